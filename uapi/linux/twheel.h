@@ -42,7 +42,7 @@ enum twheel_feature {
 };
 
 /** define TWHEEL_INFO_NEXT - &twheel_info.flags: find @next_expiry as well */
-#define TWHEEL_INFO_NEXT	(1U << 0)
+#define TWHEEL_INFO_NEXT	0x00000001
 
 /** define TWHEEL_NO_EXPIRY - &twheel_info.next_expiry when nothing is pending */
 #define TWHEEL_NO_EXPIRY	(~0ULL)
@@ -116,7 +116,7 @@ struct twheel_config {
  *
  * Without it @expires counts from now.
  */
-#define TWHEEL_ARM_ABS		(1U << 0)
+#define TWHEEL_ARM_ABS		0x00000001
 
 /**
  * enum twheel_state - where a timer is, or was when a call took hold of it
@@ -269,7 +269,7 @@ struct twheel_timer_info {
  *
  * A timer is cancelled only after its entry was stored.
  */
-#define TWHEEL_LIST_DRAIN	(1U << 0)
+#define TWHEEL_LIST_DRAIN	0x00000001
 
 /**
  * struct twheel_list - walk the pending timers of a context
@@ -304,7 +304,7 @@ struct twheel_list {
  *
  * No further record of it will come, and its handle is not live any more.
  */
-#define TWHEEL_EVENT_LAST	(1U << 0)
+#define TWHEEL_EVENT_LAST	0x00000001
 
 /**
  * struct twheel_event - a record of one timer's expirations

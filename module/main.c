@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * twheel: a timer wheel as a device. Module parameters, init and exit.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "base.h"
+#include "chardev.h"
+#include "ctx.h"
+#include "quota.h"
+#include "timer.h"
+
+#define TWHEEL_TICK_NS_MIN	1024U
+#define TWHEEL_TICK_NS_MAX	(1024U * 1024 * 1024)
+
+static unsigned int tick_ns = 1U << 20;
+module_param(tick_ns, uint, 0444);
+MODULE_PARM_DESC(tick_ns, "Tick in ns, 1024 to 1073741824, rounded up to a power of two (default 1048576)");
+
+static unsigned int slots = 64;
+module_param(slots, uint, 0444);
+MODULE_PARM_DESC(slots, "Buckets a level, a power of two, 4 to 4096 (default 64)");
+
+static unsigned int levels = 6;
+module_param(levels, uint, 0444);
+MODULE_PARM_DESC(levels, "Levels of a wheel, 1 to 8 (default 6)");
+
+module_param_named(max_user_timers, twheel_max_user_timers, ulong, 0644);
+MODULE_PARM_DESC(max_user_timers, "Most timers of a user (default: what fits 4% of memory)");
+
+module_param_named(max_fd_timers, twheel_max_fd_timers, ulong, 0644);
+MODULE_PARM_DESC(max_fd_timers, "Most timers of one open of the device (default: max_user_timers)");
+
+static int __init check_geometry(void)
+{
+	if (tick_ns < TWHEEL_TICK_NS_MIN || tick_ns > TWHEEL_TICK_NS_MAX) {
+		pr_err("tick_ns=%u: must be %u to %u\n", tick_ns,
+		       TWHEEL_TICK_NS_MIN, TWHEEL_TICK_NS_MAX);
+		return -EINVAL;
+	}
+	if (slots < TWHEEL_SLOTS_MIN || slots > TWHEEL_SLOTS_MAX ||
+	    !is_power_of_2(slots)) {
+		pr_err("slots=%u: must be a power of two, %u to %u\n", slots,
+		       TWHEEL_SLOTS_MIN, TWHEEL_SLOTS_MAX);
+		return -EINVAL;
+	}
+	if (levels < TWHEEL_LEVELS_MIN || levels > TWHEEL_LEVELS_MAX) {
+		pr_err("levels=%u: must be %u to %u\n", levels,
+		       TWHEEL_LEVELS_MIN, TWHEEL_LEVELS_MAX);
+		return -EINVAL;
+	}
+
+	tick_ns = roundup_pow_of_two(tick_ns);
+	twheel_geometry = (struct twheel_geometry) {
+		.tick_shift	= ilog2(tick_ns),
+		.slots		= slots,
+		.levels		= levels,
+	};
+	return 0;
+}
+
+/* As epoll limits its watches: a user may fill 4% of memory with timers. */
+static void __init default_limits(void)
+{
+	if (!twheel_max_user_timers)
+		twheel_max_user_timers = (totalram_pages() / 25) *
+					 (PAGE_SIZE / sizeof(struct twheel_timer));
+	if (!twheel_max_fd_timers)
+		twheel_max_fd_timers = twheel_max_user_timers;
+}
+
+static int __init twheel_init(void)
+{
+	int ret;
+
+	ret = check_geometry();
+	if (ret)
+		return ret;
+	default_limits();
+
+	ret = twheel_ctx_cache_init();
+	if (ret)
+		return ret;
+
+	ret = twheel_bases_init();
+	if (ret)
+		goto cache_exit;
+
+	ret = twheel_chardev_init();
+	if (ret)
+		goto bases_exit;
+	return 0;
+
+bases_exit:
+	twheel_bases_exit();
+cache_exit:
+	twheel_ctx_cache_exit();
+	return ret;
+}
+
+static void __exit twheel_exit(void)
+{
+	twheel_chardev_exit();
+	twheel_bases_exit();
+	twheel_ctx_cache_exit();
+}
+
+module_init(twheel_init);
+module_exit(twheel_exit);
+
+MODULE_DESCRIPTION("A timer wheel as a device");
+MODULE_AUTHOR("The twheel developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One timer: its states, and what can be done to it. */
+#ifndef TWHEEL_TIMER_H
+#define TWHEEL_TIMER_H
+
+#include <linux/list.h>
+#include <linux/uio.h>
+
+#include <linux/twheel.h>
+
+#include "base.h"
+#include "ctx.h"
+
+/**
+ * struct twheel_timer - one timer
+ * @node:	while pending: its place in a wheel
+ * @ready:	while ready: its place in the context's list
+ * @expired:	while ready: when it was expired, in ns
+ * @deadline:	the next expiration or, while ready, the first unread one, in ns
+ * @user_data:	the program's
+ * @interval:	ns between expirations; 0 for one shot
+ * @count:	expirations left, unread ones included; 0 for no end
+ * @slack:	ticks that it may expire late
+ * @generation:	upper half of its handle
+ * @cpu:	while pending: the base it is on
+ * @state:	&enum twheel_state; TWHEEL_STATE_NONE while it is free
+ *
+ * A timer that is pending is guarded by the lock of its base, any other by that
+ * of its context. @state and @cpu tell which; they change only under both the
+ * lock that guards it before and the one that does after. So they are read
+ * without one, and read again with the lock held that they named.
+ *
+ * Fits a cache line; there are millions.
+ */
+struct twheel_timer {
+	union {
+		struct twheel_node	node;
+		struct {
+			struct list_head	ready;
+			u64			expired;
+		};
+	};
+	u64	deadline;
+	u64	user_data;
+	u64	interval;
+	u32	count;
+	u32	slack;
+	u32	generation;
+	u16	cpu;
+	u8	state;
+};
+
+/* Carry out one entry: fills its (out) fields, @result last. May sleep. */
+void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm);
+void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel);
+
+/* Describe the timer info->handle: 0 or -ENOENT. */
+int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
+
+/*
+ * Store a description of timer @index at @to if it is pending and then, with
+ * @drain, cancel it. 1 if it was stored, 0 if it was not pending, -EFAULT if
+ * the memory has to be faulted in first.
+ */
+int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
+		      struct twheel_timer_info __user *to);
+
+/* The earliest deadline of a pending timer, or %TWHEEL_NO_EXPIRY. May sleep. */
+u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
+
+/*
+ * Make the @n timers in @due ready, which @base's wheel has handed back at
+ * @now. Stores the contexts to be woken in @wake and returns their number. Needs
+ * base->lock.
+ */
+u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
+			u32 n, u64 now, struct twheel_ctx **wake);
+
+/*
+ * Move some records to @to: the bytes stored, 0 if nothing is ready, -EFAULT if
+ * the memory for the first has to be faulted in. A record that was not stored
+ * whole stays ready.
+ */
+ssize_t twheel_timer_deliver(struct twheel_ctx *ctx, struct iov_iter *to);
+
+/* Take @timer out of its wheel, if it is pending, for good. */
+void twheel_timer_discard(struct twheel_ctx *ctx, struct twheel_timer *timer);
+
+#endif /* TWHEEL_TIMER_H */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hashed hierarchical timing wheels.
+ *
+ * After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
+ * SOSP 1987 (schemes 6 and 7) and IEEE/ACM ToN 1997.
+ *
+ * A wheel has L levels of S = 2^b buckets. A bucket of level l stands for S^l
+ * ticks, its granularity. A node that is d ticks ahead goes to the lowest level
+ * with d < S^(l+1), into the bucket (expires >> l*b) % S. That bucket's turn
+ * comes at the first tick it stands for, which is never after the node's tick:
+ * so the node is looked at in time, and either expires or moves down to a level
+ * that tells ticks apart better. It expires at its exact tick however far away
+ * that was when it was enqueued.
+ *
+ *	S = 64		granularity	range
+ *	level 0		     1 tick	up to 63 ticks
+ *	level 1		    64		     4095
+ *	level 2		  4096		   262143
+ *	level 3		262144		 16777215
+ *
+ * The last level takes whatever is further away, too. There a bucket's turn can
+ * come some rounds before the node's: it is then left for another round. So a
+ * single level is the classic hashed wheel with rounds.
+ *
+ * To turn the wheel from one tick to another is to mark the buckets between the
+ * two hands on each level as due, S of them at most, and to look at each once,
+ * with the clock already at the new time. So a jump of any length costs the
+ * same as one revolution. The nodes that come up are looked at one by one, and
+ * the work can be left and taken up again after any of them: the bucket in work
+ * is @visit, the others are still marked in @due. Meanwhile nodes may be added
+ * and removed. One that is added to a bucket marked as due is looked at once
+ * more than needed, which is harmless.
+ *
+ * A node that moves to a later tick can stay where it is: its bucket's turn
+ * then finds it not due and moves it. In return next_expiry is a lower bound.
+ *
+ * Invariant (checked by twheel_wheel_check()): the turn of each bucket comes no
+ * later than any of its nodes is to expire. Nodes never expire late by
+ * construction, and never early because expiry compares their tick with @clk.
+ */
+#include "wheel.h"
+
+static u32 nr_buckets(const struct twheel_wheel *w)
+{
+	return w->slots * w->levels;
+}
+
+static u32 level_shift(const struct twheel_wheel *w, u32 level)
+{
+	return level * w->slot_bits;
+}
+
+/* A level whose granularity is over 64 bits of ticks would never be used. */
+static u32 usable_levels(u32 slots, u32 levels)
+{
+	return min_t(u32, levels, 1 + 63 / ilog2(slots));
+}
+
+size_t twheel_wheel_size(u32 slots, u32 levels)
+{
+	size_t n = (size_t)slots * usable_levels(slots, levels);
+
+	return n * sizeof(struct hlist_head) +
+	       2 * BITS_TO_LONGS(n) * sizeof(long);
+}
+
+void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
+		       void *memory)
+{
+	*w = (struct twheel_wheel) {
+		.clk		= clk,
+		.next_expiry	= TWHEEL_NEVER,
+		.slots		= slots,
+		.slot_bits	= (u8)ilog2(slots),
+		.levels		= (u8)usable_levels(slots, levels),
+		.buckets	= memory,
+	};
+	w->pending = (unsigned long *)(w->buckets + nr_buckets(w));
+	w->due = w->pending + BITS_TO_LONGS(nr_buckets(w));
+}
+
+/*
+ * The first tick after @clk at which the hand of @level points at @slot. The
+ * result is right only for buckets that hold a node: it may overflow for others.
+ */
+static u64 bucket_turn(const struct twheel_wheel *w, u32 level, u32 slot)
+{
+	u64 hand = w->clk >> level_shift(w, level);
+	u64 ahead = (slot - hand - 1) & (w->slots - 1);
+
+	return (hand + 1 + ahead) << level_shift(w, level);
+}
+
+void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
+{
+	u64 expires = node->expires, turn;
+	u32 level, slot, index;
+
+	/* What is overdue expires at the next tick. */
+	if (expires <= w->clk)
+		expires = w->clk + 1;
+
+	for (level = 0; level < w->levels - 1u; level++)
+		if (!((expires - w->clk) >> level_shift(w, level + 1)))
+			break;
+
+	slot = (expires >> level_shift(w, level)) & (w->slots - 1);
+	index = level * w->slots + slot;
+	hlist_add_head(&node->entry, &w->buckets[index]);
+	__set_bit(index, w->pending);
+	w->nr_nodes++;
+
+	turn = bucket_turn(w, level, slot);
+	if (turn < w->next_expiry)
+		w->next_expiry = turn;
+}
+
+/*
+ * If @node is the only one in a bucket its pprev points at the bucket's head,
+ * which tells which bucket that is. Nodes on @visit have left theirs.
+ */
+static bool last_in_bucket(const struct twheel_wheel *w,
+			   const struct twheel_node *node, u32 *index)
+{
+	uintptr_t head = (uintptr_t)node->entry.pprev;
+	uintptr_t first = (uintptr_t)w->buckets;
+
+	if (node->entry.next || head < first ||
+	    head >= (uintptr_t)(w->buckets + nr_buckets(w)))
+		return false;
+
+	*index = (u32)((head - first) / sizeof(*w->buckets));
+	return true;
+}
+
+static void clear_due(struct twheel_wheel *w, u32 index)
+{
+	if (!test_bit(index, w->due))
+		return;
+	__clear_bit(index, w->due);
+	w->nr_due--;
+}
+
+void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
+{
+	u32 index;
+
+	if (last_in_bucket(w, node, &index)) {
+		__clear_bit(index, w->pending);
+		clear_due(w, index);
+	}
+	hlist_del_init(&node->entry);
+	w->nr_nodes--;
+}
+
+void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
+{
+	if (now > w->clk && now < w->next_expiry)
+		w->clk = now;
+}
+
+/* Mark the non-empty buckets in [@from, @to) as due. */
+static void mark_due(struct twheel_wheel *w, u32 from, u32 to)
+{
+	unsigned long index;
+
+	for (index = find_next_bit(w->pending, to, from); index < to;
+	     index = find_next_bit(w->pending, to, index + 1)) {
+		if (test_bit(index, w->due))
+			continue;
+		__set_bit(index, w->due);
+		w->nr_due++;
+	}
+}
+
+static void turn_to(struct twheel_wheel *w, u64 now)
+{
+	u32 level;
+
+	for (level = 0; level < w->levels; level++) {
+		u64 from = w->clk >> level_shift(w, level);
+		u64 steps = (now >> level_shift(w, level)) - from;
+		u32 base = level * w->slots;
+		u32 first, n;
+
+		/* The hands of the levels above do not move either. */
+		if (!steps)
+			break;
+
+		n = min_t(u64, steps, w->slots);
+		first = (from + 1) & (w->slots - 1);
+		mark_due(w, base + first, base + min_t(u32, first + n, w->slots));
+		if (first + n > w->slots)
+			mark_due(w, base, base + first + n - w->slots);
+	}
+	w->clk = now;
+}
+
+/* The first turn of a non-empty bucket after @clk. O(levels * slots / 64). */
+static u64 find_next_expiry(const struct twheel_wheel *w)
+{
+	u64 next = TWHEEL_NEVER;
+	u32 level;
+
+	if (!w->nr_nodes)
+		return next;
+
+	for (level = 0; level < w->levels; level++) {
+		u64 hand = w->clk >> level_shift(w, level);
+		u32 base = level * w->slots, end = base + w->slots;
+		u32 first = base + ((hand + 1) & (w->slots - 1));
+		unsigned long index;
+		u64 turn;
+
+		index = find_next_bit(w->pending, end, first);
+		if (index == end)
+			index = find_next_bit(w->pending, first, base);
+		if (index == first && !test_bit(first, w->pending))
+			continue;
+
+		turn = bucket_turn(w, level, (u32)index - base);
+		if (turn < next)
+			next = turn;
+	}
+	return next;
+}
+
+/* Make the next bucket that is due the one in work; false if none is. */
+static bool visit_next(struct twheel_wheel *w)
+{
+	unsigned long index;
+
+	if (!w->nr_due)
+		return false;
+
+	index = find_next_bit(w->due, nr_buckets(w), 0);
+	clear_due(w, (u32)index);
+	__clear_bit(index, w->pending);
+	hlist_move_list(&w->buckets[index], &w->visit);
+	return true;
+}
+
+u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
+			 struct twheel_node **expired, u32 size, bool *more)
+{
+	u32 seen = 0, n = 0;
+
+	if (now > w->clk)
+		turn_to(w, now);
+
+	for (;;) {
+		struct twheel_node *node;
+
+		if (hlist_empty(&w->visit) && !visit_next(w))
+			break;
+		if (seen++ == size) {
+			w->next_expiry = w->clk;
+			*more = true;
+			return n;
+		}
+
+		node = hlist_entry(w->visit.first, struct twheel_node, entry);
+		hlist_del_init(&node->entry);
+		w->nr_nodes--;
+		if (node->expires <= w->clk)
+			expired[n++] = node;
+		else
+			twheel_wheel_enqueue(w, node);
+	}
+
+	w->next_expiry = find_next_expiry(w);
+	*more = false;
+	return n;
+}
+
+u64 twheel_wheel_coalesce(u64 expires, u64 slack)
+{
+	u64 last = expires + slack;
+
+	if (!slack || !expires)
+		return expires;
+	if (last < expires)
+		last = TWHEEL_NEVER - 1;
+
+	/*
+	 * Clear the bits of @last below the highest one in which it differs
+	 * from the tick before the first allowed one.
+	 */
+	return last & ~((1ULL << (fls64((expires - 1) ^ last) - 1)) - 1);
+}
+
+const char *twheel_wheel_check(const struct twheel_wheel *w)
+{
+	const struct hlist_node *entry, *const *pprev;
+	u32 index, nr_due = 0;
+	u64 nr_nodes = 0;
+
+	for (index = 0; index < nr_buckets(w); index++) {
+		const struct hlist_head *bucket = &w->buckets[index];
+		u32 level = index / w->slots, slot = index % w->slots;
+		bool due = test_bit(index, w->due);
+
+		if (test_bit(index, w->pending) != !hlist_empty(bucket))
+			return "a bucket's pending bit is wrong";
+		if (due && hlist_empty(bucket))
+			return "an empty bucket is due";
+		nr_due += due;
+
+		if (!due && !hlist_empty(bucket) &&
+		    bucket_turn(w, level, slot) < w->next_expiry)
+			return "a bucket's turn comes before next_expiry";
+
+		pprev = (const struct hlist_node *const *)&bucket->first;
+		for (entry = bucket->first; entry; entry = entry->next) {
+			const struct twheel_node *node =
+				hlist_entry(entry, struct twheel_node, entry);
+
+			if ((const struct hlist_node *const *)entry->pprev != pprev)
+				return "a bucket's list is broken";
+			pprev = (const struct hlist_node *const *)&entry->next;
+			nr_nodes++;
+
+			if (!due && node->expires > w->clk &&
+			    bucket_turn(w, level, slot) > node->expires)
+				return "a node's bucket comes after the node";
+		}
+	}
+
+	for (entry = w->visit.first; entry; entry = entry->next)
+		nr_nodes++;
+
+	if (nr_due != w->nr_due)
+		return "nr_due is wrong";
+	if (nr_nodes != w->nr_nodes)
+		return "nr_nodes is wrong";
+	if ((nr_due || !hlist_empty(&w->visit)) && w->next_expiry > w->clk)
+		return "buckets are due and next_expiry is ahead";
+	return NULL;
+}
