@@ -159,7 +159,7 @@ static long twheel_get_info(struct twheel_ctx *ctx,
 		.now		= twheel_clock_now(READ_ONCE(ctx->clock)),
 		.limit		= twheel_ctx_limit(ctx),
 		.user_limit	= READ_ONCE(twheel_max_user_timers),
-		.user_timers	= atomic_long_read(&ctx->quota->used),
+		.user_timers	= atomic_long_read(&ctx->quota->timers),
 	};
 	if (flags & TWHEEL_INFO_NEXT)
 		info.next_expiry = twheel_timer_next_expiry(ctx);

@@ -158,6 +158,7 @@ struct twheel_timer *twheel_ctx_alloc(struct twheel_ctx *ctx)
 {
 	struct twheel_chunk *chunk;
 	struct twheel_timer *timer;
+	int ret;
 
 	lockdep_assert_held(&ctx->lock);
 
@@ -169,12 +170,16 @@ struct twheel_timer *twheel_ctx_alloc(struct twheel_ctx *ctx)
 	if (!chunk)
 		return ERR_PTR(-EAGAIN);
 
+	ret = twheel_quota_add_timer(ctx->quota);
+	if (ret)
+		return ERR_PTR(ret);
+
 	timer = &chunk->slots[__ffs64(chunk->free)];
 	WRITE_ONCE(chunk->free, chunk->free & (chunk->free - 1));
 	if (!chunk->free)
 		list_del(&chunk->partial);
 
-	WRITE_ONCE(ctx->nr_timers, ctx->nr_timers + 1);
+	ctx->nr_timers++;
 	timer->generation = ++ctx->generation;
 	return timer;
 }
@@ -196,7 +201,7 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 	if (ret || enough)
 		goto unlock;
 
-	ret = twheel_quota_charge(ctx->quota, CHUNK_TIMERS);
+	ret = twheel_quota_add_chunk(ctx->quota, CHUNK_TIMERS);
 	if (ret)
 		goto unlock;
 
@@ -227,7 +232,7 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 free:
 	kmem_cache_free(twheel_chunk_cache, chunk);
 uncharge:
-	twheel_quota_uncharge(ctx->quota, CHUNK_TIMERS);
+	twheel_quota_sub_chunk(ctx->quota, CHUNK_TIMERS);
 unlock:
 	mutex_unlock(&ctx->grow);
 	/* -EBUSY is what xa_alloc() says when all indices are taken. */
@@ -247,7 +252,8 @@ void twheel_ctx_free(struct twheel_ctx *ctx, struct twheel_timer *timer)
 	lockdep_assert_held(&ctx->lock);
 
 	WRITE_ONCE(timer->state, TWHEEL_STATE_NONE);
-	WRITE_ONCE(ctx->nr_timers, ctx->nr_timers - 1);
+	ctx->nr_timers--;
+	twheel_quota_sub_timers(ctx->quota, 1);
 
 	if (!chunk->free)
 		list_add(&chunk->partial, &ctx->partial);
@@ -258,7 +264,7 @@ void twheel_ctx_free(struct twheel_ctx *ctx, struct twheel_timer *timer)
 
 	list_del(&chunk->partial);
 	xa_erase_bh(&ctx->chunks, chunk->index);
-	twheel_quota_uncharge(ctx->quota, CHUNK_TIMERS);
+	twheel_quota_sub_chunk(ctx->quota, CHUNK_TIMERS);
 	call_rcu(&chunk->rcu, free_chunk_rcu);
 }
 
@@ -328,12 +334,13 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 	}
 
 	xa_for_each(&ctx->chunks, index, chunk) {
-		twheel_quota_uncharge(ctx->quota, CHUNK_TIMERS);
+		twheel_quota_sub_chunk(ctx->quota, CHUNK_TIMERS);
 		kmem_cache_free(twheel_chunk_cache, chunk);
 		cond_resched();
 	}
 
 	xa_destroy(&ctx->chunks);
+	twheel_quota_sub_timers(ctx->quota, ctx->nr_timers);
 	twheel_quota_put(ctx->quota);
 	mutex_destroy(&ctx->grow);
 	kfree_rcu(ctx, rcu);

@@ -76,7 +76,7 @@ unsigned long twheel_ctx_limit(const struct twheel_ctx *ctx);
 
 /*
  * Take a free timer, with a new generation, for arming. Needs ctx->lock.
- * -ENOSPC, or -EAGAIN when twheel_ctx_grow() has to make some first.
+ * -ENOSPC, -EDQUOT, or -EAGAIN when twheel_ctx_grow() has to make some first.
  */
 struct twheel_timer *twheel_ctx_alloc(struct twheel_ctx *ctx);
 

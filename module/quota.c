@@ -2,6 +2,11 @@
 /*
  * How many timers the contexts of one user may hold.
  *
+ * Counted are the timers, against the limit, and the memory that there is for
+ * timers. That is the same as long as timers are made; but a chunk of memory is
+ * kept while a single timer in it lives, and without the second count a program
+ * could fill memory with chunks that are all but empty.
+ *
  * Locking rules: twheel_quota_mutex guards the table; the outermost lock, held
  * only at open and release. Counting is atomic and takes no lock.
  *
@@ -62,24 +67,50 @@ void twheel_quota_put(struct twheel_quota *quota)
 	if (!refcount_dec_and_mutex_lock(&quota->refs, &twheel_quota_mutex))
 		return;
 
-	WARN_ON_ONCE(atomic_long_read(&quota->used));
+	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
+		     atomic_long_read(&quota->slots));
 	hash_del(&quota->entry);
 	mutex_unlock(&twheel_quota_mutex);
 	kfree(quota);
 }
 
-int twheel_quota_charge(struct twheel_quota *quota, long n)
+int twheel_quota_add_timer(struct twheel_quota *quota)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
 
-	if ((unsigned long)atomic_long_add_return(n, &quota->used) > max) {
-		atomic_long_sub(n, &quota->used);
+	if ((unsigned long)atomic_long_inc_return(&quota->timers) > max) {
+		atomic_long_dec(&quota->timers);
 		return -EDQUOT;
 	}
 	return 0;
 }
 
-void twheel_quota_uncharge(struct twheel_quota *quota, long n)
+void twheel_quota_sub_timers(struct twheel_quota *quota, long n)
 {
-	atomic_long_sub(n, &quota->used);
+	atomic_long_sub(n, &quota->timers);
+}
+
+int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
+{
+	unsigned long max = READ_ONCE(twheel_max_user_timers);
+	long slots;
+
+	/* Nothing could be made of it. */
+	if ((unsigned long)atomic_long_read(&quota->timers) >= max)
+		return -EDQUOT;
+
+	slots = atomic_long_add_return(n, &quota->slots);
+
+	/* Each context may have a chunk that is not full. */
+	slots -= n * refcount_read(&quota->refs);
+	if (slots > 0 && (unsigned long)slots > max) {
+		atomic_long_sub(n, &quota->slots);
+		return -EDQUOT;
+	}
+	return 0;
+}
+
+void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)
+{
+	atomic_long_sub(n, &quota->slots);
 }

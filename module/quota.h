@@ -13,13 +13,15 @@
  * @entry:	in the table of users; under the table's mutex
  * @uid:	the user
  * @refs:	contexts that count here
- * @used:	timers that there is memory for
+ * @timers:	timers that are pending or ready
+ * @slots:	timers that there is memory for
  */
 struct twheel_quota {
 	struct hlist_node	entry;
 	kuid_t			uid;
 	refcount_t		refs;
-	atomic_long_t		used;
+	atomic_long_t		timers;
+	atomic_long_t		slots;
 };
 
 /* The limit for each user: the module parameter max_user_timers. */
@@ -31,10 +33,16 @@ struct twheel_quota *twheel_quota_get(kuid_t uid);
 /* Drop a reference. May sleep. */
 void twheel_quota_put(struct twheel_quota *quota);
 
-/* Count @n more timers: 0, or -EDQUOT and nothing counted. Any context. */
-int twheel_quota_charge(struct twheel_quota *quota, long n);
+/* Count one more timer: 0, or -EDQUOT and nothing counted. Any context. */
+int twheel_quota_add_timer(struct twheel_quota *quota);
 
 /* Count @n timers less. Any context. */
-void twheel_quota_uncharge(struct twheel_quota *quota, long n);
+void twheel_quota_sub_timers(struct twheel_quota *quota, long n);
+
+/* Count a chunk of @n timers: 0, or -EDQUOT and nothing counted. Any context. */
+int twheel_quota_add_chunk(struct twheel_quota *quota, long n);
+
+/* Count a chunk of @n timers less. Any context. */
+void twheel_quota_sub_chunk(struct twheel_quota *quota, long n);
 
 #endif /* TWHEEL_QUOTA_H */

@@ -171,6 +171,8 @@ static void mark_due(struct twheel_wheel *w, u32 from, u32 to)
 			continue;
 		__set_bit(index, w->due);
 		w->nr_due++;
+		if (index < w->due_from)
+			w->due_from = (u32)index;
 	}
 }
 
@@ -234,7 +236,8 @@ static bool visit_next(struct twheel_wheel *w)
 	if (!w->nr_due)
 		return false;
 
-	index = find_next_bit(w->due, nr_buckets(w), 0);
+	index = find_next_bit(w->due, nr_buckets(w), w->due_from);
+	w->due_from = (u32)index + 1;
 	clear_due(w, (u32)index);
 	__clear_bit(index, w->pending);
 	hlist_move_list(&w->buckets[index], &w->visit);
@@ -255,7 +258,6 @@ u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
 		if (hlist_empty(&w->visit) && !visit_next(w))
 			break;
 		if (seen++ == size) {
-			w->next_expiry = w->clk;
 			*more = true;
 			return n;
 		}
@@ -281,7 +283,7 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 	if (!slack || !expires)
 		return expires;
 	if (last < expires)
-		last = TWHEEL_NEVER - 1;
+		last = TWHEEL_NEVER;
 
 	/*
 	 * Clear the bits of @last below the highest one in which it differs
@@ -301,6 +303,8 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 		u32 level = index / w->slots, slot = index % w->slots;
 		bool due = test_bit(index, w->due);
 
+		if (due && index < w->due_from)
+			return "a bucket that is due is passed over";
 		if (test_bit(index, w->pending) != !hlist_empty(bucket))
 			return "a bucket's pending bit is wrong";
 		if (due && hlist_empty(bucket))
@@ -321,14 +325,20 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 			pprev = (const struct hlist_node *const *)&entry->next;
 			nr_nodes++;
 
-			if (!due && node->expires > w->clk &&
-			    bucket_turn(w, level, slot) > node->expires)
+			/* What was overdue when it came is in the next bucket. */
+			if (!due && bucket_turn(w, level, slot) > node->expires &&
+			    bucket_turn(w, level, slot) != w->clk + 1)
 				return "a node's bucket comes after the node";
 		}
 	}
 
-	for (entry = w->visit.first; entry; entry = entry->next)
+	pprev = (const struct hlist_node *const *)&w->visit.first;
+	for (entry = w->visit.first; entry; entry = entry->next) {
+		if ((const struct hlist_node *const *)entry->pprev != pprev)
+			return "the list of the bucket in work is broken";
+		pprev = (const struct hlist_node *const *)&entry->next;
 		nr_nodes++;
+	}
 
 	if (nr_due != w->nr_due)
 		return "nr_due is wrong";

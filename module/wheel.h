@@ -44,6 +44,7 @@ struct twheel_node {
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
  * @nr_due:	number of bits set in @due
+ * @due_from:	no bucket before this one is due
  * @visit:	the bucket that is being worked off
  * @buckets:	@levels * @slots lists, level by level
  * @pending:	a bit for each bucket, set while it is not empty
@@ -58,6 +59,7 @@ struct twheel_wheel {
 	u8			slot_bits;
 	u8			levels;
 	u32			nr_due;
+	u32			due_from;
 	struct hlist_head	visit;
 	struct hlist_head	*buckets;
 	unsigned long		*pending;

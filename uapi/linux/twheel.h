@@ -60,8 +60,8 @@ enum twheel_feature {
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
  * @user_limit: (out) how many timers all contexts opened by one user may hold
- * @user_timers: (out) how many timers the contexts of this context's opener
- *	hold now
+ * @user_timers: (out) how many timers the contexts of the user who opened this
+ *	one hold now
  * @pending: (out) timers armed in this context that have not expired
  * @ready: (out) timers with an expiration that has not been read
  * @next_expiry: (out) with %TWHEEL_INFO_NEXT the earliest deadline of a

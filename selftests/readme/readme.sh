@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# readme.sh - run the programs of README.md and look at what they print
+
+cd "$(dirname "$0")" || exit 1
+
+# report NUMBER NAME EXPECTED ACTUAL
+report() {
+	if [ "$3" = "$4" ]; then
+		echo "ok $1 $2"
+	else
+		echo "# expected: $3"
+		echo "# got:      $4"
+		echo "not ok $1 $2"
+	fi
+}
+
+echo "TAP version 13"
+echo "1..2"
+report 1 readme.library "hello, wheel hello, wheel hello, wheel" \
+	"$(echo $(./library | sed 's/ ([0-9]* ns late)$//'))"
+report 2 readme.bare "timer 2 expired timer 1 expired" "$(echo $(./bare))"

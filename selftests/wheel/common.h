@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all tests of the wheel use: wheels in memory of exactly the size asked
+ * for, so that the address sanitizer watches its ends, and random numbers.
+ */
+#ifndef TWHEEL_COMMON_H
+#define TWHEEL_COMMON_H
+
+#include <stdlib.h>
+
+#include "tap.h"
+#include "wheel.h"
+
+/* The last tick that can come. */
+#define TICK_MAX	(TWHEEL_NEVER - 1)
+
+/* Every geometry there is, one after the other, from 0 x 0 on; then false. */
+static inline bool next_geometry(u32 *slots, u32 *levels)
+{
+	if (!*slots) {
+		*slots = TWHEEL_SLOTS_MIN;
+		*levels = TWHEEL_LEVELS_MIN;
+	} else if (++*levels > TWHEEL_LEVELS_MAX) {
+		*slots *= 2;
+		*levels = TWHEEL_LEVELS_MIN;
+	}
+	return *slots <= TWHEEL_SLOTS_MAX;
+}
+
+static inline struct twheel_wheel *wheel_new(u32 slots, u32 levels, u64 clk)
+{
+	struct twheel_wheel *w = malloc(sizeof(*w));
+	void *memory = calloc(1, twheel_wheel_size(slots, levels));
+
+	if (!w || !memory)
+		abort();
+	twheel_wheel_init(w, slots, levels, clk, memory);
+	return w;
+}
+
+static inline void wheel_free(struct twheel_wheel *w)
+{
+	free(w->buckets);
+	free(w);
+}
+
+static inline void expect_sound(const struct twheel_wheel *w)
+{
+	const char *why = twheel_wheel_check(w);
+
+	expect(!why, "%s (slots=%u levels=%u clk=%llu)", why, w->slots,
+	       w->levels, w->clk);
+}
+
+/* Are there nodes to look at when the wheel stands at @now? Expires none. */
+static inline bool something_due(struct twheel_wheel *w, u64 now)
+{
+	bool more;
+	u32 n = twheel_wheel_collect(w, now, NULL, 0, &more);
+
+	expect(!n, "collected %u into no room", n);
+	return more;
+}
+
+/*
+ * splitmix64. Good enough to reach everything, and the same everywhere. It
+ * wraps around on purpose.
+ */
+static inline u64 rng_next(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+#endif /* TWHEEL_COMMON_H */

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The oracle: what a wheel has to do, found by looking at every node.
+ */
+#include "model.h"
+
+#define CHUNK_MAX	256
+
+/* Take the low @bits of @op off. */
+static u32 take(u64 *op, u32 bits)
+{
+	u32 value = (u32)(*op & ((1ULL << bits) - 1));
+
+	*op >>= bits;
+	return value;
+}
+
+static u64 clamped(u64 a, u64 b)
+{
+	return a + b < a || a + b > TICK_MAX ? TICK_MAX : a + b;
+}
+
+void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk,
+		u32 check_every)
+{
+	*m = (struct model) {
+		.w		= wheel_new(slots, levels, clk),
+		.items		= calloc(n, sizeof(*m->items)),
+		.n		= n,
+		.clk		= clk,
+		.exact		= true,
+		.check_every	= check_every,
+	};
+	if (!m->items)
+		abort();
+}
+
+/* What has to hold between any two operations. */
+static void agree(const struct model *m)
+{
+	const struct twheel_wheel *w = m->w;
+	u32 i;
+
+	expect_sound(w);
+	for (i = 0; i < m->n; i++) {
+		const struct model_item *item = &m->items[i];
+
+		expect(hlist_unhashed(&item->node.entry) == !item->queued,
+		       "item %u is%s queued", i, item->queued ? "" : " not");
+		if (!item->queued)
+			continue;
+		expect(item->node.expires == item->expires, "item %u: %llu changed to %llu",
+		       i, item->expires, item->node.expires);
+		/* At once, if a collection is half done, and else in time. */
+		expect(w->next_expiry <= (m->partial ? m->clk : item->must),
+		       "next_expiry=%llu is after %llu", w->next_expiry, item->must);
+	}
+}
+
+static void enqueue(struct model *m, struct model_item *item, u64 expires)
+{
+	item->expires = expires;
+	item->must = expires > m->clk ? expires : m->clk + 1;
+	item->queued = true;
+	m->nr_queued++;
+	item->node.expires = expires;
+	twheel_wheel_enqueue(m->w, &item->node);
+}
+
+static void dequeue(struct model *m, struct model_item *item)
+{
+	twheel_wheel_dequeue(m->w, &item->node);
+	item->queued = false;
+	m->nr_queued--;
+	m->exact = false;
+}
+
+/* Nodes have come: each had to be in the wheel, and due. */
+static void take_out(struct model *m, struct twheel_node **nodes, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		struct model_item *item = container_of(nodes[i], struct model_item, node);
+
+		expect(item->queued, "a node came that is not there");
+		expect(item->expires <= m->clk, "%llu came at %llu", item->expires, m->clk);
+		expect(hlist_unhashed(&item->node.entry), "it came, and is still linked");
+		item->queued = false;
+	}
+	m->nr_queued -= n;
+}
+
+/* One call of collect. Returns whether there is more. */
+static bool collect(struct model *m, u64 now, u32 size)
+{
+	struct twheel_node *nodes[CHUNK_MAX];
+	bool more;
+	u32 n, i;
+
+	n = twheel_wheel_collect(m->w, now, nodes, size, &more);
+	expect(n <= size, "%u came into %u", n, size);
+	if (now > m->clk)
+		m->clk = now;
+	take_out(m, nodes, n);
+	m->partial = more;
+	m->exact = !more;
+	if (more)
+		return true;
+
+	/* It is done: so what had to come has come. */
+	for (i = 0; i < m->n; i++)
+		expect(!m->items[i].queued || m->items[i].must > m->clk,
+		       "%llu (%llu) has not come by %llu", m->items[i].expires,
+		       m->items[i].must, m->clk);
+	expect((m->w->next_expiry == TWHEEL_NEVER) == !m->nr_queued ||
+	       m->clk >= TICK_MAX, "next_expiry=%llu, %u nodes", m->w->next_expiry,
+	       m->nr_queued);
+	expect(m->w->next_expiry > m->clk, "next_expiry=%llu clk=%llu",
+	       m->w->next_expiry, m->clk);
+	return false;
+}
+
+/* Until nothing is left. No node is looked at three times: see test_cost.c. */
+static void collect_all(struct model *m, u64 now, u32 size)
+{
+	u64 looks = 0, most = 2 * (u64)m->nr_queued;
+
+	while (collect(m, now, size)) {
+		looks += size;
+		expect(looks <= most, "%llu looks at %llu nodes", looks, most / 2);
+	}
+}
+
+/* A length of time, from a tick to half of all there are. */
+static u64 span(struct model *m, u64 *op)
+{
+	u32 how = take(op, 3), shift = take(op, 6), low = take(op, 16);
+
+	switch (how) {
+	case 0:
+		/* Any magnitude. */
+		return ((0x10000ULL | low) << shift) >> 17;
+	case 1:
+		/* Next to a power of two. */
+		return (1ULL << shift) - 2 + low % 5;
+	case 2:
+	case 3:
+		/* Within a few rounds of a wheel of one level. */
+		return low % (4 * m->w->slots);
+	case 4:
+		return low % 4;
+	default:
+		/* Middling. */
+		return ((0x10000ULL | low) << shift % 24) >> 17;
+	}
+}
+
+/* A tick for a node. */
+static u64 tick(struct model *m, u64 *op)
+{
+	u32 how = take(op, 4);
+	u64 d = span(m, op);
+
+	switch (how) {
+	case 0:
+		/* Overdue. */
+		return d < m->clk ? m->clk - d : 0;
+	case 1:
+	case 2:
+		/* That of another. */
+		return m->items[d % m->n].expires;
+	case 3:
+		/* The first of a granule. */
+		d = clamped(m->clk, d);
+		return d & ~0ULL << (d >> 3) % 40;
+	case 4:
+		return TICK_MAX - d % 1000;
+	default:
+		return clamped(m->clk, d);
+	}
+}
+
+/* A time to go to. Huge steps are rare, or the end of time would be near. */
+static u64 later(struct model *m, u64 *op)
+{
+	bool far = !take(op, 6);
+	u64 d = span(m, op);
+
+	if (!far && d > 1ULL << 24)
+		d &= (1ULL << 24) - 1;
+	return clamped(m->clk, d);
+}
+
+static void forward(struct model *m, u64 now)
+{
+	u64 next = m->w->next_expiry;
+
+	if (now > m->clk && now < next)
+		m->clk = now;
+	twheel_wheel_forward(m->w, now);
+	expect(m->w->next_expiry == next, "next_expiry changed");
+}
+
+/* To the next wake-up, and not a tick before. */
+static void wake_up(struct model *m)
+{
+	u64 next = m->w->next_expiry;
+	bool exact = m->exact;
+
+	if (next == TWHEEL_NEVER || next <= m->clk)
+		return;
+	if (exact)
+		expect(!collect(m, next - 1, 0), "something to do before next_expiry");
+	if (collect(m, next, 0))
+		return;
+	expect(!exact, "nothing to do at next_expiry");
+}
+
+bool model_step(struct model *m, u64 op)
+{
+	u32 what = take(&op, 4), size = take(&op, 8);
+	struct model_item *item = &m->items[take(&op, 16) % m->n];
+
+	switch (what) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+	case 4:
+		if (item->queued)
+			dequeue(m, item);
+		enqueue(m, item, tick(m, &op));
+		break;
+	case 5:
+	case 6:
+		if (item->queued)
+			dequeue(m, item);
+		break;
+	case 7:
+	case 8:
+		/* To a later tick, in place. */
+		if (!item->queued)
+			break;
+		item->expires = clamped(item->expires, span(m, &op));
+		if (item->must < item->expires)
+			item->must = item->expires;
+		item->node.expires = item->expires;
+		break;
+	case 9:
+		forward(m, take(&op, 4) ? later(m, &op) : m->w->next_expiry - size % 4);
+		break;
+	case 10:
+	case 11:
+		collect_all(m, later(m, &op), size % 8 ? CHUNK_MAX : 1 + size);
+		break;
+	case 12:
+		/* At a time that has passed, or now. */
+		collect_all(m, m->clk - min_t(u64, m->clk, size % 4), 1 + size % 8);
+		break;
+	case 13:
+		collect(m, later(m, &op), size % 16);
+		break;
+	case 14:
+		/* Go on with it. */
+		if (m->partial)
+			collect(m, m->clk, size % 16);
+		break;
+	case 15:
+		wake_up(m);
+		break;
+	}
+
+	expect(m->w->clk == m->clk, "clk=%llu, not %llu", m->w->clk, m->clk);
+	expect(m->w->nr_nodes == m->nr_queued, "%llu nodes, not %u", m->w->nr_nodes,
+	       m->nr_queued);
+	if (!(++m->steps % m->check_every))
+		agree(m);
+	return m->clk < TICK_MAX - 8;
+}
+
+void model_end(struct model *m)
+{
+	u32 i;
+
+	agree(m);
+	collect_all(m, TICK_MAX, 1 + (u32)(m->steps % CHUNK_MAX));
+	/* Only what was overdue at the last tick of all had no chance. */
+	for (i = 0; i < m->n; i++)
+		if (m->items[i].queued)
+			dequeue(m, &m->items[i]);
+	expect(!m->w->nr_nodes, "%llu nodes left", m->w->nr_nodes);
+	agree(m);
+	wheel_free(m->w);
+	free(m->items);
+}

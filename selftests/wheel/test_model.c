@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random operations on wheels of all geometries, against the model. The same
+ * ones each time, unless SEED and OPS (operations for each test) say otherwise.
+ */
+#include <stdio.h>
+
+#include "model.h"
+
+static u64 env(const char *name, u64 otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+/**
+ * struct shape - what a run goes through
+ * @slots_log2_max:	log2 of the most slots, from 2
+ * @levels_max:		the most levels, from 1
+ * @n_max:		the most nodes, from 1
+ * @check_every:	check all invariants after so many operations; 0: at a
+ *			distance that grows with the wheel
+ * @length:		operations on one wheel, at most
+ */
+struct shape {
+	u32	slots_log2_max;
+	u32	levels_max;
+	u32	n_max;
+	u32	check_every;
+	u32	length;
+};
+
+static void run(const struct shape *s, u64 ops)
+{
+	u64 seed = env("SEED", 20260101), done = 0, wheels = 0;
+
+	ops = env("OPS", ops);
+	printf("# SEED=%llu OPS=%llu\n", seed, ops);
+	while (done < ops) {
+		u64 r = rng_next(&seed), clk = rng_next(&seed);
+		u32 slots = 4U << r % (s->slots_log2_max - 1);
+		u32 levels = 1 + (u32)(r >> 8) % s->levels_max;
+		u32 n = 1 + (u32)(r >> 16) % s->n_max;
+		u32 i, every = s->check_every;
+		struct model m;
+
+		if (!every)
+			every = 1 + slots * levels / 16 + n / 4;
+		/* At 0, low, anywhere, or with not much time left. */
+		clk = clk >> (r >> 40) % 64;
+		if (r >> 48 & 1)
+			clk = 0;
+		else if (!(r >> 49 & 7))
+			clk = TICK_MAX / 2 + clk / 4;
+
+		model_init(&m, slots, levels, n, clk, every);
+		for (i = 0; i < s->length && done < ops; i++) {
+			done++;
+			if (!model_step(&m, rng_next(&seed)))
+				break;
+		}
+		model_end(&m);
+		wheels++;
+	}
+	printf("# %llu wheels\n", wheels);
+}
+
+static void small_wheels_checked_after_every_step(void)
+{
+	run(&(struct shape){ 4, 3, 24, 1, 2000 }, 12000000);
+}
+
+static void all_geometries(void)
+{
+	run(&(struct shape){ 12, 8, 200, 0, 4000 }, 8000000);
+}
+
+static void many_nodes(void)
+{
+	run(&(struct shape){ 8, 5, 20000, 0, 100000 }, 2000000);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(small_wheels_checked_after_every_step),
+		TAP_TEST(all_geometries),
+		TAP_TEST(many_nodes),
+	};
+
+	return tap_run(tests, ARRAY_SIZE(tests));
+}
