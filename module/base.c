@@ -20,14 +20,15 @@
  *
  * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
  * function runs for TWHEEL_CHUNKS_PER_RUN of those. Then it stays away for as
- * long as it has run: half of the CPU is left to others, however many timers
- * are due.
+ * long as it has run: on each clock half of the time is left to others, however
+ * many timers are due.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn it. When a CPU goes
  * offline the hrtimer core moves its hrtimers to another, which from then on
  * turns this wheel; so its timers stay where they are, and none is lost or
- * late. The first timer armed there when the CPU is back takes the hrtimer home.
+ * late. A CPU that comes online takes its hrtimers home.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -40,9 +41,12 @@
 
 #define TWHEEL_CHUNK		32
 #define TWHEEL_CHUNKS_PER_RUN	32
+/* A run that took longer was interrupted or preempted. */
+#define TWHEEL_PAUSE_MAX_NS	NSEC_PER_MSEC
 
 struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
+static enum cpuhp_state twheel_cpuhp_state;
 
 static const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
@@ -145,9 +149,25 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 pause:
 	spin_lock(&base->lock);
 	now = twheel_clock_now(base->clock);
-	program(base, base->wheel.next_expiry, now + (now - start));
+	program(base, base->wheel.next_expiry,
+		now + min_t(u64, now - start, TWHEEL_PAUSE_MAX_NS));
 	spin_unlock(&base->lock);
 	return HRTIMER_NORESTART;
+}
+
+static int twheel_cpu_online(unsigned int cpu)
+{
+	enum twheel_clock clock;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		struct twheel_base *base = twheel_base_of(clock, cpu);
+
+		spin_lock_bh(&base->lock);
+		if (base->programmed != TWHEEL_NEVER)
+			program_next(base);
+		spin_unlock_bh(&base->lock);
+	}
+	return 0;
 }
 
 static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
@@ -182,7 +202,7 @@ static void base_exit(struct twheel_base *base)
 	kvfree(base->wheel.buckets);
 }
 
-void twheel_bases_exit(void)
+static void free_bases(void)
 {
 	enum twheel_clock clock;
 	int cpu;
@@ -194,6 +214,12 @@ void twheel_bases_exit(void)
 			base_exit(twheel_base_of(clock, cpu));
 		free_percpu(twheel_bases[clock]);
 	}
+}
+
+void twheel_bases_exit(void)
+{
+	cpuhp_remove_state_nocalls(twheel_cpuhp_state);
+	free_bases();
 }
 
 int twheel_bases_init(void)
@@ -214,9 +240,15 @@ int twheel_bases_init(void)
 				goto fail;
 		}
 	}
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "twheel:online",
+					twheel_cpu_online, NULL);
+	if (ret < 0)
+		goto fail;
+	twheel_cpuhp_state = ret;
 	return 0;
 
 fail:
-	twheel_bases_exit();
+	free_bases();
 	return ret;
 }

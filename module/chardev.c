@@ -139,6 +139,7 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 static long twheel_get_info(struct twheel_ctx *ctx,
 			    struct twheel_info __user *arg)
 {
+	enum twheel_clock clock = READ_ONCE(ctx->clock);
 	struct twheel_info info;
 	u32 flags;
 
@@ -155,8 +156,8 @@ static long twheel_get_info(struct twheel_ctx *ctx,
 		.tick_ns	= 1ULL << twheel_geometry.tick_shift,
 		.slots		= twheel_geometry.slots,
 		.levels		= twheel_geometry.levels,
-		.clock		= twheel_clockids[READ_ONCE(ctx->clock)],
-		.now		= twheel_clock_now(READ_ONCE(ctx->clock)),
+		.clock		= twheel_clockids[clock],
+		.now		= twheel_clock_now(clock),
 		.limit		= twheel_ctx_limit(ctx),
 		.user_limit	= READ_ONCE(twheel_max_user_timers),
 		.user_timers	= atomic_long_read(&ctx->quota->timers),
@@ -312,7 +313,7 @@ static long twheel_many(struct twheel_ctx *ctx, const struct twheel_op *op,
 		cond_resched();
 	}
 	kfree(buf);
-	return done ?: -EFAULT;
+	return done ? (long)done : -EFAULT;
 }
 
 static long twheel_get(struct twheel_ctx *ctx,
@@ -337,7 +338,7 @@ static long list_timers(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 			struct twheel_timer_info __user *user, u32 count)
 {
 	u32 tries = TWHEEL_FAULT_TRIES;
-	u32 n = 0;
+	long n = 0;
 
 	for (;;) {
 		int ret;
@@ -352,8 +353,8 @@ static long list_timers(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 
 		ret = twheel_timer_list(ctx, *index, drain, user + n);
 		if (ret == -EFAULT) {
-			if (!tries-- || fault_in_writeable((char __user *)(user + n),
-							   sizeof(*user)))
+			if (!tries-- || fault_in_safe_writeable((char __user *)(user + n),
+								sizeof(*user)))
 				return n ?: -EFAULT;
 			continue;
 		}
@@ -388,7 +389,8 @@ static long twheel_list(struct twheel_ctx *ctx, struct twheel_list __user *arg)
 
 	n = list_timers(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
 			u64_to_user_ptr(list.entries), list.count);
-	if (n >= 0 && put_user((u64)end << 32 | index, &arg->cursor) && !n)
+	/* After -EINTR, too: it may have passed over many that are not pending. */
+	if (n != -EFAULT && put_user((u64)end << 32 | index, &arg->cursor) && n <= 0)
 		return -EFAULT;
 	return n;
 }

@@ -45,6 +45,8 @@
 /**
  * struct twheel_chunk - 63 timers
  * @ctx:	whose they are; constant
+ * @clock:	of @ctx; constant. Who looks up a timer has it from here, as only
+ *		what is reached through the chunk is sure to be seen.
  * @free:	a bit for each slot with a free timer; under ctx->lock, read
  *		without by those who walk
  * @partial:	in ctx->partial while @free is not zero; under ctx->lock
@@ -59,6 +61,7 @@ struct twheel_chunk {
 			u64			free;
 			struct list_head	partial;
 			u32			index;
+			enum twheel_clock	clock;
 			struct rcu_head		rcu;
 		};
 		struct twheel_timer slots[CHUNK_SLOTS];
@@ -95,6 +98,11 @@ static struct twheel_chunk *chunk_of(const struct twheel_timer *timer)
 struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 {
 	return chunk_of(timer)->ctx;
+}
+
+enum twheel_clock twheel_ctx_clock_of(const struct twheel_timer *timer)
+{
+	return chunk_of(timer)->clock;
 }
 
 u32 twheel_ctx_index(const struct twheel_timer *timer)
@@ -211,13 +219,14 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 		goto uncharge;
 
 	chunk->ctx = ctx;
+	chunk->clock = ctx->clock;
 	chunk->free = CHUNK_ALL_FREE;
 	ret = xa_alloc_bh(&ctx->chunks, &chunk->index, chunk,
 			  XA_LIMIT(0, CHUNK_MAX - 1), GFP_KERNEL);
 	if (ret)
 		goto free;
 
-	/* Pairs with smp_load_acquire() where the clock is read. */
+	/* Pairs with smp_load_acquire() in twheel_ctx_settled(). */
 	smp_store_release(&ctx->frozen, true);
 
 	spin_lock_bh(&ctx->lock);
@@ -251,7 +260,7 @@ void twheel_ctx_free(struct twheel_ctx *ctx, struct twheel_timer *timer)
 
 	lockdep_assert_held(&ctx->lock);
 
-	WRITE_ONCE(timer->state, TWHEEL_STATE_NONE);
+	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 	ctx->nr_timers--;
 	twheel_quota_sub_timers(ctx->quota, 1);
 
@@ -285,7 +294,7 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 	} else if (limit > READ_ONCE(twheel_max_fd_timers)) {
 		ret = -EINVAL;
 	} else {
-		ctx->clock = clock;
+		WRITE_ONCE(ctx->clock, clock);
 		WRITE_ONCE(ctx->limit, limit);
 	}
 	mutex_unlock(&ctx->grow);
@@ -333,7 +342,15 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 		cond_resched();
 	}
 
+	/*
+	 * None is pending any more, but the last to expire may have just been
+	 * made ready, with the lock held to link it still.
+	 */
+	spin_lock_bh(&ctx->lock);
+	spin_unlock_bh(&ctx->lock);
+
 	xa_for_each(&ctx->chunks, index, chunk) {
+		xa_erase_bh(&ctx->chunks, index);
 		twheel_quota_sub_chunk(ctx->quota, CHUNK_TIMERS);
 		kmem_cache_free(twheel_chunk_cache, chunk);
 		cond_resched();

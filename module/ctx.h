@@ -95,8 +95,16 @@ struct twheel_timer *twheel_ctx_lookup(struct twheel_ctx *ctx, u32 index);
 /* The index of @timer in its context: never 0. */
 u32 twheel_ctx_index(const struct twheel_timer *timer);
 
-/* The context of @timer. */
+/* The context of @timer, and its clock, which is constant once it has timers. */
 struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer);
+enum twheel_clock twheel_ctx_clock_of(const struct twheel_timer *timer);
+
+/* Has @ctx ever had a timer? If so ctx->clock can be read. */
+static inline bool twheel_ctx_settled(const struct twheel_ctx *ctx)
+{
+	/* Pairs with smp_store_release() in twheel_ctx_grow(). */
+	return smp_load_acquire(&ctx->frozen);
+}
 
 /*
  * The index of the first timer from @index on and before @end that may be in

@@ -22,7 +22,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 #include "timer.h"
@@ -94,23 +94,25 @@ static void lock_timer(struct twheel_lock *lock, struct twheel_ctx *ctx,
 		       struct twheel_timer *timer, struct twheel_base *second)
 	__acquires(&lock->base->lock)
 {
+	enum twheel_clock clock = twheel_ctx_clock_of(timer);
+
 	lock->ctx = ctx;
 	lock->second = second;
 
 	for (;;) {
-		bool pending = READ_ONCE(timer->state) == TWHEEL_STATE_PENDING;
-		u16 cpu = READ_ONCE(timer->cpu);
-		bool still;
+		u32 where = READ_ONCE(timer->where);
+		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
 
 		lock->ctx_locked = false;
-		lock->base = pending ? twheel_base_of(ctx->clock, cpu) :
-				       twheel_base_local(ctx->clock);
+		lock->base = pending ?
+			twheel_base_of(clock, where >> TWHEEL_CPU_SHIFT) :
+			twheel_base_local(clock);
 		lock_bases(lock->base, second);
 
 		if (!pending)
 			lock_ctx(lock);
-		still = timer->state == TWHEEL_STATE_PENDING;
-		if (still == pending && (!pending || timer->cpu == cpu))
+		if (pending ? timer->where == where :
+			      twheel_state_of(timer->where) != TWHEEL_STATE_PENDING)
 			return;
 
 		unlock_timer(lock);
@@ -124,7 +126,7 @@ static u64 handle_of(const struct twheel_timer *timer)
 
 static bool is_live(const struct twheel_timer *timer, u64 handle)
 {
-	return timer->state != TWHEEL_STATE_NONE &&
+	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
 	       timer->generation == upper_32_bits(handle);
 }
 
@@ -145,8 +147,8 @@ static void set_pending(struct twheel_timer *timer, struct twheel_base *base)
 {
 	lockdep_assert_held(&base->lock);
 
-	WRITE_ONCE(timer->cpu, base->cpu);
-	WRITE_ONCE(timer->state, TWHEEL_STATE_PENDING);
+	WRITE_ONCE(timer->where,
+		   TWHEEL_STATE_PENDING | (u32)base->cpu << TWHEEL_CPU_SHIFT);
 }
 
 static void make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer,
@@ -154,7 +156,7 @@ static void make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer,
 {
 	lockdep_assert_held(&ctx->lock);
 
-	WRITE_ONCE(timer->state, TWHEEL_STATE_READY);
+	WRITE_ONCE(timer->where, TWHEEL_STATE_READY);
 	timer->expired = now;
 	list_add_tail(&timer->ready, &ctx->ready);
 	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
@@ -204,8 +206,7 @@ static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	int ret = 0;
 	u64 now;
 
-	/* Pairs with smp_store_release() in twheel_ctx_grow(). */
-	if (!smp_load_acquire(&ctx->frozen))
+	if (!twheel_ctx_settled(ctx))
 		return -EAGAIN;
 
 	local_bh_disable();
@@ -261,7 +262,7 @@ static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
 			bool *ready)
 {
 	struct twheel_ctx *ctx = lock->ctx;
-	u64 now = twheel_clock_now(ctx->clock);
+	u64 now = twheel_clock_now(local->clock);
 	struct twheel_timer new = { };
 	u64 tick;
 
@@ -269,7 +270,7 @@ static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
 	*ready = new.deadline <= now;
 	tick = expires_tick(&new);
 
-	if (timer->state == TWHEEL_STATE_PENDING) {
+	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		bool stay = !*ready && tick >= timer->node.expires;
 
 		if (!stay && !*ready && lock->base != local &&
@@ -285,7 +286,8 @@ static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
 			return 0;
 		}
 		twheel_base_dequeue(lock->base, &timer->node);
-		lock_ctx(lock);
+		if (*ready)
+			lock_ctx(lock);
 	} else {
 		arm->old_state = TWHEEL_STATE_READY;
 		withdraw(ctx, timer);
@@ -316,7 +318,7 @@ static int rearm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	if (!timer)
 		goto out;
 
-	local = twheel_base_local(ctx->clock);
+	local = twheel_base_local(twheel_ctx_clock_of(timer));
 again:
 	lock_timer(&lock, ctx, timer, second);
 	if (is_live(timer, arm->handle))
@@ -366,10 +368,10 @@ static int cancel_timer(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 	if (!is_live(timer, cancel->handle))
 		goto unlock;
 
-	cancel->old_state = timer->state;
-	if (timer->state == TWHEEL_STATE_PENDING) {
+	cancel->old_state = twheel_timer_state(timer);
+	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		cancel->old_remaining = remaining(timer,
-						  twheel_clock_now(ctx->clock));
+						  twheel_clock_now(lock.base->clock));
 		twheel_base_dequeue(lock.base, &timer->node);
 		lock_ctx(&lock);
 	} else {
@@ -404,7 +406,7 @@ static void describe(const struct twheel_timer *timer, u64 now,
 		.interval	= timer->interval,
 		.slack		= (u64)timer->slack << twheel_geometry.tick_shift,
 		.count		= timer->count,
-		.state		= timer->state,
+		.state		= twheel_timer_state(timer),
 	};
 }
 
@@ -423,7 +425,7 @@ int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 
 	lock_timer(&lock, ctx, timer, NULL);
 	if (is_live(timer, info->handle)) {
-		describe(timer, twheel_clock_now(ctx->clock), info);
+		describe(timer, twheel_clock_now(lock.base->clock), info);
 		ret = 0;
 	}
 	unlock_timer(&lock);
@@ -449,10 +451,10 @@ int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
 		goto out;
 
 	lock_timer(&lock, ctx, timer, NULL);
-	if (timer->state != TWHEEL_STATE_PENDING)
+	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
 		goto unlock;
 
-	describe(timer, twheel_clock_now(ctx->clock), &info);
+	describe(timer, twheel_clock_now(lock.base->clock), &info);
 	ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
 	if (ret == 1 && drain) {
 		twheel_base_dequeue(lock.base, &timer->node);
@@ -478,11 +480,11 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx)
 		rcu_read_lock();
 		index = twheel_ctx_next_index(ctx, index, end);
 		timer = index < end ? twheel_ctx_lookup(ctx, index) : NULL;
-		if (timer && READ_ONCE(timer->state) == TWHEEL_STATE_PENDING)
+		if (timer && twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
 			next = min_t(u64, next, READ_ONCE(timer->deadline));
 		rcu_read_unlock();
 
-		if (index >= end)
+		if (index >= end || fatal_signal_pending(current))
 			return next;
 		cond_resched();
 	}
@@ -567,8 +569,7 @@ ssize_t twheel_timer_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 	u64 now;
 	int ret = 0;
 
-	/* Nothing has ever been armed, and the clock may not be settled. */
-	if (!READ_ONCE(ctx->nr_ready))
+	if (!twheel_ctx_settled(ctx) || !READ_ONCE(ctx->nr_ready))
 		return 0;
 
 	local_bh_disable();
@@ -612,15 +613,15 @@ void twheel_timer_discard(struct twheel_ctx *ctx, struct twheel_timer *timer)
 {
 	struct twheel_lock lock;
 
-	if (READ_ONCE(timer->state) != TWHEEL_STATE_PENDING)
+	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
 		return;
 
 	local_bh_disable();
 	lock_timer(&lock, ctx, timer, NULL);
-	if (timer->state == TWHEEL_STATE_PENDING) {
+	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		twheel_base_dequeue(lock.base, &timer->node);
 		lock_ctx(&lock);
-		WRITE_ONCE(timer->state, TWHEEL_STATE_NONE);
+		WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 	}
 	unlock_timer(&lock);
 	local_bh_enable();

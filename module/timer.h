@@ -3,6 +3,7 @@
 #ifndef TWHEEL_TIMER_H
 #define TWHEEL_TIMER_H
 
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/uio.h>
 
@@ -22,13 +23,14 @@
  * @count:	expirations left, unread ones included; 0 for no end
  * @slack:	ticks that it may expire late
  * @generation:	upper half of its handle
- * @cpu:	while pending: the base it is on
- * @state:	&enum twheel_state; TWHEEL_STATE_NONE while it is free
+ * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; and while
+ *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base
  *
  * A timer that is pending is guarded by the lock of its base, any other by that
- * of its context. @state and @cpu tell which; they change only under both the
- * lock that guards it before and the one that does after. So they are read
- * without one, and read again with the lock held that they named.
+ * of its context. @where tells which; it changes only under both the lock that
+ * guards it before and the one that does after. So it is read without a lock,
+ * and again with the lock held that it named. It is one word so that no CPU sees
+ * the state of one time with the base of another.
  *
  * Fits a cache line; there are millions.
  */
@@ -46,9 +48,20 @@ struct twheel_timer {
 	u32	count;
 	u32	slack;
 	u32	generation;
-	u16	cpu;
-	u8	state;
+	u32	where;
 };
+
+#define TWHEEL_CPU_SHIFT	8
+
+static inline enum twheel_state twheel_state_of(u32 where)
+{
+	return where & (BIT(TWHEEL_CPU_SHIFT) - 1);
+}
+
+static inline enum twheel_state twheel_timer_state(const struct twheel_timer *timer)
+{
+	return twheel_state_of(READ_ONCE(timer->where));
+}
 
 /* Carry out one entry: fills its (out) fields, @result last. May sleep. */
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm);

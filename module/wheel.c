@@ -27,10 +27,13 @@
  * two hands on each level as due, S of them at most, and to look at each once,
  * with the clock already at the new time. So a jump of any length costs the
  * same as one revolution. The nodes that come up are looked at one by one, and
- * the work can be left and taken up again after any of them: the bucket in work
- * is @visit, the others are still marked in @due. Meanwhile nodes may be added
- * and removed. One that is added to a bucket marked as due is looked at once
- * more than needed, which is harmless.
+ * the work can be left and taken up again after any of them: the buckets in work
+ * are in @visit, the others are still marked in @due. Meanwhile the wheel may
+ * turn, and nodes may be added and removed. One that is added to a bucket marked
+ * as due is looked at once more than needed, which is harmless.
+ *
+ * Low levels come first. A bucket of a high level can hold a million nodes that
+ * only move down; what is due in the meantime must not wait for them.
  *
  * A node that moves to a later tick can stay where it is: its bucket's turn
  * then finds it not due and moves it. In return next_expiry is a lower bound.
@@ -68,6 +71,8 @@ size_t twheel_wheel_size(u32 slots, u32 levels)
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory)
 {
+	u32 level;
+
 	*w = (struct twheel_wheel) {
 		.clk		= clk,
 		.next_expiry	= TWHEEL_NEVER,
@@ -78,6 +83,8 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 	};
 	w->pending = (unsigned long *)(w->buckets + nr_buckets(w));
 	w->due = w->pending + BITS_TO_LONGS(nr_buckets(w));
+	for (level = 0; level < w->levels; level++)
+		w->due_from[level] = (level + 1) * w->slots;
 }
 
 /*
@@ -134,21 +141,13 @@ static bool last_in_bucket(const struct twheel_wheel *w,
 	return true;
 }
 
-static void clear_due(struct twheel_wheel *w, u32 index)
-{
-	if (!test_bit(index, w->due))
-		return;
-	__clear_bit(index, w->due);
-	w->nr_due--;
-}
-
 void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	u32 index;
 
 	if (last_in_bucket(w, node, &index)) {
 		__clear_bit(index, w->pending);
-		clear_due(w, index);
+		__clear_bit(index, w->due);
 	}
 	hlist_del_init(&node->entry);
 	w->nr_nodes--;
@@ -160,19 +159,16 @@ void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
 		w->clk = now;
 }
 
-/* Mark the non-empty buckets in [@from, @to) as due. */
-static void mark_due(struct twheel_wheel *w, u32 from, u32 to)
+/* Mark the non-empty buckets in [@from, @to), all of @level, as due. */
+static void mark_due(struct twheel_wheel *w, u32 level, u32 from, u32 to)
 {
 	unsigned long index;
 
 	for (index = find_next_bit(w->pending, to, from); index < to;
 	     index = find_next_bit(w->pending, to, index + 1)) {
-		if (test_bit(index, w->due))
-			continue;
 		__set_bit(index, w->due);
-		w->nr_due++;
-		if (index < w->due_from)
-			w->due_from = (u32)index;
+		if (index < w->due_from[level])
+			w->due_from[level] = (u32)index;
 	}
 }
 
@@ -192,9 +188,10 @@ static void turn_to(struct twheel_wheel *w, u64 now)
 
 		n = min_t(u64, steps, w->slots);
 		first = (from + 1) & (w->slots - 1);
-		mark_due(w, base + first, base + min_t(u32, first + n, w->slots));
+		mark_due(w, level, base + first,
+			 base + min_t(u32, first + n, w->slots));
 		if (first + n > w->slots)
-			mark_due(w, base, base + first + n - w->slots);
+			mark_due(w, level, base, base + first + n - w->slots);
 	}
 	w->clk = now;
 }
@@ -228,20 +225,33 @@ static u64 find_next_expiry(const struct twheel_wheel *w)
 	return next;
 }
 
-/* Make the next bucket that is due the one in work; false if none is. */
-static bool visit_next(struct twheel_wheel *w)
+/*
+ * The next node to look at, or NULL: of the lowest level that has any, from the
+ * bucket in work there or else from the next one that is due.
+ */
+static struct twheel_node *next_node(struct twheel_wheel *w)
 {
-	unsigned long index;
+	u32 level;
 
-	if (!w->nr_due)
-		return false;
+	for (level = 0; level < w->levels; level++) {
+		struct hlist_head *visit = &w->visit[level];
+		u32 end = (level + 1) * w->slots;
+		unsigned long index;
 
-	index = find_next_bit(w->due, nr_buckets(w), w->due_from);
-	w->due_from = (u32)index + 1;
-	clear_due(w, (u32)index);
-	__clear_bit(index, w->pending);
-	hlist_move_list(&w->buckets[index], &w->visit);
-	return true;
+		if (hlist_empty(visit)) {
+			if (w->due_from[level] == end)
+				continue;
+			index = find_next_bit(w->due, end, w->due_from[level]);
+			w->due_from[level] = min_t(u32, index + 1, end);
+			if (index == end)
+				continue;
+			__clear_bit(index, w->due);
+			__clear_bit(index, w->pending);
+			hlist_move_list(&w->buckets[index], visit);
+		}
+		return hlist_entry(visit->first, struct twheel_node, entry);
+	}
+	return NULL;
 }
 
 u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
@@ -253,16 +263,15 @@ u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
 		turn_to(w, now);
 
 	for (;;) {
-		struct twheel_node *node;
+		struct twheel_node *node = next_node(w);
 
-		if (hlist_empty(&w->visit) && !visit_next(w))
+		if (!node)
 			break;
 		if (seen++ == size) {
 			*more = true;
 			return n;
 		}
 
-		node = hlist_entry(w->visit.first, struct twheel_node, entry);
 		hlist_del_init(&node->entry);
 		w->nr_nodes--;
 		if (node->expires <= w->clk)
@@ -295,21 +304,23 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 const char *twheel_wheel_check(const struct twheel_wheel *w)
 {
 	const struct hlist_node *entry, *const *pprev;
-	u32 index, nr_due = 0;
 	u64 nr_nodes = 0;
+	bool busy = false;
+	u32 index, level;
 
 	for (index = 0; index < nr_buckets(w); index++) {
 		const struct hlist_head *bucket = &w->buckets[index];
-		u32 level = index / w->slots, slot = index % w->slots;
+		u32 slot = index % w->slots;
 		bool due = test_bit(index, w->due);
 
-		if (due && index < w->due_from)
+		level = index / w->slots;
+		if (due && index < w->due_from[level])
 			return "a bucket that is due is passed over";
 		if (test_bit(index, w->pending) != !hlist_empty(bucket))
 			return "a bucket's pending bit is wrong";
 		if (due && hlist_empty(bucket))
 			return "an empty bucket is due";
-		nr_due += due;
+		busy |= due;
 
 		if (!due && !hlist_empty(bucket) &&
 		    bucket_turn(w, level, slot) < w->next_expiry)
@@ -332,19 +343,22 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 		}
 	}
 
-	pprev = (const struct hlist_node *const *)&w->visit.first;
-	for (entry = w->visit.first; entry; entry = entry->next) {
-		if ((const struct hlist_node *const *)entry->pprev != pprev)
-			return "the list of the bucket in work is broken";
-		pprev = (const struct hlist_node *const *)&entry->next;
-		nr_nodes++;
+	for (level = 0; level < w->levels; level++) {
+		const struct hlist_head *visit = &w->visit[level];
+
+		busy |= !hlist_empty(visit);
+		pprev = (const struct hlist_node *const *)&visit->first;
+		for (entry = visit->first; entry; entry = entry->next) {
+			if ((const struct hlist_node *const *)entry->pprev != pprev)
+				return "the list of a bucket in work is broken";
+			pprev = (const struct hlist_node *const *)&entry->next;
+			nr_nodes++;
+		}
 	}
 
-	if (nr_due != w->nr_due)
-		return "nr_due is wrong";
 	if (nr_nodes != w->nr_nodes)
 		return "nr_nodes is wrong";
-	if ((nr_due || !hlist_empty(&w->visit)) && w->next_expiry > w->clk)
+	if (busy && w->next_expiry > w->clk)
 		return "buckets are due and next_expiry is ahead";
 	return NULL;
 }

@@ -43,9 +43,9 @@ struct twheel_node {
  * @slots:	buckets a level, a power of two
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
- * @nr_due:	number of bits set in @due
- * @due_from:	no bucket before this one is due
- * @visit:	the bucket that is being worked off
+ * @due_from:	for each level, no bucket of it before this one is due; its end
+ *		when none is
+ * @visit:	for each level, the bucket that is being worked off
  * @buckets:	@levels * @slots lists, level by level
  * @pending:	a bit for each bucket, set while it is not empty
  * @due:	a bit for each bucket whose turn came and that was not yet
@@ -58,9 +58,8 @@ struct twheel_wheel {
 	u32			slots;
 	u8			slot_bits;
 	u8			levels;
-	u32			nr_due;
-	u32			due_from;
-	struct hlist_head	visit;
+	u32			due_from[TWHEEL_LEVELS_MAX];
+	struct hlist_head	visit[TWHEEL_LEVELS_MAX];
 	struct hlist_head	*buckets;
 	unsigned long		*pending;
 	unsigned long		*due;

@@ -48,17 +48,16 @@ mutations()
 	s/if (turn < w->next_expiry)/if (turn > w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (expires < w->next_expiry)/
 	s/turn = bucket_turn(w, level, slot);$/turn = expires;/
-	/^void twheel_wheel_dequeue/,/^}/s/clear_due(w, index);/;/
+	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->due);/;/
 	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->pending);/;/
-	/^static void clear_due/,/^}/s/w->nr_due--;/;/
 	s/if (node->entry.next || head < first ||/if (head < first ||/
 	s/head >= (uintptr_t)(w->buckets + nr_buckets(w))/head > (uintptr_t)w->buckets/
 	/^void twheel_wheel_dequeue/,/^}/s/w->nr_nodes--;/;/
 	s/if (now > w->clk && now < w->next_expiry)/if (now > w->clk)/
 	s/if (now > w->clk && now < w->next_expiry)/if (now < w->next_expiry)/
 	s/if (now > w->clk && now < w->next_expiry)/if (now > w->clk \&\& now <= w->next_expiry)/
-	/^static void mark_due/,/^}/s/w->nr_due++;/;/
-	/^static void mark_due/,/^}/s/if (test_bit(index, w->due))/if (0)/
+	/^static void mark_due/,/^}/s/__set_bit(index, w->due);/;/
+	/^static void mark_due/,/^}/s/if (index < w->due_from\[level\])/if (0)/
 	s/n = min_t(u64, steps, w->slots);/n = min_t(u64, steps, w->slots - 1);/
 	s/first = (from + 1) & (w->slots - 1);/first = from \& (w->slots - 1);/
 	s/if (first + n > w->slots)/if (0)/
@@ -70,8 +69,10 @@ mutations()
 	s/index = find_next_bit(w->pending, first, base);/continue;/
 	/^static u64 find_next_expiry/,/^}/s/(hand + 1) & (w->slots - 1)/hand \& (w->slots - 1)/
 	s/if (turn < next)/if (turn <= next || level)/
-	/^static bool visit_next/,/^}/s/clear_due(w, (u32)index);/;/
-	/^static bool visit_next/,/^}/s/__clear_bit(index, w->pending);/;/
+	/^static struct twheel_node \*next_node/,/^}/s/__clear_bit(index, w->due);/;/
+	/^static struct twheel_node \*next_node/,/^}/s/__clear_bit(index, w->pending);/;/
+	/^static struct twheel_node \*next_node/,/^}/s/w->due_from\[level\] = min_t.*/;/
+	/^static struct twheel_node \*next_node/,/^}/s/if (hlist_empty(visit)) {/if (1) {/
 	s/if (now > w->clk)$/if (now >= w->clk + 2)/
 	s/if (seen++ == size) {/if (seen++ > size) {/
 	s/if (seen++ == size) {/if (n == size) {/
@@ -84,7 +85,7 @@ mutations()
 	/^u64 twheel_wheel_coalesce/,/^}/s/(expires - 1) ^ last/expires ^ last/
 	/^u64 twheel_wheel_coalesce/,/^}/s/) - 1)) - 1)/))) - 1)/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (last < expires)/if (0)/
-	/^u64 twheel_wheel_coalesce/,/^}/s/last = TWHEEL_NEVER - 1;/last = expires;/
+	/^u64 twheel_wheel_coalesce/,/^}/s/last = TWHEEL_NEVER;/last = expires;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (!slack || !expires)/if (!slack)/
 	s/1 + 63 \/ ilog2(slots)/2 + 63 \/ ilog2(slots)/
 	s/1 + 63 \/ ilog2(slots)/63 \/ ilog2(slots)/
@@ -95,7 +96,8 @@ mutations()
 	s/return "a bucket's turn comes before next_expiry";/;/
 	s/return "a bucket's list is broken";/;/
 	s/return "a node's bucket comes after the node";/;/
-	s/return "nr_due is wrong";/;/
+	s/return "a bucket that is due is passed over";/;/
+	s/return "the list of a bucket in work is broken";/;/
 	s/return "nr_nodes is wrong";/;/
 	s/return "buckets are due and next_expiry is ahead";/;/
 	EOF

@@ -189,7 +189,7 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 			now = 1ULL << k;
 			cost = cost_of(looks(w, now, &expired));
 			expect(expired, "nothing came by 2^%u", k);
-			expect(cost <= 100 + 4 * n + 40 * nr_nodes,
+			expect(cost <= 100 + 4 * n + (40 + 4 * levels) * nr_nodes,
 			       "%llu blocks for %u buckets, %llu nodes (%ux%u, 2^%u)", cost, n,
 			       nr_nodes, slots, levels, k);
 

@@ -27,6 +27,16 @@ static void dequeue(struct twheel_wheel *w, struct twheel_node *node)
 	expect_sound(w);
 }
 
+/* Buckets whose turn has come and that were not looked at yet. */
+static u32 nr_due(const struct twheel_wheel *w)
+{
+	u32 index, n = 0;
+
+	for (index = 0; index < w->slots * w->levels; index++)
+		n += test_bit(index, w->due);
+	return n;
+}
+
 /* Turn to @now and expire all that is due; up to ROOM_MAX nodes. */
 static u32 collect(struct twheel_wheel *w, u64 now, struct twheel_node **out)
 {
@@ -80,7 +90,7 @@ static void init_makes_an_empty_wheel(void)
 		       "%zu bytes for %ux%u", twheel_wheel_size(slots, levels),
 		       slots, levels);
 		expect(w->clk == 12345, "clk=%llu", w->clk);
-		expect(!w->nr_nodes && !w->nr_due, "not empty");
+		expect(!w->nr_nodes && !nr_due(w), "not empty");
 		expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu",
 		       w->next_expiry);
 		expect_sound(w);
@@ -228,6 +238,42 @@ static void dequeue_any_of_a_bucket(void)
 	}
 }
 
+/*
+ * What is due must not wait for the many that only move down: while a large
+ * bucket of each upper level is worked off, a few nodes a call, a node is due at
+ * every tick, and comes with the first call there.
+ */
+static void low_levels_come_first(void)
+{
+	static struct twheel_node many[3][200];
+	struct twheel_wheel *w = wheel_new(4, 4, 63);
+	struct twheel_node probe, *out[4];
+	u32 level, i, n;
+	u64 now;
+
+	/* Their buckets all come up at 64. */
+	for (level = 1; level < 4; level++)
+		for (i = 0; i < 200; i++) {
+			struct twheel_node *node = &many[level - 1][i];
+
+			node->expires = 63 + (1ULL << 2 * level);
+			twheel_wheel_enqueue(w, node);
+			/* And are far from due then. */
+			node->expires += 1 << 20;
+		}
+
+	for (now = 64; now < 100; now++) {
+		bool more;
+
+		enqueue(w, &probe, now);
+		n = twheel_wheel_collect(w, now, out, 4, &more);
+		expect(n && out[0] == &probe, "%llu waits", now);
+		expect(more, "all was done by %llu", now);
+		expect_sound(w);
+	}
+	wheel_free(w);
+}
+
 /* Out of buckets whose turn has come, none of them looked at. */
 static void dequeue_from_due_buckets(void)
 {
@@ -244,7 +290,7 @@ static void dequeue_from_due_buckets(void)
 			enqueue(w, &nodes[i], ticks[i / 2]);
 		expect(something_due(w, 101), "nothing");
 		/* The first of them is the one in work. */
-		expect(w->nr_due == 2, "%u due", w->nr_due);
+		expect(nr_due(w) == 2, "%u due", nr_due(w));
 		expect_sound(w);
 		for (i = 0; i < 6; i++)
 			if (set & 1 << i)
@@ -253,7 +299,7 @@ static void dequeue_from_due_buckets(void)
 		while (n--)
 			left |= 1U << (out[n] - nodes);
 		expect(left == (~set & 63), "%x left of %x", left, set);
-		expect(!w->nr_due, "%u due", w->nr_due);
+		expect(!nr_due(w), "%u due", nr_due(w));
 		wheel_free(w);
 	}
 }
@@ -753,18 +799,16 @@ static void check_finds_wrong_pending_bits(void)
 
 static void check_finds_wrong_due_bits(void)
 {
-	expect_found(__set_bit(BUCKET_EMPTY, w->due); w->nr_due = 1; w->next_expiry = 0);
+	expect_found(__set_bit(BUCKET_EMPTY, w->due); w->due_from[0] = 0; w->next_expiry = 0);
 	expect_found(__set_bit(BUCKET_3, w->due); w->next_expiry = 0);
-	expect_found(something_due(w, 20); __clear_bit(BUCKET_9, w->due); w->nr_due = 0);
+	expect_found(__set_bit(BUCKET_3, w->due); w->due_from[0] = 0);
+	expect_found(something_due(w, 20); __clear_bit(BUCKET_9, w->due));
 }
 
 static void check_finds_wrong_counts(void)
 {
 	expect_found(w->nr_nodes++);
 	expect_found(w->nr_nodes--);
-	expect_found(w->nr_due++; w->next_expiry = 0);
-	expect_found(something_due(w, 20); w->nr_due = 0);
-	expect_found(something_due(w, 20); w->nr_due++);
 }
 
 static void check_finds_broken_links(void)
@@ -776,7 +820,7 @@ static void check_finds_broken_links(void)
 	/* A node that is lost, and one that is in two places. */
 	expect_found(sound[1].entry.next = NULL);
 	expect_found(w->buckets[BUCKET_3].first = &sound[0].entry);
-	expect_found(something_due(w, 20); w->visit.first->pprev = &stray);
+	expect_found(something_due(w, 20); w->visit[0].first->pprev = &stray);
 }
 
 static void check_finds_nodes_behind_their_bucket(void)
@@ -806,6 +850,7 @@ int main(void)
 		TAP_TEST(enqueue_at_every_distance),
 		TAP_TEST(dequeue_at_every_distance),
 		TAP_TEST(dequeue_any_of_a_bucket),
+		TAP_TEST(low_levels_come_first),
 		TAP_TEST(dequeue_from_due_buckets),
 		TAP_TEST(dequeue_from_the_bucket_in_work),
 		TAP_TEST(enqueue_during_a_collection),

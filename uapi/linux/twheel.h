@@ -54,7 +54,7 @@ enum twheel_feature {
  * @features: (out) &enum twheel_feature bits of the running module
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
- * @levels: (out) levels of a wheel
+ * @levels: (out) levels of a wheel, as the module parameter says
  * @clock: (out) this context's clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME
  * @reserved: (in) zero; (out) zero
  * @now: (out) the time on that clock
@@ -162,7 +162,8 @@ enum twheel_state {
  * reads costs nothing.
  *
  * A timer exists until its last expiration is read or it is cancelled; from
- * then on its handle is refused with ENOENT.
+ * then on its handle is refused with ENOENT. It is not given out again before
+ * the context has made 2^32 more timers.
  *
  * Errors, in @result and from the single call alike: EINVAL for unknown flags
  * or a count over 1 without an interval; ENOENT for a handle that is not live;
@@ -226,9 +227,9 @@ struct twheel_cancel {
  * fails with EFAULT. Memory that another thread unmaps during the call is the
  * exception: entries whose outcome could not be stored are not counted, and
  * new timers among them are cancelled again, but a re-arm or a cancel may have
- * taken place.
+ * taken place. The same goes for the single calls.
  *
- * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags.
+ * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
  */
 struct twheel_batch {
 	__u64 entries;
@@ -290,7 +291,7 @@ struct twheel_timer_info {
  * has stored; nothing is lost.
  *
  * Errors: EFAULT; EINVAL for a @count of 0 or over 2^31 - 1, or unknown flags;
- * EINTR when a signal came before the first entry.
+ * EINTR when a signal came before the first entry, with @cursor moved on.
  */
 struct twheel_list {
 	__u64 cursor;
