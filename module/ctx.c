@@ -72,6 +72,9 @@ static_assert(sizeof(struct twheel_timer) == 64);
 static_assert(sizeof(struct twheel_chunk) == CHUNK_SIZE);
 static_assert(offsetofend(struct twheel_chunk, rcu) <= sizeof(struct twheel_timer));
 
+/* Past the limit of its memory cgroup a program is told, and not killed. */
+#define CHUNK_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 static struct kmem_cache *twheel_chunk_cache;
 
 unsigned long twheel_max_fd_timers;
@@ -214,7 +217,7 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 		goto unlock;
 
 	ret = -ENOMEM;
-	chunk = kmem_cache_zalloc(twheel_chunk_cache, GFP_KERNEL);
+	chunk = kmem_cache_zalloc(twheel_chunk_cache, CHUNK_GFP);
 	if (!chunk)
 		goto uncharge;
 
@@ -222,7 +225,7 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 	chunk->clock = ctx->clock;
 	chunk->free = CHUNK_ALL_FREE;
 	ret = xa_alloc_bh(&ctx->chunks, &chunk->index, chunk,
-			  XA_LIMIT(0, CHUNK_MAX - 1), GFP_KERNEL);
+			  XA_LIMIT(0, CHUNK_MAX - 1), CHUNK_GFP);
 	if (ret)
 		goto free;
 

@@ -5,19 +5,23 @@
  * After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
  * SOSP 1987 (schemes 6 and 7) and IEEE/ACM ToN 1997.
  *
- * A wheel has L levels of S = 2^b buckets. A bucket of level l stands for S^l
- * ticks, its granularity. A node that is d ticks ahead goes to the lowest level
- * with d < S^(l+1), into the bucket (expires >> l*b) % S. That bucket's turn
- * comes at the first tick it stands for, which is never after the node's tick:
- * so the node is looked at in time, and either expires or moves down to a level
- * that tells ticks apart better. It expires at its exact tick however far away
- * that was when it was enqueued.
+ * A wheel has L levels of S buckets. A bucket of level l stands for (S/2)^l
+ * ticks, its granularity. A node goes to the lowest level whose S buckets reach
+ * as far ahead as its tick. When its bucket's turn comes it expires, or moves
+ * down to a level that tells ticks apart better. So it expires at its exact tick
+ * however far away that was when it was enqueued.
  *
  *	S = 64		granularity	range
- *	level 0		     1 tick	up to 63 ticks
- *	level 1		    64		     4095
- *	level 2		  4096		   262143
- *	level 3		262144		 16777215
+ *	level 0		     1 tick	up to 64 ticks
+ *	level 1		    32		    2048
+ *	level 2		  1024		   65536
+ *	level 3		 32768		 2097152
+ *
+ * On level 0 a bucket's turn comes at its tick. On the levels above it comes
+ * half its granularity, the level's lead, before the first tick that it stands
+ * for: it may hold a million nodes, and to move them all takes time, which those
+ * due first must not pay for. That is why a level reaches twice as far as the
+ * granularity of the next, and not just as far: what comes down early fits.
  *
  * The last level takes whatever is further away, too. There a bucket's turn can
  * come some rounds before the node's: it is then left for another round. So a
@@ -49,15 +53,29 @@ static u32 nr_buckets(const struct twheel_wheel *w)
 	return w->slots * w->levels;
 }
 
+/* log2 of the granularity of @level */
 static u32 level_shift(const struct twheel_wheel *w, u32 level)
 {
-	return level * w->slot_bits;
+	return level * (w->slot_bits - 1);
+}
+
+static u64 level_lead(const struct twheel_wheel *w, u32 level)
+{
+	return level ? 1ULL << (level_shift(w, level) - 1) : 0;
+}
+
+/* The hand of @level at @tick: the bucket whose turn came last. */
+static u64 level_hand(const struct twheel_wheel *w, u32 level, u64 tick)
+{
+	u64 ahead = tick + level_lead(w, level);
+
+	return (ahead < tick ? U64_MAX : ahead) >> level_shift(w, level);
 }
 
 /* A level whose granularity is over 64 bits of ticks would never be used. */
 static u32 usable_levels(u32 slots, u32 levels)
 {
-	return min_t(u32, levels, 1 + 63 / ilog2(slots));
+	return min_t(u32, levels, 1 + 63 / (ilog2(slots) - 1));
 }
 
 size_t twheel_wheel_size(u32 slots, u32 levels)
@@ -93,10 +111,32 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
  */
 static u64 bucket_turn(const struct twheel_wheel *w, u32 level, u32 slot)
 {
-	u64 hand = w->clk >> level_shift(w, level);
+	u64 hand = level_hand(w, level, w->clk);
 	u64 ahead = (slot - hand - 1) & (w->slots - 1);
 
-	return (hand + 1 + ahead) << level_shift(w, level);
+	return ((hand + 1 + ahead) << level_shift(w, level)) -
+	       level_lead(w, level);
+}
+
+/*
+ * The lowest level that reaches as far as @expires, or else the last. It must
+ * have its turn before @expires; that of the next level up may be over. Then the
+ * node stays where it has to wait for some rounds.
+ */
+static u32 choose_level(const struct twheel_wheel *w, u64 expires)
+{
+	u32 level;
+
+	for (level = 0; level < w->levels - 1u; level++) {
+		u64 ahead = (expires >> level_shift(w, level)) -
+			    level_hand(w, level, w->clk);
+
+		if (ahead <= w->slots ||
+		    expires >> level_shift(w, level + 1) <=
+		    level_hand(w, level + 1, w->clk))
+			break;
+	}
+	return level;
 }
 
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
@@ -108,10 +148,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	if (expires <= w->clk)
 		expires = w->clk + 1;
 
-	for (level = 0; level < w->levels - 1u; level++)
-		if (!((expires - w->clk) >> level_shift(w, level + 1)))
-			break;
-
+	level = choose_level(w, expires);
 	slot = (expires >> level_shift(w, level)) & (w->slots - 1);
 	index = level * w->slots + slot;
 	hlist_add_head(&node->entry, &w->buckets[index]);
@@ -177,14 +214,13 @@ static void turn_to(struct twheel_wheel *w, u64 now)
 	u32 level;
 
 	for (level = 0; level < w->levels; level++) {
-		u64 from = w->clk >> level_shift(w, level);
-		u64 steps = (now >> level_shift(w, level)) - from;
+		u64 from = level_hand(w, level, w->clk);
+		u64 steps = level_hand(w, level, now) - from;
 		u32 base = level * w->slots;
 		u32 first, n;
 
-		/* The hands of the levels above do not move either. */
 		if (!steps)
-			break;
+			continue;
 
 		n = min_t(u64, steps, w->slots);
 		first = (from + 1) & (w->slots - 1);
@@ -206,7 +242,7 @@ static u64 find_next_expiry(const struct twheel_wheel *w)
 		return next;
 
 	for (level = 0; level < w->levels; level++) {
-		u64 hand = w->clk >> level_shift(w, level);
+		u64 hand = level_hand(w, level, w->clk);
 		u32 base = level * w->slots, end = base + w->slots;
 		u32 first = base + ((hand + 1) & (w->slots - 1));
 		unsigned long index;

@@ -38,6 +38,17 @@ static inline struct twheel_wheel *wheel_new(u32 slots, u32 levels, u64 clk)
 	return w;
 }
 
+/* log2 of the ticks that a bucket of @level, and all of the last level, span */
+static inline u32 granularity_bits(const struct twheel_wheel *w, u32 level)
+{
+	return level * (w->slot_bits - 1);
+}
+
+static inline u32 range_bits(const struct twheel_wheel *w)
+{
+	return granularity_bits(w, w->levels - 1) + w->slot_bits;
+}
+
 static inline void wheel_free(struct twheel_wheel *w)
 {
 	free(w->buckets);

@@ -42,8 +42,12 @@ mutations()
 	s/expires = w->clk + 1;/expires = w->clk;/
 	s/if (expires <= w->clk)$/if (expires < w->clk)/
 	s/level < w->levels - 1u; level++/level < w->levels - 2u; level++/
-	s/w->clk) >> level_shift(w, level + 1)/w->clk - 1) >> level_shift(w, level + 1)/
-	s/w->clk) >> level_shift(w, level + 1)/w->clk) >> level_shift(w, level)/
+	s/if (ahead <= w->slots ||/if (ahead < w->slots ||/
+	s/if (ahead <= w->slots ||/if (ahead <= w->slots + 1 ||/
+	s/if (ahead <= w->slots ||/if (0 ||/
+	s/? 1ULL << (level_shift(w, level) - 1) : 0/? 0 : 0/
+	s/(ahead < tick ? U64_MAX : ahead)/ahead/
+	/^static u64 bucket_turn/,/^}/s/level_lead(w, level);/0;/
 	s/slot = (expires >> level_shift/slot = ((expires - w->clk) >> level_shift/
 	s/if (turn < w->next_expiry)/if (turn > w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (expires < w->next_expiry)/
@@ -87,8 +91,8 @@ mutations()
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (last < expires)/if (0)/
 	/^u64 twheel_wheel_coalesce/,/^}/s/last = TWHEEL_NEVER;/last = expires;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (!slack || !expires)/if (!slack)/
-	s/1 + 63 \/ ilog2(slots)/2 + 63 \/ ilog2(slots)/
-	s/1 + 63 \/ ilog2(slots)/63 \/ ilog2(slots)/
+	s/1 + 63 \/ (ilog2/2 + 63 \/ (ilog2/
+	s/1 + 63 \/ (ilog2/63 \/ (ilog2/
 	s/2 \* BITS_TO_LONGS(n)/BITS_TO_LONGS(n)/
 	s/w->due = w->pending + BITS_TO_LONGS(nr_buckets(w))/w->due = w->pending/
 	s/return "a bucket's pending bit is wrong";/;/

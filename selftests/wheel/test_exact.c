@@ -27,15 +27,14 @@ static u64 distance(u32 k, u64 *seed)
 
 /*
  * Wake up at each next_expiry until @node has come. A turn of a bucket at a
- * level below the last is the start of a granule that holds the node's tick, so
- * the node moves at least one level down each time: @levels wake-ups at most,
+ * level below the last is near enough to the node's tick for the level below to
+ * reach it, so the node moves at least one level down each time: @levels wake-ups at most,
  * and on the last level one more for each full round.
  */
 static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 {
-	u32 range_bits = w->levels * w->slot_bits;
 	u64 d = node->expires - w->clk, wakeups = 0;
-	u64 rounds = range_bits < 64 ? d >> range_bits : 0;
+	u64 rounds = range_bits(w) < 64 ? d >> range_bits(w) : 0;
 	struct twheel_node *out;
 	bool more;
 
@@ -106,7 +105,7 @@ static void drive_many(struct twheel_wheel *w, u32 k_max, u64 *seed)
 	struct twheel_node nodes[160], *out[ARRAY_SIZE(nodes)];
 	u32 i, came = 0;
 	u64 from = w->clk, wakeups = 0;
-	u64 rounds = 1ULL << (k_max - min_t(u32, k_max, w->levels * w->slot_bits));
+	u64 rounds = 1ULL << (k_max - min_t(u32, k_max, range_bits(w)));
 
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		nodes[i].expires = w->clk + distance((u32)(rng_next(seed) % (k_max + 1)),
@@ -142,11 +141,10 @@ static void many_nodes_at_any_distance(void)
 
 	while (next_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
-		u32 range_bits = w->levels * w->slot_bits;
 
 		for (i = 0; i < 60; i++) {
 			w->clk = rng_next(&seed) >> (2 + rng_next(&seed) % 60);
-			drive_many(w, min_t(u32, range_bits + i % 4, 62), &seed);
+			drive_many(w, min_t(u32, range_bits(w) + i % 4, 62), &seed);
 		}
 		wheel_free(w);
 	}

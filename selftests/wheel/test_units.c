@@ -82,8 +82,8 @@ static void init_makes_an_empty_wheel(void)
 		expect(w->slots == slots && slots == 1U << bits, "slots=%u bits=%u",
 		       slots, bits);
 		/* As many levels as asked for, or as 64-bit ticks can use. */
-		expect((w->levels - 1) * bits < 64, "levels=%u", w->levels);
-		expect(w->levels == levels || w->levels * bits >= 64,
+		expect(granularity_bits(w, w->levels - 1) < 64, "levels=%u", w->levels);
+		expect(w->levels == levels || granularity_bits(w, w->levels) >= 64,
 		       "levels=%u of %u", w->levels, levels);
 		expect(twheel_wheel_size(slots, levels) ==
 		       n * sizeof(void *) + 2 * ((n + 63) / 64) * 8,
@@ -120,7 +120,7 @@ static void memory_holds_all_buckets(void)
 		if (!nodes)
 			abort();
 		for (i = 0; i < n; i++) {
-			u32 shift = i / slots * w->slot_bits;
+			u32 shift = granularity_bits(w, i / slots);
 			u64 hand = i % slots ? i % slots : slots;
 
 			/* The top level of a full wheel has few buckets. */
@@ -143,7 +143,10 @@ static void memory_holds_all_buckets(void)
 	}
 }
 
-/* The lowest level whose range, slots^(level + 1) - 1 ticks, will do. */
+/*
+ * The lowest level whose buckets reach that far, seen from the one that its hand
+ * is at: upper hands are ahead of the clock by half a bucket.
+ */
 static void enqueue_chooses_the_lowest_level(void)
 {
 	struct twheel_node node = { 0 };
@@ -153,18 +156,20 @@ static void enqueue_chooses_the_lowest_level(void)
 		struct twheel_wheel *w = wheel_new(slots, levels, 1000000);
 
 		for (level = 0; level < w->levels; level++) {
-			u32 bits = (level + 1) * w->slot_bits;
+			u32 bits = granularity_bits(w, level);
+			u64 lead = level ? 1ULL << (bits - 1) : 0;
+			u64 reach = (((w->clk + lead) >> bits) + slots + 1) << bits;
 
-			for (far = 0; far < 2 && bits < 63; far++) {
+			for (far = 0; far < 2 && range_bits(w) < 63; far++) {
 				u32 want = far ? level + 1 : level, got;
 
 				if (want == w->levels)
 					want--;
-				enqueue(w, &node, w->clk + (1ULL << bits) - 1 + far);
+				enqueue(w, &node, reach - 1 + far);
 				got = (u32)((struct hlist_head *)node.entry.pprev -
 					    w->buckets) / slots;
-				expect(got == want, "level %u, not %u, for 2^%u - 1 + %u",
-				       got, want, bits, far);
+				expect(got == want, "level %u, not %u, for %llu - 1 + %u",
+				       got, want, reach, far);
 				dequeue(w, &node);
 			}
 		}
@@ -246,25 +251,25 @@ static void dequeue_any_of_a_bucket(void)
 static void low_levels_come_first(void)
 {
 	static struct twheel_node many[3][200];
-	struct twheel_wheel *w = wheel_new(4, 4, 63);
+	struct twheel_wheel *w = wheel_new(4, 4, 0);
 	struct twheel_node probe, *out[4];
 	u32 level, i, n;
+	bool more;
 	u64 now;
 
-	/* Their buckets all come up at 64. */
+	/* In a bucket of each upper level, whose turns have all come by 64. */
 	for (level = 1; level < 4; level++)
 		for (i = 0; i < 200; i++) {
 			struct twheel_node *node = &many[level - 1][i];
 
-			node->expires = 63 + (1ULL << 2 * level);
+			node->expires = 4ULL << granularity_bits(w, level);
 			twheel_wheel_enqueue(w, node);
 			/* And are far from due then. */
 			node->expires += 1 << 20;
 		}
+	twheel_wheel_collect(w, 64, NULL, 0, &more);
 
-	for (now = 64; now < 100; now++) {
-		bool more;
-
+	for (now = 65; now < 100; now++) {
 		enqueue(w, &probe, now);
 		n = twheel_wheel_collect(w, now, out, 4, &more);
 		expect(n && out[0] == &probe, "%llu waits", now);
@@ -608,7 +613,7 @@ static void postponed_for_ever(void)
 			looks++;
 		}
 		/* Each 963 ticks or more its old one comes, level by level. */
-		expect(looks <= 21 * w->levels || w->levels * w->slot_bits < 10,
+		expect(looks <= 21 * w->levels || range_bits(w) < 10,
 		       "%llu looks, %ux%u", looks, slots, levels);
 		expect_expiry(w, &node, node.expires);
 		wheel_free(w);
@@ -769,15 +774,15 @@ static struct twheel_wheel *sound_wheel(void)
 	struct twheel_wheel *w = small_wheel(0);
 
 	/* Two in one bucket of level 1, one at level 2, one at level 0. */
-	enqueue(w, &sound[0], 9);
-	enqueue(w, &sound[1], 10);
+	enqueue(w, &sound[0], 8);
+	enqueue(w, &sound[1], 9);
 	enqueue(w, &sound[2], 40);
 	enqueue(w, &sound[3], 3);
 	return w;
 }
 
 #define BUCKET_3	3
-#define BUCKET_9	(4 + 2)
+#define BUCKET_8	(4 + 0)
 #define BUCKET_EMPTY	1
 
 #define expect_found(corruption) do {						\
@@ -792,7 +797,7 @@ static struct twheel_wheel *sound_wheel(void)
 static void check_finds_wrong_pending_bits(void)
 {
 	expect_found(__clear_bit(BUCKET_3, w->pending));
-	expect_found(__clear_bit(BUCKET_9, w->pending));
+	expect_found(__clear_bit(BUCKET_8, w->pending));
 	expect_found(__set_bit(BUCKET_EMPTY, w->pending));
 	expect_found(__set_bit(11, w->pending));
 }
@@ -802,7 +807,7 @@ static void check_finds_wrong_due_bits(void)
 	expect_found(__set_bit(BUCKET_EMPTY, w->due); w->due_from[0] = 0; w->next_expiry = 0);
 	expect_found(__set_bit(BUCKET_3, w->due); w->next_expiry = 0);
 	expect_found(__set_bit(BUCKET_3, w->due); w->due_from[0] = 0);
-	expect_found(something_due(w, 20); __clear_bit(BUCKET_9, w->due));
+	expect_found(something_due(w, 20); __clear_bit(BUCKET_8, w->due));
 }
 
 static void check_finds_wrong_counts(void)
@@ -825,8 +830,8 @@ static void check_finds_broken_links(void)
 
 static void check_finds_nodes_behind_their_bucket(void)
 {
-	expect_found(sound[0].expires = 7);
-	expect_found(sound[2].expires = 31);
+	expect_found(sound[0].expires = 6);
+	expect_found(sound[2].expires = 5);
 	/* A bucket passed over, and all of them. */
 	expect_found(w->clk = 33);
 	expect_found(w->clk = 50);

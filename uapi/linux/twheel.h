@@ -41,7 +41,7 @@ enum twheel_feature {
 	TWHEEL_FEATURE_LIST	= 1 << 4,
 };
 
-/** define TWHEEL_INFO_NEXT - &twheel_info.flags: find @next_expiry as well */
+/** define TWHEEL_INFO_NEXT - in &twheel_info.flags, find @next_expiry as well */
 #define TWHEEL_INFO_NEXT	0x00000001
 
 /** define TWHEEL_NO_EXPIRY - &twheel_info.next_expiry when nothing is pending */
@@ -59,7 +59,8 @@ enum twheel_feature {
  * @reserved: (in) zero; (out) zero
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
- * @user_limit: (out) how many timers all contexts opened by one user may hold
+ * @user_limit: (out) how many timers all contexts opened by one user (by real
+ *	user ID) may hold
  * @user_timers: (out) how many timers the contexts of the user who opened this
  *	one hold now
  * @pending: (out) timers armed in this context that have not expired
@@ -112,7 +113,7 @@ struct twheel_config {
 };
 
 /**
- * define TWHEEL_ARM_ABS - &twheel_arm.flags: @expires is a point in time
+ * define TWHEEL_ARM_ABS - in &twheel_arm.flags, @expires is a point in time
  *
  * Without it @expires counts from now.
  */
@@ -221,13 +222,15 @@ struct twheel_cancel {
  * the entries in order and return how many they have handled. Each has its
  * outcome in its result field; one that failed does not stop those behind it.
  *
- * Fewer than @count are handled when a signal is pending or memory that is not
- * there, or not writable, is reached. The entries from there on are untouched
- * and nothing was done for them. When that is so for the first entry the call
- * fails with EFAULT. Memory that another thread unmaps during the call is the
- * exception: entries whose outcome could not be stored are not counted, and
- * new timers among them are cancelled again, but a re-arm or a cancel may have
- * taken place. The same goes for the single calls.
+ * Fewer than @count are handled when a signal comes in, or when memory that is
+ * not there, or not writable, is reached. The entries from there on are untouched
+ * and nothing was done for them. A call whose first entry cannot be reached fails
+ * with EFAULT; a signal never stops it before that entry.
+ *
+ * Memory that another thread unmaps during the call is the exception: entries
+ * whose outcome could not be stored are not counted, and new timers among them
+ * are cancelled again, but a re-arm or a cancel may have taken place. The same
+ * goes for the single calls.
  *
  * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
  */
@@ -266,7 +269,7 @@ struct twheel_timer_info {
 };
 
 /**
- * define TWHEEL_LIST_DRAIN - &twheel_list.flags: cancel what is returned
+ * define TWHEEL_LIST_DRAIN - in &twheel_list.flags, cancel what is returned
  *
  * A timer is cancelled only after its entry was stored.
  */
@@ -301,7 +304,7 @@ struct twheel_list {
 };
 
 /**
- * define TWHEEL_EVENT_LAST - &twheel_event.flags: the timer has ended
+ * define TWHEEL_EVENT_LAST - in &twheel_event.flags, the timer has ended
  *
  * No further record of it will come, and its handle is not live any more.
  */
