@@ -18,6 +18,6 @@ report() {
 
 echo "TAP version 13"
 echo "1..2"
-report 1 readme.library "hello, wheel hello, wheel hello, wheel" \
-	"$(echo $(./library | sed 's/ ([0-9]* ns late)$//'))"
-report 2 readme.bare "timer 2 expired timer 1 expired" "$(echo $(./bare))"
+report 1 readme.library "hello, wheel;hello, wheel;hello, wheel;" \
+	"$(./library | sed 's/ ([0-9]* ns late)$//' | tr '\n' ';')"
+report 2 readme.bare "timer 2 expired;timer 1 expired;" "$(./bare | tr '\n' ';')"

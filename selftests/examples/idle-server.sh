@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# idle-server.sh - are silent connections cut on time, and busy ones served?
+
+. "${0%/*}/tap.sh"
+need_device
+
+# start FILES OPTION... - a server that may have so many files open, in the
+# background: $server, $port
+start() {
+	files=$1
+	shift
+	# Not what a server before it has said.
+	: >"$tmp/server"
+	(
+		# shellcheck disable=SC3045 # busybox has it
+		ulimit -n "$files"
+		exec idle-server --port 0 "$@" >"$tmp/server" 2>&1
+	) &
+	server=$!
+	tries=0
+	port=
+	until [ -n "$port" ] || [ $tries = 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+		port=$(sed -n 's/^listening on .*://p' "$tmp/server")
+	done
+}
+
+# stop - end it; its exit status is in $status, its figures in $tmp/server
+stop() {
+	kill -TERM $server 2>/dev/null
+	wait $server
+	status=$?
+	show "$tmp/server"
+}
+
+# figure NAME - from the server's table
+figure() {
+	value "$1" "$tmp/server"
+}
+
+# Silence, talk and load at the same time.
+start 1024 --timeout 3s
+idle-client --port "$port" --timeout 3s --silent 300 --talking 40 --duration 10s \
+	>"$tmp/client" 2>&1 &
+client=$!
+if command -v wrk >/dev/null; then
+	wrk -t 1 -c 50 -d 6s --timeout 10s "http://127.0.0.1:$port/" >"$tmp/wrk" 2>&1
+	wrk_status=$?
+fi
+wait $client
+client_status=$?
+stop
+
+cp "$tmp/client" "$tmp/out"
+show "$tmp/out"
+check "client: all in order" test $client_status = 0
+check "client: every silent connection was cut" test "$(value cut)" = 300
+check "client: none too soon" test "$(value 'cut too soon')" = 0
+check "client: none too late" test "$(value 'cut too late')" = 0
+check "client: none that talked was cut" test "$(value 'cut while talking')" = 0
+check "client: requests were answered" test "$(value answers)" -gt 100
+cut=$((300 + $(value 'made to wait')))
+
+cp "$tmp/server" "$tmp/out"
+check "server: exit status 0" test $status = 0
+check "server: none cut early" test "$(figure 'cut early')" = 0
+check "server: no stale expirations" test "$(figure 'stale expirations')" = 0
+check "server: cut the silent and no more" test "$(figure 'idle, cut')" = $cut
+check "server: nothing left open" test "$(figure 'open at the end')" = 0
+
+if command -v wrk >/dev/null; then
+	cp "$tmp/wrk" "$tmp/out"
+	show "$tmp/out"
+	check "wrk: exit status 0" test "$wrk_status" = 0
+	check "wrk: no socket errors" test "$(grep -c 'Socket errors' "$tmp/wrk")" = 0
+	check "wrk: no other answers" test "$(grep -c 'Non-2xx' "$tmp/wrk")" = 0
+	served=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$tmp/wrk")
+	check "wrk: requests were served" test "$served" -gt 100
+	cp "$tmp/server" "$tmp/out"
+	check "server: answered at least those" test "$(figure requests)" -ge "$served"
+else
+	skip "load from wrk" "wrk is not installed"
+fi
+
+# Requests in one piece, with nc as the client, which ends when it is cut.
+start 1024 --timeout 1s
+printf 'GET / HTTP/1.1\r\n\r\nHEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n' |
+	nc 127.0.0.1 "$port" >"$tmp/out"
+check "pipelined requests: three answers" test "$(grep -c '^HTTP/1.1 200' "$tmp/out")" = 3
+check "a body for GET, none for HEAD" test "$(grep -c '^alive' "$tmp/out")" = 2
+check "a close that was asked for" said '^Connection: close'
+printf 'BREW / HTTP/1.1\r\n\r\n' | nc 127.0.0.1 "$port" >"$tmp/out"
+check "an unknown method is refused" said '^HTTP/1.1 501'
+{ printf 'GET / HTTP/1.1\r\nX: '; head -c 20000 /dev/zero | tr '\0' x; } |
+	nc 127.0.0.1 "$port" >"$tmp/out" 2>&1
+check "a head without end is refused" said '^HTTP/1.1 431'
+stop
+check "the server has ended well" test $status = 0
+
+# More clients than it takes: the others wait, and get their turn by the cuts.
+start 1024 --timeout 1s --max 10
+run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
+show "$tmp/out"
+check "more clients than allowed: all cut in the end" test $status = 0
+stop
+check "accepting was paused" test "$(figure 'accepting paused')" -gt 0
+check "all were accepted in the end" test "$(figure accepted)" = 30
+check "and each of them cut" test "$(figure 'idle, cut')" = 30
+
+# The same where descriptors run out. Slots and descriptors are used again.
+start 16 --timeout 1s
+run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
+show "$tmp/out"
+check "no descriptors left: all cut in the end" test $status = 0
+stop
+check "accepting was paused for want of descriptors" \
+	test "$(figure 'accepting paused')" -gt 0
+check "exit status 0 all the same" test $status = 0
+
+run idle-server --port 65536
+check "a port that is none is refused" test $status = 2
+run idle-server --timeout 0
+check "a timeout of nothing is refused" test $status = 2
+
+finish

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh disable=SC2034 # variables are for those who include it
+#
+# tap.sh - TAP for scripts that run in a guest's busybox sh
+#
+#	. "${0%/*}/tap.sh"
+#	check "two and two" test $((2 + 2)) = 4
+#	finish
+
+PATH=$PATH:${0%/*}/../bin:${0%/*}/../../build/userspace/bin
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+tests=0
+failures=0
+
+echo "TAP version 13"
+
+# Without the device there is nothing to test: skip it all.
+need_device() {
+	[ -e /dev/twheel ] && return
+	echo "1..0 # SKIP no /dev/twheel: is the module loaded?"
+	exit 4
+}
+
+# result STATUS NAME - a test's outcome; what $tmp/out holds explains a failure
+result() {
+	tests=$((tests + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tests $2"
+	else
+		failures=$((failures + 1))
+		[ ! -e "$tmp/out" ] || sed 's/^/# /' "$tmp/out"
+		echo "not ok $tests $2"
+	fi
+}
+
+# check NAME COMMAND... - a test that passes if the command succeeds
+check() {
+	name=$1
+	shift
+	"$@"
+	result $? "$name"
+}
+
+skip() {
+	tests=$((tests + 1))
+	echo "ok $tests $1 # SKIP $2"
+}
+
+# run COMMAND... - its output in $tmp/out, its exit status in $status
+run() {
+	"$@" >"$tmp/out" 2>&1
+	status=$?
+}
+
+# said PATTERN - does $tmp/out have a line like this?
+said() {
+	grep -q -- "$1" "$tmp/out"
+}
+
+# value NAME [FILE] - the number behind a name in a table of figures
+value() {
+	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"
+}
+
+# show FILE - figures, for whoever reads the log
+show() {
+	sed 's/^/# /' "$1"
+}
+
+finish() {
+	echo "1..$tests"
+	[ "$failures" = 0 ]
+	exit
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# tool.sh - does the twheel tool do what its help says?
+
+. "${0%/*}/tap.sh"
+
+# refuses STATUS PATTERN ARGUMENT... - one line on stderr, nothing on stdout
+refuses() {
+	want=$1 pattern=$2
+	shift 2
+	twheel "$@" >"$tmp/stdout" 2>"$tmp/out"
+	[ $? = "$want" ] && [ ! -s "$tmp/stdout" ] &&
+		[ "$(head -n 1 "$tmp/out" | grep -c -- "^twheel: .*$pattern")" = 1 ]
+	result $? "twheel $* is refused"
+}
+
+helps() {
+	run twheel "$@" --help
+	[ $status = 0 ] && said '^Usage: twheel' && said 'Exit codes'
+	result $? "twheel $* --help"
+}
+
+# No device is needed for these.
+helps
+helps info
+helps arm
+run twheel --version
+check "--version" said '^twheel [0-9]'
+
+refuses 2 'no verb'
+refuses 2 "'fly' is not a verb" fly
+refuses 2 "'more' is too much" info more
+refuses 2 'unrecognized option' info --nonsense
+refuses 2 'no DURATION: use e.g.' arm
+refuses 2 "'5x' is not a duration: use e.g. 250ms" arm 5x
+refuses 2 "'-1' is not a duration\\|invalid option" arm -1
+refuses 2 "'' is not a duration" arm ''
+refuses 2 "'1m1h' is not a duration" arm 1m1h
+refuses 2 "'999999999d' is too long" arm 999999999d
+refuses 2 '.--every needs more than 0\|every needs' arm 1s --every 0
+refuses 2 'count needs --every' arm 1s --count 3
+refuses 2 "'4294967296' is not a number" arm 1s --every 1s --count 4294967296
+refuses 2 "'-5' is not a number" arm 1s --data -5
+refuses 2 "'sidereal' is not a clock" arm 1s --clock sidereal
+refuses 1 'No such file' info --device /dev/no-such-wheel
+refuses 1 'not a twheel device' info --device /dev/null
+
+if [ ! -e /dev/twheel ]; then
+	refuses 1 '(is the module loaded?)' info
+	finish
+fi
+
+run twheel info
+check "info succeeds" test $status = 0
+check "info tells the tick" said '^tick .*ns)'
+check "info tells the limits" said '^timers a user '
+run twheel info --json
+check "info --json is one object in one line" test "$(grep -c '^{.*}$' "$tmp/out")" = 1
+check "info --json has the features" said '"features":\[.*"batch"'
+
+run twheel arm 100ms
+check "arm 100ms ends by itself" test $status = 0
+check "with one last event" test "$(grep -c 'timer 1 .* late  last$' "$tmp/out")" = 1
+
+# By their deadlines, whatever order they were given in.
+run twheel arm 600ms 100ms 350ms --data 40
+grep -o 'timer [0-9]*' "$tmp/out" | tr -d '\n' >"$tmp/order"
+check "several timers end in the order of their deadlines" \
+	test "$(cat "$tmp/order")" = "timer 41timer 42timer 40"
+
+run twheel arm 50ms --every 50ms --count 4 --json
+total=$(sed -n 's/.*"expirations":\([0-9]*\).*/\1/p' "$tmp/out" | awk '{ n += $1 } END { print n }')
+check "--every and --count: 4 expirations are counted" test "$total" = 4
+check "the last is marked" test "$(tail -n 1 "$tmp/out" | grep -c '"last":true')" = 1
+check "and no other" test "$(grep -c '"last":true' "$tmp/out")" = 1
+check "none is early" test "$(grep -c '"late":-' "$tmp/out")" = 0
+
+run twheel arm 50ms --clock boottime --slack 10ms
+check "--clock boottime --slack" test $status = 0
+
+begin=$(cut -d. -f1 /proc/uptime)
+run twheel arm 1h --for 1s
+end=$(cut -d. -f1 /proc/uptime)
+check "--for stops it" test $status = 0 -a ! -s "$tmp/out" -a $((end - begin)) -lt 60
+
+# As the program that it is before init, a shell's child in the background
+# ignores SIGINT: SIGTERM does the same.
+twheel arm 10ms --every 10ms >"$tmp/out" 2>&1 &
+pid=$!
+tries=0
+until [ -s "$tmp/out" ] || [ $tries = 100 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
+done
+kill -TERM $pid
+wait $pid
+check "a timer that repeats without end goes on until interrupted" test $? = 0
+check "and its events were printed as they came" said 'timer 1 '
+
+twheel arm 10ms >/dev/full 2>"$tmp/out"
+check "output that cannot be written is an error" test $? = 1
+
+finish

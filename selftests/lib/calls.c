@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libtwheel's calls: what they return, and what they leave alone.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+
+#include "lib_util.h"
+
+FIXTURE(calls) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(calls)
+{
+	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+
+	if (ret == -ENOENT)
+		SKIP(return, "no " TWHEEL_DEVICE ": is the module loaded?");
+	ASSERT_EQ(0, ret);
+}
+
+FIXTURE_TEARDOWN(calls)
+{
+	twheel_close(self->tw);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+TEST_F(calls, open)
+{
+	struct twheel *tw;
+
+	EXPECT_EQ(-ENOENT, twheel_open(&tw, "/dev/no-such-wheel", 0, NULL));
+	EXPECT_EQ(-ENOTTY, twheel_open(&tw, "/dev/null", 0, NULL));
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 4, NULL));
+
+	ASSERT_EQ(0, twheel_open(&tw, TWHEEL_DEVICE, 0, NULL));
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+	twheel_close(tw);
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
+	EXPECT_EQ(O_NONBLOCK, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+	twheel_close(tw);
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, NULL));
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+	twheel_close(tw);
+	twheel_close(NULL);
+}
+
+TEST_F(calls, failed_open_leaves_no_descriptor)
+{
+	struct twheel_config config = { .clock = 12345 };
+	int before = dup(0);
+	struct twheel *tw;
+	int after;
+
+	close(before);
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 0, &config));
+	EXPECT_EQ(-ENOTTY, twheel_open(&tw, "/dev/null", 0, NULL));
+	after = dup(0);
+	EXPECT_EQ(before, after);
+	close(after);
+}
+
+TEST_F(calls, config)
+{
+	struct twheel_config config = { .clock = CLOCK_BOOTTIME, .limit = 3 };
+	struct twheel_info info;
+	struct timespec ts;
+	struct twheel *tw;
+	uint64_t now;
+	int i;
+
+	EXPECT_EQ(CLOCK_MONOTONIC, twheel_clock(self->tw));
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, &config));
+	EXPECT_EQ(CLOCK_BOOTTIME, twheel_clock(tw));
+	now = twheel_now(tw);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	EXPECT_LE(now, (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec);
+
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, twheel_arm_after(tw, FAR, 0, NULL));
+	EXPECT_EQ(-ENOSPC, twheel_arm_after(tw, FAR, 0, NULL));
+	memset(&info, 0xcc, sizeof(info));
+	ASSERT_EQ(0, twheel_get_info(tw, TWHEEL_INFO_NEXT, &info));
+	EXPECT_EQ(3, info.limit);
+	EXPECT_EQ(3, info.pending);
+	EXPECT_EQ(0, info.ready);
+	EXPECT_EQ(CLOCK_BOOTTIME, info.clock);
+	EXPECT_LE(now + FAR, info.next_expiry);
+	EXPECT_EQ(-EINVAL, twheel_get_info(tw, 1U << 31, &info));
+	twheel_close(tw);
+}
+
+TEST_F(calls, adopt_and_release)
+{
+	struct twheel_timer_info timer;
+	struct twheel *tw;
+	uint64_t handle;
+	int null;
+	int fd;
+
+	EXPECT_EQ(-EBADF, twheel_adopt(&tw, -1));
+	null = open("/dev/null", O_RDWR);
+	EXPECT_EQ(-ENOTTY, twheel_adopt(&tw, null));
+	/* Still the caller's. */
+	EXPECT_EQ(0, close(null));
+
+	/* Timers live on while a descriptor does. */
+	ASSERT_EQ(0, twheel_open(&tw, NULL, 0, NULL));
+	ASSERT_EQ(0, twheel_arm_after(tw, FAR, 77, &handle));
+	fd = twheel_release(tw);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, twheel_adopt(&tw, fd));
+	EXPECT_EQ(fd, twheel_fd(tw));
+	ASSERT_EQ(0, twheel_get(tw, handle, &timer));
+	EXPECT_EQ(77, timer.user_data);
+	twheel_close(tw);
+	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+}
+
+TEST_F(calls, arm_rearm_cancel)
+{
+	struct twheel_arm arm = { .expires = FAR, .user_data = 5 };
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	uint64_t remaining;
+	uint64_t handle;
+
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_arm(self->tw, &arm));
+	handle = arm.handle;
+	ASSERT_NE(0, handle);
+	arm.interval = SEC;
+	arm.count = 9;
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(handle, arm.handle);
+	EXPECT_LT(FAR - LIMIT, arm.old_remaining);
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(handle, info.handle);
+	EXPECT_EQ(5, info.user_data);
+	EXPECT_EQ(SEC, info.interval);
+	EXPECT_EQ(9, info.count);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+
+	/* The convenient form takes the interval away again. */
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_after(self->tw, handle, 0, 6));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(TWHEEL_STATE_READY, twheel_rearm_after(self->tw, handle, 0, 7));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(7, event.user_data);
+	EXPECT_EQ(handle, event.handle);
+	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+	EXPECT_EQ(-ENOENT, twheel_rearm_after(self->tw, handle, 0, 8));
+	EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, handle, NULL));
+	EXPECT_EQ(-ENOENT, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, 0, 0, 8));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 1, &handle));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, &remaining));
+	EXPECT_LT(FAR - LIMIT, remaining);
+	EXPECT_GE(FAR, remaining);
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 1, &handle));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(TWHEEL_STATE_READY, twheel_cancel(self->tw, handle, &remaining));
+	EXPECT_EQ(0, remaining);
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+
+	/* A failure writes nothing that was not asked for. */
+	handle = 12345;
+	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 31 };
+	EXPECT_EQ(-EINVAL, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, arm.handle);
+}
+
+TEST_F(calls, batches)
+{
+	struct twheel_arm arms[5] = { };
+	struct twheel_cancel cancels[5] = { };
+	int i;
+
+	for (i = 0; i < 5; i++)
+		arms[i].expires = FAR;
+	arms[2].flags = 1U << 31;
+	arms[3].handle = 12345;
+	EXPECT_EQ(0, twheel_arm_batch(self->tw, arms, 0));
+	EXPECT_EQ(5, twheel_arm_batch(self->tw, arms, 5));
+	EXPECT_EQ(0, arms[0].result);
+	EXPECT_EQ(0, arms[1].result);
+	EXPECT_EQ(-EINVAL, arms[2].result);
+	EXPECT_EQ(-ENOENT, arms[3].result);
+	EXPECT_EQ(0, arms[4].result);
+
+	for (i = 0; i < 5; i++)
+		cancels[i].handle = arms[i].handle;
+	cancels[1].flags = 1;
+	EXPECT_EQ(0, twheel_cancel_batch(self->tw, cancels, 0));
+	EXPECT_EQ(5, twheel_cancel_batch(self->tw, cancels, 5));
+	EXPECT_EQ(0, cancels[0].result);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, cancels[0].old_state);
+	EXPECT_EQ(-EINVAL, cancels[1].result);
+	EXPECT_EQ(-ENOENT, cancels[2].result);
+	EXPECT_EQ(-ENOENT, cancels[3].result);
+	EXPECT_EQ(0, cancels[4].result);
+}
+
+/* Behind the last entry there is no memory. */
+TEST_F(calls, batch_that_runs_out_of_memory_to_read)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t fit = page / sizeof(struct twheel_arm);
+	struct twheel_info info;
+	struct twheel_arm *arms;
+	char *memory;
+	size_t i;
+
+	memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, memory);
+	ASSERT_EQ(0, munmap(memory + page, page));
+	arms = (struct twheel_arm *)(memory + page - fit * sizeof(*arms));
+	for (i = 0; i < fit; i++)
+		arms[i].expires = FAR;
+
+	EXPECT_EQ((ssize_t)fit, twheel_arm_batch(self->tw, arms, fit + 10));
+	for (i = 0; i < fit; i++) {
+		EXPECT_EQ(0, arms[i].result);
+		EXPECT_NE(0, arms[i].handle);
+	}
+	EXPECT_EQ(-EFAULT, twheel_arm_batch(self->tw, arms + fit, 10));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(fit, info.pending);
+	munmap(memory, page);
+}
+
+/* Signals come faster than a batch ends, and it is completed all the same. */
+TEST_F(calls, batch_under_signals)
+{
+	struct itimerval often = {
+		.it_interval.tv_usec = 500,
+		.it_value.tv_usec = 500,
+	};
+	struct sigaction action = { .sa_handler = on_signal };
+	struct itimerval never = { };
+	const size_t n = 100000;
+	struct twheel_cancel *cancels = calloc(n, sizeof(*cancels));
+	struct twheel_arm *arms = calloc(n, sizeof(*arms));
+	struct twheel_info info;
+	ssize_t armed;
+	size_t bad = 0;
+	size_t i;
+
+	ASSERT_NE(NULL, arms);
+	ASSERT_NE(NULL, cancels);
+	for (i = 0; i < n; i++)
+		arms[i].expires = FAR;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	armed = twheel_arm_batch(self->tw, arms, n);
+	setitimer(ITIMER_REAL, &never, NULL);
+	EXPECT_EQ((ssize_t)n, armed);
+
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(n, info.pending);
+	for (i = 0; i < n; i++) {
+		bad += arms[i].result || !arms[i].handle;
+		cancels[i].handle = arms[i].handle;
+	}
+	setitimer(ITIMER_REAL, &often, NULL);
+	armed = twheel_cancel_batch(self->tw, cancels, n);
+	setitimer(ITIMER_REAL, &never, NULL);
+	EXPECT_EQ((ssize_t)n, armed);
+	for (i = 0; i < n; i++)
+		bad += cancels[i].result || cancels[i].old_state != TWHEEL_STATE_PENDING;
+	EXPECT_EQ(0, bad);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending);
+	free(arms);
+	free(cancels);
+}
+
+TEST_F(calls, walk_and_drain)
+{
+	enum { N = 1000 };
+	struct twheel_timer_info infos[64];
+	struct twheel_timer_info info;
+	static unsigned char seen[N];
+	struct twheel_event event;
+	struct twheel_walk *walk;
+	uint64_t cursor = 0;
+	ssize_t n;
+	int i;
+
+	ASSERT_EQ(0, twheel_walk_new(&walk, self->tw));
+	EXPECT_EQ(0, twheel_walk_next(walk, &info));
+	EXPECT_EQ(0, twheel_walk_next(walk, &info));
+	twheel_walk_free(walk);
+	twheel_walk_free(NULL);
+	EXPECT_EQ(0, twheel_drain(self->tw, &cursor, infos, 64));
+
+	for (i = 0; i < N; i++)
+		ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, (uint64_t)i, NULL));
+	/* One that has expired is there to be read, not to be listed. */
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, N, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+
+	ASSERT_EQ(0, twheel_walk_new(&walk, self->tw));
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(1, twheel_walk_next(walk, &info));
+		ASSERT_GT(N, info.user_data);
+		EXPECT_EQ(0, seen[info.user_data]);
+		seen[info.user_data]++;
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+	}
+	EXPECT_EQ(0, twheel_walk_next(walk, &info));
+	EXPECT_EQ(0, twheel_walk_next(walk, &info));
+	twheel_walk_free(walk);
+
+	cursor = 0;
+	EXPECT_EQ(-EINVAL, twheel_drain(self->tw, &cursor, infos, 0));
+	cursor = 0;
+	while ((n = twheel_drain(self->tw, &cursor, infos, 64)) > 0) {
+		for (i = 0; i < n; i++) {
+			ASSERT_GT(N, infos[i].user_data);
+			EXPECT_EQ(1, seen[infos[i].user_data]);
+			seen[infos[i].user_data]++;
+			EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, infos[i].handle, NULL));
+		}
+	}
+	EXPECT_EQ(0, n);
+	for (i = 0; i < N; i++)
+		EXPECT_EQ(2, seen[i]);
+	EXPECT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(N, event.user_data);
+}
+
+TEST_F(calls, read)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	/* It goes on, should the first come before the wait. */
+	struct itimerval soon = {
+		.it_interval.tv_usec = 20000,
+		.it_value.tv_usec = 20000,
+	};
+	struct itimerval never = { };
+	/* Not on the stack: nothing may be said to reach beyond it. */
+	static struct twheel_event events[4];
+	struct twheel *blocking;
+
+	EXPECT_EQ(-EINVAL, twheel_read(self->tw, events, 0));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, events, 4));
+	/* The length in bytes would wrap: that is no short length. */
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 1, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_read(self->tw, events, SIZE_MAX / 8));
+	EXPECT_EQ(1, events[0].user_data);
+
+	ASSERT_EQ(0, twheel_open(&blocking, NULL, 0, NULL));
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	EXPECT_EQ(-EINTR, twheel_read(blocking, events, 4));
+	EXPECT_EQ(-EINTR, twheel_dispatch(blocking));
+	setitimer(ITIMER_REAL, &never, NULL);
+	ASSERT_EQ(0, twheel_arm_after(blocking, 20 * MSEC, 3, NULL));
+	EXPECT_EQ(1, twheel_read(blocking, events, 4));
+	EXPECT_EQ(3, events[0].user_data);
+	EXPECT_LE(events[0].deadline, events[0].expired);
+	EXPECT_LE(events[0].expired, twheel_now(blocking));
+	twheel_close(blocking);
+}
+
+TEST_F(calls, event_buffer)
+{
+	struct twheel_event_buffer *buf;
+	const struct twheel_event *event;
+	unsigned int seen = 0;
+	uint64_t i;
+
+	EXPECT_EQ(-EINVAL, twheel_event_buffer_new(&buf, 0));
+	EXPECT_EQ(-ENOMEM, twheel_event_buffer_new(&buf, SIZE_MAX));
+	ASSERT_EQ(0, twheel_event_buffer_new(&buf, 4));
+	EXPECT_EQ(NULL, twheel_event_buffer_next(buf));
+	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buf, self->tw));
+
+	for (i = 0; i < 6; i++)
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, i, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 6));
+	EXPECT_EQ(4, twheel_event_buffer_fill(buf, self->tw));
+	event = twheel_event_buffer_next(buf);
+	ASSERT_NE(NULL, event);
+	seen |= 1U << event->user_data;
+	/* What was not taken out is not overwritten. */
+	EXPECT_EQ(3, twheel_event_buffer_fill(buf, self->tw));
+	while ((event = twheel_event_buffer_next(buf)))
+		seen |= 1U << event->user_data;
+	EXPECT_EQ(NULL, twheel_event_buffer_next(buf));
+	EXPECT_EQ(2, twheel_event_buffer_fill(buf, self->tw));
+	while ((event = twheel_event_buffer_next(buf)))
+		seen |= 1U << event->user_data;
+	EXPECT_EQ(0x3f, seen);
+	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buf, self->tw));
+	twheel_event_buffer_free(buf);
+	twheel_event_buffer_free(NULL);
+}
+
+/*
+ * Threads
+ */
+
+#define THREADS		4
+#define THREAD_ROUNDS	20000
+
+/**
+ * struct worker - one of several threads on one context
+ * @tw: the context
+ * @seed: of its random numbers
+ * @armed: timers it has made
+ * @cancelled: timers it has cancelled
+ * @wrong: calls that failed
+ */
+struct worker {
+	struct twheel	*tw;
+	unsigned int	seed;
+	uint64_t	armed;
+	uint64_t	cancelled;
+	uint64_t	wrong;
+};
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	unsigned int i;
+
+	for (i = 0; i < THREAD_ROUNDS; i++) {
+		uint64_t delay = rand_r(&worker->seed) % 2 * MSEC;
+		uint64_t handle;
+		int ret;
+
+		if (twheel_arm_after(worker->tw, delay, 0, &handle)) {
+			worker->wrong++;
+			continue;
+		}
+		worker->armed++;
+		ret = twheel_cancel(worker->tw, handle, NULL);
+		if (ret > 0)
+			worker->cancelled++;
+		else if (ret != -ENOENT)
+			worker->wrong++;
+	}
+	return NULL;
+}
+
+TEST_F(calls, threads)
+{
+	struct worker workers[THREADS] = { };
+	pthread_t threads[THREADS];
+	struct twheel_info info;
+	uint64_t expected = 0;
+	uint64_t read = 0;
+	uint64_t end;
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		workers[i].tw = self->tw;
+		workers[i].seed = (unsigned int)i;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, work, &workers[i]));
+	}
+	/* A reader beside them, until everything is accounted for. */
+	end = twheel_now(self->tw) + 2 * LIMIT;
+	for (i = 0; i < THREADS; i++) {
+		while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
+			struct twheel_event events[16];
+			ssize_t n = twheel_read(self->tw, events, 16);
+
+			ASSERT_GT(end, twheel_now(self->tw));
+			if (n > 0)
+				read += (uint64_t)n;
+			else
+				EXPECT_EQ(-EAGAIN, n);
+		}
+		EXPECT_EQ(0, workers[i].wrong);
+		EXPECT_EQ(THREAD_ROUNDS, workers[i].armed);
+		expected += workers[i].armed - workers[i].cancelled;
+	}
+	/* What was not cancelled was read: a cancel that failed says so. */
+	EXPECT_EQ(expected, read);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+}
+
+TEST_HARNESS_MAIN

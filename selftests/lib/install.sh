@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# install.sh - can programs be built with libtwheel as it is installed?
+#
+# Runs on the machine that builds; no device is needed.
+
+user=$(cd "${0%/*}/../../userspace" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+root=$tmp/root
+tests=0
+failures=0
+
+# check NAME COMMAND... - a test that passes if the command succeeds
+check() {
+	name=$1
+	shift
+	tests=$((tests + 1))
+	if "$@" >"$tmp/out" 2>&1; then
+		echo "ok $tests $name"
+	else
+		failures=$((failures + 1))
+		sed 's/^/# /' "$tmp/out"
+		echo "not ok $tests $name"
+	fi
+}
+
+build() {
+	env -u MAKEFLAGS -u MFLAGS make -s -C "$user" O="$tmp/build" DESTDIR="$root" \
+		prefix=/usr libdir=/usr/lib/here "$@"
+}
+
+# same A B - do two files hold the same? Shows the difference.
+same() {
+	[ -s "$1" ] && diff "$1" "$2"
+}
+
+echo "TAP version 13"
+
+check "make install" build install
+check "nothing is built again" sh -c "! make -C '$user' O='$tmp/build' | grep -q CC"
+
+(cd "$root" && find . ! -type d | sort) >"$tmp/files"
+cat >"$tmp/expected" <<END
+./usr/bin/twheel
+./usr/include/linux/twheel.h
+./usr/include/twheel.h
+./usr/lib/here/libtwheel.a
+./usr/lib/here/libtwheel.so
+./usr/lib/here/libtwheel.so.0.1
+./usr/lib/here/libtwheel.so.0.1.0
+./usr/lib/here/pkgconfig/libtwheel.pc
+./usr/share/man/man1/twheel.1
+./usr/share/man/man3/libtwheel.3
+./usr/share/man/man4/twheel.4
+END
+check "these files are installed" same "$tmp/files" "$tmp/expected"
+
+# Declared, exported and documented are the same functions.
+sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
+	grep -v '_fn$' | sort -u >"$tmp/named"
+nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
+	sed -n 's/.* T \(.*\)@@LIBTWHEEL_0\.1$/\1/p' | sort >"$tmp/exported"
+nm -D --defined-only "$root/usr/lib/here/libtwheel.so" | grep -c ' T ' >"$tmp/count"
+wc -l <"$tmp/exported" >"$tmp/versioned"
+check "the header and the library have the same functions" \
+	same "$tmp/named" "$tmp/exported"
+check "each has a version" same "$tmp/count" "$tmp/versioned"
+grep -o 'twheel_[a-z_]*' "$root/usr/share/man/man3/libtwheel.3" | sort -u >"$tmp/manual"
+check "each is in the manual page" \
+	sh -c "! grep -vxF -f '$tmp/manual' '$tmp/exported'"
+
+export PKG_CONFIG_PATH="$root/usr/lib/here/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
+cat >"$tmp/program.c" <<'END'
+#include <errno.h>
+#include <twheel.h>
+
+int main(void)
+{
+	struct twheel *tw;
+
+	return twheel_open(&tw, "/dev/no-such-wheel", 0, 0) == -ENOENT ? 0 : 1;
+}
+END
+cp "$tmp/program.c" "$tmp/program.cc"
+
+# The words of pkg-config are options.
+# shellcheck disable=SC2046
+{
+	check "a program with the shared library" \
+		cc -Wall -Wextra -Werror -pedantic -o "$tmp/shared" "$tmp/program.c" \
+		$(pkg-config --cflags --libs libtwheel)
+	check "a program with the archive" \
+		cc -static -Wall -Werror -o "$tmp/static" "$tmp/program.c" \
+		$(pkg-config --cflags --static --libs libtwheel)
+	if command -v c++ >/dev/null; then
+		check "a program in C++" \
+			c++ -Wall -Wextra -Werror -pedantic -o "$tmp/cxx" "$tmp/program.cc" \
+			$(pkg-config --cflags --libs libtwheel)
+	fi
+}
+check "it runs with the shared library" \
+	env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/shared"
+check "and needs it by its soname" \
+	sh -c "readelf -d '$tmp/shared' | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'"
+check "it runs with the archive" "$tmp/static"
+
+check "make uninstall" build uninstall
+(cd "$root" && find . ! -type d) >"$tmp/files"
+check "nothing is left" test ! -s "$tmp/files"
+
+echo "1..$tests"
+[ $failures = 0 ]

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of libtwheel share.
+ */
+#ifndef LIB_UTIL_H
+#define LIB_UTIL_H
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <twheel.h>
+
+#include "kselftest_harness.h"
+
+/* An emulated machine under load needs long for little. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	180
+
+#define MSEC	1000000ULL
+#define SEC	1000000000ULL
+
+/* Far enough ahead that no test ever sees it expire. */
+#define FAR	(24 * 3600 * SEC)
+
+/* How long something that ought to happen soon may take. */
+#define LIMIT	(60 * SEC)
+
+/* Waits until a context has @ready timers to be read. Returns whether it had. */
+static inline int wait_ready(struct twheel *tw, uint64_t ready)
+{
+	uint64_t end = twheel_now(tw) + LIMIT;
+	struct twheel_info info;
+
+	do {
+		if (twheel_get_info(tw, 0, &info))
+			return 0;
+		if (info.ready >= ready)
+			return info.ready == ready;
+		usleep(1000);
+	} while (twheel_now(tw) < end);
+	return 0;
+}
+
+/* Waits until there is something to read. Returns whether there was. */
+static inline int wait_readable(struct twheel *tw)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, LIMIT / MSEC) == 1;
+}
+
+#endif /* LIB_UTIL_H */

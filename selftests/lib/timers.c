@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libtwheel's timer objects: what their functions may do to each other.
+ *
+ * Many timers that are ready before one dispatch make it certain that their
+ * records are in its buffer while the first function runs.
+ */
+#include "lib_util.h"
+
+#define TIMERS	64
+
+FIXTURE(timers) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(timers)
+{
+	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+
+	if (ret == -ENOENT)
+		SKIP(return, "no " TWHEEL_DEVICE ": is the module loaded?");
+	ASSERT_EQ(0, ret);
+}
+
+FIXTURE_TEARDOWN(timers)
+{
+	twheel_close(self->tw);
+}
+
+/**
+ * struct probe - a timer and what was seen of it
+ * @timer: the timer
+ * @set: all probes of the test
+ * @calls: how often its function was called
+ * @expirations: how many expirations those counted
+ * @last: the last of those was the timer's last
+ * @armed: whether it was armed when called
+ * @deadline: of the last call
+ * @allowed: it may be called
+ */
+struct probe {
+	struct twheel_timer	*timer;
+	struct set		*set;
+	unsigned int		calls;
+	uint64_t		expirations;
+	int			last;
+	int			armed;
+	uint64_t		deadline;
+	int			allowed;
+};
+
+/**
+ * struct set - the probes of a test
+ * @tw: the context
+ * @probes: them
+ * @calls: of all together
+ * @action: what the first of them that is called does; may be NULL
+ * @result: what it was returned
+ * @wrong: how many things went otherwise than they should
+ */
+struct set {
+	struct twheel	*tw;
+	struct probe	probes[TIMERS];
+	unsigned int	calls;
+	void		(*action)(struct set *set, struct probe *first);
+	int		result;
+	unsigned int	wrong;
+};
+
+static void on_expiry(struct twheel_timer *timer, const struct twheel_event *event,
+		      void *arg)
+{
+	struct probe *probe = arg;
+
+	probe->calls++;
+	probe->expirations += event->expirations;
+	probe->last = !!(event->flags & TWHEEL_EVENT_LAST);
+	probe->armed = twheel_timer_armed(timer);
+	probe->deadline = event->deadline;
+	if (timer != probe->timer)
+		probe->set->wrong++;
+	if (!probe->set->calls++ && probe->set->action)
+		probe->set->action(probe->set, probe);
+}
+
+/*
+ * Makes all timers, arms them in the past, once or for ever, and waits until
+ * all are ready.
+ */
+static int make_ready(struct set *set, struct twheel *tw, uint64_t interval)
+{
+	struct twheel_arm past = {
+		.expires = 1,
+		.interval = interval,
+		.flags = TWHEEL_ARM_ABS,
+	};
+	size_t i;
+
+	set->tw = tw;
+	for (i = 0; i < TIMERS; i++) {
+		struct probe *probe = &set->probes[i];
+
+		probe->set = set;
+		if (twheel_timer_new(&probe->timer, tw, on_expiry, probe) ||
+		    twheel_timer_arm(probe->timer, &past) != TWHEEL_STATE_NONE)
+			return 0;
+	}
+	return wait_ready(tw, TIMERS);
+}
+
+TEST_F(timers, one_shot)
+{
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+	uint64_t begin = twheel_now(self->tw);
+
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_start(probe->timer, 20 * MSEC, 0));
+	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
+	ASSERT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, probe->calls);
+	EXPECT_EQ(1, probe->expirations);
+	EXPECT_EQ(1, probe->last);
+	EXPECT_EQ(0, probe->armed);
+	EXPECT_GE(probe->deadline, begin + 20 * MSEC);
+	EXPECT_GE(twheel_now(self->tw), probe->deadline);
+	EXPECT_EQ(0, set.wrong);
+
+	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	twheel_timer_free(probe->timer);
+	twheel_timer_free(NULL);
+}
+
+TEST_F(timers, periodic)
+{
+	struct twheel_arm setting = {
+		.expires = 5 * MSEC,
+		.interval = 5 * MSEC,
+		.count = 6,
+	};
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(probe->timer, &setting));
+	while (probe->expirations < 6) {
+		ASSERT_TRUE(wait_readable(self->tw));
+		ASSERT_LE(0, twheel_dispatch(self->tw));
+		EXPECT_EQ(probe->expirations == 6, probe->last);
+		/* In its last call it has ended, in the others not. */
+		EXPECT_EQ(!probe->last, probe->armed);
+	}
+	EXPECT_EQ(6, probe->expirations);
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_start(probe->timer, 0, 5 * MSEC));
+	while (probe->expirations < 9) {
+		ASSERT_TRUE(wait_readable(self->tw));
+		ASSERT_LE(0, twheel_dispatch(self->tw));
+	}
+	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
+	EXPECT_LT(0, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+static void cancel_others(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	for (i = 0; i < TIMERS; i++) {
+		int ret = twheel_timer_cancel(set->probes[i].timer);
+
+		/* Its own record is being delivered: nothing is left of it. */
+		if (ret != (&set->probes[i] == first ? -ENOENT : TWHEEL_STATE_READY))
+			set->wrong++;
+		if (twheel_timer_armed(set->probes[i].timer))
+			set->wrong++;
+	}
+}
+
+TEST_F(timers, cancel_in_the_same_batch)
+{
+	static struct set set = { .action = cancel_others };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+}
+
+/* Their next round is pending, and the record of the last is in the buffer. */
+static void cancel_other_periodic(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	(void)first;
+	for (i = 0; i < TIMERS; i++)
+		if (twheel_timer_cancel(set->probes[i].timer) != TWHEEL_STATE_PENDING)
+			set->wrong++;
+}
+
+TEST_F(timers, cancel_periodic_in_the_same_batch)
+{
+	static struct set set = { .action = cancel_other_periodic };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+/* In place: they keep their handles. */
+static void rearm_all_periodic(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	(void)first;
+	for (i = 0; i < TIMERS; i++)
+		if (twheel_timer_start(set->probes[i].timer, FAR, 0) !=
+		    TWHEEL_STATE_PENDING)
+			set->wrong++;
+}
+
+TEST_F(timers, rearm_periodic_in_the_same_batch)
+{
+	static struct set set = { .action = rearm_all_periodic };
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_timer_cancel(set.probes[i].timer));
+}
+
+static void free_all(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	(void)first;
+	for (i = 0; i < TIMERS; i++)
+		twheel_timer_free(set->probes[i].timer);
+}
+
+TEST_F(timers, free_in_the_same_batch)
+{
+	static struct set set = { .action = free_all };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+}
+
+/* Every new timer takes the place of one whose record is still to come. */
+static void replace_all(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	free_all(set, first);
+	for (i = 0; i < TIMERS; i++) {
+		if (twheel_timer_new(&set->probes[i].timer, set->tw, on_expiry,
+				     &set->probes[i]))
+			set->wrong++;
+		/* Armed and not armed. */
+		if (i % 2 && twheel_timer_start(set->probes[i].timer, FAR, 0))
+			set->wrong++;
+	}
+}
+
+TEST_F(timers, replace_in_the_same_batch)
+{
+	static struct set set = { .action = replace_all };
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(i % 2, twheel_timer_armed(set.probes[i].timer));
+}
+
+static void rearm_all(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	for (i = 0; i < TIMERS; i++) {
+		struct probe *probe = &set->probes[i];
+		int ret = twheel_timer_start(probe->timer, 30 * MSEC, 0);
+
+		if (ret != (probe == first ? TWHEEL_STATE_NONE : TWHEEL_STATE_READY))
+			set->wrong++;
+	}
+}
+
+TEST_F(timers, rearm_in_the_same_batch)
+{
+	static struct set set = { .action = rearm_all };
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+
+	while (set.calls < TIMERS + 1) {
+		ASSERT_TRUE(wait_readable(self->tw));
+		ASSERT_LE(0, twheel_dispatch(self->tw));
+	}
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS + 1, set.calls);
+	/* Each once for its second arming, and for the second only. */
+	for (i = 0; i < TIMERS; i++) {
+		EXPECT_LT(1, set.probes[i].deadline);
+		EXPECT_LE(1, set.probes[i].calls);
+	}
+	EXPECT_EQ(0, set.wrong);
+}
+
+TEST_F(timers, rearm_before_the_read)
+{
+	static struct set set;
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(TWHEEL_STATE_READY,
+			  twheel_timer_start(set.probes[i].timer, FAR, 0));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, set.calls);
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_timer_cancel(set.probes[i].timer));
+}
+
+static void chain(struct set *set, struct probe *first)
+{
+	/* Let the next call be the first again, nine times. */
+	if (first->calls < 10) {
+		set->calls = 0;
+		set->result = twheel_timer_start(first->timer, MSEC, 0);
+	}
+}
+
+TEST_F(timers, rearm_itself)
+{
+	static struct set set = { .action = chain };
+	struct probe *probe = &set.probes[0];
+
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
+	while (twheel_timer_armed(probe->timer)) {
+		ASSERT_TRUE(wait_readable(self->tw));
+		ASSERT_EQ(1, twheel_dispatch(self->tw));
+		EXPECT_EQ(TWHEEL_STATE_NONE, set.result);
+	}
+	EXPECT_EQ(10, probe->calls);
+}
+
+static void dispatch_again(struct set *set, struct probe *first)
+{
+	(void)first;
+	set->result = twheel_dispatch(set->tw);
+}
+
+TEST_F(timers, dispatch_within_dispatch)
+{
+	static struct set set = { .action = dispatch_again };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(-EBUSY, set.result);
+	EXPECT_EQ(TIMERS, set.calls);
+	/* And never after. */
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+/* More than one chunk of them, so that the table moves under the dispatch. */
+static void make_many(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	(void)first;
+	for (i = 0; i < 10000; i++) {
+		struct twheel_timer *timer;
+
+		if (twheel_timer_new(&timer, set->tw, on_expiry, &set->probes[0]) ||
+		    twheel_timer_start(timer, FAR, 0))
+			set->wrong++;
+	}
+}
+
+TEST_F(timers, grow_in_a_function)
+{
+	static struct set set = { .action = make_many };
+	struct twheel_info info;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(10000, info.pending);
+}
+
+TEST_F(timers, free_cancels)
+{
+	struct twheel_timer *timer;
+	static struct set set;
+	struct twheel_info info;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_expiry, &set.probes[0]));
+	ASSERT_EQ(0, twheel_timer_start(timer, FAR, 0));
+	twheel_timer_free(timer);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+}
+
+TEST_F(timers, failed_arm_changes_nothing)
+{
+	/* A count needs an interval. */
+	struct twheel_arm bad = { .expires = FAR, .count = 5 };
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+	struct twheel_timer *none;
+
+	EXPECT_EQ(-EINVAL, twheel_timer_new(&none, self->tw, NULL, NULL));
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad));
+	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
+
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad));
+	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
+	ASSERT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, probe->calls);
+}
+
+TEST_F(timers, records_of_other_timers_are_dropped)
+{
+	uint64_t data;
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+
+	probe->set = &set;
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, FAR, 0));
+	/* Among these is the token of the timer, whatever it looks like. */
+	for (data = 0; data < 4; data++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32, NULL));
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32 | 100000, NULL));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, 8));
+	EXPECT_EQ(8, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, probe->calls);
+	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
+}
+
+/*
+ * At random
+ */
+
+#define CHANCES	300
+
+/**
+ * struct chance - the random test
+ * @tw: the context
+ * @probes: its timers
+ * @seed: of the random numbers
+ * @calls: of functions
+ * @withdrawn: cancels and re-arms of timers that had expired
+ * @wrong: how many things went otherwise than they should
+ */
+struct chance {
+	struct twheel		*tw;
+	struct probe		probes[CHANCES];
+	unsigned int		seed;
+	unsigned int		calls;
+	unsigned int		withdrawn;
+	unsigned int		wrong;
+};
+
+static struct chance chance;
+
+static void on_chance(struct twheel_timer *timer, const struct twheel_event *event,
+		      void *arg);
+
+/* Does something to some timer, and notes whether it may be called then. */
+static void act(void)
+{
+	struct probe *probe = &chance.probes[rand_r(&chance.seed) % CHANCES];
+	int ret;
+
+	switch (rand_r(&chance.seed) % 4) {
+	case 0:
+		ret = twheel_timer_cancel(probe->timer);
+		if (ret != -ENOENT && ret != TWHEEL_STATE_PENDING &&
+		    ret != TWHEEL_STATE_READY)
+			chance.wrong++;
+		/* What is allowed is what is armed: a cancel that found nothing. */
+		if ((ret == -ENOENT) == probe->allowed)
+			chance.wrong++;
+		chance.withdrawn += ret == TWHEEL_STATE_READY;
+		probe->allowed = 0;
+		break;
+	case 1:
+		twheel_timer_free(probe->timer);
+		probe->allowed = 0;
+		if (twheel_timer_new(&probe->timer, chance.tw, on_chance, probe))
+			chance.wrong++;
+		break;
+	default:
+		ret = twheel_timer_start(probe->timer,
+					 rand_r(&chance.seed) % 4 * MSEC / 2, 0);
+		/* It replaces something if it was armed, and only then. */
+		if (ret < 0 || !!ret != probe->allowed)
+			chance.wrong++;
+		chance.withdrawn += ret == TWHEEL_STATE_READY;
+		probe->allowed = 1;
+		break;
+	}
+}
+
+static void on_chance(struct twheel_timer *timer, const struct twheel_event *event,
+		      void *arg)
+{
+	struct probe *probe = arg;
+
+	if (timer != probe->timer || !probe->allowed ||
+	    twheel_now(chance.tw) < event->deadline)
+		chance.wrong++;
+	probe->allowed = 0;
+	chance.calls++;
+	act();
+	act();
+}
+
+TEST_F(timers, random_actions)
+{
+	uint64_t end;
+	size_t i;
+
+	chance.tw = self->tw;
+	chance.seed = 1;
+	for (i = 0; i < CHANCES; i++)
+		ASSERT_EQ(0, twheel_timer_new(&chance.probes[i].timer, self->tw, on_chance,
+					      &chance.probes[i]));
+	end = twheel_now(self->tw) + LIMIT;
+	while (chance.calls < 50000 && twheel_now(self->tw) < end) {
+		act();
+		ASSERT_LE(0, twheel_dispatch(self->tw));
+	}
+	TH_LOG("%u calls, %u withdrawn", chance.calls, chance.withdrawn);
+	EXPECT_LT(1000, chance.calls);
+	EXPECT_LT(100, chance.withdrawn);
+	EXPECT_EQ(0, chance.wrong);
+
+	/* Whoever is still allowed is still to come, and no one else. */
+	for (i = 0; i < CHANCES; i++)
+		EXPECT_EQ(chance.probes[i].allowed,
+			  twheel_timer_armed(chance.probes[i].timer));
+}
+
+TEST_HARNESS_MAIN

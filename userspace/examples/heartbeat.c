@@ -1,0 +1,871 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * heartbeat: who of a million drivers is still there?
+ *
+ * Every driver has a timer on one twheel descriptor. A report of a driver
+ * pushes its timer back to a whole timeout from then; a driver whose timer
+ * expires is declared offline. This program is both sides: it makes up the
+ * reports, on a schedule, and checks what the device says against its own books.
+ *
+ * The books: for each driver the deadline that was armed last. Deadlines are
+ * absolute, so an expiration has to carry exactly that deadline, and to come
+ * after it; anything else is a wrong one. Every driver ends in exactly one way:
+ * by one expiration, or by being among the pending timers that are handed back
+ * at the end; one that does neither was missed.
+ *
+ * Reports come every third of the timeout from each driver. Should the machine
+ * be too slow for that, a driver's deadline passes for real: its expiration is
+ * right, and counted apart.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <twheel.h>
+
+#include "duration.h"
+#include "lateness.h"
+#include "options.h"
+
+static const char help[] =
+"Usage: heartbeat [OPTION]...\n"
+"Watch over drivers that report: declare those offline whose reports stop.\n"
+"\n"
+"  -n, --drivers N          drivers (default 1000000)\n"
+"  -t, --timeout DURATION   silence after which one is offline (default 10m)\n"
+"  -d, --duration DURATION  time that reports come for (default twice the timeout)\n"
+"  -r, --rate N             reports a second (default: each driver three times in\n"
+"                           a timeout)\n"
+"  -s, --silent FRACTION    share of drivers whose reports stop (default 0.01)\n"
+"  -x, --dead N             number of drivers whose reports stop\n"
+"  -b, --batch N            reports an ioctl, and records a read (default 256)\n"
+"  -g, --grace DURATION     how late an expiration may be before it counts as\n"
+"                           missed (default 10s)\n"
+"  -S, --seed N             seed of everything random (default 1)\n"
+"  -q, --quiet              no progress\n"
+"  -p, --plain              progress in lines, on a terminal too\n"
+"  -h, --help               show this help\n"
+"\n"
+"A demonstration: heartbeat --timeout 20s --duration 30s\n"
+"\n"
+"Exit codes: 0 no driver was wrongly expired or missed; 1 some were, or a failure\n"
+"at run time; 2 wrong usage.\n";
+
+/* How many complaints about single drivers are worth reading. */
+#define COMPLAINTS	5
+
+/* Fewer timers than this are lost in what else a kernel allocates. */
+#define MEASURABLE	50000
+
+/* How many batches are sent before expirations are looked at again. */
+#define BURST		16
+
+/**
+ * enum driver_state - how it stands with a driver
+ * @DRIVER_ONLINE: its timer is armed
+ * @DRIVER_OFFLINE: its timer has expired
+ * @DRIVER_DRAINED: its timer was pending at the end
+ * @DRIVER_WRONG: something about its timer was wrong, and has been counted
+ */
+enum driver_state {
+	DRIVER_ONLINE,
+	DRIVER_OFFLINE,
+	DRIVER_DRAINED,
+	DRIVER_WRONG,
+};
+
+/* &driver.stop of one that does not. */
+#define NEVER	UINT32_MAX
+
+/**
+ * struct driver - the books on one driver
+ * @handle: its timer
+ * @deadline: what it is armed for: its last report and the timeout
+ * @stop: milliseconds after the start when its reports stop, or %NEVER
+ * @state: &enum driver_state
+ */
+struct driver {
+	uint64_t	handle;
+	uint64_t	deadline;
+	uint32_t	stop;
+	uint32_t	state;
+};
+
+/**
+ * struct heartbeat - everything
+ * @n: number of drivers
+ * @timeout: silence after which one is offline
+ * @duration: time that reports come for
+ * @period: time in which each driver reports once
+ * @dead: how many fall silent
+ * @batch: length of @arms, @who and @events
+ * @grace: how late an expiration may be before it is missed
+ * @seed: state of the random numbers
+ * @progress: whether to show any
+ * @terminal: whether to show it in one line
+ * @tw: the context
+ * @epoll: waits for it
+ * @drivers: the books
+ * @arms: a batch of requests
+ * @who: the drivers in @arms
+ * @events: what was read
+ * @stride: from one driver to the next that reports; coprime to @n, so that a
+ *	round of @n steps meets everyone once, in an order that has nothing to
+ *	do with memory
+ * @cursor: the next to report
+ * @start: when the reports begin
+ * @turns: how many drivers' turns came since
+ * @silent_left: silent drivers that are still online
+ * @armed: timers made
+ * @arm_time: how long that took
+ * @pushed: reports that pushed a timer back
+ * @withdrawn: those of them that came after the expiration and before its record
+ *	was read
+ * @expired: drivers that were rightly declared offline
+ * @late_reports: those of them whose reports had not stopped
+ * @wrong: drivers wrongly declared offline
+ * @twice: drivers declared offline again
+ * @missed: drivers that should have been declared offline, and were not
+ * @complaints: how many were made
+ * @bytes: kernel memory a timer, or negative when it could not be measured
+ * @ioctls: system calls
+ * @reads: system calls
+ * @waits: system calls
+ * @shown: when progress was shown last
+ * @shown_pushed: what @pushed was then
+ * @by_expiry: from the deadline until the kernel had noted the expiration
+ * @by_read: from the deadline until its record was read
+ */
+struct heartbeat {
+	uint32_t		n;
+	uint64_t		timeout;
+	uint64_t		duration;
+	uint64_t		period;
+	uint32_t		dead;
+	uint32_t		batch;
+	uint64_t		grace;
+	uint64_t		seed;
+	bool			progress;
+	bool			terminal;
+
+	struct twheel		*tw;
+	int			epoll;
+	struct driver		*drivers;
+	struct twheel_arm	*arms;
+	uint32_t		*who;
+	struct twheel_event	*events;
+
+	uint32_t		stride;
+	uint32_t		cursor;
+	uint64_t		start;
+	uint64_t		turns;
+	uint32_t		silent_left;
+
+	uint64_t		armed;
+	uint64_t		arm_time;
+	uint64_t		pushed;
+	uint64_t		withdrawn;
+	uint64_t		expired;
+	uint64_t		late_reports;
+	uint64_t		wrong;
+	uint64_t		twice;
+	uint64_t		missed;
+	unsigned int		complaints;
+	double			bytes;
+	uint64_t		ioctls;
+	uint64_t		reads;
+	uint64_t		waits;
+	uint64_t		shown;
+	uint64_t		shown_pushed;
+	struct lateness		by_expiry;
+	struct lateness		by_read;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* splitmix64: good enough to choose drivers with, and the same everywhere. */
+static uint64_t random_number(struct heartbeat *hb)
+{
+	uint64_t z = hb->seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Says what is wrong with a driver, unless that was said often enough. */
+static void complain_of(struct heartbeat *hb, uint64_t driver, const char *what,
+			uint64_t seen, uint64_t expected)
+{
+	if (hb->complaints++ < COMPLAINTS)
+		complain("driver %" PRIu64 ": %s: %" PRIu64 ", not %" PRIu64,
+			 driver, what, seen, expected);
+}
+
+/*
+ * Progress
+ */
+
+static void end_progress_line(const struct heartbeat *hb)
+{
+	if (hb->progress && hb->terminal)
+		fputs("\r\033[K", stdout);
+}
+
+/* Shows the line if it is time to. */
+static void show(struct heartbeat *hb, uint64_t now)
+{
+	uint64_t pause = hb->terminal ? NSEC_PER_SEC / 5 : 5 * NSEC_PER_SEC;
+	double seconds;
+
+	if (!hb->progress || now - hb->shown < pause)
+		return;
+	seconds = (double)(now - hb->shown) / 1e9;
+
+	end_progress_line(hb);
+	if (!hb->start)
+		printf("arming: %" PRIu64 " of %" PRIu32 " drivers", hb->armed, hb->n);
+	else
+		printf("%.1f s: pushed back %" PRIu64 " (%.0f a second), offline %" PRIu64
+		       " of %" PRIu32 ", wrongly %" PRIu64,
+		       (double)(now - hb->start) / 1e9, hb->pushed,
+		       (double)(hb->pushed - hb->shown_pushed) / seconds,
+		       hb->expired, hb->dead, hb->wrong);
+	if (!hb->terminal)
+		putchar('\n');
+	fflush(stdout);
+	hb->shown = now;
+	hb->shown_pushed = hb->pushed;
+}
+
+/*
+ * Memory
+ */
+
+/* Sum of the named fields of /proc/meminfo in KiB, or -1. */
+static long long free_memory(void)
+{
+	static const char * const fields[] = {
+		"MemFree:", "Buffers:", "Cached:", "SReclaimable:",
+	};
+	FILE *file = fopen("/proc/meminfo", "r");
+	long long sum = 0;
+	char line[128];
+	size_t i;
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+			size_t len = strlen(fields[i]);
+
+			if (!strncmp(line, fields[i], len))
+				sum += strtoll(line + len, NULL, 10);
+		}
+	}
+	fclose(file);
+	return sum;
+}
+
+/* Memory of this process in KiB, or -1. */
+static long long own_memory(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long long pages = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%*s %lld", &pages) != 1)
+		pages = -1;
+	fclose(file);
+	return pages < 0 ? -1 : pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/*
+ * The reporting side
+ */
+
+static void send_batch(struct heartbeat *hb, uint32_t count)
+{
+	ssize_t ret = twheel_arm_batch(hb->tw, hb->arms, count);
+
+	hb->ioctls++;
+	if (ret != (ssize_t)count)
+		die(EXIT_FAILED, "cannot arm: %s", strerror(ret < 0 ? (int)-ret : EFAULT));
+}
+
+static void prepare(struct heartbeat *hb, uint32_t count, uint32_t driver, uint64_t now)
+{
+	hb->who[count] = driver;
+	hb->arms[count] = (struct twheel_arm){
+		.handle = hb->drivers[driver].handle,
+		.user_data = driver,
+		.expires = now + hb->timeout,
+		.flags = TWHEEL_ARM_ABS,
+	};
+}
+
+static uint32_t next_driver(struct heartbeat *hb)
+{
+	uint32_t driver = hb->cursor;
+	uint64_t next = (uint64_t)driver + hb->stride;
+
+	hb->cursor = (uint32_t)(next < hb->n ? next : next - hb->n);
+	return driver;
+}
+
+/* Arms a timer for everyone, in the order in which they will report. */
+static void register_all(struct heartbeat *hb)
+{
+	long long free_before = free_memory();
+	long long own_before = own_memory();
+	uint64_t begin = twheel_now(hb->tw);
+	long long free_after;
+	long long own_after;
+
+	hb->shown = begin;
+	while (hb->armed < hb->n && !interrupted) {
+		uint64_t left = hb->n - hb->armed;
+		uint32_t count = left < hb->batch ? (uint32_t)left : hb->batch;
+		uint64_t now = twheel_now(hb->tw);
+		uint32_t i;
+
+		for (i = 0; i < count; i++)
+			prepare(hb, i, next_driver(hb), now);
+		send_batch(hb, count);
+		for (i = 0; i < count; i++) {
+			struct driver *driver = &hb->drivers[hb->who[i]];
+
+			if (hb->arms[i].result)
+				die(EXIT_FAILED, "cannot arm timer %" PRIu64 ": %s",
+				    hb->armed + i + 1, strerror(-hb->arms[i].result));
+			driver->handle = hb->arms[i].handle;
+			driver->deadline = hb->arms[i].expires;
+		}
+		hb->armed += count;
+		show(hb, now);
+	}
+	hb->arm_time = twheel_now(hb->tw) - begin;
+
+	free_after = free_memory();
+	own_after = own_memory();
+	hb->bytes = -1;
+	if (free_before >= 0 && free_after >= 0 && own_before >= 0 && own_after >= 0 &&
+	    hb->armed >= MEASURABLE)
+		hb->bytes = (double)(free_before - free_after - (own_after - own_before)) *
+			    1024 / (double)hb->armed;
+}
+
+/* Sends the reports of the next @turns drivers, at most a batch. */
+static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
+{
+	uint64_t elapsed_ms = (now - hb->start) / NSEC_PER_MSEC;
+	uint32_t count = 0;
+	uint32_t i;
+
+	while (turns && count < hb->batch) {
+		uint32_t index = next_driver(hb);
+		const struct driver *driver = &hb->drivers[index];
+
+		turns--;
+		hb->turns++;
+		if (driver->state == DRIVER_ONLINE && elapsed_ms < driver->stop)
+			prepare(hb, count++, index, now);
+	}
+	if (!count)
+		return;
+
+	send_batch(hb, count);
+	for (i = 0; i < count; i++) {
+		struct driver *driver = &hb->drivers[hb->who[i]];
+		const struct twheel_arm *arm = &hb->arms[i];
+
+		if (arm->result) {
+			/* Its timer has ended, and no record said so. */
+			driver->state = DRIVER_WRONG;
+			hb->silent_left -= driver->stop != NEVER;
+			hb->wrong++;
+			complain_of(hb, hb->who[i], "no timer when it reported: result",
+				    (uint64_t)-arm->result, 0);
+			continue;
+		}
+		driver->deadline = arm->expires;
+		hb->pushed++;
+		hb->withdrawn += arm->old_state == TWHEEL_STATE_READY;
+	}
+}
+
+/* How many turns there should have been at @now. */
+static uint64_t turns_due(const struct heartbeat *hb, uint64_t now)
+{
+	return (uint64_t)((double)(now - hb->start) / (double)hb->period * hb->n);
+}
+
+/*
+ * The watching side
+ */
+
+/* Holds a record against the books. */
+static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64_t now)
+{
+	struct driver *driver;
+	const char *wrong = NULL;
+	uint64_t expected = 0;
+	uint64_t seen = 0;
+
+	if (event->user_data >= hb->n) {
+		complain_of(hb, event->user_data, "nobody's timer: drivers",
+			    event->user_data, hb->n);
+		hb->wrong++;
+		return;
+	}
+	driver = &hb->drivers[event->user_data];
+	if (driver->state != DRIVER_ONLINE) {
+		complain_of(hb, event->user_data, "declared again: deadline",
+			    event->deadline, driver->deadline);
+		hb->twice++;
+		return;
+	}
+
+	if (event->handle != driver->handle) {
+		wrong = "another timer's record: handle";
+		seen = event->handle;
+		expected = driver->handle;
+	} else if (event->deadline != driver->deadline) {
+		wrong = "a record of another arming: deadline";
+		seen = event->deadline;
+		expected = driver->deadline;
+	} else if (event->expired < event->deadline || now < event->deadline) {
+		wrong = "early: expired";
+		seen = event->expired < now ? event->expired : now;
+		expected = event->deadline;
+	} else if (event->expirations != 1 || event->flags != TWHEEL_EVENT_LAST) {
+		wrong = "not one last expiration: expirations";
+		seen = event->expirations;
+		expected = 1;
+	}
+
+	hb->silent_left -= driver->stop != NEVER;
+	if (wrong) {
+		driver->state = DRIVER_WRONG;
+		hb->wrong++;
+		complain_of(hb, event->user_data, wrong, seen, expected);
+		return;
+	}
+
+	driver->state = DRIVER_OFFLINE;
+	hb->expired++;
+	/* Its last report is a timeout before the deadline. */
+	if (driver->stop == NEVER ||
+	    event->expired < hb->start + driver->stop * NSEC_PER_MSEC)
+		hb->late_reports++;
+	lateness_add(&hb->by_expiry, event->expired - event->deadline);
+	lateness_add(&hb->by_read, now - event->deadline);
+}
+
+/* Reads what is ready, a burst at most. Returns whether there may be more. */
+static bool watch(struct heartbeat *hb)
+{
+	unsigned int i;
+
+	for (i = 0; i < BURST; i++) {
+		ssize_t n = twheel_read(hb->tw, hb->events, hb->batch);
+		uint64_t now = twheel_now(hb->tw);
+		ssize_t k;
+
+		hb->reads++;
+		if (n == -EAGAIN)
+			return false;
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			die(EXIT_FAILED, "cannot read: %s", strerror((int)-n));
+		for (k = 0; k < n; k++)
+			judge(hb, &hb->events[k], now);
+		if (n < (ssize_t)hb->batch)
+			return false;
+	}
+	return true;
+}
+
+static void run(struct heartbeat *hb)
+{
+	uint64_t end;
+
+	hb->start = twheel_now(hb->tw);
+	hb->shown = hb->start;
+	end = hb->start + hb->duration;
+
+	while (!interrupted) {
+		struct epoll_event ready;
+		uint64_t now = twheel_now(hb->tw);
+		uint64_t due;
+		unsigned int i;
+		int wait_ms;
+		int n;
+
+		/* Silent ones may be declared a little after the last report. */
+		if (now >= end && (!hb->silent_left || now >= end + hb->grace))
+			break;
+
+		due = turns_due(hb, now);
+		/* After a long stop one round is as good as several. */
+		if (due > hb->turns + hb->n)
+			hb->turns = due - hb->n;
+		for (i = 0; i < BURST && hb->turns < due; i++)
+			report(hb, due - hb->turns, twheel_now(hb->tw));
+
+		/* Until a batch is due, but not so long that progress stops. */
+		wait_ms = 0;
+		if (hb->turns >= due) {
+			double batch_ms = (double)hb->period / 1e6 / hb->n * hb->batch;
+
+			wait_ms = batch_ms < 1 ? 1 : batch_ms > 100 ? 100 : (int)batch_ms;
+		}
+		n = epoll_wait(hb->epoll, &ready, 1, wait_ms);
+		hb->waits++;
+		if (n < 0 && errno != EINTR)
+			die(EXIT_FAILED, "epoll_wait: %s", strerror(errno));
+		if (n > 0)
+			watch(hb);
+		show(hb, twheel_now(hb->tw));
+	}
+	end_progress_line(hb);
+}
+
+/* Takes back what is pending, and accounts for everyone. */
+static void settle(struct heartbeat *hb)
+{
+	uint64_t now = twheel_now(hb->tw);
+	struct twheel_timer_info infos[256];
+	struct twheel_info info;
+	uint64_t cursor = 0;
+	uint32_t i;
+	int ret;
+
+	for (;;) {
+		ssize_t n = twheel_drain(hb->tw, &cursor, infos, 256);
+		ssize_t k;
+
+		hb->ioctls++;
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			die(EXIT_FAILED, "cannot drain: %s", strerror((int)-n));
+		if (!n)
+			break;
+		for (k = 0; k < n; k++) {
+			struct driver *driver;
+
+			if (infos[k].user_data >= hb->n) {
+				complain_of(hb, infos[k].user_data,
+					    "nobody's timer was pending: drivers",
+					    infos[k].user_data, hb->n);
+				hb->wrong++;
+				continue;
+			}
+			driver = &hb->drivers[infos[k].user_data];
+			if (driver->state != DRIVER_ONLINE) {
+				complain_of(hb, infos[k].user_data,
+					    "pending when it had ended: deadline",
+					    infos[k].deadline, driver->deadline);
+				hb->twice++;
+				continue;
+			}
+			driver->state = DRIVER_DRAINED;
+			if (infos[k].handle != driver->handle ||
+			    infos[k].deadline != driver->deadline) {
+				complain_of(hb, infos[k].user_data,
+					    "pending with another deadline",
+					    infos[k].deadline, driver->deadline);
+				hb->wrong++;
+			} else if (driver->deadline + hb->grace < now) {
+				complain_of(hb, infos[k].user_data,
+					    "still pending: at least",
+					    now - driver->deadline, hb->grace);
+				hb->missed++;
+			}
+		}
+	}
+
+	/* What expired before it could be taken back. */
+	while (watch(hb))
+		;
+
+	for (i = 0; i < hb->n; i++) {
+		if (hb->drivers[i].handle && hb->drivers[i].state == DRIVER_ONLINE) {
+			complain_of(hb, i, "its timer is lost: handle",
+				    hb->drivers[i].handle, 0);
+			hb->missed++;
+		}
+	}
+
+	ret = twheel_get_info(hb->tw, 0, &info);
+	hb->ioctls++;
+	if (ret)
+		die(EXIT_FAILED, "cannot get information: %s", strerror(-ret));
+	if (info.pending || info.ready) {
+		complain("%" PRIu64 " timers pending and %" PRIu64 " ready at the end",
+			 (uint64_t)info.pending, (uint64_t)info.ready);
+		hb->wrong += info.pending + info.ready;
+	}
+}
+
+static void print_table(const struct heartbeat *hb)
+{
+	double elapsed = (double)(twheel_now(hb->tw) - hb->start + hb->arm_time) / 1e9;
+	struct rusage usage;
+	double user;
+	double kernel;
+
+	getrusage(RUSAGE_SELF, &usage);
+	user = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
+	kernel = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+
+	printf("drivers            %" PRIu32 ", of which %" PRIu32 " fall silent\n",
+	       hb->n, hb->dead);
+	printf("armed              %" PRIu64 " in %.2f s, batches of %" PRIu32 "\n",
+	       hb->armed, (double)hb->arm_time / 1e9, hb->batch);
+	printf("pushed back        %" PRIu64 ", %" PRIu64
+	       " of them after an expiration that nobody had read\n",
+	       hb->pushed, hb->withdrawn);
+	printf("expired            %" PRIu64 "\n", hb->expired);
+	printf("wrongly expired    %" PRIu64 "\n", hb->wrong);
+	printf("missed             %" PRIu64 "\n", hb->missed);
+	printf("declared twice     %" PRIu64 "\n", hb->twice);
+	printf("late reports       %" PRIu64
+	       " (rightly expired: this program was too slow)\n", hb->late_reports);
+	printf("late, by kernel    ");
+	lateness_print(&hb->by_expiry);
+	printf("late, when read    ");
+	lateness_print(&hb->by_read);
+	if (hb->bytes <= 0)
+		puts("memory a timer     not measured: too few timers");
+	else
+		printf("memory a timer     %.1f bytes (what free and cached memory fell by while\n"
+		       "                   arming, less what this process grew by)\n", hb->bytes);
+	printf("system calls       ioctl %" PRIu64 ", read %" PRIu64 ", epoll_wait %" PRIu64
+	       "\n", hb->ioctls, hb->reads, hb->waits);
+	printf("elapsed            %.1f s\n", elapsed);
+	printf("CPU time           %.2f s (%.2f s user, %.2f s kernel)\n",
+	       user + kernel, user, kernel);
+}
+
+/* Chooses exactly @dead drivers, and when each of them falls silent. */
+static void choose_silent(struct heartbeat *hb)
+{
+	uint64_t span_ms = 1;
+	uint32_t left = hb->dead;
+	uint32_t i;
+
+	/* So that each expires before the end. */
+	if (hb->duration > hb->timeout)
+		span_ms += (hb->duration - hb->timeout) / NSEC_PER_MSEC;
+	if (span_ms > NEVER)
+		span_ms = NEVER;
+
+	for (i = 0; i < hb->n; i++) {
+		hb->drivers[i].stop = NEVER;
+		if (random_number(hb) % (hb->n - i) < left) {
+			hb->drivers[i].stop = (uint32_t)(random_number(hb) % span_ms);
+			left--;
+		}
+	}
+	hb->silent_left = hb->dead;
+}
+
+static void set_up(struct heartbeat *hb)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct epoll_event event = { .events = EPOLLIN };
+	struct twheel_info info;
+	uint64_t room;
+	int ret;
+
+	ret = twheel_open(&hb->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+	if (ret)
+		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
+		    ret == -ENOENT ? " (is the module loaded?)" : "");
+	ret = twheel_get_info(hb->tw, 0, &info);
+	if (ret)
+		die(EXIT_FAILED, "cannot get information: %s", strerror(-ret));
+	room = info.user_limit > info.user_timers ? info.user_limit - info.user_timers : 0;
+	if (room > info.limit)
+		room = info.limit;
+	if (hb->n > room)
+		die(EXIT_FAILED,
+		    "only %" PRIu64 " timers are allowed: see max_fd_timers in twheel(4)", room);
+
+	hb->drivers = calloc(hb->n, sizeof(*hb->drivers));
+	hb->arms = calloc(hb->batch, sizeof(*hb->arms));
+	hb->who = calloc(hb->batch, sizeof(*hb->who));
+	hb->events = calloc(hb->batch, sizeof(*hb->events));
+	if (!hb->drivers || !hb->arms || !hb->who || !hb->events)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+
+	hb->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (hb->epoll < 0 ||
+	    epoll_ctl(hb->epoll, EPOLL_CTL_ADD, twheel_fd(hb->tw), &event))
+		die(EXIT_FAILED, "epoll: %s", strerror(errno));
+
+	/* Any signal that ends the program shows the table first. */
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+
+	do {
+		hb->stride = 1 + (uint32_t)(random_number(hb) % hb->n);
+	} while (greatest_common_divisor(hb->stride, hb->n) != 1);
+	hb->stride %= hb->n;
+	choose_silent(hb);
+}
+
+static void parse_options(struct heartbeat *hb, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "drivers",	required_argument,	NULL, 'n' },
+		{ "timeout",	required_argument,	NULL, 't' },
+		{ "duration",	required_argument,	NULL, 'd' },
+		{ "rate",	required_argument,	NULL, 'r' },
+		{ "silent",	required_argument,	NULL, 's' },
+		{ "dead",	required_argument,	NULL, 'x' },
+		{ "batch",	required_argument,	NULL, 'b' },
+		{ "grace",	required_argument,	NULL, 'g' },
+		{ "seed",	required_argument,	NULL, 'S' },
+		{ "quiet",	no_argument,		NULL, 'q' },
+		{ "plain",	no_argument,		NULL, 'p' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	uint64_t dead = UINT64_MAX;
+	double silent = 0.01;
+	uint64_t rate = 0;
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "n:t:d:r:s:x:b:g:S:qph", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			hb->n = (uint32_t)option_number("drivers", optarg, 1, 1000000000);
+			break;
+		case 't':
+			hb->timeout = option_duration("timeout", optarg);
+			break;
+		case 'd':
+			hb->duration = option_duration("duration", optarg);
+			break;
+		case 'r':
+			rate = option_number("rate", optarg, 1, 1000000000);
+			break;
+		case 's':
+			silent = strtod(optarg, &end);
+			if (end == optarg || *end || !(silent >= 0 && silent <= 1))
+				die(EXIT_USAGE, "--silent: '%s' is not a fraction from 0 to 1",
+				    optarg);
+			break;
+		case 'x':
+			dead = option_number("dead", optarg, 0, UINT32_MAX);
+			break;
+		case 'b':
+			hb->batch = (uint32_t)option_number("batch", optarg, 1, 65536);
+			break;
+		case 'g':
+			hb->grace = option_duration("grace", optarg);
+			break;
+		case 'S':
+			hb->seed = option_number("seed", optarg, 0, UINT64_MAX);
+			break;
+		case 'q':
+			hb->progress = false;
+			break;
+		case 'p':
+			hb->terminal = false;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(EXIT_DONE);
+		default:
+			exit(EXIT_USAGE);
+		}
+	}
+	if (optind < argc)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
+
+	if (!hb->duration)
+		hb->duration = 2 * hb->timeout;
+	if (dead == UINT64_MAX)
+		dead = (uint64_t)(silent * hb->n + 0.5);
+	if (dead > hb->n)
+		die(EXIT_USAGE, "--dead: %" PRIu64 " of %" PRIu32 " drivers cannot be",
+		    dead, hb->n);
+	hb->dead = (uint32_t)dead;
+	if (hb->dead && hb->duration <= hb->timeout)
+		die(EXIT_USAGE,
+		    "--duration has to exceed --timeout for anyone to be declared offline");
+
+	hb->period = hb->timeout / 3;
+	if (rate)
+		hb->period = (uint64_t)((double)hb->n / (double)rate * 1e9);
+	/* Some room for a slow machine. */
+	if (hb->period > hb->timeout / 4 * 3)
+		die(EXIT_USAGE, "--rate: %" PRIu64 " a second is too few: %.0f are needed",
+		    rate, (double)hb->n / ((double)(hb->timeout / 4 * 3) / 1e9) + 1);
+	if (!hb->period)
+		hb->period = 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct heartbeat hb = {
+		.n = 1000000,
+		.timeout = 600 * NSEC_PER_SEC,
+		.batch = 256,
+		.grace = 10 * NSEC_PER_SEC,
+		.seed = 1,
+		.progress = true,
+	};
+	bool good;
+
+	hb.terminal = isatty(STDOUT_FILENO);
+	parse_options(&hb, argc, argv);
+	set_up(&hb);
+
+	register_all(&hb);
+	run(&hb);
+	settle(&hb);
+	print_table(&hb);
+
+	good = !hb.wrong && !hb.missed && !hb.twice;
+	twheel_close(hb.tw);
+	free(hb.drivers);
+	free(hb.arms);
+	free(hb.who);
+	free(hb.events);
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	return good ? EXIT_DONE : EXIT_FAILED;
+}

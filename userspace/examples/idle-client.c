@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * idle-client: does idle-server cut whom it should, and when it should?
+ *
+ * Opens connections that fall silent, having said nothing, half a request or a
+ * whole one, and connections that go on talking, a request or one byte of it
+ * every third of the timeout.
+ *
+ * Each moment is measured on the side that makes the judgement strict: silence
+ * begins before connect() or send() is called, and has ended when the cut is
+ * seen. A silent connection that is cut sooner than the timeout by this measure
+ * was cut too soon, and so was one that talks.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "lateness.h"
+#include "options.h"
+
+static const char help[] =
+"Usage: idle-client --port N [OPTION]...\n"
+"Find out whether idle-server cuts silent connections, and no others.\n"
+"\n"
+"  -p, --port N             TCP port\n"
+"  -b, --bind ADDRESS       IPv4 address (default 127.0.0.1)\n"
+"  -t, --timeout DURATION   the server's idle timeout (default 30s)\n"
+"  -s, --silent N           connections that fall silent (default 100)\n"
+"  -k, --talking N          connections that go on talking (default 20)\n"
+"  -d, --duration DURATION  time to go on for (default three times the timeout)\n"
+"  -l, --late DURATION      how late a cut may be seen (default 5s)\n"
+"  -h, --help               show this help\n"
+"\n"
+"Exit codes: 0 every silent connection was cut in time and no other was; 1 not\n"
+"so, or a failure at run time; 2 wrong usage.\n";
+
+static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+#define REQUEST_LEN	(sizeof(request) - 1)
+#define ANSWER		"HTTP/1.1 200 "
+
+/**
+ * struct conversation - one connection
+ * @fd: socket, or -1 once the server has closed it
+ * @talks: it goes on talking
+ * @step: how many bytes it says at once
+ * @said: how many bytes of the request it has said
+ * @asked: requests sent in whole
+ * @answers: answers received
+ * @matched: how much of the next answer's beginning was seen
+ * @since: taken before connect(), then before each send()
+ * @next: when it says something again
+ */
+struct conversation {
+	int		fd;
+	bool		talks;
+	size_t		step;
+	size_t		said;
+	uint64_t	asked;
+	uint64_t	answers;
+	size_t		matched;
+	uint64_t	since;
+	uint64_t	next;
+};
+
+/**
+ * struct client - everything
+ * @address: of the server
+ * @timeout: of the server
+ * @silent: how many conversations fall silent
+ * @talking: how many go on
+ * @duration: time to go on for
+ * @bound: how late a cut may be seen
+ * @epoll: waits for all of them
+ * @all: silent ones first
+ * @cut: silent ones that were cut
+ * @soon: those of them that were cut too soon
+ * @too_late: those of them that were cut too late
+ * @lost: talking ones that were cut
+ * @own_fault: talking ones that this program made wait for a timeout
+ * @lateness: of @cut, from a timeout after @since
+ */
+struct client {
+	struct sockaddr_in	address;
+	uint64_t		timeout;
+	uint32_t		silent;
+	uint32_t		talking;
+	uint64_t		duration;
+	uint64_t		bound;
+	int			epoll;
+	struct conversation	*all;
+	uint32_t		cut;
+	uint32_t		soon;
+	uint32_t		too_late;
+	uint32_t		lost;
+	uint32_t		own_fault;
+	struct lateness		lateness;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void say(struct conversation *conv, size_t len)
+{
+	if (len > REQUEST_LEN - conv->said)
+		len = REQUEST_LEN - conv->said;
+	conv->since = now_ns();
+	/* A failure shows as a close, which is looked into then. */
+	if (send(conv->fd, request + conv->said, len, MSG_NOSIGNAL) != (ssize_t)len)
+		return;
+	conv->said += len;
+	if (conv->said == REQUEST_LEN) {
+		conv->said = 0;
+		conv->asked++;
+	}
+}
+
+static void begin(struct client *client, uint32_t index)
+{
+	struct conversation *conv = &client->all[index];
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = index };
+
+	conv->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (conv->fd < 0)
+		die(EXIT_FAILED, "socket: %s", strerror(errno));
+	conv->since = now_ns();
+	if (connect(conv->fd, (struct sockaddr *)&client->address, sizeof(client->address)))
+		die(EXIT_FAILED, "connect: %s", strerror(errno));
+	if (fcntl(conv->fd, F_SETFL, O_NONBLOCK) ||
+	    epoll_ctl(client->epoll, EPOLL_CTL_ADD, conv->fd, &event))
+		die(EXIT_FAILED, "epoll: %s", strerror(errno));
+
+	conv->talks = index >= client->silent;
+	if (conv->talks) {
+		conv->step = index % 2 ? REQUEST_LEN : 1;
+		conv->next = conv->since;
+	} else if (index % 3 == 1) {
+		say(conv, REQUEST_LEN / 2);
+	} else if (index % 3 == 2) {
+		say(conv, REQUEST_LEN);
+	}
+}
+
+/* Counts answers in what was received, wherever it was divided. */
+static void listen_to(struct conversation *conv, const char *data, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		/* An H begins anew: the only one in it is its first. */
+		if (data[i] != ANSWER[conv->matched]) {
+			conv->matched = data[i] == ANSWER[0] ? 1 : 0;
+		} else if (++conv->matched == sizeof(ANSWER) - 1) {
+			conv->answers++;
+			conv->matched = 0;
+		}
+	}
+}
+
+static void ended(struct client *client, struct conversation *conv)
+{
+	uint64_t silence = now_ns() - conv->since;
+
+	close(conv->fd);
+	conv->fd = -1;
+	if (conv->talks) {
+		if (silence >= client->timeout)
+			client->own_fault++;
+		else
+			client->lost++;
+		return;
+	}
+	client->cut++;
+	if (silence < client->timeout) {
+		client->soon++;
+		complain("cut after %" PRIu64 " ns of silence", silence);
+		return;
+	}
+	if (silence - client->timeout > client->bound)
+		client->too_late++;
+	lateness_add(&client->lateness, silence - client->timeout);
+}
+
+static void hear(struct client *client, struct conversation *conv)
+{
+	char data[4096];
+	ssize_t n = recv(conv->fd, data, sizeof(data), 0);
+
+	if (n > 0)
+		listen_to(conv, data, (size_t)n);
+	else if (!n || (errno != EAGAIN && errno != EINTR))
+		ended(client, conv);
+}
+
+static void run(struct client *client)
+{
+	uint32_t all = client->silent + client->talking;
+	uint64_t end = now_ns() + client->duration;
+
+	for (;;) {
+		struct epoll_event events[64];
+		uint64_t now = now_ns();
+		uint64_t next = end;
+		uint32_t i;
+		int n;
+
+		if (now >= end && (client->cut == client->silent ||
+				   now >= end + client->bound))
+			break;
+		for (i = client->silent; i < all; i++) {
+			struct conversation *conv = &client->all[i];
+
+			if (conv->fd < 0)
+				continue;
+			if (conv->next <= now) {
+				conv->next = now + client->timeout / 3;
+				say(conv, conv->step);
+			}
+			if (conv->next < next)
+				next = conv->next;
+		}
+
+		n = epoll_wait(client->epoll, events, 64, next <= now ? 1 :
+			       (int)((next - now) / NSEC_PER_MSEC + 1));
+		if (n < 0 && errno != EINTR)
+			die(EXIT_FAILED, "epoll_wait: %s", strerror(errno));
+		for (i = 0; n > 0 && i < (uint32_t)n; i++)
+			hear(client, &client->all[events[i].data.u32]);
+	}
+}
+
+static void parse_options(struct client *client, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "port",	required_argument,	NULL, 'p' },
+		{ "bind",	required_argument,	NULL, 'b' },
+		{ "timeout",	required_argument,	NULL, 't' },
+		{ "silent",	required_argument,	NULL, 's' },
+		{ "talking",	required_argument,	NULL, 'k' },
+		{ "duration",	required_argument,	NULL, 'd' },
+		{ "late",	required_argument,	NULL, 'l' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "p:b:t:s:k:d:l:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'p':
+			client->address.sin_port =
+				htons((uint16_t)option_number("port", optarg, 1, 65535));
+			break;
+		case 'b':
+			if (!inet_aton(optarg, &client->address.sin_addr))
+				die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", optarg);
+			break;
+		case 't':
+			client->timeout = option_duration("timeout", optarg);
+			break;
+		case 's':
+			client->silent = (uint32_t)option_number("silent", optarg, 0, 1000000);
+			break;
+		case 'k':
+			client->talking = (uint32_t)option_number("talking", optarg, 0, 1000000);
+			break;
+		case 'd':
+			client->duration = option_duration("duration", optarg);
+			break;
+		case 'l':
+			client->bound = option_duration("late", optarg);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(EXIT_DONE);
+		default:
+			exit(EXIT_USAGE);
+		}
+	}
+	if (optind < argc)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
+	if (!client->address.sin_port)
+		die(EXIT_USAGE, "--port is needed");
+	if (!client->duration)
+		client->duration = 3 * client->timeout;
+}
+
+int main(int argc, char **argv)
+{
+	static struct client client = {
+		.address.sin_family = AF_INET,
+		.timeout = 30 * NSEC_PER_SEC,
+		.silent = 100,
+		.talking = 20,
+		.bound = 5 * NSEC_PER_SEC,
+	};
+	uint32_t unanswered = 0;
+	struct rlimit files;
+	uint64_t answers = 0;
+	uint32_t all;
+	uint32_t i;
+	bool good;
+
+	client.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	parse_options(&client, argc, argv);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+
+	all = client.silent + client.talking;
+	client.all = calloc(all ? all : 1, sizeof(*client.all));
+	client.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!client.all || client.epoll < 0)
+		die(EXIT_FAILED, "%s", strerror(errno));
+	for (i = 0; i < all; i++)
+		begin(&client, i);
+	run(&client);
+
+	for (i = 0; i < all; i++) {
+		const struct conversation *conv = &client.all[i];
+
+		answers += conv->answers;
+		/* One may have been asked for as time ran out. */
+		if (conv->answers > conv->asked || conv->answers + conv->talks < conv->asked)
+			unanswered++;
+		if (conv->fd >= 0)
+			close(conv->fd);
+	}
+	printf("silent             %" PRIu32 "\n", client.silent);
+	printf("cut                %" PRIu32 "\n", client.cut);
+	printf("cut too soon       %" PRIu32 "\n", client.soon);
+	printf("cut too late       %" PRIu32 "\n", client.too_late);
+	printf("lateness of cuts   ");
+	lateness_print(&client.lateness);
+	printf("talking            %" PRIu32 "\n", client.talking);
+	printf("cut while talking  %" PRIu32 "\n", client.lost);
+	printf("made to wait       %" PRIu32 " (rightly cut: this program was too slow)\n",
+	       client.own_fault);
+	printf("answers            %" PRIu64 "\n", answers);
+	printf("wrongly answered   %" PRIu32 "\n", unanswered);
+
+	good = client.cut == client.silent && !client.soon && !client.too_late &&
+	       !client.lost && !unanswered;
+	close(client.epoll);
+	free(client.all);
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	return good ? EXIT_DONE : EXIT_FAILED;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * libtwheel: timers of /dev/twheel from C.
+ *
+ * Three layers, each usable without the next:
+ *
+ * - calls: open a context, arm, cancel, look, read (twheel_open() and on);
+ * - records: a buffer of events with an iterator (twheel_event_buffer_new());
+ * - timers: objects with a function and an argument, called from the program's
+ *   own event loop (twheel_timer_new(), twheel_dispatch()).
+ *
+ * Rules that hold for every function here:
+ *
+ * - A failure is returned as a negative errno; nothing is printed, and the
+ *   errno variable means nothing.
+ * - All times are nanoseconds on the context's clock.
+ * - The structures of the interface (&struct twheel_arm, &struct twheel_event
+ *   and so on) are those of <linux/twheel.h>, which documents their fields.
+ *
+ * Threads: calls on one context may run in any number of threads at once,
+ * except twheel_close() and twheel_release(), which nothing else may overlap.
+ * An event buffer and a walk belong to one thread at a time. So do all timers
+ * of one context together: twheel_dispatch() and every twheel_timer_*() call on
+ * that context run in one thread, or under one lock of the program's.
+ *
+ * Signals: a call that waits, or walks, is left to the program to restart:
+ * those that can return -EINTR say so. Batches go on by themselves.
+ */
+#ifndef TWHEEL_H
+#define TWHEEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/twheel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** define TWHEEL_DEVICE - the device that twheel_open() opens by default */
+#define TWHEEL_DEVICE		"/dev/twheel"
+
+struct twheel;
+struct twheel_walk;
+struct twheel_event_buffer;
+struct twheel_timer;
+
+/**
+ * enum twheel_open_flag - flags of twheel_open()
+ * @TWHEEL_OPEN_NONBLOCK: reading returns -EAGAIN instead of waiting
+ * @TWHEEL_OPEN_CLOEXEC: the descriptor does not survive an exec
+ */
+enum twheel_open_flag {
+	TWHEEL_OPEN_NONBLOCK	= 1 << 0,
+	TWHEEL_OPEN_CLOEXEC	= 1 << 1,
+};
+
+/**
+ * twheel_open() - open a new context
+ * @twp: where the context is stored
+ * @path: the device, or NULL for %TWHEEL_DEVICE
+ * @flags: &enum twheel_open_flag bits
+ * @config: clock and limit, or NULL for CLOCK_MONOTONIC and the module's limit
+ *
+ * Return: 0, or -errno: what open() says, -ENOENT above all when the module is
+ * not loaded; -EINVAL for unknown @flags or a @config that the module refuses;
+ * -ENOTTY when @path is something else; -EPROTONOSUPPORT when the module's
+ * interface is older than this library's; -ENOMEM.
+ */
+int twheel_open(struct twheel **twp, const char *path, unsigned int flags,
+		const struct twheel_config *config);
+
+/**
+ * twheel_adopt() - make a context of a descriptor that is open already
+ * @twp: where the context is stored
+ * @fd: a descriptor of /dev/twheel: inherited, received, or kept elsewhere
+ *	while the program restarted
+ *
+ * The context owns @fd from then on; after a failure the caller still does.
+ *
+ * Return: 0, or -errno as twheel_open(), and -EBADF.
+ */
+int twheel_adopt(struct twheel **twp, int fd);
+
+/**
+ * twheel_release() - the opposite of twheel_adopt()
+ * @tw: a context, which is freed, but not its descriptor
+ *
+ * Timer objects of the context are freed as in twheel_close(); what they have
+ * armed stays armed.
+ *
+ * Return: the descriptor, which the caller owns.
+ */
+int twheel_release(struct twheel *tw);
+
+/**
+ * twheel_close() - close a context
+ * @tw: a context, or NULL
+ *
+ * Cancels all its timers unless other copies of the descriptor are open, and
+ * frees all its timer objects. Not to be called from a timer's function.
+ */
+void twheel_close(struct twheel *tw);
+
+/**
+ * twheel_fd() - the descriptor, for poll(), epoll and io_uring
+ * @tw: a context
+ *
+ * It is readable (EPOLLIN) while there is something to read.
+ *
+ * Return: the descriptor, which the context goes on owning.
+ */
+int twheel_fd(const struct twheel *tw);
+
+/**
+ * twheel_clock() - the clock that the times of a context are on
+ * @tw: a context
+ *
+ * Return: CLOCK_MONOTONIC or CLOCK_BOOTTIME.
+ */
+int twheel_clock(const struct twheel *tw);
+
+/**
+ * twheel_now() - the time on a context's clock
+ * @tw: a context
+ *
+ * Return: nanoseconds, to compute deadlines for %TWHEEL_ARM_ABS from.
+ */
+uint64_t twheel_now(const struct twheel *tw);
+
+/**
+ * twheel_get_info() - what the module is, and how the context stands
+ * @tw: a context
+ * @flags: 0 or %TWHEEL_INFO_NEXT
+ * @info: filled in
+ *
+ * Return: 0 or -errno.
+ */
+int twheel_get_info(const struct twheel *tw, unsigned int flags,
+		    struct twheel_info *info);
+
+/**
+ * twheel_arm() - arm a new timer, or re-arm one with all its settings
+ * @tw: a context
+ * @arm: the request; its handle, result and old_* fields are written
+ *
+ * Return: what was replaced, an &enum twheel_state (0 for a new timer), or
+ * -errno as listed at &struct twheel_arm. After a failure @arm's handle is as
+ * it was and the timer, if there was one, too.
+ */
+int twheel_arm(struct twheel *tw, struct twheel_arm *arm);
+
+/**
+ * twheel_arm_after() - arm a new one-shot timer
+ * @tw: a context
+ * @delay: nanoseconds from now
+ * @user_data: given back in the event
+ * @handle: where the timer's handle is stored; may be NULL
+ *
+ * Return: 0, or -errno as twheel_arm().
+ */
+int twheel_arm_after(struct twheel *tw, uint64_t delay, uint64_t user_data,
+		     uint64_t *handle);
+
+/**
+ * twheel_rearm_after() - make a live timer a one-shot timer from now
+ * @tw: a context
+ * @handle: the timer
+ * @delay: nanoseconds from now
+ * @user_data: given back in the event
+ *
+ * Return: %TWHEEL_STATE_PENDING when it had not expired, %TWHEEL_STATE_READY
+ * when it had and its unread record was withdrawn, or -errno: -ENOENT when it
+ * is not live, -EINVAL for a @handle of 0.
+ */
+int twheel_rearm_after(struct twheel *tw, uint64_t handle, uint64_t delay,
+		       uint64_t user_data);
+
+/**
+ * twheel_cancel() - cancel a timer
+ * @tw: a context
+ * @handle: the timer
+ * @remaining: where the time that was left is stored; may be NULL
+ *
+ * When it has succeeded no record of the timer will be read any more. Records
+ * that were read before are in the program's own memory and its own affair;
+ * for timers made by twheel_timer_new() the library sees to them.
+ *
+ * Return: %TWHEEL_STATE_PENDING or %TWHEEL_STATE_READY as twheel_rearm_after(),
+ * or -errno: -ENOENT when it is not live.
+ */
+int twheel_cancel(struct twheel *tw, uint64_t handle, uint64_t *remaining);
+
+/**
+ * twheel_arm_batch() - arm many timers with one system call
+ * @tw: a context
+ * @arms: the requests; each has its outcome in its result field
+ * @n: their number
+ *
+ * Goes on where it was when a signal interrupts it.
+ *
+ * Return: how many entries were handled, whatever their results; fewer than @n
+ * only when memory behind them cannot be reached. -EFAULT when that is so for
+ * the first.
+ */
+ssize_t twheel_arm_batch(struct twheel *tw, struct twheel_arm *arms, size_t n);
+
+/**
+ * twheel_cancel_batch() - cancel many timers with one system call
+ * @tw: a context
+ * @cancels: the requests; each has its outcome in its result field
+ * @n: their number
+ *
+ * Return: as twheel_arm_batch().
+ */
+ssize_t twheel_cancel_batch(struct twheel *tw, struct twheel_cancel *cancels,
+			    size_t n);
+
+/**
+ * twheel_get() - look at one timer
+ * @tw: a context
+ * @handle: the timer
+ * @info: filled in
+ *
+ * Return: 0, or -errno: -ENOENT when it is not live.
+ */
+int twheel_get(const struct twheel *tw, uint64_t handle,
+	       struct twheel_timer_info *info);
+
+/**
+ * twheel_drain() - cancel pending timers and hand back their settings
+ * @tw: a context
+ * @cursor: 0 to begin, then as the last call left it
+ * @infos: filled in
+ * @n: the room there
+ *
+ * To be called until it returns 0. Timers that have expired are not touched:
+ * they are there to be read.
+ *
+ * Return: how many timers were cancelled and stored, 0 at the end, or -errno:
+ * -EINVAL for an @n of 0, -EFAULT, -EINTR.
+ */
+ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
+		     struct twheel_timer_info *infos, size_t n);
+
+/**
+ * twheel_walk_new() - begin to walk the pending timers
+ * @walkp: where the walk is stored
+ * @tw: a context, which has to outlive the walk
+ *
+ * A timer that is pending during the whole walk is met exactly once. The walk
+ * ends however many are armed meanwhile.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int twheel_walk_new(struct twheel_walk **walkp, struct twheel *tw);
+
+/**
+ * twheel_walk_next() - the next timer of a walk
+ * @walk: a walk
+ * @info: filled in
+ *
+ * Return: 1, 0 at the end, or -errno: after -EINTR it can be called again.
+ */
+int twheel_walk_next(struct twheel_walk *walk, struct twheel_timer_info *info);
+
+/**
+ * twheel_walk_free() - end a walk
+ * @walk: a walk, or NULL
+ */
+void twheel_walk_free(struct twheel_walk *walk);
+
+/**
+ * twheel_read() - read events
+ * @tw: a context
+ * @events: filled in
+ * @n: the room there
+ *
+ * Waits for the first event unless the descriptor is non-blocking. A signal
+ * that comes while it waits, to a handler installed without SA_RESTART, ends it
+ * with -EINTR, so that the program can look at what its handler has noted;
+ * nothing is lost by calling again.
+ *
+ * Return: how many events were stored, or -errno: -EAGAIN, -EINTR, -EFAULT,
+ * -EINVAL for an @n of 0.
+ */
+ssize_t twheel_read(struct twheel *tw, struct twheel_event *events, size_t n);
+
+/**
+ * twheel_event_buffer_new() - make a buffer for events
+ * @bufp: where the buffer is stored
+ * @capacity: how many events it holds, 1 or more
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int twheel_event_buffer_new(struct twheel_event_buffer **bufp, size_t capacity);
+
+/**
+ * twheel_event_buffer_free() - free a buffer
+ * @buf: a buffer, or NULL
+ */
+void twheel_event_buffer_free(struct twheel_event_buffer *buf);
+
+/**
+ * twheel_event_buffer_fill() - read events into a buffer
+ * @buf: a buffer; events that were not taken out of it yet are kept
+ * @tw: a context
+ *
+ * Return: how many events can be taken out now, or -errno as twheel_read().
+ * When there are some already nothing is read.
+ */
+ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
+				 struct twheel *tw);
+
+/**
+ * twheel_event_buffer_next() - take the next event out of a buffer
+ * @buf: a buffer
+ *
+ * Return: the event, valid until the buffer is filled again or freed; NULL when
+ * all were taken.
+ */
+const struct twheel_event *
+twheel_event_buffer_next(struct twheel_event_buffer *buf);
+
+/**
+ * typedef twheel_timer_fn - what a timer calls
+ * @timer: the timer
+ * @event: the record of its expirations; user_data and handle in it are the
+ *	library's
+ * @arg: as given to twheel_timer_new()
+ *
+ * It may do anything to any timer of the context: arm it, cancel it, free it,
+ * this one included. It may not call twheel_dispatch(), twheel_close() or
+ * twheel_release() on the context.
+ */
+typedef void twheel_timer_fn(struct twheel_timer *timer,
+			     const struct twheel_event *event, void *arg);
+
+/**
+ * twheel_timer_new() - make a timer object, not armed
+ * @timerp: where the timer is stored
+ * @tw: a context
+ * @fn: called by twheel_dispatch() when the timer has expired
+ * @arg: given to @fn
+ *
+ * The memory of timer objects is reused, and given back by twheel_close() only:
+ * a record that is still on its way finds that its timer is another one now.
+ *
+ * Return: 0, -EINVAL without @fn, or -ENOMEM.
+ */
+int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
+		     twheel_timer_fn *fn, void *arg);
+
+/**
+ * twheel_timer_free() - cancel and free a timer
+ * @timer: a timer, or NULL
+ *
+ * Its function will not be called any more, not even for a record that
+ * twheel_dispatch() has read already.
+ */
+void twheel_timer_free(struct twheel_timer *timer);
+
+/**
+ * twheel_timer_arm() - arm a timer, or re-arm it with all its settings
+ * @timer: a timer
+ * @setting: expires, interval, slack, count and flags are taken from it; the
+ *	other fields are ignored
+ *
+ * When it has succeeded the timer's function will be called for this arming
+ * only, not for an earlier one, not even when its record is being dispatched.
+ *
+ * Return: what was replaced, an &enum twheel_state, or -errno as twheel_arm();
+ * then the timer is as it was.
+ */
+int twheel_timer_arm(struct twheel_timer *timer,
+		     const struct twheel_arm *setting);
+
+/**
+ * twheel_timer_start() - arm a timer from now
+ * @timer: a timer
+ * @delay: nanoseconds until it expires
+ * @interval: nanoseconds between further expirations, 0 for none
+ *
+ * Return: as twheel_timer_arm().
+ */
+int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
+		       uint64_t interval);
+
+/**
+ * twheel_timer_cancel() - cancel a timer
+ * @timer: a timer
+ *
+ * When it has succeeded the timer's function will not be called, not even for
+ * a record that twheel_dispatch() has read already; that counts as
+ * %TWHEEL_STATE_READY.
+ *
+ * Return: %TWHEEL_STATE_PENDING, %TWHEEL_STATE_READY, or -errno: -ENOENT when
+ * it is not armed.
+ */
+int twheel_timer_cancel(struct twheel_timer *timer);
+
+/**
+ * twheel_timer_armed() - is a timer armed?
+ * @timer: a timer
+ *
+ * Return: 1 until the call for its last expiration, its cancel or its end; 0
+ * otherwise. In that last call it is 0 already.
+ */
+int twheel_timer_armed(const struct twheel_timer *timer);
+
+/**
+ * twheel_dispatch() - read events and call the functions of their timers
+ * @tw: a context
+ *
+ * For an event loop to call when twheel_fd() is readable. It reads up to 256
+ * records, once, and waits only if the descriptor is blocking. With edge-
+ * triggered epoll it has to be called until it returns 0.
+ *
+ * Records of timers that were not armed by twheel_timer_arm() or
+ * twheel_timer_start() are dropped: a context is used with timer objects or
+ * without.
+ *
+ * Return: how many records were read, including those that were dropped
+ * because their timer was cancelled, re-armed or freed meanwhile; 0 when there
+ * was nothing; or -errno: -EINTR as in twheel_read(), -EBUSY when called from
+ * a timer's function, -ENOMEM.
+ */
+int twheel_dispatch(struct twheel *tw);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TWHEEL_H */

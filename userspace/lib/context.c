@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libtwheel: contexts, and the calls of the device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* The most entries that the device takes in one array. */
+#define TWHEEL_ENTRIES_MAX	((size_t)INT_MAX)
+
+static int twheel_ioctl(const struct twheel *tw, unsigned long request, void *arg)
+{
+	int ret = ioctl(tw->fd, request, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* Owns @fd when it succeeds. */
+static int twheel_new(struct twheel **twp, int fd,
+		      const struct twheel_config *config)
+{
+	struct twheel_config settings;
+	struct twheel_info info;
+	struct twheel *tw;
+	int ret;
+
+	tw = calloc(1, sizeof(*tw));
+	if (!tw)
+		return -ENOMEM;
+	tw->fd = fd;
+
+	if (config) {
+		settings = *config;
+		ret = twheel_ioctl(tw, TWHEEL_IOC_CONFIG, &settings);
+		if (ret)
+			goto err_free;
+	}
+
+	/* Tells a twheel from any other device as well. */
+	ret = twheel_get_info(tw, 0, &info);
+	if (ret)
+		goto err_free;
+	if (info.abi_version < TWHEEL_ABI_VERSION) {
+		ret = -EPROTONOSUPPORT;
+		goto err_free;
+	}
+
+	tw->clock = info.clock;
+	*twp = tw;
+	return 0;
+
+err_free:
+	free(tw);
+	return ret;
+}
+
+TWHEEL_API int twheel_open(struct twheel **twp, const char *path,
+			   unsigned int flags,
+			   const struct twheel_config *config)
+{
+	int oflags = O_RDWR;
+	int ret;
+	int fd;
+
+	if (flags & ~(unsigned int)(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC))
+		return -EINVAL;
+	if (flags & TWHEEL_OPEN_NONBLOCK)
+		oflags |= O_NONBLOCK;
+	if (flags & TWHEEL_OPEN_CLOEXEC)
+		oflags |= O_CLOEXEC;
+
+	fd = open(path ? path : TWHEEL_DEVICE, oflags);
+	if (fd < 0)
+		return -errno;
+
+	ret = twheel_new(twp, fd, config);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+TWHEEL_API int twheel_adopt(struct twheel **twp, int fd)
+{
+	return twheel_new(twp, fd, NULL);
+}
+
+TWHEEL_API int twheel_release(struct twheel *tw)
+{
+	int fd = tw->fd;
+
+	twheel_loop_free(tw->loop);
+	free(tw);
+	return fd;
+}
+
+TWHEEL_API void twheel_close(struct twheel *tw)
+{
+	if (tw)
+		close(twheel_release(tw));
+}
+
+TWHEEL_API int twheel_fd(const struct twheel *tw)
+{
+	return tw->fd;
+}
+
+TWHEEL_API int twheel_clock(const struct twheel *tw)
+{
+	return tw->clock;
+}
+
+TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
+{
+	struct timespec ts;
+
+	clock_gettime(tw->clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+TWHEEL_API int twheel_get_info(const struct twheel *tw, unsigned int flags,
+			       struct twheel_info *info)
+{
+	*info = (struct twheel_info){ .flags = flags };
+	return twheel_ioctl(tw, TWHEEL_IOC_GET_INFO, info);
+}
+
+TWHEEL_API int twheel_arm(struct twheel *tw, struct twheel_arm *arm)
+{
+	int ret = twheel_ioctl(tw, TWHEEL_IOC_ARM, arm);
+
+	return ret < 0 ? ret : (int)arm->old_state;
+}
+
+TWHEEL_API int twheel_arm_after(struct twheel *tw, uint64_t delay,
+				uint64_t user_data, uint64_t *handle)
+{
+	struct twheel_arm arm = {
+		.expires = delay,
+		.user_data = user_data,
+	};
+	int ret = twheel_arm(tw, &arm);
+
+	if (ret < 0)
+		return ret;
+	if (handle)
+		*handle = arm.handle;
+	return 0;
+}
+
+TWHEEL_API int twheel_rearm_after(struct twheel *tw, uint64_t handle,
+				  uint64_t delay, uint64_t user_data)
+{
+	struct twheel_arm arm = {
+		.handle = handle,
+		.expires = delay,
+		.user_data = user_data,
+	};
+
+	/* The device would make a new timer, whose handle nobody knew. */
+	if (!handle)
+		return -EINVAL;
+	return twheel_arm(tw, &arm);
+}
+
+TWHEEL_API int twheel_cancel(struct twheel *tw, uint64_t handle,
+			     uint64_t *remaining)
+{
+	struct twheel_cancel cancel = { .handle = handle };
+	int ret = twheel_ioctl(tw, TWHEEL_IOC_CANCEL, &cancel);
+
+	if (ret < 0)
+		return ret;
+	if (remaining)
+		*remaining = cancel.old_remaining;
+	return (int)cancel.old_state;
+}
+
+/*
+ * The device stops short at a signal, with what it has done, and at memory that
+ * is not there. Going on tells the two apart: only the second fails.
+ */
+static ssize_t twheel_batch(struct twheel *tw, unsigned long request,
+			    void *entries, size_t n, size_t size)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t rest = n - done;
+		struct twheel_batch batch = {
+			.entries = (uintptr_t)entries + done * size,
+			.count = rest < TWHEEL_ENTRIES_MAX ? rest : TWHEEL_ENTRIES_MAX,
+		};
+		int ret = twheel_ioctl(tw, request, &batch);
+
+		if (ret == -EINTR)
+			continue;
+		if (ret < 0)
+			return done ? (ssize_t)done : ret;
+		if (!ret)
+			break;
+		done += (size_t)ret;
+	}
+	return (ssize_t)done;
+}
+
+TWHEEL_API ssize_t twheel_arm_batch(struct twheel *tw, struct twheel_arm *arms,
+				    size_t n)
+{
+	return twheel_batch(tw, TWHEEL_IOC_ARM_BATCH, arms, n, sizeof(*arms));
+}
+
+TWHEEL_API ssize_t twheel_cancel_batch(struct twheel *tw,
+				       struct twheel_cancel *cancels, size_t n)
+{
+	return twheel_batch(tw, TWHEEL_IOC_CANCEL_BATCH, cancels, n,
+			    sizeof(*cancels));
+}
+
+TWHEEL_API int twheel_get(const struct twheel *tw, uint64_t handle,
+			  struct twheel_timer_info *info)
+{
+	*info = (struct twheel_timer_info){ .handle = handle };
+	return twheel_ioctl(tw, TWHEEL_IOC_GET, info);
+}
+
+static ssize_t twheel_list(struct twheel *tw, uint64_t *cursor,
+			   struct twheel_timer_info *infos, size_t n,
+			   unsigned int flags)
+{
+	struct twheel_list list = {
+		.cursor = *cursor,
+		.entries = (uintptr_t)infos,
+		.count = n < TWHEEL_ENTRIES_MAX ? n : TWHEEL_ENTRIES_MAX,
+		.flags = flags,
+	};
+	int ret = twheel_ioctl(tw, TWHEEL_IOC_LIST, &list);
+
+	if (ret >= 0)
+		*cursor = list.cursor;
+	return ret;
+}
+
+TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
+				struct twheel_timer_info *infos, size_t n)
+{
+	return twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
+}
+
+/* What one system call of a walk brings. */
+#define TWHEEL_WALK_CHUNK	64
+
+/**
+ * struct twheel_walk - a walk of the pending timers
+ * @tw: the context
+ * @cursor: where the device goes on
+ * @next: the next of @infos to hand out
+ * @filled: how many of @infos are filled
+ * @ended: the device has said that there are no more
+ * @infos: what the last call brought
+ */
+struct twheel_walk {
+	struct twheel			*tw;
+	uint64_t			cursor;
+	size_t				next;
+	size_t				filled;
+	bool				ended;
+	struct twheel_timer_info	infos[TWHEEL_WALK_CHUNK];
+};
+
+TWHEEL_API int twheel_walk_new(struct twheel_walk **walkp, struct twheel *tw)
+{
+	struct twheel_walk *walk = calloc(1, sizeof(*walk));
+
+	if (!walk)
+		return -ENOMEM;
+	walk->tw = tw;
+	*walkp = walk;
+	return 0;
+}
+
+TWHEEL_API int twheel_walk_next(struct twheel_walk *walk,
+				struct twheel_timer_info *info)
+{
+	if (walk->next == walk->filled) {
+		ssize_t ret;
+
+		/* A cursor at the end is not one to go on from. */
+		if (walk->ended)
+			return 0;
+		ret = twheel_list(walk->tw, &walk->cursor, walk->infos,
+				  TWHEEL_WALK_CHUNK, 0);
+		if (ret < 0)
+			return (int)ret;
+		walk->next = 0;
+		walk->filled = (size_t)ret;
+		walk->ended = !ret;
+		if (walk->ended)
+			return 0;
+	}
+	*info = walk->infos[walk->next++];
+	return 1;
+}
+
+TWHEEL_API void twheel_walk_free(struct twheel_walk *walk)
+{
+	free(walk);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * libtwheel: what its files share.
+ */
+#ifndef TWHEEL_INTERNAL_H
+#define TWHEEL_INTERNAL_H
+
+#include <twheel.h>
+
+/* All else is hidden, so that the shared library exports its API and no more. */
+#define TWHEEL_API	__attribute__((visibility("default")))
+
+struct twheel_loop;
+
+/**
+ * struct twheel - an open context
+ * @fd: descriptor of the device, owned
+ * @clock: the context's clock, which cannot change any more
+ * @loop: timer objects, or NULL before the first one
+ */
+struct twheel {
+	int			fd;
+	int			clock;
+	struct twheel_loop	*loop;
+};
+
+/* Frees all timer objects and the buffer they are dispatched from. */
+void twheel_loop_free(struct twheel_loop *loop);
+
+#endif /* TWHEEL_INTERNAL_H */

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libtwheel: timers that call functions.
+ *
+ * The device promises that after a cancel or a re-arm no record of the earlier
+ * arming will be read. It cannot speak for records that twheel_dispatch() has
+ * read and not come to yet, and a function that it calls may cancel, re-arm or
+ * free any timer. So a record is never trusted to point at a timer:
+ *
+ * - user_data is not a pointer but a token: the timer's index below, and the
+ *   number of the arming above. A record is dropped unless its timer is armed,
+ *   with this handle, and for this arming: a re-arm in place keeps the handle.
+ * - Timers are allocated in chunks that stay until the context is closed, so
+ *   that all this can be looked at even when the timer was freed.
+ *
+ * 2^32 re-arms of one timer between a read and the end of its dispatch would be
+ * needed to mistake one for another.
+ *
+ * Locking rules: none here; one thread at a time, as twheel.h says.
+ *
+ * Lifetime rules: a timer is on the free list, idle, or armed (it has a
+ * handle). Its chunk lives as long as the loop, and the loop as the context.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* How many timers are allocated at once, and how many records are read. */
+#define TWHEEL_CHUNK_TIMERS	256
+#define TWHEEL_DISPATCH_MAX	256
+
+/**
+ * struct twheel_timer - a timer object
+ * @tw: its context
+ * @fn: what to call, NULL while the timer is on the free list
+ * @arg: what for
+ * @handle: the device's handle while armed, otherwise 0
+ * @index: its place in all chunks together
+ * @arming: number of its current arming
+ * @next_free: the next on the free list
+ */
+struct twheel_timer {
+	struct twheel		*tw;
+	twheel_timer_fn		*fn;
+	void			*arg;
+	uint64_t		handle;
+	uint32_t		index;
+	uint32_t		arming;
+	struct twheel_timer	*next_free;
+};
+
+/**
+ * struct twheel_loop - all timer objects of a context
+ * @chunks: arrays of %TWHEEL_CHUNK_TIMERS timers
+ * @chunks_used: how many there are
+ * @chunks_room: how many @chunks has room for
+ * @free: timers that nobody owns
+ * @dispatching: twheel_dispatch() is at work
+ * @events: what it has read
+ */
+struct twheel_loop {
+	struct twheel_timer	**chunks;
+	size_t			chunks_used;
+	size_t			chunks_room;
+	struct twheel_timer	*free;
+	bool			dispatching;
+	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
+};
+
+static uint64_t twheel_token(uint32_t index, uint32_t arming)
+{
+	return (uint64_t)arming << 32 | index;
+}
+
+static struct twheel_timer *twheel_loop_find(const struct twheel_loop *loop,
+					     uint64_t token)
+{
+	uint32_t index = (uint32_t)token;
+	struct twheel_timer *timer;
+
+	if (index / TWHEEL_CHUNK_TIMERS >= loop->chunks_used)
+		return NULL;
+	timer = &loop->chunks[index / TWHEEL_CHUNK_TIMERS][index % TWHEEL_CHUNK_TIMERS];
+	return timer->arming == token >> 32 ? timer : NULL;
+}
+
+static int twheel_loop_grow(struct twheel *tw)
+{
+	struct twheel_loop *loop = tw->loop;
+	struct twheel_timer *chunk;
+	size_t i;
+
+	if (loop->chunks_used > UINT32_MAX / TWHEEL_CHUNK_TIMERS)
+		return -ENOMEM;
+	if (loop->chunks_used == loop->chunks_room) {
+		size_t room = loop->chunks_room ? loop->chunks_room * 2 : 16;
+		struct twheel_timer **chunks;
+
+		chunks = realloc(loop->chunks, room * sizeof(*chunks));
+		if (!chunks)
+			return -ENOMEM;
+		loop->chunks = chunks;
+		loop->chunks_room = room;
+	}
+
+	chunk = calloc(TWHEEL_CHUNK_TIMERS, sizeof(*chunk));
+	if (!chunk)
+		return -ENOMEM;
+	for (i = TWHEEL_CHUNK_TIMERS; i--;) {
+		chunk[i].tw = tw;
+		chunk[i].index = (uint32_t)(loop->chunks_used * TWHEEL_CHUNK_TIMERS + i);
+		chunk[i].next_free = loop->free;
+		loop->free = &chunk[i];
+	}
+	loop->chunks[loop->chunks_used++] = chunk;
+	return 0;
+}
+
+void twheel_loop_free(struct twheel_loop *loop)
+{
+	if (!loop)
+		return;
+	while (loop->chunks_used)
+		free(loop->chunks[--loop->chunks_used]);
+	free(loop->chunks);
+	free(loop);
+}
+
+TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
+				twheel_timer_fn *fn, void *arg)
+{
+	struct twheel_timer *timer;
+
+	if (!fn)
+		return -EINVAL;
+	if (!tw->loop) {
+		tw->loop = calloc(1, sizeof(*tw->loop));
+		if (!tw->loop)
+			return -ENOMEM;
+	}
+	if (!tw->loop->free) {
+		int ret = twheel_loop_grow(tw);
+
+		if (ret)
+			return ret;
+	}
+
+	timer = tw->loop->free;
+	tw->loop->free = timer->next_free;
+	timer->next_free = NULL;
+	timer->fn = fn;
+	timer->arg = arg;
+	*timerp = timer;
+	return 0;
+}
+
+TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
+{
+	struct twheel_loop *loop;
+
+	if (!timer)
+		return;
+	twheel_timer_cancel(timer);
+
+	/* One that could not be cancelled is not called all the same. */
+	timer->handle = 0;
+	timer->fn = NULL;
+	loop = timer->tw->loop;
+	timer->next_free = loop->free;
+	loop->free = timer;
+}
+
+TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
+				const struct twheel_arm *setting)
+{
+	struct twheel_arm arm = {
+		.handle = timer->handle,
+		.user_data = twheel_token(timer->index, timer->arming + 1),
+		.expires = setting->expires,
+		.interval = setting->interval,
+		.slack = setting->slack,
+		.count = setting->count,
+		.flags = setting->flags,
+	};
+	int ret = twheel_arm(timer->tw, &arm);
+
+	/*
+	 * It has ended, and its last record waits in twheel_dispatch()'s
+	 * buffer: to the caller that is as good as a record not read.
+	 */
+	if (ret == -ENOENT && timer->handle) {
+		arm.handle = 0;
+		ret = twheel_arm(timer->tw, &arm);
+		if (ret >= 0)
+			ret = TWHEEL_STATE_READY;
+	}
+	if (ret < 0)
+		return ret;
+
+	timer->handle = arm.handle;
+	timer->arming++;
+	return ret;
+}
+
+TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
+				  uint64_t interval)
+{
+	struct twheel_arm setting = {
+		.expires = delay,
+		.interval = interval,
+	};
+
+	return twheel_timer_arm(timer, &setting);
+}
+
+TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer)
+{
+	int ret;
+
+	if (!timer->handle)
+		return -ENOENT;
+	ret = twheel_cancel(timer->tw, timer->handle, NULL);
+	/* As in twheel_timer_arm(): its last record is in the buffer. */
+	if (ret == -ENOENT)
+		ret = TWHEEL_STATE_READY;
+	if (ret < 0)
+		return ret;
+
+	timer->handle = 0;
+	return ret;
+}
+
+TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
+{
+	return timer->handle != 0;
+}
+
+TWHEEL_API int twheel_dispatch(struct twheel *tw)
+{
+	struct twheel_loop *loop = tw->loop;
+	ssize_t n;
+	ssize_t i;
+
+	if (!loop) {
+		/* There may be records to drop, or to wait for. */
+		loop = calloc(1, sizeof(*loop));
+		if (!loop)
+			return -ENOMEM;
+		tw->loop = loop;
+	}
+	if (loop->dispatching)
+		return -EBUSY;
+
+	n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
+	if (n < 0)
+		return n == -EAGAIN ? 0 : (int)n;
+
+	loop->dispatching = true;
+	for (i = 0; i < n; i++) {
+		const struct twheel_event *event = &loop->events[i];
+		struct twheel_timer *timer;
+
+		timer = twheel_loop_find(loop, event->user_data);
+		if (!timer || timer->handle != event->handle)
+			continue;
+		if (event->flags & TWHEEL_EVENT_LAST)
+			timer->handle = 0;
+		timer->fn(timer, event, timer->arg);
+	}
+	loop->dispatching = false;
+	return (int)n;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * twheel arm: arm timers and print their expirations as they come.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "duration.h"
+#include "number.h"
+#include "tool.h"
+
+static const char help[] =
+"Usage: twheel arm [OPTION]... DURATION...\n"
+"Arm one timer for each DURATION and print expirations as they come, until all\n"
+"timers have ended. One that repeats without --count ends with --for, or with an\n"
+"interrupt.\n"
+"\n"
+"  -e, --every DURATION   repeat at this interval\n"
+"  -c, --count N          end after N expirations (with --every)\n"
+"  -s, --slack DURATION   let each expiration be this much later\n"
+"  -C, --clock CLOCK      monotonic (default) or boottime, which goes on\n"
+"                         during suspend\n"
+"  -d, --data N           user data of the first timer (default 1); the others\n"
+"                         count up from it\n"
+"  -f, --for DURATION     stop after this time\n"
+"  -j, --json             a JSON object in each line\n"
+"  -D, --device PATH      the device (default " TWHEEL_DEVICE ")\n"
+"  -h, --help             show this help\n"
+"\n"
+"A DURATION is written as 250ms, 10m, 1h30m or 1.5s; a number alone is seconds.\n"
+"The units are d, h, m, s, ms, us and ns.\n"
+"\n"
+"Exit codes: 0 all timers have ended, or an interrupt or --for stopped them;\n"
+"1 failure at run time; 2 wrong usage.\n";
+
+/* How many events are read at once. */
+#define EVENTS	64
+
+/**
+ * struct settings - what the command line asks for
+ * @device: path, or NULL
+ * @config: clock
+ * @arm: interval, slack, count and user_data of the first timer
+ * @run_time: stop after this time, in nanoseconds
+ * @stops: @run_time was given
+ * @json: print JSON lines
+ */
+struct settings {
+	const char		*device;
+	struct twheel_config	config;
+	struct twheel_arm	arm;
+	uint64_t		run_time;
+	bool			stops;
+	bool			json;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static bool parse_duration(const char *text, uint64_t *ns)
+{
+	int ret = duration_parse(text, ns);
+
+	if (ret)
+		tool_complain(TOOL_USAGE, "arm: '%s' %s", text, duration_error(ret));
+	return !ret;
+}
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *number)
+{
+	int ret = number_parse(text, most, number);
+
+	if (ret)
+		tool_complain(TOOL_USAGE, "arm: '%s' is not a number from 0 to %" PRIu64,
+			      text, most);
+	return !ret;
+}
+
+static bool parse_clock(const char *text, __u32 *clock)
+{
+	if (!strcmp(text, "monotonic")) {
+		*clock = CLOCK_MONOTONIC;
+	} else if (!strcmp(text, "boottime")) {
+		*clock = CLOCK_BOOTTIME;
+	} else {
+		tool_complain(TOOL_USAGE, "arm: '%s' is not a clock: use monotonic or boottime",
+			      text);
+		return false;
+	}
+	return true;
+}
+
+/* Sets every signal that is to stop the program, and blocks it outside ppoll(). */
+static void catch_signals(sigset_t *waiting)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, waiting);
+	sigdelset(waiting, SIGINT);
+	sigdelset(waiting, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static void print_event(const struct settings *settings, uint64_t start,
+			const struct twheel_event *event)
+{
+	bool last = event->flags & TWHEEL_EVENT_LAST;
+	char late[DURATION_SIZE];
+
+	if (settings->json) {
+		printf("{\"data\":%" PRIu64 ",\"handle\":%" PRIu64
+		       ",\"deadline\":%" PRIu64 ",\"expired\":%" PRIu64
+		       ",\"late\":%" PRIu64 ",\"expirations\":%" PRIu64
+		       ",\"last\":%s}\n",
+		       (uint64_t)event->user_data, (uint64_t)event->handle,
+		       (uint64_t)event->deadline, (uint64_t)event->expired,
+		       (uint64_t)(event->expired - event->deadline),
+		       (uint64_t)event->expirations, last ? "true" : "false");
+		return;
+	}
+	printf("%12.6f s  timer %" PRIu64 "  %s late",
+	       (double)(event->expired - start) / 1e9, (uint64_t)event->user_data,
+	       duration_format(late, event->expired - event->deadline));
+	if (event->expirations > 1)
+		printf("  %" PRIu64 " expirations", (uint64_t)event->expirations);
+	puts(last ? "  last" : "");
+}
+
+/* Prints events until @live timers have ended, or it is to stop. */
+static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
+			    uint64_t start, size_t live, const sigset_t *waiting)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+	uint64_t stop = UINT64_MAX;
+
+	/* On the context's clock, as the timers. */
+	if (settings->stops && __builtin_add_overflow(start, settings->run_time, &stop))
+		stop = UINT64_MAX;
+
+	while (live && !interrupted) {
+		struct twheel_event events[EVENTS];
+		uint64_t now = twheel_now(tw);
+		struct timespec timeout;
+		ssize_t n;
+		ssize_t i;
+
+		if (stop != UINT64_MAX && now >= stop)
+			break;
+		timeout.tv_sec = (time_t)((stop - now) / NSEC_PER_SEC);
+		timeout.tv_nsec = (long)((stop - now) % NSEC_PER_SEC);
+		if (ppoll(&pollfd, 1, stop == UINT64_MAX ? NULL : &timeout, waiting) < 0 &&
+		    errno != EINTR)
+			return tool_complain(TOOL_FAILED, "arm: poll: %s", strerror(errno));
+
+		n = twheel_read(tw, events, EVENTS);
+		if (n == -EAGAIN || n == -EINTR)
+			continue;
+		if (n < 0)
+			return tool_complain(TOOL_FAILED, "arm: read: %s", strerror((int)-n));
+		for (i = 0; i < n; i++) {
+			print_event(settings, start, &events[i]);
+			if (events[i].flags & TWHEEL_EVENT_LAST)
+				live--;
+		}
+		if (tool_flush() != TOOL_OK)
+			return TOOL_FAILED;
+	}
+	return TOOL_OK;
+}
+
+static enum tool_exit run(const struct settings *settings, size_t n, char **durations)
+{
+	enum tool_exit code = TOOL_FAILED;
+	struct twheel_arm *arms;
+	struct twheel *tw;
+	sigset_t waiting;
+	uint64_t start;
+	ssize_t ret;
+	size_t i;
+
+	arms = calloc(n, sizeof(*arms));
+	if (!arms)
+		return tool_complain(TOOL_FAILED, "arm: %s", strerror(ENOMEM));
+	for (i = 0; i < n; i++) {
+		uint64_t delay;
+
+		arms[i] = settings->arm;
+		arms[i].user_data += i;
+		if (!parse_duration(durations[i], &delay)) {
+			code = TOOL_USAGE;
+			goto out_free;
+		}
+		arms[i].expires = delay;
+	}
+
+	if (tool_open(&tw, settings->device, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
+		      &settings->config) != TOOL_OK)
+		goto out_free;
+	catch_signals(&waiting);
+
+	start = twheel_now(tw);
+	ret = twheel_arm_batch(tw, arms, n);
+	if (ret < 0) {
+		tool_complain(TOOL_FAILED, "arm: %s", strerror((int)-ret));
+		goto out_close;
+	}
+	for (i = 0; i < n; i++) {
+		if (!arms[i].result)
+			continue;
+		tool_complain(TOOL_FAILED, "arm: '%s': %s", durations[i],
+			      strerror(-arms[i].result));
+		goto out_close;
+	}
+	code = watch(tw, settings, start, n, &waiting);
+
+out_close:
+	twheel_close(tw);
+out_free:
+	free(arms);
+	return code;
+}
+
+enum tool_exit tool_arm(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "every",	required_argument,	NULL, 'e' },
+		{ "count",	required_argument,	NULL, 'c' },
+		{ "slack",	required_argument,	NULL, 's' },
+		{ "clock",	required_argument,	NULL, 'C' },
+		{ "data",	required_argument,	NULL, 'd' },
+		{ "for",	required_argument,	NULL, 'f' },
+		{ "json",	no_argument,		NULL, 'j' },
+		{ "device",	required_argument,	NULL, 'D' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	struct settings settings = {
+		.config.clock = CLOCK_MONOTONIC,
+		.arm.user_data = 1,
+	};
+	uint64_t value = 0;
+	bool every = false;
+	bool good = true;
+	int c;
+
+	while (good && (c = getopt_long(argc, argv, "e:c:s:C:d:f:jD:h", options,
+					NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			good = parse_duration(optarg, &value);
+			settings.arm.interval = value;
+			every = true;
+			break;
+		case 'c':
+			good = parse_number(optarg, UINT32_MAX, &value);
+			settings.arm.count = (__u32)value;
+			break;
+		case 's':
+			good = parse_duration(optarg, &value);
+			settings.arm.slack = value;
+			break;
+		case 'C':
+			good = parse_clock(optarg, &settings.config.clock);
+			break;
+		case 'd':
+			good = parse_number(optarg, UINT64_MAX, &value);
+			settings.arm.user_data = value;
+			break;
+		case 'f':
+			good = parse_duration(optarg, &settings.run_time);
+			settings.stops = true;
+			break;
+		case 'j':
+			settings.json = true;
+			break;
+		case 'D':
+			settings.device = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_flush();
+		default:
+			return tool_usage("arm");
+		}
+	}
+	if (!good)
+		return TOOL_USAGE;
+	if (every && !settings.arm.interval)
+		return tool_complain(TOOL_USAGE, "arm: --every needs more than 0");
+	if (!every && settings.arm.count > 1)
+		return tool_complain(TOOL_USAGE, "arm: --count needs --every");
+	if (optind == argc)
+		return tool_complain(TOOL_USAGE, "arm: no DURATION: " DURATION_HINT);
+
+	return run(&settings, (size_t)(argc - optind), argv + optind);
+}

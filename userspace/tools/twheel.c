@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The twheel tool: look at the device, and use it from a shell.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const char help[] =
+"Usage: twheel VERB [OPTION]... [ARGUMENT]...\n"
+"Look at the timer wheel device, and use it from a shell.\n"
+"\n"
+"  info    show what the device is and what its limits are\n"
+"  arm     arm timers and print their expirations as they come\n"
+"\n"
+"  -h, --help     show this help; 'twheel VERB --help' shows that of a verb\n"
+"  -V, --version  show the version\n"
+"\n"
+"Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
+
+static const struct {
+	const char	*name;
+	enum tool_exit	(*run)(int argc, char **argv);
+} verbs[] = {
+	{ "info",	tool_info },
+	{ "arm",	tool_arm },
+};
+
+enum tool_exit tool_complain(enum tool_exit code, const char *format, ...)
+{
+	va_list args;
+
+	/* After what was printed, when both go to the same place. */
+	fflush(stdout);
+	fputs("twheel: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+enum tool_exit tool_usage(const char *verb)
+{
+	fprintf(stderr, "See 'twheel %s --help'.\n", verb);
+	return TOOL_USAGE;
+}
+
+enum tool_exit tool_open(struct twheel **twp, const char *path,
+			 unsigned int flags, const struct twheel_config *config)
+{
+	int ret = twheel_open(twp, path, flags, config);
+	const char *hint = "";
+
+	if (!ret)
+		return TOOL_OK;
+	if (!path && (ret == -ENOENT || ret == -ENXIO || ret == -ENODEV))
+		hint = " (is the module loaded?)";
+	else if (ret == -ENOTTY)
+		hint = " (this is not a twheel device)";
+	else if (ret == -EPROTONOSUPPORT)
+		hint = " (the module is older than this program)";
+	return tool_complain(TOOL_FAILED, "%s: %s%s", path ? path : TWHEEL_DEVICE,
+			     strerror(-ret), hint);
+}
+
+enum tool_exit tool_flush(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return tool_complain(TOOL_FAILED, "standard output: %s",
+				     strerror(errno));
+	return TOOL_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : NULL;
+	static char name[32];
+	size_t i;
+
+	if (!verb)
+		return tool_complain(TOOL_USAGE, "no verb: see 'twheel --help'");
+	if (!strcmp(verb, "--help") || !strcmp(verb, "-h")) {
+		fputs(help, stdout);
+		return tool_flush();
+	}
+	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
+		puts("twheel " TWHEEL_VERSION);
+		return tool_flush();
+	}
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(verb, verbs[i].name))
+			break;
+	if (i < sizeof(verbs) / sizeof(verbs[0])) {
+		/* getopt_long() begins its messages with it. */
+		snprintf(name, sizeof(name), "twheel: %s", verb);
+		argv[1] = name;
+		return verbs[i].run(argc - 1, argv + 1);
+	}
+	return tool_complain(TOOL_USAGE, "'%s' is not a verb: use info or arm", verb);
+}
