@@ -85,7 +85,7 @@ static void read_all(int fd, unsigned long n)
 
 static unsigned long long free_bytes(void)
 {
-	unsigned long long kb;
+	unsigned long long kb = 0;
 	FILE *f = fopen("/proc/meminfo", "r");
 
 	if (!f || fscanf(f, "MemTotal: %*u kB MemFree: %llu", &kb) != 1)

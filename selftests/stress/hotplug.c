@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CPUs that go offline and come back, with timers on them and load all around.
+ */
+#include <signal.h>
+#include <stdio.h>
+
+#include "twheel_test.h"
+#include "load.h"
+
+/* However long someone wants to run them. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
+
+static int set_online(int cpu, bool online)
+{
+	char path[64];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, online ? "1" : "0", 1) == 1 ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+FIXTURE(hotplug)
+{
+	int fd;
+	int cpus;
+};
+
+FIXTURE_SETUP(hotplug)
+{
+	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(hotplug)
+{
+	int cpu;
+
+	for (cpu = 1; geteuid() == 0 && cpu < self->cpus; cpu++)
+		set_online(cpu, true);
+	close(self->fd);
+}
+
+/* Why this machine cannot do it, or NULL. */
+static const char *obstacle(int cpus)
+{
+	if (geteuid() != 0)
+		return "needs root";
+	if (cpus < 2)
+		return "needs two CPUs";
+	if (set_online(1, true))
+		return "CPUs cannot be taken offline here";
+	return NULL;
+}
+
+/* Arms on one CPU which then goes, at every stage of the timers' lives. */
+TEST_F(hotplug, timers_of_a_cpu_that_goes)
+{
+	enum { N = 2000 };
+	const char *reason = obstacle(self->cpus);
+	static struct twheel_event events[N];
+	static __u64 deadlines[N];
+	static unsigned int seen[N];
+	__u64 state = 271828, now, begin, late = 0;
+	int cpu, back, i;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (cpu = 1; cpu < self->cpus; cpu++) {
+		for (back = 0; back < 3; back++) {
+			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_TRUE(tw_pin(cpu));
+			memset(seen, 0, sizeof(seen));
+			begin = tw_now(CLOCK_MONOTONIC);
+			for (i = 0; i < N; i++) {
+				deadlines[i] = begin + tw_random(&state) % (1500 * TW_MSEC);
+				ASSERT_NE(0, tw_arm(self->fd, deadlines[i], TWHEEL_ARM_ABS, i));
+			}
+			ASSERT_TRUE(tw_pin(0));
+			/* Among the expirations, and once with the CPU back among them. */
+			ASSERT_TRUE(tw_pass((200 + 300 * back) * TW_MSEC));
+			ASSERT_EQ(0, set_online(cpu, false));
+			if (back == 1)
+				ASSERT_EQ(0, set_online(cpu, true));
+			/* One each: a record that came early would be seen early. */
+			for (i = 0; i < N; i++) {
+				ASSERT_EQ(1, tw_collect(self->fd, events, 1)) {
+					TH_LOG("CPU %d: %d of %d came", cpu, i, N);
+				}
+				now = tw_now(CLOCK_MONOTONIC);
+				ASSERT_GT(N, events[0].user_data);
+				EXPECT_EQ(deadlines[events[0].user_data], events[0].deadline);
+				EXPECT_LE(events[0].deadline, events[0].expired);
+				EXPECT_LE(events[0].expired, now);
+				EXPECT_EQ(1, ++seen[events[0].user_data]);
+				if (events[0].expired - events[0].deadline > late)
+					late = events[0].expired - events[0].deadline;
+			}
+			EXPECT_EQ(-EAGAIN, tw_read(self->fd, events, sizeof(events)));
+			EXPECT_EQ(0, tw_info(self->fd).pending);
+		}
+	}
+	TH_LOG("latest: %llu ms", late / TW_MSEC);
+}
+
+/* What is armed before can be cancelled and re-armed while its CPU is away. */
+TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
+{
+	enum { N = 1000 };
+	const char *reason = obstacle(self->cpus);
+	static __u64 handles[N];
+	struct twheel_event event;
+	struct twheel_arm arm;
+	int cpu, i, round, near = 0;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (cpu = 1; cpu < self->cpus; cpu++) {
+		for (round = 0; round < 2; round++) {
+			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_TRUE(tw_pin(cpu));
+			for (i = 0; i < N; i++) {
+				handles[i] = tw_arm(self->fd, TW_FAR + i * TW_MSEC, 0, i);
+				ASSERT_NE(0, handles[i]);
+			}
+			ASSERT_TRUE(tw_pin(0));
+			ASSERT_EQ(0, set_online(cpu, false));
+			if (round)
+				ASSERT_EQ(0, set_online(cpu, true));
+			EXPECT_EQ(N, tw_info(self->fd).pending);
+			for (i = 0, near = 0; i < N; i++) {
+				if (i % 3 == 0) {
+					EXPECT_EQ(0, tw_cancel(self->fd, handles[i]));
+					continue;
+				}
+				near += i % 3 == 1;
+				arm = tw_request(i % 3 == 1 ? 20 * TW_MSEC : 2 * TW_FAR, 0, i);
+				arm.handle = handles[i];
+				EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+				EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+			}
+			for (; near; near--) {
+				ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+				EXPECT_EQ(1, event.user_data % 3);
+				EXPECT_LE(event.deadline, event.expired);
+			}
+			EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+			for (i = 2; i < N; i += 3)
+				EXPECT_EQ(0, tw_cancel(self->fd, handles[i]));
+			EXPECT_EQ(0, tw_info(self->fd).pending);
+		}
+	}
+}
+
+/* A CPU that is back takes timers again, even if an old one is still due there. */
+TEST_F(hotplug, a_cpu_that_is_back)
+{
+	const char *reason = obstacle(self->cpus);
+	struct twheel_event event;
+	__u64 deadline, handle;
+	int cpu, i;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (cpu = 1; cpu < self->cpus; cpu++) {
+		for (i = 0; i < 4; i++) {
+			ASSERT_TRUE(tw_pin(cpu));
+			/* One left behind: due soon, late, or not at all. */
+			handle = tw_arm(self->fd, i % 2 ? 3600 * TW_SEC : 300 * TW_MSEC, 0, 1);
+			ASSERT_NE(0, handle);
+			ASSERT_TRUE(tw_pin(0));
+			ASSERT_EQ(0, set_online(cpu, false));
+			if (i / 2)
+				ASSERT_EQ(0, tw_cancel(self->fd, handle));
+			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_TRUE(tw_pin(cpu));
+			deadline = tw_now(CLOCK_MONOTONIC) + 30 * TW_MSEC;
+			ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 2));
+			ASSERT_TRUE(tw_pin(0));
+			do {
+				ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+				EXPECT_LE(event.deadline, event.expired);
+			} while (event.user_data != 2);
+			EXPECT_EQ(deadline, event.deadline);
+			if (i == 0)
+				tw_collect(self->fd, &event,
+					   tw_info(self->fd).pending + tw_info(self->fd).ready);
+			else if (i == 1)
+				ASSERT_EQ(0, tw_cancel(self->fd, handle));
+			EXPECT_EQ(0, tw_info(self->fd).pending);
+		}
+	}
+}
+
+TEST_F(hotplug, under_load)
+{
+	struct load_mix mix = {
+		.workers = self->cpus > 4 ? 4 : self->cpus, .readers = 1, .drainers = 1,
+		.periodic = 8, .spread_ns = 20 * TW_MSEC, .far = 8,
+		.cancel = 2, .rearm = 5, .leave = 2,
+	};
+	const char *reason = obstacle(self->cpus);
+	static struct load load;
+	int pinned, cpu, cycles;
+	__u64 end;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (pinned = 0; pinned < 2; pinned++) {
+		mix.pinned = pinned;
+		ASSERT_EQ(0, load_begin(&load, &mix));
+		end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
+		for (cycles = 0; tw_now(CLOCK_MONOTONIC) < end; cycles++) {
+			cpu = 1 + cycles % (self->cpus - 1);
+			EXPECT_EQ(0, set_online(cpu, false));
+			tw_pass(30 * TW_MSEC);
+			EXPECT_EQ(0, set_online(cpu, true));
+			tw_pass(30 * TW_MSEC);
+		}
+		EXPECT_EQ(0, load_end(&load)) {
+			TH_LOG("%d errors; the first: %s", load.errors, load.first_error);
+		}
+		TH_LOG("%d cycles; %llu armings, %llu delivered, %llu drained", cycles,
+		       load.nr_armings - 1, load.delivered, load.drained);
+		EXPECT_LT(0, load.delivered);
+		EXPECT_LT(0, cycles);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,907 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One timer's life: armed, re-armed, cancelled, expired, read; once and
+ * periodically, on either clock. And handles: which are live, and which are not.
+ */
+#include <stdio.h>
+
+#include "twheel_test.h"
+
+#define MAX_TIME	0x7fffffffffffffffULL
+
+FIXTURE(clk)
+{
+	int fd;
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT(clk)
+{
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT_ADD(clk, monotonic)
+{
+	.clock = CLOCK_MONOTONIC,
+};
+
+FIXTURE_VARIANT_ADD(clk, boottime)
+{
+	.clock = CLOCK_BOOTTIME,
+};
+
+FIXTURE_SETUP(clk)
+{
+	self->clock = variant->clock;
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, tw_config(self->fd, variant->clock, 0));
+}
+
+FIXTURE_TEARDOWN(clk)
+{
+	close(self->fd);
+}
+
+/* What holds for the only record of a one-shot timer, just after it was read. */
+#define EXPECT_ONE_SHOT(event, want_handle, want_data, clock) do { \
+	const struct twheel_event *__event = (event); \
+	EXPECT_EQ(want_handle, __event->handle); \
+	EXPECT_EQ(want_data, __event->user_data); \
+	EXPECT_EQ(1, __event->expirations); \
+	EXPECT_EQ(TWHEEL_EVENT_LAST, __event->flags); \
+	EXPECT_EQ(0, __event->reserved); \
+	EXPECT_LE(__event->deadline, __event->expired); \
+	EXPECT_GE(tw_now(clock), __event->expired); \
+} while (0)
+
+TEST_F(clk, relative)
+{
+	struct twheel_event event;
+	__u64 handle, before, after;
+
+	before = tw_now(self->clock);
+	handle = tw_arm(self->fd, 30 * TW_MSEC, 0, 0xfeedULL << 40);
+	after = tw_now(self->clock);
+	ASSERT_NE(0, handle);
+	memset(&event, 0xcc, sizeof(event));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 0xfeedULL << 40, self->clock);
+	EXPECT_LE(before + 30 * TW_MSEC, event.deadline);
+	EXPECT_GE(after + 30 * TW_MSEC, event.deadline);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, absolute)
+{
+	__u64 deadline = tw_now(self->clock) + 30 * TW_MSEC;
+	struct twheel_event event;
+	__u64 handle;
+
+	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, ~0ULL);
+	ASSERT_NE(0, handle);
+	memset(&event, 0xcc, sizeof(event));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, ~0ULL, self->clock);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, deadlines_in_the_past)
+{
+	__u64 now = tw_now(self->clock);
+	__u64 past[] = { now, now - 1, now - TW_SEC, now / 2, 1, 0 };
+	struct twheel_event event;
+	__u64 handle;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(past); i++) {
+		handle = tw_arm(self->fd, past[i], TWHEEL_ARM_ABS, i);
+		ASSERT_NE(0, handle);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_ONE_SHOT(&event, handle, i, self->clock);
+		EXPECT_EQ(past[i], event.deadline);
+		EXPECT_LE(now, event.expired);
+	}
+}
+
+TEST_F(clk, relative_zero)
+{
+	struct twheel_event event;
+	__u64 handle, before, after;
+
+	before = tw_now(self->clock);
+	handle = tw_arm(self->fd, 0, 0, 4);
+	after = tw_now(self->clock);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 4, self->clock);
+	EXPECT_LE(before, event.deadline);
+	EXPECT_GE(after, event.deadline);
+}
+
+TEST_F(clk, overflow_is_cut_not_wrapped)
+{
+	static const struct {
+		__u64 expires;
+		__u32 flags;
+	} far[] = {
+		{ ~0ULL, 0 }, { ~0ULL, TWHEEL_ARM_ABS },
+		{ ~0ULL - 1, 0 }, { ~0ULL - 1, TWHEEL_ARM_ABS },
+		{ 1ULL << 63, 0 }, { 1ULL << 63, TWHEEL_ARM_ABS },
+		{ MAX_TIME, 0 }, { MAX_TIME, TWHEEL_ARM_ABS },
+		{ MAX_TIME - 1, 0 },
+	};
+	struct twheel_timer_info info;
+	struct twheel_cancel cancel;
+	struct twheel_event event;
+	__u64 handle;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(far); i++) {
+		handle = tw_arm(self->fd, far[i].expires, far[i].flags, i);
+		ASSERT_NE(0, handle);
+		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+		EXPECT_EQ(MAX_TIME, info.deadline);
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+		EXPECT_GE(MAX_TIME, info.remaining);
+		EXPECT_LE(MAX_TIME - tw_now(self->clock), info.remaining);
+	}
+	/* A wrapped deadline would lie in the past. */
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(ARRAY_SIZE(far), tw_info(self->fd).pending);
+	memset(&cancel, 0, sizeof(cancel));
+	cancel.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_LE(MAX_TIME - tw_now(self->clock), cancel.old_remaining);
+}
+
+TEST_F(clk, many_deadlines_never_early_exactly_once)
+{
+	enum { N = 3000 };
+	static struct twheel_event event;
+	static __u64 lower[N], upper[N], handle[N];
+	static unsigned int seen[N];
+	__u64 state = 88172645463325252ULL ^ self->clock, delay, now;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		/* Short ones in the majority, so that neighbouring ticks meet. */
+		delay = tw_random(&state) % (i % 3 ? 300 * TW_MSEC : 3 * TW_SEC);
+		lower[i] = tw_now(self->clock) + delay;
+		if (i & 1) {
+			handle[i] = tw_arm(self->fd, lower[i], TWHEEL_ARM_ABS, i);
+			upper[i] = lower[i];
+		} else {
+			handle[i] = tw_arm(self->fd, delay, 0, i);
+			upper[i] = tw_now(self->clock) + delay;
+		}
+		ASSERT_NE(0, handle[i]);
+	}
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {
+			TH_LOG("%d of %d came", i, N);
+		}
+		now = tw_now(self->clock);
+		ASSERT_GT(N, event.user_data);
+		EXPECT_LE(lower[event.user_data], event.deadline);
+		EXPECT_GE(upper[event.user_data], event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		EXPECT_LE(event.expired, now);
+		EXPECT_EQ(handle[event.user_data], event.handle);
+		EXPECT_EQ(1, ++seen[event.user_data]);
+	}
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+}
+
+TEST_F(clk, many_with_one_deadline)
+{
+	enum { N = 10000 };
+	static struct twheel_event events[N];
+	static unsigned int seen[N];
+	__u64 deadline = tw_now(self->clock) + 200 * TW_MSEC;
+	int i;
+
+	for (i = 0; i < N; i++)
+		ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, i));
+	ASSERT_EQ(N, tw_collect(self->fd, events, N));
+	for (i = 0; i < N; i++) {
+		ASSERT_GT(N, events[i].user_data);
+		EXPECT_EQ(1, ++seen[events[i].user_data]);
+		EXPECT_EQ(deadline, events[i].deadline);
+		EXPECT_LE(deadline, events[i].expired);
+	}
+}
+
+/* On one CPU the records come in the order in which they were expired. */
+TEST_F(clk, records_in_order_of_expiry)
+{
+	enum { N = 200 };
+	static struct twheel_event events[N];
+	__u64 state = 42;
+	int i;
+
+	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
+	for (i = 0; i < N; i++)
+		ASSERT_NE(0, tw_arm(self->fd, tw_random(&state) % (500 * TW_MSEC), 0, i));
+	ASSERT_TRUE(tw_wait_ready(self->fd, N));
+	ASSERT_EQ(N, tw_collect(self->fd, events, N));
+	for (i = 1; i < N; i++)
+		EXPECT_LE(events[i - 1].expired, events[i].expired);
+}
+
+TEST_F(clk, rearm_later)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle, deadline;
+
+	handle = tw_arm(self->fd, 20 * TW_MSEC, 0, 1);
+	ASSERT_NE(0, handle);
+	deadline = tw_now(self->clock) + 200 * TW_MSEC;
+	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(handle, arm.handle);
+	EXPECT_EQ(0, arm.result);
+	EXPECT_NE(TWHEEL_STATE_NONE, arm.old_state);
+	EXPECT_GE(20 * TW_MSEC, arm.old_remaining);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, rearm_earlier)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle, deadline;
+
+	handle = tw_arm(self->fd, TW_FAR, 0, 1);
+	ASSERT_NE(0, handle);
+	deadline = tw_now(self->clock) + 20 * TW_MSEC;
+	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(handle, arm.handle);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	EXPECT_GE(TW_FAR, arm.old_remaining);
+	EXPECT_LT(TW_FAR - 3600 * TW_SEC, arm.old_remaining);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+/* The heartbeat: pushed back many times before the first deadline comes. */
+TEST_F(clk, rearm_later_many_times)
+{
+	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
+	__u64 begin = tw_now(self->clock), deadline = 0;
+	struct twheel_event event;
+	__u64 withdrawn = 0, rounds = 0;
+
+	arm.handle = tw_arm(self->fd, TW_SEC, 0, 0);
+	ASSERT_NE(0, arm.handle);
+	while (tw_now(self->clock) < begin + 3 * TW_SEC) {
+		deadline = tw_now(self->clock) + TW_SEC;
+		arm.expires = deadline;
+		arm.user_data = deadline;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		/* A machine that stands still for a second is no failure. */
+		withdrawn += arm.old_state == TWHEEL_STATE_READY;
+		rounds++;
+	}
+	EXPECT_GT(rounds, withdrawn);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, arm.handle, deadline, self->clock);
+	EXPECT_EQ(deadline, event.deadline);
+}
+
+TEST_F(clk, rearm_withdraws_an_unread_record)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+
+	handle = tw_arm(self->fd, 0, 0, 1);
+	ASSERT_NE(0, handle);
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	arm = tw_request(TW_FAR, 0, 2);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(handle, arm.handle);
+	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
+	EXPECT_EQ(0, arm.old_remaining);
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(1, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+
+	/* And the new arming is as good as any. */
+	arm = tw_request(0, 0, 3);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 3, self->clock);
+}
+
+TEST_F(clk, rearm_after_delivery)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+
+	handle = tw_arm(self->fd, 0, 0, 1);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	arm = tw_request(0, 0, 2);
+	arm.handle = handle;
+	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(handle, arm.handle);
+	EXPECT_EQ(-ENOENT, arm.result);
+	EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
+	EXPECT_EQ(0, arm.old_remaining);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+TEST_F(clk, rearm_takes_all_settings)
+{
+	struct twheel_timer_info info;
+	struct twheel_arm arm = tw_request(TW_FAR, 0, 1);
+	__u64 tick = tw_info(self->fd).tick_ns;
+	__u64 handle, deadline;
+
+	arm.interval = 5;
+	arm.count = 6;
+	arm.slack = 7 * tick;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	deadline = tw_now(self->clock) + 2 * TW_FAR;
+	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(2, info.user_data);
+	EXPECT_EQ(deadline, info.deadline);
+	EXPECT_EQ(0, info.interval);
+	EXPECT_EQ(0, info.slack);
+	EXPECT_GE(1, info.count);
+
+	arm = tw_request(TW_FAR, 0, 3);
+	arm.handle = handle;
+	arm.interval = TW_SEC;
+	arm.slack = 2 * tick;
+	arm.count = 0;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(3, info.user_data);
+	EXPECT_EQ(TW_SEC, info.interval);
+	EXPECT_EQ(2 * tick, info.slack);
+	EXPECT_EQ(0, info.count);
+}
+
+TEST_F(clk, cancel_pending)
+{
+	struct twheel_cancel cancel;
+	struct twheel_event event;
+	struct twheel_timer_info info;
+	__u64 handle;
+
+	handle = tw_arm(self->fd, TW_FAR, 0, 1);
+	ASSERT_NE(0, handle);
+	memset(&cancel, 0xcc, sizeof(cancel));
+	cancel.handle = handle;
+	cancel.flags = 0;
+	cancel.reserved = 0;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(0, cancel.result);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, cancel.old_state);
+	EXPECT_GE(TW_FAR, cancel.old_remaining);
+	EXPECT_LT(TW_FAR - 3600 * TW_SEC, cancel.old_remaining);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+
+	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(-ENOENT, cancel.result);
+	EXPECT_EQ(TWHEEL_STATE_NONE, cancel.old_state);
+	EXPECT_EQ(0, cancel.old_remaining);
+	EXPECT_EQ(-ENOENT, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, cancel_ready)
+{
+	struct twheel_cancel cancel = { };
+	struct twheel_event event;
+
+	cancel.handle = tw_arm(self->fd, 0, 0, 1);
+	ASSERT_NE(0, cancel.handle);
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
+	EXPECT_EQ(0, cancel.old_remaining);
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+}
+
+TEST_F(clk, cancel_delivered)
+{
+	struct twheel_event event;
+	__u64 handle;
+
+	handle = tw_arm(self->fd, 0, 0, 1);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, handle));
+}
+
+/* One cancelled just before its deadline, another behind it as the witness. */
+TEST_F(clk, a_cancelled_timer_stays_silent)
+{
+	struct twheel_event event;
+	__u64 handle, witness;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		handle = tw_arm(self->fd, 10 * TW_MSEC, 0, 1);
+		witness = tw_arm(self->fd, 30 * TW_MSEC, 0, 2);
+		ASSERT_NE(0, handle);
+		ASSERT_NE(0, witness);
+		ASSERT_EQ(0, tw_cancel(self->fd, handle));
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_ONE_SHOT(&event, witness, 2, self->clock);
+		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	}
+}
+
+TEST_F(clk, periodic_keeps_to_its_grid)
+{
+	const __u64 interval = 7777777;
+	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 5);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 first, rounds = 0;
+	int i;
+
+	first = tw_now(self->clock) + 12345678;
+	arm.expires = first;
+	arm.interval = interval;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(arm.handle, event.handle);
+		EXPECT_EQ(5, event.user_data);
+		EXPECT_EQ(first + rounds * interval, event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		EXPECT_LE(1, event.expirations);
+		EXPECT_EQ(0, event.flags);
+		rounds += event.expirations;
+		/* No round is counted before its time. */
+		EXPECT_LE(first + (rounds - 1) * interval, tw_now(self->clock));
+	}
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(first + rounds * interval, info.deadline);
+	EXPECT_EQ(interval, info.interval);
+	EXPECT_EQ(0, info.count);
+	EXPECT_EQ(0, tw_cancel(self->fd, arm.handle));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, periodic_unread_is_one_record)
+{
+	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 5);
+	const __u64 interval = TW_MSEC + 1;
+	struct twheel_timer_info info;
+	struct twheel_event events[3];
+	__u64 first, before, after;
+
+	first = tw_now(self->clock) + 3 * TW_MSEC;
+	arm.expires = first;
+	arm.interval = interval;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_TRUE(tw_pass(200 * TW_MSEC));
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+	EXPECT_EQ(first, info.deadline);
+	EXPECT_EQ(0, info.remaining);
+
+	before = tw_now(self->clock);
+	ASSERT_EQ(sizeof(events[0]), tw_read(self->fd, events, sizeof(events)));
+	after = tw_now(self->clock);
+	EXPECT_EQ(first, events[0].deadline);
+	EXPECT_LE((before - first) / interval + 1, events[0].expirations);
+	EXPECT_GE((after - first) / interval + 1, events[0].expirations);
+	EXPECT_LT(100, events[0].expirations);
+	EXPECT_LE(first, events[0].expired);
+	EXPECT_GE(before, events[0].expired);
+}
+
+TEST_F(clk, finite_counts)
+{
+	static const __u32 counts[] = { 1, 2, 3, 10 };
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 rounds;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		arm = tw_request(5 * TW_MSEC, 0, 0);
+		arm.interval = 5 * TW_MSEC;
+		arm.count = counts[i];
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		for (rounds = 0; rounds < counts[i]; rounds += event.expirations) {
+			ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+			EXPECT_EQ(counts[i] - rounds, info.count);
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+			ASSERT_LE(1, event.expirations);
+			EXPECT_EQ(rounds + event.expirations == counts[i] ?
+				  TWHEEL_EVENT_LAST : 0, event.flags);
+		}
+		EXPECT_EQ(counts[i], rounds);
+		EXPECT_EQ(-ENOENT, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(-ENOENT, tw_cancel(self->fd, arm.handle));
+		EXPECT_EQ(0, tw_info(self->fd).pending);
+	}
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, overruns_do_not_exceed_the_count)
+{
+	struct twheel_arm arm = tw_request(0, 0, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+
+	arm.interval = TW_MSEC;
+	arm.count = 7;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_TRUE(tw_pass(50 * TW_MSEC));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(7, info.count);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(7, event.expirations);
+	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, arm.handle));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+}
+
+TEST_F(clk, interval_of_a_nanosecond)
+{
+	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
+	__u64 first = tw_now(self->clock), rounds = 0;
+	struct twheel_event event;
+	int i;
+
+	arm.expires = first;
+	arm.interval = 1;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(first + rounds, event.deadline);
+		rounds += event.expirations;
+		EXPECT_GE(tw_now(self->clock), first + rounds - 1);
+	}
+	EXPECT_EQ(0, tw_cancel(self->fd, arm.handle));
+
+	/* As many rounds as a count can hold take 4.3 s at this pace. */
+	arm = tw_request(1, TWHEEL_ARM_ABS, 0);
+	arm.interval = 1;
+	arm.count = ~0U;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	rounds = 0;
+	do {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		rounds += event.expirations;
+	} while (!(event.flags & TWHEEL_EVENT_LAST));
+	EXPECT_EQ(~0U, rounds);
+}
+
+TEST_F(clk, huge_intervals)
+{
+	static const __u64 intervals[] = { ~0ULL, 1ULL << 63, MAX_TIME, MAX_TIME / 2 };
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(intervals); i++) {
+		arm = tw_request(0, 0, i);
+		arm.interval = intervals[i];
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(intervals[i], info.interval);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(1, event.expirations);
+		EXPECT_EQ(0, event.flags);
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+		EXPECT_EQ(intervals[i] <= MAX_TIME - event.deadline ?
+			  event.deadline + intervals[i] : MAX_TIME, info.deadline);
+	}
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(clk, rearm_periodic_to_one_shot_and_back)
+{
+	struct twheel_arm arm = tw_request(0, 0, 1);
+	struct twheel_event event;
+	__u64 handle;
+
+	arm.interval = 3 * TW_MSEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	arm = tw_request(5 * TW_MSEC, 0, 2);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+
+	handle = tw_arm(self->fd, TW_FAR, 0, 3);
+	arm = tw_request(0, 0, 4);
+	arm.handle = handle;
+	arm.interval = 3 * TW_MSEC;
+	arm.count = 2;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(4, event.user_data);
+	if (event.expirations == 1) {
+		EXPECT_EQ(0, event.flags);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	}
+	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+}
+
+TEST_F(clk, slack)
+{
+	enum { N = 200 };
+	static struct twheel_event events[N];
+	const __u64 slack = 50 * TW_MSEC;
+	static __u64 deadline[N];
+	struct twheel_arm arm;
+	__u64 state = 7;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		deadline[i] = tw_now(self->clock) + tw_random(&state) % (300 * TW_MSEC);
+		arm = tw_request(deadline[i], TWHEEL_ARM_ABS, i);
+		arm.slack = slack;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	}
+	ASSERT_EQ(N, tw_collect(self->fd, events, N));
+	for (i = 0; i < N; i++) {
+		ASSERT_GT(N, events[i].user_data);
+		EXPECT_EQ(deadline[events[i].user_data], events[i].deadline);
+		EXPECT_LE(events[i].deadline, events[i].expired);
+		/* A bound against slack counted in another unit, not a measure. */
+		EXPECT_GE(events[i].deadline + slack + 20 * TW_SEC, events[i].expired);
+	}
+}
+
+TEST_F(clk, slack_is_kept_in_ticks)
+{
+	__u64 tick = tw_info(self->fd).tick_ns;
+	const struct {
+		__u64 asked, kept;
+	} cases[] = {
+		{ 0, 0 }, { tick - 1, 0 }, { tick, tick }, { tick + 1, tick },
+		{ 10 * tick - 1, 9 * tick },
+		{ 0xffffffffULL * tick, 0xffffffffULL * tick },
+		{ 0x100000000ULL * tick, 0xffffffffULL * tick },
+		{ ~0ULL, 0xffffffffULL * tick },
+	};
+	struct twheel_timer_info info;
+	struct twheel_arm arm;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		arm = tw_request(TW_FAR, 0, i);
+		arm.slack = cases[i].asked;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(cases[i].asked, arm.slack);
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(cases[i].kept, info.slack);
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+	}
+	/* Slack on top of the last moment there is must not wrap either. */
+	arm = tw_request(~0ULL, TWHEEL_ARM_ABS, 0);
+	arm.slack = ~0ULL;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(MAX_TIME, info.deadline);
+}
+
+/* While slack holds a timer back its remaining time is 0, not negative. */
+TEST_F(clk, remaining_within_slack)
+{
+	struct twheel_arm arm = tw_request(0, 0, 1);
+	struct twheel_cancel cancel = { };
+	struct twheel_timer_info info;
+
+	arm.slack = TW_FAR;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_TRUE(tw_pass(10 * TW_MSEC));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(0, info.remaining);
+	EXPECT_GE(tw_now(self->clock), info.deadline);
+	cancel.handle = arm.handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(0, cancel.old_remaining);
+}
+
+TEST_F(clk, get_in_both_states)
+{
+	__u64 tick = tw_info(self->fd).tick_ns;
+	struct twheel_timer_info info;
+	struct twheel_arm arm;
+	__u64 handle, deadline;
+
+	deadline = tw_now(self->clock) + TW_FAR;
+	arm = tw_request(deadline, TWHEEL_ARM_ABS, 99);
+	arm.interval = 1234567;
+	arm.count = 3;
+	arm.slack = 2 * tick;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(handle, info.handle);
+	EXPECT_EQ(99, info.user_data);
+	EXPECT_EQ(deadline, info.deadline);
+	EXPECT_LE(deadline - tw_now(self->clock), info.remaining);
+	EXPECT_GE(TW_FAR, info.remaining);
+	EXPECT_EQ(1234567, info.interval);
+	EXPECT_EQ(2 * tick, info.slack);
+	EXPECT_EQ(3, info.count);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+
+	deadline = tw_now(self->clock);
+	arm.expires = deadline;
+	arm.slack = tick;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(handle, info.handle);
+	EXPECT_EQ(99, info.user_data);
+	EXPECT_EQ(deadline, info.deadline);
+	EXPECT_EQ(0, info.remaining);
+	EXPECT_EQ(1234567, info.interval);
+	EXPECT_EQ(tick, info.slack);
+	EXPECT_EQ(3, info.count);
+	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+}
+
+TEST_F(tw, a_stale_handle_never_reaches_the_next_timer)
+{
+	enum { N = 1000 };
+	static __u64 old[N];
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+	bool ended;
+	int i, j;
+
+	for (i = 0; i < N; i++) {
+		/* Half end by a cancel, half by being read. */
+		old[i] = tw_arm(self->fd, i & 1 ? TW_FAR : 0, 0, i);
+		ASSERT_NE(0, old[i]);
+		ended = i & 1 ? tw_cancel(self->fd, old[i]) == 0 :
+				tw_collect(self->fd, &event, 1) == 1;
+		ASSERT_TRUE(ended);
+		for (j = 0; j < i; j++)
+			ASSERT_NE(old[j], old[i]);
+	}
+	handle = tw_arm(self->fd, TW_FAR, 0, 77);
+	ASSERT_NE(0, handle);
+	for (i = 0; i < N; i++) {
+		ASSERT_NE(old[i], handle);
+		EXPECT_EQ(-ENOENT, tw_cancel(self->fd, old[i]));
+		EXPECT_EQ(-ENOENT, tw_get(self->fd, old[i], &info));
+		arm = tw_request(0, 0, 1);
+		arm.handle = old[i];
+		EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(old[i], arm.handle);
+	}
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(77, info.user_data);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+}
+
+/* Tries @forged in every call that takes a handle. */
+#define EXPECT_NO_TIMER(fd, forged) do { \
+	struct twheel_timer_info __info; \
+	struct twheel_arm __arm = tw_request(0, 0, 1); \
+	__u64 __forged = (forged); \
+	int __fd = (fd); \
+	EXPECT_EQ(-ENOENT, tw_cancel(__fd, __forged)); \
+	EXPECT_EQ(-ENOENT, tw_get(__fd, __forged, &__info)); \
+	__arm.handle = __forged; \
+	if (__forged) \
+		EXPECT_EQ(-ENOENT, tw_call(__fd, TWHEEL_IOC_ARM, &__arm)); \
+} while (0)
+
+TEST_F(tw, forged_handles)
+{
+	enum { N = 100 };
+	static __u64 handle[N];
+	__u64 state = 0x9e3779b97f4a7c15ULL, forged;
+	__u32 index, generation;
+	int i, j;
+
+	for (i = 0; i < N; i++) {
+		handle[i] = tw_arm(self->fd, TW_FAR, 0, i);
+		ASSERT_NE(0, handle[i]);
+	}
+	EXPECT_NO_TIMER(self->fd, 0);
+	for (i = 0; i < 20000; i++) {
+		forged = tw_random(&state);
+		for (j = 0; j < N && handle[j] != forged; j++)
+			;
+		if (j == N)
+			EXPECT_NO_TIMER(self->fd, forged);
+	}
+	for (i = 0; i < N; i++) {
+		index = handle[i];
+		generation = handle[i] >> 32;
+		for (j = 0; j < 32; j++) {
+			/* A neighbour in time, and one in memory that is not armed. */
+			EXPECT_NO_TIMER(self->fd, handle[i] ^ (1ULL << (32 + j)));
+			if (j >= 8)
+				EXPECT_NO_TIMER(self->fd, handle[i] ^ (1ULL << j));
+		}
+		EXPECT_NO_TIMER(self->fd, (__u64)(generation + 1) << 32 | index);
+		EXPECT_NO_TIMER(self->fd, (__u64)(generation - 1) << 32 | index);
+		EXPECT_NO_TIMER(self->fd, index);
+		EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | 0xffffffff);
+		EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | 0x80000000);
+	}
+	/* The first of every page of timers is none. */
+	for (generation = 0; generation < 8; generation++)
+		for (index = 0; index < 64 * 64; index += 64)
+			EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | index);
+	EXPECT_EQ(N, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+}
+
+TEST_F(tw, handles_are_of_one_context)
+{
+	int other = tw_open();
+	__u64 handle[100];
+	int i;
+
+	ASSERT_LE(0, other);
+	for (i = 0; i < 100; i++) {
+		handle[i] = tw_arm(self->fd, TW_FAR, 0, i);
+		ASSERT_NE(0, handle[i]);
+	}
+	for (i = 0; i < 100; i++)
+		EXPECT_NO_TIMER(other, handle[i]);
+	EXPECT_EQ(100, tw_info(self->fd).pending);
+	/* Its own timers, whatever their handles, are its own. */
+	for (i = 0; i < 100; i++)
+		ASSERT_NE(0, tw_arm(other, TW_FAR, 0, i));
+	for (i = 0; i < 100; i++)
+		tw_cancel(other, handle[i]);
+	EXPECT_EQ(100, tw_info(self->fd).pending);
+	close(other);
+	EXPECT_EQ(100, tw_info(self->fd).pending);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Batches: a result in every entry, and arrays that end before their count
+ * says so.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+#include "twheel_test.h"
+
+static int batch(int fd, unsigned long cmd, void *entries, __u32 count)
+{
+	struct twheel_batch batch = {
+		.entries = (unsigned long)entries,
+		.count = count,
+	};
+
+	return tw_call(fd, cmd, &batch);
+}
+
+static int arm_batch(int fd, struct twheel_arm *arms, __u32 count)
+{
+	return batch(fd, TWHEEL_IOC_ARM_BATCH, arms, count);
+}
+
+static int cancel_batch(int fd, struct twheel_cancel *cancels, __u32 count)
+{
+	return batch(fd, TWHEEL_IOC_CANCEL_BATCH, cancels, count);
+}
+
+static struct twheel_cancel cancel_request(__u64 handle)
+{
+	struct twheel_cancel cancel;
+
+	memset(&cancel, 0xcc, sizeof(cancel));
+	cancel.handle = handle;
+	cancel.flags = 0;
+	cancel.reserved = 0;
+	return cancel;
+}
+
+TEST_F(tw, of_none)
+{
+	struct twheel_arm arm = tw_request(0, 0, 0), copy = arm;
+
+	EXPECT_EQ(0, arm_batch(self->fd, &arm, 0));
+	EXPECT_EQ(0, arm_batch(self->fd, NULL, 0));
+	EXPECT_EQ(0, cancel_batch(self->fd, NULL, 0));
+	EXPECT_EQ(0, memcmp(&arm, &copy, sizeof(arm)));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+TEST_F(tw, of_every_size)
+{
+	static const int sizes[] = { 1, 2, 63, 64, 65, 256, 1000, 100000 };
+	static struct twheel_cancel cancels[100000];
+	static struct twheel_arm arms[100000];
+	size_t i;
+	int j, n;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		n = sizes[i];
+		for (j = 0; j < n; j++)
+			arms[j] = tw_request(TW_FAR + j, 0, j);
+		ASSERT_EQ(n, arm_batch(self->fd, arms, n));
+		EXPECT_EQ(n, tw_info(self->fd).pending);
+		for (j = 0; j < n; j++) {
+			ASSERT_EQ(0, arms[j].result);
+			ASSERT_NE(0, arms[j].handle);
+			ASSERT_EQ(TWHEEL_STATE_NONE, arms[j].old_state);
+			ASSERT_EQ(0, arms[j].old_remaining);
+			cancels[j] = cancel_request(arms[j].handle);
+		}
+		/* All of them once more, in place. */
+		ASSERT_EQ(n, arm_batch(self->fd, arms, n));
+		EXPECT_EQ(n, tw_info(self->fd).pending);
+		for (j = 0; j < n; j++) {
+			ASSERT_EQ(0, arms[j].result);
+			ASSERT_EQ(cancels[j].handle, arms[j].handle);
+			ASSERT_EQ(TWHEEL_STATE_PENDING, arms[j].old_state);
+			ASSERT_LT(TW_FAR / 2, arms[j].old_remaining);
+		}
+		ASSERT_EQ(n, cancel_batch(self->fd, cancels, n));
+		for (j = 0; j < n; j++) {
+			ASSERT_EQ(0, cancels[j].result);
+			ASSERT_EQ(TWHEEL_STATE_PENDING, cancels[j].old_state);
+			ASSERT_LT(TW_FAR / 2, cancels[j].old_remaining);
+		}
+		EXPECT_EQ(0, tw_info(self->fd).pending);
+		/* Nobody is there any more; that is each entry's own business. */
+		ASSERT_EQ(n, cancel_batch(self->fd, cancels, n));
+		for (j = 0; j < n; j++) {
+			ASSERT_EQ(-ENOENT, cancels[j].result);
+			ASSERT_EQ(0, cancels[j].old_state);
+			ASSERT_EQ(0, cancels[j].old_remaining);
+		}
+	}
+}
+
+TEST_F(tw, failures_do_not_stop_the_rest)
+{
+	enum { N = 300 };
+	static struct twheel_arm arms[N];
+	static struct twheel_cancel cancels[N];
+	static int want[N];
+	int i, good = 0;
+
+	for (i = 0; i < N; i++) {
+		arms[i] = tw_request(TW_FAR, 0, i);
+		want[i] = 0;
+		switch (i % 5) {
+		case 0:
+			arms[i].flags = 1U << (1 + i % 31);
+			want[i] = -EINVAL;
+			break;
+		case 2:
+			arms[i].handle = 0x7ffffff000000001ULL + i;
+			want[i] = -ENOENT;
+			break;
+		case 3:
+			arms[i].count = 2;
+			want[i] = -EINVAL;
+			break;
+		default:
+			good++;
+		}
+	}
+	ASSERT_EQ(N, arm_batch(self->fd, arms, N));
+	EXPECT_EQ(good, tw_info(self->fd).pending);
+	for (i = 0; i < N; i++) {
+		EXPECT_EQ(want[i], arms[i].result);
+		EXPECT_EQ(0, arms[i].old_state);
+		EXPECT_EQ(0, arms[i].old_remaining);
+		EXPECT_EQ(want[i] != -EINVAL, arms[i].handle != 0);
+		EXPECT_EQ(want[i] == -ENOENT,
+			  arms[i].handle == 0x7ffffff000000001ULL + i);
+	}
+
+	for (i = 0; i < N; i++) {
+		cancels[i] = cancel_request(arms[i].handle);
+		if (want[i] == -EINVAL)
+			want[i] = -ENOENT;
+		if (i % 10 == 1) {
+			cancels[i].flags = 1;
+			want[i] = -EINVAL;
+		} else if (i % 10 == 4) {
+			cancels[i].reserved = 1U << 31;
+			want[i] = -EINVAL;
+		}
+		good -= want[i] == 0;
+	}
+	ASSERT_EQ(N, cancel_batch(self->fd, cancels, N));
+	for (i = 0; i < N; i++)
+		EXPECT_EQ(want[i], cancels[i].result);
+	EXPECT_EQ(good, tw_info(self->fd).pending);
+	EXPECT_LT(0, good);
+}
+
+TEST_F(tw, limit_in_the_middle)
+{
+	struct twheel_arm arms[20];
+	__u64 live;
+	int i;
+
+	ASSERT_EQ(0, tw_config(self->fd, CLOCK_MONOTONIC, 10));
+	live = tw_arm(self->fd, TW_FAR, 0, 0);
+	ASSERT_NE(0, live);
+	for (i = 0; i < 20; i++) {
+		arms[i] = tw_request(TW_FAR, 0, i);
+		/* A re-arm needs no room. */
+		if (i % 2)
+			arms[i].handle = live;
+	}
+	ASSERT_EQ(20, arm_batch(self->fd, arms, 20));
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(i == 18 ? -ENOSPC : 0, arms[i].result);
+		EXPECT_EQ(i % 2, arms[i].handle == live);
+		EXPECT_EQ(i == 18, arms[i].handle == 0);
+	}
+	EXPECT_EQ(10, tw_info(self->fd).pending);
+}
+
+TEST_F(tw, the_same_handle_twice)
+{
+	__u64 handle = tw_arm(self->fd, TW_FAR, 0, 0);
+	struct twheel_cancel cancels[3];
+	struct twheel_arm arms[3];
+	struct twheel_timer_info info;
+	int i;
+
+	ASSERT_NE(0, handle);
+	for (i = 0; i < 3; i++) {
+		arms[i] = tw_request((i + 2) * TW_FAR, 0, i);
+		arms[i].handle = handle;
+		cancels[i] = cancel_request(handle);
+	}
+	ASSERT_EQ(3, arm_batch(self->fd, arms, 3));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, arms[i].result);
+		EXPECT_EQ(TWHEEL_STATE_PENDING, arms[i].old_state);
+		EXPECT_GE((i + 1) * TW_FAR, arms[i].old_remaining);
+		EXPECT_LT((i + 1) * TW_FAR - TW_FAR / 2, arms[i].old_remaining);
+	}
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(2, info.user_data);
+	EXPECT_EQ(1, tw_info(self->fd).pending);
+
+	ASSERT_EQ(3, cancel_batch(self->fd, cancels, 3));
+	EXPECT_EQ(0, cancels[0].result);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, cancels[0].old_state);
+	EXPECT_EQ(-ENOENT, cancels[1].result);
+	EXPECT_EQ(-ENOENT, cancels[2].result);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+TEST_F(tw, deadlines_of_a_batch_are_kept)
+{
+	enum { N = 2000 };
+	static struct twheel_event events[N];
+	static struct twheel_arm arms[N];
+	static unsigned int seen[N];
+	__u64 state = 99, before, after;
+	int i;
+
+	for (i = 0; i < N; i++)
+		arms[i] = tw_request(tw_random(&state) % TW_SEC, 0, i);
+	before = tw_now(CLOCK_MONOTONIC);
+	ASSERT_EQ(N, arm_batch(self->fd, arms, N));
+	after = tw_now(CLOCK_MONOTONIC);
+	ASSERT_EQ(N, tw_collect(self->fd, events, N));
+	for (i = 0; i < N; i++) {
+		ASSERT_GT(N, events[i].user_data);
+		EXPECT_EQ(1, ++seen[events[i].user_data]);
+		EXPECT_EQ(arms[events[i].user_data].handle, events[i].handle);
+		EXPECT_LE(before + arms[events[i].user_data].expires, events[i].deadline);
+		EXPECT_GE(after + arms[events[i].user_data].expires, events[i].deadline);
+		EXPECT_LE(events[i].deadline, events[i].expired);
+	}
+}
+
+TEST_F(tw, arrays_need_no_alignment)
+{
+	struct twheel_arm arms[10];
+	char buf[sizeof(arms) + 8];
+	size_t shift;
+	int i;
+
+	for (shift = 1; shift < 8; shift++) {
+		for (i = 0; i < 10; i++)
+			arms[i] = tw_request(TW_FAR, 0, i);
+		memcpy(buf + shift, arms, sizeof(arms));
+		ASSERT_EQ(10, batch(self->fd, TWHEEL_IOC_ARM_BATCH, buf + shift, 10));
+		memcpy(arms, buf + shift, sizeof(arms));
+		for (i = 0; i < 10; i++) {
+			EXPECT_EQ(0, arms[i].result);
+			EXPECT_NE(0, arms[i].handle);
+		}
+		EXPECT_EQ(10 * shift, tw_info(self->fd).pending);
+	}
+}
+
+/* What lies behind the array: nothing at all, or memory of another kind. */
+enum behind { UNMAPPED, NO_ACCESS, READ_ONLY, BEHINDS };
+
+/*
+ * Two pages of which the second is of kind @behind, holding @entries (of @size)
+ * that begin so that @whole of them and @bytes of the next lie in the first.
+ */
+static char *across(enum behind behind, const void *entries, size_t size, int count,
+		    int whole, size_t bytes)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *array;
+
+	if (map == MAP_FAILED)
+		return NULL;
+	array = map + page - whole * size - bytes;
+	memcpy(array, entries, size * count);
+	if (behind == UNMAPPED)
+		munmap(map + page, page);
+	else
+		mprotect(map + page, page, behind == NO_ACCESS ? PROT_NONE : PROT_READ);
+	return array;
+}
+
+static void give_back(char *array)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	munmap((void *)((unsigned long)array & ~(page - 1)), 2 * page);
+}
+
+TEST_F(tw, arm_array_that_ends_early)
+{
+	static const size_t part[] = { 0, 1, 8, 32, 48, 52, 63 };
+	enum { N = 40, WHOLE = 17 };
+	struct twheel_arm arms[N], copy[N], done[N];
+	__u64 live[N], pending = 0;
+	struct twheel_timer_info info;
+	int behind, i, j;
+	size_t k;
+	char *array;
+
+	for (i = 0; i < N; i++) {
+		live[i] = tw_arm(self->fd, TW_FAR, 0, 1000 + i);
+		ASSERT_NE(0, live[i]);
+	}
+	for (behind = 0; behind < BEHINDS; behind++) {
+		for (k = 0; k < ARRAY_SIZE(part); k++) {
+			for (i = 0; i < N; i++) {
+				arms[i] = tw_request(TW_FAR, 0, i);
+				if (i % 3 == 1)
+					arms[i].handle = live[i];
+				copy[i] = arms[i];
+			}
+			array = across(behind, arms, sizeof(arms[0]), N, WHOLE, part[k]);
+			ASSERT_NE(NULL, array);
+			pending = tw_info(self->fd).pending;
+			ASSERT_EQ(WHOLE, arm_batch(self->fd, (void *)array, N));
+			memcpy(done, array, WHOLE * sizeof(done[0]));
+			for (i = 0; i < WHOLE; i++) {
+				ASSERT_EQ(0, done[i].result);
+				pending += done[i].old_state == TWHEEL_STATE_NONE;
+			}
+			/* The entry that the end cuts in two is untouched. */
+			EXPECT_EQ(0, memcmp(array + WHOLE * sizeof(done[0]),
+					    &copy[WHOLE], part[k]));
+			EXPECT_EQ(pending, tw_info(self->fd).pending);
+			for (j = WHOLE; j < N; j++) {
+				ASSERT_EQ(0, tw_get(self->fd, live[j], &info));
+				EXPECT_EQ(1000 + j, info.user_data);
+			}
+			give_back(array);
+		}
+	}
+}
+
+TEST_F(tw, cancel_array_that_ends_early)
+{
+	static const size_t part[] = { 0, 1, 8, 16, 20, 31 };
+	enum { N = 40, WHOLE = 17 };
+	struct twheel_cancel cancels[N], copy[N], done[N];
+	struct twheel_timer_info info;
+	int behind, i;
+	size_t k;
+	char *array;
+
+	for (behind = 0; behind < BEHINDS; behind++) {
+		for (k = 0; k < ARRAY_SIZE(part); k++) {
+			for (i = 0; i < N; i++) {
+				cancels[i] = cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
+				ASSERT_NE(0, cancels[i].handle);
+				copy[i] = cancels[i];
+			}
+			array = across(behind, cancels, sizeof(cancels[0]), N, WHOLE, part[k]);
+			ASSERT_NE(NULL, array);
+			ASSERT_EQ(WHOLE, cancel_batch(self->fd, (void *)array, N));
+			memcpy(done, array, WHOLE * sizeof(done[0]));
+			for (i = 0; i < WHOLE; i++) {
+				EXPECT_EQ(0, done[i].result);
+				EXPECT_EQ(TWHEEL_STATE_PENDING, done[i].old_state);
+				EXPECT_EQ(-ENOENT, tw_get(self->fd, done[i].handle, &info));
+			}
+			EXPECT_EQ(0, memcmp(array + WHOLE * sizeof(done[0]),
+					    &copy[WHOLE], part[k]));
+			EXPECT_EQ(N - WHOLE, tw_info(self->fd).pending);
+			for (i = WHOLE; i < N; i++)
+				ASSERT_EQ(0, tw_cancel(self->fd, cancels[i].handle));
+			give_back(array);
+		}
+	}
+}
+
+TEST_F(tw, no_first_entry)
+{
+	struct twheel_cancel cancel;
+	struct twheel_arm arm = tw_request(0, 0, 0);
+	int behind;
+	size_t part;
+	char *array;
+
+	cancel = cancel_request(tw_arm(self->fd, TW_FAR, 0, 0));
+	ASSERT_NE(0, cancel.handle);
+	for (behind = 0; behind < BEHINDS; behind++) {
+		for (part = 0; part < sizeof(arm); part += 7) {
+			array = across(behind, &arm, sizeof(arm), 1, 0, part);
+			ASSERT_NE(NULL, array);
+			EXPECT_EQ(-EFAULT, arm_batch(self->fd, (void *)array, 1));
+			EXPECT_EQ(-EFAULT, arm_batch(self->fd, (void *)array, 100));
+			EXPECT_EQ(0, memcmp(array, &arm, part));
+			give_back(array);
+		}
+		for (part = 0; part < sizeof(cancel); part += 7) {
+			array = across(behind, &cancel, sizeof(cancel), 1, 0, part);
+			ASSERT_NE(NULL, array);
+			EXPECT_EQ(-EFAULT, cancel_batch(self->fd, (void *)array, 1));
+			give_back(array);
+		}
+	}
+	EXPECT_EQ(1, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+	EXPECT_EQ(0, tw_cancel(self->fd, cancel.handle));
+}
+
+/* A whole array that may be read but not written: nothing may happen. */
+TEST_F(tw, read_only_arrays)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct twheel_cancel *cancels;
+	struct twheel_arm *arms;
+	void *mem;
+	int i;
+
+	mem = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	arms = mem;
+	cancels = mem;
+	for (i = 0; i < 10; i++)
+		arms[i] = tw_request(0, 0, i);
+	ASSERT_EQ(0, mprotect(mem, page, PROT_READ));
+	EXPECT_EQ(-EFAULT, arm_batch(self->fd, arms, 10));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+
+	ASSERT_EQ(0, mprotect(mem, page, PROT_READ | PROT_WRITE));
+	for (i = 0; i < 10; i++) {
+		cancels[i] = cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
+		ASSERT_NE(0, cancels[i].handle);
+	}
+	ASSERT_EQ(0, mprotect(mem, page, PROT_READ));
+	EXPECT_EQ(-EFAULT, cancel_batch(self->fd, cancels, 10));
+	EXPECT_EQ(10, tw_info(self->fd).pending);
+}
+
+/* Pages that exist only on paper have to be brought in, not refused. */
+TEST_F(tw, arrays_not_yet_in_memory)
+{
+	enum { N = 5000 };
+	size_t size = N * sizeof(struct twheel_cancel);
+	struct twheel_cancel *cancels;
+	int i;
+
+	cancels = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, cancels);
+	ASSERT_EQ(N, cancel_batch(self->fd, cancels, N));
+	for (i = 0; i < N; i++)
+		ASSERT_EQ(-ENOENT, cancels[i].result);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Signals cut batches short; going on from there loses and doubles nothing. */
+TEST_F(tw, under_a_hail_of_signals)
+{
+	enum { N = 20000, ROUNDS = 4 };
+	struct itimerval every = { { 0, 500 }, { 0, 500 } }, off = { };
+	struct sigaction action = { .sa_handler = on_alarm };
+	static struct twheel_arm arms[N];
+	int i, round, ret, done;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < N; i++)
+			arms[i] = tw_request(TW_FAR, 0, i);
+		setitimer(ITIMER_REAL, &every, NULL);
+		for (done = 0; done < N; done += ret) {
+			ret = arm_batch(self->fd, arms + done, N - done);
+			if (ret == -EINTR)
+				ret = 0;
+			if (ret < 0)
+				break;
+		}
+		setitimer(ITIMER_REAL, &off, NULL);
+		ASSERT_EQ(N, done);
+		for (i = 0; i < N; i++)
+			ASSERT_EQ(0, arms[i].result);
+		ASSERT_EQ((round + 1) * N, tw_info(self->fd).pending);
+	}
+}
+
+struct toggler {
+	pthread_mutex_t lock;
+	void *addr;
+	size_t size;
+	bool stop;
+};
+
+/* Takes the middle of an array away and puts it back, over and over. */
+static void *toggle(void *arg)
+{
+	struct toggler *t = arg;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&t->lock);
+		mprotect(t->addr, t->size, PROT_NONE);
+		mprotect(t->addr, t->size, PROT_READ | PROT_WRITE);
+		pthread_mutex_unlock(&t->lock);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/*
+ * New timers whose handle could not be stored must not stay behind: nobody
+ * could ever cancel them.
+ */
+TEST_F(tw, memory_that_comes_and_goes)
+{
+	enum { N = 1024 };
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t size = N * sizeof(struct twheel_arm);
+	__u64 end = tw_now(CLOCK_MONOTONIC) + 5 * TW_SEC;
+	struct toggler t = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	int cut = 0, whole = 0, ret, i, handled;
+	static struct twheel_cancel cancels[N];
+	struct twheel_arm *arms;
+	pthread_t thread;
+
+	arms = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, arms);
+	t.addr = (char *)arms + 4 * page;
+	t.size = size - 8 * page;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, toggle, &t));
+	while (tw_now(CLOCK_MONOTONIC) < end) {
+		pthread_mutex_lock(&t.lock);
+		for (i = 0; i < N; i++)
+			arms[i] = tw_request(TW_FAR, 0, i);
+		pthread_mutex_unlock(&t.lock);
+		ret = arm_batch(self->fd, arms, N);
+		pthread_mutex_lock(&t.lock);
+		ASSERT_LT(0, ret);
+		whole += ret == N;
+		cut += ret < N;
+		for (i = 0, handled = 0; i < ret; i++) {
+			handled += arms[i].result == 0 && arms[i].handle != 0;
+			cancels[i] = cancel_request(arms[i].handle);
+		}
+		pthread_mutex_unlock(&t.lock);
+		ASSERT_EQ(ret, handled);
+		ASSERT_EQ(ret, tw_info(self->fd).pending) {
+			TH_LOG("%d of %d handled", ret, N);
+		}
+		ASSERT_EQ(ret, cancel_batch(self->fd, cancels, ret));
+		ASSERT_EQ(0, tw_info(self->fd).pending);
+	}
+	__atomic_store_n(&t.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	TH_LOG("%d batches whole, %d cut short", whole, cut);
+	if (!cut)
+		SKIP(return, "the two threads never met");
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many timers there may be: per descriptor, per user, per memory cgroup.
+ *
+ * Most of this changes the module's parameters and user ids, so it needs root.
+ * The parameters are put back after every test.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "twheel_test.h"
+
+/* Users that nobody else on the machine is. */
+#define SOMEONE		61234
+#define SOMEONE_ELSE	61235
+
+static long long parameter(const char *name)
+{
+	long long value = -1;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int set_parameter(const char *name, long long value)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), "%lld", value);
+	return write_file(path, text);
+}
+
+static bool become(uid_t uid)
+{
+	return setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
+}
+
+/* Opens the device as another user would: it is the real user who counts. */
+static int open_as(uid_t uid)
+{
+	int fd;
+
+	if (setresuid(uid, uid, 0))
+		return -errno;
+	fd = tw_open();
+	if (setresuid(0, 0, 0))
+		_exit(1);
+	return fd;
+}
+
+/* Arms up to @n far timers; returns how many came about, the last error in @error. */
+static int arm_many(int fd, int n, int *error)
+{
+	struct twheel_arm arm;
+	int i, ret;
+
+	*error = 0;
+	for (i = 0; i < n; i++) {
+		arm = tw_request(TW_FAR, 0, i);
+		ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
+		if (ret) {
+			*error = ret;
+			break;
+		}
+	}
+	return i;
+}
+
+FIXTURE(limits)
+{
+	long long max_user, max_fd;
+	int fd;
+};
+
+FIXTURE_SETUP(limits)
+{
+	self->max_user = parameter("max_user_timers");
+	self->max_fd = parameter("max_fd_timers");
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	close(self->fd);
+	if (geteuid() == 0 && self->max_user >= 0) {
+		set_parameter("max_user_timers", self->max_user);
+		set_parameter("max_fd_timers", self->max_fd);
+	}
+}
+
+/* Why the tests that change parameters cannot run here, or NULL. */
+static const char *obstacle(void)
+{
+	if (geteuid() != 0)
+		return "needs root";
+	if (access(TW_PARAMETERS, F_OK))
+		return "no " TW_PARAMETERS;
+	return NULL;
+}
+
+TEST_F(limits, per_descriptor)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+	int error;
+
+	ASSERT_EQ(0, tw_config(self->fd, CLOCK_MONOTONIC, 10));
+	handle = tw_arm(self->fd, TW_FAR, 0, 0);
+	ASSERT_NE(0, handle);
+	EXPECT_EQ(9, arm_many(self->fd, 20, &error));
+	EXPECT_EQ(-ENOSPC, error);
+	EXPECT_EQ(10, tw_info(self->fd).pending);
+
+	/* A refused call says so in all its fields. */
+	arm = tw_request(TW_FAR, 0, 0);
+	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(-ENOSPC, arm.result);
+	EXPECT_EQ(0, arm.handle);
+	EXPECT_EQ(0, arm.old_state);
+	EXPECT_EQ(0, arm.old_remaining);
+
+	/* Re-arming takes no room; cancelling makes some. */
+	arm = tw_request(TW_FAR, 0, 0);
+	arm.handle = handle;
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(0, tw_cancel(self->fd, handle));
+
+	/* So does delivery, but expiry alone does not. */
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 0));
+	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+	EXPECT_EQ(0, arm_many(self->fd, 1, &error));
+	EXPECT_EQ(-ENOSPC, error);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(1, arm_many(self->fd, 2, &error));
+	EXPECT_EQ(-ENOSPC, error);
+	EXPECT_EQ(10, tw_info(self->fd).pending);
+}
+
+TEST_F(limits, per_descriptor_by_parameter)
+{
+	int fd, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	ASSERT_EQ(0, set_parameter("max_fd_timers", 5));
+	fd = tw_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(5, tw_info(fd).limit);
+	EXPECT_EQ(-EINVAL, tw_config(fd, CLOCK_MONOTONIC, 6));
+	EXPECT_EQ(0, tw_config(fd, CLOCK_MONOTONIC, 5));
+	EXPECT_EQ(5, arm_many(fd, 10, &error));
+	EXPECT_EQ(-ENOSPC, error);
+	close(fd);
+
+	ASSERT_EQ(0, set_parameter("max_fd_timers", 0));
+	fd = tw_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, arm_many(fd, 1, &error));
+	EXPECT_EQ(-ENOSPC, error);
+	close(fd);
+}
+
+TEST_F(limits, per_user)
+{
+	struct twheel_event event;
+	__u64 handle;
+	int a, b, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	a = open_as(SOMEONE);
+	b = open_as(SOMEONE);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
+	EXPECT_EQ(10, tw_info(a).user_limit);
+	EXPECT_EQ(0, tw_info(a).user_timers);
+	handle = tw_arm(a, TW_FAR, 0, 0);
+	ASSERT_NE(0, handle);
+	EXPECT_EQ(5, arm_many(a, 5, &error));
+	EXPECT_EQ(4, arm_many(b, 20, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(0, arm_many(a, 1, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(10, tw_info(a).user_timers);
+	EXPECT_EQ(10, tw_info(b).user_timers);
+	EXPECT_EQ(6, tw_info(a).pending);
+
+	/* What one descriptor gives back the other can have. */
+	EXPECT_EQ(0, tw_cancel(a, handle));
+	EXPECT_EQ(9, tw_info(b).user_timers);
+	ASSERT_NE(0, tw_arm(b, 0, 0, 0));
+	EXPECT_EQ(0, arm_many(a, 1, &error));
+	ASSERT_EQ(1, tw_collect(b, &event, 1));
+	EXPECT_EQ(1, arm_many(a, 2, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	close(a);
+	/* The freeing may take a moment; it must come. */
+	handle = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	while (tw_info(b).user_timers != 4 && tw_now(CLOCK_MONOTONIC) < handle)
+		sched_yield();
+	EXPECT_EQ(4, tw_info(b).user_timers);
+	EXPECT_EQ(6, arm_many(b, 20, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	close(b);
+}
+
+TEST_F(limits, users_do_not_share)
+{
+	int a, b, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	a = open_as(SOMEONE);
+	b = open_as(SOMEONE_ELSE);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
+	EXPECT_EQ(10, arm_many(a, 20, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(0, tw_info(b).user_timers);
+	EXPECT_EQ(10, arm_many(b, 20, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(10, tw_info(a).user_timers);
+	EXPECT_EQ(10, tw_info(b).user_timers);
+	close(a);
+	close(b);
+}
+
+/* A descriptor stays its opener's, whoever uses it. */
+TEST_F(limits, the_opener_counts)
+{
+	int fd, own, error, status;
+	pid_t pid;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
+	ASSERT_EQ(10, arm_many(fd, 10, &error));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!become(SOMEONE_ELSE))
+			_exit(1);
+		if (arm_many(fd, 1, &error) != 0 || error != -EDQUOT)
+			_exit(2);
+		own = tw_open();
+		if (own < 0 || tw_info(own).user_timers != 0 ||
+		    arm_many(own, 20, &error) != 10 || error != -EDQUOT)
+			_exit(3);
+		_exit(tw_info(fd).user_timers == 10 ? 0 : 4);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	close(fd);
+}
+
+TEST_F(limits, batches_are_counted_too)
+{
+	struct twheel_arm arms[20];
+	struct twheel_batch batch = {
+		.entries = (unsigned long)arms, .count = ARRAY_SIZE(arms),
+	};
+	int fd, i;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
+	for (i = 0; i < 20; i++)
+		arms[i] = tw_request(TW_FAR, 0, i);
+	ASSERT_EQ(20, tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(i < 10 ? 0 : -EDQUOT, arms[i].result);
+		EXPECT_EQ(i < 10, arms[i].handle != 0);
+		EXPECT_EQ(0, arms[i].old_state);
+		EXPECT_EQ(0, arms[i].old_remaining);
+	}
+	EXPECT_EQ(10, tw_info(fd).pending);
+	close(fd);
+}
+
+TEST_F(limits, lowered_below_what_is_there)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+	int fd, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	handle = tw_arm(fd, 100 * TW_MSEC, 0, 77);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(50, arm_many(fd, 50, &error));
+	ASSERT_EQ(0, set_parameter("max_user_timers", 20));
+	EXPECT_EQ(51, tw_info(fd).pending);
+	EXPECT_EQ(20, tw_info(fd).user_limit);
+	EXPECT_EQ(0, arm_many(fd, 1, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	/* Those that live go on living. */
+	arm = tw_request(20 * TW_MSEC, 0, 78);
+	arm.handle = handle;
+	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(fd, &event, 1));
+	EXPECT_EQ(78, event.user_data);
+	EXPECT_EQ(0, arm_many(fd, 1, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	/* And raised again there is room again. */
+	ASSERT_EQ(0, set_parameter("max_user_timers", 60));
+	EXPECT_EQ(10, arm_many(fd, 20, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	close(fd);
+}
+
+TEST_F(limits, zero_means_no_new_timers)
+{
+	int fd, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(1, arm_many(fd, 1, &error));
+	ASSERT_EQ(0, set_parameter("max_user_timers", 0));
+	EXPECT_EQ(0, arm_many(fd, 1, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(1, tw_info(fd).pending);
+	close(fd);
+}
+
+/* An arm that failed for want of room has not settled the configuration. */
+TEST_F(limits, a_refused_first_timer_settles_nothing)
+{
+	int fd, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_parameter("max_user_timers", 0));
+	EXPECT_EQ(0, arm_many(fd, 1, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(0, tw_config(fd, CLOCK_BOOTTIME, 0));
+	close(fd);
+}
+
+TEST_F(limits, parameters_belong_to_root)
+{
+	static const char * const fixed[] = { "tick_ns", "slots", "levels" };
+	struct stat st;
+	char path[128];
+	pid_t pid;
+	int status;
+	size_t i;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
+		snprintf(path, sizeof(path), TW_PARAMETERS "%s", fixed[i]);
+		ASSERT_EQ(0, stat(path, &st));
+		EXPECT_EQ(0, st.st_mode & 0222);
+	}
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!become(SOMEONE))
+			_exit(1);
+		_exit(set_parameter("max_user_timers", 1) == -EACCES &&
+		      set_parameter("max_fd_timers", 1) == -EACCES ? 0 : 2);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(self->max_user, parameter("max_user_timers"));
+}
+
+TEST_F(limits, for_everyone)
+{
+	struct twheel_event event;
+	int status, fd;
+	pid_t pid;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!become(SOMEONE))
+			_exit(1);
+		fd = tw_open();
+		if (fd < 0)
+			_exit(2);
+		if (!tw_arm(fd, 10 * TW_MSEC, 0, 3) || tw_collect(fd, &event, 1) != 1)
+			_exit(3);
+		_exit(event.user_data == 3 ? 0 : 4);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/*
+ * A memory cgroup of our own, in a mount and a mount namespace of our own so
+ * that it does not matter where, or whether, the machine has its hierarchy.
+ */
+FIXTURE(memcg)
+{
+	char mount[32];
+	char group[64];
+};
+
+FIXTURE_SETUP(memcg)
+{
+	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
+}
+
+FIXTURE_TEARDOWN(memcg)
+{
+	if (self->group[0])
+		rmdir(self->group);
+	umount2(self->mount, MNT_DETACH);
+	rmdir(self->mount);
+}
+
+/* Returns NULL, or why there can be no such cgroup. */
+static const char *make_group(char *mnt, char *group, size_t size)
+{
+	char path[128];
+
+	if (geteuid() != 0)
+		return "needs root";
+	if (!mkdtemp(mnt))
+		return "no /tmp to mount a cgroup hierarchy in";
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", mnt, "cgroup2", 0, NULL))
+		return "no cgroup2 to be mounted";
+	/* It may be on already, or the memory controller may not be there. */
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", mnt);
+	write_file(path, "+memory");
+	snprintf(group, size, "%s/twheel-%d", mnt, getpid());
+	if (mkdir(group, 0755)) {
+		group[0] = 0;
+		return "no cgroup to be made";
+	}
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	if (access(path, F_OK))
+		return "no memory controller in cgroup2";
+	return NULL;
+}
+
+static long long group_memory(const char *group)
+{
+	long long value = -1;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+static int enter_group(const char *group)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	return write_file(path, "0");
+}
+
+/* Arms @n far timers in batches; returns how many, stops at the first failure. */
+static int arm_batches(int fd, int n)
+{
+	static struct twheel_arm arms[1000];
+	struct twheel_batch batch = { .entries = (unsigned long)arms };
+	int i, ret, done = 0;
+
+	while (done < n) {
+		batch.count = n - done < 1000 ? n - done : 1000;
+		for (i = 0; i < (int)batch.count; i++)
+			arms[i] = tw_request(TW_FAR, 0, 0);
+		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		if (ret <= 0)
+			return ret ?: done;
+		for (i = 0; i < ret; i++) {
+			if (arms[i].result)
+				return arms[i].result == -ENOMEM ? -ENOMEM : done;
+			done++;
+		}
+	}
+	return done;
+}
+
+TEST_F(memcg, timers_are_charged)
+{
+	const char *reason = make_group(self->mount, self->group, sizeof(self->group));
+	long long before, after, left;
+	int fd, n = 200000, pair[2], status;
+	char byte = 0;
+	__u64 limit;
+	pid_t pid;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (enter_group(self->group))
+			_exit(1);
+		fd = tw_open();
+		/* Whatever a first use costs is spent before the measurement. */
+		if (fd < 0 || arm_batches(fd, 1000) != 1000)
+			_exit(2);
+		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+			_exit(3);
+		if (tw_info(fd).limit < (__u64)n + 1000 || arm_batches(fd, n) != n)
+			_exit(4);
+		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+			_exit(5);
+		close(fd);
+		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+			_exit(6);
+		_exit(0);
+	}
+	close(pair[1]);
+	ASSERT_EQ(1, read(pair[0], &byte, 1));
+	before = group_memory(self->group);
+	ASSERT_EQ(1, write(pair[0], &byte, 1));
+	if (read(pair[0], &byte, 1) != 1) {
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(4, WEXITSTATUS(status));
+		SKIP(return, "the limits of this machine allow too few timers");
+	}
+	after = group_memory(self->group);
+	EXPECT_LE(before + n * 40LL, after) {
+		TH_LOG("%lld bytes for %d timers", after - before, n);
+	}
+	ASSERT_EQ(1, write(pair[0], &byte, 1));
+	ASSERT_EQ(1, read(pair[0], &byte, 1));
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	do {
+		left = group_memory(self->group);
+	} while (left > before + (after - before) / 4 && tw_now(CLOCK_MONOTONIC) < limit);
+	EXPECT_GE(before + (after - before) / 4, left);
+	ASSERT_EQ(1, write(pair[0], &byte, 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
+}
+
+/* Past its memory a program gets ENOMEM or is killed; nobody else notices. */
+TEST_F(memcg, memory_runs_out)
+{
+	const char *reason = make_group(self->mount, self->group, sizeof(self->group));
+	char path[128];
+	int fd, error, status;
+	__u64 limit;
+	pid_t pid;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	snprintf(path, sizeof(path), "%s/memory.max", self->group);
+	ASSERT_EQ(0, write_file(path, "8388608"));
+	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
+	write_file(path, "0");
+	fd = open_as(SOMEONE_ELSE);
+	ASSERT_LE(0, fd);
+	if (tw_info(fd).limit < 300000)
+		SKIP(return, "the limits of this machine allow too few timers");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!enter_group(self->group)) {
+			close(fd);
+			fd = open_as(SOMEONE);
+			error = arm_batches(fd, 300000);
+			_exit(error == -ENOMEM ? 0 : 2);
+		}
+		_exit(1);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	/* Told, and not killed. */
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(100, arm_many(fd, 100, &error));
+	close(fd);
+	fd = open_as(SOMEONE);
+	ASSERT_LE(0, fd);
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	while (tw_info(fd).user_timers && tw_now(CLOCK_MONOTONIC) < limit)
+		sched_yield();
+	EXPECT_EQ(0, tw_info(fd).user_timers);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

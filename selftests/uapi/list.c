@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Walking the pending timers, and draining them: complete, without doubles,
+ * with an end, and with nothing lost when a buffer gives way.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+#include "twheel_test.h"
+
+#define ENTRY	sizeof(struct twheel_timer_info)
+
+/* One step of a walk; moves the cursor on. */
+static int step(int fd, __u64 *cursor, void *entries, __u32 count, __u32 flags)
+{
+	struct twheel_list list = {
+		.cursor = *cursor,
+		.entries = (unsigned long)entries,
+		.count = count,
+		.flags = flags,
+	};
+	int ret = tw_call(fd, TWHEEL_IOC_LIST, &list);
+
+	*cursor = list.cursor;
+	return ret;
+}
+
+/* Walks to the end with room for @room at a time; returns how many came. */
+static int walk(int fd, struct twheel_timer_info *entries, int max, __u32 room, __u32 flags)
+{
+	__u64 cursor = 0;
+	int ret, n = 0;
+
+	while ((__u32)(max - n) >= room) {
+		ret = step(fd, &cursor, entries + n, room, flags);
+		if (ret == -EINTR)
+			continue;
+		if (ret <= 0)
+			return ret ?: n;
+		n += ret;
+	}
+	return -E2BIG;
+}
+
+static bool arm_far(int fd, __u64 *handles, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		handles[i] = tw_arm(fd, TW_FAR + i, 0, i);
+		if (!handles[i])
+			return false;
+	}
+	return true;
+}
+
+/* Every one of @n timers exactly once, user_data being the index. */
+static bool complete(const struct twheel_timer_info *entries, int got,
+		     const __u64 *handles, int n)
+{
+	unsigned char *seen = calloc(1, n);
+	bool ok = got == n;
+	int i;
+
+	for (i = 0; ok && i < n; i++)
+		ok = entries[i].user_data < (__u64)n &&
+		     entries[i].handle == handles[entries[i].user_data] &&
+		     !seen[entries[i].user_data]++;
+	free(seen);
+	return ok;
+}
+
+TEST_F(tw, of_nothing)
+{
+	struct twheel_timer_info entry;
+	__u64 cursor = 0;
+
+	memset(&entry, 0xcc, sizeof(entry));
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, 0));
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, TWHEEL_LIST_DRAIN));
+	EXPECT_EQ(0xcccccccccccccccc, entry.handle);
+	/* Nor are expired timers listed: they are there to be read. */
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 0));
+	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+	cursor = 0;
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, 0));
+	cursor = 0;
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, TWHEEL_LIST_DRAIN));
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+}
+
+TEST_F(tw, entries_are_complete)
+{
+	__u64 tick = tw_info(self->fd).tick_ns, cursor = 0;
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	struct twheel_arm arm = tw_request(deadline, TWHEEL_ARM_ABS, 0xabcdef);
+	struct twheel_timer_info entry;
+
+	arm.interval = 4711;
+	arm.slack = 3 * tick;
+	arm.count = 17;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	memset(&entry, 0xcc, sizeof(entry));
+	ASSERT_EQ(1, step(self->fd, &cursor, &entry, 1, 0));
+	EXPECT_EQ(arm.handle, entry.handle);
+	EXPECT_EQ(0xabcdef, entry.user_data);
+	EXPECT_EQ(deadline, entry.deadline);
+	EXPECT_GE(TW_FAR, entry.remaining);
+	EXPECT_LE(deadline - tw_now(CLOCK_MONOTONIC), entry.remaining);
+	EXPECT_EQ(4711, entry.interval);
+	EXPECT_EQ(3 * tick, entry.slack);
+	EXPECT_EQ(17, entry.count);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, entry.state);
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, 0));
+	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, 0));
+}
+
+TEST_F(tw, with_room_for_few_and_for_many)
+{
+	static const __u32 rooms[] = { 1, 2, 7, 63, 64, 65, 100, 4999, 5000, 6000 };
+	enum { N = 5000 };
+	static struct twheel_timer_info entries[3 * N];
+	static __u64 handles[N];
+	size_t i;
+	int got;
+
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	for (i = 0; i < ARRAY_SIZE(rooms); i++) {
+		got = walk(self->fd, entries, ARRAY_SIZE(entries), rooms[i], 0);
+		EXPECT_EQ(N, got);
+		EXPECT_TRUE(complete(entries, got, handles, N));
+	}
+	EXPECT_EQ(N, tw_info(self->fd).pending);
+}
+
+/* As many as fit: a call that stops short of its room has reached the end. */
+TEST_F(tw, a_call_fills_its_room)
+{
+	enum { N = 1000 };
+	static struct twheel_timer_info entries[N];
+	static __u64 handles[N];
+	__u64 cursor = 0;
+	int i;
+
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	/* Leave gaps between the timers. */
+	for (i = 0; i < N; i++)
+		if (i % 10)
+			ASSERT_EQ(0, tw_cancel(self->fd, handles[i]));
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(10, step(self->fd, &cursor, entries, 10, 0));
+	EXPECT_EQ(0, step(self->fd, &cursor, entries, 10, 0));
+}
+
+TEST_F(tw, drain_hands_back_what_never_fired)
+{
+	static const __u32 rooms[] = { 1, 10, 64, 1000, 2000 };
+	enum { N = 2000, READY = 10 };
+	static struct twheel_timer_info entries[2 * N];
+	struct twheel_event events[READY];
+	static __u64 handles[N];
+	__u64 base = tw_info(self->fd).user_timers;
+	int i, got;
+	size_t k;
+
+	for (i = 0; i < READY; i++)
+		ASSERT_NE(0, tw_arm(self->fd, 0, 0, i));
+	ASSERT_TRUE(tw_wait_ready(self->fd, READY));
+	for (k = 0; k < ARRAY_SIZE(rooms); k++) {
+		ASSERT_TRUE(arm_far(self->fd, handles, N));
+		got = walk(self->fd, entries, ARRAY_SIZE(entries), rooms[k], TWHEEL_LIST_DRAIN);
+		EXPECT_EQ(N, got);
+		EXPECT_TRUE(complete(entries, got, handles, N));
+		EXPECT_EQ(0, tw_info(self->fd).pending);
+		EXPECT_EQ(READY, tw_info(self->fd).ready);
+		EXPECT_EQ(base + READY, tw_info(self->fd).user_timers);
+		for (i = 0; i < N; i++)
+			ASSERT_EQ(-ENOENT, tw_cancel(self->fd, handles[i]));
+	}
+	ASSERT_EQ(sizeof(events), tw_read(self->fd, events, sizeof(events)));
+}
+
+TEST_F(tw, drained_timers_stay_silent)
+{
+	enum { N = 500 };
+	static struct twheel_timer_info entries[N];
+	struct twheel_event event;
+	int i, drained, read = 0;
+
+	for (i = 0; i < N; i++)
+		ASSERT_NE(0, tw_arm(self->fd, 30 * TW_MSEC, 0, 0));
+	drained = walk(self->fd, entries, N, 1, TWHEEL_LIST_DRAIN);
+	if (drained == -E2BIG)
+		drained = N;
+	ASSERT_LE(0, drained);
+	ASSERT_NE(0, tw_arm(self->fd, 60 * TW_MSEC, 0, 1));
+	do {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		read += event.user_data == 0;
+	} while (event.user_data == 0);
+	EXPECT_EQ(N, drained + read);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+}
+
+TEST_F(tw, drain_into_a_buffer_that_ends_early)
+{
+	static const size_t parts[] = { 0, 1, 8, 28, 55 };
+	enum { N = 300, WHOLE = 40 };
+	static struct twheel_timer_info entries[2 * N];
+	size_t page = sysconf(_SC_PAGESIZE), k;
+	char *mem = tw_guarded(1), *at;
+	static __u64 handles[N];
+	__u64 cursor;
+	int got, flags;
+
+	ASSERT_NE(NULL, mem);
+	for (k = 0; k < ARRAY_SIZE(parts); k++) {
+		for (flags = 0; flags <= (int)TWHEEL_LIST_DRAIN; flags++) {
+			ASSERT_TRUE(arm_far(self->fd, handles, N));
+			cursor = 0;
+			at = mem + page - WHOLE * ENTRY - parts[k];
+			ASSERT_EQ(WHOLE, step(self->fd, &cursor, at, N, flags));
+			EXPECT_EQ(flags ? N - WHOLE : N, tw_info(self->fd).pending);
+			memcpy(entries, at, WHOLE * ENTRY);
+			/* Going on from there brings the others, each once. */
+			got = WHOLE;
+			do {
+				at = (void *)(entries + got);
+				got += step(self->fd, &cursor, at, N, flags);
+			} while (at != (void *)(entries + got));
+			EXPECT_EQ(N, got);
+			EXPECT_TRUE(complete(entries, got, handles, N));
+			if (!flags)
+				walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN);
+			EXPECT_EQ(0, tw_info(self->fd).pending);
+		}
+	}
+}
+
+TEST_F(tw, drain_into_nothing_at_all)
+{
+	enum { N = 100 };
+	static struct twheel_timer_info entries[2 * N];
+	size_t page = sysconf(_SC_PAGESIZE), cut;
+	char *mem = tw_guarded(1);
+	static __u64 handles[N];
+	__u64 cursor;
+
+	ASSERT_NE(NULL, mem);
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	for (cut = 1; cut <= ENTRY; cut++) {
+		cursor = 0;
+		EXPECT_EQ(-EFAULT, step(self->fd, &cursor, mem + page - ENTRY + cut, N,
+					TWHEEL_LIST_DRAIN));
+	}
+	EXPECT_EQ(N, tw_info(self->fd).pending);
+	EXPECT_EQ(N, walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN));
+	EXPECT_TRUE(complete(entries, N, handles, N));
+}
+
+TEST_F(tw, forged_cursors)
+{
+	enum { N = 500 };
+	static struct twheel_timer_info entries[N];
+	__u64 state = 0x9e3779b97f4a7c15ULL, cursor;
+	static __u64 handles[N];
+	int i, j, ret, calls;
+
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	for (i = 0; i < 3000; i++) {
+		cursor = tw_random(&state) >> (i % 64);
+		if (i % 7 == 0)
+			cursor = ~cursor;
+		/* Also from a wrong place the walk is one, and ends. */
+		for (calls = 0; calls < 2 * N; calls++) {
+			ret = step(self->fd, &cursor, entries, 50, 0);
+			if (ret <= 0)
+				break;
+			for (j = 0; j < ret; j++) {
+				ASSERT_GT(N, entries[j].user_data);
+				ASSERT_EQ(handles[entries[j].user_data], entries[j].handle);
+			}
+		}
+		ASSERT_GT(2 * N, calls);
+		ASSERT_TRUE(ret == 0 || ret == -EINVAL);
+	}
+	EXPECT_EQ(N, tw_info(self->fd).pending);
+	for (i = 0; i < 1000; i++) {
+		cursor = tw_random(&state) >> (i % 64);
+		ret = step(self->fd, &cursor, entries, 1, TWHEEL_LIST_DRAIN);
+		ASSERT_TRUE(ret == 0 || ret == 1 || ret == -EINVAL);
+		if (ret == 1)
+			ASSERT_EQ(-ENOENT, tw_cancel(self->fd, entries[0].handle));
+	}
+}
+
+struct churn {
+	pthread_t thread;
+	int fd;
+	bool stop;
+	__u64 rounds;
+};
+
+/* Arms, re-arms, cancels and lets expire, as fast as it goes. */
+static void *churn(void *arg)
+{
+	struct twheel_event events[64];
+	struct churn *c = arg;
+	__u64 handles[256] = { }, state = 31337;
+	struct twheel_arm arm;
+	int i;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+		i = tw_random(&state) % ARRAY_SIZE(handles);
+		if (handles[i] && tw_random(&state) % 3 == 0) {
+			tw_cancel(c->fd, handles[i]);
+			handles[i] = 0;
+		} else {
+			arm = tw_request(tw_random(&state) % 4 ? TW_FAR : TW_MSEC, 0, ~0ULL);
+			arm.handle = handles[i];
+			if (tw_call(c->fd, TWHEEL_IOC_ARM, &arm))
+				arm.handle = 0;
+			handles[i] = arm.handle;
+		}
+		/* New timers as well, so that the context grows under the walk. */
+		if (tw_random(&state) % 16 == 0)
+			handles[i] = 0;
+		while (tw_read(c->fd, events, sizeof(events)) > 0)
+			;
+		c->rounds++;
+	}
+	return NULL;
+}
+
+TEST_F(tw, a_walk_among_changes)
+{
+	enum { N = 3000, MAX = 1000000 };
+	struct twheel_timer_info *entries = malloc(MAX * ENTRY);
+	__u64 end = tw_now(CLOCK_MONOTONIC) + 5 * TW_SEC;
+	struct churn c = { .fd = self->fd };
+	static __u64 handles[N];
+	static unsigned int seen[N];
+	int got, i, stable, walks = 0;
+
+	ASSERT_NE(NULL, entries);
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	ASSERT_EQ(0, pthread_create(&c.thread, NULL, churn, &c));
+	while (tw_now(CLOCK_MONOTONIC) < end) {
+		got = walk(self->fd, entries, MAX, 1 + walks % 50, 0);
+		ASSERT_LE(N, got);
+		memset(seen, 0, sizeof(seen));
+		for (i = 0, stable = 0; i < got; i++) {
+			if (entries[i].user_data == ~0ULL)
+				continue;
+			ASSERT_GT(N, entries[i].user_data);
+			ASSERT_EQ(handles[entries[i].user_data], entries[i].handle);
+			ASSERT_EQ(1, ++seen[entries[i].user_data]);
+			stable++;
+		}
+		ASSERT_EQ(N, stable);
+		walks++;
+	}
+	c.stop = true;
+	pthread_join(c.thread, NULL);
+	TH_LOG("%d walks, %llu changes", walks, c.rounds);
+	EXPECT_LT(0, walks);
+	free(entries);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+TEST_F(tw, drain_under_a_hail_of_signals)
+{
+	enum { N = 50000 };
+	struct itimerval every = { { 0, 300 }, { 0, 300 } }, off = { };
+	struct sigaction action = { .sa_handler = on_alarm };
+	static struct twheel_timer_info entries[2 * N];
+	static __u64 handles[N];
+	int got;
+
+	ASSERT_TRUE(arm_far(self->fd, handles, N));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	setitimer(ITIMER_REAL, &every, NULL);
+	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, 0);
+	setitimer(ITIMER_REAL, &off, NULL);
+	EXPECT_EQ(N, got);
+	EXPECT_TRUE(complete(entries, got, handles, N));
+	setitimer(ITIMER_REAL, &every, NULL);
+	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN);
+	setitimer(ITIMER_REAL, &off, NULL);
+	EXPECT_EQ(N, got);
+	EXPECT_TRUE(complete(entries, got, handles, N));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,988 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Getting expirations out: read in all its forms, poll and epoll, signals,
+ * shared descriptors, several readers, fdinfo, io_uring.
+ *
+ * The question behind most of these is the same: is every record handed out
+ * exactly once, whatever goes wrong with a buffer or a reader?
+ */
+#include <linux/io_uring.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+
+#include "twheel_test.h"
+
+#define RECORD	sizeof(struct twheel_event)
+
+/* Arms @n timers that are due, with user_data from @base on; waits for them. */
+static bool make_ready(int fd, __u64 base, int n)
+{
+	__u64 before = tw_info(fd).ready;
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (!tw_arm(fd, 0, 0, base + i))
+			return false;
+	return tw_wait_ready(fd, before + n);
+}
+
+/* Counts @n records by user_data; false when one is not plausible. */
+static bool count_records(const void *buf, int n, unsigned int *seen, __u64 max)
+{
+	struct twheel_event event;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&event, (const char *)buf + i * RECORD, RECORD);
+		if (event.user_data >= max || event.expirations != 1 ||
+		    event.flags != TWHEEL_EVENT_LAST || event.reserved ||
+		    event.expired < event.deadline || !event.handle)
+			return false;
+		seen[event.user_data]++;
+	}
+	return true;
+}
+
+static bool all_once(const unsigned int *seen, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (seen[i] != 1)
+			return false;
+	return true;
+}
+
+static void blocking(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+/* Memory that cannot be written. */
+static void *nowhere(void)
+{
+	static void *page;
+
+	if (!page)
+		page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return page;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+TEST_F(tw, short_buffers)
+{
+	char buf[RECORD];
+	size_t len;
+
+	for (len = 0; len < RECORD; len++)
+		EXPECT_EQ(-EINVAL, tw_read(self->fd, buf, len));
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	for (len = 0; len < RECORD; len++)
+		EXPECT_EQ(-EINVAL, tw_read(self->fd, buf, len));
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+	EXPECT_EQ(RECORD, tw_read(self->fd, buf, RECORD));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, buf, RECORD));
+}
+
+TEST_F(tw, whole_records_only)
+{
+	unsigned int seen[5] = { };
+	char buf[10 * RECORD];
+
+	ASSERT_TRUE(make_ready(self->fd, 0, 5));
+	memset(buf, 0xcc, sizeof(buf));
+	ASSERT_EQ(2 * RECORD, tw_read(self->fd, buf, 3 * RECORD - 1));
+	EXPECT_EQ((char)0xcc, buf[2 * RECORD]);
+	EXPECT_EQ((char)0xcc, buf[3 * RECORD - 2]);
+	EXPECT_TRUE(count_records(buf, 2, seen, 5));
+	EXPECT_EQ(3, tw_info(self->fd).ready);
+	ASSERT_EQ(3 * RECORD, tw_read(self->fd, buf, sizeof(buf)));
+	EXPECT_TRUE(count_records(buf, 3, seen, 5));
+	EXPECT_TRUE(all_once(seen, 5));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, buf, sizeof(buf)));
+}
+
+TEST_F(tw, scattered_buffers)
+{
+	enum { N = 20, MOST_PIECES = 1024 };
+	static const size_t steps[] = { 1, 3, 7, 16, 47, 48, 49, 95, 100, 1000 };
+	char buf[N * RECORD];
+	struct iovec iov[2 * N * RECORD];
+	unsigned int seen[N];
+	size_t i, at, n, len;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		ASSERT_TRUE(make_ready(self->fd, 0, N));
+		for (at = 0, n = 0; at < sizeof(buf); at += len, n++) {
+			len = steps[i];
+			if (len > sizeof(buf) - at)
+				len = sizeof(buf) - at;
+			/* An empty piece now and then. */
+			if (n % 5 == 4)
+				iov[n++] = (struct iovec){ buf, 0 };
+			iov[n] = (struct iovec){ buf + at, len };
+		}
+		if (n > MOST_PIECES)
+			n = MOST_PIECES;
+		memset(seen, 0, sizeof(seen));
+		for (len = 0, at = 0; at < n; at++)
+			len += iov[at].iov_len;
+		len -= len % RECORD;
+		ASSERT_EQ(len, readv(self->fd, iov, n));
+		ASSERT_TRUE(count_records(buf, len / RECORD, seen, N));
+		n = tw_info(self->fd).ready;
+		EXPECT_EQ(N - len / RECORD, n);
+		if (n)
+			ASSERT_EQ(n * RECORD, tw_read(self->fd, buf, sizeof(buf)));
+		ASSERT_TRUE(count_records(buf, n, seen, N));
+		EXPECT_TRUE(all_once(seen, N));
+	}
+}
+
+TEST_F(tw, no_seeking_no_writing)
+{
+	struct iovec iov;
+	char buf[RECORD];
+	int fd;
+
+	iov = (struct iovec){ buf, sizeof(buf) };
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	EXPECT_EQ(-1, lseek(self->fd, 0, SEEK_SET));
+	EXPECT_EQ(ESPIPE, errno);
+	EXPECT_EQ(-1, lseek(self->fd, 0, SEEK_CUR));
+	EXPECT_EQ(ESPIPE, errno);
+	EXPECT_EQ(-1, pread(self->fd, buf, sizeof(buf), 0));
+	EXPECT_EQ(ESPIPE, errno);
+	EXPECT_EQ(-1, preadv(self->fd, &iov, 1, 4096));
+	EXPECT_EQ(ESPIPE, errno);
+	EXPECT_EQ(-1, write(self->fd, buf, sizeof(buf)));
+	EXPECT_EQ(EINVAL, errno);
+	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, write(fd, buf, sizeof(buf)));
+	EXPECT_EQ(EBADF, errno);
+	close(fd);
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+}
+
+TEST_F(tw, blocking_read_waits)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 50 * TW_MSEC;
+	struct twheel_event events[4];
+
+	blocking(self->fd, true);
+	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1));
+	ASSERT_EQ(RECORD, tw_read(self->fd, events, RECORD));
+	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
+	EXPECT_EQ(deadline, events[0].deadline);
+
+	/* And does not wait for more than there is. */
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 2));
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 3));
+	ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
+	EXPECT_EQ(2, events[0].user_data);
+}
+
+TEST_F(tw, nonblock_can_be_toggled)
+{
+	struct twheel_event event;
+
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 1));
+	blocking(self->fd, true);
+	EXPECT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+	blocking(self->fd, false);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+	ASSERT_TRUE(make_ready(self->fd, 2, 1));
+	EXPECT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+}
+
+TEST_F(tw, nowait_for_one_call)
+{
+	struct twheel_event event;
+	struct iovec iov = { &event, RECORD };
+
+	blocking(self->fd, true);
+	EXPECT_EQ(-1, preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT));
+	EXPECT_EQ(EAGAIN, errno);
+	ASSERT_TRUE(make_ready(self->fd, 7, 1));
+	EXPECT_EQ(RECORD, preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT));
+	EXPECT_EQ(7, event.user_data);
+	EXPECT_EQ(-1, preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT));
+	EXPECT_EQ(EAGAIN, errno);
+}
+
+/* The first record cannot be stored: EFAULT, and it stays. */
+TEST_F(tw, fault_at_the_first_record)
+{
+	enum { N = 10 };
+	size_t page = sysconf(_SC_PAGESIZE), cut;
+	static const unsigned long places[] = {
+		0, 8, (unsigned long)-RECORD, (unsigned long)-4096,
+		~(~0UL >> 1), ~0xffffUL,
+	};
+	struct twheel_event events[N];
+	unsigned int seen[N] = { };
+	char *mem, *guarded = tw_guarded(1);
+	int prot;
+	size_t i;
+
+	ASSERT_NE(NULL, guarded);
+	ASSERT_TRUE(make_ready(self->fd, 0, N));
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		EXPECT_EQ(-EFAULT, tw_read(self->fd, (void *)places[i], RECORD));
+	for (cut = 1; cut <= RECORD; cut++)
+		EXPECT_EQ(-EFAULT, tw_read(self->fd, guarded + page - RECORD + cut, RECORD));
+	for (prot = 0; prot < 2; prot++) {
+		mem = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ASSERT_NE(MAP_FAILED, mem);
+		ASSERT_EQ(0, mprotect(mem + page, page, prot ? PROT_READ : PROT_NONE));
+		for (cut = 1; cut <= RECORD; cut++)
+			EXPECT_EQ(-EFAULT, tw_read(self->fd, mem + page - RECORD + cut,
+						   N * RECORD));
+		munmap(mem, 2 * page);
+	}
+	EXPECT_EQ(N, tw_info(self->fd).ready);
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	ASSERT_EQ(sizeof(events), tw_read(self->fd, events, sizeof(events)));
+	EXPECT_TRUE(count_records(events, N, seen, N));
+	EXPECT_TRUE(all_once(seen, N));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, events, sizeof(events)));
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+}
+
+/* A later record cannot be stored: the ones before it count, it stays. */
+TEST_F(tw, fault_in_the_middle)
+{
+	enum { N = 200 };
+	size_t page = sysconf(_SC_PAGESIZE), part;
+	struct twheel_event events[N];
+	unsigned int seen[N];
+	ssize_t got;
+	char *mem;
+	int whole, prot;
+
+	for (whole = 1; whole <= 70; whole += 23) {
+		for (part = 0; part < RECORD; part += 5) {
+			prot = part % 3;
+			mem = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			ASSERT_NE(MAP_FAILED, mem);
+			if (prot == 2)
+				munmap(mem + page, 3 * page);
+			else
+				mprotect(mem + page, 3 * page, prot ? PROT_READ : PROT_NONE);
+			ASSERT_TRUE(make_ready(self->fd, 0, N));
+			memset(seen, 0, sizeof(seen));
+			got = tw_read(self->fd, mem + page - whole * RECORD - part, N * RECORD);
+			ASSERT_EQ(whole * RECORD, got);
+			ASSERT_EQ(N - whole, tw_info(self->fd).ready);
+			ASSERT_TRUE(count_records(mem + page - whole * RECORD - part,
+						  whole, seen, N));
+			ASSERT_EQ((N - whole) * RECORD,
+				  tw_read(self->fd, events, sizeof(events)));
+			ASSERT_TRUE(count_records(events, N - whole, seen, N));
+			ASSERT_TRUE(all_once(seen, N));
+			munmap(mem, 4 * page);
+		}
+	}
+}
+
+TEST_F(tw, fault_in_a_later_piece)
+{
+	struct twheel_event events[10];
+	struct iovec iov[3] = {
+		{ events, RECORD + 10 }, { nowhere(), RECORD }, { &events[3], RECORD },
+	};
+	unsigned int seen[10] = { };
+
+	ASSERT_TRUE(make_ready(self->fd, 0, 10));
+	ASSERT_EQ(RECORD, readv(self->fd, iov, 3));
+	ASSERT_TRUE(count_records(events, 1, seen, 10));
+	ASSERT_EQ(9 * RECORD, tw_read(self->fd, events, sizeof(events)));
+	ASSERT_TRUE(count_records(events, 9, seen, 10));
+	EXPECT_TRUE(all_once(seen, 10));
+}
+
+/* A periodic timer whose record could not be stored has lost no round. */
+TEST_F(tw, fault_with_a_periodic_timer)
+{
+	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
+	__u64 first = tw_now(CLOCK_MONOTONIC), rounds = 0;
+	struct twheel_event event;
+	int i;
+
+	arm.expires = first;
+	arm.interval = 3 * TW_MSEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 0; i < 20; i++) {
+		ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+		EXPECT_EQ(-EFAULT, tw_read(self->fd, nowhere(), RECORD));
+		EXPECT_EQ(-EFAULT, tw_read(self->fd, nowhere(), RECORD));
+		ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+		EXPECT_EQ(first + rounds * arm.interval, event.deadline);
+		rounds += event.expirations;
+	}
+}
+
+/* Pages that exist only on paper have to be brought in, not refused. */
+TEST_F(tw, buffers_not_yet_in_memory)
+{
+	enum { N = 10000 };
+	static unsigned int seen[N];
+	char *mem;
+	int round;
+
+	mem = mmap(NULL, N * RECORD, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	for (round = 0; round < 2; round++) {
+		memset(seen, 0, sizeof(seen));
+		ASSERT_TRUE(make_ready(self->fd, 0, N));
+		ASSERT_EQ(N * RECORD, tw_read(self->fd, mem, N * RECORD));
+		ASSERT_TRUE(count_records(mem, N, seen, N));
+		EXPECT_TRUE(all_once(seen, N));
+		ASSERT_EQ(0, madvise(mem, N * RECORD, MADV_DONTNEED));
+	}
+}
+
+TEST_F(tw, a_signal_interrupts)
+{
+	struct itimerval every = { { 0, 20000 }, { 0, 20000 } }, off = { };
+	struct sigaction action = { .sa_handler = on_signal };
+	struct twheel_event event;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
+	blocking(self->fd, true);
+	setitimer(ITIMER_REAL, &every, NULL);
+	EXPECT_EQ(-EINTR, tw_read(self->fd, &event, RECORD));
+	setitimer(ITIMER_REAL, &off, NULL);
+	EXPECT_EQ(1, tw_info(self->fd).pending);
+}
+
+static int signals;
+
+static void on_counted_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+TEST_F(tw, a_restarting_signal_does_not)
+{
+	struct itimerval every = { { 0, 20000 }, { 0, 20000 } }, off = { };
+	struct sigaction action = {
+		.sa_handler = on_counted_signal, .sa_flags = SA_RESTART,
+	};
+	struct twheel_event event;
+	ssize_t ret;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	blocking(self->fd, true);
+	setitimer(ITIMER_REAL, &every, NULL);
+	ASSERT_NE(0, tw_arm(self->fd, 500 * TW_MSEC, 0, 5));
+	ret = tw_read(self->fd, &event, RECORD);
+	setitimer(ITIMER_REAL, &off, NULL);
+	EXPECT_EQ(RECORD, ret);
+	EXPECT_EQ(5, event.user_data);
+	EXPECT_LT(0, signals);
+}
+
+TEST_F(tw, poll_is_level_triggered)
+{
+	struct twheel_event event;
+	struct pollfd pfd = { .fd = self->fd, .events = ~0 };
+	__u64 handle;
+
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	ASSERT_TRUE(make_ready(self->fd, 0, 2));
+	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, 0));
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	EXPECT_EQ(POLLIN | POLLRDNORM, pfd.revents);
+	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, 0));
+	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+
+	handle = tw_arm(self->fd, 0, 0, 0);
+	ASSERT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_EQ(0, tw_cancel(self->fd, handle));
+	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+}
+
+TEST_F(tw, epoll_level_triggered)
+{
+	struct epoll_event watch = { .events = EPOLLIN }, got;
+	int ep = epoll_create1(EPOLL_CLOEXEC), i;
+	struct twheel_event event;
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 0));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+		EXPECT_EQ(EPOLLIN, got.events);
+	}
+	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	/* What is ready before it is watched is reported as well. */
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_DEL, self->fd, NULL));
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
+	EXPECT_EQ(1, epoll_wait(ep, &got, 1, 0));
+	close(ep);
+}
+
+TEST_F(tw, epoll_edge_triggered)
+{
+	struct epoll_event watch = { .events = EPOLLIN | EPOLLET }, got;
+	int ep = epoll_create1(EPOLL_CLOEXEC), i;
+	struct twheel_arm arm = tw_request(0, 0, 7);
+	struct twheel_event events[8];
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	/* Unread records do not keep a later one from being reported. */
+	for (i = 0; i < 5; i++) {
+		ASSERT_NE(0, tw_arm(self->fd, 10 * TW_MSEC, 0, i));
+		EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	}
+	/* Nor does a read that took only some of them. */
+	ASSERT_EQ(2 * RECORD, tw_read(self->fd, events, 2 * RECORD));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 5));
+	EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+	ASSERT_EQ(4 * RECORD, tw_read(self->fd, events, sizeof(events)));
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 6));
+	EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+	/* A periodic timer's every read makes room for the next edge. */
+	ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
+	arm.interval = 5 * TW_MSEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+		ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
+	}
+	close(ep);
+}
+
+TEST_F(tw, epoll_oneshot)
+{
+	struct epoll_event watch = { .events = EPOLLIN | EPOLLONESHOT }, got;
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+	ASSERT_TRUE(make_ready(self->fd, 1, 1));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_MOD, self->fd, &watch));
+	EXPECT_EQ(1, epoll_wait(ep, &got, 1, 0));
+	close(ep);
+}
+
+struct waiter {
+	pthread_t thread;
+	int fd;
+	int ep;
+	int stop;
+	int *records;
+	long switches;
+	bool failed;
+};
+
+static void *wait_exclusively(void *arg)
+{
+	struct twheel_event event;
+	struct epoll_event got;
+	struct waiter *w = arg;
+	struct rusage usage;
+
+	for (;;) {
+		if (epoll_wait(w->ep, &got, 1, -1) != 1) {
+			w->failed = true;
+			return NULL;
+		}
+		if (got.data.fd == w->stop)
+			break;
+		if (tw_read(w->fd, &event, RECORD) == (ssize_t)RECORD)
+			__atomic_add_fetch(w->records, 1, __ATOMIC_SEQ_CST);
+	}
+	/* epoll keeps to itself that it woke up for nothing; this tells. */
+	getrusage(RUSAGE_THREAD, &usage);
+	w->switches = usage.ru_nvcsw;
+	return NULL;
+}
+
+TEST_F(tw, epoll_exclusive_wakes_one)
+{
+	enum { WAITERS = 8, ROUNDS = 100 };
+	int stop = eventfd(0, EFD_CLOEXEC), records = 0, i, round;
+	long switches = 0;
+	struct epoll_event watch;
+	struct waiter w[WAITERS];
+	__u64 one = 1, limit;
+
+	ASSERT_LE(0, stop);
+	for (i = 0; i < WAITERS; i++) {
+		w[i] = (struct waiter){
+			.fd = self->fd, .stop = stop, .records = &records,
+		};
+		w[i].ep = epoll_create1(EPOLL_CLOEXEC);
+		ASSERT_LE(0, w[i].ep);
+		watch.data.fd = stop;
+		watch.events = EPOLLIN;
+		ASSERT_EQ(0, epoll_ctl(w[i].ep, EPOLL_CTL_ADD, stop, &watch));
+		watch.data.fd = self->fd;
+		watch.events = EPOLLIN | EPOLLEXCLUSIVE | EPOLLET;
+		ASSERT_EQ(0, epoll_ctl(w[i].ep, EPOLL_CTL_ADD, self->fd, &watch));
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, wait_exclusively, &w[i]));
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+		ASSERT_NE(0, tw_arm(self->fd, 5 * TW_MSEC, 0, round));
+		while (__atomic_load_n(&records, __ATOMIC_SEQ_CST) <= round &&
+		       tw_now(CLOCK_MONOTONIC) < limit)
+			sched_yield();
+		ASSERT_EQ(round + 1, __atomic_load_n(&records, __ATOMIC_SEQ_CST));
+	}
+	ASSERT_EQ(sizeof(one), write(stop, &one, sizeof(one)));
+	for (i = 0; i < WAITERS; i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_FALSE(w[i].failed);
+		switches += w[i].switches;
+		close(w[i].ep);
+	}
+	close(stop);
+	EXPECT_EQ(ROUNDS, records);
+	/*
+	 * A waiter that was not asleep yet passes the wake-up on to the next, so
+	 * one each is not to be had exactly; a herd is WAITERS each.
+	 */
+	EXPECT_GE(ROUNDS * WAITERS / 2, switches);
+	TH_LOG("%ld times woken for %d records", switches, ROUNDS);
+}
+
+TEST_F(tw, dup_shares_the_context)
+{
+	int other = dup(self->fd);
+	struct twheel_event event;
+
+	ASSERT_LE(0, other);
+	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
+	EXPECT_EQ(1, tw_info(other).pending);
+	close(self->fd);
+	ASSERT_EQ(1, tw_collect(other, &event, 1));
+	EXPECT_EQ(5, event.user_data);
+	self->fd = other;
+}
+
+TEST_F(tw, fork_shares_the_context)
+{
+	struct twheel_event event;
+	pid_t pid, early;
+	int status, i;
+
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (pid == 0)
+			_exit(tw_arm(self->fd, 30 * TW_MSEC, 0, i) ? 0 : 1);
+		/* Once read while the child may be alive, once after its end. */
+		early = i ? waitpid(pid, &status, 0) : 0;
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(i, event.user_data);
+		ASSERT_EQ(pid, early ?: waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	/* The parent's copy goes first. */
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!tw_arm(self->fd, 50 * TW_MSEC, 0, 9))
+			_exit(1);
+		_exit(tw_collect(self->fd, &event, 1) == 1 && event.user_data == 9 ? 0 : 2);
+	}
+	close(self->fd);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	self->fd = tw_open();
+}
+
+static int send_fd(int sock, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int sock)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "", byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -ENOMSG;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+/* For a while nobody has the context open; it is in a socket's queue. */
+TEST_F(tw, passed_over_a_socket)
+{
+	struct twheel_event event;
+	int sv[2], status;
+	__u64 handle;
+	pid_t pid;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sv));
+	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
+	handle = tw_arm(self->fd, TW_FAR, 0, 6);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(0, send_fd(sv[0], self->fd));
+	close(self->fd);
+	ASSERT_TRUE(tw_pass(60 * TW_MSEC));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		int fd = receive_fd(sv[1]);
+
+		if (fd < 0 || tw_collect(fd, &event, 1) != 1 || event.user_data != 5)
+			_exit(1);
+		_exit(tw_cancel(fd, handle) ? 2 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(sv[0]);
+	close(sv[1]);
+	self->fd = tw_open();
+}
+
+#define STOP_MARK	(~0ULL)
+
+struct reader {
+	pthread_t thread;
+	int fd;
+	int room;
+	__u64 max;
+	unsigned int *seen;
+	int bad;
+};
+
+/* Reads, blocking, until a record says stop. */
+static void *read_until_stop(void *arg)
+{
+	struct twheel_event events[64];
+	struct reader *r = arg;
+	bool stop = false;
+	ssize_t ret, i;
+
+	while (!stop) {
+		ret = tw_read(r->fd, events, r->room * RECORD);
+		if (ret <= 0 || ret % RECORD) {
+			r->bad++;
+			break;
+		}
+		for (i = 0; i < ret / (ssize_t)RECORD; i++) {
+			if (events[i].user_data == STOP_MARK)
+				stop = true;
+			else if (events[i].user_data < r->max)
+				__atomic_add_fetch(&r->seen[events[i].user_data], 1,
+						   __ATOMIC_SEQ_CST);
+			else
+				r->bad++;
+			r->bad += events[i].expired < events[i].deadline;
+			r->bad += tw_now(CLOCK_MONOTONIC) < events[i].expired;
+		}
+	}
+	return NULL;
+}
+
+TEST_F(tw, two_readers_share_the_records)
+{
+	enum { N = 20000 };
+	static unsigned int seen[N];
+	struct reader r[2];
+	__u64 state = 5;
+	int i;
+
+	blocking(self->fd, true);
+	for (i = 0; i < 2; i++) {
+		r[i] = (struct reader){
+			.fd = self->fd, .room = i ? 7 : 1, .max = N, .seen = seen,
+		};
+		ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, read_until_stop, &r[i]));
+	}
+	for (i = 0; i < N; i++)
+		ASSERT_NE(0, tw_arm(self->fd, tw_random(&state) % (300 * TW_MSEC), 0, i));
+	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
+		sched_yield();
+	/* Until one reader has gone two marks could end up in one buffer. */
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
+	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
+		sched_yield();
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
+	for (i = 0; i < 2; i++) {
+		pthread_join(r[i].thread, NULL);
+		EXPECT_EQ(0, r[i].bad);
+	}
+	EXPECT_TRUE(all_once(seen, N));
+}
+
+static void *read_one(void *arg)
+{
+	struct twheel_event event;
+	struct reader *r = arg;
+
+	r->bad = tw_read(r->fd, &event, RECORD) != (ssize_t)RECORD;
+	return NULL;
+}
+
+/* Two records of one wake-up: the reader that takes one wakes the other. */
+TEST_F(tw, one_wake_up_serves_two_readers)
+{
+	struct twheel_arm arms[2];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 2 };
+	struct reader r[2];
+	int i, round;
+
+	blocking(self->fd, true);
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < 2; i++) {
+			r[i] = (struct reader){ .fd = self->fd };
+			ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, read_one, &r[i]));
+		}
+		/* Both are asleep by then, but for a very slow machine. */
+		arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, TWHEEL_ARM_ABS, 0);
+		arms[1] = arms[0];
+		ASSERT_EQ(2, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		for (i = 0; i < 2; i++) {
+			pthread_join(r[i].thread, NULL);
+			EXPECT_EQ(0, r[i].bad);
+		}
+	}
+}
+
+/* Cancels under a blocked reader: it gets what was not cancelled, no more. */
+TEST_F(tw, cancels_under_a_blocked_reader)
+{
+	enum { N = 3000 };
+	static unsigned int seen[N], cancelled[N];
+	struct reader r = { .fd = self->fd, .room = 5, .max = N, .seen = seen };
+	__u64 handle, state = 9;
+	int i, ret, pause;
+
+	blocking(self->fd, true);
+	ASSERT_EQ(0, pthread_create(&r.thread, NULL, read_until_stop, &r));
+	for (i = 0; i < N; i++) {
+		handle = tw_arm(self->fd, tw_random(&state) % (2 * TW_MSEC), 0, i);
+		ASSERT_NE(0, handle);
+		for (pause = tw_random(&state) % 20; pause; pause--)
+			sched_yield();
+		ret = tw_cancel(self->fd, handle);
+		cancelled[i] = ret == 0;
+		if (ret)
+			ASSERT_EQ(-ENOENT, ret);
+	}
+	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
+		sched_yield();
+	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(0, r.bad);
+	for (i = 0; i < N; i++)
+		EXPECT_EQ(1, seen[i] + cancelled[i]);
+}
+
+TEST_F(tw, fdinfo)
+{
+	static const char * const keys[] = {
+		"clock:", "pending:", "ready:", "limit:", "next-expiry:",
+	};
+	unsigned long long values[ARRAY_SIZE(keys)];
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	unsigned int found = 0;
+	char path[64], line[256];
+	FILE *file;
+	size_t i;
+
+	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 0));
+	ASSERT_NE(0, tw_arm(self->fd, deadline + 1, TWHEEL_ARM_ABS, 0));
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
+	file = fopen(path, "r");
+	if (!file)
+		SKIP(return, "no %s", path);
+	while (fgets(line, sizeof(line), file))
+		for (i = 0; i < ARRAY_SIZE(keys); i++)
+			if (!strncmp(line, keys[i], strlen(keys[i])) &&
+			    sscanf(line + strlen(keys[i]), " %llu", &values[i]) == 1)
+				found |= 1U << i;
+	fclose(file);
+	ASSERT_EQ((1U << ARRAY_SIZE(keys)) - 1, found);
+	EXPECT_EQ(CLOCK_MONOTONIC, values[0]);
+	EXPECT_EQ(2, values[1]);
+	EXPECT_EQ(1, values[2]);
+	EXPECT_EQ(tw_info(self->fd).limit, values[3]);
+	EXPECT_EQ(deadline, values[4]);
+}
+
+/* The few lines of io_uring that one read at a time needs. */
+struct ring {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array;
+	unsigned int *cq_head, *cq_tail, *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+};
+
+/* Leaves @ring->fd below 0 when the system has, or allows, no io_uring. */
+static int ring_open(struct ring *ring)
+{
+	struct io_uring_params p = { };
+	char *sq, *cq;
+
+	ring->fd = syscall(__NR_io_uring_setup, 4, &p);
+	if (ring->fd < 0)
+		return 0;
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*ring->cqes),
+		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd,
+		  IORING_OFF_CQ_RING);
+	ring->sqes = mmap(NULL, p.sq_entries * sizeof(*ring->sqes),
+			  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd,
+			  IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || ring->sqes == MAP_FAILED)
+		return -ENOMEM;
+	ring->sq_tail = (void *)(sq + p.sq_off.tail);
+	ring->sq_mask = (void *)(sq + p.sq_off.ring_mask);
+	ring->sq_array = (void *)(sq + p.sq_off.array);
+	ring->cq_head = (void *)(cq + p.cq_off.head);
+	ring->cq_tail = (void *)(cq + p.cq_off.tail);
+	ring->cq_mask = (void *)(cq + p.cq_off.ring_mask);
+	ring->cqes = (void *)(cq + p.cq_off.cqes);
+	return 0;
+}
+
+static int ring_submit_read(struct ring *ring, int fd, void *buf, unsigned int len)
+{
+	unsigned int tail = *ring->sq_tail, index = tail & *ring->sq_mask;
+
+	memset(&ring->sqes[index], 0, sizeof(ring->sqes[index]));
+	ring->sqes[index].opcode = IORING_OP_READ;
+	ring->sqes[index].fd = fd;
+	ring->sqes[index].off = -1;
+	ring->sqes[index].addr = (unsigned long)buf;
+	ring->sqes[index].len = len;
+	ring->sq_array[index] = index;
+	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	return syscall(__NR_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0);
+}
+
+/* Takes one completion if there is one, waiting for it when told to. */
+static bool ring_complete(struct ring *ring, bool wait, int *res)
+{
+	unsigned int head = *ring->cq_head;
+
+	if (wait)
+		syscall(__NR_io_uring_enter, ring->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	if (head == __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE))
+		return false;
+	*res = ring->cqes[head & *ring->cq_mask].res;
+	__atomic_store_n(ring->cq_head, head + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+TEST_F(tw, io_uring)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 50 * TW_MSEC;
+	struct twheel_event events[4];
+	struct ring ring;
+	int ret, i;
+
+	ASSERT_EQ(0, ring_open(&ring));
+	if (ring.fd < 0)
+		SKIP(return, "no io_uring here: %s", strerror(errno));
+	blocking(self->fd, true);
+
+	/* Submitted before there is anything, completed by the expiry. */
+	memset(events, 0xcc, sizeof(events));
+	ASSERT_EQ(1, ring_submit_read(&ring, self->fd, events, sizeof(events)));
+	EXPECT_FALSE(ring_complete(&ring, false, &ret));
+	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 5));
+	ASSERT_TRUE(ring_complete(&ring, true, &ret));
+	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
+	EXPECT_EQ(RECORD, ret);
+	EXPECT_EQ(5, events[0].user_data);
+	EXPECT_EQ(deadline, events[0].deadline);
+
+	/* What is there already comes at once. */
+	ASSERT_TRUE(make_ready(self->fd, 0, 3));
+	ASSERT_EQ(1, ring_submit_read(&ring, self->fd, events, sizeof(events)));
+	ASSERT_TRUE(ring_complete(&ring, true, &ret));
+	EXPECT_EQ(3 * RECORD, ret);
+
+	/* A bad buffer loses nothing. */
+	ASSERT_TRUE(make_ready(self->fd, 0, 1));
+	ASSERT_EQ(1, ring_submit_read(&ring, self->fd, nowhere(), RECORD));
+	ASSERT_TRUE(ring_complete(&ring, true, &ret));
+	EXPECT_EQ(-EFAULT, ret);
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+	ASSERT_EQ(RECORD, tw_read(self->fd, events, RECORD));
+
+	/* Several in flight share what comes. */
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(1, ring_submit_read(&ring, self->fd, &events[i], RECORD));
+	for (i = 0; i < 4; i++)
+		ASSERT_NE(0, tw_arm(self->fd, 10 * TW_MSEC, 0, i));
+	for (i = 0; i < 4; i++) {
+		ASSERT_TRUE(ring_complete(&ring, true, &ret));
+		EXPECT_EQ(RECORD, ret);
+	}
+	EXPECT_EQ(0 + 1 + 2 + 3, events[0].user_data + events[1].user_data +
+				 events[2].user_data + events[3].user_data);
+	close(ring.fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of the bare interface share: thin calls, waits with a limit.
+ *
+ * Calls return -errno instead of setting errno, so that one comparison checks
+ * them. Nothing here sleeps for a fixed time.
+ */
+#ifndef TWHEEL_UTIL_H
+#define TWHEEL_UTIL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/twheel.h>
+
+#define TW_DEVICE	"/dev/twheel"
+#define TW_PARAMETERS	"/sys/module/twheel/parameters/"
+
+#define TW_MSEC		1000000ULL
+#define TW_SEC		1000000000ULL
+/* Far enough ahead that no test ever sees it expire. */
+#define TW_FAR		(24 * 3600 * TW_SEC)
+/* How long something that ought to happen at once may take. */
+#define TW_LIMIT_MS	60000
+
+static inline __u64 tw_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * TW_SEC + ts.tv_nsec;
+}
+
+static inline int tw_call(int fd, unsigned long cmd, void *arg)
+{
+	int ret = ioctl(fd, cmd, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static inline ssize_t tw_read(int fd, void *buf, size_t len)
+{
+	ssize_t ret = read(fd, buf, len);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static inline int tw_open(void)
+{
+	int fd = open(TW_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A request whose out fields hold rubbish, which the kernel has to overwrite. */
+static inline struct twheel_arm tw_request(__u64 expires, __u32 flags, __u64 user_data)
+{
+	struct twheel_arm arm;
+
+	memset(&arm, 0xcc, sizeof(arm));
+	arm.handle = 0;
+	arm.user_data = user_data;
+	arm.expires = expires;
+	arm.interval = 0;
+	arm.slack = 0;
+	arm.count = 0;
+	arm.flags = flags;
+	return arm;
+}
+
+/* Arms a one-shot timer; returns its handle, or 0 after a failure. */
+static inline __u64 tw_arm(int fd, __u64 expires, __u32 flags, __u64 user_data)
+{
+	struct twheel_arm arm = tw_request(expires, flags, user_data);
+
+	return tw_call(fd, TWHEEL_IOC_ARM, &arm) ? 0 : arm.handle;
+}
+
+static inline int tw_cancel(int fd, __u64 handle)
+{
+	struct twheel_cancel cancel = { .handle = handle };
+
+	return tw_call(fd, TWHEEL_IOC_CANCEL, &cancel);
+}
+
+static inline int tw_get(int fd, __u64 handle, struct twheel_timer_info *info)
+{
+	memset(info, 0xcc, sizeof(*info));
+	info->handle = handle;
+	return tw_call(fd, TWHEEL_IOC_GET, info);
+}
+
+static inline int tw_config(int fd, __u32 clock, __u64 limit)
+{
+	struct twheel_config config = { .clock = clock, .limit = limit };
+
+	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
+}
+
+/* A failure shows as all ones in every field, which no test expects. */
+static inline struct twheel_info tw_info(int fd)
+{
+	struct twheel_info info;
+
+	memset(&info, 0xcc, sizeof(info));
+	info.flags = 0;
+	info.reserved = 0;
+	if (tw_call(fd, TWHEEL_IOC_GET_INFO, &info))
+		memset(&info, 0xff, sizeof(info));
+	return info;
+}
+
+/* Returns what poll() reported, 0 when the limit came first. */
+static inline int tw_poll(int fd, int limit_ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLRDNORM };
+	int ret;
+
+	do {
+		ret = poll(&pfd, 1, limit_ms);
+	} while (ret < 0 && errno == EINTR);
+	return ret > 0 ? pfd.revents : 0;
+}
+
+/* Waits until @want timers are ready at once; tells whether it came to that. */
+static inline bool tw_wait_ready(int fd, __u64 want)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+
+	while (tw_info(fd).ready < want) {
+		if (tw_now(CLOCK_MONOTONIC) > limit)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/*
+ * Reads until @want records are there or the limit has passed; returns how many
+ * there are. More than @want are never asked for.
+ */
+static inline size_t tw_collect(int fd, struct twheel_event *events, size_t want)
+{
+	size_t got = 0;
+	ssize_t ret;
+
+	while (got < want) {
+		ret = tw_read(fd, events + got, (want - got) * sizeof(*events));
+		if (ret == -EAGAIN && tw_poll(fd, TW_LIMIT_MS))
+			continue;
+		if (ret <= 0)
+			break;
+		got += ret / sizeof(*events);
+	}
+	return got;
+}
+
+/*
+ * Lets @ns pass with the device's own clock as the alarm, on a context of its
+ * own: what was due on this CPU meanwhile has been expired by then.
+ */
+static inline bool tw_pass(__u64 ns)
+{
+	struct twheel_event event;
+	int fd = tw_open();
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = tw_arm(fd, ns, 0, 0) && tw_collect(fd, &event, 1) == 1;
+	close(fd);
+	return ok;
+}
+
+/* The n-th, from 0 on, of the CPUs this thread may use now, or -1. */
+static inline int tw_nth_cpu(int n)
+{
+	cpu_set_t set;
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return -1;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && n-- == 0)
+			return cpu;
+	return -1;
+}
+
+static inline bool tw_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+/*
+ * Returns @pages writable pages with an unmapped one behind them: a buffer that
+ * ends where the memory does.
+ */
+static inline char *tw_guarded(size_t pages)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return NULL;
+	munmap(map + pages * page, page);
+	return map;
+}
+
+/* A small generator: the tests need many numbers, not good ones. */
+static inline __u64 tw_random(__u64 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+#endif /* TWHEEL_UTIL_H */

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034 # variables are for those who include it
+#
+# common.sh - what the scripts of the virtual machine harness share
+
+set -euo pipefail
+
+vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=${vm%/selftests/vm}
+build=$top/build
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/twheel
+
+# Progress and complaints go to stderr: stdout belongs to whatever is run.
+say() {
+	echo "${0##*/}: $*" >&2
+}
+
+die() {
+	say "$@"
+	exit 1
+}
+
+# quiet LOG COMMAND... - show what a command says only when it fails
+quiet() {
+	local log=$1
+	shift
+	mkdir -p "$(dirname "$log")"
+	"$@" >"$log" 2>&1 </dev/null || {
+		cat "$log" >&2
+		die "failed: $*"
+	}
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "neither root nor sudo: cannot run: $*"
+	fi
+}

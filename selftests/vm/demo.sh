@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# demo.sh - build, load the module, show what it does: `make demo`
+#
+# usage: [DRIVERS=n] demo.sh [guest|host]
+
+. "$(dirname "$0")/common.sh"
+
+drivers=${DRIVERS:-1000000}
+unset MAKEFLAGS MFLAGS
+
+in_guest() {
+	"$vm/setup.sh" build guest
+	say "building"
+	"$vm/build.sh"
+	say "booting a guest"
+	"$vm/run.sh" -c "${CPUS:-2}" -m 3072 -t 600 -- "/twheel/guest/demo.sh $drivers"
+}
+
+# insmod explains a refusal in the kernel's log, not to its caller.
+load() {
+	local module
+	module=$build/module/$(uname -r)/twheel.ko
+
+	[ -e /proc/modules ] || die "this kernel loads no modules: try make demo"
+	[ ! -e /dev/twheel ] || die "twheel is loaded already: rmmod twheel first"
+	[ -d "/lib/modules/$(uname -r)/build" ] ||
+		die "no headers for this kernel: install linux-headers-$(uname -r), or try make demo"
+	make -C "$top" modules >/dev/null
+	as_root insmod "$module" ||
+		die "this machine does not load $module: see dmesg, or try make demo"
+	trap 'as_root rmmod twheel' EXIT
+}
+
+on_host() {
+	"$vm/setup.sh" build
+	load
+	make -C "$top" userspace >/dev/null
+	PATH=$build/userspace/bin:$PATH "$vm/guest/demo.sh" "$drivers"
+}
+
+case ${1:-guest} in
+guest)	in_guest ;;
+host)	on_host ;;
+*)	die "TARGET=$1: guest or host" ;;
+esac

@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# module.sh - the module comes and goes, in a guest that does not have it (KTAP)
+
+ko=/lib/modules/twheel.ko
+n=0
+failed=0
+
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n $2"
+	else
+		failed=1
+		echo "not ok $n $2"
+	fi
+}
+
+# refused PARAMETER - insmod fails, and the log names the parameter and a range
+refused() {
+	dmesg -c >/dev/null
+	! insmod $ko "$1" 2>/dev/null &&
+		dmesg | grep -q "twheel: .*${1%%=*}.*[0-9]" &&
+		[ ! -e /dev/twheel ]
+	result $? "refuses $1 and says why"
+	rmmod twheel 2>/dev/null
+}
+
+accepted() {
+	# shellcheck disable=SC2086 # parameters are words
+	insmod $ko $1 && [ -c /dev/twheel ] && twheel arm 2ms >/dev/null &&
+		rmmod twheel
+	result $? "works with ${1:-its defaults}"
+	rmmod twheel 2>/dev/null
+}
+
+test_parameters() {
+	accepted ""
+	accepted "levels=1"
+	accepted "levels=8 slots=4"
+	accepted "slots=4096 levels=2"
+	accepted "tick_ns=1000000"
+	for parameter in levels=0 levels=9 slots=2 slots=63 slots=8192 tick_ns=0; do
+		refused $parameter
+	done
+}
+
+test_in_use() {
+	insmod $ko
+	exec 3</dev/twheel
+	! rmmod twheel 2>/dev/null && [ -c /dev/twheel ]
+	result $? "does not go while its device is open"
+	exec 3<&-
+	rmmod twheel
+	result $? "goes when it is closed"
+}
+
+# Others that use timers, hot-plug CPUs and try to open the device meanwhile.
+neighbours() {
+	for _ in 1 2; do
+		while :; do usleep 1000; done &
+		pids="$pids $!"
+	done
+	while :; do
+		echo 0 >/sys/devices/system/cpu/cpu1/online
+		usleep 50000
+		echo 1 >/sys/devices/system/cpu/cpu1/online
+		usleep 200000
+	done 2>/dev/null &
+	pids="$pids $!"
+	while :; do
+		(: </dev/twheel) 2>/dev/null
+		usleep 5000
+	done &
+	pids="$pids $!"
+}
+
+# The neighbour that opens the device may be in the way for a moment.
+patient_rmmod() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		rmmod twheel 2>/dev/null && return
+		usleep 20000
+	done
+	return 1
+}
+
+cycles() {
+	for _ in $(seq 100); do
+		insmod $ko || return 1
+		twheel arm 1ms 1h --every 1h --count 2 >/dev/null 2>&1 &
+		armed=$!
+		usleep 3000
+		kill $armed
+		wait $armed 2>/dev/null
+		patient_rmmod || return 1
+	done
+}
+
+percpu_kb() {
+	awk '/^Percpu:/ { print $2 }' /proc/meminfo
+}
+
+test_load_unload() {
+	pids=
+	before=$(percpu_kb)
+	dmesg -c >/dev/null
+	neighbours
+	cycles
+	result $? "loads and unloads a hundred times"
+	# shellcheck disable=SC2086 # pids are words
+	kill $pids
+	wait 2>/dev/null
+	echo 1 >/sys/devices/system/cpu/cpu1/online 2>/dev/null
+
+	# What CPUs say as they come and go is as it should be.
+	! dmesg | sed 's/^\[[^]]*\] *//' | grep -vE \
+		'^(smpboot:|x86: Booting|Booting Node|IRQ [0-9]+: no longer|process .* no longer affine|twheel: (loaded|unloaded|loading out-of-tree|[0-9]+ levels))'
+	result $? "leaves no log line out of place"
+
+	! grep -q twheel /proc/modules /proc/misc /proc/slabinfo /proc/devices
+	result $? "leaves no device and no cache"
+	[ $(($(percpu_kb) - before)) -lt 64 ]
+	result $? "leaves no per-CPU memory"
+}
+
+echo "TAP version 13"
+test_parameters
+test_in_use
+test_load_unload
+echo "1..$n"
+exit $failed

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lint.sh - what can be said about the sources without running them
+#
+# One line a tool, and what it found. Not here: clang for the module itself,
+# which wants a prepared kernel source tree in place of Debian's headers.
+
+. "$(dirname "$0")/common.sh"
+
+kernel=$("$vm/kernel.sh")
+scripts=$kernel/source/scripts
+out=$build/lint
+failed=0
+
+# sources FOLDER PATTERN... - the files there with such names
+sources() {
+	local folder=$1 pattern names=()
+	shift
+	for pattern; do
+		names+=(-o -name "$pattern")
+	done
+	find "$folder" -type f \( "${names[@]:1}" \) | sort
+}
+
+# tool NAME FUNCTION - run it; whatever it prints is a complaint
+tool() {
+	local name=$1 status=0
+	shift
+	"$@" >"$out/log" 2>&1 </dev/null || status=$?
+	if [ "$status" = 0 ] && [ ! -s "$out/log" ]; then
+		echo "lint: $name: clean"
+	else
+		cat "$out/log"
+		echo "lint: $name: FAILED"
+		failed=1
+	fi
+}
+
+# It leaves a cache behind where it runs, and misses the kernel's tree aloud.
+checkpatch() {
+	(cd "$out" && perl "$scripts/checkpatch.pl" --no-tree -f --strict --terse \
+		--no-summary --show-types "$@" 2>/dev/null)
+}
+
+checkpatch_kernel() {
+	local files
+	mapfile -t files < <(sources module '*.[ch]'; sources uapi '*.h')
+	checkpatch "${files[@]/#/$top/}"
+}
+
+# In user space there are no u64, ARRAY_SIZE, BIT or __printf, a signal handler's
+# flag is volatile, fuzzers have names of their own, and splat.c is there to BUG.
+checkpatch_user() {
+	local files ignore
+	mapfile -t files < <(sources userspace '*.[ch]'; sources selftests '*.[ch]')
+	ignore=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,BIT_MACRO
+	ignore+=,VOLATILE,CAMELCASE,EMBEDDED_FUNCTION_NAME,AVOID_BUG
+	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
+}
+
+# A folder of its own, so that everything is built, and so looked at, again.
+sparse_and_warnings() {
+	rm -rf "$out/module"
+	make -C "$top" modules KDIR="$kernel/headers" products="$out" \
+		W=1 C=2 >"$out/build" 2>&1 || { cat "$out/build"; return 1; }
+	grep -E 'warning:|error:' "$out/build" || return 0
+}
+
+kernel_doc() {
+	local files
+	mapfile -t files < <(sources module '*.[ch]'; sources uapi '*.h'
+		sources userspace/include '*.h')
+	perl "$scripts/kernel-doc" -none -Werror "${files[@]}"
+}
+
+flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
+	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule
+	-Iselftests/uapi -Iselftests/lib
+	-isystem "$kernel/source/tools/testing/selftests"
+	# What the macros of kselftest's harness do in our name.
+	-Wno-sign-compare -Wno-unused-parameter -Wno-empty-body)
+
+user_sources() {
+	sources userspace '*.c'
+	sources selftests '*.c' | grep -v vm/splat
+	echo module/wheel.c
+}
+
+compiler() {
+	local file status=0
+	while read -r file; do
+		"$1" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
+	done < <(user_sources)
+	return "$status"
+}
+
+# The interface is for programs of all kinds.
+headers_alone() {
+	local header bits status=0
+	for header in uapi/linux/twheel.h userspace/include/twheel.h; do
+		for bits in -m64 -m32; do
+			gcc "$bits" -std=gnu90 "${strict[@]}" -x c "$header" || status=1
+			gcc "$bits" -std=c11 "${strict[@]}" -x c "$header" || status=1
+			g++ "$bits" -std=c++11 "${strict[@]}" -x c++ "$header" || status=1
+			g++ "$bits" -std=c++20 "${strict[@]}" -x c++ "$header" || status=1
+		done
+	done
+	return "$status"
+}
+strict=(-Wall -Wextra -Werror -fsyntax-only -Iuapi)
+
+shell() {
+	local files
+	mapfile -t files < <(grep -rlE '^#!/bin/(ba)?sh|shellcheck shell=' \
+		.ci selftests userspace)
+	shellcheck "${files[@]}"
+}
+
+cd "$top"
+mkdir -p "$out"
+unset MAKEFLAGS MFLAGS
+
+tool "checkpatch (kernel)" checkpatch_kernel
+tool "checkpatch (user space)" checkpatch_user
+tool "sparse and W=1" sparse_and_warnings
+tool "kernel-doc" kernel_doc
+tool "gcc" compiler gcc
+tool "clang" compiler clang
+tool "headers on their own" headers_alone
+tool "shellcheck" shell
+exit $failed

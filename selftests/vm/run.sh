@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run.sh - boot a guest, load twheel.ko, run a command there, judge the run
+#
+# usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
+#		[-o 'module parameters'] [-M module.ko] [-n] [-i] [--] command...
+#
+#	-n  do not load the module
+#	-i  interactive: the command (a shell, if there is none) gets the terminal
+#	-M  another module than build/module/RELEASE/twheel.ko
+#
+# The command is a line for the guest's sh; what it prints comes out as it is
+# printed. The exit status is that of the command, or
+#
+#	124  the time limit was reached
+#	125  the kernel complained in its log, or the module did not go
+#	126  the guest did not boot, or ended before it gave a verdict
+#
+# A boot that dies before init is tried again, twice at most: emulators do that
+# now and then. It is said when it happens.
+
+. "$(dirname "$0")/common.sh"
+. "$vm/log.sh"
+
+cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1
+interactive=0
+
+usage() {
+	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
+	exit 2
+}
+
+while getopts c:m:t:a:o:M:ni opt; do
+	case $opt in
+	c)	cpus=$OPTARG ;;
+	m)	mem=$OPTARG ;;
+	t)	limit=$OPTARG ;;
+	a)	append=$OPTARG ;;
+	o)	params=$OPTARG ;;
+	M)	module=$OPTARG ;;
+	n)	insmod=0 ;;
+	i)	interactive=1 limit=0 ;;
+	*)	usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || { [ $interactive = 1 ] && set -- exec sh -l; } || usage
+
+qemu=${QEMU:-qemu-system-x86_64}
+kernel=$("$vm/kernel.sh")
+module=${module:-$build/module/$(cat "$kernel/release")/twheel.ko}
+[ $insmod = 0 ] || [ -e "$module" ] || die "no $module: run make first"
+
+tmp=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+log=$tmp/kernel.log verdict=$tmp/verdict
+
+# A program that is not static brings its libraries.
+add_with_libraries() {
+	local file
+	cp "$1" "$2"
+	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | while read -r file; do
+		mkdir -p "$2/../${file%/*}"
+		cp -L "$file" "$2/../$file"
+	done
+}
+
+# What the guest sees: the build products keep their places, below /twheel.
+make_initramfs() {
+	local root=$tmp/root size applet dir ko
+
+	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,etc,root,vm,lib/modules,twheel/bin}
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	busybox --list | while read -r applet; do
+		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
+	done
+	cp "$vm/init" "$root/init"
+	printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/tmp:/bin/sh \
+		>"$root/etc/passwd"
+	printf '%s\n' root:x:0: nogroup:x:65534: >"$root/etc/group"
+	echo '127.0.0.1 localhost' >"$root/etc/hosts"
+
+	! command -v wrk >/dev/null || add_with_libraries "$(command -v wrk)" "$root/bin"
+	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
+	for dir in "$build"/selftests/{uapi,lib,stress,readme,bench} "$top/selftests/examples" "$vm/guest"; do
+		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
+	done
+	cp "$top/selftests/ktap-run.sh" "$root/twheel/"
+	for ko in "$module" "$build/splat/splat.ko"; do
+		[ ! -e "$ko" ] || cp "$ko" "$root/lib/modules/"
+	done
+
+	printf '%s\n' "$*" >"$root/vm/command"
+	size=$(stty size 2>/dev/null </dev/tty || echo 24 80)
+	cat >"$root/vm/config" <<-END
+		insmod=$insmod interactive=$interactive terminal=$terminal
+		rows=${size% *} cols=${size#* } params='${params//\'/}'
+	END
+
+	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$tmp/initramfs"
+}
+
+# /dev/kvm may be there and yet run no guest, or hang it: see it for ourselves,
+# with a kernel that has no root file system to mount and so panics at once.
+kvm_works() {
+	[ -w /dev/kvm ] &&
+	(ulimit -c 0; timeout -k 1 8 "$qemu" "${machine[@]}" -accel kvm -cpu host -smp 2 -m 256 \
+		-kernel "$kernel/vmlinuz" -append "console=ttyS0 panic=-1" \
+		-serial "file:$tmp/probe" </dev/null) >/dev/null 2>&1 &&
+	grep -q 'Kernel panic - not syncing: VFS' "$tmp/probe"
+}
+
+# The answer is kept for as long as this machine is up.
+accelerator() {
+	local known
+	known=$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
+	if [ ! -e "$known" ]; then
+		rm -rf "$cache/kvm"
+		mkdir -p "$cache/kvm"
+		if kvm_works; then echo kvm; else echo tcg; fi >"$tmp/known"
+		mv "$tmp/known" "$known"
+	fi
+	case $(cat "$known") in
+	kvm)	accel=(-accel kvm -cpu host) ;;
+	*)	accel=(-accel "tcg,thread=multi" -cpu max) ;;
+	esac
+}
+
+# Start a guest and wait for it. Its verdict and its log are left in files.
+boot() {
+	local stdio=stdio,id=stdio started=$SECONDS
+
+	: >"$verdict"
+	: >"$log"
+	[ $interactive = 0 ] || stdio+=,signal=off
+	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" \
+		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
+		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on $append" \
+		-chardev "file,id=log,path=$log" -serial chardev:log \
+		-chardev "$stdio" -serial chardev:stdio \
+		-chardev "file,id=verdict,path=$verdict" -serial chardev:verdict \
+		<&"$input" &
+	pid=$!
+	disown
+
+	while kill -0 "$pid" 2>/dev/null; do
+		# A minute is far more than any boot takes.
+		if [ $((SECONDS - started)) -ge 60 ] && [ ! -s "$verdict" ] ||
+		   [ "$limit" -gt 0 ] && [ $((SECONDS - started)) -ge "$limit" ]; then
+			timed_out=1
+			kill -9 "$pid"
+		fi
+		sleep 0.1
+	done
+	pid=
+}
+
+# verdict_of STEP - the status of a step, nothing if it never came to that
+verdict_of() {
+	sed -n "s/^$1 //p" "$verdict"
+}
+
+judge() {
+	local status
+
+	status=$(verdict_of exit)
+	if complaints "$log" >"$tmp/complaints"; then
+		say "the kernel complained:"
+		cat "$tmp/complaints" >&2
+		return 125
+	fi
+	if [ "$timed_out" = 1 ]; then
+		say "time limit of $limit s reached; the kernel's last words:"
+		tail -n 5 "$log" >&2
+		return 124
+	fi
+	if [ "$(tail -n 1 "$verdict")" != "done" ] || [ -z "$status" ]; then
+		say "the guest ended without a verdict; the kernel's last words:"
+		tail -n 20 "$log" >&2
+		return 126
+	fi
+	if [ $insmod = 1 ] && [ "$(verdict_of insmod)" != 0 ]; then
+		say "insmod failed:"
+		tail -n 5 "$log" >&2
+		return 125
+	fi
+	if [ "$(verdict_of rmmod)" != 0 ] && [ -n "$(verdict_of rmmod)" ]; then
+		say "rmmod failed"
+		return 125
+	fi
+	return "$status"
+}
+
+machine=(-nodefaults -no-user-config -display none -no-reboot -machine pc)
+terminal=0
+[ ! -t 1 ] || terminal=1
+exec {input}</dev/null
+[ $interactive = 0 ] || exec {input}<&0
+
+make_initramfs "$@"
+accelerator
+
+for retried in 0 1 2; do
+	[ $retried = 0 ] || say "boot retried: $retried"
+	timed_out=0
+	boot
+	[ ! -s "$verdict" ] || break
+done
+[ -z "${KERNEL_LOG-}" ] || cp "$log" "$KERNEL_LOG"
+judge && exit || exit $?

@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# selftest.sh - does the harness catch what it is there to catch? (KTAP)
+
+. "$(dirname "$0")/common.sh"
+. "$vm/log.sh"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+n=0 failed=0
+
+# result STATUS NAME - report, with what the run said if it was bad
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n $2"
+	else
+		failed=1
+		sed 's/^/# /' "$tmp/out"
+		echo "not ok $n $2"
+	fi
+}
+
+# expect STATUS PATTERN NAME RUN-ARGUMENTS... - how a run ends, and what it says
+expect() {
+	local want=$1 pattern=$2 name=$3 status=0
+	shift 3
+	"$vm/run.sh" "$@" >"$tmp/out" 2>&1 || status=$?
+	echo "exit status $status, expected $want and '$pattern'" >>"$tmp/out"
+	[ "$status" = "$want" ] && grep -q -- "$pattern" <(sed '$d' "$tmp/out")
+	result $? "$name"
+}
+
+splat() {
+	expect 125 "$2" "a guest whose kernel says $2 is a failure" \
+		-n -- "insmod /lib/modules/splat.ko fault=$1; true"
+}
+
+# count COUNTS NAME - what ktap.awk makes of the KTAP on stdin
+count() {
+	awk -f "$top/selftests/ktap.awk" >"$tmp/out" 2>/dev/null
+	grep -qx "$1" "$tmp/out"
+	result $? "$2"
+}
+
+test_status() {
+	expect 0 '^hello$' "a command that succeeds" -n -- 'echo hello'
+	expect 3 '^hello$' "a command with exit status 3" -n -- 'echo hello; exit 3'
+	expect 0 '^7489842b' "a megabyte of output arrives whole" -n -- \
+		'seq 150000 | md5sum; seq 150000'
+	[ "$(md5sum <<<"$(grep '^[0-9]*$' "$tmp/out")")" = "$(seq 150000 | md5sum)" ]
+	result $? "and unchanged"
+}
+
+test_nets() {
+	splat warn 'WARNING: '
+	splat bug 'kernel BUG at'
+	splat null 'NULL pointer dereference'
+	splat sleep 'scheduling while atomic'
+	expect 124 'time limit' "a command that hangs" -n -t 15 -- 'sleep 1000'
+	expect 126 'without a verdict' "a guest that ends too early" -n -- \
+		'poweroff -f; sleep 10'
+	expect 125 'insmod failed' "a module that refuses to load" \
+		-o tick_ns=nonsense -- 'true'
+	expect 125 'rmmod failed' "a module that does not go" -- \
+		'sleep 1000 </dev/twheel & sleep 1'
+}
+
+# An emulator that dies the first time.
+test_retry() {
+	cat >"$tmp/qemu" <<-END
+		#!/bin/sh
+		[ -e "$tmp/died" ] || { touch "$tmp/died"; exit 1; }
+		exec qemu-system-x86_64 "\$@"
+	END
+	chmod +x "$tmp/qemu"
+	QEMU=$tmp/qemu expect 0 'boot retried: 1' "a boot that dies is tried again" \
+		-n -- 'true'
+	QEMU=/bin/false expect 126 'boot retried: 2' "but not for ever" -n -- 'true'
+}
+
+# Reports that the kernels here do not make on demand.
+test_log() {
+	local line missed=0
+	while read -r line; do
+		printf '%s\n' "$line" >"$tmp/log"
+		complaints "$tmp/log" >/dev/null || {
+			echo "not caught: $line"
+			missed=1
+		}
+	done >"$tmp/out" <<-'END'
+		WARNING: possible recursive locking detected
+		WARNING: possible circular locking dependency detected
+		WARNING: suspicious RCU usage
+		BUG: KASAN: slab-use-after-free in twheel_ctx_free+0x1/0x2 [twheel]
+		BUG: KCSAN: data-race in twheel_timer_arm / twheel_timer_expire
+		UBSAN: shift-out-of-bounds in module/wheel.c:1:2
+		BUG: sleeping function called from invalid context at mm/slab.h:1
+		kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+		ODEBUG: free active (active state 0) object type: hrtimer
+		INFO: task heartbeat:123 blocked for more than 120 seconds.
+		rcu: INFO: rcu_preempt self-detected stall on CPU
+		rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+		watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [heartbeat:123]
+		list_add corruption. prev->next should be next
+		list_del corruption, ffff888 is LIST_POISON1
+		refcount_t: underflow; use-after-free.
+		general protection fault, probably for non-canonical address 0xdead
+		Oops: 0002 [#1] PREEMPT SMP NOPTI
+		Out of memory: Killed process 350 (heartbeat)
+		BUG twheel_timer (Tainted: G OE): Objects remaining in twheel_timer
+	END
+	result $missed "reports of sanitizers, lockdep and watchdogs are recognised"
+
+	cat >"$tmp/log" <<-'END'
+		WARNING: a boot's own
+		twheel-vm: init
+		twheel: loading out-of-tree module taints kernel.
+		twheel: module verification failed: signature and/or required key missing - tainting kernel
+		smpboot: CPU 1 is now offline
+		limits invoked oom-killer: gfp_mask=0xdc0(GFP_KERNEL|__GFP_ZERO)
+		Call Trace:
+		Memory cgroup out of memory: Killed process 350 (limits)
+	END
+	missed=0
+	complaints "$tmp/log" >"$tmp/out" && missed=1
+	result $missed "a clean log is clean"
+}
+
+test_counting() {
+	count '2 1 1' "results are counted" <<-'END'
+		KTAP version 1
+		1..1
+		# Subtest: a
+		  TAP version 13
+		  1..4
+		  ok 1 x
+		  not ok 2 y
+		  ok 3 z # SKIP because
+		  ok 4 w
+		not ok 1 a # exit status 1
+	END
+	count '1 1 0' "a plan not fulfilled is a failure" <<-'END'
+		KTAP version 1
+		1..1
+		# Subtest: a
+		  TAP version 13
+		  1..2
+		  ok 1 x
+		ok 1 a
+	END
+	count '1 1 0' "a program that fails after its results is a failure" <<-'END'
+		KTAP version 1
+		1..1
+		# Subtest: a
+		  1..1
+		  ok 1 x
+		not ok 1 a # exit status 139
+	END
+	count '1 2 0' "a suite that was cut short is a failure" <<-'END'
+		KTAP version 1
+		1..2
+		# Subtest: a
+		  1..1
+		  ok 1 x
+		ok 1 a
+		# Subtest: b
+	END
+	count '0 1 0' "a program without results is a failure" <<-'END'
+		KTAP version 1
+		1..1
+		# Subtest: a
+		  hello
+		ok 1 a
+	END
+	count '0 1 0' "nothing at all is a failure" </dev/null
+	count '0 0 1' "a program that skips is a skip" <<-'END'
+		KTAP version 1
+		1..1
+		# Subtest: a
+		  1..0 # SKIP no device
+		ok 1 a # SKIP
+	END
+}
+
+set +e
+echo "TAP version 13"
+test_status
+test_counting
+test_log
+test_nets
+test_retry
+echo "1..$n"
+exit $failed

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# setup.sh - install what the build, the guests and the checks need
+#
+# usage: setup.sh [build|guest|check|lint]...	(all of them by default)
+#
+# A machine that has everything is left alone, and needs no network.
+
+. "$(dirname "$0")/common.sh"
+
+packages() {
+	case $1 in
+	# objtool, which the kernel's headers bring along, links with libelf.
+	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
+	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
+	check)	echo g++ gcc-multilib clang ;;
+	lint)	echo perl sparse shellcheck clang g++ gcc-multilib ;;
+	*)	die "unknown set: $1 (build, guest, check, lint)" ;;
+	esac
+}
+
+# clang's sanitizer and fuzzer runtimes are a package named by its version.
+clang_runtime() {
+	local version
+	version=$(clang -dumpversion | cut -d. -f1)
+	echo "libclang-rt-$version-dev"
+}
+
+installed() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+install() {
+	local p missing=()
+
+	for p; do
+		[[ " ${missing[*]-} " = *" $p "* ]] || installed "$p" ||
+			missing+=("$p")
+	done
+	[ ${#missing[@]} = 0 ] && return
+
+	say "installing ${missing[*]}"
+	quiet "$log" as_root apt-get -q update
+	quiet "$log" as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qy --no-install-recommends install "${missing[@]}"
+}
+
+main() {
+	local set all=()
+
+	[ $# -gt 0 ] || set -- build guest check lint
+	command -v dpkg-query apt-get >/dev/null ||
+		die "this is no Debian system; install by hand: $(for set; do packages "$set"; done | xargs)"
+
+	for set; do
+		# shellcheck disable=SC2207 # package names hold no blanks
+		all+=($(packages "$set"))
+	done
+	install "${all[@]}"
+
+	case " $* " in
+	*" check "*) install "$(clang_runtime)" ;;
+	esac
+
+	# The compiler that a kernel was built with is named by its headers.
+	case " $* " in
+	*" guest "*|*" check "*|*" lint "*)
+		install "$("$vm/kernel.sh" --compiler)" ;;
+	esac
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+main "$@"
