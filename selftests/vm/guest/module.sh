@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# module.sh - the module comes and goes, in a guest that does not have it (KTAP)
+# module.sh - the module comes and goes while CPUs do, and programs open its
+# device (KTAP); in a guest that does not have it loaded. See also
+# stress/reload.sh.
 
 ko=/lib/modules/twheel.ko
 n=0
@@ -15,45 +17,6 @@ result() {
 		failed=1
 		echo "not ok $n $2"
 	fi
-}
-
-# refused PARAMETER - insmod fails, and the log names the parameter and a range
-refused() {
-	dmesg -c >/dev/null
-	! insmod $ko "$1" 2>/dev/null &&
-		dmesg | grep -q "twheel: .*${1%%=*}.*[0-9]" &&
-		[ ! -e /dev/twheel ]
-	result $? "refuses $1 and says why"
-	rmmod twheel 2>/dev/null
-}
-
-accepted() {
-	# shellcheck disable=SC2086 # parameters are words
-	insmod $ko $1 && [ -c /dev/twheel ] && twheel arm 2ms >/dev/null &&
-		rmmod twheel
-	result $? "works with ${1:-its defaults}"
-	rmmod twheel 2>/dev/null
-}
-
-test_parameters() {
-	accepted ""
-	accepted "levels=1"
-	accepted "levels=8 slots=4"
-	accepted "slots=4096 levels=2"
-	accepted "tick_ns=1000000"
-	for parameter in levels=0 levels=9 slots=2 slots=63 slots=8192 tick_ns=0; do
-		refused $parameter
-	done
-}
-
-test_in_use() {
-	insmod $ko
-	exec 3</dev/twheel
-	! rmmod twheel 2>/dev/null && [ -c /dev/twheel ]
-	result $? "does not go while its device is open"
-	exec 3<&-
-	rmmod twheel
-	result $? "goes when it is closed"
 }
 
 # Others that use timers, hot-plug CPUs and try to open the device meanwhile.
@@ -125,8 +88,6 @@ test_load_unload() {
 }
 
 echo "TAP version 13"
-test_parameters
-test_in_use
 test_load_unload
 echo "1..$n"
 exit $failed
