@@ -51,6 +51,12 @@ check: ## run all the tests, in guests where they need the device
 	$(Q)$(vm)/build.sh
 	$(Q)$(vm)/check.sh
 
+.PHONY: bench
+bench: ## measure memory, interrupts and lock holds in a guest
+	$(Q)$(vm)/setup.sh build guest check
+	$(Q)$(vm)/build.sh
+	$(Q)$(vm)/run.sh -m 2048 -- /twheel/bench/figures.sh
+
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck
 	$(Q)$(vm)/setup.sh build guest lint

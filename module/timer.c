@@ -130,6 +130,54 @@ static bool is_live(const struct twheel_timer *timer, u64 handle)
 	       timer->generation == upper_32_bits(handle);
 }
 
+/*
+ * Find timer @index and hold it: with the locks that guard it, and so that this
+ * CPU is not left. NULL, and nothing is held, if there is no such timer.
+ */
+static struct twheel_timer *hold_index(struct twheel_lock *lock,
+				       struct twheel_ctx *ctx, u32 index)
+{
+	struct twheel_timer *timer;
+
+	local_bh_disable();
+	rcu_read_lock();
+
+	timer = twheel_ctx_lookup(ctx, index);
+	if (timer) {
+		lock_timer(lock, ctx, timer, NULL);
+		/* Sparse cannot count what depends on a condition. */
+		__release(&lock->base->lock);
+		__release(RCU);
+		return timer;
+	}
+
+	rcu_read_unlock();
+	local_bh_enable();
+	return NULL;
+}
+
+static void drop_timer(struct twheel_lock *lock)
+{
+	__acquire(RCU);
+	__acquire(&lock->base->lock);
+	unlock_timer(lock);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+/* Hold the timer that @handle names, if it is live. */
+static struct twheel_timer *hold_handle(struct twheel_lock *lock,
+					struct twheel_ctx *ctx, u64 handle)
+{
+	struct twheel_timer *timer = hold_index(lock, ctx, lower_32_bits(handle));
+
+	if (timer && !is_live(timer, handle)) {
+		drop_timer(lock);
+		timer = NULL;
+	}
+	return timer;
+}
+
 static u64 remaining(const struct twheel_timer *timer, u64 now)
 {
 	return timer->deadline > now ? timer->deadline - now : 0;
@@ -305,37 +353,28 @@ static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
 
 static int rearm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
-	struct twheel_base *local, *second = NULL;
 	struct twheel_timer *timer;
+	struct twheel_base *local;
 	struct twheel_lock lock;
-	bool ready = false;
-	int ret = -ENOENT;
+	bool ready;
+	int ret;
 
-	local_bh_disable();
-	rcu_read_lock();
-
-	timer = twheel_ctx_lookup(ctx, lower_32_bits(arm->handle));
+	timer = hold_handle(&lock, ctx, arm->handle);
 	if (!timer)
-		goto out;
+		return -ENOENT;
 
-	local = twheel_base_local(twheel_ctx_clock_of(timer));
-again:
-	lock_timer(&lock, ctx, timer, second);
-	if (is_live(timer, arm->handle))
-		ret = rearm_locked(&lock, timer, local, arm, &ready);
-	else
-		ret = -ENOENT;
-	unlock_timer(&lock);
-
+	local = twheel_base_local(lock.base->clock);
+	ret = rearm_locked(&lock, timer, local, arm, &ready);
 	if (ret == -EAGAIN) {
-		second = local;
-		goto again;
+		unlock_timer(&lock);
+		lock_timer(&lock, ctx, timer, local);
+		ret = -ENOENT;
+		if (is_live(timer, arm->handle))
+			ret = rearm_locked(&lock, timer, local, arm, &ready);
 	}
-out:
-	rcu_read_unlock();
-	local_bh_enable();
+	drop_timer(&lock);
 
-	if (ready && !ret)
+	if (!ret && ready)
 		twheel_ctx_wake(ctx);
 	return ret;
 }
@@ -351,40 +390,34 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 		arm->result = arm->handle ? rearm(ctx, arm) : arm_new(ctx, arm);
 }
 
+/* Free @timer, which is pending and locked. */
+static void remove_pending(struct twheel_lock *lock, struct twheel_timer *timer)
+{
+	twheel_base_dequeue(lock->base, &timer->node);
+	lock_ctx(lock);
+	twheel_ctx_free(lock->ctx, timer);
+}
+
 static int cancel_timer(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 {
 	struct twheel_timer *timer;
 	struct twheel_lock lock;
-	int ret = -ENOENT;
 
-	local_bh_disable();
-	rcu_read_lock();
-
-	timer = twheel_ctx_lookup(ctx, lower_32_bits(cancel->handle));
+	timer = hold_handle(&lock, ctx, cancel->handle);
 	if (!timer)
-		goto out;
-
-	lock_timer(&lock, ctx, timer, NULL);
-	if (!is_live(timer, cancel->handle))
-		goto unlock;
+		return -ENOENT;
 
 	cancel->old_state = twheel_timer_state(timer);
-	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
+	if (cancel->old_state == TWHEEL_STATE_PENDING) {
 		cancel->old_remaining = remaining(timer,
 						  twheel_clock_now(lock.base->clock));
-		twheel_base_dequeue(lock.base, &timer->node);
-		lock_ctx(&lock);
+		remove_pending(&lock, timer);
 	} else {
 		withdraw(ctx, timer);
+		twheel_ctx_free(ctx, timer);
 	}
-	twheel_ctx_free(ctx, timer);
-	ret = 0;
-unlock:
-	unlock_timer(&lock);
-out:
-	rcu_read_unlock();
-	local_bh_enable();
-	return ret;
+	drop_timer(&lock);
+	return 0;
 }
 
 void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
@@ -414,25 +447,14 @@ int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 {
 	struct twheel_timer *timer;
 	struct twheel_lock lock;
-	int ret = -ENOENT;
 
-	local_bh_disable();
-	rcu_read_lock();
-
-	timer = twheel_ctx_lookup(ctx, lower_32_bits(info->handle));
+	timer = hold_handle(&lock, ctx, info->handle);
 	if (!timer)
-		goto out;
+		return -ENOENT;
 
-	lock_timer(&lock, ctx, timer, NULL);
-	if (is_live(timer, info->handle)) {
-		describe(timer, twheel_clock_now(lock.base->clock), info);
-		ret = 0;
-	}
-	unlock_timer(&lock);
-out:
-	rcu_read_unlock();
-	local_bh_enable();
-	return ret;
+	describe(timer, twheel_clock_now(lock.base->clock), info);
+	drop_timer(&lock);
+	return 0;
 }
 
 int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
@@ -443,29 +465,17 @@ int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
 	struct twheel_lock lock;
 	int ret = 0;
 
-	local_bh_disable();
-	rcu_read_lock();
-
-	timer = twheel_ctx_lookup(ctx, index);
+	timer = hold_index(&lock, ctx, index);
 	if (!timer)
-		goto out;
+		return 0;
 
-	lock_timer(&lock, ctx, timer, NULL);
-	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
-		goto unlock;
-
-	describe(timer, twheel_clock_now(lock.base->clock), &info);
-	ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
-	if (ret == 1 && drain) {
-		twheel_base_dequeue(lock.base, &timer->node);
-		lock_ctx(&lock);
-		twheel_ctx_free(ctx, timer);
+	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
+		describe(timer, twheel_clock_now(lock.base->clock), &info);
+		ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
 	}
-unlock:
-	unlock_timer(&lock);
-out:
-	rcu_read_unlock();
-	local_bh_enable();
+	if (ret == 1 && drain)
+		remove_pending(&lock, timer);
+	drop_timer(&lock);
 	return ret;
 }
 
