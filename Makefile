@@ -3,6 +3,10 @@
 # twheel: the module, its user space, and the commands that test and show them.
 # What is built goes below build/; `make help` lists the targets.
 
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this folder must hold no blanks: $(CURDIR))
+endif
+
 MAKEFLAGS += --no-print-directory
 KDIR ?= /lib/modules/$(shell uname -r)/build
 Q := $(if $(V),,@)

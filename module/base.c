@@ -20,13 +20,14 @@
  *
  * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
  * function runs for TWHEEL_CHUNKS_PER_RUN of those. Then it stays away for as
- * long as it has run: on each clock half of the time is left to others, however
- * many timers are due.
+ * long as it has run, or TWHEEL_PAUSE_MAX_NS, so that others get their share of
+ * the CPU however many timers are due.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn it. When a CPU goes
  * offline the hrtimer core moves its hrtimers to another, which from then on
  * turns this wheel; so its timers stay where they are, and none is lost or
- * late. A CPU that comes online takes its hrtimers home.
+ * late. A CPU that comes online takes its hrtimers home, unless one is just
+ * running elsewhere; the next timer to come first there does then.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -41,7 +42,7 @@
 
 #define TWHEEL_CHUNK		32
 #define TWHEEL_CHUNKS_PER_RUN	32
-/* A run that took longer was interrupted or preempted. */
+/* Most of a run that took longer it was likely interrupted or preempted. */
 #define TWHEEL_PAUSE_MAX_NS	NSEC_PER_MSEC
 
 struct twheel_geometry twheel_geometry __read_mostly;

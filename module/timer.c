@@ -2,12 +2,15 @@
 /*
  * One timer: its states, and what can be done to it.
  *
- *	       arm                    expire
- *	free -------> pending --------------------> ready
- *	  ^ \_________ | ^ \_____ (deadline passed)_/ / |
- *	  |   cancel __/  \____________ re-arm ______/  |
- *	  |                    read, if it goes on      |
- *	  \_____________ read, cancel _________________/
+ *	from	 to	  by
+ *	free	 pending  arm
+ *	free	 ready	  arm, if the deadline has passed
+ *	pending	 pending  re-arm
+ *	pending	 ready	  expiry; re-arm, if the deadline has passed
+ *	pending	 free	  cancel, drain
+ *	ready	 pending  re-arm; read, if rounds are left
+ *	ready	 ready	  re-arm, if the deadline has passed
+ *	ready	 free	  read, cancel
  *
  * Locking rules: see struct twheel_timer for what guards a timer, base.c for the
  * order. Re-arming to a later deadline, which is what nearly all calls do, takes
@@ -111,8 +114,8 @@ static void lock_timer(struct twheel_lock *lock, struct twheel_ctx *ctx,
 
 		if (!pending)
 			lock_ctx(lock);
-		if (pending ? timer->where == where :
-			      twheel_state_of(timer->where) != TWHEEL_STATE_PENDING)
+		if (pending ? READ_ONCE(timer->where) == where :
+			      twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
 			return;
 
 		unlock_timer(lock);

@@ -20,8 +20,9 @@
  * On level 0 a bucket's turn comes at its tick. On the levels above it comes
  * half its granularity, the level's lead, before the first tick that it stands
  * for: it may hold a million nodes, and to move them all takes time, which those
- * due first must not pay for. That is why a level reaches twice as far as the
- * granularity of the next, and not just as far: what comes down early fits.
+ * due first should not pay for, as far as the lead reaches. That is why a level
+ * reaches twice as far as the granularity of the next, and not just as far: what
+ * comes down early fits.
  *
  * The last level takes whatever is further away, too. There a bucket's turn can
  * come some rounds before the node's: it is then left for another round. So a

@@ -49,6 +49,8 @@ line ~ /^1\.\.[0-9]+/ {
 		finish(depth, "a document")
 	opened[depth] = 1
 	plan[depth] = substr(line, 4) + 0
+	if (depth == 0 && !plan[depth] && line !~ /# *SKIP/)
+		blame("no test is planned")
 }
 
 depth == 0 && line ~ /^# Subtest: / {

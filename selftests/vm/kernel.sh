@@ -18,7 +18,8 @@
 
 . "$(dirname "$0")/common.sh"
 
-name=${KERNEL:-default}
+# A release of Debian has its own default.
+name=${KERNEL:-default-$(. /etc/os-release && echo "${VERSION_CODENAME-}")}
 link=$cache/kernel/$name
 
 # What the source package is wanted for.
@@ -105,7 +106,7 @@ fetch() {
 	release=$(find_release)
 	[ -n "$release" ] || { update_lists; release=$(find_release); }
 	[ -n "$release" ] || die "the package lists name no linux-image-amd64"
-	[ "$name" = default ] || [ "$name" = "$(series "$release")" ] ||
+	[ -z "${KERNEL-}" ] || [ "$name" = "$(series "$release")" ] ||
 		die "KERNEL=$name is not to be had: this Debian release has $(series "$release")"
 
 	if [ ! -d "$cache/kernel/$release" ]; then

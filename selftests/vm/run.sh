@@ -148,8 +148,8 @@ boot() {
 
 	while kill -0 "$pid" 2>/dev/null; do
 		# A minute is far more than any boot takes.
-		if [ $((SECONDS - started)) -ge 60 ] && [ ! -s "$verdict" ] ||
-		   [ "$limit" -gt 0 ] && [ $((SECONDS - started)) -ge "$limit" ]; then
+		if { [ $((SECONDS - started)) -ge 60 ] && [ ! -s "$verdict" ]; } ||
+		   { [ "$limit" -gt 0 ] && [ $((SECONDS - started)) -ge "$limit" ]; }; then
 			timed_out=1
 			kill -9 "$pid"
 		fi

@@ -168,7 +168,9 @@ enum twheel_state {
  *
  * Errors, in @result and from the single call alike: EINVAL for unknown flags
  * or a count over 1 without an interval; ENOENT for a handle that is not live;
- * ENOSPC when the context's limit is reached; EDQUOT when the user's is; ENOMEM.
+ * ENOSPC when the context's limit is reached; EDQUOT when the user's is, or the
+ * memory for that many is taken up by contexts that cancelled most of theirs;
+ * ENOMEM, when the memory cgroup is at its limit for example.
  * @handle, @old_state and @old_remaining are then 0 except that a non-zero
  * @handle is left as it was.
  */

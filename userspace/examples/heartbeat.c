@@ -394,7 +394,8 @@ static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 
 		turns--;
 		hb->turns++;
-		if (driver->state == DRIVER_ONLINE && elapsed_ms < driver->stop)
+		if (driver->state == DRIVER_ONLINE &&
+		    (driver->stop == NEVER || elapsed_ms < driver->stop))
 			prepare(hb, count++, index, now);
 	}
 	if (!count)
@@ -413,6 +414,12 @@ static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 			complain_of(hb, hb->who[i], "no timer when it reported: result",
 				    (uint64_t)-arm->result, 0);
 			continue;
+		}
+		if (arm->old_state == TWHEEL_STATE_PENDING &&
+		    driver->deadline + hb->grace < now) {
+			complain_of(hb, hb->who[i], "pending long after its deadline: now",
+				    now, driver->deadline);
+			hb->missed++;
 		}
 		driver->deadline = arm->expires;
 		hb->pushed++;
@@ -479,6 +486,12 @@ static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64
 	}
 
 	driver->state = DRIVER_OFFLINE;
+	if (event->expired - event->deadline > hb->grace) {
+		complain_of(hb, event->user_data, "expired too late: expired",
+			    event->expired, event->deadline);
+		hb->missed++;
+		return;
+	}
 	hb->expired++;
 	/* Its last report is a timeout before the deadline. */
 	if (driver->stop == NEVER ||

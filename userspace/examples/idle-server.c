@@ -11,8 +11,10 @@
  *	3. only then read expirations, and cut the connections they belong to
  *
  * In this order a connection that was active is never cut: its re-arm withdraws
- * an expiration that has not been read. The deadline counts from the end of step
- * 1, so that it is a whole timeout after whatever was received.
+ * an expiration that has not been read. One that spoke after epoll was asked, or
+ * that epoll had no room to name, is found by a look at its socket before it is
+ * cut. The deadline counts from the end of step 1, so that it is a whole timeout
+ * after whatever was received.
  *
  * Connections live in slots that are used again. Both epoll and the timers are
  * given the slot and its generation, which every close advances, so that news
@@ -638,6 +640,15 @@ static void settle_timers(struct server *server)
  * Step 3: cut
  */
 
+/* Has it said something that was not read yet? */
+static bool has_spoken(const struct connection *conn)
+{
+	char c;
+
+	return !conn->closing &&
+	       recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 static void cut_idle(struct server *server)
 {
 	struct twheel_event events[ROUND_EVENTS];
@@ -652,7 +663,7 @@ static void cut_idle(struct server *server)
 
 	for (i = 0; i < n; i++) {
 		uint32_t slot = find(server, events[i].user_data);
-		const struct connection *conn;
+		struct connection *conn;
 		uint64_t now;
 
 		if (slot == NO_SLOT) {
@@ -663,6 +674,13 @@ static void cut_idle(struct server *server)
 		if (conn->handle != events[i].handle ||
 		    conn->deadline != events[i].deadline) {
 			server->stale++;
+			continue;
+		}
+		if (has_spoken(conn)) {
+			/* Its timer has ended; the next round arms another. */
+			conn->handle = 0;
+			touch(server, slot);
+			server->saved++;
 			continue;
 		}
 		now = twheel_now(server->tw);

@@ -393,8 +393,8 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
  * @timer: a timer
  *
  * When it has succeeded the timer's function will not be called, not even for
- * a record that twheel_dispatch() has read already; that counts as
- * %TWHEEL_STATE_READY.
+ * a record that twheel_dispatch() has read already; if that was its last it
+ * counts as %TWHEEL_STATE_READY.
  *
  * Return: %TWHEEL_STATE_PENDING, %TWHEEL_STATE_READY, or -errno: -ENOENT when
  * it is not armed.

@@ -244,8 +244,8 @@ static ssize_t twheel_list(struct twheel *tw, uint64_t *cursor,
 	};
 	int ret = twheel_ioctl(tw, TWHEEL_IOC_LIST, &list);
 
-	if (ret >= 0)
-		*cursor = list.cursor;
+	/* The device moves it on when it is interrupted, too. */
+	*cursor = list.cursor;
 	return ret;
 }
 

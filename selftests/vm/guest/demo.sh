@@ -8,7 +8,6 @@
 # Runs where /dev/twheel is, with the programs in PATH.
 
 drivers=${1:-1000000}
-port=8080
 failed=0
 
 title() {
@@ -21,14 +20,25 @@ title "heartbeat: $drivers drivers, a timer each, on one descriptor"
 heartbeat --drivers "$drivers" --timeout 20s --duration 30s || failed=1
 
 title "idle-server: connections that fall silent are cut after 2 s"
-idle-server --port $port --timeout 2s >/tmp/idle-server.$$ 2>&1 &
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+idle-server --port 0 --timeout 2s >"$out/server" 2>&1 &
 server=$!
-sleep 1
-idle-client --port $port --timeout 2s --silent 500 --talking 50 --duration 12s \
-	>/tmp/idle-client.$$ 2>&1 &
+port=
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	port=$(sed -n 's/^listening on .*://p' "$out/server")
+	[ -z "$port" ] || break
+	sleep 1
+done
+idle-client --port "$port" --timeout 2s --silent 500 --talking 50 --duration 12s \
+	>"$out/client" 2>&1 &
 client=$!
 if command -v wrk >/dev/null; then
-	wrk -t 1 -c 100 -d 8s --timeout 10s http://127.0.0.1:$port/ || failed=1
+	wrk -t 1 -c 100 -d 8s --timeout 10s "http://127.0.0.1:$port/" >"$out/wrk" 2>&1 ||
+		failed=1
+	cat "$out/wrk"
+	# It does not say so by its exit status.
+	! grep -qE 'Socket errors|Non-2xx' "$out/wrk" || failed=1
 else
 	echo "wrk is not installed: no load from it"
 fi
@@ -37,10 +47,9 @@ kill $server
 wait $server || failed=1
 
 printf '\nthe clients:\n'
-cat /tmp/idle-client.$$
+cat "$out/client"
 printf '\nthe server:\n'
-cat /tmp/idle-server.$$
-rm -f /tmp/idle-client.$$ /tmp/idle-server.$$
+cat "$out/server"
 
 case $failed in
 0)	title "all as it should be" ;;
