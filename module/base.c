@@ -49,7 +49,7 @@ struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 static enum cpuhp_state twheel_cpuhp_state;
 
-static const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
+const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
 	[TWHEEL_CLOCK_BOOTTIME]		= CLOCK_BOOTTIME,
 };

@@ -57,6 +57,9 @@ struct twheel_base {
 
 extern struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 
+/* What programs call them. */
+extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
+
 /* The base of this CPU. Call with bottom halves off, so as to stay here. */
 static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
 {

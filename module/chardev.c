@@ -51,11 +51,6 @@ static_assert(offsetof(struct twheel_cancel, result) == 16);
 static_assert(offsetof(struct twheel_timer_info, count) == 48);
 static_assert(offsetof(struct twheel_event, flags) == 40);
 
-static const int twheel_clockids[TWHEEL_NR_CLOCKS] = {
-	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
-	[TWHEEL_CLOCK_BOOTTIME]		= CLOCK_BOOTTIME,
-};
-
 static int twheel_open(struct inode *inode, struct file *file)
 {
 	struct twheel_ctx *ctx = twheel_ctx_create(current_uid());

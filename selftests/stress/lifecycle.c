@@ -56,18 +56,6 @@ FIXTURE_TEARDOWN(life)
 	close(self->fd);
 }
 
-static bool all_given_back(int fd)
-{
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-
-	while (tw_info(fd).user_timers) {
-		if (tw_now(CLOCK_MONOTONIC) > limit)
-			return false;
-		sched_yield();
-	}
-	return true;
-}
-
 static void arm_some(int fd, int n, __u64 spread, __u64 *state)
 {
 	struct twheel_arm arms[64];
@@ -138,7 +126,7 @@ TEST_F(life, processes_that_are_killed)
 		}
 	}
 	EXPECT_EQ(0, died);
-	EXPECT_TRUE(all_given_back(self->fd)) {
+	EXPECT_TRUE(tw_all_given_back(self->fd)) {
 		TH_LOG("%llu timers are left", tw_info(self->fd).user_timers);
 	}
 	TH_LOG("%llu processes killed", kills);
@@ -183,24 +171,7 @@ TEST_F(life, a_context_in_many_processes)
 		}
 	}
 	close(fd);
-	EXPECT_TRUE(all_given_back(self->fd));
-}
-
-static int send_fd(int sock, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, MSG_DONTWAIT) == 1 ? 0 : -errno;
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 /* Descriptors that are only in a queue, while their timers expire. */
@@ -217,13 +188,13 @@ TEST_F(life, descriptors_lost_in_flight)
 			fd = tw_open();
 			ASSERT_LE(0, fd);
 			arm_some(fd, 100, 2 * TW_MSEC, &state);
-			sent += send_fd(sv[0], fd) == 0;
+			sent += tw_send_fd(sv[0], fd, MSG_DONTWAIT) == 0;
 			close(fd);
 		}
 		/* A cycle: only the kernel's collector can find these. */
 		if (tw_random(&state) % 4 == 0) {
-			send_fd(sv[0], sv[0]);
-			send_fd(sv[0], sv[1]);
+			tw_send_fd(sv[0], sv[0], MSG_DONTWAIT);
+			tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
 		}
 		if (tw_random(&state) % 2)
 			tw_pass(TW_MSEC);
@@ -233,12 +204,12 @@ TEST_F(life, descriptors_lost_in_flight)
 	/* Closing a socket is what sets the collector going. */
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
-		send_fd(sv[0], sv[1]);
+		tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
 		close(sv[0]);
 		close(sv[1]);
 		tw_pass(5 * TW_MSEC);
 	}
-	EXPECT_TRUE(all_given_back(self->fd)) {
+	EXPECT_TRUE(tw_all_given_back(self->fd)) {
 		TH_LOG("%llu timers are left", tw_info(self->fd).user_timers);
 	}
 	TH_LOG("%llu descriptors sent", sent);
@@ -263,7 +234,7 @@ TEST_F(life, many_contexts)
 	}
 	for (i = 0; i < n; i++)
 		close(fds[i]);
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 	EXPECT_LT(10, n);
 }
 

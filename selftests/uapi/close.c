@@ -61,18 +61,6 @@ FIXTURE_TEARDOWN(end)
 	close(self->fd);
 }
 
-static bool all_given_back(int fd)
-{
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-
-	while (tw_info(fd).user_timers) {
-		if (tw_now(CLOCK_MONOTONIC) > limit)
-			return false;
-		sched_yield();
-	}
-	return true;
-}
-
 TEST_F(end, close_with_a_million_pending)
 {
 	struct twheel_info info = tw_info(self->fd);
@@ -91,7 +79,7 @@ TEST_F(end, close_with_a_million_pending)
 	EXPECT_EQ(n, tw_info(self->fd).user_timers);
 	begin = tw_now(CLOCK_MONOTONIC);
 	close(fd);
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 	TH_LOG("%ld timers given back in %llu ms", n,
 	       (tw_now(CLOCK_MONOTONIC) - begin) / TW_MSEC);
 }
@@ -105,7 +93,7 @@ TEST_F(end, close_with_unread_records)
 		ASSERT_NE(0, tw_arm(fd, 0, 0, i));
 	ASSERT_TRUE(tw_wait_ready(fd, 1000));
 	close(fd);
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 /* The close falls into the hail of expirations, which another CPU works off. */
@@ -132,7 +120,7 @@ TEST_F(end, close_while_timers_expire)
 			;
 		close(fd);
 	}
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 TEST_F(end, close_with_periodic_timers)
@@ -150,7 +138,7 @@ TEST_F(end, close_with_periodic_timers)
 			ASSERT_NE(0, tw_poll(fd, TW_LIMIT_MS));
 		close(fd);
 	}
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 struct inside {
@@ -206,7 +194,7 @@ TEST_F(end, close_under_a_waiting_thread)
 			EXPECT_EQ(sizeof(in.event), in.ret);
 			EXPECT_EQ(i, in.event.user_data);
 		}
-		EXPECT_TRUE(all_given_back(self->fd));
+		EXPECT_TRUE(tw_all_given_back(self->fd));
 	}
 }
 
@@ -225,7 +213,7 @@ TEST_F(end, exit_without_close)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
 	}
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 TEST_F(end, killed_while_arming)
@@ -251,7 +239,7 @@ TEST_F(end, killed_while_arming)
 		seen += tw_info(self->fd).user_timers != 0;
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(all_given_back(self->fd));
+		EXPECT_TRUE(tw_all_given_back(self->fd));
 	}
 	EXPECT_LT(0, seen);
 }
@@ -279,7 +267,7 @@ TEST_F(end, killed_while_reading)
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	}
-	EXPECT_TRUE(all_given_back(self->fd));
+	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
 TEST_HARNESS_MAIN

@@ -588,7 +588,6 @@ TEST_F(memcg, memory_runs_out)
 	const char *reason = make_group(self->mount, self->group, sizeof(self->group));
 	char path[128];
 	int fd, error, status;
-	__u64 limit;
 	pid_t pid;
 
 	if (reason)
@@ -619,10 +618,7 @@ TEST_F(memcg, memory_runs_out)
 	close(fd);
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
-	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	while (tw_info(fd).user_timers && tw_now(CLOCK_MONOTONIC) < limit)
-		sched_yield();
-	EXPECT_EQ(0, tw_info(fd).user_timers);
+	EXPECT_TRUE(tw_all_given_back(fd));
 	close(fd);
 }
 

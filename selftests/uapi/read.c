@@ -631,23 +631,6 @@ TEST_F(tw, fork_shares_the_context)
 	self->fd = tw_open();
 }
 
-static int send_fd(int sock, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
-}
-
 static int receive_fd(int sock)
 {
 	char control[CMSG_SPACE(sizeof(int))] = "", byte;
@@ -680,7 +663,7 @@ TEST_F(tw, passed_over_a_socket)
 	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
 	handle = tw_arm(self->fd, TW_FAR, 0, 6);
 	ASSERT_NE(0, handle);
-	ASSERT_EQ(0, send_fd(sv[0], self->fd));
+	ASSERT_EQ(0, tw_send_fd(sv[0], self->fd, 0));
 	close(self->fd);
 	ASSERT_TRUE(tw_pass(60 * TW_MSEC));
 	pid = fork();

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,6 +144,37 @@ static inline bool tw_wait_ready(int fd, __u64 want)
 		sched_yield();
 	}
 	return true;
+}
+
+/* Waits until this user has no timers any more; tells whether it came to that. */
+static inline bool tw_all_given_back(int fd)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+
+	while (tw_info(fd).user_timers) {
+		if (tw_now(CLOCK_MONOTONIC) > limit)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* Passes @fd over @sock, with @flags as for sendmsg(): 0 or -errno. */
+static inline int tw_send_fd(int sock, int fd, int flags)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, flags) == 1 ? 0 : -errno;
 }
 
 /*
