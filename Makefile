@@ -17,18 +17,25 @@ products := $(CURDIR)/build
 # The kernel's own name for itself: one folder for each, to build side by side.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
-module_dir = $(products)/module/$(release)
+module_dir = $(products)/module/$(release)$(if $(VARIANT),-$(VARIANT))
+# What the module is instrumented with, for a kernel that has it. gcov counts with
+# atomics: it works out many counts from others, and one that is lost spoils them.
+instrument-gcov := GCOV_PROFILE=y CFLAGS_MODULE=-fprofile-update=atomic
+instrument-kcov := KCOV_INSTRUMENT=y
 
-export KERNEL CPUS SUITES DRIVERS
+export KERNEL KERNELS VARIANT CPUS SUITES DRIVERS MINUTES SEED TORTURE_MINUTES
 
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z_-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo
 	@echo "KDIR=dir    build the module against these headers (the running kernel's)"
-	@echo "KERNEL=6.1  the kernel that guests run (Debian's default)"
+	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
+	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
-	@echo "SUITES=...  what check runs (wheel install vm uapi lib stress examples module)"
+	@echo "SUITES=...  what check runs: wheel lease schedule install vm uapi lib stress hostile"
+	@echo "            isolation examples module time shares stalls, and on debug kernels seeded faults"
+	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
 	@echo "V=1         show the commands"
 
@@ -39,7 +46,7 @@ modules: ## build twheel.ko
 		"install linux-headers-$$(uname -r), or set KDIR"; exit 1; }
 	$(Q)mkdir -p $(module_dir)
 	$(Q)cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/uapi $(module_dir)
-	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) modules
+	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) $(instrument-$(VARIANT)) modules
 
 .PHONY: userspace
 userspace: ## build libtwheel, the twheel tool and the examples
@@ -55,11 +62,49 @@ check: ## run all the tests, in guests where they need the device
 	$(Q)$(vm)/build.sh
 	$(Q)$(vm)/check.sh
 
+.PHONY: check-all
+check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lists)
+	$(Q)$(vm)/check-all.sh
+
+.PHONY: torture
+torture: export KERNEL := $(or $(KERNEL),kasan)
+torture: ## everything at once in a guest, and an oracle (MINUTES=10, SEED=n)
+	$(Q)$(vm)/setup.sh build guest check kernel
+	$(Q)$(vm)/torture.sh
+
+.PHONY: faults
+faults: ## make what can fail in the kernel fail, throughout the interface
+	$(Q)$(vm)/setup.sh build guest check kernel
+	$(Q)SUITES=faults $(vm)/check.sh
+	$(Q)awk -f selftests/faults/figures.awk $(products)/log/check.faults
+
+.PHONY: coverage
+coverage: ## which lines of the module all the tests reach
+	$(Q)$(vm)/setup.sh build guest check kernel coverage
+	$(Q)$(vm)/coverage.sh
+
 .PHONY: bench
 bench: ## measure memory, interrupts and lock holds in a guest
 	$(Q)$(vm)/setup.sh build guest check
 	$(Q)$(vm)/build.sh
 	$(Q)$(vm)/run.sh -m 2048 -- /twheel/bench/figures.sh
+
+.PHONY: fuzz
+fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this machine
+	$(Q)$(vm)/setup.sh build guest check kernel fuzz
+	$(Q)$(vm)/fuzz.sh $(if $(MINUTES),-m $(MINUTES))
+
+.PHONY: stalls
+stalls: ## what others notice of 10 million timers at once: three rounds, a table
+	$(Q)$(vm)/setup.sh build guest check
+	$(Q)$(vm)/build.sh
+	$(Q)ROUNDS=3 SUITES=stalls $(vm)/check.sh
+
+.PHONY: time
+time: ## a year of periodic timers, and deadlines in ten years, in virtual time
+	$(Q)$(vm)/setup.sh build guest check
+	$(Q)$(vm)/build.sh
+	$(Q)SUITES=time $(vm)/check.sh
 
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck

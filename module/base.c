@@ -19,15 +19,24 @@
  * removed it stays, and may find nothing to do.
  *
  * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
- * function runs for TWHEEL_CHUNKS_PER_RUN of those. Then it stays away for as
- * long as it has run, or TWHEEL_PAUSE_MAX_NS, so that others get their share of
- * the CPU however many timers are due.
+ * function runs for TWHEEL_CHUNKS_PER_RUN of those, or TWHEEL_RUN_NS: a chunk may
+ * take long, as a context may have very many who wait to be woken. Then it stays
+ * away for as long as it has run, or TWHEEL_PAUSE_MAX_NS, so that others get their
+ * share of the CPU however many timers are due.
  *
- * Hotplug: a base belongs to a CPU, but any CPU may turn it. When a CPU goes
- * offline the hrtimer core moves its hrtimers to another, which from then on
- * turns this wheel; so its timers stay where they are, and none is lost or
- * late. A CPU that comes online takes its hrtimers home, unless one is just
- * running elsewhere; the next timer to come first there does then.
+ * Hotplug: a base belongs to a CPU, but any CPU may turn it. A CPU that goes
+ * offline hands its hrtimers, and those it had from others, to a housekeeping
+ * CPU, which from then on turns these wheels; so timers stay where they are, and
+ * none is lost or late. (The hrtimer core would hand them to any CPU, also to an
+ * isolated one.) A CPU that comes online takes its hrtimers home, unless one is
+ * just running elsewhere; the next timer to come first there does then.
+ *
+ * Isolation: a CPU that is to be left alone has no timers; those armed there go
+ * to the wheel of another, which is sent an interrupt (a kick) if they come
+ * first, to set its hrtimer: one that is set from afar would expire here.
+ * The kick takes no lock. It sets the hrtimer to what the base says, and looks
+ * whether that is still so afterwards: whoever changed it meanwhile either sees
+ * that the kick had begun, or finds it pending and can leave it to it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -38,26 +47,29 @@
 
 #include "base.h"
 #include "compat.h"
+#include "stats.h"
 #include "timer.h"
+#include "trace.h"
 
 #define TWHEEL_CHUNK		32
 #define TWHEEL_CHUNKS_PER_RUN	32
+#define TWHEEL_RUN_NS		NSEC_PER_MSEC
 /* Most of a run that took longer it was likely interrupted or preempted. */
-#define TWHEEL_PAUSE_MAX_NS	NSEC_PER_MSEC
+#define TWHEEL_PAUSE_MAX_NS	(8 * NSEC_PER_MSEC)
 
 struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 static enum cpuhp_state twheel_cpuhp_state;
 
-const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
-	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
-	[TWHEEL_CLOCK_BOOTTIME]		= CLOCK_BOOTTIME,
-};
-
-u64 twheel_clock_now(enum twheel_clock clock)
+unsigned int twheel_housekeeping_cpu(void)
 {
-	return ktime_to_ns(clock == TWHEEL_CLOCK_BOOTTIME ?
-			   ktime_get_boottime() : ktime_get());
+	unsigned int cpu;
+
+	/* One that is going offline is no longer active. */
+	for_each_cpu_and(cpu, housekeeping_cpumask(HK_TYPE_TIMER), cpu_active_mask)
+		if (!twheel_cpu_isolated(cpu))
+			return cpu;
+	return smp_processor_id();
 }
 
 static u64 now_to_tick(u64 now)
@@ -65,14 +77,54 @@ static u64 now_to_tick(u64 now)
 	return now >> twheel_geometry.tick_shift;
 }
 
-static void program(struct twheel_base *base, u64 tick, u64 ns)
+/* From within its own function, too: so that needs not return RESTART. */
+static void start(struct twheel_base *base, u64 ns)
 {
-	lockdep_assert_held(&base->lock);
-
-	base->programmed = tick;
-	/* From within its own function, too: so that needs not return RESTART. */
 	hrtimer_start(&base->hrtimer, ns_to_ktime(min_t(u64, ns, KTIME_MAX)),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
+}
+
+/* Runs on the CPU that is to turn the wheel, with interrupts off. */
+static void kick(void *arg)
+{
+	struct twheel_base *base = arg;
+	u64 tick;
+
+	do {
+		/* Pairs with the one in start_remote(). */
+		smp_mb();
+		tick = READ_ONCE(base->programmed);
+		if (tick == TWHEEL_NEVER)
+			break;
+		start(base, tick << twheel_geometry.tick_shift);
+	} while (READ_ONCE(base->programmed) != tick);
+
+	atomic_dec(&base->kicked);
+}
+
+/* False if @cpu is not there any more. */
+static bool start_remote(struct twheel_base *base, unsigned int cpu)
+{
+	int ret;
+
+	atomic_inc(&base->kicked);
+	/* After base->programmed is set: a kick that is pending will see it. */
+	smp_mb();
+	ret = smp_call_function_single_async(cpu, &base->kick);
+	if (ret)
+		atomic_dec(&base->kicked);
+	return !ret || ret == -EBUSY;
+}
+
+static void program(struct twheel_base *base, u64 tick, u64 ns)
+{
+	unsigned int cpu = base->away ? twheel_housekeeping_cpu() : base->cpu;
+
+	lockdep_assert_held(&base->lock);
+
+	WRITE_ONCE(base->programmed, tick);
+	if (cpu == smp_processor_id() || !start_remote(base, cpu))
+		start(base, ns);
 }
 
 static void program_next(struct twheel_base *base)
@@ -87,7 +139,10 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 {
 	lockdep_assert_held(&base->lock);
 
-	twheel_wheel_forward(&base->wheel, now_to_tick(now));
+	if (now_to_tick(now) < base->wheel.clk)
+		twheel_wheel_rewind(&base->wheel, now_to_tick(now));
+	else
+		twheel_wheel_forward(&base->wheel, now_to_tick(now));
 	twheel_wheel_enqueue(&base->wheel, node);
 	if (base->wheel.next_expiry < base->programmed)
 		program_next(base);
@@ -100,29 +155,42 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 	twheel_wheel_dequeue(&base->wheel, node);
 }
 
+static void count_cascades(const struct twheel_base *base, u64 before)
+{
+	u64 moved = base->wheel.nr_cascades - before;
+
+	if (!moved)
+		return;
+	twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
+	trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
+}
+
 /*
- * Expire up to TWHEEL_CHUNK timers and wake whoever waits for them. Returns
- * whether there are more. Noinline so that it can be traced: it is as long as
- * @base->lock is held.
+ * Expire up to TWHEEL_CHUNK timers, add their number to *@expired, and wake
+ * whoever waits for them. Returns whether there are more. Noinline so that it
+ * can be traced: it is as long as @base->lock is held.
  */
-static noinline bool expire_chunk(struct twheel_base *base)
+static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 {
 	struct twheel_ctx *wake[TWHEEL_CHUNK];
 	struct twheel_node *due[TWHEEL_CHUNK];
 	u32 nr_due, nr_wake, i;
+	u64 now, cascades;
 	bool more;
-	u64 now;
 
 	/* Keeps the contexts, but not their timers, beyond the lock. */
 	rcu_read_lock();
 
 	spin_lock(&base->lock);
 	now = twheel_clock_now(base->clock);
+	cascades = base->wheel.nr_cascades;
 	nr_due = twheel_wheel_collect(&base->wheel, now_to_tick(now), due,
 				      TWHEEL_CHUNK, &more);
-	nr_wake = twheel_timer_expire(base, due, nr_due, now, wake);
+	count_cascades(base, cascades);
+	nr_wake = twheel_timer_expire(base, due, &nr_due, now, wake);
+	*expired += nr_due;
 	if (!more) {
-		base->programmed = TWHEEL_NEVER;
+		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
 			program_next(base);
 	}
@@ -140,20 +208,39 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
 						hrtimer);
 	u64 start = twheel_clock_now(base->clock), now;
-	u32 chunks = TWHEEL_CHUNKS_PER_RUN;
+	u32 chunks = TWHEEL_CHUNKS_PER_RUN, expired = 0;
+	bool more;
 
-	while (expire_chunk(base))
-		if (!--chunks)
-			goto pause;
-	return HRTIMER_NORESTART;
+	do {
+		more = expire_chunk(base, &expired);
+		now = twheel_clock_now(base->clock);
+	} while (more && --chunks && now - start < TWHEEL_RUN_NS);
 
-pause:
+	twheel_count(TWHEEL_COUNT_INTERRUPTS);
+	twheel_observe(TWHEEL_HIST_EXPIRED, expired);
+	if (!more)
+		return HRTIMER_NORESTART;
+
 	spin_lock(&base->lock);
-	now = twheel_clock_now(base->clock);
 	program(base, base->wheel.next_expiry,
-		now + min_t(u64, now - start, TWHEEL_PAUSE_MAX_NS));
+		now + clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS));
 	spin_unlock(&base->lock);
 	return HRTIMER_NORESTART;
+}
+
+static void reprogram(struct twheel_base *base)
+{
+	spin_lock_bh(&base->lock);
+	if (base->programmed != TWHEEL_NEVER)
+		program_next(base);
+	spin_unlock_bh(&base->lock);
+}
+
+static void set_away(struct twheel_base *base, bool away)
+{
+	spin_lock_bh(&base->lock);
+	base->away = away;
+	spin_unlock_bh(&base->lock);
 }
 
 static int twheel_cpu_online(unsigned int cpu)
@@ -163,13 +250,49 @@ static int twheel_cpu_online(unsigned int cpu)
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		struct twheel_base *base = twheel_base_of(clock, cpu);
 
-		spin_lock_bh(&base->lock);
-		if (base->programmed != TWHEEL_NEVER)
-			program_next(base);
-		spin_unlock_bh(&base->lock);
+		set_away(base, false);
+		reprogram(base);
 	}
 	return 0;
 }
+
+/*
+ * Runs on @cpu, which is no longer active: nothing is programmed here any more
+ * that is away. What was before is taken off, be it on its way or running.
+ */
+static int twheel_cpu_offline(unsigned int cpu)
+{
+	enum twheel_clock clock;
+	int other;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		set_away(twheel_base_of(clock, cpu), true);
+		for_each_possible_cpu(other) {
+			struct twheel_base *base = twheel_base_of(clock, other);
+
+			if (!base->away)
+				continue;
+			while (atomic_read(&base->kicked))
+				cpu_relax();
+			hrtimer_cancel(&base->hrtimer);
+			reprogram(base);
+		}
+	}
+	return 0;
+}
+
+/* A step back makes a pause that long. */
+static void end_pauses(struct twheel_clock_watch *watch)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		reprogram(twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu));
+}
+
+static struct twheel_clock_watch twheel_base_watch = {
+	.notify = end_pauses,
+};
 
 static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 {
@@ -185,6 +308,7 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 	base->clock = clock;
 	base->cpu = cpu;
 	base->programmed = TWHEEL_NEVER;
+	INIT_CSD(&base->kick, kick, base);
 	twheel_wheel_init(&base->wheel, g->slots, g->levels,
 			  now_to_tick(twheel_clock_now(clock)), memory);
 	hrtimer_setup(&base->hrtimer, twheel_base_fire, twheel_clockids[clock],
@@ -198,6 +322,8 @@ static void base_exit(struct twheel_base *base)
 	if (!base->wheel.buckets)
 		return;
 
+	while (atomic_read(&base->kicked))
+		cpu_relax();
 	hrtimer_cancel(&base->hrtimer);
 	WARN_ON_ONCE(base->wheel.nr_nodes);
 	kvfree(base->wheel.buckets);
@@ -219,8 +345,11 @@ static void free_bases(void)
 
 void twheel_bases_exit(void)
 {
+	twheel_clock_unwatch(&twheel_base_watch);
 	cpuhp_remove_state_nocalls(twheel_cpuhp_state);
 	free_bases();
+	/* The last instructions of a kick are code that goes away. */
+	synchronize_rcu();
 }
 
 int twheel_bases_init(void)
@@ -243,10 +372,11 @@ int twheel_bases_init(void)
 	}
 
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "twheel:online",
-					twheel_cpu_online, NULL);
+					twheel_cpu_online, twheel_cpu_offline);
 	if (ret < 0)
 		goto fail;
 	twheel_cpuhp_state = ret;
+	twheel_clock_watch(&twheel_base_watch);
 	return 0;
 
 fail:

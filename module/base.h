@@ -5,21 +5,12 @@
 
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
+#include <linux/sched/isolation.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 
+#include "clock.h"
 #include "wheel.h"
-
-/**
- * enum twheel_clock - the clocks that there are wheels for
- * @TWHEEL_CLOCK_MONOTONIC: CLOCK_MONOTONIC
- * @TWHEEL_CLOCK_BOOTTIME: CLOCK_BOOTTIME
- * @TWHEEL_NR_CLOCKS: how many
- */
-enum twheel_clock {
-	TWHEEL_CLOCK_MONOTONIC,
-	TWHEEL_CLOCK_BOOTTIME,
-	TWHEEL_NR_CLOCKS,
-};
 
 /**
  * struct twheel_geometry - the shape of all wheels; constant after init
@@ -40,8 +31,11 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * @lock:	guards all below, and each timer while it is in @wheel
  * @wheel:	the wheel
  * @programmed:	the tick that @hrtimer is set to, or an earlier one;
- *		%TWHEEL_NEVER when it is not set
+ *		%TWHEEL_NEVER when it is not set. Read without @lock by a kick.
  * @hrtimer:	turns the wheel
+ * @away:	@cpu is offline, or about to be: another one turns the wheel
+ * @kick:	has the CPU that turns the wheel set @hrtimer
+ * @kicked:	@kick is on its way or running
  * @clock:	which clock; constant
  * @cpu:	which CPU; constant
  */
@@ -51,24 +45,42 @@ struct twheel_base {
 	struct twheel_wheel	wheel;
 	u64			programmed;
 	struct hrtimer		hrtimer;
+	bool			away;
+	call_single_data_t	kick;
+	atomic_t		kicked;
 	enum twheel_clock	clock;
 	u16			cpu;
 };
 
 extern struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 
-/* What programs call them. */
-extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
-
-/* The base of this CPU. Call with bottom halves off, so as to stay here. */
-static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
-{
-	return this_cpu_ptr(twheel_bases[clock]);
-}
-
 static inline struct twheel_base *twheel_base_of(enum twheel_clock clock, u16 cpu)
 {
 	return per_cpu_ptr(twheel_bases[clock], cpu);
+}
+
+/* Is @cpu to be left alone, by nohz_full= or isolcpus=? */
+static inline bool twheel_cpu_isolated(unsigned int cpu)
+{
+	return !housekeeping_cpu(cpu, HK_TYPE_TIMER) ||
+	       !housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
+}
+
+/* A CPU that is online and not isolated, if there is one. */
+unsigned int twheel_housekeeping_cpu(void);
+
+/*
+ * The base for timers that are armed here: of this CPU, or if it is isolated of
+ * another one. Call with bottom halves off. The next call may say otherwise, if
+ * CPUs come or go.
+ */
+static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
+{
+	unsigned int cpu = smp_processor_id();
+
+	if (unlikely(twheel_cpu_isolated(cpu)))
+		cpu = twheel_housekeeping_cpu();
+	return twheel_base_of(clock, cpu);
 }
 
 /* The first tick that is not before @ns: a timer is never early. */
@@ -78,9 +90,6 @@ static inline u64 twheel_ns_to_tick(u64 ns)
 
 	return tick + ((tick << twheel_geometry.tick_shift) != ns);
 }
-
-/* The time in nanoseconds on @clock. */
-u64 twheel_clock_now(enum twheel_clock clock);
 
 /* Put @node, with its tick set, in @base's wheel. @now is the time in ns. */
 void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,

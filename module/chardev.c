@@ -5,9 +5,9 @@
  */
 #include <linux/build_bug.h>
 #include <linux/compat.h>
-#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/poll.h>
@@ -22,7 +22,9 @@
 #include "chardev.h"
 #include "ctx.h"
 #include "quota.h"
+#include "stats.h"
 #include "timer.h"
+#include "trace.h"
 
 /* Entries of a batch that are copied in and out at a time. */
 #define TWHEEL_BATCH_CHUNK	64
@@ -33,16 +35,24 @@
  */
 #define TWHEEL_FAULT_TRIES	16
 
+/* Not where the kernel emulates 64-bit compare-and-swap: programs do not. */
+#define LEASES		IS_ENABLED(CONFIG_64BIT)
+
 #define TWHEEL_FEATURES	(TWHEEL_FEATURE_BOOTTIME | TWHEEL_FEATURE_BATCH | \
 			 TWHEEL_FEATURE_INTERVAL | TWHEEL_FEATURE_SLACK | \
-			 TWHEEL_FEATURE_LIST)
+			 TWHEEL_FEATURE_LIST | TWHEEL_FEATURE_REALTIME | \
+			 TWHEEL_FEATURE_FIXED_DELAY | TWHEEL_FEATURE_KEYED | \
+			 (LEASES ? TWHEEL_FEATURE_LEASE : 0))
+
+#define TWHEEL_CONFIGS	(TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET | \
+			 (LEASES ? TWHEEL_CONFIG_LEASE : 0))
 
 static_assert(sizeof(struct twheel_info) == 96);
 static_assert(sizeof(struct twheel_config) == 32);
 static_assert(sizeof(struct twheel_arm) == 64);
 static_assert(sizeof(struct twheel_cancel) == 32);
 static_assert(sizeof(struct twheel_batch) == 16);
-static_assert(sizeof(struct twheel_timer_info) == 56);
+static_assert(sizeof(struct twheel_timer_info) == 64);
 static_assert(sizeof(struct twheel_list) == 24);
 static_assert(sizeof(struct twheel_event) == 48);
 static_assert(offsetof(struct twheel_info, now) == 40);
@@ -53,7 +63,7 @@ static_assert(offsetof(struct twheel_event, flags) == 40);
 
 static int twheel_open(struct inode *inode, struct file *file)
 {
-	struct twheel_ctx *ctx = twheel_ctx_create(current_uid());
+	struct twheel_ctx *ctx = twheel_ctx_create(file->f_cred);
 
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
@@ -70,12 +80,18 @@ static int twheel_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* Would a read return at once? */
+static bool is_readable(const struct twheel_ctx *ctx)
+{
+	return READ_ONCE(ctx->nr_ready) || twheel_ctx_stepped(ctx);
+}
+
 static __poll_t twheel_poll(struct file *file, poll_table *wait)
 {
 	struct twheel_ctx *ctx = file->private_data;
 
 	poll_wait(file, &ctx->poll_wq, wait);
-	return READ_ONCE(ctx->nr_ready) ? EPOLLIN | EPOLLRDNORM : 0;
+	return is_readable(ctx) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 /*
@@ -116,17 +132,28 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (iov_iter_count(to) < sizeof(struct twheel_event))
 		return -EINVAL;
 
-	while (!(n = read_ready(ctx, to))) {
+	for (;;) {
+		n = -ECANCELED;
+		if (twheel_ctx_take_step(ctx))
+			break;
+		n = read_ready(ctx, to);
+		if (n)
+			break;
 		if (file->f_flags & O_NONBLOCK || iocb->ki_flags & IOCB_NOWAIT)
 			return -EAGAIN;
 		ret = wait_event_interruptible_exclusive(ctx->read_wq,
-							 READ_ONCE(ctx->nr_ready));
+							 is_readable(ctx));
 		if (ret)
 			return ret;
 	}
 
+	if (n > 0) {
+		twheel_observe(TWHEEL_HIST_READ, n / sizeof(struct twheel_event));
+		trace_twheel_read(ctx, n / sizeof(struct twheel_event));
+	}
+
 	/* This one was woken alone: what it has left is for the next. */
-	if (READ_ONCE(ctx->nr_ready))
+	if (is_readable(ctx))
 		wake_up_interruptible(&ctx->read_wq);
 	return n;
 }
@@ -140,7 +167,7 @@ static long twheel_get_info(struct twheel_ctx *ctx,
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
-	if (info.flags & ~TWHEEL_INFO_NEXT || info.reserved)
+	if (info.flags & ~TWHEEL_INFO_NEXT || info.config)
 		return -EINVAL;
 
 	flags = info.flags;
@@ -152,7 +179,8 @@ static long twheel_get_info(struct twheel_ctx *ctx,
 		.slots		= twheel_geometry.slots,
 		.levels		= twheel_geometry.levels,
 		.clock		= twheel_clockids[clock],
-		.now		= twheel_clock_now(clock),
+		.config		= READ_ONCE(ctx->config),
+		.now		= twheel_clock_to_user(clock, twheel_clock_now(clock)),
 		.limit		= twheel_ctx_limit(ctx),
 		.user_limit	= READ_ONCE(twheel_max_user_timers),
 		.user_timers	= atomic_long_read(&ctx->quota->timers),
@@ -176,12 +204,17 @@ static long twheel_config(struct twheel_ctx *ctx,
 
 	if (copy_from_user(&config, arg, sizeof(config)))
 		return -EFAULT;
-	if (config.flags || config.reserved[0] || config.reserved[1])
+	if (config.flags & ~TWHEEL_CONFIGS || config.reserved[0] ||
+	    config.reserved[1])
+		return -EINVAL;
+	if (config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
+	    config.clock != CLOCK_REALTIME)
 		return -EINVAL;
 
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
 		if (twheel_clockids[clock] == config.clock)
-			return twheel_ctx_config(ctx, clock, config.limit);
+			return twheel_ctx_config(ctx, clock, config.flags,
+						 config.limit);
 	return -EINVAL;
 }
 
@@ -209,6 +242,9 @@ static void undo_arm(struct twheel_ctx *ctx, void *entry)
 	const struct twheel_arm *arm = entry;
 	struct twheel_cancel cancel = { .handle = arm->handle };
 
+	/* Others know the key, and may have armed that timer since: it is theirs. */
+	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
+		return;
 	if (!arm->result && arm->old_state == TWHEEL_STATE_NONE)
 		twheel_timer_cancel(ctx, &cancel);
 }
@@ -417,6 +453,40 @@ static long twheel_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	}
 }
 
+static vm_fault_t twheel_words_fault(struct vm_fault *vmf)
+{
+	struct twheel_ctx *ctx = vmf->vma->vm_file->private_data;
+	struct page *page = twheel_ctx_words(ctx, vmf->pgoff);
+
+	if (!page)
+		return VM_FAULT_SIGBUS;
+
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct twheel_words_ops = {
+	.fault	= twheel_words_fault,
+};
+
+static int twheel_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct twheel_ctx *ctx = file->private_data;
+
+	if (!(READ_ONCE(ctx->config) & TWHEEL_CONFIG_LEASE))
+		return -ENODEV;
+	/*
+	 * In a copy of a page nobody would see what the program stores. Not
+	 * VM_SHARED, which a descriptor that is read-only lacks.
+	 */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+
+	vma->vm_ops = &twheel_words_ops;
+	return 0;
+}
+
 static void twheel_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct twheel_ctx *ctx = file->private_data;
@@ -429,6 +499,7 @@ static void twheel_show_fdinfo(struct seq_file *m, struct file *file)
 	spin_unlock_bh(&ctx->lock);
 
 	seq_printf(m, "clock:\t%d\n", twheel_clockids[READ_ONCE(ctx->clock)]);
+	seq_printf(m, "config:\t%#x\n", READ_ONCE(ctx->config));
 	seq_printf(m, "pending:\t%u\n", pending);
 	seq_printf(m, "ready:\t%u\n", ready);
 	seq_printf(m, "limit:\t%lu\n", twheel_ctx_limit(ctx));
@@ -444,6 +515,7 @@ static const struct file_operations twheel_fops = {
 	.release	= twheel_release,
 	.read_iter	= twheel_read_iter,
 	.poll		= twheel_poll,
+	.mmap		= twheel_mmap,
 	.unlocked_ioctl	= twheel_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.show_fdinfo	= twheel_show_fdinfo,

@@ -11,7 +11,9 @@
 
 #include "base.h"
 #include "chardev.h"
+#include "clock.h"
 #include "ctx.h"
+#include "debugfs.h"
 #include "quota.h"
 #include "timer.h"
 
@@ -87,17 +89,25 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_bases_init();
+	ret = twheel_clock_init();
 	if (ret)
 		goto cache_exit;
 
+	ret = twheel_bases_init();
+	if (ret)
+		goto clock_exit;
+
+	twheel_debugfs_init();
 	ret = twheel_chardev_init();
 	if (ret)
-		goto bases_exit;
+		goto debugfs_exit;
 	return 0;
 
-bases_exit:
+debugfs_exit:
+	twheel_debugfs_exit();
 	twheel_bases_exit();
+clock_exit:
+	twheel_clock_exit();
 cache_exit:
 	twheel_ctx_cache_exit();
 	return ret;
@@ -106,7 +116,9 @@ cache_exit:
 static void __exit twheel_exit(void)
 {
 	twheel_chardev_exit();
+	twheel_debugfs_exit();
 	twheel_bases_exit();
+	twheel_clock_exit();
 	twheel_ctx_cache_exit();
 }
 

@@ -7,21 +7,25 @@
  * kept while a single timer in it lives, and without the second count a program
  * could fill memory with chunks that are all but empty.
  *
- * Locking rules: twheel_quota_mutex guards the table; the outermost lock, held
- * only at open and release. Counting is atomic and takes no lock.
+ * Locking rules: twheel_quota_lock guards the table; no other lock is taken
+ * inside it or outside. A spinlock, as all users release under it: whoever slept
+ * with it, for want of memory in his cgroup, would hold up the others.
+ * Counting is atomic and takes no lock.
  *
  * Lifetime rules: each context holds a reference from open to release. The last
- * one to go takes the entry out of the table, under the mutex.
+ * one to go takes the entry out of the table, under the lock.
  */
+#include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/user_namespace.h>
 
 #include "quota.h"
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
-static DEFINE_MUTEX(twheel_quota_mutex);
+static DEFINE_SPINLOCK(twheel_quota_lock);
 
 unsigned long twheel_max_user_timers;
 
@@ -29,7 +33,7 @@ static struct twheel_quota *find_quota(kuid_t uid)
 {
 	struct twheel_quota *quota;
 
-	lockdep_assert_held(&twheel_quota_mutex);
+	lockdep_assert_held(&twheel_quota_lock);
 
 	hash_for_each_possible(twheel_quotas, quota, entry, __kuid_val(uid))
 		if (uid_eq(quota->uid, uid))
@@ -37,40 +41,62 @@ static struct twheel_quota *find_quota(kuid_t uid)
 	return NULL;
 }
 
-struct twheel_quota *twheel_quota_get(kuid_t uid)
+/*
+ * Who answers for what @cred opens: its real user. But for all in a user namespace
+ * it is whoever made that, who may be many users there; unless it was root, who
+ * makes them for others.
+ */
+static kuid_t who_answers(const struct cred *cred)
 {
-	struct twheel_quota *quota;
+	const struct user_namespace *ns;
+	kuid_t uid = cred->uid;
 
-	mutex_lock(&twheel_quota_mutex);
+	for (ns = cred->user_ns; ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	return uid;
+}
 
+struct twheel_quota *twheel_quota_get(const struct cred *cred)
+{
+	struct twheel_quota *quota, *new;
+	kuid_t uid = who_answers(cred);
+
+	new = kzalloc(sizeof(*new), TWHEEL_OPEN_GFP);
+	if (!new)
+		return NULL;
+	new->uid = uid;
+	refcount_set(&new->refs, 1);
+
+	spin_lock(&twheel_quota_lock);
 	quota = find_quota(uid);
-	if (quota) {
+	if (quota)
 		refcount_inc(&quota->refs);
-		goto unlock;
-	}
+	else
+		hash_add(twheel_quotas, &new->entry, __kuid_val(uid));
+	spin_unlock(&twheel_quota_lock);
 
-	quota = kzalloc(sizeof(*quota), GFP_KERNEL_ACCOUNT);
 	if (!quota)
-		goto unlock;
-
-	quota->uid = uid;
-	refcount_set(&quota->refs, 1);
-	hash_add(twheel_quotas, &quota->entry, __kuid_val(uid));
-
-unlock:
-	mutex_unlock(&twheel_quota_mutex);
+		return new;
+	kfree(new);
 	return quota;
 }
 
 void twheel_quota_put(struct twheel_quota *quota)
 {
-	if (!refcount_dec_and_mutex_lock(&quota->refs, &twheel_quota_mutex))
+	bool last;
+
+	spin_lock(&twheel_quota_lock);
+	last = refcount_dec_and_test(&quota->refs);
+	if (last)
+		hash_del(&quota->entry);
+	spin_unlock(&twheel_quota_lock);
+	if (!last)
 		return;
 
 	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
-		     atomic_long_read(&quota->slots));
-	hash_del(&quota->entry);
-	mutex_unlock(&twheel_quota_mutex);
+		     atomic_long_read(&quota->slots) ||
+		     atomic_long_read(&quota->words));
 	kfree(quota);
 }
 
@@ -90,27 +116,43 @@ void twheel_quota_sub_timers(struct twheel_quota *quota, long n)
 	atomic_long_sub(n, &quota->timers);
 }
 
-int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
+/* Count memory for @n timers in @sum, that of what @quota holds of its kind. */
+static int count_memory(struct twheel_quota *quota, atomic_long_t *sum, long n)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
-	long slots;
+	long total;
 
 	/* Nothing could be made of it. */
 	if ((unsigned long)atomic_long_read(&quota->timers) >= max)
 		return -EDQUOT;
 
-	slots = atomic_long_add_return(n, &quota->slots);
+	total = atomic_long_add_return(n, sum);
 
-	/* Each context may have a chunk that is not full. */
-	slots -= n * refcount_read(&quota->refs);
-	if (slots > 0 && (unsigned long)slots > max) {
-		atomic_long_sub(n, &quota->slots);
+	/* Each context may have a piece that is not full. */
+	total -= n * refcount_read(&quota->refs);
+	if (total > 0 && (unsigned long)total > max) {
+		atomic_long_sub(n, sum);
 		return -EDQUOT;
 	}
 	return 0;
 }
 
+int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
+{
+	return count_memory(quota, &quota->slots, n);
+}
+
+int twheel_quota_add_words(struct twheel_quota *quota, long n)
+{
+	return count_memory(quota, &quota->words, n);
+}
+
 void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)
 {
 	atomic_long_sub(n, &quota->slots);
+}
+
+void twheel_quota_sub_words(struct twheel_quota *quota, long n)
+{
+	atomic_long_sub(n, &quota->words);
 }

@@ -28,7 +28,10 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "lease.h"
+#include "stats.h"
 #include "timer.h"
+#include "trace.h"
 
 /* Records stored before the locks are let go of. */
 #define TWHEEL_DELIVER_MAX	32
@@ -36,12 +39,14 @@
 /**
  * struct twheel_lock - what is held of a timer
  * @ctx:	its context
- * @base:	its base or, if it is not pending, this CPU's: locked
+ * @local:	where timers that are armed here go
+ * @base:	its base or, if it is not pending, @local: locked
  * @second:	NULL, or one that is locked as well
  * @ctx_locked:	whether ctx->lock is held: if the timer is not pending, at first
  */
 struct twheel_lock {
 	struct twheel_ctx	*ctx;
+	struct twheel_base	*local;
 	struct twheel_base	*base;
 	struct twheel_base	*second;
 	bool			ctx_locked;
@@ -91,14 +96,12 @@ static void unlock_timer(struct twheel_lock *lock)
 /*
  * Take the locks that guard @timer, and that of @second if it is not NULL. The
  * timer's state says which those are and must not have changed when they are
- * held. Bottom halves are off.
+ * held. Bottom halves are off, lock->local is set.
  */
 static void lock_timer(struct twheel_lock *lock, struct twheel_ctx *ctx,
 		       struct twheel_timer *timer, struct twheel_base *second)
 	__acquires(&lock->base->lock)
 {
-	enum twheel_clock clock = twheel_ctx_clock_of(timer);
-
 	lock->ctx = ctx;
 	lock->second = second;
 
@@ -107,9 +110,10 @@ static void lock_timer(struct twheel_lock *lock, struct twheel_ctx *ctx,
 		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
 
 		lock->ctx_locked = false;
-		lock->base = pending ?
-			twheel_base_of(clock, where >> TWHEEL_CPU_SHIFT) :
-			twheel_base_local(clock);
+		lock->base = lock->local;
+		if (pending)
+			lock->base = twheel_base_of(lock->local->clock,
+						    twheel_cpu_of(where));
 		lock_bases(lock->base, second);
 
 		if (!pending)
@@ -122,31 +126,18 @@ static void lock_timer(struct twheel_lock *lock, struct twheel_ctx *ctx,
 	}
 }
 
-static u64 handle_of(const struct twheel_timer *timer)
-{
-	return (u64)timer->generation << 32 | twheel_ctx_index(timer);
-}
-
-static bool is_live(const struct twheel_timer *timer, u64 handle)
-{
-	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
-	       timer->generation == upper_32_bits(handle);
-}
-
 /*
- * Find timer @index and hold it: with the locks that guard it, and so that this
- * CPU is not left. NULL, and nothing is held, if there is no such timer.
+ * Hold @timer, if there is one: with the locks that guard it, and so that this
+ * CPU is not left. Called with bottom halves off and under RCU, which ends if
+ * there is none.
  */
-static struct twheel_timer *hold_index(struct twheel_lock *lock,
-				       struct twheel_ctx *ctx, u32 index)
+static struct twheel_timer *hold(struct twheel_lock *lock,
+				 struct twheel_ctx *ctx,
+				 struct twheel_timer *timer)
+	__releases(RCU)
 {
-	struct twheel_timer *timer;
-
-	local_bh_disable();
-	rcu_read_lock();
-
-	timer = twheel_ctx_lookup(ctx, index);
 	if (timer) {
+		lock->local = twheel_base_local(twheel_ctx_clock_of(timer));
 		lock_timer(lock, ctx, timer, NULL);
 		/* Sparse cannot count what depends on a condition. */
 		__release(&lock->base->lock);
@@ -168,12 +159,30 @@ static void drop_timer(struct twheel_lock *lock)
 	local_bh_enable();
 }
 
+/* Hold timer @index, whatever its state. */
+static struct twheel_timer *hold_index(struct twheel_lock *lock,
+				       struct twheel_ctx *ctx, u32 index)
+{
+	local_bh_disable();
+	rcu_read_lock();
+	return hold(lock, ctx, twheel_ctx_lookup(ctx, index));
+}
+
+static bool is_live(const struct twheel_timer *timer, u64 handle)
+{
+	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
+	       twheel_ctx_handle(timer) == handle;
+}
+
 /* Hold the timer that @handle names, if it is live. */
 static struct twheel_timer *hold_handle(struct twheel_lock *lock,
 					struct twheel_ctx *ctx, u64 handle)
 {
-	struct twheel_timer *timer = hold_index(lock, ctx, lower_32_bits(handle));
+	struct twheel_timer *timer;
 
+	local_bh_disable();
+	rcu_read_lock();
+	timer = hold(lock, ctx, twheel_ctx_find(ctx, handle));
 	if (timer && !is_live(timer, handle)) {
 		drop_timer(lock);
 		timer = NULL;
@@ -181,9 +190,9 @@ static struct twheel_timer *hold_handle(struct twheel_lock *lock,
 	return timer;
 }
 
-static u64 remaining(const struct twheel_timer *timer, u64 now)
+static u64 remaining(u64 deadline, u64 now)
 {
-	return timer->deadline > now ? timer->deadline - now : 0;
+	return deadline > now ? deadline - now : 0;
 }
 
 /* Times end at KTIME_MAX: what is later is then. */
@@ -194,12 +203,69 @@ static u64 add_ns(u64 a, u64 b)
 	return check_add_overflow(a, b, &sum) ? KTIME_MAX : min_t(u64, sum, KTIME_MAX);
 }
 
+static bool is_lease(u32 where)
+{
+	return twheel_flags_of(where) & TWHEEL_ARM_LEASE;
+}
+
+/* The time that @word holds, or @deadline if it holds none. */
+static u64 word_deadline(const struct twheel_ctx *ctx, u64 word, u64 deadline)
+{
+	return word & TWHEEL_LEASE_EXPIRED ? deadline :
+	       twheel_clock_shift(word, -ctx->word_offset);
+}
+
+/* When @timer, which is @where, is due: a lease when its word says. */
+static u64 deadline_of(const struct twheel_timer *timer, u32 where)
+{
+	u64 deadline = READ_ONCE(timer->deadline);
+
+	if (!is_lease(where) || twheel_state_of(where) != TWHEEL_STATE_PENDING)
+		return deadline;
+	return word_deadline(twheel_ctx_of(timer),
+			     atomic64_read(twheel_ctx_word(timer)), deadline);
+}
+
+/*
+ * Make @timer's word, if it has one, say what it is going to be, as @new and
+ * @ready say; or, if @new is NULL, that it ends. Whoever extends it from now on
+ * extends that, or is too late. Returns when the timer was due until then.
+ */
+static u64 replace_word(struct twheel_timer *timer,
+			const struct twheel_timer *new, bool ready)
+{
+	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
+	atomic64_t *word = twheel_ctx_word(timer);
+	u64 value = TWHEEL_LEASE_EXPIRED, old;
+
+	if (!word)
+		return timer->deadline;
+
+	if (new && is_lease(new->where)) {
+		value = twheel_clock_shift(new->deadline, ctx->word_offset);
+		if (ready)
+			value |= TWHEEL_LEASE_EXPIRED;
+	}
+	old = twheel_lease_set(word, value);
+
+	return is_lease(timer->where) ?
+	       word_deadline(ctx, old, timer->deadline) : timer->deadline;
+}
+
+/* Change what timer->where says but for the flags. */
+static void set_where(struct twheel_timer *timer, enum twheel_state state, u16 cpu)
+{
+	u32 flags = twheel_flags_of(timer->where);
+
+	WRITE_ONCE(timer->where, state | (u32)cpu << TWHEEL_CPU_SHIFT |
+				 flags << TWHEEL_FLAGS_SHIFT);
+}
+
 static void set_pending(struct twheel_timer *timer, struct twheel_base *base)
 {
 	lockdep_assert_held(&base->lock);
 
-	WRITE_ONCE(timer->where,
-		   TWHEEL_STATE_PENDING | (u32)base->cpu << TWHEEL_CPU_SHIFT);
+	set_where(timer, TWHEEL_STATE_PENDING, base->cpu);
 }
 
 static void make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer,
@@ -207,8 +273,12 @@ static void make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer,
 {
 	lockdep_assert_held(&ctx->lock);
 
-	WRITE_ONCE(timer->where, TWHEEL_STATE_READY);
+	set_where(timer, TWHEEL_STATE_READY, 0);
 	timer->expired = now;
+	twheel_count(TWHEEL_COUNT_EXPIRED);
+	twheel_observe(TWHEEL_HIST_LATENESS, now - timer->deadline);
+	trace_twheel_expire(ctx, twheel_ctx_handle(timer),
+			    twheel_clockids[ctx->clock], timer->deadline, now);
 	list_add_tail(&timer->ready, &ctx->ready);
 	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
 }
@@ -234,30 +304,77 @@ static void enqueue(struct twheel_base *base, struct twheel_timer *timer, u64 no
 	twheel_base_enqueue(base, &timer->node, now);
 }
 
-/* Take over the settings in @arm. The timer is locked, or new. */
-static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm,
-		      u64 now)
+/* Is @arm, which may be for a context that has no timers yet, as it should be? */
+static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 {
-	u64 start = arm->flags & TWHEEL_ARM_ABS ? 0 : now;
+	u32 flags = arm->flags;
 
-	WRITE_ONCE(timer->deadline, add_ns(start, arm->expires));
-	timer->user_data = arm->user_data;
-	timer->interval = arm->interval;
-	timer->slack = min_t(u64, arm->slack >> twheel_geometry.tick_shift,
-			     U32_MAX);
-	timer->count = arm->interval ? arm->count : 1;
+	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS))
+		return -EINVAL;
+	if (READ_ONCE(ctx->clock) == TWHEEL_CLOCK_REALTIME &&
+	    !(flags & TWHEEL_ARM_ABS))
+		return -EINVAL;
+	if (flags & TWHEEL_ARM_LEASE)
+		return !arm->interval && !(flags & TWHEEL_ARM_FIXED_DELAY) &&
+		       READ_ONCE(ctx->config) & TWHEEL_CONFIG_LEASE ? 0 : -EINVAL;
+	if (!arm->interval &&
+	    (arm->count > 1 || flags & TWHEEL_ARM_FIXED_DELAY))
+		return -EINVAL;
+	return 0;
+}
+
+/* The settings in @arm, as they are kept. */
+static struct twheel_timer settings_of(const struct twheel_arm *arm,
+				       enum twheel_clock clock, u64 now)
+{
+	return (struct twheel_timer) {
+		.deadline	= arm->flags & TWHEEL_ARM_ABS ?
+				  twheel_clock_from_user(clock, arm->expires) :
+				  add_ns(now, arm->expires),
+		.user_data	= arm->user_data,
+		.interval	= arm->interval,
+		.slack		= min_t(u64, arm->slack >> twheel_geometry.tick_shift,
+					U32_MAX),
+		.count		= arm->interval ? arm->count : 1,
+		.where		= (arm->flags & TWHEEL_TIMER_FLAGS) <<
+				  TWHEEL_FLAGS_SHIFT,
+	};
+}
+
+/* Take over the settings of @new. The timer is locked, or just made. */
+static void set_timer(struct twheel_timer *timer, const struct twheel_timer *new)
+{
+	u32 flags = BIT(TWHEEL_FLAGS_SHIFT) - 1;
+
+	WRITE_ONCE(timer->deadline, new->deadline);
+	timer->user_data = new->user_data;
+	timer->interval = new->interval;
+	timer->slack = new->slack;
+	timer->count = new->count;
+	WRITE_ONCE(timer->where, (timer->where & flags) | new->where);
+}
+
+/* Tell the program where @timer is to be found. */
+static void tell(const struct twheel_timer *timer, struct twheel_arm *arm)
+{
+	arm->handle = twheel_ctx_handle(timer);
+	if (arm->flags & TWHEEL_ARM_LEASE)
+		arm->word = twheel_ctx_index(timer);
 }
 
 /* -EAGAIN if there is no free timer, or no clock settled on, yet. */
 static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
-	struct twheel_timer *timer;
+	bool settled = twheel_ctx_settled(ctx), ready = false;
+	struct twheel_timer *timer, new;
 	struct twheel_base *base;
-	bool ready = false;
-	int ret = 0;
+	int ret;
 	u64 now;
 
-	if (!twheel_ctx_settled(ctx))
+	ret = check_arm(ctx, arm);
+	if (ret)
+		return ret;
+	if (!settled)
 		return -EAGAIN;
 
 	local_bh_disable();
@@ -265,16 +382,21 @@ static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	spin_lock(&base->lock);
 
 	spin_lock(&ctx->lock);
-	timer = twheel_ctx_alloc(ctx);
+	timer = twheel_ctx_alloc(ctx, arm->handle);
 	if (IS_ERR(timer)) {
 		ret = PTR_ERR(timer);
 		spin_unlock(&ctx->lock);
 		goto unlock;
 	}
 	now = twheel_clock_now(ctx->clock);
-	set_timer(timer, arm, now);
-	arm->handle = handle_of(timer);
-	ready = timer->deadline <= now;
+	new = settings_of(arm, ctx->clock, now);
+	ready = new.deadline <= now;
+	replace_word(timer, &new, ready);
+	set_timer(timer, &new);
+	tell(timer, arm);
+	twheel_count(TWHEEL_COUNT_ARMED);
+	trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
+			 new.deadline, new.interval, arm->slack);
 	if (ready)
 		make_ready(ctx, timer, now);
 	else
@@ -300,85 +422,131 @@ static int arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 		ret = twheel_ctx_grow(ctx);
 		if (ret)
 			break;
+		cond_resched();
 	}
 	return ret;
 }
 
+static void count_migration(const struct twheel_ctx *ctx,
+			    const struct twheel_timer *timer,
+			    const struct twheel_base *from,
+			    const struct twheel_base *to)
+{
+	twheel_count(TWHEEL_COUNT_MIGRATED);
+	trace_twheel_migrate(ctx, twheel_ctx_handle(timer), from->cpu, to->cpu);
+}
+
+static void count_cancel(const struct twheel_ctx *ctx, u64 handle,
+			 enum twheel_state state)
+{
+	twheel_count(TWHEEL_COUNT_CANCELLED);
+	trace_twheel_cancel(ctx, handle, state);
+}
+
 /*
- * Re-arm @timer, which is locked and live. -EAGAIN if it has to move to @local
- * and that base is not locked.
+ * Re-arm @timer, which is locked and live. -EAGAIN if it has to move to
+ * lock->local and that base is not locked.
  */
 static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
-			struct twheel_base *local, struct twheel_arm *arm,
-			bool *ready)
+			struct twheel_arm *arm, bool *ready)
 {
-	struct twheel_ctx *ctx = lock->ctx;
+	struct twheel_base *local = lock->local;
 	u64 now = twheel_clock_now(local->clock);
-	struct twheel_timer new = { };
+	struct twheel_ctx *ctx = lock->ctx;
+	struct twheel_timer new;
 	u64 tick;
 
-	set_timer(&new, arm, now);
+	new = settings_of(arm, local->clock, now);
 	*ready = new.deadline <= now;
 	tick = expires_tick(&new);
 
 	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
-		bool stay = !*ready && tick >= timer->node.expires;
+		bool stay = !*ready && tick >= timer->node.expires &&
+			    !twheel_cpu_isolated(lock->base->cpu);
 
 		if (!stay && !*ready && lock->base != local &&
 		    lock->second != local)
 			return -EAGAIN;
 
 		arm->old_state = TWHEEL_STATE_PENDING;
-		arm->old_remaining = remaining(timer, now);
+		arm->old_remaining = remaining(replace_word(timer, &new, *ready),
+					       now);
 		if (stay) {
 			/* The turn of its bucket comes first, and moves it. */
-			set_timer(timer, arm, now);
+			set_timer(timer, &new);
 			timer->node.expires = tick;
-			return 0;
+			goto out;
 		}
 		twheel_base_dequeue(lock->base, &timer->node);
 		if (*ready)
 			lock_ctx(lock);
+		else if (lock->base != local)
+			count_migration(ctx, timer, lock->base, local);
 	} else {
 		arm->old_state = TWHEEL_STATE_READY;
+		replace_word(timer, &new, *ready);
 		withdraw(ctx, timer);
 	}
 
-	set_timer(timer, arm, now);
+	set_timer(timer, &new);
 	if (*ready) {
 		make_ready(ctx, timer, now);
 	} else {
 		set_pending(timer, local);
 		enqueue(local, timer, now);
 	}
+out:
+	tell(timer, arm);
+	twheel_count(TWHEEL_COUNT_REARMED);
+	trace_twheel_rearm(ctx, arm->handle, twheel_clockids[local->clock],
+			   new.deadline, new.interval, arm->slack);
 	return 0;
 }
 
 static int rearm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	struct twheel_timer *timer;
-	struct twheel_base *local;
 	struct twheel_lock lock;
 	bool ready;
 	int ret;
 
 	timer = hold_handle(&lock, ctx, arm->handle);
+	/* There are no timers in a context that may still be configured. */
+	ret = check_arm(ctx, arm);
 	if (!timer)
-		return -ENOENT;
+		return ret ?: -ENOENT;
+	if (ret)
+		goto drop;
 
-	local = twheel_base_local(lock.base->clock);
-	ret = rearm_locked(&lock, timer, local, arm, &ready);
+	ret = rearm_locked(&lock, timer, arm, &ready);
 	if (ret == -EAGAIN) {
 		unlock_timer(&lock);
-		lock_timer(&lock, ctx, timer, local);
+		lock_timer(&lock, ctx, timer, lock.local);
 		ret = -ENOENT;
 		if (is_live(timer, arm->handle))
-			ret = rearm_locked(&lock, timer, local, arm, &ready);
+			ret = rearm_locked(&lock, timer, arm, &ready);
 	}
+drop:
 	drop_timer(&lock);
 
 	if (!ret && ready)
 		twheel_ctx_wake(ctx);
+	return ret;
+}
+
+/* With a key: the timer may be made, and end, by others at any time. */
+static int upsert(struct twheel_ctx *ctx, struct twheel_arm *arm)
+{
+	int ret;
+
+	do {
+		ret = rearm(ctx, arm);
+		if (ret != -ENOENT)
+			continue;
+		if (twheel_ctx_settled(ctx))
+			twheel_ctx_await_room(ctx);
+		ret = arm_new(ctx, arm);
+	} while (ret == -EEXIST);
 	return ret;
 }
 
@@ -387,18 +555,21 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 
-	if (arm->flags & ~TWHEEL_ARM_ABS || (arm->count > 1 && !arm->interval))
-		arm->result = -EINVAL;
+	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
+		arm->result = upsert(ctx, arm);
 	else
 		arm->result = arm->handle ? rearm(ctx, arm) : arm_new(ctx, arm);
 }
 
-/* Free @timer, which is pending and locked. */
-static void remove_pending(struct twheel_lock *lock, struct twheel_timer *timer)
+/* Free @timer, which is pending and locked. Returns when it was due. */
+static u64 remove_pending(struct twheel_lock *lock, struct twheel_timer *timer)
 {
+	u64 deadline = replace_word(timer, NULL, false);
+
 	twheel_base_dequeue(lock->base, &timer->node);
 	lock_ctx(lock);
 	twheel_ctx_free(lock->ctx, timer);
+	return deadline;
 }
 
 static int cancel_timer(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
@@ -412,13 +583,15 @@ static int cancel_timer(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 
 	cancel->old_state = twheel_timer_state(timer);
 	if (cancel->old_state == TWHEEL_STATE_PENDING) {
-		cancel->old_remaining = remaining(timer,
-						  twheel_clock_now(lock.base->clock));
-		remove_pending(&lock, timer);
+		u64 now = twheel_clock_now(lock.base->clock);
+
+		cancel->old_remaining = remaining(remove_pending(&lock, timer),
+						  now);
 	} else {
 		withdraw(ctx, timer);
 		twheel_ctx_free(ctx, timer);
 	}
+	count_cancel(ctx, cancel->handle, cancel->old_state);
 	drop_timer(&lock);
 	return 0;
 }
@@ -431,18 +604,24 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 			 -EINVAL : cancel_timer(ctx, cancel);
 }
 
-static void describe(const struct twheel_timer *timer, u64 now,
+static void describe(const struct twheel_timer *timer,
 		     struct twheel_timer_info *info)
 {
+	enum twheel_clock clock = twheel_ctx_clock_of(timer);
+	u64 deadline = deadline_of(timer, timer->where);
+
 	*info = (struct twheel_timer_info) {
-		.handle		= handle_of(timer),
+		.handle		= twheel_ctx_handle(timer),
 		.user_data	= timer->user_data,
-		.deadline	= timer->deadline,
-		.remaining	= remaining(timer, now),
+		.deadline	= twheel_clock_to_user(clock, deadline),
+		.remaining	= remaining(deadline, twheel_clock_now(clock)),
 		.interval	= timer->interval,
 		.slack		= (u64)timer->slack << twheel_geometry.tick_shift,
 		.count		= timer->count,
 		.state		= twheel_timer_state(timer),
+		.flags		= twheel_flags_of(timer->where),
+		.word		= is_lease(timer->where) ?
+				  twheel_ctx_index(timer) : 0,
 	};
 }
 
@@ -455,7 +634,7 @@ int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 	if (!timer)
 		return -ENOENT;
 
-	describe(timer, twheel_clock_now(lock.base->clock), info);
+	describe(timer, info);
 	drop_timer(&lock);
 	return 0;
 }
@@ -473,11 +652,13 @@ int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
 		return 0;
 
 	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
-		describe(timer, twheel_clock_now(lock.base->clock), &info);
+		describe(timer, &info);
 		ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
 	}
-	if (ret == 1 && drain)
+	if (ret == 1 && drain) {
 		remove_pending(&lock, timer);
+		count_cancel(ctx, info.handle, TWHEEL_STATE_PENDING);
+	}
 	drop_timer(&lock);
 	return ret;
 }
@@ -489,28 +670,57 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx)
 
 	for (;; index++) {
 		struct twheel_timer *timer;
+		u32 where;
 
 		rcu_read_lock();
 		index = twheel_ctx_next_index(ctx, index, end);
 		timer = index < end ? twheel_ctx_lookup(ctx, index) : NULL;
-		if (timer && twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
-			next = min_t(u64, next, READ_ONCE(timer->deadline));
+		where = timer ? READ_ONCE(timer->where) : TWHEEL_STATE_NONE;
+		if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
+			next = min(next, deadline_of(timer, where));
 		rcu_read_unlock();
 
 		if (index >= end || fatal_signal_pending(current))
-			return next;
+			break;
 		cond_resched();
 	}
+	return next == TWHEEL_NO_EXPIRY ? next :
+	       twheel_clock_to_user(READ_ONCE(ctx->clock), next);
+}
+
+/* The bucket of @timer, a lease, has come up. Is it over? If not, put it back. */
+static bool claim(struct twheel_base *base, struct twheel_timer *timer, u64 now)
+{
+	s64 offset = twheel_ctx_of(timer)->word_offset;
+	bool claimed;
+	u64 deadline;
+
+	claimed = twheel_lease_claim(twheel_ctx_word(timer),
+				     twheel_clock_shift(now, offset), &deadline);
+	WRITE_ONCE(timer->deadline, twheel_clock_shift(deadline, -offset));
+	if (!claimed)
+		enqueue(base, timer, now);
+	return claimed;
 }
 
 u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
-			u32 n, u64 now, struct twheel_ctx **wake)
+			u32 *n, u64 now, struct twheel_ctx **wake)
 {
-	u32 i = 0, nr_wake = 0;
+	u32 i, k, nr_due = 0, nr_wake = 0;
 
 	lockdep_assert_held(&base->lock);
 
-	while (i < n) {
+	for (i = 0; i < *n; i++) {
+		struct twheel_timer *timer =
+			container_of(due[i], struct twheel_timer, node);
+
+		if (!is_lease(timer->where) || claim(base, timer, now))
+			due[nr_due++] = due[i];
+	}
+
+	*n = nr_due;
+	i = 0;
+	while (i < nr_due) {
 		struct twheel_timer *timer =
 			container_of(due[i], struct twheel_timer, node);
 		struct twheel_ctx *ctx = twheel_ctx_of(timer);
@@ -518,25 +728,36 @@ u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
 		spin_lock(&ctx->lock);
 		do {
 			make_ready(ctx, timer, now);
-			if (++i == n)
+			if (++i == nr_due)
 				break;
 			timer = container_of(due[i], struct twheel_timer, node);
 		} while (twheel_ctx_of(timer) == ctx);
 		spin_unlock(&ctx->lock);
 
-		wake[nr_wake++] = ctx;
+		/* Once is enough: to wake all who wait for it may take long. */
+		for (k = 0; k < nr_wake && wake[k] != ctx; k++)
+			;
+		if (k == nr_wake)
+			wake[nr_wake++] = ctx;
 	}
 	return nr_wake;
+}
+
+static bool has_grid(const struct twheel_timer *timer)
+{
+	return timer->interval &&
+	       !(twheel_flags_of(timer->where) & TWHEEL_ARM_FIXED_DELAY);
 }
 
 /* What a read at @now says of @timer, which is ready. */
 static void make_event(const struct twheel_timer *timer, u64 now,
 		       struct twheel_event *event)
 {
-	u64 expirations = 1;
+	enum twheel_clock clock = twheel_ctx_clock_of(timer);
 	bool last = !timer->interval;
+	u64 expirations = 1;
 
-	if (timer->interval && now > timer->deadline)
+	if (has_grid(timer) && now > timer->deadline)
 		expirations += div64_u64(now - timer->deadline, timer->interval);
 	if (timer->count && expirations >= timer->count) {
 		expirations = timer->count;
@@ -545,9 +766,9 @@ static void make_event(const struct twheel_timer *timer, u64 now,
 
 	*event = (struct twheel_event) {
 		.user_data	= timer->user_data,
-		.handle		= handle_of(timer),
-		.deadline	= timer->deadline,
-		.expired	= timer->expired,
+		.handle		= twheel_ctx_handle(timer),
+		.deadline	= twheel_clock_to_user(clock, timer->deadline),
+		.expired	= twheel_clock_to_user(clock, timer->expired),
 		.expirations	= expirations,
 		.flags		= last ? TWHEEL_EVENT_LAST : 0,
 	};
@@ -558,6 +779,8 @@ static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
 			 struct twheel_timer *timer, u64 now,
 			 const struct twheel_event *event)
 {
+	u64 deadline = now;
+
 	withdraw(ctx, timer);
 	if (event->flags & TWHEEL_EVENT_LAST) {
 		twheel_ctx_free(ctx, timer);
@@ -565,10 +788,10 @@ static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
 	}
 
 	/* Up to the last one that is counted this cannot overflow. */
-	WRITE_ONCE(timer->deadline,
-		   add_ns(timer->deadline +
-			  (event->expirations - 1) * timer->interval,
-			  timer->interval));
+	if (has_grid(timer))
+		deadline = timer->deadline +
+			   (event->expirations - 1) * timer->interval;
+	WRITE_ONCE(timer->deadline, add_ns(deadline, timer->interval));
 	if (timer->count)
 		timer->count -= event->expirations;
 	set_pending(timer, base);
@@ -614,6 +837,7 @@ ssize_t twheel_timer_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 		n++;
 	}
 
+	twheel_count_n(TWHEEL_COUNT_READ, n);
 	pagefault_enable();
 	spin_unlock(&ctx->lock);
 	spin_unlock(&base->lock);
@@ -630,6 +854,7 @@ void twheel_timer_discard(struct twheel_ctx *ctx, struct twheel_timer *timer)
 		return;
 
 	local_bh_disable();
+	lock.local = twheel_base_local(twheel_ctx_clock_of(timer));
 	lock_timer(&lock, ctx, timer, NULL);
 	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		twheel_base_dequeue(lock.base, &timer->node);

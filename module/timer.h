@@ -23,8 +23,10 @@
  * @count:	expirations left, unread ones included; 0 for no end
  * @slack:	ticks that it may expire late
  * @generation:	upper half of its handle
- * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; and while
- *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base
+ * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while
+ *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
+ *		shifted by TWHEEL_FLAGS_SHIFT those of %TWHEEL_TIMER_FLAGS that it
+ *		was armed with
  *
  * A timer that is pending is guarded by the lock of its base, any other by that
  * of its context. @where tells which; it changes only under both the lock that
@@ -52,10 +54,24 @@ struct twheel_timer {
 };
 
 #define TWHEEL_CPU_SHIFT	8
+#define TWHEEL_FLAGS_SHIFT	24
+
+/* What is to be known of a timer as long as it is armed. */
+#define TWHEEL_TIMER_FLAGS	(TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE)
 
 static inline enum twheel_state twheel_state_of(u32 where)
 {
 	return where & (BIT(TWHEEL_CPU_SHIFT) - 1);
+}
+
+static inline u16 twheel_cpu_of(u32 where)
+{
+	return where >> TWHEEL_CPU_SHIFT;
+}
+
+static inline u32 twheel_flags_of(u32 where)
+{
+	return where >> TWHEEL_FLAGS_SHIFT;
 }
 
 static inline enum twheel_state twheel_timer_state(const struct twheel_timer *timer)
@@ -67,7 +83,7 @@ static inline enum twheel_state twheel_timer_state(const struct twheel_timer *ti
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm);
 void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel);
 
-/* Describe the timer info->handle: 0 or -ENOENT. */
+/* Describe the timer that info->handle names: 0 or -ENOENT. */
 int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
 
 /*
@@ -78,16 +94,20 @@ int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
 int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
 		      struct twheel_timer_info __user *to);
 
-/* The earliest deadline of a pending timer, or %TWHEEL_NO_EXPIRY. May sleep. */
+/*
+ * The earliest deadline of a pending timer, as the calling program sees it, or
+ * %TWHEEL_NO_EXPIRY. May sleep.
+ */
 u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
 
 /*
- * Make the @n timers in @due ready, which @base's wheel has handed back at
- * @now. Stores the contexts to be woken in @wake and returns their number. Needs
+ * Make the *@n timers in @due ready, which @base's wheel has handed back at
+ * @now; but leases that were extended go back to it, and *@n is what is left.
+ * Stores the contexts to be woken in @wake and returns their number. Needs
  * base->lock.
  */
 u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
-			u32 n, u64 now, struct twheel_ctx **wake);
+			u32 *n, u64 now, struct twheel_ctx **wake);
 
 /*
  * Move some records to @to: the bytes stored, 0 if nothing is ready, -EFAULT if

@@ -17,12 +17,17 @@
  *	level 2		  1024		   65536
  *	level 3		 32768		 2097152
  *
- * On level 0 a bucket's turn comes at its tick. On the levels above it comes
- * half its granularity, the level's lead, before the first tick that it stands
- * for: it may hold a million nodes, and to move them all takes time, which those
- * due first should not pay for, as far as the lead reaches. That is why a level
- * reaches twice as far as the granularity of the next, and not just as far: what
- * comes down early fits.
+ * On level 0 a bucket's turn comes at its tick. The levels above have two rows
+ * of buckets. A node due at the first tick that a bucket stands for is in the
+ * row whose turns come on time: it need not move again. So timers whose slack
+ * lets them choose a round tick share wake-ups and do not cascade.
+ *
+ * The others move down, and the turns of their row come half the granularity,
+ * the level's lead, before the first tick that the bucket stands for: it may
+ * hold a million nodes, and to move them all takes time, which those due first
+ * should not pay for, as far as the lead reaches. That is why a level reaches
+ * twice as far as the granularity of the next, and not just as far: what comes
+ * down early fits.
  *
  * The last level takes whatever is further away, too. There a bucket's turn can
  * come some rounds before the node's: it is then left for another round. So a
@@ -37,11 +42,16 @@
  * turn, and nodes may be added and removed. One that is added to a bucket marked
  * as due is looked at once more than needed, which is harmless.
  *
- * Low levels come first. A bucket of a high level can hold a million nodes that
- * only move down; what is due in the meantime must not wait for them.
+ * Rows on time come first, then low levels. A bucket of a high level can hold a
+ * million nodes that only move down; what is due in the meantime must not wait
+ * for them.
  *
  * A node that moves to a later tick can stay where it is: its bucket's turn
  * then finds it not due and moves it. In return next_expiry is a lower bound.
+ *
+ * Time may also go back, as wall time does when the clock is set: that moves the
+ * hands and nothing else. Buckets then come up sooner than their nodes need, and
+ * these are moved like any that are not due.
  *
  * Invariant (checked by twheel_wheel_check()): the turn of each bucket comes no
  * later than any of its nodes is to expire. Nodes never expire late by
@@ -49,9 +59,26 @@
  */
 #include "wheel.h"
 
+/* Level 0 has a row of buckets; the others one on time and one with a lead. */
+static u32 nr_rows(const struct twheel_wheel *w)
+{
+	return 2 * w->levels - 1;
+}
+
 static u32 nr_buckets(const struct twheel_wheel *w)
 {
-	return w->slots * w->levels;
+	return w->slots * nr_rows(w);
+}
+
+/* The row of @level whose buckets' turns come ahead of time. Level 0 has none. */
+static u32 lead_row(const struct twheel_wheel *w, u32 level)
+{
+	return level ? w->levels - 1 + level : 0;
+}
+
+static u32 row_level(const struct twheel_wheel *w, u32 row)
+{
+	return row < w->levels ? row : row - w->levels + 1;
 }
 
 /* log2 of the granularity of @level */
@@ -65,12 +92,23 @@ static u64 level_lead(const struct twheel_wheel *w, u32 level)
 	return level ? 1ULL << (level_shift(w, level) - 1) : 0;
 }
 
-/* The hand of @level at @tick: the bucket whose turn came last. */
-static u64 level_hand(const struct twheel_wheel *w, u32 level, u64 tick)
+static u64 row_lead(const struct twheel_wheel *w, u32 row)
 {
-	u64 ahead = tick + level_lead(w, level);
+	return row < w->levels ? 0 : level_lead(w, row_level(w, row));
+}
 
-	return (ahead < tick ? U64_MAX : ahead) >> level_shift(w, level);
+/* Where a hand that is @lead ahead points at @tick: its turn came last. */
+static u64 hand_at(u64 tick, u64 lead, u32 shift)
+{
+	u64 ahead = tick + lead;
+
+	return (ahead < tick ? U64_MAX : ahead) >> shift;
+}
+
+/* The hand of the row of @level that is ahead of time. */
+static u64 level_hand(const struct twheel_wheel *w, u32 level)
+{
+	return hand_at(w->clk, level_lead(w, level), level_shift(w, level));
 }
 
 /* A level whose granularity is over 64 bits of ticks would never be used. */
@@ -81,7 +119,7 @@ static u32 usable_levels(u32 slots, u32 levels)
 
 size_t twheel_wheel_size(u32 slots, u32 levels)
 {
-	size_t n = (size_t)slots * usable_levels(slots, levels);
+	size_t n = (size_t)slots * (2 * usable_levels(slots, levels) - 1);
 
 	return n * sizeof(struct hlist_head) +
 	       2 * BITS_TO_LONGS(n) * sizeof(long);
@@ -90,7 +128,7 @@ size_t twheel_wheel_size(u32 slots, u32 levels)
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory)
 {
-	u32 level;
+	u32 row;
 
 	*w = (struct twheel_wheel) {
 		.clk		= clk,
@@ -102,21 +140,22 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 	};
 	w->pending = (unsigned long *)(w->buckets + nr_buckets(w));
 	w->due = w->pending + BITS_TO_LONGS(nr_buckets(w));
-	for (level = 0; level < w->levels; level++)
-		w->due_from[level] = (level + 1) * w->slots;
+	for (row = 0; row < nr_rows(w); row++)
+		w->due_from[row] = (row + 1) * w->slots;
 }
 
 /*
- * The first tick after @clk at which the hand of @level points at @slot. The
+ * The first tick after @clk at which the hand of @row points at @slot. The
  * result is right only for buckets that hold a node: it may overflow for others.
  */
-static u64 bucket_turn(const struct twheel_wheel *w, u32 level, u32 slot)
+static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 {
-	u64 hand = level_hand(w, level, w->clk);
+	u32 shift = level_shift(w, row_level(w, row));
+	u64 lead = row_lead(w, row);
+	u64 hand = hand_at(w->clk, lead, shift);
 	u64 ahead = (slot - hand - 1) & (w->slots - 1);
 
-	return ((hand + 1 + ahead) << level_shift(w, level)) -
-	       level_lead(w, level);
+	return ((hand + 1 + ahead) << shift) - lead;
 }
 
 /*
@@ -130,33 +169,42 @@ static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 
 	for (level = 0; level < w->levels - 1u; level++) {
 		u64 ahead = (expires >> level_shift(w, level)) -
-			    level_hand(w, level, w->clk);
+			    level_hand(w, level);
 
 		if (ahead <= w->slots ||
 		    expires >> level_shift(w, level + 1) <=
-		    level_hand(w, level + 1, w->clk))
+		    level_hand(w, level + 1))
 			break;
 	}
 	return level;
 }
 
+/* A bucket that comes on time is for those due at its turn, and no others. */
+static u32 choose_row(const struct twheel_wheel *w, u32 level, u64 expires)
+{
+	u32 shift = level_shift(w, level);
+
+	return expires >> shift << shift == expires ? level : lead_row(w, level);
+}
+
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	u64 expires = node->expires, turn;
-	u32 level, slot, index;
+	u32 level, row, slot, index;
 
 	/* What is overdue expires at the next tick. */
 	if (expires <= w->clk)
 		expires = w->clk + 1;
 
 	level = choose_level(w, expires);
+	row = choose_row(w, level, expires);
 	slot = (expires >> level_shift(w, level)) & (w->slots - 1);
-	index = level * w->slots + slot;
+	index = row * w->slots + slot;
 	hlist_add_head(&node->entry, &w->buckets[index]);
 	__set_bit(index, w->pending);
 	w->nr_nodes++;
 
-	turn = bucket_turn(w, level, slot);
+	turn = bucket_turn(w, row, slot);
 	if (turn < w->next_expiry)
 		w->next_expiry = turn;
 }
@@ -197,27 +245,40 @@ void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
 		w->clk = now;
 }
 
-/* Mark the non-empty buckets in [@from, @to), all of @level, as due. */
-static void mark_due(struct twheel_wheel *w, u32 level, u32 from, u32 to)
+static bool is_busy(const struct twheel_wheel *w)
+{
+	u32 row;
+
+	for (row = 0; row < nr_rows(w); row++)
+		if (w->due_from[row] != (row + 1) * w->slots ||
+		    !hlist_empty(&w->visit[row]))
+			return true;
+	return false;
+}
+
+/* Mark the non-empty buckets in [@from, @to), all of @row, as due. */
+static void mark_due(struct twheel_wheel *w, u32 row, u32 from, u32 to)
 {
 	unsigned long index;
 
 	for (index = find_next_bit(w->pending, to, from); index < to;
 	     index = find_next_bit(w->pending, to, index + 1)) {
 		__set_bit(index, w->due);
-		if (index < w->due_from[level])
-			w->due_from[level] = (u32)index;
+		if (index < w->due_from[row])
+			w->due_from[row] = (u32)index;
 	}
 }
 
 static void turn_to(struct twheel_wheel *w, u64 now)
 {
-	u32 level;
+	u32 row;
 
-	for (level = 0; level < w->levels; level++) {
-		u64 from = level_hand(w, level, w->clk);
-		u64 steps = level_hand(w, level, now) - from;
-		u32 base = level * w->slots;
+	for (row = 0; row < nr_rows(w); row++) {
+		u32 shift = level_shift(w, row_level(w, row));
+		u64 lead = row_lead(w, row);
+		u64 from = hand_at(w->clk, lead, shift);
+		u64 steps = hand_at(now, lead, shift) - from;
+		u32 base = row * w->slots;
 		u32 first, n;
 
 		if (!steps)
@@ -225,10 +286,10 @@ static void turn_to(struct twheel_wheel *w, u64 now)
 
 		n = min_t(u64, steps, w->slots);
 		first = (from + 1) & (w->slots - 1);
-		mark_due(w, level, base + first,
+		mark_due(w, row, base + first,
 			 base + min_t(u32, first + n, w->slots));
 		if (first + n > w->slots)
-			mark_due(w, level, base, base + first + n - w->slots);
+			mark_due(w, row, base, base + first + n - w->slots);
 	}
 	w->clk = now;
 }
@@ -237,14 +298,15 @@ static void turn_to(struct twheel_wheel *w, u64 now)
 static u64 find_next_expiry(const struct twheel_wheel *w)
 {
 	u64 next = TWHEEL_NEVER;
-	u32 level;
+	u32 row;
 
 	if (!w->nr_nodes)
 		return next;
 
-	for (level = 0; level < w->levels; level++) {
-		u64 hand = level_hand(w, level, w->clk);
-		u32 base = level * w->slots, end = base + w->slots;
+	for (row = 0; row < nr_rows(w); row++) {
+		u64 hand = hand_at(w->clk, row_lead(w, row),
+				   level_shift(w, row_level(w, row)));
+		u32 base = row * w->slots, end = base + w->slots;
 		u32 first = base + ((hand + 1) & (w->slots - 1));
 		unsigned long index;
 		u64 turn;
@@ -255,7 +317,7 @@ static u64 find_next_expiry(const struct twheel_wheel *w)
 		if (index == first && !test_bit(first, w->pending))
 			continue;
 
-		turn = bucket_turn(w, level, (u32)index - base);
+		turn = bucket_turn(w, row, (u32)index - base);
 		if (turn < next)
 			next = turn;
 	}
@@ -263,23 +325,37 @@ static u64 find_next_expiry(const struct twheel_wheel *w)
 }
 
 /*
- * The next node to look at, or NULL: of the lowest level that has any, from the
+ * With the hands further back each bucket's turn comes no later than before, so
+ * the nodes can stay where they are.
+ */
+void twheel_wheel_rewind(struct twheel_wheel *w, u64 now)
+{
+	u32 next = (w->clk + 1) & (w->slots - 1);
+
+	/* What was overdue is there, and may have to come before that turn now. */
+	mark_due(w, 0, next, next + 1);
+	w->clk = now;
+	w->next_expiry = is_busy(w) ? now : find_next_expiry(w);
+}
+
+/*
+ * The next node to look at, or NULL: of the first row that has any, from the
  * bucket in work there or else from the next one that is due.
  */
 static struct twheel_node *next_node(struct twheel_wheel *w)
 {
-	u32 level;
+	u32 row;
 
-	for (level = 0; level < w->levels; level++) {
-		struct hlist_head *visit = &w->visit[level];
-		u32 end = (level + 1) * w->slots;
+	for (row = 0; row < nr_rows(w); row++) {
+		struct hlist_head *visit = &w->visit[row];
+		u32 end = (row + 1) * w->slots;
 		unsigned long index;
 
 		if (hlist_empty(visit)) {
-			if (w->due_from[level] == end)
+			if (w->due_from[row] == end)
 				continue;
-			index = find_next_bit(w->due, end, w->due_from[level]);
-			w->due_from[level] = min_t(u32, index + 1, end);
+			index = find_next_bit(w->due, end, w->due_from[row]);
+			w->due_from[row] = min_t(u32, index + 1, end);
 			if (index == end)
 				continue;
 			__clear_bit(index, w->due);
@@ -298,6 +374,8 @@ u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
 
 	if (now > w->clk)
 		turn_to(w, now);
+	else if (now < w->clk)
+		twheel_wheel_rewind(w, now);
 
 	for (;;) {
 		struct twheel_node *node = next_node(w);
@@ -311,10 +389,12 @@ u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
 
 		hlist_del_init(&node->entry);
 		w->nr_nodes--;
-		if (node->expires <= w->clk)
+		if (node->expires <= w->clk) {
 			expired[n++] = node;
-		else
+		} else {
 			twheel_wheel_enqueue(w, node);
+			w->nr_cascades++;
+		}
 	}
 
 	w->next_expiry = find_next_expiry(w);
@@ -343,15 +423,15 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 	const struct hlist_node *entry, *const *pprev;
 	u64 nr_nodes = 0;
 	bool busy = false;
-	u32 index, level;
+	u32 index, row;
 
 	for (index = 0; index < nr_buckets(w); index++) {
 		const struct hlist_head *bucket = &w->buckets[index];
 		u32 slot = index % w->slots;
 		bool due = test_bit(index, w->due);
 
-		level = index / w->slots;
-		if (due && index < w->due_from[level])
+		row = index / w->slots;
+		if (due && index < w->due_from[row])
 			return "a bucket that is due is passed over";
 		if (test_bit(index, w->pending) != !hlist_empty(bucket))
 			return "a bucket's pending bit is wrong";
@@ -360,7 +440,7 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 		busy |= due;
 
 		if (!due && !hlist_empty(bucket) &&
-		    bucket_turn(w, level, slot) < w->next_expiry)
+		    bucket_turn(w, row, slot) < w->next_expiry)
 			return "a bucket's turn comes before next_expiry";
 
 		pprev = (const struct hlist_node *const *)&bucket->first;
@@ -374,14 +454,14 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 			nr_nodes++;
 
 			/* What was overdue when it came is in the next bucket. */
-			if (!due && bucket_turn(w, level, slot) > node->expires &&
-			    bucket_turn(w, level, slot) != w->clk + 1)
+			if (!due && bucket_turn(w, row, slot) > node->expires &&
+			    bucket_turn(w, row, slot) != w->clk + 1)
 				return "a node's bucket comes after the node";
 		}
 	}
 
-	for (level = 0; level < w->levels; level++) {
-		const struct hlist_head *visit = &w->visit[level];
+	for (row = 0; row < nr_rows(w); row++) {
+		const struct hlist_head *visit = &w->visit[row];
 
 		busy |= !hlist_empty(visit);
 		pprev = (const struct hlist_node *const *)&visit->first;

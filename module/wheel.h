@@ -15,6 +15,8 @@
 #define TWHEEL_SLOTS_MAX	4096
 #define TWHEEL_LEVELS_MIN	1
 #define TWHEEL_LEVELS_MAX	8
+/* Level 0 has one row of buckets, the others two. */
+#define TWHEEL_ROWS_MAX		(2 * TWHEEL_LEVELS_MAX - 1)
 
 /** define TWHEEL_NEVER - the tick that does not come */
 #define TWHEEL_NEVER		U64_MAX
@@ -40,13 +42,15 @@ struct twheel_node {
  *		when twheel_wheel_collect() has returned with nothing left.
  *		%TWHEEL_NEVER if the wheel was empty then.
  * @nr_nodes:	nodes in the wheel
- * @slots:	buckets a level, a power of two
+ * @nr_cascades: how often a node was moved to another bucket, as it came up
+ * @slots:	buckets a row, a power of two
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
- * @due_from:	for each level, no bucket of it before this one is due; its end
+ * @due_from:	for each row, no bucket of it before this one is due; its end
  *		when none is
- * @visit:	for each level, the bucket that is being worked off
- * @buckets:	@levels * @slots lists, level by level
+ * @visit:	for each row, the bucket that is being worked off
+ * @buckets:	lists, @slots a row: first the row of each level that comes on
+ *		time, then those of level 1 and up that come ahead of time
  * @pending:	a bit for each bucket, set while it is not empty
  * @due:	a bit for each bucket whose turn came and that was not yet
  *		looked at
@@ -55,11 +59,12 @@ struct twheel_wheel {
 	u64			clk;
 	u64			next_expiry;
 	u64			nr_nodes;
+	u64			nr_cascades;
 	u32			slots;
 	u8			slot_bits;
 	u8			levels;
-	u32			due_from[TWHEEL_LEVELS_MAX];
-	struct hlist_head	visit[TWHEEL_LEVELS_MAX];
+	u32			due_from[TWHEEL_ROWS_MAX];
+	struct hlist_head	visit[TWHEEL_ROWS_MAX];
 	struct hlist_head	*buckets;
 	unsigned long		*pending;
 	unsigned long		*due;
@@ -82,10 +87,16 @@ void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node);
 void twheel_wheel_forward(struct twheel_wheel *w, u64 now);
 
 /*
- * Turn the wheel to @now and look at up to @size nodes that come up: those due
- * are removed and stored in @expired, the others go to the bucket that fits
- * them now. Returns how many were stored; *@more tells that there are nodes
- * left to look at, for another call.
+ * Turn the wheel back to @now, before its clk. O(levels * slots / 64), whatever
+ * the distance; each node may come up once more than it would have.
+ */
+void twheel_wheel_rewind(struct twheel_wheel *w, u64 now);
+
+/*
+ * Turn the wheel to @now, or back to it, and look at up to @size nodes that come
+ * up: those due are removed and stored in @expired, the others go to the bucket
+ * that fits them now. Returns how many were stored; *@more tells that there are
+ * nodes left to look at, for another call.
  *
  * Over all calls that it takes: O(levels * slots + nodes that come up),
  * whatever the distance to @now.

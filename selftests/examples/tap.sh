@@ -58,6 +58,17 @@ said() {
 	grep -q -- "$1" "$tmp/out"
 }
 
+# refuses STATUS PATTERN ARGUMENT... - a test that passes if the twheel tool fails
+# with one such line on stderr, and says nothing on stdout
+refuses() {
+	want=$1 pattern=$2
+	shift 2
+	twheel "$@" >"$tmp/stdout" 2>"$tmp/out"
+	[ $? = "$want" ] && [ ! -s "$tmp/stdout" ] &&
+		[ "$(head -n 1 "$tmp/out" | grep -c -- "^twheel: .*$pattern")" = 1 ]
+	result $? "twheel $* is refused"
+}
+
 # value NAME [FILE] - the number behind a name in a table of figures
 value() {
 	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"

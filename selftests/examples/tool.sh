@@ -5,16 +5,6 @@
 
 . "${0%/*}/tap.sh"
 
-# refuses STATUS PATTERN ARGUMENT... - one line on stderr, nothing on stdout
-refuses() {
-	want=$1 pattern=$2
-	shift 2
-	twheel "$@" >"$tmp/stdout" 2>"$tmp/out"
-	[ $? = "$want" ] && [ ! -s "$tmp/stdout" ] &&
-		[ "$(head -n 1 "$tmp/out" | grep -c -- "^twheel: .*$pattern")" = 1 ]
-	result $? "twheel $* is refused"
-}
-
 helps() {
 	run twheel "$@" --help
 	[ $status = 0 ] && said '^Usage: twheel' && said 'Exit codes'
@@ -25,6 +15,9 @@ helps() {
 helps
 helps info
 helps arm
+helps list
+helps stat
+helps top
 run twheel --version
 check "--version" said '^twheel [0-9]'
 
@@ -40,6 +33,7 @@ refuses 2 "'1m1h' is not a duration" arm 1m1h
 refuses 2 "'999999999d' is too long" arm 999999999d
 refuses 2 '.--every needs more than 0\|every needs' arm 1s --every 0
 refuses 2 'count needs --every' arm 1s --count 3
+refuses 2 'fixed-delay needs --every' arm 1s --fixed-delay
 refuses 2 "'4294967296' is not a number" arm 1s --every 1s --count 4294967296
 refuses 2 "'-5' is not a number" arm 1s --data -5
 refuses 2 "'sidereal' is not a clock" arm 1s --clock sidereal
@@ -48,6 +42,8 @@ refuses 1 'not a twheel device' info --device /dev/null
 
 if [ ! -e /dev/twheel ]; then
 	refuses 1 '(is the module loaded?)' info
+	refuses 1 '(is the module loaded?)' stat
+	refuses 1 '(is the module loaded?)' top --count 1
 	finish
 fi
 
@@ -78,6 +74,8 @@ check "none is early" test "$(grep -c '"late":-' "$tmp/out")" = 0
 
 run twheel arm 50ms --clock boottime --slack 10ms
 check "--clock boottime --slack" test $status = 0
+run twheel arm 50ms --clock realtime --every 50ms --fixed-delay --count 2
+check "--clock realtime --fixed-delay" test $status = 0 -a "$(grep -c ' s  timer 1 ' "$tmp/out")" = 2
 
 begin=$(cut -d. -f1 /proc/uptime)
 run twheel arm 1h --for 1s

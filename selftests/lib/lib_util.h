@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +29,22 @@
 
 /* How long something that ought to happen soon may take. */
 #define LIMIT	(60 * SEC)
+
+/*
+ * Skips a test from the setup of its fixture: a plain SKIP() there does not keep
+ * the harness from running the test all the same, before Linux 6.9 (which added
+ * XFAIL).
+ */
+#ifdef XFAIL_ADD
+#define SETUP_SKIP(reason) \
+	SKIP(_exit(KSFT_SKIP), "%s", reason)
+#else
+#define SETUP_SKIP(reason) \
+	SKIP(longjmp(_metadata->env, 1), "%s", reason)
+#endif
+
+/* Why nothing can be tested. */
+#define NO_DEVICE	"no " TWHEEL_DEVICE ": is the module loaded?"
 
 /* Waits until a context has @ready timers to be read. Returns whether it had. */
 static inline int wait_ready(struct twheel *tw, uint64_t ready)

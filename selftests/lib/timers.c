@@ -18,7 +18,7 @@ FIXTURE_SETUP(timers)
 	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
 
 	if (ret == -ENOENT)
-		SKIP(return, "no " TWHEEL_DEVICE ": is the module loaded?");
+		SETUP_SKIP(NO_DEVICE);
 	ASSERT_EQ(0, ret);
 }
 

@@ -33,24 +33,13 @@ static long long parameter(const char *name)
 	return value;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 static int set_parameter(const char *name, long long value)
 {
 	char path[128], text[32];
 
 	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
 	snprintf(text, sizeof(text), "%lld", value);
-	return write_file(path, text);
+	return tw_write_file(path, text);
 }
 
 static bool become(uid_t uid)
@@ -71,15 +60,18 @@ static int open_as(uid_t uid)
 	return fd;
 }
 
-/* Arms up to @n far timers; returns how many came about, the last error in @error. */
-static int arm_many(int fd, int n, int *error)
+/*
+ * Arms up to @n far timers with @flags; returns how many came about, the last error
+ * in @error.
+ */
+static int arm_with(int fd, __u32 flags, int n, int *error)
 {
 	struct twheel_arm arm;
 	int i, ret;
 
 	*error = 0;
 	for (i = 0; i < n; i++) {
-		arm = tw_request(TW_FAR, 0, i);
+		arm = tw_request(TW_FAR, flags, i);
 		ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 		if (ret) {
 			*error = ret;
@@ -87,6 +79,11 @@ static int arm_many(int fd, int n, int *error)
 		}
 	}
 	return i;
+}
+
+static int arm_many(int fd, int n, int *error)
+{
+	return arm_with(fd, 0, n, error);
 }
 
 FIXTURE(limits)
@@ -227,6 +224,86 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(4, tw_info(b).user_timers);
 	EXPECT_EQ(6, arm_many(b, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
+	close(b);
+}
+
+/*
+ * Memory that a program keeps by a few timers, here one in fifty, counts as if all
+ * of it were in use.
+ */
+TEST_F(limits, memory_all_but_empty)
+{
+	enum { MAX = 630, EACH = 50 };
+	static __u64 handles[MAX];
+	int a, b, i, n, error;
+	__u64 limit;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	a = open_as(SOMEONE);
+	b = open_as(SOMEONE);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	for (i = 0; i < MAX; i++) {
+		handles[i] = tw_arm(a, TW_FAR, 0, i);
+		ASSERT_NE(0, handles[i]);
+	}
+	for (i = 0; i < MAX; i++)
+		if (i % EACH)
+			ASSERT_EQ(0, tw_cancel(a, handles[i]));
+
+	/* There is some room, as each descriptor may have memory begun on. */
+	n = arm_many(b, MAX, &error);
+	EXPECT_LT(0, n);
+	EXPECT_GT(MAX / 2, n);
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_GT(MAX, tw_info(b).user_timers);
+	/* In what it has the other can have more: it is paid for. */
+	EXPECT_EQ(10, arm_many(a, 10, &error));
+
+	close(a);
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	while (tw_info(b).user_timers != n && tw_now(CLOCK_MONOTONIC) < limit)
+		sched_yield();
+	EXPECT_EQ(MAX - n, arm_many(b, MAX, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	close(b);
+}
+
+/* Words stay with a descriptor when its leases are gone, and count. */
+TEST_F(limits, words_without_leases)
+{
+	enum { MAX = 630 };
+	static struct twheel_timer_info drained[MAX];
+	struct twheel_list list = {
+		.entries = (unsigned long)drained, .count = MAX, .flags = TWHEEL_LIST_DRAIN,
+	};
+	int a, b, n, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
+		SKIP(return, "no leases in this kernel");
+	a = open_as(SOMEONE);
+	b = open_as(SOMEONE);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	ASSERT_EQ(0, tw_configure(a, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	ASSERT_EQ(0, tw_configure(b, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	ASSERT_EQ(MAX, arm_with(a, TWHEEL_ARM_LEASE, MAX, &error));
+	ASSERT_EQ(MAX, tw_call(a, TWHEEL_IOC_LIST, &list));
+	ASSERT_EQ(0, tw_info(a).user_timers);
+
+	n = arm_with(b, TWHEEL_ARM_LEASE, MAX, &error);
+	EXPECT_LT(0, n);
+	EXPECT_GT(MAX, n);
+	EXPECT_EQ(-EDQUOT, error);
+	EXPECT_EQ(n, tw_info(b).user_timers);
+	/* Leases that are gone leave their words to others of the same descriptor. */
+	EXPECT_EQ(1, arm_with(a, TWHEEL_ARM_LEASE, 1, &error));
+	close(a);
 	close(b);
 }
 
@@ -438,6 +515,32 @@ FIXTURE(memcg)
 	char group[64];
 };
 
+FIXTURE_VARIANT(memcg)
+{
+	__u32 config;
+	/* That a timer takes at the least. */
+	int bytes;
+};
+
+FIXTURE_VARIANT_ADD(memcg, plain)
+{
+	.config = 0,
+	.bytes = 64,
+};
+
+/* The table that leads to the keys is not charged: the kernel's workers make it. */
+FIXTURE_VARIANT_ADD(memcg, keyed)
+{
+	.config = TWHEEL_CONFIG_KEYED,
+	.bytes = 64 + 16,
+};
+
+FIXTURE_VARIANT_ADD(memcg, lease)
+{
+	.config = TWHEEL_CONFIG_LEASE,
+	.bytes = 64 + 8,
+};
+
 FIXTURE_SETUP(memcg)
 {
 	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
@@ -465,7 +568,7 @@ static const char *make_group(char *mnt, char *group, size_t size)
 		return "no cgroup2 to be mounted";
 	/* It may be on already, or the memory controller may not be there. */
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", mnt);
-	write_file(path, "+memory");
+	tw_write_file(path, "+memory");
 	snprintf(group, size, "%s/twheel-%d", mnt, getpid());
 	if (mkdir(group, 0755)) {
 		group[0] = 0;
@@ -498,20 +601,28 @@ static int enter_group(const char *group)
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	return write_file(path, "0");
+	return tw_write_file(path, "0");
 }
 
-/* Arms @n far timers in batches; returns how many, stops at the first failure. */
-static int arm_batches(int fd, int n)
+/*
+ * Arms @n far timers, of the kind that goes with TWHEEL_CONFIG_* bits, in
+ * batches; returns how many, stops at the first failure.
+ */
+static int arm_batches(int fd, int n, __u32 config)
 {
+	__u32 flags = config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0;
 	static struct twheel_arm arms[1000];
+	static __u64 key;
 	struct twheel_batch batch = { .entries = (unsigned long)arms };
 	int i, ret, done = 0;
 
 	while (done < n) {
 		batch.count = n - done < 1000 ? n - done : 1000;
-		for (i = 0; i < (int)batch.count; i++)
-			arms[i] = tw_request(TW_FAR, 0, 0);
+		for (i = 0; i < (int)batch.count; i++) {
+			arms[i] = tw_request(TW_FAR, flags, 0);
+			if (config & TWHEEL_CONFIG_KEYED)
+				arms[i].handle = key++;
+		}
 		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
 		if (ret <= 0)
 			return ret ?: done;
@@ -543,11 +654,13 @@ TEST_F(memcg, timers_are_charged)
 			_exit(1);
 		fd = tw_open();
 		/* Whatever a first use costs is spent before the measurement. */
-		if (fd < 0 || arm_batches(fd, 1000) != 1000)
+		if (fd < 0 || tw_configure(fd, CLOCK_MONOTONIC, variant->config) ||
+		    arm_batches(fd, 1000, variant->config) != 1000)
 			_exit(2);
 		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
 			_exit(3);
-		if (tw_info(fd).limit < (__u64)n + 1000 || arm_batches(fd, n) != n)
+		if (tw_info(fd).limit < (__u64)n + 1000 ||
+		    arm_batches(fd, n, variant->config) != n)
 			_exit(4);
 		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
 			_exit(5);
@@ -566,7 +679,7 @@ TEST_F(memcg, timers_are_charged)
 		SKIP(return, "the limits of this machine allow too few timers");
 	}
 	after = group_memory(self->group);
-	EXPECT_LE(before + n * 40LL, after) {
+	EXPECT_LE(before + (long long)n * variant->bytes, after) {
 		TH_LOG("%lld bytes for %d timers", after - before, n);
 	}
 	ASSERT_EQ(1, write(pair[0], &byte, 1));
@@ -593,9 +706,9 @@ TEST_F(memcg, memory_runs_out)
 	if (reason)
 		SKIP(return, "%s", reason);
 	snprintf(path, sizeof(path), "%s/memory.max", self->group);
-	ASSERT_EQ(0, write_file(path, "8388608"));
+	ASSERT_EQ(0, tw_write_file(path, "8388608"));
 	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
-	write_file(path, "0");
+	tw_write_file(path, "0");
 	fd = open_as(SOMEONE_ELSE);
 	ASSERT_LE(0, fd);
 	if (tw_info(fd).limit < 300000)
@@ -606,7 +719,8 @@ TEST_F(memcg, memory_runs_out)
 		if (!enter_group(self->group)) {
 			close(fd);
 			fd = open_as(SOMEONE);
-			error = arm_batches(fd, 300000);
+			error = tw_configure(fd, CLOCK_MONOTONIC, variant->config) ?:
+				arm_batches(fd, 300000, variant->config);
 			_exit(error == -ENOMEM ? 0 : 2);
 		}
 		_exit(1);

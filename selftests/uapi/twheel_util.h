@@ -108,6 +108,13 @@ static inline int tw_config(int fd, __u32 clock, __u64 limit)
 	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
 }
 
+static inline int tw_configure(int fd, __u32 clock, __u32 flags)
+{
+	struct twheel_config config = { .clock = clock, .flags = flags };
+
+	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
+}
+
 /* A failure shows as all ones in every field, which no test expects. */
 static inline struct twheel_info tw_info(int fd)
 {
@@ -115,7 +122,7 @@ static inline struct twheel_info tw_info(int fd)
 
 	memset(&info, 0xcc, sizeof(info));
 	info.flags = 0;
-	info.reserved = 0;
+	info.config = 0;
 	if (tw_call(fd, TWHEEL_IOC_GET_INFO, &info))
 		memset(&info, 0xff, sizeof(info));
 	return info;
@@ -238,6 +245,27 @@ static inline bool tw_pin(int cpu)
 }
 
 /*
+ * Arms @n timers at @deadlines with their index as user_data, on all CPUs that
+ * this thread may use in turn; tells whether that went well.
+ */
+static inline bool tw_arm_everywhere(int fd, const __u64 *deadlines, int n)
+{
+	int nr = 0, cpu, i;
+	cpu_set_t all;
+	bool ok;
+
+	ok = sched_getaffinity(0, sizeof(all), &all) == 0;
+	for (cpu = 0; ok && cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		ok = tw_pin(cpu);
+		for (i = nr++; ok && i < n; i += CPU_COUNT(&all))
+			ok = tw_arm(fd, deadlines[i], TWHEEL_ARM_ABS, i);
+	}
+	return sched_setaffinity(0, sizeof(all), &all) == 0 && ok;
+}
+
+/*
  * Returns @pages writable pages with an unmapped one behind them: a buffer that
  * ends where the memory does.
  */
@@ -251,6 +279,24 @@ static inline char *tw_guarded(size_t pages)
 		return NULL;
 	munmap(map + pages * page, page);
 	return map;
+}
+
+/* Writes to a file of the kernel's: 0 or -errno. */
+static inline int tw_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* Does the kernel check its own steps, and so take ten times as long for them? */
+static inline bool tw_debug_kernel(void)
+{
+	return !access("/proc/lockdep_stats", F_OK) || !access("/sys/module/kcsan", F_OK);
 }
 
 /* A small generator: the tests need many numbers, not good ones. */

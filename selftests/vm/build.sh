@@ -17,11 +17,21 @@ quiet "$build/log/module" \
 	make "$jobs" -C "$top" modules KDIR="$kernel/headers"
 quiet "$build/log/userspace" \
 	make "$jobs" -C "$top/userspace" O="$build/guest" STATIC=1
+
+# The tests are built with the harness of the kernel they run on. Kernels of one
+# series share it, and the programs.
+harness=$kernel/source/tools/testing/selftests
+if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
+	rm -rf "$build/selftests"
+	mkdir -p "$build/selftests"
+	cp "$harness/kselftest_harness.h" "$build/selftests/harness"
+fi
 quiet "$build/log/selftests" \
-	make "$jobs" -C "$top/selftests" all KSELFTEST="$kernel/source/tools/testing/selftests"
+	make "$jobs" -C "$top/selftests" all KSELFTEST="$harness"
 
 # A module that misbehaves, to see that the harness notices.
-mkdir -p "$build/splat"
-cp -sf "$vm"/splat/* "$build/splat"
+splat=$build/splat/$(cat "$kernel/release")
+mkdir -p "$splat"
+cp -sf "$vm"/splat/* "$splat"
 quiet "$build/log/splat" \
-	make "$jobs" -C "$kernel/headers" M="$build/splat" modules
+	make "$jobs" -C "$kernel/headers" M="$splat" modules

@@ -20,13 +20,13 @@ die() {
 	exit 1
 }
 
-# quiet LOG COMMAND... - show what a command says only when it fails
+# quiet LOG COMMAND... - show what a command says, the last of it, only when it fails
 quiet() {
 	local log=$1
 	shift
 	mkdir -p "$(dirname "$log")"
 	"$@" >"$log" 2>&1 </dev/null || {
-		cat "$log" >&2
+		tail -n 50 "$log" >&2
 		die "failed: $*"
 	}
 }

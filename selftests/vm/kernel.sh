@@ -3,24 +3,41 @@
 #
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
-# usage: [KERNEL=6.1] kernel.sh [--compiler]
+# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] kernel.sh [--compiler]
 #
-# Without KERNEL it is the default kernel of this Debian release. The folder is
-# in the cache, and holds
+# Without KERNEL it is the default kernel of this Debian release. A series, such
+# as 6.1, 6.1-rt, 6.12 or 7.2, is the newest Debian kernel of it, from this
+# release or from another one. kasan, kcsan and gcov are debug kernels of the default
+# series, built here from Debian's source with the fragments in config/; so is uml,
+# user-mode Linux, which has virtual time, and of which vmlinuz is a program. The
+# folder is in the cache, and holds
 #
 #	vmlinuz, config		the kernel
 #	release			its name, as uname -r shows it
-#	compiler		the Debian package of the compiler that built it
+#	compiler		the Debian package of the compiler for its modules
 #	headers			what modules are built against
 #	source			the few files of its source that tests and lint use
 #
-# Nothing is installed: packages are downloaded and unpacked in the cache.
+# Nothing is installed: packages are downloaded and unpacked in the cache. Where
+# they come from another release of Debian, so do the package lists, and those
+# are nobody's but ours: the machine's own are left as they are.
 
 . "$(dirname "$0")/common.sh"
 
 # A release of Debian has its own default.
-name=${KERNEL:-default-$(. /etc/os-release && echo "${VERSION_CODENAME-}")}
+default=default-$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+name=${KERNEL:-$default}
 link=$cache/kernel/$name
+
+# A debug kernel is named by its configuration too: when that changes, so it does.
+case $name in
+kasan|kcsan|gcov)
+	fragments=("$vm/config/base.config" "$vm/config/$name.config")
+	link+=-$(cat "${fragments[@]}" | sha256sum | cut -c1-12) ;;
+uml)
+	fragments=("$vm/config/uml.config")
+	link+=-$(cat "${fragments[@]}" | sha256sum | cut -c1-12) ;;
+esac
 
 # What the source package is wanted for.
 source_files=(
@@ -32,31 +49,105 @@ source_files=(
 	scripts/kernel-doc
 )
 
-# The packages that PACKAGE depends on, first alternatives only.
-depends() {
-	apt-cache depends --important "$1" 2>/dev/null |
-		sed -n 's/^ *|*Depends: *//p'
+# Which releases of Debian have a series, the first that does to be taken.
+suites() {
+	case $1 in
+	6.1)	echo bookworm ;;
+	6.12)	echo bookworm-backports trixie ;;
+	7.*)	echo trixie-backports sid ;;
+	esac
 }
 
-# Which kernel is $name? A later series gets a line of its own here.
-find_release() {
-	local image
+# How apt is told to use other package lists than this machine's.
+apt=()
 
-	image=$(depends linux-image-amd64 | grep -m1 '^linux-image-[0-9]') || :
-	echo "${image#linux-image-}"
+# The packages that PACKAGE depends on, first alternatives only.
+depends() {
+	apt-cache "${apt[@]}" depends --important "$1" 2>/dev/null |
+		sed -n 's/^ *|*Depends: *//p'
 }
 
 series() {
 	grep -o '^[0-9]*\.[0-9]*' <<<"$1"
 }
 
+# The default kernel of a release is named by an empty package.
+default_release() {
+	local image
+
+	image=$(depends linux-image-amd64 | grep -m1 '^linux-image-[0-9]') || :
+	echo "${image#linux-image-}"
+}
+
+# newest_release SERIES [-rt] - of what the lists have, or nothing
+newest_release() {
+	apt-cache "${apt[@]}" search --names-only '^linux-headers-[0-9].*-amd64$' |
+		sed -nE "s/^linux-headers-(${1//./\\.}\.[^ -]*(-[0-9]+)?${2-}-amd64) .*/\1/p" |
+		sort -V | tail -n 1
+}
+
 update_lists() {
-	say "updating the package lists"
-	quiet "$tmp/log" as_root apt-get -q update
+	if [ ${#apt[@]} = 0 ]; then
+		say "updating the package lists"
+		quiet "$tmp/log" as_root apt-get -q update
+	else
+		quiet "$tmp/log" apt-get -q "${apt[@]}" update
+	fi
+}
+
+# Where this machine gets Debian from, there are the other releases too.
+mirror() {
+	apt-get indextargets --format "\$(SITE) \$(CODENAME)" |
+		awk -v "codename=${default#default-}" '$2 == codename { print $1; exit }'
+}
+
+# Use the package lists of another release, in a folder of their own.
+use_suite() {
+	local state=$tmp/apt.$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg site suite
+	site=$(mirror)
+	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
+	[ -e $keys ] && keys="[signed-by=$keys]" || keys=
+
+	mkdir -p "$state"/{lists,cache/archives}/partial
+	touch "$state/status"
+	# Backports are an addition: the rest is in the release itself.
+	for suite in "$1" "${1%-backports}"; do
+		echo "deb $keys $site $suite main"
+	done | sort -u >"$state/sources.list"
+	apt=(-o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
+	     -o "Dir::State=$state" -o "Dir::State::lists=$state/lists"
+	     -o "Dir::State::status=$state/status" -o "Dir::Cache=$state/cache")
+	update_lists
+}
+
+# Find $release for $name, and set the lists that have it.
+find_release() {
+	local series=${name%-rt} flavour='' suite
+
+	release=$(default_release)
+	[ -n "$release" ] || { update_lists; release=$(default_release); }
+	[ -n "$release" ] || die "the package lists name no linux-image-amd64"
+	[ "$name" != "$default" ] || return 0
+
+	[ "$series" = "$name" ] || flavour=-rt
+	release=$(newest_release "$series" $flavour)
+	[ -z "$release" ] || return 0
+	for suite in $(suites "$series"); do
+		use_suite "$suite"
+		release=$(newest_release "$series" $flavour)
+		[ -z "$release" ] || return 0
+	done
+
+	# Of the newest series some go before the next release of Debian comes.
+	case $series in
+	7.*)	release=$(newest_release '[0-9]+' $flavour) ;;
+	esac
+	[ -n "$release" ] || die "KERNEL=$name is not to be had from Debian"
+	say "Linux $series is gone: the newest that Debian has is $release"
 }
 
 download() {
-	(cd "$tmp" && apt-get -q download "$@") >"$tmp/log" 2>&1
+	(cd "$tmp" && apt-get -q "${apt[@]}" download "$@") >"$tmp/log" 2>&1
 }
 
 # The headers name each other by absolute paths, below what is now $1.
@@ -70,6 +161,42 @@ rewrite_paths() {
 	rm -f "$tmp/new/usr/src/linux-headers-$release/vmlinux"
 }
 
+# Is the compiler that a kernel was built with to be had on this machine? An older
+# one will do where it is not, without the options that it does not know.
+choose_compiler() {
+	local headers=$1 compiler
+
+	compiler=$(sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$headers/.kernelvariables")
+	if [ -z "$compiler" ]; then
+		compiler=gcc
+	elif ! apt-cache show "$compiler" 2>/dev/null | grep -q '^Package:'; then
+		sed -i "s/$compiler\$/gcc/" "$headers/.kernelvariables"
+		sed -i '/CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT/d' \
+			"$headers/include/config/auto.conf" "$headers/include/generated/autoconf.h"
+		compiler=gcc
+	fi
+	echo "$compiler"
+}
+
+# wrap_tools FOLDER - those of the build's tools that want a later C library than this
+# machine has are run with their own, which will be in FOLDER
+wrap_tools() {
+	local tool lib
+
+	find "$new/usr/lib" -type f -perm -1 | while read -r tool; do
+		ldd "$tool" 2>&1 | grep -q 'GLIBC_.* not found' || continue
+		if [ ! -d "$new/libc" ]; then
+			download libc6 || die "cannot download libc6"
+			dpkg -x "$tmp"/libc6_*.deb "$new/libc"
+		fi
+		lib=$1/libc/usr/lib/x86_64-linux-gnu
+		mv "$tool" "$tool.bin"
+		printf '%s\n' '#!/bin/sh' \
+			"exec $lib/ld-linux-x86-64.so.2 --library-path $lib \"\$0.bin\" \"\$@\"" >"$tool"
+		chmod +x "$tool"
+	done
+}
+
 unpack() {
 	local new=$tmp/new headers=usr/src/linux-headers-$release deb
 	mkdir "$new"
@@ -78,15 +205,18 @@ unpack() {
 		dpkg -x "$deb" "$new"
 	done
 	rewrite_paths "$1"
+	wrap_tools "$1"
 	ln -s "$headers" "$new/headers"
-	sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$new/$headers/.kernelvariables" \
-		>"$new/compiler"
-	[ -s "$new/compiler" ] || echo gcc >"$new/compiler"
+	choose_compiler "$new/$headers" >"$new/compiler"
+	cp "$new/$headers/.config" "$new/config"
 
-	dpkg-deb --fsys-tarfile "$tmp"/linux-image-*.deb |
-		tar -x -C "$tmp" --wildcards './boot/*'
-	mv "$tmp/boot/vmlinuz-$release" "$new/vmlinuz"
-	mv "$tmp/boot/config-$release" "$new/config"
+	# In /boot, or with the modules.
+	for deb in "$tmp"/linux-image-*.deb "$tmp"/linux-binary-*.deb; do
+		[ ! -e "$deb" ] || dpkg-deb --fsys-tarfile "$deb" |
+			tar -x -C "$tmp" --wildcards '*/vmlinuz*' 2>/dev/null || :
+	done
+	find "$tmp" -path "$new" -prune -o -name 'vmlinuz*' -exec mv {} "$new/vmlinuz" \;
+	[ -s "$new/vmlinuz" ] || die "no vmlinuz in the packages of $release"
 
 	dpkg -x "$tmp"/linux-source-*.deb "$tmp/src"
 	mkdir "$new/source"
@@ -96,40 +226,111 @@ unpack() {
 }
 
 # All or nothing: the folder appears under its name when it is complete.
+publish() {
+	[ -d "$cache/kernel/$release" ] || mv -T "$tmp/new" "$cache/kernel/$release"
+	ln -s "$release" "$tmp/link"
+	mv -T "$tmp/link" "$link"
+}
+
 fetch() {
-	local common kbuild packages
+	local packages
 
 	mkdir -p "$cache/kernel"
 	tmp=$(mktemp -d "$cache/kernel/tmp.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
 
-	release=$(find_release)
-	[ -n "$release" ] || { update_lists; release=$(find_release); }
-	[ -n "$release" ] || die "the package lists name no linux-image-amd64"
-	[ -z "${KERNEL-}" ] || [ "$name" = "$(series "$release")" ] ||
-		die "KERNEL=$name is not to be had: this Debian release has $(series "$release")"
-
+	find_release
 	if [ ! -d "$cache/kernel/$release" ]; then
 		say "fetching Linux $release"
-		common=$(depends "linux-headers-$release" | grep -m1 -- '-common')
-		kbuild=$(depends "linux-headers-$release" | grep -m1 '^linux-kbuild')
-		packages=("linux-image-$release" "linux-headers-$release"
-			  "$common" "$kbuild" "linux-source-$(series "$release")")
+		mapfile -t packages < <(depends "linux-headers-$release" |
+			grep -E '^linux-(headers-.*-common|kbuild)'
+			# Since 7.0 an image's own package is empty.
+			depends "linux-image-$release" | grep '^linux-binary' ||
+			echo "linux-image-$release")
+		packages+=("linux-headers-$release" "linux-source-$(series "$release")")
 		# Lists that are out of date name packages that are gone.
 		download "${packages[@]}" || { update_lists; download "${packages[@]}"; } || {
 			tail -n 3 "$tmp/log" >&2
 			die "cannot download ${packages[*]}"
 		}
 		unpack "$cache/kernel/$release"
-		mv -T "$tmp/new" "$cache/kernel/$release"
 	fi
-	ln -s "$release" "$tmp/link"
-	mv -T "$tmp/link" "$link"
+	publish
 }
 
-[ -e "$link/release" ] || fetch
+# What was asked for and not granted: a check that cannot fail is none.
+dropped() {
+	local line option value
+	while read -r line; do
+		option=${line%%=*} value=${line#*=}
+		case $value in
+		n)	! grep -q "^$option=" "$1" ;;
+		*)	grep -qFx "$line" "$1" ;;
+		esac || echo "$line"
+	done < <(sed -n '/^CONFIG_/p' "${fragments[@]}")
+}
+
+# Build a debug kernel from the source package of the default kernel's series.
+build() {
+	local plain series tree new flags missing image=arch/x86/boot/bzImage
+
+	"$vm/setup.sh" kernel
+	plain=$(KERNEL='' "$vm/kernel.sh")
+	series=$(series "$(cat "$plain/release")")
+	mkdir -p "$cache/kernel"
+	tmp=$(mktemp -d "$cache/kernel/tmp.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+
+	# The tree is not moved once something was built in it.
+	tree=$cache/kernel/${link##*/}.build
+	rm -rf "$tree"
+	mkdir -p "$tree/source" "$tree/headers"
+	say "building the $name kernel, Linux $series (some minutes)"
+	download "linux-source-$series" || { update_lists; download "linux-source-$series"; } ||
+		die "cannot download linux-source-$series"
+	dpkg -x "$tmp"/linux-source-*.deb "$tmp/src"
+	tar -x -f "$tmp"/src/usr/src/linux-source-*.tar.xz -C "$tree/source" --strip-components=1
+	rm -rf "$tmp/src" "$tmp"/*.deb
+
+	cat "${fragments[@]}" >"$tmp/fragment"
+	echo "CONFIG_LOCALVERSION=\"-$name\"" >>"$tmp/fragment"
+	flags=(-C "$tree/source" O="$tree/headers" CC="$(cat "$plain/compiler")")
+	[ "$name" != uml ] || { image=linux; flags+=(ARCH=um); }
+	quiet "$build/log/kernel.$name" \
+		make "${flags[@]}" KCONFIG_ALLCONFIG="$tmp/fragment" allnoconfig
+	missing=$(dropped "$tree/headers/.config")
+	[ -z "$missing" ] || die "options that Linux $series does not grant: ${missing//$'\n'/ }"
+	quiet "$build/log/kernel.$name" make "${flags[@]}" -j"$(nproc)" "${image##*/}" modules
+
+	# Modules need the tree, but not what the kernel was linked from.
+	new=$tmp/new
+	mkdir "$new"
+	cp "$tree/headers/$image" "$new/vmlinuz"
+	cp "$tree/headers/.config" "$new/config"
+	cp "$tree/headers/include/config/kernel.release" "$new/release"
+	cp "$plain/compiler" "$new/compiler"
+	ln -s "../${tree##*/}/headers" "$new/headers"
+	ln -s "../${tree##*/}/source" "$new/source"
+	find "$tree/headers" -path "$tree/headers/tools" -prune -o -path "$tree/headers/scripts" -prune \
+		-o \( -name '*.o' -o -name '*.a' -o -name 'vmlinux*' -o -name '.*.cmd' \) -type f -exec rm {} +
+	release=$(cat "$new/release")-${link##*-}
+	publish
+}
+
+# One at a time: two that build the same would take it from under each other.
+if [ ! -e "$link/release" ]; then
+	mkdir -p "$cache/kernel"
+	exec {lock}>"$link.lock"
+	flock "$lock"
+fi
+if [ ! -e "$link/release" ]; then
+	case $name in
+	kasan|kcsan|gcov|uml)	build ;;
+	*)		fetch ;;
+	esac
+fi
 case ${1-} in
 "")		readlink -f "$link" ;;
 --compiler)	cat "$link/compiler" ;;
-*)		die "usage: [KERNEL=6.1] ${0##*/} [--compiler]" ;;
+*)		die "usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] ${0##*/} [--compiler]" ;;
 esac

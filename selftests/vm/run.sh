@@ -4,11 +4,16 @@
 # run.sh - boot a guest, load twheel.ko, run a command there, judge the run
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
-#		[-o 'module parameters'] [-M module.ko] [-n] [-i] [--] command...
+#		[-o 'module parameters'] [-M module.ko] [-s file] [-n] [-i] [--] command...
 #
 #	-n  do not load the module
 #	-i  interactive: the command (a shell, if there is none) gets the terminal
-#	-M  another module than build/module/RELEASE/twheel.ko
+#	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
+#	    kcov) build/module/RELEASE-v/twheel.ko
+#	-s  share the file's memory, 1 MB of it, as a device (ivshmem)
+#
+# With GCOV=folder in the environment, and VARIANT=gcov, what the module's code was
+# reached by is left there: a tar archive of .gcda files for each guest.
 #
 # The command is a line for the guest's sh; what it prints comes out as it is
 # printed. The exit status is that of the command, or
@@ -23,7 +28,7 @@
 . "$(dirname "$0")/common.sh"
 . "$vm/log.sh"
 
-cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1
+cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 devices=()
 interactive=0
 
 usage() {
@@ -31,7 +36,7 @@ usage() {
 	exit 2
 }
 
-while getopts c:m:t:a:o:M:ni opt; do
+while getopts c:m:t:a:o:M:s:ni opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -39,6 +44,8 @@ while getopts c:m:t:a:o:M:ni opt; do
 	a)	append=$OPTARG ;;
 	o)	params=$OPTARG ;;
 	M)	module=$OPTARG ;;
+	s)	devices=(-object "memory-backend-file,id=shared,share=on,mem-path=$OPTARG,size=1M"
+			 -device "ivshmem-plain,memdev=shared") ;;
 	n)	insmod=0 ;;
 	i)	interactive=1 limit=0 ;;
 	*)	usage ;;
@@ -47,16 +54,26 @@ done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || { [ $interactive = 1 ] && set -- exec sh -l; } || usage
 
+# What takes seconds elsewhere may take minutes on a debug kernel.
+case ${KERNEL-} in
+kasan)	slow=5 ;;
+kcsan)	slow=3 ;;
+*)	slow=1 ;;
+esac
+limit=$((limit * slow))
+
 qemu=${QEMU:-qemu-system-x86_64}
 kernel=$("$vm/kernel.sh")
-module=${module:-$build/module/$(cat "$kernel/release")/twheel.ko}
+module=${module:-$build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko}
 [ $insmod = 0 ] || [ -e "$module" ] || die "no $module: run make first"
 
+own=$(cat "$vm/config/${KERNEL-}.append" 2>/dev/null) || :
 tmp=$(mktemp -d)
 pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 log=$tmp/kernel.log verdict=$tmp/verdict
+gcov=${GCOV:+$(mktemp "$GCOV/guest.XXXXXX.tar")}
 
 # A program that is not static brings its libraries.
 add_with_libraries() {
@@ -85,11 +102,11 @@ make_initramfs() {
 
 	! command -v wrk >/dev/null || add_with_libraries "$(command -v wrk)" "$root/bin"
 	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
-	for dir in "$build"/selftests/{uapi,lib,stress,readme,bench} "$top/selftests/examples" "$vm/guest"; do
+	for dir in "$build"/selftests/*/ "$top/selftests/examples" "$vm/guest"; do
 		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
 	done
 	cp "$top/selftests/ktap-run.sh" "$root/twheel/"
-	for ko in "$module" "$build/splat/splat.ko"; do
+	for ko in "$module" "$build/splat/$(cat "$kernel/release")/splat.ko"; do
 		[ ! -e "$ko" ] || cp "$ko" "$root/lib/modules/"
 	done
 
@@ -98,6 +115,7 @@ make_initramfs() {
 	cat >"$root/vm/config" <<-END
 		insmod=$insmod interactive=$interactive terminal=$terminal
 		rows=${size% *} cols=${size#* } params='${params//\'/}'
+		gcov=${gcov:+1}
 	END
 
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$tmp/initramfs"
@@ -113,6 +131,20 @@ kvm_works() {
 	grep -q 'Kernel panic - not syncing: VFS' "$tmp/probe"
 }
 
+# An emulated guest's counter is this machine's. It is told the rate: measuring it
+# against another clock fails on a busy machine, and then its time runs too fast.
+clock_rate() {
+	local known hz
+	known=$cache/kvm/tsc-$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
+	if [ ! -e "$known" ]; then
+		gcc -O2 -o "$tmp/tsc" "$vm/tsc.c"
+		"$tmp/tsc" >"$tmp/khz"
+		mv "$tmp/khz" "$known"
+	fi
+	hz=$(sed -n 's/^CONFIG_HZ=//p' "$kernel/config")
+	own+=" tsc_early_khz=$(cat "$known") lpj=$(($(cat "$known") * 1000 / hz))"
+}
+
 # The answer is kept for as long as this machine is up.
 accelerator() {
 	local known
@@ -125,7 +157,8 @@ accelerator() {
 	fi
 	case $(cat "$known") in
 	kvm)	accel=(-accel kvm -cpu host) ;;
-	*)	accel=(-accel "tcg,thread=multi" -cpu max) ;;
+	*)	accel=(-accel "tcg,thread=multi" -cpu max)
+		clock_rate ;;
 	esac
 }
 
@@ -136,19 +169,21 @@ boot() {
 	: >"$verdict"
 	: >"$log"
 	[ $interactive = 0 ] || stdio+=,signal=off
-	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" \
+	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" "${devices[@]}" \
 		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
-		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on $append" \
+		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on $own $append" \
 		-chardev "file,id=log,path=$log" -serial chardev:log \
 		-chardev "$stdio" -serial chardev:stdio \
 		-chardev "file,id=verdict,path=$verdict" -serial chardev:verdict \
+		-chardev "file,id=gcov,path=${gcov:-/dev/null}" -serial chardev:gcov \
 		<&"$input" &
 	pid=$!
 	disown
 
 	while kill -0 "$pid" 2>/dev/null; do
-		# A minute is far more than any boot takes.
-		if { [ $((SECONDS - started)) -ge 60 ] && [ ! -s "$verdict" ]; } ||
+		# A boot that says nothing for minutes is dead; on a busy machine a live
+		# one may take that long as a whole.
+		if { [ ! -s "$verdict" ] && [ $((EPOCHSECONDS - $(stat -c %Y "$log"))) -ge 180 ]; } ||
 		   { [ "$limit" -gt 0 ] && [ $((SECONDS - started)) -ge "$limit" ]; }; then
 			timed_out=1
 			kill -9 "$pid"
@@ -164,9 +199,11 @@ verdict_of() {
 }
 
 judge() {
-	local status
+	local status others
 
 	status=$(verdict_of exit)
+	others=$(other_races "$log")
+	[ "$others" = 0 ] || say "data races reported that do not name the module: $others"
 	if complaints "$log" >"$tmp/complaints"; then
 		say "the kernel complained:"
 		cat "$tmp/complaints" >&2
@@ -191,6 +228,10 @@ judge() {
 		say "rmmod failed"
 		return 125
 	fi
+	if [ -n "$gcov" ] && [ "$(verdict_of gcov)" != 0 ]; then
+		say "the guest's coverage could not be had"
+		return 125
+	fi
 	return "$status"
 }
 
@@ -204,7 +245,7 @@ make_initramfs "$@"
 accelerator
 
 for retried in 0 1 2; do
-	[ $retried = 0 ] || say "boot retried: $retried"
+	[ $retried = 0 ] || say "boot retried: $retried; its last words: $(tail -n 1 "$log")"
 	timed_out=0
 	boot
 	[ ! -s "$verdict" ] || break

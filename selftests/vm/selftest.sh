@@ -17,7 +17,7 @@ result() {
 		echo "ok $n $2"
 	else
 		failed=1
-		sed 's/^/# /' "$tmp/out"
+		tail -n 50 "$tmp/out" | sed 's/^/# /'
 		echo "not ok $n $2"
 	fi
 }
@@ -110,6 +110,9 @@ test_log() {
 		Oops: 0002 [#1] PREEMPT SMP NOPTI
 		Out of memory: Killed process 350 (heartbeat)
 		BUG twheel_timer (Tainted: G OE): Objects remaining in twheel_timer
+		turning off the locking correctness validator.
+		twheel-vm: lockdep is off
+		twheel-vm: kmemleak is off
 	END
 	result $missed "reports of sanitizers, lockdep and watchdogs are recognised"
 
@@ -123,6 +126,43 @@ test_log() {
 	missed=0
 	complaints "$tmp/log" >"$tmp/out" && missed=1
 	result $missed "a clean log is clean"
+
+	cat >"$tmp/trace" <<-'END'
+		files: vmalloc error: size 32768, vm_struct allocation failed, mode:0xdc0
+		CPU: 1 PID: 53 Comm: files Tainted: G           O       6.1.192-kasan #1
+		Call Trace:
+	END
+	(echo "twheel-vm: faults"; cat "$tmp/trace") >"$tmp/log"
+	missed=0
+	complaints "$tmp/log" >"$tmp/out" && missed=1
+	result $missed "nor is an allocation that fails on purpose a complaint"
+	(cat "$tmp/log"; echo "Call Trace:") >"$tmp/log2"
+	complaints "$tmp/log2" >"$tmp/out" && complaints "$tmp/trace" >>"$tmp/out"
+	result $? "but another trace is, and one that was not announced"
+
+	race >"$tmp/log"
+	[ "$(other_races "$tmp/log")" = 1 ] && ! complaints "$tmp/log" >"$tmp/out"
+	result $? "a data race of the kernel's own does not count"
+	race '  twheel_timer_arm+0x1/0x2 [twheel]' >"$tmp/log"
+	[ "$(other_races "$tmp/log")" = 0 ] && complaints "$tmp/log" >"$tmp/out"
+	result $? "one that names the module does"
+	race 'BUG: sleeping function called from invalid context' >"$tmp/log"
+	complaints "$tmp/log" >"$tmp/out"
+	result $? "and so does what comes in between"
+}
+
+# race [LINE] - a report of KCSAN, with that line in it
+race() {
+	cat <<-END
+		==================================================================
+		BUG: KCSAN: data-race in enqueue_hrtimer / hrtimer_active
+
+		write to 0xffff888007c1c0e0 of 1 bytes by interrupt on cpu 1:
+		 enqueue_hrtimer+0x75/0x120
+		${1-}
+		Reported by Kernel Concurrency Sanitizer on:
+		==================================================================
+	END
 }
 
 test_counting() {

@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|lint]...	(all of them by default)
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|lint]...	(all of them by default)
 #
 # A machine that has everything is left alone, and needs no network.
 
@@ -14,9 +14,13 @@ packages() {
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
-	check)	echo g++ gcc-multilib clang ;;
-	lint)	echo perl sparse shellcheck clang g++ gcc-multilib ;;
-	*)	die "unknown set: $1 (build, guest, check, lint)" ;;
+	check)	echo g++ gcc-multilib clang liburing-dev tzdata patch ;;
+	# To build kernels: debug ones, that Debian does not have.
+	kernel)	echo flex bison bc ;;
+	coverage) echo perl ;;
+	fuzz)	echo clang afl++ ;;
+	lint)	echo perl sparse shellcheck clang g++ gcc-multilib liburing-dev ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, lint)" ;;
 	esac
 }
 
@@ -49,7 +53,7 @@ install() {
 main() {
 	local set all=()
 
-	[ $# -gt 0 ] || set -- build guest check lint
+	[ $# -gt 0 ] || set -- build guest check kernel fuzz lint
 	command -v dpkg-query apt-get >/dev/null ||
 		die "this is no Debian system; install by hand: $(for set; do packages "$set"; done | xargs)"
 
@@ -60,7 +64,7 @@ main() {
 	install "${all[@]}"
 
 	case " $* " in
-	*" check "*) install "$(clang_runtime)" ;;
+	*" check "*|*" fuzz "*) install "$(clang_runtime)" ;;
 	esac
 
 	# The compiler that a kernel was built with is named by its headers.

@@ -38,6 +38,23 @@ static inline struct twheel_wheel *wheel_new(u32 slots, u32 levels, u64 clk)
 	return w;
 }
 
+/* Buckets of all rows: one row on level 0, two on the others. */
+static inline u32 nr_buckets(const struct twheel_wheel *w)
+{
+	return w->slots * (2u * w->levels - 1);
+}
+
+/* The row of @level that nodes move down from, and the level of @row. */
+static inline u32 lead_row(const struct twheel_wheel *w, u32 level)
+{
+	return level ? w->levels - 1 + level : 0;
+}
+
+static inline u32 level_of(const struct twheel_wheel *w, u32 row)
+{
+	return row < w->levels ? row : row - w->levels + 1;
+}
+
 /* log2 of the ticks that a bucket of @level, and all of the last level, span */
 static inline u32 granularity_bits(const struct twheel_wheel *w, u32 level)
 {

@@ -75,6 +75,19 @@ static void dequeue(struct model *m, struct model_item *item)
 	m->exact = false;
 }
 
+/* The clock has gone back, to @now: what was overdue may be so no longer. */
+static void turned_back(struct model *m, u64 now)
+{
+	u32 i;
+
+	m->clk = now;
+	for (i = 0; i < m->n; i++) {
+		struct model_item *item = &m->items[i];
+
+		item->must = item->expires > now ? item->expires : now + 1;
+	}
+}
+
 /* Nodes have come: each had to be in the wheel, and due. */
 static void take_out(struct model *m, struct twheel_node **nodes, u32 n)
 {
@@ -100,8 +113,9 @@ static bool collect(struct model *m, u64 now, u32 size)
 
 	n = twheel_wheel_collect(m->w, now, nodes, size, &more);
 	expect(n <= size, "%u came into %u", n, size);
-	if (now > m->clk)
-		m->clk = now;
+	if (now < m->clk)
+		turned_back(m, now);
+	m->clk = now;
 	take_out(m, nodes, n);
 	m->partial = more;
 	m->exact = !more;
@@ -181,15 +195,25 @@ static u64 tick(struct model *m, u64 *op)
 	}
 }
 
-/* A time to go to. Huge steps are rare, or the end of time would be near. */
-static u64 later(struct model *m, u64 *op)
+/* How far to go. Huge steps are rare, or the ends of time would be near. */
+static u64 step(struct model *m, u64 *op)
 {
 	bool far = !take(op, 6);
 	u64 d = span(m, op);
 
 	if (!far && d > 1ULL << 24)
 		d &= (1ULL << 24) - 1;
-	return clamped(m->clk, d);
+	return d;
+}
+
+static u64 later(struct model *m, u64 *op)
+{
+	return clamped(m->clk, step(m, op));
+}
+
+static u64 earlier(struct model *m, u64 *op)
+{
+	return m->clk - min_t(u64, m->clk, step(m, op));
 }
 
 static void forward(struct model *m, u64 now)
@@ -200,6 +224,17 @@ static void forward(struct model *m, u64 now)
 		m->clk = now;
 	twheel_wheel_forward(m->w, now);
 	expect(m->w->next_expiry == next, "next_expiry changed");
+}
+
+/* Back, and nothing looked at. If nodes were removed all may be done by then. */
+static void rewind_to(struct model *m, u64 now)
+{
+	bool partial = m->partial;
+
+	twheel_wheel_rewind(m->w, now);
+	turned_back(m, now);
+	m->partial = m->w->next_expiry <= now;
+	m->exact = !partial && !m->partial;
 }
 
 /* To the next wake-up, and not a tick before. */
@@ -248,7 +283,11 @@ bool model_step(struct model *m, u64 op)
 		item->node.expires = item->expires;
 		break;
 	case 9:
-		forward(m, take(&op, 4) ? later(m, &op) : m->w->next_expiry - size % 4);
+		if (size & 64)
+			rewind_to(m, earlier(m, &op));
+		else
+			forward(m, take(&op, 4) ? later(m, &op) :
+				m->w->next_expiry - size % 4);
 		break;
 	case 10:
 	case 11:
@@ -256,10 +295,11 @@ bool model_step(struct model *m, u64 op)
 		break;
 	case 12:
 		/* At a time that has passed, or now. */
-		collect_all(m, m->clk - min_t(u64, m->clk, size % 4), 1 + size % 8);
+		collect_all(m, size & 64 ? earlier(m, &op) :
+			    m->clk - min_t(u64, m->clk, size % 4), 1 + size % 8);
 		break;
 	case 13:
-		collect(m, later(m, &op), size % 16);
+		collect(m, size & 64 ? earlier(m, &op) : later(m, &op), size % 16);
 		break;
 	case 14:
 		/* Go on with it. */

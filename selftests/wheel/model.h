@@ -14,7 +14,8 @@
  * @queued:	enqueued, and neither dequeued nor expired since
  * @expires:	the tick before which it must not expire
  * @must:	the tick at which it has to: the same, except that what was
- *		overdue when it was enqueued has until the next tick
+ *		overdue when it was enqueued, or when the clock went back, has
+ *		until the next tick
  */
 struct model_item {
 	struct twheel_node	node;
@@ -32,7 +33,7 @@ struct model_item {
  * @clk:	where the wheel's clock has to be
  * @partial:	a collection is half done
  * @exact:	next_expiry has to be exact: nothing was dequeued since the last
- *		whole collection
+ *		whole collection or turn back
  * @check_every: all invariants are checked after so many operations
  * @steps:	operations so far
  */

@@ -7,7 +7,7 @@
 /* The most nodes that one collect() here takes. */
 #define ROOM_MAX	64
 
-/* A wheel small enough to see through: granularities 1, 4, 16; range 64. */
+/* A wheel small enough to see through: granularities 1, 2, 4; range 16. */
 static struct twheel_wheel *small_wheel(u64 clk)
 {
 	return wheel_new(4, 3, clk);
@@ -32,7 +32,7 @@ static u32 nr_due(const struct twheel_wheel *w)
 {
 	u32 index, n = 0;
 
-	for (index = 0; index < w->slots * w->levels; index++)
+	for (index = 0; index < nr_buckets(w); index++)
 		n += test_bit(index, w->due);
 	return n;
 }
@@ -76,7 +76,7 @@ static void init_makes_an_empty_wheel(void)
 
 	while (next_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 12345);
-		u32 bits = w->slot_bits, n = w->slots * w->levels;
+		u32 bits = w->slot_bits, n = nr_buckets(w);
 		bool more = true;
 
 		expect(w->slots == slots && slots == 1U << bits, "slots=%u bits=%u",
@@ -111,7 +111,7 @@ static void memory_holds_all_buckets(void)
 
 	while (next_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
-		u32 i, n = w->slots * w->levels;
+		u32 i, n = nr_buckets(w);
 		struct twheel_node *nodes = calloc(n, sizeof(*nodes));
 		struct twheel_node *out;
 		u32 seen = 0;
@@ -120,13 +120,13 @@ static void memory_holds_all_buckets(void)
 		if (!nodes)
 			abort();
 		for (i = 0; i < n; i++) {
-			u32 shift = granularity_bits(w, i / slots);
+			u32 row = i / slots, shift = granularity_bits(w, level_of(w, row));
 			u64 hand = i % slots ? i % slots : slots;
 
 			/* The top level of a full wheel has few buckets. */
 			if (shift && hand > U64_MAX >> shift)
 				continue;
-			nodes[i].expires = hand << shift;
+			nodes[i].expires = (hand << shift) + (row >= w->levels);
 			twheel_wheel_enqueue(w, &nodes[i]);
 		}
 		expect_sound(w);
@@ -168,12 +168,50 @@ static void enqueue_chooses_the_lowest_level(void)
 				enqueue(w, &node, reach - 1 + far);
 				got = (u32)((struct hlist_head *)node.entry.pprev -
 					    w->buckets) / slots;
+				got = level_of(w, got);
 				expect(got == want, "level %u, not %u, for %llu - 1 + %u",
 				       got, want, reach, far);
 				dequeue(w, &node);
 			}
 		}
 		wheel_free(w);
+	}
+}
+
+/*
+ * A node due at the first tick of a bucket of its level waits there for its turn:
+ * it is looked at once, and the wheel wakes up once for it. Others move down.
+ */
+static void on_the_grid_nothing_moves(void)
+{
+	struct twheel_node node = { 0 }, *out[ROOM_MAX];
+	u32 slots = 0, levels = 0, level, off;
+
+	while (next_geometry(&slots, &levels)) {
+		for (level = 1; level < levels; level++) {
+			for (off = 0; off < 2; off++) {
+				struct twheel_wheel *w = wheel_new(slots, levels, 77777);
+				u32 bits, wakeups = 0;
+				u64 tick;
+
+				if (level >= w->levels || range_bits(w) > 62) {
+					wheel_free(w);
+					continue;
+				}
+				/* Further than the level below reaches. */
+				bits = granularity_bits(w, level);
+				tick = ((w->clk >> bits) + slots) << bits;
+				enqueue(w, &node, tick + off);
+				do {
+					wakeups++;
+				} while (!collect(w, w->next_expiry, out));
+				expect(w->clk == tick + off, "at %llu", w->clk);
+				expect((wakeups > 1) == off && (w->nr_cascades > 0) == off,
+				       "%u wake-ups, %llu moves (%ux%u, level %u)",
+				       wakeups, w->nr_cascades, slots, levels, level);
+				wheel_free(w);
+			}
+		}
 	}
 }
 
@@ -262,7 +300,7 @@ static void low_levels_come_first(void)
 		for (i = 0; i < 200; i++) {
 			struct twheel_node *node = &many[level - 1][i];
 
-			node->expires = 4ULL << granularity_bits(w, level);
+			node->expires = (4ULL << granularity_bits(w, level)) + 1;
 			twheel_wheel_enqueue(w, node);
 			/* And are far from due then. */
 			node->expires += 1 << 20;
@@ -425,17 +463,152 @@ static void collect_fills_its_room_exactly(void)
 	}
 }
 
-/* Time that goes backwards is no time. */
-static void collect_never_turns_back(void)
+/* By either of the two ways there are. Nothing is due at @now. */
+static void turn_back(struct twheel_wheel *w, u64 now, bool by_collect)
+{
+	struct twheel_node *out[ROOM_MAX];
+
+	if (by_collect)
+		expect(!collect(w, now, out), "came");
+	else
+		twheel_wheel_rewind(w, now);
+	expect_sound(w);
+	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
+}
+
+static void rewind_at_every_distance(void)
+{
+	struct twheel_node node = { 0 };
+	u64 d, back;
+	int how;
+
+	for (d = 1; d < 150; d++) {
+		for (back = 1; back < 200; back++) {
+			for (how = 0; how < 2; how++) {
+				struct twheel_wheel *w = small_wheel(200);
+
+				enqueue(w, &node, 200 + d);
+				turn_back(w, 200 - back, how);
+				expect_expiry(w, &node, 200 + d);
+				wheel_free(w);
+			}
+		}
+	}
+}
+
+/* To each power of two from the next, in every geometry, and home again. */
+static void rewind_any_length(void)
+{
+	struct twheel_node node = { 0 }, *out;
+	u32 slots = 0, levels = 0, k;
+	bool more;
+
+	while (next_geometry(&slots, &levels)) {
+		for (k = 0; k < 63; k++) {
+			u64 to = (1ULL << k) - 1, from = 2ULL << k;
+			struct twheel_wheel *w = wheel_new(slots, levels, from);
+
+			node.expires = from + 5;
+			twheel_wheel_enqueue(w, &node);
+			twheel_wheel_rewind(w, to);
+			expect(w->clk == to, "clk=%llu", w->clk);
+			expect(w->next_expiry >= to && w->next_expiry <= from + 5,
+			       "next_expiry=%llu", w->next_expiry);
+			expect(!twheel_wheel_collect(w, from + 4, &out, 1, &more) &&
+			       !more, "2^%u early", k);
+			expect(twheel_wheel_collect(w, from + 5, &out, 1, &more) == 1,
+			       "2^%u late", k);
+			wheel_free(w);
+		}
+	}
+}
+
+static void rewind_an_empty_wheel(void)
 {
 	struct twheel_wheel *w = small_wheel(100);
-	struct twheel_node node = { 0 }, *out[ROOM_MAX];
+	struct twheel_node node = { 0 };
 
-	enqueue(w, &node, 110);
-	expect(!collect(w, 50, out), "came");
-	expect(!collect(w, 0, out), "came");
-	expect(w->clk == 100, "clk=%llu", w->clk);
-	expect_expiry(w, &node, 110);
+	turn_back(w, 50, false);
+	expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu", w->next_expiry);
+	turn_back(w, 0, true);
+	expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu", w->next_expiry);
+	enqueue(w, &node, 7);
+	expect_expiry(w, &node, 7);
+	wheel_free(w);
+}
+
+/* What is no longer due is not expired, wherever it waits to be looked at. */
+static void rewind_while_due_or_in_work(void)
+{
+	struct twheel_node nodes[6], *out[ROOM_MAX];
+	u32 size, i, how;
+
+	for (size = 0; size < 6; size++) {
+		for (how = 0; how < 2; how++) {
+			struct twheel_wheel *w = small_wheel(0);
+			bool more;
+			u32 n;
+
+			/* In buckets of two levels, the first of them in work. */
+			for (i = 0; i < 6; i++)
+				enqueue(w, &nodes[i], i < 3 ? 3 : 33);
+			n = twheel_wheel_collect(w, 40, out, size, &more);
+			expect(n == size && more, "%u of %u", n, size);
+			turn_back(w, 2, how);
+			n += collect(w, 3, out);
+			expect(n == (size < 3 ? 3 : size), "%u by 3", n);
+			expect(!collect(w, 32, out), "early");
+			expect(n + collect(w, 33, out) == 6, "late");
+			wheel_free(w);
+		}
+	}
+}
+
+/* Overdue once: after a turn back it has its tick ahead again, or not. */
+static void rewind_over_what_was_overdue(void)
+{
+	struct twheel_node node = { 0 }, *out[ROOM_MAX];
+	u64 late, back;
+
+	for (late = 0; late < 70; late++) {
+		for (back = 1; back < 100; back++) {
+			struct twheel_wheel *w = small_wheel(100);
+			u64 tick = 100 - late;
+
+			enqueue(w, &node, tick);
+			twheel_wheel_rewind(w, 100 - back);
+			expect_sound(w);
+			if (late < back)
+				expect(!collect(w, tick - 1, out), "early");
+			else
+				tick = 100 - back + 1;
+			expect(collect(w, tick, out) == 1, "%llu late, %llu back",
+			       late, back);
+			wheel_free(w);
+		}
+	}
+}
+
+/* A node that a turn puts into another bucket counts, and nothing else does. */
+static void cascades_are_counted(void)
+{
+	struct twheel_node nodes[3], *out[ROOM_MAX];
+	struct twheel_wheel *w = wheel_new(8, 3, 0);
+	u32 i;
+
+	/* All on level 2, whose granularity is 16 and lead 8. */
+	for (i = 0; i < 3; i++)
+		enqueue(w, &nodes[i], 40 + 20 * i);
+	dequeue(w, &nodes[2]);
+	expect(!collect(w, 23, out), "came");
+	expect(!w->nr_cascades, "%llu", w->nr_cascades);
+	expect(!collect(w, 24, out), "came");
+	expect(w->nr_cascades == 1, "%llu", w->nr_cascades);
+	/* One expires from level 1, the other moves down there. */
+	expect(collect(w, 40, out) == 1, "did not come");
+	expect(w->nr_cascades == 2, "%llu", w->nr_cascades);
+	expect(collect(w, 1000, out) == 1, "did not come");
+	expect(w->nr_cascades == 2, "%llu", w->nr_cascades);
 	wheel_free(w);
 }
 
@@ -484,10 +657,10 @@ static void forward_moves_an_empty_wheel(void)
 }
 
 /*
- * After a collection next_expiry is the very tick at which there is something
- * to look at; and a bound for all nodes at all times.
+ * After a collection or a turn back next_expiry is the very tick at which there
+ * is something to look at; and a bound for all nodes at all times.
  */
-static void next_expiry_is_exact_after_collect(void)
+static void next_expiry_is_exact_after_turns(void)
 {
 	struct twheel_node nodes[24], *out[ROOM_MAX];
 	u64 seed = 1;
@@ -512,6 +685,11 @@ static void next_expiry_is_exact_after_collect(void)
 			if (!(rng_next(&seed) % 4))
 				dequeue(w, &nodes[i]);
 		collect(w, w->clk + rng_next(&seed) % (2 * slots), out);
+		/* Back to before the next tick's bucket, or the look is now. */
+		if (round % 2 && w->clk && w->next_expiry > w->clk + 1) {
+			twheel_wheel_rewind(w, rng_next(&seed) % w->clk);
+			expect_sound(w);
+		}
 		next = w->next_expiry;
 		expect((next == TWHEEL_NEVER) == !w->nr_nodes, "next_expiry=%llu", next);
 		if (next != TWHEEL_NEVER) {
@@ -774,7 +952,7 @@ static struct twheel_wheel *sound_wheel(void)
 	struct twheel_wheel *w = small_wheel(0);
 
 	/* Two in one bucket of level 1, one at level 2, one at level 0. */
-	enqueue(w, &sound[0], 8);
+	enqueue(w, &sound[0], 9);
 	enqueue(w, &sound[1], 9);
 	enqueue(w, &sound[2], 40);
 	enqueue(w, &sound[3], 3);
@@ -782,7 +960,8 @@ static struct twheel_wheel *sound_wheel(void)
 }
 
 #define BUCKET_3	3
-#define BUCKET_8	(4 + 0)
+/* Of level 1, in the row that comes ahead of time. */
+#define BUCKET_9	(3 * 4 + 0)
 #define BUCKET_EMPTY	1
 
 #define expect_found(corruption) do {						\
@@ -797,7 +976,7 @@ static struct twheel_wheel *sound_wheel(void)
 static void check_finds_wrong_pending_bits(void)
 {
 	expect_found(__clear_bit(BUCKET_3, w->pending));
-	expect_found(__clear_bit(BUCKET_8, w->pending));
+	expect_found(__clear_bit(BUCKET_9, w->pending));
 	expect_found(__set_bit(BUCKET_EMPTY, w->pending));
 	expect_found(__set_bit(11, w->pending));
 }
@@ -807,7 +986,7 @@ static void check_finds_wrong_due_bits(void)
 	expect_found(__set_bit(BUCKET_EMPTY, w->due); w->due_from[0] = 0; w->next_expiry = 0);
 	expect_found(__set_bit(BUCKET_3, w->due); w->next_expiry = 0);
 	expect_found(__set_bit(BUCKET_3, w->due); w->due_from[0] = 0);
-	expect_found(something_due(w, 20); __clear_bit(BUCKET_8, w->due));
+	expect_found(something_due(w, 20); __clear_bit(BUCKET_9, w->due));
 }
 
 static void check_finds_wrong_counts(void)
@@ -852,6 +1031,7 @@ int main(void)
 		TAP_TEST(init_makes_an_empty_wheel),
 		TAP_TEST(memory_holds_all_buckets),
 		TAP_TEST(enqueue_chooses_the_lowest_level),
+		TAP_TEST(on_the_grid_nothing_moves),
 		TAP_TEST(enqueue_at_every_distance),
 		TAP_TEST(dequeue_at_every_distance),
 		TAP_TEST(dequeue_any_of_a_bucket),
@@ -861,10 +1041,15 @@ int main(void)
 		TAP_TEST(enqueue_during_a_collection),
 		TAP_TEST(collections_overlap),
 		TAP_TEST(collect_fills_its_room_exactly),
-		TAP_TEST(collect_never_turns_back),
+		TAP_TEST(rewind_at_every_distance),
+		TAP_TEST(rewind_any_length),
+		TAP_TEST(rewind_an_empty_wheel),
+		TAP_TEST(rewind_while_due_or_in_work),
+		TAP_TEST(rewind_over_what_was_overdue),
+		TAP_TEST(cascades_are_counted),
 		TAP_TEST(forward_stops_before_next_expiry),
 		TAP_TEST(forward_moves_an_empty_wheel),
-		TAP_TEST(next_expiry_is_exact_after_collect),
+		TAP_TEST(next_expiry_is_exact_after_turns),
 		TAP_TEST(overdue_expires_at_the_next_tick),
 		TAP_TEST(postponed_in_place_expires_at_its_new_tick),
 		TAP_TEST(postponed_while_due_or_in_work),

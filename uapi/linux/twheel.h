@@ -9,7 +9,8 @@
  * Rules that hold for every structure here:
  *
  * - The layout is the same for 32-bit and 64-bit programs.
- * - All times are nanoseconds on the context's clock.
+ * - All times are nanoseconds on the context's clock, as the calling program
+ *   sees it: in a time namespace points in time are on the namespace's clock.
  * - Fields marked (in) are read, (out) are written whatever they held before.
  *   Flags that are not defined, and reserved fields that are not zero, are
  *   refused with EINVAL.
@@ -32,6 +33,11 @@
  * @TWHEEL_FEATURE_INTERVAL: periodic timers and finite counts
  * @TWHEEL_FEATURE_SLACK: &twheel_arm.slack
  * @TWHEEL_FEATURE_LIST: %TWHEEL_IOC_LIST, with or without %TWHEEL_LIST_DRAIN
+ * @TWHEEL_FEATURE_REALTIME: CLOCK_REALTIME contexts and
+ *	%TWHEEL_CONFIG_CANCEL_ON_SET
+ * @TWHEEL_FEATURE_FIXED_DELAY: %TWHEEL_ARM_FIXED_DELAY
+ * @TWHEEL_FEATURE_KEYED: %TWHEEL_CONFIG_KEYED
+ * @TWHEEL_FEATURE_LEASE: %TWHEEL_CONFIG_LEASE; not on 32-bit kernels
  */
 enum twheel_feature {
 	TWHEEL_FEATURE_BOOTTIME	= 1 << 0,
@@ -39,6 +45,10 @@ enum twheel_feature {
 	TWHEEL_FEATURE_INTERVAL	= 1 << 2,
 	TWHEEL_FEATURE_SLACK	= 1 << 3,
 	TWHEEL_FEATURE_LIST	= 1 << 4,
+	TWHEEL_FEATURE_REALTIME	= 1 << 5,
+	TWHEEL_FEATURE_FIXED_DELAY = 1 << 6,
+	TWHEEL_FEATURE_KEYED	= 1 << 7,
+	TWHEEL_FEATURE_LEASE	= 1 << 8,
 };
 
 /** define TWHEEL_INFO_NEXT - in &twheel_info.flags, find @next_expiry as well */
@@ -55,12 +65,14 @@ enum twheel_feature {
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
  * @levels: (out) levels of a wheel, as the module parameter says
- * @clock: (out) this context's clock: CLOCK_MONOTONIC or CLOCK_BOOTTIME
- * @reserved: (in) zero; (out) zero
+ * @clock: (out) this context's clock: CLOCK_MONOTONIC, CLOCK_BOOTTIME or
+ *	CLOCK_REALTIME
+ * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
  * @user_limit: (out) how many timers all contexts opened by one user (by real
- *	user ID) may hold
+ *	user ID; of all in a user namespace by that of whoever made it, unless
+ *	that was root) may hold
  * @user_timers: (out) how many timers the contexts of the user who opened this
  *	one hold now
  * @pending: (out) timers armed in this context that have not expired
@@ -72,6 +84,8 @@ enum twheel_feature {
  *
  * Argument of %TWHEEL_IOC_GET_INFO. Every timer that exists is either pending
  * or ready.
+ *
+ * Errors: EFAULT; EINVAL for unknown @flags or a non-zero @config.
  */
 struct twheel_info {
 	__u32 flags;
@@ -81,7 +95,7 @@ struct twheel_info {
 	__u32 slots;
 	__u32 levels;
 	__u32 clock;
-	__u32 reserved;
+	__u32 config;
 	__u64 now;
 	__u64 limit;
 	__u64 user_limit;
@@ -92,18 +106,55 @@ struct twheel_info {
 };
 
 /**
+ * define TWHEEL_CONFIG_KEYED - in &twheel_config.flags, keys are the handles
+ *
+ * Wherever a handle is asked for or given, it is a key of the program's own,
+ * any 64-bit number, 0 included. Arming is an upsert: it re-arms the timer with
+ * that key or, if there is none, makes it. Keys take memory: 16 bytes a timer,
+ * charged like the timer itself, and a hash table of some 20 bytes a timer, which
+ * the kernel charges to no memory cgroup.
+ */
+#define TWHEEL_CONFIG_KEYED		0x00000001
+
+/**
+ * define TWHEEL_CONFIG_LEASE - in &twheel_config.flags, there can be leases
+ *
+ * Needed for %TWHEEL_ARM_LEASE and for mmap(). See %TWHEEL_LEASE_EXPIRED.
+ */
+#define TWHEEL_CONFIG_LEASE		0x00000002
+
+/**
+ * define TWHEEL_CONFIG_CANCEL_ON_SET - in &twheel_config.flags, tell of steps
+ *
+ * For CLOCK_REALTIME only. After each discontinuous change of the clock, be it
+ * set, stepped, or found to have jumped by a resume, one read() fails with
+ * ECANCELED: one that waits then, or else the next. poll() reports the
+ * descriptor readable until then. Several changes before that read are one. The
+ * timers themselves go on, and no record is lost by it.
+ */
+#define TWHEEL_CONFIG_CANCEL_ON_SET	0x00000004
+
+/**
  * struct twheel_config - settings of a context, before its first timer
- * @clock: (in) CLOCK_MONOTONIC (the default of a new context) or
- *	CLOCK_BOOTTIME, which goes on during suspend
- * @flags: (in) zero
+ * @clock: (in) CLOCK_MONOTONIC (the default of a new context); CLOCK_BOOTTIME,
+ *	which goes on during suspend; or CLOCK_REALTIME, wall time, which is what
+ *	0 means
+ * @flags: (in) TWHEEL_CONFIG_* bits
  * @limit: (in) how many timers this context may hold; 0 for the module's
  *	max_fd_timers, which is also the most that can be asked for
  * @reserved: (in) zero
  *
- * Argument of %TWHEEL_IOC_CONFIG.
+ * Argument of %TWHEEL_IOC_CONFIG, which replaces all settings.
+ *
+ * On CLOCK_REALTIME deadlines are points in wall time and stay there, however
+ * the clock is set: what a step forward passes over expires at once, what a step
+ * back puts ahead again waits. A timer that had expired before a step back stays
+ * expired. As a time from now would be ambiguous there, arming needs
+ * %TWHEEL_ARM_ABS.
  *
  * Errors: EBUSY once the context has held a timer; EINVAL for another clock, a
- * limit over max_fd_timers, or a non-zero @flags or @reserved; EFAULT.
+ * limit over max_fd_timers, unknown @flags, flags that the clock or the kernel
+ * does not go with, or a non-zero @reserved; ENOMEM; EFAULT.
  */
 struct twheel_config {
 	__u32 clock;
@@ -118,6 +169,54 @@ struct twheel_config {
  * Without it @expires counts from now.
  */
 #define TWHEEL_ARM_ABS		0x00000001
+
+/**
+ * define TWHEEL_ARM_FIXED_DELAY - in &twheel_arm.flags, rounds count from reads
+ *
+ * The next round of a periodic timer begins when the record of the last one is
+ * read, and lasts @interval from there: no round is ever missed, and the timer
+ * does not keep to a grid. Its records count one expiration each.
+ */
+#define TWHEEL_ARM_FIXED_DELAY	0x00000002
+
+/**
+ * define TWHEEL_ARM_LEASE - in &twheel_arm.flags, this timer has a word
+ *
+ * In a context with %TWHEEL_CONFIG_LEASE only. The timer is one shot (@interval
+ * is 0). See %TWHEEL_LEASE_EXPIRED.
+ */
+#define TWHEEL_ARM_LEASE	0x00000004
+
+/**
+ * define TWHEEL_LEASE_EXPIRED - in the word of a lease, it is over
+ *
+ * A lease is a timer that is pushed back without a system call. Its word is
+ * the __u64 at offset 8 * &twheel_arm.word of the descriptor, which mmap() with
+ * MAP_SHARED makes accessible. While the lease is pending the word holds its
+ * deadline, on the context's clock as it is in the time namespace of the program
+ * that configured the context.
+ *
+ * To extend the lease, the program replaces the deadline by a later one with a
+ * compare-and-swap. When the deadline comes the kernel looks at the word: if it
+ * holds a later one by then, it waits for that; otherwise it sets this bit, by
+ * compare-and-swap as well, and the lease has expired. Thus one of the two wins
+ * and both know which: a program that has replaced a deadline without this bit
+ * was in time, and one that finds the bit was not.
+ *
+ * The bit is also set when the lease is cancelled, drained, or re-armed as
+ * something else. Re-arming the timer, whether pending or expired, stores the
+ * new deadline whatever the word held. To shorten a lease it has to be re-armed:
+ * an earlier deadline in the word is noticed when the later one comes, or never.
+ *
+ * Of a program that stores anything else only its own leases suffer: they expire
+ * early or late.
+ *
+ * A page of words can be touched once a timer whose word lies in it was armed,
+ * until then it raises SIGBUS. It lives until the last copy of the descriptor is
+ * closed and unmapped. mmap() fails with ENODEV in a context without leases, with
+ * EINVAL for a MAP_PRIVATE mapping.
+ */
+#define TWHEEL_LEASE_EXPIRED	0x8000000000000000ULL
 
 /**
  * enum twheel_state - where a timer is, or was when a call took hold of it
@@ -136,7 +235,8 @@ enum twheel_state {
  * struct twheel_arm - arm a new timer, or re-arm one in place
  * @handle: (in) 0 to make a new timer, or the handle of a live one, which keeps
  *	its handle and takes all its settings from this structure;
- *	(out) the timer's handle
+ *	(out) the timer's handle. With %TWHEEL_CONFIG_KEYED the key, which stays
+ *	as it is.
  * @user_data: (in) given back in events
  * @expires: (in) the first expiration: a point in time with %TWHEEL_ARM_ABS,
  *	otherwise the time from now. One that has passed expires at once. One
@@ -147,8 +247,9 @@ enum twheel_state {
  *	at most.
  * @count: (in) number of expirations after which the timer ends by itself;
  *	0 for no end. Without an interval only 0 and 1 are meaningful, and both
- *	mean one shot.
- * @flags: (in) 0 or %TWHEEL_ARM_ABS
+ *	mean one shot. Not looked at with %TWHEEL_ARM_LEASE.
+ * @word: (out) with %TWHEEL_ARM_LEASE the index of the lease's word
+ * @flags: (in) TWHEEL_ARM_* bits
  * @result: (out) 0, or a negative errno for this entry
  * @old_state: (out) what was replaced, &enum twheel_state
  * @old_remaining: (out) for %TWHEEL_STATE_PENDING the time that was left until
@@ -160,19 +261,36 @@ enum twheel_state {
  * and @slack, at most one tick after it. A periodic timer keeps to its grid
  * expires + n * interval. Its next round is armed when the record of the last
  * is read, and the record counts the rounds that were missed: one that nobody
- * reads costs nothing.
+ * reads costs nothing. With %TWHEEL_ARM_FIXED_DELAY there is no grid.
+ *
+ * A re-arm replaces everything, the round that is under way included: the next
+ * expiration is at the new @expires, the rounds from there on are the new
+ * @interval long, and @count counts from there. An interval cannot be changed
+ * without saying when the next expiration is to be. When the record of a
+ * periodic timer has been read the next round is already pending; a re-arm by
+ * whoever handles that record replaces it. The record of a last expiration ends
+ * the timer as it is read: by then there is nothing left to re-arm (%ENOENT), a
+ * new timer takes its place, or with %TWHEEL_CONFIG_KEYED the same key.
+ *
+ * @count counts expirations, not records: those that a late read finds missed
+ * are part of it, and the last record counts no more than were left. After a
+ * stall, or a step of CLOCK_REALTIME, of any length there is one record, with
+ * all rounds of the grid that were passed by then.
  *
  * A timer exists until its last expiration is read or it is cancelled; from
  * then on its handle is refused with ENOENT. It is not given out again before
  * the context has made 2^32 more timers.
  *
- * Errors, in @result and from the single call alike: EINVAL for unknown flags
- * or a count over 1 without an interval; ENOENT for a handle that is not live;
+ * Errors, in @result and from the single call alike: EINVAL for unknown flags,
+ * a count over 1 or %TWHEEL_ARM_FIXED_DELAY without an interval,
+ * %TWHEEL_ARM_LEASE with one or in a context without leases, or no
+ * %TWHEEL_ARM_ABS on CLOCK_REALTIME; ENOENT for a handle that is not live;
  * ENOSPC when the context's limit is reached; EDQUOT when the user's is, or the
  * memory for that many is taken up by contexts that cancelled most of theirs;
  * ENOMEM, when the memory cgroup is at its limit for example.
  * @handle, @old_state and @old_remaining are then 0 except that a non-zero
- * @handle is left as it was.
+ * @handle is left as it was. From the single call also EFAULT, which leaves the
+ * structure as it was.
  */
 struct twheel_arm {
 	__u64 handle;
@@ -180,7 +298,10 @@ struct twheel_arm {
 	__u64 expires;
 	__u64 interval;
 	__u64 slack;
-	__u32 count;
+	union {
+		__u32 count;
+		__u32 word;
+	};
 	__u32 flags;
 	__s32 result;
 	__u32 old_state;
@@ -202,7 +323,7 @@ struct twheel_arm {
  *
  * Errors, in @result and from the single call alike: ENOENT when there is no
  * such timer (any more: its last expiration was read, or it was cancelled);
- * EINVAL for a non-zero @flags or @reserved.
+ * EINVAL for a non-zero @flags or @reserved. From the single call also EFAULT.
  */
 struct twheel_cancel {
 	__u64 handle;
@@ -231,8 +352,9 @@ struct twheel_cancel {
  *
  * Memory that another thread unmaps during the call is the exception: entries
  * whose outcome could not be stored are not counted, and new timers among them
- * are cancelled again, but a re-arm or a cancel may have taken place. The same
- * goes for the single calls.
+ * are cancelled again (not those with keys, which others may have armed by then),
+ * but a re-arm or a cancel may have taken place. The same goes for the single
+ * calls.
  *
  * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
  */
@@ -254,6 +376,10 @@ struct twheel_batch {
  * @count: (out) expirations left before the timer ends by itself, those not
  *	yet read included; 0 for no end
  * @state: (out) %TWHEEL_STATE_PENDING or %TWHEEL_STATE_READY
+ * @flags: (out) %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE, as armed
+ * @word: (out) the index of a lease's word; 0 for others
+ *
+ * The deadline of a pending lease is the one in its word.
  *
  * Argument of %TWHEEL_IOC_GET, and the element of %TWHEEL_IOC_LIST.
  *
@@ -268,6 +394,8 @@ struct twheel_timer_info {
 	__u64 slack;
 	__u32 count;
 	__u32 state;
+	__u32 flags;
+	__u32 word;
 };
 
 /**
@@ -317,7 +445,8 @@ struct twheel_list {
  * @user_data: as armed
  * @handle: the timer
  * @deadline: when the first expiration in this record was due; the others were
- *	due every interval from there on
+ *	due every interval from there on. Of a lease, the last deadline in its
+ *	word.
  * @expired: when the kernel took note of that expiration; never before
  *	@deadline
  * @expirations: how many expirations there were since the last record (1 or
@@ -332,7 +461,8 @@ struct twheel_list {
  *
  * Errors of read(): EINVAL when there is no room for one record; EAGAIN when
  * nothing is ready and the descriptor is non-blocking; EINTR; EFAULT when the
- * first record could not be stored (it stays ready).
+ * first record could not be stored (it stays ready); ECANCELED, once after each
+ * change, as %TWHEEL_CONFIG_CANCEL_ON_SET says.
  */
 struct twheel_event {
 	__u64 user_data;

@@ -13,6 +13,15 @@
  * by one expiration, or by being among the pending timers that are handed back
  * at the end; one that does neither was missed.
  *
+ * What a service of this kind needs besides, to find the timer of a driver, is a
+ * table of its own, which depends on the form:
+ *
+ * - handles: a table of those. A batch of reports is a batch of re-arms.
+ * - keys: none, the driver's number is the key of its timer.
+ * - leases: a table of words. A report is a compare-and-swap and no system call.
+ *   One that is lost says that the driver was declared offline before: a record
+ *   of that has to follow.
+ *
  * Reports come every third of the timeout from each driver. Should the machine
  * be too slow for that, a driver's deadline passes for real: its expiration is
  * right, and counted apart.
@@ -22,11 +31,12 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <twheel.h>
@@ -34,11 +44,15 @@
 #include "duration.h"
 #include "lateness.h"
 #include "options.h"
+#include "usage.h"
 
 static const char help[] =
 "Usage: heartbeat [OPTION]...\n"
 "Watch over drivers that report: declare those offline whose reports stop.\n"
 "\n"
+"  -k, --keyed              the drivers' numbers are the keys of their timers\n"
+"  -l, --lease              reports extend leases, without system calls\n"
+"  -c, --compare            by handles, by keys and by leases, one after another\n"
 "  -n, --drivers N          drivers (default 1000000)\n"
 "  -t, --timeout DURATION   silence after which one is offline (default 10m)\n"
 "  -d, --duration DURATION  time that reports come for (default twice the timeout)\n"
@@ -54,7 +68,7 @@ static const char help[] =
 "  -p, --plain              progress in lines, on a terminal too\n"
 "  -h, --help               show this help\n"
 "\n"
-"A demonstration: heartbeat --timeout 20s --duration 30s\n"
+"A demonstration: heartbeat --compare --timeout 20s --duration 30s\n"
 "\n"
 "Exit codes: 0 no driver was wrongly expired or missed; 1 some were, or a failure\n"
 "at run time; 2 wrong usage.\n";
@@ -70,13 +84,18 @@ static const char help[] =
 
 /**
  * enum driver_state - how it stands with a driver
+ * @DRIVER_NEW: no timer was armed for it yet
  * @DRIVER_ONLINE: its timer is armed
+ * @DRIVER_LATE: it reported when its lease was over, of which no record was read
+ *	yet
  * @DRIVER_OFFLINE: its timer has expired
  * @DRIVER_DRAINED: its timer was pending at the end
  * @DRIVER_WRONG: something about its timer was wrong, and has been counted
  */
 enum driver_state {
+	DRIVER_NEW,
 	DRIVER_ONLINE,
+	DRIVER_LATE,
 	DRIVER_OFFLINE,
 	DRIVER_DRAINED,
 	DRIVER_WRONG,
@@ -87,13 +106,11 @@ enum driver_state {
 
 /**
  * struct driver - the books on one driver
- * @handle: its timer
  * @deadline: what it is armed for: its last report and the timeout
  * @stop: milliseconds after the start when its reports stop, or %NEVER
  * @state: &enum driver_state
  */
 struct driver {
-	uint64_t	handle;
 	uint64_t	deadline;
 	uint32_t	stop;
 	uint32_t	state;
@@ -111,9 +128,12 @@ struct driver {
  * @seed: state of the random numbers
  * @progress: whether to show any
  * @terminal: whether to show it in one line
+ * @config: TWHEEL_CONFIG_KEYED and TWHEEL_CONFIG_LEASE, the form
  * @tw: the context
  * @epoll: waits for it
  * @drivers: the books
+ * @handles: the drivers' timers, NULL with keys or leases
+ * @words: the drivers' leases, NULL without
  * @arms: a batch of requests
  * @who: the drivers in @arms
  * @events: what was read
@@ -129,14 +149,19 @@ struct driver {
  * @pushed: reports that pushed a timer back
  * @withdrawn: those of them that came after the expiration and before its record
  *	was read
+ * @lost: reports that came when the lease was over
  * @expired: drivers that were rightly declared offline
  * @late_reports: those of them whose reports had not stopped
  * @wrong: drivers wrongly declared offline
  * @twice: drivers declared offline again
  * @missed: drivers that should have been declared offline, and were not
  * @complaints: how many were made
- * @bytes: kernel memory a timer, or negative when it could not be measured
+ * @kernel_bytes: kernel memory a timer, or negative when it could not be measured
+ * @table_bytes: memory a timer in @handles or @words
+ * @elapsed: time from the first arm to the last drain
+ * @usage: what was used in that time
  * @ioctls: system calls
+ * @pushes: those of them that pushed timers back
  * @reads: system calls
  * @waits: system calls
  * @shown: when progress was shown last
@@ -155,10 +180,13 @@ struct heartbeat {
 	uint64_t		seed;
 	bool			progress;
 	bool			terminal;
+	uint32_t		config;
 
 	struct twheel		*tw;
 	int			epoll;
 	struct driver		*drivers;
+	uint64_t		*handles;
+	uint64_t		**words;
 	struct twheel_arm	*arms;
 	uint32_t		*who;
 	struct twheel_event	*events;
@@ -173,14 +201,19 @@ struct heartbeat {
 	uint64_t		arm_time;
 	uint64_t		pushed;
 	uint64_t		withdrawn;
+	uint64_t		lost;
 	uint64_t		expired;
 	uint64_t		late_reports;
 	uint64_t		wrong;
 	uint64_t		twice;
 	uint64_t		missed;
 	unsigned int		complaints;
-	double			bytes;
+	double			kernel_bytes;
+	double			table_bytes;
+	uint64_t		elapsed;
+	struct usage		usage;
 	uint64_t		ioctls;
+	uint64_t		pushes;
 	uint64_t		reads;
 	uint64_t		waits;
 	uint64_t		shown;
@@ -205,6 +238,18 @@ static uint64_t random_number(struct heartbeat *hb)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+static const char *form_name(const struct heartbeat *hb)
+{
+	static const char * const names[] = {
+		[0]						= "handles",
+		[TWHEEL_CONFIG_KEYED]				= "keys",
+		[TWHEEL_CONFIG_LEASE]				= "leases",
+		[TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE]	= "keyed leases",
+	};
+
+	return names[hb->config];
 }
 
 static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
@@ -248,6 +293,7 @@ static void show(struct heartbeat *hb, uint64_t now)
 	seconds = (double)(now - hb->shown) / 1e9;
 
 	end_progress_line(hb);
+	printf("%s: ", form_name(hb));
 	if (!hb->start)
 		printf("arming: %" PRIu64 " of %" PRIu32 " drivers", hb->armed, hb->n);
 	else
@@ -264,49 +310,6 @@ static void show(struct heartbeat *hb, uint64_t now)
 }
 
 /*
- * Memory
- */
-
-/* Sum of the named fields of /proc/meminfo in KiB, or -1. */
-static long long free_memory(void)
-{
-	static const char * const fields[] = {
-		"MemFree:", "Buffers:", "Cached:", "SReclaimable:",
-	};
-	FILE *file = fopen("/proc/meminfo", "r");
-	long long sum = 0;
-	char line[128];
-	size_t i;
-
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-			size_t len = strlen(fields[i]);
-
-			if (!strncmp(line, fields[i], len))
-				sum += strtoll(line + len, NULL, 10);
-		}
-	}
-	fclose(file);
-	return sum;
-}
-
-/* Memory of this process in KiB, or -1. */
-static long long own_memory(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long long pages = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%*s %lld", &pages) != 1)
-		pages = -1;
-	fclose(file);
-	return pages < 0 ? -1 : pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-/*
  * The reporting side
  */
 
@@ -319,14 +322,30 @@ static void send_batch(struct heartbeat *hb, uint32_t count)
 		die(EXIT_FAILED, "cannot arm: %s", strerror(ret < 0 ? (int)-ret : EFAULT));
 }
 
+/* The handle in requests for a driver: with keys the key, otherwise 0 for none. */
+static uint64_t handle_of(const struct heartbeat *hb, uint32_t driver)
+{
+	if (hb->config & TWHEEL_CONFIG_KEYED)
+		return driver;
+	return hb->handles ? hb->handles[driver] : 0;
+}
+
+/* Is it this driver's? Without keys the handles of leases are not kept. */
+static bool is_handle_of(const struct heartbeat *hb, uint32_t driver, uint64_t handle)
+{
+	uint64_t expected = handle_of(hb, driver);
+
+	return handle == expected || (!expected && hb->config == TWHEEL_CONFIG_LEASE);
+}
+
 static void prepare(struct heartbeat *hb, uint32_t count, uint32_t driver, uint64_t now)
 {
 	hb->who[count] = driver;
 	hb->arms[count] = (struct twheel_arm){
-		.handle = hb->drivers[driver].handle,
+		.handle = handle_of(hb, driver),
 		.user_data = driver,
 		.expires = now + hb->timeout,
-		.flags = TWHEEL_ARM_ABS,
+		.flags = TWHEEL_ARM_ABS | (hb->words ? TWHEEL_ARM_LEASE : 0),
 	};
 }
 
@@ -339,15 +358,27 @@ static uint32_t next_driver(struct heartbeat *hb)
 	return driver;
 }
 
+/* What is needed to push the timer of a new driver back. */
+static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm *arm)
+{
+	int ret;
+
+	if (hb->handles)
+		hb->handles[driver] = arm->handle;
+	if (!hb->words)
+		return;
+	ret = twheel_lease_word(hb->tw, arm->word, &hb->words[driver]);
+	if (ret)
+		die(EXIT_FAILED, "cannot map the word of a lease: %s", strerror(-ret));
+}
+
 /* Arms a timer for everyone, in the order in which they will report. */
 static void register_all(struct heartbeat *hb)
 {
-	long long free_before = free_memory();
-	long long own_before = own_memory();
 	uint64_t begin = twheel_now(hb->tw);
-	long long free_after;
-	long long own_after;
+	struct usage usage;
 
+	usage_read(&usage);
 	hb->shown = begin;
 	while (hb->armed < hb->n && !interrupted) {
 		uint64_t left = hb->n - hb->armed;
@@ -364,21 +395,103 @@ static void register_all(struct heartbeat *hb)
 			if (hb->arms[i].result)
 				die(EXIT_FAILED, "cannot arm timer %" PRIu64 ": %s",
 				    hb->armed + i + 1, strerror(-hb->arms[i].result));
-			driver->handle = hb->arms[i].handle;
+			keep(hb, hb->who[i], &hb->arms[i]);
 			driver->deadline = hb->arms[i].expires;
+			driver->state = DRIVER_ONLINE;
 		}
 		hb->armed += count;
 		show(hb, now);
 	}
 	hb->arm_time = twheel_now(hb->tw) - begin;
 
-	free_after = free_memory();
-	own_after = own_memory();
-	hb->bytes = -1;
-	if (free_before >= 0 && free_after >= 0 && own_before >= 0 && own_after >= 0 &&
-	    hb->armed >= MEASURABLE)
-		hb->bytes = (double)(free_before - free_after - (own_after - own_before)) *
-			    1024 / (double)hb->armed;
+	usage_since(&usage);
+	hb->kernel_bytes = -1;
+	if (usage.taken && hb->armed >= MEASURABLE)
+		hb->kernel_bytes = (double)(usage.taken - usage.own) / (double)hb->armed;
+}
+
+/* A driver of @who was there at @now, and its timer will wait for it. */
+static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
+{
+	struct driver *driver = &hb->drivers[index];
+
+	driver->deadline = now + hb->timeout;
+	hb->pushed++;
+}
+
+/* It was pending at @now, or later: was it to be? */
+static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
+{
+	const struct driver *driver = &hb->drivers[index];
+
+	if (driver->deadline + hb->grace < now) {
+		complain_of(hb, index, "pending long after its deadline: now",
+			    now, driver->deadline);
+		hb->missed++;
+	}
+}
+
+/* Its timer was gone, and no record had said so. */
+static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
+		     uint64_t seen, uint64_t expected)
+{
+	struct driver *driver = &hb->drivers[index];
+
+	driver->state = DRIVER_WRONG;
+	hb->silent_left -= driver->stop != NEVER;
+	hb->wrong++;
+	complain_of(hb, index, what, seen, expected);
+}
+
+/* The reports of @count drivers in @who, by system call. */
+static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		prepare(hb, i, hb->who[i], now);
+	send_batch(hb, count);
+	hb->pushes++;
+
+	for (i = 0; i < count; i++) {
+		const struct twheel_arm *arm = &hb->arms[i];
+
+		/* With keys one that is gone is made anew. */
+		if (arm->result || arm->old_state == TWHEEL_STATE_NONE) {
+			vanished(hb, hb->who[i], "no timer when it reported: result",
+				 (uint64_t)-arm->result, 0);
+			continue;
+		}
+		if (arm->old_state == TWHEEL_STATE_PENDING)
+			check_pending(hb, hb->who[i], now);
+		else
+			hb->withdrawn++;
+		pushed_back(hb, hb->who[i], now);
+	}
+}
+
+/* The same, without one. */
+static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		uint32_t index = hb->who[i];
+		struct driver *driver = &hb->drivers[index];
+
+		if (twheel_lease_extend(hb->words[index], now + hb->timeout) > 0) {
+			check_pending(hb, index, now);
+			pushed_back(hb, index, now);
+			continue;
+		}
+		if (twheel_now(hb->tw) < driver->deadline) {
+			vanished(hb, index, "its lease is over before its deadline: now",
+				 now, driver->deadline);
+			continue;
+		}
+		driver->state = DRIVER_LATE;
+		hb->lost++;
+	}
 }
 
 /* Sends the reports of the next @turns drivers, at most a batch. */
@@ -386,7 +499,6 @@ static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 {
 	uint64_t elapsed_ms = (now - hb->start) / NSEC_PER_MSEC;
 	uint32_t count = 0;
-	uint32_t i;
 
 	while (turns && count < hb->batch) {
 		uint32_t index = next_driver(hb);
@@ -396,35 +508,14 @@ static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 		hb->turns++;
 		if (driver->state == DRIVER_ONLINE &&
 		    (driver->stop == NEVER || elapsed_ms < driver->stop))
-			prepare(hb, count++, index, now);
+			hb->who[count++] = index;
 	}
 	if (!count)
 		return;
-
-	send_batch(hb, count);
-	for (i = 0; i < count; i++) {
-		struct driver *driver = &hb->drivers[hb->who[i]];
-		const struct twheel_arm *arm = &hb->arms[i];
-
-		if (arm->result) {
-			/* Its timer has ended, and no record said so. */
-			driver->state = DRIVER_WRONG;
-			hb->silent_left -= driver->stop != NEVER;
-			hb->wrong++;
-			complain_of(hb, hb->who[i], "no timer when it reported: result",
-				    (uint64_t)-arm->result, 0);
-			continue;
-		}
-		if (arm->old_state == TWHEEL_STATE_PENDING &&
-		    driver->deadline + hb->grace < now) {
-			complain_of(hb, hb->who[i], "pending long after its deadline: now",
-				    now, driver->deadline);
-			hb->missed++;
-		}
-		driver->deadline = arm->expires;
-		hb->pushed++;
-		hb->withdrawn += arm->old_state == TWHEEL_STATE_READY;
-	}
+	if (hb->words)
+		extend_leases(hb, count, now);
+	else
+		rearm_timers(hb, count, now);
 }
 
 /* How many turns there should have been at @now. */
@@ -452,17 +543,17 @@ static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64
 		return;
 	}
 	driver = &hb->drivers[event->user_data];
-	if (driver->state != DRIVER_ONLINE) {
+	if (driver->state != DRIVER_ONLINE && driver->state != DRIVER_LATE) {
 		complain_of(hb, event->user_data, "declared again: deadline",
 			    event->deadline, driver->deadline);
 		hb->twice++;
 		return;
 	}
 
-	if (event->handle != driver->handle) {
+	if (!is_handle_of(hb, (uint32_t)event->user_data, event->handle)) {
 		wrong = "another timer's record: handle";
 		seen = event->handle;
-		expected = driver->handle;
+		expected = handle_of(hb, (uint32_t)event->user_data);
 	} else if (event->deadline != driver->deadline) {
 		wrong = "a record of another arming: deadline";
 		seen = event->deadline;
@@ -611,7 +702,8 @@ static void settle(struct heartbeat *hb)
 				continue;
 			}
 			driver->state = DRIVER_DRAINED;
-			if (infos[k].handle != driver->handle ||
+			if (!is_handle_of(hb, (uint32_t)infos[k].user_data,
+					  infos[k].handle) ||
 			    infos[k].deadline != driver->deadline) {
 				complain_of(hb, infos[k].user_data,
 					    "pending with another deadline",
@@ -631,9 +723,10 @@ static void settle(struct heartbeat *hb)
 		;
 
 	for (i = 0; i < hb->n; i++) {
-		if (hb->drivers[i].handle && hb->drivers[i].state == DRIVER_ONLINE) {
-			complain_of(hb, i, "its timer is lost: handle",
-				    hb->drivers[i].handle, 0);
+		if (hb->drivers[i].state == DRIVER_ONLINE ||
+		    hb->drivers[i].state == DRIVER_LATE) {
+			complain_of(hb, i, "its timer is lost: deadline",
+				    hb->drivers[i].deadline, 0);
 			hb->missed++;
 		}
 	}
@@ -649,44 +742,140 @@ static void settle(struct heartbeat *hb)
 	}
 }
 
-static void print_table(const struct heartbeat *hb)
+/*
+ * The table
+ */
+
+/**
+ * enum row_kind - what a row of the table shows
+ * @ROW_TITLE: nothing
+ * @ROW_NUMBER: a uint32_t
+ * @ROW_COUNT: a uint64_t
+ * @ROW_TIME: an int64_t of nanoseconds
+ * @ROW_BYTES: a double, negative if it was not measured
+ * @ROW_LATENESS: a percentile of a &struct lateness
+ */
+enum row_kind {
+	ROW_TITLE,
+	ROW_NUMBER,
+	ROW_COUNT,
+	ROW_TIME,
+	ROW_BYTES,
+	ROW_LATENESS,
+};
+
+/**
+ * struct row - a row of the table
+ * @name: what stands before it
+ * @kind: &enum row_kind
+ * @offset: of the figure in &struct heartbeat
+ * @permille: which percentile of it
+ */
+struct row {
+	const char	*name;
+	enum row_kind	kind;
+	size_t		offset;
+	unsigned int	permille;
+};
+
+#define TITLE(name)	{ name, ROW_TITLE, 0, 0 }
+
+#define FIGURE(name, kind, member) \
+	{ name, ROW_##kind, offsetof(struct heartbeat, member), 0 }
+
+#define PERCENTILE(name, member, permille) \
+	{ name, ROW_LATENESS, offsetof(struct heartbeat, member), permille }
+
+static const struct row rows[] = {
+	FIGURE("drivers", NUMBER, n),
+	FIGURE("of which fall silent", NUMBER, dead),
+	FIGURE("armed", COUNT, armed),
+	FIGURE("pushed back", COUNT, pushed),
+	FIGURE("  withdrawn", COUNT, withdrawn),
+	FIGURE("lost to expiry", COUNT, lost),
+	FIGURE("expired", COUNT, expired),
+	FIGURE("  late reports", COUNT, late_reports),
+	FIGURE("wrongly expired", COUNT, wrong),
+	FIGURE("missed", COUNT, missed),
+	FIGURE("declared twice", COUNT, twice),
+	TITLE("lateness, by kernel"),
+	PERCENTILE("  p50", by_expiry, 500),
+	PERCENTILE("  p99", by_expiry, 990),
+	PERCENTILE("  max", by_expiry, 1000),
+	TITLE("lateness, when read"),
+	PERCENTILE("  p50", by_read, 500),
+	PERCENTILE("  p99", by_read, 990),
+	PERCENTILE("  max", by_read, 1000),
+	TITLE("system calls"),
+	FIGURE("  ioctl", COUNT, ioctls),
+	FIGURE("    to push back", COUNT, pushes),
+	FIGURE("  read", COUNT, reads),
+	FIGURE("  epoll_wait", COUNT, waits),
+	TITLE("CPU time"),
+	FIGURE("  user", TIME, usage.user),
+	FIGURE("  system", TIME, usage.system),
+	FIGURE("  the whole machine", TIME, usage.busy),
+	FIGURE("elapsed", TIME, elapsed),
+	FIGURE("  to arm them all", TIME, arm_time),
+	TITLE("memory a timer, bytes"),
+	FIGURE("  kernel", BYTES, kernel_bytes),
+	FIGURE("  table of its own", BYTES, table_bytes),
+};
+
+static const char notes[] =
+"\n"
+"withdrawn: after an expiration that nobody had read. lost to expiry: the lease\n"
+"was over, and its record on the way. late reports: rightly expired, this program\n"
+"was too slow. the whole machine: with all interrupts, and whatever else it does.\n"
+"kernel memory: what was taken while arming, less what this process grew by.\n";
+
+static void print_figure(const struct heartbeat *hb, const struct row *row)
 {
-	double elapsed = (double)(twheel_now(hb->tw) - hb->start + hb->arm_time) / 1e9;
-	struct rusage usage;
-	double user;
-	double kernel;
+	const void *figure = (const char *)hb + row->offset;
+	const struct lateness *late = figure;
+	char text[DURATION_SIZE] = "-";
 
-	getrusage(RUSAGE_SELF, &usage);
-	user = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
-	kernel = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+	switch (row->kind) {
+	case ROW_TITLE:
+		return;
+	case ROW_NUMBER:
+		snprintf(text, sizeof(text), "%" PRIu32, *(const uint32_t *)figure);
+		break;
+	case ROW_COUNT:
+		snprintf(text, sizeof(text), "%" PRIu64, *(const uint64_t *)figure);
+		break;
+	case ROW_TIME:
+		duration_format(text, *(const uint64_t *)figure);
+		break;
+	case ROW_BYTES:
+		if (*(const double *)figure >= 0)
+			snprintf(text, sizeof(text), "%.1f", *(const double *)figure);
+		break;
+	case ROW_LATENESS:
+		if (late->count)
+			duration_format(text, lateness_percentile(late, row->permille));
+		break;
+	}
+	printf(" %12s", text);
+}
 
-	printf("drivers            %" PRIu32 ", of which %" PRIu32 " fall silent\n",
-	       hb->n, hb->dead);
-	printf("armed              %" PRIu64 " in %.2f s, batches of %" PRIu32 "\n",
-	       hb->armed, (double)hb->arm_time / 1e9, hb->batch);
-	printf("pushed back        %" PRIu64 ", %" PRIu64
-	       " of them after an expiration that nobody had read\n",
-	       hb->pushed, hb->withdrawn);
-	printf("expired            %" PRIu64 "\n", hb->expired);
-	printf("wrongly expired    %" PRIu64 "\n", hb->wrong);
-	printf("missed             %" PRIu64 "\n", hb->missed);
-	printf("declared twice     %" PRIu64 "\n", hb->twice);
-	printf("late reports       %" PRIu64
-	       " (rightly expired: this program was too slow)\n", hb->late_reports);
-	printf("late, by kernel    ");
-	lateness_print(&hb->by_expiry);
-	printf("late, when read    ");
-	lateness_print(&hb->by_read);
-	if (hb->bytes <= 0)
-		puts("memory a timer     not measured: too few timers");
-	else
-		printf("memory a timer     %.1f bytes (what free and cached memory fell by while\n"
-		       "                   arming, less what this process grew by)\n", hb->bytes);
-	printf("system calls       ioctl %" PRIu64 ", read %" PRIu64 ", epoll_wait %" PRIu64
-	       "\n", hb->ioctls, hb->reads, hb->waits);
-	printf("elapsed            %.1f s\n", elapsed);
-	printf("CPU time           %.2f s (%.2f s user, %.2f s kernel)\n",
-	       user + kernel, user, kernel);
+/* @n forms side by side. */
+static void print_table(const struct heartbeat *forms, unsigned int n)
+{
+	unsigned int i;
+	size_t k;
+
+	printf("%-22s", "");
+	for (i = 0; i < n; i++)
+		printf(" %12s", form_name(&forms[i]));
+	putchar('\n');
+	for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+		printf("%-*s", rows[k].kind == ROW_TITLE ? 0 : 22, rows[k].name);
+		for (i = 0; i < n; i++)
+			print_figure(&forms[i], &rows[k]);
+		putchar('\n');
+	}
+	fputs(notes, stdout);
 }
 
 /* Chooses exactly @dead drivers, and when each of them falls silent. */
@@ -712,15 +901,28 @@ static void choose_silent(struct heartbeat *hb)
 	hb->silent_left = hb->dead;
 }
 
+/* Memory for @n of @size, all zero; ends the program when there is none. */
+static void *allocate(size_t n, size_t size)
+{
+	void *memory = calloc(n, size);
+
+	if (!memory)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	return memory;
+}
+
 static void set_up(struct heartbeat *hb)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	const struct twheel_config config = { .clock = CLOCK_MONOTONIC, .flags = hb->config };
 	struct epoll_event event = { .events = EPOLLIN };
 	struct twheel_info info;
 	uint64_t room;
 	int ret;
 
-	ret = twheel_open(&hb->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+	ret = twheel_open(&hb->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	if (ret == -EINVAL)
+		die(EXIT_FAILED, "this module has no %s: see features in twheel info",
+		    form_name(hb));
 	if (ret)
 		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
 		    ret == -ENOENT ? " (is the module loaded?)" : "");
@@ -734,21 +936,23 @@ static void set_up(struct heartbeat *hb)
 		die(EXIT_FAILED,
 		    "only %" PRIu64 " timers are allowed: see max_fd_timers in twheel(4)", room);
 
-	hb->drivers = calloc(hb->n, sizeof(*hb->drivers));
-	hb->arms = calloc(hb->batch, sizeof(*hb->arms));
-	hb->who = calloc(hb->batch, sizeof(*hb->who));
-	hb->events = calloc(hb->batch, sizeof(*hb->events));
-	if (!hb->drivers || !hb->arms || !hb->who || !hb->events)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	hb->drivers = allocate(hb->n, sizeof(*hb->drivers));
+	hb->arms = allocate(hb->batch, sizeof(*hb->arms));
+	hb->who = allocate(hb->batch, sizeof(*hb->who));
+	hb->events = allocate(hb->batch, sizeof(*hb->events));
+	if (!hb->config) {
+		hb->handles = allocate(hb->n, sizeof(*hb->handles));
+		hb->table_bytes = sizeof(*hb->handles);
+	}
+	if (hb->config & TWHEEL_CONFIG_LEASE) {
+		hb->words = allocate(hb->n, sizeof(*hb->words));
+		hb->table_bytes = sizeof(*hb->words);
+	}
 
 	hb->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hb->epoll < 0 ||
 	    epoll_ctl(hb->epoll, EPOLL_CTL_ADD, twheel_fd(hb->tw), &event))
 		die(EXIT_FAILED, "epoll: %s", strerror(errno));
-
-	/* Any signal that ends the program shows the table first. */
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
 
 	do {
 		hb->stride = 1 + (uint32_t)(random_number(hb) % hb->n);
@@ -757,9 +961,54 @@ static void set_up(struct heartbeat *hb)
 	choose_silent(hb);
 }
 
-static void parse_options(struct heartbeat *hb, int argc, char **argv)
+static void tear_down(struct heartbeat *hb)
+{
+	close(hb->epoll);
+	twheel_close(hb->tw);
+	free(hb->drivers);
+	free(hb->handles);
+	free(hb->words);
+	free(hb->arms);
+	free(hb->who);
+	free(hb->events);
+}
+
+/* The kernel has memory back some time after it was freed, and bit by bit. */
+static void wait_for_memory(void)
+{
+	struct usage usage;
+
+	do {
+		usage_read(&usage);
+		sleep(1);
+		usage_since(&usage);
+	} while (usage.taken < -65536 && !interrupted);
+}
+
+/* Everything, from nothing to figures. Returns whether all was in order. */
+static bool watch_over(struct heartbeat *hb)
+{
+	uint64_t begin;
+
+	set_up(hb);
+	begin = twheel_now(hb->tw);
+	usage_read(&hb->usage);
+	register_all(hb);
+	run(hb);
+	settle(hb);
+	usage_since(&hb->usage);
+	hb->elapsed = twheel_now(hb->tw) - begin;
+	tear_down(hb);
+	return !hb->wrong && !hb->missed && !hb->twice;
+}
+
+/* Returns whether all forms are to be compared. */
+static bool parse_options(struct heartbeat *hb, int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "keyed",	no_argument,		NULL, 'k' },
+		{ "lease",	no_argument,		NULL, 'l' },
+		{ "compare",	no_argument,		NULL, 'c' },
 		{ "drivers",	required_argument,	NULL, 'n' },
 		{ "timeout",	required_argument,	NULL, 't' },
 		{ "duration",	required_argument,	NULL, 'd' },
@@ -776,12 +1025,22 @@ static void parse_options(struct heartbeat *hb, int argc, char **argv)
 	};
 	uint64_t dead = UINT64_MAX;
 	double silent = 0.01;
+	bool compare = false;
 	uint64_t rate = 0;
 	char *end;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "n:t:d:r:s:x:b:g:S:qph", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "klcn:t:d:r:s:x:b:g:S:qph", options, NULL)) != -1) {
 		switch (c) {
+		case 'k':
+			hb->config |= TWHEEL_CONFIG_KEYED;
+			break;
+		case 'l':
+			hb->config |= TWHEEL_CONFIG_LEASE;
+			break;
+		case 'c':
+			compare = true;
+			break;
 		case 'n':
 			hb->n = (uint32_t)option_number("drivers", optarg, 1, 1000000000);
 			break;
@@ -828,6 +1087,8 @@ static void parse_options(struct heartbeat *hb, int argc, char **argv)
 	if (optind < argc)
 		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
 
+	if (compare && hb->config)
+		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
 	if (!hb->duration)
 		hb->duration = 2 * hb->timeout;
 	if (dead == UINT64_MAX)
@@ -849,35 +1110,44 @@ static void parse_options(struct heartbeat *hb, int argc, char **argv)
 		    rate, (double)hb->n / ((double)(hb->timeout / 4 * 3) / 1e9) + 1);
 	if (!hb->period)
 		hb->period = 1;
+	return compare;
 }
 
 int main(int argc, char **argv)
 {
-	static struct heartbeat hb = {
+	static const uint32_t all[] = { 0, TWHEEL_CONFIG_KEYED, TWHEEL_CONFIG_LEASE };
+	static struct heartbeat forms[sizeof(all) / sizeof(all[0])] = { {
 		.n = 1000000,
 		.timeout = 600 * NSEC_PER_SEC,
 		.batch = 256,
 		.grace = 10 * NSEC_PER_SEC,
 		.seed = 1,
 		.progress = true,
-	};
+	} };
+	struct sigaction action = { .sa_handler = on_signal };
+	unsigned int n = 1;
+	unsigned int i;
 	bool good;
 
-	hb.terminal = isatty(STDOUT_FILENO);
-	parse_options(&hb, argc, argv);
-	set_up(&hb);
+	forms[0].terminal = isatty(STDOUT_FILENO);
+	if (parse_options(&forms[0], argc, argv)) {
+		for (n = 0; n < sizeof(all) / sizeof(all[0]); n++) {
+			forms[n] = forms[0];
+			forms[n].config = all[n];
+		}
+	}
 
-	register_all(&hb);
-	run(&hb);
-	settle(&hb);
-	print_table(&hb);
+	/* Any signal that ends the program shows the table first. */
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 
-	good = !hb.wrong && !hb.missed && !hb.twice;
-	twheel_close(hb.tw);
-	free(hb.drivers);
-	free(hb.arms);
-	free(hb.who);
-	free(hb.events);
+	good = true;
+	for (i = 0; i < n && (!i || !interrupted); i++) {
+		if (i)
+			wait_for_memory();
+		good &= watch_over(&forms[i]);
+	}
+	print_table(forms, i);
 	if (fflush(stdout) || ferror(stdout))
 		die(EXIT_FAILED, "standard output: %s", strerror(errno));
 	return good ? EXIT_DONE : EXIT_FAILED;

@@ -6,9 +6,14 @@
  * descriptor. A round of the loop is:
  *
  *	1. serve every connection that epoll has named, and note which were active
- *	2. arm the timers of those with one system call, and cancel the timers of
- *	   those that were closed with another
+ *	2. extend the leases of those; arm, with one system call, the timers of those
+ *	   that are new or whose lease was over, and cancel the timers of those that
+ *	   were closed with another
  *	3. only then read expirations, and cut the connections they belong to
+ *
+ * So a connection that goes on talking costs no system call for its deadline.
+ * Without leases (--handles, or a module that has none) every active connection
+ * is among those that are armed.
  *
  * In this order a connection that was active is never cut: its re-arm withdraws
  * an expiration that has not been read. One that spoke after epoll was asked, or
@@ -35,6 +40,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <twheel.h>
@@ -50,6 +56,7 @@ static const char help[] =
 "  -p, --port N             TCP port; 0 (default) for any, which is printed\n"
 "  -b, --bind ADDRESS       IPv4 address (default 127.0.0.1)\n"
 "  -t, --timeout DURATION   idle time after which a connection is cut (default 30s)\n"
+"  -H, --handles            move deadlines by system calls, not by leases\n"
 "  -m, --max N              connections at once (default 100000)\n"
 "  -d, --duration DURATION  stop after this time (default: SIGINT or SIGTERM)\n"
 "  -h, --help               show this help\n"
@@ -123,6 +130,7 @@ struct bytes {
  * @events: what epoll looks for
  * @next_free: the next free slot
  * @handle: its timer, 0 before the first arm
+ * @word: that timer's lease, NULL without leases or before the first arm
  * @deadline: what that is armed for
  * @last_active: the end of the last round in which it was active
  * @in: the beginning of a request
@@ -136,6 +144,7 @@ struct connection {
 	uint32_t	events;
 	uint32_t	next_free;
 	uint64_t	handle;
+	uint64_t	*word;
 	uint64_t	deadline;
 	uint64_t	last_active;
 	struct bytes	in;
@@ -151,6 +160,7 @@ struct connection {
  * @timeout: idle time after which a connection is cut
  * @max: connections at once
  * @duration: how long to run, 0 for no end
+ * @leases: whether deadlines are leases
  * @tw: the context
  * @epoll: waits for everything
  * @listener: accepts connections
@@ -164,7 +174,7 @@ struct connection {
  * @active_len: how many
  * @active_room: how many @active and @arms have room for
  * @arms: requests for them
- * @armed: the slots that @arms are for
+ * @arming: the slots that @arms are for
  * @cancels: timers of connections that were closed in this round
  * @cancels_len: how many
  * @cancels_room: how many @cancels has room for
@@ -172,6 +182,8 @@ struct connection {
  * @requests: answered
  * @refused: connections that could not be given a timer
  * @pauses: how often accepting was stopped for want of room
+ * @armed: deadlines set by system calls
+ * @extended: deadlines moved without
  * @closed: connections that ended in another way than by being cut
  * @cut: connections cut because they were idle
  * @early: those of them that had not been idle for long enough
@@ -184,6 +196,7 @@ struct server {
 	uint64_t		timeout;
 	uint32_t		max;
 	uint64_t		duration;
+	bool			leases;
 
 	struct twheel		*tw;
 	int			epoll;
@@ -200,7 +213,7 @@ struct server {
 	size_t			active_len;
 	size_t			active_room;
 	struct twheel_arm	*arms;
-	uint32_t		*armed;
+	uint32_t		*arming;
 	struct twheel_cancel	*cancels;
 	size_t			cancels_len;
 	size_t			cancels_room;
@@ -209,6 +222,8 @@ struct server {
 	uint64_t		requests;
 	uint64_t		refused;
 	uint64_t		pauses;
+	uint64_t		armed;
+	uint64_t		extended;
 	uint64_t		closed;
 	uint64_t		cut;
 	uint64_t		early;
@@ -314,7 +329,7 @@ static void touch(struct server *server, uint32_t slot)
 
 		server->active = grow(server->active, &room, sizeof(*server->active));
 		room = server->active_room;
-		server->armed = grow(server->armed, &room, sizeof(*server->armed));
+		server->arming = grow(server->arming, &room, sizeof(*server->arming));
 		server->arms = grow(server->arms, &server->active_room,
 				    sizeof(*server->arms));
 	}
@@ -589,12 +604,19 @@ static void settle_timers(struct server *server)
 			continue;
 		conn->active = false;
 		conn->last_active = now;
-		server->armed[count] = slot;
+		/* Whose lease is over is armed: that withdraws its record. */
+		if (conn->word &&
+		    twheel_lease_extend(conn->word, now + server->timeout) > 0) {
+			conn->deadline = now + server->timeout;
+			server->extended++;
+			continue;
+		}
+		server->arming[count] = slot;
 		server->arms[count++] = (struct twheel_arm){
 			.handle = conn->handle,
 			.user_data = name_of(server, slot),
 			.expires = now + server->timeout,
-			.flags = TWHEEL_ARM_ABS,
+			.flags = TWHEEL_ARM_ABS | (server->leases ? TWHEEL_ARM_LEASE : 0),
 		};
 	}
 	server->active_len = 0;
@@ -617,7 +639,7 @@ static void settle_timers(struct server *server)
 	if (ret != (ssize_t)count)
 		die(EXIT_FAILED, "cannot arm: %s", strerror((int)-ret));
 	for (i = 0; i < count; i++) {
-		struct connection *conn = &server->slots[server->armed[i]];
+		struct connection *conn = &server->slots[server->arming[i]];
 		const struct twheel_arm *arm = &server->arms[i];
 
 		if (arm->result) {
@@ -627,11 +649,18 @@ static void settle_timers(struct server *server)
 				    strerror(-arm->result));
 			/* Without a deadline it could stay for ever. */
 			server->refused++;
-			close_slot(server, server->armed[i], false);
+			close_slot(server, server->arming[i], false);
 			continue;
+		}
+		if (server->leases) {
+			ret = twheel_lease_word(server->tw, arm->word, &conn->word);
+			if (ret)
+				die(EXIT_FAILED, "cannot map the word of a lease: %s",
+				    strerror((int)-ret));
 		}
 		conn->handle = arm->handle;
 		conn->deadline = arm->expires;
+		server->armed++;
 		server->saved += arm->old_state == TWHEEL_STATE_READY;
 	}
 }
@@ -679,6 +708,7 @@ static void cut_idle(struct server *server)
 		if (has_spoken(conn)) {
 			/* Its timer has ended; the next round arms another. */
 			conn->handle = 0;
+			conn->word = NULL;
 			touch(server, slot);
 			server->saved++;
 			continue;
@@ -754,6 +784,8 @@ static void print_figures(const struct server *server)
 	printf("requests           %" PRIu64 "\n", server->requests);
 	printf("closed otherwise   %" PRIu64 "\n", server->closed);
 	printf("open at the end    %" PRIu32 "\n", server->open);
+	printf("timers armed       %" PRIu64 " (by system call)\n", server->armed);
+	printf("leases extended    %" PRIu64 " (without)\n", server->extended);
 	printf("refused            %" PRIu64 " (no timer to be had)\n", server->refused);
 	printf("accepting paused   %" PRIu64 " times\n", server->pauses);
 	printf("idle, cut          %" PRIu64 "\n", server->cut);
@@ -773,6 +805,26 @@ static void watch_fd(struct server *server, int fd, uint64_t name)
 		die(EXIT_FAILED, "epoll: %s", strerror(errno));
 }
 
+/* With leases if they are wanted and to be had. */
+static void open_timers(struct server *server)
+{
+	const unsigned int flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC;
+	const struct twheel_config config = {
+		.clock = CLOCK_MONOTONIC,
+		.flags = TWHEEL_CONFIG_LEASE,
+	};
+	int ret;
+
+	ret = twheel_open(&server->tw, NULL, flags, server->leases ? &config : NULL);
+	if (ret == -EINVAL && server->leases) {
+		server->leases = false;
+		ret = twheel_open(&server->tw, NULL, flags, NULL);
+	}
+	if (ret)
+		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
+		    ret == -ENOENT ? " (is the module loaded?)" : "");
+}
+
 static void set_up(struct server *server, sigset_t *waiting)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -780,7 +832,6 @@ static void set_up(struct server *server, sigset_t *waiting)
 	struct rlimit files;
 	sigset_t blocked;
 	int one = 1;
-	int ret;
 
 	/* As many connections as this user may have anyway. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
@@ -788,11 +839,7 @@ static void set_up(struct server *server, sigset_t *waiting)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 
-	ret = twheel_open(&server->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
-			  NULL);
-	if (ret)
-		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
-		    ret == -ENOENT ? " (is the module loaded?)" : "");
+	open_timers(server);
 
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll < 0)
@@ -832,6 +879,7 @@ static void parse_options(struct server *server, int argc, char **argv)
 		{ "port",	required_argument,	NULL, 'p' },
 		{ "bind",	required_argument,	NULL, 'b' },
 		{ "timeout",	required_argument,	NULL, 't' },
+		{ "handles",	no_argument,		NULL, 'H' },
 		{ "max",	required_argument,	NULL, 'm' },
 		{ "duration",	required_argument,	NULL, 'd' },
 		{ "help",	no_argument,		NULL, 'h' },
@@ -839,7 +887,7 @@ static void parse_options(struct server *server, int argc, char **argv)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:t:m:d:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:b:t:Hm:d:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			server->address.sin_port =
@@ -851,6 +899,9 @@ static void parse_options(struct server *server, int argc, char **argv)
 			break;
 		case 't':
 			server->timeout = option_duration("timeout", optarg);
+			break;
+		case 'H':
+			server->leases = false;
 			break;
 		case 'm':
 			server->max = (uint32_t)option_number("max", optarg, 1, SLOTS_MAX);
@@ -878,6 +929,7 @@ int main(int argc, char **argv)
 		},
 		.timeout = 30 * NSEC_PER_SEC,
 		.max = 100000,
+		.leases = true,
 		.free_slot = NO_SLOT,
 	};
 	sigset_t waiting;
@@ -899,7 +951,7 @@ int main(int argc, char **argv)
 	twheel_close(server.tw);
 	free(server.slots);
 	free(server.active);
-	free(server.armed);
+	free(server.arming);
 	free(server.arms);
 	free(server.cancels);
 	if (fflush(stdout) || ferror(stdout))

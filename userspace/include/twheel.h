@@ -4,7 +4,8 @@
  *
  * Three layers, each usable without the next:
  *
- * - calls: open a context, arm, cancel, look, read (twheel_open() and on);
+ * - calls: open a context, arm, cancel, look, read (twheel_open() and on), and
+ *   leases, which are extended without a call (twheel_lease_new());
  * - records: a buffer of events with an iterator (twheel_event_buffer_new());
  * - timers: objects with a function and an argument, called from the program's
  *   own event loop (twheel_timer_new(), twheel_dispatch()).
@@ -14,6 +15,11 @@
  * - A failure is returned as a negative errno; nothing is printed, and the
  *   errno variable means nothing.
  * - All times are nanoseconds on the context's clock.
+ * - On CLOCK_REALTIME deadlines are points in time: a call that takes a delay
+ *   is refused with -EINVAL there, its sibling that ends in _at() is not.
+ * - In a context with keys (%TWHEEL_CONFIG_KEYED) a handle is a key, 0
+ *   included: see twheel_put_after(). The timer objects are for contexts
+ *   without keys.
  * - The structures of the interface (&struct twheel_arm, &struct twheel_event
  *   and so on) are those of <linux/twheel.h>, which documents their fields.
  *
@@ -21,7 +27,8 @@
  * except twheel_close() and twheel_release(), which nothing else may overlap.
  * An event buffer and a walk belong to one thread at a time. So do all timers
  * of one context together: twheel_dispatch() and every twheel_timer_*() call on
- * that context run in one thread, or under one lock of the program's.
+ * that context run in one thread, or under one lock of the program's. The word
+ * of a lease may be used by any number of threads and processes.
  *
  * Signals: a call that waits, or walks, is left to the program to restart:
  * those that can return -EINTR say so. Batches go on by themselves.
@@ -62,7 +69,8 @@ enum twheel_open_flag {
  * @twp: where the context is stored
  * @path: the device, or NULL for %TWHEEL_DEVICE
  * @flags: &enum twheel_open_flag bits
- * @config: clock and limit, or NULL for CLOCK_MONOTONIC and the module's limit
+ * @config: clock, TWHEEL_CONFIG_* bits and limit, or NULL for CLOCK_MONOTONIC,
+ *	none, and the module's limit
  *
  * Return: 0, or -errno: what open() says, -ENOENT above all when the module is
  * not loaded; -EINVAL for unknown @flags or a @config that the module refuses;
@@ -118,9 +126,17 @@ int twheel_fd(const struct twheel *tw);
  * twheel_clock() - the clock that the times of a context are on
  * @tw: a context
  *
- * Return: CLOCK_MONOTONIC or CLOCK_BOOTTIME.
+ * Return: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME.
  */
 int twheel_clock(const struct twheel *tw);
+
+/**
+ * twheel_config_flags() - what a context was configured to do
+ * @tw: a context
+ *
+ * Return: TWHEEL_CONFIG_* bits.
+ */
+unsigned int twheel_config_flags(const struct twheel *tw);
 
 /**
  * twheel_now() - the time on a context's clock
@@ -159,10 +175,22 @@ int twheel_arm(struct twheel *tw, struct twheel_arm *arm);
  * @user_data: given back in the event
  * @handle: where the timer's handle is stored; may be NULL
  *
- * Return: 0, or -errno as twheel_arm().
+ * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context with keys.
  */
 int twheel_arm_after(struct twheel *tw, uint64_t delay, uint64_t user_data,
 		     uint64_t *handle);
+
+/**
+ * twheel_arm_at() - arm a new one-shot timer for a point in time
+ * @tw: a context
+ * @expires: the time on the context's clock; see twheel_now()
+ * @user_data: given back in the event
+ * @handle: where the timer's handle is stored; may be NULL
+ *
+ * Return: as twheel_arm_after().
+ */
+int twheel_arm_at(struct twheel *tw, uint64_t expires, uint64_t user_data,
+		  uint64_t *handle);
 
 /**
  * twheel_rearm_after() - make a live timer a one-shot timer from now
@@ -173,10 +201,52 @@ int twheel_arm_after(struct twheel *tw, uint64_t delay, uint64_t user_data,
  *
  * Return: %TWHEEL_STATE_PENDING when it had not expired, %TWHEEL_STATE_READY
  * when it had and its unread record was withdrawn, or -errno: -ENOENT when it
- * is not live, -EINVAL for a @handle of 0.
+ * is not live, -EINVAL for a @handle of 0. In a context with keys it is the
+ * same as twheel_put_after().
  */
 int twheel_rearm_after(struct twheel *tw, uint64_t handle, uint64_t delay,
 		       uint64_t user_data);
+
+/**
+ * twheel_rearm_at() - make a live timer a one-shot timer for a point in time
+ * @tw: a context
+ * @handle: the timer
+ * @expires: the time on the context's clock
+ * @user_data: given back in the event
+ *
+ * Return: as twheel_rearm_after().
+ */
+int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
+		    uint64_t user_data);
+
+/**
+ * twheel_put_after() - arm or re-arm the one-shot timer with a key
+ * @tw: a context with keys
+ * @key: any number
+ * @delay: nanoseconds from now
+ * @user_data: given back in the event
+ *
+ * A program that has a number for each thing it times needs no table of
+ * handles: the timer is made if there is none, and re-armed if there is.
+ *
+ * Return: %TWHEEL_STATE_NONE (0) when it is new, %TWHEEL_STATE_PENDING or
+ * %TWHEEL_STATE_READY when it was re-armed, or -errno as twheel_arm(), and
+ * -EINVAL in a context without keys.
+ */
+int twheel_put_after(struct twheel *tw, uint64_t key, uint64_t delay,
+		     uint64_t user_data);
+
+/**
+ * twheel_put_at() - arm or re-arm the one-shot timer with a key, absolute
+ * @tw: a context with keys
+ * @key: any number
+ * @expires: the time on the context's clock
+ * @user_data: given back in the event
+ *
+ * Return: as twheel_put_after().
+ */
+int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
+		  uint64_t user_data);
 
 /**
  * twheel_cancel() - cancel a timer
@@ -283,8 +353,12 @@ void twheel_walk_free(struct twheel_walk *walk);
  * with -EINTR, so that the program can look at what its handler has noted;
  * nothing is lost by calling again.
  *
- * Return: how many events were stored, or -errno: -EAGAIN, -EINTR, -EFAULT,
- * -EINVAL for an @n of 0.
+ * With %TWHEEL_CONFIG_CANCEL_ON_SET it fails with -ECANCELED once after each
+ * step of the clock: what the program has computed from wall time may be wrong
+ * from then on. Again nothing is lost by calling again.
+ *
+ * Return: how many events were stored, or -errno: -EAGAIN, -EINTR, -ECANCELED,
+ * -EFAULT, -EINVAL for an @n of 0.
  */
 ssize_t twheel_read(struct twheel *tw, struct twheel_event *events, size_t n);
 
@@ -324,6 +398,94 @@ ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
 const struct twheel_event *
 twheel_event_buffer_next(struct twheel_event_buffer *buf);
 
+/*
+ * Leases
+ *
+ * A lease is a timer with a word in memory that the program shares with the
+ * kernel. It is extended by a compare-and-swap of a later deadline into the
+ * word, which costs no system call and tells whether it was in time: either the
+ * program extends the lease or the kernel ends it, never both. The event of a
+ * lease that is over is read like any other.
+ *
+ * These need a context with %TWHEEL_CONFIG_LEASE.
+ */
+
+/**
+ * twheel_lease_new() - arm a lease, and find its word
+ * @tw: a context
+ * @expires: the first deadline: a point in time with %TWHEEL_ARM_ABS, otherwise
+ *	nanoseconds from now
+ * @flags: 0 or %TWHEEL_ARM_ABS
+ * @user_data: given back in the event
+ * @handle: where the lease's handle is stored, may be NULL; in a context with
+ *	keys it holds the lease's key, and may not
+ * @wordp: where the address of its word is stored
+ *
+ * The lease is cancelled with twheel_cancel(). To shorten it, or to revive one
+ * that has expired and was not read yet, it is re-armed: twheel_arm() with its
+ * handle and %TWHEEL_ARM_LEASE.
+ *
+ * When its word cannot be mapped the lease is cancelled again, and with a key
+ * that was in use so is the timer that it has replaced.
+ *
+ * Return: what was replaced, an &enum twheel_state (0 without keys); or -errno
+ * as twheel_arm() and twheel_lease_word(), and -EINVAL for other @flags or a
+ * key that is missing.
+ */
+int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
+		     uint64_t user_data, uint64_t *handle, uint64_t **wordp);
+
+/**
+ * twheel_lease_word() - find the word of a lease
+ * @tw: a context
+ * @word: its index, from &twheel_arm.word or &twheel_timer_info.word
+ * @wordp: where the address of the word is stored
+ *
+ * For leases that twheel_arm(), twheel_arm_batch() or another process has
+ * armed. Words are mapped by the million when the first of them is asked for;
+ * the address is valid until twheel_close() or twheel_release().
+ *
+ * A word that was never a lease's raises SIGBUS when it is used. One whose lease
+ * is over may belong to another lease already: only who knows that the lease
+ * still is his may extend it.
+ *
+ * Return: 0, or -errno: -ENODEV in a context without leases, -ENOMEM.
+ */
+int twheel_lease_word(struct twheel *tw, uint32_t word, uint64_t **wordp);
+
+/**
+ * twheel_lease_extend() - push a lease back
+ * @word: its word
+ * @deadline: its new deadline, a point in time on the context's clock
+ *
+ * One compare-and-swap, tried again only if another thread extended the lease
+ * at the same moment. Nothing is stored if the lease lasts that long already.
+ *
+ * Return: 1 when the lease lasts until @deadline at least, 0 when it is over:
+ * it has expired, was cancelled, or is no lease any more; -EINVAL for a
+ * @deadline over 2^63 - 1.
+ */
+int twheel_lease_extend(uint64_t *word, uint64_t deadline);
+
+/**
+ * twheel_lease_deadline() - how long a lease lasts
+ * @word: its word
+ *
+ * Return: the deadline in the word; of a lease that is over the last one.
+ */
+uint64_t twheel_lease_deadline(const uint64_t *word);
+
+/**
+ * twheel_lease_expired() - is a lease over?
+ * @word: its word
+ *
+ * A lease whose deadline has passed is not over, and can be extended, until the
+ * kernel has taken note of it.
+ *
+ * Return: 1 when it is over, as for twheel_lease_extend(), otherwise 0.
+ */
+int twheel_lease_expired(const uint64_t *word);
+
 /**
  * typedef twheel_timer_fn - what a timer calls
  * @timer: the timer
@@ -348,7 +510,7 @@ typedef void twheel_timer_fn(struct twheel_timer *timer,
  * The memory of timer objects is reused, and given back by twheel_close() only:
  * a record that is still on its way finds that its timer is another one now.
  *
- * Return: 0, -EINVAL without @fn, or -ENOMEM.
+ * Return: 0, -EINVAL without @fn or in a context with keys, or -ENOMEM.
  */
 int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 		     twheel_timer_fn *fn, void *arg);
@@ -366,7 +528,7 @@ void twheel_timer_free(struct twheel_timer *timer);
  * twheel_timer_arm() - arm a timer, or re-arm it with all its settings
  * @timer: a timer
  * @setting: expires, interval, slack, count and flags are taken from it; the
- *	other fields are ignored
+ *	other fields are ignored. %TWHEEL_ARM_LEASE is refused with -EINVAL.
  *
  * When it has succeeded the timer's function will be called for this arming
  * only, not for an earlier one, not even when its record is being dispatched.
@@ -424,8 +586,9 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  *
  * Return: how many records were read, including those that were dropped
  * because their timer was cancelled, re-armed or freed meanwhile; 0 when there
- * was nothing; or -errno: -EINTR as in twheel_read(), -EBUSY when called from
- * a timer's function, -ENOMEM.
+ * was nothing; or -errno: -EINTR and -ECANCELED as in twheel_read(), with no
+ * function called; -EBUSY when called from a timer's function; -EINVAL in a
+ * context with keys; -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);
 

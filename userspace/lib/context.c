@@ -55,6 +55,12 @@ static int twheel_new(struct twheel **twp, int fd,
 	}
 
 	tw->clock = info.clock;
+	tw->config = info.config;
+	if (tw->config & TWHEEL_CONFIG_LEASE) {
+		ret = twheel_leases_new(tw);
+		if (ret)
+			goto err_free;
+	}
 	*twp = tw;
 	return 0;
 
@@ -97,6 +103,7 @@ TWHEEL_API int twheel_release(struct twheel *tw)
 {
 	int fd = tw->fd;
 
+	twheel_leases_free(tw->leases);
 	twheel_loop_free(tw->loop);
 	free(tw);
 	return fd;
@@ -116,6 +123,11 @@ TWHEEL_API int twheel_fd(const struct twheel *tw)
 TWHEEL_API int twheel_clock(const struct twheel *tw)
 {
 	return tw->clock;
+}
+
+TWHEEL_API unsigned int twheel_config_flags(const struct twheel *tw)
+{
+	return tw->config;
 }
 
 TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
@@ -140,15 +152,26 @@ TWHEEL_API int twheel_arm(struct twheel *tw, struct twheel_arm *arm)
 	return ret < 0 ? ret : (int)arm->old_state;
 }
 
-TWHEEL_API int twheel_arm_after(struct twheel *tw, uint64_t delay,
-				uint64_t user_data, uint64_t *handle)
+static bool twheel_keyed(const struct twheel *tw)
+{
+	return tw->config & TWHEEL_CONFIG_KEYED;
+}
+
+static int twheel_arm_new(struct twheel *tw, uint64_t expires,
+			  unsigned int flags, uint64_t user_data,
+			  uint64_t *handle)
 {
 	struct twheel_arm arm = {
-		.expires = delay,
+		.expires = expires,
 		.user_data = user_data,
+		.flags = flags,
 	};
-	int ret = twheel_arm(tw, &arm);
+	int ret;
 
+	/* All such timers would be one, with the key 0. */
+	if (twheel_keyed(tw))
+		return -EINVAL;
+	ret = twheel_arm(tw, &arm);
 	if (ret < 0)
 		return ret;
 	if (handle)
@@ -156,19 +179,60 @@ TWHEEL_API int twheel_arm_after(struct twheel *tw, uint64_t delay,
 	return 0;
 }
 
-TWHEEL_API int twheel_rearm_after(struct twheel *tw, uint64_t handle,
-				  uint64_t delay, uint64_t user_data)
+TWHEEL_API int twheel_arm_after(struct twheel *tw, uint64_t delay,
+				uint64_t user_data, uint64_t *handle)
+{
+	return twheel_arm_new(tw, delay, 0, user_data, handle);
+}
+
+TWHEEL_API int twheel_arm_at(struct twheel *tw, uint64_t expires,
+			     uint64_t user_data, uint64_t *handle)
+{
+	return twheel_arm_new(tw, expires, TWHEEL_ARM_ABS, user_data, handle);
+}
+
+static int twheel_rearm(struct twheel *tw, uint64_t handle, uint64_t expires,
+			unsigned int flags, uint64_t user_data)
 {
 	struct twheel_arm arm = {
 		.handle = handle,
-		.expires = delay,
+		.expires = expires,
 		.user_data = user_data,
+		.flags = flags,
 	};
 
 	/* The device would make a new timer, whose handle nobody knew. */
-	if (!handle)
+	if (!handle && !twheel_keyed(tw))
 		return -EINVAL;
 	return twheel_arm(tw, &arm);
+}
+
+TWHEEL_API int twheel_rearm_after(struct twheel *tw, uint64_t handle,
+				  uint64_t delay, uint64_t user_data)
+{
+	return twheel_rearm(tw, handle, delay, 0, user_data);
+}
+
+TWHEEL_API int twheel_rearm_at(struct twheel *tw, uint64_t handle,
+			       uint64_t expires, uint64_t user_data)
+{
+	return twheel_rearm(tw, handle, expires, TWHEEL_ARM_ABS, user_data);
+}
+
+TWHEEL_API int twheel_put_after(struct twheel *tw, uint64_t key,
+				uint64_t delay, uint64_t user_data)
+{
+	if (!twheel_keyed(tw))
+		return -EINVAL;
+	return twheel_rearm(tw, key, delay, 0, user_data);
+}
+
+TWHEEL_API int twheel_put_at(struct twheel *tw, uint64_t key,
+			     uint64_t expires, uint64_t user_data)
+{
+	if (!twheel_keyed(tw))
+		return -EINVAL;
+	return twheel_rearm(tw, key, expires, TWHEEL_ARM_ABS, user_data);
 }
 
 TWHEEL_API int twheel_cancel(struct twheel *tw, uint64_t handle,

@@ -10,19 +10,28 @@
 /* All else is hidden, so that the shared library exports its API and no more. */
 #define TWHEEL_API	__attribute__((visibility("default")))
 
+struct twheel_leases;
 struct twheel_loop;
 
 /**
  * struct twheel - an open context
  * @fd: descriptor of the device, owned
  * @clock: the context's clock, which cannot change any more
+ * @config: its TWHEEL_CONFIG_* bits, which cannot either
+ * @leases: where their words are mapped; NULL in a context without leases
  * @loop: timer objects, or NULL before the first one
  */
 struct twheel {
 	int			fd;
 	int			clock;
+	unsigned int		config;
+	struct twheel_leases	*leases;
 	struct twheel_loop	*loop;
 };
+
+/* Lets a context map words; they are unmapped with its end. */
+int twheel_leases_new(struct twheel *tw);
+void twheel_leases_free(struct twheel_leases *leases);
 
 /* Frees all timer objects and the buffer they are dispatched from. */
 void twheel_loop_free(struct twheel_loop *loop);

@@ -133,7 +133,8 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 {
 	struct twheel_timer *timer;
 
-	if (!fn)
+	/* In a context with keys timers are found by key, not by handle. */
+	if (!fn || tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
 	if (!tw->loop) {
 		tw->loop = calloc(1, sizeof(*tw->loop));
@@ -184,7 +185,12 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 		.count = setting->count,
 		.flags = setting->flags,
 	};
-	int ret = twheel_arm(timer->tw, &arm);
+	int ret;
+
+	/* Nobody would learn which word is its. */
+	if (setting->flags & TWHEEL_ARM_LEASE)
+		return -EINVAL;
+	ret = twheel_arm(timer->tw, &arm);
 
 	/*
 	 * It has ended, and its last record waits in twheel_dispatch()'s
@@ -243,6 +249,9 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	ssize_t n;
 	ssize_t i;
 
+	/* A key may look like the handle of a timer object. */
+	if (tw->config & TWHEEL_CONFIG_KEYED)
+		return -EINVAL;
 	if (!loop) {
 		/* There may be records to drop, or to wait for. */
 		loop = calloc(1, sizeof(*loop));

@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "duration.h"
-#include "number.h"
 #include "tool.h"
 
 static const char help[] =
@@ -25,9 +24,11 @@ static const char help[] =
 "\n"
 "  -e, --every DURATION   repeat at this interval\n"
 "  -c, --count N          end after N expirations (with --every)\n"
+"  -y, --fixed-delay      count each interval from the last read, not on a grid\n"
 "  -s, --slack DURATION   let each expiration be this much later\n"
-"  -C, --clock CLOCK      monotonic (default) or boottime, which goes on\n"
-"                         during suspend\n"
+"  -C, --clock CLOCK      monotonic (default); boottime, which goes on during\n"
+"                         suspend; or realtime, where a DURATION ends at the\n"
+"                         time of day that it would end at now\n"
 "  -d, --data N           user data of the first timer (default 1); the others\n"
 "                         count up from it\n"
 "  -f, --for DURATION     stop after this time\n"
@@ -70,33 +71,17 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-static bool parse_duration(const char *text, uint64_t *ns)
-{
-	int ret = duration_parse(text, ns);
-
-	if (ret)
-		tool_complain(TOOL_USAGE, "arm: '%s' %s", text, duration_error(ret));
-	return !ret;
-}
-
-static bool parse_number(const char *text, uint64_t most, uint64_t *number)
-{
-	int ret = number_parse(text, most, number);
-
-	if (ret)
-		tool_complain(TOOL_USAGE, "arm: '%s' is not a number from 0 to %" PRIu64,
-			      text, most);
-	return !ret;
-}
-
 static bool parse_clock(const char *text, __u32 *clock)
 {
 	if (!strcmp(text, "monotonic")) {
 		*clock = CLOCK_MONOTONIC;
 	} else if (!strcmp(text, "boottime")) {
 		*clock = CLOCK_BOOTTIME;
+	} else if (!strcmp(text, "realtime")) {
+		*clock = CLOCK_REALTIME;
 	} else {
-		tool_complain(TOOL_USAGE, "arm: '%s' is not a clock: use monotonic or boottime",
+		tool_complain(TOOL_USAGE,
+			      "arm: '%s' is not a clock: use monotonic, boottime or realtime",
 			      text);
 		return false;
 	}
@@ -137,7 +122,7 @@ static void print_event(const struct settings *settings, uint64_t start,
 		return;
 	}
 	printf("%12.6f s  timer %" PRIu64 "  %s late",
-	       (double)(event->expired - start) / 1e9, (uint64_t)event->user_data,
+	       (double)(int64_t)(event->expired - start) / 1e9, (uint64_t)event->user_data,
 	       duration_format(late, event->expired - event->deadline));
 	if (event->expirations > 1)
 		printf("  %" PRIu64 " expirations", (uint64_t)event->expirations);
@@ -204,7 +189,7 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 
 		arms[i] = settings->arm;
 		arms[i].user_data += i;
-		if (!parse_duration(durations[i], &delay)) {
+		if (!tool_duration("arm", durations[i], &delay)) {
 			code = TOOL_USAGE;
 			goto out_free;
 		}
@@ -217,6 +202,12 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	catch_signals(&waiting);
 
 	start = twheel_now(tw);
+	/* In wall time there is no "from now". */
+	for (i = 0; settings->config.clock == CLOCK_REALTIME && i < n; i++) {
+		arms[i].flags |= TWHEEL_ARM_ABS;
+		if (__builtin_add_overflow(arms[i].expires, start, &arms[i].expires))
+			arms[i].expires = UINT64_MAX;
+	}
 	ret = twheel_arm_batch(tw, arms, n);
 	if (ret < 0) {
 		tool_complain(TOOL_FAILED, "arm: %s", strerror((int)-ret));
@@ -243,6 +234,7 @@ enum tool_exit tool_arm(int argc, char **argv)
 	static const struct option options[] = {
 		{ "every",	required_argument,	NULL, 'e' },
 		{ "count",	required_argument,	NULL, 'c' },
+		{ "fixed-delay", no_argument,		NULL, 'y' },
 		{ "slack",	required_argument,	NULL, 's' },
 		{ "clock",	required_argument,	NULL, 'C' },
 		{ "data",	required_argument,	NULL, 'd' },
@@ -257,35 +249,36 @@ enum tool_exit tool_arm(int argc, char **argv)
 		.arm.user_data = 1,
 	};
 	uint64_t value = 0;
-	bool every = false;
 	bool good = true;
 	int c;
 
-	while (good && (c = getopt_long(argc, argv, "e:c:s:C:d:f:jD:h", options,
+	while (good && (c = getopt_long(argc, argv, "e:c:ys:C:d:f:jD:h", options,
 					NULL)) != -1) {
 		switch (c) {
 		case 'e':
-			good = parse_duration(optarg, &value);
+			good = tool_every("arm", optarg, &value);
 			settings.arm.interval = value;
-			every = true;
 			break;
 		case 'c':
-			good = parse_number(optarg, UINT32_MAX, &value);
+			good = tool_number("arm", optarg, 0, UINT32_MAX, &value);
 			settings.arm.count = (__u32)value;
 			break;
+		case 'y':
+			settings.arm.flags |= TWHEEL_ARM_FIXED_DELAY;
+			break;
 		case 's':
-			good = parse_duration(optarg, &value);
+			good = tool_duration("arm", optarg, &value);
 			settings.arm.slack = value;
 			break;
 		case 'C':
 			good = parse_clock(optarg, &settings.config.clock);
 			break;
 		case 'd':
-			good = parse_number(optarg, UINT64_MAX, &value);
+			good = tool_number("arm", optarg, 0, UINT64_MAX, &value);
 			settings.arm.user_data = value;
 			break;
 		case 'f':
-			good = parse_duration(optarg, &settings.run_time);
+			good = tool_duration("arm", optarg, &settings.run_time);
 			settings.stops = true;
 			break;
 		case 'j':
@@ -303,10 +296,10 @@ enum tool_exit tool_arm(int argc, char **argv)
 	}
 	if (!good)
 		return TOOL_USAGE;
-	if (every && !settings.arm.interval)
-		return tool_complain(TOOL_USAGE, "arm: --every needs more than 0");
-	if (!every && settings.arm.count > 1)
+	if (!settings.arm.interval && settings.arm.count > 1)
 		return tool_complain(TOOL_USAGE, "arm: --count needs --every");
+	if (!settings.arm.interval && settings.arm.flags)
+		return tool_complain(TOOL_USAGE, "arm: --fixed-delay needs --every");
 	if (optind == argc)
 		return tool_complain(TOOL_USAGE, "arm: no DURATION: " DURATION_HINT);
 

@@ -4,12 +4,14 @@
  */
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "duration.h"
+#include "names.h"
 #include "tool.h"
 
 static const char help[] =
@@ -17,58 +19,59 @@ static const char help[] =
 "Show what the timer wheel device is and what its limits are.\n"
 "\n"
 "  -j, --json         one JSON object\n"
+"  -F, --fd N         of the context behind this descriptor, which the program has\n"
+"                     inherited: also its clock, settings and timers\n"
 "  -D, --device PATH  the device (default " TWHEEL_DEVICE ")\n"
 "  -h, --help         show this help\n"
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
-static const struct {
-	uint64_t	bit;
-	const char	*name;
-} features[] = {
-	{ TWHEEL_FEATURE_BOOTTIME,	"boottime" },
-	{ TWHEEL_FEATURE_BATCH,		"batch" },
-	{ TWHEEL_FEATURE_INTERVAL,	"interval" },
-	{ TWHEEL_FEATURE_SLACK,		"slack" },
-	{ TWHEEL_FEATURE_LIST,		"list" },
-};
-
-/* Names the features, between @quote and @quote, with @between between them. */
-static void print_features(uint64_t bits, const char *quote, const char *between)
-{
-	const char *separator = "";
-	size_t i;
-
-	for (i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
-		if (!(bits & features[i].bit))
-			continue;
-		printf("%s%s%s%s", separator, quote, features[i].name, quote);
-		separator = between;
-		bits &= ~features[i].bit;
-	}
-	/* Newer than this program. */
-	if (bits)
-		printf("%s%s0x%" PRIx64 "%s", separator, quote, bits, quote);
-}
-
-static void print_json(const struct twheel_info *info)
+static void print_json(const struct twheel_info *info, bool context)
 {
 	printf("{\"abi_version\":%" PRIu32 ",\"features\":[", info->abi_version);
-	print_features(info->features, "\"", ",");
+	print_bits(feature_names, info->features, "\"", ",");
 	printf("],\"tick_ns\":%" PRIu64 ",\"slots\":%" PRIu32 ",\"levels\":%" PRIu32,
 	       (uint64_t)info->tick_ns, info->slots, info->levels);
 	printf(",\"limit\":%" PRIu64 ",\"user_limit\":%" PRIu64
-	       ",\"user_timers\":%" PRIu64 "}\n", (uint64_t)info->limit,
+	       ",\"user_timers\":%" PRIu64, (uint64_t)info->limit,
 	       (uint64_t)info->user_limit, (uint64_t)info->user_timers);
+	if (context) {
+		printf(",\"clock\":\"%s\",\"now\":%" PRIu64 ",\"config\":[",
+		       clock_name(info->clock), (uint64_t)info->now);
+		print_bits(config_names, info->config, "\"", ",");
+		printf("],\"pending\":%" PRIu64 ",\"ready\":%" PRIu64 ",\"next_expiry\":",
+		       (uint64_t)info->pending, (uint64_t)info->ready);
+		if (info->next_expiry == TWHEEL_NO_EXPIRY)
+			printf("null");
+		else
+			printf("%" PRIu64, (uint64_t)info->next_expiry);
+	}
+	puts("}");
 }
 
-static void print_text(const struct twheel_info *info)
+static void print_context(const struct twheel_info *info)
+{
+	char left[DURATION_SIZE];
+
+	printf("clock              %s\n", clock_name(info->clock));
+	printf("settings           ");
+	print_bits(config_names, info->config, "", " ");
+	printf("%s\n", info->config ? "" : "none");
+	printf("timers             %" PRIu64 " pending, %" PRIu64 " ready\n",
+	       (uint64_t)info->pending, (uint64_t)info->ready);
+	if (info->next_expiry != TWHEEL_NO_EXPIRY)
+		printf("next expiration    in %s\n",
+		       duration_format(left, info->next_expiry > info->now ?
+				       info->next_expiry - info->now : 0));
+}
+
+static void print_text(const struct twheel_info *info, bool context)
 {
 	char tick[DURATION_SIZE];
 
 	printf("interface version  %" PRIu32 "\n", info->abi_version);
 	printf("features           ");
-	print_features(info->features, "", " ");
+	print_bits(feature_names, info->features, "", " ");
 	printf("\ntick               %s (%" PRIu64 " ns)\n",
 	       duration_format(tick, info->tick_ns), (uint64_t)info->tick_ns);
 	printf("wheel              %" PRIu32 " levels of %" PRIu32 " slots\n",
@@ -76,27 +79,37 @@ static void print_text(const struct twheel_info *info)
 	printf("timers a context   %" PRIu64 " at most\n", (uint64_t)info->limit);
 	printf("timers a user      %" PRIu64 " at most, you have %" PRIu64 "\n",
 	       (uint64_t)info->user_limit, (uint64_t)info->user_timers);
+	if (context)
+		print_context(info);
 }
 
 enum tool_exit tool_info(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json",	no_argument,		NULL, 'j' },
+		{ "fd",		required_argument,	NULL, 'F' },
 		{ "device",	required_argument,	NULL, 'D' },
 		{ "help",	no_argument,		NULL, 'h' },
 		{ }
 	};
 	const char *device = NULL;
 	struct twheel_info info;
+	bool context = false;
 	bool json = false;
 	struct twheel *tw;
+	uint64_t fd = 0;
 	int ret;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "jD:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "jF:D:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'j':
 			json = true;
+			break;
+		case 'F':
+			if (!tool_number("info", optarg, 0, INT_MAX, &fd))
+				return TOOL_USAGE;
+			context = true;
 			break;
 		case 'D':
 			device = optarg;
@@ -112,16 +125,20 @@ enum tool_exit tool_info(int argc, char **argv)
 		return tool_complain(TOOL_USAGE, "info: '%s' is too much: no argument is taken",
 				     argv[optind]);
 
-	if (tool_open(&tw, device, TWHEEL_OPEN_CLOEXEC, NULL) != TOOL_OK)
+	if (context) {
+		if (tool_adopt(&tw, "info", (int)fd) != TOOL_OK)
+			return TOOL_FAILED;
+	} else if (tool_open(&tw, device, TWHEEL_OPEN_CLOEXEC, NULL) != TOOL_OK) {
 		return TOOL_FAILED;
-	ret = twheel_get_info(tw, 0, &info);
+	}
+	ret = twheel_get_info(tw, context ? TWHEEL_INFO_NEXT : 0, &info);
 	twheel_close(tw);
 	if (ret)
 		return tool_complain(TOOL_FAILED, "info: %s", strerror(-ret));
 
 	if (json)
-		print_json(&info);
+		print_json(&info, context);
 	else
-		print_text(&info);
+		print_text(&info, context);
 	return tool_flush();
 }

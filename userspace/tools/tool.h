@@ -5,6 +5,8 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include <stdbool.h>
+
 #include <twheel.h>
 
 /**
@@ -40,6 +42,32 @@ enum tool_exit tool_complain(enum tool_exit code, const char *format, ...);
 enum tool_exit tool_usage(const char *verb);
 
 /**
+ * tool_duration() - read a duration from the command line, or complain
+ * @verb: the verb
+ * @text: what is there
+ * @ns: the duration in nanoseconds
+ *
+ * Return: whether it is one.
+ */
+bool tool_duration(const char *verb, const char *text, uint64_t *ns);
+
+/* The same for that of --every, which must be more than 0. */
+bool tool_every(const char *verb, const char *text, uint64_t *ns);
+
+/**
+ * tool_number() - read a number from the command line, or complain
+ * @verb: the verb
+ * @text: what is there
+ * @least: the smallest allowed
+ * @most: the largest allowed
+ * @number: the number
+ *
+ * Return: whether it is one.
+ */
+bool tool_number(const char *verb, const char *text, uint64_t least,
+		 uint64_t most, uint64_t *number);
+
+/**
  * tool_open() - open a context, or complain
  * @twp: where it is stored
  * @path: the device, or NULL
@@ -52,6 +80,16 @@ enum tool_exit tool_open(struct twheel **twp, const char *path,
 			 unsigned int flags, const struct twheel_config *config);
 
 /**
+ * tool_adopt() - make a context of an inherited descriptor, or complain
+ * @twp: where it is stored
+ * @verb: the verb
+ * @fd: the descriptor
+ *
+ * Return: %TOOL_OK or %TOOL_FAILED.
+ */
+enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd);
+
+/**
  * tool_flush() - write out what was printed, or complain
  *
  * Return: %TOOL_OK or %TOOL_FAILED.
@@ -61,5 +99,8 @@ enum tool_exit tool_flush(void);
 /* The verbs. Each gets as argv[0] what its messages are to begin with. */
 enum tool_exit tool_info(int argc, char **argv);
 enum tool_exit tool_arm(int argc, char **argv);
+enum tool_exit tool_list(int argc, char **argv);
+enum tool_exit tool_stat(int argc, char **argv);
+enum tool_exit tool_top(int argc, char **argv);
 
 #endif /* TOOL_H */

@@ -3,10 +3,13 @@
  * The twheel tool: look at the device, and use it from a shell.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "duration.h"
+#include "number.h"
 #include "tool.h"
 
 static const char help[] =
@@ -15,6 +18,9 @@ static const char help[] =
 "\n"
 "  info    show what the device is and what its limits are\n"
 "  arm     arm timers and print their expirations as they come\n"
+"  list    show the pending timers of a descriptor or a process\n"
+"  stat    show what the module has counted\n"
+"  top     show what each CPU's wheels do, live in a terminal\n"
 "\n"
 "  -h, --help     show this help; 'twheel VERB --help' shows that of a verb\n"
 "  -V, --version  show the version\n"
@@ -27,6 +33,9 @@ static const struct {
 } verbs[] = {
 	{ "info",	tool_info },
 	{ "arm",	tool_arm },
+	{ "list",	tool_list },
+	{ "stat",	tool_stat },
+	{ "top",	tool_top },
 };
 
 enum tool_exit tool_complain(enum tool_exit code, const char *format, ...)
@@ -49,6 +58,37 @@ enum tool_exit tool_usage(const char *verb)
 	return TOOL_USAGE;
 }
 
+bool tool_duration(const char *verb, const char *text, uint64_t *ns)
+{
+	int ret = duration_parse(text, ns);
+
+	if (ret)
+		tool_complain(TOOL_USAGE, "%s: '%s' %s", verb, text,
+			      duration_error(ret));
+	return !ret;
+}
+
+bool tool_every(const char *verb, const char *text, uint64_t *ns)
+{
+	if (!tool_duration(verb, text, ns))
+		return false;
+	if (!*ns)
+		tool_complain(TOOL_USAGE, "%s: --every needs more than 0", verb);
+	return *ns;
+}
+
+bool tool_number(const char *verb, const char *text, uint64_t least,
+		 uint64_t most, uint64_t *number)
+{
+	int ret = number_parse(text, most, number);
+
+	if (!ret && *number >= least)
+		return true;
+	tool_complain(TOOL_USAGE, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
+		      verb, text, least, most);
+	return false;
+}
+
 enum tool_exit tool_open(struct twheel **twp, const char *path,
 			 unsigned int flags, const struct twheel_config *config)
 {
@@ -65,6 +105,17 @@ enum tool_exit tool_open(struct twheel **twp, const char *path,
 		hint = " (the module is older than this program)";
 	return tool_complain(TOOL_FAILED, "%s: %s%s", path ? path : TWHEEL_DEVICE,
 			     strerror(-ret), hint);
+}
+
+enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd)
+{
+	int ret = twheel_adopt(twp, fd);
+
+	if (!ret)
+		return TOOL_OK;
+	return tool_complain(TOOL_FAILED, "%s: descriptor %d: %s%s", verb, fd,
+			     strerror(-ret),
+			     ret == -ENOTTY ? " (this is not a twheel device)" : "");
 }
 
 enum tool_exit tool_flush(void)
@@ -100,5 +151,6 @@ int main(int argc, char **argv)
 		argv[1] = name;
 		return verbs[i].run(argc - 1, argv + 1);
 	}
-	return tool_complain(TOOL_USAGE, "'%s' is not a verb: use info or arm", verb);
+	return tool_complain(TOOL_USAGE, "'%s' is not a verb: use info, arm, list, stat or top",
+			     verb);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# demo.sh - a million drivers, then a TCP server under load
+# demo.sh - a million drivers in three forms, then a TCP server under load
 #
 # usage: demo.sh [drivers]
 #
@@ -17,7 +17,7 @@ title() {
 twheel info
 
 title "heartbeat: $drivers drivers, a timer each, on one descriptor"
-heartbeat --drivers "$drivers" --timeout 20s --duration 30s || failed=1
+heartbeat --compare --drivers "$drivers" --timeout 20s --duration 30s || failed=1
 
 title "idle-server: connections that fall silent are cut after 2 s"
 out=$(mktemp -d)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's side of a lease: one word that a program may change at any time.
+ *
+ * The word holds a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs.
+ * The program replaces a deadline by a later one, the kernel claims the word by
+ * setting the bit: both by compare-and-swap, so the two cannot both win, and the
+ * loser learns it. Nothing that is read here is trusted to make sense.
+ *
+ * selftests/lease compiles this file in user space, to try all interleavings.
+ */
+#ifndef TWHEEL_LEASE_H
+#define TWHEEL_LEASE_H
+
+#ifdef __KERNEL__
+#include <linux/atomic.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+#endif
+
+#include <linux/twheel.h>
+
+/* A program that changes the word more often just then waits for a tick. */
+#define TWHEEL_LEASE_TRIES	4
+
+/*
+ * The lease in @word may be due at @now, on the word's clock. True if it is and
+ * was claimed: *@deadline is its last deadline then, at most @now. False if it
+ * was not: *@deadline is when to look again, after @now.
+ */
+static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
+{
+	u64 old = atomic64_read(word);
+	unsigned int tries;
+
+	for (tries = 0; tries < TWHEEL_LEASE_TRIES; tries++) {
+		s64 seen = old;
+
+		*deadline = min_t(u64, old & ~TWHEEL_LEASE_EXPIRED, now);
+		/* Only a program that spoils its own lease sets the bit. */
+		if (old & TWHEEL_LEASE_EXPIRED)
+			return true;
+		if (old > now) {
+			*deadline = old;
+			return false;
+		}
+		if (atomic64_try_cmpxchg(word, &seen, old | TWHEEL_LEASE_EXPIRED))
+			return true;
+		old = seen;
+	}
+
+	*deadline = now + 1;
+	return false;
+}
+
+/* Give @word a value that whoever uses it has to take. Returns the old one. */
+static inline u64 twheel_lease_set(atomic64_t *word, u64 value)
+{
+	return atomic64_xchg(word, value);
+}
+
+#endif /* TWHEEL_LEASE_H */

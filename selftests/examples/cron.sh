@@ -1,0 +1,280 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# cron.sh - are lines run at their wall time, whatever the clock does?
+#
+# The clock is set here and there: in a guest only. When lines are due is tested
+# by selftests/schedule; here it is the clock that is looked at.
+
+. "${0%/*}/tap.sh"
+
+# No zones are installed here: the rules of Central Europe.
+central_europe=CET-1CEST,M3.5.0,M10.5.0/3
+export TZ=UTC0
+
+# tab LINE... - a file of these
+tab() {
+	printf '%s\n' "$@" >"$tmp/tab"
+}
+
+# refuses LINE PATTERN - is a file with it refused, by its name and number?
+refuses() {
+	tab '# one that is good' '* * * * * true' "$1"
+	cron --next 1 "$tmp/tab" >"$tmp/stdout" 2>"$tmp/out"
+	[ $? = 2 ] && [ ! -s "$tmp/stdout" ] && [ "$(wc -l <"$tmp/out")" = 1 ] &&
+		said "^cron: $tmp/tab:3: $2"
+	result $? "'$1' is refused"
+}
+
+# wrong PATTERN ARGUMENT... - wrong usage
+wrong() {
+	pattern=$1
+	shift
+	run cron "$@"
+	[ $status = 2 ] && said "^cron: .*$pattern"
+	result $? "wrong usage: $pattern"
+}
+
+# No device is needed for these.
+run cron --help
+check "--help" test $status = 0
+check "--help tells of daylight saving time" said 'daylight saving'
+
+refuses '60 * * * * true' "minute: '60' is not 0 to 59"
+refuses '* * * *' 'day of week: missing'
+refuses '* * * * *' 'no command'
+refuses '* * 31 2 * true' 'none of these months has such a day'
+refuses '@often true' "'@often' is none of @hourly"
+refuses '@every true' "@every: 'true' is not a duration: use e.g. 250ms"
+refuses '~ * * * * * true' "delay '' is not a duration: use e.g."
+refuses '~1z @daily true' "delay '1z' is not a duration"
+refuses '~366d @daily true' "delay '366d' is more than 365d"
+tab '* * * * * true' '* 24 * * * true' '' '	# a comment' 'x * * * * true'
+run cron --next 1 "$tmp/tab"
+check "each line that is bad is named" test "$(grep -c ':[25]: ' "$tmp/out")" = 2
+tab '# nothing'
+run cron --next 1 "$tmp/tab"
+check "a file without lines is refused" said 'tab: no line to run'
+
+wrong 'no FILE'
+wrong "'more' is too much" "$tmp/tab" more
+wrong 'No such file' "$tmp/none"
+wrong "'0' is not a number from 1" --next 0 "$tmp/tab"
+wrong 'after needs --next' --after @0 "$tmp/tab"
+wrong "'noon' is not a time since 1970: use e.g." --next 1 --after noon "$tmp/tab"
+wrong "'2026-01-01 00:00 today' is not" --next 1 --after '2026-01-01 00:00 today' "$tmp/tab"
+
+# next_times OPTION... - the times that --next prints, in one line
+next_times() {
+	run cron --next "$@" "$tmp/tab"
+	times=$(sed "s|^$tmp/tab:||" "$tmp/out" | tr '\n' ';')
+}
+
+tab '30 2 * * * true' '~1h */30 2 * * * true' '@reboot true'
+TZ=$central_europe
+next_times 2 --after '2026-03-28 12:00'
+check "--next, across an hour that is skipped" test "$times" = "1: 2026-03-29 03:00:00 +0200;\
+1: 2026-03-30 02:30:00 +0200;2: 2026-03-30 02:00:00 +0200;2: 2026-03-30 02:30:00 +0200;\
+3: when cron is started;"
+next_times 2 --after '2026-10-25 02:29:59 +0200'
+check "--next, across one that is repeated" test "$times" = "1: 2026-10-25 02:30:00 +0200;\
+1: 2026-10-26 02:30:00 +0100;2: 2026-10-25 02:30:00 +0200;2: 2026-10-25 02:00:00 +0100;\
+3: when cron is started;"
+next_times 1 --after '2026-10-25 01:00Z'
+before=$times
+next_times 1 --after @1792890000
+check "--after in all its forms" test "$times" = "$before"
+
+printf '0 0 1 1 * true\r\n@daily true' >"$tmp/tab"
+next_times 1 --after '2026-05-05 12:00'
+check "other line ends, and none" test "$times" = \
+	"1: 2027-01-01 00:00:00 +0100;2: 2026-05-06 00:00:00 +0200;"
+
+if [ ! -e /dev/twheel ]; then
+	run cron "$tmp/tab"
+	check "without a device" said '(is the module loaded?)'
+	finish
+fi
+
+# set_clock TIME - UTC
+set_clock() {
+	date -u -s "$1" >/dev/null
+}
+
+# start OPTION... - run $tmp/tab in the background: $pid, $tmp/log
+#
+# It may take its time: what it is to wait for is brought near by set_clock.
+start() {
+	: >"$tmp/log"
+	cron "$@" "$tmp/tab" >"$tmp/log" 2>&1 &
+	pid=$!
+	await '^[0-9]* lines$'
+}
+
+# await PATTERN [COUNT] - until the log has that many such lines
+await() {
+	tries=0
+	until [ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ] || [ $tries = 1200 ]; do
+		usleep 100000
+		tries=$((tries + 1))
+	done
+	[ $tries -lt 1200 ] || echo "# waited in vain for: $1"
+}
+
+# stop - end it; its exit status is in $status, what it said in $tmp/out
+stop() {
+	# What is due with what was waited for is due by now too.
+	sleep 1
+	kill -TERM $pid
+	wait $pid
+	status=$?
+	cp "$tmp/log" "$tmp/out"
+	check "$1: exit status 0" test $status = 0
+	check "$1: none too early" test "$(value early)" = 0
+	check "$1: none that was not armed" test "$(value 'stale expirations')" = 0
+}
+
+# ran LINE - when it was run
+ran() {
+	sed -n "s/ line $1: .*//p" "$tmp/log" | tr '\n' ';'
+}
+
+# The clocks go forward while it waits.
+TZ=$central_europe
+set_clock '2026-03-29 00:59:02'
+tab '30 2 * * * x' '0 3 * * * x' '*/30 2 * * * x' '* * * * * x' '0 4 * * * x' '1 2 * * * x'
+start --dry-run --verbose
+set_clock '2026-03-29 00:59:58'
+await ' line 4: '
+stop "an hour is skipped"
+check "skipped: a fixed time in it, as it ends" test "$(ran 1)" = "2026-03-29 03:00:00 +0200;"
+check "skipped: another one" test "$(ran 6)" = "2026-03-29 03:00:00 +0200;"
+check "skipped: what is due then anyway" test "$(ran 2)" = "2026-03-29 03:00:00 +0200;"
+check "skipped: nothing for a wildcard in it" test "$(ran 3)" = ""
+check "skipped: a wildcard goes with the clock" test "$(ran 4)" = "2026-03-29 03:00:00 +0200;"
+check "skipped: the next hour is not due" test "$(ran 5)" = ""
+
+# They go back; an hour later they come to the same time again.
+set_clock '2026-10-25 00:59:02'
+tab '0 2 * * * x' '0 * * * * x' '0 3 * * * x' '59 2 * * * x' '* * * * * x'
+start --dry-run --verbose
+set_clock '2026-10-25 00:59:58'
+await ' line 2: '
+sleep 1
+check "repeated: a fixed time had its turn" test "$(ran 1)" = ""
+check "repeated: a wildcard has another" test "$(ran 2)" = "2026-10-25 02:00:00 +0100;"
+check "repeated: three o'clock is not yet" test "$(ran 3)" = ""
+set_clock '2026-10-25 01:59:57'
+await ' line 3: '
+stop "an hour is repeated"
+check "repeated: then it is three" test "$(ran 3)" = "2026-10-25 03:00:00 +0100;"
+check "repeated: no second 02:59" test "$(ran 4)" = ""
+
+# The clock is set forward: by an hour, by five.
+TZ=UTC0
+set_clock '2026-05-05 10:00:30'
+tab '30 10 * * * x' '0 11 * * * x' '0 9 * * * x' '* * * * * x' '0 13 * * * x' \
+	'30 15 * * * x' '0 16 * * * x' '~40m 20 10 * * * x'
+start --dry-run --verbose
+sleep 1
+check "forward: nothing is due yet" test "$(grep -c ' line ' "$tmp/log")" = 0
+set_clock '2026-05-05 10:59:56'
+await ' line 2: '
+check "forward: what was passed over is run, once" test "$(ran 1)" = "2026-05-05 10:30:00 +0000;"
+check "forward: what is due is run" test "$(ran 2)" = "2026-05-05 11:00:00 +0000;"
+check "forward: what was over is not" test "$(ran 3)" = ""
+check "forward: of many times that were passed over one is run" \
+	test "$(ran 4)" = "2026-05-05 10:01:00 +0000;2026-05-05 11:00:00 +0000;"
+set_clock '2026-05-05 15:59:56'
+await ' line 7: '
+stop "forward"
+check "forward: what is long over is not run" test "$(ran 5)" = ""
+check "forward: what is not long over is" test "$(ran 6)" = "2026-05-05 15:30:00 +0000;"
+check "forward: nothing twice" test "$(ran 1)$(ran 2)$(ran 7)" = \
+	"2026-05-05 10:30:00 +0000;2026-05-05 11:00:00 +0000;2026-05-05 16:00:00 +0000;"
+check "forward: a random delay is over by then" test "$(ran 8)" = "2026-05-05 10:20:00 +0000;"
+check "forward: it was told twice" test "$(value 'clock was set')" = 2
+
+# The clock is set back: by some seconds, over a time that was run; by a day.
+set_clock '2026-05-05 11:59:02'
+tab '0 12 * * * x' '* * * * * x' '@every 1s x' '1 12 * * * x' '@reboot x'
+start --dry-run --verbose
+set_clock '2026-05-05 11:59:58'
+await ' line 1: '
+set_clock '2026-05-05 11:59:58'
+before=$(grep -c ' line 3: ' "$tmp/log")
+await ' line 3: ' $((before + 5))
+check "back: the time has come again" test "$(date +%M)" = 00
+check "back: nothing is run twice" test "$(ran 1)$(ran 2)" = \
+	"2026-05-05 12:00:00 +0000;2026-05-05 12:00:00 +0000;"
+check "back: nothing else is early" test "$(ran 4)" = ""
+set_clock '2026-05-05 12:00:57'
+await ' line 4: '
+check "back: then they go on" test "$(ran 2)" = \
+	"2026-05-05 12:00:00 +0000;2026-05-05 12:01:00 +0000;"
+set_clock '2026-05-04 11:59:58'
+before=$(grep -c ' line 3: ' "$tmp/log")
+await ' line 1: ' 2
+await ' line 3: ' $((before + 2))
+check "back by a day: elapsed time has gone on" \
+	test "$(grep -c ' line 3: ' "$tmp/log")" -ge $((before + 2))
+stop "back"
+check "back by a day: all is as it is that day" test "$(ran 1)$(ran 4)" = \
+	"2026-05-05 12:00:00 +0000;2026-05-04 12:00:00 +0000;2026-05-05 12:01:00 +0000;"
+check "back: the start was once" test "$(grep -c ' line 5: ' "$tmp/log")" = 1
+check "back: it was told each time" test "$(value 'clock was set')" = 4
+
+# Thousands, a part of them put off.
+set_clock '2026-05-05 12:00:02'
+{
+	yes '* * * * * x' | head -n 4000
+	yes '~4s * * * * * x' | head -n 1000
+} >"$tmp/tab"
+start --dry-run --verbose
+set_clock '2026-05-05 12:00:58'
+await ' line ' 5000
+# And a whole minute later, of itself.
+await ' line ' 10000
+stop "thousands"
+# minutes MINUTE - how many different lines were run for it, and how many times
+minutes() {
+	sed -n "s/^2026-05-05 12:$1:00 +0000 line \([0-9]*\): .*/\1/p" "$tmp/log" >"$tmp/minute"
+	echo "$(sort -u "$tmp/minute" | wc -l) $(wc -l <"$tmp/minute")"
+}
+check "thousands: each in the first minute" test "$(minutes 01)" = "5000 5000"
+check "thousands: each in the second" test "$(minutes 02)" = "5000 5000"
+# Three quarters of 2,000 are to wait for a second or more.
+put_off=$(grep -c ' line \(4...\|5000\): .*([0-9.]* s late)' "$tmp/log")
+check "thousands: random delays are random" test "$put_off" -ge 1000
+
+# Commands that are run, say something, fail.
+set_clock '2026-05-05 12:00:02'
+{
+	i=0
+	while [ $i -lt 300 ]; do
+		# shellcheck disable=SC2016 # the shell it is for is another
+		echo '1 12 * * * echo "here is $((100000 + '$i'))%"; cat'
+		i=$((i + 1))
+	done
+	echo '~1s 1 12 * * * exit 3'
+	# shellcheck disable=SC2016
+	echo '1 12 * * * kill -9 $$'
+} >"$tmp/tab"
+start --slack 100ms
+set_clock '2026-05-05 12:00:58'
+await 'here is ' 300
+await 'returned 3'
+await 'was killed'
+sleep 1
+check "commands: no zombie is left, nor any other child" \
+	test "$(grep -l "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null | wc -l)" = 0
+stop "commands"
+check "commands: each was run once" test "$(grep '^here is ' "$tmp/out" | sort -u | wc -l)" = 300
+check "commands: 302 were" test "$(value runs)" = 302
+check "commands: failures are told, with their line" \
+	said "^cron: $tmp/tab:301: 'exit 3' returned 3"
+check "commands: and signals" said "^cron: $tmp/tab:302: 'kill .*was killed by signal 9"
+check "commands: failures are counted" test "$(value failed)" = 2
+check "commands: none is still running" test "$(value 'still running')" = 0
+
+finish

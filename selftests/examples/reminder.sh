@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# reminder.sh - does it take requests, and refuse what it should?
+#
+# What becomes of them when it is killed is in ../stress/restart.c.
+
+. "${0%/*}/tap.sh"
+need_device
+
+socket=$tmp/socket
+
+# start - a service without a keeper, in the background: $service
+start() {
+	: >"$tmp/out"
+	reminder --socket "$socket" --journal "$tmp/journal" >"$tmp/out" 2>&1 &
+	service=$!
+	appears "'never' is no duration" ask 7 never
+}
+
+ask() {
+	reminder --socket "$socket" "$@" 2>/dev/null
+}
+
+# appears PATTERN [COMMAND]... - wait until the service has said so, asking for it
+appears() {
+	pattern=$1 tries=0
+	shift
+	until said "$pattern"; do
+		[ $tries -lt 300 ] || return 1
+		tries=$((tries + 1))
+		"$@"
+		sleep 0.1
+	done
+}
+
+# stop SIGNAL - end it; its exit status is in $status
+stop() {
+	kill "-$1" $service
+	wait $service 2>/dev/null
+	status=$?
+}
+
+start
+ask 1 100ms
+ask 2 1h
+ask 3 "@$(date +%s)000000000"
+ask 4 1s
+ask 4 cancel
+ask 5 1s
+check "a duration" appears '^reminder 1, .* late$'
+check "a point in time" appears '^reminder 3, '
+check "after the one that was cancelled" appears '^reminder 5, '
+check "which is not given" test "$(grep -c '^reminder [24]' "$tmp/out")" = 0
+ask abc 1s
+check "a key that is none is told" appears '^reminder: a request is'
+ask 6 yesterday
+check "so is a time that is none" appears "^reminder: reminder 6: 'yesterday' is no duration"
+run reminder --socket "$tmp/other" --journal "$tmp/journal"
+check "a journal in use is refused" said 'in use by another'
+run reminder --socket "$socket" --journal "$tmp/journal2"
+check "so is an address in use" said 'in use'
+stop TERM
+check "stopped: exit status 0" test $status = 0
+
+start
+check "an address that was left behind is taken" test -n "$service"
+ask 8 100ms
+check "and the journal goes on" appears '^reminder 8, '
+check "nothing is given twice" test "$(grep -c '^reminder [13]' "$tmp/out")" = 0
+stop KILL
+
+echo 'not a journal, but long enough for its head' >"$tmp/text"
+cp "$tmp/text" "$tmp/text2"
+run reminder --socket "$tmp/other" --journal "$tmp/text"
+check "a file that is no journal is refused" said 'not a journal'
+check "and left as it is" cmp -s "$tmp/text" "$tmp/text2"
+run reminder --socket "$tmp/text" --journal "$tmp/journal"
+check "a file that is no socket is refused" test $status = 1
+check "and left alone" cmp -s "$tmp/text" "$tmp/text2"
+run reminder --journal "$tmp/journal"
+check "no socket: exit status 2" test $status = 2
+run reminder --socket "$socket"
+check "no journal: exit status 2" test $status = 2
+run reminder --socket "$tmp/nobody" 1 1s
+check "nobody to ask: exit status 1" test $status = 1
+run env NOTIFY_SOCKET=nowhere reminder --socket "$socket" --journal "$tmp/journal"
+check "a keeper's address that is none is refused" said 'NOTIFY_SOCKET'
+run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 reminder --help
+check "--help" said '^Usage: reminder'
+
+finish

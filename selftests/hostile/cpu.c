@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CPU time: what an attacker takes from a victim that shares his CPU, next to what
+ * he takes by what the kernel has for everyone: timerfd, or just by running.
+ *
+ * The victim is a thread that spins. Each attack and its peer take turns, and the
+ * best of the rounds of each count: what else goes on can only make a round worse.
+ * It may do that to the attack alone, and so there are more tries. The bounds are
+ * generous; a machine that is emulated has gaps of its own.
+ */
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+
+#include "hostile.h"
+#include "lease_word.h"
+
+/* However many rounds. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	600
+
+#define ROUNDS		3
+#define ROUND_NS	(400 * TW_MSEC)
+/* What stays beyond the bounds in all of these is there. */
+#define TRIES		5
+/* A gap that an emulated machine has at any time. */
+#define GAP_NS		(50 * TW_MSEC)
+
+/**
+ * struct scene - what attackers and victim share
+ * @ready: the attack has begun
+ * @cpu: the victim's
+ * @other: another one, or the same if there is only one
+ * @n: how many of whatever it is
+ * @peer: attack with what the kernel has
+ */
+struct scene {
+	int ready;
+	int cpu;
+	int other;
+	int n;
+	bool peer;
+};
+
+FIXTURE(cpu)
+{
+	struct scene *scene;
+};
+
+FIXTURE_SETUP(cpu)
+{
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	self->scene = shared(sizeof(*self->scene));
+	ASSERT_NE(NULL, self->scene);
+	self->scene->cpu = tw_nth_cpu(0);
+	self->scene->other = tw_nth_cpu(1);
+	if (self->scene->other < 0)
+		self->scene->other = self->scene->cpu;
+}
+
+FIXTURE_TEARDOWN(cpu)
+{
+	if (geteuid() == 0) {
+		EXPECT_TRUE(nothing_left(NOBODY));
+		EXPECT_TRUE(is_served(VICTIM));
+	}
+}
+
+/* Wait for the end, which the parent brings. */
+static void last(struct scene *scene)
+{
+	set(&scene->ready);
+	for (;;)
+		pause();
+}
+
+static bool more_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return false;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* What the victim gets on its CPU while @run, if it is not NULL, attacks it. */
+static struct victim suffer(struct scene *scene, void (*run)(void *scene))
+{
+	struct victim v = { };
+	pid_t pid = 0;
+
+	scene->ready = !run;
+	if (run) {
+		pid = attack(run, scene, scene->cpu);
+		if (pid < 0)
+			return v;
+	}
+	wait_for(&scene->ready);
+	tw_pin(scene->cpu);
+	v = spin(ROUND_NS);
+	if (run)
+		end_attack(pid);
+	return v;
+}
+
+/* The best of several: most loops, shortest gap. */
+static void better(struct victim *best, struct victim v)
+{
+	if (!best->total || v.loops * best->total > best->loops * v.total) {
+		best->loops = v.loops;
+		best->total = v.total;
+	}
+	if (!best->gap || v.gap < best->gap)
+		best->gap = v.gap;
+}
+
+static double rate(struct victim v)
+{
+	return v.total ? (double)v.loops / v.total : 0;
+}
+
+/**
+ * struct trial - how an attack went
+ * @alone: what the victim has without one
+ * @attacked: with it
+ * @peer: with the peer's
+ */
+struct trial {
+	struct victim alone, attacked, peer;
+};
+
+static struct trial compare(struct scene *scene, void (*run)(void *scene),
+			    void (*peer)(void *scene))
+{
+	struct trial t = { };
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		better(&t.alone, suffer(scene, NULL));
+		scene->peer = false;
+		better(&t.attacked, suffer(scene, run));
+		scene->peer = true;
+		if (peer)
+			better(&t.peer, suffer(scene, peer));
+	}
+	return t;
+}
+
+/**
+ * struct bounds - what an attack may do
+ * @share: of what is left to the victim with the peer
+ * @gap: times the gap with the peer
+ */
+struct bounds {
+	double share, gap;
+};
+
+/* Does the victim keep what it should, in one of some tries? Without a peer: alone. */
+static bool survives(struct __test_metadata *_metadata, struct scene *scene,
+		     void (*run)(void *scene), void (*peer)(void *scene),
+		     struct bounds bounds)
+{
+	struct trial t;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		t = compare(scene, run, peer);
+		if (!peer)
+			t.peer = t.alone;
+		TH_LOG("the victim keeps %.0f%% of its CPU, with the peer %.0f%%",
+		       100 * rate(t.attacked) / rate(t.alone), 100 * rate(t.peer) / rate(t.alone));
+		TH_LOG("longest gap %.1f ms, with the peer %.1f ms, alone %.1f ms",
+		       t.attacked.gap / 1e6, t.peer.gap / 1e6, t.alone.gap / 1e6);
+		if (rate(t.attacked) > bounds.share * rate(t.peer) &&
+		    t.attacked.gap < bounds.gap * t.peer.gap + GAP_NS)
+			return true;
+	}
+	return false;
+}
+
+static void just_run(void *scene)
+{
+	set(&((struct scene *)scene)->ready);
+	for (;;)
+		;
+}
+
+/*
+ * Leases armed on the victim's CPU, whose words are written from another one: each
+ * has to be looked at each tick, and is never over.
+ */
+static void push_back(void *arg)
+{
+	struct twheel_arm like = tw_request(TW_SEC / 2, TWHEEL_ARM_LEASE, 0);
+	struct scene *scene = arg;
+	int fd = tw_open(), n, i, error;
+	__u64 tick, now = 0, *words;
+
+	tick = tw_info(fd).tick_ns;
+	tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE);
+	n = arm_like(fd, &like, scene->n, &error);
+	n += n / 63;
+	words = mmap(NULL, 8UL * n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (n < 1000 || words == MAP_FAILED || !tw_pin(scene->other))
+		_exit(1);
+	for (;;) {
+		for (i = 0; i < n; i++) {
+			if (i % 1024 == 0)
+				now = tw_now(CLOCK_MONOTONIC) + tick;
+			if (i % 64)
+				words[i] = now;
+		}
+		set(&scene->ready);
+	}
+}
+
+TEST_F(cpu, leases_pushed_back_by_a_tick)
+{
+	if (self->scene->cpu == self->scene->other)
+		SKIP(return, "needs two CPUs");
+	self->scene->n = 200000;
+	/* No more than the half that anyone who runs has a right to. */
+	EXPECT_TRUE(survives(_metadata, self->scene, push_back, just_run,
+			     (struct bounds) { 0.5, 4 }));
+}
+
+/* Rounds of 1 ns that nobody reads. */
+static void leave_unread(void *arg)
+{
+	struct twheel_arm like = tw_request(0, 0, 0);
+	struct scene *scene = arg;
+	int fd = tw_open(), error;
+
+	like.interval = 1;
+	if (arm_like(fd, &like, scene->n, &error) != scene->n)
+		_exit(1);
+	last(scene);
+}
+
+TEST_F(cpu, unread_rounds)
+{
+	self->scene->n = 200000;
+	EXPECT_TRUE(survives(_metadata, self->scene, leave_unread, NULL,
+			     (struct bounds) { 0.7, 4 }));
+}
+
+/* Rounds of 1 ns that are read as fast as it goes, on the victim's CPU. */
+static void read_rounds(void *arg)
+{
+	static struct twheel_event events[512];
+	struct twheel_arm like = tw_request(0, 0, 0);
+	struct scene *scene = arg;
+	int fd = tw_open(), error;
+
+	like.interval = 1;
+	if (arm_like(fd, &like, scene->n, &error) != scene->n)
+		_exit(1);
+	for (;;) {
+		if (tw_read(fd, events, sizeof(events)) == -EAGAIN)
+			tw_poll(fd, 1000);
+		set(&scene->ready);
+	}
+}
+
+static void read_timerfds(void *arg)
+{
+	struct itimerspec spec = { { 0, 1 }, { 0, 1 } };
+	struct epoll_event events[512], watch = { .events = EPOLLIN };
+	struct scene *scene = arg;
+	int ep = epoll_create1(0), i, n;
+	__u64 rounds;
+
+	if (!more_files())
+		_exit(1);
+	for (i = 0; i < scene->n; i++) {
+		watch.data.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+		if (timerfd_settime(watch.data.fd, 0, &spec, NULL) ||
+		    epoll_ctl(ep, EPOLL_CTL_ADD, watch.data.fd, &watch))
+			_exit(1);
+	}
+	for (;;) {
+		n = epoll_wait(ep, events, 512, 1000);
+		for (i = 0; i < n; i++)
+			(void)!read(events[i].data.fd, &rounds, sizeof(rounds));
+		set(&scene->ready);
+	}
+}
+
+TEST_F(cpu, rounds_that_are_read)
+{
+	self->scene->n = 2000;
+	EXPECT_TRUE(survives(_metadata, self->scene, read_rounds, read_timerfds,
+			     (struct bounds) { 0.33, 4 }));
+}
+
+/* Makes epoll watch @fd @n times: it takes a file under as many numbers. */
+static bool watch(int fd, int n)
+{
+	struct epoll_event watch = { .events = EPOLLIN };
+	static int copies[1000];
+	int i, ep = -1;
+
+	for (i = 0; i < n; i++) {
+		if (i < 1000)
+			copies[i] = dup(fd);
+		if (i % 1000 == 0)
+			ep = epoll_create1(EPOLL_CLOEXEC);
+		if (epoll_ctl(ep, EPOLL_CTL_ADD, copies[i % 1000], &watch))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Two contexts that very many wait for, and timers of both in turn, due at once: if
+ * each timer woke all who wait the CPU would do nothing else.
+ */
+static void wake_many(void *arg)
+{
+	struct itimerspec spec = { .it_value = { 0, 1 } };
+	struct scene *scene = arg;
+	int fds[2], i, error = 0;
+	__u64 deadline;
+
+	if (!more_files())
+		_exit(1);
+	for (i = 0; i < 2; i++) {
+		fds[i] = scene->peer ? timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK) : tw_open();
+		if (fds[i] < 0 || !watch(fds[i], scene->n / 2))
+			_exit(1);
+	}
+	for (;;) {
+		if (scene->peer) {
+			timerfd_settime(fds[0], 0, &spec, NULL);
+			timerfd_settime(fds[1], 0, &spec, NULL);
+		} else {
+			deadline = tw_now(CLOCK_MONOTONIC) + 30 * TW_MSEC;
+			for (i = 0; i < 2000 && !error; i++)
+				error = !tw_arm(fds[i & 1], deadline, TWHEEL_ARM_ABS, 0);
+		}
+		set(&scene->ready);
+		usleep(50000);
+		if (!scene->peer) {
+			for (i = 0; i < 2; i++) {
+				static struct twheel_event events[1000];
+
+				tw_read(fds[i], events, sizeof(events));
+			}
+		}
+		error = 0;
+	}
+}
+
+TEST_F(cpu, many_who_wait)
+{
+	self->scene->n = 20000;
+	/* The peer wakes each once, and does nothing then. */
+	EXPECT_TRUE(survives(_metadata, self->scene, wake_many, wake_many,
+			     (struct bounds) { 0.1, 8 }));
+}
+
+/* One thread of two that re-arm the same timers, which so go from CPU to CPU. */
+static int contended[64];
+static __u64 contended_handles[64];
+
+static void *ping_pong(void *arg)
+{
+	struct itimerspec spec = { .it_value = { 100, 0 } };
+	struct scene *scene = arg;
+	struct twheel_arm arm;
+	__u64 k = 0;
+
+	for (;; k++) {
+		if (scene->peer) {
+			spec.it_value.tv_nsec = k % 1000;
+			timerfd_settime(contended[k % 64], 0, &spec, NULL);
+			continue;
+		}
+		/* Each earlier than the last, or it would stay where it is. */
+		arm = tw_request(TW_FAR - k * TW_MSEC, 0, 0);
+		arm.handle = contended_handles[k % 64];
+		tw_call(contended[0], TWHEEL_IOC_ARM, &arm);
+	}
+	return NULL;
+}
+
+static void contend(void *arg)
+{
+	struct scene *scene = arg;
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < (scene->peer ? 64 : 1); i++)
+		contended[i] = scene->peer ? timerfd_create(CLOCK_MONOTONIC, 0) : tw_open();
+	for (i = 0; i < 64 && !scene->peer; i++)
+		contended_handles[i] = tw_arm(contended[0], TW_FAR, 0, 0);
+	tw_pin(scene->cpu);
+	pthread_create(&thread, NULL, ping_pong, scene);
+	tw_pin(scene->other);
+	set(&scene->ready);
+	ping_pong(scene);
+}
+
+/* How often the victim arms and cancels on a context of its own meanwhile. */
+static __u64 operations(struct scene *scene, void (*run)(void *scene))
+{
+	struct itimerspec spec = { .it_value = { 100, 0 } }, off = { };
+	__u64 n = 0, begin, handle;
+	pid_t pid = 0;
+	int fd;
+
+	fd = scene->peer ? timerfd_create(CLOCK_MONOTONIC, 0) : open_as(VICTIM);
+	scene->ready = 0;
+	if (run)
+		pid = attack(run, scene, -1);
+	else
+		set(&scene->ready);
+	wait_for(&scene->ready);
+	tw_pin(scene->cpu);
+	begin = tw_now(CLOCK_MONOTONIC);
+	while (tw_now(CLOCK_MONOTONIC) - begin < ROUND_NS) {
+		if (scene->peer) {
+			timerfd_settime(fd, 0, &spec, NULL);
+			timerfd_settime(fd, 0, &off, NULL);
+		} else {
+			handle = tw_arm(fd, TW_FAR, 0, 0);
+			if (!handle || tw_cancel(fd, handle))
+				return 0;
+		}
+		n++;
+	}
+	if (run)
+		end_attack(pid);
+	close(fd);
+	return n;
+}
+
+TEST_F(cpu, contended_locks)
+{
+	struct scene *scene = self->scene;
+	double left[2] = { };
+	int i, k, try;
+	__u64 n;
+
+	if (scene->cpu == scene->other)
+		SKIP(return, "needs two CPUs");
+	for (try = 0; try < TRIES; try++) {
+		for (k = 0; k < 2; k++) {
+			__u64 best[2] = { };
+
+			scene->peer = k;
+			for (i = 0; i < 2 * ROUNDS; i++) {
+				n = operations(scene, i & 1 ? contend : NULL);
+				ASSERT_LT(0, n);
+				if (n > best[i & 1])
+					best[i & 1] = n;
+			}
+			left[k] = (double)best[1] / best[0];
+		}
+		TH_LOG("arm and cancel under attack: %.0f%% of what it is alone, of timerfd %.0f%%",
+		       100 * left[0], 100 * left[1]);
+		if (left[0] > left[1] / 4)
+			return;
+	}
+	EXPECT_LT(left[1] / 4, left[0]);
+}
+
+/* All that looks at many timers, again and again, by threads on both CPUs. */
+static int walked;
+
+static void *walk(void *arg)
+{
+	static __thread struct twheel_timer_info infos[4096];
+	static __thread char text[512];
+	struct scene *scene = arg;
+	struct twheel_list list;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", walked);
+	for (;;) {
+		memset(&list, 0, sizeof(list));
+		list.entries = (unsigned long)infos;
+		list.count = 4096;
+		while (tw_call(walked, TWHEEL_IOC_LIST, &list) > 0)
+			;
+		fd = open(path, O_RDONLY);
+		(void)!read(fd, text, sizeof(text));
+		close(fd);
+		set(&scene->ready);
+	}
+	return NULL;
+}
+
+static void walk_all(void *arg)
+{
+	struct scene *scene = arg;
+	pthread_t thread;
+	int error;
+
+	walked = tw_open();
+	if (arm_far(walked, scene->n, &error) != scene->n)
+		_exit(1);
+	tw_pin(scene->other);
+	pthread_create(&thread, NULL, walk, scene);
+	tw_pin(scene->cpu);
+	walk(scene);
+}
+
+TEST_F(cpu, walks)
+{
+	self->scene->n = 100000;
+	EXPECT_TRUE(survives(_metadata, self->scene, walk_all, just_run,
+			     (struct bounds) { 0.33, 4 }));
+}
+
+/* epoll in epoll: as deep as it goes, and in a circle, which is refused. */
+TEST_F(cpu, nested_epoll)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int fd, eps[16], i, deep;
+
+	fd = open_as(NOBODY);
+	for (deep = 0; deep < 16; deep++) {
+		eps[deep] = epoll_create1(EPOLL_CLOEXEC);
+		ASSERT_LE(0, eps[deep]);
+		if (epoll_ctl(eps[deep], EPOLL_CTL_ADD, deep ? eps[deep - 1] : fd, &event))
+			break;
+	}
+	EXPECT_LE(3, deep);
+	EXPECT_GT(16, deep);
+	EXPECT_EQ(-1, epoll_ctl(eps[0], EPOLL_CTL_ADD, eps[deep - 1], &event));
+	EXPECT_EQ(ELOOP, errno);
+	/* The device is not one that watches others. */
+	EXPECT_EQ(-1, epoll_ctl(fd, EPOLL_CTL_ADD, eps[0], &event));
+	EXPECT_EQ(EINVAL, errno);
+	for (i = 0; i < 100; i++) {
+		ASSERT_NE(0, tw_arm(fd, TW_MSEC, 0, i));
+		ASSERT_EQ(1, epoll_wait(eps[deep - 1], &event, 1, TW_LIMIT_MS));
+		ASSERT_TRUE(tw_wait_ready(fd, 1));
+		ASSERT_EQ(1, tw_collect(fd, &(struct twheel_event) { }, 1));
+	}
+	for (i = 0; i <= deep; i++)
+		close(eps[i]);
+	close(fd);
+}
+
+/* The clocks of a namespace of one's own, set as far as they go, are one's own. */
+TEST_F(cpu, steps_in_a_time_namespace)
+{
+	static const char * const offsets[] = {
+		"monotonic 86400 0\nboottime 86400 0\n",
+		"monotonic 4000000000 0\nboottime 4000000000 0\n",
+		"monotonic -5 0\nboottime -5 0\n",
+	};
+	int fd = open_as(VICTIM), status, i;
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	struct twheel_timer_info info;
+	__u64 handle;
+	pid_t pid;
+
+	handle = tw_arm(fd, deadline, TWHEEL_ARM_ABS, 1);
+	ASSERT_NE(0, handle);
+	for (i = 0; i < (int)ARRAY_SIZE(offsets); i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (pid == 0) {
+			struct twheel_event event;
+			int own, k;
+
+			if (!become(NOBODY))
+				_exit(1);
+			if (unshare(CLONE_NEWUSER) || unshare(CLONE_NEWTIME) ||
+			    tw_write_file("/proc/self/timens_offsets", offsets[i]))
+				_exit(4);
+			/* It is for the children. */
+			pid = fork();
+			if (pid)
+				_exit(pid < 0 ? 1 : status_of(pid));
+			for (k = 0; k < 200; k++) {
+				own = tw_open();
+				/* All that there was and will be, on this clock. */
+				if (own < 0 || !tw_arm(own, 1, TWHEEL_ARM_ABS, 1) ||
+				    !tw_arm(own, ~0ULL >> 1, TWHEEL_ARM_ABS, 2) ||
+				    !tw_arm(own, tw_now(CLOCK_MONOTONIC), TWHEEL_ARM_ABS, 3) ||
+				    tw_collect(own, &event, 1) != 1 || event.user_data == 2)
+					_exit(2);
+				close(own);
+			}
+			_exit(0);
+		}
+		status = status_of(pid);
+		if (status == 4)
+			SKIP(return, "no user or time namespaces for ordinary users here");
+		EXPECT_EQ(0, status);
+		EXPECT_TRUE(is_served(VICTIM));
+		ASSERT_EQ(0, tw_get(fd, handle, &info));
+		EXPECT_EQ(deadline, info.deadline);
+		EXPECT_EQ(0, tw_info(fd).ready);
+	}
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Others' timers: what names one context's timers does nothing in another, and
+ * what is near a live handle names nothing.
+ *
+ * The victim's context is never shared here but where a test says so; it has
+ * timers of the same handles, keys and words as the attacker's.
+ */
+#include <setjmp.h>
+#include <sys/uio.h>
+
+#include "hostile.h"
+#include "lease_word.h"
+
+#define TIMERS	200
+#define PAGE	4096UL
+
+/* What the victim armed is as it was, to the byte but for the time that is left. */
+struct snapshot {
+	struct twheel_timer_info infos[TIMERS];
+	__u64 words[TIMERS];
+};
+
+FIXTURE(forge)
+{
+	int victim, own;
+	__u64 deadline;
+	__u64 handles[TIMERS], own_handles[TIMERS];
+	__u32 word[TIMERS];
+	__u64 *words;
+	size_t size;
+	struct snapshot before;
+};
+
+FIXTURE_VARIANT(forge)
+{
+	__u32 config;
+	__u32 flags;
+};
+
+FIXTURE_VARIANT_ADD(forge, handles) {};
+FIXTURE_VARIANT_ADD(forge, keys)
+{
+	.config = TWHEEL_CONFIG_KEYED,
+};
+
+FIXTURE_VARIANT_ADD(forge, leases)
+{
+	.config = TWHEEL_CONFIG_LEASE,
+	.flags = TWHEEL_ARM_LEASE,
+};
+
+static bool take(const FIXTURE_DATA(forge) * self, struct snapshot *to)
+{
+	int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		if (tw_get(self->victim, self->handles[i], &to->infos[i]))
+			return false;
+		to->infos[i].remaining = 0;
+		to->words[i] = self->words ? self->words[self->word[i]] : 0;
+	}
+	return true;
+}
+
+static __u64 *map_words(int fd, size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+FIXTURE_SETUP(forge)
+{
+	struct twheel_arm arm;
+	int i;
+
+	self->size = 16 * PAGE;
+	self->deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	if (geteuid() == 0) {
+		self->victim = open_as(VICTIM);
+		ASSERT_TRUE(become(NOBODY));
+	} else {
+		self->victim = tw_open();
+	}
+	self->own = tw_open();
+	ASSERT_LE(0, self->victim);
+	ASSERT_LE(0, self->own);
+	ASSERT_EQ(0, tw_configure(self->victim, CLOCK_MONOTONIC, variant->config));
+	ASSERT_EQ(0, tw_configure(self->own, CLOCK_MONOTONIC, variant->config));
+	/* The attacker's first, so that the context made last is not special. */
+	for (i = 0; i < 2 * TIMERS; i++) {
+		bool own = i < TIMERS;
+
+		arm = tw_request(self->deadline + i % TIMERS, TWHEEL_ARM_ABS | variant->flags, i);
+		if (variant->config & TWHEEL_CONFIG_KEYED)
+			arm.handle = own ? 1000000 + i : i - TIMERS;
+		ASSERT_EQ(0, tw_call(own ? self->own : self->victim, TWHEEL_IOC_ARM, &arm));
+		if (own)
+			self->own_handles[i] = arm.handle;
+		else
+			self->handles[i - TIMERS] = arm.handle;
+		if (!own)
+			self->word[i - TIMERS] = arm.word;
+	}
+	if (variant->flags & TWHEEL_ARM_LEASE) {
+		self->words = map_words(self->victim, self->size);
+		ASSERT_NE(NULL, self->words);
+	}
+	ASSERT_TRUE(take(self, &self->before));
+}
+
+FIXTURE_TEARDOWN(forge)
+{
+	struct snapshot after;
+
+	/* Whatever the test did. */
+	EXPECT_TRUE(take(self, &after));
+	EXPECT_EQ(0, memcmp(&self->before, &after, sizeof(after)));
+	EXPECT_EQ(TIMERS, tw_info(self->victim).pending);
+	EXPECT_EQ(0, tw_info(self->victim).ready);
+	close(self->victim);
+	close(self->own);
+}
+
+/* Is @handle refused by all calls, as no timer of @fd's? */
+static bool is_refused(int fd, __u64 handle, bool keyed)
+{
+	struct twheel_cancel cancel = { .handle = handle };
+	struct twheel_batch batch = { .entries = (unsigned long)&cancel, .count = 1 };
+	struct twheel_arm arm = tw_request(TW_FAR, 0, 666);
+	struct twheel_timer_info info;
+
+	arm.handle = handle;
+	/* With keys arming makes one, and with handle 0. */
+	if (handle && !keyed && (tw_call(fd, TWHEEL_IOC_ARM, &arm) != -ENOENT ||
+				 arm.handle != handle || arm.old_state))
+		return false;
+	return tw_get(fd, handle, &info) == -ENOENT && info.handle == handle &&
+	       tw_call(fd, TWHEEL_IOC_CANCEL, &cancel) == -ENOENT &&
+	       tw_call(fd, TWHEEL_IOC_CANCEL_BATCH, &batch) == 1 &&
+	       cancel.result == -ENOENT && !cancel.old_state && !cancel.old_remaining;
+}
+
+static bool is_one_of(__u64 handle, const __u64 *handles)
+{
+	int i;
+
+	for (i = 0; i < TIMERS; i++)
+		if (handles[i] == handle)
+			return true;
+	return false;
+}
+
+/* Each bit of each live handle turned, and its neighbours in either half. */
+TEST_F(forge, around_live_handles)
+{
+	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
+	__u64 handle, forged;
+	int i, bit, d;
+
+	for (i = 0; i < TIMERS; i++) {
+		handle = self->own_handles[i];
+		for (bit = 0; bit < 64; bit++) {
+			forged = handle ^ 1ULL << bit;
+			if (!is_one_of(forged, self->own_handles))
+				ASSERT_TRUE(is_refused(self->own, forged, keyed)) {
+					TH_LOG("%#llx of %#llx", forged, handle);
+				}
+		}
+		for (d = -70; d <= 70; d++) {
+			forged = handle + d;
+			if (!is_one_of(forged, self->own_handles))
+				ASSERT_TRUE(is_refused(self->own, forged, keyed));
+			forged = handle + ((__u64)d << 32);
+			if (!is_one_of(forged, self->own_handles))
+				ASSERT_TRUE(is_refused(self->own, forged, keyed));
+		}
+	}
+	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
+}
+
+/* All 2^16 low halves with the generations there are. */
+TEST_F(forge, all_indices)
+{
+	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
+	__u64 generation, index, live = 0;
+	struct twheel_timer_info info;
+
+	if (keyed)
+		SKIP(return, "keys have no index");
+	for (generation = 0; generation < 8; generation++)
+		for (index = 0; index < 0x10000; index++)
+			live += !tw_get(self->own, generation << 32 | index, &info);
+	/* Generations count from 1, one for each timer: those below 8 are 7 timers. */
+	EXPECT_EQ(7, live);
+}
+
+/* A handle or key of the victim's is the attacker's own timer, or none. */
+TEST_F(forge, the_victims_handles)
+{
+	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
+	struct twheel_timer_info info;
+	int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		if (is_one_of(self->handles[i], self->own_handles)) {
+			ASSERT_EQ(0, tw_get(self->own, self->handles[i], &info));
+			ASSERT_GT(TIMERS, info.user_data);
+			ASSERT_EQ(0, tw_cancel(self->own, self->handles[i]));
+		} else {
+			ASSERT_TRUE(is_refused(self->own, self->handles[i], keyed));
+		}
+	}
+}
+
+/* An upsert of each of the victim's keys makes timers of the attacker's own. */
+TEST_F(forge, the_victims_keys)
+{
+	struct twheel_arm arm;
+	int i;
+
+	if (!(variant->config & TWHEEL_CONFIG_KEYED))
+		SKIP(return, "no keys");
+	for (i = 0; i < TIMERS; i++) {
+		arm = tw_request(0, 0, 666);
+		arm.handle = self->handles[i];
+		ASSERT_EQ(0, tw_call(self->own, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(TWHEEL_STATE_NONE, arm.old_state);
+	}
+	EXPECT_TRUE(tw_wait_ready(self->own, TIMERS));
+	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
+}
+
+/* Cursors made up, with and without draining: only own timers come. */
+TEST_F(forge, cursors)
+{
+	static const __u64 made_up[] = {
+		1, 63, 64, 65, 0xffffffff, 0xffffffc0, 1ULL << 32, 64ULL << 32,
+		~0ULL, ~0ULL << 32, 0xffffffff00000001, 0x8000000000000000,
+		0xffffffffffffffc0, 0x7fffffff7fffffff, 0x0000100000000fff,
+	};
+	struct twheel_timer_info infos[64];
+	struct twheel_list list;
+	__u64 state = 0x1234567;
+	int i, j, ret, drained = 0;
+
+	for (i = 0; i < 20000; i++) {
+		memset(&list, 0, sizeof(list));
+		list.cursor = i < (int)ARRAY_SIZE(made_up) ? made_up[i] : tw_random(&state);
+		/* Half of them near what there is. */
+		if (i & 1)
+			list.cursor &= 0xfff00000fff;
+		list.entries = (unsigned long)infos;
+		list.count = 1 + i % 64;
+		list.flags = i % 16 ? 0 : TWHEEL_LIST_DRAIN;
+		ret = tw_call(self->own, TWHEEL_IOC_LIST, &list);
+		ASSERT_LE(0, ret);
+		ASSERT_LE(ret, 1 + i % 64);
+		for (j = 0; j < ret; j++) {
+			ASSERT_TRUE(is_one_of(infos[j].handle, self->own_handles));
+			ASSERT_GT(TIMERS, infos[j].user_data);
+		}
+		if (list.flags)
+			drained += ret;
+	}
+	EXPECT_EQ(TIMERS - drained, tw_info(self->own).pending);
+}
+
+static sigjmp_buf on_fault;
+
+static void jump(int sig)
+{
+	(void)sig;
+	siglongjmp(on_fault, 1);
+}
+
+/* Can @p be read? And is its word one that the attacker has made? */
+static bool is_there(const volatile __u64 *p)
+{
+	struct sigaction action = { .sa_handler = jump };
+
+	sigaction(SIGBUS, &action, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	if (sigsetjmp(on_fault, 1))
+		return false;
+	(void)*p;
+	return true;
+}
+
+/* A word is the deadline of one of @self's own, or of none. */
+static bool is_own(const FIXTURE_DATA(forge) * self, __u64 word)
+{
+	return word == TWHEEL_LEASE_EXPIRED ||
+	       (word >= self->deadline && word < self->deadline + TIMERS);
+}
+
+/* Whichever offset is mapped, it is a page of own words or none. */
+TEST_F(forge, offsets)
+{
+	static const __u64 offsets[] = {
+		0, PAGE, 2 * PAGE, 3 * PAGE, 8 * PAGE, 1ULL << 20, 1ULL << 31, 1ULL << 32,
+		1ULL << 35, 1ULL << 40, 1ULL << 44, 1ULL << 52, 0x7ffffffffffff000 & ~(PAGE - 1),
+		-PAGE, -2 * PAGE, 0xffff888000000000, 0xffffffff81000000,
+	};
+	size_t i, j, there = 0;
+	__u64 *p;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		p = mmap64(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->own,
+			   offsets[i]);
+		if (p == MAP_FAILED) {
+			ASSERT_TRUE(!(variant->config & TWHEEL_CONFIG_LEASE) ||
+				    offsets[i] > 1ULL << 44);
+			continue;
+		}
+		for (j = 0; j < 4 * PAGE / sizeof(*p); j += PAGE / sizeof(*p)) {
+			size_t k;
+
+			if (!is_there(p + j))
+				continue;
+			there++;
+			for (k = j; k < j + PAGE / sizeof(*p); k++)
+				ASSERT_TRUE(is_own(self, p[k]));
+			/* And that is the attacker's to spoil. */
+			memset(p + j, 0x5a, PAGE);
+			for (k = j; k < j + PAGE / sizeof(*p); k++)
+				p[k] = TWHEEL_LEASE_EXPIRED;
+		}
+		munmap(p, 4 * PAGE);
+	}
+	EXPECT_EQ(!!(variant->config & TWHEEL_CONFIG_LEASE), there > 0);
+}
+
+/* Grown, moved, doubled, cut and forked mappings reach no further. */
+TEST_F(forge, mapping_games)
+{
+	size_t most = 64 * PAGE, i;
+	__u64 *p, *q, *r;
+	pid_t pid;
+
+	if (!(variant->config & TWHEEL_CONFIG_LEASE))
+		SKIP(return, "no words");
+	p = map_words(self->own, PAGE);
+	ASSERT_NE(NULL, p);
+	q = mremap(p, PAGE, most, MREMAP_MAYMOVE);
+	ASSERT_NE(MAP_FAILED, q);
+	for (i = 0; i < most / sizeof(*q); i += PAGE / sizeof(*q))
+		if (is_there(q + i))
+			ASSERT_TRUE(is_own(self, q[i + 1]));
+	ASSERT_FALSE(is_there(q + (most - PAGE) / sizeof(*q)));
+	/* A second one of the same, as old size 0 asks for. */
+	r = mremap(q, 0, most, MREMAP_MAYMOVE);
+	ASSERT_NE(MAP_FAILED, r);
+	r[1] = self->deadline;
+	ASSERT_EQ(self->deadline, q[1]);
+	ASSERT_EQ(0, munmap((char *)q + PAGE, PAGE));
+	ASSERT_EQ(0, madvise(q, PAGE, MADV_DONTNEED));
+	ASSERT_EQ(self->deadline, q[1]);
+	/* None of these may change what the pages are. */
+	madvise(q, PAGE, MADV_REMOVE);
+	madvise(q, PAGE, MADV_PAGEOUT);
+	madvise(q, PAGE, MADV_MERGEABLE);
+	madvise(q, PAGE, MADV_FREE);
+	mlock(q, PAGE);
+	ASSERT_EQ(self->deadline, q[1]);
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		/* Shared by both, and of nobody else. */
+		for (i = 0; i < PAGE / sizeof(*q); i++)
+			q[i] = TWHEEL_LEASE_EXPIRED | i;
+		close(self->own);
+		_exit(is_there(r) ? 0 : 1);
+	}
+	ASSERT_EQ(0, status_of(pid));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | 1, r[1]);
+	munmap(q, most);
+
+	/* Pages outlive the descriptor while they are mapped, and leak nothing. */
+	close(self->own);
+	for (i = 0; i < PAGE / sizeof(*r); i++)
+		ASSERT_EQ(TWHEEL_LEASE_EXPIRED | i, r[i]);
+	munmap(r, most);
+	self->own = tw_open();
+}
+
+/* A page that a pipe still holds is nobody's once its context is gone. */
+TEST_F(forge, pages_in_a_pipe)
+{
+	struct iovec iov;
+	__u64 copy[PAGE / sizeof(__u64)];
+	int pipes[2], fd, i, k;
+	__u64 *p;
+
+	if (!(variant->config & TWHEEL_CONFIG_LEASE))
+		SKIP(return, "no words");
+	p = map_words(self->own, PAGE);
+	ASSERT_NE(NULL, p);
+	for (i = 0; i < (int)ARRAY_SIZE(copy); i++)
+		p[i] = TWHEEL_LEASE_EXPIRED | 4242;
+	ASSERT_EQ(0, pipe(pipes));
+	iov = (struct iovec) { p, PAGE };
+	ASSERT_EQ(PAGE, vmsplice(pipes[1], &iov, 1, 0));
+	munmap(p, PAGE);
+	close(self->own);
+	/* If it were free it would be used again now. */
+	for (k = 0; k < 16; k++) {
+		int error;
+
+		fd = tw_open();
+		ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+		ASSERT_EQ(1000, arm_far(fd, 1000, &error));
+		close(fd);
+	}
+	ASSERT_EQ(sizeof(copy), read(pipes[0], copy, sizeof(copy)));
+	for (i = 0; i < (int)ARRAY_SIZE(copy); i++)
+		ASSERT_EQ(TWHEEL_LEASE_EXPIRED | 4242, copy[i]);
+	self->own = tw_open();
+}
+
+/* Who is given a descriptor to read only can look at the words, no more. */
+TEST_F(forge, a_reader_of_words)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
+	__u64 evil = 1, old;
+	const __u64 *p;
+	int fd, mem;
+
+	if (!(variant->config & TWHEEL_CONFIG_LEASE))
+		SKIP(return, "no words");
+	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+	ASSERT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+	p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	old = p[arm.word];
+	EXPECT_EQ(-1, mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE));
+	/* Neither by the way that debuggers go. */
+	mem = open("/proc/self/mem", O_RDWR);
+	ASSERT_LE(0, mem);
+	EXPECT_EQ(-1, pwrite(mem, &evil, sizeof(evil), (unsigned long)&p[arm.word]));
+	/* Nor by letting the kernel read into it. */
+	EXPECT_EQ(-1, pread(mem, (void *)&p[arm.word], sizeof(evil), (unsigned long)&evil));
+	EXPECT_EQ(old, p[arm.word]);
+	close(mem);
+	close(fd);
+}
+
+/* Another process cannot be reached through /proc to get at its descriptor. */
+TEST_F(forge, through_proc)
+{
+	char path[64];
+	int ready[2], end[2], fd;
+	char byte = 0;
+	pid_t pid;
+
+	if (geteuid() != NOBODY)
+		SKIP(return, "needs root, to be other users");
+	/* An open by way of /proc is a new context, even of one's own descriptor. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->victim);
+	fd = open(path, O_RDWR | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, tw_info(fd).pending);
+	close(fd);
+
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(end));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		prctl(PR_SET_DUMPABLE, 0);
+		if (write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		_exit(read(end[0], &byte, 1) != 1);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, self->victim);
+	EXPECT_EQ(-1, open(path, O_RDONLY));
+	EXPECT_EQ(EACCES, errno);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, self->victim);
+	EXPECT_EQ(-1, open(path, O_RDWR));
+	EXPECT_EQ(EACCES, errno);
+	ASSERT_EQ(1, write(end[1], &byte, 1));
+	EXPECT_EQ(0, status_of(pid));
+}
+
+TEST_HARNESS_MAIN

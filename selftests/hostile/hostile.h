@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the hostile programs share: to be somebody else, and to watch a victim.
+ *
+ * The tests begin as root, to set the scene: users, memory cgroups, parameters.
+ * What attacks, and what is attacked, are ordinary users by then.
+ */
+#ifndef TWHEEL_HOSTILE_H
+#define TWHEEL_HOSTILE_H
+
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "twheel_test.h"
+
+/* Who attacks, and users that nobody else on the machine is. */
+#define NOBODY		65534
+#define VICTIM		61240
+#define STRANGER	61241
+
+/* Becomes @uid for good, with no other group; tells whether that went well. */
+static inline bool become(uid_t uid)
+{
+	return setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+	       setresuid(uid, uid, uid) == 0 &&
+	       /* So that it is still seen in /proc as its own. */
+	       prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+/*
+ * Opens the device as @uid: it is the real user who counts. This thread alone: the
+ * library's call waits for all threads, which may be stalled.
+ */
+static inline int open_as(uid_t uid)
+{
+	int fd;
+
+	if (syscall(SYS_setresuid, uid, uid, 0))
+		return -errno;
+	fd = tw_open();
+	if (syscall(SYS_setresuid, 0, 0, 0))
+		_exit(1);
+	return fd;
+}
+
+/*
+ * Arms up to @n timers like @like, keys counting up from its handle if it is not
+ * 0, in batches. Returns how many came about, and in *@error why no more.
+ */
+static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
+{
+	static struct twheel_arm arms[256];
+	struct twheel_batch batch = { .entries = (unsigned long)arms };
+	int i, ret, done = 0;
+
+	*error = 0;
+	while (done < n) {
+		batch.count = n - done < 256 ? n - done : 256;
+		for (i = 0; i < (int)batch.count; i++) {
+			arms[i] = *like;
+			if (like->handle)
+				arms[i].handle += done + i;
+		}
+		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		if (ret < 0)
+			*error = ret;
+		/* Behind one that is refused there may be some that are not. */
+		for (i = 0; i < ret; i++) {
+			if (arms[i].result)
+				*error = arms[i].result;
+			else
+				done++;
+		}
+		if (*error)
+			break;
+	}
+	return done;
+}
+
+/* Far ones that are nothing special. */
+static inline int arm_far(int fd, int n, int *error)
+{
+	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
+
+	return arm_like(fd, &like, n, error);
+}
+
+/* Does a timer of @uid, in a context of its own, come as it should? */
+static inline bool is_served(uid_t uid)
+{
+	struct twheel_event event;
+	int fd = open_as(uid);
+	__u64 deadline;
+	bool ok;
+
+	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
+	ok = fd >= 0 && tw_arm(fd, deadline, TWHEEL_ARM_ABS, 7) &&
+	     tw_collect(fd, &event, 1) == 1 && event.user_data == 7 &&
+	     event.expired >= deadline && tw_now(CLOCK_MONOTONIC) >= deadline;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Waits for @pid: its exit status, or -1 if it did not exit. */
+static inline int status_of(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/*
+ * Waits for what @uid's processes, which have ended, had armed to be given back;
+ * tells whether it was.
+ */
+static inline bool nothing_left(uid_t uid)
+{
+	int fd = open_as(uid);
+	bool ok = fd >= 0 && tw_all_given_back(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/**
+ * struct victim - what a thread that never sleeps saw of its CPU
+ * @loops: how often it came round
+ * @total: ns from begin to end
+ * @gap: the longest that it was kept from running, in ns
+ */
+struct victim {
+	__u64 loops;
+	__u64 total;
+	__u64 gap;
+};
+
+/* Spins for @ns. Not by CPU time: interrupts count as their victim's. */
+static inline struct victim spin(__u64 ns)
+{
+	__u64 begin = tw_now(CLOCK_MONOTONIC), last = begin, now;
+	struct victim v = { };
+
+	do {
+		now = tw_now(CLOCK_MONOTONIC);
+		if (now - last > v.gap)
+			v.gap = now - last;
+		last = now;
+		v.loops++;
+	} while (now - begin < ns);
+	v.total = now - begin;
+	return v;
+}
+
+/* Runs @attack(@arg) in a process of NOBODY's, on @cpu or -1; ends with its parent. */
+static inline pid_t attack(void (*attack)(void *arg), void *arg, int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if ((cpu >= 0 && !tw_pin(cpu)) || (geteuid() == 0 && !become(NOBODY)))
+		_exit(1);
+	/* After that: to become another clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	attack(arg);
+	_exit(0);
+}
+
+static inline void end_attack(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Memory that attackers and victims share. */
+static inline void *shared(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static inline void wait_for(const int *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static inline void set(int *flag)
+{
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
+/* Why it cannot run here, or NULL. */
+static inline const char *obstacle(void)
+{
+	return geteuid() ? "needs root, to be other users" : NULL;
+}
+
+#endif /* TWHEEL_HOSTILE_H */

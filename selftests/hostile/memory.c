@@ -1,0 +1,715 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory: whatever an ordinary user tries, he comes to a limit, is told so, and
+ * nobody else notices. See also uapi/limits.c, for what the limits are as such.
+ */
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "hostile.h"
+
+#define LIMIT	8192
+
+static long long parameter(void)
+{
+	long long value = -1;
+	FILE *file = fopen(TW_PARAMETERS "max_user_timers", "re");
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+static int set_parameter(long long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", value);
+	return tw_write_file(TW_PARAMETERS "max_user_timers", text);
+}
+
+FIXTURE(memory)
+{
+	long long max;
+	char mount[32];
+	char group[64];
+};
+
+FIXTURE_SETUP(memory)
+{
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	self->max = parameter();
+	ASSERT_LE(0, self->max);
+	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	if (geteuid() || !self->mount[0])
+		return;
+	set_parameter(self->max);
+	EXPECT_TRUE(nothing_left(NOBODY));
+	EXPECT_TRUE(is_served(VICTIM));
+	if (self->group[0])
+		rmdir(self->group);
+	umount2(self->mount, MNT_DETACH);
+	rmdir(self->mount);
+}
+
+/*
+ * A memory cgroup, in a mount of our own so that it does not matter where, or
+ * whether, the machine has its hierarchy: NULL, or why there is none.
+ */
+static const char *make_group(FIXTURE_DATA(memory) * self, const char *limit)
+{
+	char path[128];
+
+	if (!mkdtemp(self->mount))
+		return "no /tmp to mount a cgroup hierarchy in";
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", self->mount, "cgroup2", 0, NULL))
+		return "no cgroup2 to be mounted";
+	/* It may be on already. */
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", self->mount);
+	tw_write_file(path, "+memory");
+	snprintf(self->group, sizeof(self->group), "%s/hostile-%d", self->mount, getpid());
+	if (mkdir(self->group, 0755)) {
+		self->group[0] = 0;
+		return "no cgroup to be made";
+	}
+	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
+	tw_write_file(path, "0");
+	snprintf(path, sizeof(path), "%s/memory.max", self->group);
+	return tw_write_file(path, limit) ? "no memory controller in cgroup2" : NULL;
+}
+
+static bool enter(const FIXTURE_DATA(memory) * self)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", self->group);
+	return tw_write_file(path, "0") == 0;
+}
+
+/* A number from a file of the group's, below @key if that is not NULL, or -1. */
+static long long group_value(const FIXTURE_DATA(memory) * self, const char *name,
+			     const char *key)
+{
+	char path[128], line[128];
+	long long value = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", self->group, name);
+	file = fopen(path, "re");
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!key)
+			value = atoll(line);
+		else if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+			value = atoll(line + strlen(key));
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static const struct kind {
+	const char *name;
+	__u32 config, flags;
+} kinds[] = {
+	{ "plain", 0, 0 },
+	{ "keyed", TWHEEL_CONFIG_KEYED, 0 },
+	{ "lease", TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
+	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
+};
+
+/* Arms @n of that kind, keys from @key on, in a new context or *@fd if that is set. */
+static int arm_kind(const struct kind *kind, int *fd, __u64 key, int n, int *error)
+{
+	struct twheel_arm like = tw_request(TW_FAR, kind->flags, 0);
+
+	if (*fd < 0) {
+		*fd = tw_open();
+		*error = *fd < 0 ? *fd : tw_configure(*fd, CLOCK_MONOTONIC, kind->config);
+		if (*error)
+			return 0;
+	}
+	if (kind->config & TWHEEL_CONFIG_KEYED)
+		like.handle = key;
+	return arm_like(*fd, &like, n, error);
+}
+
+/*
+ * In the group if there is one, with all the memory that this program itself needs:
+ * for want of that it would be killed, and rightly.
+ */
+static bool begin_attack(const FIXTURE_DATA(memory) * self)
+{
+	return (!self->group[0] || enter(self)) && mlockall(MCL_CURRENT) == 0 &&
+	       become(NOBODY);
+}
+
+/*
+ * All kinds, by four processes who begin again and again, up to the user's limit or
+ * that of their group. The exit status is 0 if all went by the book.
+ */
+static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
+		   int *ready)
+{
+	int i, n, fd, error;
+	__u64 before;
+
+	if (!begin_attack(self))
+		_exit(1);
+	for (__atomic_fetch_add(ready, 1, __ATOMIC_ACQ_REL);
+	     __atomic_load_n(ready, __ATOMIC_ACQUIRE) < 4;)
+		sched_yield();
+	for (i = getpid();; i++) {
+		fd = -1;
+		n = arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1, 1 << 24, &error);
+		/* Others of us may just have taken all that there was. */
+		if (fd < 0 && error == reason && reason == -ENOMEM)
+			continue;
+		before = tw_info(fd).pending;
+		if (error != reason || before != (__u64)n)
+			_exit(2);
+		/* Refused again, as long as others do not let go, and nothing changed. */
+		arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1 << 25, 1, &error);
+		if ((error && error != reason) || tw_info(fd).pending != before + !error)
+			_exit(3);
+		__atomic_fetch_add(refused, 1, __ATOMIC_RELAXED);
+		close(fd);
+	}
+}
+
+static void take_all(struct __test_metadata *_metadata, const FIXTURE_DATA(memory) * self,
+		     int reason)
+{
+	int *refused = shared(2 * sizeof(*refused)), *ready = refused + 1, i, status;
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	pid_t pids[4];
+
+	for (i = 0; i < 4; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i] == 0)
+			hammer(self, reason, refused, ready);
+	}
+	/* Somebody else, all the while. */
+	for (i = 0; i < 20 || __atomic_load_n(refused, __ATOMIC_RELAXED) < 4; i++) {
+		ASSERT_TRUE(is_served(VICTIM));
+		if (tw_now(CLOCK_MONOTONIC) > limit)
+			break;
+	}
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, waitpid(pids[i], &status, WNOHANG)) {
+			TH_LOG("an attacker ended: %#x", status);
+		}
+		end_attack(pids[i]);
+	}
+	EXPECT_LE(1, *refused);
+	TH_LOG("came to the limit %d times", *refused);
+}
+
+TEST_F(memory, up_to_the_users_limit)
+{
+	ASSERT_EQ(0, set_parameter(LIMIT));
+	take_all(_metadata, self, -EDQUOT);
+}
+
+/* Told, and not killed. */
+TEST_F(memory, up_to_the_groups_limit)
+{
+	const char *reason = make_group(self, "12582912");
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, set_parameter(1 << 24));
+	take_all(_metadata, self, -ENOMEM);
+	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
+	EXPECT_LT(0, group_value(self, "memory.events", "max"));
+}
+
+/* What the group holds, once that does not change any more. */
+static long long settled(const FIXTURE_DATA(memory) * self)
+{
+	long long last, now = group_value(self, "memory.current", NULL);
+	int same = 0, i;
+
+	for (i = 0; i < 200 && same < 3; i++) {
+		usleep(20000);
+		last = now;
+		now = group_value(self, "memory.current", NULL);
+		same = now == last ? same + 1 : 0;
+	}
+	return now;
+}
+
+/*
+ * One timer is kept of each 63, or of each page of words, and as many as there is
+ * room for are armed in the next context: memory is counted, not timers.
+ */
+TEST_F(memory, nearly_empty_chunks)
+{
+	const char *reason = make_group(self, "max");
+	int ready[2], end[2], round, k, n, error, fd;
+	long long before, full, after;
+	char byte = 0;
+	pid_t pid;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, set_parameter(LIMIT));
+	for (k = 0; k < (int)ARRAY_SIZE(kinds); k += 3) {
+		ASSERT_EQ(0, pipe(ready));
+		ASSERT_EQ(0, pipe(end));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (pid == 0) {
+			static __u64 handles[LIMIT];
+			struct twheel_arm arm = tw_request(TW_FAR, kinds[k].flags, 0);
+
+			if (!enter(self) || !become(NOBODY))
+				_exit(1);
+			fd = -1;
+			if (arm_kind(&kinds[k], &fd, 1, 63, &error) != 63 ||
+			    write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+				_exit(2);
+			for (round = 0; round < 6; round++) {
+				if (round) {
+					fd = tw_open();
+					if (tw_configure(fd, CLOCK_MONOTONIC, kinds[k].config))
+						_exit(5);
+				}
+				for (n = 0; n < LIMIT; n++) {
+					arm.handle = kinds[k].config & TWHEEL_CONFIG_KEYED ?
+						     round * LIMIT + n + 100 : 0;
+					error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
+					if (error)
+						break;
+					handles[n] = arm.handle;
+				}
+				if (error != -EDQUOT)
+					_exit(3);
+				if (!round && (write(ready[1], &byte, 1) != 1 ||
+					       read(end[0], &byte, 1) != 1))
+					_exit(6);
+				/* The first of each chunk, or of each page, stays. */
+				while (n--)
+					if (n % (round & 1 ? 63 : 504))
+						tw_cancel(fd, handles[n]);
+			}
+			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+				_exit(4);
+			_exit(0);
+		}
+		close(ready[1]);
+		close(end[0]);
+		ASSERT_EQ(1, read(ready[0], &byte, 1));
+		before = settled(self);
+		ASSERT_EQ(1, write(end[1], &byte, 1));
+		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
+		}
+		full = settled(self) - before;
+		ASSERT_EQ(1, write(end[1], &byte, 1));
+		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
+		}
+		after = settled(self) - before;
+		EXPECT_GT(2 * full, after) {
+			TH_LOG("%s: %lld bytes, %lld full", kinds[k].name, after, full);
+		}
+		EXPECT_TRUE(is_served(VICTIM));
+		ASSERT_EQ(1, write(end[1], &byte, 1));
+		EXPECT_EQ(0, status_of(pid));
+		close(ready[0]);
+		close(end[1]);
+		EXPECT_TRUE(nothing_left(NOBODY));
+	}
+}
+
+/* As many contexts as there are descriptors, with a timer of the costly kind each. */
+TEST_F(memory, many_opens)
+{
+	const char *reason = make_group(self, "max");
+	int ready[2], end[2], error, fd, n;
+	long long before, after;
+	char byte = 0;
+	pid_t pid;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(end));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		struct rlimit files = { 2000, 2000 };
+
+		if (!enter(self) || setrlimit(RLIMIT_NOFILE, &files) || !become(NOBODY))
+			_exit(1);
+		for (n = 0;; n++) {
+			/* From the second on: the first costs more. */
+			if (n == 1 && (write(ready[1], &byte, 1) != 1 ||
+				       read(end[0], &byte, 1) != 1))
+				_exit(2);
+			fd = -1;
+			if (arm_kind(&kinds[3], &fd, 1, 1, &error) != 1)
+				break;
+		}
+		if (error != -EMFILE || n < 1900)
+			_exit(3);
+		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+			_exit(4);
+		_exit(0);
+	}
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	before = settled(self);
+	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+		TH_LOG("exit status %d", status_of(pid));
+	}
+	after = settled(self);
+	TH_LOG("%lld bytes a context with keys and leases", (after - before) / 1990);
+	/* A chunk, its keys, a page of words: charged; and no more than a pipe's 16 pages. */
+	EXPECT_LT(1900 * (4096 + 1024 + 4096), after - before);
+	EXPECT_GT(2000 * 65536, after - before);
+	EXPECT_TRUE(is_served(VICTIM));
+	ASSERT_EQ(1, write(end[1], &byte, 1));
+	EXPECT_EQ(0, status_of(pid));
+}
+
+/* A number of kilobytes from /proc/meminfo. */
+static long long meminfo(const char *name)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	long long value = -1;
+	char line[128];
+
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':')
+			value = atoll(line + strlen(name) + 1);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* By how much that may be wrong: caches of pages, and of counts. */
+#define OFF	(4LL << 20)
+
+/* Kernel memory that is charged to nobody, as far as one can see, in bytes. */
+static long long uncharged(const FIXTURE_DATA(memory) * self)
+{
+	long long charged = settled(self);
+
+	return 1024 * (meminfo("SUnreclaim") + meminfo("VmallocUsed")) - charged;
+}
+
+/*
+ * The table that leads to keys is the one thing that no cgroup is charged for. It
+ * is as large as the keys there are make it, and these are charged and limited.
+ */
+TEST_F(memory, the_table_of_keys)
+{
+	static const int sizes[] = { 390000, 400000 };
+	const char *reason = make_group(self, "max");
+	long long before, charged, now = 0, left = 0;
+	int ready[2], end[2], fd, error, n, done = 0;
+	char byte = 0;
+	pid_t pid;
+	size_t i;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, set_parameter(1 << 24));
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(end));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!begin_attack(self))
+			_exit(1);
+		fd = -1;
+		for (i = 0; i <= ARRAY_SIZE(sizes); i++) {
+			/* First one only, and in the end, too. */
+			n = (i ? sizes[i - 1] : 1) - done;
+			if (arm_kind(&kinds[1], &fd, 1 + done, n, &error) != n)
+				_exit(error == -ENOSPC ? 4 : 2);
+			done += n;
+			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+				_exit(3);
+		}
+		for (n = 1; n < done; n++)
+			if (tw_cancel(fd, n))
+				_exit(5);
+		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+			_exit(3);
+		_exit(0);
+	}
+	close(ready[1]);
+	close(end[0]);
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	before = uncharged(self);
+	charged = settled(self);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ASSERT_EQ(1, write(end[1], &byte, 1));
+		if (read(ready[0], &byte, 1) != 1) {
+			ASSERT_EQ(4, status_of(pid));
+			SKIP(return, "the limits of this machine allow too few timers");
+		}
+		if (settled(self) - charged > 120LL * sizes[i])
+			SKIP(end_attack(pid); return, "slabs have red zones here, which count");
+		/* The old table goes some time after the new one is there. */
+		for (n = 0; n < 50; n++) {
+			now = uncharged(self) - before;
+			if (now < 27LL * sizes[i] + OFF)
+				break;
+		}
+		TH_LOG("%d keys: %lld bytes uncharged, %lld a key", sizes[i], now,
+		       now / sizes[i]);
+		EXPECT_GT(27LL * sizes[i] + OFF, now);
+	}
+	/* And it shrinks again as they go, though one stays. */
+	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	for (i = 0; i < 50; i++) {
+		left = uncharged(self) - before;
+		if (left < OFF)
+			break;
+	}
+	EXPECT_GT(OFF, left);
+	ASSERT_EQ(1, write(end[1], &byte, 1));
+	EXPECT_EQ(0, status_of(pid));
+}
+
+/*
+ * In a user namespace of his own somebody may have many user IDs, which an admin
+ * has granted, and is one user still.
+ */
+TEST_F(memory, users_in_a_namespace)
+{
+	int ready[2], mapped[2], error, fd, n = 0;
+	char byte = 0, path[64];
+	uid_t uid;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_parameter(1000));
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(mapped));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!become(NOBODY) || unshare(CLONE_NEWUSER))
+			_exit(10);
+		/* Before he is anybody there he is who he is. */
+		fd = tw_open();
+		if (arm_far(fd, 100, &error) != 100 || tw_info(fd).user_timers != 100)
+			_exit(2);
+		n += 100;
+		if (write(ready[1], &byte, 1) != 1 || read(mapped[0], &byte, 1) != 1)
+			_exit(3);
+		/* And whoever he is there, and whatever he makes there, it counts. */
+		for (uid = 0; uid < 9; uid++) {
+			/* The last as nobody but that user, in one more inside. */
+			if (setresuid(uid, uid == 8 ? 8 : 0, uid == 8 ? 8 : 0) ||
+			    (uid == 8 && unshare(CLONE_NEWUSER)))
+				_exit(4);
+			fd = tw_open();
+			if (fd < 0 || tw_info(fd).user_timers != (__u64)n)
+				_exit(5);
+			n += arm_far(fd, 100, &error);
+		}
+		_exit(n == 1000 && arm_far(fd, 1, &error) == 0 && error == -EDQUOT ? 0 : 6);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1) {
+		ASSERT_EQ(10, status_of(pid));
+		SKIP(return, "no user namespaces for ordinary users here");
+	}
+	/* As newuidmap(1) does for who is in /etc/subuid. */
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n1 100000 1000\n"));
+	/* Without a group that is known there he could make no namespace inside. */
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n"));
+	EXPECT_TRUE(is_served(VICTIM));
+	ASSERT_EQ(1, write(mapped[1], &byte, 1));
+	EXPECT_EQ(0, status_of(pid));
+}
+
+/* Descriptors that are only in messages nobody receives, theirs among them. */
+TEST_F(memory, descriptors_in_flight)
+{
+	int socks[2], i, k, fd, error;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_parameter(1000));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!become(NOBODY))
+			_exit(1);
+		for (i = 0; i < 10; i++) {
+			if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks))
+				_exit(2);
+			for (k = 0; k < 5; k++) {
+				fd = tw_open();
+				if (fd < 0 || arm_far(fd, 20, &error) != 20 ||
+				    tw_send_fd(socks[0], fd, 0))
+					_exit(3);
+				close(fd);
+			}
+			/* A circle, which only the kernel's collector finds. */
+			if (tw_send_fd(socks[0], socks[1], 0) || tw_send_fd(socks[1], socks[0], 0))
+				_exit(4);
+			close(socks[0]);
+			close(socks[1]);
+		}
+		/* They count all the same, if they are there. */
+		fd = tw_open();
+		_exit(fd < 0 || tw_info(fd).user_timers > 1000 ? 5 : 0);
+	}
+	EXPECT_EQ(0, status_of(pid));
+	/* The collector runs as sockets are closed. */
+	for (i = 0; i < 50; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks) == 0) {
+			tw_send_fd(socks[0], socks[1], 0);
+			close(socks[0]);
+			close(socks[1]);
+		}
+		usleep(1000);
+	}
+	EXPECT_TRUE(nothing_left(NOBODY));
+}
+
+/* Processes without end that share a descriptor, and programs that inherit it. */
+TEST_F(memory, fork_bomb)
+{
+	static const char * const argv[] = { "true", NULL };
+	struct rlimit processes = { 100, 100 };
+	int *forks = shared(sizeof(*forks)), error, fd, i;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_parameter(LIMIT));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		setpgid(0, 0);
+		if (setrlimit(RLIMIT_NPROC, &processes) || !become(NOBODY))
+			_exit(1);
+		fd = tw_open();
+		fcntl(fd, F_SETFD, 0);
+		for (;;) {
+			if (fork() >= 0)
+				__atomic_fetch_add(forks, 1, __ATOMIC_RELAXED);
+			arm_far(fd, 100, &error);
+			if (getpid() % 8 == 0)
+				execv("/bin/true", (char **)argv);
+			tw_cancel(fd, 1ULL << 32 | 1);
+		}
+	}
+	for (i = 0; i < 20; i++)
+		EXPECT_TRUE(is_served(VICTIM));
+	for (i = 0; i < 3000 && __atomic_load_n(forks, __ATOMIC_RELAXED) < 50; i++)
+		usleep(10000);
+	EXPECT_LE(50, *forks);
+	/* Until none is left that could have forked meanwhile. */
+	do {
+		error = kill(-pid, SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		usleep(1000);
+	} while (!error);
+	EXPECT_TRUE(nothing_left(NOBODY));
+}
+
+/* Chunks made and given back as fast as it goes: what waits for RCU is charged. */
+TEST_F(memory, churn)
+{
+	const char *reason = make_group(self, "6291456");
+	int *rounds = shared(sizeof(*rounds)), i;
+	__u64 begin = tw_now(CLOCK_MONOTONIC);
+	pid_t pids[2];
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (i = 0; i < 2; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i] == 0) {
+			struct twheel_cancel cancels[256];
+			struct twheel_batch batch = { .entries = (unsigned long)cancels };
+			struct twheel_arm arms[256];
+			int fd, k, n;
+
+			if (!begin_attack(self))
+				_exit(1);
+			fd = tw_open();
+			if (fd < 0)
+				_exit(2);
+			for (;;) {
+				for (k = 0; k < 256; k++)
+					arms[k] = tw_request(TW_FAR, 0, k);
+				batch.entries = (unsigned long)arms;
+				batch.count = 256;
+				n = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+				for (k = 0; k < n; k++) {
+					if (arms[k].result && arms[k].result != -ENOMEM)
+						_exit(3);
+					cancels[k] = (struct twheel_cancel) {
+						.handle = arms[k].handle,
+					};
+				}
+				batch.entries = (unsigned long)cancels;
+				batch.count = n;
+				tw_call(fd, TWHEEL_IOC_CANCEL_BATCH, &batch);
+				__atomic_fetch_add(rounds, 1, __ATOMIC_RELAXED);
+			}
+		}
+	}
+	while (tw_now(CLOCK_MONOTONIC) - begin < 3 * TW_SEC ||
+	       __atomic_load_n(rounds, __ATOMIC_RELAXED) < 100) {
+		ASSERT_TRUE(is_served(VICTIM));
+		ASSERT_GT(TW_LIMIT_MS * TW_MSEC, tw_now(CLOCK_MONOTONIC) - begin);
+	}
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, waitpid(pids[i], NULL, WNOHANG));
+		end_attack(pids[i]);
+	}
+	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
+}
+
+/* To whom an admin does not give the device it is not there. */
+TEST_F(memory, for_a_group_only)
+{
+	gid_t group = STRANGER;
+	pid_t pid;
+	int as;
+
+	ASSERT_EQ(0, chown(TW_DEVICE, 0, group));
+	ASSERT_EQ(0, chmod(TW_DEVICE, 0660));
+	for (as = 0; as < 2; as++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (pid == 0) {
+			int fd;
+
+			if (!become(NOBODY))
+				_exit(1);
+			fd = tw_open();
+			_exit(as ? fd < 0 : fd != -EACCES);
+		}
+		EXPECT_EQ(0, status_of(pid));
+		if (!as)
+			ASSERT_EQ(0, chown(TW_DEVICE, 0, NOBODY));
+	}
+	EXPECT_EQ(0, chown(TW_DEVICE, 0, 0));
+	EXPECT_EQ(0, chmod(TW_DEVICE, 0666));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel and programs at one lease, in all interleavings.
+ *
+ * Around module/lease.h there is a small model of what module/timer.c does with
+ * it: a lock, a timer that is pending or not, a clock that goes on at any moment,
+ * and an expiry that runs once it is due. A model of the promises, beside it,
+ * takes note of each access and each result.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../wheel/tap.h"
+#include "explore.h"
+#include "seam.h"
+
+#define MAX_ARMINGS	8
+/* Ahead of all that a scenario lets pass. */
+#define FAR		1000
+
+enum end { RUNNING, EXPIRED, CANCELLED, SUPERSEDED };
+
+/**
+ * struct arming - what was promised to one arming of the lease, and became of it
+ * @stored:	the deadline in its word, if the program stores only deadlines
+ * @promised:	the latest that the program was told to be in time for
+ * @end:	what has ended it
+ */
+struct arming {
+	u64		stored;
+	u64		promised;
+	enum end	end;
+};
+
+static struct {
+	/* The kernel's. */
+	atomic64_t	word;
+	u64		clock;
+	u64		deadline;
+	bool		locked;
+	bool		pending;
+	unsigned int	runs;
+	/* The promises'. */
+	struct arming	armings[MAX_ARMINGS];
+	struct arming	*arming;
+	bool		hostile;
+} m;
+
+/* What the executions of a test have come to, all told. */
+static unsigned long long expired, extended, refused;
+
+unsigned int kernel_accesses;
+
+/* An expectation that tells, when it fails, how it came to that. */
+#define check(cond, ...) expect((cond) || trace_print(), __VA_ARGS__)
+
+/* The accesses. */
+
+static void note_write(u64 new)
+{
+	if (!(new & TWHEEL_LEASE_EXPIRED))
+		m.arming->stored = new;
+}
+
+u64 word_read(const u64 *word)
+{
+	step();
+	trace("read", *word);
+	return *word;
+}
+
+bool word_cmpxchg(u64 *word, u64 *old, u64 new)
+{
+	step();
+	if (*word != *old) {
+		*old = *word;
+		trace("no cmpxchg", *old);
+		return false;
+	}
+	trace("cmpxchg", new);
+	*word = new;
+	note_write(new);
+	return true;
+}
+
+/* The kernel's way to begin an arming, and to end one. */
+u64 word_set(u64 *word, u64 new)
+{
+	u64 old;
+
+	step();
+	trace("set", new);
+	old = *word;
+	*word = new;
+	if (!(new & TWHEEL_LEASE_EXPIRED)) {
+		check(m.arming < &m.armings[MAX_ARMINGS - 1], "too many armings");
+		m.arming++;
+	}
+	note_write(new);
+	return old;
+}
+
+void word_store(u64 *word, u64 new)
+{
+	step();
+	trace("store", new);
+	*word = new;
+	note_write(new);
+}
+
+/* The kernel. */
+
+static bool unlocked(void)
+{
+	return !m.locked;
+}
+
+static bool due(void)
+{
+	return !m.locked && m.pending && m.clock >= m.deadline;
+}
+
+/* Look at the lease as module/timer.c does when its bucket comes due. */
+static void expire_locked(void)
+{
+	u64 now = m.clock, deadline = ~0ULL;
+	struct arming *a = m.arming;
+	bool claimed;
+
+	kernel_accesses = 0;
+	claimed = twheel_lease_claim(&m.word, now, &deadline);
+	trace(claimed ? "expired" : "goes on", deadline);
+	check(kernel_accesses <= 1 + TWHEEL_LEASE_TRIES, "%u accesses", kernel_accesses);
+	if (!claimed) {
+		check(deadline > now && deadline < TWHEEL_LEASE_EXPIRED,
+		      "looks again at %lx, at %lx", deadline, now);
+		check(m.hostile || deadline <= a->stored || deadline == now + 1,
+		      "looks again at %lx, %lx is stored", deadline, a->stored);
+		m.deadline = deadline;
+		return;
+	}
+
+	check(deadline <= now, "expired at %lx with deadline %lx", now, deadline);
+	check(a->end == RUNNING, "expired after its end (%d)", a->end);
+	a->end = EXPIRED;
+	m.pending = false;
+	expired++;
+	if (m.hostile)
+		return;
+	check(m.word & TWHEEL_LEASE_EXPIRED, "the word says %lx", m.word);
+	check(deadline >= a->promised, "expired with deadline %lx, promised %lx",
+	      deadline, a->promised);
+	check(deadline == a->stored, "expired with deadline %lx, stored %lx",
+	      deadline, a->stored);
+}
+
+static void expire(void *arg)
+{
+	unsigned int runs;
+
+	(void)arg;
+	for (runs = m.runs; runs && step_when(due); runs--) {
+		m.locked = true;
+		expire_locked();
+		m.locked = false;
+	}
+}
+
+static void advance(void *arg)
+{
+	u64 until = *(const u64 *)arg;
+
+	while (m.clock < until) {
+		step();
+		trace("clock", ++m.clock);
+	}
+}
+
+/* What setting the word has brought to an end. */
+static void end_arming(struct arming *a, u64 old, enum end end)
+{
+	if (a->end == RUNNING) {
+		check(m.hostile || old == a->stored, "%lx replaced, %lx was stored",
+		      old, a->stored);
+		a->end = end;
+	} else if (!m.hostile) {
+		check(old & TWHEEL_LEASE_EXPIRED, "%lx replaced after its end", old);
+	}
+}
+
+static void rearm(void *arg)
+{
+	u64 deadline = *(const u64 *)arg;
+	struct arming *a;
+
+	step_when(unlocked);
+	m.locked = true;
+	a = m.arming;
+	end_arming(a, twheel_lease_set(&m.word, deadline), SUPERSEDED);
+	m.pending = true;
+	m.deadline = deadline;
+	m.locked = false;
+}
+
+static void cancel(void *arg)
+{
+	(void)arg;
+	step_when(unlocked);
+	m.locked = true;
+	end_arming(m.arming, twheel_lease_set(&m.word, TWHEEL_LEASE_EXPIRED), CANCELLED);
+	m.pending = false;
+	m.locked = false;
+}
+
+/* The programs. */
+
+static void extend(void *arg)
+{
+	u64 deadline = *(const u64 *)arg;
+	int ret = lease_word_extend(&m.word, deadline);
+
+	/* No step has come since the access that decided. */
+	trace(ret ? "extended" : "refused", deadline);
+	check(ret == 0 || ret == 1, "extend returned %d", ret);
+	if (m.hostile)
+		return;
+	if (ret) {
+		check(m.arming->end == RUNNING, "extended after the end (%d)",
+		      m.arming->end);
+		if (deadline > m.arming->promised)
+			m.arming->promised = deadline;
+		extended++;
+	} else {
+		check(m.arming->end != RUNNING, "refused before the end");
+		refused++;
+	}
+}
+
+/* What a program that only looks is told. */
+static void look(void *arg)
+{
+	int over = lease_word_expired(&m.word);
+
+	(void)arg;
+	check(over == (m.arming->end != RUNNING), "expired: %d, the end: %d", over,
+	      m.arming->end);
+}
+
+static void extend_twice(void *arg)
+{
+	u64 first = *(const u64 *)arg, second = first + 1;
+
+	extend(&first);
+	extend(&second);
+}
+
+static const u64 rubbish[] = {
+	0, 1, 2, FAR, TWHEEL_LEASE_EXPIRED - 1, TWHEEL_LEASE_EXPIRED,
+	TWHEEL_LEASE_EXPIRED + 2, ~0ULL,
+};
+
+static void store_rubbish(void *arg)
+{
+	unsigned int n = *(const unsigned int *)arg;
+
+	while (n--)
+		lease_word_store(&m.word, rubbish[choose(ARRAY_SIZE(rubbish))]);
+}
+
+/* Changes the word at every chance, so that no compare-and-swap succeeds. */
+static void spoil(void *arg)
+{
+	unsigned int n = *(const unsigned int *)arg;
+
+	while (n--)
+		lease_word_store(&m.word, n & 1);
+}
+
+/* Executions. */
+
+static void begin(u64 deadline, unsigned int runs)
+{
+	memset(&m, 0, sizeof(m));
+	m.arming = m.armings;
+	m.arming->stored = deadline;
+	m.word = deadline;
+	m.deadline = deadline;
+	m.pending = true;
+	m.runs = runs;
+}
+
+/*
+ * Let all threads run, and the clock go on until @until meanwhile; then, with
+ * nobody else about, what is still pending expire. So each arming has its end.
+ */
+static void run(u64 until)
+{
+	struct arming *a;
+
+	thread_start("clock", advance, &until);
+	thread_start("kernel", expire, NULL);
+	threads_run();
+
+	while (m.pending) {
+		if (m.clock < m.deadline)
+			m.clock = m.deadline;
+		expire_locked();
+	}
+	for (a = m.armings; a <= m.arming; a++)
+		check(a->end != RUNNING, "arming %td has no end", a - m.armings);
+}
+
+/* Run @execution in all ways, and tell how many there were. */
+static void in_all_ways(void (*execution)(void))
+{
+	unsigned long long n;
+
+	expired = 0;
+	extended = 0;
+	refused = 0;
+	n = explore(execution);
+	printf("# %llu interleavings: %llu expired, %llu extended, %llu refused\n",
+	       n, expired, extended, refused);
+}
+
+/* Both sides must have won, or there was no contest. */
+static void contested(void (*execution)(void))
+{
+	in_all_ways(execution);
+	expect(expired && extended && refused, "one side always won");
+}
+
+/* Deadlines before, at, and after the one that was armed, which is 2. */
+static const u64 deadlines[] = { 1, 2, 3, 4, FAR };
+
+static void one_extension_executed(void)
+{
+	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 3);
+	thread_start("program", extend, &deadline);
+	run(4);
+}
+
+static void one_extension(void)
+{
+	contested(one_extension_executed);
+}
+
+static void extensions_in_a_row_executed(void)
+{
+	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 3);
+	thread_start("program", extend_twice, &deadline);
+	run(4);
+}
+
+static void extensions_in_a_row(void)
+{
+	contested(extensions_in_a_row_executed);
+}
+
+static void two_programs_executed(void)
+{
+	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 2);
+	thread_start("program", extend, &a);
+	thread_start("another", extend_twice, &b);
+	run(3);
+}
+
+static void two_programs(void)
+{
+	contested(two_programs_executed);
+}
+
+static void three_programs_executed(void)
+{
+	/* Each set of three once: which of the programs has which is the same. */
+	unsigned int a = choose(ARRAY_SIZE(deadlines));
+	unsigned int b = a + choose(ARRAY_SIZE(deadlines) - a);
+	unsigned int c = b + choose(ARRAY_SIZE(deadlines) - b);
+
+	begin(2, 2);
+	thread_start("program", extend, (void *)&deadlines[a]);
+	thread_start("another", extend, (void *)&deadlines[b]);
+	thread_start("third", extend, (void *)&deadlines[c]);
+	run(3);
+}
+
+static void three_programs(void)
+{
+	contested(three_programs_executed);
+}
+
+/* A lease pushed back again and again to what is past by then. */
+static void extend_in_vain(void *arg)
+{
+	u64 deadline;
+
+	(void)arg;
+	for (deadline = 2; deadline < 3 + TWHEEL_LEASE_TRIES; deadline++)
+		extend(&deadline);
+}
+
+static void extensions_too_short_executed(void)
+{
+	begin(1, 3);
+	m.clock = 2 + TWHEEL_LEASE_TRIES;
+	thread_start("program", extend_in_vain, NULL);
+	run(m.clock + 1);
+}
+
+static void extensions_too_short(void)
+{
+	contested(extensions_too_short_executed);
+}
+
+static void extend_and_rearm_executed(void)
+{
+	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 3);
+	thread_start("program", extend_twice, &a);
+	thread_start("rearm", rearm, &b);
+	run(3);
+}
+
+static void extend_and_rearm(void)
+{
+	contested(extend_and_rearm_executed);
+}
+
+static void extend_and_cancel_executed(void)
+{
+	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 2);
+	thread_start("program", extend, &a);
+	thread_start("another", extend, &b);
+	thread_start("looks", look, NULL);
+	thread_start("cancel", cancel, NULL);
+	run(2);
+}
+
+static void extend_and_cancel(void)
+{
+	contested(extend_and_cancel_executed);
+}
+
+static void two_programs_and_rearm_executed(void)
+{
+	static const u64 shorter = 1;
+	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 2);
+	thread_start("program", extend, &a);
+	thread_start("another", extend, &b);
+	thread_start("rearm", rearm, (void *)&shorter);
+	run(2);
+}
+
+static void two_programs_and_rearm(void)
+{
+	contested(two_programs_and_rearm_executed);
+}
+
+static void rearm_twice_and_cancel_executed(void)
+{
+	static const u64 earlier = 1, later = 3;
+	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+
+	begin(2, 2);
+	thread_start("program", extend, &deadline);
+	thread_start("rearm", rearm, (void *)&earlier);
+	thread_start("rearm too", rearm, (void *)&later);
+	thread_start("cancel", cancel, NULL);
+	run(2);
+}
+
+static void rearm_twice_and_cancel(void)
+{
+	contested(rearm_twice_and_cancel_executed);
+}
+
+static void hostile_words_executed(void)
+{
+	static const unsigned int stores = 3;
+
+	begin(1, 3);
+	m.hostile = true;
+	thread_start("hostile", store_rubbish, (void *)&stores);
+	run(2);
+}
+
+static void hostile_words(void)
+{
+	in_all_ways(hostile_words_executed);
+}
+
+static void hostile_words_and_calls_executed(void)
+{
+	static const unsigned int stores = 2;
+	static const u64 deadline = 2;
+
+	begin(1, 2);
+	m.hostile = true;
+	thread_start("hostile", store_rubbish, (void *)&stores);
+	thread_start("program", extend, (void *)&deadline);
+	if (choose(2))
+		thread_start("rearm", rearm, (void *)&deadline);
+	else
+		thread_start("cancel", cancel, NULL);
+	run(1);
+}
+
+static void hostile_words_and_calls(void)
+{
+	in_all_ways(hostile_words_and_calls_executed);
+}
+
+static void word_spoiled_at_every_try_executed(void)
+{
+	static const unsigned int stores = 2 * TWHEEL_LEASE_TRIES;
+
+	begin(1, 2);
+	m.hostile = true;
+	thread_start("hostile", spoil, (void *)&stores);
+	run(2);
+}
+
+static void word_spoiled_at_every_try(void)
+{
+	in_all_ways(word_spoiled_at_every_try_executed);
+}
+
+static void a_deadline_with_the_bit_is_refused(void)
+{
+	static const u64 bad[] = { TWHEEL_LEASE_EXPIRED, TWHEEL_LEASE_EXPIRED + 1, ~0ULL };
+	unsigned int i;
+	u64 word = 5;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		int ret = lease_word_extend(&word, bad[i]);
+
+		expect(ret == -EINVAL && word == 5, "%d, the word is %lx", ret, word);
+	}
+}
+
+static const struct tap_test tests[] = {
+	TAP_TEST(a_deadline_with_the_bit_is_refused),
+	TAP_TEST(one_extension),
+	TAP_TEST(extensions_in_a_row),
+	TAP_TEST(extensions_too_short),
+	TAP_TEST(extend_and_rearm),
+	TAP_TEST(extend_and_cancel),
+	TAP_TEST(rearm_twice_and_cancel),
+	TAP_TEST(hostile_words),
+	TAP_TEST(hostile_words_and_calls),
+	TAP_TEST(word_spoiled_at_every_try),
+	/* Those that take long. */
+	TAP_TEST(two_programs),
+	TAP_TEST(two_programs_and_rearm),
+	TAP_TEST(three_programs),
+};
+
+int main(void)
+{
+	return tap_run(tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,902 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libtwheel in the modes of a context: wall time, keys and leases.
+ */
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "lib_util.h"
+
+/* What an output holds before a call that must leave it alone. */
+#define POISON	0xccccccccccccccccULL
+
+/* The largest deadline there is. */
+#define MAX	(TWHEEL_LEASE_EXPIRED - 1)
+
+#define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
+
+/*
+ * Opens a context, or says what the module or the device lacks. A module that
+ * has the feature has to accept the configuration.
+ */
+static const char *open_mode(struct twheel **twp, uint32_t clock, uint32_t flags,
+			     uint64_t features)
+{
+	struct twheel_config config = { .clock = clock, .flags = flags };
+	struct twheel_info info;
+	struct twheel *plain;
+	int ret;
+
+	ret = twheel_open(&plain, NULL, NONBLOCK, NULL);
+	if (ret == -ENOENT)
+		return NO_DEVICE;
+	if (ret)
+		return NULL;
+	ret = twheel_get_info(plain, 0, &info);
+	twheel_close(plain);
+	if (!ret && ~info.features & features)
+		return "the module has no such mode";
+	if (twheel_open(twp, NULL, NONBLOCK, &config))
+		*twp = NULL;
+	return NULL;
+}
+
+#define OPEN_MODE(clock, flags, features) \
+do { \
+	const char *lacking = open_mode(&self->tw, clock, flags, features); \
+	if (lacking) \
+		SETUP_SKIP(lacking); \
+	ASSERT_NE(NULL, self->tw); \
+} while (0)
+
+/*
+ * The word of a lease, without a device
+ */
+
+TEST(extend)
+{
+	uint64_t word = 1000;
+
+	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
+	EXPECT_EQ(1001, word);
+	/* It lasts that long already. */
+	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
+	EXPECT_EQ(1, twheel_lease_extend(&word, 7));
+	EXPECT_EQ(1001, word);
+	EXPECT_EQ(1001, twheel_lease_deadline(&word));
+	EXPECT_EQ(0, twheel_lease_expired(&word));
+
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, TWHEEL_LEASE_EXPIRED));
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, UINT64_MAX));
+	EXPECT_EQ(1001, word);
+	EXPECT_EQ(1, twheel_lease_extend(&word, MAX));
+	EXPECT_EQ(MAX, word);
+
+	/* Once it is over, nothing is earlier and nothing later. */
+	word = TWHEEL_LEASE_EXPIRED | 1000;
+	EXPECT_EQ(0, twheel_lease_extend(&word, 0));
+	EXPECT_EQ(0, twheel_lease_extend(&word, 999));
+	EXPECT_EQ(0, twheel_lease_extend(&word, MAX));
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, UINT64_MAX));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | 1000, word);
+	EXPECT_EQ(1000, twheel_lease_deadline(&word));
+	EXPECT_EQ(1, twheel_lease_expired(&word));
+}
+
+#define EXTENDERS	4
+#define EXTENSIONS	3000000
+
+/**
+ * struct extender - one of several threads that extend a lease
+ * @start: where they wait for each other
+ * @word: the lease's word
+ * @step: by how much this one extends it
+ * @last: the deadline that it has reached
+ * @wrong: how often it did not reach one, or the word went back
+ */
+struct extender {
+	pthread_barrier_t	*start;
+	uint64_t		*word;
+	uint64_t		step;
+	uint64_t		last;
+	unsigned int		wrong;
+};
+
+static void *extend_often(void *arg)
+{
+	struct extender *extender = arg;
+	unsigned int i;
+
+	pthread_barrier_wait(extender->start);
+	for (i = 0; i < EXTENSIONS; i++) {
+		uint64_t old = twheel_lease_deadline(extender->word);
+		uint64_t new = old + extender->step;
+
+		if (old < extender->last || twheel_lease_extend(extender->word, new) != 1)
+			extender->wrong++;
+		extender->last = new;
+	}
+	return NULL;
+}
+
+/* None takes back what another one has added. */
+TEST(extenders)
+{
+	struct extender extenders[EXTENDERS] = { };
+	pthread_t threads[EXTENDERS];
+	pthread_barrier_t start;
+	uint64_t word = 0;
+	unsigned int i;
+
+	ASSERT_EQ(0, pthread_barrier_init(&start, NULL, EXTENDERS));
+	for (i = 0; i < EXTENDERS; i++) {
+		extenders[i].start = &start;
+		extenders[i].word = &word;
+		extenders[i].step = i + 1;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, extend_often, &extenders[i]));
+	}
+	for (i = 0; i < EXTENDERS; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT_EQ(0, extenders[i].wrong);
+	}
+	for (i = 0; i < EXTENDERS; i++)
+		EXPECT_LE(extenders[i].last, word);
+	pthread_barrier_destroy(&start);
+}
+
+/*
+ * Contexts without a mode
+ */
+
+FIXTURE(plain) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(plain)
+{
+	OPEN_MODE(CLOCK_MONOTONIC, 0, 0);
+}
+
+FIXTURE_TEARDOWN(plain)
+{
+	twheel_close(self->tw);
+}
+
+TEST_F(plain, calls_of_other_modes)
+{
+	uint64_t *word = NULL;
+	struct twheel_info info;
+	uint64_t handle = 5;
+
+	EXPECT_EQ(0, twheel_config_flags(self->tw));
+	EXPECT_EQ(-EINVAL, twheel_put_after(self->tw, 5, FAR, 0));
+	EXPECT_EQ(-EINVAL, twheel_put_at(self->tw, 5, FAR, 0));
+	EXPECT_EQ(-ENODEV, twheel_lease_word(self->tw, 0, &word));
+	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+	EXPECT_EQ(NULL, word);
+	EXPECT_EQ(5, handle);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+}
+
+TEST_F(plain, points_in_time)
+{
+	uint64_t at = twheel_now(self->tw) + 20 * MSEC;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	uint64_t handle;
+
+	EXPECT_EQ(0, twheel_arm_at(self->tw, at + FAR, 1, &handle));
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(at + FAR, info.deadline);
+	EXPECT_EQ(-EINVAL, twheel_rearm_at(self->tw, 0, at, 2));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, handle, at, 2));
+	ASSERT_TRUE(wait_readable(self->tw));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(handle, event.handle);
+	EXPECT_EQ(2, event.user_data);
+	EXPECT_EQ(at, event.deadline);
+	EXPECT_LE(at, event.expired);
+	EXPECT_EQ(-ENOENT, twheel_rearm_at(self->tw, handle, at, 3));
+}
+
+/*
+ * Fixed delay
+ */
+
+/**
+ * struct rounds - what a periodic timer's function has seen
+ * @calls: how often it was called
+ * @expirations: how many expirations those counted
+ * @deadline: of the last
+ */
+struct rounds {
+	unsigned int	calls;
+	uint64_t	expirations;
+	uint64_t	deadline;
+};
+
+static void on_round(struct twheel_timer *timer, const struct twheel_event *event,
+		     void *arg)
+{
+	struct rounds *rounds = arg;
+
+	rounds->calls++;
+	rounds->expirations += event->expirations;
+	rounds->deadline = event->deadline;
+}
+
+TEST_F(plain, fixed_delay)
+{
+	struct twheel_arm setting = {
+		.expires = 0,
+		.interval = 10 * MSEC,
+		.count = 3,
+		.flags = TWHEEL_ARM_FIXED_DELAY,
+	};
+	struct rounds rounds = { };
+	struct twheel_timer *timer;
+	struct twheel_info info;
+	uint64_t read = 0;
+	unsigned int i;
+
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	if (!(info.features & TWHEEL_FEATURE_FIXED_DELAY))
+		SKIP(return, "the module has no fixed delay");
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	for (i = 1; i <= 3; i++) {
+		EXPECT_EQ(1, twheel_timer_armed(timer));
+		ASSERT_TRUE(wait_ready(self->tw, 1));
+		/* Three rounds of a grid; here none is missed. */
+		usleep(30000);
+		ASSERT_EQ(1, twheel_dispatch(self->tw));
+		EXPECT_EQ(i, rounds.calls);
+		EXPECT_EQ(i, rounds.expirations);
+		if (i > 1)
+			EXPECT_LE(read + 10 * MSEC, rounds.deadline);
+		/* The read was after the deadline by as long as it took us. */
+		read = rounds.deadline + 30 * MSEC;
+	}
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+}
+
+/*
+ * Wall time
+ */
+
+FIXTURE(realtime) {
+	struct twheel *tw;
+	uint64_t monotonic;
+	uint64_t wall;
+};
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* Returns 0 or -errno. */
+static int set_wall(uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(ns / SEC),
+		.tv_nsec = (long)(ns % SEC),
+	};
+
+	return clock_settime(CLOCK_REALTIME, &ts) ? -errno : 0;
+}
+
+FIXTURE_SETUP(realtime)
+{
+	OPEN_MODE(CLOCK_REALTIME, TWHEEL_CONFIG_CANCEL_ON_SET, TWHEEL_FEATURE_REALTIME);
+	self->monotonic = read_clock(CLOCK_MONOTONIC);
+	self->wall = read_clock(CLOCK_REALTIME);
+}
+
+FIXTURE_TEARDOWN(realtime)
+{
+	twheel_close(self->tw);
+}
+
+TEST_F(realtime, points_in_time)
+{
+	uint64_t before = read_clock(CLOCK_REALTIME);
+	uint64_t now = twheel_now(self->tw);
+	struct twheel_arm setting = {
+		.expires = now + 20 * MSEC,
+		.flags = TWHEEL_ARM_ABS,
+	};
+	struct rounds rounds = { };
+	struct twheel_timer *timer;
+	uint64_t handle;
+
+	EXPECT_EQ(CLOCK_REALTIME, twheel_clock(self->tw));
+	EXPECT_EQ(TWHEEL_CONFIG_CANCEL_ON_SET, twheel_config_flags(self->tw));
+	EXPECT_LE(before, now);
+	EXPECT_LE(now, read_clock(CLOCK_REALTIME));
+
+	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
+	ASSERT_EQ(0, twheel_arm_at(self->tw, now + FAR, 0, &handle));
+	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, handle, FAR, 0));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, handle, now + 2 * FAR, 0));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, NULL));
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
+	EXPECT_EQ(-EINVAL, twheel_timer_start(timer, FAR, 0));
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	ASSERT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, rounds.calls);
+	EXPECT_EQ(setting.expires, rounds.deadline);
+	EXPECT_LE(setting.expires, read_clock(CLOCK_REALTIME));
+}
+
+/* Each way to read says once that the clock was set, and then goes on. */
+TEST_F(realtime, cancel_on_set)
+{
+	struct twheel_event_buffer *buf;
+	struct rounds rounds = { };
+	struct twheel_timer *timer;
+	struct twheel_arm setting;
+	struct twheel_event event;
+	int ret;
+
+	ASSERT_EQ(0, twheel_event_buffer_new(&buf, 4));
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
+	setting = (struct twheel_arm){
+		.expires = self->wall + FAR,
+		.flags = TWHEEL_ARM_ABS,
+	};
+	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+
+	ret = set_wall(self->wall + FAR / 4);
+	if (ret == -EPERM)
+		SKIP(return, "not allowed to set the clock");
+	ASSERT_EQ(0, ret);
+	EXPECT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(-ECANCELED, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+
+	EXPECT_EQ(0, set_wall(self->wall + FAR / 2));
+	EXPECT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(-ECANCELED, twheel_event_buffer_fill(buf, self->tw));
+	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buf, self->tw));
+
+	/* This one also makes the timer expire: its record is still to be read. */
+	EXPECT_EQ(0, set_wall(self->wall + 2 * FAR));
+	EXPECT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(-ECANCELED, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, rounds.calls);
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, rounds.calls);
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+
+	EXPECT_EQ(0, set_wall(self->wall + read_clock(CLOCK_MONOTONIC) - self->monotonic));
+	twheel_event_buffer_free(buf);
+}
+
+/*
+ * Keys
+ */
+
+FIXTURE(keyed) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(keyed)
+{
+	OPEN_MODE(CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED, TWHEEL_FEATURE_KEYED);
+}
+
+FIXTURE_TEARDOWN(keyed)
+{
+	twheel_close(self->tw);
+}
+
+TEST_F(keyed, put)
+{
+	static const uint64_t keys[] = { 0, 1, 77, 1ULL << 32, UINT64_MAX };
+	struct twheel_timer_info timer;
+	struct twheel_event event;
+	struct twheel_info info;
+	uint64_t now;
+	size_t i;
+
+	EXPECT_EQ(TWHEEL_CONFIG_KEYED, twheel_config_flags(self->tw));
+	now = twheel_now(self->tw);
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		uint64_t key = keys[i];
+
+		EXPECT_EQ(-ENOENT, twheel_get(self->tw, key, &timer));
+		EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, key, NULL));
+		EXPECT_EQ(TWHEEL_STATE_NONE, twheel_put_after(self->tw, key, FAR, i));
+		ASSERT_EQ(0, twheel_get(self->tw, key, &timer));
+		EXPECT_EQ(key, timer.handle);
+		EXPECT_EQ(i, timer.user_data);
+		EXPECT_LE(now + FAR, timer.deadline);
+
+		/* The same timer, by either name. */
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_put_after(self->tw, key, 2 * FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_after(self->tw, key, FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, key, now + FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  twheel_put_at(self->tw, key, now + FAR + i, i + 50));
+		ASSERT_EQ(0, twheel_get(self->tw, key, &timer));
+		EXPECT_EQ(i + 50, timer.user_data);
+		EXPECT_EQ(now + FAR + i, timer.deadline);
+		ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+		EXPECT_EQ(1, info.pending);
+
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_put_after(self->tw, key, 0, 1));
+		ASSERT_TRUE(wait_ready(self->tw, 1));
+		EXPECT_EQ(TWHEEL_STATE_READY, twheel_put_after(self->tw, key, 0, 2));
+		ASSERT_TRUE(wait_ready(self->tw, 1));
+		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+		EXPECT_EQ(key, event.handle);
+		EXPECT_EQ(2, event.user_data);
+		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+		EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, key, NULL));
+
+		/* The key is free again. */
+		EXPECT_EQ(TWHEEL_STATE_NONE, twheel_rearm_after(self->tw, key, FAR, 3));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, key, NULL));
+	}
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+}
+
+TEST_F(keyed, what_needs_handles_is_refused)
+{
+	struct twheel_timer *timer = NULL;
+	struct twheel_event event;
+	struct twheel_info info;
+	uint64_t handle = 9;
+
+	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
+	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, NULL));
+	EXPECT_EQ(-EINVAL, twheel_arm_at(self->tw, FAR, 0, &handle));
+	EXPECT_EQ(9, handle);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+
+	EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
+	EXPECT_EQ(NULL, timer);
+	/* A record that dispatch has refused is still there. */
+	ASSERT_EQ(0, twheel_put_after(self->tw, 4, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(-EINVAL, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(4, event.handle);
+}
+
+TEST_F(keyed, batches_and_walks)
+{
+	enum { N = 300 };
+	static struct twheel_arm arms[N];
+	static struct twheel_cancel cancels[N];
+	static unsigned char seen[N];
+	struct twheel_timer_info info;
+	struct twheel_walk *walk;
+	unsigned int bad = 0;
+	uint64_t i;
+
+	for (i = 0; i < N; i++)
+		arms[i] = (struct twheel_arm){ .handle = i, .expires = FAR };
+	EXPECT_EQ(N, twheel_arm_batch(self->tw, arms, N));
+	for (i = 0; i < N; i++) {
+		bad += arms[i].result || arms[i].handle != i ||
+		       arms[i].old_state != TWHEEL_STATE_NONE;
+	}
+	EXPECT_EQ(N, twheel_arm_batch(self->tw, arms, N));
+	for (i = 0; i < N; i++) {
+		bad += arms[i].result || arms[i].handle != i ||
+		       arms[i].old_state != TWHEEL_STATE_PENDING;
+	}
+	EXPECT_EQ(0, bad);
+
+	ASSERT_EQ(0, twheel_walk_new(&walk, self->tw));
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(1, twheel_walk_next(walk, &info));
+		ASSERT_GT(N, info.handle);
+		EXPECT_EQ(0, seen[info.handle]++);
+	}
+	EXPECT_EQ(0, twheel_walk_next(walk, &info));
+	twheel_walk_free(walk);
+
+	for (i = 0; i < N; i++)
+		cancels[i].handle = N - 1 - i;
+	EXPECT_EQ(N, twheel_cancel_batch(self->tw, cancels, N));
+	for (i = 0; i < N; i++)
+		bad += cancels[i].result || cancels[i].old_state != TWHEEL_STATE_PENDING;
+	EXPECT_EQ(0, bad);
+}
+
+/*
+ * Leases
+ */
+
+FIXTURE(lease) {
+	struct twheel *tw;
+};
+
+FIXTURE_VARIANT(lease) {
+	uint32_t flags;
+	uint64_t features;
+};
+
+FIXTURE_VARIANT_ADD(lease, handles) {
+	.flags = TWHEEL_CONFIG_LEASE,
+	.features = TWHEEL_FEATURE_LEASE,
+};
+
+FIXTURE_VARIANT_ADD(lease, keys) {
+	.flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED,
+	.features = TWHEEL_FEATURE_LEASE | TWHEEL_FEATURE_KEYED,
+};
+
+FIXTURE_SETUP(lease)
+{
+	OPEN_MODE(CLOCK_MONOTONIC, variant->flags, variant->features);
+}
+
+FIXTURE_TEARDOWN(lease)
+{
+	twheel_close(self->tw);
+}
+
+TEST_F(lease, life)
+{
+	struct twheel_event event;
+	uint64_t delay = 50 * MSEC;
+	uint64_t handle = 42;
+	uint64_t *word;
+	uint64_t begin;
+	uint64_t end;
+
+	EXPECT_EQ(variant->flags, twheel_config_flags(self->tw));
+	for (;;) {
+		begin = twheel_now(self->tw);
+		ASSERT_EQ(TWHEEL_STATE_NONE,
+			  twheel_lease_new(self->tw, delay, 0, 7, &handle, &word));
+		end = twheel_lease_deadline(word);
+		EXPECT_LE(begin + delay, end);
+		end += delay;
+		if (twheel_lease_extend(word, end))
+			break;
+		/* We have been kept from it: once more, with more time. */
+		ASSERT_TRUE(wait_readable(self->tw));
+		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+		delay *= 2;
+		ASSERT_GT(LIMIT, delay);
+	}
+
+	/* It was in time: nothing comes before the new deadline. */
+	ASSERT_TRUE(wait_readable(self->tw));
+	EXPECT_LE(end, twheel_now(self->tw));
+	EXPECT_EQ(1, twheel_lease_expired(word));
+	EXPECT_EQ(end, twheel_lease_deadline(word));
+	EXPECT_EQ(0, twheel_lease_extend(word, end + FAR));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(end, event.deadline);
+	EXPECT_LE(end, event.expired);
+	EXPECT_EQ(7, event.user_data);
+	EXPECT_EQ(handle, event.handle);
+	EXPECT_EQ(1, event.expirations);
+	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+}
+
+TEST_F(lease, cancel_and_rearm)
+{
+	uint64_t far = twheel_now(self->tw) + FAR;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	uint64_t handle = 42;
+	uint64_t remaining;
+	uint64_t *word;
+	uint64_t *same;
+
+	ASSERT_EQ(TWHEEL_STATE_NONE,
+		  twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 7, &handle, &word));
+	EXPECT_EQ(far, twheel_lease_deadline(word));
+	EXPECT_EQ(1, twheel_lease_extend(word, far + FAR));
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(far + FAR, info.deadline);
+	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
+	ASSERT_EQ(0, twheel_lease_word(self->tw, info.word, &same));
+	EXPECT_EQ(word, same);
+
+	/* A re-arm is what shortens it. */
+	arm = (struct twheel_arm){
+		.handle = handle,
+		.expires = far - FAR / 2,
+		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS,
+	};
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(info.word, arm.word);
+	EXPECT_LE(FAR, arm.old_remaining);
+	EXPECT_EQ(far - FAR / 2, twheel_lease_deadline(word));
+
+	/* One that has expired is revived by it. */
+	arm.expires = 1;
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_lease_expired(word));
+	arm.expires = far;
+	EXPECT_EQ(TWHEEL_STATE_READY, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, twheel_lease_expired(word));
+	EXPECT_EQ(1, twheel_lease_extend(word, far + 1));
+
+	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, &remaining));
+	EXPECT_GE(FAR + 1, remaining);
+	EXPECT_LT(FAR - LIMIT, remaining);
+	EXPECT_EQ(1, twheel_lease_expired(word));
+	EXPECT_EQ(0, twheel_lease_extend(word, far + FAR));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+}
+
+TEST_F(lease, bad_arguments)
+{
+	struct twheel_info info;
+	uint64_t *word = NULL;
+	uint64_t handle = 42;
+
+	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_FIXED_DELAY, 0,
+					    &handle, &word));
+	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_LEASE, 0,
+					    &handle, &word));
+	if (variant->flags & TWHEEL_CONFIG_KEYED)
+		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word));
+	EXPECT_EQ(NULL, word);
+	EXPECT_EQ(42, handle);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+
+	if (!(variant->flags & TWHEEL_CONFIG_KEYED)) {
+		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word));
+		EXPECT_EQ(1, twheel_lease_extend(word, MAX));
+	} else {
+		EXPECT_EQ(TWHEEL_STATE_NONE,
+			  twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+		EXPECT_EQ(42, handle);
+	}
+}
+
+TEST_F(lease, timer_objects_are_no_leases)
+{
+	struct twheel_arm setting = { .expires = FAR, .flags = TWHEEL_ARM_LEASE };
+	struct twheel_timer *timer;
+	struct twheel_info info;
+
+	if (variant->flags & TWHEEL_CONFIG_KEYED) {
+		EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
+		return;
+	}
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, NULL));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &setting));
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+}
+
+/* A lease whose word has no place is not left behind. */
+TEST_F(lease, no_room_to_map)
+{
+	struct twheel_info info;
+	struct rlimit none;
+	struct rlimit old;
+	uint64_t *word = NULL;
+	uint64_t handle = 42;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_AS, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
+	EXPECT_EQ(-ENOMEM, twheel_lease_word(self->tw, 0, &word));
+	EXPECT_EQ(-ENOMEM, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &old));
+	EXPECT_EQ(NULL, word);
+	EXPECT_EQ(42, handle);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+}
+
+/* Each has a word of its own, wherever it lies. */
+TEST_F(lease, many)
+{
+	enum { N = 2000 };
+	uint64_t far = twheel_now(self->tw) + FAR;
+	static uint64_t handles[N];
+	static uint64_t *words[N];
+	struct twheel_timer_info info;
+	unsigned int wrong = 0;
+	uint64_t i;
+
+	for (i = 0; i < N; i++) {
+		handles[i] = i;
+		ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, i,
+					      &handles[i], &words[i]));
+	}
+	for (i = 0; i < N; i++)
+		wrong += twheel_lease_extend(words[i], far + i) != 1;
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(0, twheel_get(self->tw, handles[i], &info));
+		wrong += info.deadline != far + i || info.user_data != i;
+	}
+	EXPECT_EQ(0, wrong);
+}
+
+TEST_F(lease, segments)
+{
+	static const uint32_t indexes[] = { 0, 1, (1U << 20) - 1, 1U << 20, UINT32_MAX };
+	uint64_t *words[5];
+	uint64_t *again;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, twheel_lease_word(self->tw, indexes[i], &words[i]));
+	EXPECT_EQ(words[0] + 1, words[1]);
+	EXPECT_EQ(words[0] + (1U << 20) - 1, words[2]);
+	EXPECT_TRUE(words[3] < words[0] || words[3] > words[2]);
+	EXPECT_TRUE(words[4] < words[0] || words[4] > words[2]);
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(0, twheel_lease_word(self->tw, indexes[i], &again));
+		EXPECT_EQ(words[i], again);
+	}
+}
+
+/* The word of the first lease beyond a million lies in another mapping. */
+TEST_F(lease, second_segment)
+{
+	enum { BATCH = 4096 };
+	const uint32_t boundary = 1U << 20;
+	const uint32_t most = boundary + boundary / 8;
+	uint64_t far = twheel_now(self->tw) + FAR;
+	static struct twheel_arm arms[BATCH];
+	struct twheel_timer_info timer;
+	struct twheel_info info;
+	uint64_t armed = 0;
+	uint64_t *word;
+	unsigned int i;
+
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	if (info.limit < most || info.user_limit < most)
+		SKIP(return, "not allowed so many timers");
+	do {
+		for (i = 0; i < BATCH; i++) {
+			arms[i] = (struct twheel_arm){
+				.handle = variant->flags & TWHEEL_CONFIG_KEYED ? armed + i : 0,
+				.expires = far,
+				.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS,
+			};
+		}
+		ASSERT_EQ(BATCH, twheel_arm_batch(self->tw, arms, BATCH));
+		for (i = 0; i < BATCH && !arms[i].result && arms[i].word < boundary; i++)
+			;
+		armed += BATCH;
+		ASSERT_GT(most, armed);
+	} while (i == BATCH);
+
+	ASSERT_EQ(0, arms[i].result);
+	ASSERT_EQ(0, twheel_lease_word(self->tw, arms[i].word, &word));
+	EXPECT_EQ(far, twheel_lease_deadline(word));
+	EXPECT_EQ(1, twheel_lease_extend(word, far + 9));
+	ASSERT_EQ(0, twheel_get(self->tw, arms[i].handle, &timer));
+	EXPECT_EQ(far + 9, timer.deadline);
+}
+
+/* A child's extension is the parent's, and the lease outlives the mapping. */
+TEST_F(lease, shared)
+{
+	uint64_t far = twheel_now(self->tw) + FAR;
+	struct twheel_timer_info info;
+	uint64_t handle = 42;
+	uint64_t *word;
+	int status;
+	pid_t pid;
+	int fd;
+
+	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &word));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(twheel_lease_extend(word, far + 5) == 1 ? 0 : 1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(far + 5, twheel_lease_deadline(word));
+
+	fd = twheel_release(self->tw);
+	self->tw = NULL;
+	ASSERT_EQ(0, twheel_adopt(&self->tw, fd));
+	EXPECT_EQ(variant->flags, twheel_config_flags(self->tw));
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	ASSERT_EQ(0, twheel_lease_word(self->tw, info.word, &word));
+	EXPECT_EQ(far + 5, twheel_lease_deadline(word));
+	EXPECT_EQ(1, twheel_lease_extend(word, far + 6));
+	EXPECT_EQ(far + 6, twheel_lease_deadline(word));
+}
+
+/* Nothing stays mapped of a context that was closed. */
+TEST_F(lease, close_unmaps)
+{
+	char line[512];
+	uint64_t *word;
+	FILE *maps;
+	int mapped;
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		if (!round) {
+			ASSERT_EQ(0, twheel_lease_word(self->tw, 5, &word));
+		} else {
+			twheel_close(self->tw);
+			self->tw = NULL;
+		}
+		mapped = 0;
+		maps = fopen("/proc/self/maps", "r");
+		ASSERT_NE(NULL, maps);
+		while (fgets(line, sizeof(line), maps))
+			mapped += !!strstr(line, "twheel\n");
+		fclose(maps);
+		EXPECT_EQ(!round, mapped);
+	}
+}
+
+/**
+ * struct mapper - one of several threads that map the same segments
+ * @tw: the context
+ * @go: set when all are there
+ * @words: what each segment's first word is to it
+ * @wrong: calls that failed
+ */
+struct mapper {
+	struct twheel	*tw;
+	int		*go;
+	uint64_t	*words[64];
+	unsigned int	wrong;
+};
+
+static void *map_all(void *arg)
+{
+	struct mapper *mapper = arg;
+	uint32_t i;
+
+	while (!__atomic_load_n(mapper->go, __ATOMIC_ACQUIRE))
+		;
+	for (i = 0; i < 64; i++)
+		mapper->wrong += !!twheel_lease_word(mapper->tw, i << 20, &mapper->words[i]);
+	return NULL;
+}
+
+TEST_F(lease, threads)
+{
+	struct mapper mappers[4] = { };
+	pthread_t threads[4];
+	int go = 0;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		mappers[i].tw = self->tw;
+		mappers[i].go = &go;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, map_all, &mappers[i]));
+	}
+	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT_EQ(0, mappers[i].wrong);
+		EXPECT_EQ(0, memcmp(mappers[0].words, mappers[i].words,
+				    sizeof(mappers[0].words)));
+	}
+}
+
+TEST_HARNESS_MAIN

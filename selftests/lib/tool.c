@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The twheel tool, where a shell does not get: does top fit a terminal, follow its
+ * size and leave it as it was; does list show keys and leases?
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/twheel.h>
+
+#include "kselftest_harness.h"
+
+/* An emulated machine may need long for what takes milliseconds elsewhere. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	180
+#define LIMIT_MS		60000
+
+/* What each frame begins with, and what the program does first and last. */
+#define HOME	"\033[H"
+#define ENTER	"\033[?1049h"
+#define LEAVE	"\033[?1049l"
+
+/**
+ * struct terminal - a terminal, and a program in it
+ * @pid: the program; 0 when it has ended
+ * @fd: the side where people sit
+ * @before: how the terminal was set when the program began
+ * @text: all that the program has written
+ * @len: how much that is
+ * @seen: up to where await() has looked
+ */
+struct terminal {
+	pid_t		pid;
+	int		fd;
+	struct termios	before;
+	char		*text;
+	size_t		len;
+	size_t		seen;
+};
+
+FIXTURE(top)
+{
+	struct terminal	terminal;
+};
+
+/* Where the tool is, in a guest and in a build folder. */
+static void __attribute__((constructor)) find_tool(void)
+{
+	char exe[PATH_MAX] = "", path[3 * PATH_MAX], *folder;
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return;
+	folder = dirname(exe);
+	snprintf(path, sizeof(path), "%s/../bin:%s/../../guest/bin:%s", folder,
+		 folder, getenv("PATH"));
+	setenv("PATH", path, 1);
+}
+
+FIXTURE_SETUP(top)
+{
+	struct terminal *t = &self->terminal;
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+
+	if (access("/sys/kernel/debug/twheel/counters", R_OK))
+		SKIP(return, "takes root, the module and debugfs");
+
+	t->pid = forkpty(&t->fd, NULL, NULL, &size);
+	ASSERT_LE(0, t->pid);
+	if (!t->pid) {
+		setenv("TERM", "linux", 1);
+		/* Not before the terminal was looked at. */
+		raise(SIGSTOP);
+		execlp("twheel", "twheel", "top", "--every", "200ms", NULL);
+		_exit(127);
+	}
+	ASSERT_EQ(t->pid, waitpid(t->pid, NULL, WUNTRACED));
+	ASSERT_EQ(0, tcgetattr(t->fd, &t->before));
+	kill(t->pid, SIGCONT);
+}
+
+FIXTURE_TEARDOWN(top)
+{
+	struct terminal *t = &self->terminal;
+
+	free(t->text);
+	if (!t->pid)
+		return;
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, NULL, 0);
+	close(t->fd);
+}
+
+/*
+ * Waits until the program has written @want, behind what was waited for before:
+ * what it has written since then up to @want, or NULL.
+ */
+static char *await(struct terminal *t, const char *want)
+{
+	struct pollfd pollfd = { .fd = t->fd, .events = POLLIN };
+	char *start, *found;
+
+	for (;;) {
+		ssize_t n;
+
+		t->text = realloc(t->text, t->len + 4097);
+		t->text[t->len] = 0;
+		start = t->text + t->seen;
+		found = strstr(start, want);
+		if (found)
+			break;
+		if (poll(&pollfd, 1, LIMIT_MS) <= 0)
+			return NULL;
+		n = read(t->fd, t->text + t->len, 4096);
+		if (n <= 0)
+			return NULL;
+		t->len += (size_t)n;
+	}
+	t->seen = (size_t)(found - t->text) + strlen(want);
+	return strndup(start, (size_t)(found - start));
+}
+
+/* How many lines a frame has, and how long the longest is. */
+static void measure(const char *frame, int *rows, int *cols)
+{
+	int col = 0;
+
+	*rows = 1;
+	*cols = 0;
+	for (; *frame; frame++) {
+		if (*frame == '\033') {
+			/* ESC [ up to a letter: takes no room. */
+			frame += strcspn(frame, "ABCDEFGHIJKLMNOPQRSTUVWXYZhl");
+			if (!*frame)
+				break;
+		} else if (*frame == '\n') {
+			++*rows;
+			col = 0;
+		} else if (*frame != '\r' && ++col > *cols) {
+			*cols = col;
+		}
+	}
+}
+
+/* Waits for its end: its exit status, or -1. What it writes is taken up. */
+static int finish(struct terminal *t)
+{
+	pid_t pid = t->pid;
+	int status;
+
+	free(await(t, LEAVE));
+	t->pid = 0;
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* Nothing is left of what it did to the terminal. */
+static bool restored(struct terminal *t)
+{
+	struct termios now;
+
+	return tcgetattr(t->fd, &now) == 0 &&
+	       now.c_lflag == t->before.c_lflag &&
+	       now.c_iflag == t->before.c_iflag &&
+	       now.c_oflag == t->before.c_oflag &&
+	       !memcmp(now.c_cc, t->before.c_cc, sizeof(now.c_cc));
+}
+
+TEST_F(top, fits_80_columns_and_24_rows)
+{
+	struct terminal *t = &self->terminal;
+	int rows, cols, i;
+	char *frame;
+
+	free(await(t, ENTER));
+	free(await(t, HOME));
+	for (i = 0; i < 3; i++) {
+		frame = await(t, HOME);
+		ASSERT_NE(NULL, frame);
+		measure(frame, &rows, &cols);
+		EXPECT_GE(24, rows);
+		EXPECT_GE(80, cols);
+		/* It is all there: the end of the longest line is. */
+		EXPECT_EQ(80, cols);
+		EXPECT_NE(NULL, strstr(frame, "1us  1ms  1s"));
+		EXPECT_NE(NULL, strstr(frame, "\033[2Kall "));
+		free(frame);
+	}
+	ASSERT_EQ(1, write(t->fd, "q", 1));
+	EXPECT_EQ(0, finish(t));
+	EXPECT_TRUE(restored(t));
+}
+
+TEST_F(top, follows_the_size_of_the_terminal)
+{
+	struct terminal *t = &self->terminal;
+	struct winsize size = { .ws_row = 9, .ws_col = 41 };
+	int rows, cols, tries;
+	char *frame;
+
+	free(await(t, HOME));
+	ASSERT_EQ(0, ioctl(t->fd, TIOCSWINSZ, &size));
+	for (tries = 0; tries < 10; tries++) {
+		frame = await(t, HOME);
+		ASSERT_NE(NULL, frame);
+		measure(frame, &rows, &cols);
+		free(frame);
+		if (cols <= size.ws_col)
+			break;
+	}
+	EXPECT_EQ(size.ws_col, cols);
+	EXPECT_GE(size.ws_row, rows);
+
+	size = (struct winsize){ .ws_row = 40, .ws_col = 100 };
+	ASSERT_EQ(0, ioctl(t->fd, TIOCSWINSZ, &size));
+	for (tries = 0; tries < 10 && cols < 90; tries++) {
+		frame = await(t, HOME);
+		ASSERT_NE(NULL, frame);
+		measure(frame, &rows, &cols);
+		free(frame);
+	}
+	EXPECT_EQ(90, cols);
+	ASSERT_EQ(1, write(t->fd, "Q", 1));
+	EXPECT_EQ(0, finish(t));
+}
+
+TEST_F(top, an_interrupt_ends_it_in_order)
+{
+	struct terminal *t = &self->terminal;
+
+	free(await(t, HOME));
+	/* ^C, as the terminal makes it a signal. */
+	ASSERT_EQ(1, write(t->fd, "\003", 1));
+	EXPECT_EQ(0, finish(t));
+	EXPECT_TRUE(restored(t));
+}
+
+TEST_F(top, can_be_stopped_and_continued)
+{
+	struct terminal *t = &self->terminal;
+	char *text;
+	int status;
+
+	free(await(t, HOME));
+	EXPECT_FALSE(restored(t));
+	/* ^Z */
+	ASSERT_EQ(1, write(t->fd, "\032", 1));
+	text = await(t, LEAVE);
+	ASSERT_NE(NULL, text);
+	free(text);
+	ASSERT_EQ(t->pid, waitpid(t->pid, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	EXPECT_TRUE(restored(t));
+
+	kill(t->pid, SIGCONT);
+	free(await(t, ENTER));
+	text = await(t, HOME);
+	EXPECT_NE(NULL, text);
+	free(text);
+	ASSERT_EQ(1, write(t->fd, "q", 1));
+	EXPECT_EQ(0, finish(t));
+	EXPECT_TRUE(restored(t));
+}
+
+/* The first @size bytes that a command prints. */
+static void output(const char *command, char *text, size_t size)
+{
+	FILE *pipe = popen(command, "r");
+
+	memset(text, 0, size);
+	if (!pipe)
+		return;
+	if (!fread(text, 1, size - 1, pipe))
+		*text = 0;
+	pclose(pipe);
+}
+
+TEST(list_shows_keys_and_leases)
+{
+	struct twheel_config config = {
+		.clock = CLOCK_BOOTTIME,
+		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE,
+	};
+	/* Keys of their own, 0 and the largest among them. */
+	struct twheel_arm lease = {
+		.user_data = 7, .expires = 3600000000000, .flags = TWHEEL_ARM_LEASE,
+	};
+	struct twheel_arm plain = {
+		.handle = UINT64_MAX, .user_data = 8, .expires = 7200000000000,
+	};
+	char command[64], text[4096], want[256], *line;
+	int fd = open("/dev/twheel", O_RDWR);
+
+	if (fd < 0)
+		SKIP(return, "no /dev/twheel: is the module loaded?");
+	if (ioctl(fd, TWHEEL_IOC_CONFIG, &config))
+		SKIP(return, "no keys or no leases");
+	ASSERT_EQ(0, ioctl(fd, TWHEEL_IOC_ARM, &lease));
+	ASSERT_EQ(0, ioctl(fd, TWHEEL_IOC_ARM, &plain));
+
+	snprintf(command, sizeof(command), "twheel list --fd %d", fd);
+	output(command, text, sizeof(text));
+	snprintf(want, sizeof(want),
+		 "descriptor %d: 2 pending, 0 ready, clock boottime, keyed, lease\n        KEY ",
+		 fd);
+	EXPECT_EQ(0, strncmp(text, want, strlen(want)));
+	snprintf(want, sizeof(want), "  lease word %" PRIu32 "\n", lease.word);
+	line = strstr(text, "\n          0          7 ");
+	ASSERT_NE(NULL, line);
+	EXPECT_NE(NULL, strstr(line + 1, want));
+	EXPECT_NE(NULL, strstr(text, "\n18446744073709551615          8 "));
+
+	snprintf(command, sizeof(command), "twheel list --json --fd %d", fd);
+	output(command, text, sizeof(text));
+	EXPECT_NE(NULL, strstr(text, "\"key\":0,\"data\":7,"));
+	snprintf(want, sizeof(want), "\"flags\":[\"lease\"],\"word\":%" PRIu32 "}\n",
+		 lease.word);
+	EXPECT_NE(NULL, strstr(text, want));
+	EXPECT_NE(NULL, strstr(text, "\"key\":18446744073709551615,\"data\":8,"));
+
+	snprintf(command, sizeof(command), "twheel info --fd %d", fd);
+	output(command, text, sizeof(text));
+	EXPECT_NE(NULL, strstr(text, "\nclock              boottime\n"));
+	EXPECT_NE(NULL, strstr(text, "\nsettings           keyed lease\n"));
+	EXPECT_NE(NULL, strstr(text, "\ntimers             2 pending, 0 ready\n"));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# seeded.sh - do the debug kernels notice bugs that are put into the module? (KTAP)
+#
+# usage: seeded.sh [bug...]	(all of them by default)
+#
+# Each patch beside this script is a bug that a developer could make. Its head says
+#
+#	Kernel:		the debug kernel whose detector is to notice
+#	Trigger:	what trigger.c has to do
+#	Report:		an extended regular expression: how the report begins
+#
+# A copy of the module, below build/seeded, is patched, and loaded in a guest of its
+# own for each bug. The bug is noticed when the run fails for a complaint of the kernel,
+# its log holds that report, and the report names the module. On the same kernels
+# the module as it is does all that the triggers do, and there is no report.
+
+. "$(dirname "$0")/../vm/common.sh"
+
+seeded=$top/selftests/seeded
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+n=0 failed=0
+
+# result STATUS NAME - report, with what was said if it was bad
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n $2"
+	else
+		failed=1
+		sed 's/^/# /' "$tmp/out"
+		echo "not ok $n $2"
+	fi
+}
+
+# field PATCH NAME - what the head of a patch says
+field() {
+	sed -n "/^--- /q; s/^$2: *//p" "$1"
+}
+
+# A copy of the module for $KERNEL. In one place, so that not all of it is built anew
+# for each bug.
+copy_module() {
+	dir=$build/seeded/$KERNEL
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	cp -r "$top"/{Kbuild,module,uapi} "$dir"
+}
+
+build_module() {
+	make -j"$(nproc)" -C "$("$vm/kernel.sh")/headers" M="$dir" modules
+}
+
+# apply PATCH [OPTION] - to the letter: a bug put somewhere else may be none
+apply() {
+	patch -d "$dir" -p1 --fuzz=0 "${@:2}" <"$1"
+}
+
+# boot COMMAND - run it in a guest with that module; its log is $tmp/log
+boot() {
+	rm -f "$tmp/log"
+	KERNEL_LOG=$tmp/log "$vm/run.sh" -t 120 -M "$dir/twheel.ko" -- "$1"
+}
+
+# names_module PATTERN - is there a report that begins so, and names the module?
+names_module() {
+	awk -v pattern="$1" '$0 ~ pattern { left = 60 }
+		left-- > 0 && /\[twheel\]/ { found = 1 }
+		END { exit !found }' "$tmp/log"
+}
+
+is_noticed() {
+	local patch=$seeded/$1.patch status=0
+
+	apply "$patch" --dry-run && apply "$patch" || return
+	build_module &&
+		boot "/twheel/seeded/trigger $(field "$patch" Trigger)" || status=$?
+	echo "exit status $status, expected 125 and '$(field "$patch" Report)'"
+	apply "$patch" -R && [ $status = 125 ] && names_module "$(field "$patch" Report)"
+}
+
+# What is watched has to be on, too: slab debugging says nothing when it is not.
+is_clean() {
+	local command=/twheel/seeded/trigger
+
+	[ "$KERNEL" != kasan ] || command+=' && cd /sys/kernel/slab/twheel_chunk &&
+		cat sanity_checks red_zone poison store_user | grep -cx 1 | grep -qx 4'
+	build_module && boot "$command"
+}
+
+mapfile -t all < <(cd "$seeded" && ls -- *.patch)
+[ $# -gt 0 ] || set -- "${all[@]%.patch}"
+mapfile -t kernels < <(for bug; do field "$seeded/$bug.patch" Kernel; done | sort -u)
+unset MAKEFLAGS MFLAGS
+
+set +e
+echo "TAP version 13"
+echo "1..$(($# + ${#kernels[@]}))"
+for KERNEL in "${kernels[@]}"; do
+	export KERNEL
+	copy_module
+	is_clean >"$tmp/out" 2>&1
+	result $? "without a bug $KERNEL has nothing to say"
+	for bug; do
+		[ "$(field "$seeded/$bug.patch" Kernel)" = "$KERNEL" ] || continue
+		is_noticed "$bug" >"$tmp/out" 2>&1
+		result $? "$bug is noticed by $KERNEL"
+	done
+done
+exit $failed

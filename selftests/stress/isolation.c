@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CPUs that nohz_full= or isolcpus= sets apart: timers that are used there live
+ * elsewhere, and no twheel interrupt comes to them.
+ *
+ * Interrupts are counted twice: by the module, and by the kernel's own event for
+ * an hrtimer that expires, in an instance of the tracer that is only ours.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "twheel_test.h"
+#include "twheel_counters.h"
+#include "load.h"
+
+/* However long someone wants to run them. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
+
+#define CPU_FOLDER	"/sys/devices/system/cpu/"
+#define TRACING		"/sys/kernel/tracing/"
+#define INSTANCE	TRACING "instances/twheel-isolation/"
+#define CPUS_MAX	64
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Adds the CPUs of a list as the kernel prints it: "2-3,5". */
+static void add_cpus(const char *path, bool *set)
+{
+	FILE *file = fopen(path, "re");
+	int from, to;
+	char next;
+
+	if (!file)
+		return;
+	while (fscanf(file, "%d", &from) == 1) {
+		to = from;
+		if (fscanf(file, "-%d", &to) < 0)
+			to = from;
+		for (; from <= to && from < CPUS_MAX; from++)
+			set[from] = true;
+		if (fscanf(file, "%c", &next) != 1 || next != ',')
+			break;
+	}
+	fclose(file);
+}
+
+static bool set_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CPU_FOLDER "cpu%d/online", cpu);
+	return write_file(path, online ? "1" : "0");
+}
+
+/* Lines of @file of that CPU in our trace that contain @text; -1 if unreadable */
+static long trace_lines(int cpu, const char *file, const char *text)
+{
+	char path[96], line[512];
+	long n = 0;
+	FILE *from;
+
+	snprintf(path, sizeof(path), INSTANCE "per_cpu/cpu%d/%s", cpu, file);
+	from = fopen(path, "re");
+	if (!from)
+		return -1;
+	while (fgets(line, sizeof(line), from))
+		n += !!strstr(line, text);
+	fclose(from);
+	return n;
+}
+
+static bool trace_begin(void)
+{
+	rmdir(INSTANCE);
+	return !mkdir(INSTANCE, 0700) &&
+	       write_file(INSTANCE "buffer_size_kb", "8192") &&
+	       write_file(INSTANCE "events/timer/hrtimer_expire_entry/enable", "1");
+}
+
+FIXTURE(isolation)
+{
+	int fd;
+	int cpus;
+	int nr_isolated;
+	bool isolated[CPUS_MAX];
+	__u64 before[CPUS_MAX];
+	const char *obstacle;
+};
+
+FIXTURE_SETUP(isolation)
+{
+	int cpu;
+
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	if (self->cpus > CPUS_MAX)
+		self->cpus = CPUS_MAX;
+	add_cpus(CPU_FOLDER "isolated", self->isolated);
+	add_cpus(CPU_FOLDER "nohz_full", self->isolated);
+	for (cpu = 0; cpu < self->cpus; cpu++) {
+		self->nr_isolated += self->isolated[cpu];
+		self->before[cpu] = tw_counter(cpu, "interrupts");
+	}
+
+	if (!self->nr_isolated)
+		self->obstacle = "no CPU is isolated: boot with nohz_full= or isolcpus=";
+	else if (self->before[0] == ~0ULL)
+		self->obstacle = "cannot read " TW_COUNTERS;
+	else if (!trace_begin())
+		self->obstacle = "cannot trace hrtimers";
+}
+
+FIXTURE_TEARDOWN(isolation)
+{
+	int cpu;
+
+	for (cpu = 0; geteuid() == 0 && cpu < self->cpus; cpu++)
+		set_online(cpu, true);
+	close(self->fd);
+	rmdir(INSTANCE);
+}
+
+/* No interrupt on an isolated CPU, by either count, and some on the others. */
+static void expect_silence(struct __test_metadata *_metadata,
+			   const FIXTURE_DATA(isolation) * self)
+{
+	__u64 counted = 0;
+	long traced = 0;
+	int cpu;
+
+	for (cpu = 0; cpu < self->cpus; cpu++) {
+		__u64 by_module = tw_counter(cpu, "interrupts") - self->before[cpu];
+		long by_kernel = trace_lines(cpu, "trace", "=twheel_base_fire");
+
+		ASSERT_LE(0, by_kernel);
+		/* Nothing was overwritten: "overrun" and "commit overrun". */
+		ASSERT_EQ(2, trace_lines(cpu, "stats", "overrun: 0"));
+		if (self->isolated[cpu]) {
+			EXPECT_EQ(0, by_module) {
+				TH_LOG("isolated CPU %d", cpu);
+			}
+			EXPECT_EQ(0, by_kernel) {
+				TH_LOG("isolated CPU %d", cpu);
+			}
+		}
+		counted += by_module;
+		traced += by_kernel;
+	}
+	EXPECT_LT(0, counted);
+	EXPECT_EQ(counted, traced);
+	TH_LOG("%llu interrupts, none on the %d isolated CPUs", counted,
+	       self->nr_isolated);
+}
+
+/* The next isolated CPU after @cpu, or -1. */
+static int next_isolated(const FIXTURE_DATA(isolation) * self, int cpu)
+{
+	while (++cpu < self->cpus)
+		if (self->isolated[cpu])
+			return cpu;
+	return -1;
+}
+
+/* One that does not go offline is fine, too: the first often cannot. */
+static int housekeeper(const FIXTURE_DATA(isolation) * self)
+{
+	int cpu;
+
+	for (cpu = 0; self->isolated[cpu]; cpu++)
+		;
+	return cpu;
+}
+
+/*
+ * Reads @n one-shot timers with numbers from 0 on: each comes once, at or after
+ * its deadline.
+ */
+static void expect_all(struct __test_metadata *_metadata,
+		       const FIXTURE_DATA(isolation) * self, const __u64 *deadlines, int n)
+{
+	struct twheel_event event;
+	bool seen[n];
+	int i;
+
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {
+			TH_LOG("%d of %d came", i, n);
+		}
+		ASSERT_GT(n, event.user_data);
+		EXPECT_FALSE(seen[event.user_data]);
+		seen[event.user_data] = true;
+		EXPECT_EQ(deadlines[event.user_data], event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		EXPECT_LE(event.expired, tw_now(CLOCK_MONOTONIC));
+	}
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+/* New timers, and half of them moved: further, nearer, and from other CPUs. */
+TEST_F(isolation, armed_and_rearmed)
+{
+	enum { N = 1000 };
+	static __u64 deadlines[N], handles[N];
+	__u64 state = 577215, begin;
+	struct twheel_arm arm;
+	int cpu, i;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu)) {
+		ASSERT_TRUE(tw_pin(cpu));
+		begin = tw_now(CLOCK_MONOTONIC) + 100 * TW_MSEC;
+		for (i = 0; i < N; i++) {
+			/* Some that were armed on a CPU which is not isolated. */
+			if (i == N / 4)
+				ASSERT_TRUE(tw_pin(housekeeper(self)));
+			if (i == N / 2)
+				ASSERT_TRUE(tw_pin(cpu));
+			deadlines[i] = begin + tw_random(&state) % TW_SEC;
+			handles[i] = tw_arm(self->fd, deadlines[i], TWHEEL_ARM_ABS, i);
+			ASSERT_NE(0, handles[i]);
+		}
+		for (i = 0; i < N; i += 2) {
+			arm = tw_request(begin + TW_SEC / 2 + tw_random(&state) % TW_SEC,
+					 TWHEEL_ARM_ABS, i);
+			arm.handle = handles[i];
+			if (tw_call(self->fd, TWHEEL_IOC_ARM, &arm))
+				continue;
+			deadlines[i] = arm.expires;
+		}
+		expect_all(_metadata, self, deadlines, N);
+	}
+	expect_silence(_metadata, self);
+}
+
+/*
+ * All is quiet for an hour, and then something comes first: the CPU that has
+ * the timers must be told, or it would sleep for that hour.
+ */
+TEST_F(isolation, earlier_than_all_before)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle, far;
+	int cpu, i;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu)) {
+		ASSERT_TRUE(tw_pin(cpu));
+		far = tw_arm(self->fd, 3600 * TW_SEC, 0, 0);
+		ASSERT_NE(0, far);
+		for (i = 1; i <= 50; i++) {
+			/* Armed so, or moved there. */
+			handle = tw_arm(self->fd, (i % 2 ? 1800 * TW_SEC : i * TW_MSEC),
+					0, i);
+			ASSERT_NE(0, handle);
+			if (i % 2) {
+				arm = tw_request(i * TW_MSEC, 0, i);
+				arm.handle = handle;
+				ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+			}
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {
+				TH_LOG("%d on CPU %d did not come", i, cpu);
+			}
+			EXPECT_EQ(i, event.user_data);
+			EXPECT_LE(event.deadline, event.expired);
+		}
+		ASSERT_EQ(0, tw_cancel(self->fd, far));
+	}
+	expect_silence(_metadata, self);
+}
+
+/* Periodic timers, whose next round begins where they are read. */
+TEST_F(isolation, periodic)
+{
+	enum { N = 20, ROUNDS = 50 };
+	__u64 rounds[N], events = 0;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	int cpu, i, ended;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu)) {
+		ASSERT_TRUE(tw_pin(cpu));
+		memset(rounds, 0, sizeof(rounds));
+		for (i = 0; i < N; i++) {
+			arm = tw_request((10 + i) * TW_MSEC, 0, i);
+			arm.interval = (10 + i) * TW_MSEC;
+			arm.count = ROUNDS;
+			ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		}
+		for (ended = 0; ended < N; events++) {
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+			ASSERT_GT(N, event.user_data);
+			EXPECT_LE(event.deadline, event.expired);
+			rounds[event.user_data] += event.expirations;
+			ended += !!(event.flags & TWHEEL_EVENT_LAST);
+		}
+		for (i = 0; i < N; i++)
+			EXPECT_EQ(ROUNDS, rounds[i]);
+		EXPECT_EQ(0, tw_info(self->fd).pending);
+	}
+	EXPECT_LT(N, events);
+	expect_silence(_metadata, self);
+}
+
+/* CPUs of either kind go and come back, while timers are due. */
+TEST_F(isolation, hotplug)
+{
+	enum { N = 500 };
+	static __u64 deadlines[N];
+	int cpu, other, i, gone = 0;
+	__u64 state = 141421;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu)) {
+		for (other = 0; other < self->cpus; other++) {
+			ASSERT_TRUE(tw_pin(cpu));
+			for (i = 0; i < N; i++) {
+				deadlines[i] = tw_now(CLOCK_MONOTONIC) +
+					       tw_random(&state) % (600 * TW_MSEC);
+				ASSERT_NE(0, tw_arm(self->fd, deadlines[i],
+						    TWHEEL_ARM_ABS, i));
+			}
+			/* One's own CPU, too: that moves us off it. */
+			ASSERT_TRUE(tw_pin(housekeeper(self)));
+			gone += set_online(other, false);
+			ASSERT_TRUE(tw_pass(300 * TW_MSEC));
+			set_online(other, true);
+			expect_all(_metadata, self, deadlines, N);
+		}
+	}
+	if (!gone)
+		TH_LOG("no CPU could be taken offline");
+	expect_silence(_metadata, self);
+}
+
+/* All kinds of calls at once, with all threads on isolated CPUs. */
+TEST_F(isolation, under_load)
+{
+	struct load_mix mix = {
+		.workers = self->nr_isolated > 4 ? 4 : self->nr_isolated,
+		.readers = 1, .drainers = 1, .pinned = true, .shared = true,
+		.periodic = 8, .spread_ns = 20 * TW_MSEC, .far = 8,
+		.cancel = 2, .rearm = 5, .leave = 2,
+	};
+	static struct load load;
+	cpu_set_t set;
+	int cpu;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	CPU_ZERO(&set);
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu))
+		CPU_SET(cpu, &set);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
+	ASSERT_EQ(0, load_begin(&load, &mix));
+	usleep(load_seconds() * 1000000);
+	EXPECT_EQ(0, load_end(&load)) {
+		TH_LOG("%d errors; the first: %s", load.errors, load.first_error);
+	}
+	TH_LOG("%llu armings, %llu delivered", load.nr_armings - 1, load.delivered);
+	EXPECT_LT(0, load.delivered);
+	expect_silence(_metadata, self);
+}
+
+TEST_HARNESS_MAIN

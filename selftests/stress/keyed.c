@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keys that many threads use at the same time: upserts against each other,
+ * against cancels, expiry and reads, and while the table grows and shrinks. At
+ * any time there is one timer for a key at most.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "twheel_test.h"
+#include "load.h"
+
+/* However long someone wants to run them. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
+
+#define MAX_KEYS	64
+#define MAX_THREADS	8
+/* Armings whose records are kept book of. */
+#define MAX_ARMINGS	(16ULL << 20)
+
+/**
+ * struct contest - what several threads do to the same keys
+ * @fd: the context
+ * @nr_keys: keys, as many as this, are in use
+ * @spread_ns: deadlines are so far ahead, at most
+ * @cancel: so many of 16 calls are cancels, the others are upserts
+ * @stop: enough
+ * @quiet: and all has been read
+ * @next: number of the next arming
+ * @read: for each arming how often a record of it was read
+ * @made: by key, upserts that found nothing
+ * @superseded: upserts that found a timer
+ * @cancelled: by key
+ * @delivered: by key
+ * @all_cancelled: in all
+ * @all_delivered: in all
+ * @wrong: the first thing that went wrong, or empty
+ */
+struct contest {
+	int fd;
+	unsigned int nr_keys;
+	__u64 spread_ns;
+	unsigned int cancel;
+	bool stop, quiet;
+	__u64 next;
+	unsigned char *read;
+	__u64 made[MAX_KEYS], superseded, cancelled[MAX_KEYS], delivered[MAX_KEYS];
+	__u64 all_cancelled, all_delivered;
+	char wrong[120];
+};
+
+static void __attribute__((format(printf, 2, 3)))
+wrong(struct contest *c, const char *format, ...)
+{
+	va_list args;
+
+	if (c->wrong[0])
+		return;
+	va_start(args, format);
+	vsnprintf(c->wrong, sizeof(c->wrong), format, args);
+	va_end(args);
+}
+
+static void add(__u64 *counter)
+{
+	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+/* Far apart, but for their middle: 0 and ~0 are among them. */
+static __u64 key_of(unsigned int i)
+{
+	return i % 2 ? ~(__u64)(i / 2) : i / 2;
+}
+
+static unsigned int index_of(__u64 key)
+{
+	return key >> 63 ? ~key * 2 + 1 : key * 2;
+}
+
+static void upsert(struct contest *c, unsigned int i, __u64 expires)
+{
+	__u64 number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+	struct twheel_arm arm = tw_request(expires, 0, number);
+	int ret;
+
+	if (number >= MAX_ARMINGS) {
+		wrong(c, "more than %llu armings", MAX_ARMINGS);
+		return;
+	}
+	arm.handle = key_of(i);
+	ret = tw_call(c->fd, TWHEEL_IOC_ARM, &arm);
+	if (ret || arm.handle != key_of(i))
+		wrong(c, "upsert of %llx: %d, %llx", key_of(i), ret, arm.handle);
+	else
+		add(arm.old_state == TWHEEL_STATE_NONE ? &c->made[i] : &c->superseded);
+}
+
+static void *use(void *arg)
+{
+	struct contest *c = arg;
+	__u64 state = 0x9e3779b97f4a7c15ULL ^ (unsigned long)&state;
+	struct twheel_timer_info info;
+	unsigned int i;
+	int ret;
+
+	while (!is_set(&c->stop)) {
+		i = tw_random(&state) % c->nr_keys;
+		if (tw_random(&state) % 16 >= c->cancel) {
+			upsert(c, i, tw_random(&state) % c->spread_ns);
+			continue;
+		}
+		ret = tw_cancel(c->fd, key_of(i));
+		if (!ret)
+			add(&c->cancelled[i]);
+		else if (ret != -ENOENT)
+			wrong(c, "cancel: %d", ret);
+		ret = tw_get(c->fd, key_of(i), &info);
+		if (ret ? ret != -ENOENT : info.handle != key_of(i))
+			wrong(c, "get of %llx: %d, %llx", key_of(i), ret, info.handle);
+	}
+	return NULL;
+}
+
+static void *read_records(void *arg)
+{
+	struct contest *c = arg;
+	struct twheel_event events[16], *e;
+	ssize_t ret;
+
+	while (!is_set(&c->quiet)) {
+		ret = tw_read(c->fd, events, sizeof(events));
+		if (ret == -EAGAIN)
+			tw_poll(c->fd, 20);
+		else if (ret <= 0)
+			wrong(c, "read: %zd", ret);
+		for (e = events; ret > 0 && e < events + ret / sizeof(*e); e++) {
+			if (e->user_data >= c->next || index_of(e->handle) >= c->nr_keys) {
+				wrong(c, "record of %llx for %llu", e->handle, e->user_data);
+				continue;
+			}
+			if (__atomic_fetch_add(&c->read[e->user_data], 1, __ATOMIC_RELAXED))
+				wrong(c, "a second record of arming %llu", e->user_data);
+			if (e->expired < e->deadline || e->expirations != 1 ||
+			    e->flags != TWHEEL_EVENT_LAST)
+				wrong(c, "deadline %llu, expired %llu, flags %x",
+				      e->deadline, e->expired, e->flags);
+			add(&c->delivered[index_of(e->handle)]);
+		}
+	}
+	return NULL;
+}
+
+/* Walks again and again: there must never be more timers than keys. */
+static void *walk(void *arg)
+{
+	struct twheel_timer_info entries[2 * MAX_KEYS];
+	struct contest *c = arg;
+	struct twheel_list list;
+	struct twheel_info info;
+	int ret, i;
+
+	while (!is_set(&c->stop)) {
+		list = (struct twheel_list){
+			.entries = (unsigned long)entries, .count = 2 * MAX_KEYS,
+		};
+		ret = tw_call(c->fd, TWHEEL_IOC_LIST, &list);
+		for (i = 0; i < ret; i++)
+			if (index_of(entries[i].handle) >= c->nr_keys)
+				wrong(c, "listed: %llx", entries[i].handle);
+		info = tw_info(c->fd);
+		if (ret < 0 || info.pending + info.ready > c->nr_keys)
+			wrong(c, "listed %d; %llu pending, %llu ready, %u keys", ret,
+			      info.pending, info.ready, c->nr_keys);
+		tw_pass(TW_MSEC);
+	}
+	return NULL;
+}
+
+static bool begin(struct contest *c)
+{
+	c->fd = tw_open();
+	c->read = mmap(NULL, MAX_ARMINGS, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return c->fd >= 0 && c->read != MAP_FAILED &&
+	       !tw_configure(c->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED);
+}
+
+/* Lets threads loose on @c, which is begun, and counts what came of it. */
+static void run(struct __test_metadata *_metadata, struct contest *c, int readers)
+{
+	int users = sysconf(_SC_NPROCESSORS_ONLN) + 1, n = 0, i;
+	__u64 made = 0, ended;
+	pthread_t threads[MAX_THREADS + 3];
+	struct twheel_timer_info info;
+
+	if (users > MAX_THREADS)
+		users = MAX_THREADS;
+	for (i = 0; i < readers; i++)
+		ASSERT_EQ(0, pthread_create(&threads[n++], NULL, read_records, c));
+	ASSERT_EQ(0, pthread_create(&threads[n++], NULL, walk, c));
+	for (i = 0; i < users; i++)
+		ASSERT_EQ(0, pthread_create(&threads[n++], NULL, use, c));
+	ASSERT_TRUE(tw_pass(load_seconds() * TW_SEC));
+	__atomic_store_n(&c->stop, true, __ATOMIC_SEQ_CST);
+	for (i = readers; i < n; i++)
+		pthread_join(threads[i], NULL);
+
+	/* Each key has one timer, or none: a cancel tells. */
+	for (i = 0; i < (int)c->nr_keys; i++)
+		if (!tw_cancel(c->fd, key_of(i)))
+			c->cancelled[i]++;
+	EXPECT_EQ(0, tw_info(c->fd).pending);
+	EXPECT_EQ(0, tw_info(c->fd).ready);
+	__atomic_store_n(&c->quiet, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < readers; i++)
+		pthread_join(threads[i], NULL);
+
+	EXPECT_STREQ("", c->wrong);
+	for (i = 0; i < (int)c->nr_keys; i++) {
+		EXPECT_EQ(-ENOENT, tw_get(c->fd, key_of(i), &info));
+		/* What was made has ended, and once. */
+		ended = c->cancelled[i] + c->delivered[i];
+		EXPECT_EQ(c->made[i], ended) {
+			TH_LOG("key %llx: cancelled %llu, delivered %llu", key_of(i),
+			       c->cancelled[i], c->delivered[i]);
+		}
+		made += c->made[i];
+		c->all_cancelled += c->cancelled[i];
+		c->all_delivered += c->delivered[i];
+	}
+	EXPECT_EQ(c->next, made + c->superseded);
+	EXPECT_LT(0, made);
+	EXPECT_LT(0, c->superseded);
+	TH_LOG("%llu armings: %llu made a timer; %llu superseded, %llu cancelled, %llu delivered",
+	       c->next, made, c->superseded, c->all_cancelled, c->all_delivered);
+	munmap(c->read, MAX_ARMINGS);
+	close(c->fd);
+}
+
+TEST(upserts_of_the_same_keys)
+{
+	static struct contest c = { .nr_keys = 4, .spread_ns = TW_FAR };
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 0);
+	/* Nothing expires within a day, so each was made but once. */
+	EXPECT_EQ(4, c.made[0] + c.made[1] + c.made[2] + c.made[3]);
+}
+
+TEST(upsert_against_cancel)
+{
+	static struct contest c = { .nr_keys = 4, .spread_ns = TW_FAR, .cancel = 8 };
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 0);
+}
+
+TEST(upsert_against_cancel_and_expiry)
+{
+	static struct contest c = { .nr_keys = MAX_KEYS, .spread_ns = 3 * TW_MSEC, .cancel = 4 };
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 2);
+	EXPECT_LT(0, c.all_delivered);
+	EXPECT_LT(0, c.all_cancelled);
+}
+
+/* Nearly all are due at once, so that an upsert often finds a record or nothing. */
+TEST(upsert_against_read)
+{
+	static struct contest c = { .nr_keys = MAX_KEYS, .spread_ns = TW_MSEC / 4, .cancel = 1 };
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 2);
+	EXPECT_LT(0, c.all_delivered);
+}
+
+/* Makes the table grow and shrink, again and again, with keys of its own. */
+struct crowd {
+	pthread_t thread;
+	int fd;
+	__u64 first;
+	bool *stop;
+	__u64 rounds;
+	int wrong;
+};
+
+#define CROWD	20000
+
+static void *come_and_go(void *arg)
+{
+	static __thread struct twheel_cancel cancels[1000];
+	static __thread struct twheel_arm arms[1000];
+	struct twheel_batch batch = { .count = 1000 };
+	struct crowd *c = arg;
+	int i, j;
+
+	while (!is_set(c->stop)) {
+		batch.entries = (unsigned long)arms;
+		for (i = 0; i < CROWD; i += 1000) {
+			for (j = 0; j < 1000; j++) {
+				arms[j] = tw_request(TW_FAR, 0, 0);
+				arms[j].handle = c->first + i + j;
+			}
+			if (tw_call(c->fd, TWHEEL_IOC_ARM_BATCH, &batch) != 1000)
+				c->wrong++;
+			for (j = 0; j < 1000; j++)
+				c->wrong += arms[j].result || arms[j].old_state;
+		}
+		batch.entries = (unsigned long)cancels;
+		for (i = 0; i < CROWD; i += 1000) {
+			for (j = 0; j < 1000; j++)
+				cancels[j] = (struct twheel_cancel){ .handle = c->first + i + j };
+			if (tw_call(c->fd, TWHEEL_IOC_CANCEL_BATCH, &batch) != 1000)
+				c->wrong++;
+			for (j = 0; j < 1000; j++)
+				c->wrong += cancels[j].result != 0;
+		}
+		c->rounds++;
+	}
+	return NULL;
+}
+
+/* Whose timer is there the whole time is found the whole time. */
+TEST_F(tw, found_while_the_table_changes)
+{
+	struct crowd crowds[2];
+	bool stop = false;
+	struct twheel_timer_info info;
+	__u64 end, looks = 0, i;
+	struct twheel_arm arm;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	for (i = 0; i < MAX_KEYS; i++) {
+		arm = tw_request(TW_FAR, 0, i);
+		arm.handle = i;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	}
+	for (i = 0; i < 2; i++) {
+		crowds[i] = (struct crowd){
+			.fd = self->fd, .first = (i + 1) << 32, .stop = &stop,
+		};
+		ASSERT_EQ(0, pthread_create(&crowds[i].thread, NULL, come_and_go, &crowds[i]));
+	}
+	end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
+	for (; tw_now(CLOCK_MONOTONIC) < end; looks++) {
+		i = looks % MAX_KEYS;
+		arm = tw_request(TW_FAR, 0, i);
+		arm.handle = i;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+		ASSERT_EQ(0, tw_get(self->fd, i, &info));
+		ASSERT_EQ(i, info.user_data);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 2; i++) {
+		pthread_join(crowds[i].thread, NULL);
+		EXPECT_EQ(0, crowds[i].wrong);
+		EXPECT_LT(0, crowds[i].rounds);
+	}
+	EXPECT_EQ(MAX_KEYS, tw_info(self->fd).pending);
+	TH_LOG("%llu looks, while %llu times %d keys came and went", looks,
+	       crowds[0].rounds + crowds[1].rounds, CROWD);
+}
+
+TEST_HARNESS_MAIN

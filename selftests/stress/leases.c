@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Leases extended at their deadlines: for each exactly one side wins, and both
+ * know which.
+ *
+ * Runs until TWHEEL_STRESS_CONTESTS (10 million) leases were contested. One is if
+ * a program came to extend it when the kernel was to look at it already, and
+ * either was in time all the same, or was refused within a tick from when the
+ * kernel had claimed it.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "twheel_test.h"
+#include "lease_word.h"
+#include "load.h"
+
+/* However long someone wants to run them. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
+
+/* As many as a CPU expires in one go, and so all come due in one tick. */
+#define NR_LEASES	1024
+/* Deadlines of one lease that are contested, unless it expires before. */
+#define NR_STEPS	8
+#define MAX_TEAMS	4
+/* More words than a context with that many timers has. */
+#define MAP_SIZE	(4 * NR_LEASES * sizeof(uint64_t))
+
+/**
+ * struct attempt - what became of one thread's attempts at one lease
+ * @refused: when it was refused first; 0 if never
+ * @late: a bit for each deadline that it has extended after it was due
+ */
+struct attempt {
+	__u64 refused;
+	__u32 late;
+};
+
+/**
+ * struct extender - a thread that extends the leases of its team
+ * @team: its team
+ * @thread: its thread
+ * @cpu: where it runs
+ * @index: among the team's
+ * @pace: ns to let the kernel catch up after a success
+ * @attempts: by lease
+ */
+struct extender {
+	struct team *team;
+	pthread_t thread;
+	int cpu;
+	int index;
+	__u64 pace;
+	struct attempt attempts[NR_LEASES];
+};
+
+/**
+ * struct team - a keeper, who arms and reads, and those who extend
+ * @extenders: the first on another CPU than the leases, the second on theirs
+ * @keeper: the keeper's thread
+ * @start: all begin a round here, once the leases are armed,
+ * @end: and end it here
+ * @fd: the context
+ * @cpu: where the leases are
+ * @words: all words of the context
+ * @arms: of each lease
+ * @promised: the latest deadline that somebody stored in each
+ * @tick: length of a tick
+ * @due: when the kernel looks at them first in this round
+ * @between: from there to when it looks at those that were extended
+ * @arming: ns that it took to arm them last
+ * @over: no more rounds
+ * @kernel: contests that the kernel has won
+ * @program: and the program
+ * @armed: leases that were armed
+ * @rearmed: and those that were armed anew before they expired
+ * @expired: and those that expired, contested or not
+ * @error: the first thing that went wrong, or empty
+ */
+struct team {
+	struct extender extenders[2];
+	pthread_t keeper;
+	pthread_barrier_t start, end;
+	int fd, cpu;
+	uint64_t *words;
+	struct twheel_arm arms[NR_LEASES];
+	__u64 promised[NR_LEASES];
+	__u64 tick, due, between, arming;
+	bool over;
+	__u64 kernel, program, armed, rearmed, expired;
+	char error[120];
+};
+
+static struct team teams[MAX_TEAMS];
+static __u64 contests_wanted, contests;
+
+static void __attribute__((format(printf, 2, 3)))
+wrong(struct team *team, const char *format, ...)
+{
+	va_list args;
+
+	if (team->error[0])
+		return;
+	va_start(args, format);
+	vsnprintf(team->error, sizeof(team->error), format, args);
+	va_end(args);
+}
+
+static __u64 nr_contests(void)
+{
+	const char *text = getenv("TWHEEL_STRESS_CONTESTS");
+	long long n = text ? atoll(text) : 0;
+
+	return n > 0 ? n : 10000000;
+}
+
+static void promise(struct team *team, int i, __u64 deadline)
+{
+	__u64 old = __atomic_load_n(&team->promised[i], __ATOMIC_RELAXED);
+
+	while (old < deadline &&
+	       !__atomic_compare_exchange_n(&team->promised[i], &old, deadline, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Sleeps for most of it. */
+static void wait_until(__u64 time)
+{
+	__u64 early = time - TW_MSEC / 4;
+	struct timespec ts = { early / TW_SEC, early % TW_SEC };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	while (tw_now(CLOCK_MONOTONIC) < time)
+		;
+}
+
+static bool extend_one(struct extender *e, int i, __u64 deadline)
+{
+	struct team *team = e->team;
+
+	if (lease_word_extend(&team->words[team->arms[i].word], deadline) != 1)
+		return false;
+	promise(team, i, deadline);
+	return true;
+}
+
+/*
+ * Extend all leases, which are due at @due, to @deadline. The kernel goes through
+ * them one by one, and comes from the other end each time. So does the one on
+ * another CPU, at its heels: ahead of the kernel it waits a little, behind it does
+ * not.
+ */
+static void extend_all(struct extender *e, int step, __u64 due, __u64 deadline)
+{
+	int i, j, won = 0, lost = 0;
+	__u64 now;
+
+	for (i = 0; i < NR_LEASES; i++) {
+		struct attempt *attempt;
+
+		j = (step ^ e->index) & 1 ? i : NR_LEASES - 1 - i;
+		attempt = &e->attempts[j];
+		now = tw_now(CLOCK_MONOTONIC);
+		if (!extend_one(e, j, deadline)) {
+			lost += !attempt->refused;
+			if (!attempt->refused)
+				attempt->refused = now;
+			continue;
+		}
+		if (attempt->refused)
+			wrong(e->team, "refused at %llu, extended at %llu",
+			      attempt->refused, now);
+		if (now >= due)
+			attempt->late |= 1U << step;
+		won++;
+		while (!e->index && tw_now(CLOCK_MONOTONIC) < now + e->pace)
+			;
+	}
+	if (won > lost)
+		e->pace += e->pace / 8 + 1;
+	else
+		e->pace -= e->pace / 8;
+}
+
+static void run_round(struct extender *e)
+{
+	struct team *team = e->team;
+	__u64 due = team->due, next;
+	int step, i;
+
+	memset(e->attempts, 0, sizeof(e->attempts));
+	/* Some by a little, which does not change when they are due. */
+	for (i = e->index; i < NR_LEASES; i += 3)
+		extend_one(e, i, due - team->tick / 2 + 1 + e->index);
+
+	for (step = 0; step < NR_STEPS; step++, due = next) {
+		next = due + (step == NR_STEPS - 1 ? TW_FAR : team->between);
+		/* Where the kernel is going to interrupt, begin before it does. */
+		wait_until(e->index ? due - 20000 : due);
+		extend_all(e, step, due, next - team->tick / 2 + e->index);
+	}
+}
+
+static void *extend(void *arg)
+{
+	struct extender *e = arg;
+
+	tw_pin(e->cpu);
+	for (;;) {
+		pthread_barrier_wait(&e->team->start);
+		if (e->team->over)
+			return NULL;
+		run_round(e);
+		pthread_barrier_wait(&e->team->end);
+	}
+}
+
+/* Arm those that have ended, re-arm those that were extended. */
+static void arm_all(struct team *team, __u32 round)
+{
+	struct twheel_batch batch = {
+		.entries = (unsigned long)team->arms, .count = NR_LEASES,
+	};
+	__u64 begin = tw_now(CLOCK_MONOTONIC), end, deadline;
+	int i, ret;
+
+	/* In the middle of a tick, at the end of which they are due. */
+	team->due = (begin + team->arming + team->arming / 4 + 2 * team->tick) & -team->tick;
+	team->between = (team->arming + 2 * team->tick) & -team->tick;
+	deadline = team->due - team->tick / 2;
+	for (i = 0; i < NR_LEASES; i++) {
+		__u64 handle = team->arms[i].handle;
+
+		team->arms[i] = tw_request(deadline, TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE,
+					   (__u64)round << 32 | i);
+		team->arms[i].handle = handle;
+	}
+	ret = tw_call(team->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+	end = tw_now(CLOCK_MONOTONIC);
+	if (ret != NR_LEASES)
+		wrong(team, "armed %d", ret);
+	for (i = 0; i < NR_LEASES; i++) {
+		struct twheel_arm *arm = &team->arms[i];
+		__u64 left = arm->old_remaining, promised = team->promised[i];
+
+		if (arm->result || arm->word >= MAP_SIZE / sizeof(uint64_t))
+			wrong(team, "arming: %d, word %u", arm->result, arm->word);
+		/* What was extended must have been pending, for so long. */
+		if (arm->old_state != (promised ? TWHEEL_STATE_PENDING : TWHEEL_STATE_NONE))
+			wrong(team, "re-armed in state %u", arm->old_state);
+		else if (promised && (left > promised - begin || left < promised - end))
+			wrong(team, "re-armed with %llu left, promised %llu, at %llu",
+			      left, promised, begin);
+		team->armed += !promised;
+		team->rearmed += promised != 0;
+		team->promised[i] = deadline;
+	}
+	team->arming = end - begin;
+}
+
+/* Who has won? The extenders must have been told what the records say. */
+static void judge(struct team *team, const __u64 *expired)
+{
+	__u64 kernel = 0, program = 0;
+	int i;
+
+	for (i = 0; i < NR_LEASES; i++) {
+		const struct attempt *a = &team->extenders[0].attempts[i];
+		const struct attempt *b = &team->extenders[1].attempts[i];
+
+		if (!a->refused != !expired[i] || !b->refused != !expired[i])
+			wrong(team, "refused at %llu and %llu, expired at %llu",
+			      a->refused, b->refused, expired[i]);
+		program += __builtin_popcount(a->late | b->late);
+		if (!expired[i])
+			continue;
+		kernel += a->refused < expired[i] + team->tick ||
+			  b->refused < expired[i] + team->tick;
+		team->expired++;
+		team->promised[i] = 0;
+		team->arms[i].handle = 0;
+	}
+	team->kernel += kernel;
+	team->program += program;
+	__atomic_add_fetch(&contests, kernel + program, __ATOMIC_RELAXED);
+}
+
+static void read_all(struct team *team, __u32 round)
+{
+	struct twheel_event events[NR_LEASES], *event;
+	__u64 expired[NR_LEASES] = { };
+	size_t n = 0, i;
+	ssize_t ret;
+
+	/* Whom it has refused the kernel must tell why. */
+	for (i = 0; i < NR_LEASES; i++)
+		n += team->extenders[0].attempts[i].refused != 0;
+	if (tw_collect(team->fd, events, n) != n)
+		wrong(team, "less than %zu records", n);
+	for (event = events; event < events + n; event++) {
+		i = (__u32)event->user_data;
+		if (event->user_data >> 32 != round || i >= NR_LEASES || expired[i]) {
+			wrong(team, "record of %llx in round %u", event->user_data, round);
+			continue;
+		}
+		expired[i] = event->expired;
+		if (event->deadline != team->promised[i] ||
+		    event->expired < event->deadline || event->expirations != 1 ||
+		    event->flags != TWHEEL_EVENT_LAST)
+			wrong(team, "deadline %llu, expired %llu, promised %llu, flags %x",
+			      event->deadline, event->expired, team->promised[i],
+			      event->flags);
+	}
+	ret = tw_read(team->fd, events, sizeof(events));
+	if (ret != -EAGAIN)
+		wrong(team, "more than %zu records: %zd", n, ret);
+	judge(team, expired);
+}
+
+static void *keep(void *arg)
+{
+	struct team *team = arg;
+	__u32 round;
+
+	tw_pin(team->cpu);
+	for (round = 0; !team->error[0]; round++) {
+		if (__atomic_load_n(&contests, __ATOMIC_RELAXED) >= contests_wanted)
+			break;
+		arm_all(team, round);
+		pthread_barrier_wait(&team->start);
+		pthread_barrier_wait(&team->end);
+		read_all(team, round);
+	}
+	team->over = true;
+	pthread_barrier_wait(&team->start);
+	return NULL;
+}
+
+static bool begin_team(struct team *team, int index)
+{
+	int i;
+
+	memset(team, 0, sizeof(*team));
+	team->fd = tw_open();
+	if (team->fd < 0 || tw_configure(team->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE))
+		return false;
+	team->words = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   team->fd, 0);
+	if (team->words == MAP_FAILED)
+		return false;
+	team->tick = tw_info(team->fd).tick_ns;
+	team->arming = 5 * TW_MSEC;
+	team->cpu = tw_nth_cpu(2 * index);
+	pthread_barrier_init(&team->start, NULL, 3);
+	pthread_barrier_init(&team->end, NULL, 3);
+	for (i = 0; i < 2; i++) {
+		struct extender *e = &team->extenders[i];
+
+		e->team = team;
+		e->index = i;
+		e->pace = 1000;
+		e->cpu = tw_nth_cpu(2 * index + !i);
+		/* There may be but one. */
+		if (e->cpu < 0)
+			e->cpu = team->cpu;
+		if (pthread_create(&e->thread, NULL, extend, e))
+			return false;
+	}
+	return !pthread_create(&team->keeper, NULL, keep, team);
+}
+
+TEST_F(tw, one_side_wins)
+{
+	__u64 kernel = 0, program = 0, armed = 0, rearmed = 0, expired = 0, begin;
+	int nr_teams = sysconf(_SC_NPROCESSORS_ONLN) / 2, i;
+
+	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
+		SKIP(return, "this kernel has no leases");
+	if (nr_teams < 1)
+		nr_teams = 1;
+	if (nr_teams > MAX_TEAMS)
+		nr_teams = MAX_TEAMS;
+	contests_wanted = nr_contests();
+	begin = tw_now(CLOCK_MONOTONIC);
+	for (i = 0; i < nr_teams; i++)
+		ASSERT_TRUE(begin_team(&teams[i], i));
+	for (i = 0; i < nr_teams; i++) {
+		struct team *team = &teams[i];
+
+		pthread_join(team->keeper, NULL);
+		pthread_join(team->extenders[0].thread, NULL);
+		pthread_join(team->extenders[1].thread, NULL);
+		EXPECT_STREQ("", team->error);
+		kernel += team->kernel;
+		program += team->program;
+		armed += team->armed;
+		rearmed += team->rearmed;
+		expired += team->expired;
+		/* The rest is pending, and no more. */
+		EXPECT_EQ(team->armed - team->expired, tw_info(team->fd).pending);
+		EXPECT_EQ(0, tw_info(team->fd).ready);
+		munmap(team->words, MAP_SIZE);
+		close(team->fd);
+	}
+	TH_LOG("%llu leases armed, %llu re-armed, %llu expired", armed, rearmed, expired);
+	TH_LOG("contested: the kernel won %llu, the program %llu, in %llu s", kernel, program,
+	       (tw_now(CLOCK_MONOTONIC) - begin) / TW_SEC);
+	EXPECT_LT(0, rearmed);
+	EXPECT_LE(contests_wanted, kernel + program);
+	/* A contest that one side nearly always wins is none. */
+	EXPECT_LE(contests_wanted / 20, kernel);
+	EXPECT_LE(contests_wanted / 20, program);
+}
+
+/**
+ * struct hostile - a context whose words hold anything at any time
+ * @fd: the context
+ * @words: its words
+ * @used: how many of them can be touched
+ * @stop: enough
+ * @armed: armings
+ * @superseded: of these re-armed
+ * @cancelled: cancelled
+ * @read: read
+ * @stored: values stored
+ * @wrong: what must not happen, or 0
+ */
+struct hostile {
+	int fd;
+	uint64_t *words;
+	__u32 used;
+	bool stop;
+	__u64 armed, superseded, cancelled, read, stored;
+	int wrong;
+};
+
+static __u64 rubbish(__u64 *state)
+{
+	__u64 random = tw_random(state), now = tw_now(CLOCK_MONOTONIC);
+
+	switch (tw_random(state) % 8) {
+	case 0:
+		return random;
+	case 1:
+		return 0;
+	case 2:
+		return random | TWHEEL_LEASE_EXPIRED;
+	case 3:
+		return (now + random % (4 * TW_MSEC)) | TWHEEL_LEASE_EXPIRED;
+	case 4:
+		return TWHEEL_LEASE_EXPIRED - 1 - random % 3;
+	case 5:
+		return now - random % (4 * TW_MSEC);
+	default:
+		return now + random % (4 * TW_MSEC);
+	}
+}
+
+static void *store_rubbish(void *arg)
+{
+	struct hostile *h = arg;
+	__u64 state = 0x9e3779b97f4a7c15ULL ^ (unsigned long)&state, stored = 0;
+	__u32 used;
+
+	while (!__atomic_load_n(&h->stop, __ATOMIC_RELAXED)) {
+		used = __atomic_load_n(&h->used, __ATOMIC_RELAXED);
+		__atomic_store_n(&h->words[tw_random(&state) % used], rubbish(&state),
+				 __ATOMIC_RELAXED);
+		stored++;
+	}
+	__atomic_add_fetch(&h->stored, stored, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Reads what there is, and clears the handles of those that have ended. */
+static void read_hostile(struct hostile *h, __u64 *handles)
+{
+	struct twheel_event events[64];
+	ssize_t ret, i;
+
+	while ((ret = tw_read(h->fd, events, sizeof(events))) > 0) {
+		for (i = 0; i < ret / (ssize_t)sizeof(events[0]); i++) {
+			if (events[i].user_data >= NR_LEASES ||
+			    events[i].handle != handles[events[i].user_data] ||
+			    events[i].deadline > events[i].expired)
+				h->wrong = 1;
+			else
+				handles[events[i].user_data] = 0;
+			h->read++;
+		}
+	}
+	if (ret != -EAGAIN)
+		h->wrong = 2;
+}
+
+static void *be_hostile(void *arg)
+{
+	static __u64 handles[NR_LEASES];
+	struct hostile *h = arg;
+	struct twheel_timer_info info;
+	struct twheel_arm arm;
+	__u64 state = 99, i;
+	int ret;
+
+	while (!__atomic_load_n(&h->stop, __ATOMIC_RELAXED)) {
+		i = tw_random(&state) % NR_LEASES;
+		switch (tw_random(&state) % 16) {
+		case 0:
+			if (handles[i] && !tw_cancel(h->fd, handles[i])) {
+				h->cancelled++;
+				handles[i] = 0;
+			}
+			break;
+		case 1:
+			ret = tw_get(h->fd, handles[i], &info);
+			if (ret ? ret != -ENOENT : info.deadline >= TWHEEL_LEASE_EXPIRED)
+				h->wrong = 3;
+			break;
+		case 2:
+			read_hostile(h, handles);
+			break;
+		default:
+			arm = tw_request(tw_random(&state) % (3 * TW_MSEC),
+					 TWHEEL_ARM_LEASE, i);
+			arm.handle = handles[i];
+			ret = tw_call(h->fd, TWHEEL_IOC_ARM, &arm);
+			if (ret || arm.old_remaining >= TWHEEL_LEASE_EXPIRED)
+				h->wrong = 4;
+			h->superseded += arm.old_state != TWHEEL_STATE_NONE;
+			h->armed++;
+			handles[i] = arm.handle;
+			if (arm.word >= h->used)
+				__atomic_store_n(&h->used, arm.word + 1, __ATOMIC_RELAXED);
+			break;
+		}
+	}
+	/* However spoilt: a cancel is final, and all is accounted for. */
+	read_hostile(h, handles);
+	for (i = 0; i < NR_LEASES; i++)
+		if (handles[i] && !tw_cancel(h->fd, handles[i])) {
+			h->cancelled++;
+			handles[i] = 0;
+		}
+	read_hostile(h, handles);
+	return NULL;
+}
+
+/* What a program stores in its words does nothing to anybody else's timers. */
+TEST_F(tw, hostile_words)
+{
+	struct load_mix mix = {
+		.workers = 2, .readers = 1, .periodic = 6,
+		.spread_ns = 10 * TW_MSEC, .far = 5, .cancel = 3, .rearm = 4, .leave = 2,
+	};
+	struct hostile h = { .fd = self->fd, .used = 1 };
+	static struct load load;
+	pthread_t threads[3];
+	int i;
+
+	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
+		SKIP(return, "this kernel has no leases");
+	ASSERT_EQ(0, tw_configure(h.fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	h.words = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, h.fd, 0);
+	ASSERT_NE(MAP_FAILED, h.words);
+	/* There is nothing at all to touch before. */
+	ASSERT_EQ(0, tw_cancel(h.fd, tw_arm(h.fd, TW_FAR, TWHEEL_ARM_LEASE, 0)));
+
+	ASSERT_EQ(0, load_begin(&load, &mix));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL,
+					    i ? store_rubbish : be_hostile, &h));
+	ASSERT_TRUE(tw_pass(load_seconds() * TW_SEC));
+	__atomic_store_n(&h.stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT_EQ(0, load_end(&load)) {
+		TH_LOG("%d errors; the first: %s", load.errors, load.first_error);
+	}
+	EXPECT_LT(0, load.delivered);
+
+	TH_LOG("%llu values stored; %llu armed: %llu superseded, %llu cancelled, %llu read",
+	       h.stored, h.armed, h.superseded, h.cancelled, h.read);
+	EXPECT_EQ(0, h.wrong);
+	EXPECT_LT(0, h.stored);
+	EXPECT_LT(0, h.read);
+	EXPECT_EQ(h.armed, h.superseded + h.cancelled + h.read);
+	EXPECT_EQ(0, tw_info(h.fd).pending);
+	EXPECT_EQ(0, tw_info(h.fd).ready);
+	munmap(h.words, MAP_SIZE);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Deadlines in virtual time: near, at the edges of what each level of the wheel
+ * reaches, and beyond the last level, up to TWHEEL_TIME_DAYS (3650) ahead. Each
+ * comes on its tick, and costs a look for each level and round.
+ */
+#include "virtual.h"
+#include "lease_word.h"
+
+#define MANY		256
+#define KINDS		3
+#define WORDS_SIZE	(MANY * 2 * sizeof(uint64_t))
+
+/* The sorts of timers, each on a clock of its own. */
+static const struct kind {
+	clockid_t clock;
+	__u32 config;
+	__u32 flags;
+} kinds[KINDS] = {
+	{ CLOCK_MONOTONIC, 0, 0 },
+	{ CLOCK_BOOTTIME, TWHEEL_CONFIG_KEYED, 0 },
+	{ CLOCK_REALTIME, TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
+};
+
+FIXTURE(far)
+{
+	int fd[KINDS];
+	__u64 tick_ns, slots, levels;
+	__u64 deadlines[KINDS][MANY];
+	int came[KINDS][MANY];
+};
+
+FIXTURE_SETUP(far)
+{
+	struct twheel_info info;
+	int k;
+
+	for (k = 0; k < KINDS; k++) {
+		self->fd[k] = tw_open();
+		ASSERT_LE(0, self->fd[k]);
+		ASSERT_EQ(0, tw_configure(self->fd[k], kinds[k].clock, kinds[k].config));
+	}
+	info = tw_info(self->fd[0]);
+	self->tick_ns = info.tick_ns;
+	self->slots = info.slots;
+	self->levels = info.levels;
+}
+
+FIXTURE_TEARDOWN(far)
+{
+	int k;
+
+	for (k = 0; k < KINDS; k++)
+		close(self->fd[k]);
+}
+
+/* How far @level of a wheel reaches, in ns; at most @max. */
+static __u64 reach(__u64 tick_ns, __u64 slots, __u64 level, __u64 max)
+{
+	__u64 ns = tick_ns * slots;
+
+	while (level-- && ns < max)
+		ns *= slots / 2;
+	return ns < max ? ns : max;
+}
+
+static int compare(const void *a, const void *b)
+{
+	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Fills @distances with up to MANY that matter, up to @max. */
+static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *distances)
+{
+	__u64 state = 7, level, ns = 0;
+	int n = 0, i;
+
+	for (level = 0; level < levels; level++) {
+		ns = reach(tick_ns, slots, level, max);
+		for (i = -2; i <= 2; i++)
+			distances[n++] = ns + i * (__s64)tick_ns + 1;
+		for (i = 0; i < 8; i++)
+			distances[n++] = tw_random(&state) % ns;
+	}
+	/* Rounds of the last level, and whatever lies between. */
+	for (i = 1; i <= 20; i++) {
+		distances[n++] = ns + i * (ns / 3) + 1;
+		distances[n++] = tw_random(&state) % max;
+		distances[n++] = max / 20 * i;
+	}
+	for (i = 0; i < n;) {
+		if (distances[i] <= max)
+			i++;
+		else
+			distances[i] = distances[--n];
+	}
+	qsort(distances, n, sizeof(*distances), compare);
+	return n;
+}
+
+/* Reads what there is: how many records, or -1 if one is not as it should be. */
+static int take(struct __test_metadata *_metadata, FIXTURE_DATA(far) * self, int k)
+{
+	struct twheel_event events[16];
+	ssize_t got = tw_read(self->fd[k], events, sizeof(events));
+	int i;
+
+	if (got == -EAGAIN)
+		return 0;
+	EXPECT_LE(RECORD, got) return -1;
+	for (i = 0; i < got / RECORD; i++) {
+		__u64 due = virtual_due(events[i].deadline, self->tick_ns);
+
+		EXPECT_GT(MANY, events[i].user_data) return -1;
+		EXPECT_EQ(1, ++self->came[k][events[i].user_data]);
+		EXPECT_EQ(self->deadlines[k][events[i].user_data], events[i].deadline);
+		EXPECT_EQ(TWHEEL_EVENT_LAST, events[i].flags);
+		EXPECT_TRUE(virtual_on_tick(&events[i], self->tick_ns)) {
+			TH_LOG("clock %d: %lld ns after its tick at %llu", kinds[k].clock,
+			       events[i].expired - due, due);
+		}
+	}
+	return got / RECORD;
+}
+
+TEST_F(far, each_on_its_tick)
+{
+	__u64 max = virtual_days("TWHEEL_TIME_DAYS", 3650) * DAY, last, looks = 0;
+	struct virtual_cost before = virtual_cost(&(struct virtual_cost) { }), cost;
+	__u64 distances[MANY];
+	int n, i, k, got, left;
+
+	n = choose(self->tick_ns, self->slots, self->levels, max, distances);
+	last = reach(self->tick_ns, self->slots, self->levels - 1, ~0ULL >> 8);
+	for (k = 0; k < KINDS; k++) {
+		for (i = 0; i < n; i++) {
+			__u64 now = tw_now(kinds[k].clock);
+			struct twheel_arm arm = tw_request(now + distances[i],
+							   TWHEEL_ARM_ABS | kinds[k].flags, i);
+
+			if (kinds[k].config & TWHEEL_CONFIG_KEYED)
+				arm.handle = ~(__u64)i;
+			self->deadlines[k][i] = arm.expires;
+			ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
+			looks += self->levels + 1 + distances[i] / last;
+		}
+	}
+
+	for (left = KINDS * n; left > 0;) {
+		struct pollfd fds[KINDS];
+
+		for (k = 0; k < KINDS; k++)
+			fds[k] = (struct pollfd) { .fd = self->fd[k], .events = POLLIN };
+		ASSERT_LT(0, poll(fds, KINDS, -1));
+		for (k = 0; k < KINDS; k++) {
+			got = take(_metadata, self, k);
+			ASSERT_LE(0, got);
+			left -= got;
+		}
+	}
+	cost = virtual_cost(&before);
+
+	EXPECT_EQ(KINDS * n, cost.expired);
+	/* What there is to look at is known, and nobody looks for nothing. */
+	EXPECT_GE(looks, cost.expired + cost.moved);
+	EXPECT_GE(cost.expired + cost.moved, cost.interrupts);
+	TH_LOG("%d timers up to %llu days ahead: %llu interrupts, %llu moves (at most %llu)",
+	       KINDS * n, max / DAY, cost.interrupts, cost.moved, looks - cost.expired);
+}
+
+static int sleep_until(clockid_t clock, __u64 ns)
+{
+	struct timespec ts = { .tv_sec = ns / TW_SEC, .tv_nsec = ns % TW_SEC };
+
+	return clock_nanosleep(clock, TIMER_ABSTIME, &ts, NULL);
+}
+
+/*
+ * Leases of a day, each extended every twelve hours as often as its number says,
+ * and then no more: a day and a minute later it expires, and its word says so.
+ */
+TEST_F(far, leases_that_are_extended_for_months)
+{
+	enum { LEASES = 120, LEASE_KIND = 2 };
+	clockid_t clock = kinds[LEASE_KIND].clock;
+	int fd = self->fd[LEASE_KIND], i, got, came = 0;
+	__u64 begin = tw_now(clock), words[LEASES], half = 0;
+	uint64_t *word;
+
+	word = mmap(NULL, WORDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, word);
+	for (i = 0; i < LEASES; i++) {
+		struct twheel_arm arm = tw_request(begin + DAY + MINUTE + i, TWHEEL_ARM_ABS |
+						   TWHEEL_ARM_LEASE, i);
+
+		ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
+		self->deadlines[LEASE_KIND][i] = arm.expires;
+		words[i] = arm.word;
+	}
+	while (came < LEASES) {
+		half++;
+		ASSERT_EQ(0, sleep_until(clock, begin + half * DAY / 2));
+		for (i = 0; i < LEASES; i++) {
+			__u64 later = begin + half * DAY / 2 + DAY + MINUTE + i;
+			bool ends = virtual_due(self->deadlines[LEASE_KIND][i],
+						self->tick_ns) <= tw_now(clock);
+
+			if (half > i) {
+				EXPECT_EQ(ends, lease_word_expired(&word[words[i]]));
+				continue;
+			}
+			ASSERT_EQ(1, lease_word_extend(&word[words[i]], later));
+			self->deadlines[LEASE_KIND][i] = later;
+		}
+		do {
+			got = take(_metadata, self, LEASE_KIND);
+			ASSERT_LE(0, got);
+			came += got;
+		} while (got);
+		/* One more each time. */
+		EXPECT_EQ(half > 2 ? half - 2 : 0, came);
+		ASSERT_GT(2 * LEASES, half);
+	}
+	munmap(word, WORDS_SIZE);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# geometries.sh - the tests in virtual time, with wheels of several shapes
+#
+# usage: [TWHEEL_TIME_DAYS=n] [TWHEEL_TIME_FAST_DAYS=n] geometries.sh
+#
+# The variables hold for the default shape: see grid.c and deadlines.c.
+
+. "$(dirname "$0")/../vm/common.sh"
+
+# run 'module parameters' 'environment' program... - in a guest of its own
+guests=()
+run() {
+	local params=$1 env=$2
+	shift 2
+	guests+=("$top/selftests/time/uml.sh -t 1800 -o '$params' -- 'export $env; ./ktap-run.sh $*'")
+}
+
+# What a test looks at once a revolution of its wheel it looks at often, where
+# that is short: so these last for days, and not for years.
+run "" "${TWHEEL_TIME_DAYS:+TWHEEL_TIME_DAYS=$TWHEEL_TIME_DAYS} ${TWHEEL_TIME_FAST_DAYS:+TWHEEL_TIME_FAST_DAYS=$TWHEEL_TIME_FAST_DAYS}" \
+	grid deadlines jumps
+run "tick_ns=1024 levels=8" "TWHEEL_TIME_DAYS=40 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
+run "tick_ns=1073741824" "TWHEEL_TIME_DAYS=100" grid deadlines jumps
+run "levels=1 slots=64 tick_ns=1073741824" "TWHEEL_TIME_DAYS=10" grid deadlines jumps
+run "levels=1 slots=4096" "TWHEEL_TIME_DAYS=1 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
+run "levels=8 slots=4 tick_ns=1073741824" "TWHEEL_TIME_DAYS=10" grid deadlines jumps
+
+exec "$top/selftests/ktap-run.sh" "${guests[@]}"

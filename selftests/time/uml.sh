@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# uml.sh - run a command in user-mode Linux with virtual time, with the module
+#
+# usage: uml.sh [-t seconds] [-o 'module parameters'] [--] command...
+#
+# When all wait for something there, its time is next: a year takes seconds. The
+# command is a line for the guest's sh. The exit status is as that of vm/run.sh.
+
+. "$(dirname "$0")/../vm/common.sh"
+. "$(dirname "$0")/../vm/log.sh"
+here=$top/selftests/time
+
+limit=300 params=''
+while getopts t:o: opt; do
+	case $opt in
+	t)	limit=$OPTARG ;;
+	o)	params=$OPTARG ;;
+	*)	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
+		exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+
+kernel=$(KERNEL=uml "$vm/kernel.sh")
+release=$(cat "$kernel/release")
+products=$build/selftests/time
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+root=$tmp/root log=$tmp/kernel.log
+
+mkdir -p "$root"/{bin,dev,proc,sys,tmp}
+cp "$(command -v busybox)" "$root/bin/busybox"
+busybox --list | while read -r applet; do
+	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
+done
+cp "$here/init" "$top/selftests/ktap-run.sh" "$root/"
+cp "$build/module/$release/twheel.ko" "$products/absence/absence.ko" "$root/"
+find "$products" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
+echo "$params" >"$root/parameters"
+echo "$*" >"$root/command"
+
+# The guest's memory is a file, in TMPDIR. Its kernel and its programs take turns,
+# which is faster on one CPU. It begins on the first of January 2026.
+cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
+TMPDIR=$tmp timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" mem=64M time-travel=inf-cpu \
+	time-travel-start=1767225600000000000 \
+	root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
+	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | tr -d '\r' || :
+
+# First, as a guest that is made to end complains of that.
+if [ $SECONDS -ge "$limit" ]; then
+	say "time limit of $limit s reached; the kernel's last words:"
+	tail -n 5 "$log" >&2
+	exit 124
+fi
+if complaints "$log" >"$tmp/complaints"; then
+	say "the kernel complained:"
+	cat "$tmp/complaints" >&2
+	exit 125
+fi
+if [ "$(tail -n 1 "$root/verdict" 2>/dev/null)" != "done" ]; then
+	say "the guest ended without a verdict; the kernel's last words:"
+	tail -n 20 "$log" >&2
+	exit 126
+fi
+for step in absence insmod rmmod; do
+	grep -qx "$step 0" "$root/verdict" || { say "$step failed"; exit 125; }
+done
+exit "$(sed -n 's/^exit //p' "$root/verdict")"

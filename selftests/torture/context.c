@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Contexts: opening them, passing them on, and bringing them to an end.
+ */
+#include <stdio.h>
+
+#include "context.h"
+
+/* What is armed for later than that is cancelled at the end, the rest waited for. */
+#define SOON_NS		(60 * TW_SEC)
+/* How long for. What is pending then is late, and the oracle has seen it. */
+#define SETTLE_NS	(60 * TW_SEC)
+
+/* Of all clocks, with all that can be configured, and some of it at once. */
+static const struct {
+	clockid_t clock;
+	__u32 config;
+} kinds[] = {
+	{ CLOCK_MONOTONIC,	0 },
+	{ CLOCK_BOOTTIME,	0 },
+	{ CLOCK_REALTIME,	0 },
+	{ CLOCK_MONOTONIC,	TWHEEL_CONFIG_KEYED },
+	{ CLOCK_MONOTONIC,	TWHEEL_CONFIG_LEASE },
+	{ CLOCK_REALTIME,	TWHEEL_CONFIG_CANCEL_ON_SET },
+	{ CLOCK_BOOTTIME,	TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE },
+	{ CLOCK_REALTIME,	TWHEEL_CONFIG_CANCEL_ON_SET | TWHEEL_CONFIG_KEYED },
+};
+
+int context_open(struct ctx *ctx, int kind, bool blocking)
+{
+	int fd, ret;
+
+	kind %= sizeof(kinds) / sizeof(kinds[0]);
+	fd = open(TW_DEVICE, O_RDWR | O_CLOEXEC | (blocking ? 0 : O_NONBLOCK));
+	if (fd < 0)
+		return -errno;
+	ret = tw_configure(fd, kinds[kind].clock, kinds[kind].config);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	ctx->fd = fd;
+	ctx->clock = kinds[kind].clock;
+	ctx->config = kinds[kind].config;
+	ctx->blocking = blocking;
+	ctx->words = NULL;
+	/* One mapping for each context: who has closed it has no use for words. */
+	if (ctx < shared->ctx + NR_SHARED_CTX && ctx->config & TWHEEL_CONFIG_LEASE) {
+		ctx->words = mmap(NULL, WORDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (ctx->words == MAP_FAILED)
+			return -errno;
+	}
+	memset(ctx->slots, 0, sizeof(ctx->slots));
+	ctx->serial = __atomic_add_fetch(&shared->serial, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int context_send(const struct ctx *ctx)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "", place = ctx - shared->ctx;
+	struct iovec iov = { &place, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &ctx->fd, sizeof(ctx->fd));
+	return sendmsg(shared->sockets[0], &msg, MSG_DONTWAIT) == 1 ? 0 : -errno;
+}
+
+int context_receive(int *place)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(shared->sockets[1], &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	/* There may have been no memory for it. */
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -ENOENT;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	*place = byte;
+	return fd;
+}
+
+static void read_all(struct log *log, struct ctx *ctx)
+{
+	struct call *call;
+	ssize_t ret;
+
+	do {
+		call = call_new(log, CALL_READ, ctx);
+		ret = call_read(log, call, ctx->fd, CALL_EVENTS, ctx->blocking);
+	} while (ret > 0 || ret == -ECANCELED || ret == -EINTR || ret == -EFAULT);
+}
+
+/* One walk. Returns how many timers are due soon; those without end are ended. */
+static int walk(struct log *log, struct ctx *ctx, bool drain)
+{
+	struct twheel_timer_info entries[CALL_ENTRIES];
+	int ret, i, soon = 0;
+	__u64 cursor = 0;
+	struct call *call;
+
+	for (;;) {
+		call = call_new(log, drain ? CALL_DRAIN : CALL_LIST, ctx);
+		call->n = CALL_ENTRIES;
+		ret = call_list(log, call, ctx->fd, &cursor);
+		if (ret == -EINTR || ret == -EFAULT)
+			continue;
+		if (ret <= 0)
+			return soon;
+		memcpy(entries, call->entries, sizeof(entries));
+		for (i = 0; i < ret && !drain; i++) {
+			if (!entries[i].interval || entries[i].count) {
+				soon += entries[i].remaining < SOON_NS;
+				continue;
+			}
+			call = call_new(log, CALL_CANCEL, ctx);
+			call->n = 1;
+			call->cancels[0] = (struct twheel_cancel) {
+				.handle = entries[i].handle
+			};
+			call_cancel(log, call, ctx->fd);
+		}
+	}
+}
+
+void context_settle(struct log *log, struct ctx *ctx)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + SETTLE_NS;
+	struct twheel_info info;
+	struct call *call;
+	char text[160];
+
+	do {
+		tw_poll(ctx->fd, 20);
+		read_all(log, ctx);
+	} while (walk(log, ctx, false) && tw_now(CLOCK_MONOTONIC) < limit);
+	/* What was ready and without an end goes on only when it is read. */
+	do {
+		walk(log, ctx, true);
+		read_all(log, ctx);
+		do {
+			info = tw_info(ctx->fd);
+		} while (info.pending == ~0ULL);
+	} while ((info.pending || info.ready) && tw_now(CLOCK_MONOTONIC) < limit + SETTLE_NS);
+	if (info.pending || info.ready) {
+		snprintf(text, sizeof(text), "%llu timers pending and %llu ready at the end",
+			 info.pending, info.ready);
+		violation(text);
+	}
+	call = call_new(log, CALL_SETTLED, ctx);
+	call_begin(log, call);
+	call_end(log, call, 0);
+}
+
+void faults_begin(void)
+{
+	if (shared->faults_wanted)
+		tw_write_file("/proc/thread-self/make-it-fail", "1");
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What one timer may do: the interface's description as a state machine, and a
+ * check that what calls have returned can be explained by it.
+ *
+ * Calls by several threads overlap. Each took effect at one moment between its
+ * begin and its end. So a history is right if there is an order of these moments,
+ * one in each call's interval, in which every result is what the state machine
+ * gives (linearizability). The order is not searched for at the end but kept as
+ * a set of possible states ("configurations"), which each call's end narrows: it
+ * is empty when there is no explanation, and that is a violation.
+ */
+#ifndef TORTURE_MODEL_H
+#define TORTURE_MODEL_H
+
+#include "call.h"
+
+/* Calls on one timer at once. */
+#define NR_INFLIGHT	32
+/* Calls that are remembered of it. */
+#define NR_HISTORY	16
+
+/* The index of what a read, or a step, does to the context itself. */
+#define OP_FLAG		255
+
+/* A part of a call that is about one timer. */
+struct op {
+	const struct call *call;
+	__u8 log;
+	__u8 index;
+};
+
+/**
+ * struct state - a state that a timer may be in
+ * @id: user_data, which no two armings share; 0: there is no timer
+ * @lo: its next deadline is not before,
+ * @hi: and not after that
+ * @interval: as armed
+ * @slack: as armed, in whole ticks
+ * @since: steps of the clock before it was armed
+ * @base: the time when its round had begun at the latest
+ * @count: expirations left; 0 for no end
+ * @flags: %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE
+ * @ready: somebody saw that it has expired
+ */
+struct state {
+	__u64 id;
+	__u64 lo;
+	__u64 hi;
+	__u64 interval;
+	__u64 slack;
+	__u64 since;
+	__u64 base;
+	__u32 count;
+	__u16 flags;
+	__u16 ready;
+};
+
+struct config {
+	struct state state;
+	/* Of those in flight, a bit for each that has taken effect. */
+	__u32 done;
+};
+
+/* A line of a timer's history: who did what, and what came of it. */
+struct line {
+	struct op op;
+	enum call_type type;
+	__u64 begin, end, t0, t1;
+	long ret;
+	union {
+		struct twheel_arm arm;
+		struct twheel_cancel cancel;
+		struct twheel_event event;
+		struct twheel_timer_info info;
+		__u64 word[3];
+	};
+};
+
+/**
+ * struct timer - a handle or key of a context
+ * @next: in its hash chain
+ * @ctx: serial of its context
+ * @place: and its place
+ * @handle: handle or key
+ * @clock: the context's
+ * @configs: what it may be
+ * @nr_configs: how many
+ * @inflight: calls that have begun and not ended
+ * @used: which of @inflight are
+ * @changed: stamp of the last call that may have changed it
+ * @blurred: too many calls at once to know
+ * @lines: the last calls, as a ring
+ * @nr_lines: how many there ever were
+ */
+struct timer {
+	struct timer *next;
+	__u64 handle;
+	__u32 ctx;
+	__u8 place;
+	clockid_t clock;
+	struct config *configs;
+	int nr_configs;
+	struct op inflight[NR_INFLIGHT];
+	__u32 used;
+	__u64 changed;
+	bool blurred;
+	struct line lines[NR_HISTORY];
+	__u32 nr_lines;
+};
+
+/**
+ * struct seen - what an operation tells about lateness
+ * @valid: it does
+ * @due: deadline and slack, or when the round began if that was later
+ * @at: when it was expired, or was seen not to be
+ * @slack: as armed
+ */
+struct seen {
+	bool valid;
+	__u64 due;
+	__u64 at;
+	__u64 slack;
+};
+
+/* @op begins, or ends. The end is false, with the reason in *@why, if it is wrong. */
+void model_begin(struct timer *timer, struct op op);
+bool model_end(struct timer *timer, struct op op, const char **why, struct seen *seen);
+
+/* Can there be no such timer; can there be one? */
+bool model_may_be_gone(const struct timer *timer);
+bool model_may_live(const struct timer *timer);
+
+/* Is it certain that @timer was not due by the end of @call? */
+bool model_is_pending(const struct timer *timer, const struct call *call);
+
+/* May @op not have happened at all? */
+bool op_is_doubtful(struct op op);
+
+#endif /* TORTURE_MODEL_H */

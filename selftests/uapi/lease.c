@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Leases: their words, how these are mapped, and what they say at which moment.
+ *
+ * Built for 32 bits as well, where a word is longer than a pointer.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "twheel_test.h"
+#include "lease_word.h"
+
+/* Enough words for all tests but one. */
+#define MAP_SIZE	65536
+
+static void __attribute__((constructor)) need_leases(void)
+{
+	int fd = tw_open();
+
+	if (!(tw_info(fd).features & TWHEEL_FEATURE_LEASE)) {
+		ksft_print_header();
+		ksft_exit_skip("no leases on this kernel\n");
+	}
+	close(fd);
+}
+
+static uint64_t *map_words(int fd, size_t size, off64_t offset)
+{
+	return mmap64(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+}
+
+static sigjmp_buf on_bus_error;
+
+static void jump(int sig)
+{
+	(void)sig;
+	siglongjmp(on_bus_error, 1);
+}
+
+/* Is there a page behind this word? */
+static bool is_there(const volatile uint64_t *word)
+{
+	struct sigaction action = { .sa_handler = jump }, old;
+	bool there = false;
+
+	sigaction(SIGBUS, &action, &old);
+	if (!sigsetjmp(on_bus_error, 1)) {
+		(void)*word;
+		there = true;
+	}
+	sigaction(SIGBUS, &old, NULL);
+	return there;
+}
+
+/* Arms a lease: it is at *@word. Returns its handle, 0 after a failure. */
+static __u64 arm_lease(int fd, __u64 expires, __u32 flags, __u32 *word)
+{
+	struct twheel_arm arm = tw_request(expires, flags | TWHEEL_ARM_LEASE, 7);
+
+	/* Where the word is found there is no count. */
+	arm.count = 0xcccccccc;
+	if (tw_call(fd, TWHEEL_IOC_ARM, &arm))
+		return 0;
+	*word = arm.word;
+	return arm.handle;
+}
+
+/* Waits for the word to say that it is over, as a program without read() may. */
+static bool wait_expired(const uint64_t *word)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+
+	while (!lease_word_expired(word)) {
+		if (tw_now(CLOCK_MONOTONIC) > limit)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+FIXTURE(lease)
+{
+	int fd;
+	uint64_t *words;
+};
+
+FIXTURE_SETUP(lease)
+{
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	self->words = map_words(self->fd, MAP_SIZE, 0);
+	ASSERT_NE(MAP_FAILED, self->words);
+}
+
+FIXTURE_TEARDOWN(lease)
+{
+	munmap(self->words, MAP_SIZE);
+	close(self->fd);
+}
+
+TEST_F(tw, no_words_without_leases)
+{
+	EXPECT_EQ(MAP_FAILED, map_words(self->fd, MAP_SIZE, 0));
+	EXPECT_EQ(ENODEV, errno);
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	EXPECT_EQ(MAP_FAILED, map_words(self->fd, MAP_SIZE, 0));
+	EXPECT_EQ(ENODEV, errno);
+}
+
+TEST_F(lease, kinds_of_mappings)
+{
+	volatile uint64_t *words;
+	__u32 word;
+	int fd;
+
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+				   self->fd, 0));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, MAP_SIZE, PROT_READ, MAP_PRIVATE, self->fd, 0));
+	EXPECT_EQ(EINVAL, errno);
+
+	/* Who may not write to the file may look. */
+	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	EXPECT_EQ(MAP_FAILED, map_words(fd, MAP_SIZE, 0));
+	EXPECT_EQ(EACCES, errno);
+	words = mmap(NULL, MAP_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	EXPECT_EQ(-1, mprotect((void *)words, MAP_SIZE, PROT_READ | PROT_WRITE));
+	ASSERT_NE(0, arm_lease(fd, 12345 * TW_FAR, TWHEEL_ARM_ABS, &word));
+	EXPECT_EQ(12345 * TW_FAR, words[word]);
+	munmap((void *)words, MAP_SIZE);
+	close(fd);
+}
+
+/* A page of words is made for the first timer that needs it. */
+TEST_F(lease, pages_on_demand)
+{
+	size_t page = sysconf(_SC_PAGESIZE), per_page = page / sizeof(uint64_t), i;
+	__u32 word = 0, most = 0;
+	uint64_t *far;
+
+	for (i = 0; i < MAP_SIZE / page; i++)
+		EXPECT_FALSE(is_there(self->words + i * per_page));
+
+	/* Timers of all kinds have words, which leases only use. */
+	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
+	ASSERT_GT(per_page, word);
+	EXPECT_TRUE(is_there(self->words + word));
+	EXPECT_TRUE(is_there(self->words + per_page - 1));
+	EXPECT_FALSE(is_there(self->words + per_page));
+
+	for (i = 1; i < 2 * per_page; i++) {
+		ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
+		most = word > most ? word : most;
+	}
+	/* Close together, each in a page that is there, with none behind. */
+	EXPECT_LE(2 * per_page, most);
+	EXPECT_GT(3 * per_page, most);
+	EXPECT_TRUE(is_there(self->words + most));
+	EXPECT_FALSE(is_there(self->words + 3 * per_page));
+
+	/* Further away than there can be timers. */
+	far = map_words(self->fd, page, 1ULL << 40);
+	ASSERT_NE(MAP_FAILED, far);
+	EXPECT_FALSE(is_there(far));
+	munmap(far, page);
+}
+
+TEST_F(lease, bad_requests)
+{
+	struct twheel_arm arm;
+	__u32 word;
+
+	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
+	arm.interval = TW_SEC;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	arm.flags |= TWHEEL_ARM_FIXED_DELAY;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	arm.interval = 0;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
+	EXPECT_EQ(-EBUSY, tw_configure(self->fd, CLOCK_MONOTONIC, 0));
+}
+
+TEST_F(tw, no_leases_without_words)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
+
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(-EINVAL, arm.result);
+}
+
+TEST_F(lease, word_while_it_runs)
+{
+	__u64 before = tw_now(CLOCK_MONOTONIC), after;
+	__u32 word, other;
+
+	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
+	after = tw_now(CLOCK_MONOTONIC);
+	EXPECT_LE(before + TW_FAR, self->words[word]);
+	EXPECT_GE(after + TW_FAR, self->words[word]);
+	ASSERT_NE(0, arm_lease(self->fd, after + TW_FAR, TWHEEL_ARM_ABS, &other));
+	EXPECT_NE(word, other);
+	EXPECT_EQ(after + TW_FAR, self->words[other]);
+	/* One that is too large is cut, and never has the bit. */
+	ASSERT_NE(0, arm_lease(self->fd, ~0ULL, 0, &other));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
+	ASSERT_NE(0, arm_lease(self->fd, ~0ULL, TWHEEL_ARM_ABS, &other));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
+}
+
+TEST_F(lease, word_when_it_expires)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, handle;
+	struct twheel_event event;
+	__u32 word;
+
+	handle = arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word);
+	ASSERT_NE(0, handle);
+	ASSERT_TRUE(wait_expired(&self->words[word]));
+	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
+	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, self->words[word]);
+	EXPECT_EQ(0, lease_word_extend(&self->words[word], deadline + TW_FAR));
+
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(handle, event.handle);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, event.expired);
+	EXPECT_EQ(1, event.expirations);
+	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+	EXPECT_EQ(7, event.user_data);
+	EXPECT_TRUE(lease_word_expired(&self->words[word]));
+	EXPECT_EQ(0, lease_word_extend(&self->words[word], deadline + TW_FAR));
+}
+
+TEST_F(lease, too_late_from_the_start)
+{
+	struct twheel_event event;
+	__u32 word;
+
+	ASSERT_NE(0, arm_lease(self->fd, 1, TWHEEL_ARM_ABS, &word));
+	EXPECT_TRUE(lease_word_expired(&self->words[word]));
+	EXPECT_EQ(0, lease_word_extend(&self->words[word], TW_FAR + tw_now(CLOCK_MONOTONIC)));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(1, event.deadline);
+}
+
+/* Pushed back twenty times, each time before it was due. */
+TEST_F(lease, extend)
+{
+	__u64 step = 30 * TW_MSEC, deadline = tw_now(CLOCK_MONOTONIC) + step;
+	struct twheel_event event;
+	__u32 word;
+	int i;
+
+	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
+	for (i = 0; i < 20; i++) {
+		ASSERT_TRUE(tw_pass(step / 2));
+		/* On a slow machine it may be too late; then that is the end. */
+		if (!lease_word_extend(&self->words[word], deadline + step))
+			break;
+		deadline += step;
+		EXPECT_EQ(deadline, self->words[word]);
+	}
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, event.expired);
+	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, self->words[word]);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	TH_LOG("extended %d times", i);
+}
+
+/* By far, so that its bucket is another; the kernel looks at it when it was due. */
+TEST_F(lease, extended_by_far)
+{
+	__u64 wait = 25 * TW_MSEC, deadline, handle;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	int in_time;
+	__u32 word;
+
+	do {
+		wait *= 2;
+		deadline = tw_now(CLOCK_MONOTONIC) + wait;
+		handle = arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word);
+		ASSERT_NE(0, handle);
+		in_time = lease_word_extend(&self->words[word], deadline + TW_FAR);
+		/* A slow machine: the kernel came first. */
+		if (!in_time)
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	} while (!in_time && wait < TW_SEC);
+	ASSERT_EQ(1, in_time);
+	ASSERT_TRUE(tw_pass(2 * wait));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+	EXPECT_EQ(deadline + TW_FAR, info.deadline);
+}
+
+TEST_F(lease, word_after_cancel_and_drain)
+{
+	struct twheel_timer_info entry;
+	struct twheel_list list = {
+		.entries = (unsigned long)&entry, .count = 1, .flags = TWHEEL_LIST_DRAIN,
+	};
+	__u32 cancelled, drained;
+	__u64 handle;
+
+	handle = arm_lease(self->fd, TW_FAR, 0, &cancelled);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(0, tw_cancel(self->fd, handle));
+	EXPECT_TRUE(lease_word_expired(&self->words[cancelled]));
+	EXPECT_EQ(0, lease_word_extend(&self->words[cancelled], 2 * TW_FAR));
+
+	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &drained));
+	EXPECT_FALSE(lease_word_expired(&self->words[drained]));
+	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
+	EXPECT_TRUE(lease_word_expired(&self->words[drained]));
+	EXPECT_EQ(0, lease_word_extend(&self->words[drained], 2 * TW_FAR));
+}
+
+TEST_F(lease, rearm)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 2 * TW_FAR;
+	struct twheel_event event;
+	uint64_t *word;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	word = &self->words[arm.word];
+	ASSERT_EQ(1, lease_word_extend(word, deadline));
+
+	/* What was left is what the word had left. */
+	arm = (struct twheel_arm){
+		.handle = arm.handle, .expires = deadline + TW_FAR,
+		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, .word = 0xcccccccc,
+	};
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(word, &self->words[arm.word]);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	EXPECT_GE(2 * TW_FAR, arm.old_remaining);
+	EXPECT_LT(2 * TW_FAR - TW_LIMIT_MS * TW_MSEC, arm.old_remaining);
+	EXPECT_EQ(deadline + TW_FAR, *word);
+
+	/* That is how it is shortened; an extension that is shorter changes nothing. */
+	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
+	EXPECT_EQ(1, lease_word_extend(word, deadline));
+	EXPECT_LT(deadline, *word);
+	arm.expires = deadline;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_TRUE(wait_expired(word));
+	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, *word);
+
+	/* It has expired and nobody knows: it is revived, whatever the word says. */
+	arm.expires = deadline + TW_FAR;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
+	EXPECT_EQ(0, arm.old_remaining);
+	EXPECT_EQ(deadline + TW_FAR, *word);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(1, lease_word_extend(word, deadline + 2 * TW_FAR));
+
+	/* To what is past. */
+	arm.expires = 1;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(0, lease_word_extend(word, deadline + 2 * TW_FAR));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(1, event.deadline);
+}
+
+TEST_F(lease, rearm_as_something_else)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	struct twheel_timer_info info;
+	uint64_t *word;
+	__u64 handle;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	word = &self->words[arm.word];
+	arm = tw_request(TW_FAR, 0, 2);
+	arm.handle = handle;
+	arm.interval = TW_SEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	EXPECT_TRUE(lease_word_expired(word));
+	EXPECT_EQ(0, lease_word_extend(word, 3 * TW_FAR));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(0, info.flags);
+	EXPECT_EQ(0, info.word);
+
+	/* What is stored there now is of no interest to anybody. */
+	*word = tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR;
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_GE(tw_now(CLOCK_MONOTONIC) + TW_FAR, info.deadline);
+
+	/* And back. */
+	arm = tw_request(2 * TW_FAR, TWHEEL_ARM_LEASE, 3);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_GE(TW_FAR, arm.old_remaining);
+	EXPECT_EQ(word, &self->words[arm.word]);
+	EXPECT_FALSE(lease_word_expired(word));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
+	EXPECT_EQ(*word, info.deadline);
+}
+
+/* A word that is used again holds nothing of who had it before. */
+TEST_F(lease, words_are_used_again)
+{
+	__u32 word, first;
+	__u64 handle;
+	int i;
+
+	handle = arm_lease(self->fd, TW_FAR, 0, &first);
+	for (i = 0; i < 200; i++) {
+		ASSERT_NE(0, handle);
+		ASSERT_EQ(0, tw_cancel(self->fd, handle));
+		self->words[first] = i;
+		handle = arm_lease(self->fd, TW_FAR, 0, &word);
+		EXPECT_EQ(first, word);
+		EXPECT_LT(TW_FAR, self->words[word]);
+	}
+	/* One that is no lease has its word say so. */
+	ASSERT_EQ(0, tw_cancel(self->fd, handle));
+	self->words[first] = 1;
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
+	EXPECT_TRUE(lease_word_expired(&self->words[first]));
+}
+
+TEST_F(lease, what_calls_tell_of_it)
+{
+	__u64 now = tw_now(CLOCK_MONOTONIC), deadline = now + TW_FAR, handle;
+	struct twheel_timer_info info, entry;
+	struct twheel_list list = { .entries = (unsigned long)&entry, .count = 1 };
+	struct twheel_info next = { .flags = TWHEEL_INFO_NEXT };
+	struct twheel_cancel cancel;
+	__u32 word;
+
+	handle = arm_lease(self->fd, now + TW_FAR / 2, TWHEEL_ARM_ABS, &word);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(1, lease_word_extend(&self->words[word], deadline));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(deadline, info.deadline);
+	EXPECT_GE(TW_FAR, info.remaining);
+	EXPECT_LT(TW_FAR - TW_LIMIT_MS * TW_MSEC, info.remaining);
+	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
+	EXPECT_EQ(word, info.word);
+	EXPECT_EQ(0, info.interval);
+	EXPECT_EQ(1, info.count);
+
+	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
+	EXPECT_EQ(handle, entry.handle);
+	EXPECT_EQ(deadline, entry.deadline);
+	EXPECT_EQ(word, entry.word);
+	EXPECT_EQ(TWHEEL_ARM_LEASE, entry.flags);
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_GET_INFO, &next));
+	EXPECT_EQ(deadline, next.next_expiry);
+
+	cancel = (struct twheel_cancel){ .handle = handle };
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, cancel.old_state);
+	EXPECT_GE(TW_FAR, cancel.old_remaining);
+	EXPECT_LT(TW_FAR - TW_LIMIT_MS * TW_MSEC, cancel.old_remaining);
+}
+
+TEST_F(lease, what_calls_tell_when_it_is_over)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC, handle;
+	struct twheel_timer_info info;
+	struct twheel_cancel cancel;
+	__u32 word;
+
+	handle = arm_lease(self->fd, deadline - TW_MSEC, TWHEEL_ARM_ABS, &word);
+	ASSERT_NE(0, handle);
+	/* It may be over by now; the word tells when it is due. */
+	if (!lease_word_extend(&self->words[word], deadline))
+		deadline = lease_word_deadline(&self->words[word]);
+	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+	/* Nobody is misled by what is stored after the end. */
+	self->words[word] = deadline + TW_FAR;
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+	EXPECT_EQ(deadline, info.deadline);
+	EXPECT_EQ(0, info.remaining);
+	EXPECT_EQ(word, info.word);
+	cancel = (struct twheel_cancel){ .handle = handle };
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
+	EXPECT_EQ(0, cancel.old_remaining);
+}
+
+/* Whatever is stored when it is due, it expires or waits, and can be had back. */
+TEST_F(lease, rubbish_in_the_word)
+{
+	static const uint64_t rubbish[] = {
+		0, 1, TWHEEL_LEASE_EXPIRED, TWHEEL_LEASE_EXPIRED + 1, ~0ULL,
+		TWHEEL_LEASE_EXPIRED | TW_FAR, TWHEEL_LEASE_EXPIRED - 1,
+		TWHEEL_LEASE_EXPIRED - 2, 1ULL << 62,
+	};
+	__u64 deadline, handle, old, wait = 20 * TW_MSEC;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u32 word;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rubbish); i++) {
+		bool ends = rubbish[i] <= 1 || rubbish[i] & TWHEEL_LEASE_EXPIRED;
+
+		deadline = tw_now(CLOCK_MONOTONIC) + wait;
+		handle = arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word);
+		ASSERT_NE(0, handle);
+		old = __atomic_exchange_n(&self->words[word], rubbish[i],
+					  __ATOMIC_SEQ_CST);
+		if (old & TWHEEL_LEASE_EXPIRED) {
+			/* A slow machine: the kernel came first. */
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+			wait *= 2;
+			i--;
+			continue;
+		}
+		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+		EXPECT_GT(TWHEEL_LEASE_EXPIRED, info.deadline);
+		EXPECT_GT(TWHEEL_LEASE_EXPIRED, info.remaining);
+		if (ends) {
+			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+			EXPECT_EQ(handle, event.handle);
+			EXPECT_GE(event.expired, event.deadline);
+			EXPECT_TRUE(lease_word_expired(&self->words[word]));
+			EXPECT_EQ(-ENOENT, tw_cancel(self->fd, handle));
+			continue;
+		}
+		ASSERT_TRUE(tw_pass(2 * wait));
+		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
+		EXPECT_EQ(0, tw_get(self->fd, handle, &info));
+		EXPECT_EQ(rubbish[i], info.deadline);
+		EXPECT_EQ(0, tw_cancel(self->fd, handle));
+	}
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+/* A mapping is inherited, and words are the same ones on all sides. */
+TEST_F(lease, fork)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	int status;
+	__u32 word;
+	pid_t pid;
+
+	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0)
+		_exit(self->words[word] == deadline &&
+		      lease_word_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+}
+
+/* Receives a descriptor over @sock, maps its words and extends one by @by. */
+static int be_sent_a_lease(int sock, __u32 word, __u64 by)
+{
+	char control[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	uint64_t *words;
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
+		return 1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	words = map_words(fd, MAP_SIZE, 0);
+	if (words == MAP_FAILED)
+		return 2;
+	return lease_word_extend(&words[word], words[word] + by) == 1 ? 0 : 3;
+}
+
+TEST_F(lease, sent_to_another_process)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	int status, pair[2];
+	__u32 word;
+	pid_t pid;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		munmap(self->words, MAP_SIZE);
+		close(self->fd);
+		_exit(be_sent_a_lease(pair[0], word, TW_FAR));
+	}
+	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* The context lives as long as there is a mapping of it, timers and all. */
+TEST_F(tw, mapping_outlives_close)
+{
+	__u64 before = tw_info(self->fd).user_timers, limit;
+	int fd = tw_open();
+	uint64_t *words;
+	__u32 word, far;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	words = map_words(fd, MAP_SIZE, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	ASSERT_NE(0, arm_lease(fd, TW_FAR, 0, &far));
+	ASSERT_NE(0, arm_lease(fd, 50 * TW_MSEC, 0, &word));
+	close(fd);
+	EXPECT_EQ(before + 2, tw_info(self->fd).user_timers);
+	EXPECT_TRUE(wait_expired(&words[word]));
+	EXPECT_FALSE(lease_word_expired(&words[far]));
+	EXPECT_EQ(1, lease_word_extend(&words[far], words[far] + 1));
+	munmap(words, MAP_SIZE);
+
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	while (tw_info(self->fd).user_timers != before && tw_now(CLOCK_MONOTONIC) < limit)
+		sched_yield();
+	EXPECT_EQ(before, tw_info(self->fd).user_timers);
+}
+
+/* Slack delays the end of a lease, and does not make it come early. */
+TEST_F(lease, slack)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
+	struct twheel_arm arm = tw_request(deadline, TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, 0);
+	struct twheel_event event;
+
+	arm.slack = 30 * TW_MSEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	if (lease_word_extend(&self->words[arm.word], deadline + 5 * TW_MSEC))
+		deadline += 5 * TW_MSEC;
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, event.expired);
+}
+
+/* The word is on the context's clock, whichever that is. */
+TEST_F(tw, clocks)
+{
+	static const clockid_t clocks[] = { CLOCK_BOOTTIME, CLOCK_REALTIME };
+	struct twheel_event event;
+	__u64 deadline;
+	uint64_t *words;
+	__u32 word;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		fd = tw_open();
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, tw_configure(fd, clocks[i], TWHEEL_CONFIG_LEASE));
+		words = map_words(fd, MAP_SIZE, 0);
+		ASSERT_NE(MAP_FAILED, words);
+		deadline = tw_now(clocks[i]) + 20 * TW_MSEC;
+		ASSERT_NE(0, arm_lease(fd, deadline, TWHEEL_ARM_ABS, &word));
+		if (lease_word_extend(&words[word], deadline + TW_MSEC))
+			deadline += TW_MSEC;
+		ASSERT_EQ(1, tw_collect(fd, &event, 1));
+		EXPECT_EQ(deadline, event.deadline);
+		EXPECT_LE(deadline, event.expired);
+		EXPECT_LE(event.expired, tw_now(clocks[i]));
+		EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, words[word]);
+		munmap(words, MAP_SIZE);
+		close(fd);
+	}
+}
+
+TEST_HARNESS_MAIN

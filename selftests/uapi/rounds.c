@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rounds of periodic timers: fixed delay, and what <linux/twheel.h> answers to
+ * the questions of struct twheel_arm: a test for each of its sentences. That
+ * periodic timers keep to their grid is in arm.c.
+ */
+#include <stdio.h>
+
+#include "twheel_test.h"
+
+#define RECORD	sizeof(struct twheel_event)
+
+FIXTURE(clk)
+{
+	int fd;
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT(clk)
+{
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT_ADD(clk, monotonic)
+{
+	.clock = CLOCK_MONOTONIC,
+};
+
+FIXTURE_VARIANT_ADD(clk, boottime)
+{
+	.clock = CLOCK_BOOTTIME,
+};
+
+FIXTURE_VARIANT_ADD(clk, realtime)
+{
+	.clock = CLOCK_REALTIME,
+};
+
+FIXTURE_SETUP(clk)
+{
+	self->clock = variant->clock;
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, tw_configure(self->fd, variant->clock, 0));
+}
+
+FIXTURE_TEARDOWN(clk)
+{
+	close(self->fd);
+}
+
+/* A periodic timer whose first round is over in @first from now. */
+static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,
+				  __u32 count, __u32 flags)
+{
+	struct twheel_arm arm = tw_request(tw_now(clock) + first,
+					   TWHEEL_ARM_ABS | flags, 5);
+
+	arm.interval = interval;
+	arm.count = count;
+	return arm;
+}
+
+/* Waits until the record is there, and lets @ns pass without reading it. */
+static bool stall(int fd, __u64 ns)
+{
+	return tw_wait_ready(fd, 1) && tw_pass(ns);
+}
+
+TEST_F(clk, fixed_delay_counts_from_the_read)
+{
+	const __u64 interval = 5 * TW_MSEC;
+	struct twheel_arm arm = periodic(self->clock, interval, interval, 0,
+					 TWHEEL_ARM_FIXED_DELAY);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 low, high;
+	int i;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	low = arm.expires;
+	high = arm.expires;
+	for (i = 0; i < 30; i++) {
+		ASSERT_TRUE(stall(self->fd, i % 3 * 7 * TW_MSEC));
+		EXPECT_EQ(0, tw_info(self->fd).pending);
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+		EXPECT_EQ(TWHEEL_ARM_FIXED_DELAY, info.flags);
+		EXPECT_LE(low, info.deadline);
+		EXPECT_GE(high, info.deadline);
+
+		low = tw_now(self->clock) + interval;
+		ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
+		high = tw_now(self->clock) + interval;
+		EXPECT_EQ(arm.handle, event.handle);
+		EXPECT_EQ(5, event.user_data);
+		EXPECT_EQ(info.deadline, event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		/* No round was missed, however late this is. */
+		EXPECT_EQ(1, event.expirations);
+		EXPECT_EQ(0, event.flags);
+
+		/* The next one is already there, an interval from the read. */
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_LE(low, info.deadline);
+		EXPECT_GE(high, info.deadline);
+		EXPECT_EQ(interval, info.interval);
+		EXPECT_EQ(0, info.count);
+	}
+	EXPECT_EQ(0, tw_cancel(self->fd, arm.handle));
+	ASSERT_TRUE(tw_pass(2 * interval));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+}
+
+TEST_F(clk, fixed_delay_ends_after_its_count)
+{
+	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 5, TWHEEL_ARM_FIXED_DELAY);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	int i;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 1; i <= 5; i++) {
+		/* Long enough to miss all, were there a grid. */
+		ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(6 - i, info.count);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(1, event.expirations);
+		EXPECT_EQ(i == 5 ? TWHEEL_EVENT_LAST : 0, event.flags);
+	}
+	EXPECT_EQ(-ENOENT, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+}
+
+/* Where there is no time to add an interval to, there is no wrapping either. */
+TEST_F(clk, fixed_delay_of_huge_intervals)
+{
+	static const __u64 intervals[] = { ~0ULL, 1ULL << 63, ~0ULL >> 1 };
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(intervals); i++) {
+		arm = periodic(self->clock, 0, intervals[i], 0, TWHEEL_ARM_FIXED_DELAY);
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(1, event.expirations);
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(intervals[i], info.interval);
+		EXPECT_EQ(~0ULL >> 1, info.deadline);
+	}
+	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+}
+
+TEST_F(clk, rearm_between_grid_and_delay)
+{
+	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(1, event.expirations);
+
+	arm = periodic(self->clock, 0, TW_MSEC, 0, 0);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(0, info.flags);
+	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(arm.expires, event.deadline);
+	EXPECT_LE(20, event.expirations);
+
+	arm = periodic(self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(arm.expires, event.deadline);
+	EXPECT_EQ(1, event.expirations);
+}
+
+/*
+ * A re-arm replaces everything, the round under way included: the next
+ * expiration is at the new expires, then come rounds of the new interval, and
+ * count begins again.
+ */
+TEST_F(clk, rearm_in_mid_round)
+{
+	const __u64 interval = 3 * TW_MSEC;
+	struct twheel_arm arm = periodic(self->clock, 10 * TW_MSEC, TW_FAR, 9, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle, rounds = 0;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(arm.expires + TW_FAR, info.deadline);
+	EXPECT_EQ(8, info.count);
+
+	/* In the round that lasts TW_FAR. */
+	arm = periodic(self->clock, 20 * TW_MSEC, interval, 4, 0);
+	arm.handle = handle;
+	arm.user_data = 6;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(4, info.count);
+	while (rounds < 4) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(6, event.user_data);
+		EXPECT_EQ(arm.expires + rounds * interval, event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		rounds += event.expirations;
+		EXPECT_EQ(rounds < 4 ? 0 : TWHEEL_EVENT_LAST, event.flags);
+	}
+	EXPECT_EQ(4, rounds);
+}
+
+/*
+ * An interval cannot be changed alone: with a deadline that has passed the round
+ * is over at once, and nothing of the old grid is left.
+ */
+TEST_F(clk, a_changed_interval_needs_a_new_deadline)
+{
+	struct twheel_arm arm = periodic(self->clock, TW_FAR, TW_FAR, 0, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	arm = periodic(self->clock, 0, 2 * TW_FAR, 0, 0);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(arm.expires, event.deadline);
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(arm.expires + 2 * TW_FAR, info.deadline);
+	EXPECT_EQ(2 * TW_FAR, info.interval);
+}
+
+/* Unless that is to be when the round under way is over anyway. */
+TEST_F(clk, a_changed_interval_after_this_round)
+{
+	struct twheel_arm arm = periodic(self->clock, 0, 50 * TW_MSEC, 0, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 second;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	second = info.deadline;
+	arm.expires = second;
+	arm.interval = TW_FAR;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(second, event.deadline);
+	EXPECT_EQ(1, event.expirations);
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(second + TW_FAR, info.deadline);
+}
+
+/* By the time its record is handled the next round is pending, on the grid. */
+TEST_F(clk, rearm_from_the_handler)
+{
+	struct twheel_arm arm = periodic(self->clock, 0, TW_FAR, 0, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle, first = arm.expires;
+	int i;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(first, event.deadline);
+		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+		EXPECT_EQ(first + TW_FAR, info.deadline);
+
+		/* A re-arm replaces that round: no second record comes of it. */
+		arm = periodic(self->clock, 4 * TW_MSEC, TW_FAR, 0, 0);
+		first = arm.expires;
+		arm.handle = handle;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+		EXPECT_LT(0, arm.old_remaining);
+		EXPECT_EQ(1, tw_info(self->fd).pending + tw_info(self->fd).ready);
+	}
+	ASSERT_EQ(0, tw_cancel(self->fd, handle));
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
+}
+
+/* Of a timer that ended with the record nothing is left to re-arm. */
+TEST_F(clk, rearm_from_the_handler_of_the_last_record)
+{
+	static const struct {
+		__u64 interval;
+		__u32 count, flags;
+	} last[] = {
+		{ 0, 0, 0 }, { TW_FAR, 1, 0 }, { TW_FAR, 1, TWHEEL_ARM_FIXED_DELAY },
+	};
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 handle;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(last); i++) {
+		arm = periodic(self->clock, 0, last[i].interval, last[i].count, last[i].flags);
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		handle = arm.handle;
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+		EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(-ENOENT, arm.result);
+
+		/* A new timer takes its place. */
+		arm.handle = 0;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_NE(handle, arm.handle);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(arm.handle, event.handle);
+	}
+}
+
+/* With keys it is the same key again. */
+TEST_F(clk, rearm_from_the_handler_with_a_key)
+{
+	struct twheel_event event;
+	struct twheel_arm arm;
+	int i;
+
+	ASSERT_EQ(0, tw_configure(self->fd, self->clock, TWHEEL_CONFIG_KEYED));
+	for (i = 0; i < 10; i++) {
+		arm = tw_request(tw_now(self->clock), TWHEEL_ARM_ABS, i);
+		arm.handle = 77;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(77, event.handle);
+		EXPECT_EQ(i, event.user_data);
+		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+	}
+}
+
+/* Between expiry and read: the record is withdrawn, with all its rounds. */
+TEST_F(clk, rearm_before_the_read)
+{
+	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 100, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	handle = arm.handle;
+	ASSERT_TRUE(stall(self->fd, 10 * TW_MSEC));
+	arm = periodic(self->clock, 5 * TW_MSEC, TW_FAR, 3, 0);
+	arm.handle = handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(3, info.count);
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(arm.expires, event.deadline);
+	EXPECT_EQ(1, event.expirations);
+	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	EXPECT_EQ(2, info.count);
+}
+
+/* After a stall: one record, with all rounds that were passed by the read. */
+TEST_F(clk, a_stall_is_one_record)
+{
+	const __u64 interval = 3 * TW_MSEC;
+	struct twheel_arm arm = periodic(self->clock, interval, interval, 0, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 before, after, rounds = 0;
+	int i;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	for (i = 0; i < 4; i++) {
+		ASSERT_TRUE(stall(self->fd, (i * 50 + 20) * TW_MSEC));
+		before = tw_now(self->clock);
+		/* The next round may be over before a larger buffer is full. */
+		ASSERT_EQ(RECORD, tw_read(self->fd, &event, sizeof(event)));
+		after = tw_now(self->clock);
+		EXPECT_EQ(arm.expires + rounds * interval, event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
+		EXPECT_LE((before - event.deadline) / interval + 1,
+			  event.expirations);
+		EXPECT_GE((after - event.deadline) / interval + 1,
+			  event.expirations);
+		rounds += event.expirations;
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(arm.expires + rounds * interval, info.deadline);
+	}
+}
+
+/*
+ * count counts expirations: those that a late read finds missed are part of it,
+ * and the last record counts what was left.
+ */
+TEST_F(clk, count_counts_expirations)
+{
+	const __u64 interval = 4 * TW_MSEC;
+	struct twheel_arm arm = periodic(self->clock, interval, interval, 1000, 0);
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u32 left = 1000;
+	int records = 0;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	do {
+		/* Ever longer, so that the last stall is longer than what is left. */
+		ASSERT_TRUE(stall(self->fd, (20 << records) * TW_MSEC));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(left, info.count);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		records++;
+		EXPECT_LT(1, event.expirations);
+		ASSERT_GE(left, event.expirations);
+		left -= event.expirations;
+		EXPECT_EQ(left ? 0 : TWHEEL_EVENT_LAST, event.flags);
+	} while (left);
+	EXPECT_GT(20, records);
+	EXPECT_EQ(-ENOENT, tw_get(self->fd, arm.handle, &info));
+}
+
+TEST_HARNESS_MAIN

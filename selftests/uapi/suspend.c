@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Suspend: CLOCK_BOOTTIME and wall time go on meanwhile, CLOCK_MONOTONIC stands
+ * still; all but one CPU go and come back.
+ *
+ * These suspend the machine for some seconds: for real, with its clock chip set
+ * to wake it, and by /sys/power/pm_test up to where the firmware would come in.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "twheel_test.h"
+
+#define RECORD		sizeof(struct twheel_event)
+#define RTC		"/sys/class/rtc/rtc0/"
+#define POWER		"/sys/power/"
+
+/* Of each kind, on all CPUs in turn. */
+#define TIMERS		40
+
+/* How long the machine is to be away, in s, by its clock chip or pm_test. */
+#define AWAY_ALARM	6
+#define AWAY_DELAY	5
+
+static const clockid_t clocks[] = {
+	CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME,
+};
+
+enum { MONOTONIC, BOOTTIME, REALTIME, CLOCKS };
+
+/* From one deadline to the next: those on clocks that go on span the absence. */
+static const __u64 step_ns[CLOCKS] = { 40 * TW_MSEC, 200 * TW_MSEC, 200 * TW_MSEC };
+
+/* Writes @text to the file @path: 0 or -errno. */
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* Does the file @path hold @word? */
+static bool holds(const char *path, const char *word)
+{
+	char text[256] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return strstr(text, word);
+}
+
+FIXTURE(sleep)
+{
+	int fd[CLOCKS];
+	char alarm[16];
+	const char *obstacle;
+};
+
+FIXTURE_VARIANT(sleep)
+{
+	bool firmware;
+};
+
+FIXTURE_VARIANT_ADD(sleep, up_to_the_firmware)
+{
+	.firmware = false,
+};
+
+FIXTURE_VARIANT_ADD(sleep, to_memory)
+{
+	.firmware = true,
+};
+
+FIXTURE_SETUP(sleep)
+{
+	char delay[16];
+	int i;
+
+	for (i = 0; i < CLOCKS; i++) {
+		self->fd[i] = tw_open();
+		ASSERT_LE(0, self->fd[i]);
+	}
+	/* The harness would go on to the test after a SKIP() here. */
+	if (!holds(POWER "state", "mem"))
+		self->obstacle = "this kernel does not suspend to memory";
+	else if (access(POWER "state", W_OK))
+		self->obstacle = "may not suspend the machine";
+	/* Suspended to idle, a guest may not hear its clock chip. */
+	else if (!holds(POWER "mem_sleep", "deep") || put(POWER "mem_sleep", "deep"))
+		self->obstacle = "this machine has no S3";
+	if (self->obstacle)
+		return;
+
+	snprintf(self->alarm, sizeof(self->alarm), "+%d", AWAY_ALARM);
+	snprintf(delay, sizeof(delay), "%d", AWAY_DELAY);
+	if (variant->firmware) {
+		if (put(RTC "wakealarm", "0") || put(RTC "wakealarm", self->alarm) ||
+		    put(RTC "wakealarm", "0"))
+			self->obstacle = "no clock chip that could wake the machine";
+	} else if (put("/sys/module/suspend/parameters/pm_test_delay", delay) ||
+		   put(POWER "pm_test", "core")) {
+		self->obstacle = "no " POWER "pm_test";
+	}
+}
+
+FIXTURE_TEARDOWN(sleep)
+{
+	int i;
+
+	put(POWER "pm_test", "none");
+	put("/sys/module/suspend/parameters/pm_test_delay", "5");
+	put(RTC "wakealarm", "0");
+	for (i = 0; i < CLOCKS; i++)
+		close(self->fd[i]);
+}
+
+struct sleeper {
+	pthread_t thread;
+	int fd;
+	ssize_t ret;
+	struct twheel_event event;
+};
+
+static void *sleep_in_read(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->ret = tw_read(s->fd, &s->event, RECORD);
+	return NULL;
+}
+
+/*
+ * When the machine was away, on CLOCK_BOOTTIME. The thread that watches is
+ * stopped a little before and goes on a little after: from @left to @back, but
+ * for these moments, @away ns of it.
+ */
+struct watch {
+	pthread_t thread;
+	__u64 left;
+	__u64 back;
+	__u64 away;
+	atomic_bool over;
+};
+
+static void *watch_the_clocks(void *arg)
+{
+	__u64 behind = tw_now(CLOCK_BOOTTIME) - tw_now(CLOCK_MONOTONIC);
+	struct timespec moment = { 0, TW_MSEC };
+	struct watch *w = arg;
+
+	do {
+		w->left = w->back;
+		nanosleep(&moment, NULL);
+		w->back = tw_now(CLOCK_BOOTTIME);
+		w->away = w->back - tw_now(CLOCK_MONOTONIC) - behind;
+		/* The two are not read at once. */
+	} while ((__s64)w->away < (__s64)TW_SEC && !w->over);
+	return NULL;
+}
+
+TEST_F(sleep, deadlines)
+{
+	static struct twheel_event events[TIMERS];
+	__u64 begin[CLOCKS], far[CLOCKS], deadlines[CLOCKS][TIMERS], from, to, deadline;
+	struct twheel_timer_info info;
+	unsigned int seen[TIMERS];
+	struct sleeper blocked;
+	int i, c, ret, meanwhile[CLOCKS] = { };
+	struct watch watch;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (c = 0; c < CLOCKS; c++)
+		ASSERT_EQ(0, tw_configure(self->fd[c], clocks[c], c == REALTIME ?
+					  TWHEEL_CONFIG_CANCEL_ON_SET : 0));
+	/* A reader that waits all the while. */
+	blocked = (struct sleeper){ .fd = tw_open() };
+	ASSERT_LE(0, blocked.fd);
+	ASSERT_EQ(0, tw_configure(blocked.fd, CLOCK_BOOTTIME, 0));
+	ASSERT_EQ(0, fcntl(blocked.fd, F_SETFL, O_RDWR));
+
+	for (c = 0; c < CLOCKS; c++)
+		begin[c] = tw_now(clocks[c]);
+	for (c = 0; c < CLOCKS; c++) {
+		for (i = 0; i < TIMERS; i++)
+			deadlines[c][i] = begin[c] + (i + 1) * step_ns[c];
+		ASSERT_TRUE(tw_arm_everywhere(self->fd[c], deadlines[c], TIMERS));
+		far[c] = tw_arm(self->fd[c], begin[c] + TW_FAR, TWHEEL_ARM_ABS, TIMERS);
+		ASSERT_NE(0, far[c]);
+	}
+	ASSERT_NE(0, tw_arm(blocked.fd, begin[BOOTTIME] + 4 * TW_SEC, TWHEEL_ARM_ABS, 7));
+	ASSERT_EQ(0, pthread_create(&blocked.thread, NULL, sleep_in_read, &blocked));
+	watch = (struct watch){ .back = tw_now(CLOCK_BOOTTIME) };
+	ASSERT_EQ(0, pthread_create(&watch.thread, NULL, watch_the_clocks, &watch));
+
+	if (variant->firmware)
+		ASSERT_EQ(0, put(RTC "wakealarm", self->alarm));
+	ret = put(POWER "state", "mem");
+	watch.over = true;
+	pthread_join(watch.thread, NULL);
+	if (variant->firmware && (ret == -EBUSY || (!ret && (__s64)watch.away < (__s64)TW_SEC))) {
+		/* The reader is left to the end of the process. */
+		SKIP(return, "the clock chip rang before the machine slept");
+	}
+	ASSERT_EQ(0, ret);
+	TH_LOG("away for %llu ms, from %llu ms on at the earliest", watch.away / TW_MSEC,
+	       (watch.left - begin[BOOTTIME]) / TW_MSEC);
+
+	/* What was due for sure after it had gone, and before it came back. */
+	from = watch.back - watch.away;
+	to = watch.left + watch.away;
+	for (c = 0; c < CLOCKS; c++) {
+		/* For wall time this is a jump: it is told, once. */
+		if (c == REALTIME) {
+			ASSERT_NE(0, tw_poll(self->fd[c], TW_LIMIT_MS));
+			EXPECT_EQ(-ECANCELED, tw_read(self->fd[c], events, sizeof(events)));
+		}
+		memset(seen, 0, sizeof(seen));
+		ASSERT_EQ(TIMERS, tw_collect(self->fd[c], events, TIMERS));
+		for (i = 0; i < TIMERS; i++) {
+			ASSERT_GT(TIMERS, events[i].user_data);
+			EXPECT_EQ(1, ++seen[events[i].user_data]);
+			deadline = deadlines[c][events[i].user_data];
+			EXPECT_EQ(deadline, events[i].deadline);
+			EXPECT_LE(deadline, events[i].expired);
+			EXPECT_GE(tw_now(clocks[c]), events[i].expired);
+
+			deadline += begin[BOOTTIME] - begin[c];
+			if (c == MONOTONIC || deadline <= from || deadline >= to)
+				continue;
+			meanwhile[c]++;
+			/* By the resume, as soon as it was back: before the watch. */
+			EXPECT_LE(to, events[i].expired + begin[BOOTTIME] - begin[c]);
+		}
+	}
+	pthread_join(blocked.thread, NULL);
+	EXPECT_EQ(RECORD, blocked.ret);
+	EXPECT_EQ(7, blocked.event.user_data);
+	EXPECT_LE(blocked.event.deadline, blocked.event.expired);
+	close(blocked.fd);
+
+	/* What is a day ahead has got nearer by what its own clock says. */
+	for (c = 0; c < CLOCKS; c++) {
+		__u64 before = tw_now(clocks[c]);
+
+		ASSERT_EQ(0, tw_get(self->fd[c], far[c], &info));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+		EXPECT_EQ(begin[c] + TW_FAR, info.deadline);
+		EXPECT_GE(info.deadline - before, info.remaining);
+		EXPECT_LE(info.deadline - tw_now(clocks[c]), info.remaining);
+		EXPECT_EQ(-EAGAIN, tw_read(self->fd[c], events, sizeof(events)));
+	}
+
+	/* A skip makes up for failures: those count more. */
+	if (tw_passed() && (!meanwhile[BOOTTIME] || !meanwhile[REALTIME]))
+		SKIP(return, "too slow to tell what was due while it was away");
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Getting expirations out by io_uring: reads, polls, both linked, cancelled, and
+ * lost with their ring.
+ *
+ * As in read.c: is every expiration handed out exactly once?
+ */
+#include <liburing.h>
+#include <stdio.h>
+#include <sys/uio.h>
+
+#include "twheel_test.h"
+
+#define RECORD	sizeof(struct twheel_event)
+
+/* The user_data of requests whose completion says nothing about a read. */
+#define MARK	(1ULL << 32)
+
+FIXTURE(uring)
+{
+	struct io_uring ring;
+	int fd;
+};
+
+FIXTURE_SETUP(uring)
+{
+	int ret = io_uring_queue_init(8, &self->ring, 0);
+
+	self->fd = -1;
+	self->ring.ring_fd = ret < 0 ? -1 : self->ring.ring_fd;
+	if (ret < 0)
+		SKIP(return, "no io_uring here: %s", strerror(-ret));
+	/* Blocking, as nearly all tests here want it. */
+	self->fd = open(TW_DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(uring)
+{
+	if (self->ring.ring_fd >= 0)
+		io_uring_queue_exit(&self->ring);
+	close(self->fd);
+}
+
+static bool arm_many(int fd, __u64 delay, __u64 base, int n)
+{
+	while (n--)
+		if (!tw_arm(fd, delay, 0, base + n))
+			return false;
+	return true;
+}
+
+/* Submits a read that completes with @name; tells whether it was taken. */
+static bool submit_read(struct io_uring *ring, int fd, void *buf, unsigned int len,
+			__u64 name)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+	if (!sqe)
+		return false;
+	io_uring_prep_read(sqe, fd, buf, len, -1);
+	io_uring_sqe_set_data64(sqe, name);
+	return io_uring_submit(ring) == 1;
+}
+
+/* Takes the next completion, waiting for it with a limit: 0 or -errno. */
+static int next_cqe(struct io_uring *ring, struct io_uring_cqe *copy)
+{
+	struct __kernel_timespec limit = { .tv_sec = TW_LIMIT_MS / 1000 };
+	struct io_uring_cqe *cqe;
+	int ret = io_uring_wait_cqe_timeout(ring, &cqe, &limit);
+
+	if (ret)
+		return ret;
+	*copy = *cqe;
+	io_uring_cqe_seen(ring, cqe);
+	return 0;
+}
+
+static bool nothing_completed(struct io_uring *ring)
+{
+	struct io_uring_cqe *cqe;
+
+	return io_uring_peek_cqe(ring, &cqe) == -EAGAIN;
+}
+
+/* Counts records by user_data; false when one is not plausible. */
+static bool count_records(const struct twheel_event *events, int n, unsigned char *seen,
+			  __u64 max)
+{
+	__u64 now = tw_now(CLOCK_MONOTONIC);
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (events[i].user_data >= max || events[i].expirations != 1 ||
+		    events[i].expired < events[i].deadline || now < events[i].expired)
+			return false;
+		seen[events[i].user_data]++;
+	}
+	return true;
+}
+
+static bool all_once(const unsigned char *seen, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (seen[i] != 1)
+			return false;
+	return true;
+}
+
+TEST_F(uring, read_waits)
+{
+	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 50 * TW_MSEC;
+	struct twheel_event events[4];
+	struct io_uring_cqe cqe;
+
+	memset(events, 0xcc, sizeof(events));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, events, sizeof(events), 1));
+	EXPECT_TRUE(nothing_completed(&self->ring));
+	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 5));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
+	EXPECT_EQ(RECORD, cqe.res);
+	EXPECT_EQ(5, events[0].user_data);
+	EXPECT_EQ(deadline, events[0].deadline);
+	EXPECT_LE(deadline, events[0].expired);
+}
+
+/* As read() does: what is there comes at once, and all of it that fits. */
+TEST_F(uring, read_what_is_there)
+{
+	unsigned char seen[5] = { };
+	struct twheel_event events[4];
+	struct io_uring_cqe cqe;
+
+	ASSERT_TRUE(arm_many(self->fd, 0, 0, 5));
+	ASSERT_TRUE(tw_wait_ready(self->fd, 5));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, events, sizeof(events), 1));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	ASSERT_EQ(4 * RECORD, cqe.res);
+	EXPECT_TRUE(count_records(events, 4, seen, 5));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, events, 2 * RECORD - 1, 1));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	ASSERT_EQ(RECORD, cqe.res);
+	EXPECT_TRUE(count_records(events, 1, seen, 5));
+	EXPECT_TRUE(all_once(seen, 5));
+}
+
+/* To io_uring O_NONBLOCK means nothing where it can poll; RWF_NOWAIT does. */
+TEST_F(uring, nonblocking)
+{
+	struct io_uring_sqe *sqe;
+	struct twheel_event event;
+	struct io_uring_cqe cqe;
+
+	fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_NONBLOCK);
+	sqe = io_uring_get_sqe(&self->ring);
+	ASSERT_NE(NULL, sqe);
+	io_uring_prep_read(sqe, self->fd, &event, RECORD, -1);
+	sqe->rw_flags = RWF_NOWAIT;
+	ASSERT_EQ(1, io_uring_submit(&self->ring));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(-EAGAIN, cqe.res);
+
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD, 1));
+	EXPECT_TRUE(nothing_completed(&self->ring));
+	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(RECORD, cqe.res);
+	EXPECT_EQ(5, event.user_data);
+}
+
+TEST_F(uring, bad_buffers_lose_nothing)
+{
+	char *end = tw_guarded(1) + sysconf(_SC_PAGESIZE);
+	struct twheel_event event;
+	struct io_uring_cqe cqe;
+
+	ASSERT_TRUE(arm_many(self->fd, 0, 0, 2));
+	ASSERT_TRUE(tw_wait_ready(self->fd, 2));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD - 1, 1));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(-EINVAL, cqe.res);
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, end, RECORD, 1));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(-EFAULT, cqe.res);
+	EXPECT_EQ(2, tw_info(self->fd).ready);
+	/* The second is cut off, and stays. */
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, end - RECORD - 1, 2 * RECORD, 1));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(RECORD, cqe.res);
+	EXPECT_EQ(1, tw_info(self->fd).ready);
+}
+
+/* Far more reads in flight than the rings have room for. */
+TEST_F(uring, full_ring)
+{
+	enum { N = 500 };
+	struct twheel_event *events = calloc(N, RECORD);
+	static unsigned char seen[N], completed[N];
+	struct io_uring_cqe cqe;
+	int i;
+
+	ASSERT_NE(NULL, events);
+	for (i = 0; i < N; i++)
+		ASSERT_TRUE(submit_read(&self->ring, self->fd, &events[i], RECORD, i));
+	EXPECT_TRUE(nothing_completed(&self->ring));
+	/* At one instant: the completions overflow. */
+	ASSERT_TRUE(arm_many(self->fd, 20 * TW_MSEC, 0, N));
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+		ASSERT_EQ(RECORD, cqe.res);
+		ASSERT_GT(N, cqe.user_data);
+		completed[cqe.user_data]++;
+	}
+	EXPECT_TRUE(nothing_completed(&self->ring));
+	EXPECT_TRUE(all_once(completed, N));
+	EXPECT_TRUE(count_records(events, N, seen, N));
+	EXPECT_TRUE(all_once(seen, N));
+	EXPECT_EQ(0, tw_info(self->fd).ready);
+	free(events);
+}
+
+/* A cancel and an expiry meet: the record is in the buffer, or still to be read. */
+TEST_F(uring, cancelled_reads)
+{
+	enum { ROUNDS = 300 };
+	static unsigned char seen[ROUNDS];
+	struct twheel_event event, rest;
+	int i, left = 0, cancelled = 0, res = 0;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	__u64 state = 3;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD, 1));
+		/* In every third round it comes long after the cancel. */
+		ASSERT_NE(0, tw_arm(self->fd, i % 3 ? tw_random(&state) % (2 * TW_MSEC) :
+				    20 * TW_MSEC, 0, i));
+		if (i % 3)
+			tw_pass(tw_random(&state) % (2 * TW_MSEC));
+		sqe = io_uring_get_sqe(&self->ring);
+		ASSERT_NE(NULL, sqe);
+		io_uring_prep_cancel64(sqe, 1, 0);
+		io_uring_sqe_set_data64(sqe, MARK);
+		ASSERT_EQ(1, io_uring_submit(&self->ring));
+		/* The cancel's completion and the read's, in either order. */
+		for (left = 2; left; left--) {
+			ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+			if (cqe.user_data == 1)
+				res = cqe.res;
+		}
+		if (res == (int)RECORD) {
+			EXPECT_TRUE(count_records(&event, 1, seen, ROUNDS));
+			continue;
+		}
+		ASSERT_EQ(-ECANCELED, res);
+		cancelled++;
+		ASSERT_EQ(1, tw_collect(self->fd, &rest, 1));
+		EXPECT_TRUE(count_records(&rest, 1, seen, ROUNDS));
+	}
+	EXPECT_LE(ROUNDS / 3, cancelled);
+	EXPECT_TRUE(all_once(seen, ROUNDS));
+	TH_LOG("%d of %d reads were cancelled in time", cancelled, ROUNDS);
+}
+
+/* One request says of each batch of expirations that it is there. */
+TEST_F(uring, multishot_poll)
+{
+	enum { ROUNDS = 50, BATCH = 7 };
+	static unsigned char seen[ROUNDS * BATCH];
+	struct twheel_event events[BATCH];
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int i, got, told = 0;
+	ssize_t ret;
+
+	fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_NONBLOCK);
+	sqe = io_uring_get_sqe(&self->ring);
+	ASSERT_NE(NULL, sqe);
+	io_uring_prep_poll_multishot(sqe, self->fd, POLLIN);
+	ASSERT_EQ(1, io_uring_submit(&self->ring));
+	EXPECT_TRUE(nothing_completed(&self->ring));
+
+	for (i = 0; i < ROUNDS; i++) {
+		/* Some at once, the others a little later. */
+		ASSERT_TRUE(arm_many(self->fd, 0, i * BATCH, BATCH / 2));
+		ASSERT_TRUE(arm_many(self->fd, 3 * TW_MSEC, i * BATCH + BATCH / 2,
+				     BATCH - BATCH / 2));
+		for (got = 0; got < BATCH; told++) {
+			ASSERT_EQ(0, next_cqe(&self->ring, &cqe)) {
+				TH_LOG("round %d: not told, %d of %d were read", i, got, BATCH);
+			}
+			ASSERT_LT(0, cqe.res);
+			EXPECT_TRUE(cqe.res & POLLIN);
+			ASSERT_TRUE(cqe.flags & IORING_CQE_F_MORE);
+			/* As with edge-triggered epoll: until there is no more. */
+			while ((ret = tw_read(self->fd, events, sizeof(events))) > 0) {
+				got += ret / RECORD;
+				EXPECT_TRUE(count_records(events, ret / RECORD, seen,
+							  ROUNDS * BATCH));
+			}
+			ASSERT_EQ(-EAGAIN, ret);
+		}
+		EXPECT_EQ(BATCH, got);
+	}
+	EXPECT_TRUE(all_once(seen, ROUNDS * BATCH));
+	TH_LOG("told %d times of %d batches", told, ROUNDS);
+
+	/* Nothing is told of nothing, and the poll ends by a cancel. */
+	while (!nothing_completed(&self->ring))
+		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	sqe = io_uring_get_sqe(&self->ring);
+	ASSERT_NE(NULL, sqe);
+	io_uring_prep_cancel(sqe, NULL, 0);
+	io_uring_sqe_set_data64(sqe, MARK);
+	ASSERT_EQ(1, io_uring_submit(&self->ring));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+		EXPECT_EQ(cqe.user_data == MARK ? 0 : -ECANCELED, cqe.res);
+		EXPECT_FALSE(cqe.flags & IORING_CQE_F_MORE);
+	}
+}
+
+/* A poll and the read behind it, submitted at once. */
+TEST_F(uring, linked_poll_and_read)
+{
+	enum { ROUNDS = 50 };
+	static unsigned char seen[ROUNDS];
+	struct io_uring_sqe *sqe;
+	struct twheel_event event;
+	struct io_uring_cqe cqe;
+	int i, j;
+
+	fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_NONBLOCK);
+	for (i = 0; i < ROUNDS; i++) {
+		sqe = io_uring_get_sqe(&self->ring);
+		ASSERT_NE(NULL, sqe);
+		io_uring_prep_poll_add(sqe, self->fd, POLLIN);
+		io_uring_sqe_set_data64(sqe, MARK);
+		sqe->flags |= IOSQE_IO_LINK;
+		sqe = io_uring_get_sqe(&self->ring);
+		ASSERT_NE(NULL, sqe);
+		io_uring_prep_read(sqe, self->fd, &event, RECORD, -1);
+		io_uring_sqe_set_data64(sqe, i);
+		ASSERT_EQ(2, io_uring_submit(&self->ring));
+		EXPECT_TRUE(nothing_completed(&self->ring));
+		ASSERT_NE(0, tw_arm(self->fd, i % 2 ? TW_MSEC : 0, 0, i));
+		for (j = 0; j < 2; j++) {
+			ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+			ASSERT_EQ(j ? i : MARK, cqe.user_data);
+			EXPECT_TRUE(j ? cqe.res == (int)RECORD : cqe.res & POLLIN);
+		}
+		EXPECT_TRUE(count_records(&event, 1, seen, ROUNDS));
+	}
+	EXPECT_TRUE(all_once(seen, ROUNDS));
+}
+
+/*
+ * The kernel's own thread submits. Reads, polls and plain read() take turns, and
+ * all reads are in flight before their expiration.
+ */
+TEST(sqpoll)
+{
+	enum { ROUNDS = 100, READS = 4 };
+	static unsigned char seen[ROUNDS * READS];
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 20,
+	};
+	struct twheel_event events[READS];
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	struct io_uring ring;
+	int fd, ret, i, j;
+
+	ret = io_uring_queue_init_params(8, &ring, &params);
+	if (ret < 0)
+		SKIP(return, "no io_uring with SQPOLL here: %s", strerror(-ret));
+	fd = open(TW_DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ROUNDS; i++) {
+		for (j = 0; j < READS; j++) {
+			sqe = io_uring_get_sqe(&ring);
+			ASSERT_NE(NULL, sqe);
+			io_uring_prep_read(sqe, fd, &events[j], RECORD, -1);
+		}
+		ASSERT_LT(0, io_uring_submit(&ring));
+		/* Now and then the thread has gone to sleep meanwhile. */
+		if (i % 20 == 0)
+			ASSERT_TRUE(tw_pass(60 * TW_MSEC));
+		ASSERT_TRUE(arm_many(fd, tw_now(CLOCK_MONOTONIC) % TW_MSEC, i * READS, READS));
+		for (j = 0; j < READS; j++) {
+			ASSERT_EQ(0, next_cqe(&ring, &cqe));
+			ASSERT_EQ(RECORD, cqe.res);
+		}
+		EXPECT_TRUE(count_records(events, READS, seen, ROUNDS * READS));
+	}
+	EXPECT_TRUE(all_once(seen, ROUNDS * READS));
+	io_uring_queue_exit(&ring);
+	close(fd);
+}
+
+/* The last descriptor is closed under a read: it goes on until the ring goes. */
+TEST_F(uring, closed_under_a_read)
+{
+	struct twheel_event event;
+	struct io_uring_cqe cqe;
+
+	ASSERT_NE(0, tw_arm(self->fd, 30 * TW_MSEC, 0, 5));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD, 1));
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(RECORD, cqe.res);
+	EXPECT_EQ(5, event.user_data);
+}
+
+/* The context goes with the ring, though a read never ended and timers pend. */
+TEST_F(uring, ring_and_context_go_together)
+{
+	int other = tw_open();
+	struct twheel_event event;
+
+	ASSERT_LE(0, other);
+	ASSERT_TRUE(arm_many(self->fd, TW_FAR, 0, 10));
+	ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD, 1));
+	EXPECT_EQ(10, tw_info(other).user_timers);
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_EQ(10, tw_info(other).user_timers);
+	io_uring_queue_exit(&self->ring);
+	self->ring.ring_fd = -1;
+	EXPECT_TRUE(tw_all_given_back(other));
+	close(other);
+}
+
+/* The ring goes under reads while their expirations come. */
+TEST_F(uring, ring_gone_under_reads)
+{
+	enum { ROUNDS = 30, N = 8 };
+	struct twheel_event events[N], rest[N];
+	int other = tw_open(), i, j, left;
+	unsigned char seen[N];
+	ssize_t ret;
+
+	ASSERT_LE(0, other);
+	fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) & ~O_NONBLOCK);
+	for (i = 0; i < ROUNDS; i++) {
+		struct io_uring ring;
+
+		memset(seen, 0, sizeof(seen));
+		memset(events, 0, sizeof(events));
+		ASSERT_EQ(0, io_uring_queue_init(N, &ring, 0));
+		for (j = 0; j < N; j++)
+			ASSERT_TRUE(submit_read(&ring, self->fd, &events[j], RECORD, j));
+		ASSERT_TRUE(arm_many(self->fd, i * TW_MSEC / 4, 0, N / 2));
+		ASSERT_TRUE(arm_many(self->fd, 40 * TW_MSEC, N / 2, N / 2));
+		if (i % 2)
+			tw_pass(i * TW_MSEC / 4);
+		io_uring_queue_exit(&ring);
+		/*
+		 * The ring is taken down behind our back: a read may still take
+		 * what has come. What nobody has taken can be read here.
+		 */
+		while (tw_info(self->fd).pending)
+			sched_yield();
+		fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_NONBLOCK);
+		while ((ret = tw_read(self->fd, rest, sizeof(rest))) > 0)
+			ASSERT_TRUE(count_records(rest, ret / RECORD, seen, N));
+		fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) & ~O_NONBLOCK);
+		EXPECT_EQ(-EAGAIN, ret);
+		for (j = 0, left = 0; j < N; j++) {
+			if (!events[j].expirations)
+				continue;
+			left++;
+			ASSERT_TRUE(count_records(&events[j], 1, seen, N));
+		}
+		ASSERT_TRUE(all_once(seen, N)) {
+			TH_LOG("round %d, %d taken by the ring", i, left);
+		}
+	}
+
+	/* Whoever removes the module next need not wait for the rings' end. */
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_TRUE(tw_all_given_back(other));
+	close(other);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# torture.sh - torture the module in a guest (KTAP); the last line has the figures
+#
+# usage: [KERNEL=...] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
+#
+# Options are those of selftests/torture. Faults are injected where the kernel can.
+
+. "$(dirname "$0")/common.sh"
+
+minutes=${MINUTES:-10}
+options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
+
+"$vm/build.sh"
+! grep -q '^CONFIG_FAULT_INJECTION_USERCOPY=y' "$("$vm/kernel.sh")/config" ||
+	options+=(--faults)
+# It takes a while until all that was armed has expired.
+"$vm/run.sh" -c "${CPUS:-4}" -m 2048 -t $((minutes * 60 + 600)) -- \
+	/twheel/torture/torture "${options[@]}"

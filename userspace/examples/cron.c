@@ -1,0 +1,821 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * cron: run the lines of a file at the times they say.
+ *
+ * Every line has a timer, and all are on one twheel descriptor: its clock is
+ * CLOCK_REALTIME, its keys are the numbers of the lines. A timer is armed for the
+ * next time of its line; when it expires the command is started and the timer is
+ * armed for the time after that, those of one read with one system call.
+ *
+ * When the clock is set, a read says ECANCELED before it tells of anything that
+ * the step has made due. Every line is then planned again from what it has done:
+ *
+ * - A line remembers up to which time it is done. It is not run for a time before
+ *   that: not again after a step back, which it waits out. If that would take
+ *   longer than the grace time, the new time is taken as it is.
+ * - Times that were passed over, by a step forward or because the machine slept,
+ *   are made up for by one run, unless they are further back than the grace time.
+ *
+ * Expirations that were not read by then are withdrawn by the re-arm, and none is
+ * lost: what is due is due in the new plan too, and expires at once.
+ *
+ * Changes for daylight saving time are none of the clock's: schedule.c has them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <twheel.h>
+
+#include "duration.h"
+#include "lateness.h"
+#include "number.h"
+#include "options.h"
+#include "schedule.h"
+
+static const char help[] =
+"Usage: cron [OPTION]... FILE\n"
+"   or: cron --next N [--after TIME] FILE\n"
+"Run the commands in FILE at the times it says, or print these times.\n"
+"\n"
+"  -n, --dry-run            start nothing (see --verbose)\n"
+"  -v, --verbose            print a line for each run: its time, its line in FILE,\n"
+"                           the command, how long after that time it came\n"
+"  -g, --grace DURATION     how far the clock may be set, and a run may be late,\n"
+"                           to be put right (default 1h); see below\n"
+"  -s, --slack DURATION     runs may come this much later, so that the machine is\n"
+"                           woken less often (default: none)\n"
+"  -N, --next N             print the next N times of each line, and run nothing;\n"
+"                           needs no device\n"
+"  -a, --after TIME         with --next: the times after TIME, which is\n"
+"                           'YYYY-MM-DD HH:MM[:SS]' in local time, the same with an\n"
+"                           offset such as +0100 or Z behind it, or @SECONDS since\n"
+"                           1970 (default: now)\n"
+"  -h, --help               show this help\n"
+"\n"
+"A line of FILE is\n"
+"\n"
+"  [~DELAY] minute hour day-of-month month day-of-week COMMAND\n"
+"  [~DELAY] @NAME COMMAND\n"
+"\n"
+"Empty lines, and lines that begin with #, are skipped. The rest of a line from\n"
+"COMMAND on is given to /bin/sh -c as it is, '%' included, with /dev/null as its\n"
+"input and cron's own output and environment. A command may still be running\n"
+"when it is started again.\n"
+"\n"
+"  field         values\n"
+"  minute        0 to 59\n"
+"  hour          0 to 23\n"
+"  day-of-month  1 to 31\n"
+"  month         1 to 12, or jan to dec\n"
+"  day-of-week   0 to 7, or sun to sat; 0 and 7 are Sunday\n"
+"\n"
+"A field is a list, with commas, of values, of ranges (9-17), of '*', which is all\n"
+"of them, and of ranges or '*' with a step (*/15, 9-17/2). If neither\n"
+"day-of-month nor day-of-week begins with '*', a day has to be in one of the two,\n"
+"otherwise in both. A line that would never run, such as 31 February, is refused.\n"
+"\n"
+"  name          the same as\n"
+"  @hourly       0 * * * *\n"
+"  @daily        0 0 * * *    (and @midnight)\n"
+"  @weekly       0 0 * * 0\n"
+"  @monthly      0 0 1 * *\n"
+"  @yearly       0 0 1 1 *    (and @annually)\n"
+"  @reboot       once, when cron is started\n"
+"  @every 90s    so long after one another, and the first after cron is started;\n"
+"                the time that passes counts, asleep or not, not the clock\n"
+"\n"
+"With ~DELAY, such as ~30s, each run is put off by a random time of less than\n"
+"that, so that a thousand lines at 09:00 need not start at once.\n"
+"\n"
+"Times are local: TZ says where, or /etc/localtime does. Both are read once.\n"
+"\n"
+"When the clocks are moved for daylight saving time, lines whose minute or hour\n"
+"begins with '*' go with them: they have no times in an hour that is skipped, and\n"
+"twice as many in one that is repeated. Other lines are run once for each of\n"
+"their times: in the first of two hours; and at the end of a skipped hour, once,\n"
+"if one or more of their times were in it.\n"
+"\n"
+"When the clock is set forward, or the machine slept, a line that missed some of\n"
+"its times is run once, at once; times of more than the grace time ago are let\n"
+"go. When it is set back, no line is run again for a time it was run for: it\n"
+"waits for the next one after that; but if it would be for longer than the grace\n"
+"time, it goes by the new time, and runs again.\n"
+"\n"
+"SIGINT or SIGTERM ends cron, and not what it has started. Figures are printed at\n"
+"the end.\n"
+"\n"
+"Exit codes: 0 done; 1 a run came too early, or a failure at run time; 2 wrong\n"
+"usage, or lines that cannot be read, each of which is named. What the commands\n"
+"return is told, and counted, but is no failure of cron's.\n";
+
+/* Records a read. */
+#define ROUND_EVENTS	256
+
+/* The longest random delay. */
+#define DELAY_MOST	(365 * 86400 * NSEC_PER_SEC)
+
+/* &line.round of a line that will not be run any more. */
+#define NEVER		UINT64_MAX
+
+/**
+ * struct line - a line of the file
+ * @number: which one
+ * @command: what it runs
+ * @schedule: when
+ * @delay: the random delay is less than this
+ * @wait: what it is this time
+ * @done: for %SCHEDULE_CALENDAR, times up to this one are done with
+ * @round: for the others, when the next run is due on CLOCK_BOOTTIME without @wait
+ * @due: when the next run is due without @wait
+ * @deadline: what its timer is armed for: @due and @wait
+ */
+struct line {
+	unsigned int		number;
+	char			*command;
+	struct schedule		schedule;
+	uint64_t		delay;
+	uint64_t		wait;
+	time_t			done;
+	uint64_t		round;
+	uint64_t		due;
+	uint64_t		deadline;
+};
+
+/**
+ * struct child - a command that runs
+ * @pid: its process
+ * @line: where it comes from
+ */
+struct child {
+	pid_t			pid;
+	const struct line	*line;
+};
+
+/**
+ * struct cron - everything
+ * @file: the name of the file
+ * @dry: start nothing
+ * @verbose: tell of each run
+ * @grace: how far the clock may be set, and a run may be late
+ * @slack: how much later timers may expire
+ * @next: print that many times, 0 to run
+ * @after: after this one
+ * @has_after: whether @after was given
+ * @lines: the lines of the file
+ * @count: how many
+ * @room: how many @lines has room for
+ * @tw: the context
+ * @epoll: waits for everything
+ * @signals: tells of signals
+ * @stop: whether one of them ends the program
+ * @arms: requests, room for one a line
+ * @arms_len: how many there are
+ * @children: what is running
+ * @children_len: how many
+ * @children_room: how many @children has room for
+ * @runs: commands started, or not for the sake of @dry
+ * @failed: those that could not be started, or returned a failure
+ * @early: runs before their time
+ * @stale: expirations of something that was not armed
+ * @steps: how often the clock was set
+ * @lateness: from the deadline of a line to its start
+ */
+struct cron {
+	const char		*file;
+	bool			dry;
+	bool			verbose;
+	uint64_t		grace;
+	uint64_t		slack;
+	uint64_t		next;
+	time_t			after;
+	bool			has_after;
+
+	struct line		*lines;
+	size_t			count;
+	size_t			room;
+
+	struct twheel		*tw;
+	int			epoll;
+	int			signals;
+	bool			stop;
+	struct twheel_arm	*arms;
+	size_t			arms_len;
+	struct child		*children;
+	size_t			children_len;
+	size_t			children_room;
+
+	uint64_t		runs;
+	uint64_t		failed;
+	uint64_t		early;
+	uint64_t		stale;
+	uint64_t		steps;
+	struct lateness		lateness;
+};
+
+/* Makes room for one more; ends the program when there is none. */
+static void *grow(void *array, size_t *room, size_t size)
+{
+	*room = *room ? *room * 2 : 64;
+	array = realloc(array, *room * size);
+	if (!array)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	return array;
+}
+
+/*
+ * The file
+ */
+
+/* Returns whether the line is in order. */
+static bool read_line(struct cron *cron, char *text, unsigned int number)
+{
+	char error[SCHEDULE_ERROR_SIZE];
+	struct line line = { .number = number };
+	const char *rest = text + strspn(text, " \t");
+
+	if (!*rest || *rest == '#')
+		return true;
+	if (*rest == '~') {
+		size_t len = strcspn(++rest, " \t");
+		char *word = strndup(rest, len);
+		int ret;
+
+		if (!word)
+			die(EXIT_FAILED, "%s", strerror(ENOMEM));
+		ret = duration_parse(word, &line.delay);
+		if (ret || line.delay > DELAY_MOST)
+			complain("%s:%u: delay '%s' %s", cron->file, number, word,
+				 ret ? duration_error(ret) : "is more than 365d");
+		free(word);
+		if (ret || line.delay > DELAY_MOST)
+			return false;
+		rest += len;
+	}
+	if (schedule_parse(&line.schedule, rest, &rest, error)) {
+		complain("%s:%u: %s", cron->file, number, error);
+		return false;
+	}
+	if (!*rest) {
+		complain("%s:%u: no command behind the time", cron->file, number);
+		return false;
+	}
+	line.command = strdup(rest);
+	if (!line.command)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	if (cron->count == cron->room)
+		cron->lines = grow(cron->lines, &cron->room, sizeof(*cron->lines));
+	cron->lines[cron->count++] = line;
+	return true;
+}
+
+static void read_file(struct cron *cron)
+{
+	FILE *file = fopen(cron->file, "re");
+	unsigned int number = 0;
+	char *text = NULL;
+	size_t room = 0;
+	bool good = true;
+	ssize_t len;
+
+	if (!file)
+		die(EXIT_USAGE, "%s: %s", cron->file, strerror(errno));
+	while ((len = getline(&text, &room, file)) >= 0) {
+		while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+			text[--len] = '\0';
+		if (!read_line(cron, text, ++number))
+			good = false;
+	}
+	if (ferror(file))
+		die(EXIT_USAGE, "%s: %s", cron->file, strerror(errno));
+	free(text);
+	fclose(file);
+	if (!good)
+		exit(EXIT_USAGE);
+	if (!cron->count)
+		die(EXIT_USAGE, "%s: no line to run", cron->file);
+}
+
+/*
+ * Times
+ */
+
+/* The offset tells the two hours apart where one is repeated. */
+static void print_time(time_t t)
+{
+	char text[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&t, &tm))
+		strftime(text, sizeof(text), "%F %T %z", &tm);
+	fputs(text, stdout);
+}
+
+static void print_next(const struct cron *cron)
+{
+	size_t i;
+
+	for (i = 0; i < cron->count; i++) {
+		const struct line *line = &cron->lines[i];
+		time_t t = cron->has_after ? cron->after : time(NULL);
+		uint64_t n;
+
+		for (n = 0; n < cron->next && schedule_next(&line->schedule, t, &t); n++) {
+			printf("%s:%u: ", cron->file, line->number);
+			print_time(t);
+			putchar('\n');
+		}
+		if (!n)
+			printf("%s:%u: when cron is started\n", cron->file, line->number);
+	}
+}
+
+static uint64_t boottime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void draw(struct line *line)
+{
+	uint64_t random = 0;
+
+	if (line->delay && getrandom(&random, sizeof(random), 0) == sizeof(random))
+		line->wait = random % line->delay;
+}
+
+/* Seconds that @ns nanoseconds are not longer than */
+static time_t seconds(uint64_t ns)
+{
+	return (time_t)((ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
+}
+
+/* A run that was due then, or before, is let go. */
+static time_t too_old(const struct cron *cron, const struct line *line, uint64_t now)
+{
+	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->delay);
+}
+
+/* Finds out when a line is to be run. Returns whether it ever is. */
+static bool plan(const struct cron *cron, struct line *line, uint64_t now)
+{
+	uint64_t due;
+	time_t next;
+
+	if (line->schedule.kind != SCHEDULE_CALENDAR) {
+		uint64_t boot = boottime();
+
+		if (line->round == NEVER)
+			return false;
+		line->deadline = now;
+		if (line->round + line->wait > boot)
+			line->deadline += line->round + line->wait - boot;
+		line->due = line->deadline - line->wait;
+		return true;
+	}
+
+	/* The clock was set: too far back to wait, or over what is too old now. */
+	if (line->done > (time_t)(now / NSEC_PER_SEC) + seconds(cron->grace))
+		line->done = (time_t)(now / NSEC_PER_SEC);
+	if (line->done < too_old(cron, line, now))
+		line->done = too_old(cron, line, now);
+	if (!schedule_next(&line->schedule, line->done, &next))
+		return false;
+	due = (uint64_t)next * NSEC_PER_SEC;
+	if (due != line->due)
+		draw(line);
+	line->due = due;
+	line->deadline = due + line->wait;
+	return true;
+}
+
+/* A line was run: what it had to run for up to now is done with. */
+static void settle(struct line *line, uint64_t now)
+{
+	uint64_t boot = boottime();
+	uint64_t every;
+	time_t past;
+
+	switch (line->schedule.kind) {
+	case SCHEDULE_CALENDAR:
+		/* What is less than a delay ago may not have had its turn. */
+		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->delay);
+		line->done = (time_t)(line->due / NSEC_PER_SEC);
+		if (line->done < past)
+			line->done = past;
+		break;
+	case SCHEDULE_EVERY:
+		every = (uint64_t)line->schedule.every * NSEC_PER_SEC;
+		line->round += every;
+		if (line->round + line->delay < boot)
+			line->round += (boot - line->delay - line->round) / every * every;
+		draw(line);
+		break;
+	case SCHEDULE_REBOOT:
+		line->round = NEVER;
+		break;
+	}
+}
+
+/*
+ * Commands
+ */
+
+/* Starts a command. Returns 0 or an errno. */
+static int spawn(struct cron *cron, const struct line *line)
+{
+	char *const argv[] = { "sh", "-c", line->command, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	pid_t pid;
+	int ret;
+
+	if (cron->children_len == cron->children_room)
+		cron->children = grow(cron->children, &cron->children_room,
+				      sizeof(*cron->children));
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	ret = posix_spawn(&pid, "/bin/sh", &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	if (ret)
+		return ret;
+
+	cron->children[cron->children_len++] = (struct child){
+		.pid = pid,
+		.line = line,
+	};
+	return 0;
+}
+
+static void run_line(struct cron *cron, const struct line *line)
+{
+	uint64_t now = twheel_now(cron->tw);
+	int ret;
+
+	/* Set back since its expiration was read, it may be earlier. */
+	lateness_add(&cron->lateness, now > line->deadline ? now - line->deadline : 0);
+	cron->runs++;
+	if (cron->verbose) {
+		char late[DURATION_SIZE];
+
+		print_time((time_t)(line->due / NSEC_PER_SEC));
+		printf(" line %u: %s (%s late)\n", line->number, line->command,
+		       duration_format(late, now > line->due ? now - line->due : 0));
+		/* Before what the command has to say. */
+		fflush(stdout);
+	}
+	if (cron->dry)
+		return;
+	ret = spawn(cron, line);
+	if (ret) {
+		complain("%s:%u: cannot start '%s': %s", cron->file, line->number,
+			 line->command, strerror(ret));
+		cron->failed++;
+	}
+}
+
+static void reap(struct cron *cron)
+{
+	const struct line *line;
+	int status;
+	pid_t pid;
+	size_t i;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (i = 0; i < cron->children_len && cron->children[i].pid != pid; i++)
+			;
+		/* Whoever ran this program may have left it children. */
+		if (i == cron->children_len)
+			continue;
+		line = cron->children[i].line;
+		cron->children[i] = cron->children[--cron->children_len];
+		if (!status)
+			continue;
+		cron->failed++;
+		if (WIFEXITED(status))
+			complain("%s:%u: '%s' returned %d", cron->file, line->number,
+				 line->command, WEXITSTATUS(status));
+		else
+			complain("%s:%u: '%s' was killed by signal %d", cron->file,
+				 line->number, line->command, WTERMSIG(status));
+	}
+}
+
+/*
+ * Timers
+ */
+
+/* The line's timer is to be armed, by arm_lines(). */
+static void add_line(struct cron *cron, struct line *line, uint64_t now)
+{
+	/* What has nothing to come has no timer: it was armed once. */
+	if (!plan(cron, line, now))
+		return;
+	cron->arms[cron->arms_len++] = (struct twheel_arm){
+		.handle = (uint64_t)(line - cron->lines),
+		.expires = line->deadline,
+		.slack = cron->slack,
+		.flags = TWHEEL_ARM_ABS,
+	};
+}
+
+static void arm_lines(struct cron *cron)
+{
+	ssize_t ret;
+	size_t i;
+
+	if (!cron->arms_len)
+		return;
+	ret = twheel_arm_batch(cron->tw, cron->arms, cron->arms_len);
+	if (ret != (ssize_t)cron->arms_len)
+		die(EXIT_FAILED, "cannot arm: %s", strerror((int)-ret));
+	for (i = 0; i < cron->arms_len; i++)
+		if (cron->arms[i].result)
+			die(EXIT_FAILED, "%s:%u: cannot arm a timer: %s%s", cron->file,
+			    cron->lines[cron->arms[i].handle].number,
+			    strerror(-cron->arms[i].result),
+			    cron->arms[i].result == -ENOSPC ?
+				" (see max_fd_timers in twheel(4))" : "");
+	cron->arms_len = 0;
+}
+
+static void plan_all(struct cron *cron)
+{
+	uint64_t now = twheel_now(cron->tw);
+	size_t i;
+
+	for (i = 0; i < cron->count; i++)
+		add_line(cron, &cron->lines[i], now);
+	arm_lines(cron);
+}
+
+static void run_due(struct cron *cron)
+{
+	struct twheel_event events[ROUND_EVENTS];
+	ssize_t n = twheel_read(cron->tw, events, ROUND_EVENTS);
+	uint64_t now = twheel_now(cron->tw);
+	ssize_t i;
+
+	if (n == -ECANCELED) {
+		cron->steps++;
+		plan_all(cron);
+		return;
+	}
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	if (n < 0)
+		die(EXIT_FAILED, "cannot read: %s", strerror((int)-n));
+
+	for (i = 0; i < n; i++) {
+		struct line *line = &cron->lines[events[i].handle];
+
+		if (events[i].deadline != line->deadline) {
+			cron->stale++;
+			continue;
+		}
+		if (events[i].expired < events[i].deadline)
+			cron->early++;
+		/* Or this program was stopped: as if the clock had been set. */
+		if ((time_t)(line->due / NSEC_PER_SEC) > too_old(cron, line, now)) {
+			run_line(cron, line);
+			settle(line, now);
+		}
+		add_line(cron, line, now);
+	}
+	arm_lines(cron);
+}
+
+static void take_signals(struct cron *cron)
+{
+	struct signalfd_siginfo info;
+
+	while (read(cron->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			cron->stop = true;
+	/* Signals of several children may have become one. */
+	reap(cron);
+}
+
+static void watch_fd(struct cron *cron, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (epoll_ctl(cron->epoll, EPOLL_CTL_ADD, fd, &event))
+		die(EXIT_FAILED, "epoll: %s", strerror(errno));
+}
+
+static void set_up(struct cron *cron)
+{
+	static const struct twheel_config config = {
+		.clock = CLOCK_REALTIME,
+		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
+	};
+	uint64_t boot = boottime();
+	sigset_t blocked;
+	time_t begin;
+	size_t i;
+	int ret;
+
+	ret = twheel_open(&cron->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
+			  &config);
+	if (ret)
+		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
+		    ret == -ENOENT ? " (is the module loaded?)" :
+		    ret == -EINVAL ? " (a module without wall time or keys?)" : "");
+	cron->arms = calloc(cron->count, sizeof(*cron->arms));
+	if (!cron->arms)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	cron->signals = signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (cron->signals < 0)
+		die(EXIT_FAILED, "signalfd: %s", strerror(errno));
+	cron->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (cron->epoll < 0)
+		die(EXIT_FAILED, "epoll: %s", strerror(errno));
+	watch_fd(cron, cron->signals);
+	watch_fd(cron, twheel_fd(cron->tw));
+
+	begin = (time_t)(twheel_now(cron->tw) / NSEC_PER_SEC);
+	for (i = 0; i < cron->count; i++) {
+		struct line *line = &cron->lines[i];
+
+		line->done = begin;
+		line->round = boot + (uint64_t)line->schedule.every * NSEC_PER_SEC;
+		draw(line);
+	}
+	plan_all(cron);
+	printf("%zu lines\n", cron->count);
+	fflush(stdout);
+}
+
+static void run(struct cron *cron)
+{
+	while (!cron->stop) {
+		struct epoll_event events[2];
+		int n = epoll_wait(cron->epoll, events, 2, -1);
+		int i;
+
+		if (n < 0 && errno != EINTR)
+			die(EXIT_FAILED, "epoll_wait: %s", strerror(errno));
+		for (i = 0; i < n; i++) {
+			if (events[i].data.fd == cron->signals)
+				take_signals(cron);
+			else
+				run_due(cron);
+		}
+	}
+}
+
+static void print_figures(const struct cron *cron)
+{
+	printf("runs               %" PRIu64 "\n", cron->runs);
+	printf("failed             %" PRIu64 "\n", cron->failed);
+	printf("still running      %zu\n", cron->children_len);
+	printf("early              %" PRIu64 "\n", cron->early);
+	printf("stale expirations  %" PRIu64 "\n", cron->stale);
+	printf("clock was set      %" PRIu64 " times\n", cron->steps);
+	printf("lateness           ");
+	lateness_print(&cron->lateness);
+}
+
+/* Where local time is there twice mktime() takes one of them: an offset tells. */
+static time_t parse_time(const char *text)
+{
+	static const char * const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M" };
+	uint64_t number;
+	size_t i;
+
+	if (*text == '@' && !number_parse(text + 1, UINT32_MAX, &number))
+		return (time_t)number;
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(text, formats[i], &tm);
+		struct tm zone = { };
+		time_t t;
+
+		if (!end)
+			continue;
+		if (*end) {
+			end = strptime(end, " %z", &zone);
+			if (!end || *end)
+				continue;
+			t = timegm(&tm) - zone.tm_gmtoff;
+		} else {
+			t = mktime(&tm);
+		}
+		if (t >= 0)
+			return t;
+	}
+	die(EXIT_USAGE,
+	    "--after: '%s' is not a time since 1970: use e.g. '2026-03-29 01:59' or @1774745940",
+	    text);
+}
+
+static void parse_options(struct cron *cron, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dry-run",	no_argument,		NULL, 'n' },
+		{ "verbose",	no_argument,		NULL, 'v' },
+		{ "grace",	required_argument,	NULL, 'g' },
+		{ "slack",	required_argument,	NULL, 's' },
+		{ "next",	required_argument,	NULL, 'N' },
+		{ "after",	required_argument,	NULL, 'a' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "nvg:s:N:a:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			cron->dry = true;
+			break;
+		case 'v':
+			cron->verbose = true;
+			break;
+		case 'g':
+			cron->grace = option_duration("grace", optarg);
+			break;
+		case 's':
+			cron->slack = option_duration("slack", optarg);
+			break;
+		case 'N':
+			cron->next = option_number("next", optarg, 1, 1000000);
+			break;
+		case 'a':
+			cron->after = parse_time(optarg);
+			cron->has_after = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(EXIT_DONE);
+		default:
+			exit(EXIT_USAGE);
+		}
+	}
+	if (cron->has_after && !cron->next)
+		die(EXIT_USAGE, "--after needs --next");
+	if (optind == argc)
+		die(EXIT_USAGE, "no FILE: see --help");
+	cron->file = argv[optind++];
+	if (optind < argc)
+		die(EXIT_USAGE, "'%s' is too much: one FILE is taken", argv[optind]);
+}
+
+int main(int argc, char **argv)
+{
+	static struct cron cron = {
+		.grace = 3600 * NSEC_PER_SEC,
+	};
+	size_t i;
+
+	tzset();
+	parse_options(&cron, argc, argv);
+	read_file(&cron);
+	if (cron.next) {
+		print_next(&cron);
+	} else {
+		set_up(&cron);
+		run(&cron);
+		print_figures(&cron);
+		close(cron.signals);
+		close(cron.epoll);
+		twheel_close(cron.tw);
+	}
+
+	for (i = 0; i < cron.count; i++)
+		free(cron.lines[i].command);
+	free(cron.lines);
+	free(cron.arms);
+	free(cron.children);
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	return cron.early || cron.stale ? EXIT_FAILED : EXIT_DONE;
+}

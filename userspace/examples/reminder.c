@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: a service whose timers outlive its process.
+ *
+ * It hands its two descriptors, the timers and the socket that requests come in
+ * on, to whoever started it, by systemd's protocol for that (see "File
+ * Descriptor Store" in systemd.service(5) and sd_notify(3)), and is given them
+ * again when it is started once more. Meanwhile the timers go on in the kernel,
+ * and requests wait in the socket. As a unit:
+ *
+ *	[Service]
+ *	Type=notify
+ *	ExecStart=/usr/local/bin/reminder -s /run/reminder -j /var/lib/reminder
+ *	FileDescriptorStoreMax=2
+ *	Restart=always
+ *
+ * A reminder is in one of three places, none of which is this process: in the
+ * socket, in the wheel, or in the journal, a file. It leaves each for the next
+ * in a way that may be cut off at any instant:
+ *
+ * - A request is looked at in the socket (MSG_PEEK), carried out, and only then
+ *   taken out. Done twice it does the same: it is for a key of the client's own
+ *   (TWHEEL_CONFIG_KEYED) and a point in time. No expiration is read between, so
+ *   the second time cannot come after the reminder was given.
+ * - Expirations are read straight into the journal, which is mapped: the kernel
+ *   stores a record, and only then forgets the timer. A record that is there
+ *   while its timer is, too, was cut off, and counts as not read.
+ *
+ * So whenever the process is killed each reminder gets into the journal once, no
+ * more and no less. What is done about it, here a line on standard output, can
+ * not be promised to happen once: nobody who is killed between an act and noting
+ * that it was done can tell later. It is done again then, at most one a kill, and
+ * the line says so. Who would rather miss one than repeat it notes it first.
+ *
+ * A request that gives a duration counts from when it is carried out: it is later
+ * by as long as the service was down, if that was while it waited.
+ *
+ * Nothing outlives the machine, or the keeper: after a reboot the timers are
+ * gone, and the journal tells what was given before.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <twheel.h>
+
+#include "duration.h"
+#include "number.h"
+#include "options.h"
+
+static const char help[] =
+"Usage: reminder --socket PATH --journal FILE [--list]\n"
+"       reminder --socket PATH KEY WHEN\n"
+"Take requests for reminders, and give them when they are due; or send a request.\n"
+"\n"
+"  -s, --socket PATH   where requests come in: a Unix datagram socket, made if the\n"
+"                      keeper has none\n"
+"  -j, --journal FILE  where reminders are recorded before they are given\n"
+"  -l, --list          at the start print what is pending\n"
+"  -h, --help          show this help\n"
+"\n"
+"A request is a line; a datagram holds one or more:\n"
+"\n"
+"  KEY DURATION        give reminder KEY, a number, after this time (90s, 1h30m)\n"
+"  KEY @NANOSECONDS    at this time, as date +%s%N prints it\n"
+"  KEY cancel\n"
+"\n"
+"A key that is pending already is moved. In a service with Type=notify and\n"
+"FileDescriptorStoreMax=2 all reminders survive a restart.\n"
+"\n"
+"Exit codes: 0 stopped by SIGINT or SIGTERM, or request sent; 1 a failure at run\n"
+"time; 2 wrong usage.\n";
+
+/* The names of the descriptors in the keeper's store. */
+#define NAME_TIMERS	"timers"
+#define NAME_REQUESTS	"requests"
+
+/* Where the protocol has the first descriptor. */
+#define LISTEN_FDS_START	3
+
+/* The longest datagram, and what one turn of the loop takes on of each kind. */
+#define DATAGRAM_MAX	65536
+#define TURN_DATAGRAMS	16
+#define TURN_EVENTS	256
+#define BATCH_MAX	256
+
+#define JOURNAL_MAGIC	0x6c616e72756f6a31ULL
+
+/* How many records the journal grows by. */
+#define JOURNAL_STEP	4096
+
+/**
+ * struct journal - the file, as it is mapped
+ * @magic: tells it from other files
+ * @done: how many reminders were given
+ * @reserved: makes @events begin on a page
+ * @events: one after another; behind the last @expirations is 0
+ */
+struct journal {
+	uint64_t		magic;
+	uint64_t		done;
+	uint8_t			reserved[4080];
+	struct twheel_event	events[];
+};
+
+/**
+ * struct reminder - everything
+ * @socket_path: where requests come in
+ * @journal_path: where the journal is
+ * @list: print what is pending
+ * @tw: the timers
+ * @socket: the requests
+ * @journal: the journal
+ * @journal_fd: its file
+ * @room: how many records it has room for
+ * @len: how many it has
+ * @arms: requests not carried out yet
+ * @arms_len: how many
+ */
+struct reminder {
+	const char		*socket_path;
+	const char		*journal_path;
+	bool			list;
+
+	struct twheel		*tw;
+	int			socket;
+
+	struct journal		*journal;
+	int			journal_fd;
+	uint64_t		room;
+	uint64_t		len;
+
+	struct twheel_arm	arms[BATCH_MAX];
+	size_t			arms_len;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/*
+ * The keeper
+ */
+
+/* Tells the keeper @message, with @fd unless that is -1. */
+static void notify(const char *message, int fd)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct iovec iov = { (char *)message, strlen(message) };
+	union {
+		struct cmsghdr	header;
+		char		room[CMSG_SPACE(sizeof(int))];
+	} control = { };
+	struct msghdr msg = { .msg_name = &to, .msg_iov = &iov, .msg_iovlen = 1 };
+	size_t len;
+	int sock;
+
+	if (!path)
+		return;
+	len = strlen(path);
+	if ((path[0] != '/' && path[0] != '@') || len >= sizeof(to.sun_path))
+		die(EXIT_FAILED, "NOTIFY_SOCKET: '%s' is not a Unix socket's address", path);
+	memcpy(to.sun_path, path, len);
+	/* Such a name has no place in the file system. */
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	msg.msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
+
+	/* What is sent is safe: from now on it is in the keeper's queue. */
+	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0 || sendmsg(sock, &msg, MSG_NOSIGNAL) < 0)
+		die(EXIT_FAILED, "NOTIFY_SOCKET: %s: %s", path, strerror(errno));
+	close(sock);
+}
+
+/* The descriptor that the keeper has handed over by that name, or -1. */
+static int kept(const char *name)
+{
+	const char *names = getenv("LISTEN_FDNAMES");
+	const char *pid = getenv("LISTEN_PID");
+	const char *fds = getenv("LISTEN_FDS");
+	uint64_t n;
+	uint64_t i;
+
+	/* Somebody else's, if it was inherited. */
+	if (!pid || !fds || !names || number_parse(pid, INT32_MAX, &n) ||
+	    (pid_t)n != getpid())
+		return -1;
+	if (number_parse(fds, INT32_MAX - LISTEN_FDS_START, &n))
+		die(EXIT_FAILED, "LISTEN_FDS: '%s' is not a number of descriptors", fds);
+
+	for (i = 0; i < n; i++) {
+		size_t len = strcspn(names, ":");
+
+		if (len == strlen(name) && !memcmp(names, name, len)) {
+			int fd = LISTEN_FDS_START + (int)i;
+
+			if (fcntl(fd, F_SETFD, FD_CLOEXEC))
+				die(EXIT_FAILED, "descriptor '%s': %s", name,
+				    strerror(errno));
+			return fd;
+		}
+		names += len + !!names[len];
+	}
+	return -1;
+}
+
+static void get_timers(struct reminder *r)
+{
+	const struct twheel_config config = {
+		.clock = CLOCK_REALTIME,
+		.flags = TWHEEL_CONFIG_KEYED,
+	};
+	int fd = kept(NAME_TIMERS);
+	struct twheel_info info;
+	int ret;
+
+	if (fd >= 0) {
+		ret = twheel_adopt(&r->tw, fd);
+		if (!ret)
+			ret = twheel_get_info(r->tw, 0, &info);
+		if (ret)
+			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': %s", strerror(-ret));
+		if (info.clock != config.clock || info.config != config.flags)
+			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': not from this program");
+		printf("taken over: %" PRIu64 " pending, %" PRIu64 " expired\n",
+		       (uint64_t)info.pending, (uint64_t)info.ready);
+		return;
+	}
+
+	ret = twheel_open(&r->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	if (ret)
+		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
+		    ret == -ENOENT ? " (is the module loaded?)" : "");
+	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
+}
+
+/* The keeper has it before it has an address: no request can come too soon. */
+static void get_socket(struct reminder *r)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(address);
+	struct stat st;
+
+	r->socket = kept(NAME_REQUESTS);
+	if (r->socket < 0) {
+		r->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (r->socket < 0)
+			die(EXIT_FAILED, "socket: %s", strerror(errno));
+		notify("FDSTORE=1\nFDNAME=" NAME_REQUESTS, r->socket);
+	}
+
+	if (getsockname(r->socket, (struct sockaddr *)&address, &len))
+		die(EXIT_FAILED, "descriptor '" NAME_REQUESTS "': %s", strerror(errno));
+	if (len > offsetof(struct sockaddr_un, sun_path))
+		return;
+
+	memcpy(address.sun_path, r->socket_path, strlen(r->socket_path));
+	/* One that nobody listens at was left behind. */
+	if (!lstat(r->socket_path, &st) && S_ISSOCK(st.st_mode) &&
+	    connect(r->socket, (struct sockaddr *)&address, sizeof(address)) &&
+	    errno == ECONNREFUSED)
+		unlink(r->socket_path);
+	if (bind(r->socket, (struct sockaddr *)&address, sizeof(address)))
+		die(EXIT_FAILED, "%s: %s", r->socket_path, strerror(errno));
+}
+
+static void list_pending(struct reminder *r)
+{
+	struct twheel_timer_info info;
+	char text[DURATION_SIZE];
+	struct twheel_walk *walk;
+	int ret;
+
+	ret = twheel_walk_new(&walk, r->tw);
+	while (!ret) {
+		ret = twheel_walk_next(walk, &info);
+		if (ret == 0 || (ret < 0 && ret != -EINTR))
+			break;
+		if (ret == 1)
+			printf("pending %" PRIu64 " in %s\n", (uint64_t)info.handle,
+			       duration_format(text, info.remaining));
+		ret = 0;
+	}
+	if (ret)
+		die(EXIT_FAILED, "cannot list the timers: %s", strerror(-ret));
+	twheel_walk_free(walk);
+}
+
+/*
+ * The journal
+ */
+
+static size_t journal_size(uint64_t room)
+{
+	return offsetof(struct journal, events) + room * sizeof(struct twheel_event);
+}
+
+/* Maps it with @room records; the disk has room for them from then on. */
+static void map_journal(struct reminder *r, uint64_t room)
+{
+	size_t old = r->journal ? journal_size(r->room) : 0;
+	int ret = posix_fallocate(r->journal_fd, 0, (off_t)journal_size(room));
+
+	if (ret)
+		die(EXIT_FAILED, "%s: %s", r->journal_path, strerror(ret));
+	if (old)
+		r->journal = mremap(r->journal, old, journal_size(room), MREMAP_MAYMOVE);
+	else
+		r->journal = mmap(NULL, journal_size(room), PROT_READ | PROT_WRITE,
+				  MAP_SHARED, r->journal_fd, 0);
+	if (r->journal == MAP_FAILED)
+		die(EXIT_FAILED, "%s: %s", r->journal_path, strerror(errno));
+	r->room = room;
+}
+
+static void open_journal(struct reminder *r)
+{
+	struct twheel_timer_info info;
+	struct twheel_event *event;
+	uint64_t room = JOURNAL_STEP;
+	uint64_t head[2];
+	struct stat st;
+	ssize_t n;
+
+	r->journal_fd = open(r->journal_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (r->journal_fd < 0 || fstat(r->journal_fd, &st))
+		die(EXIT_FAILED, "%s: %s", r->journal_path, strerror(errno));
+	if (flock(r->journal_fd, LOCK_EX | LOCK_NB))
+		die(EXIT_FAILED, "%s: in use by another program", r->journal_path);
+
+	/* A new one is empty, or all 0 if this is where the last try was killed. */
+	n = pread(r->journal_fd, head, sizeof(head), 0);
+	if (n < 0)
+		die(EXIT_FAILED, "%s: %s", r->journal_path, strerror(errno));
+	if (n && (n < (ssize_t)sizeof(head) ||
+		  (head[0] != JOURNAL_MAGIC && (head[0] || head[1]))))
+		die(EXIT_FAILED, "%s: not a journal of this program", r->journal_path);
+
+	if ((size_t)st.st_size > journal_size(room))
+		room = ((size_t)st.st_size - journal_size(0)) / sizeof(*event);
+	map_journal(r, room);
+	r->journal->magic = JOURNAL_MAGIC;
+	if (r->journal->done > room)
+		die(EXIT_FAILED, "%s: cut short", r->journal_path);
+
+	r->len = r->journal->done;
+	while (r->len < r->room && r->journal->events[r->len].expirations)
+		r->len++;
+	if (r->len == r->journal->done)
+		return;
+
+	/* Only the last can have been cut off, by a kill during a page fault. */
+	event = &r->journal->events[r->len - 1];
+	if (!twheel_get(r->tw, event->handle, &info)) {
+		*event = (struct twheel_event){ };
+		r->len--;
+	}
+}
+
+/*
+ * The work
+ */
+
+/* Gives the reminders that are in the journal and were not given yet. */
+static void give(struct reminder *r, bool after_restart)
+{
+	struct journal *journal = r->journal;
+
+	for (; journal->done < r->len; journal->done++) {
+		const struct twheel_event *event = &journal->events[journal->done];
+		char late[DURATION_SIZE];
+
+		printf("reminder %" PRIu64 ", %s late%s\n", (uint64_t)event->handle,
+		       duration_format(late, event->expired - event->deadline),
+		       after_restart ? ", perhaps given before" : "");
+		if (ferror(stdout))
+			die(EXIT_FAILED, "standard output: %s", strerror(errno));
+		after_restart = false;
+	}
+}
+
+static void read_expirations(struct reminder *r)
+{
+	ssize_t n;
+
+	if (r->room - r->len < TURN_EVENTS)
+		map_journal(r, r->room + JOURNAL_STEP);
+	n = twheel_read(r->tw, &r->journal->events[r->len], TURN_EVENTS);
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	if (n < 0)
+		die(EXIT_FAILED, "cannot read expirations: %s", strerror((int)-n));
+	r->len += (uint64_t)n;
+	give(r, false);
+}
+
+static void arm_all(struct reminder *r)
+{
+	ssize_t n = twheel_arm_batch(r->tw, r->arms, r->arms_len);
+	size_t i;
+
+	if (n != (ssize_t)r->arms_len)
+		die(EXIT_FAILED, "cannot arm: %s", strerror(n < 0 ? (int)-n : EFAULT));
+	for (i = 0; i < r->arms_len; i++)
+		if (r->arms[i].result)
+			complain("reminder %" PRIu64 " is lost: %s",
+				 (uint64_t)r->arms[i].handle, strerror(-r->arms[i].result));
+	r->arms_len = 0;
+}
+
+static void carry_out(struct reminder *r, char *line)
+{
+	char *when = strchr(line, ' ');
+	uint64_t ns;
+	uint64_t key;
+	int ret;
+
+	if (when)
+		*when++ = '\0';
+	if (!when || number_parse(line, UINT64_MAX, &key)) {
+		complain("a request is 'KEY DURATION', 'KEY @NANOSECONDS' or 'KEY cancel'");
+		return;
+	}
+
+	if (!strcmp(when, "cancel")) {
+		/* In their order: this may be for one of them. */
+		arm_all(r);
+		ret = twheel_cancel(r->tw, key, NULL);
+		if (ret < 0 && ret != -ENOENT)
+			die(EXIT_FAILED, "cannot cancel: %s", strerror(-ret));
+		return;
+	}
+
+	if (when[0] == '@') {
+		ret = number_parse(when + 1, UINT64_MAX, &ns);
+	} else {
+		ret = duration_parse(when, &ns);
+		if (!ret)
+			ret = __builtin_add_overflow(ns, twheel_now(r->tw), &ns);
+	}
+	if (ret) {
+		complain("reminder %" PRIu64 ": '%s' is no duration, @NANOSECONDS or 'cancel'",
+			 key, when);
+		return;
+	}
+	r->arms[r->arms_len++] = (struct twheel_arm){
+		.handle = key,
+		.expires = ns,
+		.flags = TWHEEL_ARM_ABS,
+	};
+	if (r->arms_len == BATCH_MAX)
+		arm_all(r);
+}
+
+static void take_requests(struct reminder *r)
+{
+	static char datagram[DATAGRAM_MAX + 1];
+	unsigned int i;
+
+	for (i = 0; i < TURN_DATAGRAMS; i++) {
+		ssize_t n = recv(r->socket, datagram, DATAGRAM_MAX,
+				 MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+		char *rest = NULL;
+		char *line;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n < 0)
+			die(EXIT_FAILED, "%s: %s", r->socket_path, strerror(errno));
+		if (n > DATAGRAM_MAX) {
+			complain("a datagram of %zd bytes: at most %d are taken", n,
+				 DATAGRAM_MAX);
+		} else {
+			datagram[n] = '\0';
+			for (line = strtok_r(datagram, "\n", &rest); line;
+			     line = strtok_r(NULL, "\n", &rest))
+				carry_out(r, line);
+			arm_all(r);
+		}
+		if (recv(r->socket, datagram, 1, MSG_DONTWAIT) < 0)
+			die(EXIT_FAILED, "%s: %s", r->socket_path, strerror(errno));
+	}
+}
+
+/* The other side: sends one request. */
+static void send_request(const char *path, const char *key, const char *when)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char line[256];
+	int len = snprintf(line, sizeof(line), "%s %s\n", key, when);
+
+	if (len >= (int)sizeof(line))
+		die(EXIT_USAGE, "a request of %d bytes: at most %zu are sent", len,
+		    sizeof(line) - 1);
+	memcpy(address.sun_path, path, strlen(path));
+	if (sock < 0 || sendto(sock, line, (size_t)len, 0, (struct sockaddr *)&address,
+			       sizeof(address)) != len)
+		die(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	close(sock);
+}
+
+static void run(struct reminder *r)
+{
+	struct pollfd fds[] = {
+		{ .fd = r->socket, .events = POLLIN },
+		{ .fd = twheel_fd(r->tw), .events = POLLIN },
+	};
+	sigset_t waiting;
+
+	sigprocmask(SIG_SETMASK, NULL, &waiting);
+	sigdelset(&waiting, SIGINT);
+	sigdelset(&waiting, SIGTERM);
+
+	while (!interrupted) {
+		if (ppoll(fds, 2, NULL, &waiting) < 0) {
+			if (errno == EINTR)
+				continue;
+			die(EXIT_FAILED, "poll: %s", strerror(errno));
+		}
+		/* In this order: see the head of this file. */
+		take_requests(r);
+		read_expirations(r);
+	}
+}
+
+static void parse_options(struct reminder *r, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "socket",	required_argument,	NULL, 's' },
+		{ "journal",	required_argument,	NULL, 'j' },
+		{ "list",	no_argument,		NULL, 'l' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:j:lh", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			r->socket_path = optarg;
+			break;
+		case 'j':
+			r->journal_path = optarg;
+			break;
+		case 'l':
+			r->list = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(EXIT_DONE);
+		default:
+			exit(EXIT_USAGE);
+		}
+	}
+	if (!r->socket_path)
+		die(EXIT_USAGE, "--socket is needed");
+	if (!*r->socket_path ||
+	    strlen(r->socket_path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		die(EXIT_USAGE, "--socket: '%s' is not 1 to 107 bytes long", r->socket_path);
+
+	if (optind + 2 == argc && !r->journal_path && !r->list) {
+		send_request(r->socket_path, argv[optind], argv[optind + 1]);
+		exit(EXIT_DONE);
+	}
+	if (optind < argc)
+		die(EXIT_USAGE, "'%s': a request is KEY WHEN, with no option but --socket",
+		    argv[optind]);
+	if (!r->journal_path)
+		die(EXIT_USAGE, "--journal is needed");
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	static struct reminder r;
+	sigset_t blocked;
+
+	parse_options(&r, argc, argv);
+	/* A write a line: each is there, or not, whenever the process is killed. */
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+
+	/* They are let in where it waits. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+
+	get_timers(&r);
+	open_journal(&r);
+	if (r.list)
+		list_pending(&r);
+	get_socket(&r);
+	give(&r, true);
+	notify("READY=1", -1);
+
+	run(&r);
+	return EXIT_DONE;
+}

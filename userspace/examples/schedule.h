@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Schedules as people write them for cron, and when they are due.
+ *
+ * No clock is read here: time is a parameter. The zone is the C library's, as
+ * tzset() has found it.
+ */
+#ifndef SCHEDULE_H
+#define SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/**
+ * enum schedule_kind - what a schedule goes by
+ * @SCHEDULE_CALENDAR: local time
+ * @SCHEDULE_EVERY: the time that has passed since the run before
+ * @SCHEDULE_REBOOT: nothing: it is due once, at the start
+ */
+enum schedule_kind {
+	SCHEDULE_CALENDAR,
+	SCHEDULE_EVERY,
+	SCHEDULE_REBOOT,
+};
+
+/**
+ * struct schedule - when something is to be run
+ * @kind: what the schedule goes by; all but @every is for %SCHEDULE_CALENDAR
+ * @minutes: bit m: at minute m
+ * @hours: bit h: in hour h
+ * @days: bit d: on the d-th of a month, from 1
+ * @months: bit m: in month m, from 1
+ * @weekdays: bit d: on that day of the week, 0 is Sunday
+ * @either_day: a day has to be in @days or @weekdays; otherwise in both
+ * @wildcard: minute or hour begin with '*': it goes with the clock when that is
+ *	moved for daylight saving time. Otherwise it is to run once a time.
+ * @every: for %SCHEDULE_EVERY the seconds between two runs
+ */
+struct schedule {
+	enum schedule_kind	kind;
+	uint64_t		minutes;
+	uint32_t		hours;
+	uint32_t		days;
+	uint32_t		months;
+	uint32_t		weekdays;
+	bool			either_day;
+	bool			wildcard;
+	time_t			every;
+};
+
+/* Room for what schedule_parse() has to say. */
+#define SCHEDULE_ERROR_SIZE	256
+
+/**
+ * schedule_parse() - read a schedule
+ * @schedule: filled in
+ * @text: the five fields minute, hour, day of month, month, day of week; or
+ *	@hourly and its like, "@every DURATION", or @reboot. It may go on behind
+ *	that.
+ * @rest: where it goes on, without the blanks between
+ * @error: what is wrong, and what is allowed
+ *
+ * Return: 0, or -EINVAL with @error filled in. A date that never comes, such as
+ * 31 February, is refused as well.
+ */
+int schedule_parse(struct schedule *schedule, const char *text, const char **rest,
+		   char error[SCHEDULE_ERROR_SIZE]);
+
+/**
+ * schedule_next() - when is it due after some time?
+ * @schedule: a schedule
+ * @after: seconds since 1970; times in the future of this are looked for
+ * @next: the first of them
+ *
+ * When local time skips an hour, a schedule of fixed times that has some of them
+ * there is due at the end of the skip, once for all of them; one with a wildcard
+ * is not. When an hour is repeated, a schedule of fixed times is due in the first
+ * of the two only, one with a wildcard in both.
+ *
+ * Return: whether there is one. There is none for %SCHEDULE_REBOOT.
+ */
+bool schedule_next(const struct schedule *schedule, time_t after, time_t *next);
+
+#endif /* SCHEDULE_H */

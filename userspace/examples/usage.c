@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What a program, and the machine for it, has used so far.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "usage.h"
+
+static int64_t timeval_ns(const struct timeval *tv)
+{
+	return tv->tv_sec * (int64_t)NSEC_PER_SEC + tv->tv_usec * (int64_t)NSEC_PER_USEC;
+}
+
+/*
+ * From idle time, which the kernel takes note of to the microsecond; most
+ * kernels only sample what CPUs do when they are busy.
+ */
+static int64_t busy_time(void)
+{
+	FILE *file = fopen("/proc/stat", "r");
+	struct timespec now;
+	int64_t iowait;
+	int64_t idle;
+	int fields;
+
+	if (!file)
+		return 0;
+	fields = fscanf(file, "cpu %*u %*u %*u %" SCNd64 " %" SCNd64, &idle, &iowait);
+	fclose(file);
+	if (fields != 2)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec * (int64_t)NSEC_PER_SEC + now.tv_nsec) *
+	       sysconf(_SC_NPROCESSORS_ONLN) -
+	       (idle + iowait) * ((int64_t)NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+}
+
+/* Pages that are shared, with the kernel for instance, are not a program's own. */
+static int64_t own_memory(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	int64_t resident;
+	int64_t shared;
+	int fields;
+
+	if (!file)
+		return 0;
+	fields = fscanf(file, "%*d %" SCNd64 " %" SCNd64, &resident, &shared);
+	fclose(file);
+	return fields == 2 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Sums the numbers that follow any of @names at the start of a line. */
+static int64_t sum(const char *path, const char * const *names)
+{
+	FILE *file = fopen(path, "r");
+	int64_t total = 0;
+	char line[128];
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file)) {
+		const char *field = line + strspn(line, " ");
+		const char * const *name;
+
+		for (name = names; *name; name++) {
+			size_t len = strlen(*name);
+
+			if (!strncmp(field, *name, len))
+				total += strtoll(field + len, NULL, 10);
+		}
+	}
+	fclose(file);
+	return total;
+}
+
+/* Pages that CPUs have at hand are megabytes, and in no field of meminfo. */
+static int64_t taken_memory(void)
+{
+	static const char * const unused[] = {
+		"MemFree:", "Buffers:", "Cached:", "SReclaimable:", NULL
+	};
+	static const char * const all[] = { "MemTotal:", NULL };
+	static const char * const at_hand[] = { "count:", NULL };
+
+	return (sum("/proc/meminfo", all) - sum("/proc/meminfo", unused)) * 1024 -
+	       sum("/proc/zoneinfo", at_hand) * sysconf(_SC_PAGESIZE);
+}
+
+void usage_read(struct usage *usage)
+{
+	struct rusage rusage;
+
+	getrusage(RUSAGE_SELF, &rusage);
+	usage->user = timeval_ns(&rusage.ru_utime);
+	usage->system = timeval_ns(&rusage.ru_stime);
+	usage->busy = busy_time();
+	usage->own = own_memory();
+	usage->taken = taken_memory();
+}
+
+void usage_since(struct usage *usage)
+{
+	struct usage now;
+
+	usage_read(&now);
+	usage->user = now.user - usage->user;
+	usage->system = now.system - usage->system;
+	usage->busy = now.busy - usage->busy;
+	usage->own = now.own - usage->own;
+	usage->taken = now.taken - usage->taken;
+}

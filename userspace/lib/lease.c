@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libtwheel: leases, and the mapping that their words lie in.
+ *
+ * Words are mapped in segments, when the first word of a segment is asked for,
+ * and stay mapped: a program can keep pointers to them. The kernel makes the
+ * pages behind a segment one by one, as timers are armed.
+ *
+ * Locking rules: none. A segment is mapped by whoever needs it first; of two
+ * threads that do the same at once one unmaps its own again.
+ */
+/* Words lie up to 32 GiB into the file, in 32-bit programs too. */
+#define _FILE_OFFSET_BITS 64
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+#include "lease_word.h"
+
+/*
+ * A segment of 8 MiB holds the words of a million leases: some address space,
+ * and no memory, for the first of them.
+ */
+#define SEGMENT_SHIFT	20
+#define SEGMENT_WORDS	(1U << SEGMENT_SHIFT)
+#define SEGMENT_BYTES	(SEGMENT_WORDS * sizeof(uint64_t))
+#define SEGMENTS	(1U << (32 - SEGMENT_SHIFT))
+
+/**
+ * struct twheel_leases - where the words of a context are mapped
+ * @segments: the first word of each segment, NULL when not mapped yet
+ */
+struct twheel_leases {
+	uint64_t *segments[SEGMENTS];
+};
+
+int twheel_leases_new(struct twheel *tw)
+{
+	tw->leases = calloc(1, sizeof(*tw->leases));
+	return tw->leases ? 0 : -ENOMEM;
+}
+
+void twheel_leases_free(struct twheel_leases *leases)
+{
+	unsigned int i;
+
+	if (!leases)
+		return;
+	for (i = 0; i < SEGMENTS; i++) {
+		if (leases->segments[i])
+			munmap(leases->segments[i], SEGMENT_BYTES);
+	}
+	free(leases);
+}
+
+TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
+				 uint64_t **wordp)
+{
+	uint32_t index = word >> SEGMENT_SHIFT;
+	uint64_t *segment;
+	uint64_t **slot;
+
+	if (!tw->leases)
+		return -ENODEV;
+
+	slot = &tw->leases->segments[index];
+	segment = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	if (!segment) {
+		uint64_t *mapped = mmap(NULL, SEGMENT_BYTES,
+					PROT_READ | PROT_WRITE, MAP_SHARED,
+					tw->fd, (off_t)index * SEGMENT_BYTES);
+
+		if (mapped == MAP_FAILED)
+			return -errno;
+		if (__atomic_compare_exchange_n(slot, &segment, mapped, false,
+						__ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			segment = mapped;
+		else
+			munmap(mapped, SEGMENT_BYTES);
+	}
+	*wordp = &segment[word % SEGMENT_WORDS];
+	return 0;
+}
+
+TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
+				unsigned int flags, uint64_t user_data,
+				uint64_t *handle, uint64_t **wordp)
+{
+	bool keyed = tw->config & TWHEEL_CONFIG_KEYED;
+	struct twheel_arm arm = {
+		.expires = expires,
+		.user_data = user_data,
+		.flags = flags | TWHEEL_ARM_LEASE,
+	};
+	int state;
+	int ret;
+
+	if (flags & ~TWHEEL_ARM_ABS || (keyed && !handle))
+		return -EINVAL;
+	if (keyed)
+		arm.handle = *handle;
+	state = twheel_arm(tw, &arm);
+	if (state < 0)
+		return state;
+
+	ret = twheel_lease_word(tw, arm.word, wordp);
+	if (ret) {
+		/* A lease that nobody can extend is none. */
+		twheel_cancel(tw, arm.handle, NULL);
+		return ret;
+	}
+	if (handle)
+		*handle = arm.handle;
+	return state;
+}
+
+TWHEEL_API int twheel_lease_extend(uint64_t *word, uint64_t deadline)
+{
+	return lease_word_extend(word, deadline);
+}
+
+TWHEEL_API uint64_t twheel_lease_deadline(const uint64_t *word)
+{
+	return lease_word_deadline(word);
+}
+
+TWHEEL_API int twheel_lease_expired(const uint64_t *word)
+{
+	return lease_word_expired(word);
+}

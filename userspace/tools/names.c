@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What the numbers of the interface are called.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <linux/twheel.h>
+
+#include "names.h"
+
+const struct bit_name feature_names[] = {
+	{ TWHEEL_FEATURE_BOOTTIME,	"boottime" },
+	{ TWHEEL_FEATURE_BATCH,		"batch" },
+	{ TWHEEL_FEATURE_INTERVAL,	"interval" },
+	{ TWHEEL_FEATURE_SLACK,		"slack" },
+	{ TWHEEL_FEATURE_LIST,		"list" },
+	{ TWHEEL_FEATURE_REALTIME,	"realtime" },
+	{ TWHEEL_FEATURE_FIXED_DELAY,	"fixed-delay" },
+	{ TWHEEL_FEATURE_KEYED,		"keyed" },
+	{ TWHEEL_FEATURE_LEASE,		"lease" },
+	{ }
+};
+
+const struct bit_name config_names[] = {
+	{ TWHEEL_CONFIG_KEYED,		"keyed" },
+	{ TWHEEL_CONFIG_LEASE,		"lease" },
+	{ TWHEEL_CONFIG_CANCEL_ON_SET,	"cancel-on-set" },
+	{ }
+};
+
+const struct bit_name timer_names[] = {
+	{ TWHEEL_ARM_FIXED_DELAY,	"fixed-delay" },
+	{ TWHEEL_ARM_LEASE,		"lease" },
+	{ }
+};
+
+void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
+		const char *between)
+{
+	const char *separator = "";
+
+	for (; names->bit; names++) {
+		if (!(bits & names->bit))
+			continue;
+		printf("%s%s%s%s", separator, quote, names->name, quote);
+		separator = between;
+		bits &= ~names->bit;
+	}
+	/* Newer than this program. */
+	if (bits)
+		printf("%s%s0x%" PRIx64 "%s", separator, quote, bits, quote);
+}
+
+const char *clock_name(uint32_t clock)
+{
+	switch (clock) {
+	case CLOCK_MONOTONIC:
+		return "monotonic";
+	case CLOCK_BOOTTIME:
+		return "boottime";
+	case CLOCK_REALTIME:
+		return "realtime";
+	default:
+		return "unknown";
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What the numbers of the interface are called.
+ */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include <stdint.h>
+
+/**
+ * struct bit_name - the name of a bit
+ * @bit: the bit; 0 ends a table of them
+ * @name: its name
+ */
+struct bit_name {
+	uint64_t	bit;
+	const char	*name;
+};
+
+/* Of &twheel_info.features, &twheel_config.flags and &twheel_arm.flags. */
+extern const struct bit_name feature_names[];
+extern const struct bit_name config_names[];
+extern const struct bit_name timer_names[];
+
+/**
+ * print_bits() - name the bits that are set
+ * @names: a table
+ * @bits: those that are set; what is not in the table is printed in hexadecimal
+ * @quote: what goes before and after each
+ * @between: what goes between two
+ */
+void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
+		const char *between);
+
+/**
+ * clock_name() - the name of a clock
+ * @clock: a CLOCK_* number
+ *
+ * Return: its name as the command line takes it, or "unknown".
+ */
+const char *clock_name(uint32_t clock);
+
+#endif /* NAMES_H */

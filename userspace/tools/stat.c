@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * twheel stat: what the module has counted.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "counters.h"
+#include "duration.h"
+#include "tool.h"
+
+static const char help[] =
+"Usage: twheel stat [OPTION]...\n"
+"Show what each CPU has counted since the module was loaded or the counters were\n"
+"reset. Takes root, and debugfs.\n"
+"\n"
+"  -e, --every DURATION  show again and again what was counted in this time\n"
+"  -c, --count N         end after N times (with --every)\n"
+"  -r, --reset           set all to 0, and show nothing\n"
+"  -j, --json            a JSON object in each line\n"
+"  -h, --help            show this help\n"
+"\n"
+"Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
+
+/* What a histogram is of, for people. */
+static const char *const titles[HISTOGRAMS] = {
+	[HISTOGRAM_LATENESS]	= "late by",
+	[HISTOGRAM_EXPIRED]	= "expired a run",
+	[HISTOGRAM_READ]	= "records a read",
+};
+
+static void print_json(const struct counters *counters, uint64_t ns)
+{
+	size_t i, k, b;
+
+	putchar('{');
+	if (ns)
+		printf("\"interval\":%" PRIu64 ",", ns);
+	printf("\"cpus\":[");
+	for (i = 0; i < counters->n; i++) {
+		const struct cpu_counters *cpu = &counters->cpus[i];
+
+		printf("%s{\"cpu\":%" PRIu32, i ? "," : "", cpu->cpu);
+		for (k = 0; k < COUNTERS; k++)
+			printf(",\"%s\":%" PRIu64, counter_names[k], cpu->counts[k]);
+		printf(",\"histograms\":{");
+		for (k = 0; k < HISTOGRAMS; k++) {
+			printf("%s\"%s\":[", k ? "," : "", histogram_names[k]);
+			for (b = 0; b < BUCKETS; b++)
+				printf("%s%" PRIu64, b ? "," : "", cpu->buckets[k][b]);
+			putchar(']');
+		}
+		printf("}}");
+	}
+	puts("]}");
+}
+
+static void print_row(const char *name, const uint64_t *counts, const int *widths)
+{
+	size_t i;
+
+	printf("%3s", name);
+	for (i = 0; i < COUNTERS; i++)
+		printf("  %*" PRIu64, widths[i], counts[i]);
+	putchar('\n');
+}
+
+static void print_counts(const struct counters *counters,
+			 const struct cpu_counters *sum)
+{
+	int widths[COUNTERS];
+	size_t i;
+
+	printf("cpu");
+	for (i = 0; i < COUNTERS; i++) {
+		int len = (int)strlen(counter_names[i]);
+
+		/* No CPU's number has more digits than the sum. */
+		widths[i] = snprintf(NULL, 0, "%" PRIu64, sum->counts[i]);
+		if (widths[i] < len)
+			widths[i] = len;
+		printf("  %*s", widths[i], counter_names[i]);
+	}
+	putchar('\n');
+
+	/* Of the possible CPUs many may not be there. */
+	for (i = 0; i < counters->n; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%" PRIu32, counters->cpus[i].cpu);
+		if (counters_any(&counters->cpus[i]))
+			print_row(name, counters->cpus[i].counts, widths);
+	}
+	print_row("all", sum->counts, widths);
+}
+
+static void print_limit(enum histogram histogram, int bucket)
+{
+	char buf[DURATION_SIZE];
+
+	if (histogram == HISTOGRAM_LATENESS)
+		duration_format(buf, bucket_limit(bucket));
+	else
+		snprintf(buf, sizeof(buf), "%" PRIu64, bucket_limit(bucket));
+	printf("  %10s", buf);
+}
+
+static void print_histograms(const struct cpu_counters *sum)
+{
+	static const unsigned int percents[] = { 50, 90, 99, 100 };
+	size_t i, k;
+
+	printf("\n%-14s  %10s  %10s  %10s  %10s\n", "at most", "p50", "p90", "p99", "max");
+	for (i = 0; i < HISTOGRAMS; i++) {
+		printf("%-14s", titles[i]);
+		for (k = 0; k < sizeof(percents) / sizeof(percents[0]); k++) {
+			int bucket = bucket_of(sum->buckets[i], percents[k]);
+
+			if (bucket < 0)
+				printf("  %10s", "-");
+			else
+				print_limit(i, bucket);
+		}
+		putchar('\n');
+	}
+}
+
+static enum tool_exit show(const struct counters *counters, uint64_t ns, bool json)
+{
+	struct cpu_counters sum;
+	char time[DURATION_SIZE];
+
+	if (json) {
+		print_json(counters, ns);
+		return tool_flush();
+	}
+
+	counters_sum(counters, &sum);
+	if (ns)
+		printf("in %s:\n", duration_format(time, ns));
+	print_counts(counters, &sum);
+	print_histograms(&sum);
+	if (ns)
+		putchar('\n');
+	return tool_flush();
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(ns / NSEC_PER_SEC),
+		.tv_nsec = (long)(ns % NSEC_PER_SEC),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+static enum tool_exit show_once(bool json)
+{
+	struct counters counters;
+	enum tool_exit code;
+	int ret;
+
+	ret = counters_read(&counters);
+	if (ret)
+		return counters_complain("stat", ret);
+	code = show(&counters, 0, json);
+	counters_free(&counters);
+	return code;
+}
+
+/* Shows what was counted in every @interval, @count times or, if 0, for ever. */
+static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
+{
+	struct counters then, now, delta;
+	uint64_t since = now_ns(), next = since;
+	enum tool_exit code = TOOL_OK;
+	uint64_t rounds = 0;
+	int ret;
+
+	ret = counters_read(&then);
+	if (ret)
+		return counters_complain("stat", ret);
+
+	while (code == TOOL_OK && (!count || rounds++ < count)) {
+		uint64_t time;
+
+		next += interval;
+		sleep_until(next);
+		time = now_ns();
+		ret = counters_read(&now);
+		if (ret)
+			break;
+		ret = counters_since(&now, &then, &delta);
+		counters_free(&then);
+		then = now;
+		if (ret)
+			break;
+		code = show(&delta, time - since, json);
+		counters_free(&delta);
+		since = time;
+	}
+	counters_free(&then);
+	return ret ? counters_complain("stat", ret) : code;
+}
+
+enum tool_exit tool_stat(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "every",	required_argument,	NULL, 'e' },
+		{ "count",	required_argument,	NULL, 'c' },
+		{ "reset",	no_argument,		NULL, 'r' },
+		{ "json",	no_argument,		NULL, 'j' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	uint64_t interval = 0, count = 0;
+	bool every = false;
+	bool reset = false;
+	bool json = false;
+	int ret;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "e:c:rjh", options, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			if (!tool_every("stat", optarg, &interval))
+				return TOOL_USAGE;
+			every = true;
+			break;
+		case 'c':
+			if (!tool_number("stat", optarg, 1, UINT64_MAX, &count))
+				return TOOL_USAGE;
+			break;
+		case 'r':
+			reset = true;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_flush();
+		default:
+			return tool_usage("stat");
+		}
+	}
+	if (optind < argc)
+		return tool_complain(TOOL_USAGE, "stat: '%s' is too much: no argument is taken",
+				     argv[optind]);
+	if (count && !every)
+		return tool_complain(TOOL_USAGE, "stat: --count needs --every");
+	if (reset && (every || json))
+		return tool_complain(TOOL_USAGE, "stat: --reset goes with no other option");
+
+	if (reset) {
+		ret = counters_reset();
+		return ret ? counters_complain("stat", ret) : TOOL_OK;
+	}
+	return every ? show_every(interval, count, json) : show_once(json);
+}
