@@ -559,13 +559,16 @@ void twheel_ctx_wake(struct twheel_ctx *ctx)
 bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 {
 	bool stepped;
+	u32 steps;
 
 	if (!twheel_ctx_stepped(ctx))
 		return false;
 
+	/* What is compared is what is stored: no step may come in between. */
 	spin_lock_bh(&ctx->lock);
-	stepped = twheel_ctx_stepped(ctx);
-	WRITE_ONCE(ctx->steps, twheel_clock_steps());
+	steps = twheel_clock_steps();
+	stepped = ctx->steps != steps;
+	WRITE_ONCE(ctx->steps, steps);
 	spin_unlock_bh(&ctx->lock);
 	return stepped;
 }

@@ -115,6 +115,9 @@ static struct twheel_arm make_request(struct load_thread *t, __u64 number)
 	if (mix->periodic && tw_random(&t->state) % mix->periodic == 0) {
 		arm.interval = 1 + tw_random(&t->state) % mix->spread_ns;
 		arm.count = tw_random(&t->state) % 5;
+		/* One that goes on for ever is ended by its owner: shared ones have none. */
+		if (mix->shared && !arm.count)
+			arm.count = 1;
 	}
 	if (tw_random(&t->state) % 4 == 0)
 		arm.slack = tw_random(&t->state) % mix->spread_ns;

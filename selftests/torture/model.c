@@ -439,12 +439,24 @@ static bool in_flight(const struct timer *timer, const struct config *config, in
 }
 
 /*
- * May @op be one that only looks? A record is not, though the next round's range of
- * deadlines may be the same as this one's.
+ * May @op be one that only looks? What stores is not, even where the same is there
+ * already: that may be taken away, and @op come after it. Nor is a record, though the
+ * next round's range of deadlines may be the same as this one's.
  */
 static bool may_be_idle(struct op op)
 {
-	return !op_is_doubtful(op) && (op.call->type != CALL_READ || op.index == OP_FLAG);
+	if (op_is_doubtful(op))
+		return false;
+	switch (op.call->type) {
+	case CALL_STEP:
+		return false;
+	case CALL_ARM:
+		return op.call->arms[op.index].result;
+	case CALL_READ:
+		return op.index == OP_FLAG;
+	default:
+		return true;
+	}
 }
 
 /*
