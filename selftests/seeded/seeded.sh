@@ -19,18 +19,19 @@
 . "$(dirname "$0")/../vm/common.sh"
 
 seeded=$top/selftests/seeded
+jobs=$(nproc)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 n=0 failed=0
 
-# result STATUS NAME - report, with what was said if it was bad
+# result STATUS NAME OUTPUT - report, with what was said if it was bad
 result() {
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then
 		echo "ok $n $2"
 	else
 		failed=1
-		sed 's/^/# /' "$tmp/out"
+		sed 's/^/# /' "$3"
 		echo "not ok $n $2"
 	fi
 }
@@ -40,17 +41,17 @@ field() {
 	sed -n "/^--- /q; s/^$2: *//p" "$1"
 }
 
-# A copy of the module for $KERNEL. In one place, so that not all of it is built anew
-# for each bug.
+# copy_module NUMBER - for $KERNEL, and one of those who build at the same time. They keep
+# it, so that not all of it is built anew for each bug.
 copy_module() {
-	dir=$build/seeded/$KERNEL
+	dir=$build/seeded/$KERNEL.$1
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	cp -r "$top"/{Kbuild,module,uapi} "$dir"
 }
 
 build_module() {
-	make -j"$(nproc)" -C "$("$vm/kernel.sh")/headers" M="$dir" modules
+	make -C "$("$vm/kernel.sh")/headers" M="$dir" modules
 }
 
 # apply PATCH [OPTION] - to the letter: a bug put somewhere else may be none
@@ -58,17 +59,17 @@ apply() {
 	patch -d "$dir" -p1 --fuzz=0 "${@:2}" <"$1"
 }
 
-# boot COMMAND - run it in a guest with that module; its log is $tmp/log
+# boot COMMAND - run it in a guest with that module; its log is $dir/log
 boot() {
-	rm -f "$tmp/log"
-	KERNEL_LOG=$tmp/log "$vm/run.sh" -t 120 -M "$dir/twheel.ko" -- "$1"
+	rm -f "$dir/log"
+	KERNEL_LOG=$dir/log "$vm/run.sh" -t 120 -M "$dir/twheel.ko" -- "$1"
 }
 
 # names_module PATTERN - is there a report that begins so, and names the module?
 names_module() {
 	awk -v pattern="$1" '$0 ~ pattern { left = 60 }
 		left-- > 0 && /\[twheel\]/ { found = 1 }
-		END { exit !found }' "$tmp/log"
+		END { exit !found }' "$dir/log"
 }
 
 is_noticed() {
@@ -90,6 +91,20 @@ is_clean() {
 	build_module && boot "$command"
 }
 
+# work NUMBER ITEM... - leaves what each has said, and its status, in $tmp
+work() {
+	local item
+	copy_module "$1"
+	for item in "${@:2}"; do
+		if [ "$item" = clean ]; then
+			is_clean
+		else
+			is_noticed "$item"
+		fi >"$tmp/$item.out" 2>&1
+		echo $? >"$tmp/$item"
+	done
+}
+
 mapfile -t all < <(cd "$seeded" && ls -- *.patch)
 [ $# -gt 0 ] || set -- "${all[@]%.patch}"
 mapfile -t kernels < <(for bug; do field "$seeded/$bug.patch" Kernel; done | sort -u)
@@ -100,13 +115,21 @@ echo "TAP version 13"
 echo "1..$(($# + ${#kernels[@]}))"
 for KERNEL in "${kernels[@]}"; do
 	export KERNEL
-	copy_module
-	is_clean >"$tmp/out" 2>&1
-	result $? "without a bug $KERNEL has nothing to say"
+	items=(clean)
 	for bug; do
-		[ "$(field "$seeded/$bug.patch" Kernel)" = "$KERNEL" ] || continue
-		is_noticed "$bug" >"$tmp/out" 2>&1
-		result $? "$bug is noticed by $KERNEL"
+		[ "$(field "$seeded/$bug.patch" Kernel)" != "$KERNEL" ] || items+=("$bug")
+	done
+	# Every so many-th for each: what is slow or quick is spread.
+	rm -f "$tmp"/*
+	for ((i = 0; i < jobs; i++)); do
+		mapfile -t its < <(printf '%s\n' "${items[@]}" | awk -v i=$i -v n="$jobs" 'NR % n == i')
+		work "$i" "${its[@]}" &
+	done
+	wait
+	for item in "${items[@]}"; do
+		what="$item is noticed by $KERNEL"
+		[ "$item" != clean ] || what="without a bug $KERNEL has nothing to say"
+		result "$(cat "$tmp/$item")" "$what" "$tmp/$item.out"
 	done
 done
 exit $failed

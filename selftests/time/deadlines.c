@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Deadlines in virtual time: near, at the edges of what each level of the wheel
- * reaches, and beyond the last level, up to TWHEEL_TIME_DAYS (3650) ahead. Each
+ * reaches and of its buckets, and beyond the last level, up to TWHEEL_TIME_DAYS (3650) ahead. Each
  * comes on its tick, and costs a look for each level and round.
  */
 #include "virtual.h"
@@ -100,6 +100,21 @@ static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *di
 	return n;
 }
 
+/*
+ * Half of all deadlines are moved to where a bucket of @level begins, or a tick
+ * after it: there a tick more or less is seen that is lost in the bucket otherwise.
+ */
+static __u64 aligned(__u64 expires, __u64 tick_ns, __u64 slots, __u64 level, int which)
+{
+	__u64 granularity = tick_ns;
+
+	while (level--)
+		granularity *= slots / 2;
+	if (which > 1)
+		return expires;
+	return (expires / granularity + 1) * granularity + which * tick_ns;
+}
+
 /* Reads what there is: how many records, or -1 if one is not as it should be. */
 static int take(struct __test_metadata *_metadata, FIXTURE_DATA(far) * self, int k)
 {
@@ -137,14 +152,16 @@ TEST_F(far, each_on_its_tick)
 	for (k = 0; k < KINDS; k++) {
 		for (i = 0; i < n; i++) {
 			__u64 now = tw_now(kinds[k].clock);
-			struct twheel_arm arm = tw_request(now + distances[i],
-							   TWHEEL_ARM_ABS | kinds[k].flags, i);
+			__u64 expires = aligned(now + distances[i], self->tick_ns,
+						self->slots, i % self->levels, i % 4);
+			struct twheel_arm arm = tw_request(expires, TWHEEL_ARM_ABS |
+							   kinds[k].flags, i);
 
 			if (kinds[k].config & TWHEEL_CONFIG_KEYED)
 				arm.handle = ~(__u64)i;
 			self->deadlines[k][i] = arm.expires;
 			ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
-			looks += self->levels + 1 + distances[i] / last;
+			looks += self->levels + 1 + (expires - now) / last;
 		}
 	}
 
