@@ -100,19 +100,14 @@ static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *di
 	return n;
 }
 
-/*
- * Half of all deadlines are moved to where a bucket of @level begins, or a tick
- * after it: there a tick more or less is seen that is lost in the bucket otherwise.
- */
-static __u64 aligned(__u64 expires, __u64 tick_ns, __u64 slots, __u64 level, int which)
+/* Where the next bucket of @level begins, if that is a level. */
+static __u64 edge(__u64 expires, __u64 tick_ns, __u64 slots, __u64 level)
 {
 	__u64 granularity = tick_ns;
 
 	while (level--)
 		granularity *= slots / 2;
-	if (which > 1)
-		return expires;
-	return (expires / granularity + 1) * granularity + which * tick_ns;
+	return (expires / granularity + 1) * granularity;
 }
 
 /* Reads what there is: how many records, or -1 if one is not as it should be. */
@@ -151,16 +146,22 @@ TEST_F(far, each_on_its_tick)
 	last = reach(self->tick_ns, self->slots, self->levels - 1, ~0ULL >> 8);
 	for (k = 0; k < KINDS; k++) {
 		for (i = 0; i < n; i++) {
-			__u64 now = tw_now(kinds[k].clock);
-			__u64 expires = aligned(now + distances[i], self->tick_ns,
-						self->slots, i % self->levels, i % 4);
-			struct twheel_arm arm = tw_request(expires, TWHEEL_ARM_ABS |
-							   kinds[k].flags, i);
+			__u64 now = tw_now(kinds[k].clock), expires = now + distances[i];
+			struct twheel_arm arm;
 
+			if (i % 2)
+				expires = edge(expires, self->tick_ns, self->slots,
+					       i % self->levels);
+			arm = tw_request(expires, TWHEEL_ARM_ABS | kinds[k].flags, i);
 			if (kinds[k].config & TWHEEL_CONFIG_KEYED)
 				arm.handle = ~(__u64)i;
-			self->deadlines[k][i] = arm.expires;
 			ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
+			/* In the bucket that is for the tick before, it is not yet due. */
+			if (i % 4 == 1) {
+				arm.expires = expires += self->tick_ns;
+				ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
+			}
+			self->deadlines[k][i] = expires;
 			looks += self->levels + 1 + (expires - now) / last;
 		}
 	}
