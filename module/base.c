@@ -209,6 +209,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 						hrtimer);
 	u64 start = twheel_clock_now(base->clock), now;
 	u32 chunks = TWHEEL_CHUNKS_PER_RUN, expired = 0;
+	s64 pause;
 	bool more;
 
 	do {
@@ -221,9 +222,11 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	if (!more)
 		return HRTIMER_NORESTART;
 
+	/* If the clock is set back after it was read here, end_pauses() comes later. */
+	pause = clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS);
 	spin_lock(&base->lock);
 	program(base, base->wheel.next_expiry,
-		now + clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS));
+		twheel_clock_now(base->clock) + pause);
 	spin_unlock(&base->lock);
 	return HRTIMER_NORESTART;
 }

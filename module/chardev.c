@@ -35,17 +35,14 @@
  */
 #define TWHEEL_FAULT_TRIES	16
 
-/* Not where the kernel emulates 64-bit compare-and-swap: programs do not. */
-#define LEASES		IS_ENABLED(CONFIG_64BIT)
-
 #define TWHEEL_FEATURES	(TWHEEL_FEATURE_BOOTTIME | TWHEEL_FEATURE_BATCH | \
 			 TWHEEL_FEATURE_INTERVAL | TWHEEL_FEATURE_SLACK | \
 			 TWHEEL_FEATURE_LIST | TWHEEL_FEATURE_REALTIME | \
 			 TWHEEL_FEATURE_FIXED_DELAY | TWHEEL_FEATURE_KEYED | \
-			 (LEASES ? TWHEEL_FEATURE_LEASE : 0))
+			 TWHEEL_FEATURE_LEASE)
 
 #define TWHEEL_CONFIGS	(TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET | \
-			 (LEASES ? TWHEEL_CONFIG_LEASE : 0))
+			 TWHEEL_CONFIG_LEASE)
 
 static_assert(sizeof(struct twheel_info) == 96);
 static_assert(sizeof(struct twheel_config) == 32);

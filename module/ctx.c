@@ -602,6 +602,9 @@ static int set_config(struct twheel_ctx *ctx, u32 config)
 		twheel_clock_unwatch(&ctx->watch);
 
 	WRITE_ONCE(ctx->config, config);
+	/* Who waits already was told nothing of a step since the watch began. */
+	if (twheel_ctx_stepped(ctx))
+		twheel_ctx_wake(ctx);
 	return 0;
 }
 

@@ -17,6 +17,11 @@
 #include "quota.h"
 #include "timer.h"
 
+/* The words of leases are 64 bits, and much is read without a lock. */
+#ifndef CONFIG_64BIT
+#error "twheel is for 64-bit kernels"
+#endif
+
 #define TWHEEL_TICK_NS_MIN	1024U
 #define TWHEEL_TICK_NS_MAX	(1024U * 1024 * 1024)
 

@@ -362,6 +362,11 @@ static void tell(const struct twheel_timer *timer, struct twheel_arm *arm)
 		arm->word = twheel_ctx_index(timer);
 }
 
+static bool is_keyed(const struct twheel_ctx *ctx)
+{
+	return READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED;
+}
+
 /* -EAGAIN if there is no free timer, or no clock settled on, yet. */
 static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
@@ -376,6 +381,11 @@ static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 		return ret;
 	if (!settled)
 		return -EAGAIN;
+	/* Only now it is certain: it may have been configured meanwhile. */
+	if (is_keyed(ctx))
+		twheel_ctx_await_room(ctx);
+	else if (arm->handle)
+		return -ENOENT;
 
 	local_bh_disable();
 	base = twheel_base_local(ctx->clock);
@@ -534,31 +544,22 @@ drop:
 	return ret;
 }
 
-/* With a key: the timer may be made, and end, by others at any time. */
-static int upsert(struct twheel_ctx *ctx, struct twheel_arm *arm)
+void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	int ret;
 
-	do {
-		ret = rearm(ctx, arm);
-		if (ret != -ENOENT)
-			continue;
-		if (twheel_ctx_settled(ctx))
-			twheel_ctx_await_room(ctx);
-		ret = arm_new(ctx, arm);
-	} while (ret == -EEXIST);
-	return ret;
-}
-
-void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
-{
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 
-	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
-		arm->result = upsert(ctx, arm);
-	else
-		arm->result = arm->handle ? rearm(ctx, arm) : arm_new(ctx, arm);
+	/* With a key: the timer may be made, and end, by others at any time. */
+	do {
+		ret = -ENOENT;
+		if (arm->handle || is_keyed(ctx))
+			ret = rearm(ctx, arm);
+		if (ret == -ENOENT && (!arm->handle || is_keyed(ctx)))
+			ret = arm_new(ctx, arm);
+	} while (ret == -EEXIST);
+	arm->result = ret;
 }
 
 /* Free @timer, which is pending and locked. Returns when it was due. */

@@ -309,4 +309,79 @@ TEST_F(tw, close_against_everything)
 	TH_LOG("%llu closes", closes);
 }
 
+/* Configures a context anew, and uses it, while another thread arms a timer there. */
+struct rival {
+	pthread_t thread;
+	int fd;
+	__u32 flags;
+	__u64 begun, done;
+	int configured;
+	struct twheel_arm arm;
+};
+
+static void await(const __u64 *counter, __u64 value)
+{
+	while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < value)
+		sched_yield();
+}
+
+static void *configure(void *arg)
+{
+	struct rival *r = arg;
+	__u64 round;
+
+	for (round = 1;; round++) {
+		await(&r->begun, round);
+		if (r->fd < 0)
+			return NULL;
+		r->configured = tw_configure(r->fd, CLOCK_MONOTONIC, r->flags);
+		r->arm = tw_request(TW_FAR, 0, 2);
+		tw_call(r->fd, TWHEEL_IOC_ARM, &r->arm);
+		__atomic_store_n(&r->done, round, __ATOMIC_RELEASE);
+	}
+}
+
+TEST_F(tw, arm_against_configure)
+{
+	__u64 end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC, round = 0, late = 0;
+	struct rival r = { };
+	struct twheel_arm arm;
+
+	ASSERT_EQ(0, pthread_create(&r.thread, NULL, configure, &r));
+	while (tw_now(CLOCK_MONOTONIC) < end) {
+		__u32 flags = round % 2 ? TWHEEL_CONFIG_KEYED : 0;
+		__u64 handle = round / 2 % 2 ? 5 : 0;
+
+		r.fd = tw_open();
+		ASSERT_LE(0, r.fd);
+		ASSERT_EQ(0, tw_configure(r.fd, CLOCK_MONOTONIC, flags));
+		r.flags = flags ^ TWHEEL_CONFIG_KEYED;
+		__atomic_store_n(&r.begun, ++round, __ATOMIC_RELEASE);
+		arm = tw_request(TW_FAR, 0, 1);
+		arm.handle = handle;
+		tw_call(r.fd, TWHEEL_IOC_ARM, &arm);
+		await(&r.done, round);
+
+		/* It was first, and has settled it; or it came to what was new. */
+		EXPECT_EQ(0, r.arm.result);
+		EXPECT_TRUE(!r.configured || (r.configured == -EBUSY && (flags || !handle)));
+		if (!handle || (flags && r.configured)) {
+			EXPECT_EQ(0, arm.result);
+		} else if (flags || arm.result) {
+			EXPECT_EQ(-ENOENT, arm.result);
+		} else {
+			EXPECT_EQ(handle, arm.handle);
+		}
+		late += !r.configured;
+		EXPECT_EQ(!arm.result + (arm.old_state || r.arm.old_state ? 0 : 1),
+			  tw_info(r.fd).pending);
+		close(r.fd);
+	}
+	r.fd = -1;
+	__atomic_store_n(&r.begun, round + 1, __ATOMIC_RELEASE);
+	pthread_join(r.thread, NULL);
+	TH_LOG("%llu rounds, configured anew in %llu", round, late);
+	EXPECT_LT(0, late);
+}
+
 TEST_HARNESS_MAIN

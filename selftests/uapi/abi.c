@@ -210,8 +210,7 @@ TEST_F(tw, info_of_a_new_context)
 
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(1, info.abi_version);
-	/* Leases may be missing, on 32-bit kernels. */
-	EXPECT_EQ(0xff, info.features & ~(__u64)TWHEEL_FEATURE_LEASE);
+	EXPECT_EQ(0x1ff, info.features);
 	EXPECT_TRUE(power_of_two(info.tick_ns));
 	EXPECT_TRUE(power_of_two(info.slots));
 	EXPECT_LE(4, info.slots);
@@ -338,12 +337,11 @@ TEST_F(tw, config_flags)
 	static const __u32 clocks[] = {
 		CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME,
 	};
-	__u32 flags, known = 0;
+	const __u32 known = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED |
+			    TWHEEL_CONFIG_CANCEL_ON_SET;
+	__u32 flags;
 	size_t i;
 
-	if (tw_info(self->fd).features & TWHEEL_FEATURE_LEASE)
-		known = TWHEEL_CONFIG_LEASE;
-	known |= TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET;
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		for (flags = 0; flags < 8; flags++) {
 			ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, 0));
@@ -530,8 +528,6 @@ TEST_F(tw, arm_lease_is_one_shot_and_for_contexts_with_leases)
 	__u64 handle;
 	int fd;
 
-	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
-		SKIP(return, "no leases on this kernel");
 	handle = tw_arm(self->fd, TW_FAR, 0, 0);
 	ASSERT_NE(0, handle);
 	EXPECT_REFUSED(self->fd, handle, &arm);
