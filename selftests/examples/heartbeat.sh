@@ -81,7 +81,7 @@ for form in '' --keyed --lease '--keyed --lease'; do
 	# Stopped for longer than anyone may be silent: all have expired when the
 	# reports go on, and nobody is to be saved but by a re-arm.
 	# shellcheck disable=SC2086
-	heartbeat $form --drivers 1000 --timeout 1s --duration 5s --dead 0 --quiet >"$tmp/out" 2>&1 &
+	heartbeat $form --drivers 1000 --timeout 1s --duration 9s --dead 0 --quiet >"$tmp/out" 2>&1 &
 	pid=$!
 	sleep 1
 	kill -STOP $pid

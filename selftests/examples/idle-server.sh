@@ -96,22 +96,24 @@ busy() {
 late() {
 	form=$1
 	shift
-	start 1024 --timeout 1s "$@"
-	{
-		printf 'GET / HTTP/1.1\r\n\r\n'
-		sleep 2
-		printf 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'
-		sleep 2
-	} | nc 127.0.0.1 "$port" >"$tmp/out" &
+	start 1024 --timeout 3s "$@"
+	rm -f "$tmp/requests"
+	mkfifo "$tmp/requests"
+	nc 127.0.0.1 "$port" <"$tmp/requests" >"$tmp/out" &
 	client=$!
+	exec 9>"$tmp/requests"
+	printf 'GET / HTTP/1.1\r\n\r\n' >&9
 	tries=0
 	until said '^alive' || [ $tries = 100 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
 	kill -STOP $server
-	sleep 3
+	sleep 4
+	printf 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' >&9
+	sleep 1
 	kill -CONT $server
+	exec 9>&-
 	wait $client
 	check "$form: a request after the expiration is answered" \
 		test "$(grep -c '^HTTP/1.1 200' "$tmp/out")" = 2

@@ -231,7 +231,7 @@ TEST_F(plain, fixed_delay)
 {
 	struct twheel_arm setting = {
 		.expires = 0,
-		.interval = 10 * MSEC,
+		.interval = 300 * MSEC,
 		.count = 3,
 		.flags = TWHEEL_ARM_FIXED_DELAY,
 	};
@@ -249,15 +249,15 @@ TEST_F(plain, fixed_delay)
 	for (i = 1; i <= 3; i++) {
 		EXPECT_EQ(1, twheel_timer_armed(timer));
 		ASSERT_TRUE(wait_ready(self->tw, 1));
-		/* Three rounds of a grid; here none is missed. */
-		usleep(30000);
+		/* Two rounds of a grid; here none is missed. */
+		usleep(650000);
 		ASSERT_EQ(1, twheel_dispatch(self->tw));
 		EXPECT_EQ(i, rounds.calls);
 		EXPECT_EQ(i, rounds.expirations);
 		if (i > 1)
-			EXPECT_LE(read + 10 * MSEC, rounds.deadline);
+			EXPECT_LE(read + 300 * MSEC, rounds.deadline);
 		/* The read was after the deadline by as long as it took us. */
-		read = rounds.deadline + 30 * MSEC;
+		read = rounds.deadline + 650 * MSEC;
 	}
 	EXPECT_EQ(0, twheel_timer_armed(timer));
 }

@@ -709,7 +709,7 @@ static void a_search_agrees(void)
 	unsigned int found = 0;
 	size_t i;
 
-	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) | 1;
+	random_state = seed ? strtoull(seed, NULL, 0) : 20261122;
 	printf("# SEED=%llu\n", (unsigned long long)random_state);
 	for (i = 0; i < ARRAY_SIZE(zones); i++) {
 		struct zone_table table;

@@ -278,6 +278,7 @@ TEST_F(clk, rearm_from_the_handler)
 {
 	struct twheel_arm arm = periodic(self->clock, 0, TW_FAR, 0, 0);
 	struct twheel_timer_info info;
+	struct twheel_info counts;
 	struct twheel_event event;
 	__u64 handle, first = arm.expires;
 	int i;
@@ -298,7 +299,8 @@ TEST_F(clk, rearm_from_the_handler)
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 		EXPECT_LT(0, arm.old_remaining);
-		EXPECT_EQ(1, tw_info(self->fd).pending + tw_info(self->fd).ready);
+		counts = tw_info(self->fd);
+		EXPECT_EQ(1, counts.pending + counts.ready);
 	}
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));

@@ -50,7 +50,7 @@ suite_schedule() {
 
 # Does the harness itself catch what it should?
 suite_vm() {
-	timeout 600 "$tests/ktap-run.sh" "$vm/selftest.sh"
+	timeout 1200 "$tests/ktap-run.sh" "$vm/selftest.sh"
 }
 
 suite_uapi() {
@@ -71,7 +71,7 @@ suite_lib() {
 
 suite_stress() {
 	mapfile -t list < <(programs stress | grep -v /isolation)
-	guest 1200 4 -m 3072 -- "${list[@]}"
+	guest 1800 4 -m 3072 -- "${list[@]}"
 }
 
 # Programs that mean harm, as an ordinary user; and one that looks for what leaks of
