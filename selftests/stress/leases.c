@@ -4,10 +4,9 @@
  * know which.
  *
  * Runs until TWHEEL_STRESS_CONTESTS (10 million; a tenth of it on a debug kernel)
- * leases were contested. One is if
- * a program came to extend it when the kernel was to look at it already, and
- * either was in time all the same, or was refused within a tick from when the
- * kernel had claimed it.
+ * leases were contested. One is if a program came to extend it when the kernel was
+ * to look at it already, and either was in time all the same, or was refused within
+ * a tick from when the kernel had claimed it.
  */
 #include <pthread.h>
 #include <stdarg.h>

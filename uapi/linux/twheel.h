@@ -152,9 +152,9 @@ struct twheel_info {
  * expired. As a time from now would be ambiguous there, arming needs
  * %TWHEEL_ARM_ABS.
  *
- * Errors: EBUSY once the context has held a timer; EINVAL for another clock, a
- * limit over max_fd_timers, unknown @flags, flags that the clock or the kernel
- * does not go with, or a non-zero @reserved; ENOMEM; EFAULT.
+ * Errors: EBUSY once the context has held a timer, or made room for one; EINVAL
+ * for another clock, a limit over max_fd_timers, unknown @flags, flags that the
+ * clock does not go with, or a non-zero @reserved; ENOMEM; EFAULT.
  */
 struct twheel_config {
 	__u32 clock;
