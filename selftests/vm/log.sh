@@ -24,12 +24,12 @@ complaint_patterns=(
 )
 
 # of_run LOG - print it from where the module came in: a boot has complaints of
-# its own on some machines, none of our making
+# its own on some machines, none of our making. A serial line ends lines in its way.
 of_run() {
 	if grep -q 'twheel-vm: init' "$1"; then
-		sed '0,/twheel-vm: init/d' "$1"
+		sed '0,/twheel-vm: init/d; s/\r$//' "$1"
 	else
-		cat "$1"
+		sed 's/\r$//' "$1"
 	fi
 }
 

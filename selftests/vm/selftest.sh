@@ -153,7 +153,7 @@ test_log() {
 
 # race [LINE] - a report of KCSAN, with that line in it
 race() {
-	cat <<-END
+	sed 's/$/\r/' <<-END
 		==================================================================
 		BUG: KCSAN: data-race in enqueue_hrtimer / hrtimer_active
 
