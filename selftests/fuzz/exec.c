@@ -269,7 +269,8 @@ static long config(struct thread *self, const struct call *call, struct slot *sl
 	if (config.clock != CLOCK_REALTIME && call->mode < 192)
 		config.flags &= ~TWHEEL_CONFIG_CANCEL_ON_SET;
 	memory_copy(buffer.at, &config, sizeof(config));
-	if (parallel || !memory_sure(&buffer))
+	/* A child may do so at the same time, or see what it does before we note it. */
+	if (parallel || is_child || self->nr_children || !memory_sure(&buffer))
 		lose_track(ctx);
 
 	ret = tw_call(slot->fd, TWHEEL_IOC_CONFIG, buffer.at);

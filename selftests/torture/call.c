@@ -12,16 +12,6 @@ static __u64 next_stamp(void)
 	return __atomic_add_fetch(&shared->stamp, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Through the kernel it may fail, when faults are injected. */
-static __u64 now(clockid_t clock)
-{
-	struct timespec ts;
-
-	while (clock_gettime(clock, &ts))
-		;
-	return ts.tv_sec * TW_SEC + ts.tv_nsec;
-}
-
 struct call *call_new(struct log *log, enum call_type type, const struct ctx *ctx)
 {
 	const struct timespec pause = { .tv_nsec = TW_MSEC };
@@ -49,16 +39,16 @@ void call_begin(struct log *log, struct call *call)
 			 __ATOMIC_SEQ_CST);
 	call->begin = next_stamp();
 	call->steps0 = __atomic_load_n(&shared->step_seq, __ATOMIC_SEQ_CST);
-	call->t0 = now(call->clock);
+	call->t0 = tw_now(call->clock);
 	__atomic_store_n(&call->state, CALL_OPEN, __ATOMIC_RELEASE);
 }
 
 void call_end(struct log *log, struct call *call, long ret)
 {
 	call->ret = ret;
-	call->t1 = now(call->clock);
+	call->t1 = tw_now(call->clock);
 	call->steps1 = __atomic_load_n(&shared->step_seq, __ATOMIC_SEQ_CST);
-	call->mono = now(CLOCK_MONOTONIC);
+	call->mono = tw_now(CLOCK_MONOTONIC);
 	call->end = next_stamp();
 	__atomic_store_n(&call->state, CALL_DONE, __ATOMIC_RELEASE);
 	__atomic_store_n(&log->head, log->head + 1, __ATOMIC_RELEASE);

@@ -260,6 +260,8 @@ static bool apply_extend(const struct call *call, struct state *s, const char **
 		    s->hi >= call->old;
 
 	if (call->ret == 0) {
+		if (same && call->found != (call->old | TWHEEL_LEASE_EXPIRED))
+			return no(why, "the word is not the deadline");
 		/* The word may have been changed, or be of another timer, by now. */
 		if (call->found != (call->old | TWHEEL_LEASE_EXPIRED) || !same)
 			return true;
@@ -536,7 +538,9 @@ bool model_end(struct timer *timer, struct op op, const char **why, struct seen 
 	int slot = slot_of(timer, op), i;
 
 	seen->valid = false;
-	timer->changed = op.call->end;
+	/* Who is only looked at is to be listed once all the same. */
+	if (op.call->type != CALL_GET && op.call->type != CALL_LIST)
+		timer->changed = op.call->end;
 	if (slot < 0)
 		return true;
 

@@ -169,7 +169,7 @@ static void suspect(const struct timer *timer, const char *what, __u64 due, __u6
 }
 
 /* Tell those who have an excuse from those who have not. */
-static void judge_suspects(bool all)
+static void judge_suspects(void)
 {
 	__u64 now = tw_now(CLOCK_MONOTONIC);
 	char text[160];
@@ -179,7 +179,7 @@ static void judge_suspects(bool all)
 		struct suspect *s = &suspects[i];
 		__u64 bound = late_bound(s->due, s->at);
 
-		if (!all && now < s->at + SUSPECT_NS) {
+		if (now < s->at + SUSPECT_NS) {
 			suspects[n++] = *s;
 			continue;
 		}
@@ -628,9 +628,13 @@ void oracle_main(void)
 		limit = horizon();
 		for (any = false; look(limit); any = true)
 			;
-		judge_suspects(false);
+		judge_suspects();
 		if (!any)
 			nanosleep(&pause, NULL);
 	} while (!quiet || any);
-	judge_suspects(true);
+	/* The probes may have an excuse yet to tell. */
+	while (nr_suspects) {
+		nanosleep(&pause, NULL);
+		judge_suspects();
+	}
 }

@@ -178,6 +178,21 @@ static void close_contexts(void)
 	close(fd);
 }
 
+/* What was asked for and never came about has proved nothing. */
+static void expect_chaos(void)
+{
+	if (kinds & CHAOS_HOTPLUG && sysconf(_SC_NPROCESSORS_CONF) > 1 && !shared->hotplugs)
+		violation("no CPU went offline");
+	if (kinds & CHAOS_CLOCK && !shared->steps)
+		violation("the clock was not set");
+	if (kinds & CHAOS_KILL && !shared->kills)
+		violation("nobody was killed");
+	if (kinds & CHAOS_LIMITS && !shared->refusals)
+		violation("no limit was reached");
+	if (kinds & CHAOS_FAULTS && !shared->faults)
+		violation("no fault was injected");
+}
+
 static void print_lateness(const char *who, const __u64 *hist, __u64 worst)
 {
 	printf("# %s late by: p50 < %llu us, p99 < %llu us, worst %llu us\n", who,
@@ -297,6 +312,8 @@ int main(int argc, char **argv)
 	kill(probes, SIGKILL);
 	waitpid(probes, NULL, 0);
 	close_contexts();
+	if (seconds >= 30)
+		expect_chaos();
 
 	print_figures();
 	return shared->violations != 0;

@@ -17,7 +17,7 @@
 #endif
 
 /* How long a reader waits at most, and in a blocking read: others wait for it. */
-#define POLL_MS		200
+#define POLL_MS		3000
 #define READ_NS		(20 * TW_MSEC)
 
 /**
@@ -457,30 +457,29 @@ static void *work_at_random(void *arg)
 	return NULL;
 }
 
-/* Waits for any of the shared contexts, and reads. */
+/*
+ * Waits for one of the shared contexts, and reads: for so long that a wake-up which
+ * does not come is seen to be late.
+ */
 static void poll_and_read(struct worker *w)
 {
-	struct pollfd fds[NR_SHARED_CTX];
-	__u64 since[NR_SHARED_CTX];
-	struct ctx *ctx;
+	struct ctx *ctx = &shared->ctx[dice(w, NR_SHARED_CTX)];
+	struct pollfd fd = { .fd = ctx->fd, .events = POLLIN };
+	__u64 since = tw_now(ctx->clock);
 	struct call *call;
-	int i, ret;
+	int ret;
 
-	for (i = 0; i < NR_SHARED_CTX; i++) {
-		fds[i] = (struct pollfd) { .fd = shared->ctx[i].fd, .events = POLLIN };
-		since[i] = tw_now(shared->ctx[i].clock);
-	}
-	ret = poll(fds, NR_SHARED_CTX, POLL_MS);
-	for (i = 0; i < NR_SHARED_CTX && ret >= 0; i++) {
-		ctx = &shared->ctx[i];
-		if (fds[i].revents) {
-			read_some(w, ctx, ctx->fd, CALL_EVENTS, since[i], tw_now(ctx->clock));
-		} else if (ctx->clock != CLOCK_REALTIME) {
-			call = call_new(w->log, CALL_EMPTY, ctx);
-			call_begin(w->log, call);
-			call->t0 = since[i];
-			call_end(w->log, call, 0);
-		}
+	ret = poll(&fd, 1, POLL_MS);
+	if (ret > 0) {
+		/* Before anything else, which may take long. */
+		__u64 woken = tw_now(ctx->clock);
+
+		read_some(w, ctx, ctx->fd, CALL_EVENTS, since, woken);
+	} else if (!ret && ctx->clock != CLOCK_REALTIME) {
+		call = call_new(w->log, CALL_EMPTY, ctx);
+		call_begin(w->log, call);
+		call->t0 = since;
+		call_end(w->log, call, 0);
 	}
 }
 

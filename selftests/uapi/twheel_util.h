@@ -38,7 +38,9 @@ static inline __u64 tw_now(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	/* Through the kernel it may fail, when faults are injected. */
+	while (clock_gettime(clock, &ts))
+		;
 	return ts.tv_sec * TW_SEC + ts.tv_nsec;
 }
 

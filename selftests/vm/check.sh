@@ -138,7 +138,7 @@ suite_faults() {
 		"$vm/build.sh" ;;
 	esac
 	mapfile -t list < <(programs uapi | grep -v /suspend)
-	guest 2400 2 -m 2048 -a watchdog_thresh=60 -- 'faults/leaks.sh clear' \
+	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
 		faults/ioctls faults/files faults/rates "faults/programs ${list[*]}" \
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }

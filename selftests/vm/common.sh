@@ -10,6 +10,9 @@ top=${vm%/selftests/vm}
 build=$top/build
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/twheel
 
+# For what keeps a slow guest busy all the time: its host may stand still for a while.
+patient='watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120'
+
 # Progress and complaints go to stderr: stdout belongs to whatever is run.
 say() {
 	echo "${0##*/}: $*" >&2

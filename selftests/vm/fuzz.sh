@@ -51,7 +51,7 @@ guest() {
 	truncate -s 1M "$out/ring"
 	# Freed memory is overwritten, so that none of it passes for a program's.
 	"$vm/run.sh" -t "$limit" -m 2048 -s "$out/ring" "${module[@]}" \
-		-a 'panic_on_warn=1 slub_debug=P' -o max_user_timers=600 -- "$@" || status=$?
+		-a "panic_on_warn=1 slub_debug=P $patient" -o max_user_timers=600 -- "$@" || status=$?
 	[ "$status" = 0 ] && return
 
 	tr -d '\0' <"$out/ring" | sort -n | tail -n 16 | sed 's/^[0-9]* [0-9]* //' >"$out/last"

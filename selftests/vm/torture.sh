@@ -16,5 +16,5 @@ options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
 ! grep -q '^CONFIG_FAULT_INJECTION_USERCOPY=y' "$("$vm/kernel.sh")/config" ||
 	options+=(--faults)
 # It takes a while until all that was armed has expired.
-"$vm/run.sh" -c "${CPUS:-4}" -m 2048 -t $((minutes * 60 + 600)) -- \
+"$vm/run.sh" -c "${CPUS:-4}" -m 2048 -t $((minutes * 60 + 600)) -a "$patient" -- \
 	/twheel/torture/torture "${options[@]}"
