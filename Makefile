@@ -34,7 +34,7 @@ help: ## list the targets
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule install vm uapi lib stress hostile"
-	@echo "            isolation examples module time shares stalls, and on debug kernels seeded faults"
+	@echo "            isolation examples module time, and shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
 	@echo "V=1         show the commands"

@@ -193,10 +193,10 @@ recap() {
 	done
 }
 
-# What runs by default, in tiers: without a guest, in guests, on debug kernels.
+# What runs by default, in tiers: without a guest, in guests, on kernels built for it.
 suites='wheel lease schedule install vm
 	uapi lib stress hostile isolation examples module
-	seeded'
+	time seeded'
 
 bad=()
 mkdir -p "$build/log"
