@@ -6,9 +6,9 @@
 # does not name the module loses its headline. All else stays: lines of others may
 # have come in between. With -v count=1 only the number of such reports is printed.
 #
-# One that does name the module is the kernel's own, too: rhashtable's worker looks at
-# a bucket's word, of which one bit is the bucket's lock, while that is taken by one of
-# rhashtable's inline functions, which are in the module.
+# Some that do name the module are the kernel's own, too: rhashtable, which the module's
+# functions call, races with its worker, over a bucket's word, of which one bit is the
+# bucket's lock, and over whether the worker is to run.
 
 function flush()
 {
@@ -27,7 +27,7 @@ function flush()
 
 race && !/==========$/ {
 	lines = lines "\n" $0
-	if (race !~ /data-race in rht_deferred_worker \//)
+	if (race !~ /data-race in .*(rht_deferred_worker|rhashtable_|process_one_work)/)
 		ours += /\[twheel\]/
 	next
 }
