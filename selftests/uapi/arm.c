@@ -5,43 +5,9 @@
  */
 #include <stdio.h>
 
-#include "twheel_test.h"
+#include "clk.h"
 
 #define MAX_TIME	0x7fffffffffffffffULL
-
-FIXTURE(clk)
-{
-	int fd;
-	clockid_t clock;
-};
-
-FIXTURE_VARIANT(clk)
-{
-	clockid_t clock;
-};
-
-FIXTURE_VARIANT_ADD(clk, monotonic)
-{
-	.clock = CLOCK_MONOTONIC,
-};
-
-FIXTURE_VARIANT_ADD(clk, boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-};
-
-FIXTURE_SETUP(clk)
-{
-	self->clock = variant->clock;
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, tw_config(self->fd, variant->clock, 0));
-}
-
-FIXTURE_TEARDOWN(clk)
-{
-	close(self->fd);
-}
 
 /* What holds for the only record of a one-shot timer, just after it was read. */
 #define EXPECT_ONE_SHOT(event, want_handle, want_data, clock) do { \

@@ -6,48 +6,14 @@
  */
 #include <stdio.h>
 
-#include "twheel_test.h"
+#include "clk.h"
 
 #define RECORD	sizeof(struct twheel_event)
-
-FIXTURE(clk)
-{
-	int fd;
-	clockid_t clock;
-};
-
-FIXTURE_VARIANT(clk)
-{
-	clockid_t clock;
-};
-
-FIXTURE_VARIANT_ADD(clk, monotonic)
-{
-	.clock = CLOCK_MONOTONIC,
-};
-
-FIXTURE_VARIANT_ADD(clk, boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-};
 
 FIXTURE_VARIANT_ADD(clk, realtime)
 {
 	.clock = CLOCK_REALTIME,
 };
-
-FIXTURE_SETUP(clk)
-{
-	self->clock = variant->clock;
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, tw_configure(self->fd, variant->clock, 0));
-}
-
-FIXTURE_TEARDOWN(clk)
-{
-	close(self->fd);
-}
 
 /* A periodic timer whose first round is over in @first from now. */
 static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,

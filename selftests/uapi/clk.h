@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A context on each of the clocks whose deadlines may be relative; who can do with
+ * wall time, too, adds that variant.
+ */
+#ifndef TWHEEL_CLK_H
+#define TWHEEL_CLK_H
+
+#include "twheel_test.h"
+
+FIXTURE(clk)
+{
+	int fd;
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT(clk)
+{
+	clockid_t clock;
+};
+
+FIXTURE_VARIANT_ADD(clk, monotonic)
+{
+	.clock = CLOCK_MONOTONIC,
+};
+
+FIXTURE_VARIANT_ADD(clk, boottime)
+{
+	.clock = CLOCK_BOOTTIME,
+};
+
+FIXTURE_SETUP(clk)
+{
+	self->clock = variant->clock;
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, tw_configure(self->fd, variant->clock, 0));
+}
+
+FIXTURE_TEARDOWN(clk)
+{
+	close(self->fd);
+}
+
+#endif /* TWHEEL_CLK_H */
