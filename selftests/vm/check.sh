@@ -186,10 +186,10 @@ recap() {
 	local name
 	for name; do
 		echo "# what failed in $name:"
-		{ grep -hE 'not ok|[^A-Z]FAIL|Expected|terminated|^ *# .*:[0-9]+:|status' \
+		{ grep -hE 'not ok|[^A-Z]FAIL|Expected|terminated|^ *# .*:[0-9]+:|status|stuck:' \
 			"$build/log/check.${name//\//.}" || :
 		  cat "$build/log/check.${name//\//.}.blame"; } |
-			grep -vE '^ *(ok|# +OK)' | tail -n 40 | sed 's/^/#   /'
+			grep -vE '^ *(ok|# +OK)' | tail -n 60 | sed 's/^/#   /'
 	done
 }
 

@@ -162,6 +162,25 @@ accelerator() {
 	esac
 }
 
+# What is a guest doing that does not come to its end? The emulator tells where its
+# CPUs are; an NMI makes the kernel tell it of all its tasks, and panic.
+look_inside() {
+	local i
+
+	{
+		echo "state of the CPUs:"
+		echo 'info registers -a' >"$tmp/monitor.in"
+		timeout 3 cat "$tmp/monitor.out" | tr -d '\r' | grep -E '^CPU#|^RIP=' || :
+		echo nmi >"$tmp/monitor.in"
+		for ((i = 0; i < 150; i++)); do
+			kill -0 "$pid" 2>/dev/null || break
+			sleep 0.1
+		done
+		echo "what it was doing, but for idle threads of the kernel:"
+		tail -c "+$(stat -c %s "$tmp/before")" "$log" | awk -f "$vm/tasks.awk"
+	} >"$tmp/inside"
+}
+
 # Start a guest and wait for it. Its verdict and its log are left in files.
 boot() {
 	local stdio=stdio,id=stdio started=$SECONDS
@@ -171,11 +190,12 @@ boot() {
 	[ $interactive = 0 ] || stdio+=,signal=off
 	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" "${devices[@]}" \
 		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
-		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on $own $append" \
+		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on unknown_nmi_panic=1 panic_print=0x41 $own $append" \
 		-chardev "file,id=log,path=$log" -serial chardev:log \
 		-chardev "$stdio" -serial chardev:stdio \
 		-chardev "file,id=verdict,path=$verdict" -serial chardev:verdict \
 		-chardev "file,id=gcov,path=${gcov:-/dev/null}" -serial chardev:gcov \
+		-chardev "pipe,id=monitor,path=$tmp/monitor" -mon monitor \
 		<&"$input" &
 	pid=$!
 	disown
@@ -186,7 +206,9 @@ boot() {
 		if { [ ! -s "$verdict" ] && [ $((EPOCHSECONDS - $(stat -c %Y "$log"))) -ge 180 ]; } ||
 		   { [ "$limit" -gt 0 ] && [ $((SECONDS - started)) -ge "$limit" ]; }; then
 			timed_out=1
-			kill -9 "$pid"
+			cp "$log" "$tmp/before"
+			look_inside
+			kill -9 "$pid" 2>/dev/null || :
 		fi
 		sleep 0.1
 	done
@@ -204,6 +226,7 @@ judge() {
 	status=$(verdict_of exit)
 	others=$(other_races "$log")
 	[ "$others" = 0 ] || say "data races reported that do not name the module: $others"
+	[ "$timed_out" = 0 ] || mv "$tmp/before" "$log"
 	if complaints "$log" >"$tmp/complaints"; then
 		say "the kernel complained:"
 		cat "$tmp/complaints" >&2
@@ -212,6 +235,7 @@ judge() {
 	if [ "$timed_out" = 1 ]; then
 		say "time limit of $limit s reached; the kernel's last words:"
 		tail -n 5 "$log" >&2
+		sed 's/^/stuck: /' "$tmp/inside" >&2
 		return 124
 	fi
 	if [ "$(tail -n 1 "$verdict")" != "done" ] || [ -z "$status" ]; then
@@ -243,6 +267,7 @@ exec {input}</dev/null
 
 make_initramfs "$@"
 accelerator
+mkfifo "$tmp/monitor.in" "$tmp/monitor.out"
 
 for retried in 0 1 2; do
 	[ $retried = 0 ] || say "boot retried: $retried; its last words: $(tail -n 1 "$log")"

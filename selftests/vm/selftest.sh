@@ -58,7 +58,8 @@ test_nets() {
 	splat bug 'kernel BUG at'
 	splat null 'NULL pointer dereference'
 	splat sleep 'scheduling while atomic'
-	expect 124 'time limit' "a command that hangs" -n -t 15 -- 'sleep 1000'
+	expect 124 'stuck: task:sleep S: .*nanosleep' "a command that hangs, and where" \
+		-n -t 15 -- 'sleep 1000'
 	expect 126 'without a verdict' "a guest that ends too early" -n -- \
 		'poweroff -f; sleep 10'
 	expect 125 'insmod failed' "a module that refuses to load" \
