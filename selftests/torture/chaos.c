@@ -152,26 +152,40 @@ static void *limits(void *arg)
 	return NULL;
 }
 
-/* One that makes contexts full of timers, in a cgroup that has no room for them. */
+/*
+ * One that makes contexts full of timers, in a cgroup that has no room for them. It
+ * sets the limit itself, to more than it uses and while it does nothing but arm: all
+ * else would be killed for want of memory, and that is loud.
+ */
 static void be_poor(void)
 {
 	static struct twheel_arm arms[256];
 	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 256 };
+	int max = open(CGROUP "/memory.max", O_WRONLY | O_CLOEXEC), fd, i, k;
 	__u64 random = random_begin(~5ULL);
-	int fd, i, k;
+	char text[32];
 
 	/* Whatever it needs itself, it has; the rest it can do without. */
 	memset(arms, 1, sizeof(arms));
 	while (!stopped()) {
 		fd = tw_open();
+		if (read_file(CGROUP "/memory.current", text, sizeof(text))) {
+			snprintf(text, sizeof(text), "%llu",
+				 strtoull(text, NULL, 10) + (512 << 10) +
+				 tw_random(&random) % (64 << 10));
+			if (write(max, text, strlen(text)) < 0)
+				break;
+		}
 		for (i = 0; fd >= 0 && i < 40; i++) {
 			for (k = 0; k < 256; k++)
 				arms[k] = tw_request(tw_random(&random) % TW_SEC, 0, 1);
 			if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) < 0)
 				continue;
 			for (k = 0; k < 256; k++)
-				count(&shared->refusals, arms[k].result == -ENOMEM);
+				count(&shared->denied, arms[k].result == -ENOMEM);
 		}
+		if (write(max, "max", 3) < 0)
+			break;
 		close(fd);
 		/* It is the memory that is to be short, not the CPU. */
 		wait_ns(50 * TW_MSEC);
@@ -217,23 +231,9 @@ static pid_t live_in(const char *group, void (*function)(void))
 static void *memory(void *arg)
 {
 	pid_t poor = live_in(CGROUP, be_poor), hog = live_in(HOG, be_a_hog);
-	__u64 random = random_begin(~4ULL);
-	char text[32];
 
 	(void)arg;
 	tw_write_file(HOG "/memory.high", "16M");
-	while (!stopped()) {
-		/* Not below what it uses: then it would be killed, and that is loud. */
-		if (read_file(CGROUP "/memory.current", text, sizeof(text))) {
-			snprintf(text, sizeof(text), "%llu",
-				 strtoull(text, NULL, 10) + (512 << 10) +
-				 tw_random(&random) % (64 << 10));
-			tw_write_file(CGROUP "/memory.max", text);
-		}
-		wait_ns(tw_random(&random) % (500 * TW_MSEC));
-		tw_write_file(CGROUP "/memory.max", "max");
-		wait_ns(tw_random(&random) % (200 * TW_MSEC));
-	}
 	waitpid(poor, NULL, 0);
 	waitpid(hog, NULL, 0);
 	return NULL;

@@ -112,6 +112,7 @@ struct log {
  * @kills: of processes
  * @faults: calls that failed for want of memory, or of the caller's
  * @refusals: calls that a limit has refused
+ * @denied: timers that a cgroup had no memory for
  * @resolved: calls that somebody was killed in, or failed on the way back
  * @blurred: timers that too many used at once to say anything
  * @worst: lateness, beyond slack and tick
@@ -142,6 +143,7 @@ struct shared {
 	__u64 kills;
 	__u64 faults;
 	__u64 refusals;
+	__u64 denied;
 	__u64 resolved;
 	__u64 blurred;
 	__u64 worst;

@@ -189,6 +189,8 @@ static void expect_chaos(void)
 		violation("nobody was killed");
 	if (kinds & CHAOS_LIMITS && !shared->refusals)
 		violation("no limit was reached");
+	if (kinds & CHAOS_MEMORY && !shared->denied)
+		violation("no cgroup ran out of memory");
 	if (kinds & CHAOS_FAULTS && !shared->faults)
 		violation("no fault was injected");
 }
@@ -209,7 +211,8 @@ static void print_figures(void)
 		operations += shared->logs[i].operations;
 	print_lateness("timers", shared->hist, shared->worst);
 	print_lateness("probes", shared->probe_hist, shared->worst_probe);
-	printf("# %llu records, %llu refused by limits", shared->records, shared->refusals);
+	printf("# %llu records, %llu refused by limits, %llu for want of memory",
+	       shared->records, shared->refusals, shared->denied);
 	printf(", %llu calls cut off by a kill, %llu timers given up on\n", shared->resolved,
 	       shared->blurred);
 	printf("%sok 1 every timer is accounted for\n", shared->violations ? "not " : "");
