@@ -100,6 +100,17 @@ static void expect(const char *name, long ret, long max, const char *errors)
 	violation(exec->world, "%s: returned %ld", name, ret);
 }
 
+/* The same of a call that was given @buffer and no other address. */
+static void expect_of(const struct buffer *buffer, const char *name, long ret, long max,
+		      const char *errors)
+{
+	if (ret == -EFAULT && memory_good(buffer))
+		violation(exec->world, "%s: EFAULT, and there is nothing wrong with %p", name,
+			  (void *)buffer->at);
+	else
+		expect(name, ret, max, errors);
+}
+
 static void lose_track(struct context *ctx)
 {
 	__atomic_store_n(&ctx->unsure, true, __ATOMIC_RELAXED);
@@ -274,7 +285,7 @@ static long config(struct thread *self, const struct call *call, struct slot *sl
 		lose_track(ctx);
 
 	ret = tw_call(slot->fd, TWHEEL_IOC_CONFIG, buffer.at);
-	expect("config", ret, 0, "ibmf");
+	expect_of(&buffer, "config", ret, 0, "ibmf");
 	if (!ret && used && exec->world->exact && !ctx->unsure)
 		violation(exec->world, "config: after the first timer");
 	if (!ret && memory_sure(&buffer)) {
@@ -384,10 +395,12 @@ static long entries(struct thread *self, const struct call *call, struct slot *s
 	}
 	ret = tw_call(slot->fd, cmd, argument);
 
-	if (batch)
+	if (batch && argument != &header)
 		expect(name, ret, header.count, "ifm");
+	else if (batch)
+		expect_of(&buffer, name, ret, header.count, "ifm");
 	else
-		expect(name, ret, 0, arm ? "iefsqm" : "ief");
+		expect_of(&buffer, name, ret, 0, arm ? "iefsqm" : "ief");
 	if (!memory_sure(&buffer))
 		return ret;
 
@@ -425,7 +438,7 @@ static long get(struct thread *self, const struct call *call, struct slot *slot)
 	info.handle = handle;
 	memory_copy(buffer.at, &info, sizeof(info));
 	ret = tw_call(slot->fd, TWHEEL_IOC_GET, buffer.at);
-	expect("get", ret, 0, "ef");
+	expect_of(&buffer, "get", ret, 0, "ef");
 	if (!memory_sure(&buffer))
 		return ret;
 
@@ -461,9 +474,13 @@ static long list(struct thread *self, const struct call *call, struct slot *slot
 	if (drain && !memory_sure(&buffer))
 		lose_track(ctx);
 
-	ret = tw_call(slot->fd, TWHEEL_IOC_LIST,
-		      call->slack >= 252 ? (void *)(call->slack - 252UL) : &list);
-	expect("list", ret, list.count, "ifr");
+	if (call->slack >= 252) {
+		ret = tw_call(slot->fd, TWHEEL_IOC_LIST, (void *)(call->slack - 252UL));
+		expect("list", ret, list.count, "ifr");
+	} else {
+		ret = tw_call(slot->fd, TWHEEL_IOC_LIST, &list);
+		expect_of(&buffer, "list", ret, list.count, "ifr");
+	}
 	ctx->cursor = list.cursor;
 	if (ret <= 0 || !memory_sure(&buffer))
 		return ret;
@@ -494,7 +511,7 @@ static long info(struct thread *self, const struct call *call, struct slot *slot
 	info.config = call->mode == 255;
 	memory_copy(buffer.at, &info, sizeof(info));
 	ret = tw_call(slot->fd, TWHEEL_IOC_GET_INFO, buffer.at);
-	expect("info", ret, 0, "if");
+	expect_of(&buffer, "info", ret, 0, "if");
 	if (!ret && memory_sure(&buffer) &&
 	    memory_copy(&info, buffer.at, sizeof(info)) == sizeof(info))
 		world_info(exec->world, slot->ctx, &info, exec->world->exact);
@@ -516,7 +533,7 @@ static void check_read(const char *name, struct context *ctx, const struct buffe
 	struct twheel_event event;
 	ssize_t at;
 
-	expect(name, ret, buffer->size, "iafrc");
+	expect_of(buffer, name, ret, buffer->size, "iafrc");
 	if (ret == -ECANCELED && !ctx->unsure && !(ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET))
 		violation(exec->world, "%s: ECANCELED", name);
 	if (!memory_sure(buffer))

@@ -47,6 +47,7 @@
  * @complete: which of them are stored
  * @corpus: those that reached something new
  * @worker_runs: of each worker, to see that it goes on
+ * @wrong: somebody has found something; who did so first stores the next two
  * @failed: the program that made @why wrong, if any did
  * @why: what was wrong
  * @worlds: one for each worker
@@ -60,6 +61,7 @@ struct shared {
 	bool complete[CORPUS];
 	struct prog corpus[CORPUS];
 	__u64 worker_runs[WORKERS];
+	bool wrong;
 	struct prog failed;
 	char why[256];
 	struct world worlds[WORKERS];
@@ -91,7 +93,8 @@ static void run(const struct prog *prog)
 	__atomic_add_fetch(&shared->worker_runs[worker], 1, __ATOMIC_RELAXED);
 
 	if (exec.world->violations) {
-		if (!__atomic_exchange_n(&shared->stop, true, __ATOMIC_ACQ_REL) ||
+		__atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED);
+		if (!__atomic_exchange_n(&shared->wrong, true, __ATOMIC_ACQ_REL) ||
 		    exec.verbose) {
 			shared->failed = *prog;
 			memcpy(shared->why, exec.world->first, sizeof(shared->why));

@@ -13,7 +13,7 @@
 #include "memory.h"
 
 #define PAGES_BUFFER	8
-#define PAGES_FRESH	4
+#define PAGES_FRESH	7
 #define FRESH		((PAGES_BUFFER + 1) * MEMORY_PAGE)
 #define READ_ONLY	(FRESH + PAGES_FRESH * MEMORY_PAGE)
 #define HOLE		(READ_ONLY + MEMORY_PAGE)
@@ -100,8 +100,6 @@ struct buffer memory_buffer(struct memory *memory, enum memory_kind kind, size_t
 		break;
 	case MEMORY_FRESH:
 		buffer.at = memory->area + FRESH + mode * 8;
-		if (size > (PAGES_FRESH - 1) * MEMORY_PAGE)
-			buffer.size = (PAGES_FRESH - 1) * MEMORY_PAGE;
 		madvise(memory->area + FRESH, PAGES_FRESH * MEMORY_PAGE, MADV_DONTNEED);
 		buffer.filler = 0;
 		buffer.end = buffer.at + buffer.size;
@@ -136,6 +134,12 @@ struct buffer memory_buffer(struct memory *memory, enum memory_kind kind, size_t
 bool memory_sure(const struct buffer *buffer)
 {
 	return buffer->end;
+}
+
+bool memory_good(const struct buffer *buffer)
+{
+	return buffer->kind == MEMORY_GOOD || buffer->kind == MEMORY_ODD ||
+	       buffer->kind == MEMORY_FRESH;
 }
 
 static bool all(const char *from, const char *to, __u8 byte)

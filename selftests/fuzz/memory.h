@@ -73,6 +73,9 @@ struct buffer memory_buffer(struct memory *memory, enum memory_kind kind, size_t
 /* Can it be known what is in the buffer after the call? */
 bool memory_sure(const struct buffer *buffer);
 
+/* Can all of it be read and written, by the kernel, too? */
+bool memory_good(const struct buffer *buffer);
+
 /* Was nothing stored around the first @used bytes? */
 bool memory_clean(const struct buffer *buffer, size_t used);
 

@@ -12,6 +12,8 @@
 
 #define FEATURES	0x1ffULL
 #define CONFIGS		7U
+/* Of a user_data, below which context it is of: bits of the arming's number. */
+#define SERIAL_BITS	24
 /* In the place of the first timer of so many is what describes them. */
 #define CHUNK_SLOTS	64
 
@@ -45,14 +47,16 @@ void violation(struct world *world, const char *fmt, ...)
 	va_end(ap);
 }
 
-__u64 world_user_data(const struct world *world, const struct context *ctx)
+static __u64 first_user_data(const struct world *world, const struct context *ctx)
 {
-	return WORLD_MAGIC << 32 | (ctx - world->contexts);
+	return WORLD_MAGIC << 32 | (__u64)(ctx - world->contexts) << SERIAL_BITS;
 }
 
-static bool is_ours(const struct world *world, const struct context *ctx, __u64 data)
+__u64 world_user_data(struct world *world, const struct context *ctx)
 {
-	return data == world_user_data(world, ctx);
+	__u32 serial = __atomic_add_fetch(&world->serial, 1, __ATOMIC_RELAXED);
+
+	return first_user_data(world, ctx) | serial % (1U << SERIAL_BITS);
 }
 
 static struct known *find(struct context *ctx, __u64 handle)
@@ -118,6 +122,19 @@ void world_found(struct world *world, struct context *ctx, __u64 handle, bool fo
 			  known->live ? "live" : "over", found ? "found" : "not found");
 	if (!known && found && !ctx->evicted)
 		violation(world, "%s: %#llx was never given out", call, handle);
+}
+
+/* What came back as the user_data of @handle: was it armed with that? */
+static void check_data(struct world *world, struct context *ctx, __u64 handle, __u64 data,
+		       const char *call)
+{
+	const struct known *known = find(ctx, handle);
+
+	if (ctx->unsure)
+		return;
+	if (data >> SERIAL_BITS != first_user_data(world, ctx) >> SERIAL_BITS ||
+	    (world->exact && known && data != known->user_data))
+		violation(world, "%s: user_data %#llx", call, data);
 }
 
 static bool keyed(const struct context *ctx)
@@ -187,6 +204,7 @@ void world_armed(struct world *world, struct context *ctx,
 	}
 	known = note(ctx, out->handle);
 	known->live = true;
+	known->user_data = in->user_data;
 	if (lease)
 		known->word = out->word;
 }
@@ -226,8 +244,7 @@ void world_told(struct world *world, struct context *ctx,
 
 	check_handle(world, ctx, info->handle, call);
 	world_found(world, ctx, info->handle, true, call);
-	if (!ctx->unsure && !is_ours(world, ctx, info->user_data))
-		violation(world, "%s: user_data %#llx", call, info->user_data);
+	check_data(world, ctx, info->handle, info->user_data, call);
 	if (info->state != TWHEEL_STATE_PENDING && (list || info->state != TWHEEL_STATE_READY))
 		violation(world, "%s: state %#x", call, info->state);
 	if (info->flags & ~(TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE))
@@ -245,8 +262,7 @@ void world_read(struct world *world, struct context *ctx,
 {
 	check_handle(world, ctx, event->handle, "read");
 	world_found(world, ctx, event->handle, true, "read");
-	if (!ctx->unsure && !is_ours(world, ctx, event->user_data))
-		violation(world, "read: user_data %#llx", event->user_data);
+	check_data(world, ctx, event->handle, event->user_data, "read");
 	if (event->expired < event->deadline)
 		violation(world, "read: expired at %#llx, due at %#llx", event->expired,
 			  event->deadline);

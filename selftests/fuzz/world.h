@@ -22,11 +22,13 @@
 /**
  * struct known - a handle that was given out, or a key that was used
  * @handle: it
+ * @user_data: as last armed
  * @word: index of its word, if it was a lease
  * @live: it has not ended; meaningful in an exact world
  */
 struct known {
 	__u64 handle;
+	__u64 user_data;
 	__u32 word;
 	bool live;
 };
@@ -56,6 +58,7 @@ struct context {
  * struct world - all contexts of a run
  * @exact: one thread does it all, one call after another
  * @nr: contexts so far
+ * @serial: of the last arming
  * @violations: what was wrong; the first is @first
  *
  * Shared with children of the run.
@@ -63,6 +66,7 @@ struct context {
 struct world {
 	bool exact;
 	__u32 nr;
+	__u32 serial;
 	__u32 violations;
 	char first[256];
 	__u64 tick_ns;
@@ -77,8 +81,8 @@ struct context *world_add(struct world *world);
 __attribute__((format(printf, 2, 3)))
 void violation(struct world *world, const char *fmt, ...);
 
-/* The user_data of a timer in @ctx. */
-__u64 world_user_data(const struct world *world, const struct context *ctx);
+/* The user_data of a timer in @ctx: no other arming has it. */
+__u64 world_user_data(struct world *world, const struct context *ctx);
 
 /* A handle that @ctx knows, by any number; NULL if it knows none. */
 struct known *world_pick(struct context *ctx, __u32 ref);
