@@ -58,7 +58,7 @@ demo: ## a million drivers in a guest (TARGET=host: on this machine)
 
 .PHONY: check
 check: ## run all the tests, in guests where they need the device
-	$(Q)$(vm)/setup.sh build guest check
+	$(Q)$(vm)/setup.sh build guest check kernel fuzz
 	$(Q)$(vm)/build.sh
 	$(Q)$(vm)/check.sh
 

@@ -119,9 +119,9 @@ suite_examples() {
 	guest 900 2 -m 3072 -- "${list[@]}"
 }
 
-# For TORTURE_MINUTES: everything at once, and an oracle that accounts for it.
+# Everything at once on a debug kernel, and an oracle that accounts for it.
 suite_torture() {
-	MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
+	KERNEL=${KERNEL:-kasan} MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
 }
 
 suite_module() {
@@ -196,7 +196,7 @@ recap() {
 # What runs by default, in tiers: without a guest, in guests, on kernels built for it.
 suites='wheel lease schedule install vm
 	uapi lib stress hostile isolation examples module
-	time seeded'
+	time seeded torture fuzz'
 
 bad=()
 mkdir -p "$build/log"
