@@ -246,6 +246,13 @@ static void set_away(struct twheel_base *base, bool away)
 	spin_unlock_bh(&base->lock);
 }
 
+/* Those that set out before base->away was changed, and all others. */
+static void wait_for_kicks(const struct twheel_base *base)
+{
+	while (atomic_read(&base->kicked))
+		cpu_relax();
+}
+
 static int twheel_cpu_online(unsigned int cpu)
 {
 	enum twheel_clock clock;
@@ -254,6 +261,8 @@ static int twheel_cpu_online(unsigned int cpu)
 		struct twheel_base *base = twheel_base_of(clock, cpu);
 
 		set_away(base, false);
+		/* A late one would take the hrtimer back to where it was. */
+		wait_for_kicks(base);
 		reprogram(base);
 	}
 	return 0;
@@ -275,8 +284,7 @@ static int twheel_cpu_offline(unsigned int cpu)
 
 			if (!base->away)
 				continue;
-			while (atomic_read(&base->kicked))
-				cpu_relax();
+			wait_for_kicks(base);
 			hrtimer_cancel(&base->hrtimer);
 			reprogram(base);
 		}
@@ -325,8 +333,7 @@ static void base_exit(struct twheel_base *base)
 	if (!base->wheel.buckets)
 		return;
 
-	while (atomic_read(&base->kicked))
-		cpu_relax();
+	wait_for_kicks(base);
 	hrtimer_cancel(&base->hrtimer);
 	WARN_ON_ONCE(base->wheel.nr_nodes);
 	kvfree(base->wheel.buckets);
