@@ -30,6 +30,8 @@ static const char * const parameters[] = {
 static char saved[ARRAY_SIZE(parameters)][32];
 static volatile sig_atomic_t expired;
 static unsigned int nr_marked;
+/* The tests of a program: each has a process group of its own. */
+static pid_t marked[256];
 
 static void save_parameters(void)
 {
@@ -87,6 +89,8 @@ static void mark_child(pid_t pid)
 	if (faults_mark(child, true))
 		fault_violation("cannot mark %lu", child);
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
+	if (nr_marked < ARRAY_SIZE(marked))
+		marked[nr_marked] = child;
 	nr_marked++;
 }
 
@@ -133,6 +137,7 @@ static void run(const char *program, unsigned int rate)
 {
 	unsigned long violations = fault_figures.violations, fired = 0;
 	enum fault_kind kind;
+	unsigned int i;
 	int fd, status;
 	pid_t pid;
 
@@ -145,8 +150,10 @@ static void run(const char *program, unsigned int rate)
 	alarm(SECONDS);
 	status = follow(pid);
 	alarm(0);
-	/* Those that a test has started and left. */
+	/* A test that never ended, and those that one has started and left. */
 	kill(-pid, SIGKILL);
+	for (i = 0; i < nr_marked && i < ARRAY_SIZE(marked); i++)
+		kill(-marked[i], SIGKILL);
 	faults_rate(0);
 	faults_count();
 	restore_parameters();
