@@ -159,10 +159,10 @@ static void *limits(void *arg)
  */
 static void be_poor(void)
 {
-	static struct twheel_arm arms[256];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 256 };
+	static struct twheel_arm arms[16];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 16 };
 	int max = open(CGROUP "/memory.max", O_WRONLY | O_CLOEXEC), fd, i, k;
-	__u64 random = random_begin(~5ULL);
+	__u64 random = random_begin(~5ULL), denied;
 	char text[32];
 
 	/* Whatever it needs itself, it has; the rest it can do without. */
@@ -176,12 +176,14 @@ static void be_poor(void)
 			if (write(max, text, strlen(text)) < 0)
 				break;
 		}
-		for (i = 0; fd >= 0 && i < 40; i++) {
-			for (k = 0; k < 256; k++)
+		/* To be refused takes long, as memory is looked for: some are enough. */
+		denied = shared->denied + 16;
+		for (i = 0; fd >= 0 && i < 640 && shared->denied < denied && !stopped(); i++) {
+			for (k = 0; k < 16; k++)
 				arms[k] = tw_request(tw_random(&random) % TW_SEC, 0, 1);
 			if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) < 0)
 				continue;
-			for (k = 0; k < 256; k++)
+			for (k = 0; k < 16; k++)
 				count(&shared->denied, arms[k].result == -ENOMEM);
 		}
 		if (write(max, "max", 3) < 0)
