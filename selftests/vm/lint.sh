@@ -120,6 +120,16 @@ shell() {
 	shellcheck "${files[@]}"
 }
 
+# Bugs that no longer fit into the sources would be found out much later.
+seeded() {
+	local bug status=0
+	for bug in selftests/seeded/*.patch; do
+		patch -p1 --fuzz=0 --dry-run <"$bug" >"$out/seeded" ||
+			{ echo "$bug does not apply:" && cat "$out/seeded"; status=1; }
+	done
+	return "$status"
+}
+
 cd "$top"
 mkdir -p "$out"
 unset MAKEFLAGS MFLAGS
@@ -132,4 +142,5 @@ tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
 tool "shellcheck" shell
+tool "seeded bugs apply" seeded
 exit $failed

@@ -19,7 +19,7 @@ packages() {
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
 	fuzz)	echo clang afl++ ;;
-	lint)	echo perl sparse shellcheck clang g++ gcc-multilib liburing-dev ;;
+	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, lint)" ;;
 	esac
 }
