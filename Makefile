@@ -67,7 +67,6 @@ check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lis
 	$(Q)$(vm)/check-all.sh
 
 .PHONY: torture
-torture: export KERNEL := $(or $(KERNEL),kasan)
 torture: ## everything at once in a guest, and an oracle (MINUTES=10, SEED=n)
 	$(Q)$(vm)/setup.sh build guest check kernel
 	$(Q)$(vm)/torture.sh

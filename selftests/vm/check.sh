@@ -121,7 +121,7 @@ suite_examples() {
 
 # Everything at once on a debug kernel, and an oracle that accounts for it.
 suite_torture() {
-	KERNEL=${KERNEL:-kasan} MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
+	MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
 }
 
 suite_module() {

@@ -3,12 +3,13 @@
 #
 # torture.sh - torture the module in a guest (KTAP); the last line has the figures
 #
-# usage: [KERNEL=...] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
+# usage: [KERNEL=kasan] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
 #
 # Options are those of selftests/torture. Faults are injected where the kernel can.
 
 . "$(dirname "$0")/common.sh"
 
+export KERNEL=${KERNEL:-kasan}
 minutes=${MINUTES:-10}
 options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
 
