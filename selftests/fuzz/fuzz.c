@@ -27,6 +27,7 @@
 
 #include <linux/capability.h>
 
+#include "../uapi/twheel_util.h"
 #include "exec.h"
 #include "ring.h"
 
@@ -300,19 +301,8 @@ static bool kernel_complains(int kmsg)
 		"BUG:", "WARNING:", "KASAN", "UBSAN", "ODEBUG", "possible circular",
 		"possible recursive", "inconsistent lock", "corruption", "refcount_t",
 	};
-	char line[1024];
-	ssize_t n;
-	size_t i;
 
-	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
-			continue;
-		line[n] = '\0';
-		for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-			if (strstr(line, words[i]))
-				return true;
-	}
-	return false;
+	return tw_kernel_says(kmsg, words, sizeof(words) / sizeof(*words));
 }
 
 static void progress(time_t since)
@@ -326,14 +316,13 @@ static void progress(time_t since)
 /* Wait for the workers, and for what may be wrong with them: how many were. */
 static int supervise(pid_t *pids, int nr, long seconds)
 {
-	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), wrong = 0;
+	int kmsg = tw_kernel_log(), wrong = 0;
 	time_t started = now(), said = started, since[WORKERS];
 	int left = nr, status, i;
 	__u64 runs[WORKERS] = { 0 };
 
 	if (kmsg < 0)
 		die("/dev/kmsg");
-	lseek(kmsg, 0, SEEK_END);
 	for (i = 0; i < nr; i++)
 		since[i] = started;
 

@@ -62,7 +62,7 @@ apply() {
 # boot COMMAND - run it in a guest with that module; its log is $dir/log
 boot() {
 	rm -f "$dir/log"
-	KERNEL_LOG=$dir/log "$vm/run.sh" -t 120 -M "$dir/twheel.ko" -- "$1"
+	KERNEL_LOG=$dir/log "$vm/run.sh" -t 240 -M "$dir/twheel.ko" -- "$1"
 }
 
 # names_module PATTERN - is there a report that begins so, and names the module?

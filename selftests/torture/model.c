@@ -67,7 +67,8 @@ static bool check_old(const struct call *call, const struct state *s, __u32 stat
 
 static void see_pending(const struct call *call, const struct state *s, struct seen *seen)
 {
-	if (!steady(call, s->since))
+	/* It was armed since, and @call's t0 may be from before the clock was set for it. */
+	if (!steady(call, s->since) || !steady(call, call->steps0))
 		return;
 	seen->valid = true;
 	seen->slack = s->slack;

@@ -301,6 +301,33 @@ static inline bool tw_debug_kernel(void)
 	return !access("/proc/lockdep_stats", F_OK) || !access("/sys/module/kcsan", F_OK);
 }
 
+/* What the kernel says from now on: for tw_kernel_says(), and to be closed. */
+static inline int tw_kernel_log(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* Has it said any of these @words since it was last asked? */
+static inline bool tw_kernel_says(int kmsg, const char *const *words, size_t nr)
+{
+	char line[1024];
+	bool said = false;
+	ssize_t n;
+	size_t i;
+
+	/* EPIPE: some of it went by unread. */
+	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		line[n > 0 ? n : 0] = '\0';
+		for (i = 0; i < nr; i++)
+			said |= !!strstr(line, words[i]);
+	}
+	return said;
+}
+
 /* A small generator: the tests need many numbers, not good ones. */
 static inline __u64 tw_random(__u64 *state)
 {
