@@ -44,6 +44,7 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 
 #include "base.h"
 #include "compat.h"
@@ -203,6 +204,27 @@ static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 	return more;
 }
 
+/* What is set for nothing is as good as not set: so at the end none is set again. */
+static void reprogram(struct twheel_base *base)
+{
+	spin_lock_bh(&base->lock);
+	if (base->wheel.nr_nodes)
+		program_next(base);
+	else
+		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
+	spin_unlock_bh(&base->lock);
+}
+
+static void resume(struct work_struct *work)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		reprogram(twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu));
+}
+
+static DECLARE_WORK(twheel_resume_work, resume);
+
 static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 {
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
@@ -211,6 +233,17 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	u32 chunks = TWHEEL_CHUNKS_PER_RUN, expired = 0;
 	s64 pause;
 	bool more;
+
+	/*
+	 * The hrtimer core runs what is due at the time when it began, until nothing
+	 * is. If the clock was set back since, whatever is set here to before that
+	 * time is due at once, and again and again: leave it to somebody else.
+	 */
+	if (unlikely(start < ktime_to_ns(hrtimer_get_expires(hrtimer)))) {
+		twheel_count(TWHEEL_COUNT_INTERRUPTS);
+		schedule_work(&twheel_resume_work);
+		return HRTIMER_NORESTART;
+	}
 
 	do {
 		more = expire_chunk(base, &expired);
@@ -229,14 +262,6 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 		twheel_clock_now(base->clock) + pause);
 	spin_unlock(&base->lock);
 	return HRTIMER_NORESTART;
-}
-
-static void reprogram(struct twheel_base *base)
-{
-	spin_lock_bh(&base->lock);
-	if (base->programmed != TWHEEL_NEVER)
-		program_next(base);
-	spin_unlock_bh(&base->lock);
 }
 
 static void set_away(struct twheel_base *base, bool away)
@@ -295,10 +320,7 @@ static int twheel_cpu_offline(unsigned int cpu)
 /* A step back makes a pause that long. */
 static void end_pauses(struct twheel_clock_watch *watch)
 {
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		reprogram(twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu));
+	resume(NULL);
 }
 
 static struct twheel_clock_watch twheel_base_watch = {
@@ -327,16 +349,20 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 	return 0;
 }
 
-static void base_exit(struct twheel_base *base)
+static void stop_bases(enum twheel_clock clock)
 {
-	/* Zeroed percpu memory that base_init() did not get to, or failed on. */
-	if (!base->wheel.buckets)
-		return;
+	int cpu;
 
-	wait_for_kicks(base);
-	hrtimer_cancel(&base->hrtimer);
-	WARN_ON_ONCE(base->wheel.nr_nodes);
-	kvfree(base->wheel.buckets);
+	for_each_possible_cpu(cpu) {
+		struct twheel_base *base = twheel_base_of(clock, cpu);
+
+		/* Zeroed memory that base_init() did not get to, or failed on. */
+		if (!base->wheel.buckets)
+			continue;
+		wait_for_kicks(base);
+		hrtimer_cancel(&base->hrtimer);
+		WARN_ON_ONCE(base->wheel.nr_nodes);
+	}
 }
 
 static void free_bases(void)
@@ -344,11 +370,17 @@ static void free_bases(void)
 	enum twheel_clock clock;
 	int cpu;
 
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
+		if (twheel_bases[clock])
+			stop_bases(clock);
+	/* It goes through all bases of a clock, and their functions queue it. */
+	cancel_work_sync(&twheel_resume_work);
+
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		if (!twheel_bases[clock])
 			continue;
 		for_each_possible_cpu(cpu)
-			base_exit(twheel_base_of(clock, cpu));
+			kvfree(twheel_base_of(clock, cpu)->wheel.buckets);
 		free_percpu(twheel_bases[clock]);
 	}
 }

@@ -30,7 +30,7 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * struct twheel_base - one CPU's wheel on one clock
  * @lock:	guards all below, and each timer while it is in @wheel
  * @wheel:	the wheel
- * @programmed:	the tick that @hrtimer is set to, or an earlier one;
+ * @programmed:	the tick that @hrtimer is set to, will soon be, or an earlier one;
  *		%TWHEEL_NEVER when it is not set. Read without @lock by a kick.
  * @hrtimer:	turns the wheel
  * @away:	@cpu is offline, or about to be: another one turns the wheel

@@ -126,7 +126,8 @@ static void *clock_steps(void *arg)
 			count(&shared->steps, 1);
 			sum += ns;
 		}
-		wait_ns(tw_random(&random) % (tw_random(&random) % 4 ? 500 * TW_MSEC : 5 * TW_SEC));
+		/* In bursts, too: from at once to seconds later. */
+		wait_ns(1ULL << tw_random(&random) % 33);
 	}
 	return NULL;
 }

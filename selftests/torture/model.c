@@ -76,6 +76,12 @@ static void see_pending(const struct call *call, const struct state *s, struct s
 	seen->at = call->t0;
 }
 
+/* When @call's effect was there, unless the clock was set meanwhile: who knows then? */
+static __u64 effective(const struct call *call)
+{
+	return steady(call, call->steps0) ? call->t1 : NEVER;
+}
+
 static void arm_state(const struct call *call, const struct twheel_arm *arm, struct state *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -90,7 +96,7 @@ static void arm_state(const struct call *call, const struct twheel_arm *arm, str
 	s->interval = arm->interval;
 	s->slack = arm->slack / shared->tick * shared->tick;
 	s->since = call->steps0;
-	s->base = call->t1;
+	s->base = effective(call);
 	s->count = arm->interval ? arm->count : 1;
 	s->flags = arm->flags & (TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE);
 }
@@ -251,7 +257,7 @@ static bool apply_event(const struct call *call, const struct twheel_event *even
 	if (s->count)
 		s->count -= event->expirations;
 	s->ready = 0;
-	s->base = call->t1;
+	s->base = effective(call);
 	return true;
 }
 
@@ -277,7 +283,7 @@ static bool apply_extend(const struct call *call, struct state *s, const char **
 		return no(why, "extended a lease that has expired");
 	s->lo = call->new;
 	s->hi = call->new;
-	s->base = call->t1;
+	s->base = effective(call);
 	return true;
 }
 

@@ -318,6 +318,52 @@ TEST_F(wall, a_step_back_in_a_pause)
 	EXPECT_LT(0, hits);
 }
 
+/*
+ * The same, but it goes back so far that the rest has to wait: the CPU that works
+ * them off shall notice, though it began at a time that is the future now, and be
+ * silent until they are due.
+ */
+TEST_F(wall, a_step_back_in_a_run)
+{
+	enum { N = 100000, QUIET_MS = 200 };
+	static struct twheel_arm arms[N];
+	struct twheel_batch batch = {
+		.entries = (unsigned long)arms, .count = N,
+	};
+	__u64 deadline = wall_now() + HOUR, before, ready;
+	int here = tw_nth_cpu(0), other = tw_nth_cpu(1), i, round, hits = 0;
+
+	if (tw_counter(TW_ALL_CPUS, "interrupts") == ~0ULL)
+		SKIP(return, "needs " TW_COUNTERS);
+	/* Their CPU may be kept busy for good: not this one, if there are two. */
+	for (round = 0; round < 20 && hits < 8; round++) {
+		for (i = 0; i < N; i++)
+			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, i);
+		if (other >= 0)
+			ASSERT_TRUE(tw_pin(other));
+		ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_TRUE(tw_pin(here));
+		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
+		ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+		ASSERT_EQ(0, set_clock(self->ahead, 0));
+		/* One run goes on for a millisecond at most. */
+		ASSERT_TRUE(tw_pass(QUIET_MS * TW_MSEC));
+		ready = tw_info(self->fd).ready;
+		before = tw_counter(TW_ALL_CPUS, "interrupts");
+		ASSERT_TRUE(tw_pass(QUIET_MS * TW_MSEC));
+		EXPECT_GE(before + QUIET_MS / 10, tw_counter(TW_ALL_CPUS, "interrupts"));
+		EXPECT_EQ(ready, tw_info(self->fd).ready);
+		hits += ready < N;
+		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
+		ASSERT_TRUE(tw_wait_ready(self->fd, N));
+		ASSERT_EQ(0, set_clock(self->ahead, 0));
+		close(self->fd);
+		self->fd = open_wall(0);
+		ASSERT_LE(0, self->fd);
+	}
+	EXPECT_LT(0, hits);
+}
+
 /* Many steps of all sizes, against what anybody can work out. */
 TEST_F(wall, random_steps)
 {
