@@ -123,6 +123,11 @@ static void program(struct twheel_base *base, u64 tick, u64 ns)
 
 	lockdep_assert_held(&base->lock);
 
+	/* So that none is set, nor a kick sent, once the last context has gone. */
+	if (!base->wheel.nr_nodes) {
+		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
+		return;
+	}
 	WRITE_ONCE(base->programmed, tick);
 	if (cpu == smp_processor_id() || !start_remote(base, cpu))
 		start(base, ns);
@@ -204,26 +209,24 @@ static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 	return more;
 }
 
-/* What is set for nothing is as good as not set: so at the end none is set again. */
-static void reprogram(struct twheel_base *base)
-{
-	spin_lock_bh(&base->lock);
-	if (base->wheel.nr_nodes)
-		program_next(base);
-	else
-		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
-	spin_unlock_bh(&base->lock);
-}
-
-static void resume(struct work_struct *work)
+/*
+ * The clock was set: have all look at it. They are not just set anew, to the same
+ * time: without high resolution that is measured by the clock as it was before.
+ */
+static void look_again(struct work_struct *work)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		reprogram(twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu));
+	for_each_possible_cpu(cpu) {
+		struct twheel_base *base = twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu);
+
+		spin_lock_bh(&base->lock);
+		program(base, 0, 0);
+		spin_unlock_bh(&base->lock);
+	}
 }
 
-static DECLARE_WORK(twheel_resume_work, resume);
+static DECLARE_WORK(twheel_look_work, look_again);
 
 static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 {
@@ -239,9 +242,10 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	 * is. If the clock was set back since, whatever is set here to before that
 	 * time is due at once, and again and again: leave it to somebody else.
 	 */
-	if (unlikely(start < ktime_to_ns(hrtimer_get_expires(hrtimer)))) {
+	if (base->clock == TWHEEL_CLOCK_REALTIME &&
+	    start < data_race(ktime_to_ns(hrtimer_get_expires(hrtimer)))) {
 		twheel_count(TWHEEL_COUNT_INTERRUPTS);
-		schedule_work(&twheel_resume_work);
+		queue_work(system_highpri_wq, &twheel_look_work);
 		return HRTIMER_NORESTART;
 	}
 
@@ -255,13 +259,20 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	if (!more)
 		return HRTIMER_NORESTART;
 
-	/* If the clock is set back after it was read here, end_pauses() comes later. */
+	/* If the clock is set back after it was read here, after_step() comes later. */
 	pause = clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS);
 	spin_lock(&base->lock);
 	program(base, base->wheel.next_expiry,
 		twheel_clock_now(base->clock) + pause);
 	spin_unlock(&base->lock);
 	return HRTIMER_NORESTART;
+}
+
+static void reprogram(struct twheel_base *base)
+{
+	spin_lock_bh(&base->lock);
+	program_next(base);
+	spin_unlock_bh(&base->lock);
 }
 
 static void set_away(struct twheel_base *base, bool away)
@@ -317,14 +328,14 @@ static int twheel_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/* A step back makes a pause that long. */
-static void end_pauses(struct twheel_clock_watch *watch)
+/* A step back makes a pause that long, too. */
+static void after_step(struct twheel_clock_watch *watch)
 {
-	resume(NULL);
+	look_again(NULL);
 }
 
 static struct twheel_clock_watch twheel_base_watch = {
-	.notify = end_pauses,
+	.notify = after_step,
 };
 
 static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
@@ -374,7 +385,7 @@ static void free_bases(void)
 		if (twheel_bases[clock])
 			stop_bases(clock);
 	/* It goes through all bases of a clock, and their functions queue it. */
-	cancel_work_sync(&twheel_resume_work);
+	cancel_work_sync(&twheel_look_work);
 
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		if (!twheel_bases[clock])
