@@ -18,14 +18,13 @@
 #	headers			what modules are built against
 #	source			the few files of its source that tests and lint use
 #
-# Nothing is installed: packages are downloaded and unpacked in the cache. Where
-# they come from another release of Debian, so do the package lists, and those
-# are nobody's but ours: the machine's own are left as they are.
+# Nothing is installed: packages are downloaded and unpacked in the cache.
 
 . "$(dirname "$0")/common.sh"
+. "$vm/apt.sh"
 
 # A release of Debian has its own default.
-default=default-$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+default=default-$codename
 name=${KERNEL:-$default}
 link=$cache/kernel/$name
 
@@ -58,9 +57,6 @@ suites() {
 	esac
 }
 
-# How apt is told to use other package lists than this machine's.
-apt=()
-
 # The packages that PACKAGE depends on, first alternatives only.
 depends() {
 	apt-cache "${apt[@]}" depends --important "$1" 2>/dev/null |
@@ -84,40 +80,6 @@ newest_release() {
 	apt-cache "${apt[@]}" search --names-only '^linux-headers-[0-9].*-amd64$' |
 		sed -nE "s/^linux-headers-(${1//./\\.}\.[^ -]*(-[0-9]+)?${2-}-amd64) .*/\1/p" |
 		sort -V | tail -n 1
-}
-
-update_lists() {
-	if [ ${#apt[@]} = 0 ]; then
-		say "updating the package lists"
-		quiet "$tmp/log" as_root apt-get -q update
-	else
-		quiet "$tmp/log" apt-get -q "${apt[@]}" update
-	fi
-}
-
-# Where this machine gets Debian from, there are the other releases too.
-mirror() {
-	apt-get indextargets --format "\$(SITE) \$(CODENAME)" |
-		awk -v "codename=${default#default-}" '$2 == codename { print $1; exit }'
-}
-
-# Use the package lists of another release, in a folder of their own.
-use_suite() {
-	local state=$tmp/apt.$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg site suite
-	site=$(mirror)
-	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
-	[ -e $keys ] && keys="[signed-by=$keys]" || keys=
-
-	mkdir -p "$state"/{lists,cache/archives}/partial
-	touch "$state/status"
-	# Backports are an addition: the rest is in the release itself.
-	for suite in "$1" "${1%-backports}"; do
-		echo "deb $keys $site $suite main"
-	done | sort -u >"$state/sources.list"
-	apt=(-o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
-	     -o "Dir::State=$state" -o "Dir::State::lists=$state/lists"
-	     -o "Dir::State::status=$state/status" -o "Dir::Cache=$state/cache")
-	update_lists
 }
 
 # Find $release for $name, and set the lists that have it.
@@ -144,10 +106,6 @@ find_release() {
 	esac
 	[ -n "$release" ] || die "KERNEL=$name is not to be had from Debian"
 	say "Linux $series is gone: the newest that Debian has is $release"
-}
-
-download() {
-	(cd "$tmp" && apt-get -q "${apt[@]}" download "$@") >"$tmp/log" 2>&1
 }
 
 # The headers name each other by absolute paths, below what is now $1.

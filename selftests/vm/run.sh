@@ -158,6 +158,7 @@ accelerator() {
 	case $(cat "$known") in
 	kvm)	accel=(-accel kvm -cpu host) ;;
 	*)	accel=(-accel "tcg,thread=multi" -cpu max)
+		qemu=${QEMU:-$("$vm/qemu.sh")}
 		clock_rate ;;
 	esac
 }

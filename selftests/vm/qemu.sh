@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# qemu.sh - find, or fetch, an emulator for guests of several CPUs; print its path
+#
+# When one CPU changes code while another one translates it, a QEMU before 8.1 may
+# keep the translation of what was there before, for good. Kernels change their code
+# whenever a tracepoint is switched: now and then all CPUs that come by afterwards go
+# on taking a breakpoint that is there no more, and the guest is not heard of again.
+# Where Debian's QEMU is that old the one from backports is unpacked in the cache.
+
+. "$(dirname "$0")/common.sh"
+. "$vm/apt.sh"
+
+fixed=8.1
+program=qemu-system-x86_64
+link=$cache/qemu/$codename
+# Not to be had, or not to be run, and so not to be tried again for each guest.
+failed=$cache/qemu/failed-$(cat /proc/sys/kernel/random/boot_id)
+
+is_fixed() {
+	local version
+	version=$("$1" --version | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
+	[ "$(printf '%s\n' "$fixed" "$version" | sort -V | head -n 1)" = "$fixed" ]
+}
+
+# Firmware and modules are looked for beside the program, libraries on this machine.
+fetch() {
+	local packages=(qemu-system-x86 qemu-system-common qemu-system-data seabios) deb
+
+	say "fetching QEMU from $codename-backports: $("$program" --version | head -n 1) is too old"
+	use_suite "$codename-backports"
+	download "${packages[@]/%//$codename-backports}" || return
+	mkdir "$tmp/new"
+	for deb in "$tmp"/*.deb; do
+		dpkg -x "$deb" "$tmp/new" || return
+	done
+	is_fixed "$tmp/new/usr/bin/$program" && mv -T "$tmp/new" "$link"
+}
+
+find_or_fetch() {
+	[ ! -x "$link/usr/bin/$program" ] || return 0
+	[ ! -e "$failed" ] || return 1
+	tmp=$(mktemp -d "$cache/qemu/tmp.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+	# In a shell of its own: whatever goes wrong there ends only that.
+	! (fetch) || return 0
+	rm -f "$cache"/qemu/failed-*
+	touch "$failed"
+	say "cannot be had: guests may hang when tracepoints are switched"
+	return 1
+}
+
+if ! is_fixed "$program"; then
+	mkdir -p "$cache/qemu"
+	exec {lock}>"$cache/qemu/lock"
+	flock "$lock"
+	! find_or_fetch || program=$link/usr/bin/$program
+fi
+echo "$program"
