@@ -24,6 +24,13 @@
  * away for as long as it has run, or TWHEEL_PAUSE_MAX_NS, so that others get their
  * share of the CPU however many timers are due.
  *
+ * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all
+ * such wheels are looked at again when the clock was set. One on CLOCK_REALTIME would
+ * do that itself, but for two things. The hrtimer core works off what is due at the
+ * time when it began, until nothing is: if the clock is set back meanwhile, all that
+ * is set from then on to before that time is due at once, again and again, for as long
+ * as it was set back. And without high resolution it does not look at all.
+ *
  * Hotplug: a base belongs to a CPU, but any CPU may turn it. A CPU that goes
  * offline hands its hrtimers, and those it had from others, to a housekeeping
  * CPU, which from then on turns these wheels; so timers stay where they are, and
@@ -44,7 +51,6 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
-#include <linux/workqueue.h>
 
 #include "base.h"
 #include "compat.h"
@@ -81,7 +87,8 @@ static u64 now_to_tick(u64 now)
 /* From within its own function, too: so that needs not return RESTART. */
 static void start(struct twheel_base *base, u64 ns)
 {
-	hrtimer_start(&base->hrtimer, ns_to_ktime(min_t(u64, ns, KTIME_MAX)),
+	hrtimer_start(&base->hrtimer,
+		      ns_to_ktime(twheel_clock_to_steady(base->clock, ns)),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
@@ -209,25 +216,6 @@ static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 	return more;
 }
 
-/*
- * The clock was set: have all look at it. They are not just set anew, to the same
- * time: without high resolution that is measured by the clock as it was before.
- */
-static void look_again(struct work_struct *work)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		struct twheel_base *base = twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu);
-
-		spin_lock_bh(&base->lock);
-		program(base, 0, 0);
-		spin_unlock_bh(&base->lock);
-	}
-}
-
-static DECLARE_WORK(twheel_look_work, look_again);
-
 static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 {
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
@@ -236,18 +224,6 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	u32 chunks = TWHEEL_CHUNKS_PER_RUN, expired = 0;
 	s64 pause;
 	bool more;
-
-	/*
-	 * The hrtimer core runs what is due at the time when it began, until nothing
-	 * is. If the clock was set back since, whatever is set here to before that
-	 * time is due at once, and again and again: leave it to somebody else.
-	 */
-	if (base->clock == TWHEEL_CLOCK_REALTIME &&
-	    start < data_race(ktime_to_ns(hrtimer_get_expires(hrtimer)))) {
-		twheel_count(TWHEEL_COUNT_INTERRUPTS);
-		queue_work(system_highpri_wq, &twheel_look_work);
-		return HRTIMER_NORESTART;
-	}
 
 	do {
 		more = expire_chunk(base, &expired);
@@ -259,7 +235,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	if (!more)
 		return HRTIMER_NORESTART;
 
-	/* If the clock is set back after it was read here, after_step() comes later. */
+	/* If the clock is set back after it was read here, look_again() comes later. */
 	pause = clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS);
 	spin_lock(&base->lock);
 	program(base, base->wheel.next_expiry,
@@ -328,14 +304,22 @@ static int twheel_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/* A step back makes a pause that long, too. */
-static void after_step(struct twheel_clock_watch *watch)
+/* The clock was set: have all look at it, and set their hrtimers by it. */
+static void look_again(struct twheel_clock_watch *watch)
 {
-	look_again(NULL);
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct twheel_base *base = twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu);
+
+		spin_lock_bh(&base->lock);
+		program(base, 0, 0);
+		spin_unlock_bh(&base->lock);
+	}
 }
 
 static struct twheel_clock_watch twheel_base_watch = {
-	.notify = after_step,
+	.notify = look_again,
 };
 
 static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
@@ -355,25 +339,21 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 	INIT_CSD(&base->kick, kick, base);
 	twheel_wheel_init(&base->wheel, g->slots, g->levels,
 			  now_to_tick(twheel_clock_now(clock)), memory);
-	hrtimer_setup(&base->hrtimer, twheel_base_fire, twheel_clockids[clock],
+	hrtimer_setup(&base->hrtimer, twheel_base_fire, twheel_clock_steady(clock),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 	return 0;
 }
 
-static void stop_bases(enum twheel_clock clock)
+static void base_exit(struct twheel_base *base)
 {
-	int cpu;
+	/* Zeroed percpu memory that base_init() did not get to, or failed on. */
+	if (!base->wheel.buckets)
+		return;
 
-	for_each_possible_cpu(cpu) {
-		struct twheel_base *base = twheel_base_of(clock, cpu);
-
-		/* Zeroed memory that base_init() did not get to, or failed on. */
-		if (!base->wheel.buckets)
-			continue;
-		wait_for_kicks(base);
-		hrtimer_cancel(&base->hrtimer);
-		WARN_ON_ONCE(base->wheel.nr_nodes);
-	}
+	wait_for_kicks(base);
+	hrtimer_cancel(&base->hrtimer);
+	WARN_ON_ONCE(base->wheel.nr_nodes);
+	kvfree(base->wheel.buckets);
 }
 
 static void free_bases(void)
@@ -381,17 +361,11 @@ static void free_bases(void)
 	enum twheel_clock clock;
 	int cpu;
 
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
-		if (twheel_bases[clock])
-			stop_bases(clock);
-	/* It goes through all bases of a clock, and their functions queue it. */
-	cancel_work_sync(&twheel_look_work);
-
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		if (!twheel_bases[clock])
 			continue;
 		for_each_possible_cpu(cpu)
-			kvfree(twheel_base_of(clock, cpu)->wheel.buckets);
+			base_exit(twheel_base_of(clock, cpu));
 		free_percpu(twheel_bases[clock]);
 	}
 }

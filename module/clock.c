@@ -46,6 +46,20 @@ u64 twheel_clock_now(enum twheel_clock clock)
 	}
 }
 
+clockid_t twheel_clock_steady(enum twheel_clock clock)
+{
+	return clock == TWHEEL_CLOCK_REALTIME ? CLOCK_MONOTONIC : twheel_clockids[clock];
+}
+
+u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
+{
+	s64 ahead = 0;
+
+	if (clock == TWHEEL_CLOCK_REALTIME)
+		ahead = ktime_to_ns(ktime_mono_to_real(0));
+	return twheel_clock_shift(ns, -ahead);
+}
+
 s64 twheel_clock_offset(enum twheel_clock clock)
 {
 #ifdef CONFIG_TIME_NS
@@ -94,7 +108,7 @@ static DECLARE_WORK(twheel_notify_work, notify_watches);
 
 static void queue_notify(struct irq_work *work)
 {
-	schedule_work(&twheel_notify_work);
+	queue_work(system_highpri_wq, &twheel_notify_work);
 }
 
 static DEFINE_IRQ_WORK(twheel_notify_irq_work, queue_notify);

@@ -26,6 +26,12 @@ extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
 /* The time in nanoseconds on @clock. */
 u64 twheel_clock_now(enum twheel_clock clock);
 
+/* The clock that is never set back and turns the wheels of @clock: to be slept on. */
+clockid_t twheel_clock_steady(enum twheel_clock clock);
+
+/* When on that clock @ns of @clock will be, unless it is set before. Any context. */
+u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns);
+
 /* What @clock is ahead, in ns, in the time namespace of the caller. */
 s64 twheel_clock_offset(enum twheel_clock clock);
 
