@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # tmp is theirs who include it
 #
 # apt.sh - packages that are unpacked in the cache, rather than installed
 #
