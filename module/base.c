@@ -16,7 +16,7 @@
  *
  * Silence: the hrtimer is set only to the next bucket's turn. It is moved when
  * an earlier one comes up, and set anew by its own function; when a timer is
- * removed it stays, and may find nothing to do.
+ * removed it stays, and may find nothing to do, as after a step of the clock.
  *
  * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
  * function runs for TWHEEL_CHUNKS_PER_RUN of those, or TWHEEL_RUN_NS: a chunk may
@@ -29,7 +29,9 @@
  * do that itself, but for two things. The hrtimer core works off what is due at the
  * time when it began, until nothing is: if the clock is set back meanwhile, all that
  * is set from then on to before that time is due at once, again and again, for as long
- * as it was set back. And without high resolution it does not look at all.
+ * as it was set back. And without high resolution it does not look at all. (What is
+ * due just after a leap second may come before it, if something else was due in the
+ * last moment and the clock is read between that and the tick that puts it back.)
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn it. A CPU that goes
  * offline hands its hrtimers, and those it had from others, to a housekeeping
@@ -235,7 +237,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	if (!more)
 		return HRTIMER_NORESTART;
 
-	/* If the clock is set back after it was read here, look_again() comes later. */
+	/* If the clock is set back after it was read here, twheel_bases_look() comes later. */
 	pause = clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS);
 	spin_lock(&base->lock);
 	program(base, base->wheel.next_expiry,
@@ -304,8 +306,7 @@ static int twheel_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/* The clock was set: have all look at it, and set their hrtimers by it. */
-static void look_again(struct twheel_clock_watch *watch)
+void twheel_bases_look(void)
 {
 	int cpu;
 
@@ -317,10 +318,6 @@ static void look_again(struct twheel_clock_watch *watch)
 		spin_unlock_bh(&base->lock);
 	}
 }
-
-static struct twheel_clock_watch twheel_base_watch = {
-	.notify = look_again,
-};
 
 static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 {
@@ -372,7 +369,6 @@ static void free_bases(void)
 
 void twheel_bases_exit(void)
 {
-	twheel_clock_unwatch(&twheel_base_watch);
 	cpuhp_remove_state_nocalls(twheel_cpuhp_state);
 	free_bases();
 	/* The last instructions of a kick are code that goes away. */
@@ -403,7 +399,6 @@ int twheel_bases_init(void)
 	if (ret < 0)
 		goto fail;
 	twheel_cpuhp_state = ret;
-	twheel_clock_watch(&twheel_base_watch);
 	return 0;
 
 fail:

@@ -31,7 +31,7 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * @lock:	guards all below, and each timer while it is in @wheel
  * @wheel:	the wheel
  * @programmed:	the tick that @hrtimer is set to, will soon be, or an earlier one;
- *		%TWHEEL_NEVER when it is not set. Read without @lock by a kick.
+ *		%TWHEEL_NEVER when nothing is to come. Read without @lock by a kick.
  * @hrtimer:	turns the wheel
  * @away:	@cpu is offline, or about to be: another one turns the wheel
  * @kick:	has the CPU that turns the wheel set @hrtimer
@@ -97,6 +97,9 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 
 /* Take @node out of @base's wheel. The hrtimer is left as it is. */
 void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
+
+/* CLOCK_REALTIME was set: have its wheels look at it, and their hrtimers be set by it. */
+void twheel_bases_look(void);
 
 /* Make and free the wheels of all possible CPUs. May sleep. */
 int twheel_bases_init(void);

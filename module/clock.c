@@ -4,8 +4,10 @@
  *
  * Locking rules: on_step() runs with the timekeeper's lock held and its sequence
  * count odd, so no clock can be read there and no lock be taken: it only counts
- * the step and leaves the rest to a work item, by way of an irq_work. The list
- * of watches is under twheel_watches_mutex, a watch's function runs with it held.
+ * the step and leaves the rest to work items, by way of an irq_work. One has the
+ * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it. The
+ * other one goes through the list of watches, which is under twheel_watches_mutex: a
+ * watch's function runs with it held.
  */
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
@@ -26,7 +28,10 @@ static DEFINE_MUTEX(twheel_watches_mutex);
 
 /* Of CLOCK_REALTIME to CLOCK_MONOTONIC; under the timekeeper's lock. */
 static ktime_t twheel_offs_real;
+/* When on CLOCK_MONOTONIC CLOCK_REALTIME is going to be put back by a second. */
+static u64 twheel_next_leap = KTIME_MAX;
 static u32 twheel_steps;
+static void (*twheel_look)(void);
 
 const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
@@ -53,11 +58,14 @@ clockid_t twheel_clock_steady(enum twheel_clock clock)
 
 u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 {
-	s64 ahead = 0;
+	if (clock != TWHEEL_CLOCK_REALTIME)
+		return twheel_clock_shift(ns, 0);
 
-	if (clock == TWHEEL_CLOCK_REALTIME)
-		ahead = ktime_to_ns(ktime_mono_to_real(0));
-	return twheel_clock_shift(ns, -ahead);
+	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
+	/* The clock may still show the time after a leap second when that begins. */
+	if (ns >= READ_ONCE(twheel_next_leap))
+		ns = twheel_clock_shift(ns, NSEC_PER_SEC);
+	return ns;
 }
 
 s64 twheel_clock_offset(enum twheel_clock clock)
@@ -92,10 +100,22 @@ u32 twheel_clock_steps(void)
 	return READ_ONCE(twheel_steps);
 }
 
+static void look(struct work_struct *work)
+{
+	twheel_look();
+}
+
+static DECLARE_WORK(twheel_look_work, look);
+
 static void notify_watches(struct work_struct *work)
 {
+	static u32 told;
 	struct twheel_clock_watch *watch;
+	u32 steps = twheel_clock_steps();
 
+	if (told == steps)
+		return;
+	told = steps;
 	mutex_lock(&twheel_watches_mutex);
 	list_for_each_entry(watch, &twheel_watches, entry) {
 		watch->notify(watch);
@@ -106,25 +126,31 @@ static void notify_watches(struct work_struct *work)
 
 static DECLARE_WORK(twheel_notify_work, notify_watches);
 
-static void queue_notify(struct irq_work *work)
+static void queue_works(struct irq_work *work)
 {
-	queue_work(system_highpri_wq, &twheel_notify_work);
+	queue_work(system_unbound_wq, &twheel_look_work);
+	queue_work(system_unbound_wq, &twheel_notify_work);
 }
 
-static DEFINE_IRQ_WORK(twheel_notify_irq_work, queue_notify);
+static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_works);
 
 /* Called at each tick, too: then without @was_set. */
 static int on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
 {
 	const struct timekeeper *tk = priv;
-
 	/* It is also "set" when only the offset to TAI is. */
-	if (!was_set || tk->offs_real == twheel_offs_real)
+	bool stepped = was_set && tk->offs_real != twheel_offs_real;
+	u64 next_leap = ktime_to_ns(tk->next_leap_ktime);
+
+	if (!stepped && next_leap == twheel_next_leap)
 		return NOTIFY_DONE;
 
-	twheel_offs_real = tk->offs_real;
-	WRITE_ONCE(twheel_steps, twheel_steps + 1);
-	irq_work_queue(&twheel_notify_irq_work);
+	WRITE_ONCE(twheel_next_leap, next_leap);
+	if (stepped) {
+		twheel_offs_real = tk->offs_real;
+		WRITE_ONCE(twheel_steps, twheel_steps + 1);
+	}
+	irq_work_queue(&twheel_step_irq_work);
 	return NOTIFY_OK;
 }
 
@@ -146,15 +172,17 @@ void twheel_clock_unwatch(struct twheel_clock_watch *watch)
 	mutex_unlock(&twheel_watches_mutex);
 }
 
-int twheel_clock_init(void)
+int twheel_clock_init(void (*look)(void))
 {
+	twheel_look = look;
 	return pvclock_gtod_register_notifier(&twheel_step_notifier);
 }
 
 void twheel_clock_exit(void)
 {
 	pvclock_gtod_unregister_notifier(&twheel_step_notifier);
-	irq_work_sync(&twheel_notify_irq_work);
+	irq_work_sync(&twheel_step_irq_work);
+	cancel_work_sync(&twheel_look_work);
 	cancel_work_sync(&twheel_notify_work);
 	WARN_ON_ONCE(!list_empty(&twheel_watches));
 }

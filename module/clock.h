@@ -26,10 +26,13 @@ extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
 /* The time in nanoseconds on @clock. */
 u64 twheel_clock_now(enum twheel_clock clock);
 
-/* The clock that is never set back and turns the wheels of @clock: to be slept on. */
+/* The clock to sleep on until a time of @clock: one that is never set back. */
 clockid_t twheel_clock_steady(enum twheel_clock clock);
 
-/* When on that clock @ns of @clock will be, unless it is set before. Any context. */
+/*
+ * The time on that clock when it is @ns on @clock, unless that is set before. At most
+ * KTIME_MAX. Any context in which clocks can be read.
+ */
 u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns);
 
 /* What @clock is ahead, in ns, in the time namespace of the caller. */
@@ -67,7 +70,12 @@ struct twheel_clock_watch {
 void twheel_clock_watch(struct twheel_clock_watch *watch);
 void twheel_clock_unwatch(struct twheel_clock_watch *watch);
 
-int twheel_clock_init(void);
+/*
+ * Begin to watch the clocks. After each step of CLOCK_REALTIME, and when a leap second
+ * is announced, @look is called: what twheel_clock_to_steady() says has changed. It may
+ * sleep, and nothing else holds it up. Not after twheel_clock_exit().
+ */
+int twheel_clock_init(void (*look)(void));
 void twheel_clock_exit(void);
 
 #endif /* TWHEEL_CLOCK_H */

@@ -94,13 +94,13 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_clock_init();
+	ret = twheel_bases_init();
 	if (ret)
 		goto cache_exit;
 
-	ret = twheel_bases_init();
+	ret = twheel_clock_init(twheel_bases_look);
 	if (ret)
-		goto clock_exit;
+		goto bases_exit;
 
 	twheel_debugfs_init();
 	ret = twheel_chardev_init();
@@ -110,9 +110,9 @@ static int __init twheel_init(void)
 
 debugfs_exit:
 	twheel_debugfs_exit();
-	twheel_bases_exit();
-clock_exit:
 	twheel_clock_exit();
+bases_exit:
+	twheel_bases_exit();
 cache_exit:
 	twheel_ctx_cache_exit();
 	return ret;
@@ -122,8 +122,8 @@ static void __exit twheel_exit(void)
 {
 	twheel_chardev_exit();
 	twheel_debugfs_exit();
-	twheel_bases_exit();
 	twheel_clock_exit();
+	twheel_bases_exit();
 	twheel_ctx_cache_exit();
 }
 

@@ -65,21 +65,44 @@ static bool check_old(const struct call *call, const struct state *s, __u32 stat
 	}
 }
 
+/* How often the clock had been set after that was last done, and what it was then. */
+static __u64 last_steps, last_step;
+
+void model_stepped(const struct call *call)
+{
+	last_steps = call->steps1;
+	last_step = call->t1;
+}
+
 static void see_pending(const struct call *call, const struct state *s, struct seen *seen)
 {
-	/* It was armed since, and @call's t0 may be from before the clock was set for it. */
-	if (!steady(call, s->since) || !steady(call, call->steps0))
+	__u64 base = s->base;
+
+	/* What the time was before a step is no help after it. */
+	if (!steady(call, call->steps0))
 		return;
+	if (!steady(call, s->since)) {
+		if (last_steps != call->steps0 || last_steps < s->since)
+			return;
+		base = last_step;
+	}
 	seen->valid = true;
 	seen->slack = s->slack;
-	seen->due = add(s->hi > s->base ? s->hi : s->base, s->slack);
+	seen->due = add(s->hi > base ? s->hi : base, s->slack);
 	seen->at = call->t0;
 }
 
-/* When @call's effect was there, unless the clock was set meanwhile: who knows then? */
-static __u64 effective(const struct call *call)
+/* @call's effect was there at its end, unless the clock was set: who knows then? */
+static void take_effect(const struct call *call, struct state *s)
 {
-	return steady(call, call->steps0) ? call->t1 : NEVER;
+	if (steady(call, call->steps0)) {
+		s->base = call->t1;
+		s->since = call->steps0;
+	} else {
+		s->base = NEVER;
+		/* No time of before is good, nor the one of a step that @call had seen. */
+		s->since = call->steps1 | 1;
+	}
 }
 
 static void arm_state(const struct call *call, const struct twheel_arm *arm, struct state *s)
@@ -95,8 +118,7 @@ static void arm_state(const struct call *call, const struct twheel_arm *arm, str
 	}
 	s->interval = arm->interval;
 	s->slack = arm->slack / shared->tick * shared->tick;
-	s->since = call->steps0;
-	s->base = effective(call);
+	take_effect(call, s);
 	s->count = arm->interval ? arm->count : 1;
 	s->flags = arm->flags & (TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE);
 }
@@ -257,7 +279,7 @@ static bool apply_event(const struct call *call, const struct twheel_event *even
 	if (s->count)
 		s->count -= event->expirations;
 	s->ready = 0;
-	s->base = effective(call);
+	take_effect(call, s);
 	return true;
 }
 
@@ -283,7 +305,7 @@ static bool apply_extend(const struct call *call, struct state *s, const char **
 		return no(why, "extended a lease that has expired");
 	s->lo = call->new;
 	s->hi = call->new;
-	s->base = effective(call);
+	take_effect(call, s);
 	return true;
 }
 

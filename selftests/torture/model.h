@@ -37,7 +37,7 @@ struct op {
  * @hi: and not after that
  * @interval: as armed
  * @slack: as armed, in whole ticks
- * @since: steps of the clock before it was armed
+ * @since: steps of the clock when its round began; odd: one came in between
  * @base: the time when its round had begun at the latest
  * @count: expirations left; 0 for no end
  * @flags: %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE
@@ -126,6 +126,9 @@ struct seen {
 /* @op begins, or ends. The end is false, with the reason in *@why, if it is wrong. */
 void model_begin(struct timer *timer, struct op op);
 bool model_end(struct timer *timer, struct op op, const char **why, struct seen *seen);
+
+/* @call has set the clock. */
+void model_stepped(const struct call *call);
 
 /* Can there be no such timer; can there be one? */
 bool model_may_be_gone(const struct timer *timer);

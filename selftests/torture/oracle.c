@@ -552,6 +552,7 @@ static void end(const struct call *call, int log)
 		walk_on(&cursors[log].walk, call);
 		break;
 	case CALL_STEP:
+		model_stepped(call);
 		step(call, log, true);
 		break;
 	case CALL_SETTLED:

@@ -365,7 +365,8 @@ TEST_F(wall, a_step_back_in_a_run)
 		ASSERT_TRUE(tw_pass(100 * TW_MSEC));
 		ready = tw_info(self->fd).ready;
 		ASSERT_TRUE(falls_silent());
-		EXPECT_EQ(ready, tw_info(self->fd).ready);
+		/* A chunk may have been under way all the time, on a CPU that stood still. */
+		EXPECT_GE(ready + 32, tw_info(self->fd).ready);
 		hits += ready < N;
 		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
 		ASSERT_TRUE(tw_wait_ready(self->fd, N));
@@ -1045,12 +1046,10 @@ TEST_F(told, slewing_is_no_discontinuity)
 TEST_F(told, a_leap_second)
 {
 	const __u64 day = 24 * 3600 * TW_SEC;
-	__u64 midnight = (wall_now() / day + 2) * day, now;
+	__u64 midnight = (wall_now() / day + 2) * day, now, leap;
 	struct timex tx = { .modes = ADJ_STATUS, .status = STA_INS };
 	struct twheel_event event;
 	struct timespec ts;
-	int told = 0, i;
-	ssize_t ret;
 
 	/* It is got ready by the second before it. */
 	now = midnight - 5 * TW_SEC / 2;
@@ -1065,17 +1064,15 @@ TEST_F(told, a_leap_second)
 	if (wall_now() > midnight - 3 * TW_SEC / 2)
 		SKIP(goto out, "the machine was too slow to come before midnight");
 
-	/* Midnight may have been seen, for a moment, before it is put off. */
-	for (i = 0; i < 2; i++) {
-		ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
-		ret = tw_read(self->fd, &event, RECORD);
-		told += ret == -ECANCELED;
-		if (ret == RECORD) {
-			EXPECT_EQ(1, event.user_data);
-			EXPECT_LE(midnight + TW_MSEC, event.expired);
-		}
-	}
-	EXPECT_EQ(1, told);
+	/* When the clock shows midnight, for a moment, and is put back. */
+	leap = tw_now(CLOCK_MONOTONIC);
+	leap += midnight - wall_now();
+	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_LE(leap + TW_SEC + TW_MSEC, tw_now(CLOCK_MONOTONIC));
+	EXPECT_EQ(1, event.user_data);
+	EXPECT_LE(midnight + TW_MSEC, event.expired);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(2, event.user_data);
 	EXPECT_LE(midnight + TW_SEC, event.expired);

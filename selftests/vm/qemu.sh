@@ -15,12 +15,12 @@
 fixed=8.1
 program=qemu-system-x86_64
 link=$cache/qemu/$codename
-# Not to be had, or not to be run, and so not to be tried again for each guest.
-failed=$cache/qemu/failed-$(cat /proc/sys/kernel/random/boot_id)
+# Not to be had, or not to be run: not tried again for each guest, but within the hour.
+failed=$cache/qemu/failed
 
 is_fixed() {
 	local version
-	version=$("$1" --version | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
+	version=$("$1" --version 2>/dev/null | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
 	[ "$(printf '%s\n' "$fixed" "$version" | sort -V | head -n 1)" = "$fixed" ]
 }
 
@@ -30,24 +30,28 @@ fetch() {
 
 	say "fetching QEMU from $codename-backports: $("$program" --version | head -n 1) is too old"
 	use_suite "$codename-backports"
-	download "${packages[@]/%//$codename-backports}" || return
+	download "${packages[@]/%//$codename-backports}" || {
+		tail -n 3 "$tmp/log" >&2
+		return 1
+	}
 	mkdir "$tmp/new"
 	for deb in "$tmp"/*.deb; do
 		dpkg -x "$deb" "$tmp/new" || return
 	done
+	rm -rf "$link"
 	is_fixed "$tmp/new/usr/bin/$program" && mv -T "$tmp/new" "$link"
 }
 
 find_or_fetch() {
-	[ ! -x "$link/usr/bin/$program" ] || return 0
-	[ ! -e "$failed" ] || return 1
-	tmp=$(mktemp -d "$cache/qemu/tmp.XXXXXX")
-	trap 'rm -rf "$tmp"' EXIT
-	# In a shell of its own: whatever goes wrong there ends only that.
-	! (fetch) || return 0
-	rm -f "$cache"/qemu/failed-*
-	touch "$failed"
-	say "cannot be had: guests may hang when tracepoints are switched"
+	! is_fixed "$link/usr/bin/$program" || return 0
+	if [ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]; then
+		tmp=$(mktemp -d "$cache/qemu/tmp.XXXXXX") || return
+		trap 'rm -rf "$tmp"' EXIT
+		# In a shell of its own: whatever goes wrong there ends only that.
+		! (fetch) || return 0
+		touch "$failed"
+	fi
+	say "no later QEMU is to be had: guests may hang when tracepoints are switched"
 	return 1
 }
 

@@ -158,7 +158,7 @@ accelerator() {
 	case $(cat "$known") in
 	kvm)	accel=(-accel kvm -cpu host) ;;
 	*)	accel=(-accel "tcg,thread=multi" -cpu max)
-		qemu=${QEMU:-$("$vm/qemu.sh")}
+		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
 		clock_rate ;;
 	esac
 }
