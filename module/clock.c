@@ -5,8 +5,8 @@
  * Locking rules: on_step() runs with the timekeeper's lock held and its sequence
  * count odd, so no clock can be read there and no lock be taken: it only counts
  * the step and leaves the rest to work items, by way of an irq_work. One has the
- * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it. The
- * other one goes through the list of watches, which is under twheel_watches_mutex: a
+ * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it, before
+ * ordinary threads. The other one goes through the list of watches, which is under twheel_watches_mutex: a
  * watch's function runs with it held.
  */
 #include <linux/irq_work.h>
@@ -32,6 +32,7 @@ static ktime_t twheel_offs_real;
 static u64 twheel_next_leap = KTIME_MAX;
 static u32 twheel_steps;
 static void (*twheel_look)(void);
+static struct workqueue_struct *twheel_step_wq;
 
 const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
@@ -128,8 +129,8 @@ static DECLARE_WORK(twheel_notify_work, notify_watches);
 
 static void queue_works(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &twheel_look_work);
-	queue_work(system_unbound_wq, &twheel_notify_work);
+	queue_work(twheel_step_wq, &twheel_look_work);
+	queue_work(twheel_step_wq, &twheel_notify_work);
 }
 
 static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_works);
@@ -174,15 +175,22 @@ void twheel_clock_unwatch(struct twheel_clock_watch *watch)
 
 int twheel_clock_init(void (*look)(void))
 {
+	int ret;
+
+	twheel_step_wq = alloc_workqueue("twheel", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!twheel_step_wq)
+		return -ENOMEM;
 	twheel_look = look;
-	return pvclock_gtod_register_notifier(&twheel_step_notifier);
+	ret = pvclock_gtod_register_notifier(&twheel_step_notifier);
+	if (ret)
+		destroy_workqueue(twheel_step_wq);
+	return ret;
 }
 
 void twheel_clock_exit(void)
 {
 	pvclock_gtod_unregister_notifier(&twheel_step_notifier);
 	irq_work_sync(&twheel_step_irq_work);
-	cancel_work_sync(&twheel_look_work);
-	cancel_work_sync(&twheel_notify_work);
+	destroy_workqueue(twheel_step_wq);
 	WARN_ON_ONCE(!list_empty(&twheel_watches));
 }

@@ -1050,11 +1050,12 @@ TEST_F(told, a_leap_second)
 	struct timex tx = { .modes = ADJ_STATUS, .status = STA_INS };
 	struct twheel_event event;
 	struct timespec ts;
+	ssize_t ret;
 
 	/* It is got ready by the second before it. */
 	now = midnight - 5 * TW_SEC / 2;
 	ts = (struct timespec){ now / TW_SEC, now % TW_SEC };
-	ASSERT_NE(0, tw_arm(self->fd, midnight + TW_MSEC, TWHEEL_ARM_ABS, 1));
+	ASSERT_NE(0, tw_arm(self->fd, midnight, TWHEEL_ARM_ABS, 1));
 	ASSERT_NE(0, tw_arm(self->fd, midnight + TW_SEC, TWHEEL_ARM_ABS, 2));
 	/* Setting the clock forgets what was asked for. */
 	ASSERT_EQ(0, clock_settime(CLOCK_REALTIME, &ts));
@@ -1067,12 +1068,15 @@ TEST_F(told, a_leap_second)
 	/* When the clock shows midnight, for a moment, and is put back. */
 	leap = tw_now(CLOCK_MONOTONIC);
 	leap += midnight - wall_now();
-	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
-	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
+	/* A CPU that is busy is told of it by the next tick only. */
+	do {
+		ret = tw_read(self->fd, &event, RECORD);
+	} while (ret == -EAGAIN && tw_now(CLOCK_MONOTONIC) < leap + TW_SEC);
+	EXPECT_EQ(-ECANCELED, ret);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_LE(leap + TW_SEC + TW_MSEC, tw_now(CLOCK_MONOTONIC));
+	EXPECT_LE(leap + TW_SEC, tw_now(CLOCK_MONOTONIC));
 	EXPECT_EQ(1, event.user_data);
-	EXPECT_LE(midnight + TW_MSEC, event.expired);
+	EXPECT_LE(midnight, event.expired);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(2, event.user_data);
 	EXPECT_LE(midnight + TW_SEC, event.expired);
