@@ -5,9 +5,9 @@
  * Locking rules: on_step() runs with the timekeeper's lock held and its sequence
  * count odd, so no clock can be read there and no lock be taken: it only counts
  * the step and leaves the rest to work items, by way of an irq_work. One has the
- * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it, before
- * ordinary threads. The other one goes through the list of watches, which is under twheel_watches_mutex: a
- * watch's function runs with it held.
+ * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it,
+ * before ordinary threads. The other one goes through the list of watches, which is
+ * under twheel_watches_mutex: a watch's function runs with it held.
  */
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
