@@ -29,7 +29,7 @@ mutations() {
 	a list leaves one out			timer.c	/^int twheel_timer_list/,/^}/s/== TWHEEL_STATE_PENDING) {/& if (timer->user_data % 64 == 0) { drop_timer(\&lock); return 0; }/
 	a list goes back			chardev.c	/^static long list_timers/,/^}/s/^\t\t(\*index)++;/\t\tif (ret != 1 || n != count || ktime_get_ns() \& 7)\n\t&/
 	a step is not told			ctx.c	/^bool twheel_ctx_take_step/,/^}/s/stepped = ctx->steps != steps;/stepped = ctx->steps != steps \&\& steps % 4;/
-	a step that no wheel sees		base.c	/^void twheel_bases_look/,/^}/s/^\t\tprogram(base, 0, 0);//
+	a wheel sleeps by an old time		clock.c	s/-ktime_to_ns(ktime_mono_to_real(0))/({ static s64 o; o = o ?: ktime_to_ns(ktime_mono_to_real(0)); -o; })/
 	a late bucket				base.c	/^void twheel_base_enqueue/,/^}/s/if (base->wheel.next_expiry < base->programmed)/if (base->wheel.next_expiry + 4096 < base->programmed)/
 	a CPU that goes takes its timers	base.c	/^static int twheel_cpu_offline/,/^}/s/^\t\t\treprogram(base);/\t\t\tWRITE_ONCE(base->programmed, 0);/
 	END
