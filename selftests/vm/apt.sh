@@ -10,15 +10,15 @@
 # This machine's release of Debian
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 
-# How apt is told to use other package lists than this machine's.
-apt=()
+# How apt is told to use other package lists than this machine's, and whose they are.
+apt=() lists=
 
 update_lists() {
 	if [ ${#apt[@]} = 0 ]; then
-		say "updating the package lists"
-		quiet "$tmp/log" as_root apt-get -q update
+		step "updating the package lists" "$tmp/log.lists" as_root apt-get -q update
 	else
-		quiet "$tmp/log" apt-get -q "${apt[@]}" update
+		step "fetching the package lists of $lists" "$tmp/log.lists" \
+			apt-get -q "${apt[@]}" update
 	fi
 }
 
@@ -44,9 +44,14 @@ use_suite() {
 	apt=(-o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
 	     -o "Dir::State=$state" -o "Dir::State::lists=$state/lists"
 	     -o "Dir::State::status=$state/status" -o "Dir::Cache=$state/cache")
+	lists=$1
 	update_lists
 }
 
+# Lists that are out of date name packages that are gone.
 download() {
-	(cd "$tmp" && apt-get -q "${apt[@]}" download "$@") >"$tmp/log" 2>&1
+	(cd "$tmp" && apt-get -q "${apt[@]}" download "$@") || {
+		update_lists
+		(cd "$tmp" && apt-get -q "${apt[@]}" download "$@")
+	}
 }

@@ -23,15 +23,30 @@ die() {
 	exit 1
 }
 
-# quiet LOG COMMAND... - show what a command says, the last of it, only when it fails
+# quiet LOG COMMAND... - show what a command says, the end of it, only when it fails
 quiet() {
 	local log=$1
 	shift
-	mkdir -p "$(dirname "$log")"
-	"$@" >"$log" 2>&1 </dev/null || {
-		tail -n 50 "$log" >&2
-		die "failed: $*"
+	mkdir -p "${log%/*}"
+	# A command may be a function, and one that ends the script.
+	("$@") >"$log" 2>&1 </dev/null || {
+		[ ! -t 2 ] || echo >&2
+		tail -n 20 "$log" | sed 's/^/  | /' >&2
+		case $log in
+		"$build"/*) die "failed, and the whole of it is in $log: $*" ;;
+		*)	die "failed: $*" ;;
+		esac
 	}
+}
+
+# step WHAT LOG COMMAND... - as quiet, and a line that says what is done and how long it took
+step() {
+	local what=$1 begun=$SECONDS
+	shift
+	[ ! -t 2 ] || printf '%s: %s ...' "${0##*/}" "$what" >&2
+	quiet "$@"
+	[ ! -t 2 ] || printf '\r' >&2
+	say "$what: $((SECONDS - begun)) s"
 }
 
 as_root() {

@@ -28,12 +28,9 @@ is_fixed() {
 fetch() {
 	local packages=(qemu-system-x86 qemu-system-common qemu-system-data seabios) deb
 
-	say "fetching QEMU from $codename-backports: $("$program" --version | head -n 1) is too old"
 	use_suite "$codename-backports"
-	download "${packages[@]/%//$codename-backports}" || {
-		tail -n 3 "$tmp/log" >&2
-		return 1
-	}
+	step "fetching QEMU, as $("$program" --version | sed -n '1s/ *(.*//p') is too old" "$tmp/log" \
+		download "${packages[@]/%//$codename-backports}"
 	mkdir "$tmp/new"
 	for deb in "$tmp"/*.deb; do
 		dpkg -x "$deb" "$tmp/new" || return

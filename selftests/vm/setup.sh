@@ -44,10 +44,10 @@ install() {
 	done
 	[ ${#missing[@]} = 0 ] && return
 
-	say "installing ${missing[*]}"
-	quiet "$log" as_root apt-get -q update
-	quiet "$log" as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get -qy --no-install-recommends install "${missing[@]}"
+	step "updating the package lists" "$log" as_root apt-get -q update
+	# Another program may be installing something at the moment.
+	step "installing ${missing[*]}" "$log" as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qy -o DPkg::Lock::Timeout=600 --no-install-recommends install "${missing[@]}"
 }
 
 main() {
