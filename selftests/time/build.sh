@@ -21,4 +21,4 @@ quiet "$build/log/absence" \
 
 quiet "$build/log/time" \
 	make -C "$top/selftests/time" O="$build/selftests/time" \
-		KSELFTEST="$kernel/source/tools/testing/selftests"
+		KSELFTEST="$(KERNEL=uml "$vm/kernel.sh" --source)/tools/testing/selftests"

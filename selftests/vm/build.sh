@@ -20,7 +20,7 @@ quiet "$build/log/userspace" \
 
 # The tests are built with the harness of the kernel they run on. Kernels of one
 # series share it, and the programs.
-harness=$kernel/source/tools/testing/selftests
+harness=$("$vm/kernel.sh" --source)/tools/testing/selftests
 if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
 	rm -rf "$build/selftests"
 	mkdir -p "$build/selftests"

@@ -3,7 +3,7 @@
 #
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
-# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] kernel.sh [--compiler]
+# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] kernel.sh [--compiler|--source]
 #
 # Without KERNEL it is the default kernel of this Debian release. A series, such
 # as 6.1, 6.1-rt, 6.12 or 7.2, is the newest Debian kernel of it, from this
@@ -16,7 +16,10 @@
 #	release			its name, as uname -r shows it
 #	compiler		the Debian package of the compiler for its modules
 #	headers			what modules are built against
-#	source			the few files of its source that tests and lint use
+#
+# --compiler prints what that file says. --source prints the folder of its series'
+# source, which is unpacked when it is first asked for: tests, lint and the debug
+# kernels use it, a demo does not.
 #
 # Nothing is installed: packages are downloaded and unpacked in the cache.
 
@@ -37,16 +40,6 @@ uml)
 	fragments=("$vm/config/uml.config")
 	link+=-$(cat "${fragments[@]}" | sha256sum | cut -c1-12) ;;
 esac
-
-# What the source package is wanted for.
-source_files=(
-	tools/testing/selftests/kselftest.h
-	tools/testing/selftests/kselftest_harness.h
-	scripts/checkpatch.pl
-	scripts/spelling.txt
-	scripts/const_structs.checkpatch
-	scripts/kernel-doc
-)
 
 # Which releases of Debian have a series, the first that does to be taken.
 suites() {
@@ -82,9 +75,22 @@ newest_release() {
 		sort -V | tail -n 1
 }
 
+# look_in_suites SERIES COMMAND... - set the lists with which it finds something: this
+# machine's own, or those of another release
+look_in_suites() {
+	local series=$1 suite
+	shift
+	! "$@" | grep -q . || return 0
+	for suite in $(suites "$series"); do
+		use_suite "$suite"
+		! "$@" | grep -q . || return 0
+	done
+	return 1
+}
+
 # Find $release for $name, and set the lists that have it.
 find_release() {
-	local series=${name%-rt} flavour='' suite
+	local series=${name%-rt} flavour=''
 
 	release=$(default_release)
 	[ -n "$release" ] || { update_lists; release=$(default_release); }
@@ -92,13 +98,10 @@ find_release() {
 	[ "$name" != "$default" ] || return 0
 
 	[ "$series" = "$name" ] || flavour=-rt
-	release=$(newest_release "$series" $flavour)
-	[ -z "$release" ] || return 0
-	for suite in $(suites "$series"); do
-		use_suite "$suite"
+	! look_in_suites "$series" newest_release "$series" $flavour || {
 		release=$(newest_release "$series" $flavour)
-		[ -z "$release" ] || return 0
-	done
+		return 0
+	}
 
 	# Of the newest series some go before the next release of Debian comes.
 	case $series in
@@ -175,12 +178,13 @@ unpack() {
 	done
 	find "$tmp" -path "$new" -prune -o -name 'vmlinuz*' -exec mv {} "$new/vmlinuz" \;
 	[ -s "$new/vmlinuz" ] || die "no vmlinuz in the packages of $release"
-
-	dpkg -x "$tmp"/linux-source-*.deb "$tmp/src"
-	mkdir "$new/source"
-	tar -x -f "$tmp"/src/usr/src/linux-source-*.tar.xz -C "$new/source" \
-		--strip-components=1 "${source_files[@]/#/linux-source-$(series "$release")/}"
 	echo "$release" >"$new/release"
+}
+
+# A folder for what is not complete, on the file system where it will be kept.
+make_tmp() {
+	tmp=$(mktemp -d "$cache/kernel/tmp.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
 }
 
 # All or nothing: the folder appears under its name when it is complete.
@@ -193,27 +197,38 @@ publish() {
 fetch() {
 	local packages
 
-	mkdir -p "$cache/kernel"
-	tmp=$(mktemp -d "$cache/kernel/tmp.XXXXXX")
-	trap 'rm -rf "$tmp"' EXIT
-
+	make_tmp
 	find_release
 	if [ ! -d "$cache/kernel/$release" ]; then
-		say "fetching Linux $release"
 		mapfile -t packages < <(depends "linux-headers-$release" |
 			grep -E '^linux-(headers-.*-common|kbuild)'
 			# Since 7.0 an image's own package is empty.
 			depends "linux-image-$release" | grep '^linux-binary' ||
 			echo "linux-image-$release")
-		packages+=("linux-headers-$release" "linux-source-$(series "$release")")
-		# Lists that are out of date name packages that are gone.
-		download "${packages[@]}" || { update_lists; download "${packages[@]}"; } || {
-			tail -n 3 "$tmp/log" >&2
-			die "cannot download ${packages[*]}"
-		}
-		unpack "$cache/kernel/$release"
+		packages+=("linux-headers-$release")
+		step "fetching Linux $release" "$tmp/log" download "${packages[@]}"
+		step "unpacking it" "$tmp/log" unpack "$cache/kernel/$release"
 	fi
 	publish
+}
+
+# The source of a series, whole: $1, which is its folder from then on.
+fetch_source() {
+	local series=${1##*/}
+
+	make_tmp
+	[ -n "$(default_release)" ] || update_lists
+	look_in_suites "$series" apt-cache "${apt[@]}" search --names-only "^linux-source-$series\$" ||
+		die "Debian has no linux-source-$series (any more)"
+	step "fetching the source of Linux $series" "$tmp/log" download "linux-source-$series"
+	step "unpacking it" "$tmp/log" unpack_source "$1"
+}
+
+unpack_source() {
+	dpkg -x "$tmp"/linux-source-*.deb "$tmp/deb"
+	mkdir "$tmp/source"
+	tar -x -f "$tmp"/deb/usr/src/linux-source-*.tar.xz -C "$tmp/source" --strip-components=1
+	mv -T "$tmp/source" "$1"
 }
 
 # What was asked for and not granted: a check that cannot fail is none.
@@ -228,67 +243,66 @@ dropped() {
 	done < <(sed -n '/^CONFIG_/p' "${fragments[@]}")
 }
 
-# Build a debug kernel from the source package of the default kernel's series.
+# Build a debug kernel from the source of the default kernel's series.
 build() {
-	local plain series tree new flags missing image=arch/x86/boot/bzImage
+	local plain source tree new flags missing image=arch/x86/boot/bzImage
 
 	"$vm/setup.sh" kernel
 	plain=$(KERNEL='' "$vm/kernel.sh")
-	series=$(series "$(cat "$plain/release")")
-	mkdir -p "$cache/kernel"
-	tmp=$(mktemp -d "$cache/kernel/tmp.XXXXXX")
-	trap 'rm -rf "$tmp"' EXIT
+	source=$(KERNEL='' "$vm/kernel.sh" --source)
+	make_tmp
 
 	# The tree is not moved once something was built in it.
 	tree=$cache/kernel/${link##*/}.build
 	rm -rf "$tree"
-	mkdir -p "$tree/source" "$tree/headers"
-	say "building the $name kernel, Linux $series (some minutes)"
-	download "linux-source-$series" || { update_lists; download "linux-source-$series"; } ||
-		die "cannot download linux-source-$series"
-	dpkg -x "$tmp"/linux-source-*.deb "$tmp/src"
-	tar -x -f "$tmp"/src/usr/src/linux-source-*.tar.xz -C "$tree/source" --strip-components=1
-	rm -rf "$tmp/src" "$tmp"/*.deb
-
+	mkdir -p "$tree"
 	cat "${fragments[@]}" >"$tmp/fragment"
 	echo "CONFIG_LOCALVERSION=\"-$name\"" >>"$tmp/fragment"
-	flags=(-C "$tree/source" O="$tree/headers" CC="$(cat "$plain/compiler")")
+	flags=(-C "$source" O="$tree" CC="$(cat "$plain/compiler")")
 	[ "$name" != uml ] || { image=linux; flags+=(ARCH=um); }
 	quiet "$build/log/kernel.$name" \
 		make "${flags[@]}" KCONFIG_ALLCONFIG="$tmp/fragment" allnoconfig
-	missing=$(dropped "$tree/headers/.config")
-	[ -z "$missing" ] || die "options that Linux $series does not grant: ${missing//$'\n'/ }"
-	quiet "$build/log/kernel.$name" make "${flags[@]}" -j"$(nproc)" "${image##*/}" modules
+	missing=$(dropped "$tree/.config")
+	[ -z "$missing" ] ||
+		die "Linux ${source##*/} does not grant the $name kernel ${missing//$'\n'/ }"
+	step "building the $name kernel, Linux ${source##*/}" "$build/log/kernel.$name" \
+		make "${flags[@]}" -j"$(nproc)" "${image##*/}" modules
 
 	# Modules need the tree, but not what the kernel was linked from.
 	new=$tmp/new
 	mkdir "$new"
-	cp "$tree/headers/$image" "$new/vmlinuz"
-	cp "$tree/headers/.config" "$new/config"
-	cp "$tree/headers/include/config/kernel.release" "$new/release"
+	cp "$tree/$image" "$new/vmlinuz"
+	cp "$tree/.config" "$new/config"
+	cp "$tree/include/config/kernel.release" "$new/release"
 	cp "$plain/compiler" "$new/compiler"
-	ln -s "../${tree##*/}/headers" "$new/headers"
-	ln -s "../${tree##*/}/source" "$new/source"
-	find "$tree/headers" -path "$tree/headers/tools" -prune -o -path "$tree/headers/scripts" -prune \
+	ln -s "../${tree##*/}" "$new/headers"
+	find "$tree" -path "$tree/tools" -prune -o -path "$tree/scripts" -prune \
 		-o \( -name '*.o' -o -name '*.a' -o -name 'vmlinux*' -o -name '.*.cmd' \) -type f -exec rm {} +
 	release=$(cat "$new/release")-${link##*-}
 	publish
 }
 
-# One at a time: two that build the same would take it from under each other.
-if [ ! -e "$link/release" ]; then
-	mkdir -p "$cache/kernel"
-	exec {lock}>"$link.lock"
+# unless_there PATH COMMAND... - one at a time: two that make the same would take it from
+# under each other
+unless_there() {
+	local path=$1 lock
+	shift
+	[ ! -e "$path" ] || return 0
+	mkdir -p "$cache/kernel" "$cache/source"
+	exec {lock}>"$path.lock"
 	flock "$lock"
-fi
-if [ ! -e "$link/release" ]; then
-	case $name in
-	kasan|kcsan|gcov|uml)	build ;;
-	*)		fetch ;;
-	esac
-fi
+	[ -e "$path" ] || "$@"
+}
+
+case $name in
+kasan|kcsan|gcov|uml)	unless_there "$link" build ;;
+*)			unless_there "$link" fetch ;;
+esac
 case ${1-} in
 "")		readlink -f "$link" ;;
 --compiler)	cat "$link/compiler" ;;
-*)		die "usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] ${0##*/} [--compiler]" ;;
+--source)	source=$cache/source/$(series "$(cat "$link/release")")
+		unless_there "$source" fetch_source "$source"
+		echo "$source" ;;
+*)		die "usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] ${0##*/} [--compiler|--source]" ;;
 esac

@@ -9,7 +9,8 @@
 . "$(dirname "$0")/common.sh"
 
 kernel=$("$vm/kernel.sh")
-scripts=$kernel/source/scripts
+source=$("$vm/kernel.sh" --source)
+scripts=$source/scripts
 out=$build/lint
 failed=0
 
@@ -80,7 +81,7 @@ kernel_doc() {
 flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
 	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule
 	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib
-	-isystem "$kernel/source/tools/testing/selftests"
+	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.
 	-Wno-sign-compare -Wno-unused-parameter -Wno-empty-body)
 
