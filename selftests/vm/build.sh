@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# build.sh - build all that a guest is given: module, programs, tests
+# build.sh - build what a guest is given
 #
-# Says nothing unless something fails. The logs are in build/log.
+# usage: build.sh [module|userspace|tests]...	(all of them by default)
+#
+# The logs are in build/log.
 
 . "$(dirname "$0")/common.sh"
 
@@ -13,25 +15,52 @@ jobs=-j$(nproc)
 # The variables of this make are not for those that it starts.
 unset MAKEFLAGS MFLAGS
 
-quiet "$build/log/module" \
-	make "$jobs" -C "$top" modules KDIR="$kernel/headers"
-quiet "$build/log/userspace" \
-	make "$jobs" -C "$top/userspace" O="$build/guest" STATIC=1
+build_module() {
+	quiet "$build/log/module" \
+		make "$jobs" -C "$top" modules KDIR="$kernel/headers"
+}
+
+build_userspace() {
+	quiet "$build/log/userspace" \
+		make "$jobs" -C "$top/userspace" O="$build/guest" STATIC=1
+}
 
 # The tests are built with the harness of the kernel they run on. Kernels of one
 # series share it, and the programs.
-harness=$("$vm/kernel.sh" --source)/tools/testing/selftests
-if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
-	rm -rf "$build/selftests"
-	mkdir -p "$build/selftests"
-	cp "$harness/kselftest_harness.h" "$build/selftests/harness"
-fi
-quiet "$build/log/selftests" \
-	make "$jobs" -C "$top/selftests" all KSELFTEST="$harness"
+build_tests() {
+	local harness splat
 
-# A module that misbehaves, to see that the harness notices.
-splat=$build/splat/$(cat "$kernel/release")
-mkdir -p "$splat"
-cp -sf "$vm"/splat/* "$splat"
-quiet "$build/log/splat" \
-	make "$jobs" -C "$kernel/headers" M="$splat" modules
+	harness=$("$vm/kernel.sh" --source)/tools/testing/selftests
+	if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
+		rm -rf "$build/selftests"
+		mkdir -p "$build/selftests"
+		cp "$harness/kselftest_harness.h" "$build/selftests/harness"
+	fi
+	quiet "$build/log/selftests" \
+		make "$jobs" -C "$top/selftests" all KSELFTEST="$harness"
+
+	# A module that misbehaves, to see that the harness notices.
+	splat=$build/splat/$(cat "$kernel/release")
+	mkdir -p "$splat"
+	cp -sf "$vm"/splat/* "$splat"
+	quiet "$build/log/splat" \
+		make "$jobs" -C "$kernel/headers" M="$splat" modules
+}
+
+[ $# -gt 0 ] || set -- module userspace tests
+for part; do
+	case $part in
+	module|userspace|tests) ;;
+	*) die "nothing is called $part here: module, userspace, tests" ;;
+	esac
+done
+
+# One at a time: suites that run side by side build, too.
+mkdir -p "$build"
+exec {lock}>"$build/lock"
+flock "$lock"
+begun=$SECONDS
+for part; do
+	"build_$part"
+done
+say "building the $* for Linux $(cat "$kernel/release"): $((SECONDS - begun)) s"

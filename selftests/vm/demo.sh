@@ -12,9 +12,7 @@ unset MAKEFLAGS MFLAGS
 
 in_guest() {
 	"$vm/setup.sh" build guest
-	say "building"
-	"$vm/build.sh"
-	say "booting a guest"
+	"$vm/build.sh" module userspace
 	"$vm/run.sh" -c "${CPUS:-2}" -m 3072 -t 600 -- "/twheel/guest/demo.sh $drivers"
 }
 
@@ -27,7 +25,7 @@ load() {
 	[ ! -e /dev/twheel ] || die "twheel is loaded already: rmmod twheel first"
 	[ -d "/lib/modules/$(uname -r)/build" ] ||
 		die "no headers for this kernel: install linux-headers-$(uname -r), or try make demo"
-	make -C "$top" modules >/dev/null
+	step "building the module" "$build/log/module" make -C "$top" modules
 	as_root insmod "$module" ||
 		die "this machine does not load $module: see dmesg, or try make demo"
 	trap 'as_root rmmod twheel' EXIT
@@ -36,7 +34,7 @@ load() {
 on_host() {
 	"$vm/setup.sh" build
 	load
-	make -C "$top" userspace >/dev/null
+	step "building user space" "$build/log/userspace" make -C "$top" userspace
 	PATH=$build/userspace/bin:$PATH "$vm/guest/demo.sh" "$drivers"
 }
 
