@@ -23,7 +23,7 @@ module_dir = $(products)/module/$(release)$(if $(VARIANT),-$(VARIANT))
 instrument-gcov := GCOV_PROFILE=y CFLAGS_MODULE=-fprofile-update=atomic
 instrument-kcov := KCOV_INSTRUMENT=y
 
-export KERNEL KERNELS VARIANT CPUS SUITES DRIVERS MINUTES SEED TORTURE_MINUTES
+export KERNEL KERNELS VARIANT CPUS SUITES JOBS DRIVERS MINUTES SEED TORTURE_MINUTES RELEASE
 
 .PHONY: help
 help: ## list the targets
@@ -35,7 +35,7 @@ help: ## list the targets
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule install vm uapi lib stress hostile"
 	@echo "            isolation examples module time, and shares stalls; on debug kernels seeded faults"
-	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel"
+	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
 	@echo "V=1         show the commands"
 
@@ -57,10 +57,16 @@ demo: ## a million drivers in a guest (TARGET=host: on this machine)
 	$(Q)$(vm)/demo.sh $(TARGET)
 
 .PHONY: check
-check: ## run all the tests, in guests where they need the device
-	$(Q)$(vm)/setup.sh build guest check kernel fuzz
-	$(Q)$(vm)/build.sh
+check: ## tests of each kind, in guests where they need the device: a quarter of an hour
 	$(Q)$(vm)/check.sh
+
+.PHONY: check-long
+check-long: ## the rest of the tests: longer, in more shapes, on more kernels
+	$(Q)SUITES=long $(vm)/check.sh
+
+.PHONY: check-bare
+check-bare: ## the README's two commands on a Debian that has nothing (RELEASE=trixie)
+	$(Q)SUITES=bare $(vm)/check.sh
 
 .PHONY: check-all
 check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lists)
@@ -73,7 +79,6 @@ torture: ## everything at once in a guest, and an oracle (MINUTES=10, SEED=n)
 
 .PHONY: faults
 faults: ## make what can fail in the kernel fail, throughout the interface
-	$(Q)$(vm)/setup.sh build guest check kernel
 	$(Q)SUITES=faults $(vm)/check.sh
 	$(Q)awk -f selftests/faults/figures.awk $(products)/log/check.faults
 
@@ -95,15 +100,11 @@ fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this ma
 
 .PHONY: stalls
 stalls: ## what others notice of 10 million timers at once: three rounds, a table
-	$(Q)$(vm)/setup.sh build guest check
-	$(Q)$(vm)/build.sh
 	$(Q)ROUNDS=3 SUITES=stalls $(vm)/check.sh
 
 .PHONY: time
 time: ## a year of periodic timers, and deadlines in ten years, in virtual time
-	$(Q)$(vm)/setup.sh build guest check
-	$(Q)$(vm)/build.sh
-	$(Q)SUITES=time $(vm)/check.sh
+	$(Q)SUITES=time-long $(vm)/check.sh
 
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck

@@ -26,7 +26,7 @@ results() {
 # run KERNEL CPUS - whatever fails is to be seen in what it prints
 run() {
 	export KERNEL=$1 CPUS=$2 SUITES="${suites[*]}"
-	"$vm/setup.sh" build guest check && "$vm/build.sh" && "$vm/check.sh" || return 0
+	"$vm/check.sh" -v || return 0
 }
 
 # What of each suite passed, failed and was skipped on each kernel.

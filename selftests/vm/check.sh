@@ -1,214 +1,292 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# check.sh - run the suites one after another, and count
+# check.sh - set up, build, run suites of tests, two at a time, and count: `make check`
 #
-# usage: [SUITES="wheel uapi kasan/uapi ..."] [CPUS=n] check.sh
+# usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] check.sh [-v]
 #
-# KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
+#	-v  print all that each suite says when it has ended
+#
+# "check" and "long" stand for the suites of make check and of make check-long: see
+# suite.sh. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
+# What a suite says is kept in build/log/check.SUITE, and is printed as it is said where
+# there is but one. The debug kernels that suites need are built meanwhile.
 #
 # The last line is "N passed, M failed, K skipped"; the exit status is 0 only if
 # something passed and nothing failed.
 
 . "$(dirname "$0")/common.sh"
 
-tests=$top/selftests
-passed=0 failed=0 skipped=0
+# How long suites, and runs of several of them, took when they last passed: a line each
+times=$cache/times
 
-# guest SECONDS CPUS RUN-OPTIONS... -- COMMAND... - KTAP of commands in a guest
-guest() {
-	local limit=$1 cpus=${CPUS:-$2} options=()
-	shift 2
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
+# By suite: the kernels it needs and whether it wants the machine to itself, when it began,
+# and its counts and seconds, or why there are none.
+declare -A needs=() alone=() begun=() result=()
+# By process: the suite that it runs
+declare -A running=()
+# By kernel that suites need: wanted, or the status of making it; and those told to be missing
+declare -A kernels=() missing=()
+# PROCESS:KERNEL of the one that is being built
+building=''
+passed=0 failed=0 skipped=0 ended=0
+
+# Where what a suite says is kept
+log_of() {
+	echo "$build/log/check.${1//\//.}"
+}
+
+# last NAME - how many seconds it took, or nothing
+last() {
+	awk -v "name=${KERNEL:-default}:${CPUS:-}:$1" \
+		'$1 == name { print $2 }' "$times" 2>/dev/null || :
+}
+
+# remember NAME SECONDS
+remember() {
+	local name=${KERNEL:-default}:${CPUS:-}:$1
+	mkdir -p "$cache"
+	{ awk -v "name=$name" '$1 != name' "$times" 2>/dev/null || :
+	  echo "$name $2"; } >"$times.$$"
+	mv "$times.$$" "$times"
+}
+
+minutes() {
+	if [ "$1" -ge 100 ]; then
+		echo "$((($1 + 30) / 60)) min"
+	else
+		echo "$1 s"
+	fi
+}
+
+# From what each took last time, and what all of them did.
+time_left() {
+	local name part sum=0 left=0
+
+	[ -n "$last_time" ] || return 0
+	for name in "${suites[@]}"; do
+		part=$(last "$name")
+		sum=$((sum + part))
+		[ -z "${result[$name]-}" ] || continue
+		[ -z "${begun[$name]-}" ] || part=$((part - SECONDS + begun[$name]))
+		[ "$part" -lt 0 ] || left=$((left + part))
 	done
-	shift
-	"$vm/run.sh" -t "$limit" -c "$cpus" "${options[@]}" -- \
-		"cd /twheel && ./ktap-run.sh ${*@Q}"
+	echo ", about $(minutes $((sum ? left * last_time / sum : 0))) left"
 }
 
-# The programs of a suite, as the guest names them
-programs() {
-	(cd "$build/selftests" && find "$1" -type f -executable | sort)
-}
+# judge STATUS SUITE - its counts; what is wrong with what it said goes to a file
+judge() {
+	local log counts
 
-# Core tests in user space, on this machine: no device is needed.
-suite_wheel() {
-	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/wheel check"
-}
-
-# The two sides of a lease in all interleavings: no device either.
-suite_lease() {
-	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/lease check"
-}
-
-# When cron's lines are due: on this machine, which has the zones of the world.
-suite_schedule() {
-	timeout 600 "$tests/ktap-run.sh" "make -s -C $tests/schedule check"
-}
-
-# Does the harness itself catch what it should?
-suite_vm() {
-	timeout 1200 "$tests/ktap-run.sh" "$vm/selftest.sh"
-}
-
-suite_uapi() {
-	local status=0
-	mapfile -t list < <(programs uapi)
-	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
-	# Where the tick turns the wheels: it looks for less, and not as often.
-	guest 300 2 -a 'highres=off nohz=off' -- uapi/clocks uapi/rounds || status=$?
-	return $status
-}
-
-# Is what make install leaves behind of use? On this machine too.
-suite_install() {
-	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
-}
-
-# The library, and the programs that the README prints.
-suite_lib() {
-	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh
-}
-
-suite_stress() {
-	mapfile -t list < <(programs stress | grep -v /isolation)
-	guest 1800 4 -m 3072 -- "${list[@]}"
-}
-
-# Programs that mean harm, as an ordinary user; and one that looks for what leaks of
-# the kernel's memory, which is poisoned for it.
-suite_hostile() {
-	local status=0
-	mapfile -t list < <(programs hostile | grep -v '/leak\|/cpu')
-	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
-	guest 300 2 -a "$poison" -- hostile/leak || status=$?
-	return $status
-}
-poison='init_on_alloc=0 page_poison=1 slub_debug=FZPU'
-
-# What is left of a CPU to others: shares, which want a quiet machine.
-suite_shares() {
-	guest 1200 2 -m 2048 -- hostile/cpu
-}
-
-# What do others notice of 10 million timers? One round here: see make stalls.
-suite_stalls() {
-	guest $((1200 * ${ROUNDS:-1})) 4 -m 4096 -o 'max_user_timers=20000000' -- \
-		"TWHEEL_STALLS_ROUNDS=${ROUNDS:-1} stalls/stalls.sh"
-}
-
-# A year, and wheels of several shapes, in virtual time.
-suite_time() {
-	"$tests/time/build.sh"
-	timeout 3600 "$tests/time/geometries.sh"
-}
-
-# Are isolated CPUs left alone, whichever way and whichever they are?
-suite_isolation() {
-	local isolate status=0
-	for isolate in 'nohz_full=2,3 isolcpus=2,3' nohz_full=1-3 isolcpus=0,2; do
-		echo "# $isolate"
-		guest 300 4 -a "$isolate" -- stress/isolation || status=$?
-	done
-	# All of them are: then each has to look after its own.
-	guest 300 4 -a 'nohz_full=1-3 isolcpus=0' -- uapi/arm || status=$?
-	return $status
-}
-
-suite_examples() {
-	mapfile -t list < <(cd "$tests" && find examples -name '*.sh' -executable | sort)
-	guest 900 2 -m 3072 -- "${list[@]}"
-}
-
-# Everything at once on a debug kernel, and an oracle that accounts for it.
-suite_torture() {
-	MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
-}
-
-suite_module() {
-	guest 600 2 -n -- guest/module.sh
-}
-
-# Whatever can fail in the kernel does; only the debug kernel can do that, which is
-# slow: its watchdog waits for 120 s. Not with what makes the machine sleep: nothing
-# wakes it if that fails half way.
-suite_faults() {
-	case ${KERNEL-} in
-	kasan|gcov) ;;
-	*)	local -x KERNEL=kasan
-		"$vm/build.sh" ;;
+	log=$(log_of "$2")
+	read -r -a counts < <(awk -f "$top/selftests/ktap.awk" "$log" 2>"$log.blame")
+	# 1 is what failed tests give; all else happened around them.
+	case $1,${counts[1]} in
+	0,*|1,[1-9]*) ;;
+	*)	echo "suite ended with status $1" >>"$log.blame"
+		counts[1]=$((counts[1] + 1)) ;;
 	esac
-	mapfile -t list < <(programs uapi | grep -v /suspend)
-	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
-		faults/ioctls faults/files faults/rates "faults/programs ${list[*]}" \
-		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
+	echo "${counts[@]}"
 }
 
-# Do the debug kernels notice bugs? It builds and boots them whatever KERNEL is.
-suite_seeded() {
-	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh"
+# finish STATUS SUITE
+finish() {
+	local name=$2 took p f s
+
+	took=$((SECONDS - begun[$name]))
+	read -r p f s < <(judge "$1" "$name")
+	[ $verbose = 0 ] || cat "$(log_of "$name")"
+	sed "s|^|# $name: |" "$(log_of "$name").blame"
+	result[$name]="$p $f $s $took"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ended=$((ended + 1))
+	[ "$f" != 0 ] || remember "$name" "$took"
+	echo "# suite $name: $p passed, $f failed, $s skipped ($took s); $ended of ${#suites[@]} done$(time_left)"
 }
 
-# Three minutes of the interface on a debug kernel, and the wheel.
-suite_fuzz() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-3}"
+# A kernel that cannot be had is one failure, told once, and not one of each test.
+without_kernel() {
+	result[$1]="not run: there is no $2 kernel"
+	ended=$((ended + 1))
+	[ -z "${missing[$2]-}" ] || return 0
+	missing[$2]=1
+	failed=$((failed + 1))
+	echo "# FAILED: there is no $2 kernel, so what needs it is not run:"
+	sed 's/^/#   /' "$build/log/check.kernel.$2"
 }
 
-run_suite() {
-	local name=$1 suite=${1#*/} out status=0 counts started=$SECONDS
+# Which kernel a suite lacks, be it only as yet, as $kernel. False if it lacks none.
+lacks_kernel() {
+	for kernel in ${needs[$1]}; do
+		[ "${kernels[$kernel]}" = 0 ] || return 0
+	done
+	return 1
+}
 
+# The first suite that can run now, and beside those that do: as $next.
+find_next() {
+	local name kernel
+
+	for name in "${running[@]}"; do
+		[ "${alone[$name]}" = no ] || return 1
+	done
+	for next in "${suites[@]}"; do
+		[ -z "${begun[$next]-}${result[$next]-}" ] || continue
+		if lacks_kernel "$next"; then
+			[ "${kernels[$kernel]}" = wanted ] || without_kernel "$next" "$kernel"
+		elif [ "${alone[$next]}" = no ] ||
+		     { [ ${#running[@]} = 0 ] && [ -z "$building" ]; }; then
+			return 0
+		fi
+	done
+	return 1
+}
+
+# The next kernel, if none is being built.
+build_kernel() {
+	local kernel
+	[ -z "$building" ] || return 0
+	for kernel in "${!kernels[@]}"; do
+		[ "${kernels[$kernel]}" = wanted ] || continue
+		KERNEL=$kernel setsid nice "$vm/kernel.sh" \
+			</dev/null >"$build/log/check.kernel.$kernel" 2>&1 &
+		building=$!:$kernel
+		return
+	done
+}
+
+begin() {
+	local name=$1 suite=${1#*/}
+
+	begun[$name]=$SECONDS
+	echo "# suite ${#begun[@]} of ${#suites[@]}: $name"
 	if [ "$name" != "$suite" ]; then
 		local -x KERNEL=${name%/*}
 		"$vm/build.sh"
 	fi
-	out=$build/log/check.${name//\//.}
-	echo "# suite $name"
-	"suite_$suite" 2>&1 </dev/null | tee "$out" || status=${PIPESTATUS[0]}
-	status=${status:-0}
+	setsid "$vm/suite.sh" run "$suite" </dev/null >"$(log_of "$name")" 2>&1 &
+	running[$!]=$name
+	[ ${#suites[@]} != 1 ] || tail -n +1 -f --pid=$! "$(log_of "$name")" &
+}
 
-	read -r -a counts < <(awk -f "$tests/ktap.awk" "$out" 2>"$out.blame")
-	# 1 is what failed tests give; all else happened around them.
-	case $status,${counts[1]} in
-	0,*|1,[1-9]*) ;;
-	*)	echo "suite ended with status $status" >>"$out.blame"
-		counts[1]=$((counts[1] + 1)) ;;
-	esac
-	sed "s|^|# $name: |" "$out.blame"
-	[ "${counts[1]}" = 0 ] || bad+=("$name")
-	echo "# suite $name: ${counts[0]} passed, ${counts[1]} failed, ${counts[2]} skipped ($((SECONDS - started)) s)"
+run_suites() {
+	local pid status next name
 
-	passed=$((passed + counts[0]))
-	failed=$((failed + counts[1]))
-	skipped=$((skipped + counts[2]))
+	while :; do
+		build_kernel
+		while [ ${#running[@]} -lt "$jobs" ] && find_next; do
+			begin "$next"
+		done
+		[ ${#running[@]} != 0 ] || [ -n "$building" ] || break
+		status=0
+		# shellcheck disable=SC2086 # there may be none
+		wait -n -p pid "${!running[@]}" ${building%:*} || status=$?
+		if [ "$pid" = "${building%:*}" ]; then
+			kernels[${building#*:}]=$status
+			building=''
+		else
+			name=${running[$pid]}
+			unset "running[$pid]"
+			finish "$status" "$name"
+		fi
+	done
+}
+
+# All that was begun is in sessions of its own.
+stop() {
+	local stat line pid sessions=" ${!running[*]} ${building%:*} "
+
+	trap - EXIT
+	for stat in /proc/[0-9]*/stat; do
+		read -r line <"$stat" || continue
+		pid=${line%% *}
+		# Behind the name: state, parent, group, session
+		# shellcheck disable=SC2086 # these are words
+		set -- ${line##*) }
+		[[ "$sessions" != *" $4 "* ]] || kill "$pid"
+	done 2>/dev/null
 }
 
 # What failed, once more: the end of a long log is what is read, and kept.
 recap() {
 	local name
 	for name; do
-		echo "# what failed in $name:"
+		echo "# what failed in $name (all that it said is in $(log_of "$name")):"
 		{ grep -hE 'not ok|[^A-Z]FAIL|Expected|terminated|^ *# .*:[0-9]+:|status|stuck:' \
-			"$build/log/check.${name//\//.}" || :
-		  cat "$build/log/check.${name//\//.}.blame"; } |
+			"$(log_of "$name")" || :
+		  cat "$(log_of "$name").blame"; } |
 			grep -vE '^ *(ok|# +OK)' | tail -n 60 | sed 's/^/#   /'
 	done
 }
 
-# What runs by default, in tiers: without a guest, in guests, on kernels built for it.
-suites='wheel lease schedule install vm
-	uapi lib stress hostile isolation examples module
-	time seeded torture fuzz'
+table() {
+	local name counts
+	printf '# %-16s %7s %7s %7s %8s\n' suite passed failed skipped seconds
+	for name in "${suites[@]}"; do
+		case ${result[$name]-not run} in
+		not*)	printf '# %-16s %s\n' "$name" "${result[$name]-not run}" ;;
+		*)	read -r -a counts <<<"${result[$name]}"
+			printf '# %-16s %7s %7s %7s %8s\n' "$name" "${counts[@]}" ;;
+		esac
+	done
+}
+
+# Words are names of suites, or of several.
+find_suites() {
+	local word name kernel list
+
+	for word; do
+		case $word in
+		check|long)	read -r -a list < <("$vm/suite.sh" list "$word") ;;
+		# What was built for one series of kernels is in the way of another.
+		*/*)		list=("$word") jobs=1 ;;
+		*)		list=("$word") ;;
+		esac
+		for name in "${list[@]}"; do
+			[ -z "${needs[$name]+known}" ] || continue
+			suites+=("$name")
+			needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
+			alone[$name]=$("$vm/suite.sh" alone "${name#*/}")
+			for kernel in ${needs[$name]}; do
+				kernels[$kernel]=wanted
+			done
+		done
+	done
+}
+
+verbose=0
+[ "${1-}" != -v ] || verbose=1
+jobs=${JOBS:-2}
+mkdir -p "$build/log"
+
+suites=()
+read -r -a words <<<"${SUITES:-check}"
+find_suites "${words[@]}"
+
+# Known if this was run before, and each of the suites has passed.
+whole=$(cksum <<<"${suites[*]}")
+last_time=$(last "${whole%% *}")
+for name in "${suites[@]}"; do
+	[ -n "$(last "$name")" ] || last_time=''
+done
+echo "# ${#suites[@]} suites, $jobs at a time: ${suites[*]}"
+[ -z "$last_time" ] || echo "# the last time this took $(minutes "$last_time")"
+
+unset MAKEFLAGS MFLAGS
+"$vm/setup.sh" build guest check kernel fuzz
+"$vm/build.sh"
+trap stop EXIT
+trap 'exit 130' INT TERM HUP
+run_suites
+trap - EXIT
+wait
 
 bad=()
-mkdir -p "$build/log"
-for suite in ${SUITES:-$suites}; do
-	[ "$(type -t "suite_${suite#*/}")" = function ] || die "no suite $suite"
-	run_suite "$suite"
+for name in "${suites[@]}"; do
+	[[ "${result[$name]-}" = [0-9]*" 0 "* || "${result[$name]-}" = not* ]] || bad+=("$name")
 done
-
 recap "${bad[@]}"
+table
+echo "# $((SECONDS / 60)) min $((SECONDS % 60)) s"
+[ "$failed" != 0 ] || remember "${whole%% *}" "$SECONDS"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # selftest.sh - does the harness catch what it is there to catch? (KTAP)
+#
+# usage: selftest.sh [long]
+#
+# long boots all the guests that go wrong, and not only one.
 
 . "$(dirname "$0")/common.sh"
 . "$vm/log.sh"
@@ -44,8 +48,7 @@ count() {
 	result $? "$2"
 }
 
-test_status() {
-	expect 0 '^hello$' "a command that succeeds" -n -- 'echo hello'
+test_guest() {
 	expect 3 '^hello$' "a command with exit status 3" -n -- 'echo hello; exit 3'
 	expect 0 '^7489842b' "a megabyte of output arrives whole" -n -- \
 		'seq 150000 | md5sum; seq 150000'
@@ -54,7 +57,7 @@ test_status() {
 }
 
 test_nets() {
-	splat warn 'WARNING: '
+	expect 0 '^hello$' "a command that succeeds" -n -- 'echo hello'
 	splat bug 'kernel BUG at'
 	splat null 'NULL pointer dereference'
 	splat sleep 'scheduling while atomic'
@@ -226,12 +229,29 @@ test_counting() {
 	END
 }
 
+# What check.sh makes of a kernel that cannot be built, as nice will have it here.
+test_kernel() {
+	local status=0
+	mkdir "$tmp/bin"
+	printf '%s\n' '#!/bin/sh' 'echo out of paper >&2' 'exit 1' >"$tmp/bin/nice"
+	chmod +x "$tmp/bin/nice"
+	PATH=$tmp/bin:$PATH SUITES='seeded torture fuzz' "$vm/check.sh" >"$tmp/out" 2>&1 || status=$?
+	[ $status = 1 ] && [ "$(grep -c 'FAILED: there is no kasan kernel' "$tmp/out")" = 1 ] &&
+		[ "$(grep -c 'out of paper' "$tmp/out")" = 1 ] &&
+		[ "$(tail -n 1 "$tmp/out")" = "0 passed, 1 failed, 0 skipped" ]
+	result $? "a kernel that cannot be built is one failure, told once"
+}
+
 set +e
 echo "TAP version 13"
-test_status
+test_guest
+splat warn 'WARNING: '
 test_counting
 test_log
-test_nets
-test_retry
+test_kernel
+if [ "${1-}" = long ]; then
+	test_nets
+	test_retry
+fi
 echo "1..$n"
 exit $failed

@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# suite.sh - run one suite of tests (KTAP), or tell of them
+#
+# usage: [KERNEL=k] [CPUS=n] suite.sh run SUITE
+#	 suite.sh list check|long	its suites
+#	 suite.sh needs SUITE		the kernels that it uses whatever KERNEL is
+#	 suite.sh alone SUITE		yes or no: does it want the machine to itself?
+#
+# Whoever runs the parts of a suite by hand finds them here.
+
+. "$(dirname "$0")/common.sh"
+
+tests=$top/selftests
+
+# check is what someone who has changed a line runs: tests of each kind, and of those
+# that can be made shorter a short form. long is the rest.
+list() {
+	case $1 in
+	check)	echo stress uapi vm hostile isolation examples wheel lease schedule install lib \
+			module time seeded torture fuzz ;;
+	long)	echo stress-long isolation-long vm-long time-long seeded-long torture-long fuzz-long ;;
+	esac
+}
+
+needs() {
+	case $1 in
+	time*)				echo uml ;;
+	seeded)				echo kasan ;;
+	seeded-long)			echo kasan kcsan ;;
+	torture*|fuzz*|faults)		echo "${KERNEL:-kasan}" ;;
+	esac
+}
+
+alone() {
+	case $1 in
+	shares|stalls|bare)		echo yes ;;
+	*)				echo no ;;
+	esac
+}
+
+# guest SECONDS CPUS RUN-OPTIONS... -- COMMAND... - KTAP of commands in a guest
+guest() {
+	local limit=$1 cpus=${CPUS:-$2} options=()
+	shift 2
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	"$vm/run.sh" -t "$limit" -c "$cpus" "${options[@]}" -- \
+		"cd /twheel && ./ktap-run.sh ${*@Q}"
+}
+
+# The programs of a suite, as the guest names them
+programs() {
+	(cd "$build/selftests" && find "$1" -type f -executable | sort)
+}
+
+# Core tests in user space, on this machine: no device is needed.
+suite_wheel() {
+	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/wheel check"
+}
+
+# The two sides of a lease in all interleavings: no device either.
+suite_lease() {
+	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/lease check"
+}
+
+# When cron's lines are due: on this machine, which has the zones of the world.
+suite_schedule() {
+	timeout 600 "$tests/ktap-run.sh" "make -s -C $tests/schedule check"
+}
+
+# Does the harness itself catch what it should?
+suite_vm() {
+	timeout 1200 "$tests/ktap-run.sh" "$vm/selftest.sh ${1-}"
+}
+
+suite_vm-long() {
+	suite_vm long
+}
+
+suite_uapi() {
+	local status=0
+	mapfile -t list < <(programs uapi)
+	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
+	# Where the tick turns the wheels: it looks for less, and not as often.
+	guest 300 2 -a 'highres=off nohz=off' -- uapi/clocks uapi/rounds || status=$?
+	return $status
+}
+
+# Is what make install leaves behind of use? On this machine too.
+suite_install() {
+	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
+}
+
+# The library, and the programs that the README prints.
+suite_lib() {
+	mapfile -t list < <(programs lib)
+	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh
+}
+
+# Each of its loads lasts for two seconds, or five.
+suite_stress() {
+	mapfile -t list < <(programs stress | grep -v /isolation)
+	guest 1800 4 -m 3072 -- "${list[@]/#/TWHEEL_STRESS_SECONDS=${1-2} }"
+}
+
+suite_stress-long() {
+	suite_stress 5
+}
+
+# Programs that mean harm, as an ordinary user; and one that looks for what leaks of
+# the kernel's memory, which is poisoned for it.
+suite_hostile() {
+	local status=0
+	mapfile -t list < <(programs hostile | grep -v '/leak\|/cpu')
+	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
+	guest 300 2 -a "$poison" -- hostile/leak || status=$?
+	return $status
+}
+poison='init_on_alloc=0 page_poison=1 slub_debug=FZPU'
+
+# What is left of a CPU to others: shares, which want a quiet machine.
+suite_shares() {
+	guest 1200 2 -m 2048 -- hostile/cpu
+}
+
+# What do others notice of 10 million timers? One round here: see make stalls.
+suite_stalls() {
+	guest $((1200 * ${ROUNDS:-1})) 4 -m 4096 -o 'max_user_timers=20000000' -- \
+		"TWHEEL_STALLS_ROUNDS=${ROUNDS:-1} stalls/stalls.sh"
+}
+
+# A month, or a year and wheels of several shapes, in virtual time.
+suite_time() {
+	"$tests/time/build.sh"
+	timeout 3600 "$tests/time/geometries.sh" "${@-month}"
+}
+
+suite_time-long() {
+	suite_time year
+}
+
+# Are isolated CPUs left alone, whichever way and whichever they are?
+suite_isolation() {
+	guest 300 4 -a 'nohz_full=2,3 isolcpus=2,3' -- stress/isolation
+}
+
+suite_isolation-long() {
+	local isolate status=0
+	for isolate in nohz_full=1-3 isolcpus=0,2; do
+		echo "# $isolate"
+		guest 300 4 -a "$isolate" -- stress/isolation || status=$?
+	done
+	# All of them are: then each has to look after its own.
+	guest 300 4 -a 'nohz_full=1-3 isolcpus=0' -- uapi/arm || status=$?
+	return $status
+}
+
+suite_examples() {
+	mapfile -t list < <(cd "$tests" && find examples -name '*.sh' -executable | sort)
+	guest 900 2 -m 3072 -- "${list[@]}"
+}
+
+# Everything at once on a debug kernel, and an oracle that accounts for it.
+suite_torture() {
+	MINUTES=${TORTURE_MINUTES:-1} "$vm/torture.sh"
+}
+
+suite_torture-long() {
+	MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
+}
+
+suite_module() {
+	guest 600 2 -n -- guest/module.sh
+}
+
+# Whatever can fail in the kernel does; only the debug kernel can do that, which is
+# slow: its watchdog waits for 120 s. Not with what makes the machine sleep: nothing
+# wakes it if that fails half way.
+suite_faults() {
+	case ${KERNEL-} in
+	kasan|gcov) ;;
+	*)	local -x KERNEL=kasan
+		"$vm/build.sh" ;;
+	esac
+	mapfile -t list < <(programs uapi | grep -v /suspend)
+	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
+		faults/ioctls faults/files faults/rates "faults/programs ${list[*]}" \
+		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
+}
+
+# Do the debug kernels notice bugs? Some of them, or all.
+suite_seeded() {
+	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh use-after-free abba leak"
+}
+
+suite_seeded-long() {
+	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh"
+}
+
+# The interface on a debug kernel for a minute; or for three, and the wheel.
+suite_fuzz() {
+	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"
+}
+
+suite_fuzz-long() {
+	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-3}"
+}
+
+# Both commands of the README on a machine that has nothing.
+suite_bare() {
+	"$vm/bare.sh"
+}
+
+case "$#,${1-}" in
+2,list)		list "$2" ;;
+2,run|2,needs|2,alone)
+		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
+		[ "$1" != run ] || set -- "suite_$2"
+		"$@" ;;
+*)		sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
+		exit 2 ;;
+esac
