@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# bare.sh - do the README's two commands work on a Debian that has nothing? (KTAP)
+#
+# usage: [RELEASE=bookworm|trixie] [REVISION=commit] bare.sh
+#
+# In a minimal root of that release, the one that is not this machine's own by default,
+# each command is run in a fresh clone just as the README prints it: as root, without
+# even make; and, in another root at the same time, as an ordinary user with sudo. The
+# demo has fewer drivers than usual, and the check one suite of each set that setup.sh
+# installs. What they say is in build/log/bare.WHO.WHAT.
+#
+# The root is made by debootstrap, once, with the mirror that this machine's apt has.
+
+. "$(dirname "$0")/common.sh"
+. "$vm/apt.sh"
+
+case $codename in
+trixie)	release=${RELEASE:-bookworm} ;;
+*)	release=${RELEASE:-trixie} ;;
+esac
+revision=$(git -C "$top" rev-parse "${REVISION:-HEAD}")
+
+# What the environment says, so that the command need not
+small() {
+	echo 'export DRIVERS=20000 FUZZ_MINUTES=1 TERM=dumb'
+	case $1 in
+	root)	echo "export SUITES='install wheel module fuzz-long'" ;;
+	user)	echo "export SUITES='install lib'" ;;
+	esac
+}
+
+# The README's commands, or those for where there is no make.
+commands() {
+	# shellcheck disable=SC2016 # these are quotes of the README's
+	case $1 in
+	root)	awk '/not even make/, /^$/' "$clone/README.md" | grep -o '`[^`]*`' | tr -d '\140' ;;
+	user)	sed -n 's/^    \(make [a-z]*\)  *#.*/\1/p' "$clone/README.md" ;;
+	esac
+}
+
+# A tar file of a root with nothing in it, and a mirror.
+make_root() {
+	local site
+
+	site=$(mirror)
+	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
+	as_root debootstrap --variant=minbase "$release" "$tmp/new" "$site"
+	# What is this machine's: where the mirror is, and how to get there.
+	apt-config dump | grep '^Acquire::[a-z]*::Proxy' |
+		as_root tee "$tmp/new/etc/apt/apt.conf.d/99host" || :
+	as_root tar -c -f "$tmp/root.tar" -C "$tmp/new" .
+	as_root rm -rf "$tmp/new"
+	mv "$tmp/root.tar" "$1"
+}
+
+# Mounts are those of this process and what it begins, and end with them.
+enter() {
+	local who=$1 root=$2 command=$3 dir
+
+	for dir in proc sys dev; do
+		mount --rbind "/$dir" "$root/$dir"
+	done
+	cp /etc/resolv.conf /etc/hosts "$root/etc/"
+	case $who in
+	root)	exec chroot "$root" env -i HOME=/root PATH="$PATH" bash -c "$command" ;;
+	user)	exec chroot "$root" su - user -c "$command" ;;
+	esac
+}
+
+# in_root WHO COMMAND
+in_root() {
+	as_root unshare --mount --propagation private "$0" enter "$1" "$tmp/$1" "$2" </dev/null
+}
+
+# A root for one of the two, with the clone in it.
+prepare() {
+	local who=$1 root=$tmp/$1 home=root
+
+	mkdir "$root"
+	as_root tar -x -f "$cache/bare/$release.tar" -C "$root"
+	if [ "$who" = user ]; then
+		home=home/user
+		as_root chroot "$root" useradd -m -s /bin/bash user
+		# Whoever has cloned something has these.
+		as_root unshare --mount --propagation private "$0" enter root "$root" \
+			'apt-get -q update && apt-get -qy --no-install-recommends install make sudo'
+		echo 'user ALL=(ALL) NOPASSWD: ALL' | as_root tee "$root/etc/sudoers.d/user"
+	fi
+	as_root cp -r "$clone" "$root/$home/twheel"
+	[ "$who" = root ] || as_root chroot "$root" chown -R user: /home/user/twheel
+}
+
+# Each command of one of the two: leaves NUMBER.ok, if it was right, and NUMBER.what.
+try() {
+	local who=$1 n=0 command log begun status
+	mapfile -t all < <(commands "$who")
+
+	for command in "${all[@]}"; do
+		n=$((n + 1)) begun=$SECONDS status=0
+		log=$build/log/bare.$who.$n
+		in_root "$who" "$(small "$who"); cd ~/twheel && $command" >"$log" 2>&1 || status=$?
+		echo "$release, $who: $command: $((SECONDS - begun)) s" >"$tmp/$who.$n.what"
+		case $n in
+		1)	grep -q '^== all as it should be' "$log" ;;
+		2)	grep -E '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' "$log" |
+				tail -n 1 >>"$tmp/$who.$n.what" ;;
+		esac && [ $status = 0 ] && touch "$tmp/$who.$n.ok"
+	done
+}
+
+if [ "${1-}" = enter ]; then
+	shift
+	enter "$@"
+fi
+
+"$vm/setup.sh" bare
+mkdir -p "$cache/bare" "$build/log"
+tmp=$(mktemp -d "$cache/bare/tmp.XXXXXX")
+clone=$tmp/clone
+trap 'as_root rm -rf "$tmp"' EXIT
+git clone -q --no-hardlinks "$top" "$clone"
+git -C "$clone" checkout -q "$revision"
+[ -e "$cache/bare/$release.tar" ] ||
+	step "making a minimal root of $release" "$build/log/bare.root" make_root "$cache/bare/$release.tar"
+
+for who in root user; do
+	quiet "$build/log/bare.$who" prepare "$who"
+	try "$who" &
+done
+wait
+
+n=0 failed=0
+echo "TAP version 13"
+for who in root user; do
+	for number in 1 2; do
+		n=$((n + 1))
+		if [ -e "$tmp/$who.$number.ok" ]; then
+			echo "ok $n $(paste -sd' ' "$tmp/$who.$number.what")"
+		else
+			failed=1
+			tail -n 40 "$build/log/bare.$who.$number" | sed 's/^/# /' || :
+			echo "not ok $n $(cat "$tmp/$who.$number.what" || echo "$release, $who: the README has no command $number")"
+		fi
+	done
+done
+echo "1..$n"
+exit $failed
