@@ -135,15 +135,17 @@ TEST_F(calls, arm_rearm_cancel)
 	struct twheel_arm arm = { .expires = FAR, .user_data = 5 };
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	uint64_t remaining;
+	struct twheel_old old;
 	uint64_t handle;
 
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
 	handle = arm.handle;
 	ASSERT_NE(0, handle);
 	arm.interval = SEC;
 	arm.count = 9;
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	EXPECT_EQ(handle, arm.handle);
 	EXPECT_LT(FAR - LIMIT, arm.old_remaining);
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
@@ -154,28 +156,34 @@ TEST_F(calls, arm_rearm_cancel)
 	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 
 	/* The convenient form takes the interval away again. */
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_after(self->tw, handle, 0, 6));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_rearm_after, self->tw, handle, 0, 6));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(TWHEEL_STATE_READY, twheel_rearm_after(self->tw, handle, 0, 7));
+	EXPECT_EQ(TWHEEL_STATE_READY, REPLACED(twheel_rearm_after, self->tw, handle, 0, 7));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(7, event.user_data);
 	EXPECT_EQ(handle, event.handle);
 	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
-	EXPECT_EQ(-ENOENT, twheel_rearm_after(self->tw, handle, 0, 8));
+	EXPECT_EQ(-ENOENT, twheel_rearm_after(self->tw, handle, 0, 8, NULL));
 	EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, handle, NULL));
 	EXPECT_EQ(-ENOENT, twheel_get(self->tw, handle, &info));
-	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, 0, 0, 8));
+	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, 0, 0, 8, NULL));
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 
 	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 1, &handle));
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, &remaining));
-	EXPECT_LT(FAR - LIMIT, remaining);
-	EXPECT_GE(FAR, remaining);
+	EXPECT_EQ(0, twheel_rearm_after(self->tw, handle, 2 * FAR, 1, &old));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, old.state);
+	EXPECT_LT(FAR - LIMIT, old.remaining);
+	EXPECT_GE(FAR, old.remaining);
+	EXPECT_EQ(0, twheel_cancel(self->tw, handle, &old));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, old.state);
+	EXPECT_LT(2 * FAR - LIMIT, old.remaining);
+	EXPECT_GE(2 * FAR, old.remaining);
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 1, &handle));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(TWHEEL_STATE_READY, twheel_cancel(self->tw, handle, &remaining));
-	EXPECT_EQ(0, remaining);
+	EXPECT_EQ(0, twheel_cancel(self->tw, handle, &old));
+	EXPECT_EQ(TWHEEL_STATE_READY, old.state);
+	EXPECT_EQ(0, old.remaining);
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 
 	/* A failure writes nothing that was not asked for. */
@@ -183,6 +191,27 @@ TEST_F(calls, arm_rearm_cancel)
 	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 31 };
 	EXPECT_EQ(-EINVAL, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(0, arm.handle);
+}
+
+/* What succeeds returns 0, whatever it has replaced. */
+TEST_F(calls, success_is_0)
+{
+	uint64_t now = twheel_now(self->tw);
+	struct twheel_arm arm = { .expires = FAR };
+	unsigned int round;
+
+	/* New, pending, and expired without being read. */
+	for (round = 0; round < 2; round++) {
+		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+		arm.expires = 0;
+	}
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(0, twheel_rearm_after(self->tw, arm.handle, 0, 0, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(0, twheel_rearm_at(self->tw, arm.handle, now, 0, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(0, twheel_cancel(self->tw, arm.handle, NULL));
 }
 
 TEST_F(calls, batches)
@@ -454,7 +483,7 @@ static void *work(void *arg)
 		}
 		worker->armed++;
 		ret = twheel_cancel(worker->tw, handle, NULL);
-		if (ret > 0)
+		if (!ret)
 			worker->cancelled++;
 		else if (ret != -ENOENT)
 			worker->wrong++;

@@ -46,6 +46,18 @@
 /* Why nothing can be tested. */
 #define NO_DEVICE	"no " TWHEEL_DEVICE ": is the module loaded?"
 
+/*
+ * Calls a function whose last argument is a struct twheel_old: the state that it
+ * has stored there, or its error. A call that succeeds with anything but 0, or
+ * stores nothing, gives no state at all.
+ */
+#define REPLACED(function, ...) \
+({ \
+	struct twheel_old old_ = { .state = 0xcc }; \
+	int ret_ = function(__VA_ARGS__, &old_); \
+	ret_ > 0 ? 0xbad : ret_ ? ret_ : (int)old_.state; \
+})
+
 /* Waits until a context has @ready timers to be read. Returns whether it had. */
 static inline int wait_ready(struct twheel *tw, uint64_t ready)
 {

@@ -170,10 +170,10 @@ TEST_F(plain, calls_of_other_modes)
 	uint64_t handle = 5;
 
 	EXPECT_EQ(0, twheel_config_flags(self->tw));
-	EXPECT_EQ(-EINVAL, twheel_put_after(self->tw, 5, FAR, 0));
-	EXPECT_EQ(-EINVAL, twheel_put_at(self->tw, 5, FAR, 0));
+	EXPECT_EQ(-EINVAL, twheel_put_after(self->tw, 5, FAR, 0, NULL));
+	EXPECT_EQ(-EINVAL, twheel_put_at(self->tw, 5, FAR, 0, NULL));
 	EXPECT_EQ(-ENODEV, twheel_lease_word(self->tw, 0, &word));
-	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
 	EXPECT_EQ(NULL, word);
 	EXPECT_EQ(5, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
@@ -190,15 +190,15 @@ TEST_F(plain, points_in_time)
 	EXPECT_EQ(0, twheel_arm_at(self->tw, at + FAR, 1, &handle));
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
 	EXPECT_EQ(at + FAR, info.deadline);
-	EXPECT_EQ(-EINVAL, twheel_rearm_at(self->tw, 0, at, 2));
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, handle, at, 2));
+	EXPECT_EQ(-EINVAL, twheel_rearm_at(self->tw, 0, at, 2, NULL));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_rearm_at, self->tw, handle, at, 2));
 	ASSERT_TRUE(wait_readable(self->tw));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(handle, event.handle);
 	EXPECT_EQ(2, event.user_data);
 	EXPECT_EQ(at, event.deadline);
 	EXPECT_LE(at, event.expired);
-	EXPECT_EQ(-ENOENT, twheel_rearm_at(self->tw, handle, at, 3));
+	EXPECT_EQ(-ENOENT, twheel_rearm_at(self->tw, handle, at, 3, NULL));
 }
 
 /*
@@ -245,7 +245,7 @@ TEST_F(plain, fixed_delay)
 	if (!(info.features & TWHEEL_FEATURE_FIXED_DELAY))
 		SKIP(return, "the module has no fixed delay");
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, timer, &setting));
 	for (i = 1; i <= 3; i++) {
 		EXPECT_EQ(1, twheel_timer_armed(timer));
 		ASSERT_TRUE(wait_ready(self->tw, 1));
@@ -322,14 +322,15 @@ TEST_F(realtime, points_in_time)
 
 	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
 	ASSERT_EQ(0, twheel_arm_at(self->tw, now + FAR, 0, &handle));
-	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, handle, FAR, 0));
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, handle, now + 2 * FAR, 0));
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, NULL));
+	EXPECT_EQ(-EINVAL, twheel_rearm_after(self->tw, handle, FAR, 0, NULL));
+	EXPECT_EQ(TWHEEL_STATE_PENDING,
+		  REPLACED(twheel_rearm_at, self->tw, handle, now + 2 * FAR, 0));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_cancel, self->tw, handle));
 
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
 	EXPECT_EQ(-EINVAL, twheel_timer_start(timer, FAR, 0));
 	EXPECT_EQ(0, twheel_timer_armed(timer));
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, timer, &setting));
 	ASSERT_TRUE(wait_readable(self->tw));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
 	EXPECT_EQ(1, rounds.calls);
@@ -353,7 +354,7 @@ TEST_F(realtime, cancel_on_set)
 		.expires = self->wall + FAR,
 		.flags = TWHEEL_ARM_ABS,
 	};
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(timer, &setting));
+	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, timer, &setting));
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 
 	ret = set_wall(self->wall + FAR / 4);
@@ -416,27 +417,31 @@ TEST_F(keyed, put)
 
 		EXPECT_EQ(-ENOENT, twheel_get(self->tw, key, &timer));
 		EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, key, NULL));
-		EXPECT_EQ(TWHEEL_STATE_NONE, twheel_put_after(self->tw, key, FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_put_after, self->tw, key, FAR, i));
 		ASSERT_EQ(0, twheel_get(self->tw, key, &timer));
 		EXPECT_EQ(key, timer.handle);
 		EXPECT_EQ(i, timer.user_data);
 		EXPECT_LE(now + FAR, timer.deadline);
 
 		/* The same timer, by either name. */
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_put_after(self->tw, key, 2 * FAR, i));
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_after(self->tw, key, FAR, i));
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_rearm_at(self->tw, key, now + FAR, i));
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
-			  twheel_put_at(self->tw, key, now + FAR + i, i + 50));
+			  REPLACED(twheel_put_after, self->tw, key, 2 * FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_rearm_after, self->tw, key, FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_rearm_at, self->tw, key, now + FAR, i));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_put_at, self->tw, key, now + FAR + i, i + 50));
 		ASSERT_EQ(0, twheel_get(self->tw, key, &timer));
 		EXPECT_EQ(i + 50, timer.user_data);
 		EXPECT_EQ(now + FAR + i, timer.deadline);
 		ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 		EXPECT_EQ(1, info.pending);
 
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_put_after(self->tw, key, 0, 1));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_put_after, self->tw, key, 0, 1));
 		ASSERT_TRUE(wait_ready(self->tw, 1));
-		EXPECT_EQ(TWHEEL_STATE_READY, twheel_put_after(self->tw, key, 0, 2));
+		EXPECT_EQ(TWHEEL_STATE_READY, REPLACED(twheel_put_after, self->tw, key, 0, 2));
 		ASSERT_TRUE(wait_ready(self->tw, 1));
 		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 		EXPECT_EQ(key, event.handle);
@@ -445,8 +450,9 @@ TEST_F(keyed, put)
 		EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, key, NULL));
 
 		/* The key is free again. */
-		EXPECT_EQ(TWHEEL_STATE_NONE, twheel_rearm_after(self->tw, key, FAR, 3));
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, key, NULL));
+		EXPECT_EQ(TWHEEL_STATE_NONE,
+			  REPLACED(twheel_rearm_after, self->tw, key, FAR, 3));
+		EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_cancel, self->tw, key));
 	}
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 }
@@ -468,7 +474,7 @@ TEST_F(keyed, what_needs_handles_is_refused)
 	EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
 	EXPECT_EQ(NULL, timer);
 	/* A record that dispatch has refused is still there. */
-	ASSERT_EQ(0, twheel_put_after(self->tw, 4, 0, 0));
+	ASSERT_EQ(0, twheel_put_after(self->tw, 4, 0, 0, NULL));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(-EINVAL, twheel_dispatch(self->tw));
 	EXPECT_EQ(1, twheel_read(self->tw, &event, 1));
@@ -563,7 +569,7 @@ TEST_F(lease, life)
 	for (;;) {
 		begin = twheel_now(self->tw);
 		ASSERT_EQ(TWHEEL_STATE_NONE,
-			  twheel_lease_new(self->tw, delay, 0, 7, &handle, &word));
+			  REPLACED(twheel_lease_new, self->tw, delay, 0, 7, &handle, &word));
 		end = twheel_lease_deadline(word);
 		EXPECT_LE(begin + delay, end);
 		end += delay;
@@ -599,12 +605,12 @@ TEST_F(lease, cancel_and_rearm)
 	struct twheel_event event;
 	struct twheel_arm arm;
 	uint64_t handle = 42;
-	uint64_t remaining;
+	struct twheel_old old;
 	uint64_t *word;
 	uint64_t *same;
 
 	ASSERT_EQ(TWHEEL_STATE_NONE,
-		  twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 7, &handle, &word));
+		  REPLACED(twheel_lease_new, self->tw, far, TWHEEL_ARM_ABS, 7, &handle, &word));
 	EXPECT_EQ(far, twheel_lease_deadline(word));
 	EXPECT_EQ(1, twheel_lease_extend(word, far + FAR));
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
@@ -619,24 +625,28 @@ TEST_F(lease, cancel_and_rearm)
 		.expires = far - FAR / 2,
 		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS,
 	};
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	EXPECT_EQ(info.word, arm.word);
 	EXPECT_LE(FAR, arm.old_remaining);
 	EXPECT_EQ(far - FAR / 2, twheel_lease_deadline(word));
 
 	/* One that has expired is revived by it. */
 	arm.expires = 1;
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(1, twheel_lease_expired(word));
 	arm.expires = far;
-	EXPECT_EQ(TWHEEL_STATE_READY, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
 	EXPECT_EQ(0, twheel_lease_expired(word));
 	EXPECT_EQ(1, twheel_lease_extend(word, far + 1));
 
-	EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_cancel(self->tw, handle, &remaining));
-	EXPECT_GE(FAR + 1, remaining);
-	EXPECT_LT(FAR - LIMIT, remaining);
+	EXPECT_EQ(0, twheel_cancel(self->tw, handle, &old));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, old.state);
+	EXPECT_GE(FAR + 1, old.remaining);
+	EXPECT_LT(FAR - LIMIT, old.remaining);
 	EXPECT_EQ(1, twheel_lease_expired(word));
 	EXPECT_EQ(0, twheel_lease_extend(word, far + FAR));
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
@@ -649,24 +659,24 @@ TEST_F(lease, bad_arguments)
 	uint64_t handle = 42;
 
 	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_FIXED_DELAY, 0,
-					    &handle, &word));
+					    &handle, &word, NULL));
 	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_LEASE, 0,
-					    &handle, &word));
+					    &handle, &word, NULL));
 	if (variant->flags & TWHEEL_CONFIG_KEYED)
-		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word));
+		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word, NULL));
 	EXPECT_EQ(NULL, word);
 	EXPECT_EQ(42, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
 
 	if (!(variant->flags & TWHEEL_CONFIG_KEYED)) {
-		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word));
+		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word, NULL));
 		EXPECT_EQ(1, twheel_lease_extend(word, MAX));
 	} else {
 		EXPECT_EQ(TWHEEL_STATE_NONE,
-			  twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &word));
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
-			  twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &word));
 		EXPECT_EQ(42, handle);
 	}
 }
@@ -682,7 +692,7 @@ TEST_F(lease, timer_objects_are_no_leases)
 		return;
 	}
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, NULL));
-	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &setting));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &setting, NULL));
 	EXPECT_EQ(0, twheel_timer_armed(timer));
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
@@ -702,13 +712,13 @@ TEST_F(lease, no_room_to_map)
 	none.rlim_cur = 0;
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
 	EXPECT_EQ(-ENOMEM, twheel_lease_word(self->tw, 0, &word));
-	EXPECT_EQ(-ENOMEM, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+	EXPECT_EQ(-ENOMEM, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &old));
 	EXPECT_EQ(NULL, word);
 	EXPECT_EQ(42, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
-	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word));
+	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
 }
 
 /* Each has a word of its own, wherever it lies. */
@@ -725,7 +735,7 @@ TEST_F(lease, many)
 	for (i = 0; i < N; i++) {
 		handles[i] = i;
 		ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, i,
-					      &handles[i], &words[i]));
+					      &handles[i], &words[i], NULL));
 	}
 	for (i = 0; i < N; i++)
 		wrong += twheel_lease_extend(words[i], far + i) != 1;
@@ -806,7 +816,7 @@ TEST_F(lease, shared)
 	pid_t pid;
 	int fd;
 
-	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &word));
+	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &word, NULL));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)

@@ -83,6 +83,14 @@ static void on_expiry(struct twheel_timer *timer, const struct twheel_event *eve
 		probe->set->action(probe->set, probe);
 }
 
+/* Arms a timer from now: what it has replaced, or an error. */
+static int start(struct twheel_timer *timer, uint64_t delay, uint64_t interval)
+{
+	struct twheel_arm setting = { .expires = delay, .interval = interval };
+
+	return REPLACED(twheel_timer_arm, timer, &setting);
+}
+
 /*
  * Makes all timers, arms them in the past, once or for ever, and waits until
  * all are ready.
@@ -102,7 +110,7 @@ static int make_ready(struct set *set, struct twheel *tw, uint64_t interval)
 
 		probe->set = set;
 		if (twheel_timer_new(&probe->timer, tw, on_expiry, probe) ||
-		    twheel_timer_arm(probe->timer, &past) != TWHEEL_STATE_NONE)
+		    REPLACED(twheel_timer_arm, probe->timer, &past) != TWHEEL_STATE_NONE)
 			return 0;
 	}
 	return wait_ready(tw, TIMERS);
@@ -117,10 +125,10 @@ TEST_F(timers, one_shot)
 	probe->set = &set;
 	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
-	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer, NULL));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_start(probe->timer, 20 * MSEC, 0));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 20 * MSEC, 0));
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 	ASSERT_TRUE(wait_readable(self->tw));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
@@ -133,7 +141,7 @@ TEST_F(timers, one_shot)
 	EXPECT_EQ(0, set.wrong);
 
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
-	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer, NULL));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	twheel_timer_free(probe->timer);
 	twheel_timer_free(NULL);
@@ -151,7 +159,7 @@ TEST_F(timers, periodic)
 
 	probe->set = &set;
 	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_arm(probe->timer, &setting));
+	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, probe->timer, &setting));
 	while (probe->expirations < 6) {
 		ASSERT_TRUE(wait_readable(self->tw));
 		ASSERT_LE(0, twheel_dispatch(self->tw));
@@ -160,15 +168,15 @@ TEST_F(timers, periodic)
 		EXPECT_EQ(!probe->last, probe->armed);
 	}
 	EXPECT_EQ(6, probe->expirations);
-	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer, NULL));
 
-	ASSERT_EQ(TWHEEL_STATE_NONE, twheel_timer_start(probe->timer, 0, 5 * MSEC));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 5 * MSEC));
 	while (probe->expirations < 9) {
 		ASSERT_TRUE(wait_readable(self->tw));
 		ASSERT_LE(0, twheel_dispatch(self->tw));
 	}
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
-	EXPECT_LT(0, twheel_timer_cancel(probe->timer));
+	EXPECT_EQ(0, twheel_timer_cancel(probe->timer, NULL));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
@@ -177,7 +185,7 @@ static void cancel_others(struct set *set, struct probe *first)
 	size_t i;
 
 	for (i = 0; i < TIMERS; i++) {
-		int ret = twheel_timer_cancel(set->probes[i].timer);
+		int ret = REPLACED(twheel_timer_cancel, set->probes[i].timer);
 
 		/* Its own record is being delivered: nothing is left of it. */
 		if (ret != (&set->probes[i] == first ? -ENOENT : TWHEEL_STATE_READY))
@@ -206,7 +214,8 @@ static void cancel_other_periodic(struct set *set, struct probe *first)
 
 	(void)first;
 	for (i = 0; i < TIMERS; i++)
-		if (twheel_timer_cancel(set->probes[i].timer) != TWHEEL_STATE_PENDING)
+		if (REPLACED(twheel_timer_cancel, set->probes[i].timer) !=
+		    TWHEEL_STATE_PENDING)
 			set->wrong++;
 }
 
@@ -228,8 +237,7 @@ static void rearm_all_periodic(struct set *set, struct probe *first)
 
 	(void)first;
 	for (i = 0; i < TIMERS; i++)
-		if (twheel_timer_start(set->probes[i].timer, FAR, 0) !=
-		    TWHEEL_STATE_PENDING)
+		if (start(set->probes[i].timer, FAR, 0) != TWHEEL_STATE_PENDING)
 			set->wrong++;
 }
 
@@ -243,7 +251,8 @@ TEST_F(timers, rearm_periodic_in_the_same_batch)
 	EXPECT_EQ(1, set.calls);
 	EXPECT_EQ(0, set.wrong);
 	for (i = 0; i < TIMERS; i++)
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_timer_cancel(set.probes[i].timer));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
 }
 
 static void free_all(struct set *set, struct probe *first)
@@ -300,7 +309,7 @@ static void rearm_all(struct set *set, struct probe *first)
 
 	for (i = 0; i < TIMERS; i++) {
 		struct probe *probe = &set->probes[i];
-		int ret = twheel_timer_start(probe->timer, 30 * MSEC, 0);
+		int ret = start(probe->timer, 30 * MSEC, 0);
 
 		if (ret != (probe == first ? TWHEEL_STATE_NONE : TWHEEL_STATE_READY))
 			set->wrong++;
@@ -338,12 +347,15 @@ TEST_F(timers, rearm_before_the_read)
 
 	ASSERT_TRUE(make_ready(&set, self->tw, 0));
 	for (i = 0; i < TIMERS; i++)
-		EXPECT_EQ(TWHEEL_STATE_READY,
-			  twheel_timer_start(set.probes[i].timer, FAR, 0));
+		EXPECT_EQ(TWHEEL_STATE_READY, start(set.probes[i].timer, FAR, 0));
+	/* The simple form succeeds with 0 however often it re-arms. */
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(0, twheel_timer_start(set.probes[i].timer, FAR, 0));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	EXPECT_EQ(0, set.calls);
 	for (i = 0; i < TIMERS; i++)
-		EXPECT_EQ(TWHEEL_STATE_PENDING, twheel_timer_cancel(set.probes[i].timer));
+		EXPECT_EQ(TWHEEL_STATE_PENDING,
+			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
 }
 
 static void chain(struct set *set, struct probe *first)
@@ -351,7 +363,7 @@ static void chain(struct set *set, struct probe *first)
 	/* Let the next call be the first again, nine times. */
 	if (first->calls < 10) {
 		set->calls = 0;
-		set->result = twheel_timer_start(first->timer, MSEC, 0);
+		set->result = start(first->timer, MSEC, 0);
 	}
 }
 
@@ -441,11 +453,11 @@ TEST_F(timers, failed_arm_changes_nothing)
 	EXPECT_EQ(-EINVAL, twheel_timer_new(&none, self->tw, NULL, NULL));
 	probe->set = &set;
 	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
-	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad, NULL));
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
 
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
-	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad, NULL));
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 	ASSERT_TRUE(wait_readable(self->tw));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
@@ -510,7 +522,7 @@ static void act(void)
 
 	switch (rand_r(&chance.seed) % 4) {
 	case 0:
-		ret = twheel_timer_cancel(probe->timer);
+		ret = REPLACED(twheel_timer_cancel, probe->timer);
 		if (ret != -ENOENT && ret != TWHEEL_STATE_PENDING &&
 		    ret != TWHEEL_STATE_READY)
 			chance.wrong++;
@@ -527,8 +539,7 @@ static void act(void)
 			chance.wrong++;
 		break;
 	default:
-		ret = twheel_timer_start(probe->timer,
-					 rand_r(&chance.seed) % 4 * MSEC / 2, 0);
+		ret = start(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
 		/* It replaces something if it was armed, and only then. */
 		if (ret < 0 || !!ret != probe->allowed)
 			chance.wrong++;

@@ -456,7 +456,7 @@ static void carry_out(struct reminder *r, char *line)
 		/* In their order: this may be for one of them. */
 		arm_all(r);
 		ret = twheel_cancel(r->tw, key, NULL);
-		if (ret < 0 && ret != -ENOENT)
+		if (ret && ret != -ENOENT)
 			die(EXIT_FAILED, "cannot cancel: %s", strerror(-ret));
 		return;
 	}

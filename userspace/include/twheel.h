@@ -14,6 +14,8 @@
  *
  * - A failure is returned as a negative errno; nothing is printed, and the
  *   errno variable means nothing.
+ * - What arms, re-arms or cancels a timer returns 0 or -errno. What it has
+ *   replaced is stored in a &struct twheel_old, if the program wants to know.
  * - All times are nanoseconds on the context's clock.
  * - On CLOCK_REALTIME deadlines are points in time: a call that takes a delay
  *   is refused with -EINVAL there, its sibling that ends in _at() is not.
@@ -53,6 +55,21 @@ struct twheel;
 struct twheel_walk;
 struct twheel_event_buffer;
 struct twheel_timer;
+
+/**
+ * struct twheel_old - what a call has replaced or cancelled
+ * @state: &enum twheel_state: %TWHEEL_STATE_NONE when there was no timer,
+ *	%TWHEEL_STATE_PENDING when it had not expired, %TWHEEL_STATE_READY when
+ *	it had and its unread record was withdrawn
+ * @remaining: of a pending timer the time that was left until its deadline, 0
+ *	if that had passed; otherwise 0
+ *
+ * Written when the call succeeds.
+ */
+struct twheel_old {
+	uint32_t	state;
+	uint64_t	remaining;
+};
 
 /**
  * enum twheel_open_flag - flags of twheel_open()
@@ -162,9 +179,10 @@ int twheel_get_info(const struct twheel *tw, unsigned int flags,
  * @tw: a context
  * @arm: the request; its handle, result and old_* fields are written
  *
- * Return: what was replaced, an &enum twheel_state (0 for a new timer), or
- * -errno as listed at &struct twheel_arm. After a failure @arm's handle is as
- * it was and the timer, if there was one, too.
+ * What was replaced is in @arm's old_* fields.
+ *
+ * Return: 0, or -errno as listed at &struct twheel_arm. After a failure @arm's
+ * handle is as it was and the timer, if there was one, too.
  */
 int twheel_arm(struct twheel *tw, struct twheel_arm *arm);
 
@@ -198,14 +216,14 @@ int twheel_arm_at(struct twheel *tw, uint64_t expires, uint64_t user_data,
  * @handle: the timer
  * @delay: nanoseconds from now
  * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
  *
- * Return: %TWHEEL_STATE_PENDING when it had not expired, %TWHEEL_STATE_READY
- * when it had and its unread record was withdrawn, or -errno: -ENOENT when it
- * is not live, -EINVAL for a @handle of 0. In a context with keys it is the
- * same as twheel_put_after().
+ * Return: 0, or -errno as twheel_arm(): -ENOENT when it is not live, and
+ * -EINVAL for a @handle of 0. In a context with keys it is the same as
+ * twheel_put_after().
  */
 int twheel_rearm_after(struct twheel *tw, uint64_t handle, uint64_t delay,
-		       uint64_t user_data);
+		       uint64_t user_data, struct twheel_old *old);
 
 /**
  * twheel_rearm_at() - make a live timer a one-shot timer for a point in time
@@ -213,11 +231,12 @@ int twheel_rearm_after(struct twheel *tw, uint64_t handle, uint64_t delay,
  * @handle: the timer
  * @expires: the time on the context's clock
  * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
  *
  * Return: as twheel_rearm_after().
  */
 int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
-		    uint64_t user_data);
+		    uint64_t user_data, struct twheel_old *old);
 
 /**
  * twheel_put_after() - arm or re-arm the one-shot timer with a key
@@ -225,16 +244,15 @@ int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
  * @key: any number
  * @delay: nanoseconds from now
  * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
  *
  * A program that has a number for each thing it times needs no table of
  * handles: the timer is made if there is none, and re-armed if there is.
  *
- * Return: %TWHEEL_STATE_NONE (0) when it is new, %TWHEEL_STATE_PENDING or
- * %TWHEEL_STATE_READY when it was re-armed, or -errno as twheel_arm(), and
- * -EINVAL in a context without keys.
+ * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context without keys.
  */
 int twheel_put_after(struct twheel *tw, uint64_t key, uint64_t delay,
-		     uint64_t user_data);
+		     uint64_t user_data, struct twheel_old *old);
 
 /**
  * twheel_put_at() - arm or re-arm the one-shot timer with a key, absolute
@@ -242,26 +260,26 @@ int twheel_put_after(struct twheel *tw, uint64_t key, uint64_t delay,
  * @key: any number
  * @expires: the time on the context's clock
  * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
  *
  * Return: as twheel_put_after().
  */
 int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
-		  uint64_t user_data);
+		  uint64_t user_data, struct twheel_old *old);
 
 /**
  * twheel_cancel() - cancel a timer
  * @tw: a context
  * @handle: the timer
- * @remaining: where the time that was left is stored; may be NULL
+ * @old: where what was cancelled is stored; may be NULL
  *
  * When it has succeeded no record of the timer will be read any more. Records
  * that were read before are in the program's own memory and its own affair;
  * for timers made by twheel_timer_new() the library sees to them.
  *
- * Return: %TWHEEL_STATE_PENDING or %TWHEEL_STATE_READY as twheel_rearm_after(),
- * or -errno: -ENOENT when it is not live.
+ * Return: 0, or -errno: -ENOENT when it is not live.
  */
-int twheel_cancel(struct twheel *tw, uint64_t handle, uint64_t *remaining);
+int twheel_cancel(struct twheel *tw, uint64_t handle, struct twheel_old *old);
 
 /**
  * twheel_arm_batch() - arm many timers with one system call
@@ -420,6 +438,7 @@ twheel_event_buffer_next(struct twheel_event_buffer *buf);
  * @handle: where the lease's handle is stored, may be NULL; in a context with
  *	keys it holds the lease's key, and may not
  * @wordp: where the address of its word is stored
+ * @old: where what was replaced is stored; may be NULL
  *
  * The lease is cancelled with twheel_cancel(). To shorten it, or to revive one
  * that has expired and was not read yet, it is re-armed: twheel_arm() with its
@@ -428,12 +447,12 @@ twheel_event_buffer_next(struct twheel_event_buffer *buf);
  * When its word cannot be mapped the lease is cancelled again, and with a key
  * that was in use so is the timer that it has replaced.
  *
- * Return: what was replaced, an &enum twheel_state (0 without keys); or -errno
- * as twheel_arm() and twheel_lease_word(), and -EINVAL for other @flags or a
- * key that is missing.
+ * Return: 0, or -errno as twheel_arm() and twheel_lease_word(), and -EINVAL for
+ * other @flags or a key that is missing.
  */
 int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
-		     uint64_t user_data, uint64_t *handle, uint64_t **wordp);
+		     uint64_t user_data, uint64_t *handle, uint64_t **wordp,
+		     struct twheel_old *old);
 
 /**
  * twheel_lease_word() - find the word of a lease
@@ -529,15 +548,17 @@ void twheel_timer_free(struct twheel_timer *timer);
  * @timer: a timer
  * @setting: expires, interval, slack, count and flags are taken from it; the
  *	other fields are ignored. %TWHEEL_ARM_LEASE is refused with -EINVAL.
+ * @old: where what was replaced is stored; may be NULL
  *
  * When it has succeeded the timer's function will be called for this arming
  * only, not for an earlier one, not even when its record is being dispatched.
+ * A last record that twheel_dispatch() has read, but has not come to yet, is
+ * withdrawn like one that was not read: %TWHEEL_STATE_READY.
  *
- * Return: what was replaced, an &enum twheel_state, or -errno as twheel_arm();
- * then the timer is as it was.
+ * Return: 0, or -errno as twheel_arm(); then the timer is as it was.
  */
 int twheel_timer_arm(struct twheel_timer *timer,
-		     const struct twheel_arm *setting);
+		     const struct twheel_arm *setting, struct twheel_old *old);
 
 /**
  * twheel_timer_start() - arm a timer from now
@@ -553,15 +574,15 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 /**
  * twheel_timer_cancel() - cancel a timer
  * @timer: a timer
+ * @old: where what was cancelled is stored; may be NULL
  *
  * When it has succeeded the timer's function will not be called, not even for
  * a record that twheel_dispatch() has read already; if that was its last it
  * counts as %TWHEEL_STATE_READY.
  *
- * Return: %TWHEEL_STATE_PENDING, %TWHEEL_STATE_READY, or -errno: -ENOENT when
- * it is not armed.
+ * Return: 0, or -errno: -ENOENT when it is not armed.
  */
-int twheel_timer_cancel(struct twheel_timer *timer);
+int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
 
 /**
  * twheel_timer_armed() - is a timer armed?

@@ -147,9 +147,7 @@ TWHEEL_API int twheel_get_info(const struct twheel *tw, unsigned int flags,
 
 TWHEEL_API int twheel_arm(struct twheel *tw, struct twheel_arm *arm)
 {
-	int ret = twheel_ioctl(tw, TWHEEL_IOC_ARM, arm);
-
-	return ret < 0 ? ret : (int)arm->old_state;
+	return twheel_ioctl(tw, TWHEEL_IOC_ARM, arm);
 }
 
 static bool twheel_keyed(const struct twheel *tw)
@@ -172,7 +170,7 @@ static int twheel_arm_new(struct twheel *tw, uint64_t expires,
 	if (twheel_keyed(tw))
 		return -EINVAL;
 	ret = twheel_arm(tw, &arm);
-	if (ret < 0)
+	if (ret)
 		return ret;
 	if (handle)
 		*handle = arm.handle;
@@ -192,7 +190,8 @@ TWHEEL_API int twheel_arm_at(struct twheel *tw, uint64_t expires,
 }
 
 static int twheel_rearm(struct twheel *tw, uint64_t handle, uint64_t expires,
-			unsigned int flags, uint64_t user_data)
+			unsigned int flags, uint64_t user_data,
+			struct twheel_old *old)
 {
 	struct twheel_arm arm = {
 		.handle = handle,
@@ -200,52 +199,60 @@ static int twheel_rearm(struct twheel *tw, uint64_t handle, uint64_t expires,
 		.user_data = user_data,
 		.flags = flags,
 	};
+	int ret;
 
 	/* The device would make a new timer, whose handle nobody knew. */
 	if (!handle && !twheel_keyed(tw))
 		return -EINVAL;
-	return twheel_arm(tw, &arm);
+	ret = twheel_arm(tw, &arm);
+	if (ret)
+		return ret;
+	twheel_store_old(old, arm.old_state, arm.old_remaining);
+	return 0;
 }
 
 TWHEEL_API int twheel_rearm_after(struct twheel *tw, uint64_t handle,
-				  uint64_t delay, uint64_t user_data)
+				  uint64_t delay, uint64_t user_data,
+				  struct twheel_old *old)
 {
-	return twheel_rearm(tw, handle, delay, 0, user_data);
+	return twheel_rearm(tw, handle, delay, 0, user_data, old);
 }
 
 TWHEEL_API int twheel_rearm_at(struct twheel *tw, uint64_t handle,
-			       uint64_t expires, uint64_t user_data)
+			       uint64_t expires, uint64_t user_data,
+			       struct twheel_old *old)
 {
-	return twheel_rearm(tw, handle, expires, TWHEEL_ARM_ABS, user_data);
+	return twheel_rearm(tw, handle, expires, TWHEEL_ARM_ABS, user_data, old);
 }
 
 TWHEEL_API int twheel_put_after(struct twheel *tw, uint64_t key,
-				uint64_t delay, uint64_t user_data)
+				uint64_t delay, uint64_t user_data,
+				struct twheel_old *old)
 {
 	if (!twheel_keyed(tw))
 		return -EINVAL;
-	return twheel_rearm(tw, key, delay, 0, user_data);
+	return twheel_rearm(tw, key, delay, 0, user_data, old);
 }
 
 TWHEEL_API int twheel_put_at(struct twheel *tw, uint64_t key,
-			     uint64_t expires, uint64_t user_data)
+			     uint64_t expires, uint64_t user_data,
+			     struct twheel_old *old)
 {
 	if (!twheel_keyed(tw))
 		return -EINVAL;
-	return twheel_rearm(tw, key, expires, TWHEEL_ARM_ABS, user_data);
+	return twheel_rearm(tw, key, expires, TWHEEL_ARM_ABS, user_data, old);
 }
 
 TWHEEL_API int twheel_cancel(struct twheel *tw, uint64_t handle,
-			     uint64_t *remaining)
+			     struct twheel_old *old)
 {
 	struct twheel_cancel cancel = { .handle = handle };
 	int ret = twheel_ioctl(tw, TWHEEL_IOC_CANCEL, &cancel);
 
-	if (ret < 0)
+	if (ret)
 		return ret;
-	if (remaining)
-		*remaining = cancel.old_remaining;
-	return (int)cancel.old_state;
+	twheel_store_old(old, cancel.old_state, cancel.old_remaining);
+	return 0;
 }
 
 /*

@@ -29,6 +29,14 @@ struct twheel {
 	struct twheel_loop	*loop;
 };
 
+/* Tells a caller who wants to know what was replaced. */
+static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
+				    uint64_t remaining)
+{
+	if (old)
+		*old = (struct twheel_old){ .state = state, .remaining = remaining };
+}
+
 /* Lets a context map words; they are unmapped with its end. */
 int twheel_leases_new(struct twheel *tw);
 void twheel_leases_free(struct twheel_leases *leases);

@@ -87,7 +87,8 @@ TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
 
 TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 				unsigned int flags, uint64_t user_data,
-				uint64_t *handle, uint64_t **wordp)
+				uint64_t *handle, uint64_t **wordp,
+				struct twheel_old *old)
 {
 	bool keyed = tw->config & TWHEEL_CONFIG_KEYED;
 	struct twheel_arm arm = {
@@ -95,16 +96,15 @@ TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 		.user_data = user_data,
 		.flags = flags | TWHEEL_ARM_LEASE,
 	};
-	int state;
 	int ret;
 
 	if (flags & ~TWHEEL_ARM_ABS || (keyed && !handle))
 		return -EINVAL;
 	if (keyed)
 		arm.handle = *handle;
-	state = twheel_arm(tw, &arm);
-	if (state < 0)
-		return state;
+	ret = twheel_arm(tw, &arm);
+	if (ret)
+		return ret;
 
 	ret = twheel_lease_word(tw, arm.word, wordp);
 	if (ret) {
@@ -114,7 +114,8 @@ TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 	}
 	if (handle)
 		*handle = arm.handle;
-	return state;
+	twheel_store_old(old, arm.old_state, arm.old_remaining);
+	return 0;
 }
 
 TWHEEL_API int twheel_lease_extend(uint64_t *word, uint64_t deadline)

@@ -163,7 +163,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 
 	if (!timer)
 		return;
-	twheel_timer_cancel(timer);
+	twheel_timer_cancel(timer, NULL);
 
 	/* One that could not be cancelled is not called all the same. */
 	timer->handle = 0;
@@ -174,7 +174,8 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 }
 
 TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
-				const struct twheel_arm *setting)
+				const struct twheel_arm *setting,
+				struct twheel_old *old)
 {
 	struct twheel_arm arm = {
 		.handle = timer->handle,
@@ -199,15 +200,15 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 	if (ret == -ENOENT && timer->handle) {
 		arm.handle = 0;
 		ret = twheel_arm(timer->tw, &arm);
-		if (ret >= 0)
-			ret = TWHEEL_STATE_READY;
+		arm.old_state = TWHEEL_STATE_READY;
 	}
-	if (ret < 0)
+	if (ret)
 		return ret;
 
 	timer->handle = arm.handle;
 	timer->arming++;
-	return ret;
+	twheel_store_old(old, arm.old_state, arm.old_remaining);
+	return 0;
 }
 
 TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
@@ -218,24 +219,27 @@ TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 		.interval = interval,
 	};
 
-	return twheel_timer_arm(timer, &setting);
+	return twheel_timer_arm(timer, &setting, NULL);
 }
 
-TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer)
+TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
+				   struct twheel_old *old)
 {
 	int ret;
 
 	if (!timer->handle)
 		return -ENOENT;
-	ret = twheel_cancel(timer->tw, timer->handle, NULL);
+	ret = twheel_cancel(timer->tw, timer->handle, old);
 	/* As in twheel_timer_arm(): its last record is in the buffer. */
-	if (ret == -ENOENT)
-		ret = TWHEEL_STATE_READY;
-	if (ret < 0)
+	if (ret == -ENOENT) {
+		twheel_store_old(old, TWHEEL_STATE_READY, 0);
+		ret = 0;
+	}
+	if (ret)
 		return ret;
 
 	timer->handle = 0;
-	return ret;
+	return 0;
 }
 
 TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
