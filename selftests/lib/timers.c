@@ -383,22 +383,140 @@ TEST_F(timers, rearm_itself)
 	EXPECT_EQ(10, probe->calls);
 }
 
+/* The first function takes the other records, and the outer call none of them. */
 static void dispatch_again(struct set *set, struct probe *first)
 {
-	(void)first;
 	set->result = twheel_dispatch(set->tw);
+	/* Its own record was taken before. */
+	if (first->calls != 1)
+		set->wrong++;
 }
 
 TEST_F(timers, dispatch_within_dispatch)
 {
 	static struct set set = { .action = dispatch_again };
+	size_t i;
 
 	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(-EBUSY, set.result);
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS - 1, set.result);
 	EXPECT_EQ(TIMERS, set.calls);
-	/* And never after. */
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(1, set.probes[i].calls);
+	EXPECT_EQ(0, set.wrong);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+/* The inner call has to read, into the buffer that the outer one's record is from. */
+static void read_again(struct twheel_timer *timer, const struct twheel_event *event,
+		       void *arg)
+{
+	uint64_t deadline = event->deadline;
+	struct probe *probe = arg;
+
+	if (!probe->calls++) {
+		if (twheel_timer_start(timer, 0, 0) || !wait_ready(probe->set->tw, 1))
+			probe->set->wrong++;
+		probe->set->result = twheel_dispatch(probe->set->tw);
+	}
+	if (event->deadline != deadline)
+		probe->set->wrong++;
+}
+
+TEST_F(timers, read_within_dispatch)
+{
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+
+	set.tw = self->tw;
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, read_again, probe));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, set.result);
+	EXPECT_EQ(2, probe->calls);
+	EXPECT_EQ(0, set.wrong);
+}
+
+static jmp_buf out;
+
+static void leave(struct set *set, struct probe *first)
+{
+	(void)first;
+	/* The next that is called leaves too, but for the last. */
+	set->calls = 0;
+	longjmp(out, 1);
+}
+
+/* Each call goes on behind the record whose function has left the last one. */
+TEST_F(timers, leave_by_longjmp)
+{
+	static struct set set = { .action = leave };
+	static volatile unsigned int left;
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	if (setjmp(out))
+		left++;
+	if (left < TIMERS / 2) {
+		twheel_dispatch(self->tw);
+		/* Not reached: its function leaves. */
+		EXPECT_TRUE(0);
+	}
+	EXPECT_EQ(TIMERS / 2, left);
+
+	/* What was read does not count as ready, and is not lost. */
+	EXPECT_TRUE(wait_ready(self->tw, 0));
+	set.action = NULL;
+	EXPECT_EQ(TIMERS / 2, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	for (i = 0; i < TIMERS; i++) {
+		EXPECT_EQ(1, set.probes[i].calls);
+		EXPECT_EQ(0, twheel_timer_armed(set.probes[i].timer));
+	}
+	EXPECT_EQ(0, set.wrong);
+}
+
+/* A blocking descriptor is not waited for while there are records left. */
+TEST_F(timers, leave_and_do_not_wait)
+{
+	static struct set set = { .action = leave };
+	struct twheel *blocking;
+
+	ASSERT_EQ(0, twheel_open(&blocking, NULL, TWHEEL_OPEN_CLOEXEC, NULL));
+	ASSERT_TRUE(make_ready(&set, blocking, 0));
+	if (!setjmp(out)) {
+		twheel_dispatch(blocking);
+		EXPECT_TRUE(0);
+	}
+	set.action = NULL;
+	EXPECT_EQ(TIMERS - 1, twheel_dispatch(blocking));
+	twheel_close(blocking);
+}
+
+/* Records that wait for the next call are withdrawn like any others. */
+TEST_F(timers, leave_and_cancel)
+{
+	static struct set set = { .action = leave };
+	static unsigned int withdrawn;
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	if (!setjmp(out)) {
+		twheel_dispatch(self->tw);
+		EXPECT_TRUE(0);
+	}
+	set.action = NULL;
+	for (i = 0; i < TIMERS; i++) {
+		int ret = REPLACED(twheel_timer_cancel, set.probes[i].timer);
+
+		EXPECT_EQ(set.probes[i].calls ? -ENOENT : TWHEEL_STATE_READY, ret);
+		withdrawn += ret == TWHEEL_STATE_READY;
+	}
+	EXPECT_EQ(TIMERS - 1, withdrawn);
+	EXPECT_EQ(TIMERS - 1, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, set.calls);
 }
 
 /* More than one chunk of them, so that the table moves under the dispatch. */

@@ -513,8 +513,10 @@ int twheel_lease_expired(const uint64_t *word);
  * @arg: as given to twheel_timer_new()
  *
  * It may do anything to any timer of the context: arm it, cancel it, free it,
- * this one included. It may not call twheel_dispatch(), twheel_close() or
- * twheel_release() on the context.
+ * this one included. It may call twheel_dispatch(), which handles the records
+ * behind this one, and may leave by longjmp() or an exception of C++. It may not
+ * call twheel_close() or twheel_release() on the context. @event is valid until
+ * it returns.
  */
 typedef void twheel_timer_fn(struct twheel_timer *timer,
 			     const struct twheel_event *event, void *arg);
@@ -601,14 +603,23 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * records, once, and waits only if the descriptor is blocking. With edge-
  * triggered epoll it has to be called until it returns 0.
  *
+ * When a function leaves by longjmp() or by an exception, the records behind
+ * its own are kept. The next call goes on with them, and neither reads nor waits.
+ * The descriptor is not readable on their account: after such an exit the
+ * program calls twheel_dispatch() again before it waits for the descriptor.
+ *
+ * A call from a timer's function handles the records behind that function's own
+ * likewise. If there are none it reads, and may wait. The outer call goes on with
+ * what the inner one has left.
+ *
  * Records of timers that were not armed by twheel_timer_arm() or
  * twheel_timer_start() are dropped: a context is used with timer objects or
  * without.
  *
- * Return: how many records were read, including those that were dropped
- * because their timer was cancelled, re-armed or freed meanwhile; 0 when there
- * was nothing; or -errno: -EINTR and -ECANCELED as in twheel_read(), with no
- * function called; -EBUSY when called from a timer's function; -EINVAL in a
+ * Return: how many records this call has taken, including those that were
+ * dropped because their timer was cancelled, re-armed or freed meanwhile, but not
+ * those that an inner call has taken; 0 when there was nothing; or -errno: -EINTR
+ * and -ECANCELED as in twheel_read(), with no function called; -EINVAL in a
  * context with keys; -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);

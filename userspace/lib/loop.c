@@ -16,6 +16,12 @@
  * 2^32 re-arms of one timer between a read and the end of its dispatch would be
  * needed to mistake one for another.
  *
+ * A function may not come back: it leaves by longjmp() or by an exception of C++.
+ * So a record counts as taken before its function is called, and those behind it
+ * stay in the buffer for the next twheel_dispatch(). The library cannot tell that
+ * call from one by a function that is still running, hence that is allowed too:
+ * what the inner call has taken, the outer one does not find any more.
+ *
  * Locking rules: none here; one thread at a time, as twheel.h says.
  *
  * Lifetime rules: a timer is on the free list, idle, or armed (it has a
@@ -57,7 +63,8 @@ struct twheel_timer {
  * @chunks_used: how many there are
  * @chunks_room: how many @chunks has room for
  * @free: timers that nobody owns
- * @dispatching: twheel_dispatch() is at work
+ * @next: the next record that twheel_dispatch() takes
+ * @filled: how many of @events it has read
  * @events: what it has read
  */
 struct twheel_loop {
@@ -65,7 +72,8 @@ struct twheel_loop {
 	size_t			chunks_used;
 	size_t			chunks_room;
 	struct twheel_timer	*free;
-	bool			dispatching;
+	size_t			next;
+	size_t			filled;
 	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
 };
 
@@ -250,8 +258,7 @@ TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
 TWHEEL_API int twheel_dispatch(struct twheel *tw)
 {
 	struct twheel_loop *loop = tw->loop;
-	ssize_t n;
-	ssize_t i;
+	int taken = 0;
 
 	/* A key may look like the handle of a timer object. */
 	if (tw->config & TWHEEL_CONFIG_KEYED)
@@ -263,25 +270,27 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 			return -ENOMEM;
 		tw->loop = loop;
 	}
-	if (loop->dispatching)
-		return -EBUSY;
+	if (loop->next == loop->filled) {
+		ssize_t n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
 
-	n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
-	if (n < 0)
-		return n == -EAGAIN ? 0 : (int)n;
+		if (n < 0)
+			return n == -EAGAIN ? 0 : (int)n;
+		loop->next = 0;
+		loop->filled = (size_t)n;
+	}
 
-	loop->dispatching = true;
-	for (i = 0; i < n; i++) {
-		const struct twheel_event *event = &loop->events[i];
+	while (loop->next < loop->filled) {
+		/* Not in the buffer, which an inner call may fill again. */
+		const struct twheel_event event = loop->events[loop->next++];
 		struct twheel_timer *timer;
 
-		timer = twheel_loop_find(loop, event->user_data);
-		if (!timer || timer->handle != event->handle)
+		taken++;
+		timer = twheel_loop_find(loop, event.user_data);
+		if (!timer || timer->handle != event.handle)
 			continue;
-		if (event->flags & TWHEEL_EVENT_LAST)
+		if (event.flags & TWHEEL_EVENT_LAST)
 			timer->handle = 0;
-		timer->fn(timer, event, timer->arg);
+		timer->fn(timer, &event, timer->arg);
 	}
-	loop->dispatching = false;
-	return (int)n;
+	return taken;
 }
