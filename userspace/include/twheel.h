@@ -32,6 +32,15 @@
  * that context run in one thread, or under one lock of the program's. The word
  * of a lease may be used by any number of threads and processes.
  *
+ * Processes: a fork shares the descriptor. Parent and child have the same timers,
+ * and each record goes to the one that reads it first; calls and records work in
+ * both. Timer objects are of one process only, or each would lose expirations to
+ * the other: in a child, twheel_timer_*() and twheel_dispatch() on a context from
+ * before the fork fail with -ECHILD. The child lets go of it by twheel_close(),
+ * which leaves the parent's timers as they are; or it takes it over, when the
+ * parent will not use it any more, by twheel_take_over(). (A fork that runs no
+ * handlers of pthread_atfork(), such as a bare clone(), is not noticed.)
+ *
  * Signals: a call that waits, or walks, is left to the program to restart:
  * those that can return -EINTR say so. Batches go on by themselves.
  */
@@ -125,9 +134,23 @@ int twheel_release(struct twheel *tw);
  * @tw: a context, or NULL
  *
  * Cancels all its timers unless other copies of the descriptor are open, and
- * frees all its timer objects. Not to be called from a timer's function.
+ * frees all its timer objects. In a child that has inherited the context the
+ * parent's copy is open, and its timers go on. Not to be called from a timer's
+ * function.
  */
 void twheel_close(struct twheel *tw);
+
+/**
+ * twheel_take_over() - go on with a context that was made before a fork
+ * @tw: a context
+ *
+ * For a child whose parent will not use the context any more, and has not used it
+ * since the fork; a daemon's first process, for example, that exits. From then on
+ * the context's timer objects are the child's, armed as they were when it was
+ * forked, with the records that twheel_dispatch() had read and not come to by
+ * then. In the process that has the context already it does nothing.
+ */
+void twheel_take_over(struct twheel *tw);
 
 /**
  * twheel_fd() - the descriptor, for poll(), epoll and io_uring
@@ -531,7 +554,8 @@ typedef void twheel_timer_fn(struct twheel_timer *timer,
  * The memory of timer objects is reused, and given back by twheel_close() only:
  * a record that is still on its way finds that its timer is another one now.
  *
- * Return: 0, -EINVAL without @fn or in a context with keys, or -ENOMEM.
+ * Return: 0, -EINVAL without @fn or in a context with keys, -ECHILD in a child
+ * that has inherited the context, or -ENOMEM.
  */
 int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 		     twheel_timer_fn *fn, void *arg);
@@ -541,7 +565,8 @@ int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
  * @timer: a timer, or NULL
  *
  * Its function will not be called any more, not even for a record that
- * twheel_dispatch() has read already.
+ * twheel_dispatch() has read already. In a child that has inherited the context
+ * it frees the child's copy, and the parent's timer goes on.
  */
 void twheel_timer_free(struct twheel_timer *timer);
 
@@ -557,7 +582,8 @@ void twheel_timer_free(struct twheel_timer *timer);
  * A last record that twheel_dispatch() has read, but has not come to yet, is
  * withdrawn like one that was not read: %TWHEEL_STATE_READY.
  *
- * Return: 0, or -errno as twheel_arm(); then the timer is as it was.
+ * Return: 0, or -errno as twheel_arm(), and -ECHILD in a child that has inherited
+ * the context; then the timer is as it was.
  */
 int twheel_timer_arm(struct twheel_timer *timer,
 		     const struct twheel_arm *setting, struct twheel_old *old);
@@ -582,7 +608,8 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
  * a record that twheel_dispatch() has read already; if that was its last it
  * counts as %TWHEEL_STATE_READY.
  *
- * Return: 0, or -errno: -ENOENT when it is not armed.
+ * Return: 0, or -errno: -ENOENT when it is not armed, -ECHILD in a child that has
+ * inherited the context.
  */
 int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
 
@@ -591,7 +618,8 @@ int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
  * @timer: a timer
  *
  * Return: 1 until the call for its last expiration, its cancel or its end; 0
- * otherwise. In that last call it is 0 already.
+ * otherwise. In that last call it is 0 already, and always in a child that has
+ * inherited the context: nothing will be called there.
  */
 int twheel_timer_armed(const struct twheel_timer *timer);
 
@@ -620,7 +648,7 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * dropped because their timer was cancelled, re-armed or freed meanwhile, but not
  * those that an inner call has taken; 0 when there was nothing; or -errno: -EINTR
  * and -ECANCELED as in twheel_read(), with no function called; -EINVAL in a
- * context with keys; -ENOMEM.
+ * context with keys; -ECHILD in a child that has inherited the context; -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);
 

@@ -37,6 +37,9 @@ static int twheel_new(struct twheel **twp, int fd,
 	if (!tw)
 		return -ENOMEM;
 	tw->fd = fd;
+	ret = twheel_watch_forks(tw);
+	if (ret)
+		goto err_free;
 
 	if (config) {
 		settings = *config;

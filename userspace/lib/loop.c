@@ -141,6 +141,8 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 {
 	struct twheel_timer *timer;
 
+	if (twheel_inherited(tw))
+		return -ECHILD;
 	/* In a context with keys timers are found by key, not by handle. */
 	if (!fn || tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
@@ -171,6 +173,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 
 	if (!timer)
 		return;
+	/* In a child this fails, and leaves the parent's timer alone. */
 	twheel_timer_cancel(timer, NULL);
 
 	/* One that could not be cancelled is not called all the same. */
@@ -196,6 +199,8 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 	};
 	int ret;
 
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
 	/* Nobody would learn which word is its. */
 	if (setting->flags & TWHEEL_ARM_LEASE)
 		return -EINVAL;
@@ -235,6 +240,8 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 {
 	int ret;
 
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
 	if (!timer->handle)
 		return -ENOENT;
 	ret = twheel_cancel(timer->tw, timer->handle, old);
@@ -252,7 +259,7 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 
 TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
 {
-	return timer->handle != 0;
+	return timer->handle && !twheel_inherited(timer->tw);
 }
 
 TWHEEL_API int twheel_dispatch(struct twheel *tw)
@@ -260,6 +267,8 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	struct twheel_loop *loop = tw->loop;
 	int taken = 0;
 
+	if (twheel_inherited(tw))
+		return -ECHILD;
 	/* A key may look like the handle of a timer object. */
 	if (tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;

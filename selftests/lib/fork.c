@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libtwheel across fork(): whose timers they are.
+ */
+#include <sys/wait.h>
+
+#include "lib_util.h"
+
+/**
+ * struct probe - what a timer's function has seen
+ * @calls: how often it was called
+ */
+struct probe {
+	unsigned int	calls;
+};
+
+static void on_expiry(struct twheel_timer *timer, const struct twheel_event *event,
+		      void *arg)
+{
+	struct probe *probe = arg;
+
+	probe->calls++;
+}
+
+FIXTURE(fork) {
+	struct twheel *tw;
+	struct twheel_timer *timer;
+	struct probe probe;
+};
+
+FIXTURE_SETUP(fork)
+{
+	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+
+	if (ret == -ENOENT)
+		SETUP_SKIP(NO_DEVICE);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, twheel_timer_new(&self->timer, self->tw, on_expiry, &self->probe));
+}
+
+FIXTURE_TEARDOWN(fork)
+{
+	twheel_close(self->tw);
+}
+
+/* In a child: ends it with what it has found to be wrong. */
+#define CHECK(condition) \
+do { \
+	if (!(condition)) { \
+		fprintf(stderr, "# in the child, line %d: %s\n", __LINE__, #condition); \
+		_exit(1); \
+	} \
+} while (0)
+
+/* Waits for a child: whether it found everything right. */
+static int well(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+static uint64_t count(struct twheel *tw)
+{
+	struct twheel_info info;
+
+	return twheel_get_info(tw, 0, &info) ? UINT64_MAX : info.pending + info.ready;
+}
+
+/* A child's calls neither take nor cancel what the parent has armed. */
+TEST_F(fork, child_is_refused)
+{
+	struct twheel_arm setting = { .expires = FAR };
+	struct twheel_timer *far;
+	struct twheel_timer *none;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_timer_new(&far, self->tw, on_expiry, &self->probe));
+	ASSERT_EQ(0, twheel_timer_new(&none, self->tw, on_expiry, &self->probe));
+	ASSERT_EQ(0, twheel_timer_start(far, FAR, 0));
+	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct twheel_timer *new;
+
+		CHECK(twheel_dispatch(self->tw) == -ECHILD);
+		CHECK(twheel_timer_new(&new, self->tw, on_expiry, NULL) == -ECHILD);
+		CHECK(twheel_timer_start(far, 1, 0) == -ECHILD);
+		CHECK(twheel_timer_arm(none, &setting, NULL) == -ECHILD);
+		CHECK(twheel_timer_cancel(far, NULL) == -ECHILD);
+		CHECK(twheel_timer_cancel(none, NULL) == -ECHILD);
+		CHECK(!twheel_timer_armed(far));
+		CHECK(!twheel_timer_armed(self->timer));
+		twheel_timer_free(far);
+		twheel_timer_free(self->timer);
+		CHECK(count(self->tw) == 2);
+		twheel_close(self->tw);
+		CHECK(!self->probe.calls);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+
+	EXPECT_EQ(2, count(self->tw));
+	EXPECT_EQ(1, twheel_timer_armed(far));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, self->probe.calls);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, far));
+}
+
+/* Also when the parent had made no timer object yet. */
+TEST_F(fork, child_is_refused_the_first_object)
+{
+	struct twheel *tw;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
+	ASSERT_EQ(0, twheel_arm_after(tw, 0, 1, NULL));
+	ASSERT_TRUE(wait_ready(tw, 1));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct twheel_timer *timer;
+
+		CHECK(twheel_timer_new(&timer, tw, on_expiry, NULL) == -ECHILD);
+		CHECK(twheel_dispatch(tw) == -ECHILD);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+	EXPECT_EQ(1, count(tw));
+	twheel_close(tw);
+}
+
+/* Sharing a descriptor is what it was: calls without objects. */
+TEST_F(fork, plain_calls_are_shared)
+{
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	uint64_t handle;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 5, &handle));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		CHECK(!twheel_get(self->tw, handle, &info) && info.user_data == 5);
+		CHECK(!twheel_rearm_after(self->tw, handle, 2 * FAR, 6, NULL));
+		CHECK(!twheel_arm_after(self->tw, 0, 7, NULL));
+		CHECK(wait_ready(self->tw, 1));
+		CHECK(twheel_read(self->tw, &event, 1) == 1 && event.user_data == 7);
+		CHECK(!twheel_arm_after(self->tw, 0, 8, NULL));
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(6, info.user_data);
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(8, event.user_data);
+}
+
+/* A context of the child's own, and the parent's beside it. */
+TEST_F(fork, own_context_of_a_child)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_timer_start(self->timer, FAR, 0));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct probe probe = { };
+		struct twheel_timer *timer;
+		struct twheel *own;
+
+		twheel_close(self->tw);
+		CHECK(!twheel_open(&own, NULL, 0, NULL));
+		CHECK(!twheel_timer_new(&timer, own, on_expiry, &probe));
+		CHECK(!twheel_timer_start(timer, MSEC, 0));
+		CHECK(twheel_dispatch(own) == 1);
+		CHECK(probe.calls == 1);
+		twheel_close(own);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+	EXPECT_EQ(1, count(self->tw));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, self->timer));
+}
+
+/* The parent lets go of it, and the child goes on; a grandchild is a child again. */
+TEST_F(fork, child_takes_over)
+{
+	int closed[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(closed));
+	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct twheel_timer *timer;
+		pid_t grandchild;
+		char byte;
+
+		close(closed[1]);
+		CHECK(!read(closed[0], &byte, 1));
+		twheel_take_over(self->tw);
+		CHECK(twheel_timer_armed(self->timer));
+		CHECK(wait_ready(self->tw, 1));
+		CHECK(twheel_dispatch(self->tw) == 1);
+		CHECK(self->probe.calls == 1);
+		CHECK(!twheel_timer_new(&timer, self->tw, on_expiry, &self->probe));
+		CHECK(!twheel_timer_start(timer, FAR, 0));
+
+		grandchild = fork();
+		CHECK(grandchild >= 0);
+		if (!grandchild) {
+			CHECK(twheel_timer_cancel(timer, NULL) == -ECHILD);
+			_exit(0);
+		}
+		CHECK(well(grandchild));
+		CHECK(!twheel_timer_cancel(timer, NULL));
+		twheel_close(self->tw);
+		_exit(0);
+	}
+	twheel_close(self->tw);
+	self->tw = NULL;
+	close(closed[0]);
+	close(closed[1]);
+	EXPECT_TRUE(well(pid));
+}
+
+/* The process that made it takes over nothing, before or after a fork. */
+TEST_F(fork, parent_takes_over)
+{
+	pid_t pid;
+
+	twheel_take_over(self->tw);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(twheel_dispatch(self->tw) == -ECHILD ? 0 : 1);
+	EXPECT_TRUE(well(pid));
+	twheel_take_over(self->tw);
+	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, self->probe.calls);
+}
+
+/**
+ * struct forking - timers, of which the first that is called forks
+ * @tw: their context
+ * @calls: in this process
+ * @pid: the child; 0 in the child
+ */
+static struct forking {
+	struct twheel	*tw;
+	unsigned int	calls;
+	pid_t		pid;
+} forking;
+
+static void fork_at_first(struct twheel_timer *timer, const struct twheel_event *event,
+			  void *arg)
+{
+	if (forking.calls++)
+		return;
+	forking.pid = fork();
+	if (forking.pid)
+		return;
+	/* What was read before the fork is in the child's memory as well. */
+	CHECK(twheel_dispatch(forking.tw) == -ECHILD);
+	twheel_take_over(forking.tw);
+	CHECK(twheel_dispatch(forking.tw) == 7);
+	CHECK(forking.calls == 8);
+	_exit(0);
+}
+
+TEST_F(fork, in_a_function)
+{
+	unsigned int i;
+
+	forking.tw = self->tw;
+	for (i = 0; i < 8; i++) {
+		struct twheel_timer *timer;
+
+		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, fork_at_first, NULL));
+		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, 8));
+	EXPECT_EQ(8, twheel_dispatch(self->tw));
+	EXPECT_EQ(8, forking.calls);
+	ASSERT_LT(0, forking.pid);
+	EXPECT_TRUE(well(forking.pid));
+}
+
+TEST_HARNESS_MAIN
