@@ -84,6 +84,7 @@ TEST_F(fork, child_is_refused)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
+		struct twheel_timer_info info;
 		struct twheel_timer *new;
 
 		CHECK(twheel_dispatch(self->tw) == -ECHILD);
@@ -92,6 +93,8 @@ TEST_F(fork, child_is_refused)
 		CHECK(twheel_timer_arm(none, &setting, NULL) == -ECHILD);
 		CHECK(twheel_timer_cancel(far, NULL) == -ECHILD);
 		CHECK(twheel_timer_cancel(none, NULL) == -ECHILD);
+		CHECK(twheel_timer_cancel_all(self->tw) == -ECHILD);
+		CHECK(twheel_timer_get(far, &info) == -ECHILD);
 		CHECK(!twheel_timer_armed(far));
 		CHECK(!twheel_timer_armed(self->timer));
 		twheel_timer_free(far);

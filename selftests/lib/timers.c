@@ -603,6 +603,176 @@ TEST_F(timers, records_of_other_timers_are_dropped)
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 }
 
+/* What was drained is not armed, be its record of the last round read or not. */
+static void drain_all(struct set *set, struct probe *first)
+{
+	struct twheel_timer_info infos[TIMERS];
+	uint64_t cursor = 0;
+	size_t i;
+
+	(void)first;
+	set->result = (int)twheel_drain(set->tw, &cursor, infos, TIMERS);
+	for (i = 0; i < TIMERS; i++)
+		if (twheel_timer_armed(set->probes[i].timer))
+			set->wrong++;
+}
+
+TEST_F(timers, drain_in_the_same_batch)
+{
+	static struct set set = { .action = drain_all };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, set.result);
+	EXPECT_EQ(1, set.calls);
+	EXPECT_EQ(0, set.wrong);
+}
+
+TEST_F(timers, drain)
+{
+	struct twheel_timer_info infos[8];
+	static struct set set;
+	unsigned int drained = 0;
+	uint64_t cursor = 0;
+	uint64_t handle;
+	ssize_t n;
+	size_t i;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	/* Half of them pending, half of them ready, and one that is no object. */
+	for (i = 0; i < TIMERS; i += 2)
+		ASSERT_EQ(0, twheel_timer_start(set.probes[i].timer, FAR, 0));
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 12345, &handle));
+	while ((n = twheel_drain(self->tw, &cursor, infos, 8)) > 0)
+		drained += (unsigned int)n;
+	EXPECT_EQ(0, n);
+	EXPECT_EQ(TIMERS / 2 + 1, drained);
+	for (i = 0; i < TIMERS; i++)
+		EXPECT_EQ(i % 2, twheel_timer_armed(set.probes[i].timer));
+
+	/* To arm one of them again replaces nothing. */
+	EXPECT_EQ(-ENOENT, twheel_timer_cancel(set.probes[0].timer, NULL));
+	EXPECT_EQ(TWHEEL_STATE_NONE, start(set.probes[0].timer, FAR, 0));
+	EXPECT_EQ(TIMERS / 2, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS / 2, set.calls);
+}
+
+static void cancel_all(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	(void)first;
+	set->result = twheel_timer_cancel_all(set->tw);
+	for (i = 0; i < TIMERS; i++)
+		if (twheel_timer_armed(set->probes[i].timer))
+			set->wrong++;
+}
+
+/* Ready, or pending with a record in the buffer: one by one and all at once. */
+TEST_F(timers, cancel_all_in_the_same_batch)
+{
+	struct twheel_info info;
+	uint64_t interval;
+
+	for (interval = 0; interval <= FAR; interval += FAR) {
+		static struct set set;
+
+		set = (struct set){ .action = cancel_all };
+		ASSERT_TRUE(make_ready(&set, self->tw, interval));
+		EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+		EXPECT_EQ(0, set.result);
+		EXPECT_EQ(1, set.calls);
+		EXPECT_EQ(0, set.wrong);
+		ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+		EXPECT_EQ(0, info.pending + info.ready);
+	}
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+TEST_F(timers, cancel_all)
+{
+	enum { MANY = 1000 };
+	static struct twheel_timer *timers[MANY];
+	static struct set set;
+	struct twheel_info info;
+	uint64_t handle;
+	size_t i;
+
+	EXPECT_EQ(0, twheel_timer_cancel_all(self->tw));
+	for (i = 0; i < MANY; i++) {
+		ASSERT_EQ(0, twheel_timer_new(&timers[i], self->tw, on_expiry, &set.probes[0]));
+		if (i % 3)
+			ASSERT_EQ(0, twheel_timer_start(timers[i], i % 3 == 1 ? FAR : 0, 0));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, MANY / 3));
+	/* One that is no object is left alone. */
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 0, &handle));
+	EXPECT_EQ(0, twheel_timer_cancel_all(self->tw));
+	for (i = 0; i < MANY; i++)
+		EXPECT_EQ(0, twheel_timer_armed(timers[i]));
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(1, info.pending);
+	EXPECT_EQ(0, info.ready);
+	EXPECT_EQ(0, twheel_timer_cancel_all(self->tw));
+	EXPECT_EQ(0, twheel_cancel(self->tw, handle, NULL));
+}
+
+/* Of the others: due in the past, and their last record is in the buffer. */
+static void get_others(struct set *set, struct probe *first)
+{
+	struct twheel_timer_info info;
+	size_t i;
+
+	for (i = 0; i < TIMERS; i++) {
+		int ret = twheel_timer_get(set->probes[i].timer, &info);
+
+		if (&set->probes[i] == first)
+			set->wrong += ret != -ENOENT;
+		else
+			set->wrong += ret || info.state != TWHEEL_STATE_READY ||
+				      info.deadline != 1 || info.remaining;
+	}
+}
+
+TEST_F(timers, get_in_the_same_batch)
+{
+	static struct set set = { .action = get_others };
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, set.calls);
+	EXPECT_EQ(0, set.wrong);
+}
+
+TEST_F(timers, get)
+{
+	struct twheel_timer_info info;
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+	uint64_t now = twheel_now(self->tw);
+
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	EXPECT_EQ(-ENOENT, twheel_timer_get(probe->timer, &info));
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, FAR, SEC));
+	ASSERT_EQ(0, twheel_timer_get(probe->timer, &info));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+	EXPECT_LE(now + FAR, info.deadline);
+	EXPECT_GE(twheel_now(self->tw) + FAR, info.deadline);
+	EXPECT_GE(FAR, info.remaining);
+	EXPECT_LT(FAR - LIMIT, info.remaining);
+	EXPECT_EQ(SEC, info.interval);
+
+	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	ASSERT_EQ(0, twheel_timer_get(probe->timer, &info));
+	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+	EXPECT_EQ(0, info.remaining);
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(-ENOENT, twheel_timer_get(probe->timer, &info));
+}
+
 /*
  * At random
  */

@@ -29,8 +29,9 @@
  * except twheel_close() and twheel_release(), which nothing else may overlap.
  * An event buffer and a walk belong to one thread at a time. So do all timers
  * of one context together: twheel_dispatch() and every twheel_timer_*() call on
- * that context run in one thread, or under one lock of the program's. The word
- * of a lease may be used by any number of threads and processes.
+ * that context run in one thread, or under one lock of the program's. So does
+ * twheel_drain() where there are timer objects, which it disarms. The word of a
+ * lease may be used by any number of threads and processes.
  *
  * Processes: a fork shares the descriptor. Parent and child have the same timers,
  * and each record goes to the one that reads it first; calls and records work in
@@ -348,7 +349,8 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * @n: the room there
  *
  * To be called until it returns 0. Timers that have expired are not touched:
- * they are there to be read.
+ * they are there to be read. The timer objects of what it cancels are not armed
+ * any more; user_data and handle in their @infos are the library's.
  *
  * Return: how many timers were cancelled and stored, 0 at the end, or -errno:
  * -EINVAL for an @n of 0, -EFAULT, -EINTR.
@@ -612,6 +614,36 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
  * inherited the context.
  */
 int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
+
+/**
+ * twheel_timer_cancel_all() - cancel all timer objects of a context
+ * @tw: a context
+ *
+ * As twheel_timer_cancel() on each that is armed, many with one system call. None
+ * of their functions will be called, not even for records that twheel_dispatch()
+ * has read already. Timers that are no objects are left alone.
+ *
+ * Return: 0, also when none was armed, or -errno: -ECHILD in a child that has
+ * inherited the context. Then some may have been cancelled.
+ */
+int twheel_timer_cancel_all(struct twheel *tw);
+
+/**
+ * twheel_timer_get() - when is a timer due, and how is it set?
+ * @timer: a timer
+ * @info: filled in: deadline, remaining and the rest as by twheel_get(); handle
+ *	and user_data are the library's
+ *
+ * A timer whose last record twheel_dispatch() has read, but has not come to yet,
+ * is %TWHEEL_STATE_READY: @info has its deadline, and no interval or slack. A timer
+ * that goes on is pending again as soon as its record has been read: its deadline
+ * is that of the next round.
+ *
+ * Return: 0, or -errno: -ENOENT when it is not armed, -ECHILD in a child that has
+ * inherited the context.
+ */
+int twheel_timer_get(const struct twheel_timer *timer,
+		     struct twheel_timer_info *info);
 
 /**
  * twheel_timer_armed() - is a timer armed?

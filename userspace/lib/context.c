@@ -326,7 +326,11 @@ static ssize_t twheel_list(struct twheel *tw, uint64_t *cursor,
 TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 				struct twheel_timer_info *infos, size_t n)
 {
-	return twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
+	ssize_t ret = twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
+
+	if (tw->loop)
+		twheel_loop_drained(tw->loop, infos, ret);
+	return ret;
 }
 
 /* What one system call of a walk brings. */

@@ -57,6 +57,10 @@ static inline bool twheel_inherited(const struct twheel *tw)
 int twheel_leases_new(struct twheel *tw);
 void twheel_leases_free(struct twheel_leases *leases);
 
+/* Those timer objects that armed the @n timers are not armed any more. */
+void twheel_loop_drained(struct twheel_loop *loop,
+			 const struct twheel_timer_info *infos, ssize_t n);
+
 /* Frees all timer objects and the buffer they are dispatched from. */
 void twheel_loop_free(struct twheel_loop *loop);
 

@@ -94,6 +94,19 @@ static struct twheel_timer *twheel_loop_find(const struct twheel_loop *loop,
 	return timer->arming == token >> 32 ? timer : NULL;
 }
 
+void twheel_loop_drained(struct twheel_loop *loop,
+			 const struct twheel_timer_info *infos, ssize_t n)
+{
+	ssize_t i;
+
+	for (i = 0; i < n; i++) {
+		struct twheel_timer *timer = twheel_loop_find(loop, infos[i].user_data);
+
+		if (timer && timer->handle == infos[i].handle)
+			timer->handle = 0;
+	}
+}
+
 static int twheel_loop_grow(struct twheel *tw)
 {
 	struct twheel_loop *loop = tw->loop;
@@ -255,6 +268,80 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 
 	timer->handle = 0;
 	return 0;
+}
+
+/* Returns how many it has cancelled: 0 when none is armed any more. */
+static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
+{
+	struct twheel_cancel cancels[TWHEEL_CHUNK_TIMERS] = { };
+	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
+	size_t n = 0;
+	ssize_t ret;
+	ssize_t i;
+
+	for (i = 0; i < TWHEEL_CHUNK_TIMERS; i++) {
+		if (!chunk[i].handle)
+			continue;
+		cancels[n].handle = chunk[i].handle;
+		timers[n++] = &chunk[i];
+	}
+	ret = twheel_cancel_batch(tw, cancels, n);
+	/* One that the device does not know has its last record in the buffer. */
+	for (i = 0; i < ret; i++)
+		timers[i]->handle = 0;
+	return ret;
+}
+
+TWHEEL_API int twheel_timer_cancel_all(struct twheel *tw)
+{
+	struct twheel_loop *loop = tw->loop;
+	size_t i;
+
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	for (i = 0; loop && i < loop->chunks_used; i++) {
+		ssize_t ret;
+
+		do {
+			ret = cancel_chunk(tw, loop->chunks[i]);
+		} while (ret > 0);
+		if (ret)
+			return (int)ret;
+	}
+	return 0;
+}
+
+TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
+				struct twheel_timer_info *info)
+{
+	struct twheel_loop *loop = timer->tw->loop;
+	size_t i;
+	int ret;
+
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
+	if (!timer->handle)
+		return -ENOENT;
+	ret = twheel_get(timer->tw, timer->handle, info);
+	if (ret != -ENOENT)
+		return ret;
+
+	/* As in twheel_timer_arm(): its last record is in the buffer. */
+	for (i = loop->next; i < loop->filled; i++) {
+		const struct twheel_event *event = &loop->events[i];
+
+		if (event->handle != timer->handle)
+			continue;
+		*info = (struct twheel_timer_info){
+			.handle = event->handle,
+			.user_data = event->user_data,
+			.deadline = event->deadline,
+			.count = (uint32_t)event->expirations,
+			.state = TWHEEL_STATE_READY,
+		};
+		return 0;
+	}
+	return -ENOENT;
 }
 
 TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
