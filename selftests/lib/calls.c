@@ -214,6 +214,60 @@ TEST_F(calls, success_is_0)
 	EXPECT_EQ(0, twheel_cancel(self->tw, arm.handle, NULL));
 }
 
+/* By handle, whether there is such a timer or not. */
+TEST_F(calls, set)
+{
+	uint64_t at = twheel_now(self->tw) + 2 * FAR;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_old old;
+	uint64_t handle = 0;
+	uint64_t first;
+
+	EXPECT_EQ(0, twheel_set_after(self->tw, &handle, FAR, 1, &old));
+	EXPECT_EQ(TWHEEL_STATE_NONE, old.state);
+	EXPECT_NE(0, handle);
+	first = handle;
+	EXPECT_EQ(0, twheel_set_at(self->tw, &handle, at, 2, &old));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, old.state);
+	EXPECT_LT(FAR - LIMIT, old.remaining);
+	EXPECT_EQ(first, handle);
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(at, info.deadline);
+	EXPECT_EQ(2, info.user_data);
+
+	EXPECT_EQ(0, twheel_set_after(self->tw, &handle, 0, 3, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(TWHEEL_STATE_READY, REPLACED(twheel_set_after, self->tw, &handle, 0, 4));
+	EXPECT_EQ(first, handle);
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(4, event.user_data);
+
+	/* It is over: a new one takes its place. */
+	EXPECT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_set_at, self->tw, &handle, at, 5));
+	EXPECT_NE(first, handle);
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(5, info.user_data);
+	EXPECT_EQ(0, twheel_cancel(self->tw, handle, NULL));
+}
+
+TEST_F(calls, failed_set_changes_nothing)
+{
+	struct twheel_config config = { .clock = CLOCK_MONOTONIC, .limit = 1 };
+	uint64_t handle = 0;
+	struct twheel *tw;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, 0, &config));
+	ASSERT_EQ(0, twheel_arm_after(tw, FAR, 0, NULL));
+	EXPECT_EQ(-ENOSPC, twheel_set_after(tw, &handle, FAR, 0, NULL));
+	EXPECT_EQ(0, handle);
+	handle = 1ULL << 40;
+	EXPECT_EQ(-ENOSPC, twheel_set_at(tw, &handle, FAR, 0, NULL));
+	EXPECT_EQ(1ULL << 40, handle);
+	twheel_close(tw);
+}
+
 TEST_F(calls, batches)
 {
 	struct twheel_arm arms[5] = { };

@@ -467,6 +467,8 @@ TEST_F(keyed, what_needs_handles_is_refused)
 	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
 	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, NULL));
 	EXPECT_EQ(-EINVAL, twheel_arm_at(self->tw, FAR, 0, &handle));
+	EXPECT_EQ(-EINVAL, twheel_set_after(self->tw, &handle, FAR, 0, NULL));
+	EXPECT_EQ(-EINVAL, twheel_set_at(self->tw, &handle, FAR, 0, NULL));
 	EXPECT_EQ(9, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);

@@ -263,6 +263,40 @@ int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
 		    uint64_t user_data, struct twheel_old *old);
 
 /**
+ * twheel_set_after() - set a one-shot timer, whether it is live or not
+ * @tw: a context without keys
+ * @handle: the timer; 0, or a handle that is not live any more, for none
+ * @delay: nanoseconds from now
+ * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
+ *
+ * For a timeout that is pushed back at each sign of life. If @handle is live its
+ * timer is re-armed and keeps the handle. Otherwise a new timer is made, and its
+ * handle is stored.
+ *
+ * An event that was read before this call, and is handled after it, is of a
+ * timeout that this call has overtaken: it has another handle than @handle now.
+ *
+ * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context with keys. After
+ * a failure @handle is as it was.
+ */
+int twheel_set_after(struct twheel *tw, uint64_t *handle, uint64_t delay,
+		     uint64_t user_data, struct twheel_old *old);
+
+/**
+ * twheel_set_at() - set a one-shot timer for a point in time
+ * @tw: a context without keys
+ * @handle: the timer; 0, or a handle that is not live any more, for none
+ * @expires: the time on the context's clock
+ * @user_data: given back in the event
+ * @old: where what was replaced is stored; may be NULL
+ *
+ * Return: as twheel_set_after().
+ */
+int twheel_set_at(struct twheel *tw, uint64_t *handle, uint64_t expires,
+		  uint64_t user_data, struct twheel_old *old);
+
+/**
  * twheel_put_after() - arm or re-arm the one-shot timer with a key
  * @tw: a context with keys
  * @key: any number

@@ -228,6 +228,47 @@ TWHEEL_API int twheel_rearm_at(struct twheel *tw, uint64_t handle,
 	return twheel_rearm(tw, handle, expires, TWHEEL_ARM_ABS, user_data, old);
 }
 
+static int twheel_set(struct twheel *tw, uint64_t *handle, uint64_t expires,
+		      unsigned int flags, uint64_t user_data,
+		      struct twheel_old *old)
+{
+	struct twheel_arm arm = {
+		.handle = *handle,
+		.expires = expires,
+		.user_data = user_data,
+		.flags = flags,
+	};
+	int ret;
+
+	/* A key is always there to be set, and 0 is one: see twheel_put_after(). */
+	if (twheel_keyed(tw))
+		return -EINVAL;
+	ret = twheel_arm(tw, &arm);
+	if (ret == -ENOENT) {
+		arm.handle = 0;
+		ret = twheel_arm(tw, &arm);
+	}
+	if (ret)
+		return ret;
+	*handle = arm.handle;
+	twheel_store_old(old, arm.old_state, arm.old_remaining);
+	return 0;
+}
+
+TWHEEL_API int twheel_set_after(struct twheel *tw, uint64_t *handle,
+				uint64_t delay, uint64_t user_data,
+				struct twheel_old *old)
+{
+	return twheel_set(tw, handle, delay, 0, user_data, old);
+}
+
+TWHEEL_API int twheel_set_at(struct twheel *tw, uint64_t *handle,
+			     uint64_t expires, uint64_t user_data,
+			     struct twheel_old *old)
+{
+	return twheel_set(tw, handle, expires, TWHEEL_ARM_ABS, user_data, old);
+}
+
 TWHEEL_API int twheel_put_after(struct twheel *tw, uint64_t key,
 				uint64_t delay, uint64_t user_data,
 				struct twheel_old *old)
