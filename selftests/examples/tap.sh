@@ -34,6 +34,13 @@ result() {
 	fi
 }
 
+# without_node COMMAND... - run it where /dev is empty, as in a container
+#
+# In a mount namespace of its own: takes root.
+without_node() {
+	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$@"
+}
+
 # check NAME COMMAND... - a test that passes if the command succeeds
 check() {
 	name=$1

@@ -47,6 +47,38 @@ if [ ! -e /dev/twheel ]; then
 	finish
 fi
 
+# The module is there, and the node is not, or is not for everyone.
+if without_node true 2>/dev/null; then
+	echo '@daily true' >"$tmp/tab"
+	while read -r command; do
+		# shellcheck disable=SC2086 # words
+		run without_node $command </dev/null
+		check "${command%% [-/]*} knows a module without a node" \
+			test $status = 1 -a "$(grep -c '(the module is loaded, but' "$tmp/out")" = 1
+	done <<-END
+		twheel info
+		twheel arm 1s
+		twheel list --pid $$
+		heartbeat --drivers 1
+		idle-server --port 0
+		reminder --socket $tmp/socket --journal $tmp/journal
+		cron $tmp/tab
+	END
+	run without_node twheel stat
+	check "counters need no node" test $status = 0
+
+	# In a guest there is only root, to whom a file system without devices says no.
+	numbers=$(cat /sys/class/misc/twheel/dev)
+	mkdir "$tmp/nodev"
+	run unshare -m sh -c "mount -t tmpfs -o nodev none '$tmp/nodev' &&
+		mknod '$tmp/nodev/twheel' c ${numbers%:*} ${numbers#*:} &&
+		twheel info --device '$tmp/nodev/twheel'"
+	check "a node that may not be opened: permissions are looked at" \
+		test $status = 1 -a "$(grep -c '(see the permissions of the node' "$tmp/out")" = 1
+else
+	skip "the module without its node" "takes root and unshare"
+fi
+
 run twheel info
 check "info succeeds" test $status = 0
 check "info tells the tick" said '^tick .*ns)'

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Durations, numbers and percentiles: what the programs share, without a device.
+ * Durations, numbers, percentiles and hints: what the programs share, without a
+ * device.
  */
 #include <errno.h>
 #include <string.h>
 
+#include <twheel.h>
+
+#include "device.h"
 #include "duration.h"
 #include "lateness.h"
 #include "number.h"
@@ -175,6 +179,36 @@ TEST(percentiles_of_extremes)
 	EXPECT_EQ(0, lateness_percentile(&late, 500));
 	EXPECT_EQ(UINT64_MAX, lateness_percentile(&late, 501));
 	EXPECT_EQ(UINT64_MAX, late.max);
+}
+
+/* Whether a hint for an error speaks of this. */
+static int hints(const char *path, int err, const char *of)
+{
+	const char *hint = device_hint(path, err);
+	size_t len = strlen(hint);
+
+	return !strncmp(hint, " (", 2) && hint[len - 1] == ')' && strstr(hint, of);
+}
+
+TEST(device_hints)
+{
+	const char *node = device_registered() ? "no node" : "module loaded?";
+
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENOENT, node));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENXIO, "module loaded?"));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENODEV, "module loaded?"));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -EACCES, "permissions"));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -EPERM, "device cgroup"));
+	EXPECT_TRUE(hints("/dev/other", -EACCES, "permissions"));
+	EXPECT_TRUE(hints("/dev/other", -EPERM, "device cgroup"));
+	EXPECT_TRUE(hints("/dev/other", -ENOTTY, "not a twheel device"));
+	EXPECT_TRUE(hints("/dev/other", -EPROTONOSUPPORT, "older"));
+
+	/* Of a device that they have chosen, and for other errors, nothing. */
+	EXPECT_STREQ("", device_hint("/dev/other", -ENOENT));
+	EXPECT_STREQ("", device_hint("/dev/other", -ENXIO));
+	EXPECT_STREQ("", device_hint(TWHEEL_DEVICE, -ENOMEM));
+	EXPECT_STREQ("", device_hint(TWHEEL_DEVICE, -EMFILE));
 }
 
 TEST_HARNESS_MAIN

@@ -640,10 +640,11 @@ static void set_up(struct cron *cron)
 
 	ret = twheel_open(&cron->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
 			  &config);
+	if (ret == -EINVAL)
+		die(EXIT_FAILED,
+		    "this module has no wall time or keys: see features in twheel info");
 	if (ret)
-		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
-		    ret == -ENOENT ? " (is the module loaded?)" :
-		    ret == -EINVAL ? " (a module without wall time or keys?)" : "");
+		die_without_device(ret);
 	cron->arms = calloc(cron->count, sizeof(*cron->arms));
 	if (!cron->arms)
 		die(EXIT_FAILED, "%s", strerror(ENOMEM));

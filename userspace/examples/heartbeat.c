@@ -924,8 +924,7 @@ static void set_up(struct heartbeat *hb)
 		die(EXIT_FAILED, "this module has no %s: see features in twheel info",
 		    form_name(hb));
 	if (ret)
-		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
-		    ret == -ENOENT ? " (is the module loaded?)" : "");
+		die_without_device(ret);
 	ret = twheel_get_info(hb->tw, 0, &info);
 	if (ret)
 		die(EXIT_FAILED, "cannot get information: %s", strerror(-ret));

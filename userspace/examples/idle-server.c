@@ -821,8 +821,7 @@ static void open_timers(struct server *server)
 		ret = twheel_open(&server->tw, NULL, flags, NULL);
 	}
 	if (ret)
-		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
-		    ret == -ENOENT ? " (is the module loaded?)" : "");
+		die_without_device(ret);
 }
 
 static void set_up(struct server *server, sigset_t *waiting)

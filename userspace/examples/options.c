@@ -7,7 +7,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <twheel.h>
+
+#include "device.h"
 #include "duration.h"
 #include "number.h"
 #include "options.h"
@@ -40,6 +44,12 @@ void die(int code, const char *format, ...)
 	vcomplain(format, args);
 	va_end(args);
 	exit(code);
+}
+
+void die_without_device(int err)
+{
+	die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-err),
+	    device_hint(TWHEEL_DEVICE, err));
 }
 
 uint64_t option_duration(const char *name, const char *text)

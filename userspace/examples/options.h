@@ -28,6 +28,13 @@ __attribute__((noreturn, format(printf, 2, 3)))
 void die(int code, const char *format, ...);
 
 /**
+ * die_without_device() - say why the device could not be opened, and end
+ * @err: what twheel_open() has returned
+ */
+__attribute__((noreturn))
+void die_without_device(int err);
+
+/**
  * option_duration() - the duration in an option; ends the program if it is none
  * @name: the option
  * @text: its argument

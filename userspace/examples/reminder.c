@@ -259,8 +259,7 @@ static void get_timers(struct reminder *r)
 
 	ret = twheel_open(&r->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (ret)
-		die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-ret),
-		    ret == -ENOENT ? " (is the module loaded?)" : "");
+		die_without_device(ret);
 	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
 }
 

@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 
 #include "counters.h"
+#include "device.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 #define FOLDER	DEBUGFS "/twheel"
@@ -179,7 +180,7 @@ enum tool_exit counters_complain(const char *verb, int err)
 
 	if (err == -EACCES || err == -EPERM)
 		hint = " (the counters are for root)";
-	else if (err == -ENOENT && access(TWHEEL_DEVICE, F_OK))
+	else if (err == -ENOENT && !device_registered())
 		hint = " (is the module loaded?)";
 	else if (err == -ENOENT && (statfs(DEBUGFS, &fs) || fs.f_type != DEBUGFS_MAGIC))
 		hint = " (debugfs is not mounted there)";

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "duration.h"
 #include "names.h"
 #include "number.h"
@@ -201,9 +202,12 @@ static enum tool_exit list_all(const struct request *request, int pidfd)
 	bool any = false;
 	DIR *dir;
 
-	if (stat(request->device, &device))
-		return tool_complain(TOOL_FAILED, "list: %s: %s (is the module loaded?)",
-				     request->device, strerror(errno));
+	if (stat(request->device, &device)) {
+		int err = errno;
+
+		return tool_complain(TOOL_FAILED, "list: %s: %s%s", request->device,
+				     strerror(err), device_hint(request->device, -err));
+	}
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)request->pid);
 	dir = opendir(path);
 	if (!dir)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device.h"
 #include "duration.h"
 #include "number.h"
 #include "tool.h"
@@ -92,19 +93,15 @@ bool tool_number(const char *verb, const char *text, uint64_t least,
 enum tool_exit tool_open(struct twheel **twp, const char *path,
 			 unsigned int flags, const struct twheel_config *config)
 {
-	int ret = twheel_open(twp, path, flags, config);
-	const char *hint = "";
+	int ret;
 
+	if (!path)
+		path = TWHEEL_DEVICE;
+	ret = twheel_open(twp, path, flags, config);
 	if (!ret)
 		return TOOL_OK;
-	if (!path && (ret == -ENOENT || ret == -ENXIO || ret == -ENODEV))
-		hint = " (is the module loaded?)";
-	else if (ret == -ENOTTY)
-		hint = " (this is not a twheel device)";
-	else if (ret == -EPROTONOSUPPORT)
-		hint = " (the module is older than this program)";
-	return tool_complain(TOOL_FAILED, "%s: %s%s", path ? path : TWHEEL_DEVICE,
-			     strerror(-ret), hint);
+	return tool_complain(TOOL_FAILED, "%s: %s%s", path, strerror(-ret),
+			     device_hint(path, ret));
 }
 
 enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd)
@@ -114,8 +111,7 @@ enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd)
 	if (!ret)
 		return TOOL_OK;
 	return tool_complain(TOOL_FAILED, "%s: descriptor %d: %s%s", verb, fd,
-			     strerror(-ret),
-			     ret == -ENOTTY ? " (this is not a twheel device)" : "");
+			     strerror(-ret), device_hint("", ret));
 }
 
 enum tool_exit tool_flush(void)
