@@ -84,6 +84,17 @@ int main(void)
 }
 END
 cp "$tmp/program.c" "$tmp/program.cc"
+# All that a configuration takes comes with the one header.
+cat >"$tmp/clocks.c" <<'END'
+#include <twheel.h>
+
+int main(void)
+{
+	struct twheel_config config = { .clock = CLOCK_MONOTONIC };
+
+	return config.clock == CLOCK_REALTIME;
+}
+END
 
 # The words of pkg-config are options.
 # shellcheck disable=SC2046
@@ -94,6 +105,12 @@ cp "$tmp/program.c" "$tmp/program.cc"
 	check "a program with the archive" \
 		cc -static -Wall -Werror -o "$tmp/static" "$tmp/program.c" \
 		$(pkg-config --cflags --static --libs libtwheel)
+	check "a program that includes only twheel.h" \
+		cc -Wall -Wextra -Werror -o "$tmp/clocks" "$tmp/clocks.c" \
+		$(pkg-config --cflags --libs libtwheel)
+	check "the same in C99 with POSIX" \
+		cc -std=c99 -D_POSIX_C_SOURCE=199309L -Wall -Wextra -Werror \
+		-o "$tmp/clocks" "$tmp/clocks.c" $(pkg-config --cflags --libs libtwheel)
 	if command -v c++ >/dev/null; then
 		check "a program in C++" \
 			c++ -Wall -Wextra -Werror -pedantic -o "$tmp/cxx" "$tmp/program.cc" \

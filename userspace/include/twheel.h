@@ -17,6 +17,9 @@
  * - What arms, re-arms or cancels a timer returns 0 or -errno. What it has
  *   replaced is stored in a &struct twheel_old, if the program wants to know.
  * - All times are nanoseconds on the context's clock.
+ * - The names of clocks are those of <time.h>, which is included. In strict ISO C
+ *   (-std=c99 and its like) it declares them with _POSIX_C_SOURCE of 199309L or
+ *   more only, and CLOCK_BOOTTIME with _GNU_SOURCE or _DEFAULT_SOURCE only.
  * - On CLOCK_REALTIME deadlines are points in time: a call that takes a delay
  *   is refused with -EINVAL there, its sibling that ends in _at() is not.
  * - In a context with keys (%TWHEEL_CONFIG_KEYED) a handle is a key, 0
@@ -51,6 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <linux/twheel.h>
 
