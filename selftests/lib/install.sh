@@ -127,5 +127,33 @@ check "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
 check "nothing is left" test ! -s "$tmp/files"
 
+# Without DESTDIR the loader is told. Another ldconfig stands in for the machine's,
+# which is left alone: it knows what was there when it was run.
+cat >"$tmp/ldconfig" <<END
+#!/bin/sh
+if [ "\$1" = -p ]; then
+	cat "$tmp/cache"
+else
+	find "$tmp/here" -name 'libtwheel.so.0.1' -printf '\tlibtwheel.so.0.1 => %p\n' >"$tmp/cache"
+fi
+END
+chmod +x "$tmp/ldconfig"
+here() {
+	env -u MAKEFLAGS -u MFLAGS -u DESTDIR make -s -C "$user" O="$tmp/build" \
+		prefix="$tmp/here" "$@" >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
+}
+
+check "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
+check "it says nothing" test ! -s "$tmp/said"
+check "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.1$' "$tmp/cache"
+check "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
+check "the loader has forgotten it" test ! -s "$tmp/cache"
+check "make install where ldconfig fails" here LDCONFIG=false install
+check "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
+check "make uninstall where ldconfig fails" here LDCONFIG=false uninstall
+: >"$tmp/cache"
+check "make install with DESTDIR" build LDCONFIG="$tmp/ldconfig" install
+check "does not run it" test ! -s "$tmp/cache"
+
 echo "1..$tests"
 [ $failures = 0 ]
