@@ -23,7 +23,7 @@ tests := $(dir $(lastword $(MAKEFILE_LIST)))
 # The harness is a system header so that only our own code has to be free of
 # warnings; the interface is the one in this tree, never an installed one. Its
 # macros compare constants, which are ints, with everything there is.
-CPPFLAGS += -I$(tests)../uapi -I$(tests)uapi -I$(tests)../userspace/lib \
+CPPFLAGS += -I$(tests)../uapi -I$(tests)uapi \
 	-isystem $(KSELFTEST) -D_GNU_SOURCE
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu11 -Wall -Wextra -Wno-sign-compare -Werror -pthread
@@ -31,7 +31,7 @@ LDFLAGS += -static
 
 # Those of this folder, and what others use of the tests of the interface.
 HEADERS := $(wildcard *.h) $(wildcard $(tests)uapi/*.h) $(tests)../uapi/linux/twheel.h \
-	$(tests)../userspace/lib/lease_word.h $(tests)kselftest.mk
+	$(tests)kselftest.mk
 
 $(O):
 	mkdir -p $@

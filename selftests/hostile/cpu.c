@@ -14,7 +14,6 @@
 #include <sys/timerfd.h>
 
 #include "hostile.h"
-#include "lease_word.h"
 
 /* However many rounds. */
 #undef TEST_TIMEOUT_DEFAULT

@@ -10,7 +10,6 @@
 #include <sys/uio.h>
 
 #include "hostile.h"
-#include "lease_word.h"
 
 #define TIMERS	200
 #define PAGE	4096UL

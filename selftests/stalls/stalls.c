@@ -18,7 +18,6 @@
 #include "kselftest.h"
 
 #include "holds.h"
-#include "lease_word.h"
 #include "probe.h"
 #include "twheel_counters.h"
 #include "twheel_util.h"
@@ -276,7 +275,7 @@ static void leases(unsigned long n, struct figures *f)
 	must(words != MAP_FAILED, "mmap");
 	/* What is not used says that it is over. */
 	for (i = 0; i < slots && extended < n / 2; i++)
-		extended += lease_word_extend(&words[i], deadline + HOUR);
+		extended += tw_lease_extend(&words[i], deadline + HOUR);
 
 	tw_pin(other_cpu);
 	since = begin();
@@ -289,7 +288,7 @@ static void leases(unsigned long n, struct figures *f)
 	expect("expired", n - extended, tw_info(fd).ready);
 	expect("pending", extended, tw_info(fd).pending);
 	for (i = 0; i < slots; i++)
-		expired += lease_word_load(&words[i]) == (deadline | TWHEEL_LEASE_EXPIRED);
+		expired += tw_lease_load(&words[i]) == (deadline | TWHEEL_LEASE_EXPIRED);
 	expect("words that say so", n - extended, expired);
 	munmap(words, slots * sizeof(*words));
 	close(fd);

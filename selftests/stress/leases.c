@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "twheel_test.h"
-#include "lease_word.h"
 #include "load.h"
 
 /* However long someone wants to run them. */
@@ -141,7 +140,7 @@ static bool extend_one(struct extender *e, int i, __u64 deadline)
 {
 	struct team *team = e->team;
 
-	if (lease_word_extend(&team->words[team->arms[i].word], deadline) != 1)
+	if (tw_lease_extend(&team->words[team->arms[i].word], deadline) != 1)
 		return false;
 	promise(team, i, deadline);
 	return true;

@@ -5,7 +5,6 @@
  * comes on its tick, and costs a look for each level and round.
  */
 #include "virtual.h"
-#include "lease_word.h"
 
 #define MANY		256
 #define KINDS		3
@@ -226,10 +225,10 @@ TEST_F(far, leases_that_are_extended_for_months)
 						self->tick_ns) <= tw_now(clock);
 
 			if (half > i) {
-				EXPECT_EQ(ends, lease_word_expired(&word[words[i]]));
+				EXPECT_EQ(ends, tw_lease_expired(&word[words[i]]));
 				continue;
 			}
-			ASSERT_EQ(1, lease_word_extend(&word[words[i]], later));
+			ASSERT_EQ(1, tw_lease_extend(&word[words[i]], later));
 			self->deadlines[LEASE_KIND][i] = later;
 		}
 		do {

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "twheel_test.h"
-#include "lease_word.h"
 
 /* Enough words for all tests but one. */
 #define MAP_SIZE	65536
@@ -71,7 +70,7 @@ static bool wait_expired(const uint64_t *word)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 
-	while (!lease_word_expired(word)) {
+	while (!tw_lease_expired(word)) {
 		if (tw_now(CLOCK_MONOTONIC) > limit)
 			return false;
 		sched_yield();
@@ -225,7 +224,7 @@ TEST_F(lease, word_when_it_expires)
 	ASSERT_TRUE(wait_expired(&self->words[word]));
 	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
 	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, self->words[word]);
-	EXPECT_EQ(0, lease_word_extend(&self->words[word], deadline + TW_FAR));
+	EXPECT_EQ(0, tw_lease_extend(&self->words[word], deadline + TW_FAR));
 
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(handle, event.handle);
@@ -234,8 +233,8 @@ TEST_F(lease, word_when_it_expires)
 	EXPECT_EQ(1, event.expirations);
 	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
 	EXPECT_EQ(7, event.user_data);
-	EXPECT_TRUE(lease_word_expired(&self->words[word]));
-	EXPECT_EQ(0, lease_word_extend(&self->words[word], deadline + TW_FAR));
+	EXPECT_TRUE(tw_lease_expired(&self->words[word]));
+	EXPECT_EQ(0, tw_lease_extend(&self->words[word], deadline + TW_FAR));
 }
 
 TEST_F(lease, too_late_from_the_start)
@@ -244,8 +243,8 @@ TEST_F(lease, too_late_from_the_start)
 	__u32 word;
 
 	ASSERT_NE(0, arm_lease(self->fd, 1, TWHEEL_ARM_ABS, &word));
-	EXPECT_TRUE(lease_word_expired(&self->words[word]));
-	EXPECT_EQ(0, lease_word_extend(&self->words[word], TW_FAR + tw_now(CLOCK_MONOTONIC)));
+	EXPECT_TRUE(tw_lease_expired(&self->words[word]));
+	EXPECT_EQ(0, tw_lease_extend(&self->words[word], TW_FAR + tw_now(CLOCK_MONOTONIC)));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(1, event.deadline);
 }
@@ -262,7 +261,7 @@ TEST_F(lease, extend)
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(tw_pass(step / 2));
 		/* On a slow machine it may be too late; then that is the end. */
-		if (!lease_word_extend(&self->words[word], deadline + step))
+		if (!tw_lease_extend(&self->words[word], deadline + step))
 			break;
 		deadline += step;
 		EXPECT_EQ(deadline, self->words[word]);
@@ -289,7 +288,7 @@ TEST_F(lease, extended_by_far)
 		deadline = tw_now(CLOCK_MONOTONIC) + wait;
 		handle = arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word);
 		ASSERT_NE(0, handle);
-		in_time = lease_word_extend(&self->words[word], deadline + TW_FAR);
+		in_time = tw_lease_extend(&self->words[word], deadline + TW_FAR);
 		/* A slow machine: the kernel came first. */
 		if (!in_time)
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -315,14 +314,14 @@ TEST_F(lease, word_after_cancel_and_drain)
 	handle = arm_lease(self->fd, TW_FAR, 0, &cancelled);
 	ASSERT_NE(0, handle);
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
-	EXPECT_TRUE(lease_word_expired(&self->words[cancelled]));
-	EXPECT_EQ(0, lease_word_extend(&self->words[cancelled], 2 * TW_FAR));
+	EXPECT_TRUE(tw_lease_expired(&self->words[cancelled]));
+	EXPECT_EQ(0, tw_lease_extend(&self->words[cancelled], 2 * TW_FAR));
 
 	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &drained));
-	EXPECT_FALSE(lease_word_expired(&self->words[drained]));
+	EXPECT_FALSE(tw_lease_expired(&self->words[drained]));
 	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
-	EXPECT_TRUE(lease_word_expired(&self->words[drained]));
-	EXPECT_EQ(0, lease_word_extend(&self->words[drained], 2 * TW_FAR));
+	EXPECT_TRUE(tw_lease_expired(&self->words[drained]));
+	EXPECT_EQ(0, tw_lease_extend(&self->words[drained], 2 * TW_FAR));
 }
 
 TEST_F(lease, rearm)
@@ -334,7 +333,7 @@ TEST_F(lease, rearm)
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	word = &self->words[arm.word];
-	ASSERT_EQ(1, lease_word_extend(word, deadline));
+	ASSERT_EQ(1, tw_lease_extend(word, deadline));
 
 	/* What was left is what the word had left. */
 	arm = (struct twheel_arm){
@@ -350,7 +349,7 @@ TEST_F(lease, rearm)
 
 	/* That is how it is shortened; an extension that is shorter changes nothing. */
 	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
-	EXPECT_EQ(1, lease_word_extend(word, deadline));
+	EXPECT_EQ(1, tw_lease_extend(word, deadline));
 	EXPECT_LT(deadline, *word);
 	arm.expires = deadline;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -364,12 +363,12 @@ TEST_F(lease, rearm)
 	EXPECT_EQ(0, arm.old_remaining);
 	EXPECT_EQ(deadline + TW_FAR, *word);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-	EXPECT_EQ(1, lease_word_extend(word, deadline + 2 * TW_FAR));
+	EXPECT_EQ(1, tw_lease_extend(word, deadline + 2 * TW_FAR));
 
 	/* To what is past. */
 	arm.expires = 1;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(0, lease_word_extend(word, deadline + 2 * TW_FAR));
+	EXPECT_EQ(0, tw_lease_extend(word, deadline + 2 * TW_FAR));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(1, event.deadline);
 }
@@ -389,8 +388,8 @@ TEST_F(lease, rearm_as_something_else)
 	arm.interval = TW_SEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
-	EXPECT_TRUE(lease_word_expired(word));
-	EXPECT_EQ(0, lease_word_extend(word, 3 * TW_FAR));
+	EXPECT_TRUE(tw_lease_expired(word));
+	EXPECT_EQ(0, tw_lease_extend(word, 3 * TW_FAR));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(0, info.word);
@@ -406,7 +405,7 @@ TEST_F(lease, rearm_as_something_else)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_GE(TW_FAR, arm.old_remaining);
 	EXPECT_EQ(word, &self->words[arm.word]);
-	EXPECT_FALSE(lease_word_expired(word));
+	EXPECT_FALSE(tw_lease_expired(word));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
 	EXPECT_EQ(*word, info.deadline);
@@ -432,7 +431,7 @@ TEST_F(lease, words_are_used_again)
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 	self->words[first] = 1;
 	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
-	EXPECT_TRUE(lease_word_expired(&self->words[first]));
+	EXPECT_TRUE(tw_lease_expired(&self->words[first]));
 }
 
 TEST_F(lease, what_calls_tell_of_it)
@@ -446,7 +445,7 @@ TEST_F(lease, what_calls_tell_of_it)
 
 	handle = arm_lease(self->fd, now + TW_FAR / 2, TWHEEL_ARM_ABS, &word);
 	ASSERT_NE(0, handle);
-	ASSERT_EQ(1, lease_word_extend(&self->words[word], deadline));
+	ASSERT_EQ(1, tw_lease_extend(&self->words[word], deadline));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(deadline, info.deadline);
 	EXPECT_GE(TW_FAR, info.remaining);
@@ -482,8 +481,8 @@ TEST_F(lease, what_calls_tell_when_it_is_over)
 	handle = arm_lease(self->fd, deadline - TW_MSEC, TWHEEL_ARM_ABS, &word);
 	ASSERT_NE(0, handle);
 	/* It may be over by now; the word tells when it is due. */
-	if (!lease_word_extend(&self->words[word], deadline))
-		deadline = lease_word_deadline(&self->words[word]);
+	if (!tw_lease_extend(&self->words[word], deadline))
+		deadline = tw_lease_deadline(&self->words[word]);
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 	/* Nobody is misled by what is stored after the end. */
 	self->words[word] = deadline + TW_FAR;
@@ -534,7 +533,7 @@ TEST_F(lease, rubbish_in_the_word)
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 			EXPECT_EQ(handle, event.handle);
 			EXPECT_GE(event.expired, event.deadline);
-			EXPECT_TRUE(lease_word_expired(&self->words[word]));
+			EXPECT_TRUE(tw_lease_expired(&self->words[word]));
 			EXPECT_EQ(-ENOENT, tw_cancel(self->fd, handle));
 			continue;
 		}
@@ -560,7 +559,7 @@ TEST_F(lease, fork)
 	ASSERT_LE(0, pid);
 	if (pid == 0)
 		_exit(self->words[word] == deadline &&
-		      lease_word_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
+		      tw_lease_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
@@ -584,7 +583,7 @@ static int be_sent_a_lease(int sock, __u32 word, __u64 by)
 	words = map_words(fd, MAP_SIZE, 0);
 	if (words == MAP_FAILED)
 		return 2;
-	return lease_word_extend(&words[word], words[word] + by) == 1 ? 0 : 3;
+	return tw_lease_extend(&words[word], words[word] + by) == 1 ? 0 : 3;
 }
 
 TEST_F(lease, sent_to_another_process)
@@ -628,8 +627,8 @@ TEST_F(tw, mapping_outlives_close)
 	close(fd);
 	EXPECT_EQ(before + 2, tw_info(self->fd).user_timers);
 	EXPECT_TRUE(wait_expired(&words[word]));
-	EXPECT_FALSE(lease_word_expired(&words[far]));
-	EXPECT_EQ(1, lease_word_extend(&words[far], words[far] + 1));
+	EXPECT_FALSE(tw_lease_expired(&words[far]));
+	EXPECT_EQ(1, tw_lease_extend(&words[far], words[far] + 1));
 	munmap(words, MAP_SIZE);
 
 	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -647,7 +646,7 @@ TEST_F(lease, slack)
 
 	arm.slack = 30 * TW_MSEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	if (lease_word_extend(&self->words[arm.word], deadline + 5 * TW_MSEC))
+	if (tw_lease_extend(&self->words[arm.word], deadline + 5 * TW_MSEC))
 		deadline += 5 * TW_MSEC;
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(deadline, event.deadline);
@@ -673,7 +672,7 @@ TEST_F(tw, clocks)
 		ASSERT_NE(MAP_FAILED, words);
 		deadline = tw_now(clocks[i]) + 20 * TW_MSEC;
 		ASSERT_NE(0, arm_lease(fd, deadline, TWHEEL_ARM_ABS, &word));
-		if (lease_word_extend(&words[word], deadline + TW_MSEC))
+		if (tw_lease_extend(&words[word], deadline + TW_MSEC))
 			deadline += TW_MSEC;
 		ASSERT_EQ(1, tw_collect(fd, &event, 1));
 		EXPECT_EQ(deadline, event.deadline);

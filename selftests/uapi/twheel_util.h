@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -63,6 +64,37 @@ static inline int tw_open(void)
 	int fd = open(TW_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * The program's side of a lease's word, as <linux/twheel.h> describes it. These tests
+ * are of the interface alone, and so do not use the library's.
+ */
+static inline uint64_t tw_lease_load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline bool tw_lease_expired(const uint64_t *word)
+{
+	return tw_lease_load(word) & TWHEEL_LEASE_EXPIRED;
+}
+
+static inline uint64_t tw_lease_deadline(const uint64_t *word)
+{
+	return tw_lease_load(word) & ~TWHEEL_LEASE_EXPIRED;
+}
+
+/* Returns whether the lease goes on, with this @deadline or a later one. */
+static inline bool tw_lease_extend(uint64_t *word, uint64_t deadline)
+{
+	uint64_t old = tw_lease_load(word);
+
+	while (!(old & TWHEEL_LEASE_EXPIRED) && old < deadline)
+		if (__atomic_compare_exchange_n(word, &old, deadline, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return true;
+	return !(old & TWHEEL_LEASE_EXPIRED);
 }
 
 /* A request whose out fields hold rubbish, which the kernel has to overwrite. */
