@@ -43,8 +43,14 @@
 	SKIP(longjmp(_metadata->env, 1), "%s", reason)
 #endif
 
-/* Why nothing can be tested. */
-#define NO_DEVICE	"no " TWHEEL_DEVICE ": is the module loaded?"
+/* Skips the whole program where there is no device. */
+static void __attribute__((constructor)) need_device(void)
+{
+	if (access(TWHEEL_DEVICE, F_OK) == 0)
+		return;
+	ksft_print_header();
+	ksft_exit_skip("no " TWHEEL_DEVICE ": is the module loaded?\n");
+}
 
 /*
  * Calls a function whose last argument is a struct twheel_old: the state that it

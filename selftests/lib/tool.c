@@ -23,11 +23,8 @@
 
 #include <linux/twheel.h>
 
-#include "kselftest_harness.h"
+#include "lib_util.h"
 
-/* An emulated machine may need long for what takes milliseconds elsewhere. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	180
 #define LIMIT_MS		60000
 
 /* What each frame begins with, and what the program does first and last. */
@@ -77,7 +74,7 @@ FIXTURE_SETUP(top)
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 
 	if (access("/sys/kernel/debug/twheel/counters", R_OK))
-		SKIP(return, "takes root, the module and debugfs");
+		SETUP_SKIP("takes root and debugfs");
 
 	t->pid = forkpty(&t->fd, NULL, NULL, &size);
 	ASSERT_LE(0, t->pid);
@@ -304,10 +301,9 @@ TEST(list_shows_keys_and_leases)
 		.handle = UINT64_MAX, .user_data = 8, .expires = 7200000000000,
 	};
 	char command[64], text[4096], want[256], *line;
-	int fd = open("/dev/twheel", O_RDWR);
+	int fd = open(TWHEEL_DEVICE, O_RDWR);
 
-	if (fd < 0)
-		SKIP(return, "no /dev/twheel: is the module loaded?");
+	ASSERT_LE(0, fd);
 	if (ioctl(fd, TWHEEL_IOC_CONFIG, &config))
 		SKIP(return, "no keys or no leases");
 	ASSERT_EQ(0, ioctl(fd, TWHEEL_IOC_ARM, &lease));
