@@ -20,5 +20,5 @@ quiet "$build/log/absence" \
 	make -C "$headers" ARCH=um M="$build/selftests/time/absence" modules
 
 quiet "$build/log/time" \
-	make -C "$top/selftests/time" O="$build/selftests/time" \
+	make -C "$top/selftests/time" OUTPUT="$build/selftests/time" FORCE_TARGETS=1 \
 		KSELFTEST="$(KERNEL=uml "$vm/kernel.sh" --source)/tools/testing/selftests"

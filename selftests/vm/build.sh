@@ -37,7 +37,7 @@ build_tests() {
 		cp "$harness/kselftest_harness.h" "$build/selftests/harness"
 	fi
 	quiet "$build/log/selftests" \
-		make "$jobs" -C "$top/selftests" all KSELFTEST="$harness"
+		make "$jobs" -C "$top/selftests" all KSELFTEST="$harness" FORCE_TARGETS=1
 
 	# A module that misbehaves, to see that the harness notices.
 	splat=$build/splat/$(cat "$kernel/release")
