@@ -4,12 +4,14 @@
 # run.sh - boot a guest, load twheel.ko, run a command there, judge the run
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
-#		[-o 'module parameters'] [-M module.ko] [-s file] [-n] [-i] [--] command...
+#		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-n] [-i]
+#		[--] command...
 #
 #	-n  do not load the module
 #	-i  interactive: the command (a shell, if there is none) gets the terminal
 #	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
 #	    kcov) build/module/RELEASE-v/twheel.ko
+#	-d  give the guest this folder too, below /twheel
 #	-s  share the file's memory, 1 MB of it, as a device (ivshmem)
 #
 # With GCOV=folder in the environment, and VARIANT=gcov, what the module's code was
@@ -29,14 +31,14 @@
 . "$vm/log.sh"
 
 cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 devices=()
-interactive=0
+folders=() interactive=0
 
 usage() {
 	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
 	exit 2
 }
 
-while getopts c:m:t:a:o:M:s:ni opt; do
+while getopts c:m:t:a:o:M:s:d:ni opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -44,6 +46,7 @@ while getopts c:m:t:a:o:M:s:ni opt; do
 	a)	append=$OPTARG ;;
 	o)	params=$OPTARG ;;
 	M)	module=$OPTARG ;;
+	d)	folders+=("$OPTARG") ;;
 	s)	devices=(-object "memory-backend-file,id=shared,share=on,mem-path=$OPTARG,size=1M"
 			 -device "ivshmem-plain,memdev=shared") ;;
 	n)	insmod=0 ;;
@@ -102,7 +105,8 @@ make_initramfs() {
 
 	! command -v wrk >/dev/null || add_with_libraries "$(command -v wrk)" "$root/bin"
 	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
-	for dir in "$build"/selftests/*/ "$top/selftests/examples" "$vm/guest"; do
+	for dir in "$build"/selftests/*/ "$top/selftests/examples" "$vm/guest" \
+		"${folders[@]}"; do
 		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
 	done
 	cp "$top/selftests/ktap-run.sh" "$root/twheel/"
