@@ -33,7 +33,7 @@ help: ## list the targets
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
-	@echo "SUITES=...  what check runs: wheel lease schedule install vm uapi lib stress hostile"
+	@echo "SUITES=...  what check runs: wheel lease schedule install vm kselftest uapi lib stress hostile"
 	@echo "            isolation examples module time, and shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"

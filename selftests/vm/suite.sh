@@ -18,8 +18,8 @@ tests=$top/selftests
 # that can be made shorter a short form. long is the rest.
 list() {
 	case $1 in
-	check)	echo stress uapi vm hostile isolation examples wheel lease schedule install lib \
-			module time seeded torture fuzz ;;
+	check)	echo stress uapi vm kselftest hostile isolation examples wheel lease schedule \
+			install lib module time seeded torture fuzz ;;
 	long)	echo stress-long isolation-long vm-long time-long seeded-long torture-long fuzz-long ;;
 	esac
 }
@@ -80,6 +80,11 @@ suite_vm() {
 
 suite_vm-long() {
 	suite_vm long
+}
+
+# Are the tests what users of kselftest know, here and in a kernel's tree?
+suite_kselftest() {
+	timeout 1800 "$tests/ktap-run.sh" "$vm/kselftest.sh"
 }
 
 suite_uapi() {
