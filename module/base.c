@@ -311,7 +311,7 @@ void twheel_bases_look(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct twheel_base *base = twheel_base_of(TWHEEL_CLOCK_REALTIME, cpu);
+		struct twheel_base *base = twheel_base_of(TWHEEL_REALTIME, cpu);
 
 		spin_lock_bh(&base->lock);
 		program(base, 0, 0);

@@ -193,26 +193,40 @@ static long twheel_get_info(struct twheel_ctx *ctx,
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
+/* The clock that &twheel_config.clock asks for, or -EINVAL. */
+static int config_clock(u32 clock)
+{
+	switch (clock) {
+	/* As CLOCK_REALTIME is 0, a program that asks for that asks for nothing. */
+	case 0:
+	case CLOCK_MONOTONIC:
+		return TWHEEL_MONOTONIC;
+	case CLOCK_BOOTTIME:
+		return TWHEEL_BOOTTIME;
+	case TWHEEL_CLOCK_REALTIME:
+		return TWHEEL_REALTIME;
+	default:
+		return -EINVAL;
+	}
+}
+
 static long twheel_config(struct twheel_ctx *ctx,
 			  const struct twheel_config __user *arg)
 {
 	struct twheel_config config;
-	enum twheel_clock clock;
+	int clock;
 
 	if (copy_from_user(&config, arg, sizeof(config)))
 		return -EFAULT;
 	if (config.flags & ~TWHEEL_CONFIGS || config.reserved[0] ||
 	    config.reserved[1])
 		return -EINVAL;
-	if (config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
-	    config.clock != CLOCK_REALTIME)
+	clock = config_clock(config.clock);
+	if (clock < 0)
+		return clock;
+	if (config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && clock != TWHEEL_REALTIME)
 		return -EINVAL;
-
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
-		if (twheel_clockids[clock] == config.clock)
-			return twheel_ctx_config(ctx, clock, config.flags,
-						 config.limit);
-	return -EINVAL;
+	return twheel_ctx_config(ctx, clock, config.flags, config.limit);
 }
 
 /**

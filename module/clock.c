@@ -35,17 +35,17 @@ static void (*twheel_look)(void);
 static struct workqueue_struct *twheel_step_wq;
 
 const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
-	[TWHEEL_CLOCK_MONOTONIC]	= CLOCK_MONOTONIC,
-	[TWHEEL_CLOCK_BOOTTIME]		= CLOCK_BOOTTIME,
-	[TWHEEL_CLOCK_REALTIME]		= CLOCK_REALTIME,
+	[TWHEEL_MONOTONIC]	= CLOCK_MONOTONIC,
+	[TWHEEL_BOOTTIME]	= CLOCK_BOOTTIME,
+	[TWHEEL_REALTIME]	= CLOCK_REALTIME,
 };
 
 u64 twheel_clock_now(enum twheel_clock clock)
 {
 	switch (clock) {
-	case TWHEEL_CLOCK_BOOTTIME:
+	case TWHEEL_BOOTTIME:
 		return ktime_get_boottime_ns();
-	case TWHEEL_CLOCK_REALTIME:
+	case TWHEEL_REALTIME:
 		return ktime_get_real_ns();
 	default:
 		return ktime_get_ns();
@@ -54,12 +54,12 @@ u64 twheel_clock_now(enum twheel_clock clock)
 
 clockid_t twheel_clock_steady(enum twheel_clock clock)
 {
-	return clock == TWHEEL_CLOCK_REALTIME ? CLOCK_MONOTONIC : twheel_clockids[clock];
+	return clock == TWHEEL_REALTIME ? CLOCK_MONOTONIC : twheel_clockids[clock];
 }
 
 u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 {
-	if (clock != TWHEEL_CLOCK_REALTIME)
+	if (clock != TWHEEL_REALTIME)
 		return twheel_clock_shift(ns, 0);
 
 	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
@@ -76,11 +76,11 @@ s64 twheel_clock_offset(enum twheel_clock clock)
 	const struct nsproxy *nsproxy = current->nsproxy;
 	const struct timens_offsets *offsets;
 
-	if (clock == TWHEEL_CLOCK_REALTIME || !nsproxy)
+	if (clock == TWHEEL_REALTIME || !nsproxy)
 		return 0;
 
 	offsets = &nsproxy->time_ns->offsets;
-	return timespec64_to_ns(clock == TWHEEL_CLOCK_BOOTTIME ?
+	return timespec64_to_ns(clock == TWHEEL_BOOTTIME ?
 				&offsets->boottime : &offsets->monotonic);
 #else
 	return 0;

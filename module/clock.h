@@ -8,19 +8,19 @@
 
 /**
  * enum twheel_clock - the clocks that there are wheels for
- * @TWHEEL_CLOCK_MONOTONIC: CLOCK_MONOTONIC
- * @TWHEEL_CLOCK_BOOTTIME: CLOCK_BOOTTIME
- * @TWHEEL_CLOCK_REALTIME: CLOCK_REALTIME, the one that can be set
+ * @TWHEEL_MONOTONIC: CLOCK_MONOTONIC
+ * @TWHEEL_BOOTTIME: CLOCK_BOOTTIME
+ * @TWHEEL_REALTIME: CLOCK_REALTIME, the one that can be set
  * @TWHEEL_NR_CLOCKS: how many
  */
 enum twheel_clock {
-	TWHEEL_CLOCK_MONOTONIC,
-	TWHEEL_CLOCK_BOOTTIME,
-	TWHEEL_CLOCK_REALTIME,
+	TWHEEL_MONOTONIC,
+	TWHEEL_BOOTTIME,
+	TWHEEL_REALTIME,
 	TWHEEL_NR_CLOCKS,
 };
 
-/* What programs call them. */
+/* What clock_gettime() calls them. */
 extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
 
 /* The time in nanoseconds on @clock. */

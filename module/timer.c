@@ -311,7 +311,7 @@ static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 
 	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS))
 		return -EINVAL;
-	if (READ_ONCE(ctx->clock) == TWHEEL_CLOCK_REALTIME &&
+	if (READ_ONCE(ctx->clock) == TWHEEL_REALTIME &&
 	    !(flags & TWHEEL_ARM_ABS))
 		return -EINVAL;
 	if (flags & TWHEEL_ARM_LEASE)

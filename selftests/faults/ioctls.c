@@ -538,7 +538,9 @@ static struct twheel_config config;
 
 static long configure(struct world *w, __u32 clock, __u32 flags)
 {
-	config = (struct twheel_config) { .clock = clock, .flags = flags, .limit = 1000 };
+	config = (struct twheel_config) {
+		.clock = tw_config_clock(clock), .flags = flags, .limit = 1000,
+	};
 	return tw_call(w->fd, TWHEEL_IOC_CONFIG, &config);
 }
 
@@ -565,11 +567,11 @@ static long call_config_none(struct world *w)
 
 static void after_config(struct world *w, long ret)
 {
+	info = tw_info(w->fd);
 	if (!ret) {
-		w->clock = config.clock;
+		w->clock = config.clock == TWHEEL_CLOCK_REALTIME ? CLOCK_REALTIME : config.clock;
 		w->config = config.flags;
 	}
-	info = tw_info(w->fd);
 	if (info.clock != w->clock || info.config != w->config || (!ret && info.limit != 1000))
 		fault_violation("clock %u, not %u; config %#x, not %#x", info.clock, w->clock,
 				info.config, w->config);

@@ -307,7 +307,7 @@ static void do_others(struct worker *t)
 {
 	struct twheel_info info = { .flags = TWHEEL_INFO_NEXT };
 	struct twheel_config other = {
-		.clock = CLOCK_REALTIME,
+		.clock = TWHEEL_CLOCK_REALTIME,
 		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_CANCEL_ON_SET,
 	};
 	volatile __u64 *words;

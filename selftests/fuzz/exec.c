@@ -262,8 +262,8 @@ static void check_clean(const char *name, const struct buffer *buffer, size_t us
 static long config(struct thread *self, const struct call *call, struct slot *slot)
 {
 	static const __u32 clocks[] = {
-		CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME, CLOCK_MONOTONIC,
-		CLOCK_REALTIME, CLOCK_MONOTONIC, 2, ~0U,
+		CLOCK_MONOTONIC, CLOCK_BOOTTIME, TWHEEL_CLOCK_REALTIME, 0,
+		TWHEEL_CLOCK_REALTIME, CLOCK_MONOTONIC, 2, ~0U,
 	};
 	static const __u64 limits[] = { 0, 0, 0, 1, 5, 63, 64, 200, ~0ULL };
 	struct twheel_config config = {
@@ -277,7 +277,7 @@ static long config(struct thread *self, const struct call *call, struct slot *sl
 	bool used = ctx->nr;
 	long ret;
 
-	if (config.clock != CLOCK_REALTIME && call->mode < 192)
+	if (config.clock != TWHEEL_CLOCK_REALTIME && call->mode < 192)
 		config.flags &= ~TWHEEL_CONFIG_CANCEL_ON_SET;
 	memory_copy(buffer.at, &config, sizeof(config));
 	/* A child may do so at the same time, or see what it does before we note it. */
@@ -289,7 +289,8 @@ static long config(struct thread *self, const struct call *call, struct slot *sl
 	if (!ret && used && exec->world->exact && !ctx->unsure)
 		violation(exec->world, "config: after the first timer");
 	if (!ret && memory_sure(&buffer)) {
-		ctx->clock = config.clock;
+		ctx->clock = config.clock == TWHEEL_CLOCK_REALTIME ? CLOCK_REALTIME :
+			     config.clock ?: CLOCK_MONOTONIC;
 		__atomic_store_n(&ctx->config, config.flags, __ATOMIC_RELAXED);
 	}
 	return ret;

@@ -323,7 +323,7 @@ TEST_F(tw, config_refuses_unknown_bits)
 		if (bit >= 3 && bit < 32) {
 			config.flags = 1U << bit;
 			EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
-			config.clock = CLOCK_REALTIME;
+			config.clock = TWHEEL_CLOCK_REALTIME;
 			EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
 		}
 	}
@@ -372,6 +372,10 @@ TEST_F(tw, config_clocks)
 			EXPECT_EQ(-EINVAL, tw_config(self->fd, clock, 0));
 	for (bit = 4; bit < 32; bit++)
 		EXPECT_EQ(-EINVAL, tw_config(self->fd, CLOCK_MONOTONIC | 1U << bit, 0));
+	for (bit = 0; bit < 32; bit++)
+		if (TWHEEL_CLOCK_REALTIME != 1U << bit)
+			EXPECT_EQ(-EINVAL, tw_config(self->fd,
+						     TWHEEL_CLOCK_REALTIME | 1U << bit, 0));
 	EXPECT_EQ(-EINVAL, tw_config(self->fd, ~0U, 0));
 	EXPECT_EQ(CLOCK_MONOTONIC, tw_info(self->fd).clock);
 
@@ -381,6 +385,52 @@ TEST_F(tw, config_clocks)
 	now = tw_info(self->fd).now;
 	EXPECT_LE(before, now);
 	EXPECT_GE(tw_now(CLOCK_BOOTTIME), now);
+}
+
+/* What nobody sets is CLOCK_MONOTONIC, although 0 is CLOCK_REALTIME elsewhere. */
+TEST_F(tw, config_of_zeros_is_that_of_a_new_context)
+{
+	static const __u32 flags[] = {
+		0, TWHEEL_CONFIG_KEYED, TWHEEL_CONFIG_LEASE,
+		TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE,
+	};
+	struct twheel_info new = tw_info(self->fd), info;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct twheel_config config = { .flags = flags[i] };
+		struct twheel_arm arm = tw_request(TW_FAR, 0, 0);
+		int fd = tw_open();
+
+		ASSERT_LE(0, fd);
+		/* It replaces what was there. */
+		ASSERT_EQ(0, tw_config(fd, CLOCK_REALTIME, 5));
+		EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_CONFIG, &config));
+		info = tw_info(fd);
+		EXPECT_EQ(CLOCK_MONOTONIC, info.clock);
+		EXPECT_EQ(flags[i], info.config);
+		EXPECT_EQ(new.limit, info.limit);
+		EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(1, tw_info(fd).pending);
+		close(fd);
+	}
+}
+
+TEST_F(tw, config_of_zeros_is_not_wall_time)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_CANCEL_ON_SET };
+
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
+	config.clock = CLOCK_REALTIME;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
+	EXPECT_EQ(0, tw_info(self->fd).config);
+
+	config.clock = TWHEEL_CLOCK_REALTIME;
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
+	EXPECT_EQ(CLOCK_REALTIME, tw_info(self->fd).clock);
+	/* It is no clock to be read. */
+	EXPECT_EQ(-1, clock_gettime(TWHEEL_CLOCK_REALTIME, &(struct timespec) { }));
+	EXPECT_EQ(EINVAL, errno);
 }
 
 TEST_F(tw, config_limits_and_the_last_one_wins)

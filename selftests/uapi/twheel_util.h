@@ -135,16 +135,22 @@ static inline int tw_get(int fd, __u64 handle, struct twheel_timer_info *info)
 	return tw_call(fd, TWHEEL_IOC_GET, info);
 }
 
-static inline int tw_config(int fd, __u32 clock, __u64 limit)
+/* What TWHEEL_IOC_CONFIG calls @clock, which is as clock_gettime() calls it. */
+static inline __u32 tw_config_clock(clockid_t clock)
 {
-	struct twheel_config config = { .clock = clock, .limit = limit };
+	return clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME : clock;
+}
+
+static inline int tw_config(int fd, clockid_t clock, __u64 limit)
+{
+	struct twheel_config config = { .clock = tw_config_clock(clock), .limit = limit };
 
 	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
 }
 
-static inline int tw_configure(int fd, __u32 clock, __u32 flags)
+static inline int tw_configure(int fd, clockid_t clock, __u32 flags)
 {
-	struct twheel_config config = { .clock = clock, .flags = flags };
+	struct twheel_config config = { .clock = tw_config_clock(clock), .flags = flags };
 
 	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
 }

@@ -65,8 +65,8 @@ enum twheel_feature {
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
  * @levels: (out) levels of a wheel, as the module parameter says
- * @clock: (out) this context's clock: CLOCK_MONOTONIC, CLOCK_BOOTTIME or
- *	CLOCK_REALTIME
+ * @clock: (out) this context's clock, as clock_gettime() takes it:
+ *	CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
  * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
@@ -135,16 +135,25 @@ struct twheel_info {
 #define TWHEEL_CONFIG_CANCEL_ON_SET	0x00000004
 
 /**
+ * define TWHEEL_CLOCK_REALTIME - in &twheel_config.clock, wall time
+ *
+ * It stands for CLOCK_REALTIME, which is 0 and so cannot be told from a field
+ * that nobody has set. No clock has this number; clock_gettime() refuses it.
+ */
+#define TWHEEL_CLOCK_REALTIME	0x00010000
+
+/**
  * struct twheel_config - settings of a context, before its first timer
- * @clock: (in) CLOCK_MONOTONIC (the default of a new context); CLOCK_BOOTTIME,
- *	which goes on during suspend; or CLOCK_REALTIME, wall time, which is what
- *	0 means
+ * @clock: (in) 0 or CLOCK_MONOTONIC for CLOCK_MONOTONIC, which a new context has;
+ *	CLOCK_BOOTTIME, which goes on during suspend; or %TWHEEL_CLOCK_REALTIME
+ *	for CLOCK_REALTIME, wall time
  * @flags: (in) TWHEEL_CONFIG_* bits
  * @limit: (in) how many timers this context may hold; 0 for the module's
  *	max_fd_timers, which is also the most that can be asked for
  * @reserved: (in) zero
  *
- * Argument of %TWHEEL_IOC_CONFIG, which replaces all settings.
+ * Argument of %TWHEEL_IOC_CONFIG, which replaces all settings. If all of it is
+ * zero the context is as a new one.
  *
  * On CLOCK_REALTIME deadlines are points in wall time and stay there, however
  * the clock is set: what a step forward passes over expires at once, what a step

@@ -629,7 +629,7 @@ static void watch_fd(struct cron *cron, int fd)
 static void set_up(struct cron *cron)
 {
 	static const struct twheel_config config = {
-		.clock = CLOCK_REALTIME,
+		.clock = TWHEEL_CLOCK_REALTIME,
 		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
 	};
 	uint64_t boot = boottime();

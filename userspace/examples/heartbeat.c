@@ -913,7 +913,7 @@ static void *allocate(size_t n, size_t size)
 
 static void set_up(struct heartbeat *hb)
 {
-	const struct twheel_config config = { .clock = CLOCK_MONOTONIC, .flags = hb->config };
+	const struct twheel_config config = { .flags = hb->config };
 	struct epoll_event event = { .events = EPOLLIN };
 	struct twheel_info info;
 	uint64_t room;

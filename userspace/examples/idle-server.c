@@ -810,7 +810,6 @@ static void open_timers(struct server *server)
 {
 	const unsigned int flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC;
 	const struct twheel_config config = {
-		.clock = CLOCK_MONOTONIC,
 		.flags = TWHEEL_CONFIG_LEASE,
 	};
 	int ret;

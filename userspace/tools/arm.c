@@ -78,7 +78,7 @@ static bool parse_clock(const char *text, __u32 *clock)
 	} else if (!strcmp(text, "boottime")) {
 		*clock = CLOCK_BOOTTIME;
 	} else if (!strcmp(text, "realtime")) {
-		*clock = CLOCK_REALTIME;
+		*clock = TWHEEL_CLOCK_REALTIME;
 	} else {
 		tool_complain(TOOL_USAGE,
 			      "arm: '%s' is not a clock: use monotonic, boottime or realtime",
@@ -203,7 +203,7 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 
 	start = twheel_now(tw);
 	/* In wall time there is no "from now". */
-	for (i = 0; settings->config.clock == CLOCK_REALTIME && i < n; i++) {
+	for (i = 0; settings->config.clock == TWHEEL_CLOCK_REALTIME && i < n; i++) {
 		arms[i].flags |= TWHEEL_ARM_ABS;
 		if (__builtin_add_overflow(arms[i].expires, start, &arms[i].expires))
 			arms[i].expires = UINT64_MAX;
@@ -245,7 +245,6 @@ enum tool_exit tool_arm(int argc, char **argv)
 		{ }
 	};
 	struct settings settings = {
-		.config.clock = CLOCK_MONOTONIC,
 		.arm.user_data = 1,
 	};
 	uint64_t value = 0;
