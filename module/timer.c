@@ -311,6 +311,9 @@ static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 
 	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS))
 		return -EINVAL;
+	/* Most likely a difference that went below zero. Sums are cut instead. */
+	if ((arm->expires | arm->interval | arm->slack) > KTIME_MAX)
+		return -EINVAL;
 	if (READ_ONCE(ctx->clock) == TWHEEL_REALTIME &&
 	    !(flags & TWHEEL_ARM_ABS))
 		return -EINVAL;

@@ -169,6 +169,8 @@ void world_armed(struct world *world, struct context *ctx,
 	    in->flags != out->flags || (!lease && in->count != out->count))
 		violation(world, "arm: what is only read has changed");
 	check_old(world, out->old_state, out->old_remaining, out->result, "arm");
+	if ((in->expires | in->interval | in->slack) >> 63 && out->result != -EINVAL)
+		violation(world, "arm: result %d of a negative time", out->result);
 
 	if (out->result == -ENOENT) {
 		if (sure && (!named || keyed(ctx)))

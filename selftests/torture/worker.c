@@ -19,6 +19,8 @@
 /* How long a reader waits at most, and in a blocking read: others wait for it. */
 #define POLL_MS		3000
 #define READ_NS		(20 * TW_MSEC)
+/* The last moment that there is, and the longest time. */
+#define LAST_NS		(~0ULL >> 1)
 
 /**
  * struct worker - a thread
@@ -94,7 +96,7 @@ static __u64 distance(struct worker *w, bool *far)
 	switch (dice(w, 20)) {
 	case 0:
 		*far = true;
-		return dice(w, 2) ? 3600 * TW_SEC + dice(w, TW_FAR) : ~0ULL >> dice(w, 3);
+		return dice(w, 2) ? 3600 * TW_SEC + dice(w, TW_FAR) : LAST_NS >> dice(w, 3);
 	case 1:
 		return 0;
 	case 2:
@@ -119,8 +121,8 @@ static struct twheel_arm make_arm(struct worker *w, const struct ctx *ctx, struc
 	if (ctx->clock == CLOCK_REALTIME || note->lease || dice(w, 2)) {
 		arm.flags = TWHEEL_ARM_ABS;
 		arm.expires += tw_now(ctx->clock);
-		if (arm.expires < ahead)
-			arm.expires = ~0ULL;
+		if (arm.expires > LAST_NS)
+			arm.expires = LAST_NS;
 		/* Now and then in the past. */
 		if (!ahead)
 			arm.expires -= dice(w, TW_SEC);

@@ -207,10 +207,11 @@ TEST_F(lease, word_while_it_runs)
 	EXPECT_NE(word, other);
 	EXPECT_EQ(after + TW_FAR, self->words[other]);
 	/* One that is too large is cut, and never has the bit. */
-	ASSERT_NE(0, arm_lease(self->fd, ~0ULL, 0, &other));
+	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, 0, &other));
 	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
-	ASSERT_NE(0, arm_lease(self->fd, ~0ULL, TWHEEL_ARM_ABS, &other));
+	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, TWHEEL_ARM_ABS, &other));
 	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
+	EXPECT_EQ(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED, TWHEEL_ARM_ABS, &other));
 }
 
 TEST_F(lease, word_when_it_expires)

@@ -104,7 +104,7 @@ TEST_F(clk, fixed_delay_ends_after_its_count)
 /* Where there is no time to add an interval to, there is no wrapping either. */
 TEST_F(clk, fixed_delay_of_huge_intervals)
 {
-	static const __u64 intervals[] = { ~0ULL, 1ULL << 63, ~0ULL >> 1 };
+	static const __u64 intervals[] = { ~0ULL >> 1, (~0ULL >> 1) - 1 };
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	struct twheel_arm arm;

@@ -295,9 +295,7 @@ TEST_F(ns, rounds_keep_to_the_grid_of_the_program)
 /* Times that the other side's clock cannot express are cut, at either end. */
 TEST_F(ns, overflow_is_cut_not_wrapped)
 {
-	static const __u64 far[] = {
-		~0ULL, ~0ULL - 1, 1ULL << 63, MAX_TIME, MAX_TIME - 1,
-	};
+	static const __u64 far[] = { MAX_TIME, MAX_TIME - 1 };
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	int inside, look;
@@ -324,6 +322,9 @@ TEST_F(ns, overflow_is_cut_not_wrapped)
 				EXPECT_LE(MAX_TIME / 3, info.remaining);
 				EXPECT_GE(MAX_TIME, info.remaining);
 			}
+			/* Refused, though there may be such a time on the other clock. */
+			ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
+			EXPECT_EQ(0, tw_arm(self->fd, MAX_TIME + 1 + i, TWHEEL_ARM_ABS, 0));
 			ASSERT_EQ(0, enter(self->outside));
 		}
 	}

@@ -248,8 +248,8 @@ enum twheel_state {
  *	as it is.
  * @user_data: (in) given back in events
  * @expires: (in) the first expiration: a point in time with %TWHEEL_ARM_ABS,
- *	otherwise the time from now. One that has passed expires at once. One
- *	that is too large for the clock is cut to the largest (292 years).
+ *	otherwise the time from now. One that has passed expires at once. A sum
+ *	that is too large for the clock is cut to the largest, 2^63 - 1.
  * @interval: (in) time between expirations; 0 for one shot
  * @slack: (in) the timer may expire this much after its deadline, so that
  *	timers can share wake-ups. Kept in whole ticks, rounded down, 2^32 - 1
@@ -265,6 +265,10 @@ enum twheel_state {
  *	the deadline, 0 if it had passed; otherwise 0
  *
  * Argument of %TWHEEL_IOC_ARM, and the element of %TWHEEL_IOC_ARM_BATCH.
+ *
+ * @expires, @interval and @slack are 2^63 - 1 at most, which is 292 years and as
+ * good as for ever. What is larger is refused: it is what a difference that went
+ * below zero turns into.
  *
  * A timer never expires before its deadline and, apart from scheduling latency
  * and @slack, at most one tick after it. A periodic timer keeps to its grid
@@ -291,7 +295,7 @@ enum twheel_state {
  * the context has made 2^32 more timers.
  *
  * Errors, in @result and from the single call alike: EINVAL for unknown flags,
- * a count over 1 or %TWHEEL_ARM_FIXED_DELAY without an interval,
+ * an @expires, @interval or @slack with the top bit set, a count over 1 or %TWHEEL_ARM_FIXED_DELAY without an interval,
  * %TWHEEL_ARM_LEASE with one or in a context without leases, or no
  * %TWHEEL_ARM_ABS on CLOCK_REALTIME; ENOENT for a handle that is not live;
  * ENOSPC when the context's limit is reached; EDQUOT when the user's is, or the

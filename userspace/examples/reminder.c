@@ -461,11 +461,13 @@ static void carry_out(struct reminder *r, char *line)
 	}
 
 	if (when[0] == '@') {
-		ret = number_parse(when + 1, UINT64_MAX, &ns);
+		ret = number_parse(when + 1, INT64_MAX, &ns);
 	} else {
 		ret = duration_parse(when, &ns);
-		if (!ret)
-			ret = __builtin_add_overflow(ns, twheel_now(r->tw), &ns);
+		if (!ret) {
+			ns += twheel_now(r->tw);
+			ret = ns > INT64_MAX;
+		}
 	}
 	if (ret) {
 		complain("reminder %" PRIu64 ": '%s' is no duration, @NANOSECONDS or 'cancel'",

@@ -205,8 +205,9 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	/* In wall time there is no "from now". */
 	for (i = 0; settings->config.clock == TWHEEL_CLOCK_REALTIME && i < n; i++) {
 		arms[i].flags |= TWHEEL_ARM_ABS;
-		if (__builtin_add_overflow(arms[i].expires, start, &arms[i].expires))
-			arms[i].expires = UINT64_MAX;
+		arms[i].expires += start;
+		if (arms[i].expires > INT64_MAX)
+			arms[i].expires = INT64_MAX;
 	}
 	ret = twheel_arm_batch(tw, arms, n);
 	if (ret < 0) {

@@ -87,7 +87,10 @@ static int add(uint64_t *sum, const char *whole, size_t whole_len,
 		if (__builtin_add_overflow(value, digit * scale, &value))
 			return -ERANGE;
 	}
-	return __builtin_add_overflow(*sum, value, sum) ? -ERANGE : 0;
+	if (__builtin_add_overflow(*sum, value, &value) || value > INT64_MAX)
+		return -ERANGE;
+	*sum = value;
+	return 0;
 }
 
 int duration_parse(const char *text, uint64_t *ns)
@@ -145,7 +148,7 @@ int duration_parse(const char *text, uint64_t *ns)
 const char *duration_error(int err)
 {
 	if (err == -ERANGE)
-		return "is too long: at most 213503d is possible";
+		return "is too long: at most 106751d is possible";
 	return "is not a duration: " DURATION_HINT;
 }
 

@@ -26,7 +26,7 @@
  * @ns: the duration in nanoseconds
  *
  * Return: 0; -EINVAL when @text is not a duration; -ERANGE when it is one of
- * more than 2^64 - 1 ns. @ns is then as it was.
+ * more than 2^63 - 1 ns, which the device refuses. @ns is then as it was.
  */
 int duration_parse(const char *text, uint64_t *ns);
 
