@@ -33,6 +33,9 @@
 #include "timer.h"
 #include "trace.h"
 
+/* What an arming may depend on: one of them. Not kept. */
+#define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
+
 /* Records stored before the locks are let go of. */
 #define TWHEEL_DELIVER_MAX	32
 
@@ -309,7 +312,9 @@ static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 {
 	u32 flags = arm->flags;
 
-	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS))
+	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS | TWHEEL_ARM_CONDITIONS))
+		return -EINVAL;
+	if ((flags & TWHEEL_ARM_CONDITIONS) == TWHEEL_ARM_CONDITIONS)
 		return -EINVAL;
 	/* Most likely a difference that went below zero. Sums are cut instead. */
 	if ((arm->expires | arm->interval | arm->slack) > KTIME_MAX)
@@ -457,23 +462,30 @@ static void count_cancel(const struct twheel_ctx *ctx, u64 handle,
 }
 
 /*
- * Re-arm @timer, which is locked and live. -EAGAIN if it has to move to
- * lock->local and that base is not locked.
+ * Re-arm @timer, which is locked and live. -ENOENT or -EEXIST if @arm has a
+ * condition that does not hold; -EAGAIN if the timer has to move to lock->local
+ * and that base is not locked.
  */
 static int rearm_locked(struct twheel_lock *lock, struct twheel_timer *timer,
 			struct twheel_arm *arm, bool *ready)
 {
+	enum twheel_state state = twheel_timer_state(timer);
 	struct twheel_base *local = lock->local;
 	u64 now = twheel_clock_now(local->clock);
 	struct twheel_ctx *ctx = lock->ctx;
 	struct twheel_timer new;
 	u64 tick;
 
+	if (arm->flags & TWHEEL_ARM_IF_NONE)
+		return -EEXIST;
+	if (arm->flags & TWHEEL_ARM_IF_PENDING && state != TWHEEL_STATE_PENDING)
+		return -ENOENT;
+
 	new = settings_of(arm, local->clock, now);
 	*ready = new.deadline <= now;
 	tick = expires_tick(&new);
 
-	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
+	if (state == TWHEEL_STATE_PENDING) {
 		bool stay = !*ready && tick >= timer->node.expires &&
 			    !twheel_cpu_isolated(lock->base->cpu);
 
@@ -547,6 +559,18 @@ drop:
 	return ret;
 }
 
+/* Re-arm the timer that @arm names or, if there is none, make it. */
+static int rearm_or_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
+{
+	int ret = -ENOENT;
+
+	if (arm->handle || is_keyed(ctx))
+		ret = rearm(ctx, arm);
+	if (ret == -ENOENT && (!arm->handle || is_keyed(ctx)))
+		ret = arm_new(ctx, arm);
+	return ret;
+}
+
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	int ret;
@@ -554,14 +578,19 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 
-	/* With a key: the timer may be made, and end, by others at any time. */
-	do {
-		ret = -ENOENT;
-		if (arm->handle || is_keyed(ctx))
-			ret = rearm(ctx, arm);
-		if (ret == -ENOENT && (!arm->handle || is_keyed(ctx)))
-			ret = arm_new(ctx, arm);
-	} while (ret == -EEXIST);
+	if (arm->flags & TWHEEL_ARM_IF_PENDING) {
+		/* Handle 0 names no timer, unless it is a key. */
+		ret = rearm(ctx, arm);
+	} else {
+		/*
+		 * With a key: others may make the timer, and end it, at any time.
+		 * If one was made after rearm() had found none, that is what
+		 * %TWHEEL_ARM_IF_NONE asks for; all others re-arm that one.
+		 */
+		do {
+			ret = rearm_or_new(ctx, arm);
+		} while (ret == -EEXIST && !(arm->flags & TWHEEL_ARM_IF_NONE));
+	}
 	arm->result = ret;
 }
 

@@ -89,6 +89,7 @@ static void expect(const char *name, long ret, long max, const char *errors)
 		{ 'q', EDQUOT }, { 'm', ENOMEM }, { 'b', EBUSY }, { 'r', EINTR },
 		{ 'a', EAGAIN }, { 'c', ECANCELED }, { 't', ENOTTY }, { 'd', ENODEV },
 		{ 'o', EOVERFLOW }, { 'x', EACCES }, { 'p', ESPIPE }, { 'B', EBADF },
+		{ 'E', EEXIST },
 	};
 	size_t i;
 
@@ -299,7 +300,7 @@ static long config(struct thread *self, const struct call *call, struct slot *sl
 /* Entry @i of a batch, or the only one. */
 static struct twheel_arm make_arm(const struct call *call, struct context *ctx, __u32 i)
 {
-	__u32 flags = decode_flags(call->flags, 7), config = ctx->config;
+	__u32 flags = decode_flags(call->flags, 31), config = ctx->config;
 	struct twheel_arm arm;
 
 	/* The outputs, too, hold something. */
@@ -311,6 +312,10 @@ static struct twheel_arm make_arm(const struct call *call, struct context *ctx, 
 
 	/* Most are as they should be. */
 	if (!(call->mode & 32) || i % 7) {
+		if (call->flags & 32)
+			flags &= ~TWHEEL_ARM_IF_PENDING;
+		if (call->flags & 64 || flags & TWHEEL_ARM_IF_PENDING)
+			flags &= ~TWHEEL_ARM_IF_NONE;
 		if (ctx->clock == CLOCK_REALTIME)
 			flags |= TWHEEL_ARM_ABS;
 		if (!(config & TWHEEL_CONFIG_LEASE))
@@ -401,7 +406,7 @@ static long entries(struct thread *self, const struct call *call, struct slot *s
 	else if (batch)
 		expect_of(&buffer, name, ret, header.count, "ifm");
 	else
-		expect_of(&buffer, name, ret, 0, arm ? "iefsqm" : "ief");
+		expect_of(&buffer, name, ret, 0, arm ? "iefsqmE" : "ief");
 	if (!memory_sure(&buffer))
 		return ret;
 

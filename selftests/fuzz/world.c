@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-#define FEATURES	0x1ffULL
+#define FEATURES	0x3ffULL
 #define CONFIGS		7U
 /* Of a user_data, below which context it is of: bits of the arming's number. */
 #define SERIAL_BITS	24
@@ -172,7 +172,18 @@ void world_armed(struct world *world, struct context *ctx,
 	if ((in->expires | in->interval | in->slack) >> 63 && out->result != -EINVAL)
 		violation(world, "arm: result %d of a negative time", out->result);
 
-	if (out->result == -ENOENT) {
+	if (in->flags & TWHEEL_ARM_IF_PENDING && !out->result &&
+	    out->old_state != TWHEEL_STATE_PENDING)
+		violation(world, "arm: if pending, in state %u", out->old_state);
+	if (in->flags & TWHEEL_ARM_IF_NONE && !out->result && out->old_state)
+		violation(world, "arm: if none, in state %u", out->old_state);
+	if (out->result == -EEXIST) {
+		if (!(in->flags & TWHEEL_ARM_IF_NONE))
+			violation(world, "arm: there is one, as there may be");
+		world_found(world, ctx, in->handle, true, "arm");
+	}
+	/* One that is not found if it is to be pending may have expired. */
+	if (out->result == -ENOENT && !(in->flags & TWHEEL_ARM_IF_PENDING)) {
 		if (sure && (!named || keyed(ctx)))
 			violation(world, "arm: a new timer is not found");
 		world_found(world, ctx, in->handle, false, "arm");
@@ -181,7 +192,7 @@ void world_armed(struct world *world, struct context *ctx,
 	switch (out->result) {
 	case 0:
 		break;
-	case -ENOENT: case -EINVAL: case -ENOSPC: case -EDQUOT: case -ENOMEM:
+	case -ENOENT: case -EEXIST: case -EINVAL: case -ENOSPC: case -EDQUOT: case -ENOMEM:
 		if (out->handle != in->handle)
 			violation(world, "arm: failed and gave a handle");
 		return;

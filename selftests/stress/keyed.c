@@ -25,13 +25,16 @@
  * @fd: the context
  * @nr_keys: keys, as many as this, are in use
  * @spread_ns: deadlines are so far ahead, at most
- * @cancel: so many of 16 calls are cancels, the others are upserts
+ * @cancel: so many of 16 calls are cancels,
+ * @push: so many push back what is pending,
+ * @insert: so many make what is not there, and the others are upserts
  * @stop: enough
  * @quiet: and all has been read
  * @next: number of the next arming
  * @read: for each arming how often a record of it was read
  * @made: by key, upserts that found nothing
  * @superseded: upserts that found a timer
+ * @refused: calls of the other kinds that found what they were not to find
  * @cancelled: by key
  * @delivered: by key
  * @all_cancelled: in all
@@ -42,11 +45,11 @@ struct contest {
 	int fd;
 	unsigned int nr_keys;
 	__u64 spread_ns;
-	unsigned int cancel;
+	unsigned int cancel, push, insert;
 	bool stop, quiet;
 	__u64 next;
 	unsigned char *read;
-	__u64 made[MAX_KEYS], superseded, cancelled[MAX_KEYS], delivered[MAX_KEYS];
+	__u64 made[MAX_KEYS], superseded, refused, cancelled[MAX_KEYS], delivered[MAX_KEYS];
 	__u64 all_cancelled, all_delivered;
 	char wrong[120];
 };
@@ -84,10 +87,10 @@ static unsigned int index_of(__u64 key)
 	return key >> 63 ? ~key * 2 + 1 : key * 2;
 }
 
-static void upsert(struct contest *c, unsigned int i, __u64 expires)
+static void upsert(struct contest *c, unsigned int i, __u64 expires, __u32 flags)
 {
 	__u64 number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-	struct twheel_arm arm = tw_request(expires, 0, number);
+	struct twheel_arm arm = tw_request(expires, flags, number);
 	int ret;
 
 	if (number >= MAX_ARMINGS) {
@@ -96,8 +99,20 @@ static void upsert(struct contest *c, unsigned int i, __u64 expires)
 	}
 	arm.handle = key_of(i);
 	ret = tw_call(c->fd, TWHEEL_IOC_ARM, &arm);
+	if (ret && ret == (flags == TWHEEL_ARM_IF_PENDING ? -ENOENT :
+			   flags == TWHEEL_ARM_IF_NONE ? -EEXIST : 0)) {
+		add(&c->refused);
+		/* So there is never a record of it. */
+		if (__atomic_fetch_add(&c->read[number], 1, __ATOMIC_RELAXED))
+			wrong(c, "a record of arming %llu, which was refused", number);
+		return;
+	}
 	if (ret || arm.handle != key_of(i))
 		wrong(c, "upsert of %llx: %d, %llx", key_of(i), ret, arm.handle);
+	else if (flags == TWHEEL_ARM_IF_PENDING && arm.old_state != TWHEEL_STATE_PENDING)
+		wrong(c, "pushed back in state %u", arm.old_state);
+	else if (flags == TWHEEL_ARM_IF_NONE && arm.old_state != TWHEEL_STATE_NONE)
+		wrong(c, "made in state %u", arm.old_state);
 	else
 		add(arm.old_state == TWHEEL_STATE_NONE ? &c->made[i] : &c->superseded);
 }
@@ -107,13 +122,17 @@ static void *use(void *arg)
 	struct contest *c = arg;
 	__u64 state = 0x9e3779b97f4a7c15ULL ^ (unsigned long)&state;
 	struct twheel_timer_info info;
-	unsigned int i;
+	unsigned int i, kind;
+	__u32 flags;
 	int ret;
 
 	while (!is_set(&c->stop)) {
 		i = tw_random(&state) % c->nr_keys;
-		if (tw_random(&state) % 16 >= c->cancel) {
-			upsert(c, i, tw_random(&state) % c->spread_ns);
+		kind = tw_random(&state) % 16;
+		if (kind >= c->cancel) {
+			flags = kind - c->cancel < c->push ? TWHEEL_ARM_IF_PENDING :
+				kind - c->cancel - c->push < c->insert ? TWHEEL_ARM_IF_NONE : 0;
+			upsert(c, i, tw_random(&state) % c->spread_ns, flags);
 			continue;
 		}
 		ret = tw_cancel(c->fd, key_of(i));
@@ -235,11 +254,12 @@ static void run(struct __test_metadata *_metadata, struct contest *c, int reader
 		c->all_cancelled += c->cancelled[i];
 		c->all_delivered += c->delivered[i];
 	}
-	EXPECT_EQ(c->next, made + c->superseded);
+	EXPECT_EQ(c->next, made + c->superseded + c->refused);
 	EXPECT_LT(0, made);
 	EXPECT_LT(0, c->superseded);
-	TH_LOG("%llu armings: %llu made a timer; %llu superseded, %llu cancelled, %llu delivered",
-	       c->next, made, c->superseded, c->all_cancelled, c->all_delivered);
+	TH_LOG("%llu armings: %llu made, %llu superseded, %llu refused", c->next, made,
+	       c->superseded, c->refused);
+	TH_LOG("%llu cancelled, %llu delivered", c->all_cancelled, c->all_delivered);
 	munmap(c->read, MAX_ARMINGS);
 	close(c->fd);
 }
@@ -280,6 +300,148 @@ TEST(upsert_against_read)
 	ASSERT_TRUE(begin(&c));
 	run(_metadata, &c, 2);
 	EXPECT_LT(0, c.all_delivered);
+}
+
+/* What is only pushed back, and only made if it is not there, by all at once. */
+TEST(push_back_and_insert_against_cancel)
+{
+	static struct contest c = {
+		.nr_keys = 4, .spread_ns = TW_FAR, .cancel = 5, .push = 6, .insert = 5,
+	};
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 0);
+	EXPECT_LT(0, c.refused);
+}
+
+TEST(push_back_and_insert_against_expiry)
+{
+	static struct contest c = {
+		.nr_keys = MAX_KEYS, .spread_ns = TW_MSEC, .cancel = 1, .push = 7, .insert = 6,
+	};
+
+	ASSERT_TRUE(begin(&c));
+	run(_metadata, &c, 2);
+	EXPECT_LT(0, c.refused);
+	EXPECT_LT(0, c.all_delivered);
+}
+
+/* Pushes back all keys that are pending, in batches, and makes none. */
+static void *push_back(void *arg)
+{
+	struct twheel_arm arms[MAX_KEYS];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = MAX_KEYS };
+	struct contest *c = arg;
+	__u32 i;
+
+	while (!is_set(&c->stop)) {
+		for (i = 0; i < MAX_KEYS; i++) {
+			arms[i] = tw_request(TW_FAR + i, TWHEEL_ARM_IF_PENDING, ~0ULL);
+			arms[i].handle = key_of(i);
+		}
+		if (tw_call(c->fd, TWHEEL_IOC_ARM_BATCH, &batch) != MAX_KEYS)
+			wrong(c, "a batch was cut short");
+		for (i = 0; i < MAX_KEYS; i++)
+			if (arms[i].result ? arms[i].result != -ENOENT || arms[i].old_state :
+			    arms[i].old_state != TWHEEL_STATE_PENDING)
+				wrong(c, "pushed back: %d, from state %u", arms[i].result,
+				      arms[i].old_state);
+	}
+	return NULL;
+}
+
+/* A push-back that comes too late does not bring back what has ended. */
+TEST_F(tw, what_has_ended_stays_so)
+{
+	struct contest c = { .fd = self->fd };
+	__u64 end, rounds = 0, expired = 0, key;
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	pthread_t threads[2];
+	int i;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, push_back, &c));
+	end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
+	for (; tw_now(CLOCK_MONOTONIC) < end && !c.wrong[0]; rounds++) {
+		key = key_of(rounds % MAX_KEYS);
+		/* Some have expired at once: they are read if they are not cancelled. */
+		arm = tw_request(rounds % 3 ? TW_FAR : 0, TWHEEL_ARM_IF_NONE, rounds);
+		arm.handle = key;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		if (rounds % 6) {
+			ASSERT_EQ(0, tw_cancel(self->fd, key));
+		} else {
+			ASSERT_EQ(sizeof(event), tw_read(self->fd, &event, sizeof(event)));
+			ASSERT_EQ(rounds, event.user_data);
+			expired++;
+		}
+		ASSERT_EQ(-ENOENT, tw_get(self->fd, key, &info));
+		ASSERT_EQ(-ENOENT, tw_cancel(self->fd, key));
+	}
+	__atomic_store_n(&c.stop, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT_STREQ("", c.wrong);
+	EXPECT_EQ(0, tw_info(self->fd).pending + tw_info(self->fd).ready);
+	TH_LOG("%llu timers ended, %llu of them by a read", rounds, expired);
+}
+
+#define RACES	50000
+
+/**
+ * struct racer - a thread that makes all of many keys, if they are not there
+ * @thread: the thread
+ * @fd: the context
+ * @won: by key, how many have made it; of all racers
+ * @wrong: calls that neither made a timer nor said that there is one
+ */
+struct racer {
+	pthread_t thread;
+	int fd;
+	unsigned char *won;
+	int wrong;
+};
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+	struct twheel_arm arm;
+	int i, ret;
+
+	for (i = 0; i < RACES; i++) {
+		arm = tw_request(TW_FAR, TWHEEL_ARM_IF_NONE, gettid());
+		arm.handle = i;
+		ret = tw_call(r->fd, TWHEEL_IOC_ARM, &arm);
+		if (!ret && arm.old_state == TWHEEL_STATE_NONE)
+			__atomic_add_fetch(&r->won[i], 1, __ATOMIC_RELAXED);
+		else if (ret != -EEXIST || arm.old_state || arm.old_remaining)
+			r->wrong++;
+	}
+	return NULL;
+}
+
+TEST_F(tw, one_of_many_makes_a_timer)
+{
+	static unsigned char won[RACES];
+	struct racer racers[4];
+	int i, winners = 0;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	for (i = 0; i < 4; i++) {
+		racers[i] = (struct racer){ .fd = self->fd, .won = won };
+		ASSERT_EQ(0, pthread_create(&racers[i].thread, NULL, race, &racers[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(racers[i].thread, NULL);
+		EXPECT_EQ(0, racers[i].wrong);
+	}
+	for (i = 0; i < RACES; i++)
+		winners += won[i] == 1;
+	EXPECT_EQ(RACES, winners);
+	EXPECT_EQ(RACES, tw_info(self->fd).pending);
 }
 
 /* Makes the table grow and shrink, again and again, with keys of its own. */

@@ -131,6 +131,10 @@ static bool apply_arm(const struct call *call, int index, struct state *s,
 
 	switch (arm->result) {
 	case 0:
+		if (arm->flags & TWHEEL_ARM_IF_PENDING && arm->old_state != TWHEEL_STATE_PENDING)
+			return no(why, "armed what was not pending, against its flag");
+		if (arm->flags & TWHEEL_ARM_IF_NONE && arm->old_state != TWHEEL_STATE_NONE)
+			return no(why, "re-armed what there was, against its flag");
 		if (arm->old_state == TWHEEL_STATE_NONE) {
 			if (s->id)
 				return no(why, "made a timer where there is one");
@@ -146,17 +150,33 @@ static bool apply_arm(const struct call *call, int index, struct state *s,
 		break;
 	case CALL_POISON:
 		/* Done for all that is known; or not, but that is the other case. */
-		if (!keyed && !s->id)
+		if (!s->id && (!keyed || arm->flags & TWHEEL_ARM_IF_PENDING))
 			return no(why, "re-armed what there is not");
+		if (s->id && arm->flags & TWHEEL_ARM_IF_NONE)
+			return no(why, "re-armed what there is, against its flag");
+		if (s->ready && arm->flags & TWHEEL_ARM_IF_PENDING)
+			return no(why, "re-armed what has expired, against its flag");
 		break;
+	case -EEXIST:
+		if (!(arm->flags & TWHEEL_ARM_IF_NONE))
+			return no(why, "EEXIST, and it may be there");
+		if (!s->id)
+			return no(why, "EEXIST for a timer that there is not");
+		return true;
 	case -ENOENT:
+		if (arm->flags & TWHEEL_ARM_IF_PENDING) {
+			if (s->id && !may_be_ready(call, s))
+				return no(why, "ENOENT for a timer that is pending");
+			s->ready = !!s->id;
+			return true;
+		}
 		if (keyed)
 			return no(why, "ENOENT for a key");
 		if (s->id)
 			return no(why, "ENOENT for a timer that is live");
 		return true;
 	default:
-		if (!keyed || s->id)
+		if (!keyed || s->id || arm->flags & TWHEEL_ARM_IF_PENDING)
 			return no(why, "a re-arm needs no memory and no room");
 		return true;
 	}

@@ -23,6 +23,9 @@ mutations() {
 	expires, and never was ready		timer.c	/^u32 twheel_timer_expire/,/^}/s/^\t\t\tmake_ready(ctx, timer, now);/\t\t\tif (timer->user_data % 64)\n\t&/
 	a last record that is not		timer.c	s/expirations >= timer->count) {/expirations > timer->count) {/
 	a stale handle is as good		timer.c	/^static bool is_live/,/^}/s/twheel_ctx_handle(timer) == handle/(u32)twheel_ctx_handle(timer) == (u32)handle/
+	a push-back of what has expired		timer.c	s/arm->flags \& TWHEEL_ARM_IF_PENDING \&\& state != TWHEEL_STATE_PENDING/& \&\& arm->user_data % 8/
+	a push-back makes a timer		timer.c	/^void twheel_timer_arm/,/^}/s/ret = rearm(ctx, arm);/&\n\t\tif (ret == -ENOENT) ret = arm_new(ctx, arm);/
+	what there is is re-armed		timer.c	s/if (arm->flags \& TWHEEL_ARM_IF_NONE)/if (arm->flags \& TWHEEL_ARM_IF_NONE \&\& arm->user_data % 8)/
 	a round is missed			timer.c	s/(event->expirations - 1) \* timer->interval/event->expirations * timer->interval/
 	a lease is not looked at		timer.c	s/if (!is_lease(timer->where) || claim(base, timer, now))/if (timer->user_data % 16 == 0 || !is_lease(timer->where) || claim(base, timer, now))/
 	a drain forgets to cancel		timer.c	s/if (ret == 1 \&\& drain) {/if (ret == 1 \&\& drain \&\& info.user_data % 8) {/

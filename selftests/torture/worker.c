@@ -139,6 +139,8 @@ static struct twheel_arm make_arm(struct worker *w, const struct ctx *ctx, struc
 	}
 	if (!dice(w, 4))
 		arm.slack = dice(w, 50 * TW_MSEC);
+	if (!dice(w, 4))
+		arm.flags |= dice(w, 2) ? TWHEEL_ARM_IF_PENDING : TWHEEL_ARM_IF_NONE;
 	note->interval = arm.interval;
 	note->count = arm.count;
 	return arm;
@@ -192,7 +194,9 @@ static void arm(struct worker *w, struct ctx *ctx, int fd, int first, int n)
 	for (i = 0; i < n; i++) {
 		slot = (first + i) % NR_SLOTS;
 		if (arms[i].result) {
-			if (arms[i].result == -ENOENT)
+			/* With that flag it may be there, and have expired. */
+			if (arms[i].result == -ENOENT &&
+			    !(arms[i].flags & TWHEEL_ARM_IF_PENDING))
 				swap_slot(ctx, slot, refs[i], 0);
 			continue;
 		}

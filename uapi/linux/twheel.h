@@ -38,6 +38,7 @@
  * @TWHEEL_FEATURE_FIXED_DELAY: %TWHEEL_ARM_FIXED_DELAY
  * @TWHEEL_FEATURE_KEYED: %TWHEEL_CONFIG_KEYED
  * @TWHEEL_FEATURE_LEASE: %TWHEEL_CONFIG_LEASE
+ * @TWHEEL_FEATURE_CONDITIONAL: %TWHEEL_ARM_IF_PENDING and %TWHEEL_ARM_IF_NONE
  */
 enum twheel_feature {
 	TWHEEL_FEATURE_BOOTTIME	= 1 << 0,
@@ -49,6 +50,7 @@ enum twheel_feature {
 	TWHEEL_FEATURE_FIXED_DELAY = 1 << 6,
 	TWHEEL_FEATURE_KEYED	= 1 << 7,
 	TWHEEL_FEATURE_LEASE	= 1 << 8,
+	TWHEEL_FEATURE_CONDITIONAL = 1 << 9,
 };
 
 /** define TWHEEL_INFO_NEXT - in &twheel_info.flags, find @next_expiry as well */
@@ -197,6 +199,26 @@ struct twheel_config {
 #define TWHEEL_ARM_LEASE	0x00000004
 
 /**
+ * define TWHEEL_ARM_IF_PENDING - in &twheel_arm.flags, only what is pending
+ *
+ * If the timer is not pending the call fails with ENOENT and changes nothing:
+ * one that has expired stays as it is with its record, and one that was cancelled
+ * is not made again, with a key as without. So a push-back that comes too late
+ * has no effect.
+ */
+#define TWHEEL_ARM_IF_PENDING	0x00000008
+
+/**
+ * define TWHEEL_ARM_IF_NONE - in &twheel_arm.flags, only a new timer
+ *
+ * If there is one with that key or handle, pending or with a record that has not
+ * been read, the call fails with EEXIST and that timer stays as it is. Without
+ * keys handle 0 makes a timer as ever. Of several calls with the same key one
+ * makes it.
+ */
+#define TWHEEL_ARM_IF_NONE	0x00000010
+
+/**
  * define TWHEEL_LEASE_EXPIRED - in the word of a lease, it is over
  *
  * A lease is a timer that is pushed back without a system call. Its word is
@@ -295,9 +317,11 @@ enum twheel_state {
  * the context has made 2^32 more timers.
  *
  * Errors, in @result and from the single call alike: EINVAL for unknown flags,
- * an @expires, @interval or @slack with the top bit set, a count over 1 or %TWHEEL_ARM_FIXED_DELAY without an interval,
- * %TWHEEL_ARM_LEASE with one or in a context without leases, or no
- * %TWHEEL_ARM_ABS on CLOCK_REALTIME; ENOENT for a handle that is not live;
+ * an @expires, @interval or @slack with the top bit set, a count over 1 or
+ * %TWHEEL_ARM_FIXED_DELAY without an interval, %TWHEEL_ARM_LEASE with one or in a
+ * context without leases, both of %TWHEEL_ARM_IF_PENDING and
+ * %TWHEEL_ARM_IF_NONE, or no %TWHEEL_ARM_ABS on CLOCK_REALTIME; ENOENT for a
+ * handle that is not live; ENOENT and EEXIST as those two flags say;
  * ENOSPC when the context's limit is reached; EDQUOT when the user's is, or the
  * memory for that many is taken up by contexts that cancelled most of theirs;
  * ENOMEM, when the memory cgroup is at its limit for example.

@@ -20,6 +20,7 @@ const struct bit_name feature_names[] = {
 	{ TWHEEL_FEATURE_FIXED_DELAY,	"fixed-delay" },
 	{ TWHEEL_FEATURE_KEYED,		"keyed" },
 	{ TWHEEL_FEATURE_LEASE,		"lease" },
+	{ TWHEEL_FEATURE_CONDITIONAL,	"conditional" },
 	{ }
 };
 
