@@ -105,6 +105,7 @@ headers_alone() {
 	for header in uapi/linux/twheel.h userspace/include/twheel.h; do
 		for bits in -m64 -m32; do
 			gcc "$bits" -std=gnu90 "${strict[@]}" -x c "$header" || status=1
+			gcc "$bits" -std=c99 -pedantic "${strict[@]}" -x c "$header" || status=1
 			gcc "$bits" -std=c11 "${strict[@]}" -x c "$header" || status=1
 			g++ "$bits" -std=c++11 "${strict[@]}" -x c++ "$header" || status=1
 			g++ "$bits" -std=c++20 "${strict[@]}" -x c++ "$header" || status=1

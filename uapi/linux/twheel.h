@@ -329,12 +329,13 @@ enum twheel_state {
  * @handle is left as it was. From the single call also EFAULT, which leaves the
  * structure as it was.
  */
-struct twheel_arm {
+__extension__ struct twheel_arm {
 	__u64 handle;
 	__u64 user_data;
 	__u64 expires;
 	__u64 interval;
 	__u64 slack;
+	/* Unnamed, which is C11: hence __extension__, for -std=c99 -pedantic. */
 	union {
 		__u32 count;
 		__u32 word;
