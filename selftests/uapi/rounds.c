@@ -123,6 +123,37 @@ TEST_F(clk, fixed_delay_of_huge_intervals)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
+/* GET and CANCEL speak of the unread record; the round under way can be computed. */
+TEST_F(clk, what_is_left_while_a_record_is_unread)
+{
+	struct twheel_arm arm = tw_request(1, TWHEEL_ARM_ABS, 7);
+	struct twheel_timer_info info, next;
+	struct twheel_cancel cancel = { };
+	struct twheel_event event;
+	__u64 n;
+
+	arm.interval = TW_SEC;
+	/* Again, if a round ended between these calls. */
+	do {
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(TWHEEL_STATE_READY, info.state);
+		EXPECT_EQ(1, info.deadline);
+		EXPECT_EQ(0, info.remaining);
+		n = (tw_now(self->clock) - info.deadline) / info.interval + 1;
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &next));
+	} while (event.expirations != n);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, next.state);
+	EXPECT_EQ(info.deadline + n * info.interval, next.deadline);
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	cancel.handle = arm.handle;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
+	EXPECT_EQ(0, cancel.old_remaining);
+}
+
 TEST_F(clk, rearm_between_grid_and_delay)
 {
 	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);

@@ -359,6 +359,11 @@ __extension__ struct twheel_arm {
  * Argument of %TWHEEL_IOC_CANCEL, and the element of %TWHEEL_IOC_CANCEL_BATCH.
  * When it has succeeded no record of the timer will be read any more.
  *
+ * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY, with
+ * @old_remaining 0, although by the grid the next round has begun. What is left of
+ * that round can be computed from what %TWHEEL_IOC_GET tells before: see &struct
+ * twheel_timer_info.
+ *
  * Errors, in @result and from the single call alike: ENOENT when there is no
  * such timer (any more: its last expiration was read, or it was cancelled);
  * EINVAL for a non-zero @flags or @reserved. From the single call also EFAULT.
@@ -418,6 +423,14 @@ struct twheel_batch {
  * @word: (out) the index of a lease's word; 0 for others
  *
  * The deadline of a pending lease is the one in its word.
+ *
+ * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY: @deadline
+ * is that of the first expiration in the record, and @remaining is 0, although by
+ * the grid the next round has begun, as it is armed by the read. A program that
+ * wants to know what is left of the round under way computes it: the round ends
+ * at @deadline + n * @interval, where n = (now - @deadline) / @interval + 1, or
+ * there is none any more if @count is not 0 and n not below it. With
+ * %TWHEEL_ARM_FIXED_DELAY no round is under way until the record is read.
  *
  * Argument of %TWHEEL_IOC_GET, and the element of %TWHEEL_IOC_LIST.
  *
