@@ -20,6 +20,8 @@
  * - The names of clocks are those of <time.h>, which is included. In strict ISO C
  *   (-std=c99 and its like) it declares them with _POSIX_C_SOURCE of 199309L or
  *   more only, and CLOCK_BOOTTIME with _GNU_SOURCE or _DEFAULT_SOURCE only.
+ * - Times over 2^63 - 1 are refused with -EINVAL: a delay that was computed and
+ *   went below zero is one.
  * - On CLOCK_REALTIME deadlines are points in time: a call that takes a delay
  *   is refused with -EINVAL there, its sibling that ends in _at() is not.
  * - In a context with keys (%TWHEEL_CONFIG_KEYED) a handle is a key, 0
@@ -100,8 +102,9 @@ enum twheel_open_flag {
  * @twp: where the context is stored
  * @path: the device, or NULL for %TWHEEL_DEVICE
  * @flags: &enum twheel_open_flag bits
- * @config: clock, TWHEEL_CONFIG_* bits and limit, or NULL for CLOCK_MONOTONIC,
- *	none, and the module's limit
+ * @config: clock (%TWHEEL_CLOCK_REALTIME for wall time), TWHEEL_CONFIG_* bits and
+ *	limit; what is 0, or all where it is NULL, means CLOCK_MONOTONIC, none, and
+ *	the module's limit
  *
  * Return: 0, or -errno: what open() says, -ENOENT above all when the module is
  * not loaded; -EINVAL for unknown @flags or a @config that the module refuses;
