@@ -83,6 +83,7 @@ TEST_F(fork, child_is_refused)
 	if (!pid) {
 		struct twheel_timer_info info;
 		struct twheel_timer *new;
+		uint64_t cursor = 0;
 
 		CHECK(twheel_dispatch(self->tw) == -ECHILD);
 		CHECK(twheel_timer_new(&new, self->tw, on_expiry, NULL) == -ECHILD);
@@ -92,6 +93,7 @@ TEST_F(fork, child_is_refused)
 		CHECK(twheel_timer_cancel(none, NULL) == -ECHILD);
 		CHECK(twheel_timer_cancel_all(self->tw) == -ECHILD);
 		CHECK(twheel_timer_get(far, &info) == -ECHILD);
+		CHECK(twheel_drain(self->tw, &cursor, &info, 1) == -ECHILD);
 		CHECK(!twheel_timer_armed(far));
 		CHECK(!twheel_timer_armed(self->timer));
 		twheel_timer_free(far);
@@ -159,6 +161,28 @@ TEST_F(fork, plain_calls_are_shared)
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(8, event.user_data);
+}
+
+/* So is a drain, in a context without timer objects. */
+TEST_F(fork, drain_without_objects)
+{
+	struct twheel *tw;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
+	ASSERT_EQ(0, twheel_arm_after(tw, FAR, 5, NULL));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct twheel_timer_info info;
+		uint64_t cursor = 0;
+
+		CHECK(twheel_drain(tw, &cursor, &info, 1) == 1 && info.user_data == 5);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+	EXPECT_EQ(0, count(tw));
+	twheel_close(tw);
 }
 
 /* A context of the child's own, and the parent's beside it. */
@@ -249,50 +273,98 @@ TEST_F(fork, parent_takes_over)
 	EXPECT_EQ(1, self->probe.calls);
 }
 
-/**
- * struct forking - timers, of which the first that is called forks
- * @tw: their context
- * @calls: in this process
- * @pid: the child; 0 in the child
- */
-static struct forking {
-	struct twheel	*tw;
-	unsigned int	calls;
-	pid_t		pid;
-} forking;
+/* How often a function was called, in this process. */
+static unsigned int calls;
+/* The child that the first of them has forked; 0 in the child. */
+static pid_t forked;
 
 static void fork_at_first(struct twheel_timer *timer, const struct twheel_event *event,
 			  void *arg)
 {
-	if (forking.calls++)
+	struct twheel *tw = arg;
+
+	if (calls++)
 		return;
-	forking.pid = fork();
-	if (forking.pid)
+	forked = fork();
+	if (forked)
 		return;
 	/* What was read before the fork is in the child's memory as well. */
-	CHECK(twheel_dispatch(forking.tw) == -ECHILD);
-	twheel_take_over(forking.tw);
-	CHECK(twheel_dispatch(forking.tw) == 7);
-	CHECK(forking.calls == 8);
+	CHECK(twheel_dispatch(tw) == -ECHILD);
+	twheel_take_over(tw);
+	CHECK(twheel_dispatch(tw) == 7);
+	CHECK(calls == 8);
 	_exit(0);
+}
+
+static void fork_and_return(struct twheel_timer *timer, const struct twheel_event *event,
+			    void *arg)
+{
+	if (!calls++)
+		forked = fork();
+}
+
+static void take_over_and_return(struct twheel_timer *timer, const struct twheel_event *event,
+				 void *arg)
+{
+	fork_and_return(timer, event, arg);
+	twheel_take_over(arg);
+}
+
+/* Makes eight timers that call @fn, and waits until all are ready. */
+static int make_ready(struct twheel *tw, twheel_timer_fn *fn)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		struct twheel_timer *timer;
+
+		if (twheel_timer_new(&timer, tw, fn, tw) || twheel_timer_start(timer, 0, 0))
+			return 0;
+	}
+	return wait_ready(tw, 8);
 }
 
 TEST_F(fork, in_a_function)
 {
-	unsigned int i;
-
-	forking.tw = self->tw;
-	for (i = 0; i < 8; i++) {
-		struct twheel_timer *timer;
-
-		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, fork_at_first, NULL));
-		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
-	}
-	ASSERT_TRUE(wait_ready(self->tw, 8));
+	ASSERT_TRUE(make_ready(self->tw, fork_at_first));
 	EXPECT_EQ(8, twheel_dispatch(self->tw));
-	EXPECT_EQ(8, forking.calls);
-	ASSERT_LT(0, forking.pid);
-	EXPECT_TRUE(well(forking.pid));
+	EXPECT_EQ(8, calls);
+	ASSERT_LT(0, forked);
+	EXPECT_TRUE(well(forked));
+}
+
+/* Each record that was read before the fork is the parent's, once. */
+TEST_F(fork, in_a_function_that_returns_in_the_child)
+{
+	int ret;
+
+	ASSERT_TRUE(make_ready(self->tw, fork_and_return));
+	ret = twheel_dispatch(self->tw);
+	ASSERT_LE(0, forked);
+	if (!forked) {
+		CHECK(ret == -ECHILD);
+		CHECK(calls == 1);
+		_exit(0);
+	}
+	EXPECT_EQ(8, ret);
+	EXPECT_EQ(8, calls);
+	EXPECT_TRUE(well(forked));
+}
+
+/* A child that takes the context over goes on with what was read. */
+TEST_F(fork, in_a_function_that_takes_over)
+{
+	int ret;
+
+	ASSERT_TRUE(make_ready(self->tw, take_over_and_return));
+	ret = twheel_dispatch(self->tw);
+	ASSERT_LE(0, forked);
+	if (!forked) {
+		CHECK(ret == 8);
+		CHECK(calls == 8);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(forked));
 }
 
 TEST_HARNESS_MAIN

@@ -228,6 +228,70 @@ TEST_F(timers, cancel_periodic_in_the_same_batch)
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
+/* Arms @timer on a condition: what it has replaced, or an error. */
+static int start_if(struct twheel_timer *timer, unsigned int condition)
+{
+	struct twheel_arm setting = { .expires = FAR, .flags = condition };
+
+	return REPLACED(twheel_timer_arm, timer, &setting);
+}
+
+TEST_F(timers, conditions)
+{
+	static struct set set;
+	struct probe *probe = &set.probes[0];
+
+	probe->set = &set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	EXPECT_EQ(-ENOENT, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
+	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
+	EXPECT_EQ(TWHEEL_STATE_NONE, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
+	EXPECT_EQ(-EEXIST, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
+
+	/* Its record is not read yet. */
+	ASSERT_EQ(TWHEEL_STATE_PENDING, start(probe->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(-ENOENT, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
+	EXPECT_EQ(-EEXIST, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, probe->calls);
+
+	EXPECT_EQ(-ENOENT, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
+	EXPECT_EQ(TWHEEL_STATE_NONE, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
+	EXPECT_EQ(0, set.wrong);
+}
+
+/* The last record of the others is in the buffer, and stays there. */
+static void arm_others_if(struct set *set, struct probe *first)
+{
+	size_t i;
+
+	for (i = 0; i < TIMERS; i++) {
+		struct probe *probe = &set->probes[i];
+
+		if (probe == first)
+			continue;
+		if (start_if(probe->timer, TWHEEL_ARM_IF_PENDING) != -ENOENT ||
+		    start_if(probe->timer, TWHEEL_ARM_IF_NONE) != -EEXIST ||
+		    !twheel_timer_armed(probe->timer))
+			set->wrong++;
+	}
+}
+
+TEST_F(timers, conditions_in_the_same_batch)
+{
+	static struct set set = { .action = arm_others_if };
+	struct twheel_info info;
+
+	ASSERT_TRUE(make_ready(&set, self->tw, 0));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, set.calls);
+	EXPECT_EQ(0, set.wrong);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending + info.ready);
+}
+
 /* In place: they keep their handles. */
 static void rearm_all_periodic(struct set *set, struct probe *first)
 {

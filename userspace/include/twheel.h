@@ -42,7 +42,8 @@
  * and each record goes to the one that reads it first; calls and records work in
  * both. Timer objects are of one process only, or each would lose expirations to
  * the other: in a child, twheel_timer_*() and twheel_dispatch() on a context from
- * before the fork fail with -ECHILD. The child lets go of it by twheel_close(),
+ * before the fork fail with -ECHILD, and so does twheel_drain() where there are
+ * timer objects. The child lets go of the context by twheel_close(),
  * which leaves the parent's timers as they are; or it takes it over, when the
  * parent will not use it any more, by twheel_take_over(). (A fork that runs no
  * handlers of pthread_atfork(), such as a bare clone(), is not noticed.)
@@ -394,7 +395,8 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * any more; user_data and handle in their @infos are the library's.
  *
  * Return: how many timers were cancelled and stored, 0 at the end, or -errno:
- * -EINVAL for an @n of 0, -EFAULT, -EINTR.
+ * -EINVAL for an @n of 0, -EFAULT, -EINTR, -ECHILD in a child that has inherited
+ * the context with timer objects.
  */
 ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 		     struct twheel_timer_info *infos, size_t n);
@@ -623,7 +625,9 @@ void twheel_timer_free(struct twheel_timer *timer);
  * When it has succeeded the timer's function will be called for this arming
  * only, not for an earlier one, not even when its record is being dispatched.
  * A last record that twheel_dispatch() has read, but has not come to yet, is
- * withdrawn like one that was not read: %TWHEEL_STATE_READY.
+ * withdrawn like one that was not read: %TWHEEL_STATE_READY. It counts as one for
+ * the conditions, too: with %TWHEEL_ARM_IF_PENDING the call fails with -ENOENT,
+ * with %TWHEEL_ARM_IF_NONE it fails with -EEXIST, and the record stays.
  *
  * Return: 0, or -errno as twheel_arm(), and -ECHILD in a child that has inherited
  * the context; then the timer is as it was.
@@ -721,7 +725,9 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * dropped because their timer was cancelled, re-armed or freed meanwhile, but not
  * those that an inner call has taken; 0 when there was nothing; or -errno: -EINTR
  * and -ECANCELED as in twheel_read(), with no function called; -EINVAL in a
- * context with keys; -ECHILD in a child that has inherited the context; -ENOMEM.
+ * context with keys; -ECHILD in a child that has inherited the context, also when
+ * a function has forked and returns in the child: no other is called there;
+ * -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);
 

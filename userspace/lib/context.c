@@ -367,8 +367,12 @@ static ssize_t twheel_list(struct twheel *tw, uint64_t *cursor,
 TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 				struct twheel_timer_info *infos, size_t n)
 {
-	ssize_t ret = twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
+	ssize_t ret;
 
+	/* The parent's objects would not learn that they are not armed any more. */
+	if (tw->loop && twheel_inherited(tw))
+		return -ECHILD;
+	ret = twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
 	if (tw->loop)
 		twheel_loop_drained(tw->loop, infos, ret);
 	return ret;

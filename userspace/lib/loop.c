@@ -224,6 +224,8 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 	 * buffer: to the caller that is as good as a record not read.
 	 */
 	if (ret == -ENOENT && timer->handle) {
+		if (setting->flags & TWHEEL_ARM_IF_NONE)
+			return -EEXIST;
 		arm.handle = 0;
 		ret = twheel_arm(timer->tw, &arm);
 		arm.old_state = TWHEEL_STATE_READY;
@@ -387,6 +389,9 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 		if (event.flags & TWHEEL_EVENT_LAST)
 			timer->handle = 0;
 		timer->fn(timer, &event, timer->arg);
+		/* It has forked, and this is the child: the rest is the parent's. */
+		if (twheel_inherited(tw))
+			return -ECHILD;
 	}
 	return taken;
 }
