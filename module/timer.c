@@ -566,8 +566,20 @@ static int rearm_or_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 
 	if (arm->handle || is_keyed(ctx))
 		ret = rearm(ctx, arm);
-	if (ret == -ENOENT && (!arm->handle || is_keyed(ctx)))
-		ret = arm_new(ctx, arm);
+	if (ret != -ENOENT || (arm->handle && !is_keyed(ctx)))
+		return ret;
+
+	ret = arm_new(ctx, arm);
+	/*
+	 * There was no room, but perhaps because another call has made the
+	 * timer with this key meanwhile: then none is needed.
+	 */
+	if (unlikely(ret && ret != -EEXIST) && is_keyed(ctx)) {
+		int again = rearm(ctx, arm);
+
+		if (again != -ENOENT)
+			ret = again;
+	}
 	return ret;
 }
 

@@ -5,6 +5,7 @@
  * any time there is one timer for a key at most.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -442,6 +443,87 @@ TEST_F(tw, one_of_many_makes_a_timer)
 		winners += won[i] == 1;
 	EXPECT_EQ(RACES, winners);
 	EXPECT_EQ(RACES, tw_info(self->fd).pending);
+}
+
+/**
+ * struct twins - two threads that arm the same key at the same time
+ * @fd: the context, in which there is room for one timer
+ * @met: how often the two have come to a meeting, together
+ * @flags: of what they arm next
+ * @stop: enough
+ * @other: what became of the second thread's call: see arm_same()
+ */
+struct twins {
+	int fd;
+	unsigned long met;
+	__u32 flags;
+	bool stop;
+	int other;
+};
+
+/* Waits until the other one has come to this meeting, too. */
+static void meet(struct twins *t, unsigned long meeting)
+{
+	__atomic_add_fetch(&t->met, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&t->met, __ATOMIC_SEQ_CST) < 2 * meeting)
+		sched_yield();
+}
+
+/* The state that was replaced, or an error. */
+static int arm_same(struct twins *t)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, t->flags, 0);
+
+	return tw_call(t->fd, TWHEEL_IOC_ARM, &arm) ?: (int)arm.old_state;
+}
+
+static void *be_the_other(void *arg)
+{
+	struct twins *t = arg;
+	unsigned long meeting = 0;
+
+	for (;;) {
+		meet(t, ++meeting);
+		if (is_set(&t->stop))
+			return NULL;
+		t->other = arm_same(t);
+		meet(t, ++meeting);
+	}
+}
+
+/* Who comes second needs no room: the first has made the timer for both. */
+TEST_F(tw, room_for_one)
+{
+	struct twheel_config config = {
+		.clock = CLOCK_MONOTONIC, .flags = TWHEEL_CONFIG_KEYED, .limit = 1,
+	};
+	static struct twins twins;
+	unsigned long meeting = 0, rounds;
+	int wrong[2] = { }, lost = 0, second, result;
+	pthread_t thread;
+	__u64 end;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
+	twins.fd = self->fd;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, be_the_other, &twins));
+	end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
+	for (rounds = 0; tw_now(CLOCK_MONOTONIC) < end; rounds++) {
+		twins.flags = rounds % 2 ? TWHEEL_ARM_IF_NONE : 0;
+		meet(&twins, ++meeting);
+		result = arm_same(&twins);
+		meet(&twins, ++meeting);
+		second = rounds % 2 ? -EEXIST : TWHEEL_STATE_PENDING;
+		if ((result || twins.other != second) && (twins.other || result != second))
+			wrong[rounds % 2]++;
+		lost += !!tw_cancel(self->fd, 0);
+	}
+	__atomic_store_n(&twins.stop, true, __ATOMIC_SEQ_CST);
+	meet(&twins, ++meeting);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, wrong[0]);
+	EXPECT_EQ(0, wrong[1]);
+	EXPECT_EQ(0, lost);
+	TH_LOG("%lu rounds", rounds);
 }
 
 /* Makes the table grow and shrink, again and again, with keys of its own. */
