@@ -29,7 +29,7 @@
  * @cancel: so many of 16 calls are cancels,
  * @push: so many push back what is pending,
  * @insert: so many make what is not there, and the others are upserts
- * @stop: enough
+ * @stop: enough, or %MAX_ARMINGS have been made
  * @quiet: and all has been read
  * @next: number of the next arming
  * @read: for each arming how often a record of it was read
@@ -94,8 +94,10 @@ static void upsert(struct contest *c, unsigned int i, __u64 expires, __u32 flags
 	struct twheel_arm arm = tw_request(expires, flags, number);
 	int ret;
 
+	/* A fast machine may run out of numbers before the time is over. */
 	if (number >= MAX_ARMINGS) {
-		wrong(c, "more than %llu armings", MAX_ARMINGS);
+		__atomic_sub_fetch(&c->next, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->stop, true, __ATOMIC_SEQ_CST);
 		return;
 	}
 	arm.handle = key_of(i);
@@ -354,7 +356,8 @@ static void *push_back(void *arg)
 /* A push-back that comes too late does not bring back what has ended. */
 TEST_F(tw, what_has_ended_stays_so)
 {
-	struct contest c = { .fd = self->fd };
+	/* Not on the stack: a failed assertion leaves while the threads use it. */
+	static struct contest c;
 	__u64 end, rounds = 0, expired = 0, key;
 	struct twheel_timer_info info;
 	struct twheel_event event;
@@ -362,6 +365,7 @@ TEST_F(tw, what_has_ended_stays_so)
 	pthread_t threads[2];
 	int i;
 
+	c.fd = self->fd;
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, push_back, &c));
@@ -386,6 +390,7 @@ TEST_F(tw, what_has_ended_stays_so)
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT_STREQ("", c.wrong);
+	EXPECT_LT(0, expired);
 	EXPECT_EQ(0, tw_info(self->fd).pending + tw_info(self->fd).ready);
 	TH_LOG("%llu timers ended, %llu of them by a read", rounds, expired);
 }

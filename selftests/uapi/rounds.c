@@ -143,8 +143,7 @@ TEST_F(clk, what_is_left_while_a_record_is_unread)
 		n = (tw_now(self->clock) - info.deadline) / info.interval + 1;
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &next));
-	} while (event.expirations != n);
-	EXPECT_EQ(TWHEEL_STATE_PENDING, next.state);
+	} while (event.expirations != n || next.state != TWHEEL_STATE_PENDING);
 	EXPECT_EQ(info.deadline + n * info.interval, next.deadline);
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
