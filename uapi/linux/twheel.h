@@ -425,12 +425,14 @@ struct twheel_batch {
  * The deadline of a pending lease is the one in its word.
  *
  * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY: @deadline
- * is that of the first expiration in the record, and @remaining is 0, although by
- * the grid the next round has begun, as it is armed by the read. A program that
- * wants to know what is left of the round under way computes it: the round ends
- * at @deadline + n * @interval, where n = (now - @deadline) / @interval + 1, or
- * there is none any more if @count is not 0 and n not below it. With
- * %TWHEEL_ARM_FIXED_DELAY no round is under way until the record is read.
+ * is that of the first expiration in the record, although by the grid the next
+ * round has begun, as it is armed by the read. @remaining is as for any timer: 0,
+ * unless CLOCK_REALTIME was set back to before @deadline. A program that wants to
+ * know what is left of the round under way computes it: the round ends at
+ * @deadline + n * @interval, where n = (now - @deadline) / @interval + 1, and n is
+ * 1 while now is before @deadline. There is none any more if @count is not 0 and
+ * n not below it. With %TWHEEL_ARM_FIXED_DELAY no round is under way until the
+ * record is read.
  *
  * Argument of %TWHEEL_IOC_GET, and the element of %TWHEEL_IOC_LIST.
  *

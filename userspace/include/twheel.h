@@ -132,7 +132,10 @@ int twheel_adopt(struct twheel **twp, int fd);
  * @tw: a context, which is freed, but not its descriptor
  *
  * Timer objects of the context are freed as in twheel_close(); what they have
- * armed stays armed.
+ * armed stays armed. If a function has left twheel_dispatch() by longjmp() or an
+ * exception, the records behind its own are lost. To handle them, call
+ * twheel_dispatch() first until it returns 0; on a blocking descriptor, where it
+ * would wait instead, one call that returns has handled them all.
  *
  * Return: the descriptor, which the caller owns.
  */
