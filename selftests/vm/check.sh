@@ -27,6 +27,8 @@ declare -A needs=() alone=() begun=() result=()
 declare -A running=()
 # By kernel that suites need: wanted, or the status of making it; and those told to be missing
 declare -A kernels=() missing=()
+# The same kernels, in the order in which they are made
+wanted=()
 # PROCESS:KERNEL of the one that is being built
 building=''
 passed=0 failed=0 skipped=0 ended=0
@@ -145,7 +147,7 @@ find_next() {
 build_kernel() {
 	local kernel
 	[ -z "$building" ] || return 0
-	for kernel in "${!kernels[@]}"; do
+	for kernel in "${wanted[@]}"; do
 		[ "${kernels[$kernel]}" = wanted ] || continue
 		KERNEL=$kernel setsid nice "$vm/kernel.sh" \
 			</dev/null >"$build/log/check.kernel.$kernel" 2>&1 &
@@ -247,6 +249,7 @@ find_suites() {
 			needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
 			alone[$name]=$("$vm/suite.sh" alone "${name#*/}")
 			for kernel in ${needs[$name]}; do
+				[ -n "${kernels[$kernel]-}" ] || wanted+=("$kernel")
 				kernels[$kernel]=wanted
 			done
 		done

@@ -18,10 +18,11 @@ tests=$top/selftests
 # that can be made shorter a short form. long is the rest.
 list() {
 	case $1 in
-	check)	echo examples uapi stress hostile kselftest vm isolation wheel lease schedule \
-			install lib module time torture seeded fuzz ;;
-	long)	echo stress-long isolation-long kselftest-long uapi-long vm-long time-long \
-			seeded-long torture-long fuzz-long ;;
+	# The longest first: with short ones at the end both places are taken to the last.
+	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
+			vm lib time isolation lease schedule install ;;
+	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
+			vm-long isolation-long uapi-long ;;
 	esac
 }
 
