@@ -165,6 +165,8 @@ begin() {
 		local -x KERNEL=${name%/*}
 		"$vm/build.sh"
 	fi
+	# The suite may begin later than who is to follow what it says.
+	: >"$(log_of "$name")"
 	setsid "$vm/suite.sh" run "$suite" </dev/null >"$(log_of "$name")" 2>&1 &
 	running[$!]=$name
 	[ ${#suites[@]} != 1 ] || tail -n +1 -f --pid=$! "$(log_of "$name")" &
