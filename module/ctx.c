@@ -311,6 +311,9 @@ void twheel_ctx_await_room(struct twheel_ctx *ctx)
 
 	rcu_read_lock();
 	table = rht_dereference_rcu(ctx->keys.tbl, &ctx->keys);
+	/* While it moves to another one, which may be smaller, that is to have room. */
+	while (rht_dereference_rcu(table->future_tbl, &ctx->keys))
+		table = rht_dereference_rcu(table->future_tbl, &ctx->keys);
 	room = atomic_read(&ctx->keys.nelems) < table->size - table->size / 8;
 	rcu_read_unlock();
 
