@@ -699,6 +699,8 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 
 	/* No mapping is left, as it would hold the file. */
 	xa_for_each(&ctx->words, index, page) {
+		/* One by one: xa_destroy() frees all nodes with interrupts off. */
+		xa_erase_bh(&ctx->words, index);
 		twheel_quota_sub_words(ctx->quota, PAGE_TIMERS);
 		put_page(page);
 		cond_resched();
