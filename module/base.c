@@ -109,7 +109,8 @@ static void kick(void *arg)
 		start(base, tick << twheel_geometry.tick_shift);
 	} while (READ_ONCE(base->programmed) != tick);
 
-	atomic_dec(&base->kicked);
+	/* Pairs with the acquire in wait_for_kicks(). */
+	atomic_fetch_dec_release(&base->kicked);
 }
 
 /* False if @cpu is not there any more. */
@@ -126,9 +127,15 @@ static bool start_remote(struct twheel_base *base, unsigned int cpu)
 	return !ret || ret == -EBUSY;
 }
 
+/* Does another CPU turn the wheel? A CPU may also be isolated while it runs. */
+static bool is_away(const struct twheel_base *base)
+{
+	return base->away || twheel_cpu_isolated(base->cpu);
+}
+
 static void program(struct twheel_base *base, u64 tick, u64 ns)
 {
-	unsigned int cpu = base->away ? twheel_housekeeping_cpu() : base->cpu;
+	unsigned int cpu = is_away(base) ? twheel_housekeeping_cpu() : base->cpu;
 
 	lockdep_assert_held(&base->lock);
 
@@ -218,6 +225,13 @@ static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 	return more;
 }
 
+static void reprogram(struct twheel_base *base)
+{
+	spin_lock_bh(&base->lock);
+	program_next(base);
+	spin_unlock_bh(&base->lock);
+}
+
 static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 {
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
@@ -227,6 +241,12 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	s64 pause;
 	bool more;
 
+	/* It was isolated since: without delay, or the hrtimer would stay where it runs. */
+	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
+	    twheel_housekeeping_cpu() != smp_processor_id()) {
+		reprogram(base);
+		return HRTIMER_NORESTART;
+	}
 	do {
 		more = expire_chunk(base, &expired);
 		now = twheel_clock_now(base->clock);
@@ -246,13 +266,6 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	return HRTIMER_NORESTART;
 }
 
-static void reprogram(struct twheel_base *base)
-{
-	spin_lock_bh(&base->lock);
-	program_next(base);
-	spin_unlock_bh(&base->lock);
-}
-
 static void set_away(struct twheel_base *base, bool away)
 {
 	spin_lock_bh(&base->lock);
@@ -263,7 +276,7 @@ static void set_away(struct twheel_base *base, bool away)
 /* Those that set out before base->away was changed, and all others. */
 static void wait_for_kicks(const struct twheel_base *base)
 {
-	while (atomic_read(&base->kicked))
+	while (atomic_read_acquire(&base->kicked))
 		cpu_relax();
 }
 
@@ -296,7 +309,7 @@ static int twheel_cpu_offline(unsigned int cpu)
 		for_each_possible_cpu(other) {
 			struct twheel_base *base = twheel_base_of(clock, other);
 
-			if (!base->away)
+			if (!is_away(base))
 				continue;
 			wait_for_kicks(base);
 			hrtimer_cancel(&base->hrtimer);
