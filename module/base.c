@@ -19,10 +19,14 @@
  * removed it stays, and may find nothing to do, as after a step of the clock.
  *
  * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
- * function runs for TWHEEL_CHUNKS_PER_RUN of those, or TWHEEL_RUN_NS: a chunk may
- * take long, as a context may have very many who wait to be woken. Then it stays
- * away for as long as it has run, or TWHEEL_PAUSE_MAX_NS, so that others get their
- * share of the CPU however many timers are due.
+ * function runs for TWHEEL_CHUNKS_PER_RUN of those, or TWHEEL_RUN_NS. Then it wakes
+ * those who wait, each context once, which may take long: there may be very many.
+ *
+ * Share: the wheels that a CPU turns, on any clock and also those of other CPUs, take
+ * half of its time at most, however many timers are due and whoever waits for them. They
+ * run in rounds, and each at most once in a round; the next one begins when twice as
+ * much time has gone by as all runs of the round took together. So one wheel does not
+ * wait for another that has more to do.
  *
  * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all
  * such wheels are looked at again when the clock was set. One on CLOCK_REALTIME would
@@ -60,11 +64,24 @@
 #include "timer.h"
 #include "trace.h"
 
-#define TWHEEL_CHUNK		32
 #define TWHEEL_CHUNKS_PER_RUN	32
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC
-/* Most of a run that took longer it was likely interrupted or preempted. */
-#define TWHEEL_PAUSE_MAX_NS	(8 * NSEC_PER_MSEC)
+/* For most of a run that took longer the machine was likely stopped. */
+#define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
+
+/**
+ * struct twheel_round - when a CPU may turn wheels again
+ * @nr:		the number of the round
+ * @until:	when the next round may begin, in ns on CLOCK_MONOTONIC
+ *
+ * Used by the soft interrupt of its CPU only.
+ */
+struct twheel_round {
+	u32	nr;
+	u64	until;
+};
+
+static DEFINE_PER_CPU(struct twheel_round, twheel_round);
 
 struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
@@ -177,40 +194,21 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 	twheel_wheel_dequeue(&base->wheel, node);
 }
 
-static void count_cascades(const struct twheel_base *base, u64 before)
-{
-	u64 moved = base->wheel.nr_cascades - before;
-
-	if (!moved)
-		return;
-	twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
-	trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
-}
-
 /*
- * Expire up to TWHEEL_CHUNK timers, add their number to *@expired, and wake
- * whoever waits for them. Returns whether there are more. Noinline so that it
- * can be traced: it is as long as @base->lock is held.
+ * Look at up to TWHEEL_CHUNK timers. Returns whether there are more. Noinline so
+ * that it can be traced: it is as long as @base->lock is held.
  */
-static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
+static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *run)
 {
-	struct twheel_ctx *wake[TWHEEL_CHUNK];
-	struct twheel_node *due[TWHEEL_CHUNK];
-	u32 nr_due, nr_wake, i;
-	u64 now, cascades;
+	u64 cascades, moved;
 	bool more;
 
-	/* Keeps the contexts, but not their timers, beyond the lock. */
-	rcu_read_lock();
-
 	spin_lock(&base->lock);
-	now = twheel_clock_now(base->clock);
 	cascades = base->wheel.nr_cascades;
-	nr_due = twheel_wheel_collect(&base->wheel, now_to_tick(now), due,
-				      TWHEEL_CHUNK, &more);
-	count_cascades(base, cascades);
-	nr_wake = twheel_timer_expire(base, due, &nr_due, now, wake);
-	*expired += nr_due;
+	run->time = twheel_clock_now(base->clock);
+	run->tick = now_to_tick(run->time);
+	more = twheel_timer_expire(base, run);
+	moved = base->wheel.nr_cascades - cascades;
 	if (!more) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
@@ -218,11 +216,43 @@ static noinline bool expire_chunk(struct twheel_base *base, u32 *expired)
 	}
 	spin_unlock(&base->lock);
 
-	for (i = 0; i < nr_wake; i++)
-		twheel_ctx_wake(wake[i]);
-
-	rcu_read_unlock();
+	if (moved) {
+		twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
+		trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
+	}
 	return more;
+}
+
+/* Have @base looked at when @pause ns have gone by, if it has to be looked at by then. */
+static void postpone(struct twheel_base *base, u64 pause)
+{
+	u64 next, from;
+
+	spin_lock(&base->lock);
+	next = base->wheel.next_expiry;
+	/* If the clock is set back after it was read here, twheel_bases_look() comes later. */
+	from = twheel_clock_now(base->clock) + pause;
+	program(base, next, max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
+				      << twheel_geometry.tick_shift));
+	spin_unlock(&base->lock);
+}
+
+/*
+ * What the task that runs has had of the CPU, in ns. On PREEMPT_RT that is the soft
+ * interrupt, which others may preempt; else all the time that it takes is its own.
+ */
+static u64 own_time(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) ? current->se.sum_exec_runtime : 0;
+}
+
+/* How much of the CPU did a run take that began @wall ns ago, when own_time() was @own? */
+static u64 run_took(u64 wall, u64 own)
+{
+	/* It is brought up to date when the task is switched, and with each tick. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		wall = min(wall, own_time() - own + TICK_NSEC);
+	return min_t(u64, wall, TWHEEL_TOOK_MAX_NS);
 }
 
 static void reprogram(struct twheel_base *base)
@@ -232,37 +262,54 @@ static void reprogram(struct twheel_base *base)
 	spin_unlock_bh(&base->lock);
 }
 
+static void count_run(u32 expired)
+{
+	twheel_count(TWHEEL_COUNT_INTERRUPTS);
+	twheel_observe(TWHEEL_HIST_EXPIRED, expired);
+}
+
 static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 {
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
 						hrtimer);
-	u64 start = twheel_clock_now(base->clock), now;
-	u32 chunks = TWHEEL_CHUNKS_PER_RUN, expired = 0;
-	s64 pause;
+	struct twheel_round *round = this_cpu_ptr(&twheel_round);
+	u64 start = ktime_get_ns(), own = own_time(), end;
+	struct twheel_run run = { };
+	u32 chunks = TWHEEL_CHUNKS_PER_RUN, i;
 	bool more;
 
 	/* It was isolated since: without delay, or the hrtimer would stay where it runs. */
 	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
 	    twheel_housekeeping_cpu() != smp_processor_id()) {
+		count_run(0);
 		reprogram(base);
 		return HRTIMER_NORESTART;
 	}
-	do {
-		more = expire_chunk(base, &expired);
-		now = twheel_clock_now(base->clock);
-	} while (more && --chunks && now - start < TWHEEL_RUN_NS);
-
-	twheel_count(TWHEEL_COUNT_INTERRUPTS);
-	twheel_observe(TWHEEL_HIST_EXPIRED, expired);
-	if (!more)
+	if (start >= round->until) {
+		round->nr++;
+		round->until = start;
+	} else if (base->round == round->nr) {
+		count_run(0);
+		postpone(base, round->until - start);
 		return HRTIMER_NORESTART;
+	}
+	base->round = round->nr;
 
-	/* If the clock is set back after it was read here, twheel_bases_look() comes later. */
-	pause = clamp_t(s64, now - start, 0, TWHEEL_PAUSE_MAX_NS);
-	spin_lock(&base->lock);
-	program(base, base->wheel.next_expiry,
-		twheel_clock_now(base->clock) + pause);
-	spin_unlock(&base->lock);
+	/* Keeps the contexts, but not their timers, beyond the lock. */
+	rcu_read_lock();
+	do {
+		more = expire_chunk(base, &run);
+	} while (more && --chunks && ktime_get_ns() - start < TWHEEL_RUN_NS &&
+		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_CHUNK);
+	count_run(run.expired);
+	for (i = 0; i < run.nr_wake; i++)
+		twheel_ctx_wake(run.wake[i]);
+	rcu_read_unlock();
+
+	end = ktime_get_ns();
+	round->until += end - start + run_took(end - start, own);
+	if (more)
+		postpone(base, round->until - end);
 	return HRTIMER_NORESTART;
 }
 

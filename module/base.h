@@ -36,6 +36,7 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * @away:	@cpu is offline, or about to be: another one turns the wheel
  * @kick:	has the CPU that turns the wheel set @hrtimer
  * @kicked:	@kick is on its way or running
+ * @round:	the round of the CPU that turned the wheel last; for @hrtimer's function
  * @clock:	which clock; constant
  * @cpu:	which CPU; constant
  */
@@ -48,6 +49,7 @@ struct twheel_base {
 	bool			away;
 	call_single_data_t	kick;
 	atomic_t		kicked;
+	u32			round;
 	enum twheel_clock	clock;
 	u16			cpu;
 };

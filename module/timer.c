@@ -748,44 +748,58 @@ static bool claim(struct twheel_base *base, struct twheel_timer *timer, u64 now)
 	return claimed;
 }
 
-u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
-			u32 *n, u64 now, struct twheel_ctx **wake)
+/* Make the @n timers in @due ready, in their order for each context. */
+static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *run)
 {
-	u32 i, k, nr_due = 0, nr_wake = 0;
+	struct twheel_ctx *ctxs[TWHEEL_CHUNK];
+	u32 i, k;
 
-	lockdep_assert_held(&base->lock);
+	for (i = 0; i < n; i++)
+		ctxs[i] = twheel_ctx_of(container_of(due[i], struct twheel_timer, node));
 
-	for (i = 0; i < *n; i++) {
-		struct twheel_timer *timer =
-			container_of(due[i], struct twheel_timer, node);
+	for (i = 0; i < n; i++) {
+		struct twheel_ctx *ctx = ctxs[i];
 
-		if (!is_lease(timer->where) || claim(base, timer, now))
-			due[nr_due++] = due[i];
-	}
-
-	*n = nr_due;
-	i = 0;
-	while (i < nr_due) {
-		struct twheel_timer *timer =
-			container_of(due[i], struct twheel_timer, node);
-		struct twheel_ctx *ctx = twheel_ctx_of(timer);
-
+		if (!ctx)
+			continue;
 		spin_lock(&ctx->lock);
-		do {
-			make_ready(ctx, timer, now);
-			if (++i == nr_due)
-				break;
-			timer = container_of(due[i], struct twheel_timer, node);
-		} while (twheel_ctx_of(timer) == ctx);
+		for (k = i; k < n; k++) {
+			if (ctxs[k] != ctx)
+				continue;
+			make_ready(ctx, container_of(due[k], struct twheel_timer, node),
+				   run->time);
+			ctxs[k] = NULL;
+		}
 		spin_unlock(&ctx->lock);
 
 		/* Once is enough: to wake all who wait for it may take long. */
-		for (k = 0; k < nr_wake && wake[k] != ctx; k++)
+		for (k = 0; k < run->nr_wake && run->wake[k] != ctx; k++)
 			;
-		if (k == nr_wake)
-			wake[nr_wake++] = ctx;
+		if (k == run->nr_wake)
+			run->wake[run->nr_wake++] = ctx;
 	}
-	return nr_wake;
+}
+
+bool twheel_timer_expire(struct twheel_base *base, struct twheel_run *run)
+{
+	struct twheel_node *due[TWHEEL_CHUNK];
+	u32 n, i, nr_due = 0;
+	bool more;
+
+	lockdep_assert_held(&base->lock);
+
+	n = twheel_wheel_collect(&base->wheel, run->tick, due, TWHEEL_CHUNK, &more);
+	for (i = 0; i < n; i++) {
+		struct twheel_timer *timer =
+			container_of(due[i], struct twheel_timer, node);
+
+		if (!is_lease(timer->where) || claim(base, timer, run->time))
+			due[nr_due++] = due[i];
+	}
+
+	make_all_ready(due, nr_due, run);
+	run->expired += nr_due;
+	return more;
 }
 
 static bool has_grid(const struct twheel_timer *timer)

@@ -100,14 +100,31 @@ int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
  */
 u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
 
-/*
- * Make the *@n timers in @due ready, which @base's wheel has handed back at
- * @now; but leases that were extended go back to it, and *@n is what is left.
- * Stores the contexts to be woken in @wake and returns their number. Needs
- * base->lock.
+/* Timers that are looked at before a base's lock is let go of. */
+#define TWHEEL_CHUNK	32
+
+/**
+ * struct twheel_run - a run of the function that turns a wheel
+ * @time:	the time on the wheel's clock, in ns
+ * @tick:	the last tick that is not after it
+ * @expired:	timers made ready so far
+ * @nr_wake:	contexts that are to be woken at its end
+ * @wake:	they, each once. Filled under RCU, which keeps them, but not their timers
  */
-u32 twheel_timer_expire(struct twheel_base *base, struct twheel_node **due,
-			u32 *n, u64 now, struct twheel_ctx **wake);
+struct twheel_run {
+	u64			time;
+	u64			tick;
+	u32			expired;
+	u32			nr_wake;
+	struct twheel_ctx	*wake[2 * TWHEEL_CHUNK];
+};
+
+/*
+ * Look at up to %TWHEEL_CHUNK timers that come up in @base's wheel by run->tick: make
+ * those that are over ready, and put the others back. Returns whether there are more.
+ * Needs base->lock, and room for %TWHEEL_CHUNK in run->wake.
+ */
+bool twheel_timer_expire(struct twheel_base *base, struct twheel_run *run);
 
 /*
  * Move some records to @to: the bytes stored, 0 if nothing is ready, -EFAULT if
