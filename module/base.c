@@ -195,32 +195,30 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 }
 
 /*
- * Look at up to TWHEEL_CHUNK timers. Returns whether there are more. Noinline so
+ * Look at up to TWHEEL_CHUNK timers. Returns whether there may be more. Noinline so
  * that it can be traced: it is as long as @base->lock is held.
  */
 static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *run)
 {
-	u64 cascades, moved;
-	bool more;
+	u32 seen, moved = run->moved;
 
 	spin_lock(&base->lock);
-	cascades = base->wheel.nr_cascades;
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
-	more = twheel_timer_expire(base, run);
-	moved = base->wheel.nr_cascades - cascades;
-	if (!more) {
+	seen = twheel_timer_expire(base, run);
+	if (seen < TWHEEL_CHUNK) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
 			program_next(base);
 	}
 	spin_unlock(&base->lock);
 
+	moved = run->moved - moved;
 	if (moved) {
 		twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
 		trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
 	}
-	return more;
+	return seen == TWHEEL_CHUNK;
 }
 
 /* Have @base looked at when @pause ns have gone by, if it has to be looked at by then. */
@@ -404,13 +402,13 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 static void base_exit(struct twheel_base *base)
 {
 	/* Zeroed percpu memory that base_init() did not get to, or failed on. */
-	if (!base->wheel.buckets)
+	if (!base->wheel.rows)
 		return;
 
 	wait_for_kicks(base);
 	hrtimer_cancel(&base->hrtimer);
 	WARN_ON_ONCE(base->wheel.nr_nodes);
-	kvfree(base->wheel.buckets);
+	kvfree(base->wheel.rows);
 }
 
 static void free_bases(void)

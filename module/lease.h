@@ -7,6 +7,11 @@
  * setting the bit: both by compare-and-swap, so the two cannot both win, and the
  * loser learns it. Nothing that is read here is trusted to make sense.
  *
+ * The number of tries is bounded here. Where an atomic operation is itself a loop, of
+ * load-linked and store-conditional (arm64 without LSE), a program that stores to the
+ * word all the time can make that loop go round more often; how often is up to the
+ * CPU, as for any such operation on memory that is shared with a program.
+ *
  * selftests/lease compiles this file in user space, to try all interleavings.
  */
 #ifndef TWHEEL_LEASE_H

@@ -33,10 +33,6 @@ static unsigned int slots = 64;
 module_param(slots, uint, 0444);
 MODULE_PARM_DESC(slots, "Buckets a level, a power of two, 4 to 4096 (default 64)");
 
-static unsigned int levels = 6;
-module_param(levels, uint, 0444);
-MODULE_PARM_DESC(levels, "Levels of a wheel, 1 to 8 (default 6)");
-
 module_param_named(max_user_timers, twheel_max_user_timers, ulong, 0644);
 MODULE_PARM_DESC(max_user_timers, "Most timers of a user (default: what fits 4% of memory)");
 
@@ -56,17 +52,13 @@ static int __init check_geometry(void)
 		       TWHEEL_SLOTS_MIN, TWHEEL_SLOTS_MAX);
 		return -EINVAL;
 	}
-	if (levels < TWHEEL_LEVELS_MIN || levels > TWHEEL_LEVELS_MAX) {
-		pr_err("levels=%u: must be %u to %u\n", levels,
-		       TWHEEL_LEVELS_MIN, TWHEEL_LEVELS_MAX);
-		return -EINVAL;
-	}
 
 	tick_ns = roundup_pow_of_two(tick_ns);
 	twheel_geometry = (struct twheel_geometry) {
 		.tick_shift	= ilog2(tick_ns),
 		.slots		= slots,
-		.levels		= levels,
+		/* A deadline of KTIME_MAX, and a timer's slack, which is in ticks. */
+		.levels		= twheel_wheel_levels(slots, KTIME_MAX / tick_ns + U32_MAX),
 	};
 	return 0;
 }

@@ -733,19 +733,42 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx)
 	       twheel_clock_to_user(READ_ONCE(ctx->clock), next);
 }
 
-/* The bucket of @timer, a lease, has come up. Is it over? If not, put it back. */
-static bool claim(struct twheel_base *base, struct twheel_timer *timer, u64 now)
+/*
+ * @timer, a lease, has come up, and may not be over: has its word been set to a later
+ * time? True if it is over, and claimed. Otherwise timer->node says when to look next.
+ */
+static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer)
 {
-	s64 offset = twheel_ctx_of(timer)->word_offset;
-	bool claimed;
-	u64 deadline;
+	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
+	atomic64_t *word = twheel_ctx_word(timer);
+	u64 clk = base->wheel.clk, deadline;
 
-	claimed = twheel_lease_claim(twheel_ctx_word(timer),
-				     twheel_clock_shift(now, offset), &deadline);
-	WRITE_ONCE(timer->deadline, twheel_clock_shift(deadline, -offset));
-	if (!claimed)
-		enqueue(base, timer, now);
-	return claimed;
+	if (timer->node.expires <= clk) {
+		/* Late or not, all is looked at as of its turn: so it stays in order. */
+		u64 time = twheel_clock_shift(clk << twheel_geometry.tick_shift,
+					      ctx->word_offset);
+		bool claimed = twheel_lease_claim(word, time, &deadline);
+
+		WRITE_ONCE(timer->deadline, twheel_clock_shift(deadline, -ctx->word_offset));
+		if (claimed)
+			return true;
+	} else {
+		/* On the way down: as it is read now it need not come up at its old time. */
+		deadline = word_deadline(ctx, atomic64_read(word), timer->deadline);
+		if (deadline > timer->deadline)
+			WRITE_ONCE(timer->deadline, deadline);
+	}
+
+	timer->node.expires = max(timer->node.expires, expires_tick(timer));
+	return false;
+}
+
+/* Is @timer, which has come up, over? */
+static bool is_over(struct twheel_base *base, struct twheel_timer *timer)
+{
+	if (is_lease(timer->where))
+		return look_at_lease(base, timer);
+	return timer->node.expires <= base->wheel.clk;
 }
 
 /* Make the @n timers in @due ready, in their order for each context. */
@@ -780,26 +803,36 @@ static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *r
 	}
 }
 
-bool twheel_timer_expire(struct twheel_base *base, struct twheel_run *run)
+u32 twheel_timer_expire(struct twheel_base *base, struct twheel_run *run)
 {
 	struct twheel_node *due[TWHEEL_CHUNK];
-	u32 n, i, nr_due = 0;
-	bool more;
+	u32 seen = 0, nr_due = 0, end, i;
 
 	lockdep_assert_held(&base->lock);
 
-	n = twheel_wheel_collect(&base->wheel, run->tick, due, TWHEEL_CHUNK, &more);
-	for (i = 0; i < n; i++) {
-		struct twheel_timer *timer =
-			container_of(due[i], struct twheel_timer, node);
+	while (seen < TWHEEL_CHUNK) {
+		i = nr_due;
+		end = i + twheel_wheel_take(&base->wheel, run->tick, &due[i],
+					    TWHEEL_CHUNK - seen);
+		if (end == i)
+			break;
+		seen += end - i;
+		/* Those that are not over go back before the wheel turns on. */
+		for (; i < end; i++) {
+			struct twheel_timer *timer =
+				container_of(due[i], struct twheel_timer, node);
 
-		if (!is_lease(timer->where) || claim(base, timer, run->time))
-			due[nr_due++] = due[i];
+			if (is_over(base, timer))
+				due[nr_due++] = due[i];
+			else
+				twheel_wheel_enqueue(&base->wheel, due[i]);
+		}
 	}
 
 	make_all_ready(due, nr_due, run);
 	run->expired += nr_due;
-	return more;
+	run->moved += seen - nr_due;
+	return seen;
 }
 
 static bool has_grid(const struct twheel_timer *timer)

@@ -108,6 +108,7 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
  * @time:	the time on the wheel's clock, in ns
  * @tick:	the last tick that is not after it
  * @expired:	timers made ready so far
+ * @moved:	timers that came up and were put back so far
  * @nr_wake:	contexts that are to be woken at its end
  * @wake:	they, each once. Filled under RCU, which keeps them, but not their timers
  */
@@ -115,16 +116,17 @@ struct twheel_run {
 	u64			time;
 	u64			tick;
 	u32			expired;
+	u32			moved;
 	u32			nr_wake;
 	struct twheel_ctx	*wake[2 * TWHEEL_CHUNK];
 };
 
 /*
  * Look at up to %TWHEEL_CHUNK timers that come up in @base's wheel by run->tick: make
- * those that are over ready, and put the others back. Returns whether there are more.
- * Needs base->lock, and room for %TWHEEL_CHUNK in run->wake.
+ * those that are over ready, and put the others back. Returns at how many; fewer than
+ * %TWHEEL_CHUNK if none is left. Needs base->lock, and room for as many in run->wake.
  */
-bool twheel_timer_expire(struct twheel_base *base, struct twheel_run *run);
+u32 twheel_timer_expire(struct twheel_base *base, struct twheel_run *run);
 
 /*
  * Move some records to @to: the bytes stored, 0 if nothing is ready, -EFAULT if

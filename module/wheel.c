@@ -7,8 +7,8 @@
  *
  * A wheel has L levels of S buckets. A bucket of level l stands for (S/2)^l
  * ticks, its granularity. A node goes to the lowest level whose S buckets reach
- * as far ahead as its tick. When its bucket's turn comes it expires, or moves
- * down to a level that tells ticks apart better. So it expires at its exact tick
+ * as far ahead as its tick. When its bucket's turn comes it is due, or moves
+ * down to a level that tells ticks apart better. So it is due at its exact tick
  * however far away that was when it was enqueued.
  *
  *	S = 64		granularity	range
@@ -29,22 +29,30 @@
  * twice as far as the granularity of the next, and not just as far: what comes
  * down early fits.
  *
- * The last level takes whatever is further away, too. There a bucket's turn can
- * come some rounds before the node's: it is then left for another round. So a
- * single level is the classic hashed wheel with rounds.
+ * Order
  *
- * To turn the wheel from one tick to another is to mark the buckets between the
- * two hands on each level as due, S of them at most, and to look at each once,
- * with the clock already at the new time. So a jump of any length costs the
- * same as one revolution. The nodes that come up are looked at one by one, and
- * the work can be left and taken up again after any of them: the buckets in work
- * are in @visit, the others are still marked in @due. Meanwhile the wheel may
- * turn, and nodes may be added and removed. One that is added to a bucket marked
- * as due is looked at once more than needed, which is harmless.
+ * The wheel's clock goes from turn to turn, however late it is: not on to the
+ * present. A bucket that comes up is in work until all its nodes were taken, and
+ * has a tick by which that is to be done: the first one that it stands for. The
+ * clock does not go past that tick before. So nodes are due in the order of their
+ * ticks, and what is put back, as it is not due yet, comes after all that is due
+ * before. Of the buckets in work the one to be done first is worked on; those on
+ * time are to be done at once, those that move down by the end of their lead, and
+ * so they get what time there is between the others.
  *
- * Rows on time come first, then low levels. A bucket of a high level can hold a
- * million nodes that only move down; what is due in the meantime must not wait
- * for them.
+ * A row has one bucket in work at most: its next turn comes after the tick by which
+ * the one before has to be done. The work can be left and taken up again after any
+ * node. Meanwhile nodes may be added and removed.
+ *
+ * A turn of the clock costs a look at each row, and at the bitmap of those whose
+ * buckets come up; between two turns there is nothing to do. So what a jump costs is a
+ * matter of the buckets and nodes that come up in it, a node once a level at most, and
+ * not of its length.
+ *
+ * The last level takes whatever is further away than it reaches, too. There a
+ * bucket's turn can come some rounds before the node's: it is then left for another
+ * round, which costs a jump a look at it for each. twheel_wheel_levels() says how
+ * many levels it takes that none is.
  *
  * A node that moves to a later tick can stay where it is: its bucket's turn
  * then finds it not due and moves it. In return next_expiry is a lower bound.
@@ -53,9 +61,10 @@
  * hands and nothing else. Buckets then come up sooner than their nodes need, and
  * these are moved like any that are not due.
  *
- * Invariant (checked by twheel_wheel_check()): the turn of each bucket comes no
- * later than any of its nodes is to expire. Nodes never expire late by
- * construction, and never early because expiry compares their tick with @clk.
+ * Invariant (checked by twheel_wheel_check()): the tick by which a bucket has to be
+ * done comes no later than any of its nodes is to expire. Nodes never expire late or
+ * out of order by construction, and never early because expiry compares their tick
+ * with @clk.
  */
 #include "wheel.h"
 
@@ -117,12 +126,21 @@ static u32 usable_levels(u32 slots, u32 levels)
 	return min_t(u32, levels, 1 + 63 / (ilog2(slots) - 1));
 }
 
+u32 twheel_wheel_levels(u32 slots, u64 range)
+{
+	u32 shift = ilog2(slots) - 1, levels = 1;
+
+	while ((levels - 1) * shift < 64 && range >> ((levels - 1) * shift) >= slots)
+		levels++;
+	return levels;
+}
+
 size_t twheel_wheel_size(u32 slots, u32 levels)
 {
-	size_t n = (size_t)slots * (2 * usable_levels(slots, levels) - 1);
+	size_t rows = 2 * usable_levels(slots, levels) - 1, n = slots * rows;
 
-	return n * sizeof(struct hlist_head) +
-	       2 * BITS_TO_LONGS(n) * sizeof(long);
+	return rows * sizeof(struct twheel_row) + n * sizeof(struct hlist_head) +
+	       BITS_TO_LONGS(n) * sizeof(long);
 }
 
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
@@ -136,12 +154,12 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		.slots		= slots,
 		.slot_bits	= (u8)ilog2(slots),
 		.levels		= (u8)usable_levels(slots, levels),
-		.buckets	= memory,
+		.rows		= memory,
 	};
+	w->buckets = (struct hlist_head *)(w->rows + nr_rows(w));
 	w->pending = (unsigned long *)(w->buckets + nr_buckets(w));
-	w->due = w->pending + BITS_TO_LONGS(nr_buckets(w));
 	for (row = 0; row < nr_rows(w); row++)
-		w->due_from[row] = (row + 1) * w->slots;
+		w->rows[row].turn = TWHEEL_NEVER;
 }
 
 /*
@@ -192,9 +210,14 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	u64 expires = node->expires, turn;
 	u32 level, row, slot, index;
 
-	/* What is overdue expires at the next tick. */
-	if (expires <= w->clk)
-		expires = w->clk + 1;
+	w->nr_nodes++;
+	if (expires <= w->clk) {
+		/* Overdue: it is in work from the first. */
+		hlist_add_head(&node->entry, &w->rows[0].visit);
+		w->rows[0].due = w->clk;
+		w->next_expiry = w->clk;
+		return;
+	}
 
 	level = choose_level(w, expires);
 	row = choose_row(w, level, expires);
@@ -202,16 +225,17 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	index = row * w->slots + slot;
 	hlist_add_head(&node->entry, &w->buckets[index]);
 	__set_bit(index, w->pending);
-	w->nr_nodes++;
 
 	turn = bucket_turn(w, row, slot);
+	if (turn < w->rows[row].turn)
+		w->rows[row].turn = turn;
 	if (turn < w->next_expiry)
 		w->next_expiry = turn;
 }
 
 /*
  * If @node is the only one in a bucket its pprev points at the bucket's head,
- * which tells which bucket that is. Nodes on @visit have left theirs.
+ * which tells which bucket that is. Nodes of a bucket in work have left it.
  */
 static bool last_in_bucket(const struct twheel_wheel *w,
 			   const struct twheel_node *node, u32 *index)
@@ -231,10 +255,8 @@ void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	u32 index;
 
-	if (last_in_bucket(w, node, &index)) {
+	if (last_in_bucket(w, node, &index))
 		__clear_bit(index, w->pending);
-		__clear_bit(index, w->due);
-	}
 	hlist_del_init(&node->entry);
 	w->nr_nodes--;
 }
@@ -245,160 +267,135 @@ void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
 		w->clk = now;
 }
 
-static bool is_busy(const struct twheel_wheel *w)
+/* The first turn after @clk of a bucket of @row that is not empty. O(slots / 64). */
+static u64 find_turn(const struct twheel_wheel *w, u32 row)
 {
-	u32 row;
-
-	for (row = 0; row < nr_rows(w); row++)
-		if (w->due_from[row] != (row + 1) * w->slots ||
-		    !hlist_empty(&w->visit[row]))
-			return true;
-	return false;
-}
-
-/* Mark the non-empty buckets in [@from, @to), all of @row, as due. */
-static void mark_due(struct twheel_wheel *w, u32 row, u32 from, u32 to)
-{
+	u64 hand = hand_at(w->clk, row_lead(w, row), level_shift(w, row_level(w, row)));
+	u32 base = row * w->slots, end = base + w->slots;
+	u32 first = base + ((hand + 1) & (w->slots - 1));
 	unsigned long index;
 
-	for (index = find_next_bit(w->pending, to, from); index < to;
-	     index = find_next_bit(w->pending, to, index + 1)) {
-		__set_bit(index, w->due);
-		if (index < w->due_from[row])
-			w->due_from[row] = (u32)index;
+	index = find_next_bit(w->pending, end, first);
+	if (index == end) {
+		index = find_next_bit(w->pending, first, base);
+		if (index == first)
+			return TWHEEL_NEVER;
 	}
+	return bucket_turn(w, row, (u32)index - base);
 }
 
-static void turn_to(struct twheel_wheel *w, u64 now)
+/* The turn of @row has come, at @clk: take its bucket into work. */
+static void open_bucket(struct twheel_wheel *w, u32 row)
 {
-	u32 row;
+	struct twheel_row *r = &w->rows[row];
+	u64 lead = row_lead(w, row);
+	u32 slot = hand_at(w->clk, lead, level_shift(w, row_level(w, row))) & (w->slots - 1);
+	u32 index = row * w->slots + slot;
 
-	for (row = 0; row < nr_rows(w); row++) {
-		u32 shift = level_shift(w, row_level(w, row));
-		u64 lead = row_lead(w, row);
-		u64 from = hand_at(w->clk, lead, shift);
-		u64 steps = hand_at(now, lead, shift) - from;
-		u32 base = row * w->slots;
-		u32 first, n;
-
-		if (!steps)
-			continue;
-
-		n = min_t(u64, steps, w->slots);
-		first = (from + 1) & (w->slots - 1);
-		mark_due(w, row, base + first,
-			 base + min_t(u32, first + n, w->slots));
-		if (first + n > w->slots)
-			mark_due(w, row, base, base + first + n - w->slots);
+	/* It may have been emptied since. */
+	if (test_bit(index, w->pending)) {
+		__clear_bit(index, w->pending);
+		hlist_move_list(&w->buckets[index], &r->visit);
+		r->due = w->clk + lead;
 	}
-	w->clk = now;
+	r->turn = find_turn(w, row);
 }
 
-/* The first turn of a non-empty bucket after @clk. O(levels * slots / 64). */
-static u64 find_next_expiry(const struct twheel_wheel *w)
+/*
+ * Let the clock go on, up to @now, until there is a bucket in work, and return the
+ * row of the one that has to be done first; or NULL when all is done up to @now.
+ */
+static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
+{
+	for (;;) {
+		struct twheel_row *first = NULL;
+		u64 turn = TWHEEL_NEVER, until = now;
+		u32 row;
+
+		for (row = 0; row < nr_rows(w); row++) {
+			struct twheel_row *r = &w->rows[row];
+
+			if (r->turn < turn)
+				turn = r->turn;
+			if (!hlist_empty(&r->visit) && (!first || r->due < first->due))
+				first = r;
+		}
+
+		/* Nothing else comes up before that is to be done, or by now. */
+		if (turn > now || (first && first->due <= turn)) {
+			if (first && first->due <= now)
+				until = first->due > w->clk ? first->due - 1 : w->clk;
+			if (until > w->clk)
+				w->clk = until;
+			return first;
+		}
+
+		w->clk = turn;
+		for (row = 0; row < nr_rows(w); row++)
+			if (w->rows[row].turn == turn)
+				open_bucket(w, row);
+	}
+}
+
+/* The first turn of all, when no bucket is in work. O(levels * slots / 64). */
+static u64 find_next_expiry(struct twheel_wheel *w)
 {
 	u64 next = TWHEEL_NEVER;
 	u32 row;
 
-	if (!w->nr_nodes)
-		return next;
-
 	for (row = 0; row < nr_rows(w); row++) {
-		u64 hand = hand_at(w->clk, row_lead(w, row),
-				   level_shift(w, row_level(w, row)));
-		u32 base = row * w->slots, end = base + w->slots;
-		u32 first = base + ((hand + 1) & (w->slots - 1));
-		unsigned long index;
-		u64 turn;
+		struct twheel_row *r = &w->rows[row];
 
-		index = find_next_bit(w->pending, end, first);
-		if (index == end)
-			index = find_next_bit(w->pending, first, base);
-		if (index == first && !test_bit(first, w->pending))
-			continue;
-
-		turn = bucket_turn(w, row, (u32)index - base);
-		if (turn < next)
-			next = turn;
+		/* The bucket that it was for may have been emptied. */
+		if (r->turn != TWHEEL_NEVER)
+			r->turn = find_turn(w, row);
+		if (r->turn < next)
+			next = r->turn;
 	}
 	return next;
 }
 
 /*
  * With the hands further back each bucket's turn comes no later than before, so
- * the nodes can stay where they are.
+ * the nodes can stay where they are. What is in work is finished first: the row's
+ * next turn may now come sooner than was thought.
  */
 void twheel_wheel_rewind(struct twheel_wheel *w, u64 now)
 {
-	u32 next = (w->clk + 1) & (w->slots - 1);
-
-	/* What was overdue is there, and may have to come before that turn now. */
-	mark_due(w, 0, next, next + 1);
-	w->clk = now;
-	w->next_expiry = is_busy(w) ? now : find_next_expiry(w);
-}
-
-/*
- * The next node to look at, or NULL: of the first row that has any, from the
- * bucket in work there or else from the next one that is due.
- */
-static struct twheel_node *next_node(struct twheel_wheel *w)
-{
+	bool busy = false;
 	u32 row;
 
+	w->clk = now;
 	for (row = 0; row < nr_rows(w); row++) {
-		struct hlist_head *visit = &w->visit[row];
-		u32 end = (row + 1) * w->slots;
-		unsigned long index;
-
-		if (hlist_empty(visit)) {
-			if (w->due_from[row] == end)
-				continue;
-			index = find_next_bit(w->due, end, w->due_from[row]);
-			w->due_from[row] = min_t(u32, index + 1, end);
-			if (index == end)
-				continue;
-			__clear_bit(index, w->due);
-			__clear_bit(index, w->pending);
-			hlist_move_list(&w->buckets[index], visit);
-		}
-		return hlist_entry(visit->first, struct twheel_node, entry);
+		w->rows[row].due = now;
+		busy |= !hlist_empty(&w->rows[row].visit);
 	}
-	return NULL;
+	w->next_expiry = find_next_expiry(w);
+	if (busy)
+		w->next_expiry = now;
 }
 
-u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
-			 struct twheel_node **expired, u32 size, bool *more)
+u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes,
+		      u32 size)
 {
-	u32 seen = 0, n = 0;
+	struct twheel_row *row;
+	u32 n = 0;
 
-	if (now > w->clk)
-		turn_to(w, now);
-	else if (now < w->clk)
+	if (now < w->clk)
 		twheel_wheel_rewind(w, now);
 
-	for (;;) {
-		struct twheel_node *node = next_node(w);
-
-		if (!node)
-			break;
-		if (seen++ == size) {
-			*more = true;
-			return n;
-		}
-
-		hlist_del_init(&node->entry);
-		w->nr_nodes--;
-		if (node->expires <= w->clk) {
-			expired[n++] = node;
-		} else {
-			twheel_wheel_enqueue(w, node);
-			w->nr_cascades++;
-		}
+	row = next_row(w, now);
+	if (!row) {
+		w->next_expiry = find_next_expiry(w);
+		return 0;
 	}
 
-	w->next_expiry = find_next_expiry(w);
-	*more = false;
+	while (n < size && !hlist_empty(&row->visit)) {
+		nodes[n] = hlist_entry(row->visit.first, struct twheel_node, entry);
+		hlist_del_init(&nodes[n++]->entry);
+	}
+	w->nr_nodes -= n;
+	w->next_expiry = w->clk;
 	return n;
 }
 
@@ -418,64 +415,63 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 	return last & ~((1ULL << (fls64((expires - 1) ^ last) - 1)) - 1);
 }
 
+/* Is @first, at @head, the first of a list of nodes, none due before @due? Counts them. */
+static const char *check_list(const struct hlist_head *head, u64 due, u64 *n)
+{
+	const struct hlist_node *const *pprev =
+		(const struct hlist_node *const *)&head->first;
+	const struct hlist_node *entry;
+
+	for (entry = head->first; entry; entry = entry->next) {
+		if ((const struct hlist_node *const *)entry->pprev != pprev)
+			return "a bucket's list is broken";
+		if (hlist_entry(entry, struct twheel_node, entry)->expires < due)
+			return "a node's bucket comes after the node";
+		pprev = (const struct hlist_node *const *)&entry->next;
+		(*n)++;
+	}
+	return NULL;
+}
+
 const char *twheel_wheel_check(const struct twheel_wheel *w)
 {
-	const struct hlist_node *entry, *const *pprev;
+	const char *why = NULL;
 	u64 nr_nodes = 0;
-	bool busy = false;
 	u32 index, row;
 
-	for (index = 0; index < nr_buckets(w); index++) {
+	for (index = 0; index < nr_buckets(w) && !why; index++) {
 		const struct hlist_head *bucket = &w->buckets[index];
-		u32 slot = index % w->slots;
-		bool due = test_bit(index, w->due);
+		u64 turn;
 
 		row = index / w->slots;
-		if (due && index < w->due_from[row])
-			return "a bucket that is due is passed over";
 		if (test_bit(index, w->pending) != !hlist_empty(bucket))
 			return "a bucket's pending bit is wrong";
-		if (due && hlist_empty(bucket))
-			return "an empty bucket is due";
-		busy |= due;
-
-		if (!due && !hlist_empty(bucket) &&
-		    bucket_turn(w, row, slot) < w->next_expiry)
-			return "a bucket's turn comes before next_expiry";
-
-		pprev = (const struct hlist_node *const *)&bucket->first;
-		for (entry = bucket->first; entry; entry = entry->next) {
-			const struct twheel_node *node =
-				hlist_entry(entry, struct twheel_node, entry);
-
-			if ((const struct hlist_node *const *)entry->pprev != pprev)
-				return "a bucket's list is broken";
-			pprev = (const struct hlist_node *const *)&entry->next;
-			nr_nodes++;
-
-			/* What was overdue when it came is in the next bucket. */
-			if (!due && bucket_turn(w, row, slot) > node->expires &&
-			    bucket_turn(w, row, slot) != w->clk + 1)
-				return "a node's bucket comes after the node";
-		}
+		if (hlist_empty(bucket))
+			continue;
+		turn = bucket_turn(w, row, index % w->slots);
+		if (turn < w->rows[row].turn)
+			return "a bucket's turn comes before its row's";
+		why = check_list(bucket, turn + row_lead(w, row), &nr_nodes);
 	}
 
-	for (row = 0; row < nr_rows(w); row++) {
-		const struct hlist_head *visit = &w->visit[row];
+	for (row = 0; row < nr_rows(w) && !why; row++) {
+		const struct twheel_row *r = &w->rows[row];
 
-		busy |= !hlist_empty(visit);
-		pprev = (const struct hlist_node *const *)&visit->first;
-		for (entry = visit->first; entry; entry = entry->next) {
-			if ((const struct hlist_node *const *)entry->pprev != pprev)
-				return "the list of a bucket in work is broken";
-			pprev = (const struct hlist_node *const *)&entry->next;
-			nr_nodes++;
-		}
+		if (r->turn <= w->clk)
+			return "a row's turn was missed";
+		if (r->turn < w->next_expiry)
+			return "a row's turn comes before next_expiry";
+		if (hlist_empty(&r->visit))
+			continue;
+		if (w->next_expiry > w->clk)
+			return "a bucket is in work and next_expiry is ahead";
+		if (r->due < w->clk)
+			return "a bucket in work is late";
+		/* What was overdue when it came, or before the clock went back. */
+		why = check_list(&r->visit, r->due == w->clk ? 0 : r->due, &nr_nodes);
 	}
 
-	if (nr_nodes != w->nr_nodes)
-		return "nr_nodes is wrong";
-	if (busy && w->next_expiry > w->clk)
-		return "buckets are due and next_expiry is ahead";
-	return NULL;
+	if (!why && nr_nodes != w->nr_nodes)
+		why = "nr_nodes is wrong";
+	return why;
 }

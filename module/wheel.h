@@ -13,10 +13,6 @@
 
 #define TWHEEL_SLOTS_MIN	4
 #define TWHEEL_SLOTS_MAX	4096
-#define TWHEEL_LEVELS_MIN	1
-#define TWHEEL_LEVELS_MAX	8
-/* Level 0 has one row of buckets, the others two. */
-#define TWHEEL_ROWS_MAX		(2 * TWHEEL_LEVELS_MAX - 1)
 
 /** define TWHEEL_NEVER - the tick that does not come */
 #define TWHEEL_NEVER		U64_MAX
@@ -35,49 +31,64 @@ struct twheel_node {
 };
 
 /**
+ * struct twheel_row - a row of buckets
+ * @visit:	nodes of the bucket in work
+ * @due:	while there are any, the tick by which they all have to be taken
+ * @turn:	no other bucket has its turn before this tick; %TWHEEL_NEVER if none has
+ */
+struct twheel_row {
+	struct hlist_head	visit;
+	u64			due;
+	u64			turn;
+};
+
+/**
  * struct twheel_wheel - hashed wheels in levels
- * @clk:	the tick up to which the wheel has turned. A node whose @expires
- *		is not after it is expired as soon as it is looked at.
- * @next_expiry: no bucket needs a look before this tick; a lower bound, exact
- *		when twheel_wheel_collect() has returned with nothing left.
- *		%TWHEEL_NEVER if the wheel was empty then.
+ * @clk:	the tick up to which the wheel has turned: all nodes with an earlier
+ *		@expires were taken. It is behind the present while there are
+ *		more to be taken.
+ * @next_expiry: nothing is to be taken before this tick; a lower bound, exact when
+ *		twheel_wheel_take() has returned 0 (but for a node at the very end of
+ *		what its level reaches), and after @clk then. %TWHEEL_NEVER if the
+ *		wheel was empty.
  * @nr_nodes:	nodes in the wheel
- * @nr_cascades: how often a node was moved to another bucket, as it came up
  * @slots:	buckets a row, a power of two
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
- * @due_from:	for each row, no bucket of it before this one is due; its end
- *		when none is
- * @visit:	for each row, the bucket that is being worked off
- * @buckets:	lists, @slots a row: first the row of each level that comes on
- *		time, then those of level 1 and up that come ahead of time
+ * @rows:	of each level the row that comes on time, then of level 1 and up
+ *		the row that comes ahead of time
+ * @buckets:	lists, @slots a row
  * @pending:	a bit for each bucket, set while it is not empty
- * @due:	a bit for each bucket whose turn came and that was not yet
- *		looked at
  */
 struct twheel_wheel {
 	u64			clk;
 	u64			next_expiry;
 	u64			nr_nodes;
-	u64			nr_cascades;
 	u32			slots;
 	u8			slot_bits;
 	u8			levels;
-	u32			due_from[TWHEEL_ROWS_MAX];
-	struct hlist_head	visit[TWHEEL_ROWS_MAX];
+	struct twheel_row	*rows;
 	struct hlist_head	*buckets;
 	unsigned long		*pending;
-	unsigned long		*due;
 };
+
+/* Levels of @slots buckets that reach @range ticks ahead. */
+u32 twheel_wheel_levels(u32 slots, u64 range);
 
 /* Bytes of memory that twheel_wheel_init() needs, aligned as a long. */
 size_t twheel_wheel_size(u32 slots, u32 levels);
 
-/* Set up an empty wheel that has turned up to @clk, in zeroed @memory. */
+/*
+ * Set up an empty wheel that has turned up to @clk, in zeroed @memory. Nodes may be
+ * further away than @levels reach, but then a jump costs more: see wheel.c.
+ */
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory);
 
-/* Add @node. O(levels). Lowers next_expiry if the node's bucket comes first. */
+/*
+ * Add @node. O(levels). Lowers next_expiry if the node's bucket comes first. One
+ * whose tick is not after clk is taken by the next call that takes any.
+ */
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
 
 /* Remove @node, which is in @w. O(1). Leaves next_expiry as it is. */
@@ -93,16 +104,22 @@ void twheel_wheel_forward(struct twheel_wheel *w, u64 now);
 void twheel_wheel_rewind(struct twheel_wheel *w, u64 now);
 
 /*
- * Turn the wheel to @now, or back to it, and look at up to @size nodes that come
- * up: those due are removed and stored in @expired, the others go to the bucket
- * that fits them now. Returns how many were stored; *@more tells that there are
- * nodes left to look at, for another call.
+ * Turn the wheel on towards @now, or back to it, until nodes come up; remove up to
+ * @size of them and store them in @nodes. Returns how many; 0 when none is left up
+ * to @now, and clk is @now.
  *
- * Over all calls that it takes: O(levels * slots + nodes that come up),
- * whatever the distance to @now.
+ * A node that is stored with @expires not after clk is due. The others came up
+ * ahead of time, or were moved to a later tick: enqueue them again before the next
+ * call. Then nodes are due in the order of @expires over all calls, but for those
+ * that were enqueued when their tick had passed, and until the wheel is turned back.
+ * Within a tick there is no order.
+ *
+ * Over all calls that it takes: O(levels * slots + nodes that come up), whatever
+ * the distance to @now. A node comes up once a level at most, and once more each
+ * time that it was moved to a later tick or the wheel was turned back.
  */
-u32 twheel_wheel_collect(struct twheel_wheel *w, u64 now,
-			 struct twheel_node **expired, u32 size, bool *more);
+u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes,
+		      u32 size);
 
 /* The roundest tick in [@expires, @expires + @slack]. */
 u64 twheel_wheel_coalesce(u64 expires, u64 slack);

@@ -5,7 +5,7 @@
 #
 # usage: [TWHEEL_TIME_DAYS=n] [TWHEEL_TIME_FAST_DAYS=n] geometries.sh [month|year]
 #
-# month is the default shape, and a wheel with rounds, for that long; year is all shapes.
+# month is the default shape, and one of many levels, for that long; year is all shapes.
 # The variables hold for the default shape: see grid.c and deadlines.c.
 
 . "$(dirname "$0")/../vm/common.sh"
@@ -25,14 +25,12 @@ year)	days=${TWHEEL_TIME_DAYS-} fast=${TWHEEL_TIME_FAST_DAYS-} ;;
 esac
 run "" "${days:+TWHEEL_TIME_DAYS=$days} ${fast:+TWHEEL_TIME_FAST_DAYS=$fast}" grid deadlines jumps
 
-# What a test looks at once a revolution of its wheel it looks at often, where
-# that is short: so these last for days, and not for years.
-run "levels=1 slots=64 tick_ns=1073741824" "TWHEEL_TIME_DAYS=10" grid deadlines jumps
+run "slots=4 tick_ns=1073741824" "TWHEEL_TIME_DAYS=10" grid deadlines jumps
 if [ "${1-year}" = year ]; then
-	run "tick_ns=1024 levels=8" "TWHEEL_TIME_DAYS=40 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
+	run "tick_ns=1024" "TWHEEL_TIME_DAYS=40 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
 	run "tick_ns=1073741824" "TWHEEL_TIME_DAYS=100" grid deadlines jumps
-	run "levels=1 slots=4096" "TWHEEL_TIME_DAYS=1 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
-	run "levels=8 slots=4 tick_ns=1073741824" "TWHEEL_TIME_DAYS=10" grid deadlines jumps
+	run "slots=4096" "TWHEEL_TIME_DAYS=40 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
+	run "slots=4" "TWHEEL_TIME_DAYS=10 TWHEEL_TIME_FAST_DAYS=0" grid deadlines jumps
 fi
 
 exec "$top/selftests/ktap-run.sh" "${guests[@]}"

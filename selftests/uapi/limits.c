@@ -454,7 +454,7 @@ TEST_F(limits, a_refused_first_timer_settles_nothing)
 
 TEST_F(limits, parameters_belong_to_root)
 {
-	static const char * const fixed[] = { "tick_ns", "slots", "levels" };
+	static const char * const fixed[] = { "tick_ns", "slots" };
 	struct stat st;
 	char path[128];
 	pid_t pid;

@@ -20,11 +20,10 @@ static u64 clamped(u64 a, u64 b)
 	return a + b < a || a + b > TICK_MAX ? TICK_MAX : a + b;
 }
 
-void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk,
-		u32 check_every)
+void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every)
 {
 	*m = (struct model) {
-		.w		= wheel_new(slots, levels, clk),
+		.w		= wheel_new(slots, all_levels(slots), clk),
 		.items		= calloc(n, sizeof(*m->items)),
 		.n		= n,
 		.clk		= clk,
@@ -60,7 +59,7 @@ static void agree(const struct model *m)
 static void enqueue(struct model *m, struct model_item *item, u64 expires)
 {
 	item->expires = expires;
-	item->must = expires > m->clk ? expires : m->clk + 1;
+	item->must = expires > m->clk ? expires : m->clk;
 	item->queued = true;
 	m->nr_queued++;
 	item->node.expires = expires;
@@ -84,45 +83,58 @@ static void turned_back(struct model *m, u64 now)
 	for (i = 0; i < m->n; i++) {
 		struct model_item *item = &m->items[i];
 
-		item->must = item->expires > now ? item->expires : now + 1;
+		item->must = item->expires > now ? item->expires : now;
 	}
 }
 
-/* Nodes have come: each had to be in the wheel, and due. */
-static void take_out(struct model *m, struct twheel_node **nodes, u32 n)
+/* @node was taken: it had to be in the wheel. It is due, or goes back. */
+static void look(struct model *m, struct twheel_node *node)
 {
-	u32 i;
+	struct model_item *item = container_of(node, struct model_item, node);
 
-	for (i = 0; i < n; i++) {
-		struct model_item *item = container_of(nodes[i], struct model_item, node);
-
-		expect(item->queued, "a node came that is not there");
-		expect(item->expires <= m->clk, "%llu came at %llu", item->expires, m->clk);
-		expect(hlist_unhashed(&item->node.entry), "it came, and is still linked");
-		item->queued = false;
+	expect(item->queued, "a node came that is not there");
+	expect(hlist_unhashed(&node->entry), "it came, and is still linked");
+	if (node->expires > m->clk) {
+		twheel_wheel_enqueue(m->w, node);
+		return;
 	}
-	m->nr_queued -= n;
+	/* At its very tick, and so all come in order; or at once, if overdue. */
+	expect(item->must == m->clk, "%llu (%llu) came at %llu", item->expires,
+	       item->must, m->clk);
+	item->queued = false;
+	m->nr_queued--;
 }
 
-/* One call of collect. Returns whether there is more. */
+/* Look at up to @size nodes. Returns whether there is more. */
 static bool collect(struct model *m, u64 now, u32 size)
 {
 	struct twheel_node *nodes[CHUNK_MAX];
-	bool more;
-	u32 n, i;
+	u32 seen = 0, n, i;
 
-	n = twheel_wheel_collect(m->w, now, nodes, size, &more);
-	expect(n <= size, "%u came into %u", n, size);
 	if (now < m->clk)
 		turned_back(m, now);
-	m->clk = now;
-	take_out(m, nodes, n);
-	m->partial = more;
-	m->exact = !more;
-	if (more)
+	do {
+		n = twheel_wheel_take(m->w, now, nodes, size - seen);
+		expect(n <= size - seen, "%u came into %u", n, size - seen);
+		expect(m->w->clk >= m->clk && m->w->clk <= now, "from %llu to %llu at %llu",
+		       m->clk, m->w->clk, now);
+		m->clk = m->w->clk;
+		for (i = 0; i < n; i++)
+			look(m, nodes[i]);
+		seen += n;
+	} while (n && seen < size);
+
+	/* With no room left there may be more, or not. */
+	if (size && !n)
+		expect(m->w->next_expiry > m->clk, "next_expiry=%llu clk=%llu",
+		       m->w->next_expiry, m->clk);
+	m->partial = m->w->next_expiry <= m->clk;
+	m->exact = !m->partial;
+	if (m->partial)
 		return true;
 
 	/* It is done: so what had to come has come. */
+	expect(m->clk == now, "clk=%llu, not %llu", m->clk, now);
 	for (i = 0; i < m->n; i++)
 		expect(!m->items[i].queued || m->items[i].must > m->clk,
 		       "%llu (%llu) has not come by %llu", m->items[i].expires,
@@ -130,15 +142,13 @@ static bool collect(struct model *m, u64 now, u32 size)
 	expect((m->w->next_expiry == TWHEEL_NEVER) == !m->nr_queued ||
 	       m->clk >= TICK_MAX, "next_expiry=%llu, %u nodes", m->w->next_expiry,
 	       m->nr_queued);
-	expect(m->w->next_expiry > m->clk, "next_expiry=%llu clk=%llu",
-	       m->w->next_expiry, m->clk);
 	return false;
 }
 
-/* Until nothing is left. No node is looked at three times: see test_cost.c. */
+/* Until nothing is left. No node is looked at more than once a level, and twice. */
 static void collect_all(struct model *m, u64 now, u32 size)
 {
-	u64 looks = 0, most = 2 * (u64)m->nr_queued;
+	u64 looks = 0, most = (m->w->levels + 2) * (u64)m->nr_queued + size;
 
 	while (collect(m, now, size)) {
 		looks += size;
@@ -321,14 +331,8 @@ bool model_step(struct model *m, u64 op)
 
 void model_end(struct model *m)
 {
-	u32 i;
-
 	agree(m);
 	collect_all(m, TICK_MAX, 1 + (u32)(m->steps % CHUNK_MAX));
-	/* Only what was overdue at the last tick of all had no chance. */
-	for (i = 0; i < m->n; i++)
-		if (m->items[i].queued)
-			dequeue(m, &m->items[i]);
 	expect(!m->w->nr_nodes, "%llu nodes left", m->w->nr_nodes);
 	agree(m);
 	wheel_free(m->w);

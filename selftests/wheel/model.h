@@ -13,9 +13,8 @@
  * @node:	in the wheel while @queued
  * @queued:	enqueued, and neither dequeued nor expired since
  * @expires:	the tick before which it must not expire
- * @must:	the tick at which it has to: the same, except that what was
- *		overdue when it was enqueued, or when the clock went back, has
- *		until the next tick
+ * @must:	the tick at which it has to: the same, or that at which the wheel
+ *		stood if it was overdue when it was enqueued
  */
 struct model_item {
 	struct twheel_node	node;
@@ -50,8 +49,7 @@ struct model {
 };
 
 /* An empty wheel and @n nodes outside it. */
-void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk,
-		u32 check_every);
+void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every);
 
 /*
  * Do what @op says to both sides, and expect them to agree. False when the

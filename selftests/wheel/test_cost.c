@@ -27,6 +27,8 @@ static struct twheel_node *nodes_new(u32 n)
 }
 
 #define DEAREST_OF	300000
+/* What the device has: 64 slots, and levels for 2^43 ticks. */
+#define LEVELS		9
 
 /*
  * The dearest enqueue and dequeue in a wheel of up to @n nodes, far and near,
@@ -34,7 +36,7 @@ static struct twheel_node *nodes_new(u32 n)
  */
 static void dearest(u32 n, u64 *enqueue, u64 *dequeue)
 {
-	struct twheel_wheel *w = wheel_new(64, 4, 1000);
+	struct twheel_wheel *w = wheel_new(64, LEVELS, 1000);
 	struct twheel_node *nodes = nodes_new(n);
 	u64 seed = 6, cost;
 	u32 i, done;
@@ -69,97 +71,215 @@ static void enqueue_and_dequeue_cost_the_same_for_any_number(void)
 	expect(few[0] && few[1], "nothing is counted");
 	expect(many[0] <= few[0], "enqueue: %llu, then %llu", few[0], many[0]);
 	expect(many[1] <= few[1], "dequeue: %llu, then %llu", few[1], many[1]);
-	/* A loop over four levels, and some straight lines. */
-	expect(many[0] <= 48, "enqueue: %llu blocks", many[0]);
+	/* A loop over the levels, and some straight lines. */
+	expect(many[0] <= 24 + 8 * LEVELS, "enqueue: %llu blocks", many[0]);
 	expect(many[1] <= 10, "dequeue: %llu blocks", many[1]);
 }
 
-/* Collect one by one at @now. Returns the nodes looked at. */
-static u64 looks(struct twheel_wheel *w, u64 now, u32 *expired)
+/**
+ * struct counted - a node, and how often it has come up
+ * @node:	in the wheel, or not
+ * @placed:	its tick when it was put where it is
+ * @looks:	how often it has come up
+ * @most:	how often it may
+ */
+struct counted {
+	struct twheel_node	node;
+	u64			placed;
+	u32			looks;
+	u32			most;
+};
+
+static struct counted *items_new(u32 n)
+{
+	struct counted *items = calloc(n, sizeof(*items));
+
+	if (!items)
+		abort();
+	return items;
+}
+
+static void place(struct twheel_wheel *w, struct counted *item);
+
+/*
+ * Take one by one up to @now and put back what is not due. Returns how many came up;
+ * *@dearest, if it is not NULL, is what the dearest call has cost at most.
+ */
+static u64 looks(struct twheel_wheel *w, u64 now, u32 *expired, u64 *dearest)
 {
 	struct twheel_node *out;
-	bool more = true;
-	u64 n = 0;
+	u64 n = 0, cost;
+	u32 taken;
 
 	*expired = 0;
-	while (more) {
-		u64 before = w->nr_nodes;
+	for (;;) {
+		struct counted *item;
 
-		*expired += twheel_wheel_collect(w, now, &out, 1, &more);
+		cost = cost_of(taken = twheel_wheel_take(w, now, &out, 1));
+		if (dearest && cost > *dearest)
+			*dearest = cost;
+		if (!taken)
+			return n;
 		n++;
-		if (!before)
-			expect(!more, "more of nothing");
+		item = container_of(out, struct counted, node);
+		item->looks++;
+		expect(item->looks <= item->most, "%llu came up %u times", out->expires,
+		       item->looks);
+		if (out->expires <= w->clk)
+			(*expired)++;
+		else if (out->expires == item->placed)
+			twheel_wheel_enqueue(w, out);
+		else
+			place(w, item);
 	}
-	return n;
+}
+
+/* Put @item in and note how often it may come up from there: once a level. */
+static void place(struct twheel_wheel *w, struct counted *item)
+{
+	struct hlist_head *bucket;
+
+	twheel_wheel_enqueue(w, &item->node);
+	/* It is the first one there. */
+	bucket = (struct hlist_head *)item->node.entry.pprev;
+	item->placed = item->node.expires;
+	item->most = item->looks + 1 + level_of(w, (u32)(bucket - w->buckets) / w->slots);
 }
 
 /*
- * A collection that nothing interrupts looks at each node once. A node that has
- * been looked at and is not due goes to a bucket of a lower level, all of which
- * are done by then; or, on the last level, back to its own, which is no longer
- * marked. One that was postponed in place may go to any bucket, also to one
- * that is still marked: then there is a second look, which puts it back into
- * that same bucket with the mark gone. There is no third.
+ * On its way down a node comes up once a level. One that was postponed in place does
+ * so where it was, and then begins anew at the level that it goes to.
  */
-static void a_jump_looks_at_each_node_once(void)
+static void a_jump_looks_at_each_node_once_a_level(void)
 {
-	u32 slots = 0, levels = 0, i, n = 300, postponed;
-	struct twheel_node *nodes = nodes_new(n);
-	bool twice = false;
+	u32 slots = 0, levels = 0, i, n = 300, postponed, most_looks = 0;
+	struct counted *items = items_new(n);
 	u64 seed = 7;
 
 	while (next_geometry(&slots, &levels)) {
 		for (postponed = 0; postponed < 2; postponed++) {
 			struct twheel_wheel *w = wheel_new(slots, levels, rng_next(&seed) >> 20);
-			u64 now = w->clk + (1ULL << 50), due = 0, seen;
+			u64 now = w->clk + (1ULL << 50), due = 0;
 			u32 expired;
 
 			for (i = 0; i < n; i++) {
-				nodes[i].expires = w->clk + 1 +
-						   (rng_next(&seed) >> (11 + i % 53));
-				twheel_wheel_enqueue(w, &nodes[i]);
+				items[i].looks = 0;
+				items[i].node.expires = w->clk + 1 +
+							(rng_next(&seed) >> (11 + i % 53));
+				place(w, &items[i]);
 				if (postponed)
-					nodes[i].expires += rng_next(&seed) >> (11 + i % 8);
-				due += nodes[i].expires <= now;
+					items[i].node.expires += rng_next(&seed) >> (11 + i % 8);
+				due += items[i].node.expires <= now;
 			}
-			seen = looks(w, now, &expired);
+			looks(w, now, &expired, NULL);
 			expect(expired == due, "%u of %llu", expired, due);
-			expect(seen <= n * (1 + postponed), "%llu looks at %u, %ux%u", seen,
-			       n, slots, levels);
-			if (seen > n)
-				twice = true;
+			for (i = 0; i < n; i++)
+				if (items[i].looks > most_looks)
+					most_looks = items[i].looks;
 			expect_sound(w);
 			wheel_free(w);
 		}
 	}
-	expect(twice, "no node was looked at twice: the test is too tame");
-	free(nodes);
+	expect(most_looks > 10, "none went down many levels: the test is too tame");
+	free(items);
 }
 
-/* Nor does a call look at more nodes than it was told to, due or not. */
-static void a_call_looks_at_no_more_than_its_size(void)
+/*
+ * Where nodes have to wait for some rounds a jump looks at them once a round, and
+ * that is all.
+ */
+static void a_jump_over_rounds_looks_at_each_node_once_a_round(void)
 {
-	u32 i, n = 4000, size = 8, calls = 0;
-	struct twheel_wheel *w = wheel_new(64, 4, 0);
+	u32 levels, i, n = 50, expired;
+	struct counted *items = items_new(n);
+	u64 seed = 8, rounds = 1000, seen;
+
+	for (levels = 1; levels <= 4; levels++) {
+		struct twheel_wheel *w = wheel_new(4, levels, 0);
+		u64 now = rounds << range_bits(w);
+
+		for (i = 0; i < n; i++) {
+			items[i].looks = 0;
+			items[i].most = (u32)(2 * rounds + levels);
+			items[i].placed = 1 + now / 2 + rng_next(&seed) % now;
+			items[i].node.expires = items[i].placed;
+			twheel_wheel_enqueue(w, &items[i].node);
+		}
+		seen = looks(w, now / 2, &expired, NULL);
+		expect(!expired && seen >= n * (rounds / 2 - 1) && seen <= n * rounds,
+		       "%llu looks", seen);
+		looks(w, 2 * now, &expired, NULL);
+		expect(expired == n, "%u came", expired);
+		wheel_free(w);
+	}
+	free(items);
+}
+
+/* Nor does a call take more nodes than it was told to, or cost more than for those. */
+static void a_call_takes_no_more_than_its_size(void)
+{
+	struct twheel_wheel *w = wheel_new(64, LEVELS, 0);
+	u32 i, n = 4000, size, taken;
 	struct twheel_node *nodes = nodes_new(n), *out[8];
-	bool more;
+	u64 cost;
 
 	for (i = 0; i < n; i++) {
 		nodes[i].expires = 50;
 		twheel_wheel_enqueue(w, &nodes[i]);
-		nodes[i].expires += 5000;
 	}
-	do {
-		u32 expired;
-		u64 cost = cost_of(expired = twheel_wheel_collect(w, 50, out, size, &more));
-
-		expect(!expired, "%u came early", expired);
-		expect(cost <= 100 + 60 * size, "%llu blocks for %u looks", cost, size);
-		calls++;
-	} while (more);
-	expect(calls == n / size, "%u calls for %u nodes", calls, n);
+	for (size = 0; n; size = (size + 1) % 9) {
+		cost = cost_of(taken = twheel_wheel_take(w, 50, out, size));
+		expect(taken == min_t(u32, size, n), "%u of %u", taken, size);
+		expect(cost <= 100 + 10 * LEVELS + 6 * size, "%llu blocks for %u nodes",
+		       cost, size);
+		n -= taken;
+	}
 	free(nodes);
 	wheel_free(w);
+}
+
+/* For each row that comes up a look at all rows, and at its own bitmap. */
+static u64 cost_of_all_rows(const struct twheel_wheel *w)
+{
+	u64 rows = nr_rows(w);
+
+	return 100 + 5 * rows * rows + (50 + w->slots / 16) * rows;
+}
+
+/*
+ * Nor does a call take the longer the more of the wheel comes up at once, or has no
+ * nodes any more: here it is all rows, each at a tick of its own.
+ */
+static void a_call_costs_no_more_than_all_rows(void)
+{
+	u32 slots = 0, levels = 0, row, left;
+
+	while (next_geometry(&slots, &levels)) {
+		/* None, those that come on time, and all. */
+		for (left = 0; left < 3; left++) {
+			struct twheel_wheel *w = wheel_new(slots, levels, 0);
+			u32 rows = nr_rows(w), expired;
+			struct counted *items = items_new(rows);
+			u64 dearest = 0;
+
+			for (row = rows; row--;) {
+				u32 bits = granularity_bits(w, level_of(w, row));
+
+				items[row].node.expires = (slots * 3ULL / 4 << bits) +
+							  (row >= w->levels);
+				if (items[row].node.expires >> bits != slots * 3ULL / 4)
+					continue;
+				place(w, &items[row]);
+				if (left < 2 && (!left || row >= w->levels))
+					twheel_wheel_dequeue(w, &items[row].node);
+			}
+			looks(w, TICK_MAX, &expired, &dearest);
+			expect(dearest <= cost_of_all_rows(w), "%llu blocks, %ux%u", dearest,
+			       slots, levels);
+			free(items);
+			wheel_free(w);
+		}
+	}
 }
 
 /*
@@ -173,41 +293,42 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 	while (next_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
 		u32 n = nr_buckets(w);
-		struct twheel_node *nodes = nodes_new(n);
+		struct counted *items = items_new(n);
 
 		for (k = 0; k < 64; k += 7) {
-			u64 now, cost, nr_nodes;
+			u64 now, cost, seen, dearest = 0;
 			u32 expired;
 
-			w->clk = 0;
-			w->next_expiry = TWHEEL_NEVER;
+			twheel_wheel_rewind(w, 0);
 			for (i = 0; i < n; i++) {
+				struct counted *item = &items[i];
 				u32 row = i / slots;
 				u32 shift = granularity_bits(w, level_of(w, row));
 				u64 hand = i % slots + (row ? 1 : 0);
 
-				nodes[i].expires = 0;
+				item->node.expires = 0;
 				if (shift && hand > U64_MAX >> shift)
 					continue;
-				nodes[i].expires = (hand << shift) + (row >= w->levels);
-				twheel_wheel_enqueue(w, &nodes[i]);
+				item->node.expires = (hand << shift) + (row >= w->levels);
+				item->looks = 0;
+				place(w, item);
 			}
-			nr_nodes = w->nr_nodes;
 			now = 1ULL << k;
-			cost = cost_of(looks(w, now, &expired));
+			cost = cost_of(seen = looks(w, now, &expired, &dearest));
 			expect(expired, "nothing came by 2^%u", k);
-			expect(cost <= 100 + 4 * n + (60 + 4 * levels) * nr_nodes,
+			expect(cost <= 100 + 60 * levels + 2 * n +
+			       (90 + 9 * levels + slots / 64) * seen,
 			       "%llu blocks for %u buckets, %llu nodes (%ux%u, 2^%u)", cost, n,
-			       nr_nodes, slots, levels, k);
+			       seen, slots, levels, k);
 
-			/* Empty, it costs no more than a look at the bitmaps. */
+			/* Empty, it costs what is left of the rows' turns, and the bitmaps. */
 			for (i = 0; i < n; i++)
-				if (!hlist_unhashed(&nodes[i].entry))
-					twheel_wheel_dequeue(w, &nodes[i]);
-			cost = cost_of(looks(w, TICK_MAX, &expired));
-			expect(cost <= 100 + n + 30 * levels, "%llu blocks for no nodes", cost);
+				if (!hlist_unhashed(&items[i].node.entry))
+					twheel_wheel_dequeue(w, &items[i].node);
+			cost = cost_of(looks(w, TICK_MAX, &expired, NULL));
+			expect(cost <= cost_of_all_rows(w), "%llu blocks for no nodes", cost);
 		}
-		free(nodes);
+		free(items);
 		wheel_free(w);
 	}
 }
@@ -269,23 +390,24 @@ static void a_step_back_moves_a_node_once_a_level(void)
 			nodes[i].expires = last + 1 + (rng_next(&seed) >> (24 + i % 40));
 			twheel_wheel_enqueue(w, &nodes[i]);
 		}
+		nr_moves = 0;
 		for (i = 0; i < steps; i++) {
 			/* All stay within range: no rounds on the last level. */
 			u64 back = rng_next(&seed) >> (30 + rng_next(&seed) % 34);
 
 			/* Some of the way to the next one, and some of the work. */
-			twheel_wheel_collect(w, w->clk + rng_next(&seed) % (1ULL << 20),
-					     out, i % 8, &more);
+			wheel_collect(w, w->clk + rng_next(&seed) % (1ULL << 20), out,
+				      i % 8, &more);
 			twheel_wheel_rewind(w, w->clk - back);
 		}
 		most = n * (w->levels - 1) + steps * n * w->levels;
 		while (w->nr_nodes) {
-			twheel_wheel_collect(w, w->next_expiry, out, 8, &more);
+			wheel_collect(w, w->next_expiry, out, 8, &more);
 			wakeups++;
 			expect(wakeups <= most + n + 1, "%llu wake-ups", wakeups);
 		}
-		expect(w->nr_cascades <= most, "%llu moves of %u nodes, %u steps back",
-		       w->nr_cascades, n, steps);
+		expect(nr_moves <= most, "%llu moves of %u nodes, %u steps back",
+		       nr_moves, n, steps);
 		wheel_free(w);
 	}
 	free(nodes);
@@ -314,20 +436,21 @@ static void slack_saves_wakeups_and_moves(void)
 		}
 		wakeups[k] = 0;
 		idle = 0;
+		nr_moves = 0;
 		while (w->nr_nodes) {
 			u64 before = w->nr_nodes;
 			bool more = true;
 
 			while (more)
-				twheel_wheel_collect(w, w->next_expiry, out, 64, &more);
+				wheel_collect(w, w->next_expiry, out, 64, &more);
 			wakeups[k]++;
 			idle += w->nr_nodes == before;
 		}
 		expect(idle <= w->levels, "%llu wake-ups for nothing", idle);
 		if (slacks[k])
-			expect(w->nr_cascades < n / 10, "%llu moves", w->nr_cascades);
+			expect(nr_moves < n / 10, "%llu moves", nr_moves);
 		else
-			expect(w->nr_cascades > n, "%llu moves", w->nr_cascades);
+			expect(nr_moves > n, "%llu moves", nr_moves);
 		wheel_free(w);
 	}
 	/* A tick each; and one each of a grid that every window has a tick of. */
@@ -340,8 +463,10 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(enqueue_and_dequeue_cost_the_same_for_any_number),
-		TAP_TEST(a_jump_looks_at_each_node_once),
-		TAP_TEST(a_call_looks_at_no_more_than_its_size),
+		TAP_TEST(a_jump_looks_at_each_node_once_a_level),
+		TAP_TEST(a_jump_over_rounds_looks_at_each_node_once_a_round),
+		TAP_TEST(a_call_takes_no_more_than_its_size),
+		TAP_TEST(a_call_costs_no_more_than_all_rows),
 		TAP_TEST(a_jump_costs_levels_x_slots_and_nodes),
 		TAP_TEST(slack_saves_wakeups_and_moves),
 		TAP_TEST(a_step_back_costs_no_more_if_it_is_longer),

@@ -5,8 +5,8 @@
  */
 #include "common.h"
 
-/* Rounds of the last level to live through; nodes beyond are jumped to. */
-#define ROUNDS_MAX	24
+/* With few levels, log2 of the rounds of the last one to live through at most. */
+#define ROUND_BITS_MAX	4
 
 /* A distance in (2^k / 2, 2^k]; the powers of two and their neighbours often. */
 static u64 distance(u32 k, u64 *seed)
@@ -38,11 +38,6 @@ static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 	struct twheel_node *out;
 	bool more;
 
-	if (rounds > ROUNDS_MAX) {
-		expect(!twheel_wheel_collect(w, node->expires - 1, &out, 1, &more),
-		       "early, d=%llu %ux%u", d, w->slots, w->levels);
-		expect(!more, "two looks at one node");
-	}
 	for (;;) {
 		u64 next = w->next_expiry;
 
@@ -50,8 +45,10 @@ static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 		       next, node->expires, w->slots, w->levels);
 		expect(next > w->clk, "next_expiry=%llu clk=%llu", next, w->clk);
 		wakeups++;
-		if (!twheel_wheel_collect(w, next, &out, 1, &more))
+		if (!wheel_collect(w, next, &out, 1, &more)) {
+			expect(!more, "two looks at one node");
 			continue;
+		}
 		expect(out == node, "another");
 		expect(w->clk == node->expires, "%llu came at %llu", node->expires,
 		       w->clk);
@@ -62,31 +59,52 @@ static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 	expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu", w->next_expiry);
 }
 
+/* One node after the other, up to 2^(@k_max) ticks away. */
+static void drive_from_anywhere(struct twheel_wheel *w, u32 k_max, u64 *seed)
+{
+	u32 k, i;
+
+	for (k = 0; k <= k_max; k++) {
+		for (i = 0; i < 64; i++) {
+			u64 d = distance(k, seed);
+			struct twheel_node node;
+
+			/* Anywhere, on a round tick, or as far up as can be. */
+			w->clk = rng_next(seed) >> (1 + rng_next(seed) % 63);
+			if (i % 4 == 1)
+				w->clk &= ~0ULL << k;
+			if (i % 4 == 2)
+				w->clk = TICK_MAX - d;
+			node.expires = w->clk + d;
+			twheel_wheel_enqueue(w, &node);
+			drive_one(w, &node);
+		}
+	}
+	expect_sound(w);
+}
+
 static void one_node_at_any_distance(void)
 {
-	u32 slots = 0, levels = 0, k, i;
+	u32 slots = 0, levels = 0;
 	u64 seed = 4;
 
 	while (next_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
 
-		for (k = 0; k < 63; k++) {
-			for (i = 0; i < 64; i++) {
-				u64 d = distance(k, &seed);
-				struct twheel_node node;
+		drive_from_anywhere(w, 62, &seed);
+		wheel_free(w);
+	}
+}
 
-				/* Anywhere, on a round tick, or as far up as can be. */
-				w->clk = rng_next(&seed) >> (1 + rng_next(&seed) % 63);
-				if (i % 4 == 1)
-					w->clk &= ~0ULL << k;
-				if (i % 4 == 2)
-					w->clk = TICK_MAX - d;
-				node.expires = w->clk + d;
-				twheel_wheel_enqueue(w, &node);
-				drive_one(w, &node);
-			}
-		}
-		expect_sound(w);
+static void one_node_with_few_levels(void)
+{
+	u32 slots = 0, levels = 0;
+	u64 seed = 4;
+
+	while (next_low_geometry(&slots, &levels)) {
+		struct twheel_wheel *w = wheel_new(slots, levels, 0);
+
+		drive_from_anywhere(w, min_t(u32, range_bits(w) + ROUND_BITS_MAX, 62), &seed);
 		wheel_free(w);
 	}
 }
@@ -117,7 +135,7 @@ static void drive_many(struct twheel_wheel *w, u32 k_max, u64 *seed)
 
 	while (w->next_expiry != TWHEEL_NEVER) {
 		bool more;
-		u32 n = twheel_wheel_collect(w, w->next_expiry, out, ARRAY_SIZE(out), &more);
+		u32 n = wheel_collect(w, w->next_expiry, out, ARRAY_SIZE(out), &more);
 
 		wakeups++;
 		expect(!more, "more than there are");
@@ -144,7 +162,23 @@ static void many_nodes_at_any_distance(void)
 
 		for (i = 0; i < 60; i++) {
 			w->clk = rng_next(&seed) >> (2 + rng_next(&seed) % 60);
-			drive_many(w, min_t(u32, range_bits(w) + i % 4, 62), &seed);
+			drive_many(w, 2 + i, &seed);
+		}
+		wheel_free(w);
+	}
+}
+
+static void many_nodes_with_few_levels(void)
+{
+	u32 slots = 0, levels = 0, i;
+	u64 seed = 5;
+
+	while (next_low_geometry(&slots, &levels)) {
+		struct twheel_wheel *w = wheel_new(slots, levels, 0);
+
+		for (i = 0; i < 60; i++) {
+			w->clk = rng_next(&seed) >> (2 + rng_next(&seed) % 60);
+			drive_many(w, min_t(u32, range_bits(w) + i % ROUND_BITS_MAX, 62), &seed);
 		}
 		wheel_free(w);
 	}
@@ -154,7 +188,9 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(one_node_at_any_distance),
+		TAP_TEST(one_node_with_few_levels),
 		TAP_TEST(many_nodes_at_any_distance),
+		TAP_TEST(many_nodes_with_few_levels),
 	};
 
 	return tap_run(tests, ARRAY_SIZE(tests));

@@ -17,7 +17,6 @@ static u64 env(const char *name, u64 otherwise)
 /**
  * struct shape - what a run goes through
  * @slots_log2_max:	log2 of the most slots, from 2
- * @levels_max:		the most levels, from 1
  * @n_max:		the most nodes, from 1
  * @check_every:	check all invariants after so many operations; 0: at a
  *			distance that grows with the wheel
@@ -25,7 +24,6 @@ static u64 env(const char *name, u64 otherwise)
  */
 struct shape {
 	u32	slots_log2_max;
-	u32	levels_max;
 	u32	n_max;
 	u32	check_every;
 	u32	length;
@@ -40,13 +38,12 @@ static void run(const struct shape *s, u64 ops)
 	while (done < ops) {
 		u64 r = rng_next(&seed), clk = rng_next(&seed);
 		u32 slots = 4U << r % (s->slots_log2_max - 1);
-		u32 levels = 1 + (u32)(r >> 8) % s->levels_max;
 		u32 n = 1 + (u32)(r >> 16) % s->n_max;
 		u32 i, every = s->check_every;
 		struct model m;
 
 		if (!every)
-			every = 1 + slots * levels / 16 + n / 4;
+			every = 1 + slots / 2 + n / 4;
 		/* At 0, low, anywhere, or with not much time left. */
 		clk = clk >> (r >> 40) % 64;
 		if (r >> 48 & 1)
@@ -54,7 +51,7 @@ static void run(const struct shape *s, u64 ops)
 		else if (!(r >> 49 & 7))
 			clk = TICK_MAX / 2 + clk / 4;
 
-		model_init(&m, slots, levels, n, clk, every);
+		model_init(&m, slots, n, clk, every);
 		for (i = 0; i < s->length && done < ops; i++) {
 			done++;
 			if (!model_step(&m, rng_next(&seed)))
@@ -68,17 +65,17 @@ static void run(const struct shape *s, u64 ops)
 
 static void small_wheels_checked_after_every_step(void)
 {
-	run(&(struct shape){ 4, 3, 24, 1, 2000 }, 12000000);
+	run(&(struct shape){ 4, 24, 1, 2000 }, 12000000);
 }
 
 static void all_geometries(void)
 {
-	run(&(struct shape){ 12, 8, 200, 0, 4000 }, 8000000);
+	run(&(struct shape){ 12, 200, 0, 4000 }, 8000000);
 }
 
 static void many_nodes(void)
 {
-	run(&(struct shape){ 8, 5, 20000, 0, 100000 }, 2000000);
+	run(&(struct shape){ 8, 20000, 0, 100000 }, 2000000);
 }
 
 int main(void)

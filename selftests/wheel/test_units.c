@@ -4,8 +4,9 @@
  */
 #include "common.h"
 
-/* The most nodes that one collect() here takes. */
+/* The most nodes that one collect() here expires, and the most that it looks at. */
 #define ROOM_MAX	64
+#define LOOKS_MAX	100000
 
 /* A wheel small enough to see through: granularities 1, 2, 4; range 16. */
 static struct twheel_wheel *small_wheel(u64 clk)
@@ -27,24 +28,29 @@ static void dequeue(struct twheel_wheel *w, struct twheel_node *node)
 	expect_sound(w);
 }
 
-/* Buckets whose turn has come and that were not looked at yet. */
-static u32 nr_due(const struct twheel_wheel *w)
+/* Rows that have a bucket in work. */
+static u32 nr_in_work(const struct twheel_wheel *w)
 {
-	u32 index, n = 0;
+	u32 row, n = 0;
 
-	for (index = 0; index < nr_buckets(w); index++)
-		n += test_bit(index, w->due);
+	for (row = 0; row < nr_rows(w); row++)
+		n += !hlist_empty(&w->rows[row].visit);
 	return n;
 }
 
 /* Turn to @now and expire all that is due; up to ROOM_MAX nodes. */
 static u32 collect(struct twheel_wheel *w, u64 now, struct twheel_node **out)
 {
-	bool more = true;
-	u32 i, n;
+	u32 i, n = 0, looks = 0;
+	bool more;
 
-	n = twheel_wheel_collect(w, now, out, ROOM_MAX, &more);
-	expect(!more, "more than %u nodes", ROOM_MAX);
+	do {
+		n += wheel_collect(w, now, out + n, ROOM_MAX - n, &more);
+		looks += ROOM_MAX;
+		expect(!more || n < ROOM_MAX, "more than %u nodes", ROOM_MAX);
+		expect(!more || looks < LOOKS_MAX, "%u looks", looks);
+	} while (more);
+	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
 	expect_sound(w);
 	for (i = 0; i < n; i++) {
 		expect(hlist_unhashed(&out[i]->entry), "expired, but linked");
@@ -72,35 +78,99 @@ static void expect_expiry(struct twheel_wheel *w, struct twheel_node *node, u64 
 
 static void init_makes_an_empty_wheel(void)
 {
-	u32 slots = 0, levels = 0;
+	u32 slots = 0, all = 0, levels;
 
-	while (next_geometry(&slots, &levels)) {
-		struct twheel_wheel *w = wheel_new(slots, levels, 12345);
-		u32 bits = w->slot_bits, n = nr_buckets(w);
-		bool more = true;
+	while (next_geometry(&slots, &all)) {
+		for (levels = 1; levels <= all + 3; levels++) {
+			struct twheel_wheel *w = wheel_new(slots, levels, 12345);
+			u32 bits = w->slot_bits, rows = nr_rows(w), row;
+			size_t size = rows * sizeof(struct twheel_row) +
+				      rows * slots * sizeof(void *) +
+				      (rows * slots + 63) / 64 * 8;
+			bool more = true;
 
-		expect(w->slots == slots && slots == 1U << bits, "slots=%u bits=%u",
-		       slots, bits);
-		/* As many levels as asked for, or as 64-bit ticks can use. */
-		expect(granularity_bits(w, w->levels - 1) < 64, "levels=%u", w->levels);
-		expect(w->levels == levels || granularity_bits(w, w->levels) >= 64,
-		       "levels=%u of %u", w->levels, levels);
-		expect(twheel_wheel_size(slots, levels) ==
-		       n * sizeof(void *) + 2 * ((n + 63) / 64) * 8,
-		       "%zu bytes for %ux%u", twheel_wheel_size(slots, levels),
-		       slots, levels);
-		expect(w->clk == 12345, "clk=%llu", w->clk);
-		expect(!w->nr_nodes && !nr_due(w), "not empty");
-		expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu",
-		       w->next_expiry);
-		expect_sound(w);
+			expect(w->slots == slots && slots == 1U << bits, "slots=%u bits=%u",
+			       slots, bits);
+			/* As many levels as asked for, or as 64-bit ticks can use. */
+			expect(granularity_bits(w, w->levels - 1) < 64, "levels=%u", w->levels);
+			expect(w->levels == levels || granularity_bits(w, w->levels) >= 64,
+			       "levels=%u of %u", w->levels, levels);
+			expect(twheel_wheel_size(slots, levels) == size,
+			       "%zu bytes for %ux%u, not %zu",
+			       twheel_wheel_size(slots, levels), slots, levels, size);
+			expect(w->clk == 12345, "clk=%llu", w->clk);
+			expect(!w->nr_nodes && !nr_in_work(w), "not empty");
+			expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu",
+			       w->next_expiry);
+			for (row = 0; row < rows; row++)
+				expect(w->rows[row].turn == TWHEEL_NEVER, "row %u: %llu",
+				       row, w->rows[row].turn);
+			expect_sound(w);
 
-		expect(!twheel_wheel_collect(w, 99999, NULL, 8, &more), "a node");
-		expect(!more, "nothing can be more");
-		expect(w->clk == 99999, "clk=%llu", w->clk);
-		expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu",
-		       w->next_expiry);
-		wheel_free(w);
+			expect(!wheel_collect(w, 99999, NULL, 8, &more), "a node");
+			expect(!more, "nothing can be more");
+			expect(w->clk == 99999, "clk=%llu", w->clk);
+			expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu",
+			       w->next_expiry);
+			wheel_free(w);
+		}
+	}
+}
+
+/* As many as it takes for the slots of the last one to tell all distances, and no more. */
+static void levels_reach_the_range(void)
+{
+	u32 slots = 0, all = 0, k, i;
+
+	while (next_geometry(&slots, &all)) {
+		u32 bits = (u32)ilog2(slots) - 1;
+
+		for (k = 0; k < 64; k++) {
+			for (i = 0; i < 3; i++) {
+				u64 range = (1ULL << k) - 1 + i;
+				u32 levels = twheel_wheel_levels(slots, range);
+
+				expect(levels && levels <= all, "%u levels of %u", levels, all);
+				expect(range >> (levels - 1) * bits < slots,
+				       "%u levels of %u slots for %llu", levels, slots, range);
+				expect(levels == 1 || range >> (levels - 2) * bits >= slots,
+				       "%u levels of %u slots for %llu", levels, slots, range);
+			}
+		}
+		expect(twheel_wheel_levels(slots, 0) == 1, "for nothing");
+		/* All of them can be used, and there are no more. */
+		expect(twheel_wheel_size(slots, all) > twheel_wheel_size(slots, all - 1),
+		       "%u levels of %u slots", all, slots);
+		expect((all - 1) * bits < 64, "%u levels of %u slots", all, slots);
+	}
+}
+
+/* With the levels that the range asks for no bucket comes up for another round. */
+static void levels_leave_no_rounds(void)
+{
+	struct twheel_node node = { 0 }, *out[ROOM_MAX];
+	u32 slots = 0, all = 0, k, i;
+	u64 seed = 12;
+
+	while (next_geometry(&slots, &all)) {
+		for (k = 2; k < 62; k++) {
+			u64 range = (1ULL << k) - k % 3;
+			u32 levels = twheel_wheel_levels(slots, range);
+
+			for (i = 0; i < 20; i++) {
+				struct twheel_wheel *w =
+					wheel_new(slots, levels, rng_next(&seed) >> (2 + k % 40));
+				u64 tick = w->clk + range - i % 2;
+
+				nr_moves = 0;
+				enqueue(w, &node, tick);
+				expect(!collect(w, tick - 1, out), "early");
+				expect(collect(w, tick, out) == 1, "late");
+				expect(nr_moves < levels, "%llu moves, %ux%u, %llu", nr_moves,
+				       slots, levels, range);
+				wheel_free(w);
+			}
+		}
 	}
 }
 
@@ -131,7 +201,7 @@ static void memory_holds_all_buckets(void)
 		}
 		expect_sound(w);
 		while (more)
-			if (twheel_wheel_collect(w, TICK_MAX, &out, 1, &more))
+			if (wheel_collect(w, TICK_MAX, &out, 1, &more))
 				seen++;
 		for (i = 0; i < n; i++)
 			seen -= !!nodes[i].expires;
@@ -143,6 +213,12 @@ static void memory_holds_all_buckets(void)
 	}
 }
 
+/* The bucket that @node, alone in it, is in. */
+static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *node)
+{
+	return (u32)((struct hlist_head *)node->entry.pprev - w->buckets);
+}
+
 /*
  * The lowest level whose buckets reach that far, seen from the one that its hand
  * is at: upper hands are ahead of the clock by half a bucket.
@@ -152,7 +228,7 @@ static void enqueue_chooses_the_lowest_level(void)
 	struct twheel_node node = { 0 };
 	u32 slots = 0, levels = 0, level, far;
 
-	while (next_geometry(&slots, &levels)) {
+	while (next_low_geometry(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 1000000);
 
 		for (level = 0; level < w->levels; level++) {
@@ -166,9 +242,7 @@ static void enqueue_chooses_the_lowest_level(void)
 				if (want == w->levels)
 					want--;
 				enqueue(w, &node, reach - 1 + far);
-				got = (u32)((struct hlist_head *)node.entry.pprev -
-					    w->buckets) / slots;
-				got = level_of(w, got);
+				got = level_of(w, bucket_of(w, &node) / slots);
 				expect(got == want, "level %u, not %u, for %llu - 1 + %u",
 				       got, want, reach, far);
 				dequeue(w, &node);
@@ -187,7 +261,7 @@ static void on_the_grid_nothing_moves(void)
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, level, off;
 
-	while (next_geometry(&slots, &levels)) {
+	while (next_low_geometry(&slots, &levels)) {
 		for (level = 1; level < levels; level++) {
 			for (off = 0; off < 2; off++) {
 				struct twheel_wheel *w = wheel_new(slots, levels, 77777);
@@ -202,13 +276,14 @@ static void on_the_grid_nothing_moves(void)
 				bits = granularity_bits(w, level);
 				tick = ((w->clk >> bits) + slots) << bits;
 				enqueue(w, &node, tick + off);
+				nr_moves = 0;
 				do {
 					wakeups++;
 				} while (!collect(w, w->next_expiry, out));
 				expect(w->clk == tick + off, "at %llu", w->clk);
-				expect((wakeups > 1) == off && (w->nr_cascades > 0) == off,
+				expect((wakeups > 1) == off && (nr_moves > 0) == off,
 				       "%u wake-ups, %llu moves (%ux%u, level %u)",
-				       wakeups, w->nr_cascades, slots, levels, level);
+				       wakeups, nr_moves, slots, levels, level);
 				wheel_free(w);
 			}
 		}
@@ -281,99 +356,149 @@ static void dequeue_any_of_a_bucket(void)
 	}
 }
 
+/* Into the lead row of @level, and pushed back far beyond what that is for. */
+static void enqueue_to_be_moved(struct twheel_wheel *w, u32 level,
+				struct twheel_node *nodes, u32 n, u64 expires)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		nodes[i].expires = expires;
+		twheel_wheel_enqueue(w, &nodes[i]);
+		expect(i || bucket_of(w, nodes) / w->slots == lead_row(w, level),
+		       "not on level %u at %llu", level, w->clk);
+		nodes[i].expires += 1 << 20;
+	}
+}
+
 /*
- * What is due must not wait for the many that only move down: while a large
- * bucket of each upper level is worked off, a few nodes a call, a node is due at
- * every tick, and comes with the first call there.
+ * What is due must not wait for the many that only move down, as far as their lead
+ * reaches: while a large bucket of each upper level is worked off, a few nodes a
+ * call, a node is due at every tick, and comes with the first call there.
  */
 static void low_levels_come_first(void)
 {
-	static struct twheel_node many[3][200];
-	struct twheel_wheel *w = wheel_new(4, 4, 0);
+	/* Granularities are 8, 64 and 512: of each level the bucket that begins at 2048. */
+	static const u64 until = 2048, turns[] = { 0, until - 4, until - 32, until - 256 };
+	static struct twheel_node many[4][900];
+	struct twheel_wheel *w = wheel_new(16, 4, 0);
 	struct twheel_node probe, *out[4];
-	u32 level, i, n;
 	bool more;
+	u32 rest;
 	u64 now;
 
-	/* In a bucket of each upper level, whose turns have all come by 64. */
-	for (level = 1; level < 4; level++)
-		for (i = 0; i < 200; i++) {
-			struct twheel_node *node = &many[level - 1][i];
+	nr_moves = 0;
+	enqueue_to_be_moved(w, 3, many[3], 900, until + 1);
+	for (now = 1; now < until; now++) {
+		u32 in_work = 0U + (now >= turns[1]) + (now >= turns[2]) + (now >= turns[3]);
+		u64 before = nr_moves;
 
-			node->expires = (4ULL << granularity_bits(w, level)) + 1;
-			twheel_wheel_enqueue(w, node);
-			/* And are far from due then. */
-			node->expires += 1 << 20;
-		}
-	twheel_wheel_collect(w, 64, NULL, 0, &more);
-
-	for (now = 65; now < 100; now++) {
 		enqueue(w, &probe, now);
-		n = twheel_wheel_collect(w, now, out, 4, &more);
-		expect(n && out[0] == &probe, "%llu waits", now);
-		expect(more, "all was done by %llu", now);
+		expect(wheel_collect(w, now, out, 4, &more) == 1 && out[0] == &probe,
+		       "%llu waits", now);
+		expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
+		/* What room there is beside it is for those that move. */
+		expect(nr_moves - before == (in_work ? 3 : 0), "%llu moves at %llu",
+		       nr_moves - before, now);
+		expect(nr_in_work(w) == in_work && more == !!in_work,
+		       "%u in work at %llu, not %u", nr_in_work(w), now, in_work);
+		expect_sound(w);
+
+		if (now == turns[3] - 1)
+			enqueue_to_be_moved(w, 2, many[2], 900, until + 1);
+		if (now == turns[2] - 1)
+			enqueue_to_be_moved(w, 1, many[1], 900, until + 1);
+	}
+
+	/* At the end of the lead it is the other way round. */
+	enqueue(w, &probe, until);
+	for (rest = 3 * ARRAY_SIZE(many[0]) - (u32)nr_moves; rest; rest--) {
+		expect(w->clk == until - 1, "at %llu with %u left", w->clk, rest);
+		expect(!wheel_collect(w, until + 100, out, 1, &more) && more,
+		       "another came, with %u left", rest);
 		expect_sound(w);
 	}
+	expect(twheel_wheel_take(w, until + 100, out, 4) == 1 && out[0] == &probe,
+	       "another came");
+	expect(w->clk == until, "at %llu", w->clk);
 	wheel_free(w);
 }
 
-/* Out of buckets whose turn has come, none of them looked at. */
-static void dequeue_from_due_buckets(void)
+/* Of those that move down those first that have to be done first. */
+static void the_end_of_the_lead_says_what_comes_first(void)
 {
-	static const u64 ticks[] = { 2, 9, 100 };
-	struct twheel_node nodes[6], *out[ROOM_MAX];
-	u32 set, i;
+	/* They are in work together from 1956 on. */
+	static const u64 begin[] = { 0, 1960, 1984, 2048 };
+	static struct twheel_node many[4][20];
+	struct twheel_wheel *w = wheel_new(16, 4, 0);
+	struct twheel_node *out[1];
+	u32 level, i;
 
-	for (set = 0; set < 64; set++) {
-		struct twheel_wheel *w = small_wheel(0);
-		u32 n, left = 0;
-
-		/* Two in a bucket each at levels 0, 1 and beyond. */
-		for (i = 0; i < 6; i++)
-			enqueue(w, &nodes[i], ticks[i / 2]);
-		expect(something_due(w, 101), "nothing");
-		/* The first of them is the one in work. */
-		expect(nr_due(w) == 2, "%u due", nr_due(w));
-		expect_sound(w);
-		for (i = 0; i < 6; i++)
-			if (set & 1 << i)
-				dequeue(w, &nodes[i]);
-		n = collect(w, 101, out);
-		while (n--)
-			left |= 1U << (out[n] - nodes);
-		expect(left == (~set & 63), "%x left of %x", left, set);
-		expect(!nr_due(w), "%u due", nr_due(w));
-		wheel_free(w);
+	for (level = 3; level; level--) {
+		enqueue_to_be_moved(w, level, many[level], 20, begin[level] + 1);
+		something_due(w, level > 2 ? 1800 : level > 1 ? 1940 : 1956);
 	}
+	expect(nr_in_work(w) == 3 && w->clk == 1956, "%u at %llu", nr_in_work(w), w->clk);
+	for (level = 1; level < 4; level++) {
+		for (i = 0; i < 20; i++) {
+			expect(twheel_wheel_take(w, 3000, out, 1) == 1, "none");
+			expect(out[0] >= many[level] && out[0] < many[level] + 20,
+			       "not of level %u", level);
+			expect(w->clk == begin[level] - 1, "at %llu", w->clk);
+			twheel_wheel_enqueue(w, out[0]);
+			expect_sound(w);
+		}
+	}
+	expect(!twheel_wheel_take(w, 3000, out, 1) && w->clk == 3000, "at %llu", w->clk);
+	wheel_free(w);
 }
 
-/* Out of the bucket that is being looked at. */
-static void dequeue_from_the_bucket_in_work(void)
+/*
+ * Two nodes each in a bucket of level 0, 1 and 2, of which the last two move down:
+ * all of these are in work, at 7, and none was looked at.
+ */
+static struct twheel_wheel *wheel_at_work(struct twheel_node *nodes)
 {
-	struct twheel_node nodes[4], *out[ROOM_MAX];
-	u32 set, i;
+	static const u64 ticks[] = { 7, 9, 10 };
+	struct twheel_wheel *w = small_wheel(0);
+	u32 i;
 
-	for (set = 0; set < 16; set++) {
-		struct twheel_wheel *w = small_wheel(0);
-		u32 n, left = 0, gone;
-		bool more;
+	for (i = 2; i < 6; i++)
+		enqueue(w, &nodes[i], ticks[i / 2]);
+	expect(!something_due(w, 4), "too early");
+	for (i = 0; i < 2; i++)
+		enqueue(w, &nodes[i], ticks[0]);
+	expect(something_due(w, 7), "nothing");
+	expect(nr_in_work(w) == 3 && w->clk == 7, "%u in work", nr_in_work(w));
+	expect_sound(w);
+	return w;
+}
 
-		for (i = 0; i < 4; i++)
-			enqueue(w, &nodes[i], 7);
-		expect(twheel_wheel_collect(w, 7, out, 1, &more) == 1, "none");
-		expect(more, "no more");
-		expect(w->next_expiry <= 7, "next_expiry=%llu", w->next_expiry);
-		expect_sound(w);
-		gone = 1U << (out[0] - nodes);
-		for (i = 0; i < 4; i++)
-			if (set & ~gone & 1 << i)
-				dequeue(w, &nodes[i]);
-		n = collect(w, 7, out);
-		while (n--)
-			left |= 1U << (out[n] - nodes);
-		expect(left == (~set & ~gone & 15), "%x left of %x", left, set);
-		expect(!w->nr_nodes, "%llu nodes", w->nr_nodes);
-		wheel_free(w);
+/* Out of buckets that are in work, some of their nodes looked at or none. */
+static void dequeue_from_buckets_in_work(void)
+{
+	struct twheel_node nodes[6], *out[ROOM_MAX];
+	u32 set, size, i;
+
+	for (set = 0; set < 64; set++) {
+		for (size = 0; size < 6; size++) {
+			struct twheel_wheel *w = wheel_at_work(nodes);
+			u32 n, gone = 0, left = 0;
+			bool more;
+
+			for (n = wheel_collect(w, 7, out, size, &more); n; n--)
+				gone |= 1U << (out[n - 1] - nodes);
+			expect(gone == (size < 2 ? gone & 3 : 3), "%x came", gone);
+			expect(more && w->next_expiry == 7, "%u seen", size);
+			for (i = 0; i < 6; i++)
+				if (set & ~gone & 1U << i)
+					dequeue(w, &nodes[i]);
+			for (n = collect(w, 101, out); n; n--)
+				left |= 1U << (out[n - 1] - nodes);
+			expect(left == (~set & ~gone & 63), "%x left of %x", left, set);
+			expect(!nr_in_work(w) && !w->nr_nodes, "%u in work", nr_in_work(w));
+			wheel_free(w);
+		}
 	}
 }
 
@@ -384,7 +509,7 @@ static void enqueue_during_a_collection(void)
 	u64 expires;
 	u32 size;
 
-	for (expires = 20; expires < 400; expires++) {
+	for (expires = 0; expires < 400; expires++) {
 		for (size = 0; size < 2; size++) {
 			struct twheel_wheel *w = small_wheel(0);
 			u32 n, seen;
@@ -392,19 +517,16 @@ static void enqueue_during_a_collection(void)
 
 			enqueue(w, &nodes[0], 3);
 			enqueue(w, &nodes[1], 33);
-			n = twheel_wheel_collect(w, 40, out, size, &more);
-			expect(more, "no more");
+			n = wheel_collect(w, 40, out, size, &more);
+			expect(n == size && more, "%u of %u", n, size);
+			expect(w->clk < 33, "clk=%llu", w->clk);
 			enqueue(w, &node, expires);
 			expect(w->next_expiry <= 40, "next_expiry=%llu",
 			       w->next_expiry);
 			seen = n + collect(w, 40, out);
-			if (expires > 40) {
-				expect(seen == 2, "%u came", seen);
+			expect(seen == 2 + (expires <= 40), "%u came", seen);
+			if (expires > 40)
 				expect_expiry(w, &node, expires);
-			} else {
-				/* What is overdue may come now or at the next tick. */
-				expect(seen + collect(w, 41, out) == 3, "lost");
-			}
 			wheel_free(w);
 		}
 	}
@@ -422,7 +544,7 @@ static void collections_overlap(void)
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		enqueue(w, &nodes[i], 1 + 5 * i);
 	for (now = 0; now < 150; now += 7) {
-		u32 got = twheel_wheel_collect(w, now, out, 2, &more);
+		u32 got = wheel_collect(w, now, out, 2, &more);
 
 		expect_sound(w);
 		expect(got <= 2, "%u in room for 2", got);
@@ -442,25 +564,46 @@ static void collections_overlap(void)
 	wheel_free(w);
 }
 
+/* At once, if all are due there: on level 0 or, on its grid, above. */
 static void collect_fills_its_room_exactly(void)
 {
+	static const u64 ticks[] = { 3, 8, 16 };
 	struct twheel_node nodes[8], *out[ROOM_MAX];
-	u32 size, i;
+	u32 size, i, k;
 	bool more;
 
-	for (size = 0; size <= 9; size++) {
-		struct twheel_wheel *w = small_wheel(0);
-		u32 n;
+	for (k = 0; k < ARRAY_SIZE(ticks); k++) {
+		for (size = 0; size <= 9; size++) {
+			struct twheel_wheel *w = small_wheel(0);
+			u32 n;
 
-		for (i = 0; i < 8; i++)
-			enqueue(w, &nodes[i], 30);
-		n = twheel_wheel_collect(w, 30, out, size, &more);
-		expect(n == (size < 8 ? size : 8), "%u into %u", n, size);
-		expect(more == (size < 8), "size=%u more=%d", size, more);
-		expect(w->nr_nodes == 8 - n, "%llu left", w->nr_nodes);
-		expect(w->clk == 30, "clk=%llu", w->clk);
-		wheel_free(w);
+			for (i = 0; i < 8; i++)
+				enqueue(w, &nodes[i], ticks[k]);
+			n = wheel_collect(w, 30, out, size, &more);
+			expect(n == (size < 8 ? size : 8), "%u into %u", n, size);
+			expect(more == (size < 8), "size=%u more=%d", size, more);
+			expect(w->nr_nodes == 8 - n, "%llu left", w->nr_nodes);
+			/* The clock stays until it is done. */
+			expect(w->clk == (more ? ticks[k] : 30), "clk=%llu", w->clk);
+			wheel_free(w);
+		}
 	}
+}
+
+/* With nothing to be had from it: the clock goes on to where there is something. */
+static void take_into_no_room(void)
+{
+	struct twheel_node node = { 0 };
+	struct twheel_wheel *w = small_wheel(0);
+
+	expect(!twheel_wheel_take(w, 2, NULL, 0) && w->clk == 2, "clk=%llu", w->clk);
+	enqueue(w, &node, 5);
+	expect(!twheel_wheel_take(w, 4, NULL, 0) && w->clk == 4, "clk=%llu", w->clk);
+	expect(w->next_expiry == 5, "next_expiry=%llu", w->next_expiry);
+	expect(!twheel_wheel_take(w, 9, NULL, 0) && w->clk == 5, "clk=%llu", w->clk);
+	expect(w->next_expiry == 5 && w->nr_nodes == 1, "next_expiry=%llu", w->next_expiry);
+	expect_sound(w);
+	wheel_free(w);
 }
 
 /* By either of the two ways there are. Nothing is due at @now. */
@@ -499,9 +642,8 @@ static void rewind_at_every_distance(void)
 /* To each power of two from the next, in every geometry, and home again. */
 static void rewind_any_length(void)
 {
-	struct twheel_node node = { 0 }, *out;
+	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, k;
-	bool more;
 
 	while (next_geometry(&slots, &levels)) {
 		for (k = 0; k < 63; k++) {
@@ -514,10 +656,8 @@ static void rewind_any_length(void)
 			expect(w->clk == to, "clk=%llu", w->clk);
 			expect(w->next_expiry >= to && w->next_expiry <= from + 5,
 			       "next_expiry=%llu", w->next_expiry);
-			expect(!twheel_wheel_collect(w, from + 4, &out, 1, &more) &&
-			       !more, "2^%u early", k);
-			expect(twheel_wheel_collect(w, from + 5, &out, 1, &more) == 1,
-			       "2^%u late", k);
+			expect(!collect(w, from + 4, out), "2^%u early", k);
+			expect(collect(w, from + 5, out) == 1, "2^%u late", k);
 			wheel_free(w);
 		}
 	}
@@ -538,27 +678,53 @@ static void rewind_an_empty_wheel(void)
 }
 
 /* What is no longer due is not expired, wherever it waits to be looked at. */
-static void rewind_while_due_or_in_work(void)
+static void rewind_while_in_work(void)
 {
 	struct twheel_node nodes[6], *out[ROOM_MAX];
-	u32 size, i, how;
+	u32 size, to, how;
 
 	for (size = 0; size < 6; size++) {
-		for (how = 0; how < 2; how++) {
-			struct twheel_wheel *w = small_wheel(0);
-			bool more;
-			u32 n;
+		for (to = 0; to < 7; to++) {
+			for (how = 0; how < 2; how++) {
+				struct twheel_wheel *w = wheel_at_work(nodes);
+				u32 n, due;
+				bool more;
 
-			/* In buckets of two levels, the first of them in work. */
-			for (i = 0; i < 6; i++)
-				enqueue(w, &nodes[i], i < 3 ? 3 : 33);
-			n = twheel_wheel_collect(w, 40, out, size, &more);
-			expect(n == size && more, "%u of %u", n, size);
-			turn_back(w, 2, how);
-			n += collect(w, 3, out);
-			expect(n == (size < 3 ? 3 : size), "%u by 3", n);
-			expect(!collect(w, 32, out), "early");
-			expect(n + collect(w, 33, out) == 6, "late");
+				n = wheel_collect(w, 7, out, size, &more);
+				due = size < 2 ? size : 2;
+				expect(n == due && more, "%u of %u", n, due);
+				turn_back(w, to, how);
+				expect(w->next_expiry == to || how, "next_expiry=%llu",
+				       w->next_expiry);
+				expect(to == 6 || !collect(w, 6, out), "early");
+				expect(n + collect(w, 7, out) == 2, "not at 7");
+				expect(!collect(w, 8, out), "early");
+				expect(collect(w, 9, out) == 2, "not at 9");
+				expect(collect(w, 10, out) == 2, "not at 10");
+				wheel_free(w);
+			}
+		}
+	}
+}
+
+/* Two steps back, the second before what came up by the first was looked at. */
+static void rewind_twice_while_in_work(void)
+{
+	struct twheel_node nodes[6], late = { 0 }, *out[ROOM_MAX];
+	u32 first, then;
+
+	for (first = 0; first < 7; first++) {
+		for (then = 0; then <= first; then++) {
+			struct twheel_wheel *w = wheel_at_work(nodes);
+
+			turn_back(w, first, false);
+			enqueue(w, &late, 3);
+			turn_back(w, then, false);
+			expect(collect(w, 3 > then ? 3 : then, out) == 1, "not at 3");
+			expect(out[0] == &late, "another");
+			expect(collect(w, 7, out) == 2, "not at 7");
+			expect(collect(w, 9, out) == 2, "not at 9");
+			expect(collect(w, 10, out) == 2, "not at 10");
 			wheel_free(w);
 		}
 	}
@@ -581,7 +747,7 @@ static void rewind_over_what_was_overdue(void)
 			if (late < back)
 				expect(!collect(w, tick - 1, out), "early");
 			else
-				tick = 100 - back + 1;
+				tick = 100 - back;
 			expect(collect(w, tick, out) == 1, "%llu late, %llu back",
 			       late, back);
 			wheel_free(w);
@@ -589,8 +755,8 @@ static void rewind_over_what_was_overdue(void)
 	}
 }
 
-/* A node that a turn puts into another bucket counts, and nothing else does. */
-static void cascades_are_counted(void)
+/* A node that moves down does at the turn of its bucket, once a level. */
+static void nodes_move_ahead_of_time(void)
 {
 	struct twheel_node nodes[3], *out[ROOM_MAX];
 	struct twheel_wheel *w = wheel_new(8, 3, 0);
@@ -600,15 +766,16 @@ static void cascades_are_counted(void)
 	for (i = 0; i < 3; i++)
 		enqueue(w, &nodes[i], 40 + 20 * i);
 	dequeue(w, &nodes[2]);
+	nr_moves = 0;
 	expect(!collect(w, 23, out), "came");
-	expect(!w->nr_cascades, "%llu", w->nr_cascades);
+	expect(!nr_moves, "%llu", nr_moves);
 	expect(!collect(w, 24, out), "came");
-	expect(w->nr_cascades == 1, "%llu", w->nr_cascades);
+	expect(nr_moves == 1, "%llu", nr_moves);
 	/* One expires from level 1, the other moves down there. */
 	expect(collect(w, 40, out) == 1, "did not come");
-	expect(w->nr_cascades == 2, "%llu", w->nr_cascades);
+	expect(nr_moves == 2, "%llu", nr_moves);
 	expect(collect(w, 1000, out) == 1, "did not come");
-	expect(w->nr_cascades == 2, "%llu", w->nr_cascades);
+	expect(nr_moves == 2, "%llu", nr_moves);
 	wheel_free(w);
 }
 
@@ -650,7 +817,7 @@ static void forward_moves_an_empty_wheel(void)
 
 	/* Not while a collection is half done. */
 	enqueue(w, &node, w->clk + 1);
-	expect(!twheel_wheel_collect(w, w->clk + 1, &out, 0, &more), "came");
+	expect(!wheel_collect(w, w->clk + 1, &out, 0, &more), "came");
 	twheel_wheel_forward(w, w->clk + 100);
 	expect(w->clk == (1ULL << 40) + 22, "clk=%llu", w->clk);
 	wheel_free(w);
@@ -667,16 +834,18 @@ static void next_expiry_is_exact_after_turns(void)
 	u32 round, i;
 
 	for (round = 0; round < 20000; round++) {
-		u32 slots = 4U << rng_next(&seed) % 7;
-		struct twheel_wheel *w = wheel_new(slots, 1 + (u32)(rng_next(&seed) % 4),
+		u32 slots = 4U << rng_next(&seed) % 7, all = all_levels(slots);
+		/* Also where there are rounds, and then not far. */
+		u32 levels = round & 2 ? all : 1 + (u32)(rng_next(&seed) % 4);
+		u32 bits = levels == all ? 62 : (levels - 1) * ((u32)ilog2(slots) - 1) + 6;
+		struct twheel_wheel *w = wheel_new(slots, levels,
 						   rng_next(&seed) >> (1 + rng_next(&seed) % 60));
 		u32 n = 1 + (u32)(rng_next(&seed) % ARRAY_SIZE(nodes));
 		u64 next;
 
 		for (i = 0; i < n; i++) {
-			u64 d = rng_next(&seed) >> (1 + rng_next(&seed) % 63);
-
-			nodes[i].expires = w->clk + 1 + d % (1ULL << 40);
+			nodes[i].expires = w->clk + 1 +
+					   (rng_next(&seed) >> (64 - rng_next(&seed) % bits - 1));
 			twheel_wheel_enqueue(w, &nodes[i]);
 			expect(w->next_expiry <= nodes[i].expires,
 			       "next_expiry=%llu", w->next_expiry);
@@ -685,9 +854,10 @@ static void next_expiry_is_exact_after_turns(void)
 			if (!(rng_next(&seed) % 4))
 				dequeue(w, &nodes[i]);
 		collect(w, w->clk + rng_next(&seed) % (2 * slots), out);
-		/* Back to before the next tick's bucket, or the look is now. */
-		if (round % 2 && w->clk && w->next_expiry > w->clk + 1) {
-			twheel_wheel_rewind(w, rng_next(&seed) % w->clk);
+		if (round % 2 && w->clk) {
+			u64 back = levels == all ? w->clk : min_t(u64, w->clk, 1ULL << bits);
+
+			twheel_wheel_rewind(w, w->clk - 1 - rng_next(&seed) % back);
 			expect_sound(w);
 		}
 		next = w->next_expiry;
@@ -698,12 +868,12 @@ static void next_expiry_is_exact_after_turns(void)
 			expect(w->next_expiry == next, "it changed");
 			expect(something_due(w, next), "nothing at %llu", next);
 		}
-		collect(w, TICK_MAX, out);
+		collect(w, levels == all ? TICK_MAX : w->clk + (2ULL << bits), out);
 		wheel_free(w);
 	}
 }
 
-static void overdue_expires_at_the_next_tick(void)
+static void overdue_is_taken_at_once(void)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u64 clk, late;
@@ -713,13 +883,42 @@ static void overdue_expires_at_the_next_tick(void)
 			struct twheel_wheel *w = small_wheel(clk);
 
 			enqueue(w, &node, clk - late);
-			expect(w->next_expiry == clk + 1, "next_expiry=%llu",
+			expect(w->next_expiry == clk, "next_expiry=%llu",
 			       w->next_expiry);
 			twheel_wheel_forward(w, clk + 50);
 			expect(w->clk == clk, "clk=%llu", w->clk);
-			expect(collect(w, clk + 1, out) == 1, "%llu late", late);
-			expect(out[0] == &node, "another");
+			/* However late the call: not at a later tick, nor after another. */
+			expect(twheel_wheel_take(w, clk + late, out, 1) == 1, "%llu late", late);
+			expect(out[0] == &node && w->clk == clk, "clk=%llu", w->clk);
 			expect(node.expires == clk - late, "expires changed");
+			expect(!collect(w, clk, out), "twice");
+			wheel_free(w);
+		}
+	}
+}
+
+/* It comes before what is due next, and what is due at the tick in work. */
+static void overdue_while_in_work(void)
+{
+	struct twheel_node nodes[6], late[2], *out[ROOM_MAX];
+	u64 tick;
+	u32 size;
+
+	for (tick = 0; tick < 8; tick++) {
+		for (size = 0; size < 6; size++) {
+			struct twheel_wheel *w = wheel_at_work(nodes);
+			u32 n, due;
+			bool more;
+
+			n = wheel_collect(w, 7, out, size, &more);
+			enqueue(w, &late[0], tick);
+			enqueue(w, &late[1], tick);
+			due = 2 - n + 2;
+			n = twheel_wheel_take(w, 100, out, ROOM_MAX);
+			expect(n == due && w->clk == 7, "%u at %llu", n, w->clk);
+			while (n--)
+				expect(out[n]->expires <= 7, "%llu came", out[n]->expires);
+			expect(collect(w, 100, out) == 4, "others came");
 			wheel_free(w);
 		}
 	}
@@ -743,31 +942,37 @@ static void postponed_in_place_expires_at_its_new_tick(void)
 	}
 }
 
-static void postponed_while_due_or_in_work(void)
+/* On the levels, on time and ahead of time. */
+static void postponed_while_in_work(void)
 {
+	static const u64 ticks[] = { 3, 8, 9, 11, 16 };
 	struct twheel_node nodes[3], *out[ROOM_MAX];
-	u64 later, i;
-	u32 size;
+	u64 later, tick;
+	u32 size, k, i;
 
-	for (later = 1; later < 300; later++) {
-		for (size = 0; size < 2; size++) {
-			struct twheel_wheel *w = small_wheel(0);
-			bool more;
-			u32 n;
+	for (k = 0; k < ARRAY_SIZE(ticks); k++) {
+		for (later = 1; later < 300; later++) {
+			for (size = 0; size < 3; size++) {
+				struct twheel_wheel *w = small_wheel(0);
+				u32 n, came = 0;
+				bool more;
 
-			for (i = 0; i < 3; i++)
-				enqueue(w, &nodes[i], 10);
-			n = twheel_wheel_collect(w, 10, out, size, &more);
-			expect(n == size && more, "%u", n);
-			for (i = 0; i < 3; i++)
-				if (!n || out[0] != &nodes[i])
-					nodes[i].expires = 10 + later;
-			expect_sound(w);
-			expect(!collect(w, 10, out), "came early");
-			if (later > 1)
-				expect(!collect(w, 10 + later - 1, out), "came early");
-			expect(collect(w, 10 + later, out) == 3 - n, "did not come");
-			wheel_free(w);
+				tick = ticks[k];
+				for (i = 0; i < 3; i++)
+					enqueue(w, &nodes[i], tick);
+				n = wheel_collect(w, tick, out, size, &more);
+				expect(more, "no more");
+				while (n--)
+					came |= 1U << (out[n] - nodes);
+				for (i = 0; i < 3; i++)
+					if (~came & 1U << i)
+						nodes[i].expires = tick + later;
+				n = 3 - (u32)__builtin_popcount(came);
+				expect_sound(w);
+				expect(!collect(w, tick + later - 1, out), "came early");
+				expect(collect(w, tick + later, out) == n, "did not come");
+				wheel_free(w);
+			}
 		}
 	}
 }
@@ -791,8 +996,8 @@ static void postponed_for_ever(void)
 			looks++;
 		}
 		/* Each 963 ticks or more its old one comes, level by level. */
-		expect(looks <= 21 * w->levels || range_bits(w) < 10,
-		       "%llu looks, %ux%u", looks, slots, levels);
+		expect(looks <= 21 * w->levels, "%llu looks, %ux%u", looks, slots,
+		       levels);
 		expect_expiry(w, &node, node.expires);
 		wheel_free(w);
 	}
@@ -817,12 +1022,8 @@ static void jumps_of_any_length(void)
 				w = wheel_new(slots, levels, clk);
 				node.expires = at;
 				twheel_wheel_enqueue(w, &node);
-				expect(!twheel_wheel_collect(w, at - 1, out, 1,
-							     &(bool){ false }),
-				       "2^%u early", k);
-				expect(twheel_wheel_collect(w, at, out, 1,
-							    &(bool){ false }) == 1,
-				       "2^%u late", k);
+				expect(!collect(w, at - 1, out), "2^%u early", k);
+				expect(collect(w, at, out) == 1, "2^%u late", k);
 				wheel_free(w);
 			}
 
@@ -944,6 +1145,195 @@ static void coalesce_with_huge_slack(void)
 	expect(!twheel_wheel_coalesce(0, U64_MAX), "not zero");
 }
 
+/**
+ * struct ordered - a node, and what is expected of it
+ * @node:	in the wheel while @queued
+ * @queued:	enqueued, and neither dequeued nor expired since
+ * @must:	the tick at which it has to come: its own, or the one at which the wheel
+ *		stood if it was overdue when it was enqueued
+ */
+struct ordered {
+	struct twheel_node	node;
+	bool			queued;
+	u64			must;
+};
+
+static void enqueue_ordered(struct twheel_wheel *w, struct ordered *item, u64 expires)
+{
+	item->queued = true;
+	item->must = expires > w->clk ? expires : w->clk;
+	item->node.expires = expires;
+	twheel_wheel_enqueue(w, &item->node);
+}
+
+/* Up to 2^(@bits) ticks; short ones are as likely as long ones. */
+static u64 distance(u64 *seed, u32 bits)
+{
+	return rng_next(seed) >> (63 - rng_next(seed) % bits);
+}
+
+/* Add @item on the way to @now or, one in four, overdue; or remove it, or push it back. */
+static void disturb(struct twheel_wheel *w, struct ordered *item, u64 now, u32 bits, u64 *seed)
+{
+	u64 how = rng_next(seed) % 4, early = rng_next(seed) % 8;
+
+	if (!item->queued && how) {
+		enqueue_ordered(w, item, w->clk + rng_next(seed) % (now - w->clk + 1));
+	} else if (!item->queued) {
+		enqueue_ordered(w, item, w->clk - min_t(u64, w->clk, early));
+	} else if (how == 1) {
+		twheel_wheel_dequeue(w, &item->node);
+		item->queued = false;
+	} else if (how > 1) {
+		item->node.expires += distance(seed, how == 2 ? bits : 2);
+		if (item->must < item->node.expires)
+			item->must = item->node.expires;
+	}
+}
+
+/*
+ * Jump past @n nodes that are due at any tick of the next 2^(@bits), and take them a
+ * few at a time. Those on their way down go back before the next call.
+ */
+static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u32 bits,
+			 u32 disturbed, u64 *seed)
+{
+	u64 now = w->clk + (2ULL << bits), last = w->clk, left = 20 * n;
+	struct twheel_node *out[4];
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		enqueue_ordered(w, &items[i], w->clk + 1 + distance(seed, bits));
+	expect_sound(w);
+
+	while ((k = twheel_wheel_take(w, now, out, 1 + (u32)(rng_next(seed) % 4)))) {
+		u64 clk = w->clk;
+
+		expect(clk >= last && clk <= now, "from %llu to %llu", last, clk);
+		last = clk;
+		while (k--) {
+			struct ordered *item = container_of(out[k], struct ordered, node);
+
+			expect(item->queued, "one that is not there");
+			expect(hlist_unhashed(&out[k]->entry), "still linked");
+			if (out[k]->expires > clk) {
+				twheel_wheel_enqueue(w, out[k]);
+				continue;
+			}
+			expect(item->must == clk, "%llu (%llu) came at %llu",
+			       item->node.expires, item->must, clk);
+			item->queued = false;
+		}
+		for (i = 0; i < disturbed && left; i++, left--)
+			disturb(w, &items[rng_next(seed) % n], now, bits, seed);
+		expect_sound(w);
+	}
+	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
+	for (i = 0; i < n; i++) {
+		expect(!items[i].queued || items[i].must > now, "%llu left behind",
+		       items[i].must);
+		if (items[i].queued)
+			twheel_wheel_dequeue(w, &items[i].node);
+		items[i].queued = false;
+	}
+	expect(!w->nr_nodes, "%llu nodes", w->nr_nodes);
+}
+
+static void a_jump_past_all_takes_them_in_order(void)
+{
+	struct ordered items[50] = { 0 };
+	u32 slots = 0, levels = 0, disturbed, bits;
+	u64 seed = 13;
+
+	while (next_geometry(&slots, &levels)) {
+		for (bits = 3; bits < 58; bits += slots > 256 ? 13 : 4) {
+			for (disturbed = 0; disturbed < 3; disturbed++) {
+				struct twheel_wheel *w =
+					wheel_new(slots, levels, rng_next(&seed) >> (2 + bits));
+
+				expect_order(w, items, 50, bits, disturbed, &seed);
+				wheel_free(w);
+			}
+		}
+	}
+}
+
+/* Where nodes have to wait for some rounds, too. */
+static void a_jump_over_rounds_takes_them_in_order(void)
+{
+	struct ordered items[50] = { 0 };
+	u32 slots, levels, disturbed, i;
+	u64 seed = 14;
+
+	for (slots = 4; slots <= 16; slots *= 2) {
+		for (levels = 1; levels <= 4; levels++) {
+			for (disturbed = 0; disturbed < 3; disturbed++) {
+				struct twheel_wheel *w =
+					wheel_new(slots, levels, rng_next(&seed) >> 20);
+
+				for (i = 0; i < 10; i++)
+					expect_order(w, items, 50, range_bits(w) + i % 5,
+						     disturbed, &seed);
+				wheel_free(w);
+			}
+		}
+	}
+}
+
+/*
+ * Nodes that are pushed back a little whenever they come up take no turn of those due
+ * before: when the wheel is late, too, they come up once each time their tick comes.
+ */
+static void what_is_put_back_comes_after_what_was_due_before(void)
+{
+	static const u32 steps[] = { 1, 2, 7, 31, 40, 70 };
+	static struct twheel_node pests[100];
+	struct twheel_node due[20], *out[8];
+	u32 slots = 0, levels = 0, k, i, n;
+
+	while (next_geometry(&slots, &levels)) {
+		for (k = 0; k < ARRAY_SIZE(steps); k++) {
+			struct twheel_wheel *w = wheel_new(slots, levels, 1000);
+			u32 came = 0;
+			u64 looks = 0;
+
+			for (i = 0; i < ARRAY_SIZE(pests); i++)
+				enqueue(w, &pests[i], 1001);
+			for (i = 0; i < ARRAY_SIZE(due); i++)
+				enqueue(w, &due[i], 1001 + i * (i + 3));
+			while (came < ARRAY_SIZE(due)) {
+				n = twheel_wheel_take(w, 1000000, out, ARRAY_SIZE(out));
+				expect(n, "none came");
+				for (i = 0; i < n; i++) {
+					bool pest = out[i] >= pests &&
+						    out[i] < pests + ARRAY_SIZE(pests);
+
+					looks += pest;
+					if (out[i]->expires > w->clk) {
+						twheel_wheel_enqueue(w, out[i]);
+					} else if (pest) {
+						out[i]->expires = w->clk + steps[k];
+						twheel_wheel_enqueue(w, out[i]);
+					} else {
+						expect(out[i] == &due[came], "not in order");
+						expect(out[i]->expires == w->clk,
+						       "%llu came at %llu", out[i]->expires,
+						       w->clk);
+						came++;
+					}
+				}
+				if (n == 1)
+					expect_sound(w);
+			}
+			/* For each step once, or once a level if it is a long one. */
+			n = (u32)(w->clk - 1000) / steps[k] + 1;
+			expect(looks <= ARRAY_SIZE(pests) * n * (steps[k] < slots ? 1 : levels),
+			       "%llu looks in %llu ticks", looks, w->clk - 1000);
+			wheel_free(w);
+		}
+	}
+}
+
 /* What check() is to find. */
 static struct twheel_node sound[4];
 
@@ -959,13 +1349,24 @@ static struct twheel_wheel *sound_wheel(void)
 	return w;
 }
 
+/* With the bucket of level 1 in work, to be done by 8. */
+static struct twheel_wheel *sound_wheel_at_work(void)
+{
+	struct twheel_wheel *w = sound_wheel();
+
+	dequeue(w, &sound[3]);
+	something_due(w, 7);
+	return w;
+}
+
 #define BUCKET_3	3
 /* Of level 1, in the row that comes ahead of time. */
-#define BUCKET_9	(3 * 4 + 0)
+#define ROW_9		3
+#define BUCKET_9	(ROW_9 * 4 + 0)
 #define BUCKET_EMPTY	1
 
-#define expect_found(corruption) do {						\
-	struct twheel_wheel *w = sound_wheel();					\
+#define expect_found_in(wheel, corruption) do {					\
+	struct twheel_wheel *w = wheel;						\
 										\
 	expect_sound(w);							\
 	corruption;								\
@@ -973,26 +1374,38 @@ static struct twheel_wheel *sound_wheel(void)
 	wheel_free(w);								\
 } while (0)
 
+#define expect_found(corruption) expect_found_in(sound_wheel(), corruption)
+#define expect_found_at_work(corruption) expect_found_in(sound_wheel_at_work(), corruption)
+
 static void check_finds_wrong_pending_bits(void)
 {
 	expect_found(__clear_bit(BUCKET_3, w->pending));
 	expect_found(__clear_bit(BUCKET_9, w->pending));
 	expect_found(__set_bit(BUCKET_EMPTY, w->pending));
 	expect_found(__set_bit(11, w->pending));
+	/* Nodes in work have left their bucket. */
+	expect_found_at_work(__set_bit(BUCKET_9, w->pending));
 }
 
-static void check_finds_wrong_due_bits(void)
+static void check_finds_wrong_turns(void)
 {
-	expect_found(__set_bit(BUCKET_EMPTY, w->due); w->due_from[0] = 0; w->next_expiry = 0);
-	expect_found(__set_bit(BUCKET_3, w->due); w->next_expiry = 0);
-	expect_found(__set_bit(BUCKET_3, w->due); w->due_from[0] = 0);
-	expect_found(something_due(w, 20); __clear_bit(BUCKET_9, w->due));
+	expect_found(w->rows[0].turn = 4);
+	expect_found(w->rows[0].turn = TWHEEL_NEVER);
+	expect_found(w->rows[ROW_9].turn = 8);
+	/* Also where there is nothing, or no longer, the clock has to go there. */
+	expect_found(w->rows[1].turn = 0);
+	expect_found(twheel_wheel_dequeue(w, &sound[3]); w->clk = 3);
+	/* And to where the others have theirs. */
+	expect_found_at_work(w->rows[0].turn = 7);
+	expect_found_at_work(w->rows[ROW_9].turn = 6);
 }
 
 static void check_finds_wrong_counts(void)
 {
 	expect_found(w->nr_nodes++);
 	expect_found(w->nr_nodes--);
+	expect_found_at_work(w->nr_nodes++);
+	expect_found_at_work(w->nr_nodes--);
 }
 
 static void check_finds_broken_links(void)
@@ -1004,7 +1417,9 @@ static void check_finds_broken_links(void)
 	/* A node that is lost, and one that is in two places. */
 	expect_found(sound[1].entry.next = NULL);
 	expect_found(w->buckets[BUCKET_3].first = &sound[0].entry);
-	expect_found(something_due(w, 20); w->visit[0].first->pprev = &stray);
+	expect_found_at_work(w->rows[ROW_9].visit.first->pprev = &stray);
+	expect_found_at_work(w->rows[ROW_9].visit.first = NULL);
+	expect_found_at_work(w->rows[0].visit.first = &sound[0].entry);
 }
 
 static void check_finds_nodes_behind_their_bucket(void)
@@ -1014,21 +1429,34 @@ static void check_finds_nodes_behind_their_bucket(void)
 	/* A bucket passed over, and all of them. */
 	expect_found(w->clk = 33);
 	expect_found(w->clk = 50);
+	/* In work. */
+	expect_found_at_work(sound[0].expires = 7);
+	expect_found_at_work(sound[1].expires = 0);
+	expect_found_at_work(w->rows[ROW_9].due = 10);
+}
+
+static void check_finds_late_work(void)
+{
+	expect_found_at_work(w->rows[ROW_9].due = 6);
+	expect_found_at_work(w->clk = 9);
+	expect_found_in(sound_wheel(), something_due(w, 3); w->rows[0].due = 2);
 }
 
 static void check_finds_a_late_next_expiry(void)
 {
 	expect_found(w->next_expiry = 4);
 	expect_found(w->next_expiry = TWHEEL_NEVER);
-	/* With a bucket in work, and with one due, too; not late for the others. */
-	expect_found(something_due(w, 3); w->next_expiry = 5);
-	expect_found(something_due(w, 20); w->next_expiry = 25);
+	/* With a bucket in work; not late for the others. */
+	expect_found_at_work(w->next_expiry = 8);
+	expect_found(something_due(w, 3); w->next_expiry = 4);
 }
 
 int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(init_makes_an_empty_wheel),
+		TAP_TEST(levels_reach_the_range),
+		TAP_TEST(levels_leave_no_rounds),
 		TAP_TEST(memory_holds_all_buckets),
 		TAP_TEST(enqueue_chooses_the_lowest_level),
 		TAP_TEST(on_the_grid_nothing_moves),
@@ -1036,33 +1464,40 @@ int main(void)
 		TAP_TEST(dequeue_at_every_distance),
 		TAP_TEST(dequeue_any_of_a_bucket),
 		TAP_TEST(low_levels_come_first),
-		TAP_TEST(dequeue_from_due_buckets),
-		TAP_TEST(dequeue_from_the_bucket_in_work),
+		TAP_TEST(the_end_of_the_lead_says_what_comes_first),
+		TAP_TEST(dequeue_from_buckets_in_work),
 		TAP_TEST(enqueue_during_a_collection),
 		TAP_TEST(collections_overlap),
 		TAP_TEST(collect_fills_its_room_exactly),
+		TAP_TEST(take_into_no_room),
 		TAP_TEST(rewind_at_every_distance),
 		TAP_TEST(rewind_any_length),
 		TAP_TEST(rewind_an_empty_wheel),
-		TAP_TEST(rewind_while_due_or_in_work),
+		TAP_TEST(rewind_while_in_work),
+		TAP_TEST(rewind_twice_while_in_work),
 		TAP_TEST(rewind_over_what_was_overdue),
-		TAP_TEST(cascades_are_counted),
+		TAP_TEST(nodes_move_ahead_of_time),
 		TAP_TEST(forward_stops_before_next_expiry),
 		TAP_TEST(forward_moves_an_empty_wheel),
 		TAP_TEST(next_expiry_is_exact_after_turns),
-		TAP_TEST(overdue_expires_at_the_next_tick),
+		TAP_TEST(overdue_is_taken_at_once),
+		TAP_TEST(overdue_while_in_work),
 		TAP_TEST(postponed_in_place_expires_at_its_new_tick),
-		TAP_TEST(postponed_while_due_or_in_work),
+		TAP_TEST(postponed_while_in_work),
 		TAP_TEST(postponed_for_ever),
 		TAP_TEST(jumps_of_any_length),
 		TAP_TEST(ticks_near_the_top),
+		TAP_TEST(a_jump_past_all_takes_them_in_order),
+		TAP_TEST(a_jump_over_rounds_takes_them_in_order),
+		TAP_TEST(what_is_put_back_comes_after_what_was_due_before),
 		TAP_TEST(coalesce_finds_the_roundest_tick),
 		TAP_TEST(coalesce_with_huge_slack),
 		TAP_TEST(check_finds_wrong_pending_bits),
-		TAP_TEST(check_finds_wrong_due_bits),
+		TAP_TEST(check_finds_wrong_turns),
 		TAP_TEST(check_finds_wrong_counts),
 		TAP_TEST(check_finds_broken_links),
 		TAP_TEST(check_finds_nodes_behind_their_bucket),
+		TAP_TEST(check_finds_late_work),
 		TAP_TEST(check_finds_a_late_next_expiry),
 	};
 

@@ -66,7 +66,7 @@ enum twheel_feature {
  * @features: (out) &enum twheel_feature bits of the running module
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
- * @levels: (out) levels of a wheel, as the module parameter says
+ * @levels: (out) levels of a wheel: as many as it takes to reach any time
  * @clock: (out) this context's clock, as clock_gettime() takes it:
  *	CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
  * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
@@ -312,6 +312,20 @@ enum twheel_state {
  * stall, or a step of CLOCK_REALTIME, of any length there is one record, with
  * all rounds of the grid that were passed by then.
  *
+ * Timers that are armed on one CPU expire in the order of the ticks in which they
+ * are due (the deadline rounded up to a tick, and as far after it as @slack has
+ * moved it), however late the CPU is: after a stall, or a step of CLOCK_REALTIME,
+ * too. Within a tick there is no order. One that has passed when it is armed does
+ * not wait for its turn. A re-arm to a later time leaves the timer on its CPU; the
+ * next round of a periodic one is armed on the CPU that reads its record.
+ *
+ * This is so for the timers of one clock.
+ *
+ * What others do with their timers makes one's own late by no more than it takes to
+ * work off what comes up on that CPU before it, at half of the CPU's time, which the
+ * wheels of all clocks share: timers that are due before, and those that are due up to
+ * a bucket later and have to be moved to a lower level.
+ *
  * A timer exists until its last expiration is read or it is cancelled; from
  * then on its handle is refused with ENOENT. It is not given out again before
  * the context has made 2^32 more timers.
@@ -509,8 +523,8 @@ struct twheel_list {
  *
  * read() fills an array of these, as many as fit and are ready. Every
  * expiration is counted in exactly one record, whichever of several readers
- * gets it. Timers expired by one CPU in the same tick come in no particular
- * order.
+ * gets it. They come in the order in which the timers expired: see &struct
+ * twheel_arm. Of several CPUs each has an order of its own.
  *
  * Errors of read(): EINVAL when there is no room for one record; EAGAIN when
  * nothing is ready and the descriptor is non-blocking; EINTR; EFAULT when the
