@@ -68,6 +68,8 @@
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC
 /* For most of a run that took longer the machine was likely stopped. */
 #define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
+/* And a look at a timer that took longer was interrupted, or had to wait. */
+#define TWHEEL_LOOK_MAX_NS	(2 * NSEC_PER_USEC)
 
 /**
  * struct twheel_round - when a CPU may turn wheels again
@@ -194,6 +196,14 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 	twheel_wheel_dequeue(&base->wheel, node);
 }
 
+/* Looks at @n timers took @ns: what does one take? On average, or one could mislead. */
+static void count_look(struct twheel_base *base, u64 ns, u32 n)
+{
+	if (n)
+		base->look_ns = (7 * base->look_ns +
+				 min_t(u64, div_u64(ns, n), TWHEEL_LOOK_MAX_NS)) / 8;
+}
+
 /*
  * Look at up to TWHEEL_CHUNK timers. Returns whether there may be more. Noinline so
  * that it can be traced: it is as long as @base->lock is held.
@@ -201,6 +211,7 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *run)
 {
 	u32 seen, moved = run->moved;
+	u64 begin = run->now;
 
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
@@ -218,6 +229,8 @@ static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *r
 		twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
 		trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
 	}
+	run->now = ktime_get_ns();
+	count_look(base, run->now - begin, seen);
 	return seen == TWHEEL_CHUNK;
 }
 
@@ -272,7 +285,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 						hrtimer);
 	struct twheel_round *round = this_cpu_ptr(&twheel_round);
 	u64 start = ktime_get_ns(), own = own_time(), end;
-	struct twheel_run run = { };
+	struct twheel_run run = { .now = start };
 	u32 chunks = TWHEEL_CHUNKS_PER_RUN, i;
 	bool more;
 
@@ -297,7 +310,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	rcu_read_lock();
 	do {
 		more = expire_chunk(base, &run);
-	} while (more && --chunks && ktime_get_ns() - start < TWHEEL_RUN_NS &&
+	} while (more && --chunks && run.now - start < TWHEEL_RUN_NS &&
 		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_CHUNK);
 	count_run(run.expired);
 	for (i = 0; i < run.nr_wake; i++)

@@ -37,6 +37,7 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * @kick:	has the CPU that turns the wheel set @hrtimer
  * @kicked:	@kick is on its way or running
  * @round:	the round of the CPU that turned the wheel last; for @hrtimer's function
+ * @look_ns:	what a look at a timer takes on average, in ns; the same
  * @clock:	which clock; constant
  * @cpu:	which CPU; constant
  */
@@ -50,6 +51,7 @@ struct twheel_base {
 	call_single_data_t	kick;
 	atomic_t		kicked;
 	u32			round;
+	u32			look_ns;
 	enum twheel_clock	clock;
 	u16			cpu;
 };

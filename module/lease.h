@@ -58,6 +58,32 @@ static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 	return false;
 }
 
+/*
+ * To extend a lease costs its user a store, and this CPU a look: so looks that find one
+ * extended are put on the user's account, and get no more than one part in
+ * TWHEEL_LEASE_SHARE of the CPU's time. What is ahead of that has to wait: then it may
+ * be told late that the lease is over, and nobody else is told late of anything.
+ */
+#define TWHEEL_LEASE_SHARE	8
+/* So much may be put on an account at once, in ns of CPU time. */
+#define TWHEEL_LEASE_BURST_NS	6000000ULL
+
+/*
+ * A lease was looked at in vain, at @now, which has taken @cost. @account is when all
+ * such looks of its user on this CPU are worked off. Returns for how long it has to be
+ * left alone from now on; 0 as a rule. All in ns.
+ */
+static inline u64 twheel_lease_charge(u64 *account, u64 now, u64 cost)
+{
+	u64 ahead;
+
+	if (*account < now)
+		*account = now;
+	*account += TWHEEL_LEASE_SHARE * cost;
+	ahead = *account - now;
+	return ahead - min_t(u64, ahead, TWHEEL_LEASE_SHARE * TWHEEL_LEASE_BURST_NS);
+}
+
 /* Give @word a value that whoever uses it has to take. Returns the old one. */
 static inline u64 twheel_lease_set(atomic64_t *word, u64 value)
 {

@@ -22,6 +22,7 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "lease.h"
 #include "quota.h"
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
@@ -57,28 +58,52 @@ static kuid_t who_answers(const struct cred *cred)
 	return uid;
 }
 
+static void free_quota(struct twheel_quota *quota)
+{
+	free_percpu(quota->looks);
+	kfree(quota);
+}
+
+/* The quota of @uid, with one more reference; @new, if it is not NULL, if there is none. */
+static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
+{
+	struct twheel_quota *quota;
+
+	spin_lock(&twheel_quota_lock);
+	quota = find_quota(uid);
+	if (quota) {
+		refcount_inc(&quota->refs);
+	} else if (new) {
+		hash_add(twheel_quotas, &new->entry, __kuid_val(uid));
+		quota = new;
+	}
+	spin_unlock(&twheel_quota_lock);
+	return quota;
+}
+
 struct twheel_quota *twheel_quota_get(const struct cred *cred)
 {
-	struct twheel_quota *quota, *new;
 	kuid_t uid = who_answers(cred);
+	struct twheel_quota *quota, *new;
+
+	quota = find_or_add(uid, NULL);
+	if (quota)
+		return quota;
 
 	new = kzalloc(sizeof(*new), TWHEEL_OPEN_GFP);
 	if (!new)
 		return NULL;
 	new->uid = uid;
 	refcount_set(&new->refs, 1);
+	new->looks = alloc_percpu_gfp(u64, TWHEEL_OPEN_GFP);
+	if (!new->looks) {
+		free_quota(new);
+		return NULL;
+	}
 
-	spin_lock(&twheel_quota_lock);
-	quota = find_quota(uid);
-	if (quota)
-		refcount_inc(&quota->refs);
-	else
-		hash_add(twheel_quotas, &new->entry, __kuid_val(uid));
-	spin_unlock(&twheel_quota_lock);
-
-	if (!quota)
-		return new;
-	kfree(new);
+	quota = find_or_add(uid, new);
+	if (quota != new)
+		free_quota(new);
 	return quota;
 }
 
@@ -97,7 +122,7 @@ void twheel_quota_put(struct twheel_quota *quota)
 	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
 		     atomic_long_read(&quota->slots) ||
 		     atomic_long_read(&quota->words));
-	kfree(quota);
+	free_quota(quota);
 }
 
 int twheel_quota_add_timer(struct twheel_quota *quota)
@@ -155,4 +180,9 @@ void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)
 void twheel_quota_sub_words(struct twheel_quota *quota, long n)
 {
 	atomic_long_sub(n, &quota->words);
+}
+
+u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)
+{
+	return twheel_lease_charge(this_cpu_ptr(quota->looks), now, cost);
 }

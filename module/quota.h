@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
+#include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/uidgid.h>
 
@@ -25,6 +26,8 @@ struct cred;
  * @timers:	timers that are pending or ready
  * @slots:	timers that there is memory for
  * @words:	timers that there are words of leases for
+ * @looks:	on each CPU when all looks in vain at leases there are worked off, in ns
+ *		on CLOCK_MONOTONIC; used by the soft interrupt of that CPU only
  */
 struct twheel_quota {
 	struct hlist_node	entry;
@@ -33,6 +36,7 @@ struct twheel_quota {
 	atomic_long_t		timers;
 	atomic_long_t		slots;
 	atomic_long_t		words;
+	u64 __percpu		*looks;
 };
 
 /* The limit for each user: the module parameter max_user_timers. */
@@ -63,5 +67,12 @@ int twheel_quota_add_words(struct twheel_quota *quota, long n);
 /* Count that many less. Any context. */
 void twheel_quota_sub_chunk(struct twheel_quota *quota, long n);
 void twheel_quota_sub_words(struct twheel_quota *quota, long n);
+
+/*
+ * A lease was looked at in vain, at @now on CLOCK_MONOTONIC, which took @cost: how long
+ * has it to be left alone? See twheel_lease_charge(). All in ns. Call in the soft
+ * interrupt that turns wheels.
+ */
+u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost);
 
 #endif /* TWHEEL_QUOTA_H */

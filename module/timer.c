@@ -29,6 +29,7 @@
 #include <linux/uaccess.h>
 
 #include "lease.h"
+#include "quota.h"
 #include "stats.h"
 #include "timer.h"
 #include "trace.h"
@@ -737,11 +738,12 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx)
  * @timer, a lease, has come up, and may not be over: has its word been set to a later
  * time? True if it is over, and claimed. Otherwise timer->node says when to look next.
  */
-static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer)
+static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
+			  const struct twheel_run *run)
 {
 	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
 	atomic64_t *word = twheel_ctx_word(timer);
-	u64 clk = base->wheel.clk, deadline;
+	u64 clk = base->wheel.clk, deadline, wait;
 
 	if (timer->node.expires <= clk) {
 		/* Late or not, all is looked at as of its turn: so it stays in order. */
@@ -755,19 +757,25 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer)
 	} else {
 		/* On the way down: as it is read now it need not come up at its old time. */
 		deadline = word_deadline(ctx, atomic64_read(word), timer->deadline);
-		if (deadline > timer->deadline)
-			WRITE_ONCE(timer->deadline, deadline);
+		if (deadline <= timer->deadline)
+			return false;
+		WRITE_ONCE(timer->deadline, deadline);
 	}
 
 	timer->node.expires = max(timer->node.expires, expires_tick(timer));
+	wait = twheel_quota_charge_look(ctx->quota, run->now, base->look_ns);
+	if (wait)
+		timer->node.expires = max(timer->node.expires, run->tick + 1 +
+					  (wait >> twheel_geometry.tick_shift));
 	return false;
 }
 
 /* Is @timer, which has come up, over? */
-static bool is_over(struct twheel_base *base, struct twheel_timer *timer)
+static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
+		    const struct twheel_run *run)
 {
 	if (is_lease(timer->where))
-		return look_at_lease(base, timer);
+		return look_at_lease(base, timer, run);
 	return timer->node.expires <= base->wheel.clk;
 }
 
@@ -822,7 +830,7 @@ u32 twheel_timer_expire(struct twheel_base *base, struct twheel_run *run)
 			struct twheel_timer *timer =
 				container_of(due[i], struct twheel_timer, node);
 
-			if (is_over(base, timer))
+			if (is_over(base, timer, run))
 				due[nr_due++] = due[i];
 			else
 				twheel_wheel_enqueue(&base->wheel, due[i]);

@@ -107,6 +107,7 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
  * struct twheel_run - a run of the function that turns a wheel
  * @time:	the time on the wheel's clock, in ns
  * @tick:	the last tick that is not after it
+ * @now:	the time on CLOCK_MONOTONIC, in ns
  * @expired:	timers made ready so far
  * @moved:	timers that came up and were put back so far
  * @nr_wake:	contexts that are to be woken at its end
@@ -115,6 +116,7 @@ u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
 struct twheel_run {
 	u64			time;
 	u64			tick;
+	u64			now;
 	u32			expired;
 	u32			moved;
 	u32			nr_wake;

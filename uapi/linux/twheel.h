@@ -242,6 +242,11 @@ struct twheel_config {
  * Of a program that stores anything else only its own leases suffer: they expire
  * early or late.
  *
+ * A lease that was extended has to be looked at again, which costs the kernel as much
+ * as a timer. All such looks at the leases of one user take no more than an eighth of
+ * a CPU's time. Leases that would take more, as there are very many and they are
+ * extended by very little, are looked at less often: then they expire late.
+ *
  * A page of words can be touched once a timer whose word lies in it was armed,
  * until then it raises SIGBUS. It lives until the last copy of the descriptor is
  * closed and unmapped. mmap() fails with ENODEV in a context without leases, with
@@ -319,7 +324,7 @@ enum twheel_state {
  * not wait for its turn. A re-arm to a later time leaves the timer on its CPU; the
  * next round of a periodic one is armed on the CPU that reads its record.
  *
- * This is so for the timers of one clock.
+ * This is so for the timers of one clock. A lease that was put off comes after its time.
  *
  * What others do with their timers makes one's own late by no more than it takes to
  * work off what comes up on that CPU before it, at half of the CPU's time, which the
