@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How late does another user's load make one's timers? A simulation of one CPU: the
+ * wheel and the policy of leases are the module's own, module/wheel.c and lease.h; what
+ * base.c and timer.c there do with them is retold here; time is a number, and whatever
+ * is done has its price.
+ *
+ * The other user is as good an attacker as can be. It has CPUs of its own, knows the
+ * wheel's clock and which of its timers is looked at next, and stores to a word or
+ * re-arms a timer just before. Only that has a price, too.
+ *
+ * All this is the same on every machine. It says how the design behaves when things cost
+ * what is assumed here, and nothing of what they do cost.
+ */
+#include <stdio.h>
+
+#include "common.h"
+
+/* The atomics that lease.h needs: nobody stores to a word while it is looked at. */
+typedef int64_t s64;
+
+#define atomic64_t u64
+#define max_t(type, a, b) ({			\
+	type max_a = (a);			\
+	type max_b = (b);			\
+	max_a > max_b ? max_a : max_b;		\
+})
+
+static u64 atomic64_xchg(atomic64_t *word, u64 new)
+{
+	u64 old = *word;
+
+	*word = new;
+	return old;
+}
+
+static u64 atomic64_read(const atomic64_t *word)
+{
+	return *word;
+}
+
+static bool atomic64_try_cmpxchg(atomic64_t *word, const s64 *old, u64 new)
+{
+	return atomic64_xchg(word, new) == (u64)*old;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "lease.h"
+#pragma GCC diagnostic pop
+
+#define USEC		1000ULL
+#define MSEC		1000000ULL
+#define SEC		1000000000ULL
+
+/* The default geometry, and constants of module/base.c and timer.h. */
+#define TICK_SHIFT	20
+#define TICK_NS		(1ULL << TICK_SHIFT)
+#define SLOTS		64
+#define LEVELS		9
+#define CHUNK		32
+#define CHUNKS_PER_RUN	32
+#define RUN_NS		MSEC
+#define LOOK_MAX_NS	(2 * USEC)
+
+/* When a simulation begins, in ticks. */
+#define START		1000000ULL
+#define NR_VICTIMS	512
+
+/**
+ * struct costs - what things cost, in ns
+ * @name:	where they do
+ * @run:	an interrupt, with all that comes once in it
+ * @chunk:	to take a lock, and all that comes once while it is held
+ * @look:	to take a node and see whether it is due
+ * @put_back:	if it is not, to enqueue it again
+ * @expire:	if it is, to make its timer ready
+ * @store:	to a word; of another CPU
+ * @arm:	a timer, or to read its record and arm it again; of another CPU
+ */
+struct costs {
+	const char	*name;
+	u64		run;
+	u64		chunk;
+	u64		look;
+	u64		put_back;
+	u64		expire;
+	u64		store;
+	u64		arm;
+};
+
+static const struct costs native = {
+	.name		= "native",
+	.run		= 2 * USEC,
+	.chunk		= 100,
+	.look		= 100,
+	.put_back	= 50,
+	.expire		= 200,
+	.store		= 20,
+	.arm		= 300,
+};
+
+static const struct costs emulated = {
+	.name		= "emulated",
+	.run		= 20 * USEC,
+	.chunk		= 1 * USEC,
+	.look		= 1 * USEC,
+	.put_back	= 500,
+	.expire		= 3 * USEC,
+	.store		= 100,
+	.arm		= 1500,
+};
+
+/*
+ * What there is: a victim's timers, each of which comes once; leases; timers that are
+ * re-armed in place, to a later time; and timers of a tick, read and so armed again.
+ */
+enum kind {
+	VICTIM,
+	LEASE,
+	REARMED,
+	PERIODIC,
+};
+
+/**
+ * struct timer - a timer of either user
+ * @node:	in the wheel, or not
+ * @kind:	what it is
+ * @word:	of a lease: when it is over, in ns
+ * @seen:	of a lease what its word said then, in ns; else when it was looked at last
+ */
+struct timer {
+	struct twheel_node	node;
+	enum kind		kind;
+	u64			word;
+	u64			seen;
+};
+
+struct sim;
+
+/**
+ * struct load - what the other user has on the CPU
+ * @name:	what it is called
+ * @kind:	the kind of its timers
+ * @word:	what the word of a lease is to say when it is looked at, in ns
+ * @once:	what has expired is not armed again
+ */
+struct load {
+	const char	*name;
+	enum kind	kind;
+	u64		(*word)(struct sim *s, const struct timer *t);
+	bool		once;
+};
+
+/**
+ * struct sim - a simulation
+ * @costs:	what things cost
+ * @load:	what the other user does
+ * @n:		with how many timers
+ * @uncharged:	looks in vain are on nobody's account
+ * @w:		the wheel
+ * @timers:	@n of the other user, then the victim's
+ * @now:	the time, in ns
+ * @until:	no run begins before that
+ * @look_ns:	what a look cost lately
+ * @account:	of the other user, see twheel_lease_charge()
+ * @spent:	what its stores and arms have cost it until now
+ * @unread:	a ring of its timers that have expired
+ * @head:	the first of them
+ * @tail:	behind the last of them
+ * @read_at:	when the reader was done with the one before
+ * @last:	the tick of what expired last
+ * @busy:	what all runs took
+ * @vain:	looks at what was not over when it came up
+ * @worst:	how late a timer of the victim was at most, in ns
+ * @fired:	how many of the victim's timers came
+ * @own_worst:	the same of the other user's leases
+ * @own_fired:	the same
+ * @delayed:	how many ticks after its word one of them was looked at, at most
+ */
+struct sim {
+	const struct costs	*costs;
+	const struct load	*load;
+	u32			n;
+	bool			uncharged;
+	struct twheel_wheel	*w;
+	struct timer		*timers;
+	u64			now;
+	u64			until;
+	u64			look_ns;
+	u64			account;
+	u64			spent;
+	struct timer		**unread;
+	u32			head;
+	u32			tail;
+	u64			read_at;
+	u64			last;
+	u64			busy;
+	u64			vain;
+	u64			worst;
+	u32			fired;
+	u64			own_worst;
+	u32			own_fired;
+	u64			delayed;
+};
+
+static u64 ns_of(u64 tick)
+{
+	return tick << TICK_SHIFT;
+}
+
+static u64 now_to_tick(u64 ns)
+{
+	return ns >> TICK_SHIFT;
+}
+
+/* The tick at which something comes that is due at @ns. */
+static u64 expires_tick(u64 ns)
+{
+	return now_to_tick(ns + TICK_NS - 1);
+}
+
+static u64 since_start(const struct sim *s)
+{
+	return s->now - ns_of(START);
+}
+
+/* Has the attacker had the time for something of @cost, after all that it did before? */
+static bool can_afford(struct sim *s, u64 cost)
+{
+	if (s->spent + cost > since_start(s))
+		return false;
+	s->spent += cost;
+	return true;
+}
+
+/* As look_at_lease() of module/timer.c: if it is not over, its node says when to look. */
+static bool look_at_lease(struct sim *s, struct timer *t)
+{
+	u64 clk = s->w->clk, word = s->load->word(s, t), deadline, wait;
+
+	if (word > t->word && can_afford(s, s->costs->store))
+		t->word = word;
+
+	if (t->node.expires <= clk) {
+		bool claimed = twheel_lease_claim(&t->word, ns_of(clk), &deadline);
+
+		t->seen = deadline;
+		if (claimed)
+			return true;
+	} else {
+		if (t->word <= t->seen)
+			return false;
+		t->seen = t->word;
+	}
+	s->vain++;
+
+	t->node.expires = max_t(u64, t->node.expires, expires_tick(t->seen));
+	if (s->uncharged)
+		return false;
+	wait = twheel_lease_charge(&s->account, s->now, s->look_ns);
+	if (wait)
+		t->node.expires = max_t(u64, t->node.expires,
+					now_to_tick(s->now) + 1 + now_to_tick(wait));
+	return false;
+}
+
+/*
+ * It was re-armed as soon as it had been looked at last, for the tick after that at
+ * which it was to come and, as that call would have made it ready, after that moment.
+ */
+static void rearm_in_place(struct sim *s, struct timer *t)
+{
+	if (t->node.expires > s->w->clk || !can_afford(s, s->costs->arm))
+		return;
+	t->node.expires = max_t(u64, t->node.expires, now_to_tick(t->seen)) + 1;
+	t->seen = s->now;
+	s->vain++;
+}
+
+static bool is_over(struct sim *s, struct timer *t)
+{
+	if (t->kind == LEASE)
+		return look_at_lease(s, t);
+	if (t->kind == REARMED)
+		rearm_in_place(s, t);
+	return t->node.expires <= s->w->clk;
+}
+
+static void note_late(const struct sim *s, u64 tick, u64 *worst, u32 *fired)
+{
+	u64 late = s->now - ns_of(tick);
+
+	if (late > *worst)
+		*worst = late;
+	(*fired)++;
+}
+
+static void expire(struct sim *s, struct timer *t)
+{
+	u64 tick = t->node.expires;
+
+	/* In order, as nothing is armed that is overdue. */
+	expect(tick == s->w->clk && tick >= s->last, "%llu came at %llu after %llu", tick,
+	       s->w->clk, s->last);
+	s->last = tick;
+
+	if (t->kind == VICTIM) {
+		note_late(s, tick, &s->worst, &s->fired);
+		return;
+	}
+	if (t->kind == LEASE) {
+		note_late(s, expires_tick(t->seen), &s->own_worst, &s->own_fired);
+		s->delayed = max_t(u64, s->delayed, tick - expires_tick(t->seen));
+	}
+	if (s->load->once)
+		return;
+	if (s->head == s->tail)
+		s->read_at = s->now;
+	s->unread[s->tail++ % s->n] = t;
+}
+
+/* When the reader will have read the next record, and armed its timer again. */
+static u64 next_read(const struct sim *s)
+{
+	return s->head == s->tail ? U64_MAX : s->read_at + s->costs->arm;
+}
+
+static void read_records(struct sim *s)
+{
+	while (next_read(s) <= s->now) {
+		struct timer *t = s->unread[s->head++ % s->n];
+
+		s->read_at += s->costs->arm;
+		t->node.expires = now_to_tick(s->now) + 1;
+		t->word = ns_of(t->node.expires);
+		t->seen = t->kind == LEASE ? t->word : s->now;
+		twheel_wheel_forward(s->w, now_to_tick(s->now));
+		twheel_wheel_enqueue(s->w, &t->node);
+	}
+}
+
+/* As twheel_timer_expire(), which see. */
+static u32 expire_chunk(struct sim *s)
+{
+	u64 tick = now_to_tick(s->now);
+	struct twheel_node *nodes[CHUNK];
+	u32 seen = 0, n, i;
+
+	s->now += s->costs->chunk;
+	while (seen < CHUNK) {
+		n = twheel_wheel_take(s->w, tick, nodes, CHUNK - seen);
+		if (!n)
+			break;
+		seen += n;
+		for (i = 0; i < n; i++) {
+			struct timer *t = container_of(nodes[i], struct timer, node);
+
+			s->now += s->costs->look;
+			if (is_over(s, t)) {
+				s->now += s->costs->expire;
+				expire(s, t);
+			} else {
+				s->now += s->costs->put_back;
+				twheel_wheel_enqueue(s->w, &t->node);
+			}
+		}
+	}
+	return seen;
+}
+
+/* As twheel_base_fire(), with one wheel. */
+static void run(struct sim *s)
+{
+	u64 start = s->now, begin, took;
+	u32 chunks = CHUNKS_PER_RUN, seen;
+
+	s->now += s->costs->run;
+	do {
+		begin = s->now;
+		seen = expire_chunk(s);
+		if (seen)
+			s->look_ns = (7 * s->look_ns + min_t(u64, (s->now - begin) / seen,
+							     LOOK_MAX_NS)) / 8;
+		read_records(s);
+	} while (seen == CHUNK && --chunks && s->now - start < RUN_NS);
+
+	took = s->now - start;
+	s->busy += took;
+	s->until = s->now + took;
+}
+
+static u64 next_run(const struct sim *s)
+{
+	u64 next = s->w->next_expiry;
+
+	return next == TWHEEL_NEVER ? next : max_t(u64, ns_of(next), s->until);
+}
+
+/* Until all timers of the victim came, and for @length ns at least. */
+static void simulate(struct sim *s, u64 length)
+{
+	while (s->fired < NR_VICTIMS || since_start(s) < length) {
+		u64 at = min_t(u64, next_run(s), next_read(s));
+
+		/* What does not come in ten times that does not come. */
+		if (since_start(s) > 10 * length || at == U64_MAX)
+			return;
+		if (at > s->now)
+			s->now = at;
+		if (next_read(s) <= s->now)
+			read_records(s);
+		else
+			run(s);
+	}
+}
+
+/* The victim's first timers come tick by tick from @from on, then others up to 8 s later. */
+static u64 victim_tick(u64 from, u32 i)
+{
+	return from + (i < 256 ? i : 256 + (i - 256) * 29);
+}
+
+static struct sim *sim_new(const struct costs *costs, const struct load *load, u32 n,
+			   u64 victims_from)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	u32 i;
+
+	if (!s)
+		abort();
+	*s = (struct sim) {
+		.costs		= costs,
+		.load		= load,
+		.n		= n,
+		.w		= wheel_new(SLOTS, LEVELS, START),
+		.timers		= calloc(n + NR_VICTIMS, sizeof(*s->timers)),
+		.unread		= calloc(n, sizeof(*s->unread)),
+		.now		= ns_of(START),
+	};
+	if (!s->timers || !s->unread)
+		abort();
+	for (i = 0; i < NR_VICTIMS; i++) {
+		struct twheel_node *node = &s->timers[n + i].node;
+
+		node->expires = victim_tick(START + victims_from, i);
+		twheel_wheel_enqueue(s->w, node);
+	}
+	return s;
+}
+
+static void sim_free(struct sim *s)
+{
+	wheel_free(s->w);
+	free(s->timers);
+	free(s->unread);
+	free(s);
+}
+
+/* Arm the other user's timer @i for @ns. */
+static void arm(struct sim *s, u32 i, u64 ns)
+{
+	struct timer *t = &s->timers[i];
+
+	t->kind = s->load->kind;
+	t->word = ns;
+	t->seen = t->kind == LEASE ? ns : s->now;
+	t->node.expires = expires_tick(ns);
+	twheel_wheel_enqueue(s->w, &t->node);
+}
+
+static void report(const struct sim *s)
+{
+	printf("# %s, %u %s: %.1f ms late, %.0f%% of the CPU\n", s->costs->name, s->n,
+	       s->load->name, (double)s->worst / MSEC,
+	       100 * (double)s->busy / (double)since_start(s));
+	if (s->fired < NR_VICTIMS)
+		printf("# and %u of %u did not come\n", NR_VICTIMS - s->fired, NR_VICTIMS);
+}
+
+/* All of the other user's timers come up at the tick of the victim's first. */
+static struct sim *attack(const struct costs *costs, const struct load *load, u32 n,
+			  bool uncharged)
+{
+	struct sim *s = sim_new(costs, load, n, 5);
+	u32 i;
+
+	s->uncharged = uncharged;
+	for (i = 0; i < n; i++)
+		arm(s, i, ns_of(START + 5));
+	simulate(s, 9 * SEC);
+	report(s);
+	return s;
+}
+
+/*
+ * What it takes at half the CPU to look at all of the other user's timers @times times,
+ * each of which costs @each: what is due at the same time is worked off in order. What
+ * comes up for more than the slots of a level is moved down before. And a bit for what
+ * has no price here.
+ */
+static u64 in_order(const struct sim *s, u32 times, u64 each)
+{
+	u64 ns = 2 * times * s->n * each;
+
+	if (ns > ns_of(SLOTS))
+		ns += 2 * times * s->n * (s->costs->look + s->costs->put_back);
+	return ns + ns / 20 + 8 * MSEC;
+}
+
+static void expect_fair(const struct sim *s, u64 bound)
+{
+	u64 length = since_start(s);
+
+	expect(s->fired == NR_VICTIMS, "%u of %u came", s->fired, NR_VICTIMS);
+	expect(s->worst <= bound, "%llu ns late, not %llu", s->worst, bound);
+	expect(s->busy <= length / 2 + 2 * RUN_NS, "%llu of %llu ns", s->busy, length);
+}
+
+static u64 one_tick_ahead(struct sim *s, const struct timer *t)
+{
+	(void)t;
+	return s->now + TICK_NS;
+}
+
+static u64 up_to_30_ticks_ahead(struct sim *s, const struct timer *t)
+{
+	return s->now + (u64)(t - s->timers) % 31 * TICK_NS;
+}
+
+/* Not on the grid of level 1. */
+static u64 to_a_common_tick(struct sim *s, const struct timer *t)
+{
+	(void)t;
+	return ns_of((now_to_tick(s->now) / 40 + 1) * 40 + 1);
+}
+
+static u64 to_a_common_second(struct sim *s, const struct timer *t)
+{
+	(void)t;
+	return ns_of((now_to_tick(s->now) / 1000 + 1) * 1000 + 1);
+}
+
+/* As little as will do: when the wheel is late that is in the past. */
+static u64 past_the_wheels_clock(struct sim *s, const struct timer *t)
+{
+	(void)t;
+	return ns_of(s->w->clk + 1);
+}
+
+/* So that it goes to level 1, and comes up there ahead of time. */
+static u64 onto_the_next_level(struct sim *s, const struct timer *t)
+{
+	(void)t;
+	return ns_of(s->w->clk + SLOTS + 17);
+}
+
+static const struct load lease_attacks[] = {
+	{ "leases kept a tick ahead", LEASE, one_tick_ahead, false },
+	{ "leases kept up to 30 ticks ahead", LEASE, up_to_30_ticks_ahead, false },
+	{ "leases kept at a common tick", LEASE, to_a_common_tick, false },
+	{ "leases kept past the wheel's clock", LEASE, past_the_wheels_clock, false },
+	{ "leases kept at a common second", LEASE, to_a_common_second, false },
+	{ "leases kept on the next level", LEASE, onto_the_next_level, false },
+};
+
+/* All are looked at once, in order, and some more until the account has only its share. */
+static void attack_with_leases(const struct costs *costs, u32 n, u64 bound)
+{
+	u64 look = costs->look + costs->put_back;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lease_attacks); i++) {
+		struct sim *s = attack(costs, &lease_attacks[i], n, false);
+		u64 vain = s->vain * look, share = since_start(s) / TWHEEL_LEASE_SHARE;
+
+		expect_fair(s, min_t(u64, bound, in_order(s, 1, look) +
+				     2 * TWHEEL_LEASE_BURST_NS));
+		expect(vain <= share + n * look + TWHEEL_LEASE_BURST_NS, "%llu ns in vain",
+		       vain);
+		sim_free(s);
+	}
+}
+
+static void leases_make_others_50_ms_late_at_most(void)
+{
+	attack_with_leases(&native, 10000, 50 * MSEC);
+	attack_with_leases(&native, 100000, 50 * MSEC);
+}
+
+static void a_million_leases_cost_a_look_each(void)
+{
+	attack_with_leases(&native, 1000000, U64_MAX);
+}
+
+static void leases_in_an_emulated_guest_cost_a_look_each(void)
+{
+	attack_with_leases(&emulated, 10000, U64_MAX);
+	attack_with_leases(&emulated, 100000, U64_MAX);
+}
+
+static void attack_with_timers(const struct costs *costs, const struct load *load, u32 n,
+			       u32 times, u64 each)
+{
+	struct sim *s = attack(costs, load, n, false);
+
+	expect_fair(s, in_order(s, times, each));
+	sim_free(s);
+}
+
+/* One look that was asked for before, and one that was asked for in the meantime. */
+static void timers_rearmed_in_place_cost_two_looks_each(void)
+{
+	static const struct load load = { "timers re-armed in place", REARMED, NULL, false };
+	u64 look = native.look + native.put_back;
+
+	attack_with_timers(&native, &load, 10000, 2, look);
+	attack_with_timers(&native, &load, 100000, 2, look);
+	attack_with_timers(&native, &load, 1000000, 2, look);
+	look = emulated.look + emulated.put_back;
+	attack_with_timers(&emulated, &load, 10000, 2, look);
+	attack_with_timers(&emulated, &load, 100000, 2, look);
+}
+
+/* How fast they are read, by another CPU, does not matter. */
+static void timers_of_a_tick_cost_an_expiry_each(void)
+{
+	static const struct load load = { "timers of a tick", PERIODIC, NULL, false };
+	u64 expiry = native.look + native.expire;
+
+	attack_with_timers(&native, &load, 10000, 1, expiry);
+	attack_with_timers(&native, &load, 100000, 1, expiry);
+	attack_with_timers(&native, &load, 1000000, 1, expiry);
+	expiry = emulated.look + emulated.expire;
+	attack_with_timers(&emulated, &load, 10000, 1, expiry);
+	attack_with_timers(&emulated, &load, 100000, 1, expiry);
+}
+
+/* The simulation can tell: without an account for looks in vain nobody else has a turn. */
+static void leases_without_an_account_stop_others(void)
+{
+	static const struct load *load = &lease_attacks[3];
+	struct sim *s = attack(&native, load, 10000, true);
+
+	expect(s->worst > SEC, "%llu ns late", s->worst);
+	sim_free(s);
+}
+
+/* Or by two: a ns later is the next tick. */
+static u64 once_by_a_tick(struct sim *s, const struct timer *t)
+{
+	(void)s;
+	return ns_of(START + 6) + (u64)(t - s->timers) % 2;
+}
+
+/* As many looks in vain as a burst may have: that nobody has to wait for. */
+static void a_few_looks_in_vain_delay_no_lease(void)
+{
+	static const struct load load = {
+		.name	= "leases pushed back by a tick",
+		.kind	= LEASE,
+		.word	= once_by_a_tick,
+		.once	= true,
+	};
+	u32 n = (u32)(TWHEEL_LEASE_BURST_NS / (2 * (native.look + native.put_back)));
+	struct sim *s = attack(&native, &load, n, false);
+
+	expect_fair(s, in_order(s, 2, native.look + native.expire));
+	expect(s->vain == n && s->own_fired == n, "%llu in vain, %u came", s->vain, s->own_fired);
+	expect(!s->delayed, "%llu ticks after its word", s->delayed);
+	sim_free(s);
+}
+
+#define TIMEOUT		(30 * SEC)
+#define HEARTBEAT	(10 * SEC)
+/* All are armed within three seconds. */
+#define ARMED_WITHIN	(3 * SEC)
+
+static u64 armed_at(const struct sim *s, u32 i)
+{
+	return ns_of(START) + ARMED_WITHIN / s->n * i;
+}
+
+static bool is_dead(u32 i)
+{
+	return i % 100 == 7;
+}
+
+static u64 heartbeats(struct sim *s, const struct timer *t)
+{
+	u32 i = (u32)(t - s->timers);
+	u64 from = armed_at(s, i);
+
+	if (is_dead(i) || s->now < from)
+		return t->word;
+	return from + (s->now - from) / HEARTBEAT * HEARTBEAT + TIMEOUT;
+}
+
+static void expect_no_delay(const struct costs *costs, u32 n)
+{
+	static const struct load load = {
+		.name	= "leases with heartbeats",
+		.kind	= LEASE,
+		.word	= heartbeats,
+		.once	= true,
+	};
+	struct sim *s = sim_new(costs, &load, n, now_to_tick(TIMEOUT - 2 * SEC));
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		arm(s, i, armed_at(s, i) + TIMEOUT);
+	simulate(s, TIMEOUT + 10 * SEC);
+	report(s);
+	printf("# %u of them that were over: %.1f ms late\n", s->own_fired,
+	       (double)s->own_worst / MSEC);
+	expect_fair(s, 10 * MSEC);
+	expect(s->own_fired == n / 100, "%u came", s->own_fired);
+	expect(s->own_worst <= 10 * MSEC, "%llu ns late", s->own_worst);
+	sim_free(s);
+}
+
+/*
+ * Leases that were armed together, and of which nearly all are pushed back in time, come
+ * up together. Those that were not are told so in time, and so are others.
+ */
+static void a_burst_of_honest_leases_makes_nobody_late(void)
+{
+	expect_no_delay(&native, 1000000);
+	expect_no_delay(&emulated, 100000);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(leases_make_others_50_ms_late_at_most),
+		TAP_TEST(a_million_leases_cost_a_look_each),
+		TAP_TEST(leases_in_an_emulated_guest_cost_a_look_each),
+		TAP_TEST(timers_rearmed_in_place_cost_two_looks_each),
+		TAP_TEST(timers_of_a_tick_cost_an_expiry_each),
+		TAP_TEST(leases_without_an_account_stop_others),
+		TAP_TEST(a_few_looks_in_vain_delay_no_lease),
+		TAP_TEST(a_burst_of_honest_leases_makes_nobody_late),
+	};
+
+	return tap_run(tests, ARRAY_SIZE(tests));
+}
