@@ -5,7 +5,10 @@
  * Many timers that are ready before one dispatch make it certain that their
  * records are in its buffer while the first function runs.
  */
+#include <stdbool.h>
+
 #include "lib_util.h"
+#include "twheel_util.h"
 
 #define TIMERS	64
 
@@ -579,6 +582,129 @@ TEST_F(timers, leave_and_cancel)
 	EXPECT_EQ(TIMERS - 1, withdrawn);
 	EXPECT_EQ(TIMERS - 1, twheel_dispatch(self->tw));
 	EXPECT_EQ(0, set.calls);
+}
+
+/*
+ * In order
+ */
+
+/**
+ * struct sequence - the calls of functions, one after another
+ * @deadline: of the last call
+ * @nr: of the timer that was called, in the order in which they were armed
+ * @calls: how many there were
+ * @wrong: how many should have come earlier
+ */
+struct sequence {
+	uint64_t	deadline;
+	ptrdiff_t	nr;
+	unsigned int	calls;
+	unsigned int	wrong;
+};
+
+static struct sequence sequence;
+
+static void on_turn(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	struct probe *probe = arg;
+	ptrdiff_t nr = probe - probe->set->probes;
+
+	(void)timer;
+	if (event->deadline < sequence.deadline ||
+	    (event->deadline == sequence.deadline && nr < sequence.nr))
+		sequence.wrong++;
+	sequence.deadline = event->deadline;
+	sequence.nr = nr;
+	sequence.calls++;
+	if (probe->set->action)
+		probe->set->action(probe->set, probe);
+}
+
+/* Makes timer @nr of @set, and arms it for the point in time @expires. */
+static bool arm_in_turn(struct set *set, size_t nr, uint64_t expires)
+{
+	struct twheel_arm setting = { .expires = expires, .flags = TWHEEL_ARM_ABS };
+	struct probe *probe = &set->probes[nr];
+
+	probe->set = set;
+	return !twheel_timer_new(&probe->timer, set->tw, on_turn, probe) &&
+	       !twheel_timer_arm(probe->timer, &setting, NULL);
+}
+
+/*
+ * Makes all timers ready one by one, as what is armed in the past is at once. Their
+ * deadlines go up and down, and each is that of four.
+ */
+static bool make_ready_in_disorder(struct set *set, struct twheel *tw)
+{
+	bool armed = true;
+	size_t i;
+
+	set->tw = tw;
+	for (i = 0; i < TIMERS && armed; i++)
+		armed = arm_in_turn(set, i, 1 + i * 37 % TIMERS / 4);
+	return armed && wait_ready(tw, TIMERS);
+}
+
+TEST_F(timers, in_order)
+{
+	static struct set set;
+
+	ASSERT_TRUE(make_ready_in_disorder(&set, self->tw));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, sequence.calls);
+	EXPECT_EQ(0, sequence.wrong);
+}
+
+/* One function calls dispatch itself, another one leaves. */
+static void disturb(struct set *set, struct probe *first)
+{
+	(void)first;
+	if (sequence.calls == TIMERS / 4)
+		longjmp(out, 1);
+	if (sequence.calls == TIMERS / 2)
+		set->result = twheel_dispatch(set->tw);
+}
+
+TEST_F(timers, in_order_whoever_calls)
+{
+	static struct set set = { .action = disturb };
+
+	ASSERT_TRUE(make_ready_in_disorder(&set, self->tw));
+	if (!setjmp(out)) {
+		twheel_dispatch(self->tw);
+		/* Not reached: a function leaves. */
+		EXPECT_TRUE(0);
+	}
+	EXPECT_EQ(TIMERS / 4, sequence.calls);
+	EXPECT_EQ(TIMERS / 4, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS / 2, set.result);
+	EXPECT_EQ(TIMERS, sequence.calls);
+	EXPECT_EQ(0, sequence.wrong);
+}
+
+/* Each CPU expires its own, so that their records come in two strands. */
+TEST_F(timers, in_order_from_two_cpus)
+{
+	static struct set set;
+	uint64_t soon;
+	int cpus[2];
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		cpus[i] = tw_nth_cpu((int)i);
+	if (cpus[1] < 0)
+		SKIP(return, "needs two CPUs");
+	set.tw = self->tw;
+	soon = twheel_now(self->tw) + 50 * MSEC;
+	for (i = 0; i < TIMERS; i++) {
+		ASSERT_TRUE(tw_pin(cpus[i % 2]));
+		ASSERT_TRUE(arm_in_turn(&set, i, soon + i * MSEC / 50));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, sequence.calls);
+	EXPECT_EQ(0, sequence.wrong);
 }
 
 /* More than one chunk of them, so that the table moves under the dispatch. */

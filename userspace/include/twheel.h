@@ -711,6 +711,10 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * records, once, and waits only if the descriptor is blocking. With edge-
  * triggered epoll it has to be called until it returns 0.
  *
+ * Of all records that one such read has brought, those with an earlier deadline are
+ * handled first, whichever CPUs they are from; those with the same deadline in the
+ * order in which they were read.
+ *
  * When a function leaves by longjmp() or by an exception, the records behind
  * its own are kept. The next call goes on with them, and neither reads nor waits.
  * The descriptor is not readable on their account: after such an exit the

@@ -22,6 +22,11 @@
  * call from one by a function that is still running, hence that is allowed too:
  * what the inner call has taken, the outer one does not find any more.
  *
+ * Functions are called in the order of deadlines. Each CPU expires its timers in
+ * that order, tick by tick, but a context's timers may be on several CPUs, and in a
+ * tick they come in any order. So what a read brings is sorted, before the first of
+ * its records is taken.
+ *
  * Locking rules: none here; one thread at a time, as twheel.h says.
  *
  * Lifetime rules: a timer is on the free list, idle, or armed (it has a
@@ -63,9 +68,10 @@ struct twheel_timer {
  * @chunks_used: how many there are
  * @chunks_room: how many @chunks has room for
  * @free: timers that nobody owns
- * @next: the next record that twheel_dispatch() takes
+ * @next: where in @order the next record is that twheel_dispatch() takes
  * @filled: how many of @events it has read
  * @events: what it has read
+ * @order: the same by deadline
  */
 struct twheel_loop {
 	struct twheel_timer	**chunks;
@@ -75,6 +81,7 @@ struct twheel_loop {
 	size_t			next;
 	size_t			filled;
 	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
+	const struct twheel_event *order[TWHEEL_DISPATCH_MAX];
 };
 
 static uint64_t twheel_token(uint32_t index, uint32_t arming)
@@ -330,7 +337,7 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 
 	/* As in twheel_timer_arm(): its last record is in the buffer. */
 	for (i = loop->next; i < loop->filled; i++) {
-		const struct twheel_event *event = &loop->events[i];
+		const struct twheel_event *event = loop->order[i];
 
 		if (event->handle != timer->handle)
 			continue;
@@ -349,6 +356,26 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
 {
 	return timer->handle && !twheel_inherited(timer->tw);
+}
+
+static int twheel_by_deadline(const void *a, const void *b)
+{
+	const struct twheel_event *x = *(const struct twheel_event *const *)a;
+	const struct twheel_event *y = *(const struct twheel_event *const *)b;
+
+	if (x->deadline != y->deadline)
+		return x->deadline < y->deadline ? -1 : 1;
+	/* As they were read: qsort() leaves equal ones in any order. */
+	return x < y ? -1 : x > y;
+}
+
+static void twheel_loop_sort(struct twheel_loop *loop)
+{
+	size_t i;
+
+	for (i = 0; i < loop->filled; i++)
+		loop->order[i] = &loop->events[i];
+	qsort(loop->order, loop->filled, sizeof(loop->order[0]), twheel_by_deadline);
 }
 
 TWHEEL_API int twheel_dispatch(struct twheel *tw)
@@ -375,11 +402,12 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 			return n == -EAGAIN ? 0 : (int)n;
 		loop->next = 0;
 		loop->filled = (size_t)n;
+		twheel_loop_sort(loop);
 	}
 
 	while (loop->next < loop->filled) {
 		/* Not in the buffer, which an inner call may fill again. */
-		const struct twheel_event event = loop->events[loop->next++];
+		const struct twheel_event event = *loop->order[loop->next++];
 		struct twheel_timer *timer;
 
 		taken++;
