@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * In order: the records that one CPU expires come in the order of the ticks of their
+ * deadlines, however late that CPU is.
+ *
+ * Where CLOCK_REALTIME is set past all of a test's timers they are due at once, as
+ * after a stall. All timers are armed on one CPU: the promise is about each CPU by
+ * itself.
+ */
+#include "wall.h"
+
+#define TIMERS		2000
+/* So many due at once keep a CPU busy for a while. */
+#define BACKLOG		100000
+/* Armed meanwhile. */
+#define LATECOMERS	100
+#define MAX		(BACKLOG + LATECOMERS)
+
+static struct twheel_arm arms[MAX];
+static struct twheel_event events[MAX];
+/* Was due by the time when it had been armed, and so may have been ready at once. */
+static bool at_once[MAX];
+
+FIXTURE(order)
+{
+	FIXTURE_DATA(wall) wall;
+	int fd;
+	__u64 tick;
+	__u64 random;
+};
+
+FIXTURE_SETUP(order)
+{
+	wall_setup(_metadata, &self->wall, NULL);
+	if (self->wall.fd < 0)
+		return;
+	self->fd = self->wall.fd;
+	self->tick = tw_info(self->fd).tick_ns;
+	self->random = 88172645463325252ULL;
+	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
+}
+
+FIXTURE_TEARDOWN(order)
+{
+	wall_teardown(_metadata, &self->wall, NULL);
+}
+
+static __u64 random_below(FIXTURE_DATA(order) * self, __u64 n)
+{
+	return tw_random(&self->random) % n;
+}
+
+/* Has timer @i, which is not armed yet, expire at @expires. */
+static void plan(int i, __u64 expires)
+{
+	arms[i] = tw_request(expires, TWHEEL_ARM_ABS, i);
+}
+
+/* Arms, or re-arms, @n timers from number @first on. */
+static bool arm(int fd, clockid_t clock, int first, int n)
+{
+	struct twheel_batch batch = {
+		.entries = (unsigned long)(arms + first), .count = n,
+	};
+	__u64 now;
+	int i;
+
+	if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != n)
+		return false;
+	now = tw_now(clock);
+	for (i = first; i < first + n; i++) {
+		if (arms[i].result)
+			return false;
+		at_once[i] = arms[i].expires <= now;
+	}
+	return true;
+}
+
+/*
+ * Counts those of the first @n records that come after one of a later tick. A timer
+ * with slack may expire at any tick up to the end of that: it counts if none of them
+ * would be in order.
+ */
+static int misplaced(int n, __u64 tick)
+{
+	__u64 latest = 0, due;
+	int i, count = 0;
+
+	for (i = 0; i < n; i++) {
+		__u64 nr = events[i].user_data;
+
+		if (nr >= MAX)
+			return -1;
+		if (at_once[nr])
+			continue;
+		due = (events[i].deadline + tick - 1) / tick;
+		count += due + arms[nr].slack / tick < latest;
+		latest = due > latest ? due : latest;
+	}
+	return count;
+}
+
+/* Sets the clock to @off from the true time, and expects @n records in order. */
+static void step(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, __s64 off,
+		 int n)
+{
+	ASSERT_EQ(0, set_clock(self->wall.ahead, off));
+	ASSERT_EQ(n, tw_collect(self->fd, events, n));
+	EXPECT_EQ(0, misplaced(n, self->tick));
+}
+
+/* A warning, and a while later a cut. */
+TEST_F(order, sessions)
+{
+	__u64 begin = wall_now() + TW_SEC, warning;
+	int i;
+
+	for (i = 0; i < TIMERS; i += 2) {
+		warning = begin + random_below(self, 4 * TW_SEC);
+		plan(i, warning);
+		plan(i + 1, warning + 100 * TW_MSEC);
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	step(_metadata, self, HOUR, TIMERS);
+}
+
+TEST_F(order, two_timers)
+{
+	int i, swapped = 0;
+
+	for (i = 0; i < 100; i++) {
+		__u64 deadline = wall_now() + TW_SEC + random_below(self, HOUR);
+
+		/* The one that is due first is armed first, or last. */
+		plan(i % 2, deadline);
+		plan(1 - i % 2, deadline + 2 * TW_MSEC);
+		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, 2));
+		ASSERT_EQ(0, set_clock(self->wall.ahead, 2 * HOUR));
+		ASSERT_EQ(2, tw_collect(self->fd, events, 2));
+		swapped += misplaced(2, self->tick);
+		ASSERT_EQ(0, set_clock(self->wall.ahead, 0));
+	}
+	EXPECT_EQ(0, swapped);
+}
+
+/* Arms timers from a tick to 40 years ahead, as many near as far. */
+static void arm_all_distances(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self)
+{
+	__u64 ahead;
+	int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		ahead = random_below(self, 40 * YEAR) >> random_below(self, 50);
+		plan(i, wall_now() + (ahead > self->tick ? ahead : self->tick));
+		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, i, 1));
+	}
+}
+
+TEST_F(order, from_a_tick_to_years)
+{
+	arm_all_distances(_metadata, self);
+	step(_metadata, self, 41 * YEAR, TIMERS);
+}
+
+/* Each step comes while what the last one has made due is expired. */
+TEST_F(order, step_by_step)
+{
+	__s64 off;
+
+	arm_all_distances(_metadata, self);
+	for (off = TW_MSEC; off < 41 * YEAR; off += off / 2)
+		ASSERT_EQ(0, set_clock(self->wall.ahead, off));
+	step(_metadata, self, 41 * YEAR, TIMERS);
+}
+
+/* What is armed while there is a backlog, and due before that is worked off, waits. */
+TEST_F(order, backlog)
+{
+	__u64 begin = wall_now() + HOUR;
+	int i;
+
+	for (i = 0; i < BACKLOG; i++)
+		plan(i, begin + random_below(self, 16 * self->tick));
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, BACKLOG));
+	ASSERT_EQ(0, set_clock(self->wall.ahead, 2 * HOUR));
+	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+	for (; i < MAX; i++) {
+		plan(i, wall_now() + (i % 3 + 1) * self->tick);
+		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, i, 1));
+	}
+	ASSERT_EQ(MAX, tw_collect(self->fd, events, MAX));
+	EXPECT_EQ(0, misplaced(MAX, self->tick));
+}
+
+/* In place, as their buckets' turns come first, or to somewhere else. */
+TEST_F(order, pushed_back)
+{
+	__u64 begin = wall_now() + TW_SEC;
+	int i, round;
+
+	for (i = 0; i < TIMERS; i++)
+		plan(i, begin + random_below(self, 4 * TW_SEC));
+	for (round = 0; round < 3; round++) {
+		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+		for (i = 0; i < TIMERS; i++) {
+			arms[i].expires += random_below(self, HOUR) >> random_below(self, 30);
+			if (!random_below(self, 4))
+				arms[i].expires = begin + random_below(self, HOUR);
+		}
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	step(_metadata, self, 5 * HOUR, TIMERS);
+}
+
+/* The deadline that counts is the last one in a lease's word. */
+TEST_F(order, leases)
+{
+	const size_t size = 4 * TIMERS * sizeof(uint64_t);
+	__u64 begin = wall_now() + TW_SEC;
+	uint64_t *words;
+	int i;
+
+	close(self->fd);
+	self->wall.fd = open_wall(TWHEEL_CONFIG_LEASE);
+	ASSERT_LE(0, self->wall.fd);
+	self->fd = self->wall.fd;
+	words = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	for (i = 0; i < TIMERS; i++) {
+		plan(i, begin + random_below(self, 4 * TW_SEC));
+		arms[i].flags |= TWHEEL_ARM_LEASE;
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	for (i = 0; i < TIMERS; i++) {
+		__u64 by = random_below(self, HOUR) >> random_below(self, 30);
+
+		ASSERT_GT(size / sizeof(*words), arms[i].word);
+		if (i % 4)
+			tw_lease_extend(&words[arms[i].word], arms[i].expires + by);
+	}
+	step(_metadata, self, 2 * HOUR, TIMERS);
+	munmap(words, size);
+}
+
+/* Among others, and again when their next round is over. */
+TEST_F(order, periodic)
+{
+	__u64 begin = wall_now() + TW_SEC;
+	int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		plan(i, begin + random_below(self, HOUR));
+		if (i % 2)
+			continue;
+		arms[i].interval = HOUR / 2 + random_below(self, HOUR);
+		arms[i].flags |= i % 4 ? TWHEEL_ARM_FIXED_DELAY : 0;
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	step(_metadata, self, 2 * HOUR, TIMERS);
+	step(_metadata, self, 5 * HOUR, TIMERS / 2);
+}
+
+TEST_F(order, slack)
+{
+	__u64 begin = wall_now() + TW_SEC;
+	int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		plan(i, begin + random_below(self, 4 * TW_SEC));
+		if (i % 2)
+			arms[i].slack = random_below(self, TW_SEC) >> random_below(self, 20);
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	step(_metadata, self, HOUR, TIMERS);
+}
+
+/* Has @n timers expire at their time: within @span, from two seconds on. */
+static void pass(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, int n,
+		 __u64 span)
+{
+	__u64 begin = tw_now(CLOCK_MONOTONIC) + 2 * TW_SEC;
+	int i, fd = tw_open(), missed = 0;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < n; i++)
+		plan(i, begin + random_below(self, span));
+	ASSERT_TRUE(arm(fd, CLOCK_MONOTONIC, 0, n));
+	for (i = 0; i < n; i++)
+		missed += at_once[i];
+	ASSERT_EQ(n, tw_collect(fd, events, n));
+	EXPECT_EQ(0, misplaced(n, self->tick));
+	close(fd);
+	if (tw_passed() && missed > n / 2)
+		SKIP(return, "too slow to arm most of them before they were due");
+}
+
+TEST_F(order, one_after_the_other)
+{
+	pass(_metadata, self, TIMERS, 2 * TW_SEC);
+}
+
+TEST_F(order, a_burst)
+{
+	pass(_metadata, self, BACKLOG / 10, 16 * self->tick);
+}
+
+TEST_HARNESS_MAIN
