@@ -2,7 +2,8 @@
 /*
  * Jumps: time passes and timers are not served, or wall time is stepped, by up to
  * decades. What that costs depends on the timers and not on the time: each is
- * looked at once, a thousand in an interrupt.
+ * looked at once, a thousand in an interrupt. And all that is due comes in the order
+ * of its ticks.
  */
 #include "virtual.h"
 
@@ -81,12 +82,13 @@ static bool arm_all(FIXTURE_DATA(jump) * self, int c, __u64 from, __u64 to)
 	return true;
 }
 
-/* Reads what has expired by @now: all that had to, and nothing else. */
+/* Reads what has expired by @now: all that had to, in order, and nothing else. */
 static int take_due(struct __test_metadata *_metadata, FIXTURE_DATA(jump) * self,
 		    int c, __u64 now)
 {
+	int i, n = 0, due = 0, misplaced = 0;
 	struct twheel_event events[64];
-	int i, n = 0, due = 0;
+	__u64 latest = 0, its;
 	ssize_t got;
 
 	while ((got = tw_read(self->fd[c], events, sizeof(events))) > 0) {
@@ -97,11 +99,14 @@ static int take_due(struct __test_metadata *_metadata, FIXTURE_DATA(jump) * self
 			EXPECT_FALSE(self->came[c][number]);
 			self->came[c][number] = true;
 			EXPECT_EQ(self->deadlines[c][number], events[i].deadline);
-			EXPECT_LE(virtual_due(events[i].deadline, self->tick_ns),
-				  events[i].expired);
+			its = virtual_due(events[i].deadline, self->tick_ns);
+			EXPECT_LE(its, events[i].expired);
+			misplaced += its < latest;
+			latest = its > latest ? its : latest;
 		}
 	}
 	EXPECT_EQ(-EAGAIN, got);
+	EXPECT_EQ(0, misplaced);
 	for (i = 0; i < TIMERS; i++) {
 		if (virtual_due(self->deadlines[c][i], self->tick_ns) > now)
 			continue;
