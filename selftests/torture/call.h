@@ -33,7 +33,7 @@ enum call_type {
 	CALL_DRAIN,
 	CALL_EXTEND,	/* a compare-and-swap in a word */
 	CALL_EMPTY,	/* poll() or read() said so, and had since t0 */
-	CALL_STEP,	/* the clock was set */
+	CALL_STEP,	/* the clock was set: back, if it returned 1 */
 	CALL_SETTLED,	/* a context has no timers any more */
 	CALL_CLOSED,	/* a context is gone, with all its timers */
 };

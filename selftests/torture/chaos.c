@@ -122,7 +122,7 @@ static void *clock_steps(void *arg)
 			count(&shared->step_seq, 1);
 			set_clock(ns);
 			count(&shared->step_seq, 1);
-			call_end(log, call, 0);
+			call_end(log, call, ns < 0);
 			count(&shared->steps, 1);
 			sum += ns;
 		}

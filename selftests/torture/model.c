@@ -67,6 +67,19 @@ static bool check_old(const struct call *call, const struct state *s, __u32 stat
 
 /* How often the clock had been set after that was last done, and what it was then. */
 static __u64 last_steps, last_step;
+/* The same of the last step back, which may be under way. */
+static __u64 last_back;
+
+void model_stepping(const struct call *call)
+{
+	if (call->ret)
+		last_back = call->steps1;
+}
+
+__u64 model_last_back(void)
+{
+	return last_back;
+}
 
 void model_stepped(const struct call *call)
 {
@@ -254,6 +267,19 @@ static bool check_expirations(const struct call *call, const struct twheel_event
 	return event->expirations >= min && event->expirations <= max;
 }
 
+/*
+ * Is the timer that @event is of, which was in @s, free of the order of ticks? It is
+ * if it was due when it was armed, and so was ready at once; if it has slack, and so
+ * chooses its tick; if it is a lease that the kernel may put off, as its program has
+ * extended it; and if the clock was set back since.
+ */
+static bool out_of_order(const struct call *call, const struct twheel_event *event,
+			 const struct state *s)
+{
+	return event->deadline <= s->base || s->slack || s->extended ||
+	       (call->clock == CLOCK_REALTIME && (s->since % 2 || s->since < last_back));
+}
+
 static bool apply_event(const struct call *call, const struct twheel_event *event,
 			struct state *s, const char **why, struct seen *seen)
 {
@@ -282,6 +308,10 @@ static bool apply_event(const struct call *call, const struct twheel_event *even
 		seen->due = add(event->deadline > s->base ? event->deadline : s->base, s->slack);
 		seen->at = event->expired;
 	}
+	if (out_of_order(call, event, s))
+		seen->any_time = true;
+	else
+		seen->in_turn = true;
 
 	if (last) {
 		memset(s, 0, sizeof(*s));
@@ -325,6 +355,7 @@ static bool apply_extend(const struct call *call, struct state *s, const char **
 		return no(why, "extended a lease that has expired");
 	s->lo = call->new;
 	s->hi = call->new;
+	s->extended = 1;
 	take_effect(call, s);
 	return true;
 }
@@ -586,7 +617,7 @@ bool model_end(struct timer *timer, struct op op, const char **why, struct seen 
 {
 	int slot = slot_of(timer, op), i;
 
-	seen->valid = false;
+	memset(seen, 0, sizeof(*seen));
 	/* Who is only looked at is to be listed once all the same. */
 	if (op.call->type != CALL_GET && op.call->type != CALL_LIST)
 		timer->changed = op.call->end;

@@ -42,6 +42,7 @@ struct op {
  * @count: expirations left; 0 for no end
  * @flags: %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE
  * @ready: somebody saw that it has expired
+ * @extended: it is a lease whose word was changed
  */
 struct state {
 	__u64 id;
@@ -53,7 +54,8 @@ struct state {
 	__u64 base;
 	__u32 count;
 	__u16 flags;
-	__u16 ready;
+	__u8 ready;
+	__u8 extended;
 };
 
 struct config {
@@ -110,25 +112,33 @@ struct timer {
 };
 
 /**
- * struct seen - what an operation tells about lateness
- * @valid: it does
+ * struct seen - what an operation tells about lateness, and a record about order
+ * @valid: it tells about lateness
  * @due: deadline and slack, or when the round began if that was later
  * @at: when it was expired, or was seen not to be
  * @slack: as armed
+ * @in_turn: by one explanation the timer has expired in its turn,
+ * @any_time: by one it may have been made ready at any time
  */
 struct seen {
 	bool valid;
 	__u64 due;
 	__u64 at;
 	__u64 slack;
+	bool in_turn;
+	bool any_time;
 };
 
 /* @op begins, or ends. The end is false, with the reason in *@why, if it is wrong. */
 void model_begin(struct timer *timer, struct op op);
 bool model_end(struct timer *timer, struct op op, const char **why, struct seen *seen);
 
-/* @call has set the clock. */
+/* @call is about to set the clock; it has done so. */
+void model_stepping(const struct call *call);
 void model_stepped(const struct call *call);
+
+/* How often the clock had been set when it had been set back for the last time. */
+__u64 model_last_back(void);
 
 /* Can there be no such timer; can there be one? */
 bool model_may_be_gone(const struct timer *timer);

@@ -21,6 +21,7 @@ mutations() {
 	a re-arm leaves the record		timer.c	s/^\t\tarm->old_state = TWHEEL_STATE_READY;/&\n\t\tif (arm->user_data % 8 == 0) { twheel_count(TWHEEL_COUNT_REARMED); tell(timer, arm); *ready = false; return 0; }/
 	early by a tick				base.h	s/return tick + ((tick << .*/return tick;/
 	expires, and never was ready		timer.c	/^u32 twheel_timer_expire/,/^}/s/^\t\t\tmake_ready(ctx, timer, now);/\t\t\tif (timer->user_data % 64)\n\t&/
+	the last to expire is told first	timer.c	s/list_add_tail(&timer->ready, &ctx->ready)/list_add(\&timer->ready, \&ctx->ready)/
 	a last record that is not		timer.c	s/expirations >= timer->count) {/expirations > timer->count) {/
 	a stale handle is as good		timer.c	/^static bool is_live/,/^}/s/twheel_ctx_handle(timer) == handle/(u32)twheel_ctx_handle(timer) == (u32)handle/
 	a push-back of what has expired		timer.c	s/arm->flags \& TWHEEL_ARM_IF_PENDING \&\& state != TWHEEL_STATE_PENDING/& \&\& arm->user_data % 8/

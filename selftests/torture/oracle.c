@@ -21,6 +21,8 @@
 #define NR_WALKED	4096
 #define NR_DOUBTS	1024
 #define NR_SUSPECTS	1024
+/* On a machine with more of them the order is not checked. */
+#define MAX_CPUS		256
 /* What delays a timer delays the probes: wait until they can have said so. */
 #define SUSPECT_NS	(5 * TW_SEC)
 /* Violations that are shown. */
@@ -60,6 +62,41 @@ struct doubt {
 	__u64 id;
 };
 
+/**
+ * struct order - records of a context, in the order in which they were made ready
+ *
+ * The timers on one CPU's wheel expire in the order of their ticks. A record does not
+ * say which CPU it was. But the records of all of them are one sequence for each CPU,
+ * none of which goes back, woven into each other. So each record is counted to the
+ * sequence with the latest tick of those that it can go on. If that takes more
+ * sequences than there are CPUs there is no other way either: then there are that
+ * many records, each of which was due before the one ahead of it. One context is all
+ * on one wheel, see %ONE_CPU_CTX: there each record out of order is found.
+ *
+ * A context has several readers. What one read brings is in order, and so are reads
+ * that did not overlap. Of other reads those records count that were expired later
+ * than all that were counted so far: the time at which a CPU expires timers does not
+ * go back, unless the clock is set back, and then all begins anew. To leave out any
+ * records is no harm.
+ *
+ * @ctx: serial of the context
+ * @back: how often the clock had been set when it was last set back
+ * @end: stamp of the end of the last read
+ * @expired: the latest time at which one of the records was expired
+ * @from: of the read at hand those count that were expired then, or later
+ * @nr: sequences
+ * @ticks: of the last record of each
+ */
+struct order {
+	__u32 ctx;
+	__u64 back;
+	__u64 end;
+	__u64 expired;
+	__u64 from;
+	int nr;
+	__u64 ticks[MAX_CPUS];
+};
+
 /* A timer that was late, and may have an excuse. */
 struct suspect {
 	__u64 due;
@@ -78,6 +115,7 @@ static struct suspect suspects[NR_SUSPECTS];
 static int nr_suspects;
 /* By place: the latest time when a context was seen to be empty. */
 static __u64 emptied[NR_CTX];
+static struct order orders[NR_CTX];
 
 void violation(const char *what)
 {
@@ -372,16 +410,66 @@ static struct timer *timer_of(const struct call *call, int i)
 	return find_or_make(call, call->ctx, handle);
 }
 
+/* @call is a read that has brought records. */
+static void begin_order(const struct call *call)
+{
+	struct order *o = &orders[call->place];
+	__u64 back = call->clock == CLOCK_REALTIME ? model_last_back() : 0;
+
+	if (o->ctx != call->ctx || o->back != back) {
+		o->ctx = call->ctx;
+		o->back = back;
+		o->expired = 0;
+		o->nr = 0;
+	}
+	o->from = call->begin > o->end ? 0 : o->expired + 1;
+	o->end = call->end;
+}
+
+/* Can @event, of @call, come after those that came before? */
+static void check_order(const struct timer *timer, const struct call *call,
+			const struct twheel_event *event)
+{
+	int cpus = call->place == ONE_CPU_CTX ? 1 : sysconf(_SC_NPROCESSORS_CONF);
+	__u64 tick = (event->deadline + shared->tick - 1) / shared->tick;
+	struct order *o = &orders[call->place];
+	int i, best = -1, first = 0;
+	char text[160];
+
+	if (cpus > MAX_CPUS || event->expired < o->from)
+		return;
+	for (i = 0; i < o->nr; i++) {
+		if (o->ticks[i] <= tick && (best < 0 || o->ticks[i] > o->ticks[best]))
+			best = i;
+		if (o->ticks[i] < o->ticks[first])
+			first = i;
+	}
+	if (best < 0 && o->nr == cpus) {
+		snprintf(text, sizeof(text), "out of order on %d CPUs: tick %llu after %llu",
+			 cpus, tick, o->ticks[first]);
+		wrong(timer, text);
+		o->nr = 0;
+		return;
+	}
+	o->ticks[best < 0 ? o->nr++ : best] = tick;
+	if (event->expired > o->expired)
+		o->expired = event->expired;
+}
+
 static void end_one(struct timer *timer, struct op op)
 {
 	const char *why = "nothing explains it";
 	struct seen seen;
 	bool blurred = timer->blurred;
 
-	if (!model_end(timer, op, &why, &seen))
+	if (!model_end(timer, op, &why, &seen)) {
 		wrong(timer, why);
-	else if (seen.valid)
-		check_late(timer, op.call, &seen);
+	} else {
+		if (seen.valid)
+			check_late(timer, op.call, &seen);
+		if (seen.in_turn && !seen.any_time)
+			check_order(timer, op.call, &op.call->events[op.index]);
+	}
 	if (timer->blurred && !blurred)
 		count(&shared->blurred, 1);
 	if (!timer->used && !model_may_live(timer) && !(timer->ctx & FLAG_CTX))
@@ -507,8 +595,10 @@ static void begin(const struct call *call, int log)
 	int i, n = entries(call);
 	struct timer *timer;
 
-	if (call->type == CALL_STEP)
+	if (call->type == CALL_STEP) {
+		model_stepping(call);
 		step(call, log, false);
+	}
 	if (has_flag(call))
 		model_begin(find_or_make(call, call->ctx | FLAG_CTX, 0),
 			    (struct op) { call, log, OP_FLAG });
@@ -531,6 +621,8 @@ static void end(const struct call *call, int log)
 	if (has_flag(call))
 		end_one(find_or_make(call, call->ctx | FLAG_CTX, 0),
 			(struct op) { call, log, OP_FLAG });
+	if (call->type == CALL_READ && n)
+		begin_order(call);
 	for (i = 0; i < n; i++) {
 		timer = timer_of(call, i);
 		if (timer)

@@ -21,6 +21,9 @@
 /* Contexts that all processes share; each process has one of its own besides. */
 #define NR_SHARED_CTX	8
 #define NR_CTX		(NR_SHARED_CTX + NR_PROCESSES)
+/* Of the process that stays on CPU 0, which never goes offline: all on one wheel. */
+#define ONE_CPU_PROCESS	0
+#define ONE_CPU_CTX	(NR_SHARED_CTX + ONE_CPU_PROCESS)
 #define NR_SLOTS	192
 /* Latest armings of a log that others may still refer to. */
 #define NR_NOTES	1024

@@ -537,6 +537,8 @@ void work(int process)
 	struct worker workers[NR_WORKERS];
 	int i;
 
+	if (process == ONE_CPU_PROCESS && !tw_pin(0))
+		violation("a worker cannot stay on CPU 0");
 	for (i = 0; i < NR_WORKERS; i++) {
 		struct worker *w = &workers[i];
 
