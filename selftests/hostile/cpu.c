@@ -9,8 +9,6 @@
  * generous; a machine that is emulated has gaps of its own.
  */
 #include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 
 #include "hostile.h"
@@ -26,22 +24,6 @@
 /* A gap that an emulated machine has at any time. */
 #define GAP_NS		(50 * TW_MSEC)
 
-/**
- * struct scene - what attackers and victim share
- * @ready: the attack has begun
- * @cpu: the victim's
- * @other: another one, or the same if there is only one
- * @n: how many of whatever it is
- * @peer: attack with what the kernel has
- */
-struct scene {
-	int ready;
-	int cpu;
-	int other;
-	int n;
-	bool peer;
-};
-
 FIXTURE(cpu)
 {
 	struct scene *scene;
@@ -51,12 +33,8 @@ FIXTURE_SETUP(cpu)
 {
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
-	self->scene = shared(sizeof(*self->scene));
+	self->scene = new_scene();
 	ASSERT_NE(NULL, self->scene);
-	self->scene->cpu = tw_nth_cpu(0);
-	self->scene->other = tw_nth_cpu(1);
-	if (self->scene->other < 0)
-		self->scene->other = self->scene->cpu;
 }
 
 FIXTURE_TEARDOWN(cpu)
@@ -65,24 +43,6 @@ FIXTURE_TEARDOWN(cpu)
 		EXPECT_TRUE(nothing_left(NOBODY));
 		EXPECT_TRUE(is_served(VICTIM));
 	}
-}
-
-/* Wait for the end, which the parent brings. */
-static void last(struct scene *scene)
-{
-	set(&scene->ready);
-	for (;;)
-		pause();
-}
-
-static bool more_files(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return false;
-	files.rlim_cur = files.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &files) == 0;
 }
 
 /* What the victim gets on its CPU while @run, if it is not NULL, attacks it. */
@@ -103,22 +63,6 @@ static struct victim suffer(struct scene *scene, void (*run)(void *scene))
 	if (run)
 		end_attack(pid);
 	return v;
-}
-
-/* The best of several: most loops, shortest gap. */
-static void better(struct victim *best, struct victim v)
-{
-	if (!best->total || v.loops * best->total > best->loops * v.total) {
-		best->loops = v.loops;
-		best->total = v.total;
-	}
-	if (!best->gap || v.gap < best->gap)
-		best->gap = v.gap;
-}
-
-static double rate(struct victim v)
-{
-	return v.total ? (double)v.loops / v.total : 0;
 }
 
 /**
@@ -170,10 +114,11 @@ static bool survives(struct __test_metadata *_metadata, struct scene *scene,
 		if (!peer)
 			t.peer = t.alone;
 		TH_LOG("the victim keeps %.0f%% of its CPU, with the peer %.0f%%",
-		       100 * rate(t.attacked) / rate(t.alone), 100 * rate(t.peer) / rate(t.alone));
+		       100 * share(t.attacked) / share(t.alone),
+		       100 * share(t.peer) / share(t.alone));
 		TH_LOG("longest gap %.1f ms, with the peer %.1f ms, alone %.1f ms",
 		       t.attacked.gap / 1e6, t.peer.gap / 1e6, t.alone.gap / 1e6);
-		if (rate(t.attacked) > bounds.share * rate(t.peer) &&
+		if (share(t.attacked) > bounds.share * share(t.peer) &&
 		    t.attacked.gap < bounds.gap * t.peer.gap + GAP_NS)
 			return true;
 	}
@@ -246,24 +191,6 @@ TEST_F(cpu, unread_rounds)
 			     (struct bounds) { 0.7, 4 }));
 }
 
-/* Rounds of 1 ns that are read as fast as it goes, on the victim's CPU. */
-static void read_rounds(void *arg)
-{
-	static struct twheel_event events[512];
-	struct twheel_arm like = tw_request(0, 0, 0);
-	struct scene *scene = arg;
-	int fd = tw_open(), error;
-
-	like.interval = 1;
-	if (arm_like(fd, &like, scene->n, &error) != scene->n)
-		_exit(1);
-	for (;;) {
-		if (tw_read(fd, events, sizeof(events)) == -EAGAIN)
-			tw_poll(fd, 1000);
-		set(&scene->ready);
-	}
-}
-
 static void read_timerfds(void *arg)
 {
 	struct itimerspec spec = { { 0, 1 }, { 0, 1 } };
@@ -293,24 +220,6 @@ TEST_F(cpu, rounds_that_are_read)
 	self->scene->n = 2000;
 	EXPECT_TRUE(survives(_metadata, self->scene, read_rounds, read_timerfds,
 			     (struct bounds) { 0.33, 4 }));
-}
-
-/* Makes epoll watch @fd @n times: it takes a file under as many numbers. */
-static bool watch(int fd, int n)
-{
-	struct epoll_event watch = { .events = EPOLLIN };
-	static int copies[1000];
-	int i, ep = -1;
-
-	for (i = 0; i < n; i++) {
-		if (i < 1000)
-			copies[i] = dup(fd);
-		if (i % 1000 == 0)
-			ep = epoll_create1(EPOLL_CLOEXEC);
-		if (epoll_ctl(ep, EPOLL_CTL_ADD, copies[i % 1000], &watch))
-			return false;
-	}
-	return true;
 }
 
 /*

@@ -11,7 +11,9 @@
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -132,17 +134,23 @@ static inline bool nothing_left(uid_t uid)
 
 /**
  * struct victim - what a thread that never sleeps saw of its CPU
- * @loops: how often it came round
+ * @own: ns in which it ran
  * @total: ns from begin to end
  * @gap: the longest that it was kept from running, in ns
  */
 struct victim {
-	__u64 loops;
+	__u64 own;
 	__u64 total;
 	__u64 gap;
 };
 
-/* Spins for @ns. Not by CPU time: interrupts count as their victim's. */
+/* If so much passes between two looks at the clock, something else ran in between. */
+#define GAP_MIN_NS	2000
+
+/*
+ * Spins for @ns. CPU time would count interrupts as their victim's. How often the thread
+ * comes round depends, on an emulated machine, on what else is emulated.
+ */
 static inline struct victim spin(__u64 ns)
 {
 	__u64 begin = tw_now(CLOCK_MONOTONIC), last = begin, now;
@@ -152,11 +160,29 @@ static inline struct victim spin(__u64 ns)
 		now = tw_now(CLOCK_MONOTONIC);
 		if (now - last > v.gap)
 			v.gap = now - last;
+		if (now - last < GAP_MIN_NS)
+			v.own += now - last;
 		last = now;
-		v.loops++;
 	} while (now - begin < ns);
 	v.total = now - begin;
 	return v;
+}
+
+/* What the thread has had of its CPU. */
+static inline double share(struct victim v)
+{
+	return v.total ? (double)v.own / v.total : 0;
+}
+
+/* Makes @best the best of what was seen so far and @v: largest share, shortest gap. */
+static inline void better(struct victim *best, struct victim v)
+{
+	if (share(v) > share(*best)) {
+		best->own = v.own;
+		best->total = v.total;
+	}
+	if (!best->gap || v.gap < best->gap)
+		best->gap = v.gap;
 }
 
 /* Runs @attack(@arg) in a process of NOBODY's, on @cpu or -1; ends with its parent. */
@@ -197,6 +223,93 @@ static inline void wait_for(const int *flag)
 static inline void set(int *flag)
 {
 	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
+/**
+ * struct scene - what attackers and victim share
+ * @ready: the attack has begun
+ * @cpu: the victim's
+ * @other: another one, or the same if there is only one
+ * @n: how many of whatever it is
+ * @held: how many of these the attack still has
+ * @peer: attack with what the kernel has
+ */
+struct scene {
+	int ready;
+	int cpu;
+	int other;
+	int n;
+	int held;
+	bool peer;
+};
+
+/* A scene on the first two CPUs, or NULL. */
+static inline struct scene *new_scene(void)
+{
+	struct scene *scene = shared(sizeof(*scene));
+
+	if (!scene)
+		return NULL;
+	scene->cpu = tw_nth_cpu(0);
+	scene->other = tw_nth_cpu(1);
+	if (scene->other < 0)
+		scene->other = scene->cpu;
+	return scene;
+}
+
+/* The attack goes on by itself: waits for its end, which the parent brings. */
+static inline void last(struct scene *scene)
+{
+	set(&scene->ready);
+	for (;;)
+		pause();
+}
+
+static inline bool more_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return false;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* Makes epoll watch @fd @n times: it takes a file under as many numbers. */
+static inline bool watch(int fd, int n)
+{
+	struct epoll_event watch = { .events = EPOLLIN };
+	static int copies[1000];
+	int i, ep = -1;
+
+	for (i = 0; i < n; i++) {
+		if (i < 1000)
+			copies[i] = dup(fd);
+		if (i % 1000 == 0)
+			ep = epoll_create1(EPOLL_CLOEXEC);
+		if (epoll_ctl(ep, EPOLL_CTL_ADD, copies[i % 1000], &watch))
+			return false;
+	}
+	return true;
+}
+
+/* Rounds of 1 ns that are read as fast as it goes, on the victim's CPU. */
+static inline void read_rounds(void *arg)
+{
+	static struct twheel_event events[512];
+	struct twheel_arm like = tw_request(0, 0, 0);
+	struct scene *scene = arg;
+	int fd = tw_open(), error;
+
+	like.interval = 1;
+	if (arm_like(fd, &like, scene->n, &error) != scene->n)
+		_exit(1);
+	scene->held = scene->n;
+	for (;;) {
+		if (tw_read(fd, events, sizeof(events)) == -EAGAIN)
+			tw_poll(fd, 1000);
+		set(&scene->ready);
+	}
 }
 
 /* Why it cannot run here, or NULL. */
