@@ -7,6 +7,8 @@
  * best of the rounds of each count: what else goes on can only make a round worse.
  * It may do that to the attack alone, and so there are more tries. The bounds are
  * generous; a machine that is emulated has gaps of its own.
+ *
+ * What loads the wheels themselves, and wakes many, is in late.c.
  */
 #include <pthread.h>
 #include <sys/timerfd.h>
@@ -132,45 +134,6 @@ static void just_run(void *scene)
 		;
 }
 
-/*
- * Leases armed on the victim's CPU, whose words are written from another one: each
- * has to be looked at each tick, and is never over.
- */
-static void push_back(void *arg)
-{
-	struct twheel_arm like = tw_request(TW_SEC / 2, TWHEEL_ARM_LEASE, 0);
-	struct scene *scene = arg;
-	int fd = tw_open(), n, i, error;
-	__u64 tick, now = 0, *words;
-
-	tick = tw_info(fd).tick_ns;
-	tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE);
-	n = arm_like(fd, &like, scene->n, &error);
-	n += n / 63;
-	words = mmap(NULL, 8UL * n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (n < 1000 || words == MAP_FAILED || !tw_pin(scene->other))
-		_exit(1);
-	for (;;) {
-		for (i = 0; i < n; i++) {
-			if (i % 1024 == 0)
-				now = tw_now(CLOCK_MONOTONIC) + tick;
-			if (i % 64)
-				words[i] = now;
-		}
-		set(&scene->ready);
-	}
-}
-
-TEST_F(cpu, leases_pushed_back_by_a_tick)
-{
-	if (self->scene->cpu == self->scene->other)
-		SKIP(return, "needs two CPUs");
-	self->scene->n = 200000;
-	/* No more than the half that anyone who runs has a right to. */
-	EXPECT_TRUE(survives(_metadata, self->scene, push_back, just_run,
-			     (struct bounds) { 0.5, 4 }));
-}
-
 /* Rounds of 1 ns that nobody reads. */
 static void leave_unread(void *arg)
 {
@@ -220,54 +183,6 @@ TEST_F(cpu, rounds_that_are_read)
 	self->scene->n = 2000;
 	EXPECT_TRUE(survives(_metadata, self->scene, read_rounds, read_timerfds,
 			     (struct bounds) { 0.33, 4 }));
-}
-
-/*
- * Two contexts that very many wait for, and timers of both in turn, due at once: if
- * each timer woke all who wait the CPU would do nothing else.
- */
-static void wake_many(void *arg)
-{
-	struct itimerspec spec = { .it_value = { 0, 1 } };
-	struct scene *scene = arg;
-	int fds[2], i, error = 0;
-	__u64 deadline;
-
-	if (!more_files())
-		_exit(1);
-	for (i = 0; i < 2; i++) {
-		fds[i] = scene->peer ? timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK) : tw_open();
-		if (fds[i] < 0 || !watch(fds[i], scene->n / 2))
-			_exit(1);
-	}
-	for (;;) {
-		if (scene->peer) {
-			timerfd_settime(fds[0], 0, &spec, NULL);
-			timerfd_settime(fds[1], 0, &spec, NULL);
-		} else {
-			deadline = tw_now(CLOCK_MONOTONIC) + 30 * TW_MSEC;
-			for (i = 0; i < 2000 && !error; i++)
-				error = !tw_arm(fds[i & 1], deadline, TWHEEL_ARM_ABS, 0);
-		}
-		set(&scene->ready);
-		usleep(50000);
-		if (!scene->peer) {
-			for (i = 0; i < 2; i++) {
-				static struct twheel_event events[1000];
-
-				tw_read(fds[i], events, sizeof(events));
-			}
-		}
-		error = 0;
-	}
-}
-
-TEST_F(cpu, many_who_wait)
-{
-	self->scene->n = 20000;
-	/* The peer wakes each once, and does nothing then. */
-	EXPECT_TRUE(survives(_metadata, self->scene, wake_many, wake_many,
-			     (struct bounds) { 0.1, 8 }));
 }
 
 /* One thread of two that re-arm the same timers, which so go from CPU to CPU. */

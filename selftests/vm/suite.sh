@@ -137,16 +137,20 @@ suite_stress-long() {
 # the kernel's memory, which is poisoned for it.
 suite_hostile() {
 	local status=0
-	mapfile -t list < <(programs hostile | grep -v '/leak\|/cpu')
+	mapfile -t list < <(programs hostile | grep -v '/leak\|/cpu\|/late')
 	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
 	guest 300 2 -a "$poison" -- hostile/leak || status=$?
 	return $status
 }
 poison='init_on_alloc=0 page_poison=1 slub_debug=FZPU'
 
-# What is left of a CPU to others: shares, which want a quiet machine.
+# What is left of a CPU to others, and how late their timers come: both want a quiet
+# machine.
 suite_shares() {
-	guest 1200 2 -m 2048 -- hostile/cpu
+	local status=0
+	guest 1200 2 -m 2048 -- hostile/cpu || status=$?
+	guest 1200 2 -m 2048 -- hostile/late || status=$?
+	return $status
 }
 
 # What do others notice of 10 million timers? One round here: see make stalls.

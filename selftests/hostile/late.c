@@ -1,0 +1,903 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fairness: how late a user's timers come, and what a thread keeps of its CPU, while
+ * another user attacks the wheels of that CPU.
+ *
+ * The victim of the tests "late" has pairs of timers: a timer of a wheel and a timerfd,
+ * armed on the attacked CPU for the same moment of the same clock, and armed anew as
+ * soon as both have come. One thread on that CPU learns of both from the same
+ * epoll_wait(): what delays the thread delays both. So the worst lateness of the timers
+ * is judged by that of the timerfds in the same seconds.
+ *
+ * The victim of the tests "spinner" is a thread that spins on the attacked CPU. What it
+ * gets there is judged by what it gets without the attack.
+ *
+ * An emulated machine stands still now and then, and may do so at the wrong moment: a
+ * bound counts as broken if each of some tries breaks it. If the machine does not have
+ * its CPUs to itself there is no telling, unless it is broken by far. A timer that does
+ * not come at all has no excuse.
+ */
+#include <pthread.h>
+#include <sys/timerfd.h>
+
+#include "hostile.h"
+
+/* However many tries. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	600
+
+#define TRIES		3
+/* By default. */
+#define TICK_NS		1048576ULL
+
+/* For how long the victim arms timers. */
+#define WATCH_NS	(8 * TW_SEC)
+/* A timer that is later than that does not come. */
+#define LOST_NS		(15 * TW_SEC)
+
+#define ROUNDS		3
+#define ROUND_NS	(400 * TW_MSEC)
+/* Of the time that the thread has alone, and beyond its longest gap then. */
+#define SHARE		0.4
+#define GAP_NS		(20 * TW_MSEC)
+/* What the thread has alone of a CPU that nothing else uses. */
+#define QUIET		0.8
+
+/* How much later than timerfds timers may come: for a machine that is emulated. */
+#define BOUND_NS	(100 * TW_MSEC)
+#define BOUND_ALL_NS	TW_SEC
+/* On no machine so many times more, however busy. */
+#define BUSY		10
+
+/* As many leases as the user may have. More than the most of these only take longer. */
+#define ALL		2000000
+
+static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME };
+#define CLOCKS		((int)ARRAY_SIZE(clocks))
+
+/* How far ahead of now the attacker keeps the deadlines of what he pushes back. */
+enum ahead {
+	/* A tick, and what two rounds of stores take: a lease comes up in nearly each tick. */
+	A_TICK,
+	/* Up to 30 ticks more than that, each another number of them. */
+	SCATTERED,
+	/* To some later tick, all to the same: they come up together. */
+	TOGETHER,
+};
+
+/**
+ * struct plan - an attack
+ * @what:	in words
+ * @run:	carries it out, given a struct scene
+ * @n:		timers or watches, in all
+ * @clocks:	on so many clocks
+ * @ahead:	of what is pushed back
+ * @peer:	the peer for gaps, if there is one
+ */
+struct plan {
+	const char	*what;
+	void		(*run)(void *scene);
+	int		n;
+	int		clocks;
+	enum ahead	ahead;
+	void		(*peer)(void *scene);
+};
+
+/* Set before the attacker is forked. */
+static const struct plan *plan;
+
+/* Runs as somebody else, from when it has begun to end_attack(). Its process, or -1. */
+static pid_t begin_attack(struct scene *scene, void (*run)(void *scene))
+{
+	pid_t pid;
+
+	scene->ready = 0;
+	scene->held = 0;
+	scene->n = plan->n;
+	pid = attack(run, scene, scene->cpu);
+	while (pid > 0 && !__atomic_load_n(&scene->ready, __ATOMIC_ACQUIRE)) {
+		if (waitpid(pid, NULL, WNOHANG))
+			return -1;
+		usleep(1000);
+	}
+	return pid;
+}
+
+/* Does the attack have its @part of what it began with? */
+static bool holds(const struct scene *scene, double part)
+{
+	return __atomic_load_n(&scene->held, __ATOMIC_RELAXED) >= part * scene->n;
+}
+
+/*
+ * The attackers that push back have two threads. One arms on the victim's CPU, then
+ * arms anew what has expired, since its CPU may have been taken from the other one. It
+ * runs when nobody else wants to. The other thread pushes back, on another CPU.
+ */
+
+/**
+ * struct load - what an attacker has on one clock
+ * @clock:	which
+ * @fd:		the context
+ * @words:	the words of its leases
+ * @used:	how many of these words there are
+ * @common:	the deadline of all, with TOGETHER
+ * @arms:	what re-arms its timers, if they are no leases
+ */
+static struct load {
+	clockid_t		clock;
+	int			fd;
+	__u64			*words;
+	int			used;
+	__u64			common;
+	struct twheel_arm	*arms;
+} loads[CLOCKS];
+
+/* What SCATTERED adds to a deadline. */
+static __u64 scatter[1024];
+
+/* Pushes back all leases of @load. A round of stores took @round ns. */
+static void store(struct load *load, __u64 round)
+{
+	int used = __atomic_load_n(&load->used, __ATOMIC_ACQUIRE), i;
+	__u64 now = tw_now(load->clock), soon = 0;
+
+	if (load->common < now + 2 * round + TICK_NS)
+		load->common = ((now + 2 * round) / TICK_NS + 8) * TICK_NS;
+	for (i = 0; i < used; i++) {
+		if (i % 1024 == 0)
+			soon = tw_now(load->clock) + 2 * round + TICK_NS;
+		switch (plan->ahead) {
+		case A_TICK:
+			load->words[i] = soon;
+			break;
+		case SCATTERED:
+			load->words[i] = soon + scatter[(now + i) % 1024];
+			break;
+		case TOGETHER:
+			load->words[i] = load->common;
+			break;
+		}
+	}
+}
+
+/* Pushes back all timers of @load by system calls: they stay in their buckets. */
+static void rearm(struct load *load, __u64 round, int n)
+{
+	__u64 ahead = 2 * round + TICK_NS;
+	struct twheel_batch batch;
+	int i, k;
+
+	for (i = 0; i < n; i += 256) {
+		batch = (struct twheel_batch) {
+			.entries = (unsigned long)&load->arms[i],
+			.count = n - i < 256 ? n - i : 256,
+		};
+		for (k = 0; k < (int)batch.count; k++) {
+			load->arms[i + k].expires = tw_now(load->clock) + ahead;
+			load->arms[i + k].flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_PENDING;
+		}
+		tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+	}
+}
+
+static void *push_back(void *arg)
+{
+	__u64 begin, took, round = 0, counted = 0;
+	struct scene *scene = arg;
+	int i, held;
+
+	tw_pin(scene->other);
+	for (;;) {
+		begin = tw_now(CLOCK_MONOTONIC);
+		for (i = 0; i < plan->clocks; i++) {
+			if (loads[i].words)
+				store(&loads[i], round);
+			else
+				rearm(&loads[i], round, plan->n);
+		}
+		if (begin - counted > 50 * TW_MSEC) {
+			for (counted = begin, held = i = 0; i < plan->clocks; i++)
+				held += tw_info(loads[i].fd).pending;
+			__atomic_store_n(&scene->held, held, __ATOMIC_RELAXED);
+		}
+		/* If one round took long another one may, before long. */
+		took = tw_now(CLOCK_MONOTONIC) - begin;
+		round -= round / 256;
+		if (round < took)
+			round = took;
+	}
+	return NULL;
+}
+
+/* Arms anew, for ever, what has expired nevertheless. */
+static void revive(struct scene *scene)
+{
+	static struct twheel_event events[256];
+	struct pollfd fds[CLOCKS];
+	struct twheel_arm like;
+	int i, k, n, error;
+
+	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param) { });
+	for (i = 0; i < plan->clocks; i++)
+		fds[i] = (struct pollfd) { .fd = loads[i].fd, .events = POLLIN };
+	set(&scene->ready);
+	for (;;) {
+		poll(fds, plan->clocks, 1000);
+		for (i = 0; i < plan->clocks; i++) {
+			n = tw_read(loads[i].fd, events, sizeof(events));
+			n = n > 0 ? n / (int)sizeof(*events) : 0;
+			like = tw_request(tw_now(loads[i].clock) + 100 * TW_MSEC,
+					  TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, 0);
+			if (loads[i].words) {
+				arm_like(loads[i].fd, &like, n, &error);
+				continue;
+			}
+			for (k = 0; k < n; k++) {
+				struct twheel_arm *arm = &loads[i].arms[events[k].user_data];
+
+				arm->handle = tw_arm(loads[i].fd, like.expires,
+						     TWHEEL_ARM_ABS, events[k].user_data);
+			}
+		}
+	}
+}
+
+static pthread_t begin_push_back(struct scene *scene)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, push_back, scene))
+		_exit(1);
+	return thread;
+}
+
+/* Leases whose words are stored from another CPU. */
+static void extend_leases(void *arg)
+{
+	__u64 begin = tw_now(CLOCK_MONOTONIC), first, now, random = 1;
+	int want = plan->n / plan->clocks, i, n, error;
+	struct scene *scene = arg;
+	struct twheel_arm like;
+
+	for (i = 0; i < (int)ARRAY_SIZE(scatter); i++)
+		scatter[i] = tw_random(&random) % (30 * TICK_NS);
+	for (i = 0; i < plan->clocks; i++) {
+		struct load *load = &loads[i];
+
+		load->clock = clocks[i];
+		load->fd = tw_open();
+		if (tw_configure(load->fd, clocks[i], TWHEEL_CONFIG_LEASE))
+			_exit(1);
+		load->words = mmap(NULL, 8UL * (want + want / 63 + 64),
+				   PROT_READ | PROT_WRITE, MAP_SHARED, load->fd, 0);
+		if (load->words == MAP_FAILED)
+			_exit(1);
+	}
+	begin_push_back(scene);
+
+	/* They come up when all are there, if the machine is that fast. */
+	first = 100 * TW_MSEC + 3000ULL * plan->n;
+	for (i = 0; i < plan->clocks; i++) {
+		struct load *load = &loads[i];
+
+		for (n = 0, error = 0; n < want && !error;) {
+			now = tw_now(CLOCK_MONOTONIC);
+			like = tw_request(tw_now(load->clock) + 50 * TW_MSEC,
+					  TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, 0);
+			if (now < begin + first)
+				like.expires += begin + first - now;
+			n += arm_like(load->fd, &like,
+				      want - n < 8192 ? want - n : 8192, &error);
+			/* Of 64 words the first is nobody's. */
+			__atomic_store_n(&load->used, n / 63 * 64 + n % 63 + 1,
+					 __ATOMIC_RELEASE);
+		}
+		/* By default the limit of a context is that of the user. */
+		if (error && (plan->n != ALL || (error != -EDQUOT && error != -ENOSPC)))
+			_exit(1);
+		scene->n = plan->clocks * n;
+	}
+	while (tw_now(CLOCK_MONOTONIC) < begin + first)
+		usleep(1000);
+	usleep(50000);
+	revive(scene);
+}
+
+/* Timers that are re-armed from another CPU: see rearm(). */
+static void rearm_in_place(void *arg)
+{
+	struct twheel_batch batch = { .count = plan->n };
+	struct scene *scene = arg;
+	struct load *load = loads;
+	int i;
+
+	load->clock = CLOCK_MONOTONIC;
+	load->fd = tw_open();
+	load->arms = calloc(plan->n, sizeof(*load->arms));
+	if (!load->arms)
+		_exit(1);
+	for (i = 0; i < plan->n; i++)
+		load->arms[i] = tw_request(100 * TW_MSEC, 0, i);
+	batch.entries = (unsigned long)load->arms;
+	if (tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n)
+		_exit(1);
+	begin_push_back(scene);
+	usleep(200000);
+	revive(scene);
+}
+
+/*
+ * Two contexts that very many wait for, and a timer of one of them in each tick; in
+ * some ticks many, of both in turn. Nobody reads: all is set up once.
+ */
+static void wake_each_tick(void *arg)
+{
+	__u64 tick, end = WATCH_NS + LOST_NS + TW_SEC, begin, deadline;
+	struct scene *scene = arg;
+	int fds[2], i;
+
+	if (!more_files())
+		_exit(1);
+	for (i = 0; i < 2; i++) {
+		fds[i] = tw_open();
+		if (fds[i] < 0 || !watch(fds[i], plan->n / 2))
+			_exit(1);
+	}
+	/* None is armed too late: the caller would have to wake all who wait for it. */
+	begin = tw_now(CLOCK_MONOTONIC) + TW_SEC;
+	for (tick = 0; tick < end / TICK_NS; tick++) {
+		deadline = begin + tick * TICK_NS;
+		if (deadline < tw_now(CLOCK_MONOTONIC) + 50 * TW_MSEC)
+			continue;
+		for (i = 0; i < (tick % 64 ? 1 : 256); i++)
+			if (!tw_arm(fds[(tick + i) & 1], deadline, TWHEEL_ARM_ABS, 0))
+				_exit(1);
+	}
+	while (tw_now(CLOCK_MONOTONIC) < begin)
+		usleep(1000);
+	scene->held = scene->n;
+	last(scene);
+}
+
+/* The peer: a timerfd that as many wait for expires ten times a second. */
+static void wake_by_timerfd(void *arg)
+{
+	struct itimerspec spec = { .it_value = { 0, 1 } };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	struct scene *scene = arg;
+
+	if (!more_files() || !watch(fd, plan->n))
+		_exit(1);
+	scene->held = scene->n;
+	for (;;) {
+		timerfd_settime(fd, 0, &spec, NULL);
+		set(&scene->ready);
+		usleep(100000);
+	}
+}
+
+/* No attack: the other CPU has as much to do as with one. */
+static void run_elsewhere(void *arg)
+{
+	struct scene *scene = arg;
+
+	tw_pin(scene->other);
+	scene->held = scene->n;
+	set(&scene->ready);
+	for (;;)
+		;
+}
+
+/**
+ * struct rounds - what a thread that spins had in some rounds
+ * @best:	what else goes on can only make a round worse
+ * @worst:	the smallest share
+ */
+struct rounds {
+	struct victim	best;
+	double		worst;
+};
+
+/*
+ * Adds rounds during an attack. Those in which it loses much of what it has, as its
+ * other CPU was taken away, do not count.
+ */
+static void suffer(struct __test_metadata *_metadata, struct scene *scene,
+		   void (*run)(void *scene), struct rounds *rounds)
+{
+	pid_t pid = begin_attack(scene, run);
+	struct victim v;
+	int i, wait;
+
+	ASSERT_LT(0, pid);
+	tw_pin(scene->cpu);
+	for (i = 0; i < ROUNDS; i++) {
+		for (wait = 0; wait < 2000 && !holds(scene, 0.9); wait++)
+			usleep(1000);
+		v = spin(ROUND_NS);
+		if (!holds(scene, 0.5))
+			continue;
+		better(&rounds->best, v);
+		if (share(v) < rounds->worst)
+			rounds->worst = share(v);
+	}
+	ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	end_attack(pid);
+}
+
+/* Does this machine have its CPUs to itself? Adds what a thread has there alone. */
+static bool is_quiet(struct __test_metadata *_metadata, struct scene *scene,
+		     struct rounds *alone)
+{
+	suffer(_metadata, scene, run_elsewhere, alone);
+	return alone->worst >= QUIET;
+}
+
+/**
+ * enum verdict - how a try went
+ * @KEPT:	within the bounds
+ * @BROKEN:	beyond them
+ * @UNKNOWN:	beyond them, but the machine does not have its CPUs to itself
+ * @LOST:	a timer has not come
+ */
+enum verdict { KEPT, BROKEN, UNKNOWN, LOST };
+
+static void try_several(struct __test_metadata *_metadata, struct scene *scene,
+			enum verdict (*try)(struct __test_metadata *_metadata,
+					    struct scene *scene))
+{
+	int n[LOST + 1] = { };
+
+	while (!n[KEPT] && !n[LOST] && n[BROKEN] < TRIES && n[UNKNOWN] < TRIES)
+		n[try(_metadata, scene)]++;
+	if (n[UNKNOWN] == TRIES)
+		SKIP(return, "the machine is too busy to tell");
+	EXPECT_EQ(0, n[LOST]);
+	EXPECT_GT(TRIES, n[BROKEN]);
+}
+
+/* The victim's timers: a pair for each span, on each clock, and twice that. */
+static const int spans_ms[] = { 5, 10, 20, 50, 90, 200, 500, 1000, 2000, 4000, 8000 };
+#define SPANS		((int)ARRAY_SIZE(spans_ms))
+#define PAIRS		(2 * CLOCKS * SPANS)
+
+enum kind { TIMER, TIMERFD, KINDS };
+
+/**
+ * struct pair - two timers for the same moment
+ * @clock:	index of their clock
+ * @span:	ns ahead that they are armed
+ * @timerfd:	one of them; the other one is in the context for @clock
+ * @deadline:	of both
+ * @waits:	which of them have not come
+ */
+struct pair {
+	int	clock;
+	__u64	span;
+	int	timerfd;
+	__u64	deadline;
+	bool	waits[KINDS];
+};
+
+/**
+ * struct watcher - a victim with pairs
+ * @ep:		tells of all
+ * @contexts:	one a clock
+ * @end:	of the time in which pairs are armed, on each clock
+ * @random:	state of the generator
+ * @pairs:	the pairs
+ * @armed:	pairs armed so far
+ * @lost:	timers that did not come
+ * @worst:	lateness by kind, ns from the deadline until the thread knew
+ * @latest:	the pair and what it was of the timer that was @worst
+ * @expired:	the worst lateness by the records of the timers
+ */
+struct watcher {
+	int		ep;
+	int		contexts[CLOCKS];
+	__u64		end[CLOCKS];
+	__u64		random;
+	struct pair	pairs[PAIRS];
+	int		armed;
+	int		lost;
+	__u64		worst[KINDS];
+	struct pair	latest;
+	__u64		expired;
+};
+
+static bool arm_pair(struct watcher *w, struct pair *pair)
+{
+	struct itimerspec spec = { };
+	__u64 deadline;
+
+	/* Not all at the same distance from a tick, or from a round one. */
+	deadline = tw_now(clocks[pair->clock]) + pair->span -
+		   tw_random(&w->random) % (pair->span / 8);
+	if (deadline > w->end[pair->clock])
+		return true;
+	spec.it_value.tv_sec = deadline / TW_SEC;
+	spec.it_value.tv_nsec = deadline % TW_SEC;
+	pair->deadline = deadline;
+	pair->waits[TIMER] = true;
+	pair->waits[TIMERFD] = true;
+	w->armed++;
+	return tw_arm(w->contexts[pair->clock], deadline, TWHEEL_ARM_ABS, pair - w->pairs) &&
+	       timerfd_settime(pair->timerfd, TFD_TIMER_ABSTIME, &spec, NULL) == 0;
+}
+
+static bool add(struct watcher *w, int fd, int index)
+{
+	struct epoll_event watch = { .events = EPOLLIN, .data.u32 = index };
+
+	return fd >= 0 && epoll_ctl(w->ep, EPOLL_CTL_ADD, fd, &watch) == 0;
+}
+
+static bool prepare(struct watcher *w)
+{
+	int i;
+
+	w->ep = epoll_create1(EPOLL_CLOEXEC);
+	w->random = 1;
+	for (i = 0; i < CLOCKS; i++) {
+		w->contexts[i] = open_as(VICTIM);
+		w->end[i] = tw_now(clocks[i]) + WATCH_NS;
+		if (!add(w, w->contexts[i], PAIRS + i) ||
+		    tw_config(w->contexts[i], clocks[i], 0))
+			return false;
+	}
+	for (i = 0; i < PAIRS; i++) {
+		struct pair *pair = &w->pairs[i];
+
+		pair->clock = i % CLOCKS;
+		pair->span = spans_ms[i % SPANS] * TW_MSEC;
+		pair->timerfd = timerfd_create(clocks[pair->clock], TFD_NONBLOCK | TFD_CLOEXEC);
+		if (!add(w, pair->timerfd, i))
+			return false;
+	}
+	for (i = 0; i < PAIRS; i++)
+		if (!arm_pair(w, &w->pairs[i]))
+			return false;
+	return true;
+}
+
+static void clear(struct watcher *w)
+{
+	int i;
+
+	for (i = 0; i < CLOCKS; i++)
+		close(w->contexts[i]);
+	for (i = 0; i < PAIRS; i++)
+		close(w->pairs[i].timerfd);
+	close(w->ep);
+}
+
+/* The thread has learnt by @now that @kind of @pair has expired. */
+static bool came(struct watcher *w, struct pair *pair, enum kind kind, __u64 now)
+{
+	__u64 late = now - pair->deadline;
+
+	pair->waits[kind] = false;
+	if (late > w->worst[kind]) {
+		w->worst[kind] = late;
+		if (kind == TIMER)
+			w->latest = *pair;
+	}
+	return pair->waits[!kind] || arm_pair(w, pair);
+}
+
+static bool look_at(struct watcher *w, __u32 index, const __u64 *now)
+{
+	struct twheel_event events[PAIRS];
+	int i, n, clock = index - PAIRS;
+	__u64 rounds;
+
+	if (index < PAIRS)
+		return read(w->pairs[index].timerfd, &rounds, sizeof(rounds)) > 0 &&
+		       came(w, &w->pairs[index], TIMERFD, now[w->pairs[index].clock]);
+
+	n = tw_read(w->contexts[clock], events, sizeof(events)) / (int)sizeof(*events);
+	for (i = 0; i < n; i++) {
+		__u64 expired = events[i].expired;
+
+		if (expired - events[i].deadline > w->expired)
+			w->expired = expired - events[i].deadline;
+		/* It may have expired after epoll_wait(), or it was told before. */
+		if (!came(w, &w->pairs[events[i].user_data], TIMER,
+			  expired > now[clock] ? expired : now[clock]))
+			return false;
+	}
+	return n > 0;
+}
+
+/* Waits until all have come or some are lost; false if a call fails. */
+static bool watch_pairs(struct watcher *w)
+{
+	struct epoll_event events[PAIRS + CLOCKS];
+	__u64 now[CLOCKS];
+	bool waits = true;
+	int i, n;
+
+	while (waits && !w->lost) {
+		n = epoll_wait(w->ep, events, ARRAY_SIZE(events), 100);
+		for (i = 0; i < CLOCKS; i++)
+			now[i] = tw_now(clocks[i]);
+		for (i = 0; i < n; i++)
+			if (!look_at(w, events[i].data.u32, now))
+				return false;
+		waits = false;
+		for (i = 0; i < PAIRS; i++) {
+			struct pair *pair = &w->pairs[i];
+
+			waits |= pair->waits[TIMER] || pair->waits[TIMERFD];
+			if (!pair->waits[TIMER] || now[pair->clock] < pair->deadline + LOST_NS)
+				continue;
+			w->lost++;
+			came(w, pair, TIMER, now[pair->clock]);
+		}
+	}
+	return true;
+}
+
+/* Do timers come in time during the attack? */
+static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *scene)
+{
+	__u64 bound = plan->n == ALL ? BOUND_ALL_NS : BOUND_NS, late;
+	struct rounds alone = { .worst = 1 };
+	struct watcher w = { };
+	pid_t pid = 0;
+	bool ok;
+
+	if (plan->run) {
+		pid = begin_attack(scene, plan->run);
+		ASSERT_LT(0, pid);
+	}
+	tw_pin(scene->cpu);
+	ok = prepare(&w) && watch_pairs(&w);
+	/* One that has ended is no attack. */
+	ok = ok && (!pid || waitpid(pid, NULL, WNOHANG) == 0);
+	if (pid)
+		end_attack(pid);
+	clear(&w);
+	ASSERT_TRUE(ok);
+	TH_LOG("%-38s timers %7.1f ms late, at most %7.1f to expire; timerfds %5.1f ms",
+	       plan->what, w.worst[TIMER] / 1e6, w.expired / 1e6, w.worst[TIMERFD] / 1e6);
+	TH_LOG("%d pairs, worst of %llu ms on clock %d; the attack had %d of %d", w.armed,
+	       (unsigned long long)(w.latest.span / TW_MSEC), clocks[w.latest.clock],
+	       scene->held, scene->n);
+	if (w.lost) {
+		TH_LOG("%d timers have not come", w.lost);
+		return LOST;
+	}
+	if (w.worst[TIMER] <= w.worst[TIMERFD] + bound)
+		return KEPT;
+	late = w.worst[TIMER] - w.worst[TIMERFD];
+	return late > BUSY * bound || is_quiet(_metadata, scene, &alone) ? BROKEN : UNKNOWN;
+}
+
+/* Why nothing can be told here, or NULL. */
+static const char *hindrance(void)
+{
+	if (obstacle())
+		return obstacle();
+	if (tw_nth_cpu(1) < 0)
+		return "needs two CPUs";
+	return tw_debug_kernel() ? "a debug kernel takes longer than these bounds allow" : NULL;
+}
+
+FIXTURE(late)
+{
+	struct scene *scene;
+};
+
+FIXTURE_VARIANT(late)
+{
+	struct plan plan;
+};
+
+FIXTURE_SETUP(late)
+{
+	if (hindrance())
+		SKIP(return, "%s", hindrance());
+	self->scene = new_scene();
+	ASSERT_NE(NULL, self->scene);
+	plan = &variant->plan;
+}
+
+static void look_around(struct __test_metadata *_metadata)
+{
+	if (hindrance())
+		return;
+	EXPECT_TRUE(nothing_left(NOBODY));
+	EXPECT_TRUE(is_served(VICTIM));
+}
+
+FIXTURE_TEARDOWN(late)
+{
+	look_around(_metadata);
+}
+
+FIXTURE_VARIANT_ADD(late, nobody)
+{
+	.plan = { .what = "no attack" },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_10000_a_tick)
+{
+	.plan = { .what = "10000 leases, a tick ahead", .run = extend_leases,
+		  .n = 10000, .clocks = 1, .ahead = A_TICK },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_10000_scattered)
+{
+	.plan = { .what = "10000 leases, up to 30 ticks ahead", .run = extend_leases,
+		  .n = 10000, .clocks = 1, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_10000_together)
+{
+	.plan = { .what = "10000 leases, all to one tick", .run = extend_leases,
+		  .n = 10000, .clocks = 1, .ahead = TOGETHER },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_100000_a_tick)
+{
+	.plan = { .what = "100000 leases, a tick ahead", .run = extend_leases,
+		  .n = 100000, .clocks = 1, .ahead = A_TICK },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_100000_scattered)
+{
+	.plan = { .what = "100000 leases, up to 30 ticks ahead", .run = extend_leases,
+		  .n = 100000, .clocks = 1, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_100000_together)
+{
+	.plan = { .what = "100000 leases, all to one tick", .run = extend_leases,
+		  .n = 100000, .clocks = 1, .ahead = TOGETHER },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_all_a_tick)
+{
+	.plan = { .what = "all leases, a tick ahead", .run = extend_leases,
+		  .n = ALL, .clocks = 1, .ahead = A_TICK },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_all_scattered)
+{
+	.plan = { .what = "all leases, up to 30 ticks ahead", .run = extend_leases,
+		  .n = ALL, .clocks = 1, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(late, leases_all_together)
+{
+	.plan = { .what = "all leases, all to one tick", .run = extend_leases,
+		  .n = ALL, .clocks = 1, .ahead = TOGETHER },
+};
+
+FIXTURE_VARIANT_ADD(late, two_clocks)
+{
+	.plan = { .what = "100000 leases on 2 clocks", .run = extend_leases,
+		  .n = 100000, .clocks = 2, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(late, three_clocks)
+{
+	.plan = { .what = "100000 leases on 3 clocks", .run = extend_leases,
+		  .n = 100000, .clocks = 3, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(late, rearmed)
+{
+	.plan = { .what = "10000 timers re-armed in place", .run = rearm_in_place,
+		  .n = 10000, .clocks = 1 },
+};
+
+FIXTURE_VARIANT_ADD(late, rounds)
+{
+	.plan = { .what = "10000 periodic timers, read at once", .run = read_rounds,
+		  .n = 10000 },
+};
+
+FIXTURE_VARIANT_ADD(late, watches)
+{
+	.plan = { .what = "20000 watches, woken in each tick", .run = wake_each_tick,
+		  .n = 20000 },
+};
+
+TEST_F(late, timers)
+{
+	try_several(_metadata, self->scene, try_timers);
+}
+
+/* Does a thread keep its share of the CPU that is attacked? */
+static enum verdict try_share(struct __test_metadata *_metadata, struct scene *scene)
+{
+	struct rounds alone = { .worst = 1 }, attacked = alone, peer = alone;
+	bool quiet;
+	__u64 gap;
+
+	if (!is_quiet(_metadata, scene, &alone))
+		return UNKNOWN;
+	suffer(_metadata, scene, plan->run, &attacked);
+	quiet = is_quiet(_metadata, scene, &alone) && attacked.best.total;
+	if (plan->peer)
+		suffer(_metadata, scene, plan->peer, &peer);
+	TH_LOG("%-36s leave %3.0f%%, alone %3.0f%% to %3.0f%%; longest gap %5.1f ms, alone %.1f ms",
+	       plan->what, 100 * share(attacked.best), 100 * alone.worst,
+	       100 * share(alone.best), attacked.best.gap / 1e6, alone.best.gap / 1e6);
+	if (plan->peer)
+		TH_LOG("one wake-up by a timerfd: gap %.1f ms", peer.best.gap / 1e6);
+	gap = alone.best.gap > peer.best.gap ? alone.best.gap : peer.best.gap;
+	if (attacked.best.total && share(attacked.best) >= SHARE * share(alone.best) &&
+	    attacked.best.gap <= gap + GAP_NS)
+		return KEPT;
+	return quiet ? BROKEN : UNKNOWN;
+}
+
+FIXTURE(spinner)
+{
+	struct scene *scene;
+};
+
+FIXTURE_VARIANT(spinner)
+{
+	struct plan plan;
+};
+
+FIXTURE_SETUP(spinner)
+{
+	if (hindrance())
+		SKIP(return, "%s", hindrance());
+	self->scene = new_scene();
+	ASSERT_NE(NULL, self->scene);
+	plan = &variant->plan;
+}
+
+FIXTURE_TEARDOWN(spinner)
+{
+	look_around(_metadata);
+}
+
+/* As many on each clock: each of the wheels could take all that one may take. */
+FIXTURE_VARIANT_ADD(spinner, one_clock)
+{
+	.plan = { .what = "100000 leases on 1 clock", .run = extend_leases,
+		  .n = 100000, .clocks = 1, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(spinner, two_clocks)
+{
+	.plan = { .what = "200000 leases on 2 clocks", .run = extend_leases,
+		  .n = 200000, .clocks = 2, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(spinner, three_clocks)
+{
+	.plan = { .what = "300000 leases on 3 clocks", .run = extend_leases,
+		  .n = 300000, .clocks = 3, .ahead = SCATTERED },
+};
+
+FIXTURE_VARIANT_ADD(spinner, watches_20000)
+{
+	.plan = { .what = "20000 watches, woken in each tick", .run = wake_each_tick,
+		  .n = 20000 },
+};
+
+/*
+ * All who wait for a context are woken by one call of the kernel's, which takes as long
+ * as it takes and cannot be split: a timerfd does no better, and is the measure.
+ */
+FIXTURE_VARIANT_ADD(spinner, watches_200000)
+{
+	.plan = { .what = "200000 watches, woken in each tick", .run = wake_each_tick,
+		  .n = 200000, .peer = wake_by_timerfd },
+};
+
+TEST_F(spinner, thread)
+{
+	try_several(_metadata, self->scene, try_share);
+}
+
+TEST_HARNESS_MAIN
