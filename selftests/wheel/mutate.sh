@@ -1,8 +1,8 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Break scratch copies of wheel.c, one way at a time, and see that the tests find
-# each.
+# Break scratch copies of wheel.c, and of the account in lease.h, one way at a time, and
+# see that the tests find each.
 #
 # A mutation is a sed expression. One that no longer applies, or that no test
 # finds, is a failure. An argument picks the mutations that contain it; MODULE
@@ -24,9 +24,9 @@ failing()
 		echo "(does not compile)"
 		return
 	}
-	for test in units exact cost model; do
-		timeout 60 "$scratch/out/test_$test" >"$scratch/log" 2>&1
-		rc=$?
+	for test in units exact cost model fair; do
+		# In seconds of the CPU, as the machine may be busy.
+		{ (ulimit -t 30; exec "$scratch/out/test_$test") >"$scratch/log"; rc=$?; } 2>/dev/null
 		[ $rc -ne 0 ] || continue
 		sed -n 's/^not ok [0-9]* //p' "$scratch/log" | tr '\n' ' '
 		grep -q '^not ok' "$scratch/log" && [ $rc -eq 1 ] || echo "test_$test ended with status $rc"
@@ -37,90 +37,155 @@ failing()
 mutations()
 {
 	sed 's/^\t*//' <<-'EOF'
+	s/return 2 \* w->levels - 1;/return 2 * w->levels;/
+	s/return w->slots \* nr_rows(w);/return w->slots * nr_rows(w) - 1;/
+	s/return level ? w->levels - 1 + level : 0;/return level ? w->levels + level : 0;/
+	s/row < w->levels ? row : row - w->levels + 1/row < w->levels ? row : row - w->levels/
+	s/return level \* (w->slot_bits - 1);/return level * w->slot_bits;/
+	s/? 1ULL << (level_shift(w, level) - 1) : 0/? 0 : 0/
+	s/? 1ULL << (level_shift(w, level) - 1) : 0/? 1ULL << level_shift(w, level) : 0/
+	s/row < w->levels ? 0 : level_lead/row < w->levels ? 1 : level_lead/
+	s/(ahead < tick ? U64_MAX : ahead)/ahead/
+	s/1 + 63 \/ (ilog2/2 + 63 \/ (ilog2/
+	s/1 + 63 \/ (ilog2/63 \/ (ilog2/
+	/^u32 twheel_wheel_levels/,/^}/s/ilog2(slots) - 1/ilog2(slots)/
+	/^u32 twheel_wheel_levels/,/^}/s/levels = 1;/levels = 2;/
+	/^u32 twheel_wheel_levels/,/^}/s/>= slots)/> slots)/
+	/^u32 twheel_wheel_levels/,/^}/s/range >> ((levels - 1)/range >> (levels/
+	/^size_t twheel_wheel_size/,/^}/s/rows \* sizeof(struct twheel_row) + n/n/
+	/^size_t twheel_wheel_size/,/^}/s/rows = 2 \* usable_levels(slots, levels) - 1/rows = 2 * levels - 1/
+	/^size_t twheel_wheel_size/,/^}/s/BITS_TO_LONGS(n)/(n \/ BITS_PER_LONG)/
+	/^void twheel_wheel_init/,/^}/s/= clk,/= 0,/
+	/^void twheel_wheel_init/,/^}/s/= TWHEEL_NEVER,/= 0,/
+	/^void twheel_wheel_init/,/^}/s/\.turn = TWHEEL_NEVER/.turn = 0/
+	/^void twheel_wheel_init/,/^}/s/usable_levels(slots, levels)/levels/
+	/^void twheel_wheel_init/,/^}/s/w->rows + nr_rows(w)/w->rows + nr_rows(w) - 1/
+	/^void twheel_wheel_init/,/^}/s/w->buckets + nr_buckets(w)/w->buckets/
 	s/(slot - hand - 1) & (w->slots - 1)/(slot - hand) \& (w->slots - 1)/
 	s/(hand + 1 + ahead) << shift/(hand + ahead) << shift/
-	s/expires = w->clk + 1;/expires = w->clk;/
-	s/if (expires <= w->clk)$/if (expires < w->clk)/
+	/^static u64 bucket_turn/,/^}/s/ - lead;/;/
+	/^static u64 bucket_turn/,/^}/s/hand_at(w->clk, lead, shift)/hand_at(w->clk, 0, shift)/
 	s/level < w->levels - 1u; level++/level < w->levels - 2u; level++/
 	s/if (ahead <= w->slots ||/if (ahead < w->slots ||/
 	s/if (ahead <= w->slots ||/if (ahead <= w->slots + 1 ||/
 	s/if (ahead <= w->slots ||/if (0 ||/
-	s/? 1ULL << (level_shift(w, level) - 1) : 0/? 0 : 0/
-	s/(ahead < tick ? U64_MAX : ahead)/ahead/
-	/^static u64 bucket_turn/,/^}/s/ - lead;/;/
+	s/expires >> level_shift(w, level + 1) <=/0 \&\& expires >> level_shift(w, level + 1) <=/
+	s/expires >> level_shift(w, level + 1) <=/expires >> level_shift(w, level + 1) </
+	/^static u32 choose_level/,/^}/s/level_hand(w, level);/(w->clk >> level_shift(w, level));/
 	s/return expires >> shift << shift == expires ?/return 1 ?/
 	s/return expires >> shift << shift == expires ?/return 0 ?/
-	s/row < w->levels ? 0 : level_lead/row < w->levels ? 1 : level_lead/
+	/^void twheel_wheel_enqueue/,/^}/s/w->nr_nodes++;/;/
+	s/if (expires <= w->clk) {/if (expires < w->clk) {/
+	s/if (expires <= w->clk) {/if (0) {/
+	/^void twheel_wheel_enqueue/,/^}/s/w->rows\[0\].due = w->clk;/;/
+	/^void twheel_wheel_enqueue/,/^}/s/w->next_expiry = w->clk;/;/
+	/^void twheel_wheel_enqueue/,/^}/s/w->next_expiry = w->clk;/w->next_expiry = w->clk + 1;/
 	s/slot = (expires >> level_shift/slot = ((expires - w->clk) >> level_shift/
+	/^void twheel_wheel_enqueue/,/^}/s/__set_bit(index, w->pending);/;/
+	s/turn = bucket_turn(w, row, slot);$/turn = expires;/
+	s/if (turn < w->rows\[row\].turn)$/if (0)/
+	s/if (turn < w->rows\[row\].turn)$/if (1)/
+	s/if (turn < w->rows\[row\].turn)$/if (w->rows[row].turn == TWHEEL_NEVER)/
 	s/if (turn < w->next_expiry)/if (turn > w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (expires < w->next_expiry)/
-	s/turn = bucket_turn(w, row, slot);$/turn = expires;/
-	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->due);/;/
-	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->pending);/;/
+	s/if (turn < w->next_expiry)/if (1)/
 	s/if (node->entry.next || head < first ||/if (head < first ||/
+	s/if (node->entry.next || head < first ||/if (node->entry.next ||/
 	s/head >= (uintptr_t)(w->buckets + nr_buckets(w))/head > (uintptr_t)w->buckets/
+	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->pending);/;/
 	/^void twheel_wheel_dequeue/,/^}/s/w->nr_nodes--;/;/
 	s/if (now > w->clk && now < w->next_expiry)/if (now > w->clk)/
 	s/if (now > w->clk && now < w->next_expiry)/if (now < w->next_expiry)/
 	s/if (now > w->clk && now < w->next_expiry)/if (now > w->clk \&\& now <= w->next_expiry)/
-	/^static void mark_due/,/^}/s/__set_bit(index, w->due);/;/
-	/^static void mark_due/,/^}/s/if (index < w->due_from\[row\])/if (0)/
-	s/n = min_t(u64, steps, w->slots);/n = min_t(u64, steps, w->slots - 1);/
-	s/first = (from + 1) & (w->slots - 1);/first = from \& (w->slots - 1);/
-	s/if (first + n > w->slots)/if (0)/
-	s/first + n - w->slots)/first + n - w->slots - 1)/
-	s/base + min_t(u32, first + n, w->slots)/base + min_t(u32, first + n, w->slots - 1)/
-	/^static void turn_to/,/^}/s/if (!steps)/if (steps < 2)/
-	/^static void turn_to/,/^}/s/w->clk = now;/;/
-	/^static u64 find_next_expiry/,/^}/s/if (index == end)/if (0)/
-	s/index = find_next_bit(w->pending, first, base);/continue;/
-	/^static u64 find_next_expiry/,/^}/s/(hand + 1) & (w->slots - 1)/hand \& (w->slots - 1)/
-	s/if (turn < next)/if (turn <= next || row)/
-	/^static struct twheel_node \*next_node/,/^}/s/__clear_bit(index, w->due);/;/
-	/^static struct twheel_node \*next_node/,/^}/s/__clear_bit(index, w->pending);/;/
-	/^static struct twheel_node \*next_node/,/^}/s/w->due_from\[row\] = min_t.*/;/
-	/^static struct twheel_node \*next_node/,/^}/s/if (hlist_empty(visit)) {/if (1) {/
-	s/if (now > w->clk)$/if (now >= w->clk + 2)/
-	s/else if (now < w->clk)/else if (0)/
+	/^static u64 find_turn/,/^}/s/row_lead(w, row), level_shift/0, level_shift/
+	/^static u64 find_turn/,/^}/s/(hand + 1) & (w->slots - 1)/hand \& (w->slots - 1)/
+	/^static u64 find_turn/,/^}/s/if (index == end)/if (0)/
+	/^static u64 find_turn/,/^}/s/if (index == end)/if (index >= end - 1)/
+	s/index = find_next_bit(w->pending, first, base);/return TWHEEL_NEVER;/
+	s/index = find_next_bit(w->pending, first, base);/index = find_next_bit(w->pending, first, base + 1);/
+	/^static u64 find_turn/,/^}/s/if (index == first)/if (0)/
+	/^static void open_bucket/,/^}/s/hand_at(w->clk, lead, /hand_at(w->clk, 0, /
+	/^static void open_bucket/,/^}/s/__clear_bit(index, w->pending);/;/
+	/^static void open_bucket/,/^}/s/hlist_move_list(.*/;/
+	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/;/
+	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/r->due = w->clk;/
+	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/r->due = w->clk + 2 * lead;/
+	/^static void open_bucket/,/^}/s/r->turn = find_turn(w, row);/;/
+	/^static void open_bucket/,/^}/s/r->turn = find_turn(w, row);/r->turn = TWHEEL_NEVER;/
+	/^static struct twheel_row \*next_row/,/^}/s/if (r->turn < turn)/if (0)/
+	/^static struct twheel_row \*next_row/,/^}/s/if (r->turn < turn)/if (row < w->levels \&\& r->turn < turn)/
+	/^static struct twheel_row \*next_row/,/^}/s/if (!hlist_empty(&r->visit) &&/if (/
+	s/r->due < first->due/r->due > first->due/
+	s/r->due < first->due/r->due >= first->due/
+	s/if (turn > now || (first &&/if (turn > now + 1 || (first \&\&/
+	s/if (turn > now || (first &&/if (turn >= now || (first \&\&/
+	s/if (turn > now || (first &&/if ((first \&\&/
+	s/|| (first && first->due <= turn))/|| (first \&\& first->due < turn))/
+	s/|| (first && first->due <= turn))/|| first)/
+	s/|| (first && first->due <= turn))/)/
+	s/|| (first && first->due <= turn))/|| (first \&\& first->due == w->clk))/
+	s/if (first && first->due <= now)/if (0)/
+	s/if (first && first->due <= now)/if (first)/
+	s/if (first && first->due <= now)/if (first \&\& first->due < now)/
+	s/until = first->due > w->clk ? first->due - 1 : w->clk/until = first->due > w->clk ? first->due : w->clk/
+	s/until = first->due > w->clk ? first->due - 1 : w->clk/until = first->due - 1/
+	s/until = first->due > w->clk ? first->due - 1 : w->clk/until = w->clk/
+	s/turn = TWHEEL_NEVER, until = now;/turn = TWHEEL_NEVER, until = w->clk;/
+	/^static struct twheel_row \*next_row/,/^}/s/if (until > w->clk)/if (0)/
+	/^static struct twheel_row \*next_row/,/^}/s/w->clk = turn;/w->clk = now;/
+	/^static struct twheel_row \*next_row/,/^}/s/w->clk = turn;/;/
+	s/if (w->rows\[row\].turn == turn)/if (1)/
+	s/if (w->rows\[row\].turn == turn)/if (w->rows[row].turn <= now)/
+	s/if (w->rows\[row\].turn == turn)/if (row < w->levels \&\& w->rows[row].turn == turn)/
+	/^static u64 find_next_expiry/,/^}/s/r->turn = find_turn(w, row);/;/
+	/^static u64 find_next_expiry/,/^}/s/if (r->turn < next)/if (r->turn <= next || row)/
+	/^static u64 find_next_expiry/,/^}/s/if (r->turn < next)/if (!row)/
 	/^void twheel_wheel_rewind/,/^}/s/w->clk = now;/;/
-	/^void twheel_wheel_rewind/,/^}/s/mark_due(w, 0, next, next + 1);/;/
-	/^void twheel_wheel_rewind/,/^}/s/(w->clk + 1)/w->clk/
-	/^void twheel_wheel_rewind/,/^}/s/w->next_expiry = .*/;/
-	s/is_busy(w) ? now : find_next_expiry(w)/find_next_expiry(w)/
-	s/is_busy(w) ? now : find_next_expiry(w)/now/
-	s/if (w->due_from\[row\] != (row + 1) \* w->slots ||$/if (/
-	/^static bool is_busy/,/^}/s/!hlist_empty(&w->visit\[row\])/0/
-	s/w->nr_cascades++;/;/
-	s/if (seen++ == size) {/if (seen++ > size) {/
-	s/if (seen++ == size) {/if (n == size) {/
-	/seen++ == size/,/}/s/\*more = true;/*more = false;/
-	s/if (node->expires <= w->clk)/if (node->expires < w->clk)/
-	s/if (node->expires <= w->clk)/if (node->expires <= w->clk + 1)/
-	s/if (node->expires <= w->clk)/if (1)/
-	s/w->next_expiry = find_next_expiry(w);/;/
-	s/w->next_expiry = find_next_expiry(w);/w->next_expiry = w->clk + 1;/
+	/^void twheel_wheel_rewind/,/^}/s/w->rows\[row\].due = now;/;/
+	/^void twheel_wheel_rewind/,/^}/s/busy |= .*/;/
+	/^void twheel_wheel_rewind/,/^}/s/busy |= /busy = /
+	/^void twheel_wheel_rewind/,/^}/s/bool busy = false;/bool busy = true;/
+	/^void twheel_wheel_rewind/,/^}/s/w->next_expiry = find_next_expiry(w);/;/
+	/^void twheel_wheel_rewind/,/^}/s/w->next_expiry = now;/;/
+	s/if (now < w->clk)$/if (0)/
+	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = find_next_expiry(w);/;/
+	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = find_next_expiry(w);/w->next_expiry = w->clk + 1;/
+	s/while (n < size && !hlist_empty/while (n <= size \&\& !hlist_empty/
+	s/while (n < size && !hlist_empty/while (!n \&\& size \&\& !hlist_empty/
+	/^u32 twheel_wheel_take/,/^}/s/hlist_del_init(&nodes\[n++\]->entry);/n++;/
+	/^u32 twheel_wheel_take/,/^}/s/hlist_del_init(&nodes\[n++\]->entry);/row->visit.first = nodes[n++]->entry.next;/
+	/^u32 twheel_wheel_take/,/^}/s/w->nr_nodes -= n;/;/
+	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = w->clk;/;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/(expires - 1) ^ last/expires ^ last/
 	/^u64 twheel_wheel_coalesce/,/^}/s/) - 1)) - 1)/))) - 1)/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (last < expires)/if (0)/
 	/^u64 twheel_wheel_coalesce/,/^}/s/last = TWHEEL_NEVER;/last = expires;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (!slack || !expires)/if (!slack)/
-	s/1 + 63 \/ (ilog2/2 + 63 \/ (ilog2/
-	s/1 + 63 \/ (ilog2/63 \/ (ilog2/
-	s/2 \* BITS_TO_LONGS(n)/BITS_TO_LONGS(n)/
-	s/w->due = w->pending + BITS_TO_LONGS(nr_buckets(w))/w->due = w->pending/
-	s/return "a bucket's pending bit is wrong";/;/
-	s/return "an empty bucket is due";/;/
-	s/return "a bucket's turn comes before next_expiry";/;/
 	s/return "a bucket's list is broken";/;/
 	s/return "a node's bucket comes after the node";/;/
-	s/return "a bucket that is due is passed over";/;/
-	s/return "the list of a bucket in work is broken";/;/
-	s/return "nr_nodes is wrong";/;/
-	s/return "buckets are due and next_expiry is ahead";/;/
+	s/(\*n)++;/;/
+	s/return "a bucket's pending bit is wrong";/;/
+	s/return "a bucket's turn comes before its row's";/;/
+	s/check_list(bucket, turn + row_lead(w, row), /check_list(bucket, turn, /
+	s/why = check_list(bucket, .*/;/
+	s/return "a row's turn was missed";/;/
+	s/return "a row's turn comes before next_expiry";/;/
+	s/return "a bucket is in work and next_expiry is ahead";/;/
+	s/return "a bucket in work is late";/;/
+	s/r->due == w->clk ? 0 : r->due/0/
+	s/r->due == w->clk ? 0 : r->due/r->due/
+	s/why = check_list(&r->visit, .*/;/
+	s/why = "nr_nodes is wrong";/;/
+	s/from = max_t(u64, \*account, now)/from = now/
+	s/from = max_t(u64, \*account, now)/from = *account/
+	s/from + TWHEEL_LEASE_SHARE \* cost/from + cost/
+	s/\*account = from + TWHEEL_LEASE_SHARE \* cost;/;/
+	s/return ahead - min_t(u64, ahead, .*/return ahead;/
+	s/return ahead - min_t(u64, ahead, .*/return 0;/
 	EOF
 }
 
-cp "$module"/wheel*.[ch] "$scratch/" || exit 1
+cp "$module"/wheel*.[ch] "$module"/lease.h "$scratch/" || exit 1
 found=$(failing)
 if [ -n "$found" ]; then
 	echo "the unbroken wheel fails: $found"
@@ -133,8 +198,12 @@ while read -r mutation; do
 	*"${1:-}"*) ;;
 	*) continue ;;
 	esac
-	sed "$mutation" "$module/wheel.c" >"$scratch/wheel.c"
-	if cmp -s "$module/wheel.c" "$scratch/wheel.c"; then
+	for file in wheel.c lease.h; do
+		sed "$mutation" "$module/$file" >"$scratch/mutant"
+		cmp -s "$scratch/mutant" "$scratch/$file" || cp "$scratch/mutant" "$scratch/$file"
+	done
+	if cmp -s "$module/wheel.c" "$scratch/wheel.c" &&
+	   cmp -s "$module/lease.h" "$scratch/lease.h"; then
 		found=
 		echo "DOES NOT APPLY $mutation"
 	else

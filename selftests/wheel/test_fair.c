@@ -646,20 +646,20 @@ static void leases_without_an_account_stop_others(void)
 	sim_free(s);
 }
 
-/* Or by two: a ns later is the next tick. */
-static u64 once_by_a_tick(struct sim *s, const struct timer *t)
+/* Or eleven: a ns later is the next tick. */
+static u64 once_by_ten_ticks(struct sim *s, const struct timer *t)
 {
 	(void)s;
-	return ns_of(START + 6) + (u64)(t - s->timers) % 2;
+	return ns_of(START + 15) + (u64)(t - s->timers) % 2;
 }
 
 /* As many looks in vain as a burst may have: that nobody has to wait for. */
 static void a_few_looks_in_vain_delay_no_lease(void)
 {
 	static const struct load load = {
-		.name	= "leases pushed back by a tick",
+		.name	= "leases pushed back by 10 ticks",
 		.kind	= LEASE,
-		.word	= once_by_a_tick,
+		.word	= once_by_ten_ticks,
 		.once	= true,
 	};
 	u32 n = (u32)(TWHEEL_LEASE_BURST_NS / (2 * (native.look + native.put_back)));

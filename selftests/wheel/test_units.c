@@ -833,7 +833,7 @@ static void next_expiry_is_exact_after_turns(void)
 	u64 seed = 1;
 	u32 round, i;
 
-	for (round = 0; round < 20000; round++) {
+	for (round = 0; round < 10000; round++) {
 		u32 slots = 4U << rng_next(&seed) % 7, all = all_levels(slots);
 		/* Also where there are rounds, and then not far. */
 		u32 levels = round & 2 ? all : 1 + (u32)(rng_next(&seed) % 4);
@@ -1226,7 +1226,8 @@ static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u
 		}
 		for (i = 0; i < disturbed && left; i++, left--)
 			disturb(w, &items[rng_next(seed) % n], now, bits, seed);
-		expect_sound(w);
+		if (!(rng_next(seed) % (1 + w->slots / 8)))
+			expect_sound(w);
 	}
 	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
 	for (i = 0; i < n; i++) {
