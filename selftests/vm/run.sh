@@ -8,6 +8,7 @@
 #		[--] command...
 #
 #	-n  do not load the module
+#	-t  how long the guest may take once it has booted: 300 seconds, unless told
 #	-i  interactive: the command (a shell, if there is none) gets the terminal
 #	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
 #	    kcov) build/module/RELEASE-v/twheel.ko
@@ -177,7 +178,7 @@ look_inside() {
 		echo 'info registers -a' 1<>"$tmp/monitor.in"
 		timeout 3 cat "$tmp/monitor.out" | tr -d '\r' | grep -E '^CPU#|^RIP=' || :
 		echo nmi 1<>"$tmp/monitor.in"
-		for ((i = 0; i < 150; i++)); do
+		for ((i = 0; i < 600; i++)); do
 			kill -0 "$pid" 2>/dev/null || break
 			sleep 0.1
 		done
@@ -209,13 +210,16 @@ boot() {
 		# The time of day, which is what bash would go by, may be set.
 		read -r now _ </proc/uptime
 		now=${now%.*} before=$size
-		started=${started:-$now}
 		# A boot that says nothing for minutes is dead; on a busy machine a live
-		# one may take that long as a whole.
-		[ -s "$verdict" ] || size=$(stat -c %s "$log")
+		# one may take that long as a whole, and more than the limit.
+		if [ -s "$verdict" ]; then
+			started=${started:-$now}
+		else
+			size=$(stat -c %s "$log")
+		fi
 		[ "$size" = "$before" ] || quiet=$now
-		if { [ ! -s "$verdict" ] && [ $((now - quiet)) -ge 180 ]; } ||
-		   { [ "$limit" -gt 0 ] && [ $((now - started)) -ge "$limit" ]; }; then
+		if { [ -z "$started" ] && [ $((now - quiet)) -ge 180 ]; } ||
+		   { [ "$limit" -gt 0 ] && [ $((now - ${started:-now})) -ge "$limit" ]; }; then
 			timed_out=1
 			cp "$log" "$tmp/before"
 			look_inside
