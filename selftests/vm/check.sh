@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# check.sh - set up, build, run suites of tests, two at a time, and count: `make check`
+# check.sh - set up, build, run suites of tests, several at a time, and count: `make check`
 #
 # usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] check.sh [-v]
 #
 #	-v  print all that each suite says when it has ended
 #
 # "check" and "long" stand for the suites of make check and of make check-long: see
-# suite.sh. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
+# suite.sh. JOBS (2) suites run at a time, and one more that mostly waits, unless JOBS is
+# 1. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
 # What a suite says is kept in build/log/check.SUITE, and is printed as it is said where
 # there is but one. The debug kernels that suites need are built meanwhile.
 #
@@ -20,9 +21,9 @@
 # How long suites, and runs of several of them, took when they last passed: a line each
 times=$cache/times
 
-# By suite: the kernels it needs and whether it wants the machine to itself, when it began,
-# and its counts and seconds, or why there are none.
-declare -A needs=() alone=() begun=() result=()
+# By suite: the kernels it needs and what it does to this machine, when it began, and its
+# counts and seconds, or why there are none.
+declare -A needs=() load=() begun=() result=()
 # By process: the suite that it runs
 declare -A running=()
 # By kernel that suites need: wanted, or the status of making it; and those told to be missing
@@ -124,19 +125,38 @@ lacks_kernel() {
 	return 1
 }
 
-# The first suite that can run now, and beside those that do: as $next.
-find_next() {
-	local name kernel
+# Can a suite run beside those that do?
+has_room() {
+	local name idle=0 busy=0
 
+	if [ ${#running[@]} = 0 ]; then
+		[ "${load[$1]}" != alone ] || [ -z "$building" ]
+		return
+	fi
+	[ "$jobs" -gt 1 ] || return 1
 	for name in "${running[@]}"; do
-		[ "${alone[$name]}" = no ] || return 1
+		case ${load[$name]} in
+		alone)	return 1 ;;
+		idle)	idle=$((idle + 1)) ;;
+		busy)	busy=$((busy + 1)) ;;
+		esac
 	done
+	case ${load[$1]} in
+	alone)	return 1 ;;
+	idle)	[ $idle = 0 ] ;;
+	busy)	[ $busy -lt "$jobs" ] ;;
+	esac
+}
+
+# The first suite that can run now, as $next.
+find_next() {
+	local kernel
+
 	for next in "${suites[@]}"; do
 		[ -z "${begun[$next]-}${result[$next]-}" ] || continue
 		if lacks_kernel "$next"; then
 			[ "${kernels[$kernel]}" = wanted ] || without_kernel "$next" "$kernel"
-		elif [ "${alone[$next]}" = no ] ||
-		     { [ ${#running[@]} = 0 ] && [ -z "$building" ]; }; then
+		elif has_room "$next"; then
 			return 0
 		fi
 	done
@@ -177,7 +197,7 @@ run_suites() {
 
 	while :; do
 		build_kernel
-		while [ ${#running[@]} -lt "$jobs" ] && find_next; do
+		while find_next; do
 			begin "$next"
 		done
 		[ ${#running[@]} != 0 ] || [ -n "$building" ] || break
@@ -249,7 +269,7 @@ find_suites() {
 			[ -z "${needs[$name]+known}" ] || continue
 			suites+=("$name")
 			needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
-			alone[$name]=$("$vm/suite.sh" alone "${name#*/}")
+			load[$name]=$("$vm/suite.sh" load "${name#*/}")
 			for kernel in ${needs[$name]}; do
 				[ -n "${kernels[$kernel]-}" ] || wanted+=("$kernel")
 				kernels[$kernel]=wanted

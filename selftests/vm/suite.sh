@@ -6,7 +6,8 @@
 # usage: [KERNEL=k] [CPUS=n] suite.sh run SUITE
 #	 suite.sh list check|long	its suites
 #	 suite.sh needs SUITE		the kernels that it uses whatever KERNEL is
-#	 suite.sh alone SUITE		yes or no: does it want the machine to itself?
+#	 suite.sh load SUITE		what it does to this machine: idle, if its guests mostly
+#					wait, busy, or alone, if it wants the machine to itself
 #
 # Whoever runs the parts of a suite by hand finds them here.
 
@@ -35,10 +36,11 @@ needs() {
 	esac
 }
 
-alone() {
+load() {
 	case $1 in
-	shares|stalls|bare)		echo yes ;;
-	*)				echo no ;;
+	shares|stalls|bare)		echo alone ;;
+	examples|uapi*)			echo idle ;;
+	*)				echo busy ;;
 	esac
 }
 
@@ -243,7 +245,7 @@ suite_bare() {
 
 case "$#,${1-}" in
 2,list)		list "$2" ;;
-2,run|2,needs|2,alone)
+2,run|2,needs|2,load)
 		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
 		[ "$1" != run ] || set -- "suite_$2"
 		"$@" ;;
