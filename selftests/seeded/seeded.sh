@@ -59,10 +59,10 @@ apply() {
 	patch -d "$dir" -p1 --fuzz=0 "${@:2}" <"$1"
 }
 
-# boot COMMAND - run it in a guest with that module; its log is $dir/log
+# boot RUN-OPTIONS... COMMAND - run it in a guest with that module; its log is $dir/log
 boot() {
 	rm -f "$dir/log"
-	KERNEL_LOG=$dir/log "$vm/run.sh" -t 240 -M "$dir/twheel.ko" -- "$1"
+	KERNEL_LOG=$dir/log "$vm/run.sh" -t 240 -M "$dir/twheel.ko" "${@:1:$#-1}" -- "${@: -1}"
 }
 
 # names_module PATTERN - is there a report that begins so, and names the module?
@@ -73,22 +73,25 @@ names_module() {
 }
 
 is_noticed() {
-	local patch=$seeded/$1.patch status=0
+	local patch=$seeded/$1.patch status=0 report options=(-l)
+	report=$(field "$patch" Report)
+	[[ $report != unreferenced* ]] || options=()
 
 	apply "$patch" --dry-run && apply "$patch" || return
 	build_module &&
-		boot "/twheel/seeded/trigger $(field "$patch" Trigger)" || status=$?
-	echo "exit status $status, expected 125 and '$(field "$patch" Report)'"
-	apply "$patch" -R && [ $status = 125 ] && names_module "$(field "$patch" Report)"
+		boot "${options[@]}" "/twheel/seeded/trigger $(field "$patch" Trigger)" || status=$?
+	echo "exit status $status, expected 125 and '$report'"
+	apply "$patch" -R && [ $status = 125 ] && names_module "$report"
 }
 
-# What is watched has to be on, too: slab debugging says nothing when it is not.
+# What is watched has to be on, too: slab debugging says nothing when it is not. The
+# module goes before leaks are looked for, as what it leaves behind is one.
 is_clean() {
 	local command=/twheel/seeded/trigger
 
 	[ "$KERNEL" != kasan ] || command+=' && cd /sys/kernel/slab/twheel_chunk &&
 		cat sanity_checks red_zone poison store_user | grep -cx 1 | grep -qx 4'
-	build_module && boot "$command"
+	build_module && boot "$command && rmmod twheel"
 }
 
 # work NUMBER ITEM... - leaves what each has said, and its status, in $tmp

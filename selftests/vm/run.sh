@@ -4,10 +4,11 @@
 # run.sh - boot a guest, load twheel.ko, run a command there, judge the run
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
-#		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-n] [-i]
+#		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-n] [-l] [-i]
 #		[--] command...
 #
 #	-n  do not load the module
+#	-l  do not look for leaks of memory, which takes a debug kernel a minute
 #	-t  how long the guest may take once it has booted: 300 seconds, unless told
 #	-i  interactive: the command (a shell, if there is none) gets the terminal
 #	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
@@ -31,7 +32,7 @@
 . "$(dirname "$0")/common.sh"
 . "$vm/log.sh"
 
-cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 devices=()
+cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 leaks=1 devices=()
 folders=() interactive=0
 
 usage() {
@@ -39,7 +40,7 @@ usage() {
 	exit 2
 }
 
-while getopts c:m:t:a:o:M:s:d:ni opt; do
+while getopts c:m:t:a:o:M:s:d:nli opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -51,7 +52,8 @@ while getopts c:m:t:a:o:M:s:d:ni opt; do
 	s)	devices=(-object "memory-backend-file,id=shared,share=on,mem-path=$OPTARG,size=1M"
 			 -device "ivshmem-plain,memdev=shared") ;;
 	n)	insmod=0 ;;
-	i)	interactive=1 limit=0 ;;
+	l)	leaks=0 ;;
+	i)	interactive=1 leaks=0 limit=0 ;;
 	*)	usage ;;
 	esac
 done
@@ -118,7 +120,7 @@ make_initramfs() {
 	printf '%s\n' "$*" >"$root/vm/command"
 	size=$(stty size 2>/dev/null </dev/tty || echo 24 80)
 	cat >"$root/vm/config" <<-END
-		insmod=$insmod interactive=$interactive terminal=$terminal
+		insmod=$insmod leaks=$leaks interactive=$interactive terminal=$terminal
 		rows=${size% *} cols=${size#* } params='${params//\'/}'
 		gcov=${gcov:+1}
 	END
@@ -285,7 +287,11 @@ accelerator
 mkfifo "$tmp/monitor.in" "$tmp/monitor.out"
 
 for retried in 0 1 2; do
-	[ $retried = 0 ] || say "boot retried: $retried; its last words: $(tail -n 1 "$log")"
+	if [ $retried != 0 ]; then
+		[ $timed_out = 0 ] || mv "$tmp/before" "$log"
+		say "boot retried: $retried; its last words: $(tail -n 1 "$log")"
+		[ $timed_out = 0 ] || sed 's/^/stuck: /' "$tmp/inside" >&2
+	fi
 	timed_out=0
 	boot
 	[ ! -s "$verdict" ] || break
