@@ -80,10 +80,10 @@ newest_release() {
 look_in_suites() {
 	local series=$1 suite
 	shift
-	! "$@" | grep -q . || return 0
+	[ -z "$("$@")" ] || return 0
 	for suite in $(suites "$series"); do
 		use_suite "$suite"
-		! "$@" | grep -q . || return 0
+		[ -z "$("$@")" ] || return 0
 	done
 	return 1
 }
@@ -130,7 +130,7 @@ choose_compiler() {
 	compiler=$(sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$headers/.kernelvariables")
 	if [ -z "$compiler" ]; then
 		compiler=gcc
-	elif ! apt-cache show "$compiler" 2>/dev/null | grep -q '^Package:'; then
+	elif [ -z "$(apt-cache show "$compiler" 2>/dev/null)" ]; then
 		sed -i "s/$compiler\$/gcc/" "$headers/.kernelvariables"
 		sed -i '/CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT/d' \
 			"$headers/include/config/auto.conf" "$headers/include/generated/autoconf.h"
@@ -145,7 +145,7 @@ wrap_tools() {
 	local tool lib
 
 	find "$new/usr/lib" -type f -perm -1 | while read -r tool; do
-		ldd "$tool" 2>&1 | grep -q 'GLIBC_.* not found' || continue
+		[[ "$(ldd "$tool" 2>&1)" = *GLIBC_*' not found'* ]] || continue
 		if [ ! -d "$new/libc" ]; then
 			download libc6 || die "cannot download libc6"
 			dpkg -x "$tmp"/libc6_*.deb "$new/libc"
