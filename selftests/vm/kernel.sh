@@ -75,6 +75,11 @@ newest_release() {
 		sort -V | tail -n 1
 }
 
+# find_source SERIES - its package, or nothing
+find_source() {
+	apt-cache "${apt[@]}" search --names-only "^linux-source-${1//./\\.}\$"
+}
+
 # look_in_suites SERIES COMMAND... - set the lists with which it finds something: this
 # machine's own, or those of another release
 look_in_suites() {
@@ -218,7 +223,7 @@ fetch_source() {
 
 	make_tmp
 	[ -n "$(default_release)" ] || update_lists
-	look_in_suites "$series" apt-cache "${apt[@]}" search --names-only "^linux-source-$series\$" ||
+	look_in_suites "$series" find_source "$series" ||
 		die "Debian has no linux-source-$series (any more)"
 	step "fetching the source of Linux $series" "$tmp/log" download "linux-source-$series"
 	step "unpacking it" "$tmp/log" unpack_source "$1"
