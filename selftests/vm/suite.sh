@@ -171,7 +171,7 @@ suite_time-long() {
 	suite_time year
 }
 
-# Are isolated CPUs left alone, whichever way and whichever they are?
+# Are isolated CPUs left alone, whichever way, whichever and since when they are?
 suite_isolation() {
 	guest 300 4 -a 'nohz_full=2,3 isolcpus=2,3' -- stress/isolation
 }
@@ -182,6 +182,7 @@ suite_isolation-long() {
 		echo "# $isolate"
 		guest 300 4 -a "$isolate" -- stress/isolation || status=$?
 	done
+	guest 300 4 -- stress/isolation_later.sh || status=$?
 	# All of them are: then each has to look after its own.
 	guest 300 4 -a 'nohz_full=1-3 isolcpus=0' -- uapi/arm || status=$?
 	return $status
