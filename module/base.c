@@ -61,7 +61,6 @@
 #include "base.h"
 #include "compat.h"
 #include "stats.h"
-#include "timer.h"
 #include "trace.h"
 
 #define TWHEEL_CHUNKS_PER_RUN	32
@@ -88,6 +87,10 @@ static DEFINE_PER_CPU(struct twheel_round, twheel_round);
 struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 static enum cpuhp_state twheel_cpuhp_state;
+
+/* What twheel_bases_init() was given. */
+static u32 (*expire_nodes)(struct twheel_base *base, struct twheel_run *run) __ro_after_init;
+static void (*end_run)(const struct twheel_run *run) __ro_after_init;
 
 unsigned int twheel_housekeeping_cpu(void)
 {
@@ -216,7 +219,7 @@ static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *r
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
-	seen = twheel_timer_expire(base, run);
+	seen = expire_nodes(base, run);
 	if (seen < TWHEEL_CHUNK) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
@@ -286,7 +289,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	struct twheel_round *round = this_cpu_ptr(&twheel_round);
 	u64 start = ktime_get_ns(), own = own_time(), end;
 	struct twheel_run run = { .now = start };
-	u32 chunks = TWHEEL_CHUNKS_PER_RUN, i;
+	u32 chunks = TWHEEL_CHUNKS_PER_RUN;
 	bool more;
 
 	/* It was isolated since: without delay, or the hrtimer would stay where it runs. */
@@ -313,8 +316,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	} while (more && --chunks && run.now - start < TWHEEL_RUN_NS &&
 		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_CHUNK);
 	count_run(run.expired);
-	for (i = 0; i < run.nr_wake; i++)
-		twheel_ctx_wake(run.wake[i]);
+	end_run(&run);
 	rcu_read_unlock();
 
 	end = ktime_get_ns();
@@ -446,13 +448,16 @@ void twheel_bases_exit(void)
 	synchronize_rcu();
 }
 
-int twheel_bases_init(void)
+int twheel_bases_init(u32 (*expire)(struct twheel_base *base, struct twheel_run *run),
+		      void (*end)(const struct twheel_run *run))
 {
 	enum twheel_clock clock;
 	int cpu, ret;
 
 	BUILD_BUG_ON(CONFIG_NR_CPUS > 0x10000);
 
+	expire_nodes = expire;
+	end_run = end;
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		ret = -ENOMEM;
 		twheel_bases[clock] = alloc_percpu(struct twheel_base);

@@ -24,6 +24,8 @@ struct twheel_geometry {
 	u32	levels;
 };
 
+struct twheel_ctx;
+
 extern struct twheel_geometry twheel_geometry __read_mostly;
 
 /**
@@ -105,8 +107,40 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
 /* CLOCK_REALTIME was set: have its wheels look at it, and their hrtimers be set by it. */
 void twheel_bases_look(void);
 
-/* Make and free the wheels of all possible CPUs. May sleep. */
-int twheel_bases_init(void);
+/* Timers that are looked at before a base's lock is let go of. */
+#define TWHEEL_CHUNK	32
+
+/**
+ * struct twheel_run - a run of the function that turns a wheel
+ * @time:	the time on the wheel's clock, in ns
+ * @tick:	the last tick that is not after it
+ * @now:	the time on CLOCK_MONOTONIC, in ns
+ * @expired:	timers made ready so far
+ * @moved:	timers that came up and were put back so far
+ * @nr_wake:	contexts that are to be woken at its end
+ * @wake:	they, each once. Filled under RCU, which keeps them, but not their timers
+ */
+struct twheel_run {
+	u64			time;
+	u64			tick;
+	u64			now;
+	u32			expired;
+	u32			moved;
+	u32			nr_wake;
+	struct twheel_ctx	*wake[2 * TWHEEL_CHUNK];
+};
+
+/*
+ * Make and free the wheels of all possible CPUs. May sleep.
+ *
+ * @expire: looks at up to %TWHEEL_CHUNK nodes that come up in a base's wheel by
+ *	run->tick, and returns at how many; fewer than %TWHEEL_CHUNK if none is left. It is
+ *	called in the soft interrupt, with base->lock held and under RCU, and there is room
+ *	for as many in run->wake.
+ * @end: is called at the end of a run, in the soft interrupt and under RCU, without locks.
+ */
+int twheel_bases_init(u32 (*expire)(struct twheel_base *base, struct twheel_run *run),
+		      void (*end)(const struct twheel_run *run));
 void twheel_bases_exit(void);
 
 #endif /* TWHEEL_BASE_H */

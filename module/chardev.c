@@ -19,6 +19,7 @@
 
 #include <linux/twheel.h>
 
+#include "base.h"
 #include "chardev.h"
 #include "ctx.h"
 #include "quota.h"
@@ -73,7 +74,10 @@ static int twheel_open(struct inode *inode, struct file *file)
 
 static int twheel_release(struct inode *inode, struct file *file)
 {
-	twheel_ctx_destroy(file->private_data);
+	struct twheel_ctx *ctx = file->private_data;
+
+	twheel_timer_discard_all(ctx);
+	twheel_ctx_destroy(ctx);
 	return 0;
 }
 

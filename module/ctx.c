@@ -43,7 +43,7 @@
 
 #include "ctx.h"
 #include "quota.h"
-#include "timer.h"
+#include "timer_types.h"
 
 #define CHUNK_SIZE	4096
 #define CHUNK_SLOT_BITS	6
@@ -289,6 +289,20 @@ u32 twheel_ctx_next_index(struct twheel_ctx *ctx, u32 index, u32 end)
 				      (end - 1) >> CHUNK_SLOT_BITS, XA_PRESENT);
 	}
 	return end;
+}
+
+void twheel_ctx_for_each(struct twheel_ctx *ctx,
+			 void (*function)(struct twheel_ctx *ctx, struct twheel_timer *timer))
+{
+	struct twheel_chunk *chunk;
+	unsigned long index;
+	u32 slot;
+
+	xa_for_each(&ctx->chunks, index, chunk) {
+		for (slot = 1; slot < CHUNK_SLOTS; slot++)
+			function(ctx, &chunk->slots[slot]);
+		cond_resched();
+	}
 }
 
 unsigned long twheel_ctx_limit(const struct twheel_ctx *ctx)
@@ -664,30 +678,12 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 	struct twheel_chunk *chunk;
 	unsigned long index;
 	struct page *page;
-	u32 slot;
 
 	if (ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET)
 		twheel_clock_unwatch(&ctx->watch);
 	/* Its worker may be moving keys to another table. */
 	if (ctx->config & TWHEEL_CONFIG_KEYED)
 		rhashtable_destroy(&ctx->keys);
-
-	/*
-	 * Two rounds: as long as one timer is pending it may expire and be
-	 * linked to others that are ready, so all must still be there.
-	 */
-	xa_for_each(&ctx->chunks, index, chunk) {
-		for (slot = 1; slot < CHUNK_SLOTS; slot++)
-			twheel_timer_discard(ctx, &chunk->slots[slot]);
-		cond_resched();
-	}
-
-	/*
-	 * None is pending any more, but the last to expire may have just been
-	 * made ready, with the lock held to link it still.
-	 */
-	spin_lock_bh(&ctx->lock);
-	spin_unlock_bh(&ctx->lock);
 
 	xa_for_each(&ctx->chunks, index, chunk) {
 		xa_erase_bh(&ctx->chunks, index);

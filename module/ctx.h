@@ -14,7 +14,7 @@
 
 #include <linux/twheel.h>
 
-#include "base.h"
+#include "clock.h"
 
 struct cred;
 struct twheel_quota;
@@ -83,7 +83,10 @@ extern unsigned long twheel_max_fd_timers;
 /* A new context that counts where @cred does, or an ERR_PTR(). May sleep. */
 struct twheel_ctx *twheel_ctx_create(const struct cred *cred);
 
-/* Cancel all timers and free everything. May sleep. O(timers). */
+/*
+ * Free everything. None of its timers is pending, nor will one be. May sleep.
+ * O(timers).
+ */
 void twheel_ctx_destroy(struct twheel_ctx *ctx);
 
 /*
@@ -152,6 +155,13 @@ u32 twheel_ctx_next_index(struct twheel_ctx *ctx, u32 index, u32 end);
 
 /* The index behind all timers, for walks by twheel_ctx_next_index(). */
 u32 twheel_ctx_end(struct twheel_ctx *ctx);
+
+/*
+ * Call @function, which must not free it, for each timer of @ctx, whatever its state.
+ * Nobody else may use @ctx. May sleep.
+ */
+void twheel_ctx_for_each(struct twheel_ctx *ctx,
+			 void (*function)(struct twheel_ctx *ctx, struct twheel_timer *timer));
 
 /* Tell those who wait that something is ready. Call without locks. */
 void twheel_ctx_wake(struct twheel_ctx *ctx);

@@ -16,6 +16,8 @@
 #include "debugfs.h"
 #include "quota.h"
 #include "timer.h"
+#include "timer_types.h"
+#include "wheel.h"
 
 /* The words of leases are 64 bits, and much is read without a lock. */
 #ifndef CONFIG_64BIT
@@ -86,7 +88,7 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_bases_init();
+	ret = twheel_bases_init(twheel_timer_expire, twheel_timer_wake);
 	if (ret)
 		goto cache_exit;
 

@@ -27,11 +27,15 @@
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
+#include <linux/uio.h>
 
+#include "base.h"
+#include "ctx.h"
 #include "lease.h"
 #include "quota.h"
 #include "stats.h"
 #include "timer.h"
+#include "timer_types.h"
 #include "trace.h"
 
 /* What an arming may depend on: one of them. Not kept. */
@@ -843,6 +847,14 @@ u32 twheel_timer_expire(struct twheel_base *base, struct twheel_run *run)
 	return seen;
 }
 
+void twheel_timer_wake(const struct twheel_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->nr_wake; i++)
+		twheel_ctx_wake(run->wake[i]);
+}
+
 static bool has_grid(const struct twheel_timer *timer)
 {
 	return timer->interval &&
@@ -946,7 +958,8 @@ ssize_t twheel_timer_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 	return n ? n * sizeof(struct twheel_event) : ret;
 }
 
-void twheel_timer_discard(struct twheel_ctx *ctx, struct twheel_timer *timer)
+/* Take @timer out of its wheel, if it is pending, for good. */
+static void discard(struct twheel_ctx *ctx, struct twheel_timer *timer)
 {
 	struct twheel_lock lock;
 
@@ -963,4 +976,20 @@ void twheel_timer_discard(struct twheel_ctx *ctx, struct twheel_timer *timer)
 	}
 	unlock_timer(&lock);
 	local_bh_enable();
+}
+
+void twheel_timer_discard_all(struct twheel_ctx *ctx)
+{
+	/*
+	 * As long as one timer is pending it may expire and be linked to others that
+	 * are ready: so all stay there.
+	 */
+	twheel_ctx_for_each(ctx, discard);
+
+	/*
+	 * None is pending any more, but the last to expire may have just been made
+	 * ready, with the lock held to link it still.
+	 */
+	spin_lock_bh(&ctx->lock);
+	spin_unlock_bh(&ctx->lock);
 }

@@ -132,6 +132,19 @@ seeded() {
 	return "$status"
 }
 
+# Which room of the module knows which: "a b" if a.c or a.h includes b.h.
+rooms() {
+	grep -o '^#include "[a-z_]*\.h"' module/*.[ch] |
+		sed -E 's#^module/([a-z_]*)\.[ch]:.*"([a-z_]*)\.h"$#\1 \2#' |
+		awk '$1 != $2' | sort -u
+}
+
+# Data flows one way: tsort names those that form a circle. What it makes of the others,
+# from the device down to the wheel, is left in build/lint/rooms.
+no_circles() {
+	rooms | tsort >"$out/rooms" && [ -s "$out/rooms" ]
+}
+
 cd "$top"
 mkdir -p "$out"
 unset MAKEFLAGS MFLAGS
@@ -140,6 +153,7 @@ tool "checkpatch (kernel)" checkpatch_kernel
 tool "checkpatch (user space)" checkpatch_user
 tool "sparse and W=1" sparse_and_warnings
 tool "kernel-doc" kernel_doc
+tool "no circles of includes" no_circles
 tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
