@@ -125,9 +125,9 @@ lacks_kernel() {
 	return 1
 }
 
-# Can a suite run beside those that do?
+# Can a suite run beside those that do? A kernel that is being built is a busy one.
 has_room() {
-	local name idle=0 busy=0
+	local name idle=0 busy=${building:+1}
 
 	if [ ${#running[@]} = 0 ]; then
 		[ "${load[$1]}" != alone ] || [ -z "$building" ]
@@ -144,7 +144,7 @@ has_room() {
 	case ${load[$1]} in
 	alone)	return 1 ;;
 	idle)	[ $idle = 0 ] ;;
-	busy)	[ $busy -lt "$jobs" ] ;;
+	busy)	[ "${busy:-0}" -lt "$jobs" ] ;;
 	esac
 }
 
@@ -169,7 +169,8 @@ build_kernel() {
 	[ -z "$building" ] || return 0
 	for kernel in "${wanted[@]}"; do
 		[ "${kernels[$kernel]}" = wanted ] || continue
-		KERNEL=$kernel setsid nice "$vm/kernel.sh" \
+		# Guests first, but suites wait for this, too.
+		KERNEL=$kernel setsid nice -n 3 "$vm/kernel.sh" \
 			</dev/null >"$build/log/check.kernel.$kernel" 2>&1 &
 		building=$!:$kernel
 		return
