@@ -287,10 +287,10 @@ accelerator
 mkfifo "$tmp/monitor.in" "$tmp/monitor.out"
 
 for retried in 0 1 2; do
-	if [ $retried != 0 ]; then
-		[ $timed_out = 0 ] || mv "$tmp/before" "$log"
+	if [ "$retried" != 0 ]; then
+		[ "$timed_out" = 0 ] || mv "$tmp/before" "$log"
 		say "boot retried: $retried; its last words: $(tail -n 1 "$log")"
-		[ $timed_out = 0 ] || sed 's/^/stuck: /' "$tmp/inside" >&2
+		[ "$timed_out" = 0 ] || sed 's/^/stuck: /' "$tmp/inside" >&2
 	fi
 	timed_out=0
 	boot
