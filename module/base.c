@@ -18,8 +18,8 @@
  * an earlier one comes up, and set anew by its own function; when a timer is
  * removed it stays, and may find nothing to do, as after a step of the clock.
  *
- * Bounded work: the lock is held for TWHEEL_CHUNK timers at a time, and the
- * function runs for TWHEEL_CHUNKS_PER_RUN of those, or TWHEEL_RUN_NS. Then it wakes
+ * Bounded work: the lock is held for TWHEEL_EXPIRE_BATCH timers at a time, and the
+ * function runs for TWHEEL_BATCHES_PER_RUN of those, or TWHEEL_RUN_NS. Then it wakes
  * those who wait, each context once, which may take long: there may be very many.
  *
  * Share: the wheels that a CPU turns, on any clock and also those of other CPUs, take
@@ -63,7 +63,7 @@
 #include "stats.h"
 #include "trace.h"
 
-#define TWHEEL_CHUNKS_PER_RUN	32
+#define TWHEEL_BATCHES_PER_RUN	32
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC
 /* For most of a run that took longer the machine was likely stopped. */
 #define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
@@ -208,10 +208,10 @@ static void count_look(struct twheel_base *base, u64 ns, u32 n)
 }
 
 /*
- * Look at up to TWHEEL_CHUNK timers. Returns whether there may be more. Noinline so
+ * Look at up to TWHEEL_EXPIRE_BATCH timers. Returns whether there may be more. Noinline so
  * that it can be traced: it is as long as @base->lock is held.
  */
-static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *run)
+static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *run)
 {
 	u32 seen, moved = run->moved;
 	u64 begin = run->now;
@@ -220,7 +220,7 @@ static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *r
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
 	seen = expire_nodes(base, run);
-	if (seen < TWHEEL_CHUNK) {
+	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
 			program_next(base);
@@ -234,7 +234,7 @@ static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *r
 	}
 	run->now = ktime_get_ns();
 	count_look(base, run->now - begin, seen);
-	return seen == TWHEEL_CHUNK;
+	return seen == TWHEEL_EXPIRE_BATCH;
 }
 
 /* Have @base looked at when @pause ns have gone by, if it has to be looked at by then. */
@@ -289,7 +289,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	struct twheel_round *round = this_cpu_ptr(&twheel_round);
 	u64 start = ktime_get_ns(), own = own_time(), end;
 	struct twheel_run run = { .now = start };
-	u32 chunks = TWHEEL_CHUNKS_PER_RUN;
+	u32 batches = TWHEEL_BATCHES_PER_RUN;
 	bool more;
 
 	/* It was isolated since: without delay, or the hrtimer would stay where it runs. */
@@ -312,9 +312,9 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	/* Keeps the contexts, but not their timers, beyond the lock. */
 	rcu_read_lock();
 	do {
-		more = expire_chunk(base, &run);
-	} while (more && --chunks && run.now - start < TWHEEL_RUN_NS &&
-		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_CHUNK);
+		more = expire_batch(base, &run);
+	} while (more && --batches && run.now - start < TWHEEL_RUN_NS &&
+		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_EXPIRE_BATCH);
 	count_run(run.expired);
 	end_run(&run);
 	rcu_read_unlock();

@@ -12,6 +12,8 @@
 #include "clock.h"
 #include "wheel.h"
 
+struct twheel_ctx;
+
 /**
  * struct twheel_geometry - the shape of all wheels; constant after init
  * @tick_shift:	log2 of the nanoseconds in a tick
@@ -23,8 +25,6 @@ struct twheel_geometry {
 	u32	slots;
 	u32	levels;
 };
-
-struct twheel_ctx;
 
 extern struct twheel_geometry twheel_geometry __read_mostly;
 
@@ -108,7 +108,7 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
 void twheel_bases_look(void);
 
 /* Timers that are looked at before a base's lock is let go of. */
-#define TWHEEL_CHUNK	32
+#define TWHEEL_EXPIRE_BATCH	32
 
 /**
  * struct twheel_run - a run of the function that turns a wheel
@@ -127,14 +127,14 @@ struct twheel_run {
 	u32			expired;
 	u32			moved;
 	u32			nr_wake;
-	struct twheel_ctx	*wake[2 * TWHEEL_CHUNK];
+	struct twheel_ctx	*wake[2 * TWHEEL_EXPIRE_BATCH];
 };
 
 /*
  * Make and free the wheels of all possible CPUs. May sleep.
  *
- * @expire: looks at up to %TWHEEL_CHUNK nodes that come up in a base's wheel by
- *	run->tick, and returns at how many; fewer than %TWHEEL_CHUNK if none is left. It is
+ * @expire: looks at up to %TWHEEL_EXPIRE_BATCH nodes that come up in a base's wheel by
+ *	run->tick, and returns at how many; fewer than %TWHEEL_EXPIRE_BATCH if none is left. It is
  *	called in the soft interrupt, with base->lock held and under RCU, and there is room
  *	for as many in run->wake.
  * @end: is called at the end of a run, in the soft interrupt and under RCU, without locks.

@@ -53,6 +53,12 @@ static inline u64 twheel_clock_from_user(enum twheel_clock clock, u64 ns)
 	return twheel_clock_shift(ns, -twheel_clock_offset(clock));
 }
 
+/* How long it is from @now until @deadline: 0 if that has passed. */
+static inline u64 twheel_ns_until(u64 deadline, u64 now)
+{
+	return deadline > now ? deadline - now : 0;
+}
+
 /* How often CLOCK_REALTIME was set, or jumped. Any context. */
 u32 twheel_clock_steps(void);
 

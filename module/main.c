@@ -12,10 +12,10 @@
 #include "base.h"
 #include "chardev.h"
 #include "clock.h"
-#include "ctx.h"
 #include "debugfs.h"
+#include "expire.h"
+#include "pool.h"
 #include "quota.h"
-#include "timer.h"
 #include "timer_types.h"
 #include "wheel.h"
 
@@ -84,11 +84,11 @@ static int __init twheel_init(void)
 		return ret;
 	default_limits();
 
-	ret = twheel_ctx_cache_init();
+	ret = twheel_pool_cache_init();
 	if (ret)
 		return ret;
 
-	ret = twheel_bases_init(twheel_timer_expire, twheel_timer_wake);
+	ret = twheel_bases_init(twheel_expire, twheel_expire_wake);
 	if (ret)
 		goto cache_exit;
 
@@ -108,7 +108,7 @@ debugfs_exit:
 bases_exit:
 	twheel_bases_exit();
 cache_exit:
-	twheel_ctx_cache_exit();
+	twheel_pool_cache_exit();
 	return ret;
 }
 
@@ -118,7 +118,7 @@ static void __exit twheel_exit(void)
 	twheel_debugfs_exit();
 	twheel_clock_exit();
 	twheel_bases_exit();
-	twheel_ctx_cache_exit();
+	twheel_pool_cache_exit();
 }
 
 module_init(twheel_init);

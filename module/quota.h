@@ -18,6 +18,12 @@ struct cred;
  */
 #define TWHEEL_OPEN_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
+/*
+ * For timers, keys and words: at the limit of its memory cgroup a program gets an error,
+ * and is not killed.
+ */
+#define TWHEEL_POOL_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 /**
  * struct twheel_quota - what one user's contexts hold together
  * @entry:	in the table of users; under the table's lock
@@ -50,6 +56,12 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred);
 
 /* Drop a reference. */
 void twheel_quota_put(struct twheel_quota *quota);
+
+/* How many timers are counted. Any context. */
+static inline unsigned long twheel_quota_timers(const struct twheel_quota *quota)
+{
+	return atomic_long_read(&quota->timers);
+}
 
 /* Count one more timer: 0, or -EDQUOT and nothing counted. Any context. */
 int twheel_quota_add_timer(struct twheel_quota *quota);

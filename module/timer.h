@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What can be done to a timer: the way in, and the way out. */
+/* The way in: arming, re-arming and cancelling a timer. */
 #ifndef TWHEEL_TIMER_H
 #define TWHEEL_TIMER_H
 
@@ -7,51 +7,66 @@
 
 #include <linux/twheel.h>
 
-struct iov_iter;
 struct twheel_base;
 struct twheel_ctx;
-struct twheel_run;
+struct twheel_hold;
+struct twheel_timer;
 
-/* Carry out one entry: fills its (out) fields, @result last. May sleep. */
+/**
+ * twheel_timer_arm() - carry out one entry of TWHEEL_IOC_ARM_BATCH
+ * @ctx:	the context
+ * @arm:	the entry; its (out) fields are filled, @arm->result last
+ *
+ * Context: may sleep; in the task whose time namespace counts.
+ */
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm);
+
+/**
+ * twheel_timer_cancel() - carry out one entry of TWHEEL_IOC_CANCEL_BATCH
+ * @ctx:	the context
+ * @cancel:	the entry; its (out) fields are filled
+ *
+ * Context: process.
+ */
 void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel);
 
-/* Describe the timer that info->handle names: 0 or -ENOENT. */
-int twheel_timer_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
-
-/*
- * Store a description of timer @index at @to if it is pending and then, with
- * @drain, cancel it. 1 if it was stored, 0 if it was not pending, -EFAULT if
- * the memory has to be faulted in first.
+/**
+ * twheel_timer_cancel_held() - cancel a timer that is held
+ * @hold:	of the timer
+ * @timer:	the timer, which is pending or ready; free afterwards
+ *
+ * Context: holds @timer.
+ * Return: the deadline that it had, in ns.
  */
-int twheel_timer_list(struct twheel_ctx *ctx, u32 index, bool drain,
-		      struct twheel_timer_info __user *to);
+u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
 
-/*
- * The earliest deadline of a pending timer, as the calling program sees it, or
- * %TWHEEL_NO_EXPIRY. May sleep.
+/**
+ * twheel_timer_tick() - in which tick a timer is to expire
+ * @timer:	the timer
+ *
+ * Context: any. The caller has locked the timer.
+ * Return: the first tick that is not before its deadline or, within its slack, a later one
+ * that other timers are likely to share.
  */
-u64 twheel_timer_next_expiry(struct twheel_ctx *ctx);
+u64 twheel_timer_tick(const struct twheel_timer *timer);
 
-/*
- * Look at up to %TWHEEL_CHUNK timers that come up in @base's wheel by run->tick: make
- * those that are over ready, and put the others back. For twheel_bases_init().
+/**
+ * twheel_timer_enqueue() - make a timer pending
+ * @timer:	the timer, set, and in no list and no wheel
+ * @base:	where
+ * @now:	the time on the base's clock, in ns
+ *
+ * Context: the caller holds @base->lock and the context's.
  */
-u32 twheel_timer_expire(struct twheel_base *base, struct twheel_run *run);
+void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now);
 
-/* Wake all those that it has noted in run->wake. For twheel_bases_init(). */
-void twheel_timer_wake(const struct twheel_run *run);
-
-/*
- * Move some records to @to: the bytes stored, 0 if nothing is ready, -EFAULT if
- * the memory for the first has to be faulted in. A record that was not stored
- * whole stays ready.
- */
-ssize_t twheel_timer_deliver(struct twheel_ctx *ctx, struct iov_iter *to);
-
-/*
- * Take all timers of @ctx out of their wheels, for good: after that nothing comes to
- * it from there. Nobody else may use it any more. May sleep. O(timers).
+/**
+ * twheel_timer_discard_all() - take all timers of a context out of their wheels, for good
+ * @ctx:	the context, which nobody else uses any more
+ *
+ * Afterwards no expiry comes to @ctx any more. Takes O(timers).
+ *
+ * Context: may sleep.
  */
 void twheel_timer_discard_all(struct twheel_ctx *ctx);
 

@@ -74,6 +74,21 @@ static inline u32 twheel_flags_of(u32 where)
 	return where >> TWHEEL_FLAGS_SHIFT;
 }
 
+static inline bool twheel_is_lease(u32 where)
+{
+	return twheel_flags_of(where) & TWHEEL_ARM_LEASE;
+}
+
+/* Change what timer->where says, but for the flags. */
+static inline void twheel_timer_set_where(struct twheel_timer *timer,
+					  enum twheel_state state, u16 cpu)
+{
+	u32 flags = twheel_flags_of(timer->where);
+
+	WRITE_ONCE(timer->where, state | (u32)cpu << TWHEEL_CPU_SHIFT |
+				 flags << TWHEEL_FLAGS_SHIFT);
+}
+
 static inline enum twheel_state twheel_timer_state(const struct twheel_timer *timer)
 {
 	return twheel_state_of(READ_ONCE(timer->where));

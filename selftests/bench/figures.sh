@@ -40,7 +40,7 @@ echo 3 >/proc/sys/vm/drop_caches
 "$here/figures" memory 1000000
 
 for n in 10000 1000000; do
-	traced function_graph expire_chunk "$here/figures" due $n
+	traced function_graph expire_batch "$here/figures" due $n
 	echo "  the base's lock was held: $(durations)"
 done
 

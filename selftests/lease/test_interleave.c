@@ -2,7 +2,7 @@
 /*
  * Kernel and programs at one lease, in all interleavings.
  *
- * Around module/lease.h there is a small model of what module/timer.c does with
+ * Around module/lease.h there is a small model of what module/timer.c and expire.c do with
  * it: a lock, a timer that is pending or not, a clock that goes on at any moment,
  * and an expiry that runs once it is due. A model of the promises, beside it,
  * takes note of each access and each result.
@@ -120,7 +120,7 @@ static bool due(void)
 	return !m.locked && m.pending && m.clock >= m.deadline;
 }
 
-/* Look at the lease as module/timer.c does when its bucket comes due. */
+/* Look at the lease as module/expire.c does when its bucket comes due. */
 static void expire_locked(void)
 {
 	u64 now = m.clock, deadline = ~0ULL;

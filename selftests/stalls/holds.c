@@ -2,7 +2,7 @@
 /*
  * How long a wheel's lock is held by whoever turns it.
  *
- * The whole of the module's expire_chunk() but for a few instructions is under
+ * The whole of the module's expire_batch() but for a few instructions is under
  * that lock, so its run time as the function graph tracer shows it is the hold.
  */
 #include <stdio.h>
@@ -41,7 +41,7 @@ bool holds_begin(int cpu)
 
 	forget();
 	return put("tracing_on", "0") && put("current_tracer", "nop") &&
-	       put(buffer, BUFFER_KB) && put("set_ftrace_filter", "expire_chunk") &&
+	       put(buffer, BUFFER_KB) && put("set_ftrace_filter", "expire_batch") &&
 	       put("current_tracer", "function_graph") &&
 	       put("tracing_on", "1");
 }
@@ -53,7 +53,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* " 3) + 12.345 us   |  expire_chunk [twheel]();" is 12345 ns, or 0. */
+/* " 3) + 12.345 us   |  expire_batch [twheel]();" is 12345 ns, or 0. */
 static __u64 duration(const char *line)
 {
 	const char *at = strchr(line, ')');

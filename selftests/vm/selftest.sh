@@ -97,8 +97,8 @@ test_log() {
 		WARNING: possible recursive locking detected
 		WARNING: possible circular locking dependency detected
 		WARNING: suspicious RCU usage
-		BUG: KASAN: slab-use-after-free in twheel_ctx_free+0x1/0x2 [twheel]
-		BUG: KCSAN: data-race in twheel_timer_arm / twheel_timer_expire
+		BUG: KASAN: slab-use-after-free in twheel_pool_free+0x1/0x2 [twheel]
+		BUG: KCSAN: data-race in twheel_timer_arm / twheel_expire
 		UBSAN: shift-out-of-bounds in module/wheel.c:1:2
 		BUG: sleeping function called from invalid context at mm/slab.h:1
 		kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)

@@ -2,7 +2,7 @@
 /*
  * How late does another user's load make one's timers? A simulation of one CPU: the
  * wheel and the policy of leases are the module's own, module/wheel.c and lease.h; what
- * base.c and timer.c there do with them is retold here; time is a number, and whatever
+ * base.c and expire.c there do with them is retold here; time is a number, and whatever
  * is done has its price.
  *
  * The other user is as good an attacker as can be. It has CPUs of its own, knows the
@@ -234,7 +234,7 @@ static bool can_afford(struct sim *s, u64 cost)
 	return true;
 }
 
-/* As look_at_lease() of module/timer.c: if it is not over, its node says when to look. */
+/* As look_at_lease() of module/expire.c: if it is not over, its node says when to look. */
 static bool look_at_lease(struct sim *s, struct timer *t)
 {
 	u64 clk = s->w->clk, word = s->load->word(s, t), deadline, wait;
@@ -340,8 +340,8 @@ static void read_records(struct sim *s)
 	}
 }
 
-/* As twheel_timer_expire(), which see. */
-static u32 expire_chunk(struct sim *s)
+/* As twheel_expire(), which see. */
+static u32 expire_batch(struct sim *s)
 {
 	u64 tick = now_to_tick(s->now);
 	struct twheel_node *nodes[CHUNK];
@@ -378,7 +378,7 @@ static void run(struct sim *s)
 	s->now += s->costs->run;
 	do {
 		begin = s->now;
-		seen = expire_chunk(s);
+		seen = expire_batch(s);
 		if (seen)
 			s->look_ns = (7 * s->look_ns + min_t(u64, (s->now - begin) / seen,
 							     LOOK_MAX_NS)) / 8;

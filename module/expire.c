@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way out: what is due becomes ready, and what is ready is read.
+ *
+ * Locking rules: see hold.c for what guards a timer, base.c for the order. A record is
+ * stored in the reader's memory with the locks held and page faults off; if the memory has
+ * to be faulted in that is done after letting go of them. So to store a record, and to end
+ * the timer or start its next round, is one step to all others: a cancel comes before that
+ * or after it.
+ */
+#include <linux/math64.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "base.h"
+#include "ctx.h"
+#include "expire.h"
+#include "lease.h"
+#include "quota.h"
+#include "stats.h"
+#include "timer.h"
+#include "timer_types.h"
+
+/* Records stored before the locks are let go of. */
+#define TWHEEL_DELIVER_MAX	32
+
+/*
+ * The lease @timer has come up. If its word has not been set to a later time claim it, and
+ * return true: it is over. Otherwise timer->node says when to look next.
+ */
+static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
+			  const struct twheel_run *run)
+{
+	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
+	atomic64_t *word = twheel_pool_word(timer);
+	u64 clk = base->wheel.clk, deadline, wait;
+
+	if (timer->node.expires <= clk) {
+		/* However late this is, compare with the time of its turn: that keeps the order. */
+		u64 time = twheel_clock_shift(clk << twheel_geometry.tick_shift,
+					      ctx->word_offset);
+		bool claimed = twheel_lease_claim(word, time, &deadline);
+
+		WRITE_ONCE(timer->deadline, twheel_clock_shift(deadline, -ctx->word_offset));
+		if (claimed)
+			return true;
+	} else {
+		/* It cascades: if it was extended it need not come up at its old time. */
+		deadline = twheel_ctx_word_deadline(ctx, atomic64_read(word), timer->deadline);
+		if (deadline <= timer->deadline)
+			return false;
+		WRITE_ONCE(timer->deadline, deadline);
+	}
+
+	timer->node.expires = max(timer->node.expires, twheel_timer_tick(timer));
+	wait = twheel_quota_charge_look(ctx->pool.quota, run->now, base->look_ns);
+	if (wait)
+		timer->node.expires = max(timer->node.expires, run->tick + 1 +
+					  (wait >> twheel_geometry.tick_shift));
+	return false;
+}
+
+/* Is @timer, which has come up, to become ready? If not timer->node says when to look next. */
+static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
+		    const struct twheel_run *run)
+{
+	if (twheel_is_lease(timer->where))
+		return look_at_lease(base, timer, run);
+	return timer->node.expires <= base->wheel.clk;
+}
+
+/* Make the @n timers in @due ready; those of one context in the order in which they are. */
+static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *run)
+{
+	struct twheel_ctx *ctxs[TWHEEL_EXPIRE_BATCH];
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		ctxs[i] = twheel_ctx_of(container_of(due[i], struct twheel_timer, node));
+
+	for (i = 0; i < n; i++) {
+		struct twheel_ctx *ctx = ctxs[i];
+
+		if (!ctx)
+			continue;
+		spin_lock(&ctx->lock);
+		for (k = i; k < n; k++) {
+			if (ctxs[k] != ctx)
+				continue;
+			twheel_ctx_make_ready(ctx,
+					      container_of(due[k], struct twheel_timer, node),
+					      run->time);
+			ctxs[k] = NULL;
+		}
+		spin_unlock(&ctx->lock);
+
+		/* Note each context once: waking its waiters may take long. */
+		for (k = 0; k < run->nr_wake && run->wake[k] != ctx; k++)
+			;
+		if (k == run->nr_wake)
+			run->wake[run->nr_wake++] = ctx;
+	}
+}
+
+u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
+{
+	struct twheel_node *due[TWHEEL_EXPIRE_BATCH];
+	u32 seen = 0, nr_due = 0, end, i;
+
+	lockdep_assert_held(&base->lock);
+
+	while (seen < TWHEEL_EXPIRE_BATCH) {
+		i = nr_due;
+		end = i + twheel_wheel_take(&base->wheel, run->tick, &due[i],
+					    TWHEEL_EXPIRE_BATCH - seen);
+		if (end == i)
+			break;
+		seen += end - i;
+		/* Those that are not over go back before the wheel turns further. */
+		for (; i < end; i++) {
+			struct twheel_timer *timer =
+				container_of(due[i], struct twheel_timer, node);
+
+			if (is_over(base, timer, run))
+				due[nr_due++] = due[i];
+			else
+				twheel_wheel_enqueue(&base->wheel, due[i]);
+		}
+	}
+
+	make_all_ready(due, nr_due, run);
+	run->expired += nr_due;
+	run->moved += seen - nr_due;
+	return seen;
+}
+
+void twheel_expire_wake(const struct twheel_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->nr_wake; i++)
+		twheel_ctx_wake(run->wake[i]);
+}
+
+static bool has_grid(const struct twheel_timer *timer)
+{
+	return timer->interval &&
+	       !(twheel_flags_of(timer->where) & TWHEEL_ARM_FIXED_DELAY);
+}
+
+/* Fill @event, the record of @timer, which is ready, for a read at @now. */
+static void make_event(const struct twheel_timer *timer, u64 now,
+		       struct twheel_event *event)
+{
+	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
+	bool last = !timer->interval;
+	u64 expirations = 1;
+
+	if (has_grid(timer) && now > timer->deadline)
+		expirations += div64_u64(now - timer->deadline, timer->interval);
+	if (timer->count && expirations >= timer->count) {
+		expirations = timer->count;
+		last = true;
+	}
+
+	*event = (struct twheel_event) {
+		.user_data	= timer->user_data,
+		.handle		= twheel_pool_handle(timer),
+		.deadline	= twheel_clock_to_user(clock, timer->deadline),
+		.expired	= twheel_clock_to_user(clock, timer->expired),
+		.expirations	= expirations,
+		.flags		= last ? TWHEEL_EVENT_LAST : 0,
+	};
+}
+
+/* The record of @timer was stored: free the timer, or start its next round. */
+static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
+			 struct twheel_timer *timer, u64 now,
+			 const struct twheel_event *event)
+{
+	u64 deadline = now;
+
+	twheel_ctx_withdraw(ctx, timer);
+	if (event->flags & TWHEEL_EVENT_LAST) {
+		twheel_pool_free(&ctx->pool, timer);
+		return;
+	}
+
+	/* Cannot overflow: the last expiration that is counted was before @now. */
+	if (has_grid(timer))
+		deadline = timer->deadline +
+			   (event->expirations - 1) * timer->interval;
+	WRITE_ONCE(timer->deadline, twheel_clock_shift(deadline, timer->interval));
+	if (timer->count)
+		timer->count -= event->expirations;
+	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, base->cpu);
+	twheel_timer_enqueue(timer, base, now);
+}
+
+ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
+{
+	struct twheel_base *base;
+	u32 n = 0;
+	u64 now;
+	int ret = 0;
+
+	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
+		return 0;
+
+	local_bh_disable();
+	base = twheel_base_local(ctx->clock);
+	spin_lock(&base->lock);
+	spin_lock(&ctx->lock);
+	pagefault_disable();
+
+	now = twheel_clock_now(ctx->clock);
+	while (n < TWHEEL_DELIVER_MAX &&
+	       iov_iter_count(to) >= sizeof(struct twheel_event)) {
+		struct twheel_timer *timer;
+		struct twheel_event event;
+		size_t copied;
+
+		timer = list_first_entry_or_null(&ctx->ready,
+						 struct twheel_timer, ready);
+		if (!timer)
+			break;
+
+		make_event(timer, now, &event);
+		copied = copy_to_iter(&event, sizeof(event), to);
+		if (copied != sizeof(event)) {
+			iov_iter_revert(to, copied);
+			ret = -EFAULT;
+			break;
+		}
+		finish_event(ctx, base, timer, now, &event);
+		n++;
+	}
+
+	twheel_count_n(TWHEEL_COUNT_READ, n);
+	pagefault_enable();
+	spin_unlock(&ctx->lock);
+	spin_unlock(&base->lock);
+	local_bh_enable();
+
+	return n ? n * sizeof(struct twheel_event) : ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The way out: what is due becomes ready, and what is ready is read. */
+#ifndef TWHEEL_EXPIRE_H
+#define TWHEEL_EXPIRE_H
+
+#include <linux/types.h>
+
+struct iov_iter;
+struct twheel_base;
+struct twheel_ctx;
+struct twheel_run;
+
+/**
+ * twheel_expire() - look at one batch of the timers that come up in a wheel
+ * @base:	the wheel's base
+ * @run:	the run that this is part of; its counts, and the contexts to be woken at its
+ *		end, are added to
+ *
+ * Of those timers that come up by @run->tick, those that are over become ready, and the
+ * others go back to the wheel. For twheel_bases_init().
+ *
+ * Context: soft interrupt, under RCU. The caller holds @base->lock.
+ * Return: at how many timers it has looked; fewer than %TWHEEL_EXPIRE_BATCH if none is left.
+ */
+u32 twheel_expire(struct twheel_base *base, struct twheel_run *run);
+
+/**
+ * twheel_expire_wake() - wake the waiters of all contexts that a run has noted
+ * @run:	the run
+ *
+ * For twheel_bases_init().
+ *
+ * Context: soft interrupt, under RCU, without locks.
+ */
+void twheel_expire_wake(const struct twheel_run *run);
+
+/**
+ * twheel_expire_deliver() - move some records to a reader
+ * @ctx:	the context
+ * @to:		the reader's memory
+ *
+ * A record that could not be stored whole stays ready.
+ *
+ * Context: process.
+ * Return: the bytes stored; 0 if nothing is ready; or -EFAULT if the memory for the first
+ * record has to be faulted in.
+ */
+ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to);
+
+#endif /* TWHEEL_EXPIRE_H */

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a program is told of its timers.
+ *
+ * Locking rules: see hold.c. An entry of a list is stored in the program's memory with the
+ * locks held and page faults off; if the memory has to be faulted in that is done after
+ * letting go of them. So to describe a timer and to drain it is one step to all others: a
+ * cancel comes before that or after it.
+ */
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "base.h"
+#include "ctx.h"
+#include "hold.h"
+#include "info.h"
+#include "timer.h"
+#include "timer_types.h"
+
+/* When @timer, which is @where, is due: a lease when its word says. */
+static u64 deadline_of(const struct twheel_timer *timer, u32 where)
+{
+	u64 deadline = READ_ONCE(timer->deadline);
+
+	if (!twheel_is_lease(where) || twheel_state_of(where) != TWHEEL_STATE_PENDING)
+		return deadline;
+	return twheel_ctx_word_deadline(twheel_ctx_of(timer),
+					atomic64_read(twheel_pool_word(timer)), deadline);
+}
+
+static void describe(const struct twheel_timer *timer,
+		     struct twheel_timer_info *info)
+{
+	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
+	u64 deadline = deadline_of(timer, timer->where);
+
+	*info = (struct twheel_timer_info) {
+		.handle		= twheel_pool_handle(timer),
+		.user_data	= timer->user_data,
+		.deadline	= twheel_clock_to_user(clock, deadline),
+		.remaining	= twheel_ns_until(deadline, twheel_clock_now(clock)),
+		.interval	= timer->interval,
+		.slack		= (u64)timer->slack << twheel_geometry.tick_shift,
+		.count		= timer->count,
+		.state		= twheel_timer_state(timer),
+		.flags		= twheel_flags_of(timer->where),
+		.word		= twheel_is_lease(timer->where) ?
+				  twheel_pool_index(timer) : 0,
+	};
+}
+
+int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
+{
+	struct twheel_timer *timer;
+	struct twheel_hold hold;
+
+	timer = twheel_hold_handle(&hold, ctx, info->handle);
+	if (!timer)
+		return -ENOENT;
+
+	describe(timer, info);
+	twheel_hold_drop(&hold);
+	return 0;
+}
+
+/*
+ * Store a description of timer @index at @to if it is pending and then, with @drain, cancel
+ * it. 1 if it was stored, 0 if it was not pending, or -EFAULT if the memory has to be
+ * faulted in first.
+ */
+static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
+		    struct twheel_timer_info __user *to)
+{
+	struct twheel_timer_info info;
+	struct twheel_timer *timer;
+	struct twheel_hold hold;
+	int ret = 0;
+
+	timer = twheel_hold_index(&hold, ctx, index);
+	if (!timer)
+		return 0;
+
+	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
+		describe(timer, &info);
+		ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
+	}
+	if (ret == 1 && drain)
+		twheel_timer_cancel_held(&hold, timer);
+	twheel_hold_drop(&hold);
+	return ret;
+}
+
+long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
+		      struct twheel_timer_info __user *to, u32 count)
+{
+	u32 tries = TWHEEL_FAULT_TRIES;
+	long n = 0;
+
+	for (;;) {
+		int ret;
+
+		rcu_read_lock();
+		*index = twheel_pool_next_index(&ctx->pool, *index, end);
+		rcu_read_unlock();
+		if (*index >= end || n == count)
+			return n;
+		if (signal_pending(current))
+			return n ?: -EINTR;
+
+		ret = list_one(ctx, *index, drain, to + n);
+		if (ret == -EFAULT) {
+			if (!tries-- || fault_in_safe_writeable((char __user *)(to + n),
+								sizeof(*to)))
+				return n ?: -EFAULT;
+			continue;
+		}
+		n += ret;
+		(*index)++;
+		tries = TWHEEL_FAULT_TRIES;
+		cond_resched();
+	}
+}
+
+u64 twheel_info_next_expiry(struct twheel_ctx *ctx)
+{
+	u32 index = 0, end = twheel_pool_end(&ctx->pool);
+	u64 next = TWHEEL_NO_EXPIRY;
+
+	for (;; index++) {
+		struct twheel_timer *timer;
+		u32 where;
+
+		rcu_read_lock();
+		index = twheel_pool_next_index(&ctx->pool, index, end);
+		timer = index < end ? twheel_pool_lookup(&ctx->pool, index) : NULL;
+		where = timer ? READ_ONCE(timer->where) : TWHEEL_STATE_NONE;
+		if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
+			next = min(next, deadline_of(timer, where));
+		rcu_read_unlock();
+
+		if (index >= end || fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return next == TWHEEL_NO_EXPIRY ? next :
+	       twheel_clock_to_user(READ_ONCE(ctx->clock), next);
+}

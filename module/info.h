@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a program is told of its timers. */
+#ifndef TWHEEL_INFO_H
+#define TWHEEL_INFO_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include <linux/twheel.h>
+
+struct twheel_ctx;
+
+/**
+ * twheel_info_get() - describe one timer
+ * @ctx:	the context
+ * @info:	@info->handle names the timer; the rest is filled
+ *
+ * Context: process.
+ * Return: 0, or -ENOENT if @info->handle names no timer.
+ */
+int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
+
+/**
+ * twheel_info_list() - describe pending timers
+ * @ctx:	the context
+ * @index:	where to begin; set to where to go on
+ * @end:	where to end; as twheel_pool_end() has said
+ * @drain:	whether to cancel each of them as well, in the same moment
+ * @to:		where to store the descriptions
+ * @count:	how many fit there
+ *
+ * Context: may sleep.
+ * Return: how many were stored; or, if none was, 0 at the end, -EFAULT, or -EINTR.
+ */
+long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
+		      struct twheel_timer_info __user *to, u32 count);
+
+/**
+ * twheel_info_next_expiry() - the earliest deadline of all pending timers
+ * @ctx:	the context
+ *
+ * Takes O(timers), and stops when a signal kills the task.
+ *
+ * Context: may sleep; in the task whose time namespace counts.
+ * Return: the deadline as that task sees it, in ns, or %TWHEEL_NO_EXPIRY.
+ */
+u64 twheel_info_next_expiry(struct twheel_ctx *ctx);
+
+#endif /* TWHEEL_INFO_H */

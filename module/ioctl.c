@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The ioctls of /dev/twheel: the interface of uapi/linux/twheel.h, in and out.
+ */
+#include <linux/build_bug.h>
+#include <linux/fs.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <linux/twheel.h>
+
+#include "base.h"
+#include "ctx.h"
+#include "info.h"
+#include "ioctl.h"
+#include "quota.h"
+#include "timer.h"
+
+/* Entries of a batch that are copied in and out at a time. */
+#define TWHEEL_BATCH_PART	64
+
+#define TWHEEL_FEATURES	(TWHEEL_FEATURE_BOOTTIME | TWHEEL_FEATURE_BATCH | \
+			 TWHEEL_FEATURE_INTERVAL | TWHEEL_FEATURE_SLACK | \
+			 TWHEEL_FEATURE_LIST | TWHEEL_FEATURE_REALTIME | \
+			 TWHEEL_FEATURE_FIXED_DELAY | TWHEEL_FEATURE_KEYED | \
+			 TWHEEL_FEATURE_LEASE | TWHEEL_FEATURE_CONDITIONAL)
+
+#define TWHEEL_CONFIGS	(TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET | \
+			 TWHEEL_CONFIG_LEASE)
+
+static_assert(sizeof(struct twheel_info) == 96);
+static_assert(sizeof(struct twheel_config) == 32);
+static_assert(sizeof(struct twheel_arm) == 64);
+static_assert(sizeof(struct twheel_cancel) == 32);
+static_assert(sizeof(struct twheel_batch) == 16);
+static_assert(sizeof(struct twheel_timer_info) == 64);
+static_assert(sizeof(struct twheel_list) == 24);
+static_assert(sizeof(struct twheel_event) == 48);
+static_assert(offsetof(struct twheel_info, now) == 40);
+static_assert(offsetof(struct twheel_arm, result) == 48);
+static_assert(offsetof(struct twheel_cancel, result) == 16);
+static_assert(offsetof(struct twheel_timer_info, count) == 48);
+static_assert(offsetof(struct twheel_event, flags) == 40);
+
+static long ioctl_get_info(struct twheel_ctx *ctx,
+			   struct twheel_info __user *arg)
+{
+	enum twheel_clock clock = READ_ONCE(ctx->clock);
+	struct twheel_info info;
+	u32 flags;
+
+	if (copy_from_user(&info, arg, sizeof(info)))
+		return -EFAULT;
+	if (info.flags & ~TWHEEL_INFO_NEXT || info.config)
+		return -EINVAL;
+
+	flags = info.flags;
+	info = (struct twheel_info) {
+		.flags		= flags,
+		.abi_version	= TWHEEL_ABI_VERSION,
+		.features	= TWHEEL_FEATURES,
+		.tick_ns	= 1ULL << twheel_geometry.tick_shift,
+		.slots		= twheel_geometry.slots,
+		.levels		= twheel_geometry.levels,
+		.clock		= twheel_clockids[clock],
+		.config		= READ_ONCE(ctx->config),
+		.now		= twheel_clock_to_user(clock, twheel_clock_now(clock)),
+		.limit		= twheel_pool_limit(&ctx->pool),
+		.user_limit	= READ_ONCE(twheel_max_user_timers),
+		.user_timers	= twheel_quota_timers(ctx->pool.quota),
+	};
+	if (flags & TWHEEL_INFO_NEXT)
+		info.next_expiry = twheel_info_next_expiry(ctx);
+
+	twheel_ctx_count(ctx, &info.pending, &info.ready);
+
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+/* The clock that &twheel_config.clock asks for, or -EINVAL. */
+static int config_clock(u32 clock)
+{
+	switch (clock) {
+	/* CLOCK_REALTIME is 0, and 0 asks for nothing: so wall time has a number of its own. */
+	case 0:
+	case CLOCK_MONOTONIC:
+		return TWHEEL_MONOTONIC;
+	case CLOCK_BOOTTIME:
+		return TWHEEL_BOOTTIME;
+	case TWHEEL_CLOCK_REALTIME:
+		return TWHEEL_REALTIME;
+	default:
+		return -EINVAL;
+	}
+}
+
+static long ioctl_config(struct twheel_ctx *ctx,
+			 const struct twheel_config __user *arg)
+{
+	struct twheel_config config;
+	int clock;
+
+	if (copy_from_user(&config, arg, sizeof(config)))
+		return -EFAULT;
+	if (config.flags & ~TWHEEL_CONFIGS || config.reserved[0] ||
+	    config.reserved[1])
+		return -EINVAL;
+	clock = config_clock(config.clock);
+	if (clock < 0)
+		return clock;
+	if (config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && clock != TWHEEL_REALTIME)
+		return -EINVAL;
+	return twheel_ctx_config(ctx, clock, config.flags, config.limit);
+}
+
+/**
+ * struct twheel_op - what is done to each entry of a batch
+ * @size:	bytes of an entry
+ * @run:	carry out one
+ * @undo:	take back one whose result cannot be stored; or NULL
+ * @result:	the result of one
+ */
+struct twheel_op {
+	size_t	size;
+	void	(*run)(struct twheel_ctx *ctx, void *entry);
+	void	(*undo)(struct twheel_ctx *ctx, void *entry);
+	s32	(*result)(const void *entry);
+};
+
+static void run_arm(struct twheel_ctx *ctx, void *entry)
+{
+	twheel_timer_arm(ctx, entry);
+}
+
+static void undo_arm(struct twheel_ctx *ctx, void *entry)
+{
+	const struct twheel_arm *arm = entry;
+	struct twheel_cancel cancel = { .handle = arm->handle };
+
+	/* With a key, another call may have armed that timer since, and relies on it. */
+	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
+		return;
+	if (!arm->result && arm->old_state == TWHEEL_STATE_NONE)
+		twheel_timer_cancel(ctx, &cancel);
+}
+
+static s32 arm_result(const void *entry)
+{
+	return ((const struct twheel_arm *)entry)->result;
+}
+
+static void run_cancel(struct twheel_ctx *ctx, void *entry)
+{
+	twheel_timer_cancel(ctx, entry);
+}
+
+static s32 cancel_result(const void *entry)
+{
+	return ((const struct twheel_cancel *)entry)->result;
+}
+
+static const struct twheel_op twheel_op_arm = {
+	.size	= sizeof(struct twheel_arm),
+	.run	= run_arm,
+	.undo	= undo_arm,
+	.result	= arm_result,
+};
+
+static const struct twheel_op twheel_op_cancel = {
+	.size	= sizeof(struct twheel_cancel),
+	.run	= run_cancel,
+	.result	= cancel_result,
+};
+
+/*
+ * Carry out up to @n entries at @user, with room for them at @buf. Returns how
+ * many: fewer if the rest cannot be read or written.
+ */
+static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
+		       void __user *user, void *buf, u32 n)
+{
+	u32 i, stored;
+
+	n -= DIV_ROUND_UP(copy_from_user(buf, user, n * op->size), op->size);
+	/* Write back what was read, to see whether it can be written. */
+	n -= DIV_ROUND_UP(copy_to_user(user, buf, n * op->size), op->size);
+
+	for (i = 0; i < n; i++)
+		op->run(ctx, buf + i * op->size);
+
+	stored = n - DIV_ROUND_UP(copy_to_user(user, buf, n * op->size),
+				  op->size);
+	for (i = stored; op->undo && i < n; i++)
+		op->undo(ctx, buf + i * op->size);
+	return stored;
+}
+
+static long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
+		      void __user *arg)
+{
+	union {
+		struct twheel_arm	arm;
+		struct twheel_cancel	cancel;
+	} entry;
+
+	if (!run_entries(ctx, op, arg, &entry, 1))
+		return -EFAULT;
+	return op->result(&entry);
+}
+
+static long ioctl_batch(struct twheel_ctx *ctx, const struct twheel_op *op,
+			const struct twheel_batch __user *arg)
+{
+	struct twheel_batch batch;
+	void __user *user;
+	u32 done = 0;
+	void *buf;
+
+	if (copy_from_user(&batch, arg, sizeof(batch)))
+		return -EFAULT;
+	if (batch.flags || batch.count > INT_MAX)
+		return -EINVAL;
+	if (!batch.count)
+		return 0;
+
+	buf = kmalloc_array(min_t(u32, batch.count, TWHEEL_BATCH_PART),
+			    op->size, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+
+	user = u64_to_user_ptr(batch.entries);
+	while (done < batch.count) {
+		u32 n = min_t(u32, batch.count - done, TWHEEL_BATCH_PART);
+		u32 stored = run_entries(ctx, op, user + done * op->size, buf, n);
+
+		done += stored;
+		if (stored < n || signal_pending(current))
+			break;
+		cond_resched();
+	}
+	kfree(buf);
+	return done ? (long)done : -EFAULT;
+}
+
+static long ioctl_get(struct twheel_ctx *ctx,
+		      struct twheel_timer_info __user *arg)
+{
+	struct twheel_timer_info info;
+	int ret;
+
+	if (copy_from_user(&info, arg, sizeof(info)))
+		return -EFAULT;
+	ret = twheel_info_get(ctx, &info);
+	if (ret)
+		return ret;
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg)
+{
+	struct twheel_list list;
+	u32 index, end;
+	long n;
+
+	if (copy_from_user(&list, arg, sizeof(list)))
+		return -EFAULT;
+	if (list.flags & ~TWHEEL_LIST_DRAIN || !list.count ||
+	    list.count > INT_MAX)
+		return -EINVAL;
+
+	/* The cursor is the next index, and the end as it was at the start. */
+	index = lower_32_bits(list.cursor);
+	end = upper_32_bits(list.cursor);
+	if (!list.cursor)
+		end = twheel_pool_end(&ctx->pool);
+
+	/* See now whether it can be written: timers that were drained are gone. */
+	if (put_user(list.cursor, &arg->cursor))
+		return -EFAULT;
+
+	n = twheel_info_list(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
+			     u64_to_user_ptr(list.entries), list.count);
+	/* Also after -EINTR: it may have passed many timers that are not pending. */
+	if (n != -EFAULT && put_user((u64)end << 32 | index, &arg->cursor) && n <= 0)
+		return -EFAULT;
+	return n;
+}
+
+long twheel_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct twheel_ctx *ctx = file->private_data;
+	void __user *argp = (void __user *)arg;
+
+	switch (cmd) {
+	case TWHEEL_IOC_GET_INFO:
+		return ioctl_get_info(ctx, argp);
+	case TWHEEL_IOC_CONFIG:
+		return ioctl_config(ctx, argp);
+	case TWHEEL_IOC_ARM:
+		return ioctl_one(ctx, &twheel_op_arm, argp);
+	case TWHEEL_IOC_ARM_BATCH:
+		return ioctl_batch(ctx, &twheel_op_arm, argp);
+	case TWHEEL_IOC_CANCEL:
+		return ioctl_one(ctx, &twheel_op_cancel, argp);
+	case TWHEEL_IOC_CANCEL_BATCH:
+		return ioctl_batch(ctx, &twheel_op_cancel, argp);
+	case TWHEEL_IOC_GET:
+		return ioctl_get(ctx, argp);
+	case TWHEEL_IOC_LIST:
+		return ioctl_list(ctx, argp);
+	default:
+		return -ENOTTY;
+	}
+}

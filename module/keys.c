@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hash table of the keys that programs give to timers.
+ *
+ * Locking rules: look-ups are under RCU. The caller serialises insertions; the locks of
+ * the table itself are taken inside the caller's.
+ */
+#include <linux/errno.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
+#include <linux/siphash.h>
+#include <linux/workqueue.h>
+
+#include "keys.h"
+
+static siphash_key_t twheel_keys_secret;
+
+void twheel_keys_init_secret(void)
+{
+	get_random_bytes(&twheel_keys_secret, sizeof(twheel_keys_secret));
+}
+
+static u32 hash_key(const void *data, u32 len, u32 seed)
+{
+	return siphash_2u64(*(const u64 *)data, seed, &twheel_keys_secret);
+}
+
+static int compare_key(struct rhashtable_compare_arg *arg, const void *data)
+{
+	const struct twheel_key *key = data;
+
+	return READ_ONCE(key->value) != *(const u64 *)arg->key;
+}
+
+static const struct rhashtable_params twheel_keys_params = {
+	.head_offset		= offsetof(struct twheel_key, node),
+	.key_offset		= offsetof(struct twheel_key, value),
+	.key_len		= sizeof(u64),
+	.hashfn			= hash_key,
+	.obj_cmpfn		= compare_key,
+	.nelem_hint		= 3,
+	.automatic_shrinking	= true,
+};
+
+int twheel_keys_init(struct rhashtable *table)
+{
+	return rhashtable_init(table, &twheel_keys_params);
+}
+
+struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value)
+{
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
+
+	return rhashtable_lookup(table, &value, twheel_keys_params);
+}
+
+int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 value)
+{
+	int ret;
+
+	/*
+	 * Look first: a reader may still hold @key, which was in use, and must not take
+	 * it for the key that has this value. Nobody else inserts meanwhile.
+	 */
+	if (rhashtable_lookup_fast(table, &value, twheel_keys_params))
+		return -EEXIST;
+
+	WRITE_ONCE(key->value, value);
+	ret = rhashtable_insert_fast(table, &key->node, twheel_keys_params);
+	switch (ret) {
+	case -EBUSY:
+		/* The table is just being replaced. */
+		return -EAGAIN;
+	case -E2BIG:
+		return -ENOMEM;
+	default:
+		return ret;
+	}
+}
+
+void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key)
+{
+	rhashtable_remove_fast(table, &key->node, twheel_keys_params);
+}
+
+/*
+ * The worker of the table makes it larger once it is three quarters full. If the worker
+ * lags behind, wait for it: a full table grows in the middle of an insertion, with locks
+ * held.
+ */
+void twheel_keys_await_room(struct rhashtable *table)
+{
+	const struct bucket_table *buckets;
+	bool room;
+
+	rcu_read_lock();
+	buckets = rht_dereference_rcu(table->tbl, table);
+	/* If it moves to other buckets, which may be fewer, those are to have room. */
+	while (rht_dereference_rcu(buckets->future_tbl, table))
+		buckets = rht_dereference_rcu(buckets->future_tbl, table);
+	room = atomic_read(&table->nelems) < buckets->size - buckets->size / 8;
+	rcu_read_unlock();
+
+	if (!room)
+		flush_work(&table->run_work);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The timers of one context: their memory, and how they are found. */
+#ifndef TWHEEL_POOL_H
+#define TWHEEL_POOL_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "words.h"
+
+struct twheel_quota;
+struct twheel_timer;
+
+/**
+ * struct twheel_pool - the timers of one context
+ * @lock:	the context's lock, which guards what is marked (l); constant
+ * @quota:	where the timers are counted; constant. The pool holds a reference
+ * @nr_timers:	(l) timers that are pending or ready
+ * @generation:	(l) generation of the timer that was allocated last
+ * @limit:	most timers, or 0 for twheel_max_fd_timers; written under @grow, read
+ *		without a lock
+ * @partial:	(l) chunks with free timers
+ * @chunks:	all chunks by index; looked up under RCU, changed under the xarray's own
+ *		lock
+ * @end:	(l) no chunk has ever had this index or a higher one; read without a lock
+ * @grow:	serialises making chunks with each other and with configuration; taken
+ *		before @lock
+ * @settled:	set under @grow when the first chunk is made: @keyed and @leases, and
+ *		the settings of the context, are constant from then on
+ * @keyed:	timers have keys, which are in @keys; under @grow until @settled
+ * @leases:	timers have words, which are in @words; under @grow until @settled
+ * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock
+ * @words:	if @leases, the words of timers by index; grows under @grow
+ */
+struct twheel_pool {
+	/* order: see base.c */
+	spinlock_t		*lock;
+	struct twheel_quota	*quota;
+	u32			nr_timers;
+	u32			generation;
+	unsigned long		limit;
+	struct list_head	partial;
+	struct xarray		chunks;
+	u32			end;
+	/* before @lock */
+	struct mutex		grow;
+	bool			settled;
+	bool			keyed;
+	bool			leases;
+	struct rhashtable	keys;
+	struct twheel_words	words;
+};
+
+/* The limit for each context: the module parameter max_fd_timers. */
+extern unsigned long twheel_max_fd_timers;
+
+/**
+ * twheel_pool_cache_init() - create the slab caches that all pools allocate from
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int twheel_pool_cache_init(void);
+
+/**
+ * twheel_pool_cache_exit() - destroy the slab caches
+ *
+ * No pool is left. Waits for chunks that are still to be freed after a grace period.
+ *
+ * Context: may sleep.
+ */
+void twheel_pool_cache_exit(void);
+
+/**
+ * twheel_pool_init() - make an empty pool
+ * @pool:	the pool
+ * @lock:	the lock of the context that @pool is embedded in
+ * @quota:	where its timers are to be counted. The pool takes over the reference
+ */
+void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
+		      struct twheel_quota *quota);
+
+/**
+ * twheel_pool_destroy() - free all timers, keys and words
+ * @pool:	the pool. None of its timers is pending, and nobody else uses it
+ *
+ * Takes O(timers).
+ *
+ * Context: may sleep.
+ */
+void twheel_pool_destroy(struct twheel_pool *pool);
+
+/**
+ * twheel_pool_configure() - say what kind of timers there will be, and how many
+ * @pool:	the pool
+ * @keyed:	whether timers have keys
+ * @leases:	whether timers have words
+ * @limit:	most timers, or 0 for twheel_max_fd_timers
+ *
+ * Context: may sleep. The caller holds @pool->grow.
+ * Return: 0; or -EBUSY once the pool is settled, -EINVAL for a limit above
+ * twheel_max_fd_timers, or -ENOMEM, and nothing has changed.
+ */
+int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64 limit);
+
+/**
+ * twheel_pool_limit() - how many timers a pool may hold now
+ * @pool:	the pool
+ *
+ * Context: any.
+ * Return: the limit of the pool or that of the module, whichever is lower.
+ */
+unsigned long twheel_pool_limit(const struct twheel_pool *pool);
+
+/**
+ * twheel_pool_settled() - has a pool ever had a timer?
+ * @pool:	the pool
+ *
+ * Context: any.
+ * Return: true if so. Whatever @pool->settled makes constant can then be read without
+ * a lock.
+ */
+static inline bool twheel_pool_settled(const struct twheel_pool *pool)
+{
+	/* Pairs with smp_store_release() in twheel_pool_grow(). */
+	return smp_load_acquire(&pool->settled);
+}
+
+/**
+ * twheel_pool_alloc() - take a free timer
+ * @pool:	the pool
+ * @key:	the timer's key, if timers have keys
+ *
+ * The timer gets a new generation, so that old handles no longer name it.
+ *
+ * Context: the caller holds @pool->lock.
+ * Return: the timer; or the error -ENOSPC (limit of the pool), -EDQUOT (limit of the
+ * user), -EEXIST (a timer has @key), -ENOMEM, or -EAGAIN if twheel_pool_grow() has to be
+ * called first.
+ */
+struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key);
+
+/**
+ * twheel_pool_free() - give back a timer
+ * @pool:	the pool
+ * @timer:	the timer, which is in no list and no wheel
+ *
+ * Context: the caller holds @pool->lock.
+ */
+void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer);
+
+/**
+ * twheel_pool_grow() - make a chunk of free timers, unless there are free ones
+ * @pool:	the pool, which is settled afterwards
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
+ */
+int twheel_pool_grow(struct twheel_pool *pool);
+
+/**
+ * twheel_pool_await_room() - wait until the table of keys has room for one more
+ * @pool:	the pool, settled and with keys
+ *
+ * To be called before twheel_pool_alloc().
+ *
+ * Context: may sleep.
+ */
+void twheel_pool_await_room(struct twheel_pool *pool);
+
+/**
+ * twheel_pool_lookup() - find a timer by its index
+ * @pool:	the pool
+ * @index:	any number
+ *
+ * The timer may be free, or become free unless it is locked. Its memory stays until the
+ * RCU section ends.
+ *
+ * Context: under RCU.
+ * Return: the timer, or NULL.
+ */
+struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index);
+
+/**
+ * twheel_pool_find() - find the timer that a handle or a key may name
+ * @pool:	the pool
+ * @handle:	a handle or, if timers have keys, a key
+ *
+ * The caller has to lock the timer and then to compare twheel_pool_handle() with
+ * @handle: the timer may be free, or have another name by now.
+ *
+ * Context: under RCU.
+ * Return: the timer, or NULL.
+ */
+struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle);
+
+/**
+ * twheel_pool_end() - where to end a walk with twheel_pool_next_index()
+ * @pool:	the pool
+ *
+ * Context: any.
+ * Return: the index after the last timer.
+ */
+u32 twheel_pool_end(struct twheel_pool *pool);
+
+/**
+ * twheel_pool_next_index() - go on to the next timer that may be in use
+ * @pool:	the pool
+ * @index:	where to look first
+ * @end:	where to end
+ *
+ * Context: under RCU.
+ * Return: the index of the first timer from @index on that may be in use, or @end.
+ */
+u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
+
+/**
+ * twheel_pool_for_each() - call a function for each timer, whatever its state
+ * @pool:	the pool, which nobody else uses
+ * @function:	the function, which must not free the timer
+ *
+ * Context: may sleep.
+ */
+void twheel_pool_for_each(struct twheel_pool *pool,
+			  void (*function)(struct twheel_timer *timer));
+
+/**
+ * twheel_pool_of() - the pool of a timer
+ * @timer:	the timer
+ *
+ * Context: any.
+ * Return: the pool.
+ */
+struct twheel_pool *twheel_pool_of(const struct twheel_timer *timer);
+
+/**
+ * twheel_pool_index() - the index of a timer in its pool
+ * @timer:	the timer
+ *
+ * Context: any.
+ * Return: the index, which is never 0.
+ */
+u32 twheel_pool_index(const struct twheel_timer *timer);
+
+/**
+ * twheel_pool_handle() - what names a timer while it is live
+ * @timer:	the timer
+ *
+ * Context: any. The answer stays right only while the timer is locked.
+ * Return: the key, if timers have keys, or else the handle.
+ */
+u64 twheel_pool_handle(const struct twheel_timer *timer);
+
+/**
+ * twheel_pool_word() - the word that a timer has for a lease
+ * @timer:	the timer
+ *
+ * Context: any.
+ * Return: the word, which programs may change at any time, or NULL.
+ */
+atomic64_t *twheel_pool_word(const struct twheel_timer *timer);
+
+#endif /* TWHEEL_POOL_H */
