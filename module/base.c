@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One CPU's wheel on one clock, its lock, and the hrtimer that turns it.
+ * The wheel of one CPU on one clock, its lock, and the hrtimer that turns it.
  *
  * Locking rules
  *
- * Bottom halves are off wherever one of these is taken, since the hrtimer's
- * function runs in the soft interrupt:
+ * Bottom halves are off wherever one of these locks is taken, since the hrtimer's callback
+ * runs in the soft interrupt. They are taken in this order:
  *
- *   1. twheel_base.lock, of one base or, to move a timer, of two: the one of
- *	the lower CPU number first
+ *   1. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
+ *	number first
  *   2. twheel_ctx.lock
  *
- * Inside them come only locks of the kernel: the hrtimer's inside 1, the
- * slab's and the xarray's inside 2. Nothing is woken up inside either.
+ * Inside them come only locks of the kernel: the hrtimer's inside 1, the slab's, the
+ * xarray's and the hash table's inside 2. Nothing is woken up inside either.
  *
- * Silence: the hrtimer is set only to the next bucket's turn. It is moved when
- * an earlier one comes up, and set anew by its own function; when a timer is
- * removed it stays, and may find nothing to do, as after a step of the clock.
+ * Silence: the hrtimer is set only to the next bucket's turn. It is moved when an earlier
+ * turn comes up, and set anew by its own callback. When a timer is removed, or the clock is
+ * set, it stays as it is and may find nothing to do.
  *
- * Bounded work: the lock is held for TWHEEL_EXPIRE_BATCH timers at a time, and the
- * function runs for TWHEEL_BATCHES_PER_RUN of those, or TWHEEL_RUN_NS. Then it wakes
- * those who wait, each context once, which may take long: there may be very many.
+ * Bounded work: the lock is held for one expire batch at a time. The callback runs for
+ * TWHEEL_BATCHES_PER_RUN batches or TWHEEL_RUN_NS, whichever ends first. Then it wakes the
+ * waiters of each context once. That may take long, as there may be very many of them.
  *
- * Share: the wheels that a CPU turns, on any clock and also those of other CPUs, take
- * half of its time at most, however many timers are due and whoever waits for them. They
- * run in rounds, and each at most once in a round; the next one begins when twice as
- * much time has gone by as all runs of the round took together. So one wheel does not
- * wait for another that has more to do.
+ * Share: the wheels that a CPU turns, on all clocks and including those of other CPUs, take
+ * half of its time at most, however many timers are due and however many tasks wait for
+ * them. They run in rounds, and each wheel runs at most once in a round. The next round
+ * begins when twice as much time has gone by as all runs of the round took together. So
+ * one wheel does not wait for another that has more to do.
  *
- * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all
- * such wheels are looked at again when the clock was set. One on CLOCK_REALTIME would
- * do that itself, but for two things. The hrtimer core works off what is due at the
- * time when it began, until nothing is: if the clock is set back meanwhile, all that
- * is set from then on to before that time is due at once, again and again, for as long
- * as it was set back. And without high resolution it does not look at all. (What is
- * due just after a leap second may come before it, if something else was due in the
- * last moment and the clock is read between that and the tick that puts it back.)
+ * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all such
+ * wheels are looked at again when the clock was set. An hrtimer on CLOCK_REALTIME would not
+ * need that, but has two faults. The hrtimer core reads the clock once and then expires
+ * what is due, until nothing is. If the clock is set back meanwhile, all hrtimers that are
+ * then set to a time before the one it has read expire at once, again and again, for as
+ * long as the clock was set back by. And without high resolution the core does not look
+ * when the clock is set. (A timer that is due just after a leap second may come before it,
+ * if another one was due in the last moment and the clock is read between that and the
+ * tick that sets it back.)
  *
- * Hotplug: a base belongs to a CPU, but any CPU may turn it. A CPU that goes
- * offline hands its hrtimers, and those it had from others, to a housekeeping
- * CPU, which from then on turns these wheels; so timers stay where they are, and
- * none is lost or late. (The hrtimer core would hand them to any CPU, also to an
- * isolated one.) A CPU that comes online takes its hrtimers home, unless one is
- * just running elsewhere; the next timer to come first there does then.
+ * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
+ * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
+ * turns these wheels from then on. Timers stay in their wheels, and none is lost or late.
+ * (The hrtimer core would hand the hrtimers to any CPU, even to an isolated one.) A CPU that
+ * comes online takes its hrtimers back. If one is just running elsewhere, the CPU takes it
+ * when a timer is armed there that comes first.
  *
- * Isolation: a CPU that is to be left alone has no timers; those armed there go
- * to the wheel of another, which is sent an interrupt (a kick) if they come
- * first, to set its hrtimer: one that is set from afar would expire here.
- * The kick takes no lock. It sets the hrtimer to what the base says, and looks
- * whether that is still so afterwards: whoever changed it meanwhile either sees
- * that the kick had begun, or finds it pending and can leave it to it.
+ * Isolation: an isolated CPU has no timers. Timers that are armed there go to the wheel of
+ * another CPU. If such a timer comes first, that CPU is sent an interrupt, a kick, to set
+ * its hrtimer: an hrtimer that is set from afar would expire on the CPU that set it. The
+ * kick takes no lock. It sets the hrtimer to what the base says, and afterwards checks that
+ * the base still says so. Code that changes the base meanwhile either sees that the kick
+ * has read the base already, and sends another one, or finds it pending and relies on it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -65,9 +66,9 @@
 
 #define TWHEEL_BATCHES_PER_RUN	32
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC
-/* For most of a run that took longer the machine was likely stopped. */
+/* A run that took longer than this was most likely interrupted by a stop of the machine. */
 #define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
-/* And a look at a timer that took longer was interrupted, or had to wait. */
+/* A look at a timer that took longer than this was interrupted, or waited for a lock. */
 #define TWHEEL_LOOK_MAX_NS	(2 * NSEC_PER_USEC)
 
 /**
@@ -88,7 +89,7 @@ struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 static enum cpuhp_state twheel_cpuhp_state;
 
-/* What twheel_bases_init() was given. */
+/* The arguments of twheel_bases_init(). */
 static u32 (*expire_nodes)(struct twheel_base *base, struct twheel_run *run) __ro_after_init;
 static void (*end_run)(const struct twheel_run *run) __ro_after_init;
 
@@ -96,7 +97,7 @@ unsigned int twheel_housekeeping_cpu(void)
 {
 	unsigned int cpu;
 
-	/* One that is going offline is no longer active. */
+	/* A CPU that is going offline is not active any more. */
 	for_each_cpu_and(cpu, housekeeping_cpumask(HK_TYPE_TIMER), cpu_active_mask)
 		if (!twheel_cpu_isolated(cpu))
 			return cpu;
@@ -108,8 +109,8 @@ static u64 now_to_tick(u64 now)
 	return now >> twheel_geometry.tick_shift;
 }
 
-/* From within its own function, too: so that needs not return RESTART. */
-static void start(struct twheel_base *base, u64 ns)
+/* Also called from the hrtimer's callback, which therefore always returns NORESTART. */
+static void base_start(struct twheel_base *base, u64 ns)
 {
 	hrtimer_start(&base->hrtimer,
 		      ns_to_ktime(twheel_clock_to_steady(base->clock, ns)),
@@ -117,31 +118,31 @@ static void start(struct twheel_base *base, u64 ns)
 }
 
 /* Runs on the CPU that is to turn the wheel, with interrupts off. */
-static void kick(void *arg)
+static void base_kick(void *arg)
 {
 	struct twheel_base *base = arg;
 	u64 tick;
 
 	do {
-		/* Pairs with the one in start_remote(). */
+		/* Pairs with smp_mb() in base_start_remote(). */
 		smp_mb();
 		tick = READ_ONCE(base->programmed);
 		if (tick == TWHEEL_NEVER)
 			break;
-		start(base, tick << twheel_geometry.tick_shift);
+		base_start(base, tick << twheel_geometry.tick_shift);
 	} while (READ_ONCE(base->programmed) != tick);
 
-	/* Pairs with the acquire in wait_for_kicks(). */
+	/* Pairs with the acquire in base_wait_for_kicks(). */
 	atomic_fetch_dec_release(&base->kicked);
 }
 
-/* False if @cpu is not there any more. */
-static bool start_remote(struct twheel_base *base, unsigned int cpu)
+/* Make @cpu set the hrtimer. False if that CPU has gone. */
+static bool base_start_remote(struct twheel_base *base, unsigned int cpu)
 {
 	int ret;
 
 	atomic_inc(&base->kicked);
-	/* After base->programmed is set: a kick that is pending will see it. */
+	/* Pairs with smp_mb() in base_kick(): a kick that is pending sees base->programmed. */
 	smp_mb();
 	ret = smp_call_function_single_async(cpu, &base->kick);
 	if (ret)
@@ -149,33 +150,34 @@ static bool start_remote(struct twheel_base *base, unsigned int cpu)
 	return !ret || ret == -EBUSY;
 }
 
-/* Does another CPU turn the wheel? A CPU may also be isolated while it runs. */
-static bool is_away(const struct twheel_base *base)
+/* Does another CPU turn the wheel? A CPU may become isolated while it is online. */
+static bool base_is_away(const struct twheel_base *base)
 {
 	return base->away || twheel_cpu_isolated(base->cpu);
 }
 
-static void program(struct twheel_base *base, u64 tick, u64 ns)
+/* Set the hrtimer to @ns, where it is turned; base->programmed is to say @tick. */
+static void base_program(struct twheel_base *base, u64 tick, u64 ns)
 {
-	unsigned int cpu = is_away(base) ? twheel_housekeeping_cpu() : base->cpu;
+	unsigned int cpu = base_is_away(base) ? twheel_housekeeping_cpu() : base->cpu;
 
 	lockdep_assert_held(&base->lock);
 
-	/* So that none is set, nor a kick sent, once the last context has gone. */
+	/* No hrtimer is set and no kick is sent once the last context has gone. */
 	if (!base->wheel.nr_nodes) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		return;
 	}
 	WRITE_ONCE(base->programmed, tick);
-	if (cpu == smp_processor_id() || !start_remote(base, cpu))
-		start(base, ns);
+	if (cpu == smp_processor_id() || !base_start_remote(base, cpu))
+		base_start(base, ns);
 }
 
-static void program_next(struct twheel_base *base)
+static void base_program_next(struct twheel_base *base)
 {
 	u64 tick = base->wheel.next_expiry;
 
-	program(base, tick, tick << twheel_geometry.tick_shift);
+	base_program(base, tick, tick << twheel_geometry.tick_shift);
 }
 
 void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
@@ -189,7 +191,7 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 		twheel_wheel_forward(&base->wheel, now_to_tick(now));
 	twheel_wheel_enqueue(&base->wheel, node);
 	if (base->wheel.next_expiry < base->programmed)
-		program_next(base);
+		base_program_next(base);
 }
 
 void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
@@ -199,8 +201,8 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 	twheel_wheel_dequeue(&base->wheel, node);
 }
 
-/* Looks at @n timers took @ns: what does one take? On average, or one could mislead. */
-static void count_look(struct twheel_base *base, u64 ns, u32 n)
+/* Looks at @n timers took @ns: bring the average up to date. A single look would mislead. */
+static void base_count_looks(struct twheel_base *base, u64 ns, u32 n)
 {
 	if (n)
 		base->look_ns = (7 * base->look_ns +
@@ -208,8 +210,8 @@ static void count_look(struct twheel_base *base, u64 ns, u32 n)
 }
 
 /*
- * Look at up to TWHEEL_EXPIRE_BATCH timers. Returns whether there may be more. Noinline so
- * that it can be traced: it is as long as @base->lock is held.
+ * Look at one batch of timers. Returns whether there may be more. Noinline so that it can be
+ * traced: it takes as long as @base->lock is held.
  */
 static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *run)
 {
@@ -223,7 +225,7 @@ static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *r
 	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
-			program_next(base);
+			base_program_next(base);
 	}
 	spin_unlock(&base->lock);
 
@@ -233,46 +235,47 @@ static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *r
 		trace_twheel_cascade(base->cpu, twheel_clockids[base->clock], moved);
 	}
 	run->now = ktime_get_ns();
-	count_look(base, run->now - begin, seen);
+	base_count_looks(base, run->now - begin, seen);
 	return seen == TWHEEL_EXPIRE_BATCH;
 }
 
-/* Have @base looked at when @pause ns have gone by, if it has to be looked at by then. */
-static void postpone(struct twheel_base *base, u64 pause)
+/* Set the hrtimer to the next turn, but not to before @pause ns have gone by. */
+static void base_postpone(struct twheel_base *base, u64 pause)
 {
 	u64 next, from;
 
 	spin_lock(&base->lock);
 	next = base->wheel.next_expiry;
-	/* If the clock is set back after it was read here, twheel_bases_look() comes later. */
+	/* If the clock is set back after it was read here, twheel_bases_look() mends that. */
 	from = twheel_clock_now(base->clock) + pause;
-	program(base, next, max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
+	base_program(base, next, max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
 				      << twheel_geometry.tick_shift));
 	spin_unlock(&base->lock);
 }
 
 /*
- * What the task that runs has had of the CPU, in ns. On PREEMPT_RT that is the soft
- * interrupt, which others may preempt; else all the time that it takes is its own.
+ * How much CPU time the current task has had, in ns. On PREEMPT_RT that task is the soft
+ * interrupt's thread, which others may preempt. Elsewhere a run is not preempted, and all
+ * the time that it takes is its own.
  */
 static u64 own_time(void)
 {
 	return IS_ENABLED(CONFIG_PREEMPT_RT) ? current->se.sum_exec_runtime : 0;
 }
 
-/* How much of the CPU did a run take that began @wall ns ago, when own_time() was @own? */
+/* The CPU time of a run that began @wall ns ago, when own_time() was @own. */
 static u64 run_took(u64 wall, u64 own)
 {
-	/* It is brought up to date when the task is switched, and with each tick. */
+	/* own_time() is updated when the task is switched, and with each tick. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		wall = min(wall, own_time() - own + TICK_NSEC);
 	return min_t(u64, wall, TWHEEL_TOOK_MAX_NS);
 }
 
-static void reprogram(struct twheel_base *base)
+static void base_reprogram(struct twheel_base *base)
 {
 	spin_lock_bh(&base->lock);
-	program_next(base);
+	base_program_next(base);
 	spin_unlock_bh(&base->lock);
 }
 
@@ -287,54 +290,54 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	struct twheel_base *base = container_of(hrtimer, struct twheel_base,
 						hrtimer);
 	struct twheel_round *round = this_cpu_ptr(&twheel_round);
-	u64 start = ktime_get_ns(), own = own_time(), end;
-	struct twheel_run run = { .now = start };
+	u64 began = ktime_get_ns(), own = own_time(), end;
+	struct twheel_run run = { .now = began };
 	u32 batches = TWHEEL_BATCHES_PER_RUN;
 	bool more;
 
-	/* It was isolated since: without delay, or the hrtimer would stay where it runs. */
+	/* This CPU has become isolated: hand the hrtimer over now, as a pause would end here. */
 	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
 	    twheel_housekeeping_cpu() != smp_processor_id()) {
 		count_run(0);
-		reprogram(base);
+		base_reprogram(base);
 		return HRTIMER_NORESTART;
 	}
-	if (start >= round->until) {
+	if (began >= round->until) {
 		round->nr++;
-		round->until = start;
+		round->until = began;
 	} else if (base->round == round->nr) {
 		count_run(0);
-		postpone(base, round->until - start);
+		base_postpone(base, round->until - began);
 		return HRTIMER_NORESTART;
 	}
 	base->round = round->nr;
 
-	/* Keeps the contexts, but not their timers, beyond the lock. */
+	/* Keeps the contexts in run.wake, though not their timers, beyond the lock. */
 	rcu_read_lock();
 	do {
 		more = expire_batch(base, &run);
-	} while (more && --batches && run.now - start < TWHEEL_RUN_NS &&
+	} while (more && --batches && run.now - began < TWHEEL_RUN_NS &&
 		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_EXPIRE_BATCH);
 	count_run(run.expired);
 	end_run(&run);
 	rcu_read_unlock();
 
 	end = ktime_get_ns();
-	round->until += end - start + run_took(end - start, own);
+	round->until += end - began + run_took(end - began, own);
 	if (more)
-		postpone(base, round->until - end);
+		base_postpone(base, round->until - end);
 	return HRTIMER_NORESTART;
 }
 
-static void set_away(struct twheel_base *base, bool away)
+static void base_set_away(struct twheel_base *base, bool away)
 {
 	spin_lock_bh(&base->lock);
 	base->away = away;
 	spin_unlock_bh(&base->lock);
 }
 
-/* Those that set out before base->away was changed, and all others. */
-static void wait_for_kicks(const struct twheel_base *base)
+/* Wait for every kick in flight, including those sent before base->away changed. */
+static void base_wait_for_kicks(const struct twheel_base *base)
 {
 	while (atomic_read_acquire(&base->kicked))
 		cpu_relax();
@@ -347,17 +350,18 @@ static int twheel_cpu_online(unsigned int cpu)
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		struct twheel_base *base = twheel_base_of(clock, cpu);
 
-		set_away(base, false);
-		/* A late one would take the hrtimer back to where it was. */
-		wait_for_kicks(base);
-		reprogram(base);
+		base_set_away(base, false);
+		/* A late kick would take the hrtimer back to the other CPU. */
+		base_wait_for_kicks(base);
+		base_reprogram(base);
 	}
 	return 0;
 }
 
 /*
- * Runs on @cpu, which is no longer active: nothing is programmed here any more
- * that is away. What was before is taken off, be it on its way or running.
+ * Runs on @cpu, which is not active any more, so no wheel of another CPU is programmed here
+ * any more. Hrtimers that were are cancelled here, whether a kick is on its way to set them
+ * or their callback is running, and set again elsewhere.
  */
 static int twheel_cpu_offline(unsigned int cpu)
 {
@@ -365,15 +369,15 @@ static int twheel_cpu_offline(unsigned int cpu)
 	int other;
 
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-		set_away(twheel_base_of(clock, cpu), true);
+		base_set_away(twheel_base_of(clock, cpu), true);
 		for_each_possible_cpu(other) {
 			struct twheel_base *base = twheel_base_of(clock, other);
 
-			if (!is_away(base))
+			if (!base_is_away(base))
 				continue;
-			wait_for_kicks(base);
+			base_wait_for_kicks(base);
 			hrtimer_cancel(&base->hrtimer);
-			reprogram(base);
+			base_reprogram(base);
 		}
 	}
 	return 0;
@@ -387,7 +391,7 @@ void twheel_bases_look(void)
 		struct twheel_base *base = twheel_base_of(TWHEEL_REALTIME, cpu);
 
 		spin_lock_bh(&base->lock);
-		program(base, 0, 0);
+		base_program(base, 0, 0);
 		spin_unlock_bh(&base->lock);
 	}
 }
@@ -406,7 +410,7 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 	base->clock = clock;
 	base->cpu = cpu;
 	base->programmed = TWHEEL_NEVER;
-	INIT_CSD(&base->kick, kick, base);
+	INIT_CSD(&base->kick, base_kick, base);
 	twheel_wheel_init(&base->wheel, g->slots, g->levels,
 			  now_to_tick(twheel_clock_now(clock)), memory);
 	hrtimer_setup(&base->hrtimer, twheel_base_fire, twheel_clock_steady(clock),
@@ -416,11 +420,11 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 
 static void base_exit(struct twheel_base *base)
 {
-	/* Zeroed percpu memory that base_init() did not get to, or failed on. */
+	/* Per-CPU memory is zeroed: base_init() has failed here, or was not called. */
 	if (!base->wheel.rows)
 		return;
 
-	wait_for_kicks(base);
+	base_wait_for_kicks(base);
 	hrtimer_cancel(&base->hrtimer);
 	WARN_ON_ONCE(base->wheel.nr_nodes);
 	kvfree(base->wheel.rows);
@@ -444,7 +448,7 @@ void twheel_bases_exit(void)
 {
 	cpuhp_remove_state_nocalls(twheel_cpuhp_state);
 	free_bases();
-	/* The last instructions of a kick are code that goes away. */
+	/* The last instructions of a kick must have run before this code is unloaded. */
 	synchronize_rcu();
 }
 

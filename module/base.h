@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One CPU's wheel on one clock, its lock, and the hrtimer that turns it. */
+/* The wheel of one CPU on one clock, its lock, and the hrtimer that turns it. */
 #ifndef TWHEEL_BASE_H
 #define TWHEEL_BASE_H
 
@@ -29,19 +29,21 @@ struct twheel_geometry {
 extern struct twheel_geometry twheel_geometry __read_mostly;
 
 /**
- * struct twheel_base - one CPU's wheel on one clock
- * @lock:	guards all below, and each timer while it is in @wheel
+ * struct twheel_base - the wheel of one CPU on one clock
+ * @lock:	guards all fields below, and each timer while it is in @wheel
  * @wheel:	the wheel
- * @programmed:	the tick that @hrtimer is set to, will soon be, or an earlier one;
- *		%TWHEEL_NEVER when nothing is to come. Read without @lock by a kick.
+ * @programmed:	the tick that @hrtimer is set to or will soon be, or an earlier one;
+ *		%TWHEEL_NEVER if nothing is to come. A kick reads it without @lock
  * @hrtimer:	turns the wheel
- * @away:	@cpu is offline, or about to be: another one turns the wheel
- * @kick:	has the CPU that turns the wheel set @hrtimer
- * @kicked:	@kick is on its way or running
- * @round:	the round of the CPU that turned the wheel last; for @hrtimer's function
- * @look_ns:	what a look at a timer takes on average, in ns; the same
- * @clock:	which clock; constant
- * @cpu:	which CPU; constant
+ * @away:	@cpu is offline, or about to be: another CPU turns the wheel
+ * @kick:	makes the CPU that turns the wheel set @hrtimer
+ * @kicked:	how many kicks are on their way or running
+ * @round:	the round in which the wheel was turned last; used by @hrtimer's callback
+ *		only
+ * @look_ns:	what a look at one timer takes on average, in ns; written by @hrtimer's
+ *		callback only
+ * @clock:	the clock; constant
+ * @cpu:	the CPU; constant
  */
 struct twheel_base {
 	/* order: see base.c */
@@ -60,25 +62,46 @@ struct twheel_base {
 
 extern struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 
+/**
+ * twheel_base_of() - the base of a CPU on a clock
+ * @clock:	the clock
+ * @cpu:	any possible CPU
+ *
+ * Context: any.
+ * Return: the base.
+ */
 static inline struct twheel_base *twheel_base_of(enum twheel_clock clock, u16 cpu)
 {
 	return per_cpu_ptr(twheel_bases[clock], cpu);
 }
 
-/* Is @cpu to be left alone, by nohz_full= or isolcpus=? */
+/**
+ * twheel_cpu_isolated() - is a CPU to be left alone?
+ * @cpu:	the CPU
+ *
+ * Context: any. On kernels that isolate CPUs at run time the answer may change.
+ * Return: true if nohz_full=, isolcpus= or a cpuset says so.
+ */
 static inline bool twheel_cpu_isolated(unsigned int cpu)
 {
 	return !housekeeping_cpu(cpu, HK_TYPE_TIMER) ||
 	       !housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
 }
 
-/* A CPU that is online and not isolated, if there is one. */
+/**
+ * twheel_housekeeping_cpu() - a CPU that may turn wheels
+ *
+ * Context: any, with preemption off.
+ * Return: the first CPU that is active and not isolated, or this CPU if there is none.
+ */
 unsigned int twheel_housekeeping_cpu(void);
 
-/*
- * The base for timers that are armed here: of this CPU, or if it is isolated of
- * another one. Call with bottom halves off. The next call may say otherwise, if
- * CPUs come or go.
+/**
+ * twheel_base_local() - the base for timers that are armed on this CPU
+ * @clock:	the clock
+ *
+ * Context: bottom halves are off. The answer may change when CPUs come or go.
+ * Return: the base of this CPU or, if this CPU is isolated, that of another one.
  */
 static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
 {
@@ -89,7 +112,15 @@ static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
 	return twheel_base_of(clock, cpu);
 }
 
-/* The first tick that is not before @ns: a timer is never early. */
+/**
+ * twheel_ns_to_tick() - in which tick a deadline is over
+ * @ns:		the deadline, in ns
+ *
+ * Rounded up, so that a timer is never early.
+ *
+ * Context: any.
+ * Return: the first tick that is not before @ns.
+ */
 static inline u64 twheel_ns_to_tick(u64 ns)
 {
 	u64 tick = ns >> twheel_geometry.tick_shift;
@@ -97,28 +128,47 @@ static inline u64 twheel_ns_to_tick(u64 ns)
 	return tick + ((tick << twheel_geometry.tick_shift) != ns);
 }
 
-/* Put @node, with its tick set, in @base's wheel. @now is the time in ns. */
+/**
+ * twheel_base_enqueue() - put a node into the wheel, and set the hrtimer if need be
+ * @base:	the base
+ * @node:	the node; @node->expires is set
+ * @now:	the time on the base's clock, in ns
+ *
+ * Context: the caller holds @base->lock.
+ */
 void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 			 u64 now);
 
-/* Take @node out of @base's wheel. The hrtimer is left as it is. */
+/**
+ * twheel_base_dequeue() - take a node out of the wheel, and leave the hrtimer as it is
+ * @base:	the base
+ * @node:	the node, which is in the wheel
+ *
+ * Context: the caller holds @base->lock.
+ */
 void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
 
-/* CLOCK_REALTIME was set: have its wheels look at it, and their hrtimers be set by it. */
+/**
+ * twheel_bases_look() - turn all wheels on CLOCK_REALTIME, as that clock was set
+ *
+ * Each run then sets its hrtimer by the new time.
+ *
+ * Context: may sleep. For twheel_clock_init().
+ */
 void twheel_bases_look(void);
 
-/* Timers that are looked at before a base's lock is let go of. */
+/* An expire batch: so many timers are looked at before a base's lock is let go of. */
 #define TWHEEL_EXPIRE_BATCH	32
 
 /**
  * struct twheel_run - a run of the function that turns a wheel
  * @time:	the time on the wheel's clock, in ns
- * @tick:	the last tick that is not after it
+ * @tick:	the last tick that is not after @time
  * @now:	the time on CLOCK_MONOTONIC, in ns
  * @expired:	timers made ready so far
  * @moved:	timers that came up and were put back so far
  * @nr_wake:	contexts that are to be woken at its end
- * @wake:	they, each once. Filled under RCU, which keeps them, but not their timers
+ * @wake:	these contexts, each once. The run is under RCU, which keeps their memory
  */
 struct twheel_run {
 	u64			time;
@@ -130,17 +180,26 @@ struct twheel_run {
 	struct twheel_ctx	*wake[2 * TWHEEL_EXPIRE_BATCH];
 };
 
-/*
- * Make and free the wheels of all possible CPUs. May sleep.
+/**
+ * twheel_bases_init() - make the wheels of all possible CPUs on all clocks
+ * @expire:	looks at up to %TWHEEL_EXPIRE_BATCH nodes that come up in a base's wheel by
+ *		run->tick. Returns at how many; fewer if none is left. Is called in the soft
+ *		interrupt, with base->lock held and under RCU, and may add as many contexts
+ *		to run->wake
+ * @end:	is called at the end of a run, in the soft interrupt and under RCU, without
+ *		locks
  *
- * @expire: looks at up to %TWHEEL_EXPIRE_BATCH nodes that come up in a base's wheel by
- *	run->tick, and returns at how many; fewer than %TWHEEL_EXPIRE_BATCH if none is left. It is
- *	called in the soft interrupt, with base->lock held and under RCU, and there is room
- *	for as many in run->wake.
- * @end: is called at the end of a run, in the soft interrupt and under RCU, without locks.
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, or what cpuhp_setup_state_nocalls() returns.
  */
 int twheel_bases_init(u32 (*expire)(struct twheel_base *base, struct twheel_run *run),
 		      void (*end)(const struct twheel_run *run));
+
+/**
+ * twheel_bases_exit() - free all wheels, which are empty
+ *
+ * Context: may sleep.
+ */
 void twheel_bases_exit(void);
 
 #endif /* TWHEEL_BASE_H */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The clocks: reading them, namespaces, and being told that one was set.
+ * The clocks: how to read them, time namespaces, and notice when one is set.
  *
- * Locking rules: on_step() runs with the timekeeper's lock held and its sequence
- * count odd, so no clock can be read there and no lock be taken: it only counts
- * the step and leaves the rest to work items, by way of an irq_work. One has the
- * wheels looked at; it takes no mutex, and any CPU that is not isolated runs it,
- * before ordinary threads. The other one goes through the list of watches, which is
- * under twheel_watches_mutex: a watch's function runs with it held.
+ * Locking rules: clock_on_step() runs with the timekeeper's lock held and its sequence
+ * count odd, so it can read no clock and take no lock. It counts the step and leaves the
+ * rest to two work items, by way of an irq_work. The first one has the wheels looked at. It
+ * takes no mutex, and runs on any CPU that is not isolated, before ordinary threads. The
+ * other one walks the list of watches, which is under twheel_watches_mutex, and calls the
+ * functions of the watches with that mutex held.
  */
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
@@ -26,9 +26,9 @@
 static LIST_HEAD(twheel_watches);
 static DEFINE_MUTEX(twheel_watches_mutex);
 
-/* Of CLOCK_REALTIME to CLOCK_MONOTONIC; under the timekeeper's lock. */
+/* Offset of CLOCK_REALTIME from CLOCK_MONOTONIC; under the timekeeper's lock. */
 static ktime_t twheel_offs_real;
-/* When on CLOCK_MONOTONIC CLOCK_REALTIME is going to be put back by a second. */
+/* The time on CLOCK_MONOTONIC when CLOCK_REALTIME is going to be set back by a second. */
 static u64 twheel_next_leap = KTIME_MAX;
 static u32 twheel_steps;
 static void (*twheel_look)(void);
@@ -63,7 +63,7 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 		return twheel_clock_shift(ns, 0);
 
 	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
-	/* The clock may still show the time after a leap second when that begins. */
+	/* A time after the leap second comes a second later than the current offset says. */
 	if (ns >= READ_ONCE(twheel_next_leap))
 		ns = twheel_clock_shift(ns, NSEC_PER_SEC);
 	return ns;
@@ -72,7 +72,7 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 s64 twheel_clock_offset(enum twheel_clock clock)
 {
 #ifdef CONFIG_TIME_NS
-	/* Only an exiting task has none, which makes no calls any more. */
+	/* Only an exiting task has none, and an exiting task makes no calls. */
 	const struct nsproxy *nsproxy = current->nsproxy;
 	const struct timens_offsets *offsets;
 
@@ -101,12 +101,12 @@ u32 twheel_clock_steps(void)
 	return READ_ONCE(twheel_steps);
 }
 
-static void look(struct work_struct *work)
+static void look_at_wheels(struct work_struct *work)
 {
 	twheel_look();
 }
 
-static DECLARE_WORK(twheel_look_work, look);
+static DECLARE_WORK(twheel_look_work, look_at_wheels);
 
 static void notify_watches(struct work_struct *work)
 {
@@ -127,19 +127,19 @@ static void notify_watches(struct work_struct *work)
 
 static DECLARE_WORK(twheel_notify_work, notify_watches);
 
-static void queue_works(struct irq_work *work)
+static void queue_step_works(struct irq_work *work)
 {
 	queue_work(twheel_step_wq, &twheel_look_work);
 	queue_work(twheel_step_wq, &twheel_notify_work);
 }
 
-static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_works);
+static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_step_works);
 
-/* Called at each tick, too: then without @was_set. */
-static int on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
+/* Also called at each tick: then @was_set is 0. */
+static int clock_on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
 {
 	const struct timekeeper *tk = priv;
-	/* It is also "set" when only the offset to TAI is. */
+	/* @was_set is also true when only the offset of TAI was set. */
 	bool stepped = was_set && tk->offs_real != twheel_offs_real;
 	u64 next_leap = ktime_to_ns(tk->next_leap_ktime);
 
@@ -156,7 +156,7 @@ static int on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
 }
 
 static struct notifier_block twheel_step_notifier = {
-	.notifier_call = on_step,
+	.notifier_call = clock_on_step,
 };
 
 void twheel_clock_watch(struct twheel_clock_watch *watch)

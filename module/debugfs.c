@@ -4,10 +4,10 @@
  *
  *	counters	a header, then a line of numbers for each possible CPU
  *	histograms	for each histogram and CPU its name, the CPU, the buckets
- *	reset		whatever is written, all of them count from 0 again
+ *	reset		writing anything here makes all of them count from 0 again
  *
- * A reset leaves the counters alone, as only their own CPUs can write them
- * without losing counts: it remembers how they stood.
+ * A reset does not write the counters, as only their own CPUs can do that without losing
+ * counts. It keeps a copy of them, which is then subtracted.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -22,7 +22,7 @@
 
 DEFINE_PER_CPU(struct twheel_stats, twheel_stats);
 
-/* What each CPU had counted at the last reset; under the mutex. */
+/* What each CPU had counted at the last reset; under reset_lock. */
 static struct twheel_stats *at_reset;
 static DEFINE_MUTEX(reset_lock);
 

@@ -3,11 +3,20 @@
 #ifndef TWHEEL_DEBUGFS_H
 #define TWHEEL_DEBUGFS_H
 
-/*
- * Make and remove the folder twheel in debugfs. Without debugfs, or the memory
- * for it, there is none: that is no error.
+/**
+ * twheel_debugfs_init() - make the folder twheel in debugfs
+ *
+ * Without debugfs, or without memory for it, there is no folder. That is no error.
+ *
+ * Context: may sleep.
  */
 void twheel_debugfs_init(void);
+
+/**
+ * twheel_debugfs_exit() - remove that folder
+ *
+ * Context: may sleep.
+ */
 void twheel_debugfs_exit(void);
 
 #endif /* TWHEEL_DEBUGFS_H */

@@ -19,7 +19,7 @@
 #include "timer_types.h"
 #include "wheel.h"
 
-/* The words of leases are 64 bits, and much is read without a lock. */
+/* The words of leases, and times that are read without a lock, are 64 bits. */
 #ifndef CONFIG_64BIT
 #error "twheel is for 64-bit kernels"
 #endif
@@ -59,13 +59,13 @@ static int __init check_geometry(void)
 	twheel_geometry = (struct twheel_geometry) {
 		.tick_shift	= ilog2(tick_ns),
 		.slots		= slots,
-		/* A deadline of KTIME_MAX, and a timer's slack, which is in ticks. */
+		/* They reach the latest deadline, KTIME_MAX, and the longest slack after it. */
 		.levels		= twheel_wheel_levels(slots, KTIME_MAX / tick_ns + U32_MAX),
 	};
 	return 0;
 }
 
-/* As epoll limits its watches: a user may fill 4% of memory with timers. */
+/* A user may fill 4% of memory with timers: the same limit as for watches of epoll. */
 static void __init default_limits(void)
 {
 	if (!twheel_max_user_timers)

@@ -2,18 +2,18 @@
 /*
  * How many timers the contexts of one user may hold.
  *
- * Counted are the timers, against the limit, and the memory that there is for
- * timers. That is the same as long as timers are made; but a chunk of memory is
- * kept while a single timer in it lives, and without the second count a program
- * could fill memory with chunks that are all but empty.
+ * Both the timers and the memory for timers are counted against the limit. The two counts
+ * are about the same while timers are being made. But a chunk of memory is kept while a
+ * single timer in it lives: without the second count a program could fill memory with
+ * chunks that are nearly empty.
  *
- * Locking rules: twheel_quota_lock guards the table; no other lock is taken
- * inside it or outside. A spinlock, as all users release under it: whoever slept
- * with it, for want of memory in his cgroup, would hold up the others.
- * Counting is atomic and takes no lock.
+ * Locking rules: twheel_quota_lock guards the table. No other lock is taken inside it or
+ * outside it. It is a spinlock since all users need it to close the device: a task that
+ * slept with it, as its memory cgroup has no memory left, would delay the others. Counting
+ * is atomic and takes no lock.
  *
- * Lifetime rules: each context holds a reference from open to release. The last
- * one to go takes the entry out of the table, under the lock.
+ * Lifetime rules: each context holds a reference from open to release. Dropping the last
+ * one takes the entry out of the table, under the lock.
  */
 #include <linux/cred.h>
 #include <linux/errno.h>
@@ -43,11 +43,11 @@ static struct twheel_quota *find_quota(kuid_t uid)
 }
 
 /*
- * Who answers for what @cred opens: its real user. But for all in a user namespace
- * it is whoever made that, who may be many users there; unless it was root, who
- * makes them for others.
+ * Which user is charged for what @cred opens: the real user. In a user namespace it is the
+ * one who made the namespace, as that one can be many users inside; unless it was root, who
+ * makes namespaces for others.
  */
-static kuid_t who_answers(const struct cred *cred)
+static kuid_t charged_uid(const struct cred *cred)
 {
 	const struct user_namespace *ns;
 	kuid_t uid = cred->uid;
@@ -64,7 +64,7 @@ static void free_quota(struct twheel_quota *quota)
 	kfree(quota);
 }
 
-/* The quota of @uid, with one more reference; @new, if it is not NULL, if there is none. */
+/* The quota of @uid, with one more reference. If there is none add @new, unless it is NULL. */
 static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
 {
 	struct twheel_quota *quota;
@@ -83,7 +83,7 @@ static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
 
 struct twheel_quota *twheel_quota_get(const struct cred *cred)
 {
-	kuid_t uid = who_answers(cred);
+	kuid_t uid = charged_uid(cred);
 	struct twheel_quota *quota, *new;
 
 	quota = find_or_add(uid, NULL);
@@ -120,9 +120,14 @@ void twheel_quota_put(struct twheel_quota *quota)
 		return;
 
 	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
-		     atomic_long_read(&quota->slots) ||
+		     atomic_long_read(&quota->room) ||
 		     atomic_long_read(&quota->words));
 	free_quota(quota);
+}
+
+unsigned long twheel_quota_timers(const struct twheel_quota *quota)
+{
+	return atomic_long_read(&quota->timers);
 }
 
 int twheel_quota_add_timer(struct twheel_quota *quota)
@@ -141,19 +146,19 @@ void twheel_quota_sub_timers(struct twheel_quota *quota, long n)
 	atomic_long_sub(n, &quota->timers);
 }
 
-/* Count memory for @n timers in @sum, that of what @quota holds of its kind. */
+/* Add @n timers to @sum, the count of one kind of memory in @quota: 0 or -EDQUOT. */
 static int count_memory(struct twheel_quota *quota, atomic_long_t *sum, long n)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
 	long total;
 
-	/* Nothing could be made of it. */
+	/* No timer could be made in that memory. */
 	if ((unsigned long)atomic_long_read(&quota->timers) >= max)
 		return -EDQUOT;
 
 	total = atomic_long_add_return(n, sum);
 
-	/* Each context may have a piece that is not full. */
+	/* Each context may have one chunk or page that is not full. */
 	total -= n * refcount_read(&quota->refs);
 	if (total > 0 && (unsigned long)total > max) {
 		atomic_long_sub(n, sum);
@@ -164,7 +169,7 @@ static int count_memory(struct twheel_quota *quota, atomic_long_t *sum, long n)
 
 int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
 {
-	return count_memory(quota, &quota->slots, n);
+	return count_memory(quota, &quota->room, n);
 }
 
 int twheel_quota_add_words(struct twheel_quota *quota, long n)
@@ -174,7 +179,7 @@ int twheel_quota_add_words(struct twheel_quota *quota, long n)
 
 void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)
 {
-	atomic_long_sub(n, &quota->slots);
+	atomic_long_sub(n, &quota->room);
 }
 
 void twheel_quota_sub_words(struct twheel_quota *quota, long n)

@@ -13,8 +13,9 @@
 struct cred;
 
 /*
- * For what an open needs. All devices of the misc class are opened under one lock:
- * a program at the limit of its memory cgroup reclaims once there, and is told.
+ * For what an open of the device needs. All devices of the misc class are opened under one
+ * lock: so a program at the limit of its memory cgroup tries once to reclaim memory there,
+ * and then gets an error.
  */
 #define TWHEEL_OPEN_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
@@ -30,17 +31,18 @@ struct cred;
  * @uid:	the user who answers for them
  * @refs:	contexts that count here
  * @timers:	timers that are pending or ready
- * @slots:	timers that there is memory for
+ * @room:	timers that there is memory for
  * @words:	timers that there are words of leases for
- * @looks:	on each CPU when all looks in vain at leases there are worked off, in ns
- *		on CLOCK_MONOTONIC; used by the soft interrupt of that CPU only
+ * @looks:	for each CPU, the time until which its looks at leases that were extended are
+ *		paid for, in ns on CLOCK_MONOTONIC: see twheel_lease_charge(). Used by the
+ *		soft interrupt of that CPU only
  */
 struct twheel_quota {
 	struct hlist_node	entry;
 	kuid_t			uid;
 	refcount_t		refs;
 	atomic_long_t		timers;
-	atomic_long_t		slots;
+	atomic_long_t		room;
 	atomic_long_t		words;
 	u64 __percpu		*looks;
 };
@@ -48,42 +50,96 @@ struct twheel_quota {
 /* The limit for each user: the module parameter max_user_timers. */
 extern unsigned long twheel_max_user_timers;
 
-/*
- * The quota where what @cred opens counts, with a reference, or NULL without
- * memory. May sleep.
+/**
+ * twheel_quota_get() - the quota that counts what a program opens
+ * @cred:	of the program
+ *
+ * Context: may sleep.
+ * Return: the quota, with a reference for the caller, or NULL without memory.
  */
 struct twheel_quota *twheel_quota_get(const struct cred *cred);
 
-/* Drop a reference. */
+/**
+ * twheel_quota_put() - drop a reference
+ * @quota:	the quota. Whatever the reference was for is no longer counted
+ *
+ * Context: process.
+ */
 void twheel_quota_put(struct twheel_quota *quota);
 
-/* How many timers are counted. Any context. */
-static inline unsigned long twheel_quota_timers(const struct twheel_quota *quota)
-{
-	return atomic_long_read(&quota->timers);
-}
+/**
+ * twheel_quota_timers() - how many timers are counted
+ * @quota:	the quota
+ *
+ * Context: any.
+ * Return: timers that are pending or ready, in all contexts of the user.
+ */
+unsigned long twheel_quota_timers(const struct twheel_quota *quota);
 
-/* Count one more timer: 0, or -EDQUOT and nothing counted. Any context. */
+/**
+ * twheel_quota_add_timer() - count one more timer
+ * @quota:	the quota
+ *
+ * Context: any.
+ * Return: 0, or -EDQUOT, and nothing is counted.
+ */
 int twheel_quota_add_timer(struct twheel_quota *quota);
 
-/* Count @n timers less. Any context. */
+/**
+ * twheel_quota_sub_timers() - count fewer timers
+ * @quota:	the quota
+ * @n:		how many fewer
+ *
+ * Context: any.
+ */
 void twheel_quota_sub_timers(struct twheel_quota *quota, long n);
 
-/*
- * Count a chunk of @n timers, or a page of words for @n: 0, or -EDQUOT and
- * nothing counted. Any context.
+/**
+ * twheel_quota_add_chunk() - count the memory of one more chunk
+ * @quota:	the quota
+ * @n:		how many timers the chunk has room for
+ *
+ * Context: any.
+ * Return: 0, or -EDQUOT, and nothing is counted.
  */
 int twheel_quota_add_chunk(struct twheel_quota *quota, long n);
+
+/**
+ * twheel_quota_sub_chunk() - count the memory of a chunk no longer
+ * @quota:	the quota
+ * @n:		how many timers the chunk has room for
+ *
+ * Context: any.
+ */
+void twheel_quota_sub_chunk(struct twheel_quota *quota, long n);
+
+/**
+ * twheel_quota_add_words() - count the memory of one more page of words
+ * @quota:	the quota
+ * @n:		how many timers have their words there
+ *
+ * Context: any.
+ * Return: 0, or -EDQUOT, and nothing is counted.
+ */
 int twheel_quota_add_words(struct twheel_quota *quota, long n);
 
-/* Count that many less. Any context. */
-void twheel_quota_sub_chunk(struct twheel_quota *quota, long n);
+/**
+ * twheel_quota_sub_words() - count the memory of a page of words no longer
+ * @quota:	the quota
+ * @n:		how many timers have their words there
+ *
+ * Context: any.
+ */
 void twheel_quota_sub_words(struct twheel_quota *quota, long n);
 
-/*
- * A lease was looked at in vain, at @now on CLOCK_MONOTONIC, which took @cost: how long
- * has it to be left alone? See twheel_lease_charge(). All in ns. Call in the soft
- * interrupt that turns wheels.
+/**
+ * twheel_quota_charge_look() - charge the user for a look at a lease that was extended
+ * @quota:	the quota
+ * @now:	the time on CLOCK_MONOTONIC, in ns
+ * @cost:	what the look took, in ns
+ *
+ * Context: the soft interrupt that turns wheels.
+ * Return: for how many ns the lease is not to be looked at: see twheel_lease_charge().
  */
 u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost);
 

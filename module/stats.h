@@ -2,9 +2,9 @@
 /*
  * Counters and histograms of what each CPU does, for debugfs.c to show.
  *
- * Counting is one instruction on memory of this CPU, so it is always on. It may
- * be done in any context, with or without preemption: what is counted just
- * before a task moves to another CPU stays with the one that it was done on.
+ * To count is one instruction on memory of this CPU, so counting is always on. It works in
+ * any context, with or without preemption: if the task moves to another CPU just after, the
+ * count stays with the CPU that it was made on.
  */
 #ifndef TWHEEL_STATS_H
 #define TWHEEL_STATS_H
@@ -39,7 +39,7 @@ enum twheel_counter {
 };
 
 /**
- * enum twheel_histogram - what the distribution of is kept
+ * enum twheel_histogram - values of which the distribution is kept
  * @TWHEEL_HIST_LATENESS: nanoseconds from a timer's deadline to its expiry
  * @TWHEEL_HIST_EXPIRED: timers expired in one run of the function that turns a
  *	wheel
@@ -61,7 +61,7 @@ enum twheel_histogram {
  * @counters:	by &enum twheel_counter
  * @histograms:	by &enum twheel_histogram, then by bucket
  *
- * Written by that CPU only, and never set back: so needs no lock.
+ * Only that CPU writes it, and it is never set back: so no lock is needed.
  */
 struct twheel_stats {
 	unsigned long	counters[TWHEEL_NR_COUNTERS];

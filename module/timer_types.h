@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a timer is made of, and the word that says where it is. */
+/* What a timer is made of, and its field that says where it is. */
 #ifndef TWHEEL_TIMER_TYPES_H
 #define TWHEEL_TIMER_TYPES_H
 
@@ -17,24 +17,25 @@
  * @node:	while pending: its place in a wheel
  * @ready:	while ready: its place in the context's list
  * @expired:	while ready: when it was expired, in ns
- * @deadline:	the next expiration or, while ready, the first unread one, in ns
- * @user_data:	the program's
+ * @deadline:	when it is to expire next or, while ready, when the first unread expiration
+ *		was due, in ns
+ * @user_data:	as the program chose it
  * @interval:	ns between expirations; 0 for one shot
- * @count:	expirations left, unread ones included; 0 for no end
- * @slack:	ticks that it may expire late
+ * @count:	expirations left, including unread ones; 0 for no end
+ * @slack:	by how many ticks it may expire late
  * @generation:	upper half of its handle
  * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while
  *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
  *		shifted by TWHEEL_FLAGS_SHIFT those of %TWHEEL_TIMER_FLAGS that it
  *		was armed with
  *
- * A timer that is pending is guarded by the lock of its base, any other by that
- * of its context. @where tells which; it changes only under both the lock that
- * guards it before and the one that does after. So it is read without a lock,
- * and again with the lock held that it named. It is one word so that no CPU sees
- * the state of one time with the base of another.
+ * The lock of its base guards a timer that is pending, and the lock of its context any
+ * other. @where says which of them it is, and changes only with both of them held: the lock
+ * that guards the timer before and the one that does afterwards. So it is read without a
+ * lock, and read again with the lock held that it named. State and CPU are in one field so
+ * that no CPU sees an old state with a new CPU.
  *
- * Fits a cache line; there are millions.
+ * A timer fits a cache line, as there are millions of them.
  */
 struct twheel_timer {
 	union {
@@ -56,7 +57,7 @@ struct twheel_timer {
 #define TWHEEL_CPU_SHIFT	8
 #define TWHEEL_FLAGS_SHIFT	24
 
-/* What is to be known of a timer as long as it is armed. */
+/* The flags of an arming that are kept with the timer. */
 #define TWHEEL_TIMER_FLAGS	(TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE)
 
 static inline enum twheel_state twheel_state_of(u32 where)
@@ -79,7 +80,7 @@ static inline bool twheel_is_lease(u32 where)
 	return twheel_flags_of(where) & TWHEEL_ARM_LEASE;
 }
 
-/* Change what timer->where says, but for the flags. */
+/* Change the state and the CPU in timer->where, and keep the flags. */
 static inline void twheel_timer_set_where(struct twheel_timer *timer,
 					  enum twheel_state state, u16 cpu)
 {

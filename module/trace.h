@@ -2,9 +2,9 @@
 /*
  * Tracepoints, below events/twheel in tracefs.
  *
- * Numbers only. @ctx tells one open of the device from another; @handle is the
- * key in a context with keys; @clock is a CLOCK_* number; all times are
- * nanoseconds on it, as the kernel sees it, in no time namespace.
+ * All fields are numbers. @ctx tells one open of the device from another. @handle is the key
+ * in a context with keys. @clock is a CLOCK_* number. All times are in ns on that clock, in
+ * no time namespace.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM twheel
@@ -96,7 +96,7 @@ TRACE_EVENT(twheel_expire,
 		  __entry->now - __entry->deadline)
 );
 
-/* A turn of the wheel of @cpu moved timers from one bucket to another. */
+/* In the wheel of @cpu timers came up and were moved to another bucket. */
 TRACE_EVENT(twheel_cascade,
 	TP_PROTO(u32 cpu, clockid_t clock, u32 timers),
 	TP_ARGS(cpu, clock, timers),
