@@ -10,9 +10,10 @@
  *
  * - The layout is the same for 32-bit and 64-bit programs.
  * - All times are nanoseconds on the context's clock, as the calling program
- *   sees it: in a time namespace points in time are on the namespace's clock.
- * - Fields marked (in) are read, (out) are written whatever they held before.
- *   Flags that are not defined, and reserved fields that are not zero, are
+ *   sees it: in a time namespace they are on the namespace's clock.
+ * - Fields marked (in) are read. Fields marked (out) are written, whatever they
+ *   held before.
+ * - Flags that are not defined, and reserved fields that are not zero, are
  *   refused with EINVAL.
  * - An ioctl that this version does not know is refused with ENOTTY.
  * - A call that fails has changed nothing, unless its description says so.
@@ -60,7 +61,7 @@ enum twheel_feature {
 #define TWHEEL_NO_EXPIRY	(~0ULL)
 
 /**
- * struct twheel_info - what the module is, and how this context stands
+ * struct twheel_info - the module, and the present state of this context
  * @flags: (in) 0 or %TWHEEL_INFO_NEXT
  * @abi_version: (out) %TWHEEL_ABI_VERSION of the running module
  * @features: (out) &enum twheel_feature bits of the running module
@@ -72,20 +73,19 @@ enum twheel_feature {
  * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
- * @user_limit: (out) how many timers all contexts opened by one user (by real
- *	user ID; of all in a user namespace by that of whoever made it, unless
- *	that was root) may hold
+ * @user_limit: (out) how many timers all contexts of one user may hold. Users
+ *	are told apart by their real user ID. In a user namespace all count as
+ *	the user who made it, unless that was root
  * @user_timers: (out) how many timers the contexts of the user who opened this
  *	one hold now
  * @pending: (out) timers armed in this context that have not expired
  * @ready: (out) timers with an expiration that has not been read
  * @next_expiry: (out) with %TWHEEL_INFO_NEXT the earliest deadline of a
- *	pending timer, or %TWHEEL_NO_EXPIRY; 0 without the flag. Finding it
- *	walks all timers of the context: it is for people who look, not for
- *	event loops. Timers that are changed during the walk may be missed.
+ *	pending timer, or %TWHEEL_NO_EXPIRY; 0 without the flag. To find it
+ *	the call walks all timers of the context, which is meant for people and
+ *	not for event loops. It may miss timers that change during the walk.
  *
- * Argument of %TWHEEL_IOC_GET_INFO. Every timer that exists is either pending
- * or ready.
+ * Argument of %TWHEEL_IOC_GET_INFO. Every timer is either pending or ready.
  *
  * Errors: EFAULT; EINVAL for unknown @flags or a non-zero @config.
  */
@@ -110,11 +110,11 @@ struct twheel_info {
 /**
  * define TWHEEL_CONFIG_KEYED - in &twheel_config.flags, keys are the handles
  *
- * Wherever a handle is asked for or given, it is a key of the program's own,
- * any 64-bit number, 0 included. Arming is an upsert: it re-arms the timer with
- * that key or, if there is none, makes it. Keys take memory: 16 bytes a timer,
- * charged like the timer itself, and a hash table of some 20 bytes a timer, which
- * the kernel charges to no memory cgroup.
+ * Every handle, whether a program passes it or gets it, is then a key that the
+ * program has chosen: any 64-bit number, including 0. Arming is an upsert: it
+ * re-arms the timer with that key or, if there is none, makes it. Keys take
+ * memory: 16 bytes a timer, charged like the timer itself, and a hash table of
+ * some 20 bytes a timer, which the kernel charges to no memory cgroup.
  */
 #define TWHEEL_CONFIG_KEYED		0x00000001
 
@@ -128,44 +128,44 @@ struct twheel_info {
 /**
  * define TWHEEL_CONFIG_CANCEL_ON_SET - in &twheel_config.flags, tell of steps
  *
- * For CLOCK_REALTIME only. After each discontinuous change of the clock, be it
- * set, stepped, or found to have jumped by a resume, one read() fails with
- * ECANCELED: one that waits then, or else the next. poll() reports the
- * descriptor readable until then. Several changes before that read are one. The
- * timers themselves go on, and no record is lost by it.
+ * For CLOCK_REALTIME only. After each discontinuous change of the clock, that is
+ * when it is set, is stepped, or has jumped at a resume, one read() fails with
+ * ECANCELED: a read that is waiting, or else the next one. Until then poll()
+ * reports the descriptor as readable. Several changes before that read count as
+ * one. The timers themselves go on, and no record is lost.
  */
 #define TWHEEL_CONFIG_CANCEL_ON_SET	0x00000004
 
 /**
  * define TWHEEL_CLOCK_REALTIME - in &twheel_config.clock, wall time
  *
- * It stands for CLOCK_REALTIME, which is 0 and so cannot be told from a field
- * that nobody has set. No clock has this number; clock_gettime() refuses it.
+ * It stands for CLOCK_REALTIME, whose own number is 0 and so cannot be told from
+ * a field that was left unset. clock_gettime() knows no clock with this number.
  */
 #define TWHEEL_CLOCK_REALTIME	0x00010000
 
 /**
  * struct twheel_config - settings of a context, before its first timer
- * @clock: (in) 0 or CLOCK_MONOTONIC for CLOCK_MONOTONIC, which a new context has;
- *	CLOCK_BOOTTIME, which goes on during suspend; or %TWHEEL_CLOCK_REALTIME
- *	for CLOCK_REALTIME, wall time
+ * @clock: (in) 0 or CLOCK_MONOTONIC for CLOCK_MONOTONIC, the clock of a new
+ *	context; CLOCK_BOOTTIME, which goes on during suspend; or
+ *	%TWHEEL_CLOCK_REALTIME for CLOCK_REALTIME, wall time
  * @flags: (in) TWHEEL_CONFIG_* bits
  * @limit: (in) how many timers this context may hold; 0 for the module's
  *	max_fd_timers, which is also the most that can be asked for
  * @reserved: (in) zero
  *
- * Argument of %TWHEEL_IOC_CONFIG, which replaces all settings. If all of it is
- * zero the context is as a new one.
+ * Argument of %TWHEEL_IOC_CONFIG, which replaces all settings. A structure of
+ * zeroes brings back the settings of a new context.
  *
- * On CLOCK_REALTIME deadlines are points in wall time and stay there, however
- * the clock is set: what a step forward passes over expires at once, what a step
- * back puts ahead again waits. A timer that had expired before a step back stays
- * expired. As a time from now would be ambiguous there, arming needs
- * %TWHEEL_ARM_ABS.
+ * On CLOCK_REALTIME deadlines are points in wall time, however the clock is set:
+ * timers whose deadline a step forward has passed expire at once, and those whose
+ * deadline a step back has put ahead again wait for it. A timer that expired
+ * before a step back stays expired. As a time from now would be ambiguous there,
+ * arming needs %TWHEEL_ARM_ABS.
  *
  * Errors: EBUSY once the context has held a timer, or made room for one; EINVAL
- * for another clock, a limit over max_fd_timers, unknown @flags, flags that the
- * clock does not go with, or a non-zero @reserved; ENOMEM; EFAULT.
+ * for any other clock, a limit over max_fd_timers, unknown @flags, @flags that do
+ * not go with the clock, or a non-zero @reserved; ENOMEM; EFAULT.
  */
 struct twheel_config {
 	__u32 clock;
@@ -177,16 +177,16 @@ struct twheel_config {
 /**
  * define TWHEEL_ARM_ABS - in &twheel_arm.flags, @expires is a point in time
  *
- * Without it @expires counts from now.
+ * Without this flag @expires counts from now.
  */
 #define TWHEEL_ARM_ABS		0x00000001
 
 /**
  * define TWHEEL_ARM_FIXED_DELAY - in &twheel_arm.flags, rounds count from reads
  *
- * The next round of a periodic timer begins when the record of the last one is
- * read, and lasts @interval from there: no round is ever missed, and the timer
- * does not keep to a grid. Its records count one expiration each.
+ * The next round of a periodic timer begins when the record of the last round is
+ * read, and takes @interval from then: no round is ever missed, and there is no
+ * grid. Each record counts one expiration.
  */
 #define TWHEEL_ARM_FIXED_DELAY	0x00000002
 
@@ -201,61 +201,61 @@ struct twheel_config {
 /**
  * define TWHEEL_ARM_IF_PENDING - in &twheel_arm.flags, only what is pending
  *
- * If the timer is not pending the call fails with ENOENT and changes nothing:
- * one that has expired stays as it is with its record, and one that was cancelled
- * is not made again, with a key as without. So a push-back that comes too late
- * has no effect.
+ * If the timer is not pending the call fails with ENOENT and changes nothing: a
+ * timer that has expired keeps its record, and one that was cancelled is not made
+ * again, with or without keys. So a push-back that comes too late has no effect.
  */
 #define TWHEEL_ARM_IF_PENDING	0x00000008
 
 /**
  * define TWHEEL_ARM_IF_NONE - in &twheel_arm.flags, only a new timer
  *
- * If there is one with that key or handle, pending or with a record that has not
- * been read, the call fails with EEXIST and that timer stays as it is. Without
- * keys handle 0 makes a timer as ever. Of several calls with the same key one
- * makes it.
+ * If there is a timer with that key or handle, pending or with an unread record,
+ * the call fails with EEXIST and that timer stays as it is. Without keys handle 0
+ * makes a timer as usual. Of several calls with the same key exactly one makes
+ * the timer.
  */
 #define TWHEEL_ARM_IF_NONE	0x00000010
 
 /**
- * define TWHEEL_LEASE_EXPIRED - in the word of a lease, it is over
+ * define TWHEEL_LEASE_EXPIRED - in the word of a lease, the lease is over
  *
- * A lease is a timer that is pushed back without a system call. Its word is
- * the __u64 at offset 8 * &twheel_arm.word of the descriptor, which mmap() with
+ * A lease is a timer that a program pushes back without a system call. Its word
+ * is the __u64 at offset 8 * &twheel_arm.word of the descriptor, which mmap() with
  * MAP_SHARED makes accessible. While the lease is pending the word holds its
  * deadline, on the context's clock as it is in the time namespace of the program
  * that configured the context.
  *
  * To extend the lease, the program replaces the deadline by a later one with a
- * compare-and-swap. When the deadline comes the kernel looks at the word: if it
- * holds a later one by then, it waits for that; otherwise it sets this bit, by
- * compare-and-swap as well, and the lease has expired. Thus one of the two wins
- * and both know which: a program that has replaced a deadline without this bit
- * was in time, and one that finds the bit was not.
+ * compare-and-swap. When the deadline comes the kernel looks at the word. If the
+ * word holds a later deadline by then, the kernel waits for that one. Otherwise
+ * it sets this bit, also by compare-and-swap, and the lease has expired. So one of
+ * the two wins and both know which: a program that replaced a deadline without
+ * this bit was in time, and a program that finds the bit was not.
  *
- * The bit is also set when the lease is cancelled, drained, or re-armed as
- * something else. Re-arming the timer, whether pending or expired, stores the
- * new deadline whatever the word held. To shorten a lease it has to be re-armed:
- * an earlier deadline in the word is noticed when the later one comes, or never.
+ * The bit is also set when the lease is cancelled, drained, or re-armed as an
+ * ordinary timer. Re-arming the timer, whether pending or expired, stores the new
+ * deadline whatever the word held. To shorten a lease it has to be re-armed: the
+ * kernel notices an earlier deadline in the word only when the later one comes, or
+ * never.
  *
- * Of a program that stores anything else only its own leases suffer: they expire
+ * A program that stores anything else harms only its own leases: they expire
  * early or late.
  *
- * A lease that was extended has to be looked at again, which costs the kernel as much
- * as a timer. All such looks at the leases of one user take no more than an eighth of
- * a CPU's time. Leases that would take more, as there are very many and they are
- * extended by very little, are looked at less often: then they expire late.
+ * The kernel has to look again at a lease that was extended, which costs as much
+ * as a timer. All such looks at the leases of one user take no more than an eighth
+ * of a CPU's time. If they would take more, because very many leases are extended
+ * by very little, they are looked at less often, and then they expire late.
  *
- * A page of words can be touched once a timer whose word lies in it was armed,
- * until then it raises SIGBUS. It lives until the last copy of the descriptor is
- * closed and unmapped. mmap() fails with ENODEV in a context without leases, with
- * EINVAL for a MAP_PRIVATE mapping.
+ * A page of words can be touched once a timer whose word lies in it has been
+ * armed; before that it raises SIGBUS. The page lives until the last copy of the
+ * descriptor is closed and unmapped. mmap() fails with ENODEV in a context without
+ * leases, and with EINVAL for a MAP_PRIVATE mapping.
  */
 #define TWHEEL_LEASE_EXPIRED	0x8000000000000000ULL
 
 /**
- * enum twheel_state - where a timer is, or was when a call took hold of it
+ * enum twheel_state - the state of a timer, or its state just before a call
  * @TWHEEL_STATE_NONE: there was no timer: the call made a new one
  * @TWHEEL_STATE_PENDING: armed, and not expired
  * @TWHEEL_STATE_READY: expired, and the expiration not read. A call that
@@ -274,16 +274,17 @@ enum twheel_state {
  *	(out) the timer's handle. With %TWHEEL_CONFIG_KEYED the key, which stays
  *	as it is.
  * @user_data: (in) given back in events
- * @expires: (in) the first expiration: a point in time with %TWHEEL_ARM_ABS,
- *	otherwise the time from now. One that has passed expires at once. A sum
- *	that is too large for the clock is cut to the largest, 2^63 - 1.
+ * @expires: (in) the first expiration: with %TWHEEL_ARM_ABS a point in time,
+ *	otherwise the time from now. A timer whose deadline has passed expires
+ *	at once. A sum that is too large for the clock becomes the largest time,
+ *	2^63 - 1.
  * @interval: (in) time between expirations; 0 for one shot
  * @slack: (in) the timer may expire this much after its deadline, so that
- *	timers can share wake-ups. Kept in whole ticks, rounded down, 2^32 - 1
- *	at most.
+ *	timers can share wake-ups. Kept in whole ticks, rounded down, at most
+ *	2^32 - 1 of them.
  * @count: (in) number of expirations after which the timer ends by itself;
- *	0 for no end. Without an interval only 0 and 1 are meaningful, and both
- *	mean one shot. Not looked at with %TWHEEL_ARM_LEASE.
+ *	0 for no end. Without an interval only 0 and 1 are allowed, and both
+ *	mean one shot. Ignored with %TWHEEL_ARM_LEASE.
  * @word: (out) with %TWHEEL_ARM_LEASE the index of the lease's word
  * @flags: (in) TWHEEL_ARM_* bits
  * @result: (out) 0, or a negative errno for this entry
@@ -293,60 +294,60 @@ enum twheel_state {
  *
  * Argument of %TWHEEL_IOC_ARM, and the element of %TWHEEL_IOC_ARM_BATCH.
  *
- * @expires, @interval and @slack are 2^63 - 1 at most, which is 292 years and as
- * good as for ever. What is larger is refused: it is what a difference that went
- * below zero turns into.
+ * @expires, @interval and @slack are at most 2^63 - 1, which is 292 years. Larger
+ * values are refused: most likely they are differences that went below zero.
  *
  * A timer never expires before its deadline and, apart from scheduling latency
  * and @slack, at most one tick after it. A periodic timer keeps to its grid
  * expires + n * interval. Its next round is armed when the record of the last
- * is read, and the record counts the rounds that were missed: one that nobody
- * reads costs nothing. With %TWHEEL_ARM_FIXED_DELAY there is no grid.
+ * round is read, and that record counts the rounds that were missed: so a timer
+ * whose records nobody reads costs nothing. With %TWHEEL_ARM_FIXED_DELAY there is
+ * no grid.
  *
- * A re-arm replaces everything, the round that is under way included: the next
- * expiration is at the new @expires, the rounds from there on are the new
- * @interval long, and @count counts from there. An interval cannot be changed
- * without saying when the next expiration is to be. When the record of a
- * periodic timer has been read the next round is already pending; a re-arm by
- * whoever handles that record replaces it. The record of a last expiration ends
- * the timer as it is read: by then there is nothing left to re-arm (%ENOENT), a
- * new timer takes its place, or with %TWHEEL_CONFIG_KEYED the same key.
+ * A re-arm replaces everything, including the round under way: the next
+ * expiration is at the new @expires, the rounds from there on take the new
+ * @interval, and @count counts from there. An interval cannot be changed without
+ * saying when the next expiration is to be. When the record of a periodic timer
+ * has been read the next round is already pending, and a re-arm by the program
+ * that handles the record replaces it. Reading the record of a last expiration
+ * ends the timer. Then there is nothing left to re-arm (%ENOENT): a new timer
+ * takes its place or, with %TWHEEL_CONFIG_KEYED, one with the same key.
  *
- * @count counts expirations, not records: those that a late read finds missed
- * are part of it, and the last record counts no more than were left. After a
- * stall, or a step of CLOCK_REALTIME, of any length there is one record, with
- * all rounds of the grid that were passed by then.
+ * @count counts expirations, not records. It includes those that a late read
+ * finds missed, and the last record counts no more than were left. After a stall
+ * or a step of CLOCK_REALTIME, however long, there is one record, with all rounds
+ * of the grid that have passed by then.
  *
- * Timers that are armed on one CPU expire in the order of the ticks in which they
- * are due (the deadline rounded up to a tick, and as far after it as @slack has
- * moved it), however late the CPU is: after a stall, or a step of CLOCK_REALTIME,
- * too. Within a tick there is no order. One that has passed when it is armed does
- * not wait for its turn. A re-arm to a later time leaves the timer on its CPU; the
- * next round of a periodic one is armed on the CPU that reads its record.
+ * Timers of one clock that are armed on one CPU expire in the order of the ticks
+ * in which they are due, however late the CPU is, and also after a stall or a step
+ * of CLOCK_REALTIME. The tick of a timer is its deadline rounded up, or a later
+ * one that @slack allows. Within a tick there is no order. A timer whose deadline
+ * has passed when it is armed does not wait for its turn, and a lease that is
+ * looked at less often comes late. A re-arm to a later time leaves the timer on
+ * its CPU. The next round of a periodic timer is armed on the CPU that reads its
+ * record.
  *
- * This is so for the timers of one clock. A lease that was put off comes after its time.
+ * Other programs' timers make one's own late by no more than the time that it
+ * takes to work off what comes up on that CPU before it: timers that are due
+ * earlier, and timers that are due up to a bucket later and have to move to a
+ * lower level. That work has half of the CPU's time, which the wheels of all
+ * clocks share.
  *
- * What others do with their timers makes one's own late by no more than it takes to
- * work off what comes up on that CPU before it, at half of the CPU's time, which the
- * wheels of all clocks share: timers that are due before, and those that are due up to
- * a bucket later and have to be moved to a lower level.
+ * A timer exists until its last expiration is read or it is cancelled. From then
+ * on its handle is refused with ENOENT, and the handle is not given out again
+ * before the context has made 2^32 more timers.
  *
- * A timer exists until its last expiration is read or it is cancelled; from
- * then on its handle is refused with ENOENT. It is not given out again before
- * the context has made 2^32 more timers.
- *
- * Errors, in @result and from the single call alike: EINVAL for unknown flags,
- * an @expires, @interval or @slack with the top bit set, a count over 1 or
- * %TWHEEL_ARM_FIXED_DELAY without an interval, %TWHEEL_ARM_LEASE with one or in a
- * context without leases, both of %TWHEEL_ARM_IF_PENDING and
- * %TWHEEL_ARM_IF_NONE, or no %TWHEEL_ARM_ABS on CLOCK_REALTIME; ENOENT for a
- * handle that is not live; ENOENT and EEXIST as those two flags say;
- * ENOSPC when the context's limit is reached; EDQUOT when the user's is, or the
- * memory for that many is taken up by contexts that cancelled most of theirs;
- * ENOMEM, when the memory cgroup is at its limit for example.
- * @handle, @old_state and @old_remaining are then 0 except that a non-zero
- * @handle is left as it was. From the single call also EFAULT, which leaves the
- * structure as it was.
+ * Errors, both in @result and from the single call: EINVAL for unknown flags; for
+ * an @expires, @interval or @slack with the top bit set; for a @count over 1, or
+ * %TWHEEL_ARM_FIXED_DELAY, without an interval; for %TWHEEL_ARM_LEASE with an
+ * interval or in a context without leases; for both %TWHEEL_ARM_IF_PENDING and
+ * %TWHEEL_ARM_IF_NONE; and without %TWHEEL_ARM_ABS on CLOCK_REALTIME. ENOENT for a
+ * handle that is not live; ENOENT and EEXIST as those two flags say. ENOSPC when
+ * the context's limit is reached. EDQUOT when the user's limit is reached, or when
+ * the memory for that many timers is held by contexts that have cancelled most of
+ * theirs. ENOMEM, for example when the memory cgroup is at its limit. After an
+ * error @handle is as it was, and @old_state and @old_remaining are 0. From the
+ * single call also EFAULT, which leaves the whole structure as it was.
  */
 __extension__ struct twheel_arm {
 	__u64 handle;
@@ -376,16 +377,16 @@ __extension__ struct twheel_arm {
  * @old_remaining: (out) as in &struct twheel_arm
  *
  * Argument of %TWHEEL_IOC_CANCEL, and the element of %TWHEEL_IOC_CANCEL_BATCH.
- * When it has succeeded no record of the timer will be read any more.
+ * After a successful call no record of the timer is read any more.
  *
  * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY, with
  * @old_remaining 0, although by the grid the next round has begun. What is left of
- * that round can be computed from what %TWHEEL_IOC_GET tells before: see &struct
+ * that round can be computed from a %TWHEEL_IOC_GET before the call: see &struct
  * twheel_timer_info.
  *
- * Errors, in @result and from the single call alike: ENOENT when there is no
- * such timer (any more: its last expiration was read, or it was cancelled);
- * EINVAL for a non-zero @flags or @reserved. From the single call also EFAULT.
+ * Errors, both in @result and from the single call: ENOENT if there is no such
+ * timer, or if its last expiration was read or it was cancelled; EINVAL for a
+ * non-zero @flags or @reserved. From the single call also EFAULT.
  */
 struct twheel_cancel {
 	__u64 handle;
@@ -404,19 +405,19 @@ struct twheel_cancel {
  * @flags: (in) zero
  *
  * Argument of %TWHEEL_IOC_ARM_BATCH and %TWHEEL_IOC_CANCEL_BATCH, which handle
- * the entries in order and return how many they have handled. Each has its
- * outcome in its result field; one that failed does not stop those behind it.
+ * the entries in order and return how many they have handled. The result field of
+ * each entry tells how it went. An entry that fails does not stop the next ones.
  *
- * Fewer than @count are handled when a signal comes in, or when memory that is
- * not there, or not writable, is reached. The entries from there on are untouched
+ * Fewer than @count entries are handled if a signal arrives, or if the memory of
+ * an entry is not there or not writable. The entries from there on are untouched,
  * and nothing was done for them. A call whose first entry cannot be reached fails
- * with EFAULT; a signal never stops it before that entry.
+ * with EFAULT. A signal never stops a call before its first entry.
  *
- * Memory that another thread unmaps during the call is the exception: entries
- * whose outcome could not be stored are not counted, and new timers among them
- * are cancelled again (not those with keys, which others may have armed by then),
- * but a re-arm or a cancel may have taken place. The same goes for the single
- * calls.
+ * There is one exception: memory that another thread unmaps during the call.
+ * Entries whose result could not be stored are not counted. New timers among them
+ * are cancelled again, unless they have keys, as others may have armed them by
+ * then. But a re-arm or a cancel may have taken place. The single calls are the
+ * same.
  *
  * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
  */
@@ -427,7 +428,7 @@ struct twheel_batch {
 };
 
 /**
- * struct twheel_timer_info - one timer's settings and state
+ * struct twheel_timer_info - the settings and the state of a timer
  * @handle: (in for GET, out for LIST) the timer
  * @user_data: (out) as armed
  * @deadline: (out) the next expiration or, for %TWHEEL_STATE_READY, the first
@@ -435,23 +436,23 @@ struct twheel_batch {
  * @remaining: (out) time from now to @deadline; 0 if it has passed
  * @interval: (out) as armed
  * @slack: (out) as armed, in whole ticks
- * @count: (out) expirations left before the timer ends by itself, those not
- *	yet read included; 0 for no end
+ * @count: (out) expirations left before the timer ends by itself, including
+ *	those that are not read yet; 0 for no end
  * @state: (out) %TWHEEL_STATE_PENDING or %TWHEEL_STATE_READY
  * @flags: (out) %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE, as armed
  * @word: (out) the index of a lease's word; 0 for others
  *
  * The deadline of a pending lease is the one in its word.
  *
- * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY: @deadline
- * is that of the first expiration in the record, although by the grid the next
- * round has begun, as it is armed by the read. @remaining is as for any timer: 0,
- * unless CLOCK_REALTIME was set back to before @deadline. A program that wants to
- * know what is left of the round under way computes it: the round ends at
- * @deadline + n * @interval, where n = (now - @deadline) / @interval + 1, and n is
- * 1 while now is before @deadline. There is none any more if @count is not 0 and
- * n not below it. With %TWHEEL_ARM_FIXED_DELAY no round is under way until the
- * record is read.
+ * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY. Its
+ * @deadline is that of the first expiration in the record: by the grid the next
+ * round has begun, but it is armed only by the read. @remaining is 0 as for any
+ * such timer, unless CLOCK_REALTIME was set back to before @deadline. A program
+ * can compute what is left of the round under way: the round ends at
+ * @deadline + n * @interval, where n = (now - @deadline) / @interval + 1, or 1
+ * while now is before @deadline. If @count is not 0 and n is not less than @count
+ * no round is under way any more. With %TWHEEL_ARM_FIXED_DELAY no round is under
+ * way until the record is read.
  *
  * Argument of %TWHEEL_IOC_GET, and the element of %TWHEEL_IOC_LIST.
  *
@@ -485,18 +486,19 @@ struct twheel_timer_info {
  * @count: (in) its length, 1 to 2^31 - 1
  * @flags: (in) 0 or %TWHEEL_LIST_DRAIN
  *
- * Argument of %TWHEEL_IOC_LIST, which returns how many entries it has stored:
- * as many as fit, and 0 only at the end of the walk. A timer that is pending
- * during the whole walk is returned exactly once; one that is armed, expires or
- * is cancelled meanwhile is returned once or not at all. The walk ends however
- * many are armed meanwhile. Expired timers are not returned: they are there to
- * be read.
+ * Argument of %TWHEEL_IOC_LIST, which returns how many entries it has stored: as
+ * many as fit, and 0 only at the end of the walk. A timer that is pending during
+ * the whole walk is returned exactly once. A timer that is armed, expires or is
+ * cancelled meanwhile is returned once or not at all. The walk ends, however many
+ * timers are armed meanwhile. Expired timers are not returned, as they are there
+ * to be read.
  *
- * A signal, or EFAULT behind the first entry, ends a call early, with what it
- * has stored; nothing is lost.
+ * A signal, or memory that is not there after the first entry, ends a call early:
+ * it returns what it has stored, and nothing is lost.
  *
  * Errors: EFAULT; EINVAL for a @count of 0 or over 2^31 - 1, or unknown flags;
- * EINTR when a signal came before the first entry, with @cursor moved on.
+ * EINTR if a signal arrives before the first entry is stored, with @cursor moved
+ * on.
  */
 struct twheel_list {
 	__u64 cursor;
@@ -513,23 +515,22 @@ struct twheel_list {
 #define TWHEEL_EVENT_LAST	0x00000001
 
 /**
- * struct twheel_event - a record of one timer's expirations
+ * struct twheel_event - a record of the expirations of a timer
  * @user_data: as armed
  * @handle: the timer
  * @deadline: when the first expiration in this record was due; the others were
- *	due every interval from there on. Of a lease, the last deadline in its
- *	word.
- * @expired: when the kernel took note of that expiration; never before
- *	@deadline
- * @expirations: how many expirations there were since the last record (1 or
- *	more; more than 1 only for periodic timers read late)
+ *	due every interval from there on. For a lease, the last deadline in its
+ *	word
+ * @expired: when the kernel noticed that expiration; never before @deadline
+ * @expirations: how many expirations there were since the last record: 1, or more
+ *	if a periodic timer is read late
  * @flags: 0 or %TWHEEL_EVENT_LAST
  * @reserved: zero
  *
- * read() fills an array of these, as many as fit and are ready. Every
- * expiration is counted in exactly one record, whichever of several readers
- * gets it. They come in the order in which the timers expired: see &struct
- * twheel_arm. Of several CPUs each has an order of its own.
+ * read() fills an array of these, as many as fit and are ready. Every expiration
+ * is counted in exactly one record, whichever of several readers gets that. The
+ * records come in the order in which the timers expired: see &struct twheel_arm.
+ * Each CPU has an order of its own.
  *
  * Errors of read(): EINVAL when there is no room for one record; EAGAIN when
  * nothing is ready and the descriptor is non-blocking; EINTR; EFAULT when the
