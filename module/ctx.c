@@ -27,8 +27,9 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 	timer->expired = now;
 	twheel_count(TWHEEL_COUNT_EXPIRED);
 	twheel_observe(TWHEEL_HIST_LATENESS, now - timer->deadline);
-	trace_twheel_expire(ctx, twheel_pool_handle(timer),
-			    twheel_clockids[ctx->clock], timer->deadline, now);
+	if (trace_twheel_expire_enabled())
+		trace_twheel_expire(ctx, twheel_pool_handle(timer),
+				    twheel_clockids[ctx->clock], timer->deadline, now);
 	list_add_tail(&timer->ready, &ctx->ready);
 	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
 }

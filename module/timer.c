@@ -397,7 +397,6 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
 u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
 	enum twheel_state state = twheel_timer_state(timer);
-	u64 handle = twheel_pool_handle(timer);
 	struct twheel_ctx *ctx = hold->ctx;
 	u64 deadline = timer->deadline;
 
@@ -408,9 +407,10 @@ u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *time
 	} else {
 		twheel_ctx_withdraw(ctx, timer);
 	}
-	twheel_pool_free(&ctx->pool, timer);
 	twheel_count(TWHEEL_COUNT_CANCELLED);
-	trace_twheel_cancel(ctx, handle, state);
+	if (trace_twheel_cancel_enabled())
+		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
+	twheel_pool_free(&ctx->pool, timer);
 	return deadline;
 }
 
