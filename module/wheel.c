@@ -66,6 +66,13 @@
  * out of order by construction, and never early because expiry compares their tick
  * with @clk.
  */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
 #include "wheel.h"
 
 /* Level 0 has a row of buckets; the others one on time and one with a lead. */

@@ -3,13 +3,15 @@
  * The timer wheel: a pure data structure.
  *
  * No allocation, no clock, no lock: memory and time are parameters, and the
- * caller sees to it that one thread at a time uses a wheel. Compiles unchanged
- * in user space.
+ * caller sees to it that one thread at a time uses a wheel. The tests compile it
+ * unchanged in user space: selftests/shim has the kernel headers that it needs there.
  */
 #ifndef TWHEEL_WHEEL_H
 #define TWHEEL_WHEEL_H
 
-#include "wheel_types.h"
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/types.h>
 
 #define TWHEEL_SLOTS_MIN	4
 #define TWHEEL_SLOTS_MAX	4096
