@@ -51,7 +51,7 @@ static inline s64 atomic64_xchg(atomic64_t *v, s64 new)
 	return (s64)word_set((uint64_t *)v, (uint64_t)new);
 }
 
-/* Not used, but by the mutations: see mutate.sh. */
+/* Not used, but by the mutations: see mutations.sh. */
 static inline void atomic64_set(atomic64_t *v, s64 new)
 {
 	word_set((uint64_t *)v, (uint64_t)new);

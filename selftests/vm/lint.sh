@@ -137,6 +137,11 @@ seeded() {
 	return "$status"
 }
 
+# So would mutations.
+mutations() {
+	selftests/mutate.sh -a
+}
+
 # Which room of the module knows which: "a b" if a.c or a.h includes b.h.
 rooms() {
 	grep -o '^#include "[a-z_]*\.h"' module/*.[ch] |
@@ -164,4 +169,5 @@ tool "clang" compiler clang
 tool "headers on their own" headers_alone
 tool "shellcheck" shell
 tool "seeded bugs apply" seeded
+tool "mutations apply" mutations
 exit $failed
