@@ -217,11 +217,14 @@ static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *r
 {
 	u32 seen, moved = run->moved;
 	u64 begin = run->now;
+	const char *why;
 
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
 	seen = expire_nodes(base, run);
+	why = twheel_wheel_check(&base->wheel);
+	WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
 	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)

@@ -17,11 +17,9 @@
 #ifndef TWHEEL_LEASE_H
 #define TWHEEL_LEASE_H
 
-#ifdef __KERNEL__
 #include <linux/atomic.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
-#endif
 
 #include <linux/twheel.h>
 

@@ -9,56 +9,52 @@
 #ifndef TWHEEL_SEAM_H
 #define TWHEEL_SEAM_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-typedef int64_t s64;
-typedef uint64_t u64;
-
-/* As the program sees it, too. */
-#define atomic64_t u64
+#define SHIM_ATOMICS
+#include <linux/atomic.h>
 
 /* Accesses of the kernel and of the program; see test_interleave.c. */
-u64 word_read(const u64 *word);
-bool word_cmpxchg(u64 *word, u64 *old, u64 new);
-u64 word_set(u64 *word, u64 new);
-void word_store(u64 *word, u64 new);
+uint64_t word_read(const uint64_t *word);
+bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new);
+uint64_t word_set(uint64_t *word, uint64_t new);
+void word_store(uint64_t *word, uint64_t new);
 
 /* How often the kernel has looked at the word, or tried to change it. */
 extern unsigned int kernel_accesses;
 
-#define min_t(type, a, b) ({			\
-	type min_a = (a);			\
-	type min_b = (b);			\
-	min_a < min_b ? min_a : min_b;		\
-})
-
-static inline u64 atomic64_read(const atomic64_t *word)
+/* The kernel sees the program's word as an atomic. */
+static inline atomic64_t *kernel_word(uint64_t *word)
 {
-	kernel_accesses++;
-	return word_read(word);
+	return (atomic64_t *)word;
 }
 
-static inline bool atomic64_try_cmpxchg(atomic64_t *word, s64 *old, u64 new)
+static inline s64 atomic64_read(const atomic64_t *v)
 {
-	u64 seen = (u64)*old;
+	kernel_accesses++;
+	return (s64)word_read((const uint64_t *)v);
+}
+
+static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 new)
+{
+	uint64_t seen = (uint64_t)*old;
 	bool done;
 
 	kernel_accesses++;
-	done = word_cmpxchg(word, &seen, new);
+	done = word_cmpxchg((uint64_t *)v, &seen, (uint64_t)new);
 	*old = (s64)seen;
 	return done;
 }
 
-static inline u64 atomic64_xchg(atomic64_t *word, u64 new)
+static inline s64 atomic64_xchg(atomic64_t *v, s64 new)
 {
-	return word_set(word, new);
+	return (s64)word_set((uint64_t *)v, (uint64_t)new);
 }
 
-/* Not used, but by the mutations: see mutate.sh. */
-static inline void atomic64_set(atomic64_t *word, u64 new)
+/* Not used, but by the mutations: see mutations.sh. */
+static inline void atomic64_set(atomic64_t *v, s64 new)
 {
-	word_set(word, new);
+	word_set((uint64_t *)v, (uint64_t)new);
 }
 
 #define LEASE_WORD_ATOMICS

@@ -34,7 +34,7 @@ struct arming {
 
 static struct {
 	/* The kernel's. */
-	atomic64_t	word;
+	uint64_t	word;
 	u64		clock;
 	u64		deadline;
 	bool		locked;
@@ -62,14 +62,14 @@ static void note_write(u64 new)
 		m.arming->stored = new;
 }
 
-u64 word_read(const u64 *word)
+uint64_t word_read(const uint64_t *word)
 {
 	step();
 	trace("read", *word);
 	return *word;
 }
 
-bool word_cmpxchg(u64 *word, u64 *old, u64 new)
+bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new)
 {
 	step();
 	if (*word != *old) {
@@ -84,9 +84,9 @@ bool word_cmpxchg(u64 *word, u64 *old, u64 new)
 }
 
 /* The kernel's way to begin an arming, and to end one. */
-u64 word_set(u64 *word, u64 new)
+uint64_t word_set(uint64_t *word, uint64_t new)
 {
-	u64 old;
+	uint64_t old;
 
 	step();
 	trace("set", new);
@@ -100,7 +100,7 @@ u64 word_set(u64 *word, u64 new)
 	return old;
 }
 
-void word_store(u64 *word, u64 new)
+void word_store(uint64_t *word, uint64_t new)
 {
 	step();
 	trace("store", new);
@@ -128,19 +128,19 @@ static void expire_locked(void)
 	bool claimed;
 
 	kernel_accesses = 0;
-	claimed = twheel_lease_claim(&m.word, now, &deadline);
+	claimed = twheel_lease_claim(kernel_word(&m.word), now, &deadline);
 	trace(claimed ? "expired" : "goes on", deadline);
 	check(kernel_accesses <= 1 + TWHEEL_LEASE_TRIES, "%u accesses", kernel_accesses);
 	if (!claimed) {
 		check(deadline > now && deadline < TWHEEL_LEASE_EXPIRED,
-		      "looks again at %lx, at %lx", deadline, now);
+		      "looks again at %llx, at %llx", deadline, now);
 		check(m.hostile || deadline <= a->stored || deadline == now + 1,
-		      "looks again at %lx, %lx is stored", deadline, a->stored);
+		      "looks again at %llx, %llx is stored", deadline, a->stored);
 		m.deadline = deadline;
 		return;
 	}
 
-	check(deadline <= now, "expired at %lx with deadline %lx", now, deadline);
+	check(deadline <= now, "expired at %llx with deadline %llx", now, deadline);
 	check(a->end == RUNNING, "expired after its end (%d)", a->end);
 	a->end = EXPIRED;
 	m.pending = false;
@@ -148,9 +148,9 @@ static void expire_locked(void)
 	if (m.hostile)
 		return;
 	check(m.word & TWHEEL_LEASE_EXPIRED, "the word says %lx", m.word);
-	check(deadline >= a->promised, "expired with deadline %lx, promised %lx",
+	check(deadline >= a->promised, "expired with deadline %llx, promised %llx",
 	      deadline, a->promised);
-	check(deadline == a->stored, "expired with deadline %lx, stored %lx",
+	check(deadline == a->stored, "expired with deadline %llx, stored %llx",
 	      deadline, a->stored);
 }
 
@@ -180,11 +180,11 @@ static void advance(void *arg)
 static void end_arming(struct arming *a, u64 old, enum end end)
 {
 	if (a->end == RUNNING) {
-		check(m.hostile || old == a->stored, "%lx replaced, %lx was stored",
+		check(m.hostile || old == a->stored, "%llx replaced, %llx was stored",
 		      old, a->stored);
 		a->end = end;
 	} else if (!m.hostile) {
-		check(old & TWHEEL_LEASE_EXPIRED, "%lx replaced after its end", old);
+		check(old & TWHEEL_LEASE_EXPIRED, "%llx replaced after its end", old);
 	}
 }
 
@@ -196,7 +196,7 @@ static void rearm(void *arg)
 	step_when(unlocked);
 	m.locked = true;
 	a = m.arming;
-	end_arming(a, twheel_lease_set(&m.word, deadline), SUPERSEDED);
+	end_arming(a, twheel_lease_set(kernel_word(&m.word), deadline), SUPERSEDED);
 	m.pending = true;
 	m.deadline = deadline;
 	m.locked = false;
@@ -207,7 +207,8 @@ static void cancel(void *arg)
 	(void)arg;
 	step_when(unlocked);
 	m.locked = true;
-	end_arming(m.arming, twheel_lease_set(&m.word, TWHEEL_LEASE_EXPIRED), CANCELLED);
+	end_arming(m.arming, twheel_lease_set(kernel_word(&m.word), TWHEEL_LEASE_EXPIRED),
+		   CANCELLED);
 	m.pending = false;
 	m.locked = false;
 }
@@ -544,7 +545,7 @@ static void a_deadline_with_the_bit_is_refused(void)
 {
 	static const u64 bad[] = { TWHEEL_LEASE_EXPIRED, TWHEEL_LEASE_EXPIRED + 1, ~0ULL };
 	unsigned int i;
-	u64 word = 5;
+	uint64_t word = 5;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		int ret = lease_word_extend(&word, bad[i]);

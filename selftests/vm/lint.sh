@@ -91,10 +91,15 @@ user_sources() {
 	echo module/wheel.c
 }
 
+# Where the module's code is compiled, the kernel's headers come from selftests/shim.
 compiler() {
-	local file status=0
+	local file shim status=0
 	while read -r file; do
-		"$1" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
+		shim=()
+		case $file in
+		module/*|selftests/wheel/*|selftests/lease/*) shim=(-Iselftests/shim -DTWHEEL_DEBUG) ;;
+		esac
+		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
 	done < <(user_sources)
 	return "$status"
 }
@@ -132,6 +137,11 @@ seeded() {
 	return "$status"
 }
 
+# So would mutations.
+mutations() {
+	selftests/mutate.sh -a
+}
+
 # Which room of the module knows which: "a b" if a.c or a.h includes b.h.
 rooms() {
 	grep -o '^#include "[a-z_]*\.h"' module/*.[ch] |
@@ -159,4 +169,5 @@ tool "clang" compiler clang
 tool "headers on their own" headers_alone
 tool "shellcheck" shell
 tool "seeded bugs apply" seeded
+tool "mutations apply" mutations
 exit $failed

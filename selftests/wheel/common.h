@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+#include <linux/log2.h>
+#include <linux/minmax.h>
+
 #include "tap.h"
 #include "wheel.h"
 

@@ -16,34 +16,6 @@
 
 #include "common.h"
 
-/* The atomics that lease.h needs: nobody stores to a word while it is looked at. */
-typedef int64_t s64;
-
-#define atomic64_t u64
-#define max_t(type, a, b) ({			\
-	type max_a = (a);			\
-	type max_b = (b);			\
-	max_a > max_b ? max_a : max_b;		\
-})
-
-static u64 atomic64_xchg(atomic64_t *word, u64 new)
-{
-	u64 old = *word;
-
-	*word = new;
-	return old;
-}
-
-static u64 atomic64_read(const atomic64_t *word)
-{
-	return *word;
-}
-
-static bool atomic64_try_cmpxchg(atomic64_t *word, const s64 *old, u64 new)
-{
-	return atomic64_xchg(word, new) == (u64)*old;
-}
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "lease.h"
@@ -243,7 +215,7 @@ static bool look_at_lease(struct sim *s, struct timer *t)
 		t->word = word;
 
 	if (t->node.expires <= clk) {
-		bool claimed = twheel_lease_claim(&t->word, ns_of(clk), &deadline);
+		bool claimed = twheel_lease_claim((atomic64_t *)&t->word, ns_of(clk), &deadline);
 
 		t->seen = deadline;
 		if (claimed)

@@ -1,42 +1,35 @@
-#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154 # see selftests/mutate.sh
 #
-# Break scratch copies of wheel.c, and of the account in lease.h, one way at a time, and
-# see that the tests find each.
-#
-# A mutation is a sed expression. One that no longer applies, or that no test
-# finds, is a failure. An argument picks the mutations that contain it; MODULE
-# names another folder with the wheel to break.
-set -u
-cd "$(dirname "$0")" || exit 1
+# mutations.sh - of the wheel, and of the account of leases
 
-module=${MODULE:-../../module}
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export OPS="${OPS:-400000}"
-export ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
-missed=0
+files=(module/wheel.c module/lease.h)
 
-# Print the names of the tests that fail in the first program in which any does.
-failing()
-{
-	make -s O="$scratch/out" MODULE="$scratch" >"$scratch/log" 2>&1 || {
-		echo "(does not compile)"
-		return
+# The tests that fail in the first program in which any does
+found_by() {
+	local -x OPS=${OPS:-400000}
+	local -x ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
+	local out=$scratch/out log=$scratch/log test status
+
+	make -s -C selftests/wheel O="$out" MODULE="$tree/module" >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		return 1
 	}
 	for test in units exact cost model fair; do
+		status=0
 		# In seconds of the CPU, as the machine may be busy.
-		{ (ulimit -t 30; exec "$scratch/out/test_$test") >"$scratch/log"; rc=$?; } 2>/dev/null
-		[ $rc -ne 0 ] || continue
-		sed -n 's/^not ok [0-9]* //p' "$scratch/log" | tr '\n' ' '
-		grep -q '^not ok' "$scratch/log" && [ $rc -eq 1 ] || echo "test_$test ended with status $rc"
+		{ (ulimit -t 30; exec "$out/test_$test") >"$log" || status=$?; } 2>/dev/null
+		[ "$status" != 0 ] || continue
+		{
+			sed -n 's/^not ok [0-9]* //p' "$log"
+			[ "$status" = 1 ] || echo "test_$test ended with status $status"
+		} | paste -sd' '
 		return
 	done
 }
 
-mutations()
-{
-	sed 's/^\t*//' <<-'EOF'
+mutations() {
+	cat <<-'END'
 	s/return 2 \* w->levels - 1;/return 2 * w->levels;/
 	s/return w->slots \* nr_rows(w);/return w->slots * nr_rows(w) - 1;/
 	s/return level ? w->levels - 1 + level : 0;/return level ? w->levels + level : 0;/
@@ -83,9 +76,9 @@ mutations()
 	s/slot = (expires >> level_shift/slot = ((expires - w->clk) >> level_shift/
 	/^void twheel_wheel_enqueue/,/^}/s/__set_bit(index, w->pending);/;/
 	s/turn = bucket_turn(w, row, slot);$/turn = expires;/
-	s/if (turn < w->rows\[row\].turn)$/if (0)/
-	s/if (turn < w->rows\[row\].turn)$/if (1)/
-	s/if (turn < w->rows\[row\].turn)$/if (w->rows[row].turn == TWHEEL_NEVER)/
+	/^void twheel_wheel_enqueue/,/^}/s/if (turn < w->rows\[row\].turn)$/if (0)/
+	/^void twheel_wheel_enqueue/,/^}/s/if (turn < w->rows\[row\].turn)$/if (1)/
+	/^void twheel_wheel_enqueue/,/^}/s/if (turn < w->rows\[row\].turn)$/if (w->rows[row].turn == TWHEEL_NEVER)/
 	s/if (turn < w->next_expiry)/if (turn > w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (expires < w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (1)/
@@ -176,42 +169,11 @@ mutations()
 	s/r->due == w->clk ? 0 : r->due/r->due/
 	s/why = check_list(&r->visit, .*/;/
 	s/why = "nr_nodes is wrong";/;/
-	s/from = max_t(u64, \*account, now)/from = now/
-	s/from = max_t(u64, \*account, now)/from = *account/
-	s/from + TWHEEL_LEASE_SHARE \* cost/from + cost/
-	s/\*account = from + TWHEEL_LEASE_SHARE \* cost;/;/
+	s/if (\*account < now)/if (1)/
+	s/if (\*account < now)/if (0)/
+	s/\*account += TWHEEL_LEASE_SHARE \* cost;/*account += cost;/
+	s/\*account += TWHEEL_LEASE_SHARE \* cost;/;/
 	s/return ahead - min_t(u64, ahead, .*/return ahead;/
 	s/return ahead - min_t(u64, ahead, .*/return 0;/
-	EOF
+	END
 }
-
-cp "$module"/wheel*.[ch] "$module"/lease.h "$scratch/" || exit 1
-found=$(failing)
-if [ -n "$found" ]; then
-	echo "the unbroken wheel fails: $found"
-	exit 1
-fi
-
-mutations >"$scratch/mutations"
-while read -r mutation; do
-	case $mutation in
-	*"${1:-}"*) ;;
-	*) continue ;;
-	esac
-	for file in wheel.c lease.h; do
-		sed "$mutation" "$module/$file" >"$scratch/mutant"
-		cmp -s "$scratch/mutant" "$scratch/$file" || cp "$scratch/mutant" "$scratch/$file"
-	done
-	if cmp -s "$module/wheel.c" "$scratch/wheel.c" &&
-	   cmp -s "$module/lease.h" "$scratch/lease.h"; then
-		found=
-		echo "DOES NOT APPLY $mutation"
-	else
-		found=$(failing)
-		echo "$mutation"; echo "	${found:-MISSED}"
-	fi
-	[ -n "$found" ] || missed=$((missed + 1))
-done <"$scratch/mutations"
-
-echo "$missed missed"
-[ "$missed" -eq 0 ]

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154 # see selftests/mutate.sh
+#
+# mutations.sh - of the module, for the fuzzer to find: MINUTES (3) in a guest
+#
+# What was said of each has to be read: a fuzzer that complains of anything would find
+# them all.
+
+export KERNEL=kasan VARIANT=kcov
+files=(module/*.[ch])
+
+found_by() {
+	local module
+	module=$(built_module) || return
+	"$vm/fuzz.sh" -m "${MINUTES:-3}" -M "$module" abi >"$scratch/out" 2>&1 || :
+	! grep -q '^ok' "$scratch/out" || return 0
+	grep -m 1 -ohE 'BUG: .*|WARNING: .*|wrong: .*|Oops.*|possible .*|UBSAN: .*' \
+		"$scratch/out" && return
+	tail -n 20 "$scratch/out" >&2
+	return 1
+}
+
+mutations() {
+	cat <<-'END'
+	the buffer of a batch is too small	s/kmalloc_array(min_t(u32, batch.count, TWHEEL_BATCH_PART)/kmalloc_array(min_t(u32, batch.count, 8)/
+	any generation of a handle will do	/^static bool is_live/,/^}/s/twheel_pool_handle(timer) == handle/(u32)twheel_pool_handle(timer) == (u32)handle/
+	a cancelled record stays in the list	/^u64 twheel_timer_cancel_held/,/^}/s/^\t\ttwheel_ctx_withdraw(ctx, timer);/\t\t;/
+	END
+}
