@@ -2,15 +2,15 @@
 /*
  * The kernel's side of a lease: one word that a program may change at any time.
  *
- * The word holds a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs.
- * The program replaces a deadline by a later one, the kernel claims the word by
- * setting the bit: both by compare-and-swap, so the two cannot both win, and the
- * loser learns it. Nothing that is read here is trusted to make sense.
+ * The word holds a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs. The program
+ * replaces a deadline by a later one, and the kernel claims the word by setting the bit.
+ * Both use compare-and-swap, so only one of them wins, and the other one learns it. The
+ * kernel does not rely on anything that it reads here.
  *
- * The number of tries is bounded here. Where an atomic operation is itself a loop, of
- * load-linked and store-conditional (arm64 without LSE), a program that stores to the
- * word all the time can make that loop go round more often; how often is up to the
- * CPU, as for any such operation on memory that is shared with a program.
+ * The number of tries is bounded. Where an atomic operation is itself a loop of
+ * load-linked and store-conditional (arm64 without LSE), a program that stores to the word
+ * all the time can make that loop go round more often. How often is up to the CPU, as for
+ * any such operation on memory that is shared with a program.
  *
  * selftests/lease compiles this file in user space, to try all interleavings.
  */
@@ -23,13 +23,18 @@
 
 #include <linux/twheel.h>
 
-/* A program that changes the word more often just then waits for a tick. */
+/* If a program changes the word more often meanwhile, the kernel looks again a tick later. */
 #define TWHEEL_LEASE_TRIES	4
 
-/*
- * The lease in @word may be due at @now, on the word's clock. True if it is and
- * was claimed: *@deadline is its last deadline then, at most @now. False if it
- * was not: *@deadline is when to look again, after @now.
+/**
+ * twheel_lease_claim() - end a lease if it is due
+ * @word:	the word
+ * @now:	the time, on the word's clock
+ * @deadline:	set to the last deadline of the lease, at most @now; or, if it is not over,
+ *		to when to look again, after @now
+ *
+ * Context: any.
+ * Return: true if the lease was due and was claimed.
  */
 static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 {
@@ -40,7 +45,7 @@ static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 		s64 seen = old;
 
 		*deadline = min_t(u64, old & ~TWHEEL_LEASE_EXPIRED, now);
-		/* Only a program that spoils its own lease sets the bit. */
+		/* Only the program can have set the bit, and ended its own lease. */
 		if (old & TWHEEL_LEASE_EXPIRED)
 			return true;
 		if (old > now) {
@@ -57,19 +62,23 @@ static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 }
 
 /*
- * To extend a lease costs its user a store, and this CPU a look: so looks that find one
- * extended are put on the user's account, and get no more than one part in
- * TWHEEL_LEASE_SHARE of the CPU's time. What is ahead of that has to wait: then it may
- * be told late that the lease is over, and nobody else is told late of anything.
+ * Extending a lease costs the user one store, and this CPU a look. Looks at leases that were
+ * extended are charged to the user, and get no more than one part in TWHEEL_LEASE_SHARE of
+ * the CPU's time. Leases of a user who has used up more than that have to wait. They may
+ * expire late, and nobody else's timers do.
  */
 #define TWHEEL_LEASE_SHARE	8
-/* So much may be put on an account at once, in ns of CPU time. */
+/* A user may use up this much at once, in ns of CPU time. */
 #define TWHEEL_LEASE_BURST_NS	6000000ULL
 
-/*
- * A lease was looked at in vain, at @now, which has taken @cost. @account is when all
- * such looks of its user on this CPU are worked off. Returns for how long it has to be
- * left alone from now on; 0 as a rule. All in ns.
+/**
+ * twheel_lease_charge() - charge for a look at a lease that was extended
+ * @account:	the time until which the looks of the user on this CPU are paid for, in ns
+ * @now:	the time, in ns
+ * @cost:	what the look has taken, in ns
+ *
+ * Context: the caller serialises all calls for @account.
+ * Return: for how many ns the lease is not to be looked at again; usually 0.
  */
 static inline u64 twheel_lease_charge(u64 *account, u64 now, u64 cost)
 {
@@ -82,7 +91,14 @@ static inline u64 twheel_lease_charge(u64 *account, u64 now, u64 cost)
 	return ahead - min_t(u64, ahead, TWHEEL_LEASE_SHARE * TWHEEL_LEASE_BURST_NS);
 }
 
-/* Give @word a value that whoever uses it has to take. Returns the old one. */
+/**
+ * twheel_lease_set() - store a value in a word, whatever the program does meanwhile
+ * @word:	the word
+ * @value:	the value
+ *
+ * Context: any.
+ * Return: the value before.
+ */
 static inline u64 twheel_lease_set(atomic64_t *word, u64 value)
 {
 	return atomic64_xchg(word, value);

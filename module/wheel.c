@@ -2,14 +2,14 @@
 /*
  * Hashed hierarchical timing wheels.
  *
- * After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
- * SOSP 1987 (schemes 6 and 7) and IEEE/ACM ToN 1997.
+ * After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987
+ * (schemes 6 and 7) and IEEE/ACM ToN 1997.
  *
- * A wheel has L levels of S buckets. A bucket of level l stands for (S/2)^l
- * ticks, its granularity. A node goes to the lowest level whose S buckets reach
- * as far ahead as its tick. When its bucket's turn comes it is due, or moves
- * down to a level that tells ticks apart better. So it is due at its exact tick
- * however far away that was when it was enqueued.
+ * A wheel has L levels of S buckets. A bucket of level l stands for (S/2)^l ticks, its
+ * granularity. A node goes to the lowest level whose S buckets reach as far ahead as its
+ * tick. When the turn of its bucket comes the node is due, or moves down to a level that
+ * tells ticks apart better. So it is due at its exact tick, however far ahead that was when
+ * it was enqueued.
  *
  *	S = 64		granularity	range
  *	level 0		     1 tick	up to 64 ticks
@@ -17,54 +17,52 @@
  *	level 2		  1024		   65536
  *	level 3		 32768		 2097152
  *
- * On level 0 a bucket's turn comes at its tick. The levels above have two rows
- * of buckets. A node due at the first tick that a bucket stands for is in the
- * row whose turns come on time: it need not move again. So timers whose slack
+ * On level 0 the turn of a bucket comes at its tick. The levels above have two rows of
+ * buckets. One is for nodes that are due at the first tick that a bucket stands for. The
+ * turns of this row come on time, and its nodes need not move again. So timers whose slack
  * lets them choose a round tick share wake-ups and do not cascade.
  *
- * The others move down, and the turns of their row come half the granularity,
- * the level's lead, before the first tick that the bucket stands for: it may
- * hold a million nodes, and to move them all takes time, which those due first
- * should not pay for, as far as the lead reaches. That is why a level reaches
- * twice as far as the granularity of the next, and not just as far: what comes
- * down early fits.
+ * The other row is for nodes that move down. Its turns come ahead of time: before the first
+ * tick that the bucket stands for, by half the granularity, which is the lead of the level.
+ * A bucket may hold a million nodes, and moving them all takes time. The lead is for that,
+ * so that the nodes that are due first are not late. And a level reaches twice as far as the
+ * granularity of the next level, so that what comes down early fits.
  *
  * Order
  *
- * The wheel's clock goes from turn to turn, however late it is: not on to the
- * present. A bucket that comes up is in work until all its nodes were taken, and
- * has a tick by which that is to be done: the first one that it stands for. The
- * clock does not go past that tick before. So nodes are due in the order of their
- * ticks, and what is put back, as it is not due yet, comes after all that is due
- * before. Of the buckets in work the one to be done first is worked on; those on
- * time are to be done at once, those that move down by the end of their lead, and
- * so they get what time there is between the others.
+ * The clock of the wheel goes from turn to turn, however late it is, and not straight to the
+ * present. A bucket that comes up is in work until all its nodes were taken, which has to be
+ * done by a certain tick: the first one that it stands for. The clock does not pass that
+ * tick before. So nodes are due in the order of their ticks, and a node that is put back, as
+ * it is not due yet, comes after all that are due earlier. Of several buckets in work the
+ * one that has to be done first comes first. Buckets on time have to be done at once, and
+ * buckets whose nodes move down by the end of their lead: they get the time between the
+ * others.
  *
- * A row has one bucket in work at most: its next turn comes after the tick by which
- * the one before has to be done. The work can be left and taken up again after any
- * node. Meanwhile nodes may be added and removed.
+ * At most one bucket of a row is in work: the next turn of the row comes after the tick by
+ * which the bucket before has to be done. The work can stop after any node, and go on later.
+ * Meanwhile nodes may be added and removed.
  *
- * A turn of the clock costs a look at each row, and at the bitmap of those whose
- * buckets come up; between two turns there is nothing to do. So what a jump costs is a
- * matter of the buckets and nodes that come up in it, a node once a level at most, and
- * not of its length.
+ * A turn of the clock costs a look at each row, and at the bitmap of the rows whose buckets
+ * come up. Between two turns there is nothing to do. So the cost of a jump depends on the
+ * buckets and nodes that come up in it, each node at most once a level, and not on the
+ * length of the jump.
  *
- * The last level takes whatever is further away than it reaches, too. There a
- * bucket's turn can come some rounds before the node's: it is then left for another
- * round, which costs a jump a look at it for each. twheel_wheel_levels() says how
- * many levels it takes that none is.
+ * The last level also takes nodes that are further ahead than it reaches. There the turn of
+ * a bucket can come some rounds before the node is due: the node then stays for another
+ * round, and a jump looks at it once a round. With as many levels as twheel_wheel_levels()
+ * says there are no such nodes.
  *
- * A node that moves to a later tick can stay where it is: its bucket's turn
- * then finds it not due and moves it. In return next_expiry is a lower bound.
+ * A node that is moved to a later tick can stay where it is: at the turn of its bucket it is
+ * not due, and moves then. For the same reason next_expiry is a lower bound.
  *
- * Time may also go back, as wall time does when the clock is set: that moves the
- * hands and nothing else. Buckets then come up sooner than their nodes need, and
- * these are moved like any that are not due.
+ * Time may also go back, as wall time does when the clock is set. That moves the hands and
+ * nothing else. Buckets then come up sooner than their nodes need, and these move like any
+ * nodes that are not due.
  *
- * Invariant (checked by twheel_wheel_check()): the tick by which a bucket has to be
- * done comes no later than any of its nodes is to expire. Nodes never expire late or
- * out of order by construction, and never early because expiry compares their tick
- * with @clk.
+ * Invariant (checked by twheel_wheel_check()): the tick by which a bucket has to be done
+ * comes no later than any of its nodes is to expire. So by construction no node expires late
+ * or out of order; and none expires early, as its tick is compared with @clk.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -113,7 +111,7 @@ static u64 row_lead(const struct twheel_wheel *w, u32 row)
 	return row < w->levels ? 0 : level_lead(w, row_level(w, row));
 }
 
-/* Where a hand that is @lead ahead points at @tick: its turn came last. */
+/* Where a hand that is @lead ahead points at @tick: at the bucket whose turn came last. */
 static u64 hand_at(u64 tick, u64 lead, u32 shift)
 {
 	u64 ahead = tick + lead;
@@ -121,7 +119,7 @@ static u64 hand_at(u64 tick, u64 lead, u32 shift)
 	return (ahead < tick ? U64_MAX : ahead) >> shift;
 }
 
-/* The hand of the row of @level that is ahead of time. */
+/* The hand of @level's row whose turns come ahead of time. */
 static u64 level_hand(const struct twheel_wheel *w, u32 level)
 {
 	return hand_at(w->clk, level_lead(w, level), level_shift(w, level));
@@ -170,8 +168,8 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 }
 
 /*
- * The first tick after @clk at which the hand of @row points at @slot. The
- * result is right only for buckets that hold a node: it may overflow for others.
+ * The first tick after @clk at which the hand of @row points at @slot. The result is right
+ * only for a bucket that holds a node: for others it may overflow.
  */
 static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 {
@@ -184,9 +182,9 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 }
 
 /*
- * The lowest level that reaches as far as @expires, or else the last. It must
- * have its turn before @expires; that of the next level up may be over. Then the
- * node stays where it has to wait for some rounds.
+ * The lowest level that reaches as far as @expires, or else the last level. The turn of the
+ * bucket there must come before @expires. On the next level up that turn may be over: then
+ * the node goes to the level below, though it has to wait there for some rounds.
  */
 static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
@@ -204,7 +202,7 @@ static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 	return level;
 }
 
-/* A bucket that comes on time is for those due at its turn, and no others. */
+/* A bucket whose turn comes on time is only for nodes that are due at that turn. */
 static u32 choose_row(const struct twheel_wheel *w, u32 level, u64 expires)
 {
 	u32 shift = level_shift(w, level);
@@ -219,7 +217,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 
 	w->nr_nodes++;
 	if (expires <= w->clk) {
-		/* Overdue: it is in work from the first. */
+		/* Overdue: it is in work at once. */
 		hlist_add_head(&node->entry, &w->rows[0].visit);
 		w->rows[0].due = w->clk;
 		w->next_expiry = w->clk;
@@ -241,8 +239,8 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 }
 
 /*
- * If @node is the only one in a bucket its pprev points at the bucket's head,
- * which tells which bucket that is. Nodes of a bucket in work have left it.
+ * If @node is the only one in a bucket its pprev points at the head of the bucket, whose
+ * address tells which bucket it is. The nodes of a bucket in work have left the bucket.
  */
 static bool last_in_bucket(const struct twheel_wheel *w,
 			   const struct twheel_node *node, u32 *index)
@@ -299,7 +297,7 @@ static void open_bucket(struct twheel_wheel *w, u32 row)
 	u32 slot = hand_at(w->clk, lead, level_shift(w, row_level(w, row))) & (w->slots - 1);
 	u32 index = row * w->slots + slot;
 
-	/* It may have been emptied since. */
+	/* All its nodes may have been removed since. */
 	if (test_bit(index, w->pending)) {
 		__clear_bit(index, w->pending);
 		hlist_move_list(&w->buckets[index], &r->visit);
@@ -309,8 +307,8 @@ static void open_bucket(struct twheel_wheel *w, u32 row)
 }
 
 /*
- * Let the clock go on, up to @now, until there is a bucket in work, and return the
- * row of the one that has to be done first; or NULL when all is done up to @now.
+ * Let the clock go on, at most to @now, until there is a bucket in work. Returns the row of
+ * the bucket that has to be done first, or NULL if all is done up to @now.
  */
 static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
 {
@@ -328,7 +326,7 @@ static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
 				first = r;
 		}
 
-		/* Nothing else comes up before that is to be done, or by now. */
+		/* No other bucket comes up before @first has to be done, or by @now. */
 		if (turn > now || (first && first->due <= turn)) {
 			if (first && first->due <= now)
 				until = first->due > w->clk ? first->due - 1 : w->clk;
@@ -344,7 +342,7 @@ static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
 	}
 }
 
-/* The first turn of all, when no bucket is in work. O(levels * slots / 64). */
+/* The first turn of any row, if no bucket is in work. O(levels * slots / 64). */
 static u64 find_next_expiry(struct twheel_wheel *w)
 {
 	u64 next = TWHEEL_NEVER;
@@ -353,7 +351,7 @@ static u64 find_next_expiry(struct twheel_wheel *w)
 	for (row = 0; row < nr_rows(w); row++) {
 		struct twheel_row *r = &w->rows[row];
 
-		/* The bucket that it was for may have been emptied. */
+		/* All nodes of the bucket that this turn was for may have been removed. */
 		if (r->turn != TWHEEL_NEVER)
 			r->turn = find_turn(w, row);
 		if (r->turn < next)
@@ -363,9 +361,9 @@ static u64 find_next_expiry(struct twheel_wheel *w)
 }
 
 /*
- * With the hands further back each bucket's turn comes no later than before, so
- * the nodes can stay where they are. What is in work is finished first: the row's
- * next turn may now come sooner than was thought.
+ * With the hands further back the turn of each bucket comes no later than before, so the
+ * nodes can stay where they are. Buckets in work have to be done first, as the next turn of
+ * their row may now come sooner.
  */
 void twheel_wheel_rewind(struct twheel_wheel *w, u64 now)
 {
@@ -424,7 +422,7 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 
 #ifdef TWHEEL_DEBUG
 
-/* Is @first, at @head, the first of a list of nodes, none due before @due? Counts them. */
+/* Is @head a sound list of nodes, none of which is due before @due? Adds their number to @n. */
 static const char *check_list(const struct hlist_head *head, u64 due, u64 *n)
 {
 	const struct hlist_node *const *pprev =
@@ -476,7 +474,7 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 			return "a bucket is in work and next_expiry is ahead";
 		if (r->due < w->clk)
 			return "a bucket in work is late";
-		/* What was overdue when it came, or before the clock went back. */
+		/* With due == clk there may be nodes that were enqueued late, or rewound. */
 		why = check_list(&r->visit, r->due == w->clk ? 0 : r->due, &nr_nodes);
 	}
 

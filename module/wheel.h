@@ -22,10 +22,9 @@
 /**
  * struct twheel_node - what a wheel holds
  * @entry:	links the node into a bucket; for the wheel alone
- * @expires:	the tick at which it is to expire. Set it before
- *		twheel_wheel_enqueue(). While the node is in the wheel it may be
- *		moved to a later tick by just storing that here; to an earlier
- *		one only by dequeuing and enqueuing it.
+ * @expires:	the tick at which it is to expire. Set before twheel_wheel_enqueue(). While
+ *		the node is in the wheel, storing a later tick here moves it there. To move
+ *		it to an earlier tick, dequeue and enqueue it
  */
 struct twheel_node {
 	struct hlist_node	entry;
@@ -35,8 +34,8 @@ struct twheel_node {
 /**
  * struct twheel_row - a row of buckets
  * @visit:	nodes of the bucket in work
- * @due:	while there are any, the tick by which they all have to be taken
- * @turn:	no other bucket has its turn before this tick; %TWHEEL_NEVER if none has
+ * @due:	while @visit is not empty, the tick by which all of them have to be taken
+ * @turn:	no bucket has its turn before this tick; %TWHEEL_NEVER if all are empty
  */
 struct twheel_row {
 	struct hlist_head	visit;
@@ -47,12 +46,11 @@ struct twheel_row {
 /**
  * struct twheel_wheel - hashed wheels in levels
  * @clk:	the tick up to which the wheel has turned: all nodes with an earlier
- *		@expires were taken. It is behind the present while there are
- *		more to be taken.
- * @next_expiry: nothing is to be taken before this tick; a lower bound, exact when
- *		twheel_wheel_take() has returned 0 (but for a node at the very end of
- *		what its level reaches), and after @clk then. %TWHEEL_NEVER if the
- *		wheel was empty.
+ *		@expires were taken. It is behind the present while there are more to be
+ *		taken
+ * @next_expiry: no node comes up before this tick: a lower bound. When twheel_wheel_take()
+ *		has returned 0 it is after @clk, and exact but for a node at the very end
+ *		of what its level reaches; %TWHEEL_NEVER if the wheel is empty
  * @nr_nodes:	nodes in the wheel
  * @slots:	buckets a row, a power of two
  * @slot_bits:	log2 of @slots
@@ -74,63 +72,115 @@ struct twheel_wheel {
 	unsigned long		*pending;
 };
 
-/* Levels of @slots buckets that reach @range ticks ahead. */
+/**
+ * twheel_wheel_levels() - how many levels it takes to reach far enough
+ * @slots:	buckets a level, a power of two
+ * @range:	ticks
+ *
+ * Return: levels of @slots buckets that reach @range ticks ahead.
+ */
 u32 twheel_wheel_levels(u32 slots, u64 range);
 
-/* Bytes of memory that twheel_wheel_init() needs, aligned as a long. */
+/**
+ * twheel_wheel_size() - how much memory a wheel needs
+ * @slots:	buckets a level
+ * @levels:	levels
+ *
+ * Return: bytes for twheel_wheel_init(), aligned like a long.
+ */
 size_t twheel_wheel_size(u32 slots, u32 levels);
 
-/*
- * Set up an empty wheel that has turned up to @clk, in zeroed @memory. Nodes may be
- * further away than @levels reach, but then a jump costs more: see wheel.c.
+/**
+ * twheel_wheel_init() - set up an empty wheel
+ * @w:		the wheel
+ * @slots:	buckets a level, a power of two
+ * @levels:	levels. Nodes may be further ahead than these reach, but then a jump costs
+ *		more: see wheel.c
+ * @clk:	the tick up to which it has turned
+ * @memory:	zeroed, of twheel_wheel_size() bytes
  */
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory);
 
-/*
- * Add @node. O(levels). Lowers next_expiry if the node's bucket comes first. One
- * whose tick is not after clk is taken by the next call that takes any.
+/**
+ * twheel_wheel_enqueue() - add a node
+ * @w:		the wheel
+ * @node:	the node; @node->expires is set. If that is not after @w->clk, the next call
+ *		of twheel_wheel_take() that takes any node takes this one
+ *
+ * Takes O(levels). Lowers @w->next_expiry if the bucket of @node comes first.
  */
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
 
-/* Remove @node, which is in @w. O(1). Leaves next_expiry as it is. */
+/**
+ * twheel_wheel_dequeue() - remove a node
+ * @w:		the wheel
+ * @node:	the node, which is in @w
+ *
+ * Takes O(1). Leaves @w->next_expiry as it is.
+ */
 void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node);
 
-/* Turn an idle wheel to @now, if no bucket comes up on the way. O(1). */
+/**
+ * twheel_wheel_forward() - turn an idle wheel, unless a bucket comes up on the way
+ * @w:		the wheel
+ * @now:	the tick to turn it to
+ *
+ * Takes O(1).
+ */
 void twheel_wheel_forward(struct twheel_wheel *w, u64 now);
 
-/*
- * Turn the wheel back to @now, before its clk. O(levels * slots / 64), whatever
- * the distance; each node may come up once more than it would have.
+/**
+ * twheel_wheel_rewind() - turn a wheel back
+ * @w:		the wheel
+ * @now:	the tick to turn it to, before @w->clk
+ *
+ * Takes O(levels * slots / 64), whatever the distance. Each node may come up once more
+ * than it would have.
  */
 void twheel_wheel_rewind(struct twheel_wheel *w, u64 now);
 
-/*
- * Turn the wheel on towards @now, or back to it, until nodes come up; remove up to
- * @size of them and store them in @nodes. Returns how many; 0 when none is left up
- * to @now, and clk is @now.
+/**
+ * twheel_wheel_take() - turn a wheel until nodes come up, and remove them
+ * @w:		the wheel
+ * @now:	the tick to turn it to at most; it is turned back if that is before @w->clk
+ * @nodes:	where to store the nodes
+ * @size:	how many of them at most
  *
- * A node that is stored with @expires not after clk is due. The others came up
- * ahead of time, or were moved to a later tick: enqueue them again before the next
- * call. Then nodes are due in the order of @expires over all calls, but for those
- * that were enqueued when their tick had passed, and until the wheel is turned back.
- * Within a tick there is no order.
+ * A node that is stored is due if its @expires is not after @w->clk. The others came up
+ * ahead of time, or were moved to a later tick: the caller enqueues them again before the
+ * next call. Then nodes are due in the order of @expires over all calls, but for nodes that
+ * were enqueued when their tick had passed, and until the wheel is turned back. Within a
+ * tick there is no order.
  *
- * Over all calls that it takes: O(levels * slots + nodes that come up), whatever
- * the distance to @now. A node comes up once a level at most, and once more each
- * time that it was moved to a later tick or the wheel was turned back.
+ * All calls together take O(levels * slots + nodes that come up), whatever the distance to
+ * @now. A node comes up at most once a level, and once more each time that it was moved to
+ * a later tick or the wheel was turned back.
+ *
+ * Return: how many nodes were stored; 0 if none is left up to @now, and @w->clk is @now.
  */
 u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes,
 		      u32 size);
 
-/* The roundest tick in [@expires, @expires + @slack]. */
+/**
+ * twheel_wheel_coalesce() - choose a tick that others are likely to choose, too
+ * @expires:	the first tick that is allowed
+ * @slack:	how many ticks later the last one is
+ *
+ * Return: the allowed tick with the most zero bits at its end.
+ */
 u64 twheel_wheel_coalesce(u64 expires, u64 slack);
 
-/*
- * All invariants: NULL, or the one that does not hold. O(buckets + nodes), and so for
- * tests, and for a module that is built to be tested: make modules DEBUG=1.
- */
 #ifdef TWHEEL_DEBUG
+/**
+ * twheel_wheel_check() - check all invariants of a wheel
+ * @w:		the wheel
+ *
+ * Takes O(buckets + nodes): for tests, and for a module that is built to be tested, by
+ * make modules DEBUG=1.
+ *
+ * Return: NULL, or the invariant that does not hold.
+ */
 const char *twheel_wheel_check(const struct twheel_wheel *w);
 #else
 static inline const char *twheel_wheel_check(const struct twheel_wheel *w)
