@@ -17,19 +17,24 @@ products := $(CURDIR)/build
 # The kernel's own name for itself: one folder for each, to build side by side.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+VARIANT := $(or $(VARIANT),$(if $(DEBUG),debug))
 module_dir = $(products)/module/$(release)$(if $(VARIANT),-$(VARIANT))
 # What the module is instrumented with, for a kernel that has it. gcov counts with
 # atomics: it works out many counts from others, and one that is lost spoils them.
 instrument-gcov := GCOV_PROFILE=y CFLAGS_MODULE=-fprofile-update=atomic
 instrument-kcov := KCOV_INSTRUMENT=y
+# Each wheel is checked whenever it has turned.
+instrument-debug := TWHEEL_DEBUG=y
 
 export KERNEL KERNELS VARIANT CPUS SUITES JOBS DRIVERS MINUTES SEED TORTURE_MINUTES RELEASE
+unexport DEBUG
 
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z_-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo
 	@echo "KDIR=dir    build the module against these headers (the running kernel's)"
+	@echo "DEBUG=1     the module checks its wheels as they turn, and warns: slow"
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"

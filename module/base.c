@@ -55,6 +55,7 @@
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
 
@@ -207,6 +208,26 @@ static void count_look(struct twheel_base *base, u64 ns, u32 n)
 				 min_t(u64, div_u64(ns, n), TWHEEL_LOOK_MAX_NS)) / 8;
 }
 
+#ifdef TWHEEL_DEBUG
+/*
+ * A check looks at all nodes of the wheel, and a wheel with a backlog turns very often: so
+ * the more nodes there are, the rarer it is. On average it looks at 1024 a chunk at most.
+ */
+static void check_wheel(const struct twheel_base *base)
+{
+	const char *why;
+
+	if (get_random_u32() % (1 + base->wheel.nr_nodes / 1024))
+		return;
+	why = twheel_wheel_check(&base->wheel);
+	WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+}
+#else
+static void check_wheel(const struct twheel_base *base)
+{
+}
+#endif
+
 /*
  * Look at up to TWHEEL_CHUNK timers. Returns whether there may be more. Noinline so
  * that it can be traced: it is as long as @base->lock is held.
@@ -220,6 +241,7 @@ static noinline bool expire_chunk(struct twheel_base *base, struct twheel_run *r
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
 	seen = expire_nodes(base, run);
+	check_wheel(base);
 	if (seen < TWHEEL_CHUNK) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)

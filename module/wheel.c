@@ -422,6 +422,8 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 	return last & ~((1ULL << (fls64((expires - 1) ^ last) - 1)) - 1);
 }
 
+#ifdef TWHEEL_DEBUG
+
 /* Is @first, at @head, the first of a list of nodes, none due before @due? Counts them. */
 static const char *check_list(const struct hlist_head *head, u64 due, u64 *n)
 {
@@ -482,3 +484,5 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 		why = "nr_nodes is wrong";
 	return why;
 }
+
+#endif /* TWHEEL_DEBUG */

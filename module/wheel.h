@@ -126,7 +126,12 @@ u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **node
 /* The roundest tick in [@expires, @expires + @slack]. */
 u64 twheel_wheel_coalesce(u64 expires, u64 slack);
 
-/* All invariants: NULL, or the one that does not hold. O(buckets + nodes). */
+/*
+ * All invariants: NULL, or the one that does not hold. O(buckets + nodes), and so for
+ * tests, and for a module that is built to be tested: make modules DEBUG=1.
+ */
+#ifdef TWHEEL_DEBUG
 const char *twheel_wheel_check(const struct twheel_wheel *w);
+#endif
 
 #endif /* TWHEEL_WHEEL_H */

@@ -29,8 +29,8 @@ count() {
 	"${compiler/gcc/gcov}" --json-format --stdout --branch-probabilities "$@"
 }
 
-# What only tests of the host reach: the wheel's check of itself, and a lease whose
-# program is too fast. Without sanitizers, and without the tests that take long.
+# What only tests of the host reach: a lease whose program is too fast. Without
+# sanitizers, and without the tests that take long.
 run_host_tests() {
 	local part test
 	for part in wheel lease; do

@@ -5,11 +5,12 @@
 #
 # usage: [KERNEL=kasan] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
 #
-# Options are those of selftests/torture. Faults are injected where the kernel can.
+# Options are those of selftests/torture. Faults are injected where the kernel can. The
+# module checks its wheels as they turn: see DEBUG in the Makefile.
 
 . "$(dirname "$0")/common.sh"
 
-export KERNEL=${KERNEL:-kasan}
+export KERNEL=${KERNEL:-kasan} VARIANT=${VARIANT:-debug}
 minutes=${MINUTES:-10}
 options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
 
