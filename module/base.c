@@ -20,13 +20,12 @@
  *
  * Bounded work: the lock is held for one expire batch at a time. The callback runs for
  * TWHEEL_BATCHES_PER_RUN batches or TWHEEL_RUN_NS, whichever ends first. Then it wakes the
- * waiters of each context once. That may take long, as there may be very many of them.
+ * waiters of each context once, which takes long if there are very many of them.
  *
  * Share: the wheels that a CPU turns, on all clocks and including those of other CPUs, take
- * half of its time at most, however many timers are due and however many tasks wait for
- * them. They run in rounds, and each wheel runs at most once in a round. The next round
- * begins when twice as much time has gone by as all runs of the round took together. So
- * one wheel does not wait for another that has more to do.
+ * half of its time at most. They run in rounds, each wheel at most once in a round: so none
+ * waits for another that has more to do. The next round begins when twice as much time has
+ * gone by as all runs of the round took together.
  *
  * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all such
  * wheels are looked at again when the clock was set. An hrtimer on CLOCK_REALTIME would not
@@ -34,16 +33,13 @@
  * what is due, until nothing is. If the clock is set back meanwhile, all hrtimers that are
  * then set to a time before the one it has read expire at once, again and again, for as
  * long as the clock was set back by. And without high resolution the core does not look
- * when the clock is set. (A timer that is due just after a leap second may come before it,
- * if another one was due in the last moment and the clock is read between that and the
- * tick that sets it back.)
+ * when the clock is set.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
  * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
  * turns these wheels from then on. Timers stay in their wheels, and none is lost or late.
  * (The hrtimer core would hand the hrtimers to any CPU, even to an isolated one.) A CPU that
- * comes online takes its hrtimers back. If one is just running elsewhere, the CPU takes it
- * when a timer is armed there that comes first.
+ * comes online takes its hrtimers back, or later, if one is just running elsewhere.
  *
  * Isolation: an isolated CPU has no timers. Timers that are armed there go to the wheel of
  * another CPU. If such a timer comes first, that CPU is sent an interrupt, a kick, to set
@@ -56,6 +52,7 @@
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
 
@@ -210,6 +207,22 @@ static void base_count_looks(struct twheel_base *base, u64 ns, u32 n)
 }
 
 /*
+ * In a DEBUG build, check the wheel: the more nodes there are the less often, as a check
+ * looks at all of them. On average it looks at 1024 nodes a batch at most.
+ */
+static void base_check_wheel(const struct twheel_base *base)
+{
+#ifdef TWHEEL_DEBUG
+	const char *why;
+
+	if (get_random_u32() % (1 + base->wheel.nr_nodes / 1024))
+		return;
+	why = twheel_wheel_check(&base->wheel);
+	WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+#endif
+}
+
+/*
  * Look at one batch of timers. Returns whether there may be more. Noinline so that it can be
  * traced: it takes as long as @base->lock is held.
  */
@@ -217,14 +230,12 @@ static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *r
 {
 	u32 seen, moved = run->moved;
 	u64 begin = run->now;
-	const char *why;
 
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
 	seen = expire_nodes(base, run);
-	why = twheel_wheel_check(&base->wheel);
-	WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+	base_check_wheel(base);
 	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
@@ -362,9 +373,8 @@ static int twheel_cpu_online(unsigned int cpu)
 }
 
 /*
- * Runs on @cpu, which is not active any more, so no wheel of another CPU is programmed here
- * any more. Hrtimers that were are cancelled here, whether a kick is on its way to set them
- * or their callback is running, and set again elsewhere.
+ * Runs on @cpu, which is not active any more, so that no wheel of another CPU is programmed
+ * here. Hrtimers that were are cancelled and set elsewhere, after any kick or callback.
  */
 static int twheel_cpu_offline(unsigned int cpu)
 {

@@ -63,7 +63,12 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 		return twheel_clock_shift(ns, 0);
 
 	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
-	/* A time after the leap second comes a second later than the current offset says. */
+	/*
+	 * A time after the leap second comes a second later than the current offset says.
+	 * (A timer that is due just after it may still come before it: if another one is due
+	 * in the last moment, and this is called between that and the tick that sets the
+	 * clock back.)
+	 */
 	if (ns >= READ_ONCE(twheel_next_leap))
 		ns = twheel_clock_shift(ns, NSEC_PER_SEC);
 	return ns;

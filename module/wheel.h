@@ -182,11 +182,6 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack);
  * Return: NULL, or the invariant that does not hold.
  */
 const char *twheel_wheel_check(const struct twheel_wheel *w);
-#else
-static inline const char *twheel_wheel_check(const struct twheel_wheel *w)
-{
-	return NULL;
-}
 #endif
 
 #endif /* TWHEEL_WHEEL_H */
