@@ -109,7 +109,8 @@ suite_uapi() {
 
 # Where the tick turns the wheels: it looks for less, and not as often.
 suite_uapi-long() {
-	guest 300 2 -a 'highres=off nohz=off' -- uapi/clocks uapi/rounds
+	guest 300 2 -a 'highres=off nohz=off' -- uapi/cancel_on_set uapi/clocks \
+		uapi/set_during_expiry uapi/rounds
 }
 
 # Is what make install leaves behind of use? On this machine too.
