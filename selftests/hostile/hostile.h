@@ -8,80 +8,16 @@
 #ifndef TWHEEL_HOSTILE_H
 #define TWHEEL_HOSTILE_H
 
-#include <grp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-#include "twheel_test.h"
+#include "users.h"
 
 /* Who attacks, and users that nobody else on the machine is. */
 #define NOBODY		65534
 #define VICTIM		61240
 #define STRANGER	61241
-
-/* Becomes @uid for good, with no other group; tells whether that went well. */
-static inline bool become(uid_t uid)
-{
-	return setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
-	       setresuid(uid, uid, uid) == 0 &&
-	       /* So that it is still seen in /proc as its own. */
-	       prctl(PR_SET_DUMPABLE, 1) == 0;
-}
-
-/*
- * Opens the device as @uid: it is the real user who counts. This thread alone: the
- * library's call waits for all threads, which may be stalled.
- */
-static inline int open_as(uid_t uid)
-{
-	int fd;
-
-	if (syscall(SYS_setresuid, uid, uid, 0))
-		return -errno;
-	fd = tw_open();
-	if (syscall(SYS_setresuid, 0, 0, 0))
-		_exit(1);
-	return fd;
-}
-
-/*
- * Arms up to @n timers like @like, keys counting up from its handle if it is not
- * 0, in batches. Returns how many came about, and in *@error why no more.
- */
-static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
-{
-	static struct twheel_arm arms[256];
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
-	int i, ret, done = 0;
-
-	*error = 0;
-	while (done < n) {
-		batch.count = n - done < 256 ? n - done : 256;
-		for (i = 0; i < (int)batch.count; i++) {
-			arms[i] = *like;
-			if (like->handle)
-				arms[i].handle += done + i;
-		}
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
-		if (ret < 0)
-			*error = ret;
-		/* Behind one that is refused there may be some that are not. */
-		for (i = 0; i < ret; i++) {
-			if (arms[i].result)
-				*error = arms[i].result;
-			else
-				done++;
-		}
-		if (*error)
-			break;
-	}
-	return done;
-}
 
 /* Far ones that are nothing special. */
 static inline int arm_far(int fd, int n, int *error)
@@ -106,16 +42,6 @@ static inline bool is_served(uid_t uid)
 	if (fd >= 0)
 		close(fd);
 	return ok;
-}
-
-/* Waits for @pid: its exit status, or -1 if it did not exit. */
-static inline int status_of(pid_t pid)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
 }
 
 /*

@@ -3,143 +3,57 @@
  * Memory: whatever an ordinary user tries, he comes to a limit, is told so, and
  * nobody else notices. See also uapi/limits.c, for what the limits are as such.
  */
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "hostile.h"
 
-#define LIMIT	8192
-
-static long long parameter(void)
-{
-	long long value = -1;
-	FILE *file = fopen(TW_PARAMETERS "max_user_timers", "re");
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
-static int set_parameter(long long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", value);
-	return tw_write_file(TW_PARAMETERS "max_user_timers", text);
-}
+#define LIMIT		8192
+#define USER_LIMIT	"max_user_timers"
 
 FIXTURE(memory)
 {
 	long long max;
-	char mount[32];
-	char group[64];
+	struct memcg group;
 };
 
 FIXTURE_SETUP(memory)
 {
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
-	self->max = parameter();
+	self->max = parameter(USER_LIMIT);
 	ASSERT_LE(0, self->max);
-	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
 }
 
 FIXTURE_TEARDOWN(memory)
 {
-	if (geteuid() || !self->mount[0])
+	if (geteuid())
 		return;
-	set_parameter(self->max);
+	set_parameter(USER_LIMIT, self->max);
 	EXPECT_TRUE(nothing_left(NOBODY));
 	EXPECT_TRUE(is_served(VICTIM));
-	if (self->group[0])
-		rmdir(self->group);
-	umount2(self->mount, MNT_DETACH);
-	rmdir(self->mount);
-}
-
-/*
- * A memory cgroup, in a mount of our own so that it does not matter where, or
- * whether, the machine has its hierarchy: NULL, or why there is none.
- */
-static const char *make_group(FIXTURE_DATA(memory) * self, const char *limit)
-{
-	char path[128];
-
-	if (!mkdtemp(self->mount))
-		return "no /tmp to mount a cgroup hierarchy in";
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", self->mount, "cgroup2", 0, NULL))
-		return "no cgroup2 to be mounted";
-	/* It may be on already. */
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", self->mount);
-	tw_write_file(path, "+memory");
-	snprintf(self->group, sizeof(self->group), "%s/hostile-%d", self->mount, getpid());
-	if (mkdir(self->group, 0755)) {
-		self->group[0] = 0;
-		return "no cgroup to be made";
-	}
-	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
-	tw_write_file(path, "0");
-	snprintf(path, sizeof(path), "%s/memory.max", self->group);
-	return tw_write_file(path, limit) ? "no memory controller in cgroup2" : NULL;
-}
-
-static bool enter(const FIXTURE_DATA(memory) * self)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", self->group);
-	return tw_write_file(path, "0") == 0;
-}
-
-/* A number from a file of the group's, below @key if that is not NULL, or -1. */
-static long long group_value(const FIXTURE_DATA(memory) * self, const char *name,
-			     const char *key)
-{
-	char path[128], line[128];
-	long long value = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", self->group, name);
-	file = fopen(path, "re");
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!key)
-			value = atoll(line);
-		else if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
-			value = atoll(line + strlen(key));
-	if (file)
-		fclose(file);
-	return value;
+	memcg_remove(&self->group);
 }
 
 static const struct kind {
 	const char *name;
-	__u32 config, flags;
+	__u32 config;
 } kinds[] = {
-	{ "plain", 0, 0 },
-	{ "keyed", TWHEEL_CONFIG_KEYED, 0 },
-	{ "lease", TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
-	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
+	{ "plain", 0 },
+	{ "keyed", TWHEEL_CONFIG_KEYED },
+	{ "lease", TWHEEL_CONFIG_LEASE },
+	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE },
 };
 
-/* Arms @n of that kind, keys from @key on, in a new context or *@fd if that is set. */
-static int arm_kind(const struct kind *kind, int *fd, __u64 key, int n, int *error)
+/* As arm_kind(), in *@fd, which is a new context if it is not set yet. */
+static int open_and_arm(__u32 config, int *fd, __u64 key, int n, int *error)
 {
-	struct twheel_arm like = tw_request(TW_FAR, kind->flags, 0);
-
 	if (*fd < 0) {
 		*fd = tw_open();
-		*error = *fd < 0 ? *fd : tw_configure(*fd, CLOCK_MONOTONIC, kind->config);
+		*error = *fd < 0 ? *fd : tw_configure(*fd, CLOCK_MONOTONIC, config);
 		if (*error)
 			return 0;
 	}
-	if (kind->config & TWHEEL_CONFIG_KEYED)
-		like.handle = key;
-	return arm_like(*fd, &like, n, error);
+	return arm_kind(*fd, config, key, n, error);
 }
 
 /*
@@ -148,7 +62,7 @@ static int arm_kind(const struct kind *kind, int *fd, __u64 key, int n, int *err
  */
 static bool begin_attack(const FIXTURE_DATA(memory) * self)
 {
-	return (!self->group[0] || enter(self)) && mlockall(MCL_CURRENT) == 0 &&
+	return (!self->group.path[0] || memcg_enter(&self->group)) && mlockall(MCL_CURRENT) == 0 &&
 	       become(NOBODY);
 }
 
@@ -169,7 +83,7 @@ static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		sched_yield();
 	for (i = getpid();; i++) {
 		fd = -1;
-		n = arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1, 1 << 24, &error);
+		n = open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1, 1 << 24, &error);
 		/* Others of us may just have taken all that there was. */
 		if (fd < 0 && error == reason && reason == -ENOMEM)
 			continue;
@@ -177,7 +91,7 @@ static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		if (error != reason || before != (__u64)n)
 			_exit(2);
 		/* Refused again, as long as others do not let go, and nothing changed. */
-		arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1 << 25, 1, &error);
+		open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1 << 25, 1, &error);
 		if ((error && error != reason) || tw_info(fd).pending != before + !error)
 			_exit(3);
 		__atomic_fetch_add(refused, 1, __ATOMIC_RELAXED);
@@ -216,33 +130,33 @@ static void take_all(struct __test_metadata *_metadata, const FIXTURE_DATA(memor
 
 TEST_F(memory, up_to_the_users_limit)
 {
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	take_all(_metadata, self, -EDQUOT);
 }
 
 /* Told, and not killed. */
 TEST_F(memory, up_to_the_groups_limit)
 {
-	const char *reason = make_group(self, "12582912");
+	const char *reason = memcg_make(&self->group, "12582912");
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(1 << 24));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
 	take_all(_metadata, self, -ENOMEM);
-	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
-	EXPECT_LT(0, group_value(self, "memory.events", "max"));
+	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
+	EXPECT_LT(0, memcg_value(&self->group, "memory.events", "max"));
 }
 
 /* What the group holds, once that does not change any more. */
 static long long settled(const FIXTURE_DATA(memory) * self)
 {
-	long long last, now = group_value(self, "memory.current", NULL);
+	long long last, now = memcg_value(&self->group, "memory.current", NULL);
 	int same = 0, i;
 
 	for (i = 0; i < 200 && same < 3; i++) {
 		usleep(20000);
 		last = now;
-		now = group_value(self, "memory.current", NULL);
+		now = memcg_value(&self->group, "memory.current", NULL);
 		same = now == last ? same + 1 : 0;
 	}
 	return now;
@@ -254,7 +168,7 @@ static long long settled(const FIXTURE_DATA(memory) * self)
  */
 TEST_F(memory, nearly_empty_chunks)
 {
-	const char *reason = make_group(self, "max");
+	const char *reason = memcg_make(&self->group, "max");
 	int ready[2], end[2], round, k, n, error, fd;
 	long long before, full, after;
 	char byte = 0;
@@ -262,7 +176,7 @@ TEST_F(memory, nearly_empty_chunks)
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	for (k = 0; k < (int)ARRAY_SIZE(kinds); k += 3) {
 		ASSERT_EQ(0, pipe(ready));
 		ASSERT_EQ(0, pipe(end));
@@ -270,12 +184,14 @@ TEST_F(memory, nearly_empty_chunks)
 		ASSERT_LE(0, pid);
 		if (pid == 0) {
 			static __u64 handles[LIMIT];
-			struct twheel_arm arm = tw_request(TW_FAR, kinds[k].flags, 0);
+			bool leases = kinds[k].config & TWHEEL_CONFIG_LEASE;
+			struct twheel_arm arm = tw_request(TW_FAR,
+							   leases ? TWHEEL_ARM_LEASE : 0, 0);
 
-			if (!enter(self) || !become(NOBODY))
+			if (!memcg_enter(&self->group) || !become(NOBODY))
 				_exit(1);
 			fd = -1;
-			if (arm_kind(&kinds[k], &fd, 1, 63, &error) != 63 ||
+			if (open_and_arm(kinds[k].config, &fd, 1, 63, &error) != 63 ||
 			    write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
 				_exit(2);
 			for (round = 0; round < 6; round++) {
@@ -335,7 +251,7 @@ TEST_F(memory, nearly_empty_chunks)
 /* As many contexts as there are descriptors, with a timer of the costly kind each. */
 TEST_F(memory, many_opens)
 {
-	const char *reason = make_group(self, "max");
+	const char *reason = memcg_make(&self->group, "max");
 	int ready[2], end[2], error, fd, n;
 	long long before, after;
 	char byte = 0;
@@ -350,7 +266,7 @@ TEST_F(memory, many_opens)
 	if (pid == 0) {
 		struct rlimit files = { 2000, 2000 };
 
-		if (!enter(self) || setrlimit(RLIMIT_NOFILE, &files) || !become(NOBODY))
+		if (!memcg_enter(&self->group) || setrlimit(RLIMIT_NOFILE, &files) || !become(NOBODY))
 			_exit(1);
 		for (n = 0;; n++) {
 			/* From the second on: the first costs more. */
@@ -358,7 +274,7 @@ TEST_F(memory, many_opens)
 				       read(end[0], &byte, 1) != 1))
 				_exit(2);
 			fd = -1;
-			if (arm_kind(&kinds[3], &fd, 1, 1, &error) != 1)
+			if (open_and_arm(kinds[3].config, &fd, 1, 1, &error) != 1)
 				break;
 		}
 		if (error != -EMFILE || n < 1900)
@@ -417,7 +333,7 @@ static long long uncharged(const FIXTURE_DATA(memory) * self)
 TEST_F(memory, the_table_of_keys)
 {
 	static const int sizes[] = { 390000, 400000 };
-	const char *reason = make_group(self, "max");
+	const char *reason = memcg_make(&self->group, "max");
 	long long before, charged, now = 0, left = 0;
 	int ready[2], end[2], fd, error, n, done = 0;
 	char byte = 0;
@@ -426,7 +342,7 @@ TEST_F(memory, the_table_of_keys)
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(1 << 24));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
 	ASSERT_EQ(0, pipe(ready));
 	ASSERT_EQ(0, pipe(end));
 	pid = fork();
@@ -438,7 +354,7 @@ TEST_F(memory, the_table_of_keys)
 		for (i = 0; i <= ARRAY_SIZE(sizes); i++) {
 			/* First one only, and in the end, too. */
 			n = (i ? sizes[i - 1] : 1) - done;
-			if (arm_kind(&kinds[1], &fd, 1 + done, n, &error) != n)
+			if (open_and_arm(kinds[1].config, &fd, 1 + done, n, &error) != n)
 				_exit(error == -ENOSPC ? 4 : 2);
 			done += n;
 			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
@@ -498,7 +414,7 @@ TEST_F(memory, users_in_a_namespace)
 	uid_t uid;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(1000));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
 	ASSERT_EQ(0, pipe(ready));
 	ASSERT_EQ(0, pipe(mapped));
 	pid = fork();
@@ -548,7 +464,7 @@ TEST_F(memory, descriptors_in_flight)
 	int socks[2], i, k, fd, error;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(1000));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -595,7 +511,7 @@ TEST_F(memory, fork_bomb)
 	int *forks = shared(sizeof(*forks)), error, fd, i;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -631,7 +547,7 @@ TEST_F(memory, fork_bomb)
 /* Chunks made and given back as fast as it goes: what waits for RCU is charged. */
 TEST_F(memory, churn)
 {
-	const char *reason = make_group(self, "6291456");
+	const char *reason = memcg_make(&self->group, "6291456");
 	int *rounds = shared(sizeof(*rounds)), i;
 	__u64 begin = tw_now(CLOCK_MONOTONIC);
 	pid_t pids[2];
@@ -681,7 +597,7 @@ TEST_F(memory, churn)
 		EXPECT_EQ(0, waitpid(pids[i], NULL, WNOHANG));
 		end_attack(pids[i]);
 	}
-	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
+	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
 }
 
 /* To whom an admin does not give the device it is not there. */
