@@ -23,7 +23,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -173,8 +172,7 @@ struct child {
  * @grace: how far the clock may be set, and a run may be late
  * @slack: how much later timers may expire
  * @next: print that many times, 0 to run
- * @after: after this one
- * @has_after: whether @after was given
+ * @after: those after this one
  * @lines: the lines of the file
  * @count: how many
  * @room: how many @lines has room for
@@ -202,7 +200,6 @@ struct cron {
 	uint64_t		slack;
 	uint64_t		next;
 	time_t			after;
-	bool			has_after;
 
 	struct line		*lines;
 	size_t			count;
@@ -330,7 +327,7 @@ static void print_next(const struct cron *cron)
 
 	for (i = 0; i < cron->count; i++) {
 		const struct line *line = &cron->lines[i];
-		time_t t = cron->has_after ? cron->after : time(NULL);
+		time_t t = cron->after;
 		uint64_t n;
 
 		for (n = 0; n < cron->next && schedule_next(&line->schedule, t, &t); n++) {
@@ -741,53 +738,26 @@ static time_t parse_time(const char *text)
 
 static void parse_options(struct cron *cron, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "dry-run",	no_argument,		NULL, 'n' },
-		{ "verbose",	no_argument,		NULL, 'v' },
-		{ "grace",	required_argument,	NULL, 'g' },
-		{ "slack",	required_argument,	NULL, 's' },
-		{ "next",	required_argument,	NULL, 'N' },
-		{ "after",	required_argument,	NULL, 'a' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *after = NULL;
+	const struct option_rule rules[] = {
+		{ "dry-run",	'n', OPTION_SET,	&cron->dry,	0, 0 },
+		{ "verbose",	'v', OPTION_SET,	&cron->verbose,	0, 0 },
+		{ "grace",	'g', OPTION_DURATION,	&cron->grace,	0, 0 },
+		{ "slack",	's', OPTION_DURATION,	&cron->slack,	0, 0 },
+		{ "next",	'N', OPTION_NUMBER,	&cron->next,	1, 1000000 },
+		{ "after",	'a', OPTION_TEXT,	&after,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "nvg:s:N:a:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			cron->dry = true;
-			break;
-		case 'v':
-			cron->verbose = true;
-			break;
-		case 'g':
-			cron->grace = option_duration("grace", optarg);
-			break;
-		case 's':
-			cron->slack = option_duration("slack", optarg);
-			break;
-		case 'N':
-			cron->next = option_number("next", optarg, 1, 1000000);
-			break;
-		case 'a':
-			cron->after = parse_time(optarg);
-			cron->has_after = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (cron->has_after && !cron->next)
+	argv = options_parse(argc, argv, rules, help);
+	cron->after = after ? parse_time(after) : time(NULL);
+	if (after && !cron->next)
 		die(EXIT_USAGE, "--after needs --next");
-	if (optind == argc)
+	if (!*argv)
 		die(EXIT_USAGE, "no FILE: see --help");
-	cron->file = argv[optind++];
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: one FILE is taken", argv[optind]);
+	if (argv[1])
+		die(EXIT_USAGE, "'%s' is too much: one FILE is taken", argv[1]);
+	cron->file = *argv;
 }
 
 int main(int argc, char **argv)

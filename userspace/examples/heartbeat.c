@@ -27,7 +27,6 @@
  * right, and counted apart.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -1001,114 +1000,78 @@ static bool watch_over(struct heartbeat *hb)
 	return !hb->wrong && !hb->missed && !hb->twice;
 }
 
-/* Returns whether all forms are to be compared. */
-static bool parse_options(struct heartbeat *hb, int argc, char **argv)
+/* How many drivers fall silent: @dead of them if that was given, or a share. */
+static uint32_t count_silent(const struct heartbeat *hb, uint64_t dead, const char *share)
 {
-	static const struct option options[] = {
-		{ "keyed",	no_argument,		NULL, 'k' },
-		{ "lease",	no_argument,		NULL, 'l' },
-		{ "compare",	no_argument,		NULL, 'c' },
-		{ "drivers",	required_argument,	NULL, 'n' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "rate",	required_argument,	NULL, 'r' },
-		{ "silent",	required_argument,	NULL, 's' },
-		{ "dead",	required_argument,	NULL, 'x' },
-		{ "batch",	required_argument,	NULL, 'b' },
-		{ "grace",	required_argument,	NULL, 'g' },
-		{ "seed",	required_argument,	NULL, 'S' },
-		{ "quiet",	no_argument,		NULL, 'q' },
-		{ "plain",	no_argument,		NULL, 'p' },
-		{ "help",	no_argument,		NULL, 'h' },
-		{ }
-	};
-	uint64_t dead = UINT64_MAX;
 	double silent = 0.01;
-	bool compare = false;
-	uint64_t rate = 0;
 	char *end;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "klcn:t:d:r:s:x:b:g:S:qph", options, NULL)) != -1) {
-		switch (c) {
-		case 'k':
-			hb->config |= TWHEEL_CONFIG_KEYED;
-			break;
-		case 'l':
-			hb->config |= TWHEEL_CONFIG_LEASE;
-			break;
-		case 'c':
-			compare = true;
-			break;
-		case 'n':
-			hb->n = (uint32_t)option_number("drivers", optarg, 1, 1000000000);
-			break;
-		case 't':
-			hb->timeout = option_duration("timeout", optarg);
-			break;
-		case 'd':
-			hb->duration = option_duration("duration", optarg);
-			break;
-		case 'r':
-			rate = option_number("rate", optarg, 1, 1000000000);
-			break;
-		case 's':
-			silent = strtod(optarg, &end);
-			if (end == optarg || *end || !(silent >= 0 && silent <= 1))
-				die(EXIT_USAGE, "--silent: '%s' is not a fraction from 0 to 1",
-				    optarg);
-			break;
-		case 'x':
-			dead = option_number("dead", optarg, 0, UINT32_MAX);
-			break;
-		case 'b':
-			hb->batch = (uint32_t)option_number("batch", optarg, 1, 65536);
-			break;
-		case 'g':
-			hb->grace = option_duration("grace", optarg);
-			break;
-		case 'S':
-			hb->seed = option_number("seed", optarg, 0, UINT64_MAX);
-			break;
-		case 'q':
-			hb->progress = false;
-			break;
-		case 'p':
-			hb->terminal = false;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
+	if (share) {
+		silent = strtod(share, &end);
+		if (end == share || *end || !(silent >= 0 && silent <= 1))
+			die(EXIT_USAGE, "--silent: '%s' is not a fraction from 0 to 1", share);
 	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
-
-	if (compare && hb->config)
-		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
-	if (!hb->duration)
-		hb->duration = 2 * hb->timeout;
 	if (dead == UINT64_MAX)
 		dead = (uint64_t)(silent * hb->n + 0.5);
 	if (dead > hb->n)
 		die(EXIT_USAGE, "--dead: %" PRIu64 " of %" PRIu32 " drivers cannot be",
 		    dead, hb->n);
-	hb->dead = (uint32_t)dead;
-	if (hb->dead && hb->duration <= hb->timeout)
+	if (dead && hb->duration <= hb->timeout)
 		die(EXIT_USAGE,
 		    "--duration has to exceed --timeout for anyone to be declared offline");
+	return (uint32_t)dead;
+}
 
-	hb->period = hb->timeout / 3;
+/* The time in which each driver reports once: by @rate, or a third of the timeout. */
+static uint64_t choose_period(const struct heartbeat *hb, uint64_t rate)
+{
+	uint64_t period = hb->timeout / 3;
+
 	if (rate)
-		hb->period = (uint64_t)((double)hb->n / (double)rate * 1e9);
+		period = (uint64_t)((double)hb->n / (double)rate * 1e9);
 	/* Some room for a slow machine. */
-	if (hb->period > hb->timeout / 4 * 3)
+	if (period > hb->timeout / 4 * 3)
 		die(EXIT_USAGE, "--rate: %" PRIu64 " a second is too few: %.0f are needed",
 		    rate, (double)hb->n / ((double)(hb->timeout / 4 * 3) / 1e9) + 1);
-	if (!hb->period)
-		hb->period = 1;
+	return period ? period : 1;
+}
+
+/* Returns whether all forms are to be compared. */
+static bool parse_options(struct heartbeat *hb, int argc, char **argv)
+{
+	bool keyed = false, lease = false, compare = false, quiet = false, plain = false;
+	uint64_t dead = UINT64_MAX, rate = 0;
+	const char *share = NULL;
+	const struct option_rule rules[] = {
+		{ "keyed",	'k', OPTION_SET,	&keyed,		0, 0 },
+		{ "lease",	'l', OPTION_SET,	&lease,		0, 0 },
+		{ "compare",	'c', OPTION_SET,	&compare,	0, 0 },
+		{ "drivers",	'n', OPTION_NUMBER32,	&hb->n,		1, 1000000000 },
+		{ "timeout",	't', OPTION_DURATION,	&hb->timeout,	0, 0 },
+		{ "duration",	'd', OPTION_DURATION,	&hb->duration,	0, 0 },
+		{ "rate",	'r', OPTION_NUMBER,	&rate,		1, 1000000000 },
+		{ "silent",	's', OPTION_TEXT,	&share,		0, 0 },
+		{ "dead",	'x', OPTION_NUMBER,	&dead,		0, UINT32_MAX },
+		{ "batch",	'b', OPTION_NUMBER32,	&hb->batch,	1, 65536 },
+		{ "grace",	'g', OPTION_DURATION,	&hb->grace,	0, 0 },
+		{ "seed",	'S', OPTION_NUMBER,	&hb->seed,	0, UINT64_MAX },
+		{ "quiet",	'q', OPTION_SET,	&quiet,		0, 0 },
+		{ "plain",	'p', OPTION_SET,	&plain,		0, 0 },
+		{ }
+	};
+
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (compare && (keyed || lease))
+		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
+	hb->config = (keyed ? TWHEEL_CONFIG_KEYED : 0) | (lease ? TWHEEL_CONFIG_LEASE : 0);
+	hb->progress = !quiet;
+	hb->terminal = !plain && isatty(STDOUT_FILENO);
+	if (!hb->duration)
+		hb->duration = 2 * hb->timeout;
+	hb->dead = count_silent(hb, dead, share);
+	hb->period = choose_period(hb, rate);
 	return compare;
 }
 
@@ -1121,14 +1084,12 @@ int main(int argc, char **argv)
 		.batch = 256,
 		.grace = 10 * NSEC_PER_SEC,
 		.seed = 1,
-		.progress = true,
 	} };
 	struct sigaction action = { .sa_handler = on_signal };
 	unsigned int n = 1;
 	unsigned int i;
 	bool good;
 
-	forms[0].terminal = isatty(STDOUT_FILENO);
 	if (parse_options(&forms[0], argc, argv)) {
 		for (n = 0; n < sizeof(all) / sizeof(all[0]); n++) {
 			forms[n] = forms[0];

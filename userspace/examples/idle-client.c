@@ -14,7 +14,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -249,55 +248,27 @@ static void run(struct client *client)
 
 static void parse_options(struct client *client, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "port",	required_argument,	NULL, 'p' },
-		{ "bind",	required_argument,	NULL, 'b' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "silent",	required_argument,	NULL, 's' },
-		{ "talking",	required_argument,	NULL, 'k' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "late",	required_argument,	NULL, 'l' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *address = "127.0.0.1";
+	uint32_t port = 0;
+	const struct option_rule rules[] = {
+		{ "port",	'p', OPTION_NUMBER32,	&port,			1, 65535 },
+		{ "bind",	'b', OPTION_TEXT,	&address,		0, 0 },
+		{ "timeout",	't', OPTION_DURATION,	&client->timeout,	0, 0 },
+		{ "silent",	's', OPTION_NUMBER32,	&client->silent,	0, 1000000 },
+		{ "talking",	'k', OPTION_NUMBER32,	&client->talking,	0, 1000000 },
+		{ "duration",	'd', OPTION_DURATION,	&client->duration,	0, 0 },
+		{ "late",	'l', OPTION_DURATION,	&client->bound,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:t:s:k:d:l:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			client->address.sin_port =
-				htons((uint16_t)option_number("port", optarg, 1, 65535));
-			break;
-		case 'b':
-			if (!inet_aton(optarg, &client->address.sin_addr))
-				die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", optarg);
-			break;
-		case 't':
-			client->timeout = option_duration("timeout", optarg);
-			break;
-		case 's':
-			client->silent = (uint32_t)option_number("silent", optarg, 0, 1000000);
-			break;
-		case 'k':
-			client->talking = (uint32_t)option_number("talking", optarg, 0, 1000000);
-			break;
-		case 'd':
-			client->duration = option_duration("duration", optarg);
-			break;
-		case 'l':
-			client->bound = option_duration("late", optarg);
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
-	if (!client->address.sin_port)
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (!port)
 		die(EXIT_USAGE, "--port is needed");
+	if (!inet_aton(address, &client->address.sin_addr))
+		die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", address);
+	client->address.sin_port = htons((uint16_t)port);
 	if (!client->duration)
 		client->duration = 3 * client->timeout;
 }
@@ -318,7 +289,6 @@ int main(int argc, char **argv)
 	uint32_t i;
 	bool good;
 
-	client.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	parse_options(&client, argc, argv);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;

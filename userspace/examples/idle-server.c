@@ -27,7 +27,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -873,68 +872,40 @@ static void set_up(struct server *server, sigset_t *waiting)
 
 static void parse_options(struct server *server, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "port",	required_argument,	NULL, 'p' },
-		{ "bind",	required_argument,	NULL, 'b' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "handles",	no_argument,		NULL, 'H' },
-		{ "max",	required_argument,	NULL, 'm' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *address = "127.0.0.1";
+	bool handles = false;
+	uint32_t port = 0;
+	const struct option_rule rules[] = {
+		{ "port",	'p', OPTION_NUMBER32,	&port,			0, 65535 },
+		{ "bind",	'b', OPTION_TEXT,	&address,		0, 0 },
+		{ "timeout",	't', OPTION_DURATION,	&server->timeout,	0, 0 },
+		{ "handles",	'H', OPTION_SET,	&handles,		0, 0 },
+		{ "max",	'm', OPTION_NUMBER32,	&server->max,		1, SLOTS_MAX },
+		{ "duration",	'd', OPTION_DURATION,	&server->duration,	0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:t:Hm:d:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			server->address.sin_port =
-				htons((uint16_t)option_number("port", optarg, 0, 65535));
-			break;
-		case 'b':
-			if (!inet_aton(optarg, &server->address.sin_addr))
-				die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", optarg);
-			break;
-		case 't':
-			server->timeout = option_duration("timeout", optarg);
-			break;
-		case 'H':
-			server->leases = false;
-			break;
-		case 'm':
-			server->max = (uint32_t)option_number("max", optarg, 1, SLOTS_MAX);
-			break;
-		case 'd':
-			server->duration = option_duration("duration", optarg);
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (!inet_aton(address, &server->address.sin_addr))
+		die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", address);
+	server->address.sin_port = htons((uint16_t)port);
+	server->leases = !handles;
 }
 
 int main(int argc, char **argv)
 {
 	static struct server server = {
-		.address = {
-			.sin_family = AF_INET,
-			.sin_addr = { .s_addr = 0 },
-		},
+		.address.sin_family = AF_INET,
 		.timeout = 30 * NSEC_PER_SEC,
 		.max = 100000,
-		.leases = true,
 		.free_slot = NO_SLOT,
 	};
 	sigset_t waiting;
 	bool good;
 	uint32_t i;
 
-	server.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	parse_options(&server, argc, argv);
 	set_up(&server, &waiting);
 	run(&server, &waiting);

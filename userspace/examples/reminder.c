@@ -40,7 +40,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -557,46 +556,27 @@ static void run(struct reminder *r)
 
 static void parse_options(struct reminder *r, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "socket",	required_argument,	NULL, 's' },
-		{ "journal",	required_argument,	NULL, 'j' },
-		{ "list",	no_argument,		NULL, 'l' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const struct option_rule rules[] = {
+		{ "socket",	's', OPTION_TEXT,	&r->socket_path,	0, 0 },
+		{ "journal",	'j', OPTION_TEXT,	&r->journal_path,	0, 0 },
+		{ "list",	'l', OPTION_SET,	&r->list,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "s:j:lh", options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			r->socket_path = optarg;
-			break;
-		case 'j':
-			r->journal_path = optarg;
-			break;
-		case 'l':
-			r->list = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
+	argv = options_parse(argc, argv, rules, help);
 	if (!r->socket_path)
 		die(EXIT_USAGE, "--socket is needed");
 	if (!*r->socket_path ||
 	    strlen(r->socket_path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		die(EXIT_USAGE, "--socket: '%s' is not 1 to 107 bytes long", r->socket_path);
 
-	if (optind + 2 == argc && !r->journal_path && !r->list) {
-		send_request(r->socket_path, argv[optind], argv[optind + 1]);
+	if (argv[0] && argv[1] && !argv[2] && !r->journal_path && !r->list) {
+		send_request(r->socket_path, argv[0], argv[1]);
 		exit(EXIT_DONE);
 	}
-	if (optind < argc)
+	if (*argv)
 		die(EXIT_USAGE, "'%s': a request is KEY WHEN, with no option but --socket",
-		    argv[optind]);
+		    *argv);
 	if (!r->journal_path)
 		die(EXIT_USAGE, "--journal is needed");
 }
