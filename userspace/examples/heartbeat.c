@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * heartbeat: who of a million drivers is still there?
+ * heartbeat: which of a million drivers are still there?
  *
- * Every driver has a timer on one twheel descriptor. A report of a driver
- * pushes its timer back to a whole timeout from then; a driver whose timer
- * expires is declared offline. This program is both sides: it makes up the
- * reports, on a schedule, and checks what the device says against its own books.
+ * Every driver has a timer on one twheel descriptor. A driver's report pushes its
+ * timer back to a whole timeout from then. A driver whose timer expires is declared
+ * offline. This program is both sides: it makes up the reports, on a schedule, and
+ * checks what the device says against its own books.
  *
- * The books: for each driver the deadline that was armed last. Deadlines are
+ * The books are the deadline, for each driver, that was armed last. Deadlines are
  * absolute, so an expiration has to carry exactly that deadline, and to come
- * after it; anything else is a wrong one. Every driver ends in exactly one way:
- * by one expiration, or by being among the pending timers that are handed back
- * at the end; one that does neither was missed.
+ * after it. Anything else is wrong. Every driver ends in exactly one way: by one
+ * expiration, or among the pending timers that are handed back at the end. One that
+ * does neither was missed.
  *
- * What a service of this kind needs besides, to find the timer of a driver, is a
- * table of its own, which depends on the form:
+ * What such a service needs to find the timer of a driver depends on the form:
  *
- * - handles: a table of those. A batch of reports is a batch of re-arms.
- * - keys: none, the driver's number is the key of its timer.
+ * - handles: a table of handles. A batch of reports is a batch of re-arms.
+ * - keys: no table. The driver's number is the key of its timer.
  * - leases: a table of words. A report is a compare-and-swap and no system call.
- *   One that is lost says that the driver was declared offline before: a record
- *   of that has to follow.
+ *   If that fails, the driver was declared offline before, and a record of it
+ *   has to follow.
  *
- * Reports come every third of the timeout from each driver. Should the machine
- * be too slow for that, a driver's deadline passes for real: its expiration is
- * right, and counted apart.
+ * Each driver reports every third of the timeout. If the machine is too slow for that,
+ * a driver's deadline really passes: its expiration is right, and counted apart.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -82,7 +80,7 @@ static const char help[] =
 #define BURST		16
 
 /**
- * enum driver_state - how it stands with a driver
+ * enum driver_state - what is known of a driver
  * @DRIVER_NEW: no timer was armed for it yet
  * @DRIVER_ONLINE: its timer is armed
  * @DRIVER_LATE: it reported when its lease was over, of which no record was read
@@ -100,7 +98,7 @@ enum driver_state {
 	DRIVER_WRONG,
 };
 
-/* &driver.stop of one that does not. */
+/* &driver.stop of a driver whose reports do not stop. */
 #define NEVER	UINT32_MAX
 
 /**
@@ -137,8 +135,8 @@ struct driver {
  * @who: the drivers in @arms
  * @events: what was read
  * @stride: from one driver to the next that reports; coprime to @n, so that a
- *	round of @n steps meets everyone once, in an order that has nothing to
- *	do with memory
+ *	round of @n steps meets every driver once, in an order that is not that of
+ *	their memory
  * @cursor: the next to report
  * @start: when the reports begin
  * @turns: how many drivers' turns came since
@@ -229,7 +227,7 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-/* splitmix64: good enough to choose drivers with, and the same everywhere. */
+/* splitmix64: good enough to choose drivers, and the same on every machine. */
 static uint64_t random_number(struct heartbeat *hb)
 {
 	uint64_t z = hb->seed += 0x9e3779b97f4a7c15;
@@ -329,7 +327,7 @@ static uint64_t handle_of(const struct heartbeat *hb, uint32_t driver)
 	return hb->handles ? hb->handles[driver] : 0;
 }
 
-/* Is it this driver's? Without keys the handles of leases are not kept. */
+/* Is @handle this driver's? The handles of leases without keys are not kept. */
 static bool is_handle_of(const struct heartbeat *hb, uint32_t driver, uint64_t handle)
 {
 	uint64_t expected = handle_of(hb, driver);
@@ -357,7 +355,7 @@ static uint32_t next_driver(struct heartbeat *hb)
 	return driver;
 }
 
-/* What is needed to push the timer of a new driver back. */
+/* Keeps what is needed to push the timer of a new driver back. */
 static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm *arm)
 {
 	int ret;
@@ -409,7 +407,7 @@ static void register_all(struct heartbeat *hb)
 		hb->kernel_bytes = (double)(usage.taken - usage.own) / (double)hb->armed;
 }
 
-/* A driver of @who was there at @now, and its timer will wait for it. */
+/* A driver reported at @now, and its timer was pushed back. */
 static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	struct driver *driver = &hb->drivers[index];
@@ -418,7 +416,7 @@ static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 	hb->pushed++;
 }
 
-/* It was pending at @now, or later: was it to be? */
+/* Its timer was pending at @now: should it have expired long before? */
 static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	const struct driver *driver = &hb->drivers[index];
@@ -430,7 +428,7 @@ static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 	}
 }
 
-/* Its timer was gone, and no record had said so. */
+/* Its timer was gone before its deadline, and no record had said so. */
 static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 		     uint64_t seen, uint64_t expected)
 {
@@ -442,7 +440,7 @@ static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 	complain_of(hb, index, what, seen, expected);
 }
 
-/* The reports of @count drivers in @who, by system call. */
+/* The reports of @count drivers in @who, by re-arming their timers. */
 static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -469,7 +467,7 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	}
 }
 
-/* The same, without one. */
+/* The same, by extending their leases. */
 static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -527,7 +525,7 @@ static uint64_t turns_due(const struct heartbeat *hb, uint64_t now)
  * The watching side
  */
 
-/* Holds a record against the books. */
+/* Checks a record, read at @now, against the books. */
 static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64_t now)
 {
 	struct driver *driver;
@@ -661,15 +659,43 @@ static void run(struct heartbeat *hb)
 	end_progress_line(hb);
 }
 
-/* Takes back what is pending, and accounts for everyone. */
-static void settle(struct heartbeat *hb)
+/* Checks a timer that was pending at the end, at @now, against the books. */
+static void judge_pending(struct heartbeat *hb, const struct twheel_timer_info *info,
+			  uint64_t now)
+{
+	struct driver *driver;
+
+	if (info->user_data >= hb->n) {
+		complain_of(hb, info->user_data, "nobody's timer was pending: drivers",
+			    info->user_data, hb->n);
+		hb->wrong++;
+		return;
+	}
+	driver = &hb->drivers[info->user_data];
+	if (driver->state != DRIVER_ONLINE) {
+		complain_of(hb, info->user_data, "pending when it had ended: deadline",
+			    info->deadline, driver->deadline);
+		hb->twice++;
+		return;
+	}
+	driver->state = DRIVER_DRAINED;
+	if (!is_handle_of(hb, (uint32_t)info->user_data, info->handle) ||
+	    info->deadline != driver->deadline) {
+		complain_of(hb, info->user_data, "pending with another deadline",
+			    info->deadline, driver->deadline);
+		hb->wrong++;
+	} else if (driver->deadline + hb->grace < now) {
+		complain_of(hb, info->user_data, "still pending: at least",
+			    now - driver->deadline, hb->grace);
+		hb->missed++;
+	}
+}
+
+static void drain(struct heartbeat *hb)
 {
 	uint64_t now = twheel_now(hb->tw);
 	struct twheel_timer_info infos[256];
-	struct twheel_info info;
 	uint64_t cursor = 0;
-	uint32_t i;
-	int ret;
 
 	for (;;) {
 		ssize_t n = twheel_drain(hb->tw, &cursor, infos, 256);
@@ -681,42 +707,20 @@ static void settle(struct heartbeat *hb)
 		if (n < 0)
 			die(EXIT_FAILED, "cannot drain: %s", strerror((int)-n));
 		if (!n)
-			break;
-		for (k = 0; k < n; k++) {
-			struct driver *driver;
-
-			if (infos[k].user_data >= hb->n) {
-				complain_of(hb, infos[k].user_data,
-					    "nobody's timer was pending: drivers",
-					    infos[k].user_data, hb->n);
-				hb->wrong++;
-				continue;
-			}
-			driver = &hb->drivers[infos[k].user_data];
-			if (driver->state != DRIVER_ONLINE) {
-				complain_of(hb, infos[k].user_data,
-					    "pending when it had ended: deadline",
-					    infos[k].deadline, driver->deadline);
-				hb->twice++;
-				continue;
-			}
-			driver->state = DRIVER_DRAINED;
-			if (!is_handle_of(hb, (uint32_t)infos[k].user_data,
-					  infos[k].handle) ||
-			    infos[k].deadline != driver->deadline) {
-				complain_of(hb, infos[k].user_data,
-					    "pending with another deadline",
-					    infos[k].deadline, driver->deadline);
-				hb->wrong++;
-			} else if (driver->deadline + hb->grace < now) {
-				complain_of(hb, infos[k].user_data,
-					    "still pending: at least",
-					    now - driver->deadline, hb->grace);
-				hb->missed++;
-			}
-		}
+			return;
+		for (k = 0; k < n; k++)
+			judge_pending(hb, &infos[k], now);
 	}
+}
 
+/* Takes back what is pending, and accounts for everyone. */
+static void settle(struct heartbeat *hb)
+{
+	struct twheel_info info;
+	uint32_t i;
+	int ret;
+
+	drain(hb);
 	/* What expired before it could be taken back. */
 	while (watch(hb))
 		;
@@ -823,10 +827,10 @@ static const struct row rows[] = {
 
 static const char notes[] =
 "\n"
-"withdrawn: after an expiration that nobody had read. lost to expiry: the lease\n"
-"was over, and its record on the way. late reports: rightly expired, this program\n"
-"was too slow. the whole machine: with all interrupts, and whatever else it does.\n"
-"kernel memory: what was taken while arming, less what this process grew by.\n";
+"withdrawn: pushed back after an expiration that was not read yet. lost to expiry:\n"
+"the lease was over, and its record not read yet. late reports: rightly expired, as\n"
+"this program was too slow. the whole machine: with all interrupts, and whatever else\n"
+"it does. kernel memory: what was taken while arming, less what this process grew by.\n";
 
 static void print_figure(const struct heartbeat *hb, const struct row *row)
 {
@@ -877,7 +881,7 @@ static void print_table(const struct heartbeat *forms, unsigned int n)
 	fputs(notes, stdout);
 }
 
-/* Chooses exactly @dead drivers, and when each of them falls silent. */
+/* Chooses exactly @dead drivers, and the time at which each of them falls silent. */
 static void choose_silent(struct heartbeat *hb)
 {
 	uint64_t span_ms = 1;
@@ -971,7 +975,7 @@ static void tear_down(struct heartbeat *hb)
 	free(hb->events);
 }
 
-/* The kernel has memory back some time after it was freed, and bit by bit. */
+/* Waits for the kernel to have its memory back, which comes some time after a close. */
 static void wait_for_memory(void)
 {
 	struct usage usage;
@@ -983,7 +987,7 @@ static void wait_for_memory(void)
 	} while (usage.taken < -65536 && !interrupted);
 }
 
-/* Everything, from nothing to figures. Returns whether all was in order. */
+/* One form, from the open to the figures. Returns whether all was in order. */
 static bool watch_over(struct heartbeat *hb)
 {
 	uint64_t begin;
