@@ -556,8 +556,7 @@ TEST_F(forge, a_reader_of_words)
 TEST_F(forge, through_proc)
 {
 	char path[64];
-	int ready[2], end[2], fd;
-	char byte = 0;
+	int pair[2], fd;
 	pid_t pid;
 
 	if (geteuid() != NOBODY)
@@ -569,25 +568,24 @@ TEST_F(forge, through_proc)
 	EXPECT_EQ(0, tw_info(fd).pending);
 	close(fd);
 
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
-		if (write(ready[1], &byte, 1) != 1)
-			_exit(1);
-		_exit(read(end[0], &byte, 1) != 1);
+		_exit(!tell(pair[1]) || !hear(pair[1]));
 	}
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, self->victim);
 	EXPECT_EQ(-1, open(path, O_RDONLY));
 	EXPECT_EQ(EACCES, errno);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, self->victim);
 	EXPECT_EQ(-1, open(path, O_RDWR));
 	EXPECT_EQ(EACCES, errno);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
+	close(pair[0]);
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory: whatever an ordinary user tries, he comes to a limit, is told so, and
- * nobody else notices. See also uapi/limits.c, for what the limits are as such.
+ * Memory: whatever an ordinary user tries, they come to a limit, are told so, and
+ * nobody else notices. What the limits are is tested by uapi/limits.c.
  */
 #include <sys/resource.h>
 
@@ -57,8 +57,8 @@ static int open_and_arm(__u32 config, int *fd, __u64 key, int n, int *error)
 }
 
 /*
- * In the group if there is one, with all the memory that this program itself needs:
- * for want of that it would be killed, and rightly.
+ * Enters the group, if there is one, with all the memory that this program itself
+ * needs: without that it would be killed, and rightly.
  */
 static bool begin_attack(const FIXTURE_DATA(memory) * self)
 {
@@ -67,8 +67,9 @@ static bool begin_attack(const FIXTURE_DATA(memory) * self)
 }
 
 /*
- * All kinds, by four processes who begin again and again, up to the user's limit or
- * that of their group. The exit status is 0 if all went by the book.
+ * One of four processes that fill contexts of all kinds up to the user's limit, or that
+ * of their group, again and again until they are killed. They exit when something
+ * is wrong.
  */
 static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		   int *ready)
@@ -84,13 +85,13 @@ static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 	for (i = getpid();; i++) {
 		fd = -1;
 		n = open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1, 1 << 24, &error);
-		/* Others of us may just have taken all that there was. */
+		/* The other three may have taken all that there was. */
 		if (fd < 0 && error == reason && reason == -ENOMEM)
 			continue;
 		before = tw_info(fd).pending;
 		if (error != reason || before != (__u64)n)
 			_exit(2);
-		/* Refused again, as long as others do not let go, and nothing changed. */
+		/* Refused again, unless another one has let go, and nothing changed. */
 		open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1 << 25, 1, &error);
 		if ((error && error != reason) || tw_info(fd).pending != before + !error)
 			_exit(3);
@@ -163,76 +164,76 @@ static long long settled(const FIXTURE_DATA(memory) * self)
 }
 
 /*
- * One timer is kept of each 63, or of each page of words, and as many as there is
- * room for are armed in the next context: memory is counted, not timers.
+ * A child's part of nearly_empty_chunks: fills contexts up to the user's limit, and
+ * keeps one timer of each chunk, or of each page of words. Exits with 0 if that worked.
+ */
+static void fill_and_thin(const FIXTURE_DATA(memory) * self, __u32 config, int parent)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, 0, 0);
+	static __u64 handles[LIMIT];
+	int fd = -1, round, n, error;
+
+	if (config & TWHEEL_CONFIG_LEASE)
+		arm.flags = TWHEEL_ARM_LEASE;
+	if (!memcg_enter(&self->group) || !become(NOBODY))
+		_exit(1);
+	if (open_and_arm(config, &fd, 1, 63, &error) != 63 || !tell(parent) || !hear(parent))
+		_exit(2);
+	for (round = 0; round < 6; round++) {
+		if (round) {
+			fd = tw_open();
+			if (tw_configure(fd, CLOCK_MONOTONIC, config))
+				_exit(5);
+		}
+		for (n = 0; n < LIMIT; n++) {
+			arm.handle = config & TWHEEL_CONFIG_KEYED ? round * LIMIT + n + 100 : 0;
+			error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
+			if (error)
+				break;
+			handles[n] = arm.handle;
+		}
+		if (error != -EDQUOT)
+			_exit(3);
+		if (!round && (!tell(parent) || !hear(parent)))
+			_exit(6);
+		while (n--)
+			if (n % (round & 1 ? 63 : 504))
+				tw_cancel(fd, handles[n]);
+	}
+	_exit(!tell(parent) || !hear(parent) ? 4 : 0);
+}
+
+/*
+ * One timer is kept of each chunk, or of each page of words, and as many as there is
+ * room for are armed in the next context. If timers were counted, and not their memory,
+ * that could go on for ever.
  */
 TEST_F(memory, nearly_empty_chunks)
 {
 	const char *reason = memcg_make(&self->group, "max");
-	int ready[2], end[2], round, k, n, error, fd;
 	long long before, full, after;
-	char byte = 0;
+	int pair[2], k;
 	pid_t pid;
 
 	if (reason)
 		SKIP(return, "%s", reason);
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	for (k = 0; k < (int)ARRAY_SIZE(kinds); k += 3) {
-		ASSERT_EQ(0, pipe(ready));
-		ASSERT_EQ(0, pipe(end));
+		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 		pid = fork();
 		ASSERT_LE(0, pid);
-		if (pid == 0) {
-			static __u64 handles[LIMIT];
-			bool leases = kinds[k].config & TWHEEL_CONFIG_LEASE;
-			struct twheel_arm arm = tw_request(TW_FAR,
-							   leases ? TWHEEL_ARM_LEASE : 0, 0);
-
-			if (!memcg_enter(&self->group) || !become(NOBODY))
-				_exit(1);
-			fd = -1;
-			if (open_and_arm(kinds[k].config, &fd, 1, 63, &error) != 63 ||
-			    write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
-				_exit(2);
-			for (round = 0; round < 6; round++) {
-				if (round) {
-					fd = tw_open();
-					if (tw_configure(fd, CLOCK_MONOTONIC, kinds[k].config))
-						_exit(5);
-				}
-				for (n = 0; n < LIMIT; n++) {
-					arm.handle = kinds[k].config & TWHEEL_CONFIG_KEYED ?
-						     round * LIMIT + n + 100 : 0;
-					error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
-					if (error)
-						break;
-					handles[n] = arm.handle;
-				}
-				if (error != -EDQUOT)
-					_exit(3);
-				if (!round && (write(ready[1], &byte, 1) != 1 ||
-					       read(end[0], &byte, 1) != 1))
-					_exit(6);
-				/* The first of each chunk, or of each page, stays. */
-				while (n--)
-					if (n % (round & 1 ? 63 : 504))
-						tw_cancel(fd, handles[n]);
-			}
-			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
-				_exit(4);
-			_exit(0);
-		}
-		close(ready[1]);
-		close(end[0]);
-		ASSERT_EQ(1, read(ready[0], &byte, 1));
+		if (pid == 0)
+			fill_and_thin(self, kinds[k].config, pair[1]);
+		close(pair[1]);
+		ASSERT_TRUE(hear(pair[0]));
 		before = settled(self);
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+		ASSERT_TRUE(tell(pair[0]));
+		ASSERT_TRUE(hear(pair[0])) {
 			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
 		}
 		full = settled(self) - before;
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+		ASSERT_TRUE(tell(pair[0]));
+		ASSERT_TRUE(hear(pair[0])) {
 			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
 		}
 		after = settled(self) - before;
@@ -240,10 +241,9 @@ TEST_F(memory, nearly_empty_chunks)
 			TH_LOG("%s: %lld bytes, %lld full", kinds[k].name, after, full);
 		}
 		EXPECT_TRUE(is_served(VICTIM));
-		ASSERT_EQ(1, write(end[1], &byte, 1));
+		ASSERT_TRUE(tell(pair[0]));
 		EXPECT_EQ(0, status_of(pid));
-		close(ready[0]);
-		close(end[1]);
+		close(pair[0]);
 		EXPECT_TRUE(nothing_left(NOBODY));
 	}
 }
@@ -252,26 +252,24 @@ TEST_F(memory, nearly_empty_chunks)
 TEST_F(memory, many_opens)
 {
 	const char *reason = memcg_make(&self->group, "max");
-	int ready[2], end[2], error, fd, n;
+	int pair[2], error, fd, n;
 	long long before, after;
-	char byte = 0;
 	pid_t pid;
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		struct rlimit files = { 2000, 2000 };
 
-		if (!memcg_enter(&self->group) || setrlimit(RLIMIT_NOFILE, &files) || !become(NOBODY))
+		if (!memcg_enter(&self->group) || setrlimit(RLIMIT_NOFILE, &files) ||
+		    !become(NOBODY))
 			_exit(1);
 		for (n = 0;; n++) {
 			/* From the second on: the first costs more. */
-			if (n == 1 && (write(ready[1], &byte, 1) != 1 ||
-				       read(end[0], &byte, 1) != 1))
+			if (n == 1 && (!tell(pair[1]) || !hear(pair[1])))
 				_exit(2);
 			fd = -1;
 			if (open_and_arm(kinds[3].config, &fd, 1, 1, &error) != 1)
@@ -279,15 +277,15 @@ TEST_F(memory, many_opens)
 		}
 		if (error != -EMFILE || n < 1900)
 			_exit(3);
-		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(4);
 		_exit(0);
 	}
-	close(ready[1]);
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	before = settled(self);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
-	ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0])) {
 		TH_LOG("exit status %d", status_of(pid));
 	}
 	after = settled(self);
@@ -296,7 +294,7 @@ TEST_F(memory, many_opens)
 	EXPECT_LT(1900 * (4096 + 1024 + 4096), after - before);
 	EXPECT_GT(2000 * 65536, after - before);
 	EXPECT_TRUE(is_served(VICTIM));
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
@@ -335,16 +333,14 @@ TEST_F(memory, the_table_of_keys)
 	static const int sizes[] = { 390000, 400000 };
 	const char *reason = memcg_make(&self->group, "max");
 	long long before, charged, now = 0, left = 0;
-	int ready[2], end[2], fd, error, n, done = 0;
-	char byte = 0;
+	int pair[2], fd, error, n, done = 0;
 	pid_t pid;
 	size_t i;
 
 	if (reason)
 		SKIP(return, "%s", reason);
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -357,24 +353,23 @@ TEST_F(memory, the_table_of_keys)
 			if (open_and_arm(kinds[1].config, &fd, 1 + done, n, &error) != n)
 				_exit(error == -ENOSPC ? 4 : 2);
 			done += n;
-			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+			if (!tell(pair[1]) || !hear(pair[1]))
 				_exit(3);
 		}
 		for (n = 1; n < done; n++)
 			if (tw_cancel(fd, n))
 				_exit(5);
-		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
 		_exit(0);
 	}
-	close(ready[1]);
-	close(end[0]);
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	before = uncharged(self);
 	charged = settled(self);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		if (read(ready[0], &byte, 1) != 1) {
+		ASSERT_TRUE(tell(pair[0]));
+		if (!hear(pair[0])) {
 			ASSERT_EQ(4, status_of(pid));
 			SKIP(return, "the limits of this machine allow too few timers");
 		}
@@ -391,45 +386,44 @@ TEST_F(memory, the_table_of_keys)
 		EXPECT_GT(27LL * sizes[i] + OFF, now);
 	}
 	/* And it shrinks again as they go, though one stays. */
-	ASSERT_EQ(1, write(end[1], &byte, 1));
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0]));
 	for (i = 0; i < 50; i++) {
 		left = uncharged(self) - before;
 		if (left < OFF)
 			break;
 	}
 	EXPECT_GT(OFF, left);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
 /*
- * In a user namespace of his own somebody may have many user IDs, which an admin
- * has granted, and is one user still.
+ * In a user namespace of their own a user may have many user IDs, which an admin has
+ * granted. They are still one user.
  */
 TEST_F(memory, users_in_a_namespace)
 {
-	int ready[2], mapped[2], error, fd, n = 0;
-	char byte = 0, path[64];
+	int pair[2], error, fd, n = 0;
+	char path[64];
 	uid_t uid;
 	pid_t pid;
 
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(mapped));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		if (!become(NOBODY) || unshare(CLONE_NEWUSER))
 			_exit(10);
-		/* Before he is anybody there he is who he is. */
+		/* Before any ID is mapped the user is NOBODY. */
 		fd = tw_open();
 		if (arm_far(fd, 100, &error) != 100 || tw_info(fd).user_timers != 100)
 			_exit(2);
 		n += 100;
-		if (write(ready[1], &byte, 1) != 1 || read(mapped[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
-		/* And whoever he is there, and whatever he makes there, it counts. */
+		/* Timers count for NOBODY under each ID, in namespaces inside, too. */
 		for (uid = 0; uid < 9; uid++) {
 			/* The last as nobody but that user, in one more inside. */
 			if (setresuid(uid, uid == 8 ? 8 : 0, uid == 8 ? 8 : 0) ||
@@ -442,19 +436,19 @@ TEST_F(memory, users_in_a_namespace)
 		}
 		_exit(n == 1000 && arm_far(fd, 1, &error) == 0 && error == -EDQUOT ? 0 : 6);
 	}
-	close(ready[1]);
-	if (read(ready[0], &byte, 1) != 1) {
+	close(pair[1]);
+	if (!hear(pair[0])) {
 		ASSERT_EQ(10, status_of(pid));
 		SKIP(return, "no user namespaces for ordinary users here");
 	}
-	/* As newuidmap(1) does for who is in /etc/subuid. */
+	/* As newuidmap(1) does for users in /etc/subuid. */
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n1 100000 1000\n"));
-	/* Without a group that is known there he could make no namespace inside. */
+	/* Without a group that is known there no namespace could be made inside. */
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n"));
 	EXPECT_TRUE(is_served(VICTIM));
-	ASSERT_EQ(1, write(mapped[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
@@ -600,7 +594,7 @@ TEST_F(memory, churn)
 	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
 }
 
-/* To whom an admin does not give the device it is not there. */
+/* Users to whom the device's permissions do not give it cannot open it. */
 TEST_F(memory, for_a_group_only)
 {
 	gid_t group = STRANGER;

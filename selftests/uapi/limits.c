@@ -498,7 +498,6 @@ TEST_F(memcg, timers_are_charged)
 	const char *reason = memcg_make(&self->group, "max");
 	long long before, after, left;
 	int fd, n = 200000, pair[2], error;
-	char byte = 0;
 	__u64 limit;
 	pid_t pid;
 
@@ -515,23 +514,23 @@ TEST_F(memcg, timers_are_charged)
 		if (fd < 0 || tw_configure(fd, CLOCK_MONOTONIC, variant->config) ||
 		    arm_kind(fd, variant->config, 1, 1000, &error) != 1000)
 			_exit(2);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
 		if (tw_info(fd).limit < (__u64)n + 1000 ||
 		    arm_kind(fd, variant->config, 1001, n, &error) != n)
 			_exit(4);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(5);
 		close(fd);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(6);
 		_exit(0);
 	}
 	close(pair[1]);
-	ASSERT_EQ(1, read(pair[0], &byte, 1));
+	ASSERT_TRUE(hear(pair[0]));
 	before = memcg_value(&self->group, "memory.current", NULL);
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
-	if (read(pair[0], &byte, 1) != 1) {
+	ASSERT_TRUE(tell(pair[0]));
+	if (!hear(pair[0])) {
 		ASSERT_EQ(4, status_of(pid));
 		SKIP(return, "the limits of this machine allow too few timers");
 	}
@@ -539,14 +538,14 @@ TEST_F(memcg, timers_are_charged)
 	EXPECT_LE(before + (long long)n * variant->bytes, after) {
 		TH_LOG("%lld bytes for %d timers", after - before, n);
 	}
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
-	ASSERT_EQ(1, read(pair[0], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0]));
 	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	do {
 		left = memcg_value(&self->group, "memory.current", NULL);
 	} while (left > before + (after - before) / 4 && tw_now(CLOCK_MONOTONIC) < limit);
 	EXPECT_GE(before + (after - before) / 4, left);
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
 }

@@ -51,6 +51,21 @@ static inline int status_of(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
+/* One end of a socket pair tells the other, which hears it; false if there is none. */
+static inline bool tell(int fd)
+{
+	char byte = 0;
+
+	return write(fd, &byte, 1) == 1;
+}
+
+static inline bool hear(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
 /*
  * Arms up to @n timers like @like, in batches, with keys that count up from its handle
  * if that is not 0. Returns how many were armed, and in *@error why no more.
