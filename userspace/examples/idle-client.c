@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * idle-client: does idle-server cut whom it should, and when it should?
+ * idle-client: does idle-server cut the right connections, and at the right time?
  *
  * Opens connections that fall silent, having said nothing, half a request or a
  * whole one, and connections that go on talking, a request or one byte of it
  * every third of the timeout.
  *
- * Each moment is measured on the side that makes the judgement strict: silence
- * begins before connect() or send() is called, and has ended when the cut is
- * seen. A silent connection that is cut sooner than the timeout by this measure
- * was cut too soon, and so was one that talks.
+ * The time of silence is measured so that it is never too short: it begins before
+ * connect() or send() is called, and ends when the cut is seen. If it is shorter than
+ * the timeout even so, the connection was cut too soon.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -122,7 +121,7 @@ static void say(struct conversation *conv, size_t len)
 	if (len > REQUEST_LEN - conv->said)
 		len = REQUEST_LEN - conv->said;
 	conv->since = now_ns();
-	/* A failure shows as a close, which is looked into then. */
+	/* A failure shows as a close later on, and is judged then. */
 	if (send(conv->fd, request + conv->said, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return;
 	conv->said += len;
@@ -158,7 +157,7 @@ static void begin(struct client *client, uint32_t index)
 	}
 }
 
-/* Counts answers in what was received, wherever it was divided. */
+/* Counts the answers in what was received, which may come in any pieces. */
 static void listen_to(struct conversation *conv, const char *data, size_t len)
 {
 	size_t i;
@@ -308,7 +307,7 @@ int main(int argc, char **argv)
 		const struct conversation *conv = &client.all[i];
 
 		answers += conv->answers;
-		/* One may have been asked for as time ran out. */
+		/* The last answer may still have been on its way as time ran out. */
 		if (conv->answers > conv->asked || conv->answers + conv->talks < conv->asked)
 			unanswered++;
 		if (conv->fd >= 0)

@@ -2,11 +2,11 @@
 /*
  * reminder: a service whose timers outlive its process.
  *
- * It hands its two descriptors, the timers and the socket that requests come in
- * on, to whoever started it, by systemd's protocol for that (see "File
- * Descriptor Store" in systemd.service(5) and sd_notify(3)), and is given them
- * again when it is started once more. Meanwhile the timers go on in the kernel,
- * and requests wait in the socket. As a unit:
+ * It has two descriptors: the timers, and the socket that requests come in on. The
+ * process that started it, its keeper, is given copies of both, by systemd's protocol
+ * for that (see "File Descriptor Store" in systemd.service(5) and sd_notify(3)), and
+ * hands them back when it starts the service again. Meanwhile the timers go on in the
+ * kernel, and requests wait in the socket. As a unit:
  *
  *	[Service]
  *	Type=notify
@@ -27,13 +27,13 @@
  *   while its timer is, too, was cut off, and counts as not read.
  *
  * So whenever the process is killed each reminder gets into the journal once, no
- * more and no less. What is done about it, here a line on standard output, can
- * not be promised to happen once: nobody who is killed between an act and noting
- * that it was done can tell later. It is done again then, at most one a kill, and
- * the line says so. Who would rather miss one than repeat it notes it first.
+ * more and no less. What is done about it, here a line on standard output, cannot be
+ * promised to happen once: a process that is killed between an act and the note that
+ * it was done does not know of the act later. It is done again then, at most once
+ * a kill, and the line says so. To miss one rather than repeat it, note it first.
  *
- * A request that gives a duration counts from when it is carried out: it is later
- * by as long as the service was down, if that was while it waited.
+ * A duration in a request counts from the moment when the request is carried out. If
+ * it waited in the socket while the service was down, it is later by that time.
  *
  * Nothing outlives the machine, or the keeper: after a reboot the timers are
  * gone, and the journal tells what was given before.
@@ -210,7 +210,7 @@ static int kept(const char *name)
 	uint64_t n;
 	uint64_t i;
 
-	/* Somebody else's, if it was inherited. */
+	/* If it was inherited it is meant for another process. */
 	if (!pid || !fds || !names || number_parse(pid, INT32_MAX, &n) ||
 	    (pid_t)n != getpid())
 		return -1;
@@ -262,7 +262,7 @@ static void get_timers(struct reminder *r)
 	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
 }
 
-/* The keeper has it before it has an address: no request can come too soon. */
+/* The keeper is given the socket before it has an address, and so before any request. */
 static void get_socket(struct reminder *r)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -283,7 +283,7 @@ static void get_socket(struct reminder *r)
 		return;
 
 	memcpy(address.sun_path, r->socket_path, strlen(r->socket_path));
-	/* One that nobody listens at was left behind. */
+	/* An address at which nobody listens was left behind. */
 	if (!lstat(r->socket_path, &st) && S_ISSOCK(st.st_mode) &&
 	    connect(r->socket, (struct sockaddr *)&address, sizeof(address)) &&
 	    errno == ECONNREFUSED)
@@ -591,7 +591,7 @@ int main(int argc, char **argv)
 	/* A write a line: each is there, or not, whenever the process is killed. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
-	/* They are let in where it waits. */
+	/* These signals are let in only while the program waits. */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
