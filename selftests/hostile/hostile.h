@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the hostile programs share: to be somebody else, and to watch a victim.
+ * What the hostile programs share: attacks by another user, and what a victim of them
+ * sees of the device and of its CPU.
  *
  * The tests begin as root, to set the scene: users, memory cgroups, parameters.
  * What attacks, and what is attacked, are ordinary users by then.
@@ -14,12 +15,12 @@
 
 #include "users.h"
 
-/* Who attacks, and users that nobody else on the machine is. */
+/* The attacker, and users that nobody else on the machine is. */
 #define NOBODY		65534
 #define VICTIM		61240
 #define STRANGER	61241
 
-/* Far ones that are nothing special. */
+/* Timers far ahead, of the plain kind. */
 static inline int arm_far(int fd, int n, int *error)
 {
 	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
@@ -45,8 +46,8 @@ static inline bool is_served(uid_t uid)
 }
 
 /*
- * Waits for what @uid's processes, which have ended, had armed to be given back;
- * tells whether it was.
+ * Waits until @uid, whose processes have ended, has no timers any more; tells whether it
+ * came to that.
  */
 static inline bool nothing_left(uid_t uid)
 {
@@ -94,7 +95,7 @@ static inline struct victim spin(__u64 ns)
 	return v;
 }
 
-/* What the thread has had of its CPU. */
+/* The share of its CPU that the thread has had. */
 static inline double share(struct victim v)
 {
 	return v.total ? (double)v.own / v.total : 0;
@@ -183,7 +184,7 @@ static inline struct scene *new_scene(void)
 	return scene;
 }
 
-/* The attack goes on by itself: waits for its end, which the parent brings. */
+/* The attack goes on by itself: waits until the parent ends it. */
 static inline void last(struct scene *scene)
 {
 	set(&scene->ready);
@@ -238,7 +239,7 @@ static inline void read_rounds(void *arg)
 	}
 }
 
-/* Why it cannot run here, or NULL. */
+/* Why the test cannot run here, or NULL. */
 static inline const char *obstacle(void)
 {
 	return geteuid() ? "needs root, to be other users" : NULL;

@@ -86,7 +86,7 @@ TEST_F(limits, per_descriptor)
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_EQ(10, tw_info(self->fd).pending);
 
-	/* A refused call says so in all its fields. */
+	/* A refused call writes all its fields. */
 	arm = tw_request(TW_FAR, 0, 0);
 	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(-ENOSPC, arm.result);
@@ -170,7 +170,7 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(1, arm_many(a, 2, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	close(a);
-	/* The freeing may take a moment; it must come. */
+	/* It may take a moment until they are freed. */
 	handle = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	while (tw_info(b).user_timers != 4 && tw_now(CLOCK_MONOTONIC) < handle)
 		sched_yield();
@@ -206,13 +206,13 @@ TEST_F(limits, memory_all_but_empty)
 		if (i % EACH)
 			ASSERT_EQ(0, tw_cancel(a, handles[i]));
 
-	/* There is some room, as each descriptor may have memory begun on. */
+	/* Some room is left: each descriptor may have a chunk that is not full. */
 	n = arm_many(b, MAX, &error);
 	EXPECT_LT(0, n);
 	EXPECT_GT(MAX / 2, n);
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_GT(MAX, tw_info(b).user_timers);
-	/* In what it has the other can have more: it is paid for. */
+	/* The other one can fill the chunks that it has: they are counted already. */
 	EXPECT_EQ(10, arm_many(a, 10, &error));
 
 	close(a);
@@ -282,7 +282,7 @@ TEST_F(limits, users_do_not_share)
 	close(b);
 }
 
-/* A descriptor stays its opener's, whoever uses it. */
+/* Timers count for the user who opened the descriptor, whoever uses it. */
 TEST_F(limits, the_opener_counts)
 {
 	int fd, own, error;
@@ -356,7 +356,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(20, tw_info(fd).user_limit);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* Those that live go on living. */
+	/* Timers that are live can still be re-armed, and expire. */
 	arm = tw_request(20 * TW_MSEC, 0, 78);
 	arm.handle = handle;
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -364,7 +364,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(78, event.user_data);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* And raised again there is room again. */
+	/* With the limit raised there is room again. */
 	ASSERT_EQ(0, set_parameter("max_user_timers", 60));
 	EXPECT_EQ(10, arm_many(fd, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
@@ -461,7 +461,7 @@ FIXTURE(memcg)
 FIXTURE_VARIANT(memcg)
 {
 	__u32 config;
-	/* That a timer takes at the least. */
+	/* The least that a timer takes. */
 	int bytes;
 };
 
@@ -510,7 +510,7 @@ TEST_F(memcg, timers_are_charged)
 		if (!memcg_enter(&self->group))
 			_exit(1);
 		fd = tw_open();
-		/* Whatever a first use costs is spent before the measurement. */
+		/* What only the first timers cost is spent before the measurement. */
 		if (fd < 0 || tw_configure(fd, CLOCK_MONOTONIC, variant->config) ||
 		    arm_kind(fd, variant->config, 1, 1000, &error) != 1000)
 			_exit(2);
@@ -550,7 +550,7 @@ TEST_F(memcg, timers_are_charged)
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
 }
 
-/* Past its memory a program gets ENOMEM or is killed; nobody else notices. */
+/* A program that is past its memory gets ENOMEM, and nobody else notices. */
 TEST_F(memcg, memory_runs_out)
 {
 	const char *reason = memcg_make(&self->group, "8388608");
