@@ -18,7 +18,7 @@ column() {
 
 # verdict NAME DEAD - the figures of a run that has to be in order
 verdict() {
-	check "$1: exit status 0" test $status = 0
+	check "$1: exit status 0" test "$status" = 0
 	check "$1: none wrongly expired" test "$(value 'wrongly expired')" = 0
 	check "$1: none missed" test "$(value missed)" = 0
 	check "$1: none declared twice" test "$(value 'declared twice')" = 0
@@ -39,7 +39,7 @@ counter() {
 
 # A hundred thousand timers, and eight files at most.
 run sh -c 'ulimit -n 8 && exec "$@"' sh \
-	heartbeat --compare --drivers 100000 --timeout 6s --duration 10s --dead 5000 --quiet
+	heartbeat --compare --drivers 100000 --timeout 6s --duration 8s --dead 5000 --quiet
 cp "$tmp/out" "$tmp/table"
 show "$tmp/table"
 n=0
@@ -56,44 +56,82 @@ for form in handles keys leases; do
 	esac
 done
 
-for form in '' --keyed --lease '--keyed --lease'; do
-	title=${form:-handles}
+forms='handles keys leases keyed-leases'
+
+# options FORM - what heartbeat calls it
+options() {
+	case $1 in
+	keys)		echo --keyed ;;
+	leases)		echo --lease ;;
+	keyed-leases)	echo --keyed --lease ;;
+	esac
+}
+
+# These alone, since the module counts what all do.
+for form in $forms; do
 	before=$(counter rearmed)
-	# shellcheck disable=SC2086 # options are words
-	run heartbeat $form --drivers 2000 --timeout 600ms --duration 4s --silent 1 --batch 7 --seed 2 --quiet
+	# shellcheck disable=SC2046 # options are words
+	run heartbeat $(options "$form") --drivers 2000 --timeout 600ms --duration 3s --silent 1 \
+		--batch 7 --seed 2 --quiet
 	rearmed=$(($(counter rearmed) - before))
 	show "$tmp/out"
-	verdict "$title: everyone falls silent, short timeouts" 2000
+	verdict "$form: everyone falls silent, short timeouts" 2000
 	# The module's word for what the table says of system calls.
 	case $form in
-	*--lease) check "$title: nothing was re-armed" test $rearmed = 0 ;;
-	*)	check "$title: every report was a re-arm" test $rearmed = "$(value 'pushed back')" ;;
+	*leases) check "$form: nothing was re-armed" test $rearmed = 0 ;;
+	*)	check "$form: every report was a re-arm" test $rearmed = "$(value 'pushed back')" ;;
 	esac
+done
 
-	# shellcheck disable=SC2086
-	run heartbeat $form --drivers 10000 --timeout 3s --duration 4s --dead 0 --quiet
-	verdict "$title: nobody falls silent" 0
+# to_the_end NAME OPTION... - a run to be looked at later, by ended
+to_the_end() {
+	log=$tmp/run.$1
+	shift
+	heartbeat "$@" --quiet >"$log" 2>&1
+	echo $? >"$log.status"
+}
 
-	# shellcheck disable=SC2086
-	run heartbeat $form --drivers 1 --timeout 100ms --duration 1s --dead 1 --batch 1 --quiet
-	verdict "$title: a single driver" 1
-
-	# Stopped for longer than anyone may be silent: all have expired when the
-	# reports go on, and nobody is to be saved but by a re-arm.
-	# shellcheck disable=SC2086
-	heartbeat $form --drivers 1000 --timeout 1s --duration 9s --dead 0 --quiet >"$tmp/out" 2>&1 &
+# stopped NAME OPTION... - the same, and it is stopped for longer than anyone may be silent
+stopped() {
+	log=$tmp/run.$1
+	shift
+	heartbeat "$@" --quiet >"$log" 2>&1 &
 	pid=$!
 	sleep 1
 	kill -STOP $pid
 	sleep 3
 	kill -CONT $pid
 	wait $pid
-	status=$?
+	echo $? >"$log.status"
+}
+
+# ended NAME - what it has printed, in $tmp/out, and its exit status
+ended() {
+	cp "$tmp/run.$1" "$tmp/out"
+	status=$(cat "$tmp/run.$1.status")
 	show "$tmp/out"
-	verdict "$title: all reports too late" 0
+}
+
+# They mostly wait: all at once.
+for form in $forms; do
+	# shellcheck disable=SC2046 # options are words
+	set -- $(options "$form")
+	to_the_end "nobody.$form" "$@" --drivers 10000 --timeout 3s --duration 4s --dead 0 &
+	to_the_end "single.$form" "$@" --drivers 1 --timeout 100ms --duration 1s --dead 1 --batch 1 &
+	stopped "late.$form" "$@" --drivers 1000 --timeout 1s --duration 9s --dead 0 &
+done
+wait
+for form in $forms; do
+	ended "nobody.$form"
+	verdict "$form: nobody falls silent" 0
+	ended "single.$form"
+	verdict "$form: a single driver" 1
+	# All had expired when the reports went on: nobody was to be saved but by a re-arm.
+	ended "late.$form"
+	verdict "$form: all reports too late" 0
 	case $form in
-	*--lease) check "$title: compare-and-swaps were lost" test "$(value 'lost to expiry')" -gt 0 ;;
-	*)	check "$title: records were withdrawn" test "$(value '  withdrawn')" -gt 0 ;;
+	*leases) check "$form: compare-and-swaps were lost" test "$(value 'lost to expiry')" -gt 0 ;;
+	*)	check "$form: records were withdrawn" test "$(value '  withdrawn')" -gt 0 ;;
 	esac
 done
 

@@ -46,7 +46,7 @@ busy() {
 	form=$1
 	shift
 	start 1024 --timeout 3s "$@"
-	idle-client --port "$port" --timeout 3s --silent 300 --talking 40 --duration 10s \
+	idle-client --port "$port" --timeout 3s --silent 300 --talking 40 --duration 8s \
 		>"$tmp/client" 2>&1 &
 	client=$!
 	if command -v wrk >/dev/null; then
@@ -96,7 +96,7 @@ busy() {
 late() {
 	form=$1
 	shift
-	start 1024 --timeout 3s "$@"
+	start 1024 --timeout 2s "$@"
 	rm -f "$tmp/requests"
 	mkfifo "$tmp/requests"
 	nc 127.0.0.1 "$port" <"$tmp/requests" >"$tmp/out" &
@@ -109,7 +109,7 @@ late() {
 		tries=$((tries + 1))
 	done
 	kill -STOP $server
-	sleep 4
+	sleep 3
 	printf 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' >&9
 	sleep 1
 	kill -CONT $server

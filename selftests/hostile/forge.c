@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Others' timers: what names one context's timers does nothing in another, and
- * what is near a live handle names nothing.
+ * Forged handles, keys, cursors, offsets and words: what names one context's timers
+ * does nothing in another, and what is near a live handle, or was one, names nothing.
  *
- * The victim's context is never shared here but where a test says so; it has
- * timers of the same handles, keys and words as the attacker's.
+ * The victim's timers have the same handles, keys and words as the attacker's. His
+ * context is not shared, unless a test says so.
  */
 #include <setjmp.h>
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 #define TIMERS	200
 #define PAGE	4096UL
 
-/* What the victim armed is as it was, to the byte but for the time that is left. */
+/* All about the victim's timers that must not change: all but the time that is left. */
 struct snapshot {
 	struct twheel_timer_info infos[TIMERS];
 	__u64 words[TIMERS];
@@ -113,7 +113,7 @@ FIXTURE_TEARDOWN(forge)
 {
 	struct snapshot after;
 
-	/* Whatever the test did. */
+	/* No test may have changed a timer of the victim's. */
 	EXPECT_TRUE(take(self, &after));
 	EXPECT_EQ(0, memcmp(&self->before, &after, sizeof(after)));
 	EXPECT_EQ(TIMERS, tw_info(self->victim).pending);
@@ -179,6 +179,70 @@ TEST_F(forge, around_live_handles)
 	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
 }
 
+/* Made up, and each live handle with another generation or at the ends of the indices. */
+TEST_F(forge, made_up_handles)
+{
+	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
+	__u64 state = 0x9e3779b97f4a7c15ULL, forged, generation;
+	__u32 index;
+	int i;
+
+	if (!keyed)
+		ASSERT_TRUE(is_refused(self->own, 0, keyed));
+	for (i = 0; i < 20000; i++) {
+		forged = tw_random(&state);
+		if (!is_one_of(forged, self->own_handles))
+			ASSERT_TRUE(is_refused(self->own, forged, keyed));
+	}
+	for (i = 0; i < TIMERS && !keyed; i++) {
+		index = self->own_handles[i];
+		generation = self->own_handles[i] >> 32 << 32;
+		ASSERT_TRUE(is_refused(self->own, index, keyed));
+		ASSERT_TRUE(is_refused(self->own, generation | 0xffffffff, keyed));
+		ASSERT_TRUE(is_refused(self->own, generation | 0x80000000, keyed));
+	}
+	/* The first of every chunk of timers is none. */
+	for (generation = 0; generation < 8 && !keyed; generation++)
+		for (index = 0; index < 64 * 64; index += 64)
+			ASSERT_TRUE(is_refused(self->own, generation << 32 | index, keyed));
+	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
+	EXPECT_EQ(0, tw_info(self->own).ready);
+}
+
+/* The handle of a timer that has ended never names a later one. */
+TEST_F(forge, stale_handles)
+{
+	enum { N = 1000 };
+	static __u64 old[N];
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	__u64 handle;
+	bool ended;
+	int i, j;
+
+	if (variant->config & TWHEEL_CONFIG_KEYED)
+		SKIP(return, "a key may name one timer after another");
+	for (i = 0; i < N; i++) {
+		/* Half end by a cancel, half by being read. */
+		old[i] = tw_arm(self->own, i & 1 ? TW_FAR : 0, variant->flags, i);
+		ASSERT_NE(0, old[i]);
+		ended = i & 1 ? tw_cancel(self->own, old[i]) == 0 :
+				tw_collect(self->own, &event, 1) == 1;
+		ASSERT_TRUE(ended);
+		for (j = 0; j < i; j++)
+			ASSERT_NE(old[j], old[i]);
+	}
+	handle = tw_arm(self->own, TW_FAR, variant->flags, 77);
+	ASSERT_NE(0, handle);
+	for (i = 0; i < N; i++) {
+		ASSERT_NE(old[i], handle);
+		ASSERT_TRUE(is_refused(self->own, old[i], false));
+	}
+	ASSERT_EQ(0, tw_get(self->own, handle, &info));
+	EXPECT_EQ(77, info.user_data);
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
+}
+
 /* All 2^16 low halves with the generations there are. */
 TEST_F(forge, all_indices)
 {
@@ -195,7 +259,7 @@ TEST_F(forge, all_indices)
 	EXPECT_EQ(7, live);
 }
 
-/* A handle or key of the victim's is the attacker's own timer, or none. */
+/* A handle or key of the victim's is the attacker's own timer, and then none. */
 TEST_F(forge, the_victims_handles)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
@@ -207,9 +271,8 @@ TEST_F(forge, the_victims_handles)
 			ASSERT_EQ(0, tw_get(self->own, self->handles[i], &info));
 			ASSERT_GT(TIMERS, info.user_data);
 			ASSERT_EQ(0, tw_cancel(self->own, self->handles[i]));
-		} else {
-			ASSERT_TRUE(is_refused(self->own, self->handles[i], keyed));
 		}
+		ASSERT_TRUE(is_refused(self->own, self->handles[i], keyed));
 	}
 }
 
@@ -266,6 +329,45 @@ TEST_F(forge, cursors)
 	EXPECT_EQ(TIMERS - drained, tw_info(self->own).pending);
 }
 
+/* A walk from any cursor comes to an end, and only own timers come. */
+TEST_F(forge, walks)
+{
+	struct twheel_timer_info infos[50];
+	struct twheel_list list = { .entries = (unsigned long)infos };
+	__u64 state = 0x9e3779b97f4a7c15ULL;
+	int i, j, ret, calls;
+
+	for (i = 0; i < 3000; i++) {
+		list.cursor = tw_random(&state) >> (i % 64);
+		if (i % 7 == 0)
+			list.cursor = ~list.cursor;
+		list.count = 50;
+		for (calls = 0; calls < 2 * TIMERS; calls++) {
+			ret = tw_call(self->own, TWHEEL_IOC_LIST, &list);
+			if (ret <= 0)
+				break;
+			for (j = 0; j < ret; j++) {
+				ASSERT_GT(TIMERS, infos[j].user_data);
+				ASSERT_EQ(self->own_handles[infos[j].user_data], infos[j].handle);
+			}
+		}
+		ASSERT_GT(2 * TIMERS, calls);
+		ASSERT_EQ(0, ret);
+	}
+	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
+	/* What is drained from such a cursor is gone. */
+	list.flags = TWHEEL_LIST_DRAIN;
+	list.count = 1;
+	for (i = 0; i < 1000; i++) {
+		list.cursor = tw_random(&state) >> (i % 64);
+		ret = tw_call(self->own, TWHEEL_IOC_LIST, &list);
+		ASSERT_LE(0, ret);
+		ASSERT_GE(1, ret);
+		if (ret)
+			ASSERT_EQ(-ENOENT, tw_cancel(self->own, infos[0].handle));
+	}
+}
+
 static sigjmp_buf on_fault;
 
 static void jump(int sig)
@@ -274,7 +376,7 @@ static void jump(int sig)
 	siglongjmp(on_fault, 1);
 }
 
-/* Can @p be read? And is its word one that the attacker has made? */
+/* Can @p be read? */
 static bool is_there(const volatile __u64 *p)
 {
 	struct sigaction action = { .sa_handler = jump };
@@ -287,14 +389,14 @@ static bool is_there(const volatile __u64 *p)
 	return true;
 }
 
-/* A word is the deadline of one of @self's own, or of none. */
+/* Is @word the deadline of one of the attacker's timers, or of none? */
 static bool is_own(const FIXTURE_DATA(forge) * self, __u64 word)
 {
 	return word == TWHEEL_LEASE_EXPIRED ||
 	       (word >= self->deadline && word < self->deadline + TIMERS);
 }
 
-/* Whichever offset is mapped, it is a page of own words or none. */
+/* Whichever offset is mapped, there is a page of the attacker's own words, or none. */
 TEST_F(forge, offsets)
 {
 	static const __u64 offsets[] = {
@@ -321,7 +423,7 @@ TEST_F(forge, offsets)
 			there++;
 			for (k = j; k < j + PAGE / sizeof(*p); k++)
 				ASSERT_TRUE(is_own(self, p[k]));
-			/* And that is the attacker's to spoil. */
+			/* The attacker may spoil his own. */
 			memset(p + j, 0x5a, PAGE);
 			for (k = j; k < j + PAGE / sizeof(*p); k++)
 				p[k] = TWHEEL_LEASE_EXPIRED;
@@ -367,7 +469,7 @@ TEST_F(forge, mapping_games)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		/* Shared by both, and of nobody else. */
+		/* The words that parent and child share, and nobody else. */
 		for (i = 0; i < PAGE / sizeof(*q); i++)
 			q[i] = TWHEEL_LEASE_EXPIRED | i;
 		close(self->own);
@@ -385,7 +487,7 @@ TEST_F(forge, mapping_games)
 	self->own = tw_open();
 }
 
-/* A page that a pipe still holds is nobody's once its context is gone. */
+/* A page that a pipe still holds is not used again once its context is gone. */
 TEST_F(forge, pages_in_a_pipe)
 {
 	struct iovec iov;
@@ -419,7 +521,7 @@ TEST_F(forge, pages_in_a_pipe)
 	self->own = tw_open();
 }
 
-/* Who is given a descriptor to read only can look at the words, no more. */
+/* With a descriptor that is read-only the words can be read, and not written. */
 TEST_F(forge, a_reader_of_words)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
@@ -439,23 +541,22 @@ TEST_F(forge, a_reader_of_words)
 	ASSERT_NE(MAP_FAILED, p);
 	old = p[arm.word];
 	EXPECT_EQ(-1, mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE));
-	/* Neither by the way that debuggers go. */
+	/* Nor can they be written as debuggers do. */
 	mem = open("/proc/self/mem", O_RDWR);
 	ASSERT_LE(0, mem);
 	EXPECT_EQ(-1, pwrite(mem, &evil, sizeof(evil), (unsigned long)&p[arm.word]));
-	/* Nor by letting the kernel read into it. */
+	/* Nor by having the kernel read something into them. */
 	EXPECT_EQ(-1, pread(mem, (void *)&p[arm.word], sizeof(evil), (unsigned long)&evil));
 	EXPECT_EQ(old, p[arm.word]);
 	close(mem);
 	close(fd);
 }
 
-/* Another process cannot be reached through /proc to get at its descriptor. */
+/* /proc is no way to the descriptor of another process. */
 TEST_F(forge, through_proc)
 {
 	char path[64];
-	int ready[2], end[2], fd;
-	char byte = 0;
+	int pair[2], fd;
 	pid_t pid;
 
 	if (geteuid() != NOBODY)
@@ -467,25 +568,24 @@ TEST_F(forge, through_proc)
 	EXPECT_EQ(0, tw_info(fd).pending);
 	close(fd);
 
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
-		if (write(ready[1], &byte, 1) != 1)
-			_exit(1);
-		_exit(read(end[0], &byte, 1) != 1);
+		_exit(!tell(pair[1]) || !hear(pair[1]));
 	}
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, self->victim);
 	EXPECT_EQ(-1, open(path, O_RDONLY));
 	EXPECT_EQ(EACCES, errno);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, self->victim);
 	EXPECT_EQ(-1, open(path, O_RDWR));
 	EXPECT_EQ(EACCES, errno);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
+	close(pair[0]);
 }
 
 TEST_HARNESS_MAIN

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the hostile programs share: to be somebody else, and to watch a victim.
+ * What the hostile programs share: attacks by another user, and what a victim of them
+ * sees of the device and of its CPU.
  *
  * The tests begin as root, to set the scene: users, memory cgroups, parameters.
  * What attacks, and what is attacked, are ordinary users by then.
@@ -8,82 +9,18 @@
 #ifndef TWHEEL_HOSTILE_H
 #define TWHEEL_HOSTILE_H
 
-#include <grp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-#include "twheel_test.h"
+#include "users.h"
 
-/* Who attacks, and users that nobody else on the machine is. */
+/* The attacker, and users that nobody else on the machine is. */
 #define NOBODY		65534
 #define VICTIM		61240
 #define STRANGER	61241
 
-/* Becomes @uid for good, with no other group; tells whether that went well. */
-static inline bool become(uid_t uid)
-{
-	return setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
-	       setresuid(uid, uid, uid) == 0 &&
-	       /* So that it is still seen in /proc as its own. */
-	       prctl(PR_SET_DUMPABLE, 1) == 0;
-}
-
-/*
- * Opens the device as @uid: it is the real user who counts. This thread alone: the
- * library's call waits for all threads, which may be stalled.
- */
-static inline int open_as(uid_t uid)
-{
-	int fd;
-
-	if (syscall(SYS_setresuid, uid, uid, 0))
-		return -errno;
-	fd = tw_open();
-	if (syscall(SYS_setresuid, 0, 0, 0))
-		_exit(1);
-	return fd;
-}
-
-/*
- * Arms up to @n timers like @like, keys counting up from its handle if it is not
- * 0, in batches. Returns how many came about, and in *@error why no more.
- */
-static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
-{
-	static struct twheel_arm arms[256];
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
-	int i, ret, done = 0;
-
-	*error = 0;
-	while (done < n) {
-		batch.count = n - done < 256 ? n - done : 256;
-		for (i = 0; i < (int)batch.count; i++) {
-			arms[i] = *like;
-			if (like->handle)
-				arms[i].handle += done + i;
-		}
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
-		if (ret < 0)
-			*error = ret;
-		/* Behind one that is refused there may be some that are not. */
-		for (i = 0; i < ret; i++) {
-			if (arms[i].result)
-				*error = arms[i].result;
-			else
-				done++;
-		}
-		if (*error)
-			break;
-	}
-	return done;
-}
-
-/* Far ones that are nothing special. */
+/* Timers far ahead, of the plain kind. */
 static inline int arm_far(int fd, int n, int *error)
 {
 	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
@@ -108,19 +45,9 @@ static inline bool is_served(uid_t uid)
 	return ok;
 }
 
-/* Waits for @pid: its exit status, or -1 if it did not exit. */
-static inline int status_of(pid_t pid)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
-}
-
 /*
- * Waits for what @uid's processes, which have ended, had armed to be given back;
- * tells whether it was.
+ * Waits until @uid, whose processes have ended, has no timers any more; tells whether it
+ * came to that.
  */
 static inline bool nothing_left(uid_t uid)
 {
@@ -168,7 +95,7 @@ static inline struct victim spin(__u64 ns)
 	return v;
 }
 
-/* What the thread has had of its CPU. */
+/* The share of its CPU that the thread has had. */
 static inline double share(struct victim v)
 {
 	return v.total ? (double)v.own / v.total : 0;
@@ -257,7 +184,7 @@ static inline struct scene *new_scene(void)
 	return scene;
 }
 
-/* The attack goes on by itself: waits for its end, which the parent brings. */
+/* The attack goes on by itself: waits until the parent ends it. */
 static inline void last(struct scene *scene)
 {
 	set(&scene->ready);
@@ -312,7 +239,7 @@ static inline void read_rounds(void *arg)
 	}
 }
 
-/* Why it cannot run here, or NULL. */
+/* Why the test cannot run here, or NULL. */
 static inline const char *obstacle(void)
 {
 	return geteuid() ? "needs root, to be other users" : NULL;

@@ -1,160 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory: whatever an ordinary user tries, he comes to a limit, is told so, and
- * nobody else notices. See also uapi/limits.c, for what the limits are as such.
+ * Memory: whatever an ordinary user tries, they come to a limit, are told so, and
+ * nobody else notices. What the limits are is tested by uapi/limits.c.
  */
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "hostile.h"
 
-#define LIMIT	8192
-
-static long long parameter(void)
-{
-	long long value = -1;
-	FILE *file = fopen(TW_PARAMETERS "max_user_timers", "re");
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
-static int set_parameter(long long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", value);
-	return tw_write_file(TW_PARAMETERS "max_user_timers", text);
-}
+#define LIMIT		8192
+#define USER_LIMIT	"max_user_timers"
 
 FIXTURE(memory)
 {
 	long long max;
-	char mount[32];
-	char group[64];
+	struct memcg group;
 };
 
 FIXTURE_SETUP(memory)
 {
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
-	self->max = parameter();
+	self->max = parameter(USER_LIMIT);
 	ASSERT_LE(0, self->max);
-	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
 }
 
 FIXTURE_TEARDOWN(memory)
 {
-	if (geteuid() || !self->mount[0])
+	if (geteuid())
 		return;
-	set_parameter(self->max);
+	set_parameter(USER_LIMIT, self->max);
 	EXPECT_TRUE(nothing_left(NOBODY));
 	EXPECT_TRUE(is_served(VICTIM));
-	if (self->group[0])
-		rmdir(self->group);
-	umount2(self->mount, MNT_DETACH);
-	rmdir(self->mount);
-}
-
-/*
- * A memory cgroup, in a mount of our own so that it does not matter where, or
- * whether, the machine has its hierarchy: NULL, or why there is none.
- */
-static const char *make_group(FIXTURE_DATA(memory) * self, const char *limit)
-{
-	char path[128];
-
-	if (!mkdtemp(self->mount))
-		return "no /tmp to mount a cgroup hierarchy in";
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", self->mount, "cgroup2", 0, NULL))
-		return "no cgroup2 to be mounted";
-	/* It may be on already. */
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", self->mount);
-	tw_write_file(path, "+memory");
-	snprintf(self->group, sizeof(self->group), "%s/hostile-%d", self->mount, getpid());
-	if (mkdir(self->group, 0755)) {
-		self->group[0] = 0;
-		return "no cgroup to be made";
-	}
-	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
-	tw_write_file(path, "0");
-	snprintf(path, sizeof(path), "%s/memory.max", self->group);
-	return tw_write_file(path, limit) ? "no memory controller in cgroup2" : NULL;
-}
-
-static bool enter(const FIXTURE_DATA(memory) * self)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", self->group);
-	return tw_write_file(path, "0") == 0;
-}
-
-/* A number from a file of the group's, below @key if that is not NULL, or -1. */
-static long long group_value(const FIXTURE_DATA(memory) * self, const char *name,
-			     const char *key)
-{
-	char path[128], line[128];
-	long long value = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", self->group, name);
-	file = fopen(path, "re");
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!key)
-			value = atoll(line);
-		else if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
-			value = atoll(line + strlen(key));
-	if (file)
-		fclose(file);
-	return value;
+	memcg_remove(&self->group);
 }
 
 static const struct kind {
 	const char *name;
-	__u32 config, flags;
+	__u32 config;
 } kinds[] = {
-	{ "plain", 0, 0 },
-	{ "keyed", TWHEEL_CONFIG_KEYED, 0 },
-	{ "lease", TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
-	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE, TWHEEL_ARM_LEASE },
+	{ "plain", 0 },
+	{ "keyed", TWHEEL_CONFIG_KEYED },
+	{ "lease", TWHEEL_CONFIG_LEASE },
+	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE },
 };
 
-/* Arms @n of that kind, keys from @key on, in a new context or *@fd if that is set. */
-static int arm_kind(const struct kind *kind, int *fd, __u64 key, int n, int *error)
+/* As arm_kind(), in *@fd, which is a new context if it is not set yet. */
+static int open_and_arm(__u32 config, int *fd, __u64 key, int n, int *error)
 {
-	struct twheel_arm like = tw_request(TW_FAR, kind->flags, 0);
-
 	if (*fd < 0) {
 		*fd = tw_open();
-		*error = *fd < 0 ? *fd : tw_configure(*fd, CLOCK_MONOTONIC, kind->config);
+		*error = *fd < 0 ? *fd : tw_configure(*fd, CLOCK_MONOTONIC, config);
 		if (*error)
 			return 0;
 	}
-	if (kind->config & TWHEEL_CONFIG_KEYED)
-		like.handle = key;
-	return arm_like(*fd, &like, n, error);
+	return arm_kind(*fd, config, key, n, error);
 }
 
 /*
- * In the group if there is one, with all the memory that this program itself needs:
- * for want of that it would be killed, and rightly.
+ * Enters the group, if there is one, with all the memory that this program itself
+ * needs: without that it would be killed, and rightly.
  */
 static bool begin_attack(const FIXTURE_DATA(memory) * self)
 {
-	return (!self->group[0] || enter(self)) && mlockall(MCL_CURRENT) == 0 &&
+	return (!self->group.path[0] || memcg_enter(&self->group)) && mlockall(MCL_CURRENT) == 0 &&
 	       become(NOBODY);
 }
 
 /*
- * All kinds, by four processes who begin again and again, up to the user's limit or
- * that of their group. The exit status is 0 if all went by the book.
+ * One of four processes that fill contexts of all kinds up to the user's limit, or that
+ * of their group, again and again until they are killed. They exit when something
+ * is wrong.
  */
 static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		   int *ready)
@@ -169,15 +84,15 @@ static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		sched_yield();
 	for (i = getpid();; i++) {
 		fd = -1;
-		n = arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1, 1 << 24, &error);
-		/* Others of us may just have taken all that there was. */
+		n = open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1, 1 << 24, &error);
+		/* The other three may have taken all that there was. */
 		if (fd < 0 && error == reason && reason == -ENOMEM)
 			continue;
 		before = tw_info(fd).pending;
 		if (error != reason || before != (__u64)n)
 			_exit(2);
-		/* Refused again, as long as others do not let go, and nothing changed. */
-		arm_kind(&kinds[i % ARRAY_SIZE(kinds)], &fd, 1 << 25, 1, &error);
+		/* Refused again, unless another one has let go, and nothing changed. */
+		open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1 << 25, 1, &error);
 		if ((error && error != reason) || tw_info(fd).pending != before + !error)
 			_exit(3);
 		__atomic_fetch_add(refused, 1, __ATOMIC_RELAXED);
@@ -216,107 +131,109 @@ static void take_all(struct __test_metadata *_metadata, const FIXTURE_DATA(memor
 
 TEST_F(memory, up_to_the_users_limit)
 {
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	take_all(_metadata, self, -EDQUOT);
 }
 
 /* Told, and not killed. */
 TEST_F(memory, up_to_the_groups_limit)
 {
-	const char *reason = make_group(self, "12582912");
+	const char *reason = memcg_make(&self->group, "12582912");
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(1 << 24));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
 	take_all(_metadata, self, -ENOMEM);
-	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
-	EXPECT_LT(0, group_value(self, "memory.events", "max"));
+	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
+	EXPECT_LT(0, memcg_value(&self->group, "memory.events", "max"));
 }
 
 /* What the group holds, once that does not change any more. */
 static long long settled(const FIXTURE_DATA(memory) * self)
 {
-	long long last, now = group_value(self, "memory.current", NULL);
+	long long last, now = memcg_value(&self->group, "memory.current", NULL);
 	int same = 0, i;
 
 	for (i = 0; i < 200 && same < 3; i++) {
 		usleep(20000);
 		last = now;
-		now = group_value(self, "memory.current", NULL);
+		now = memcg_value(&self->group, "memory.current", NULL);
 		same = now == last ? same + 1 : 0;
 	}
 	return now;
 }
 
 /*
- * One timer is kept of each 63, or of each page of words, and as many as there is
- * room for are armed in the next context: memory is counted, not timers.
+ * A child's part of nearly_empty_chunks: fills contexts up to the user's limit, and
+ * keeps one timer of each chunk, or of each page of words. Exits with 0 if that worked.
+ */
+static void fill_and_thin(const FIXTURE_DATA(memory) * self, __u32 config, int parent)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, 0, 0);
+	static __u64 handles[LIMIT];
+	int fd = -1, round, n, error;
+
+	if (config & TWHEEL_CONFIG_LEASE)
+		arm.flags = TWHEEL_ARM_LEASE;
+	if (!memcg_enter(&self->group) || !become(NOBODY))
+		_exit(1);
+	if (open_and_arm(config, &fd, 1, 63, &error) != 63 || !tell(parent) || !hear(parent))
+		_exit(2);
+	for (round = 0; round < 6; round++) {
+		if (round) {
+			fd = tw_open();
+			if (tw_configure(fd, CLOCK_MONOTONIC, config))
+				_exit(5);
+		}
+		for (n = 0; n < LIMIT; n++) {
+			arm.handle = config & TWHEEL_CONFIG_KEYED ? round * LIMIT + n + 100 : 0;
+			error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
+			if (error)
+				break;
+			handles[n] = arm.handle;
+		}
+		if (error != -EDQUOT)
+			_exit(3);
+		if (!round && (!tell(parent) || !hear(parent)))
+			_exit(6);
+		while (n--)
+			if (n % (round & 1 ? 63 : 504))
+				tw_cancel(fd, handles[n]);
+	}
+	_exit(!tell(parent) || !hear(parent) ? 4 : 0);
+}
+
+/*
+ * One timer is kept of each chunk, or of each page of words, and as many as there is
+ * room for are armed in the next context. If timers were counted, and not their memory,
+ * that could go on for ever.
  */
 TEST_F(memory, nearly_empty_chunks)
 {
-	const char *reason = make_group(self, "max");
-	int ready[2], end[2], round, k, n, error, fd;
+	const char *reason = memcg_make(&self->group, "max");
 	long long before, full, after;
-	char byte = 0;
+	int pair[2], k;
 	pid_t pid;
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	for (k = 0; k < (int)ARRAY_SIZE(kinds); k += 3) {
-		ASSERT_EQ(0, pipe(ready));
-		ASSERT_EQ(0, pipe(end));
+		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 		pid = fork();
 		ASSERT_LE(0, pid);
-		if (pid == 0) {
-			static __u64 handles[LIMIT];
-			struct twheel_arm arm = tw_request(TW_FAR, kinds[k].flags, 0);
-
-			if (!enter(self) || !become(NOBODY))
-				_exit(1);
-			fd = -1;
-			if (arm_kind(&kinds[k], &fd, 1, 63, &error) != 63 ||
-			    write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
-				_exit(2);
-			for (round = 0; round < 6; round++) {
-				if (round) {
-					fd = tw_open();
-					if (tw_configure(fd, CLOCK_MONOTONIC, kinds[k].config))
-						_exit(5);
-				}
-				for (n = 0; n < LIMIT; n++) {
-					arm.handle = kinds[k].config & TWHEEL_CONFIG_KEYED ?
-						     round * LIMIT + n + 100 : 0;
-					error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
-					if (error)
-						break;
-					handles[n] = arm.handle;
-				}
-				if (error != -EDQUOT)
-					_exit(3);
-				if (!round && (write(ready[1], &byte, 1) != 1 ||
-					       read(end[0], &byte, 1) != 1))
-					_exit(6);
-				/* The first of each chunk, or of each page, stays. */
-				while (n--)
-					if (n % (round & 1 ? 63 : 504))
-						tw_cancel(fd, handles[n]);
-			}
-			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
-				_exit(4);
-			_exit(0);
-		}
-		close(ready[1]);
-		close(end[0]);
-		ASSERT_EQ(1, read(ready[0], &byte, 1));
+		if (pid == 0)
+			fill_and_thin(self, kinds[k].config, pair[1]);
+		close(pair[1]);
+		ASSERT_TRUE(hear(pair[0]));
 		before = settled(self);
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+		ASSERT_TRUE(tell(pair[0]));
+		ASSERT_TRUE(hear(pair[0])) {
 			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
 		}
 		full = settled(self) - before;
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+		ASSERT_TRUE(tell(pair[0]));
+		ASSERT_TRUE(hear(pair[0])) {
 			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
 		}
 		after = settled(self) - before;
@@ -324,10 +241,9 @@ TEST_F(memory, nearly_empty_chunks)
 			TH_LOG("%s: %lld bytes, %lld full", kinds[k].name, after, full);
 		}
 		EXPECT_TRUE(is_served(VICTIM));
-		ASSERT_EQ(1, write(end[1], &byte, 1));
+		ASSERT_TRUE(tell(pair[0]));
 		EXPECT_EQ(0, status_of(pid));
-		close(ready[0]);
-		close(end[1]);
+		close(pair[0]);
 		EXPECT_TRUE(nothing_left(NOBODY));
 	}
 }
@@ -335,43 +251,41 @@ TEST_F(memory, nearly_empty_chunks)
 /* As many contexts as there are descriptors, with a timer of the costly kind each. */
 TEST_F(memory, many_opens)
 {
-	const char *reason = make_group(self, "max");
-	int ready[2], end[2], error, fd, n;
+	const char *reason = memcg_make(&self->group, "max");
+	int pair[2], error, fd, n;
 	long long before, after;
-	char byte = 0;
 	pid_t pid;
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		struct rlimit files = { 2000, 2000 };
 
-		if (!enter(self) || setrlimit(RLIMIT_NOFILE, &files) || !become(NOBODY))
+		if (!memcg_enter(&self->group) || setrlimit(RLIMIT_NOFILE, &files) ||
+		    !become(NOBODY))
 			_exit(1);
 		for (n = 0;; n++) {
 			/* From the second on: the first costs more. */
-			if (n == 1 && (write(ready[1], &byte, 1) != 1 ||
-				       read(end[0], &byte, 1) != 1))
+			if (n == 1 && (!tell(pair[1]) || !hear(pair[1])))
 				_exit(2);
 			fd = -1;
-			if (arm_kind(&kinds[3], &fd, 1, 1, &error) != 1)
+			if (open_and_arm(kinds[3].config, &fd, 1, 1, &error) != 1)
 				break;
 		}
 		if (error != -EMFILE || n < 1900)
 			_exit(3);
-		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(4);
 		_exit(0);
 	}
-	close(ready[1]);
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	before = settled(self);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
-	ASSERT_EQ(1, read(ready[0], &byte, 1)) {
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0])) {
 		TH_LOG("exit status %d", status_of(pid));
 	}
 	after = settled(self);
@@ -380,7 +294,7 @@ TEST_F(memory, many_opens)
 	EXPECT_LT(1900 * (4096 + 1024 + 4096), after - before);
 	EXPECT_GT(2000 * 65536, after - before);
 	EXPECT_TRUE(is_served(VICTIM));
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
@@ -417,18 +331,16 @@ static long long uncharged(const FIXTURE_DATA(memory) * self)
 TEST_F(memory, the_table_of_keys)
 {
 	static const int sizes[] = { 390000, 400000 };
-	const char *reason = make_group(self, "max");
+	const char *reason = memcg_make(&self->group, "max");
 	long long before, charged, now = 0, left = 0;
-	int ready[2], end[2], fd, error, n, done = 0;
-	char byte = 0;
+	int pair[2], fd, error, n, done = 0;
 	pid_t pid;
 	size_t i;
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	ASSERT_EQ(0, set_parameter(1 << 24));
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -438,27 +350,26 @@ TEST_F(memory, the_table_of_keys)
 		for (i = 0; i <= ARRAY_SIZE(sizes); i++) {
 			/* First one only, and in the end, too. */
 			n = (i ? sizes[i - 1] : 1) - done;
-			if (arm_kind(&kinds[1], &fd, 1 + done, n, &error) != n)
+			if (open_and_arm(kinds[1].config, &fd, 1 + done, n, &error) != n)
 				_exit(error == -ENOSPC ? 4 : 2);
 			done += n;
-			if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+			if (!tell(pair[1]) || !hear(pair[1]))
 				_exit(3);
 		}
 		for (n = 1; n < done; n++)
 			if (tw_cancel(fd, n))
 				_exit(5);
-		if (write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
 		_exit(0);
 	}
-	close(ready[1]);
-	close(end[0]);
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(pair[1]);
+	ASSERT_TRUE(hear(pair[0]));
 	before = uncharged(self);
 	charged = settled(self);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ASSERT_EQ(1, write(end[1], &byte, 1));
-		if (read(ready[0], &byte, 1) != 1) {
+		ASSERT_TRUE(tell(pair[0]));
+		if (!hear(pair[0])) {
 			ASSERT_EQ(4, status_of(pid));
 			SKIP(return, "the limits of this machine allow too few timers");
 		}
@@ -475,45 +386,44 @@ TEST_F(memory, the_table_of_keys)
 		EXPECT_GT(27LL * sizes[i] + OFF, now);
 	}
 	/* And it shrinks again as they go, though one stays. */
-	ASSERT_EQ(1, write(end[1], &byte, 1));
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0]));
 	for (i = 0; i < 50; i++) {
 		left = uncharged(self) - before;
 		if (left < OFF)
 			break;
 	}
 	EXPECT_GT(OFF, left);
-	ASSERT_EQ(1, write(end[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
 /*
- * In a user namespace of his own somebody may have many user IDs, which an admin
- * has granted, and is one user still.
+ * In a user namespace of their own a user may have many user IDs, which an admin has
+ * granted. They are still one user.
  */
 TEST_F(memory, users_in_a_namespace)
 {
-	int ready[2], mapped[2], error, fd, n = 0;
-	char byte = 0, path[64];
+	int pair[2], error, fd, n = 0;
+	char path[64];
 	uid_t uid;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(1000));
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, pipe(mapped));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		if (!become(NOBODY) || unshare(CLONE_NEWUSER))
 			_exit(10);
-		/* Before he is anybody there he is who he is. */
+		/* Before any ID is mapped the user is NOBODY. */
 		fd = tw_open();
 		if (arm_far(fd, 100, &error) != 100 || tw_info(fd).user_timers != 100)
 			_exit(2);
 		n += 100;
-		if (write(ready[1], &byte, 1) != 1 || read(mapped[0], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
-		/* And whoever he is there, and whatever he makes there, it counts. */
+		/* Timers count for NOBODY under each ID, in namespaces inside, too. */
 		for (uid = 0; uid < 9; uid++) {
 			/* The last as nobody but that user, in one more inside. */
 			if (setresuid(uid, uid == 8 ? 8 : 0, uid == 8 ? 8 : 0) ||
@@ -526,19 +436,19 @@ TEST_F(memory, users_in_a_namespace)
 		}
 		_exit(n == 1000 && arm_far(fd, 1, &error) == 0 && error == -EDQUOT ? 0 : 6);
 	}
-	close(ready[1]);
-	if (read(ready[0], &byte, 1) != 1) {
+	close(pair[1]);
+	if (!hear(pair[0])) {
 		ASSERT_EQ(10, status_of(pid));
 		SKIP(return, "no user namespaces for ordinary users here");
 	}
-	/* As newuidmap(1) does for who is in /etc/subuid. */
+	/* As newuidmap(1) does for users in /etc/subuid. */
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n1 100000 1000\n"));
-	/* Without a group that is known there he could make no namespace inside. */
+	/* Without a group that is known there no namespace could be made inside. */
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n"));
 	EXPECT_TRUE(is_served(VICTIM));
-	ASSERT_EQ(1, write(mapped[1], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 }
 
@@ -548,7 +458,7 @@ TEST_F(memory, descriptors_in_flight)
 	int socks[2], i, k, fd, error;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(1000));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -595,7 +505,7 @@ TEST_F(memory, fork_bomb)
 	int *forks = shared(sizeof(*forks)), error, fd, i;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(LIMIT));
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -631,7 +541,7 @@ TEST_F(memory, fork_bomb)
 /* Chunks made and given back as fast as it goes: what waits for RCU is charged. */
 TEST_F(memory, churn)
 {
-	const char *reason = make_group(self, "6291456");
+	const char *reason = memcg_make(&self->group, "6291456");
 	int *rounds = shared(sizeof(*rounds)), i;
 	__u64 begin = tw_now(CLOCK_MONOTONIC);
 	pid_t pids[2];
@@ -681,10 +591,10 @@ TEST_F(memory, churn)
 		EXPECT_EQ(0, waitpid(pids[i], NULL, WNOHANG));
 		end_attack(pids[i]);
 	}
-	EXPECT_EQ(0, group_value(self, "memory.events", "oom_kill"));
+	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
 }
 
-/* To whom an admin does not give the device it is not there. */
+/* Users to whom the device's permissions do not give it cannot open it. */
 TEST_F(memory, for_a_group_only)
 {
 	gid_t group = STRANGER;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One timer's life: armed, re-armed, cancelled, expired, read; once and
- * periodically, on either clock. And handles: which are live, and which are not.
+ * periodically, on either clock. Handles that name no timer are in hostile/forge.c.
  */
 #include <stdio.h>
 
@@ -790,123 +790,6 @@ TEST_F(clk, get_in_both_states)
 	EXPECT_EQ(tick, info.slack);
 	EXPECT_EQ(3, info.count);
 	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
-}
-
-TEST_F(tw, a_stale_handle_never_reaches_the_next_timer)
-{
-	enum { N = 1000 };
-	static __u64 old[N];
-	struct twheel_timer_info info;
-	struct twheel_event event;
-	struct twheel_arm arm;
-	__u64 handle;
-	bool ended;
-	int i, j;
-
-	for (i = 0; i < N; i++) {
-		/* Half end by a cancel, half by being read. */
-		old[i] = tw_arm(self->fd, i & 1 ? TW_FAR : 0, 0, i);
-		ASSERT_NE(0, old[i]);
-		ended = i & 1 ? tw_cancel(self->fd, old[i]) == 0 :
-				tw_collect(self->fd, &event, 1) == 1;
-		ASSERT_TRUE(ended);
-		for (j = 0; j < i; j++)
-			ASSERT_NE(old[j], old[i]);
-	}
-	handle = tw_arm(self->fd, TW_FAR, 0, 77);
-	ASSERT_NE(0, handle);
-	for (i = 0; i < N; i++) {
-		ASSERT_NE(old[i], handle);
-		EXPECT_EQ(-ENOENT, tw_cancel(self->fd, old[i]));
-		EXPECT_EQ(-ENOENT, tw_get(self->fd, old[i], &info));
-		arm = tw_request(0, 0, 1);
-		arm.handle = old[i];
-		EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		EXPECT_EQ(old[i], arm.handle);
-	}
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
-	EXPECT_EQ(77, info.user_data);
-	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
-}
-
-/* Tries @forged in every call that takes a handle. */
-#define EXPECT_NO_TIMER(fd, forged) do { \
-	struct twheel_timer_info __info; \
-	struct twheel_arm __arm = tw_request(0, 0, 1); \
-	__u64 __forged = (forged); \
-	int __fd = (fd); \
-	EXPECT_EQ(-ENOENT, tw_cancel(__fd, __forged)); \
-	EXPECT_EQ(-ENOENT, tw_get(__fd, __forged, &__info)); \
-	__arm.handle = __forged; \
-	if (__forged) \
-		EXPECT_EQ(-ENOENT, tw_call(__fd, TWHEEL_IOC_ARM, &__arm)); \
-} while (0)
-
-TEST_F(tw, forged_handles)
-{
-	enum { N = 100 };
-	static __u64 handle[N];
-	__u64 state = 0x9e3779b97f4a7c15ULL, forged;
-	__u32 index, generation;
-	int i, j;
-
-	for (i = 0; i < N; i++) {
-		handle[i] = tw_arm(self->fd, TW_FAR, 0, i);
-		ASSERT_NE(0, handle[i]);
-	}
-	EXPECT_NO_TIMER(self->fd, 0);
-	for (i = 0; i < 20000; i++) {
-		forged = tw_random(&state);
-		for (j = 0; j < N && handle[j] != forged; j++)
-			;
-		if (j == N)
-			EXPECT_NO_TIMER(self->fd, forged);
-	}
-	for (i = 0; i < N; i++) {
-		index = handle[i];
-		generation = handle[i] >> 32;
-		for (j = 0; j < 32; j++) {
-			/* A neighbour in time, and one in memory that is not armed. */
-			EXPECT_NO_TIMER(self->fd, handle[i] ^ (1ULL << (32 + j)));
-			if (j >= 8)
-				EXPECT_NO_TIMER(self->fd, handle[i] ^ (1ULL << j));
-		}
-		EXPECT_NO_TIMER(self->fd, (__u64)(generation + 1) << 32 | index);
-		EXPECT_NO_TIMER(self->fd, (__u64)(generation - 1) << 32 | index);
-		EXPECT_NO_TIMER(self->fd, index);
-		EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | 0xffffffff);
-		EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | 0x80000000);
-	}
-	/* The first of every page of timers is none. */
-	for (generation = 0; generation < 8; generation++)
-		for (index = 0; index < 64 * 64; index += 64)
-			EXPECT_NO_TIMER(self->fd, (__u64)generation << 32 | index);
-	EXPECT_EQ(N, tw_info(self->fd).pending);
-	EXPECT_EQ(0, tw_info(self->fd).ready);
-}
-
-TEST_F(tw, handles_are_of_one_context)
-{
-	int other = tw_open();
-	__u64 handle[100];
-	int i;
-
-	ASSERT_LE(0, other);
-	for (i = 0; i < 100; i++) {
-		handle[i] = tw_arm(self->fd, TW_FAR, 0, i);
-		ASSERT_NE(0, handle[i]);
-	}
-	for (i = 0; i < 100; i++)
-		EXPECT_NO_TIMER(other, handle[i]);
-	EXPECT_EQ(100, tw_info(self->fd).pending);
-	/* Its own timers, whatever their handles, are its own. */
-	for (i = 0; i < 100; i++)
-		ASSERT_NE(0, tw_arm(other, TW_FAR, 0, i));
-	for (i = 0; i < 100; i++)
-		tw_cancel(other, handle[i]);
-	EXPECT_EQ(100, tw_info(self->fd).pending);
-	close(other);
-	EXPECT_EQ(100, tw_info(self->fd).pending);
 }
 
 TEST_HARNESS_MAIN

@@ -5,60 +5,13 @@
  * Most of this changes the module's parameters and user ids, so it needs root.
  * The parameters are put back after every test.
  */
-#include <signal.h>
-#include <stdio.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
-#include "twheel_test.h"
+#include "users.h"
 
 /* Users that nobody else on the machine is. */
 #define SOMEONE		61234
 #define SOMEONE_ELSE	61235
-
-static long long parameter(const char *name)
-{
-	long long value = -1;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
-static int set_parameter(const char *name, long long value)
-{
-	char path[128], text[32];
-
-	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
-	snprintf(text, sizeof(text), "%lld", value);
-	return tw_write_file(path, text);
-}
-
-static bool become(uid_t uid)
-{
-	return setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
-}
-
-/* Opens the device as another user would: it is the real user who counts. */
-static int open_as(uid_t uid)
-{
-	int fd;
-
-	if (setresuid(uid, uid, 0))
-		return -errno;
-	fd = tw_open();
-	if (setresuid(0, 0, 0))
-		_exit(1);
-	return fd;
-}
 
 /*
  * Arms up to @n far timers with @flags; returns how many came about, the last error
@@ -133,7 +86,7 @@ TEST_F(limits, per_descriptor)
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_EQ(10, tw_info(self->fd).pending);
 
-	/* A refused call says so in all its fields. */
+	/* A refused call writes all its fields. */
 	arm = tw_request(TW_FAR, 0, 0);
 	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(-ENOSPC, arm.result);
@@ -217,7 +170,7 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(1, arm_many(a, 2, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	close(a);
-	/* The freeing may take a moment; it must come. */
+	/* It may take a moment until they are freed. */
 	handle = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	while (tw_info(b).user_timers != 4 && tw_now(CLOCK_MONOTONIC) < handle)
 		sched_yield();
@@ -253,13 +206,13 @@ TEST_F(limits, memory_all_but_empty)
 		if (i % EACH)
 			ASSERT_EQ(0, tw_cancel(a, handles[i]));
 
-	/* There is some room, as each descriptor may have memory begun on. */
+	/* Some room is left: each descriptor may have a chunk that is not full. */
 	n = arm_many(b, MAX, &error);
 	EXPECT_LT(0, n);
 	EXPECT_GT(MAX / 2, n);
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_GT(MAX, tw_info(b).user_timers);
-	/* In what it has the other can have more: it is paid for. */
+	/* The other one can fill the chunks that it has: they are counted already. */
 	EXPECT_EQ(10, arm_many(a, 10, &error));
 
 	close(a);
@@ -329,10 +282,10 @@ TEST_F(limits, users_do_not_share)
 	close(b);
 }
 
-/* A descriptor stays its opener's, whoever uses it. */
+/* Timers count for the user who opened the descriptor, whoever uses it. */
 TEST_F(limits, the_opener_counts)
 {
-	int fd, own, error, status;
+	int fd, own, error;
 	pid_t pid;
 
 	if (obstacle())
@@ -354,9 +307,7 @@ TEST_F(limits, the_opener_counts)
 			_exit(3);
 		_exit(tw_info(fd).user_timers == 10 ? 0 : 4);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFEXITED(status));
-	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, status_of(pid));
 	close(fd);
 }
 
@@ -405,7 +356,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(20, tw_info(fd).user_limit);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* Those that live go on living. */
+	/* Timers that are live can still be re-armed, and expire. */
 	arm = tw_request(20 * TW_MSEC, 0, 78);
 	arm.handle = handle;
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -413,7 +364,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(78, event.user_data);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* And raised again there is room again. */
+	/* With the limit raised there is room again. */
 	ASSERT_EQ(0, set_parameter("max_user_timers", 60));
 	EXPECT_EQ(10, arm_many(fd, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
@@ -458,7 +409,6 @@ TEST_F(limits, parameters_belong_to_root)
 	struct stat st;
 	char path[128];
 	pid_t pid;
-	int status;
 	size_t i;
 
 	if (obstacle())
@@ -476,15 +426,14 @@ TEST_F(limits, parameters_belong_to_root)
 		_exit(set_parameter("max_user_timers", 1) == -EACCES &&
 		      set_parameter("max_fd_timers", 1) == -EACCES ? 0 : 2);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, status_of(pid));
 	EXPECT_EQ(self->max_user, parameter("max_user_timers"));
 }
 
 TEST_F(limits, for_everyone)
 {
 	struct twheel_event event;
-	int status, fd;
+	int fd;
 	pid_t pid;
 
 	if (obstacle())
@@ -501,24 +450,18 @@ TEST_F(limits, for_everyone)
 			_exit(3);
 		_exit(event.user_data == 3 ? 0 : 4);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, status_of(pid));
 }
 
-/*
- * A memory cgroup of our own, in a mount and a mount namespace of our own so
- * that it does not matter where, or whether, the machine has its hierarchy.
- */
 FIXTURE(memcg)
 {
-	char mount[32];
-	char group[64];
+	struct memcg group;
 };
 
 FIXTURE_VARIANT(memcg)
 {
 	__u32 config;
-	/* That a timer takes at the least. */
+	/* The least that a timer takes. */
 	int bytes;
 };
 
@@ -543,104 +486,18 @@ FIXTURE_VARIANT_ADD(memcg, lease)
 
 FIXTURE_SETUP(memcg)
 {
-	strcpy(self->mount, "/tmp/twheel-cgroup.XXXXXX");
 }
 
 FIXTURE_TEARDOWN(memcg)
 {
-	if (self->group[0])
-		rmdir(self->group);
-	umount2(self->mount, MNT_DETACH);
-	rmdir(self->mount);
-}
-
-/* Returns NULL, or why there can be no such cgroup. */
-static const char *make_group(char *mnt, char *group, size_t size)
-{
-	char path[128];
-
-	if (geteuid() != 0)
-		return "needs root";
-	if (!mkdtemp(mnt))
-		return "no /tmp to mount a cgroup hierarchy in";
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", mnt, "cgroup2", 0, NULL))
-		return "no cgroup2 to be mounted";
-	/* It may be on already, or the memory controller may not be there. */
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", mnt);
-	tw_write_file(path, "+memory");
-	snprintf(group, size, "%s/twheel-%d", mnt, getpid());
-	if (mkdir(group, 0755)) {
-		group[0] = 0;
-		return "no cgroup to be made";
-	}
-	snprintf(path, sizeof(path), "%s/memory.current", group);
-	if (access(path, F_OK))
-		return "no memory controller in cgroup2";
-	return NULL;
-}
-
-static long long group_memory(const char *group)
-{
-	long long value = -1;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/memory.current", group);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
-static int enter_group(const char *group)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	return tw_write_file(path, "0");
-}
-
-/*
- * Arms @n far timers, of the kind that goes with TWHEEL_CONFIG_* bits, in
- * batches; returns how many, stops at the first failure.
- */
-static int arm_batches(int fd, int n, __u32 config)
-{
-	__u32 flags = config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0;
-	static struct twheel_arm arms[1000];
-	static __u64 key;
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
-	int i, ret, done = 0;
-
-	while (done < n) {
-		batch.count = n - done < 1000 ? n - done : 1000;
-		for (i = 0; i < (int)batch.count; i++) {
-			arms[i] = tw_request(TW_FAR, flags, 0);
-			if (config & TWHEEL_CONFIG_KEYED)
-				arms[i].handle = key++;
-		}
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
-		if (ret <= 0)
-			return ret ?: done;
-		for (i = 0; i < ret; i++) {
-			if (arms[i].result)
-				return arms[i].result == -ENOMEM ? -ENOMEM : done;
-			done++;
-		}
-	}
-	return done;
+	memcg_remove(&self->group);
 }
 
 TEST_F(memcg, timers_are_charged)
 {
-	const char *reason = make_group(self->mount, self->group, sizeof(self->group));
+	const char *reason = memcg_make(&self->group, "max");
 	long long before, after, left;
-	int fd, n = 200000, pair[2], status;
-	char byte = 0;
+	int fd, n = 200000, pair[2], error;
 	__u64 limit;
 	pid_t pid;
 
@@ -650,65 +507,58 @@ TEST_F(memcg, timers_are_charged)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		if (enter_group(self->group))
+		if (!memcg_enter(&self->group))
 			_exit(1);
 		fd = tw_open();
-		/* Whatever a first use costs is spent before the measurement. */
+		/* What only the first timers cost is spent before the measurement. */
 		if (fd < 0 || tw_configure(fd, CLOCK_MONOTONIC, variant->config) ||
-		    arm_batches(fd, 1000, variant->config) != 1000)
+		    arm_kind(fd, variant->config, 1, 1000, &error) != 1000)
 			_exit(2);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
 		if (tw_info(fd).limit < (__u64)n + 1000 ||
-		    arm_batches(fd, n, variant->config) != n)
+		    arm_kind(fd, variant->config, 1001, n, &error) != n)
 			_exit(4);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(5);
 		close(fd);
-		if (write(pair[1], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(6);
 		_exit(0);
 	}
 	close(pair[1]);
-	ASSERT_EQ(1, read(pair[0], &byte, 1));
-	before = group_memory(self->group);
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
-	if (read(pair[0], &byte, 1) != 1) {
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		ASSERT_EQ(4, WEXITSTATUS(status));
+	ASSERT_TRUE(hear(pair[0]));
+	before = memcg_value(&self->group, "memory.current", NULL);
+	ASSERT_TRUE(tell(pair[0]));
+	if (!hear(pair[0])) {
+		ASSERT_EQ(4, status_of(pid));
 		SKIP(return, "the limits of this machine allow too few timers");
 	}
-	after = group_memory(self->group);
+	after = memcg_value(&self->group, "memory.current", NULL);
 	EXPECT_LE(before + (long long)n * variant->bytes, after) {
 		TH_LOG("%lld bytes for %d timers", after - before, n);
 	}
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
-	ASSERT_EQ(1, read(pair[0], &byte, 1));
+	ASSERT_TRUE(tell(pair[0]));
+	ASSERT_TRUE(hear(pair[0]));
 	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	do {
-		left = group_memory(self->group);
+		left = memcg_value(&self->group, "memory.current", NULL);
 	} while (left > before + (after - before) / 4 && tw_now(CLOCK_MONOTONIC) < limit);
 	EXPECT_GE(before + (after - before) / 4, left);
-	ASSERT_EQ(1, write(pair[0], &byte, 1));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	ASSERT_TRUE(tell(pair[0]));
+	EXPECT_EQ(0, status_of(pid));
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
 }
 
-/* Past its memory a program gets ENOMEM or is killed; nobody else notices. */
+/* A program that is past its memory gets ENOMEM, and nobody else notices. */
 TEST_F(memcg, memory_runs_out)
 {
-	const char *reason = make_group(self->mount, self->group, sizeof(self->group));
-	char path[128];
-	int fd, error, status;
+	const char *reason = memcg_make(&self->group, "8388608");
+	int fd, error;
 	pid_t pid;
 
 	if (reason)
 		SKIP(return, "%s", reason);
-	snprintf(path, sizeof(path), "%s/memory.max", self->group);
-	ASSERT_EQ(0, tw_write_file(path, "8388608"));
-	snprintf(path, sizeof(path), "%s/memory.swap.max", self->group);
-	tw_write_file(path, "0");
 	fd = open_as(SOMEONE_ELSE);
 	ASSERT_LE(0, fd);
 	if (tw_info(fd).limit < 300000)
@@ -716,18 +566,17 @@ TEST_F(memcg, memory_runs_out)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		if (!enter_group(self->group)) {
-			close(fd);
-			fd = open_as(SOMEONE);
-			error = tw_configure(fd, CLOCK_MONOTONIC, variant->config) ?:
-				arm_batches(fd, 300000, variant->config);
-			_exit(error == -ENOMEM ? 0 : 2);
-		}
-		_exit(1);
+		if (!memcg_enter(&self->group))
+			_exit(1);
+		close(fd);
+		fd = open_as(SOMEONE);
+		error = tw_configure(fd, CLOCK_MONOTONIC, variant->config);
+		if (!error)
+			arm_kind(fd, variant->config, 1, 300000, &error);
+		_exit(error == -ENOMEM ? 0 : 2);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	/* Told, and not killed. */
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, status_of(pid));
 	EXPECT_EQ(100, arm_many(fd, 100, &error));
 	close(fd);
 	fd = open_as(SOMEONE);

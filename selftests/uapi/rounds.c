@@ -414,10 +414,10 @@ TEST_F(clk, a_stall_is_one_record)
 TEST_F(clk, count_counts_expirations)
 {
 	const __u64 interval = 4 * TW_MSEC;
-	struct twheel_arm arm = periodic(self->clock, interval, interval, 1000, 0);
+	struct twheel_arm arm = periodic(self->clock, interval, interval, 250, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	__u32 left = 1000;
+	__u32 left = 250;
 	int records = 0;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));

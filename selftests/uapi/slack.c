@@ -5,13 +5,13 @@
 #include "twheel_test.h"
 #include "twheel_counters.h"
 
-#define TIMERS		100000
-#define SPREAD_NS	(10 * TW_SEC)
+#define TIMERS		50000
+#define SPREAD_NS	(5 * TW_SEC)
 /* So that all are armed before the first is due. */
-#define AHEAD_NS	(2 * TW_SEC)
+#define AHEAD_NS	(1 * TW_SEC)
 
 /*
- * Timers without slack among the others say how late the machine is. They are
+ * Timers without slack among the others show how late the machine is. They are
  * armed first: of a bucket that is late as a whole the first come last.
  */
 #define WITNESSES	51

@@ -33,19 +33,6 @@ enum { MONOTONIC, BOOTTIME, REALTIME, CLOCKS };
 /* From one deadline to the next: those on clocks that go on span the absence. */
 static const __u64 step_ns[CLOCKS] = { 40 * TW_MSEC, 200 * TW_MSEC, 200 * TW_MSEC };
 
-/* Writes @text to the file @path: 0 or -errno. */
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 /* Does the file @path hold @word? */
 static bool holds(const char *path, const char *word)
 {
@@ -97,7 +84,8 @@ FIXTURE_SETUP(sleep)
 	else if (access(POWER "state", W_OK))
 		self->obstacle = "may not suspend the machine";
 	/* Suspended to idle, a guest may not hear its clock chip. */
-	else if (!holds(POWER "mem_sleep", "deep") || put(POWER "mem_sleep", "deep"))
+	else if (!holds(POWER "mem_sleep", "deep") ||
+		 tw_write_file(POWER "mem_sleep", "deep"))
 		self->obstacle = "this machine has no S3";
 	if (self->obstacle)
 		return;
@@ -105,11 +93,12 @@ FIXTURE_SETUP(sleep)
 	snprintf(self->alarm, sizeof(self->alarm), "+%d", AWAY_ALARM);
 	snprintf(delay, sizeof(delay), "%d", AWAY_DELAY);
 	if (variant->firmware) {
-		if (put(RTC "wakealarm", "0") || put(RTC "wakealarm", self->alarm) ||
-		    put(RTC "wakealarm", "0"))
+		if (tw_write_file(RTC "wakealarm", "0") ||
+		    tw_write_file(RTC "wakealarm", self->alarm) ||
+		    tw_write_file(RTC "wakealarm", "0"))
 			self->obstacle = "no clock chip that could wake the machine";
-	} else if (put("/sys/module/suspend/parameters/pm_test_delay", delay) ||
-		   put(POWER "pm_test", "core")) {
+	} else if (tw_write_file("/sys/module/suspend/parameters/pm_test_delay", delay) ||
+		   tw_write_file(POWER "pm_test", "core")) {
 		self->obstacle = "no " POWER "pm_test";
 	}
 }
@@ -118,9 +107,9 @@ FIXTURE_TEARDOWN(sleep)
 {
 	int i;
 
-	put(POWER "pm_test", "none");
-	put("/sys/module/suspend/parameters/pm_test_delay", "5");
-	put(RTC "wakealarm", "0");
+	tw_write_file(POWER "pm_test", "none");
+	tw_write_file("/sys/module/suspend/parameters/pm_test_delay", "5");
+	tw_write_file(RTC "wakealarm", "0");
 	for (i = 0; i < CLOCKS; i++)
 		close(self->fd[i]);
 }
@@ -169,14 +158,60 @@ static void *watch_the_clocks(void *arg)
 	return NULL;
 }
 
-TEST_F(sleep, deadlines)
+/**
+ * struct absence - when the machine was away for sure, on CLOCK_BOOTTIME
+ * @from: the latest that it may have gone
+ * @to: the earliest that it may have come back
+ */
+struct absence {
+	__u64 from;
+	__u64 to;
+};
+
+/*
+ * Reads all records of one clock. @ahead is what CLOCK_BOOTTIME is ahead of it. Returns
+ * how many timers were due during the absence, on a clock that went on.
+ */
+static int check_records(struct __test_metadata *_metadata, int fd, int c,
+			 const __u64 *deadlines, __s64 ahead, struct absence absence)
 {
 	static struct twheel_event events[TIMERS];
-	__u64 begin[CLOCKS], far[CLOCKS], deadlines[CLOCKS][TIMERS], from, to, deadline;
+	unsigned int seen[TIMERS] = { };
+	int i, meanwhile = 0;
+	__u64 deadline;
+
+	/* For wall time a resume is a step: it is told, once. */
+	if (c == REALTIME) {
+		ASSERT_NE(0, tw_poll(fd, TW_LIMIT_MS));
+		EXPECT_EQ(-ECANCELED, tw_read(fd, events, sizeof(events)));
+	}
+	ASSERT_EQ(TIMERS, tw_collect(fd, events, TIMERS));
+	for (i = 0; i < TIMERS; i++) {
+		ASSERT_GT(TIMERS, events[i].user_data);
+		EXPECT_EQ(1, ++seen[events[i].user_data]);
+		deadline = deadlines[events[i].user_data];
+		EXPECT_EQ(deadline, events[i].deadline);
+		EXPECT_LE(deadline, events[i].expired);
+		EXPECT_GE(tw_now(clocks[c]), events[i].expired);
+
+		deadline += ahead;
+		if (c == MONOTONIC || deadline <= absence.from || deadline >= absence.to)
+			continue;
+		meanwhile++;
+		/* By the resume, as soon as it was back: before the watch. */
+		EXPECT_LE(absence.to, events[i].expired + ahead);
+	}
+	return meanwhile;
+}
+
+TEST_F(sleep, deadlines)
+{
+	__u64 begin[CLOCKS], far[CLOCKS], deadlines[CLOCKS][TIMERS];
 	struct twheel_timer_info info;
-	unsigned int seen[TIMERS];
+	struct twheel_event event;
+	struct absence absence;
 	struct sleeper blocked;
-	int i, c, ret, meanwhile[CLOCKS] = { };
+	int i, c, ret, meanwhile[CLOCKS];
 	struct watch watch;
 
 	if (self->obstacle)
@@ -205,8 +240,8 @@ TEST_F(sleep, deadlines)
 	ASSERT_EQ(0, pthread_create(&watch.thread, NULL, watch_the_clocks, &watch));
 
 	if (variant->firmware)
-		ASSERT_EQ(0, put(RTC "wakealarm", self->alarm));
-	ret = put(POWER "state", "mem");
+		ASSERT_EQ(0, tw_write_file(RTC "wakealarm", self->alarm));
+	ret = tw_write_file(POWER "state", "mem");
 	watch.over = true;
 	pthread_join(watch.thread, NULL);
 	if (variant->firmware && (ret == -EBUSY || (!ret && (__s64)watch.away < (__s64)TW_SEC))) {
@@ -217,40 +252,18 @@ TEST_F(sleep, deadlines)
 	TH_LOG("away for %llu ms, from %llu ms on at the earliest", watch.away / TW_MSEC,
 	       (watch.left - begin[BOOTTIME]) / TW_MSEC);
 
-	/* What was due for sure after it had gone, and before it came back. */
-	from = watch.back - watch.away;
-	to = watch.left + watch.away;
-	for (c = 0; c < CLOCKS; c++) {
-		/* For wall time this is a jump: it is told, once. */
-		if (c == REALTIME) {
-			ASSERT_NE(0, tw_poll(self->fd[c], TW_LIMIT_MS));
-			EXPECT_EQ(-ECANCELED, tw_read(self->fd[c], events, sizeof(events)));
-		}
-		memset(seen, 0, sizeof(seen));
-		ASSERT_EQ(TIMERS, tw_collect(self->fd[c], events, TIMERS));
-		for (i = 0; i < TIMERS; i++) {
-			ASSERT_GT(TIMERS, events[i].user_data);
-			EXPECT_EQ(1, ++seen[events[i].user_data]);
-			deadline = deadlines[c][events[i].user_data];
-			EXPECT_EQ(deadline, events[i].deadline);
-			EXPECT_LE(deadline, events[i].expired);
-			EXPECT_GE(tw_now(clocks[c]), events[i].expired);
-
-			deadline += begin[BOOTTIME] - begin[c];
-			if (c == MONOTONIC || deadline <= from || deadline >= to)
-				continue;
-			meanwhile[c]++;
-			/* By the resume, as soon as it was back: before the watch. */
-			EXPECT_LE(to, events[i].expired + begin[BOOTTIME] - begin[c]);
-		}
-	}
+	absence.from = watch.back - watch.away;
+	absence.to = watch.left + watch.away;
+	for (c = 0; c < CLOCKS; c++)
+		meanwhile[c] = check_records(_metadata, self->fd[c], c, deadlines[c],
+					     begin[BOOTTIME] - begin[c], absence);
 	pthread_join(blocked.thread, NULL);
 	EXPECT_EQ(RECORD, blocked.ret);
 	EXPECT_EQ(7, blocked.event.user_data);
 	EXPECT_LE(blocked.event.deadline, blocked.event.expired);
 	close(blocked.fd);
 
-	/* What is a day ahead has got nearer by what its own clock says. */
+	/* A timer that is a day ahead has come nearer by what its own clock says. */
 	for (c = 0; c < CLOCKS; c++) {
 		__u64 before = tw_now(clocks[c]);
 
@@ -259,7 +272,7 @@ TEST_F(sleep, deadlines)
 		EXPECT_EQ(begin[c] + TW_FAR, info.deadline);
 		EXPECT_GE(info.deadline - before, info.remaining);
 		EXPECT_LE(info.deadline - tw_now(clocks[c]), info.remaining);
-		EXPECT_EQ(-EAGAIN, tw_read(self->fd[c], events, sizeof(events)));
+		EXPECT_EQ(-EAGAIN, tw_read(self->fd[c], &event, RECORD));
 	}
 
 	/* A skip makes up for failures: those count more. */

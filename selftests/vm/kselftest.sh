@@ -42,7 +42,7 @@ try() {
 list_is_whole() {
 	diff <(sort "$1/kselftest-list.txt") \
 		<(cd "$1" && find twheel -mindepth 2 -type f -perm -1 |
-			grep -vE '^twheel/bin/|/(clocks|order|suspend|neighbours|library|bare)$' |
+			grep -vE '^twheel/bin/|/(cancel_on_set|clocks|order|set_during_expiry|suspend|neighbours|library|bare)$' |
 			sed 's|/\([^/]*\)$|:\1|' | sort)
 }
 

@@ -21,9 +21,9 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib time isolation lease schedule install ;;
+			vm lib time isolation lease install ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long ;;
+			vm-long isolation-long uapi-long schedule ;;
 	esac
 }
 
@@ -72,7 +72,8 @@ suite_lease() {
 	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/lease check"
 }
 
-# When cron's lines are due: on this machine, which has the zones of the world.
+# When cron's lines are due: on this machine, which has the zones of the world. The
+# device has no part in that.
 suite_schedule() {
 	timeout 600 "$tests/ktap-run.sh" "make -s -C $tests/schedule check"
 }
@@ -109,7 +110,8 @@ suite_uapi() {
 
 # Where the tick turns the wheels: it looks for less, and not as often.
 suite_uapi-long() {
-	guest 300 2 -a 'highres=off nohz=off' -- uapi/clocks uapi/rounds
+	guest 300 2 -a 'highres=off nohz=off' -- uapi/cancel_on_set uapi/clocks \
+		uapi/set_during_expiry uapi/rounds
 }
 
 # Is what make install leaves behind of use? On this machine too.

@@ -2,28 +2,27 @@
 /*
  * cron: run the lines of a file at the times they say.
  *
- * Every line has a timer, and all are on one twheel descriptor: its clock is
+ * Every line has a timer, and all timers are on one twheel descriptor: its clock is
  * CLOCK_REALTIME, its keys are the numbers of the lines. A timer is armed for the
- * next time of its line; when it expires the command is started and the timer is
- * armed for the time after that, those of one read with one system call.
+ * next time of its line. When it expires the command is started, and the timer is
+ * armed for the time after that: all timers of one read with one system call.
  *
- * When the clock is set, a read says ECANCELED before it tells of anything that
+ * When the clock was set, a read says ECANCELED before it tells of anything that
  * the step has made due. Every line is then planned again from what it has done:
  *
- * - A line remembers up to which time it is done. It is not run for a time before
- *   that: not again after a step back, which it waits out. If that would take
- *   longer than the grace time, the new time is taken as it is.
+ * - A line remembers the time up to which it is done, and is not run for a time
+ *   before that. So after a step back it waits until that time comes again. If that
+ *   would take longer than the grace time, the line goes by the new time at once.
  * - Times that were passed over, by a step forward or because the machine slept,
  *   are made up for by one run, unless they are further back than the grace time.
  *
- * Expirations that were not read by then are withdrawn by the re-arm, and none is
- * lost: what is due is due in the new plan too, and expires at once.
+ * Expirations that were not read by then are withdrawn by the re-arm. None is lost:
+ * what is due is due in the new plan too, and expires at once.
  *
- * Changes for daylight saving time are none of the clock's: schedule.c has them.
+ * A change for daylight saving time does not set the clock: schedule.c sees to those.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -173,8 +172,7 @@ struct child {
  * @grace: how far the clock may be set, and a run may be late
  * @slack: how much later timers may expire
  * @next: print that many times, 0 to run
- * @after: after this one
- * @has_after: whether @after was given
+ * @after: those after this one
  * @lines: the lines of the file
  * @count: how many
  * @room: how many @lines has room for
@@ -202,7 +200,6 @@ struct cron {
 	uint64_t		slack;
 	uint64_t		next;
 	time_t			after;
-	bool			has_after;
 
 	struct line		*lines;
 	size_t			count;
@@ -330,7 +327,7 @@ static void print_next(const struct cron *cron)
 
 	for (i = 0; i < cron->count; i++) {
 		const struct line *line = &cron->lines[i];
-		time_t t = cron->has_after ? cron->after : time(NULL);
+		time_t t = cron->after;
 		uint64_t n;
 
 		for (n = 0; n < cron->next && schedule_next(&line->schedule, t, &t); n++) {
@@ -359,13 +356,13 @@ static void draw(struct line *line)
 		line->wait = random % line->delay;
 }
 
-/* Seconds that @ns nanoseconds are not longer than */
+/* @ns in seconds, rounded up */
 static time_t seconds(uint64_t ns)
 {
 	return (time_t)((ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
 }
 
-/* A run that was due then, or before, is let go. */
+/* The time up to which a run is too old to be made up for. */
 static time_t too_old(const struct cron *cron, const struct line *line, uint64_t now)
 {
 	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->delay);
@@ -389,7 +386,7 @@ static bool plan(const struct cron *cron, struct line *line, uint64_t now)
 		return true;
 	}
 
-	/* The clock was set: too far back to wait, or over what is too old now. */
+	/* The clock was set: too far back to wait for, or past what is too old. */
 	if (line->done > (time_t)(now / NSEC_PER_SEC) + seconds(cron->grace))
 		line->done = (time_t)(now / NSEC_PER_SEC);
 	if (line->done < too_old(cron, line, now))
@@ -404,7 +401,7 @@ static bool plan(const struct cron *cron, struct line *line, uint64_t now)
 	return true;
 }
 
-/* A line was run: what it had to run for up to now is done with. */
+/* A line was run, for all its times up to now. */
 static void settle(struct line *line, uint64_t now)
 {
 	uint64_t boot = boottime();
@@ -413,7 +410,7 @@ static void settle(struct line *line, uint64_t now)
 
 	switch (line->schedule.kind) {
 	case SCHEDULE_CALENDAR:
-		/* What is less than a delay ago may not have had its turn. */
+		/* A run that was due less than the delay ago may still be put off. */
 		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->delay);
 		line->done = (time_t)(line->due / NSEC_PER_SEC);
 		if (line->done < past)
@@ -474,7 +471,7 @@ static void run_line(struct cron *cron, const struct line *line)
 	uint64_t now = twheel_now(cron->tw);
 	int ret;
 
-	/* Set back since its expiration was read, it may be earlier. */
+	/* The clock may have been set back since the expiration was read. */
 	lateness_add(&cron->lateness, now > line->deadline ? now - line->deadline : 0);
 	cron->runs++;
 	if (cron->verbose) {
@@ -506,7 +503,7 @@ static void reap(struct cron *cron)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		for (i = 0; i < cron->children_len && cron->children[i].pid != pid; i++)
 			;
-		/* Whoever ran this program may have left it children. */
+		/* It may be a child of what this process was before it became cron. */
 		if (i == cron->children_len)
 			continue;
 		line = cron->children[i].line;
@@ -527,10 +524,10 @@ static void reap(struct cron *cron)
  * Timers
  */
 
-/* The line's timer is to be armed, by arm_lines(). */
+/* Plans a line, and adds its timer to those that arm_lines() will arm. */
 static void add_line(struct cron *cron, struct line *line, uint64_t now)
 {
-	/* What has nothing to come has no timer: it was armed once. */
+	/* A line that is not run again gets no timer. */
 	if (!plan(cron, line, now))
 		return;
 	cron->arms[cron->arms_len++] = (struct twheel_arm){
@@ -597,7 +594,7 @@ static void run_due(struct cron *cron)
 		}
 		if (events[i].expired < events[i].deadline)
 			cron->early++;
-		/* Or this program was stopped: as if the clock had been set. */
+		/* Too old is what came while this program was stopped for long. */
 		if ((time_t)(line->due / NSEC_PER_SEC) > too_old(cron, line, now)) {
 			run_line(cron, line);
 			settle(line, now);
@@ -706,7 +703,7 @@ static void print_figures(const struct cron *cron)
 	lateness_print(&cron->lateness);
 }
 
-/* Where local time is there twice mktime() takes one of them: an offset tells. */
+/* Of a local time that comes twice mktime() takes one: an offset tells which. */
 static time_t parse_time(const char *text)
 {
 	static const char * const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M" };
@@ -741,53 +738,26 @@ static time_t parse_time(const char *text)
 
 static void parse_options(struct cron *cron, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "dry-run",	no_argument,		NULL, 'n' },
-		{ "verbose",	no_argument,		NULL, 'v' },
-		{ "grace",	required_argument,	NULL, 'g' },
-		{ "slack",	required_argument,	NULL, 's' },
-		{ "next",	required_argument,	NULL, 'N' },
-		{ "after",	required_argument,	NULL, 'a' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *after = NULL;
+	const struct option_rule rules[] = {
+		{ "dry-run",	'n', OPTION_SET,	&cron->dry,	0, 0 },
+		{ "verbose",	'v', OPTION_SET,	&cron->verbose,	0, 0 },
+		{ "grace",	'g', OPTION_DURATION,	&cron->grace,	0, 0 },
+		{ "slack",	's', OPTION_DURATION,	&cron->slack,	0, 0 },
+		{ "next",	'N', OPTION_NUMBER,	&cron->next,	1, 1000000 },
+		{ "after",	'a', OPTION_TEXT,	&after,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "nvg:s:N:a:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			cron->dry = true;
-			break;
-		case 'v':
-			cron->verbose = true;
-			break;
-		case 'g':
-			cron->grace = option_duration("grace", optarg);
-			break;
-		case 's':
-			cron->slack = option_duration("slack", optarg);
-			break;
-		case 'N':
-			cron->next = option_number("next", optarg, 1, 1000000);
-			break;
-		case 'a':
-			cron->after = parse_time(optarg);
-			cron->has_after = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (cron->has_after && !cron->next)
+	argv = options_parse(argc, argv, rules, help);
+	cron->after = after ? parse_time(after) : time(NULL);
+	if (after && !cron->next)
 		die(EXIT_USAGE, "--after needs --next");
-	if (optind == argc)
+	if (!*argv)
 		die(EXIT_USAGE, "no FILE: see --help");
-	cron->file = argv[optind++];
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: one FILE is taken", argv[optind]);
+	if (argv[1])
+		die(EXIT_USAGE, "'%s' is too much: one FILE is taken", argv[1]);
+	cron->file = *argv;
 }
 
 int main(int argc, char **argv)

@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * heartbeat: who of a million drivers is still there?
+ * heartbeat: which of a million drivers are still there?
  *
- * Every driver has a timer on one twheel descriptor. A report of a driver
- * pushes its timer back to a whole timeout from then; a driver whose timer
- * expires is declared offline. This program is both sides: it makes up the
- * reports, on a schedule, and checks what the device says against its own books.
+ * Every driver has a timer on one twheel descriptor. A driver's report pushes its
+ * timer back to a whole timeout from then. A driver whose timer expires is declared
+ * offline. This program is both sides: it makes up the reports, on a schedule, and
+ * checks what the device says against its own books.
  *
- * The books: for each driver the deadline that was armed last. Deadlines are
+ * The books are the deadline, for each driver, that was armed last. Deadlines are
  * absolute, so an expiration has to carry exactly that deadline, and to come
- * after it; anything else is a wrong one. Every driver ends in exactly one way:
- * by one expiration, or by being among the pending timers that are handed back
- * at the end; one that does neither was missed.
+ * after it. Anything else is wrong. Every driver ends in exactly one way: by one
+ * expiration, or among the pending timers that are handed back at the end. One that
+ * does neither was missed.
  *
- * What a service of this kind needs besides, to find the timer of a driver, is a
- * table of its own, which depends on the form:
+ * What such a service needs to find the timer of a driver depends on the form:
  *
- * - handles: a table of those. A batch of reports is a batch of re-arms.
- * - keys: none, the driver's number is the key of its timer.
+ * - handles: a table of handles. A batch of reports is a batch of re-arms.
+ * - keys: no table. The driver's number is the key of its timer.
  * - leases: a table of words. A report is a compare-and-swap and no system call.
- *   One that is lost says that the driver was declared offline before: a record
- *   of that has to follow.
+ *   If that fails, the driver was declared offline before, and a record of it
+ *   has to follow.
  *
- * Reports come every third of the timeout from each driver. Should the machine
- * be too slow for that, a driver's deadline passes for real: its expiration is
- * right, and counted apart.
+ * Each driver reports every third of the timeout. If the machine is too slow for that,
+ * a driver's deadline really passes: its expiration is right, and counted apart.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -83,7 +80,7 @@ static const char help[] =
 #define BURST		16
 
 /**
- * enum driver_state - how it stands with a driver
+ * enum driver_state - what is known of a driver
  * @DRIVER_NEW: no timer was armed for it yet
  * @DRIVER_ONLINE: its timer is armed
  * @DRIVER_LATE: it reported when its lease was over, of which no record was read
@@ -101,7 +98,7 @@ enum driver_state {
 	DRIVER_WRONG,
 };
 
-/* &driver.stop of one that does not. */
+/* &driver.stop of a driver whose reports do not stop. */
 #define NEVER	UINT32_MAX
 
 /**
@@ -138,8 +135,8 @@ struct driver {
  * @who: the drivers in @arms
  * @events: what was read
  * @stride: from one driver to the next that reports; coprime to @n, so that a
- *	round of @n steps meets everyone once, in an order that has nothing to
- *	do with memory
+ *	round of @n steps meets every driver once, in an order that is not that of
+ *	their memory
  * @cursor: the next to report
  * @start: when the reports begin
  * @turns: how many drivers' turns came since
@@ -230,7 +227,7 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-/* splitmix64: good enough to choose drivers with, and the same everywhere. */
+/* splitmix64: good enough to choose drivers, and the same on every machine. */
 static uint64_t random_number(struct heartbeat *hb)
 {
 	uint64_t z = hb->seed += 0x9e3779b97f4a7c15;
@@ -330,7 +327,7 @@ static uint64_t handle_of(const struct heartbeat *hb, uint32_t driver)
 	return hb->handles ? hb->handles[driver] : 0;
 }
 
-/* Is it this driver's? Without keys the handles of leases are not kept. */
+/* Is @handle this driver's? The handles of leases without keys are not kept. */
 static bool is_handle_of(const struct heartbeat *hb, uint32_t driver, uint64_t handle)
 {
 	uint64_t expected = handle_of(hb, driver);
@@ -358,7 +355,7 @@ static uint32_t next_driver(struct heartbeat *hb)
 	return driver;
 }
 
-/* What is needed to push the timer of a new driver back. */
+/* Keeps what is needed to push the timer of a new driver back. */
 static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm *arm)
 {
 	int ret;
@@ -410,7 +407,7 @@ static void register_all(struct heartbeat *hb)
 		hb->kernel_bytes = (double)(usage.taken - usage.own) / (double)hb->armed;
 }
 
-/* A driver of @who was there at @now, and its timer will wait for it. */
+/* A driver reported at @now, and its timer was pushed back. */
 static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	struct driver *driver = &hb->drivers[index];
@@ -419,7 +416,7 @@ static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 	hb->pushed++;
 }
 
-/* It was pending at @now, or later: was it to be? */
+/* Its timer was pending at @now: should it have expired long before? */
 static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	const struct driver *driver = &hb->drivers[index];
@@ -431,7 +428,7 @@ static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 	}
 }
 
-/* Its timer was gone, and no record had said so. */
+/* Its timer was gone before its deadline, and no record had said so. */
 static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 		     uint64_t seen, uint64_t expected)
 {
@@ -443,7 +440,7 @@ static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 	complain_of(hb, index, what, seen, expected);
 }
 
-/* The reports of @count drivers in @who, by system call. */
+/* The reports of @count drivers in @who, by re-arming their timers. */
 static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -470,7 +467,7 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	}
 }
 
-/* The same, without one. */
+/* The same, by extending their leases. */
 static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -528,7 +525,7 @@ static uint64_t turns_due(const struct heartbeat *hb, uint64_t now)
  * The watching side
  */
 
-/* Holds a record against the books. */
+/* Checks a record, read at @now, against the books. */
 static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64_t now)
 {
 	struct driver *driver;
@@ -662,15 +659,43 @@ static void run(struct heartbeat *hb)
 	end_progress_line(hb);
 }
 
-/* Takes back what is pending, and accounts for everyone. */
-static void settle(struct heartbeat *hb)
+/* Checks a timer that was pending at the end, at @now, against the books. */
+static void judge_pending(struct heartbeat *hb, const struct twheel_timer_info *info,
+			  uint64_t now)
+{
+	struct driver *driver;
+
+	if (info->user_data >= hb->n) {
+		complain_of(hb, info->user_data, "nobody's timer was pending: drivers",
+			    info->user_data, hb->n);
+		hb->wrong++;
+		return;
+	}
+	driver = &hb->drivers[info->user_data];
+	if (driver->state != DRIVER_ONLINE) {
+		complain_of(hb, info->user_data, "pending when it had ended: deadline",
+			    info->deadline, driver->deadline);
+		hb->twice++;
+		return;
+	}
+	driver->state = DRIVER_DRAINED;
+	if (!is_handle_of(hb, (uint32_t)info->user_data, info->handle) ||
+	    info->deadline != driver->deadline) {
+		complain_of(hb, info->user_data, "pending with another deadline",
+			    info->deadline, driver->deadline);
+		hb->wrong++;
+	} else if (driver->deadline + hb->grace < now) {
+		complain_of(hb, info->user_data, "still pending: at least",
+			    now - driver->deadline, hb->grace);
+		hb->missed++;
+	}
+}
+
+static void drain(struct heartbeat *hb)
 {
 	uint64_t now = twheel_now(hb->tw);
 	struct twheel_timer_info infos[256];
-	struct twheel_info info;
 	uint64_t cursor = 0;
-	uint32_t i;
-	int ret;
 
 	for (;;) {
 		ssize_t n = twheel_drain(hb->tw, &cursor, infos, 256);
@@ -682,42 +707,20 @@ static void settle(struct heartbeat *hb)
 		if (n < 0)
 			die(EXIT_FAILED, "cannot drain: %s", strerror((int)-n));
 		if (!n)
-			break;
-		for (k = 0; k < n; k++) {
-			struct driver *driver;
-
-			if (infos[k].user_data >= hb->n) {
-				complain_of(hb, infos[k].user_data,
-					    "nobody's timer was pending: drivers",
-					    infos[k].user_data, hb->n);
-				hb->wrong++;
-				continue;
-			}
-			driver = &hb->drivers[infos[k].user_data];
-			if (driver->state != DRIVER_ONLINE) {
-				complain_of(hb, infos[k].user_data,
-					    "pending when it had ended: deadline",
-					    infos[k].deadline, driver->deadline);
-				hb->twice++;
-				continue;
-			}
-			driver->state = DRIVER_DRAINED;
-			if (!is_handle_of(hb, (uint32_t)infos[k].user_data,
-					  infos[k].handle) ||
-			    infos[k].deadline != driver->deadline) {
-				complain_of(hb, infos[k].user_data,
-					    "pending with another deadline",
-					    infos[k].deadline, driver->deadline);
-				hb->wrong++;
-			} else if (driver->deadline + hb->grace < now) {
-				complain_of(hb, infos[k].user_data,
-					    "still pending: at least",
-					    now - driver->deadline, hb->grace);
-				hb->missed++;
-			}
-		}
+			return;
+		for (k = 0; k < n; k++)
+			judge_pending(hb, &infos[k], now);
 	}
+}
 
+/* Takes back what is pending, and accounts for everyone. */
+static void settle(struct heartbeat *hb)
+{
+	struct twheel_info info;
+	uint32_t i;
+	int ret;
+
+	drain(hb);
 	/* What expired before it could be taken back. */
 	while (watch(hb))
 		;
@@ -824,10 +827,10 @@ static const struct row rows[] = {
 
 static const char notes[] =
 "\n"
-"withdrawn: after an expiration that nobody had read. lost to expiry: the lease\n"
-"was over, and its record on the way. late reports: rightly expired, this program\n"
-"was too slow. the whole machine: with all interrupts, and whatever else it does.\n"
-"kernel memory: what was taken while arming, less what this process grew by.\n";
+"withdrawn: pushed back after an expiration that was not read yet. lost to expiry:\n"
+"the lease was over, and its record not read yet. late reports: rightly expired, as\n"
+"this program was too slow. the whole machine: with all interrupts, and whatever else\n"
+"it does. kernel memory: what was taken while arming, less what this process grew by.\n";
 
 static void print_figure(const struct heartbeat *hb, const struct row *row)
 {
@@ -878,7 +881,7 @@ static void print_table(const struct heartbeat *forms, unsigned int n)
 	fputs(notes, stdout);
 }
 
-/* Chooses exactly @dead drivers, and when each of them falls silent. */
+/* Chooses exactly @dead drivers, and the time at which each of them falls silent. */
 static void choose_silent(struct heartbeat *hb)
 {
 	uint64_t span_ms = 1;
@@ -972,7 +975,7 @@ static void tear_down(struct heartbeat *hb)
 	free(hb->events);
 }
 
-/* The kernel has memory back some time after it was freed, and bit by bit. */
+/* Waits for the kernel to have its memory back, which comes some time after a close. */
 static void wait_for_memory(void)
 {
 	struct usage usage;
@@ -984,7 +987,7 @@ static void wait_for_memory(void)
 	} while (usage.taken < -65536 && !interrupted);
 }
 
-/* Everything, from nothing to figures. Returns whether all was in order. */
+/* One form, from the open to the figures. Returns whether all was in order. */
 static bool watch_over(struct heartbeat *hb)
 {
 	uint64_t begin;
@@ -1001,114 +1004,78 @@ static bool watch_over(struct heartbeat *hb)
 	return !hb->wrong && !hb->missed && !hb->twice;
 }
 
-/* Returns whether all forms are to be compared. */
-static bool parse_options(struct heartbeat *hb, int argc, char **argv)
+/* How many drivers fall silent: @dead of them if that was given, or a share. */
+static uint32_t count_silent(const struct heartbeat *hb, uint64_t dead, const char *share)
 {
-	static const struct option options[] = {
-		{ "keyed",	no_argument,		NULL, 'k' },
-		{ "lease",	no_argument,		NULL, 'l' },
-		{ "compare",	no_argument,		NULL, 'c' },
-		{ "drivers",	required_argument,	NULL, 'n' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "rate",	required_argument,	NULL, 'r' },
-		{ "silent",	required_argument,	NULL, 's' },
-		{ "dead",	required_argument,	NULL, 'x' },
-		{ "batch",	required_argument,	NULL, 'b' },
-		{ "grace",	required_argument,	NULL, 'g' },
-		{ "seed",	required_argument,	NULL, 'S' },
-		{ "quiet",	no_argument,		NULL, 'q' },
-		{ "plain",	no_argument,		NULL, 'p' },
-		{ "help",	no_argument,		NULL, 'h' },
-		{ }
-	};
-	uint64_t dead = UINT64_MAX;
 	double silent = 0.01;
-	bool compare = false;
-	uint64_t rate = 0;
 	char *end;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "klcn:t:d:r:s:x:b:g:S:qph", options, NULL)) != -1) {
-		switch (c) {
-		case 'k':
-			hb->config |= TWHEEL_CONFIG_KEYED;
-			break;
-		case 'l':
-			hb->config |= TWHEEL_CONFIG_LEASE;
-			break;
-		case 'c':
-			compare = true;
-			break;
-		case 'n':
-			hb->n = (uint32_t)option_number("drivers", optarg, 1, 1000000000);
-			break;
-		case 't':
-			hb->timeout = option_duration("timeout", optarg);
-			break;
-		case 'd':
-			hb->duration = option_duration("duration", optarg);
-			break;
-		case 'r':
-			rate = option_number("rate", optarg, 1, 1000000000);
-			break;
-		case 's':
-			silent = strtod(optarg, &end);
-			if (end == optarg || *end || !(silent >= 0 && silent <= 1))
-				die(EXIT_USAGE, "--silent: '%s' is not a fraction from 0 to 1",
-				    optarg);
-			break;
-		case 'x':
-			dead = option_number("dead", optarg, 0, UINT32_MAX);
-			break;
-		case 'b':
-			hb->batch = (uint32_t)option_number("batch", optarg, 1, 65536);
-			break;
-		case 'g':
-			hb->grace = option_duration("grace", optarg);
-			break;
-		case 'S':
-			hb->seed = option_number("seed", optarg, 0, UINT64_MAX);
-			break;
-		case 'q':
-			hb->progress = false;
-			break;
-		case 'p':
-			hb->terminal = false;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
+	if (share) {
+		silent = strtod(share, &end);
+		if (end == share || *end || !(silent >= 0 && silent <= 1))
+			die(EXIT_USAGE, "--silent: '%s' is not a fraction from 0 to 1", share);
 	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
-
-	if (compare && hb->config)
-		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
-	if (!hb->duration)
-		hb->duration = 2 * hb->timeout;
 	if (dead == UINT64_MAX)
 		dead = (uint64_t)(silent * hb->n + 0.5);
 	if (dead > hb->n)
 		die(EXIT_USAGE, "--dead: %" PRIu64 " of %" PRIu32 " drivers cannot be",
 		    dead, hb->n);
-	hb->dead = (uint32_t)dead;
-	if (hb->dead && hb->duration <= hb->timeout)
+	if (dead && hb->duration <= hb->timeout)
 		die(EXIT_USAGE,
 		    "--duration has to exceed --timeout for anyone to be declared offline");
+	return (uint32_t)dead;
+}
 
-	hb->period = hb->timeout / 3;
+/* The time in which each driver reports once: by @rate, or a third of the timeout. */
+static uint64_t choose_period(const struct heartbeat *hb, uint64_t rate)
+{
+	uint64_t period = hb->timeout / 3;
+
 	if (rate)
-		hb->period = (uint64_t)((double)hb->n / (double)rate * 1e9);
+		period = (uint64_t)((double)hb->n / (double)rate * 1e9);
 	/* Some room for a slow machine. */
-	if (hb->period > hb->timeout / 4 * 3)
+	if (period > hb->timeout / 4 * 3)
 		die(EXIT_USAGE, "--rate: %" PRIu64 " a second is too few: %.0f are needed",
 		    rate, (double)hb->n / ((double)(hb->timeout / 4 * 3) / 1e9) + 1);
-	if (!hb->period)
-		hb->period = 1;
+	return period ? period : 1;
+}
+
+/* Returns whether all forms are to be compared. */
+static bool parse_options(struct heartbeat *hb, int argc, char **argv)
+{
+	bool keyed = false, lease = false, compare = false, quiet = false, plain = false;
+	uint64_t dead = UINT64_MAX, rate = 0;
+	const char *share = NULL;
+	const struct option_rule rules[] = {
+		{ "keyed",	'k', OPTION_SET,	&keyed,		0, 0 },
+		{ "lease",	'l', OPTION_SET,	&lease,		0, 0 },
+		{ "compare",	'c', OPTION_SET,	&compare,	0, 0 },
+		{ "drivers",	'n', OPTION_NUMBER32,	&hb->n,		1, 1000000000 },
+		{ "timeout",	't', OPTION_DURATION,	&hb->timeout,	0, 0 },
+		{ "duration",	'd', OPTION_DURATION,	&hb->duration,	0, 0 },
+		{ "rate",	'r', OPTION_NUMBER,	&rate,		1, 1000000000 },
+		{ "silent",	's', OPTION_TEXT,	&share,		0, 0 },
+		{ "dead",	'x', OPTION_NUMBER,	&dead,		0, UINT32_MAX },
+		{ "batch",	'b', OPTION_NUMBER32,	&hb->batch,	1, 65536 },
+		{ "grace",	'g', OPTION_DURATION,	&hb->grace,	0, 0 },
+		{ "seed",	'S', OPTION_NUMBER,	&hb->seed,	0, UINT64_MAX },
+		{ "quiet",	'q', OPTION_SET,	&quiet,		0, 0 },
+		{ "plain",	'p', OPTION_SET,	&plain,		0, 0 },
+		{ }
+	};
+
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (compare && (keyed || lease))
+		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
+	hb->config = (keyed ? TWHEEL_CONFIG_KEYED : 0) | (lease ? TWHEEL_CONFIG_LEASE : 0);
+	hb->progress = !quiet;
+	hb->terminal = !plain && isatty(STDOUT_FILENO);
+	if (!hb->duration)
+		hb->duration = 2 * hb->timeout;
+	hb->dead = count_silent(hb, dead, share);
+	hb->period = choose_period(hb, rate);
 	return compare;
 }
 
@@ -1121,14 +1088,12 @@ int main(int argc, char **argv)
 		.batch = 256,
 		.grace = 10 * NSEC_PER_SEC,
 		.seed = 1,
-		.progress = true,
 	} };
 	struct sigaction action = { .sa_handler = on_signal };
 	unsigned int n = 1;
 	unsigned int i;
 	bool good;
 
-	forms[0].terminal = isatty(STDOUT_FILENO);
 	if (parse_options(&forms[0], argc, argv)) {
 		for (n = 0; n < sizeof(all) / sizeof(all[0]); n++) {
 			forms[n] = forms[0];

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * idle-client: does idle-server cut whom it should, and when it should?
+ * idle-client: does idle-server cut the right connections, and at the right time?
  *
  * Opens connections that fall silent, having said nothing, half a request or a
  * whole one, and connections that go on talking, a request or one byte of it
  * every third of the timeout.
  *
- * Each moment is measured on the side that makes the judgement strict: silence
- * begins before connect() or send() is called, and has ended when the cut is
- * seen. A silent connection that is cut sooner than the timeout by this measure
- * was cut too soon, and so was one that talks.
+ * The time of silence is measured so that it is never too short: it begins before
+ * connect() or send() is called, and ends when the cut is seen. If it is shorter than
+ * the timeout even so, the connection was cut too soon.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -123,7 +121,7 @@ static void say(struct conversation *conv, size_t len)
 	if (len > REQUEST_LEN - conv->said)
 		len = REQUEST_LEN - conv->said;
 	conv->since = now_ns();
-	/* A failure shows as a close, which is looked into then. */
+	/* A failure shows as a close later on, and is judged then. */
 	if (send(conv->fd, request + conv->said, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return;
 	conv->said += len;
@@ -159,7 +157,7 @@ static void begin(struct client *client, uint32_t index)
 	}
 }
 
-/* Counts answers in what was received, wherever it was divided. */
+/* Counts the answers in what was received, which may come in any pieces. */
 static void listen_to(struct conversation *conv, const char *data, size_t len)
 {
 	size_t i;
@@ -249,55 +247,27 @@ static void run(struct client *client)
 
 static void parse_options(struct client *client, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "port",	required_argument,	NULL, 'p' },
-		{ "bind",	required_argument,	NULL, 'b' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "silent",	required_argument,	NULL, 's' },
-		{ "talking",	required_argument,	NULL, 'k' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "late",	required_argument,	NULL, 'l' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *address = "127.0.0.1";
+	uint32_t port = 0;
+	const struct option_rule rules[] = {
+		{ "port",	'p', OPTION_NUMBER32,	&port,			1, 65535 },
+		{ "bind",	'b', OPTION_TEXT,	&address,		0, 0 },
+		{ "timeout",	't', OPTION_DURATION,	&client->timeout,	0, 0 },
+		{ "silent",	's', OPTION_NUMBER32,	&client->silent,	0, 1000000 },
+		{ "talking",	'k', OPTION_NUMBER32,	&client->talking,	0, 1000000 },
+		{ "duration",	'd', OPTION_DURATION,	&client->duration,	0, 0 },
+		{ "late",	'l', OPTION_DURATION,	&client->bound,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:t:s:k:d:l:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			client->address.sin_port =
-				htons((uint16_t)option_number("port", optarg, 1, 65535));
-			break;
-		case 'b':
-			if (!inet_aton(optarg, &client->address.sin_addr))
-				die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", optarg);
-			break;
-		case 't':
-			client->timeout = option_duration("timeout", optarg);
-			break;
-		case 's':
-			client->silent = (uint32_t)option_number("silent", optarg, 0, 1000000);
-			break;
-		case 'k':
-			client->talking = (uint32_t)option_number("talking", optarg, 0, 1000000);
-			break;
-		case 'd':
-			client->duration = option_duration("duration", optarg);
-			break;
-		case 'l':
-			client->bound = option_duration("late", optarg);
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
-	if (!client->address.sin_port)
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (!port)
 		die(EXIT_USAGE, "--port is needed");
+	if (!inet_aton(address, &client->address.sin_addr))
+		die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", address);
+	client->address.sin_port = htons((uint16_t)port);
 	if (!client->duration)
 		client->duration = 3 * client->timeout;
 }
@@ -318,7 +288,6 @@ int main(int argc, char **argv)
 	uint32_t i;
 	bool good;
 
-	client.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	parse_options(&client, argc, argv);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
@@ -338,7 +307,7 @@ int main(int argc, char **argv)
 		const struct conversation *conv = &client.all[i];
 
 		answers += conv->answers;
-		/* One may have been asked for as time ran out. */
+		/* The last answer may still have been on its way as time ran out. */
 		if (conv->answers > conv->asked || conv->answers + conv->talks < conv->asked)
 			unanswered++;
 		if (conv->fd >= 0)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * idle-server: a small HTTP server that cuts connections which say nothing.
+ * idle-server: a small HTTP server that cuts connections on which nothing is said.
  *
  * One thread, one epoll, and the deadlines of all connections on one twheel
  * descriptor. A round of the loop is:
  *
  *	1. serve every connection that epoll has named, and note which were active
- *	2. extend the leases of those; arm, with one system call, the timers of those
- *	   that are new or whose lease was over, and cancel the timers of those that
- *	   were closed with another
+ *	2. extend the leases of those; cancel the timers of connections that were
+ *	   closed, with one system call, and arm those of connections that are new,
+ *	   or whose lease was over, with another
  *	3. only then read expirations, and cut the connections they belong to
  *
  * So a connection that goes on talking costs no system call for its deadline.
@@ -16,10 +16,10 @@
  * is among those that are armed.
  *
  * In this order a connection that was active is never cut: its re-arm withdraws
- * an expiration that has not been read. One that spoke after epoll was asked, or
- * that epoll had no room to name, is found by a look at its socket before it is
- * cut. The deadline counts from the end of step 1, so that it is a whole timeout
- * after whatever was received.
+ * an expiration that has not been read. Before a connection is cut its socket is
+ * looked at once more: it may have spoken after epoll was asked, or epoll may have had
+ * no room to name it. The deadline counts from the end of step 1, so that it is a
+ * whole timeout after whatever was received.
  *
  * Connections live in slots that are used again. Both epoll and the timers are
  * given the slot and its generation, which every close advances, so that news
@@ -27,7 +27,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -70,7 +69,7 @@ static const char help[] =
 #define ROUND_EVENTS	512
 #define ROUND_ACCEPTS	256
 
-/* The longest request head; whoever sends a longer one is told so. */
+/* The longest request head; a client that sends a longer one is told so. */
 #define HEAD_MAX	8192
 
 /* What one connection may send in one round. */
@@ -336,7 +335,7 @@ static void touch(struct server *server, uint32_t slot)
 	server->active[server->active_len++] = slot;
 }
 
-/* Has @events of epoll's looked for; closes nothing. */
+/* Has epoll look for @events on a connection. */
 static void look_for(struct server *server, uint32_t slot, uint32_t events)
 {
 	struct epoll_event event = {
@@ -418,7 +417,7 @@ static void accept_some(struct server *server)
 				set_listening(server, false);
 				server->pauses++;
 			}
-			/* Anything else is over, or the affair of that client. */
+			/* Other errors are over, or concern that client only. */
 			if (errno == ECONNABORTED || errno == EINTR)
 				continue;
 			return;
@@ -466,7 +465,7 @@ static bool answer(struct server *server, struct connection *conn,
 		return append(&conn->out, answer_method, sizeof(answer_method) - 1);
 	}
 
-	/* It would have to be told that the connection stays open. */
+	/* Such a client would have to be told that the connection stays open. */
 	conn->closing = line && line - head >= 9 && !memcmp(line - 9, "HTTP/1.0", 8);
 	while (line && ++line < end) {
 		static const char name[] = "Connection:";
@@ -546,7 +545,7 @@ static bool send_output(struct server *server, uint32_t slot)
 	}
 
 	if (sent < conn->out.len) {
-		/* Nothing more is read from one who does not read. */
+		/* Nothing more is read from a client that does not read. */
 		memmove(conn->out.data, conn->out.data + sent, conn->out.len - sent);
 		conn->out.len -= sent;
 		look_for(server, slot, EPOLLOUT);
@@ -576,7 +575,7 @@ static bool serve(struct server *server, uint32_t slot, uint32_t events)
 		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 	if (!n)
 		return false;
-	/* No activity any more: the time that is left is for the answer. */
+	/* This is no activity: the time that is left is for the answer. */
 	if (server->slots[slot].closing)
 		return true;
 	touch(server, slot);
@@ -588,11 +587,14 @@ static bool serve(struct server *server, uint32_t slot, uint32_t events)
  * Step 2: move the deadlines
  */
 
-static void settle_timers(struct server *server)
+/*
+ * Extends the leases of connections that were active; the others are to be armed: in
+ * @arms, and their slots in @arming. Returns how many these are.
+ */
+static size_t extend_leases(struct server *server)
 {
 	uint64_t now = twheel_now(server->tw);
 	size_t count = 0;
-	ssize_t ret;
 	size_t i;
 
 	for (i = 0; i < server->active_len; i++) {
@@ -604,7 +606,7 @@ static void settle_timers(struct server *server)
 			continue;
 		conn->active = false;
 		conn->last_active = now;
-		/* Whose lease is over is armed: that withdraws its record. */
+		/* If its lease is over it is armed, which withdraws the record. */
 		if (conn->word &&
 		    twheel_lease_extend(conn->word, now + server->timeout) > 0) {
 			conn->deadline = now + server->timeout;
@@ -620,18 +622,31 @@ static void settle_timers(struct server *server)
 		};
 	}
 	server->active_len = 0;
+	return count;
+}
 
-	/* Before arming, so that what is given back counts for the limits. */
-	if (server->cancels_len) {
-		ret = twheel_cancel_batch(server->tw, server->cancels, server->cancels_len);
-		if (ret != (ssize_t)server->cancels_len)
-			die(EXIT_FAILED, "cannot cancel: %s", strerror((int)-ret));
-		for (i = 0; i < server->cancels_len; i++)
-			if (server->cancels[i].result)
-				die(EXIT_FAILED, "cannot cancel a timer: %s",
-				    strerror(-server->cancels[i].result));
-		server->cancels_len = 0;
-	}
+static void cancel_timers(struct server *server)
+{
+	ssize_t ret;
+	size_t i;
+
+	if (!server->cancels_len)
+		return;
+	ret = twheel_cancel_batch(server->tw, server->cancels, server->cancels_len);
+	if (ret != (ssize_t)server->cancels_len)
+		die(EXIT_FAILED, "cannot cancel: %s", strerror((int)-ret));
+	for (i = 0; i < server->cancels_len; i++)
+		if (server->cancels[i].result)
+			die(EXIT_FAILED, "cannot cancel a timer: %s",
+			    strerror(-server->cancels[i].result));
+	server->cancels_len = 0;
+}
+
+/* Arms the @count timers that extend_leases() has left. */
+static void arm_timers(struct server *server, size_t count)
+{
+	ssize_t ret;
+	size_t i;
 
 	if (!count)
 		return;
@@ -665,11 +680,20 @@ static void settle_timers(struct server *server)
 	}
 }
 
+static void settle_timers(struct server *server)
+{
+	size_t count = extend_leases(server);
+
+	/* Before arming, so that what is given back counts for the limits. */
+	cancel_timers(server);
+	arm_timers(server, count);
+}
+
 /*
  * Step 3: cut
  */
 
-/* Has it said something that was not read yet? */
+/* Has the client said something that was not read yet? */
 static bool has_spoken(const struct connection *conn)
 {
 	char c;
@@ -873,68 +897,40 @@ static void set_up(struct server *server, sigset_t *waiting)
 
 static void parse_options(struct server *server, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "port",	required_argument,	NULL, 'p' },
-		{ "bind",	required_argument,	NULL, 'b' },
-		{ "timeout",	required_argument,	NULL, 't' },
-		{ "handles",	no_argument,		NULL, 'H' },
-		{ "max",	required_argument,	NULL, 'm' },
-		{ "duration",	required_argument,	NULL, 'd' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const char *address = "127.0.0.1";
+	bool handles = false;
+	uint32_t port = 0;
+	const struct option_rule rules[] = {
+		{ "port",	'p', OPTION_NUMBER32,	&port,			0, 65535 },
+		{ "bind",	'b', OPTION_TEXT,	&address,		0, 0 },
+		{ "timeout",	't', OPTION_DURATION,	&server->timeout,	0, 0 },
+		{ "handles",	'H', OPTION_SET,	&handles,		0, 0 },
+		{ "max",	'm', OPTION_NUMBER32,	&server->max,		1, SLOTS_MAX },
+		{ "duration",	'd', OPTION_DURATION,	&server->duration,	0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:t:Hm:d:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			server->address.sin_port =
-				htons((uint16_t)option_number("port", optarg, 0, 65535));
-			break;
-		case 'b':
-			if (!inet_aton(optarg, &server->address.sin_addr))
-				die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", optarg);
-			break;
-		case 't':
-			server->timeout = option_duration("timeout", optarg);
-			break;
-		case 'H':
-			server->leases = false;
-			break;
-		case 'm':
-			server->max = (uint32_t)option_number("max", optarg, 1, SLOTS_MAX);
-			break;
-		case 'd':
-			server->duration = option_duration("duration", optarg);
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (optind < argc)
-		die(EXIT_USAGE, "'%s' is too much: no argument is taken", argv[optind]);
+	argv = options_parse(argc, argv, rules, help);
+	if (*argv)
+		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
+	if (!inet_aton(address, &server->address.sin_addr))
+		die(EXIT_USAGE, "--bind: '%s' is not an IPv4 address", address);
+	server->address.sin_port = htons((uint16_t)port);
+	server->leases = !handles;
 }
 
 int main(int argc, char **argv)
 {
 	static struct server server = {
-		.address = {
-			.sin_family = AF_INET,
-			.sin_addr = { .s_addr = 0 },
-		},
+		.address.sin_family = AF_INET,
 		.timeout = 30 * NSEC_PER_SEC,
 		.max = 100000,
-		.leases = true,
 		.free_slot = NO_SLOT,
 	};
 	sigset_t waiting;
 	bool good;
 	uint32_t i;
 
-	server.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	parse_options(&server, argc, argv);
 	set_up(&server, &waiting);
 	run(&server, &waiting);

@@ -3,8 +3,10 @@
  * What the examples share on their command lines.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,9 @@
 #include "duration.h"
 #include "number.h"
 #include "options.h"
+
+/* How many options a program may take, without --help. */
+#define OPTIONS_MOST	16
 
 /* Sums of a few of these and of the time now do not wrap. */
 #define DURATION_MOST	(36500ULL * 86400 * NSEC_PER_SEC)
@@ -52,7 +57,7 @@ void die_without_device(int err)
 	    device_hint(TWHEEL_DEVICE, err));
 }
 
-uint64_t option_duration(const char *name, const char *text)
+static uint64_t read_duration(const char *name, const char *text)
 {
 	uint64_t ns;
 	int ret;
@@ -66,13 +71,71 @@ uint64_t option_duration(const char *name, const char *text)
 	return ns;
 }
 
-uint64_t option_number(const char *name, const char *text, uint64_t least,
-		       uint64_t most)
+static uint64_t read_number(const struct option_rule *rule, const char *text)
 {
 	uint64_t number;
 
-	if (number_parse(text, most, &number) || number < least)
+	if (number_parse(text, rule->most, &number) || number < rule->least)
 		die(EXIT_USAGE, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
-		    name, text, least, most);
+		    rule->name, text, rule->least, rule->most);
 	return number;
+}
+
+static void store(const struct option_rule *rule, const char *text)
+{
+	switch (rule->kind) {
+	case OPTION_SET:
+		*(bool *)rule->value = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)rule->value = text;
+		break;
+	case OPTION_DURATION:
+		*(uint64_t *)rule->value = read_duration(rule->name, text);
+		break;
+	case OPTION_NUMBER:
+		*(uint64_t *)rule->value = read_number(rule, text);
+		break;
+	case OPTION_NUMBER32:
+		*(uint32_t *)rule->value = (uint32_t)read_number(rule, text);
+		break;
+	}
+}
+
+char **options_parse(int argc, char **argv, const struct option_rule *rules,
+		     const char *help)
+{
+	struct option options[OPTIONS_MOST + 2] = { { "help", no_argument, NULL, 'h' } };
+	char letters[2 * OPTIONS_MOST + 2] = "h";
+	char *end = letters + 1;
+	size_t n;
+	int c;
+
+	for (n = 0; rules[n].name && n < OPTIONS_MOST; n++) {
+		bool takes = rules[n].kind != OPTION_SET;
+
+		options[n + 1] = (struct option){
+			rules[n].name, takes ? required_argument : no_argument, NULL,
+			rules[n].letter,
+		};
+		*end++ = rules[n].letter;
+		if (takes)
+			*end++ = ':';
+	}
+
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		const struct option_rule *rule = rules;
+
+		if (c == 'h') {
+			fputs(help, stdout);
+			exit(EXIT_DONE);
+		}
+		while (rule->name && rule->letter != c)
+			rule++;
+		/* getopt_long() has said what is wrong. */
+		if (!rule->name)
+			exit(EXIT_USAGE);
+		store(rule, optarg);
+	}
+	return argv + optind;
 }

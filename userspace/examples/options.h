@@ -35,24 +35,51 @@ __attribute__((noreturn))
 void die_without_device(int err);
 
 /**
- * option_duration() - the duration in an option; ends the program if it is none
- * @name: the option
- * @text: its argument
- *
- * Return: nanoseconds, more than 0 and less than a hundred years.
+ * enum option_kind - what an option does
+ * @OPTION_SET: it takes no argument, and sets a bool
+ * @OPTION_TEXT: its argument is stored as a const char *
+ * @OPTION_DURATION: as uint64_t nanoseconds, more than 0 and at most a hundred years
+ * @OPTION_NUMBER: as a uint64_t
+ * @OPTION_NUMBER32: as a uint32_t
  */
-uint64_t option_duration(const char *name, const char *text);
+enum option_kind {
+	OPTION_SET,
+	OPTION_TEXT,
+	OPTION_DURATION,
+	OPTION_NUMBER,
+	OPTION_NUMBER32,
+};
 
 /**
- * option_number() - the number in an option; ends the program if it is none
- * @name: the option
- * @text: its argument
- * @least: the smallest allowed
- * @most: the largest allowed
- *
- * Return: the number.
+ * struct option_rule - an option that a program takes
+ * @name: the long one
+ * @letter: the short one
+ * @kind: &enum option_kind
+ * @value: where its argument is stored; as it is if the option is not given
+ * @least: the smallest number allowed
+ * @most: the largest
  */
-uint64_t option_number(const char *name, const char *text, uint64_t least,
-		       uint64_t most);
+struct option_rule {
+	const char		*name;
+	char			letter;
+	enum option_kind	kind;
+	void			*value;
+	uint64_t		least;
+	uint64_t		most;
+};
+
+/**
+ * options_parse() - read the command line
+ * @argc: as of main()
+ * @argv: as of main()
+ * @rules: the options; one without a name ends them
+ * @help: what --help, or -h, prints
+ *
+ * Ends the program after --help, and with %EXIT_USAGE when something is wrong.
+ *
+ * Return: the arguments behind the options, with a NULL at the end.
+ */
+char **options_parse(int argc, char **argv, const struct option_rule *rules,
+		     const char *help);
 
 #endif /* OPTIONS_H */

@@ -2,11 +2,11 @@
 /*
  * reminder: a service whose timers outlive its process.
  *
- * It hands its two descriptors, the timers and the socket that requests come in
- * on, to whoever started it, by systemd's protocol for that (see "File
- * Descriptor Store" in systemd.service(5) and sd_notify(3)), and is given them
- * again when it is started once more. Meanwhile the timers go on in the kernel,
- * and requests wait in the socket. As a unit:
+ * It has two descriptors: the timers, and the socket that requests come in on. The
+ * process that started it, its keeper, is given copies of both, by systemd's protocol
+ * for that (see "File Descriptor Store" in systemd.service(5) and sd_notify(3)), and
+ * hands them back when it starts the service again. Meanwhile the timers go on in the
+ * kernel, and requests wait in the socket. As a unit:
  *
  *	[Service]
  *	Type=notify
@@ -27,20 +27,19 @@
  *   while its timer is, too, was cut off, and counts as not read.
  *
  * So whenever the process is killed each reminder gets into the journal once, no
- * more and no less. What is done about it, here a line on standard output, can
- * not be promised to happen once: nobody who is killed between an act and noting
- * that it was done can tell later. It is done again then, at most one a kill, and
- * the line says so. Who would rather miss one than repeat it notes it first.
+ * more and no less. What is done about it, here a line on standard output, cannot be
+ * promised to happen once: a process that is killed between an act and the note that
+ * it was done does not know of the act later. It is done again then, at most once
+ * a kill, and the line says so. To miss one rather than repeat it, note it first.
  *
- * A request that gives a duration counts from when it is carried out: it is later
- * by as long as the service was down, if that was while it waited.
+ * A duration in a request counts from the moment when the request is carried out. If
+ * it waited in the socket while the service was down, it is later by that time.
  *
  * Nothing outlives the machine, or the keeper: after a reboot the timers are
  * gone, and the journal tells what was given before.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -211,7 +210,7 @@ static int kept(const char *name)
 	uint64_t n;
 	uint64_t i;
 
-	/* Somebody else's, if it was inherited. */
+	/* If it was inherited it is meant for another process. */
 	if (!pid || !fds || !names || number_parse(pid, INT32_MAX, &n) ||
 	    (pid_t)n != getpid())
 		return -1;
@@ -263,7 +262,7 @@ static void get_timers(struct reminder *r)
 	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
 }
 
-/* The keeper has it before it has an address: no request can come too soon. */
+/* The keeper is given the socket before it has an address, and so before any request. */
 static void get_socket(struct reminder *r)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -284,7 +283,7 @@ static void get_socket(struct reminder *r)
 		return;
 
 	memcpy(address.sun_path, r->socket_path, strlen(r->socket_path));
-	/* One that nobody listens at was left behind. */
+	/* An address at which nobody listens was left behind. */
 	if (!lstat(r->socket_path, &st) && S_ISSOCK(st.st_mode) &&
 	    connect(r->socket, (struct sockaddr *)&address, sizeof(address)) &&
 	    errno == ECONNREFUSED)
@@ -557,46 +556,27 @@ static void run(struct reminder *r)
 
 static void parse_options(struct reminder *r, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "socket",	required_argument,	NULL, 's' },
-		{ "journal",	required_argument,	NULL, 'j' },
-		{ "list",	no_argument,		NULL, 'l' },
-		{ "help",	no_argument,		NULL, 'h' },
+	const struct option_rule rules[] = {
+		{ "socket",	's', OPTION_TEXT,	&r->socket_path,	0, 0 },
+		{ "journal",	'j', OPTION_TEXT,	&r->journal_path,	0, 0 },
+		{ "list",	'l', OPTION_SET,	&r->list,		0, 0 },
 		{ }
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "s:j:lh", options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			r->socket_path = optarg;
-			break;
-		case 'j':
-			r->journal_path = optarg;
-			break;
-		case 'l':
-			r->list = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_DONE);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
+	argv = options_parse(argc, argv, rules, help);
 	if (!r->socket_path)
 		die(EXIT_USAGE, "--socket is needed");
 	if (!*r->socket_path ||
 	    strlen(r->socket_path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		die(EXIT_USAGE, "--socket: '%s' is not 1 to 107 bytes long", r->socket_path);
 
-	if (optind + 2 == argc && !r->journal_path && !r->list) {
-		send_request(r->socket_path, argv[optind], argv[optind + 1]);
+	if (argv[0] && argv[1] && !argv[2] && !r->journal_path && !r->list) {
+		send_request(r->socket_path, argv[0], argv[1]);
 		exit(EXIT_DONE);
 	}
-	if (optind < argc)
+	if (*argv)
 		die(EXIT_USAGE, "'%s': a request is KEY WHEN, with no option but --socket",
-		    argv[optind]);
+		    *argv);
 	if (!r->journal_path)
 		die(EXIT_USAGE, "--journal is needed");
 }
@@ -611,7 +591,7 @@ int main(int argc, char **argv)
 	/* A write a line: each is there, or not, whenever the process is killed. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
-	/* They are let in where it waits. */
+	/* These signals are let in only while the program waits. */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For tests of limits: to be another user, to set the module's parameters, and to have
+ * a memory cgroup. All of that takes root.
+ */
+#ifndef TWHEEL_USERS_H
+#define TWHEEL_USERS_H
+
+#include <grp.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "twheel_test.h"
+
+/* Becomes @uid for good, with no other group; tells whether that went well. */
+static inline bool become(uid_t uid)
+{
+	return setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+	       setresuid(uid, uid, uid) == 0 &&
+	       /* So that the process can still look at itself in /proc. */
+	       prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+/*
+ * Opens the device as @uid: timers are counted for the real user. Only this thread
+ * changes its user: the C library's call waits for all threads, which may be stalled.
+ */
+static inline int open_as(uid_t uid)
+{
+	int fd;
+
+	if (syscall(SYS_setresuid, uid, uid, 0))
+		return -errno;
+	fd = tw_open();
+	if (syscall(SYS_setresuid, 0, 0, 0))
+		_exit(1);
+	return fd;
+}
+
+/* Waits for @pid: its exit status, or -1 if it did not exit. */
+static inline int status_of(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* One end of a socket pair tells the other, which hears it; false if there is none. */
+static inline bool tell(int fd)
+{
+	char byte = 0;
+
+	return write(fd, &byte, 1) == 1;
+}
+
+static inline bool hear(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+/*
+ * Arms up to @n timers like @like, in batches, with keys that count up from its handle
+ * if that is not 0. Returns how many were armed, and in *@error why no more.
+ */
+static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
+{
+	static struct twheel_arm arms[256];
+	struct twheel_batch batch = { .entries = (unsigned long)arms };
+	int i, ret, done = 0;
+
+	*error = 0;
+	while (done < n) {
+		batch.count = n - done < 256 ? n - done : 256;
+		for (i = 0; i < (int)batch.count; i++) {
+			arms[i] = *like;
+			if (like->handle)
+				arms[i].handle += done + i;
+		}
+		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		if (ret < 0)
+			*error = ret;
+		/* Behind one that is refused there may be some that are not. */
+		for (i = 0; i < ret; i++) {
+			if (arms[i].result)
+				*error = arms[i].result;
+			else
+				done++;
+		}
+		if (*error)
+			break;
+	}
+	return done;
+}
+
+/* Far ones of the kind that goes with TWHEEL_CONFIG_* bits, keys from @key on. */
+static inline int arm_kind(int fd, __u32 config, __u64 key, int n, int *error)
+{
+	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
+
+	if (config & TWHEEL_CONFIG_LEASE)
+		like.flags = TWHEEL_ARM_LEASE;
+	if (config & TWHEEL_CONFIG_KEYED)
+		like.handle = key;
+	return arm_like(fd, &like, n, error);
+}
+
+/* The number in a parameter of the module, or -1. */
+static inline long long parameter(const char *name)
+{
+	long long value = -1;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
+	file = fopen(path, "re");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+/* 0 or -errno */
+static inline int set_parameter(const char *name, long long value)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), "%lld", value);
+	return tw_write_file(path, text);
+}
+
+/**
+ * struct memcg - a memory cgroup, all zero while there is none
+ * @mount: a mount of cgroup2 in a mount namespace of the test's own, so that it does
+ *	not matter where, or whether, the machine has mounted its own
+ * @path: the group's folder there
+ */
+struct memcg {
+	char mount[32];
+	char path[64];
+};
+
+/* Makes a group with @limit bytes, or "max": NULL, or why there can be none. */
+static inline const char *memcg_make(struct memcg *group, const char *limit)
+{
+	char path[128];
+
+	if (geteuid())
+		return "needs root";
+	strcpy(group->mount, "/tmp/twheel-cgroup.XXXXXX");
+	if (!mkdtemp(group->mount)) {
+		group->mount[0] = '\0';
+		return "no /tmp to mount a cgroup hierarchy in";
+	}
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", group->mount, "cgroup2", 0, NULL))
+		return "no cgroup2 to be mounted";
+	/* This fails if the controller is on already, and if there is none: see below. */
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", group->mount);
+	tw_write_file(path, "+memory");
+	snprintf(group->path, sizeof(group->path), "%s/twheel-%d", group->mount, getpid());
+	if (mkdir(group->path, 0755)) {
+		group->path[0] = '\0';
+		return "no cgroup to be made";
+	}
+	snprintf(path, sizeof(path), "%s/memory.swap.max", group->path);
+	tw_write_file(path, "0");
+	snprintf(path, sizeof(path), "%s/memory.max", group->path);
+	return tw_write_file(path, limit) ? "no memory controller in cgroup2" : NULL;
+}
+
+static inline void memcg_remove(struct memcg *group)
+{
+	if (group->path[0])
+		rmdir(group->path);
+	if (group->mount[0]) {
+		umount2(group->mount, MNT_DETACH);
+		rmdir(group->mount);
+	}
+}
+
+/* Puts this process into the group; tells whether that went well. */
+static inline bool memcg_enter(const struct memcg *group)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group->path);
+	return tw_write_file(path, "0") == 0;
+}
+
+/* A number from the group's file @name, behind @key if that is not NULL, or -1. */
+static inline long long memcg_value(const struct memcg *group, const char *name,
+				    const char *key)
+{
+	char path[128], line[128];
+	long long value = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", group->path, name);
+	file = fopen(path, "re");
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!key)
+			value = atoll(line);
+		else if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+			value = atoll(line + strlen(key));
+	if (file)
+		fclose(file);
+	return value;
+}
+
+#endif /* TWHEEL_USERS_H */
