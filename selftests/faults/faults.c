@@ -23,6 +23,7 @@ static const char * const kinds[NR_FAULT_KINDS] = {
 };
 
 struct fault_figures fault_figures;
+const char *faults_at;
 
 static unsigned long times[NR_FAULT_KINDS];
 static int nth_fd;
@@ -240,13 +241,13 @@ void faults_note(long ret)
 		__atomic_add_fetch(&fault_figures.errors[-ret], 1, __ATOMIC_RELAXED);
 }
 
-void fault_violation(const char *format, ...)
+void violation(const char *format, ...)
 {
 	va_list args;
 
 	if (__atomic_fetch_add(&fault_figures.violations, 1, __ATOMIC_RELAXED) >= 50)
 		return;
-	printf("# violation: ");
+	printf("# violation: %s%s", faults_at ?: "", faults_at ? ": " : "");
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Here is violation(), too. */
+#include "../oracle/oracle.h"
+
 /**
  * enum fault_kind - what is made to fail
  * @FAULT_SLAB: failslab, allocations of slab objects
@@ -42,6 +45,9 @@ struct fault_figures {
 };
 
 extern struct fault_figures fault_figures;
+
+/* What is being done, for violation() to tell; NULL if that has to be told elsewhere. */
+extern const char *faults_at;
 
 /* Get ready, with nothing failing yet; skips the whole program if it cannot. */
 void faults_init(void);
@@ -73,9 +79,6 @@ void faults_count(void);
 
 /* Make a note of a call's return value, 0 or -errno, in the figures. */
 void faults_note(long ret);
-
-/* Report something that must not happen, as printf(). */
-void __attribute__((format(printf, 1, 2))) fault_violation(const char *format, ...);
 
 /* Print the figures, as a line of comment in KTAP. */
 void faults_report(void);

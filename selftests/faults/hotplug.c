@@ -81,6 +81,7 @@ static unsigned int one_fault(pid_t tid, const char *online, unsigned int n)
 	int ret;
 
 	snprintf(what, sizeof(what), "cpu to %s, fault %u of %d", online, n, tid);
+	faults_at = what;
 	begin(&w);
 	if (*online == '1')
 		must_be("0");
@@ -89,9 +90,10 @@ static unsigned int one_fault(pid_t tid, const char *online, unsigned int n)
 	left = faults_disarm_thread(tid);
 	faults_note(ret);
 	if (ret && left)
-		fault_violation("%s: %s, and none fired", what, strerror(-ret));
-	world_check(&w, what);
-	world_finish(&w, what);
+		violation("%s, and none fired", strerror(-ret));
+	world_check(&w);
+	world_finish(&w);
+	faults_at = NULL;
 	return left;
 }
 

@@ -88,7 +88,7 @@ static long told(const char *what, long ret, int error, int other)
 {
 	faults_note(ret);
 	if (ret < 0 && ret != -ENOMEM && ret != -EFAULT && ret != -error && ret != -other)
-		fault_violation("%s: %s", what, strerror(-ret));
+		violation("%s: %s", what, strerror(-ret));
 	return ret;
 }
 
@@ -102,7 +102,7 @@ static void must_end(__u64 number, __u8 least, __u8 most)
 static void ends(__u64 number)
 {
 	if (!number || number >= MAX_ARMINGS)
-		fault_violation("a timer of no arming, user data %llu", number);
+		violation("a timer of no arming, user data %llu", number);
 	else
 		__atomic_add_fetch(&armings[number].ends, 1, __ATOMIC_RELAXED);
 }
@@ -117,7 +117,7 @@ static __u64 asked(const struct worker *t, __u64 handle)
 	ret = tw_get(fd, handle, &info);
 	set_mark(t, true);
 	if (ret && ret != -ENOENT)
-		fault_violation("GET without faults: %s", strerror(-ret));
+		violation("GET without faults: %s", strerror(-ret));
 	return ret ? 0 : info.user_data;
 }
 
@@ -283,7 +283,7 @@ static void do_arm_batch(struct worker *t)
 		else
 			must_end(sent[i].user_data, 1, 1);
 		if (i < ret && arms[i].result && arms[i].result != -ENOMEM)
-			fault_violation("an entry: %s", strerror(-arms[i].result));
+			violation("an entry: %s", strerror(-arms[i].result));
 	}
 }
 
@@ -384,11 +384,11 @@ static void take_records(const struct twheel_event *events, long bytes)
 	long i;
 
 	if (bytes > 0 && bytes % sizeof(*events))
-		fault_violation("read gave %ld bytes", bytes);
+		violation("read gave %ld bytes", bytes);
 	for (i = 0; i < bytes / (long)sizeof(*events); i++) {
 		if (events[i].expired < events[i].deadline || now < events[i].expired ||
 		    events[i].expirations != 1 || events[i].flags != TWHEEL_EVENT_LAST)
-			fault_violation("arming %llu expired early", events[i].user_data);
+			violation("arming %llu expired early", events[i].user_data);
 		ends(events[i].user_data);
 	}
 }
@@ -442,8 +442,8 @@ static void check_ends(void)
 
 	for (i = 1; i < n; i++)
 		if (armings[i].ends < armings[i].least || armings[i].ends > armings[i].most)
-			fault_violation("arming %llu has ended %u times, not %u to %u", i,
-					armings[i].ends, armings[i].least, armings[i].most);
+			violation("arming %llu has ended %u times, not %u to %u", i,
+				  armings[i].ends, armings[i].least, armings[i].most);
 }
 
 static void run(const char *name, __u32 flags, unsigned int rate, unsigned int seconds)
@@ -482,7 +482,7 @@ static void run(const char *name, __u32 flags, unsigned int rate, unsigned int s
 	close(fd);
 	fd = tw_open();
 	if (tw_info(fd).user_timers)
-		fault_violation("%llu timers are left", tw_info(fd).user_timers);
+		violation("%llu timers are left", tw_info(fd).user_timers);
 	close(fd);
 	ksft_test_result(fault_figures.violations == violations,
 			 "%s, %u %%: %lu calls, %llu armings\n", name, rate,

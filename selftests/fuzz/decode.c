@@ -74,7 +74,7 @@ __u64 decode_handle(struct context *ctx, __u8 ref, __u8 mode)
 		~0ULL, 1, 0x40, 1ULL << 32, 1ULL << 32 | 0x40, 0xffffffffULL,
 		0xfffff001ULL, 1ULL << 63 | 1,
 	};
-	const struct known *known = world_pick(ctx, ref);
+	const struct known *known = oracle_pick(ctx, ref);
 
 	if (mode % 8 < 5 && is_keyed(ctx))
 		return ref % 24;
@@ -138,14 +138,14 @@ void expect(const char *name, long ret, long max, const char *errors)
 	for (i = 0; i < sizeof(letters) / sizeof(*letters); i++)
 		if (-ret == letters[i].error && strchr(errors, letters[i].letter))
 			return;
-	violation(run.world, "%s: returned %ld", name, ret);
+	violation("%s: returned %ld", name, ret);
 }
 
 void expect_of(const struct buffer *buffer, const char *name, long ret, long max,
 	       const char *errors)
 {
 	if (ret == -EFAULT && memory_good(buffer))
-		violation(run.world, "%s: EFAULT, and there is nothing wrong with %p", name,
+		violation("%s: EFAULT, and there is nothing wrong with %p", name,
 			  (void *)buffer->at);
 	else
 		expect(name, ret, max, errors);
@@ -154,7 +154,7 @@ void expect_of(const struct buffer *buffer, const char *name, long ret, long max
 void check_clean(const char *name, const struct buffer *buffer, size_t used)
 {
 	if (!memory_clean(buffer, used))
-		violation(run.world, "%s: stored behind %zu bytes, or before them", name, used);
+		violation("%s: stored behind %zu bytes, or before them", name, used);
 }
 
 void lose_track(struct context *ctx)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,6 +29,18 @@ static const struct prog *current;
 static int first_call;
 static __u64 real_at_start, monotonic_at_start;
 static long nr_cpus;
+
+void violation(const char *fmt, ...)
+{
+	struct world *world = run.world;
+	va_list ap;
+
+	if (__atomic_fetch_add(&world->violations, 1, __ATOMIC_RELAXED))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(world->first, sizeof(world->first), fmt, ap);
+	va_end(ap);
+}
 
 /* The descriptor of @call: NULL without one. */
 static struct slot *slot_of(const struct call *call, int flags)
@@ -146,7 +159,7 @@ static void reap(struct thread *self)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-			violation(run.world, "a child ended by signal %d", WTERMSIG(status));
+			violation("a child ended by signal %d", WTERMSIG(status));
 	}
 }
 
@@ -309,7 +322,7 @@ static void finish(void)
 		if (run.slots[i].fd < 0)
 			continue;
 		info = tw_info(run.slots[i].fd);
-		world_info(run.world, run.slots[i].ctx, &info, true);
+		oracle_info(run.slots[i].ctx, &info, true);
 	}
 	for (i = 0; i < MAPS; i++) {
 		if (run.maps[i].at)

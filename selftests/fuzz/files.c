@@ -29,20 +29,20 @@ static void check_read(const char *name, struct context *ctx, const struct buffe
 
 	expect_of(buffer, name, ret, buffer->size, "iafrc");
 	if (ret == -ECANCELED && !ctx->unsure && !(ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET))
-		violation(run.world, "%s: ECANCELED", name);
+		violation("%s: ECANCELED", name);
 	if (!memory_sure(buffer))
 		return;
 	if (buffer->size < sizeof(event) ? ret != -EINVAL : ret == -EINVAL || !ret)
-		violation(run.world, "%s: %zd from %zu bytes", name, ret, buffer->size);
+		violation("%s: %zd from %zu bytes", name, ret, buffer->size);
 	if (ret > 0 && ret % sizeof(event))
-		violation(run.world, "%s: %zd bytes", name, ret);
+		violation("%s: %zd bytes", name, ret);
 
 	for (at = 0; at + (ssize_t)sizeof(event) <= ret; at += sizeof(event)) {
 		if (memory_copy(&event, buffer->at + at, sizeof(event)) != sizeof(event)) {
-			violation(run.world, "%s: %zd bytes, no memory at %zd", name, ret, at);
+			violation("%s: %zd bytes, no memory at %zd", name, ret, at);
 			return;
 		}
-		world_read(run.world, ctx, &event);
+		oracle_read(ctx, &event);
 	}
 	if (buffer->kind == MEMORY_GOOD || buffer->kind == MEMORY_ODD)
 		check_clean(name, buffer, ret > 0 ? ret : 0);
@@ -103,7 +103,7 @@ long op_poll(struct thread *self, const struct call *call, struct slot *slot)
 	int ret = poll(&pfd, 1, call->mag % 4);
 
 	if (ret > 0 && pfd.revents & ~(POLLIN | POLLRDNORM))
-		violation(run.world, "poll: events %#x", pfd.revents);
+		violation("poll: events %#x", pfd.revents);
 	return ret < 0 ? -errno : ret;
 }
 
@@ -146,7 +146,7 @@ long op_mmap(struct thread *self, const struct call *call, struct slot *slot)
 		return -errno;
 	}
 	if (call->mode % 16 == 0)
-		violation(run.world, "mmap: private");
+		violation("mmap: private");
 	*to = map;
 	memory_copy(&word, map.at + 8, sizeof(word));
 	return map.size;
@@ -162,7 +162,7 @@ long op_store(struct thread *self, const struct call *call, struct slot *slot)
 
 	if (!map)
 		return -1;
-	known = world_pick(map->ctx, call->ref);
+	known = oracle_pick(map->ctx, call->ref);
 	index = known && call->mode % 8 ? known->word : call->mode * 8U + call->count;
 	if (index >= map->size / sizeof(*word))
 		index = 1;
@@ -268,7 +268,7 @@ long op_fdinfo(struct thread *self, const struct call *call, struct slot *slot)
 	ret = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (ret > 0 && !strstr(text, "pending:"))
-		violation(run.world, "fdinfo: %s", text);
+		violation("fdinfo: %s", text);
 	return ret;
 }
 
@@ -302,6 +302,6 @@ long op_other(struct thread *self, const struct call *call, struct slot *slot)
 		return 0;
 	}
 	if (ret >= 0)
-		violation(run.world, "other: %d returned %ld", call->mode % 8, ret);
+		violation("other: %d returned %ld", call->mode % 8, ret);
 	return -errno;
 }

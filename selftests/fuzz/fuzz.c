@@ -5,7 +5,7 @@
  * Workers, each a user of its own without privileges but that to set the clock,
  * run short programs of calls. A program that reaches what none did before is
  * kept, reduced to what it takes, and changed to make others. The kernel says
- * when something is wrong, and so do the checks in world.c.
+ * when something is wrong, and so does the oracle.
  *
  * It needs a module and a kernel with KCOV; selftests/vm/fuzz.sh runs it in a
  * guest that has them.

@@ -42,8 +42,8 @@ long op_config(struct thread *self, const struct call *call, struct slot *slot)
 
 	ret = tw_call(slot->fd, TWHEEL_IOC_CONFIG, buffer.at);
 	expect_of(&buffer, "config", ret, 0, "ibmf");
-	if (!ret && used && run.world->exact && !ctx->unsure)
-		violation(run.world, "config: after the first timer");
+	if (!ret && used && ctx->exact && !ctx->unsure)
+		violation("config: after the first timer");
 	if (!ret && memory_sure(&buffer)) {
 		ctx->clock = config.clock == TWHEEL_CLOCK_REALTIME ? CLOCK_REALTIME :
 			     config.clock ?: CLOCK_MONOTONIC;
@@ -125,7 +125,7 @@ static long check_arm(struct context *ctx, const void *in, const void *out)
 {
 	const struct twheel_arm *arm = out;
 
-	world_armed(run.world, ctx, in, arm);
+	oracle_armed(ctx, in, arm);
 	return arm->result;
 }
 
@@ -133,7 +133,7 @@ static long check_cancel(struct context *ctx, const void *in, const void *out)
 {
 	const struct twheel_cancel *cancel = out;
 
-	world_cancelled(run.world, ctx, in, cancel);
+	oracle_cancelled(ctx, in, cancel);
 	return cancel->result;
 }
 
@@ -173,13 +173,13 @@ static void check_entries(const struct entry_call *type, struct context *ctx, co
 			break;
 		if (i >= done) {
 			if (memcmp(&out, in, type->size))
-				violation(run.world, "%s: %u handled, %u changed", type->name,
+				violation("%s: %u handled, %u changed", type->name,
 					  done, i);
 			continue;
 		}
 		result = type->check(ctx, in, &out);
 		if (!type->batch && result != ret)
-			violation(run.world, "%s: result %ld, returned %ld", type->name,
+			violation("%s: result %ld, returned %ld", type->name,
 				  result, ret);
 	}
 }
@@ -226,7 +226,7 @@ static long call_entries(struct thread *self, const struct call *call, struct sl
 	if (header.count != staged)
 		return ret;
 	if (done > made)
-		violation(run.world, "%s: %u handled, of %u", type->name, done, made);
+		violation("%s: %u handled, of %u", type->name, done, made);
 	if (made == staged)
 		check_clean(type->name, &buffer, made * type->size);
 	return ret;
@@ -290,10 +290,10 @@ long op_get(struct thread *self, const struct call *call, struct slot *slot)
 
 	if (!ret && memory_copy(&info, buffer.at, sizeof(info)) == sizeof(info)) {
 		if (info.handle != handle)
-			violation(run.world, "get: %#llx for %#llx", info.handle, handle);
-		world_told(run.world, slot->ctx, &info, false, false);
+			violation("get: %#llx for %#llx", info.handle, handle);
+		oracle_told(slot->ctx, &info, false, false);
 	} else if (ret == -ENOENT) {
-		world_found(run.world, slot->ctx, handle, false, "get");
+		oracle_found(slot->ctx, handle, false, "get");
 	}
 	if (buffer.kind != MEMORY_CROSS)
 		check_clean("get", &buffer, sizeof(info));
@@ -306,6 +306,7 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 		.count = decode_count(call->count),
 		.flags = decode_flags(call->flags, TWHEEL_LIST_DRAIN),
 	};
+	__u64 *cursor = &run.world->cursors[slot->ctx - run.world->contexts];
 	bool drain = list.flags & TWHEEL_LIST_DRAIN;
 	struct context *ctx = slot->ctx;
 	struct twheel_timer_info info;
@@ -313,8 +314,7 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 	long ret, i;
 
 	if (call->mode & 2)
-		list.cursor = call->mode & 1 ? ctx->cursor :
-			      decode_time(call->time, call->mag, 0);
+		list.cursor = call->mode & 1 ? *cursor : decode_time(call->time, call->mag, 0);
 	buffer = buffer_of(self, call, (size_t)list.count * sizeof(info));
 	list.entries = (unsigned long)buffer.at;
 	if (drain && !memory_sure(&buffer))
@@ -327,7 +327,7 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 		ret = tw_call(slot->fd, TWHEEL_IOC_LIST, &list);
 		expect_of(&buffer, "list", ret, list.count, "ifr");
 	}
-	ctx->cursor = list.cursor;
+	*cursor = list.cursor;
 	if (ret <= 0 || !memory_sure(&buffer))
 		return ret;
 
@@ -335,10 +335,10 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 		const char *from = buffer.at + i * sizeof(info);
 
 		if (memory_copy(&info, from, sizeof(info)) != sizeof(info)) {
-			violation(run.world, "list: %ld entries, and no memory for %ld", ret, i);
+			violation("list: %ld entries, and no memory for %ld", ret, i);
 			return ret;
 		}
-		world_told(run.world, ctx, &info, true, drain);
+		oracle_told(ctx, &info, true, drain);
 	}
 	/* An entry may have been stored in part, and then not be counted. */
 	if (buffer.kind == MEMORY_GOOD || buffer.kind == MEMORY_ODD)
@@ -360,7 +360,7 @@ long op_info(struct thread *self, const struct call *call, struct slot *slot)
 	expect_of(&buffer, "info", ret, 0, "if");
 	if (!ret && memory_sure(&buffer) &&
 	    memory_copy(&info, buffer.at, sizeof(info)) == sizeof(info))
-		world_info(run.world, slot->ctx, &info, run.world->exact);
+		oracle_info(slot->ctx, &info, slot->ctx->exact);
 	if (buffer.kind != MEMORY_CROSS)
 		check_clean("info", &buffer, sizeof(info));
 	return ret;
@@ -392,7 +392,7 @@ long op_bad_ioctl(struct thread *self, const struct call *call, struct slot *slo
 	}
 	ret = tw_call(slot->fd, cmd, buffer.at);
 	if (ret != -ENOTTY)
-		violation(run.world, "ioctl %#lx: returned %ld", cmd, ret);
+		violation("ioctl %#lx: returned %ld", cmd, ret);
 	check_clean("ioctl", &buffer, 0);
 	return ret;
 }
