@@ -86,7 +86,7 @@ static void mark_child(pid_t pid)
 	if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child))
 		return;
 	waitpid(child, &status, __WALL);
-	if (faults_mark(child, true))
+	if (inject_mark(child, true))
 		violation("cannot mark %lu", child);
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
 	if (nr_marked < ARRAY_SIZE(marked))

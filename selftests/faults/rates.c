@@ -467,11 +467,11 @@ static void run(const char *name, __u32 flags, unsigned int rate, unsigned int s
 				   &workers[i]))
 			ksft_exit_fail_msg("cannot start a thread\n");
 	}
-	faults_mark_workers(true);
+	inject_mark_workers(true);
 	faults_rate(rate);
 	sleep(seconds);
 	faults_rate(0);
-	faults_mark_workers(false);
+	inject_mark_workers(false);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (i = 0; i < WORKERS + READERS; i++)
 		pthread_join(workers[i].thread, NULL);
