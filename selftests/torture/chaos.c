@@ -3,7 +3,6 @@
  * What happens around the workers: CPUs go and come, the clock is set, limits
  * move, memory runs short, somebody looks at everything.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -294,40 +293,42 @@ static void *eyes(void *arg)
 	return NULL;
 }
 
-static const char *const attributes[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
-
-static void set_attribute(const char *attribute, const char *file, const char *value)
+/* For up to @ns, @percent of each kind fail or, if that is 0, 1 to 4 per cent. */
+static void inject_for(__u64 *random, enum fault_rate rate, unsigned int percent, __u64 ns)
 {
-	char path[128];
+	long before[NR_FAULT_KINDS];
+	enum fault_kind kind;
 
-	snprintf(path, sizeof(path), DEBUG "%s/%s", attribute, file);
-	tw_write_file(path, value);
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++) {
+		before[kind] = inject_fired(kind);
+		inject_rate(kind, percent ?: 1 + tw_random(random) % 4);
+	}
+	wait_ns(tw_random(random) % ns);
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+		count(&shared->injected[rate][kind], inject_fired(kind) - before[kind]);
 }
 
-/* Calls of those who have asked for it fail, now and then many of them. */
+/*
+ * Calls of threads that are marked fail, now and then many of them. So do those of the
+ * kernel's workers, which make tables of keys larger.
+ */
 static void *faults(void *arg)
 {
 	__u64 random = random_begin(~7ULL);
-	char text[16];
-	size_t i;
+	enum fault_kind kind;
 
 	(void)arg;
-	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		set_attribute(attributes[i], "task-filter", "Y");
-		set_attribute(attributes[i], "ignore-gfp-wait", "N");
-		set_attribute(attributes[i], "min-order", "0");
-		set_attribute(attributes[i], "verbose", "0");
-		set_attribute(attributes[i], "interval", "1");
-		set_attribute(attributes[i], "times", "-1");
-	}
+	if (inject_begin())
+		violation("this kernel injects no faults");
 	while (!stopped()) {
-		i = tw_random(&random) % (sizeof(attributes) / sizeof(attributes[0]));
-		snprintf(text, sizeof(text), "%llu", tw_random(&random) % 5);
-		set_attribute(attributes[i], "probability", text);
-		wait_ns(tw_random(&random) % TW_SEC);
+		inject_mark_workers(true);
+		inject_for(&random, RATE_10, 10, 2 * TW_SEC);
+		inject_for(&random, RATE_LOW, 0, 2 * TW_SEC);
+		inject_for(&random, RATE_50, 50, 2 * TW_SEC);
 	}
-	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		set_attribute(attributes[i], "probability", "0");
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+		inject_rate(kind, 0);
+	inject_mark_workers(false);
 	return NULL;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "../faults/inject.h"
 #include "context.h"
 
 /* What is armed for later than that is cancelled at the end, the rest waited for. */
@@ -105,7 +106,7 @@ static void read_all(struct log *log, struct ctx *ctx)
 	/* Rounds of a tick may come as fast as they are read. */
 	do {
 		call = call_new(log, CALL_READ, ctx);
-		ret = call_read(log, call, ctx->fd, CALL_EVENTS, ctx->blocking);
+		ret = call_read(log, call, ctx->fd, CALL_EVENTS, ctx->blocking, false);
 		if (++n == READS_MAX)
 			break;
 	} while (ret > 0 || ret == -ECANCELED || ret == -EINTR || ret == -EFAULT);
@@ -175,5 +176,5 @@ void context_settle(struct log *log, struct ctx *ctx)
 void faults_begin(void)
 {
 	if (shared->faults_wanted)
-		tw_write_file("/proc/thread-self/make-it-fail", "1");
+		inject_mark(0, true);
 }

@@ -151,7 +151,7 @@ static bool apply_arm(const struct call *call, int index, struct state *s,
 		if (arm->old_state == TWHEEL_STATE_NONE) {
 			if (s->id)
 				return no(why, "made a timer where there is one");
-			if (call->rearms & 1U << index)
+			if (call->rearms[index])
 				return no(why, "took a handle that is not live");
 			if (arm->old_remaining)
 				return no(why, "made a timer, with time left of another");
@@ -369,7 +369,7 @@ static bool apply_flag(const struct call *call, struct state *s, const char **wh
 		if (!s->id)
 			return no(why, "ECANCELED, and the clock was not set");
 		s->id = 0;
-	} else if (call->ret == CALL_POISON && !call->events[0].user_data) {
+	} else if (call->ret == CALL_POISON && !call_has_event(call, 0)) {
 		s->id = 0;
 	} else if (s->id) {
 		return no(why, "the clock was set, and this read did not say so");
@@ -419,7 +419,7 @@ static bool apply(struct op op, struct state *s, const char **why, struct seen *
 bool op_is_doubtful(struct op op)
 {
 	if (op.index == OP_FLAG)
-		return op.call->ret == CALL_POISON && !op.call->events[0].user_data;
+		return op.call->ret == CALL_POISON && !call_has_event(op.call, 0);
 	switch (op.call->type) {
 	case CALL_ARM:
 		return op.call->arms[op.index].result == CALL_POISON;

@@ -19,7 +19,8 @@
 /* Timers that have ended, and whose history is kept for a while. */
 #define NR_DEAD		8192
 #define NR_WALKED	4096
-#define NR_DOUBTS	1024
+/* Armings of a log, the last of which may be in doubt. */
+#define NR_DOUBTS	(1 << 20)
 #define NR_SUSPECTS	1024
 /* On a machine with more of them the order is not checked. */
 #define MAX_CPUS		256
@@ -54,12 +55,6 @@ struct cursor {
 struct key {
 	__u32 ctx;
 	__u64 handle;
-};
-
-/* A new timer of which it is not known whether it was made, and its handle. */
-struct doubt {
-	__u32 ctx;
-	__u64 id;
 };
 
 /**
@@ -109,8 +104,8 @@ static struct timer *chains[NR_CHAINS];
 static struct key dead[NR_DEAD];
 static unsigned int nr_dead;
 static struct cursor cursors[NR_LOGS];
-static struct doubt doubts[NR_DOUBTS];
-static unsigned int nr_doubts;
+/* Of each log, a bit for each arming, by its number: was a new timer made by it? */
+static __u8 doubts[NR_LOGS][NR_DOUBTS / 8];
 static struct suspect suspects[NR_SUSPECTS];
 static int nr_suspects;
 /* By place: the latest time when a context was seen to be empty. */
@@ -252,19 +247,9 @@ static void check_late(const struct timer *timer, const struct call *call,
 			mono(call, seen->due + shared->tick), mono(call, seen->at));
 }
 
-static bool allowed(long error)
+static int result_of(const struct call *call, int i)
 {
-	switch (error) {
-	case -ENOMEM:
-		return shared->may_fail & ERR_NOMEM;
-	case -ENOSPC:
-	case -EDQUOT:
-		return shared->may_fail & ERR_LIMIT;
-	case -EFAULT:
-		return shared->may_fail & ERR_FAULT;
-	default:
-		return false;
-	}
+	return call->type == CALL_ARM ? call->arms[i].result : call->cancels[i].result;
 }
 
 static void count_failure(long error)
@@ -275,6 +260,25 @@ static void count_failure(long error)
 		count(&shared->faults, 1);
 }
 
+/*
+ * Does what an arming or a cancel returned agree with the results in its entries? A
+ * batch ends early where the kernel cannot store results: then there are none.
+ */
+static bool agrees(const struct call *call)
+{
+	bool handled;
+	int i;
+
+	if (call->n == 1)
+		return call->ret == result_of(call, 0);
+	for (i = 0; i < call->n; i++) {
+		handled = i < call->ret;
+		if (handled != (result_of(call, i) != CALL_POISON))
+			return false;
+	}
+	return call->ret == call->n || (call->ret > 0 && error_allowed(-EFAULT));
+}
+
 /* What a call has returned, as far as no timer is concerned. */
 static void check_return(const struct call *call)
 {
@@ -282,23 +286,23 @@ static void check_return(const struct call *call)
 
 	if (call->ret == CALL_POISON)
 		return;
-	if (allowed(call->ret)) {
+	if (error_allowed(call->ret)) {
 		count_failure(call->ret);
 		return;
 	}
 	switch (call->type) {
 	case CALL_ARM:
-		if (call->n == 1 ? call->ret != call->arms[0].result : call->ret != call->n)
+		if (!agrees(call))
 			wrong_call(call, "not its result");
-		for (i = 0; i < call->n; i++)
-			if (allowed(call->arms[i].result))
+		for (i = 0; i < (call->n == 1 ? 1 : call->ret); i++)
+			if (error_allowed(call->arms[i].result))
 				count_failure(call->arms[i].result);
 			else if (call->arms[i].result && call->arms[i].result != -ENOENT &&
 				 call->arms[i].result != -EEXIST)
 				wrong_call(call, "no errno that it should have");
 		break;
 	case CALL_CANCEL:
-		if (call->n == 1 ? call->ret != call->cancels[0].result : call->ret != call->n)
+		if (!agrees(call))
 			wrong_call(call, "not its result");
 		break;
 	case CALL_GET:
@@ -333,12 +337,12 @@ static int entries(const struct call *call)
 	case CALL_GET:
 		return call->ret == 0 || call->ret == -ENOENT;
 	case CALL_READ:
-		/* user_data is never 0, nor is what has not been stored anything else. */
-		while (n < (int)CALL_EVENTS && call->events[n].user_data)
+		while (n < (int)CALL_EVENTS && call_has_event(call, n))
 			n++;
 		return n;
 	case CALL_LIST:
 	case CALL_DRAIN:
+		/* user_data is never 0, and what has not been stored is. */
 		while (n < (int)CALL_ENTRIES && call->entries[n].user_data)
 			n++;
 		return n;
@@ -361,15 +365,25 @@ static int returned(const struct call *call)
 	}
 }
 
-/* Was this record, or entry, of a timer whose making has no known outcome? */
-static bool is_doubt(const struct call *call, __u64 id)
+/* The place in @doubts of the arming that gave @id. */
+static __u8 *doubt_of(__u64 id)
 {
-	unsigned int i;
+	return &doubts[(id >> 48) - 1][id % NR_DOUBTS / 8];
+}
 
-	for (i = 0; i < NR_DOUBTS && i < nr_doubts; i++)
-		if (doubts[i].ctx == call->ctx && doubts[i].id == id)
-			return true;
-	return false;
+/* It is not known whether the arming that gave @id has made a timer, nor its handle. */
+static void set_doubt(__u64 id)
+{
+	*doubt_of(id) |= 1 << id % 8;
+}
+
+/* Was this record, or entry, of a timer whose making has no known outcome? */
+static bool is_doubt(__u64 id)
+{
+	/* The kernel may have made it up. */
+	if (!(id >> 48) || id >> 48 > NR_LOGS)
+		return false;
+	return *doubt_of(id) & 1 << id % 8;
 }
 
 /* The timer that entry @i is about, made if need be, or NULL. */
@@ -383,8 +397,7 @@ static struct timer *timer_of(const struct call *call, int i)
 		/* One that was not made has no handle. */
 		if (!handle && !(call->config & TWHEEL_CONFIG_KEYED)) {
 			if (call->arms[i].result == CALL_POISON)
-				doubts[nr_doubts++ % NR_DOUBTS] = (struct doubt) {
-					call->ctx, call->arms[i].user_data };
+				set_doubt(call->arms[i].user_data);
 			return NULL;
 		}
 		break;
@@ -405,7 +418,7 @@ static struct timer *timer_of(const struct call *call, int i)
 		handle = call->entries[i].handle;
 		id = call->entries[i].user_data;
 	}
-	if (id && !(call->config & TWHEEL_CONFIG_KEYED) && is_doubt(call, id))
+	if (id && !(call->config & TWHEEL_CONFIG_KEYED) && is_doubt(id))
 		return NULL;
 	return find_or_make(call, call->ctx, handle);
 }

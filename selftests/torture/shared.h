@@ -6,6 +6,7 @@
 #ifndef TORTURE_SHARED_H
 #define TORTURE_SHARED_H
 
+#include "../faults/inject.h"
 #include "call.h"
 
 /* Worker processes, and threads in each. The last thread only reads. */
@@ -16,7 +17,7 @@
 #define LOG_STEPS	(LOG_SUPERVISOR + 1)
 #define NR_LOGS		(LOG_STEPS + 1)
 /* Calls in a log that the oracle has not seen yet, at most. */
-#define LOG_CALLS	512
+#define LOG_CALLS	256
 
 /* Contexts that all processes share; each process has one of its own besides. */
 #define NR_SHARED_CTX	8
@@ -27,6 +28,9 @@
 #define NR_SLOTS	192
 /* Latest armings of a log that others may still refer to. */
 #define NR_NOTES	1024
+
+/* Of what can fail 1 to 4 per cent do, or in storms 10, or 50. */
+enum fault_rate { RATE_LOW, RATE_10, RATE_50, NR_FAULT_RATES };
 
 /* The scheduling probes keep the worst they saw in each tenth of a second. */
 #define WINDOW_NS	100000000ULL
@@ -114,6 +118,7 @@ struct log {
  * @step_seq: twice as many; odd while the clock is being set
  * @kills: of processes
  * @faults: calls that failed for want of memory, or of the caller's
+ * @injected: faults that the kernel was made to have, at each of the rates
  * @refusals: calls that a limit has refused
  * @denied: timers that a cgroup had no memory for
  * @resolved: calls that somebody was killed in, or failed on the way back
@@ -145,6 +150,7 @@ struct shared {
 	__u64 step_seq;
 	__u64 kills;
 	__u64 faults;
+	__u64 injected[NR_FAULT_RATES][NR_FAULT_KINDS];
 	__u64 refusals;
 	__u64 denied;
 	__u64 resolved;
@@ -168,6 +174,22 @@ extern struct shared *shared;
 static inline void count(__u64 *counter, __u64 n)
 {
 	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Is it legal in this run that a call fails with @error? */
+static inline bool error_allowed(long error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return shared->may_fail & ERR_NOMEM;
+	case -ENOSPC:
+	case -EDQUOT:
+		return shared->may_fail & ERR_LIMIT;
+	case -EFAULT:
+		return shared->may_fail & ERR_FAULT;
+	default:
+		return false;
+	}
 }
 
 /* Where the random numbers of thread @n begin: not with 0, which they stay at. */

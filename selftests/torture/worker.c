@@ -303,7 +303,7 @@ static int read_some(struct worker *w, struct ctx *ctx, int fd, int n, __u64 wai
 
 	call->waited = waited;
 	call->woken = woken;
-	return call_read(w->log, call, fd, n, ctx->blocking);
+	return call_read(w->log, call, fd, n, ctx->blocking, dice(w, 2));
 }
 
 /* A walk, a few entries at a time. */
@@ -344,6 +344,68 @@ static void look_at_fdinfo(int fd)
 	close(fd);
 }
 
+/* A call that leaves no trace has returned @ret: is that legal? */
+static bool carried_out(const char *what, long ret)
+{
+	char text[80];
+
+	if (ret >= 0)
+		return true;
+	if (!error_allowed(ret)) {
+		snprintf(text, sizeof(text), "%s: %s", what, strerror(-ret));
+		violation(text);
+	}
+	count(&shared->faults, 1);
+	return false;
+}
+
+/* The words of a context's leases: map them, look at one, unmap them. */
+static void look_at_words(int fd)
+{
+	struct twheel_info info = { };
+	volatile __u64 *words;
+
+	words = mmap(NULL, WORDS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (!carried_out("mmap", words == MAP_FAILED ? -errno : 0))
+		return;
+	/* There is no page unless a lease was made. */
+	if (carried_out("GET_INFO", tw_call(fd, TWHEEL_IOC_GET_INFO, &info)) && info.pending)
+		(void)words[1];
+	/* While it is mapped the context is not closed. */
+	while (munmap((void *)words, WORDS_SIZE))
+		;
+}
+
+/* A context for the moment, with all that can be configured at once, and its leases. */
+static void use_everything(struct worker *w)
+{
+	struct twheel_info info = { .flags = TWHEEL_INFO_NEXT };
+	struct twheel_arm arm;
+	int fd = tw_open(), i;
+
+	if (!carried_out("open", fd))
+		return;
+	if (carried_out("CONFIG", tw_configure(fd, CLOCK_REALTIME, TWHEEL_CONFIG_KEYED |
+					       TWHEEL_CONFIG_LEASE |
+					       TWHEEL_CONFIG_CANCEL_ON_SET))) {
+		for (i = 0; i < 20; i++) {
+			arm = tw_request(tw_now(CLOCK_REALTIME) + TW_FAR * (i % 2),
+					 TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, i);
+			arm.handle = tw_random(&w->random);
+			carried_out("ARM", tw_call(fd, TWHEEL_IOC_ARM, &arm));
+		}
+		carried_out("GET_INFO", tw_call(fd, TWHEEL_IOC_GET_INFO, &info));
+		look_at_words(fd);
+	}
+	close(fd);
+}
+
+/* Mostly small: what takes the kernel several turns is one in eight. */
+static int batch_size(struct worker *w)
+{
+	return 2 + dice(w, dice(w, 8) ? 13 : CALL_ARMS - 1);
+}
+
 /* Something, at random, with a context. */
 static void use(struct worker *w, struct ctx *ctx, int fd)
 {
@@ -354,13 +416,13 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 		arm(w, ctx, fd, slot, 1);
 		break;
 	case 35 ... 39:
-		arm(w, ctx, fd, slot, 2 + dice(w, CALL_ARMS - 1));
+		arm(w, ctx, fd, slot, batch_size(w));
 		break;
 	case 40 ... 51:
 		cancel_some(w, ctx, fd, slot, 1, false);
 		break;
 	case 52 ... 53:
-		cancel_some(w, ctx, fd, slot, 2 + dice(w, CALL_ARMS - 1), false);
+		cancel_some(w, ctx, fd, slot, batch_size(w), false);
 		break;
 	case 54 ... 60:
 		get(w, ctx, fd, slot, false);
@@ -380,8 +442,11 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 	case 78 ... 89:
 		read_some(w, ctx, fd, 1 + dice(w, CALL_EVENTS), 0, 0);
 		break;
-	case 90 ... 97:
+	case 90 ... 96:
 		leave(ctx, slot);
+		break;
+	case 97:
+		use_everything(w);
 		break;
 	case 98:
 		if (!dice(w, 4))
@@ -527,7 +592,7 @@ static void *read_all(void *arg)
 			continue;
 		}
 		call = call_new(w->log, CALL_READ, ctx);
-		call_read(w->log, call, ctx->fd, CALL_EVENTS, false);
+		call_read(w->log, call, ctx->fd, CALL_EVENTS, false, dice(w, 2));
 	}
 	return NULL;
 }
