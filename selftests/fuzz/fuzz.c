@@ -424,63 +424,73 @@ static void usage(void)
 	exit(2);
 }
 
-int main(int argc, char **argv)
+/**
+ * struct options - what the command line asks for
+ * @blind: -b
+ * @seconds: -t
+ * @nr_workers: -j
+ * @seed: -s
+ * @corpus: -c, or NULL
+ * @again: -r, or NULL
+ * @times: -n
+ */
+struct options {
+	bool blind;
+	long seconds;
+	int nr_workers;
+	unsigned long seed;
+	const char *corpus;
+	const char *again;
+	int times;
+};
+
+static struct options parse(int argc, char **argv)
 {
-	const char *corpus = NULL, *again = NULL;
-	int opt, i, wrong, nr = sysconf(_SC_NPROCESSORS_ONLN), times = 1;
-	unsigned long seed = time(NULL);
-	pid_t pids[WORKERS];
-	long seconds = 60;
-	bool blind = false;
+	struct options o = {
+		.seconds = 60, .nr_workers = sysconf(_SC_NPROCESSORS_ONLN),
+		.seed = time(NULL), .times = 1,
+	};
+	int opt;
 
 	while ((opt = getopt(argc, argv, "bt:j:s:c:r:n:")) != -1) {
 		switch (opt) {
 		case 'b':
-			blind = true;
+			o.blind = true;
 			break;
 		case 't':
-			seconds = atol(optarg);
+			o.seconds = atol(optarg);
 			break;
 		case 'j':
-			nr = atoi(optarg);
+			o.nr_workers = atoi(optarg);
 			break;
 		case 's':
-			seed = strtoul(optarg, NULL, 0);
+			o.seed = strtoul(optarg, NULL, 0);
 			break;
 		case 'c':
-			corpus = optarg;
+			o.corpus = optarg;
 			break;
 		case 'r':
-			again = optarg;
+			o.again = optarg;
 			break;
 		case 'n':
-			times = atoi(optarg);
+			o.times = atoi(optarg);
 			break;
 		default:
 			usage();
 		}
 	}
-	if (optind != argc || nr < 1)
+	if (optind != argc || o.nr_workers < 1)
 		usage();
-	if (nr > WORKERS)
-		nr = WORKERS;
+	if (o.nr_workers > WORKERS)
+		o.nr_workers = WORKERS;
+	return o;
+}
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		die("memory");
-	if (blind)
-		cover_none();
-	else if (!cover_init())
-		die("/sys/module/twheel/sections/.text");
-	if (!ring_init())
-		fprintf(stderr, "no ivshmem: a kernel that dies takes its programs along\n");
-	if (again)
-		return replay(again, times);
+static void start_workers(const struct options *o, pid_t *pids)
+{
+	int i;
 
-	printf("# seed %lu, %d workers\n", seed, nr);
-	fflush(stdout);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < o->nr_workers; i++) {
 		if (i == 1)
 			shift_clocks();
 		pids[i] = fork();
@@ -489,13 +499,37 @@ int main(int argc, char **argv)
 		if (pids[i])
 			continue;
 		start(i, false);
-		state = (seed + i) * 0x9e3779b97f4a7c15ULL | 1;
-		if (corpus)
-			load(corpus, nr);
+		state = (o->seed + i) * 0x9e3779b97f4a7c15ULL | 1;
+		if (o->corpus)
+			load(o->corpus, o->nr_workers);
 		fuzz();
 		exit(0);
 	}
-	wrong = supervise(pids, nr, seconds);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	pid_t pids[WORKERS];
+	int wrong;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("memory");
+	if (o.blind)
+		cover_none();
+	else if (!cover_init())
+		die("/sys/module/twheel/sections/.text");
+	if (!ring_init())
+		fprintf(stderr, "no ivshmem: a kernel that dies takes its programs along\n");
+	if (o.again)
+		return replay(o.again, o.times);
+
+	printf("# seed %lu, %d workers\n", o.seed, o.nr_workers);
+	fflush(stdout);
+	start_workers(&o, pids);
+	wrong = supervise(pids, o.nr_workers, o.seconds);
 	print_failure();
 	if (wrong)
 		return 1;

@@ -484,12 +484,54 @@ static bool is_short(__u64 gap, __u64 few, const struct figures *many)
 	return close_to(gap, most, GAP_FACTOR, GAP_MORE) || gap <= many->took / GAP_PART;
 }
 
+/* Do others notice no more of many timers, f[1], than of few, f[0]? */
+static bool is_good(const struct scenario *s, const struct figures *f)
+{
+	if (!is_short(f[1].gaps.spin, f[0].gaps.spin, &f[1]) ||
+	    !is_short(f[1].gaps.wake, f[0].gaps.wake, &f[1]))
+		return false;
+	if (!s->turns || !has_tracer)
+		return true;
+	return f[0].holds.nr && f[1].holds.nr &&
+	       close_to(f[1].holds.p99, f[0].holds.p99, HOLD_FACTOR, HOLD_MORE);
+}
+
+static void try(const struct scenario *s, unsigned long timers, int rounds)
+{
+	unsigned long n[2] = { FEW, timers / s->part };
+	struct figures all[2][ROUNDS_MAX], f[2];
+	int k, size;
+
+	memset(all, 0, sizeof(all));
+	for (k = 0; k < rounds; k++) {
+		for (size = 0; size < 2; size++) {
+			tw_pin(busy_cpu);
+			s->run(n[size], &all[size][k]);
+		}
+	}
+	for (size = 0; size < 2; size++) {
+		f[size] = medians(all[size], rounds);
+		print_row(size ? "" : s->name, n[size], &f[size]);
+	}
+	ksft_test_result(is_good(s, f), "%s\n", s->name);
+}
+
+static void choose_cpus(void)
+{
+	int i;
+
+	for (i = 0; tw_nth_cpu(i) >= 0; i++)
+		busy_cpu = tw_nth_cpu(i);
+	other_cpu = tw_nth_cpu(0);
+	idle_cpu = i > 2 ? tw_nth_cpu(1) : other_cpu;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long timers = number("TWHEEL_STALLS_TIMERS",
 				      tw_debug_kernel() ? 100000 : 10000000);
-	int rounds = number("TWHEEL_STALLS_ROUNDS", 3), i, k, size;
 	__u64 wall = tw_now(CLOCK_REALTIME) - tw_now(CLOCK_MONOTONIC);
+	int rounds = number("TWHEEL_STALLS_ROUNDS", 3), i;
 
 	/* Into a pipe, too, a line at a time. */
 	setlinebuf(stdout);
@@ -501,42 +543,15 @@ int main(int argc, char **argv)
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		ksft_exit_fail_msg("TWHEEL_STALLS_ROUNDS: 1 to %d\n", ROUNDS_MAX);
 	ksft_set_plan(ARRAY_SIZE(scenarios));
-
-	for (i = 0; tw_nth_cpu(i) >= 0; i++)
-		busy_cpu = tw_nth_cpu(i);
-	other_cpu = tw_nth_cpu(0);
-	idle_cpu = i > 2 ? tw_nth_cpu(1) : other_cpu;
+	choose_cpus();
 
 	ksft_print_msg("%-26s %9s %9s %8s %8s %8s %9s %8s %8s %8s\n", "", "timers", "took ms",
 		       "spin ms", "wake ms", "idle ms", "holds", "us", "p99 us", "max us");
 	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
-		const struct scenario *s = &scenarios[i];
-		struct figures all[2][ROUNDS_MAX], f[2];
-		unsigned long n[2] = { FEW, timers / s->part };
-		bool ok;
-
-		if (argc > 1 && !strstr(s->name, argv[1])) {
-			ksft_test_result_skip("%s: not asked for\n", s->name);
-			continue;
-		}
-		memset(all, 0, sizeof(all));
-		for (k = 0; k < rounds; k++) {
-			for (size = 0; size < 2; size++) {
-				tw_pin(busy_cpu);
-				s->run(n[size], &all[size][k]);
-			}
-		}
-		for (size = 0; size < 2; size++) {
-			f[size] = medians(all[size], rounds);
-			print_row(size ? "" : s->name, n[size], &f[size]);
-		}
-
-		ok = is_short(f[1].gaps.spin, f[0].gaps.spin, &f[1]) &&
-		     is_short(f[1].gaps.wake, f[0].gaps.wake, &f[1]);
-		if (s->turns && has_tracer)
-			ok = ok && f[0].holds.nr && f[1].holds.nr &&
-			     close_to(f[1].holds.p99, f[0].holds.p99, HOLD_FACTOR, HOLD_MORE);
-		ksft_test_result(ok, "%s\n", s->name);
+		if (argc > 1 && !strstr(scenarios[i].name, argv[1]))
+			ksft_test_result_skip("%s: not asked for\n", scenarios[i].name);
+		else
+			try(&scenarios[i], timers, rounds);
 	}
 	if (!has_tracer)
 		ksft_print_msg("no function graph tracer here: holds were not measured\n");
