@@ -47,7 +47,7 @@ static bool expected(const struct fault_case *c, long ret, bool fired)
 	return false;
 }
 
-/* The @n-th thing that can fail does; tells whether there was one. */
+/* Make the call while the @n-th thing in it that can fail does. Was there one? */
 static bool one_fault(const struct fault_case *c, unsigned int n)
 {
 	static struct world w;

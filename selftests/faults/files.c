@@ -108,7 +108,7 @@ static long call_pass(struct world *w)
 	return tw_send_fd(sockets[0], w->fd, MSG_DONTWAIT);
 }
 
-/* In flight it keeps the context. */
+/* While it is in flight the descriptor keeps the context. */
 static void end_pass(struct world *w)
 {
 	(void)w;
@@ -207,7 +207,7 @@ static void begin_wait(struct world *w)
 	};
 }
 
-/* A read that failed early has left it pending, or ready by now. */
+/* A read that failed has left the timer, which is ready by now. */
 static void after_wait(struct world *w, long ret)
 {
 	after_read(w, ret);
@@ -220,7 +220,7 @@ static void end_wait(struct world *w)
 	set_nonblock(w, true);
 }
 
-/* The clock is set, by nothing that matters here. */
+/* Set the clock, by a second. */
 static void begin_step(struct world *w)
 {
 	struct timespec ts;
@@ -232,7 +232,7 @@ static void begin_step(struct world *w)
 		ksft_exit_fail_msg("cannot set the clock: %s\n", strerror(errno));
 }
 
-/* Once it has been told it is not told again. */
+/* A step of the clock is told once. */
 static void end_step(struct world *w)
 {
 	long ret = call_read(w);
@@ -379,7 +379,7 @@ static long call_mmap(struct world *w)
 	return munmap((void *)words, 4096) ? -errno : ret;
 }
 
-/* Taking it away may have been what failed. */
+/* It may be munmap() that failed. */
 static void after_mmap(struct world *w, long ret)
 {
 	(void)w;

@@ -41,7 +41,7 @@ static pid_t hotplug_thread(void)
 	return pid;
 }
 
-/* What cannot be done now can be in a moment. */
+/* Have the CPU go or come. What fails now may succeed in a moment. */
 static void must_be(const char *online)
 {
 	int tries, ret;
@@ -55,7 +55,7 @@ static void must_be(const char *online)
 	ksft_exit_fail_msg("cpu %d cannot be set to %s: %s\n", CPU, online, strerror(-ret));
 }
 
-/* On the CPU, and on the other. */
+/* Timers on the CPU, and on the other. */
 static void begin(struct world *w)
 {
 	cpu_set_t all;

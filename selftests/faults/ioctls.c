@@ -36,7 +36,7 @@ static void unsure(struct world *w, __u64 handle, __u64 user_data)
 		world_unsure(w, i, user_data);
 }
 
-/* Others that know the key could have armed it: such a timer is not cancelled. */
+/* The call may have armed the key: the module takes back new timers without keys only. */
 static void unsure_key(struct world *w, const struct twheel_arm *sent)
 {
 	struct twheel_timer_info info;
@@ -124,7 +124,7 @@ static long call_arm_invalid(struct world *w)
 	return call_arm(w);
 }
 
-/* So that memory for keys, which others own, is used again. */
+/* Cancel most timers, so that their memory, and that of their keys, is used again. */
 static void begin_reused(struct world *w)
 {
 	while (w->nr > 2) {
@@ -240,7 +240,7 @@ static void after_cancel(struct world *w, long ret)
 	}
 }
 
-/* If a first call has cancelled it without saying so, another one takes its place. */
+/* If the first call has cancelled its timer without saying so, the second picks another. */
 static long call_cancel_pending(struct world *w)
 {
 	choose(w, TWHEEL_STATE_PENDING);

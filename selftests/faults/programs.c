@@ -120,7 +120,7 @@ static int follow(pid_t pid)
 	}
 }
 
-/* As long as there are fewer and fewer it is only slow. */
+/* Are all timers given back? As long as there are fewer and fewer it is only slow. */
 static bool given_back(int fd)
 {
 	__u64 before;

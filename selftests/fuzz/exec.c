@@ -67,7 +67,7 @@ static long op_sleep(struct thread *self, const struct call *call, struct slot *
 	return nanosleep(&ts, NULL);
 }
 
-/* Never far from where the clock would be: what one does the next takes back. */
+/* Set the clock near to what it would be had it never been set. */
 static long op_settime(struct thread *self, const struct call *call, struct slot *slot)
 {
 	__u64 now = real_at_start + tw_now(CLOCK_MONOTONIC) - monotonic_at_start;
@@ -106,8 +106,8 @@ static bool is_mine(const struct thread *self, int i)
 static int do_calls(struct thread *self, int from, int n);
 
 /*
- * A child that makes the next calls. It has no coverage; nobody kills it but us,
- * and in that case there is no telling what it had done.
+ * Fork a child that makes the next calls. It has no coverage. Only this process kills
+ * it, and then it is not known what it has done.
  */
 static long op_fork(struct thread *self, const struct call *call, struct slot *slot)
 {
@@ -123,7 +123,7 @@ static long op_fork(struct thread *self, const struct call *call, struct slot *s
 	if (call->mode % 8 == 7)
 		for (i = 0; i < WORLD_CONTEXTS; i++)
 			lose_track(&run.world->contexts[i]);
-	/* The child gets the table of files and the memory at different times. */
+	/* fork() copies the table of files and the memory at different times. */
 	pthread_mutex_lock(&run.slots_lock);
 	pid = fork();
 	pthread_mutex_unlock(&run.slots_lock);
@@ -140,7 +140,7 @@ static long op_fork(struct thread *self, const struct call *call, struct slot *s
 	if (call->mode % 8 == 7)
 		kill(pid, SIGKILL);
 	self->children[self->nr_children++] = pid;
-	/* At times those calls are the child's alone. */
+	/* At times only the child makes those calls. */
 	for (i = 0; call->mode & 8 && i < n; i++) {
 		do {
 			self->at++;
@@ -239,7 +239,7 @@ static int do_call(struct thread *self, int i)
 	return self->at;
 }
 
-/* Up to @n calls of @self's from @from on. */
+/* Make up to @n calls of @self's, from @from on. */
 static int do_calls(struct thread *self, int from, int n)
 {
 	int i;
@@ -264,7 +264,7 @@ static int start_tick(struct thread *self)
 	return timer_create(CLOCK_MONOTONIC, &event, &self->timer) ? -errno : 0;
 }
 
-/* Only while a program runs. */
+/* Have this thread interrupted, or no longer: a program runs or has ended. */
 static void tick(struct thread *self, bool on)
 {
 	struct itimerspec its = { 0 };
@@ -297,7 +297,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Threads begin when there is something to share. */
+/* Make the first calls, which set up what the threads then share. */
 static int set_up(struct thread *self)
 {
 	int i;
@@ -312,7 +312,7 @@ static int set_up(struct thread *self)
 	return i;
 }
 
-/* Nothing is under way any more: is all as it should be? Then close it. */
+/* No call is under way any more: check all contexts, and close them. */
 static void finish(void)
 {
 	struct twheel_info info;

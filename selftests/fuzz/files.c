@@ -60,7 +60,7 @@ long op_read(struct thread *self, const struct call *call, struct slot *slot)
 	return ret;
 }
 
-/* One buffer in pieces; at times it ends too early. */
+/* Read into one buffer in pieces. At times one more piece is no memory. */
 long op_readv(struct thread *self, const struct call *call, struct slot *slot)
 {
 	struct buffer buffer = buffer_of(self, call, read_size(call));
@@ -80,7 +80,7 @@ long op_readv(struct thread *self, const struct call *call, struct slot *slot)
 		iov[n++] = (struct iovec) { buffer.at, 0 };
 	if (bad)
 		iov[n++] = (struct iovec) { NULL, 48 };
-	/* What became of a record that was not stored whole is for others to test. */
+	/* Other tests check what becomes of a record that was not stored whole. */
 	if (bad || !memory_sure(&buffer))
 		lose_track(slot->ctx);
 
@@ -190,7 +190,7 @@ long op_munmap(struct thread *self, const struct call *call, struct slot *slot)
 	return ret;
 }
 
-/* To another slot: the same context by another name. */
+/* Copy the descriptor to another slot, which has the same context then. */
 long op_dup(struct thread *self, const struct call *call, struct slot *slot)
 {
 	struct slot *to = &run.slots[call->ref % SLOTS];
@@ -207,8 +207,8 @@ long op_dup(struct thread *self, const struct call *call, struct slot *slot)
 }
 
 /*
- * While threads run no number of theirs may become that of something else: then
- * it is a copy that is closed.
+ * While several threads run it is a copy that is closed: a number that another thread
+ * is about to use must not become that of something else.
  */
 long op_close(struct thread *self, const struct call *call, struct slot *slot)
 {
@@ -220,7 +220,7 @@ long op_close(struct thread *self, const struct call *call, struct slot *slot)
 	return close(fd);
 }
 
-/* Through a socket, to another slot or to nobody. */
+/* Pass the descriptor through a socket, to another slot or to no one. */
 long op_pass(struct thread *self, const struct call *call, struct slot *slot)
 {
 	char control[CMSG_SPACE(sizeof(int))] = "", byte;
@@ -272,7 +272,7 @@ long op_fdinfo(struct thread *self, const struct call *call, struct slot *slot)
 	return ret;
 }
 
-/* What the device has no use for. */
+/* Make a call that the device does not support, or have reads block or not. */
 long op_other(struct thread *self, const struct call *call, struct slot *slot)
 {
 	char bytes[64] = "";
@@ -296,7 +296,7 @@ long op_other(struct thread *self, const struct call *call, struct slot *slot)
 		ret = ftruncate(slot->fd, 0);
 		break;
 	default:
-		/* Among them those that would wait for ever, but for the signals. */
+		/* Of reads that block some would wait for ever, but for the signals. */
 		flags = fcntl(slot->fd, F_GETFL);
 		fcntl(slot->fd, F_SETFL, flags ^ O_NONBLOCK);
 		return 0;

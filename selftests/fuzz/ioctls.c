@@ -58,14 +58,14 @@ static struct twheel_arm make_arm(const struct call *call, struct context *ctx, 
 	__u32 flags = decode_flags(call->flags, 31), config = ctx->config;
 	struct twheel_arm arm;
 
-	/* The outputs, too, hold something. */
+	/* The outputs hold rubbish, which the kernel has to overwrite. */
 	memset(&arm, 0xcc, sizeof(arm));
 	arm.user_data = world_user_data(run.world, ctx);
 	arm.interval = decode_interval(call->interval + i % 3 * 5);
 	arm.slack = call->slack < 128 ? 0 : 1ULL << (call->slack + i) % 64;
 	arm.count = call->mode & 16 ? 1 + (call->count + i) % 5 : 0;
 
-	/* Most are as they should be. */
+	/* Most requests are valid. */
 	if (!(call->mode & 32) || i % 7) {
 		if (call->flags & 32)
 			flags &= ~TWHEEL_ARM_IF_PENDING;
@@ -201,7 +201,7 @@ static long call_entries(struct thread *self, const struct call *call, struct sl
 		staged = buffer.size / type->size;
 	type->make(self, call, slot->ctx, staged);
 	made = memory_copy(buffer.at, in, staged * type->size) / type->size;
-	/* What is not known to have been asked for, or answered, is not counted. */
+	/* Timers of entries that cannot be seen before and after the call are not counted. */
 	if (!memory_sure(&buffer) || header.count > staged)
 		lose_track(slot->ctx);
 
@@ -340,7 +340,7 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 		}
 		oracle_told(ctx, &info, true, drain);
 	}
-	/* An entry may have been stored in part, and then not be counted. */
+	/* An entry that was stored in part only, where memory ends, is not counted. */
 	if (buffer.kind == MEMORY_GOOD || buffer.kind == MEMORY_ODD)
 		check_clean("list", &buffer, ret * sizeof(info));
 	return ret;

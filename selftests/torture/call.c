@@ -17,7 +17,7 @@ struct call *call_new(struct log *log, enum call_type type, const struct ctx *ct
 	const struct timespec pause = { .tv_nsec = TW_MSEC };
 	struct call *call = &log->calls[log->head % LOG_CALLS];
 
-	/* One place stays free: there, an abandoned log is seen to be idle. */
+	/* One place stays free: @busy tells whether a call in it was cut off. */
 	while (log->head - __atomic_load_n(&log->tail, __ATOMIC_ACQUIRE) >= LOG_CALLS - 1)
 		nanosleep(&pause, NULL);
 
@@ -65,7 +65,7 @@ void call_abandoned(struct log *log)
 	switch (call->state) {
 	case CALL_OPEN:
 		count(&shared->resolved, 1);
-		/* What it had to return is lost, and was not yet told anyone. */
+		/* What it returned is lost: nobody was told of it yet. */
 		call_end(log, call, CALL_POISON);
 		break;
 	case CALL_DONE:

@@ -4,7 +4,7 @@
  *
  * Arguments and buffers lie in the log itself, which outlives the caller. The
  * kernel stores a result, or a record, in one step with what it did. So when a
- * process was killed in a call, or ever between two, the log still has the
+ * process was killed in a call, or between two calls, the log still has the
  * records that it had taken, and whether its timers were armed or cancelled.
  */
 #ifndef TORTURE_CALL_H
@@ -21,7 +21,7 @@
 #define CALL_EVENTS	(CALL_ROOM / sizeof(struct twheel_event))
 #define CALL_ENTRIES	(CALL_ROOM / sizeof(struct twheel_timer_info))
 
-/* What no call returns: results before the call, and calls that were cut off. */
+/* No call returns this: it stands in results before the call, and for calls cut off. */
 #define CALL_POISON	(-9999)
 
 enum call_type {
@@ -126,16 +126,16 @@ static inline bool call_has_event(const struct call *call, int i)
 struct ctx;
 struct log;
 
-/* A call to be filled in, when the oracle has made room; NULL to give up. */
+/* A call to be filled in. Waits until the oracle has made room. */
 struct call *call_new(struct log *log, enum call_type type, const struct ctx *ctx);
 
-/* The call begins: from here on it counts. Takes stamp and time. */
+/* The call begins, and counts from here on. Takes stamp and time. */
 void call_begin(struct log *log, struct call *call);
 
 /* It has returned @ret. */
 void call_end(struct log *log, struct call *call, long ret);
 
-/* What is to be said of a thread that is no more. */
+/* The thread that wrote @log has ended, or was killed: complete its last call. */
 void call_abandoned(struct log *log);
 
 /* With @call filled in: make it, by @fd. Each returns what the call did. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The oracle: reads what all threads have logged, in the order of its stamps, and
- * checks it. The only one that judges, alone and some moments later, so it needs
- * no lock; what one timer may do is in model.c, here is what goes beyond one.
+ * checks it. It alone judges, some moments later, so it needs no lock. What one timer
+ * may do is in model.c; here is what concerns more than one.
  *
  * An event, that is the begin or the end of a call, can be looked at once all
  * calls that have begun before it have returned: only then is it known what they
@@ -16,7 +16,7 @@
 #include "shared.h"
 
 #define NR_CHAINS	(1 << 16)
-/* Timers that have ended, and whose history is kept for a while. */
+/* The history of so many timers that have ended is kept. */
 #define NR_DEAD		8192
 #define NR_WALKED	4096
 /* Armings of a log, the last of which may be in doubt. */
@@ -24,12 +24,12 @@
 #define NR_SUSPECTS	1024
 /* On a machine with more of them the order is not checked. */
 #define MAX_CPUS		256
-/* What delays a timer delays the probes: wait until they can have said so. */
+/* What delays a timer delays the probes, too: wait until they can have said so. */
 #define SUSPECT_NS	(5 * TW_SEC)
 /* Violations that are shown. */
 #define NR_SHOWN	5
 
-/* The timer that stands for a context's being told of steps. */
+/* In the number of a context: its timer stands for what the context is told of steps. */
 #define FLAG_CTX	0x80000000U
 
 /**
@@ -92,7 +92,7 @@ struct order {
 	__u64 ticks[MAX_CPUS];
 };
 
-/* A timer that was late, and may have an excuse. */
+/* A timer that was late, perhaps because everything was. */
 struct suspect {
 	__u64 due;
 	__u64 at;
@@ -176,7 +176,7 @@ static void drop(struct timer **link)
 	free(timer);
 }
 
-/* One that has ended is dropped when NR_DEAD others have, too. */
+/* A timer that has ended is dropped when NR_DEAD others have ended, too. */
 static void bury(const struct timer *timer)
 {
 	struct key *key = &dead[nr_dead++ % NR_DEAD];
@@ -201,7 +201,7 @@ static void suspect(const struct timer *timer, const char *what, __u64 due, __u6
 	nr_suspects++;
 }
 
-/* Tell those who have an excuse from those who have not. */
+/* Report the timers that were late while nothing else was. */
 static void judge_suspects(void)
 {
 	__u64 now = tw_now(CLOCK_MONOTONIC);
@@ -279,7 +279,7 @@ static bool agrees(const struct call *call)
 	return call->ret == call->n || (call->ret > 0 && error_allowed(-EFAULT));
 }
 
-/* What a call has returned, as far as no timer is concerned. */
+/* Check what a call has returned, apart from what it says of a timer. */
 static void check_return(const struct call *call)
 {
 	int i;
@@ -351,7 +351,7 @@ static int entries(const struct call *call)
 	}
 }
 
-/* The same for those that return it. */
+/* How many timers @call says that it is about, by what it returned. */
 static int returned(const struct call *call)
 {
 	switch (call->type) {
@@ -495,7 +495,7 @@ static bool has_flag(const struct call *call)
 	       call->place < NR_SHARED_CTX && call->ret != -EFAULT;
 }
 
-/* How often a timer was returned that was pending all the time: once. */
+/* A timer that was pending during the whole walk was returned once. */
 static void check_walk(const struct walk *walk, const struct call *call)
 {
 	int i, k, n;
@@ -538,7 +538,7 @@ static void walk_on(struct walk *walk, const struct call *call)
 	walk->begin = 0;
 }
 
-/* A record that was there since long before somebody was told that there is none. */
+/* A record that was there long before a thread was told that there is none. */
 static void check_told(const struct call *call, __u64 empty)
 {
 	struct timer none = { .ctx = call->ctx, .place = call->place, .clock = call->clock };
@@ -560,7 +560,7 @@ static void check_told(const struct call *call, __u64 empty)
 		suspect(&none, "woken late", mono(call, since), mono(call, call->woken));
 }
 
-/* All of a context's timers: are they gone, and are they dropped? */
+/* A context has no timers any more: they may be gone, or they are dropped with it. */
 static void end_context(const struct call *call)
 {
 	int i;
@@ -584,7 +584,7 @@ static void end_context(const struct call *call)
 	}
 }
 
-/* A step is an event of each context that tells of them. */
+/* A step of the clock is an event of each context that tells of steps. */
 static void step(const struct call *call, int log, bool end)
 {
 	const struct op op = { call, log, OP_FLAG };
@@ -669,7 +669,7 @@ static void end(const struct call *call, int log)
 	}
 }
 
-/* The event that is next in @log, and its stamp: all ones if there is none. */
+/* The stamp of the event that is next in log @i, and its call; all ones if there is none. */
 static __u64 next_event(int i, struct call **call)
 {
 	struct log *log = &shared->logs[i];
@@ -694,7 +694,7 @@ static __u64 horizon(void)
 	return first;
 }
 
-/* Looks at the event that is next of all, if it is before @limit. */
+/* Look at the event that is next in all logs, if it is before @limit. */
 static bool look(__u64 limit)
 {
 	struct call *call = NULL, *next = NULL;
@@ -739,7 +739,7 @@ void oracle_main(void)
 		if (!any)
 			nanosleep(&pause, NULL);
 	} while (!quiet || any);
-	/* The probes may have an excuse yet to tell. */
+	/* The probes may have yet to say that they were late, too. */
 	while (nr_suspects) {
 		nanosleep(&pause, NULL);
 		judge_suspects();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the processes of the torture test share: one mapping, made before the
- * first of them is forked. Whoever is killed leaves here all there is to know.
+ * first of them is forked. What a process that is killed has done is known from here.
  */
 #ifndef TORTURE_SHARED_H
 #define TORTURE_SHARED_H
@@ -12,7 +12,7 @@
 /* Worker processes, and threads in each. The last thread only reads. */
 #define NR_PROCESSES	4
 #define NR_WORKERS	4
-/* Logs: one a worker, and one each for the supervisor and who sets clocks. */
+/* Logs: one a worker, one for the supervisor, and one for the thread that sets clocks. */
 #define LOG_SUPERVISOR	(NR_PROCESSES * NR_WORKERS)
 #define LOG_STEPS	(LOG_SUPERVISOR + 1)
 #define NR_LOGS		(LOG_STEPS + 1)
@@ -58,8 +58,8 @@ struct ctx {
 };
 
 /**
- * struct note - how a timer was last armed, for whoever uses it
- * @ref: what refers to this note; another one, or 0, when it is of no use any more
+ * struct note - how a timer was last armed, for all threads that use it
+ * @ref: what refers to this note; anything else means that it was overwritten
  * @handle: its handle or key
  * @deadline: of a lease, what its word holds
  * @interval: as armed
@@ -209,7 +209,7 @@ void chaos_main(__u32 kinds);
 void oracle_main(void);
 void probe_main(void);
 
-/* Something is wrong: says so, and counts it. */
+/* Something is wrong: say so, and count it. */
 void violation(const char *what);
 
 /* What chaos_main() does; each needs root. */
@@ -220,7 +220,7 @@ void violation(const char *what);
 #define CHAOS_EYES	16
 #define CHAOS_FAULTS	32
 
-/* Puts back whatever chaos has changed. */
+/* Put back what chaos has changed. */
 void chaos_undo(void);
 
 #endif /* TORTURE_SHARED_H */

@@ -22,7 +22,7 @@
 
 /* How long processes may take to end when told to. */
 #define END_NS		(120 * TW_SEC)
-/* How much longer than it was told to a run waits for what has not come about. */
+/* How much longer than asked for a run waits for chaos that has not happened yet. */
 #define PATIENCE_NS	(240 * TW_SEC)
 
 struct shared *shared;
@@ -68,7 +68,7 @@ static pid_t start_worker(int process)
 	_exit(0);
 }
 
-/* Of a process that is no more: what its threads were at, and its own context. */
+/* A process has ended: complete its logs, and note that its own context is closed. */
 static void bury_worker(int process)
 {
 	struct log *log = &shared->logs[LOG_SUPERVISOR];
@@ -105,7 +105,7 @@ static bool all_injected(void)
 	return shared->faults;
 }
 
-/* What was asked for and has not come about: so far it has proved nothing. */
+/* What was asked for and has not happened yet, in words; NULL if all has. */
 static const char *missing_chaos(void)
 {
 	if (kinds & CHAOS_HOTPLUG && sysconf(_SC_NPROCESSORS_CONF) > 1 && !shared->hotplugs)
@@ -124,9 +124,8 @@ static const char *missing_chaos(void)
 }
 
 /*
- * Kills workers, and starts others, until the time has passed. On a machine that gets
- * little done in it, until all kinds of chaos have come about, too, or nearly @patience ns
- * later.
+ * Kill workers, and start others, until the time @end. On a machine that gets little done
+ * by then, go on until all kinds of chaos have happened, but for @patience ns at most.
  */
 static void supervise(pid_t *pids, __u64 end, __u64 patience)
 {
@@ -160,7 +159,7 @@ static void supervise(pid_t *pids, __u64 end, __u64 patience)
 	}
 }
 
-/* Waits for a process to end by itself. */
+/* Wait for a process to end by itself; @what is wrong if it does not. */
 static void await(pid_t pid, const char *what)
 {
 	const struct timespec pause = { .tv_nsec = 10 * TW_MSEC };
@@ -197,7 +196,7 @@ static void open_contexts(void)
 		err(1, "socketpair");
 }
 
-/* Nothing is left when all is closed. */
+/* Close all contexts, and check that no timer is left. */
 static void close_contexts(void)
 {
 	int i, fd, byte;
@@ -337,7 +336,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_PROCESSES; i++)
 		pids[i] = start_worker(i);
 
-	/* A run of some seconds is for a look at one thing. */
+	/* A run of a few seconds need not see all kinds of chaos. */
 	if (seconds >= 30)
 		patience = PATIENCE_NS;
 	supervise(pids, shared->begun + seconds * TW_SEC, patience);

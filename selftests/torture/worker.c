@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A worker process: its threads do at random what can be done with contexts and
- * timers, their own and those of others. What comes of it is not theirs to judge:
- * they look at results only to know what to try next.
+ * timers, their own and those of others. The oracle judges what comes of it: they
+ * look at results only to choose what to try next.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,10 +16,10 @@
 #define sigev_notify_thread_id	_sigev_un._tid
 #endif
 
-/* How long a reader waits at most, and in a blocking read: others wait for it. */
+/* How long a reader waits in poll() at most; what it is in a read that blocks. */
 #define POLL_MS		3000
 #define READ_NS		(20 * TW_MSEC)
-/* The last moment that there is, and the longest time. */
+/* The latest point in time, and the longest time. */
 #define LAST_NS		(~0ULL >> 1)
 
 /**
@@ -38,7 +38,7 @@ struct worker {
 	int index;
 };
 
-/* The process's own context stays as long as somebody uses it. */
+/* Held by threads that use the process's own context, so that it stays. */
 static pthread_rwlock_t own_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static __u64 dice(struct worker *w, __u64 n)
@@ -46,7 +46,7 @@ static __u64 dice(struct worker *w, __u64 n)
 	return tw_random(&w->random) % n;
 }
 
-/* Notes how a timer was armed; returns what refers to that. */
+/* Note how a timer was armed. Returns what refers to the note. */
 static __u64 write_note(struct worker *w, const struct note *note)
 {
 	__u64 ref = (__u64)(w->index + 1) << 48 | ++w->log->armings;
@@ -59,7 +59,7 @@ static __u64 write_note(struct worker *w, const struct note *note)
 	return ref;
 }
 
-/* False if it has been overwritten since. */
+/* Copy the note that @ref refers to. False if it was overwritten since. */
 static bool read_note(__u64 ref, struct note *note)
 {
 	const struct note *from;
@@ -129,7 +129,7 @@ static struct twheel_arm make_arm(struct worker *w, const struct ctx *ctx, struc
 	}
 	if (note->lease) {
 		arm.flags |= TWHEEL_ARM_LEASE;
-		/* So that nobody takes another timer's word for this one's. */
+		/* A deadline that no other lease has tells whose word it is. */
 		arm.expires = (arm.expires & ~0xffffULL & ~TWHEEL_LEASE_EXPIRED) | (id & 0xffff);
 		note->deadline = arm.expires;
 	} else if (!dice(w, 6)) {
@@ -188,7 +188,7 @@ static void arm(struct worker *w, struct ctx *ctx, int fd, int first, int n)
 	call->n = n;
 	memcpy(call->arms, arms, n * sizeof(arms[0]));
 	call_arm(w->log, call, fd);
-	/* What is in the log stays there until the next call. */
+	/* The entries stay in the log until this thread's next call. */
 	memcpy(arms, call->arms, n * sizeof(arms[0]));
 
 	for (i = 0; i < n; i++) {
@@ -317,11 +317,11 @@ static void list(struct worker *w, struct ctx *ctx, int fd, bool drain)
 		call = call_new(w->log, drain ? CALL_DRAIN : CALL_LIST, ctx);
 		call->n = 1 + dice(w, CALL_ENTRIES);
 		ret = call_list(w->log, call, fd, &cursor);
-		/* One that drains and gives up is what there is also. */
+		/* Some drains are given up half way. */
 	} while ((ret > 0 || ret == -EINTR) && !stopped() && (!drain || dice(w, 4)));
 }
 
-/* Leave a timer to those who read. */
+/* Forget a timer that will end: its record is for whoever reads. */
 static void leave(struct ctx *ctx, int slot)
 {
 	__u64 ref = slot_ref(ctx, slot);
@@ -459,7 +459,7 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 	}
 }
 
-/* Another descriptor for the same: of one's own, or passed on to anybody. */
+/* Use a context by a copy of its descriptor, or by one that was passed on. */
 static void use_other(struct worker *w, struct ctx *ctx)
 {
 	int fd, place;
@@ -481,7 +481,7 @@ static void use_other(struct worker *w, struct ctx *ctx)
 	close(fd);
 }
 
-/* Exchanges the process's own context for a new one. */
+/* Exchange the process's own context for a new one. */
 static void renew(struct worker *w)
 {
 	struct ctx *ctx = w->own;
@@ -494,7 +494,7 @@ static void renew(struct worker *w)
 		close(ctx->fd);
 		call = call_new(w->log, CALL_CLOSED, ctx);
 		call_begin(w->log, call);
-		/* Whoever is killed before has closed it all the same. */
+		/* A process that is killed before this has closed it, too. */
 		ctx->serial = 0;
 		call_end(w->log, call, 0);
 	}
@@ -529,7 +529,7 @@ static void *work_at_random(void *arg)
 }
 
 /*
- * Waits for one of the shared contexts, and reads: for so long that a wake-up which
+ * Wait for one of the shared contexts, and read. The wait is so long that a wake-up that
  * does not come is seen to be late.
  */
 static void poll_and_read(struct worker *w)
@@ -559,7 +559,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* Has this thread's system calls interrupted again and again. */
+/* Have this thread's system calls interrupted again and again. */
 static void interrupt_me(void)
 {
 	struct itimerspec every = { { 0, READ_NS }, { 0, READ_NS } };
@@ -581,7 +581,7 @@ static void *read_all(void *arg)
 	struct ctx *ctx = &shared->ctx[w->index / NR_WORKERS * 2 % NR_SHARED_CTX];
 	struct call *call;
 
-	/* A signal whose frame cannot be stored is the end. */
+	/* A thread for whose signal the kernel cannot store a frame is killed. */
 	if (ctx->blocking)
 		interrupt_me();
 	else
