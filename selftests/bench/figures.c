@@ -3,47 +3,24 @@
  * figures: put the device in the situations that figures.sh measures.
  *
  *	figures memory N	memory that N pending timers take
- *	figures due N		N timers due in one tick
+ *	figures due N		N timers due in one tick, and how long locks are held
  *	figures one SECONDS	one timer, SECONDS ahead
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <linux/twheel.h>
+#include "../stalls/holds.h"
+#include "twheel_util.h"
 
 #define BATCH	256
-#define NSEC	1000000000ULL
 
-static void fail(const char *what)
+static void fail(const char *what, long error)
 {
-	fprintf(stderr, "figures: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "figures: %s: %s\n", what, strerror(error));
 	exit(1);
 }
 
-static unsigned long long now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
-
-static void get_info(int fd, struct twheel_info *info)
-{
-	memset(info, 0, sizeof(*info));
-	if (ioctl(fd, TWHEEL_IOC_GET_INFO, info))
-		fail("get info");
-}
-
 /* Arm @n timers at @deadline. Keeps nothing of them. */
-static void arm(int fd, unsigned long n, unsigned long long deadline)
+static void arm(int fd, unsigned long n, __u64 deadline)
 {
 	static struct twheel_arm arms[BATCH];
 
@@ -55,17 +32,12 @@ static void arm(int fd, unsigned long n, unsigned long long deadline)
 		unsigned int i;
 
 		for (i = 0; i < batch.count; i++)
-			arms[i] = (struct twheel_arm) {
-				.expires = deadline,
-				.flags = TWHEEL_ARM_ABS,
-			};
-		if (ioctl(fd, TWHEEL_IOC_ARM_BATCH, &batch) != (int)batch.count)
-			fail("arm");
-		for (i = 0; i < batch.count; i++) {
-			errno = -arms[i].result;
-			if (errno)
-				fail("arm");
-		}
+			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, 0);
+		if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != (int)batch.count)
+			fail("arm", errno);
+		for (i = 0; i < batch.count; i++)
+			if (arms[i].result)
+				fail("arm", -arms[i].result);
 		n -= batch.count;
 	}
 }
@@ -75,10 +47,10 @@ static void read_all(int fd, unsigned long n)
 	static struct twheel_event events[BATCH];
 
 	while (n) {
-		ssize_t got = read(fd, events, sizeof(events));
+		ssize_t got = tw_read(fd, events, sizeof(events));
 
 		if (got <= 0)
-			fail("read");
+			fail("read", -got);
 		n -= got / sizeof(events[0]);
 	}
 }
@@ -89,7 +61,7 @@ static unsigned long long free_bytes(void)
 	FILE *f = fopen("/proc/meminfo", "r");
 
 	if (!f || fscanf(f, "MemTotal: %*u kB MemFree: %llu", &kb) != 1)
-		fail("/proc/meminfo");
+		fail("/proc/meminfo", errno);
 	fclose(f);
 	return kb * 1024;
 }
@@ -98,40 +70,51 @@ static void memory(int fd, unsigned long n)
 {
 	unsigned long long before;
 
-	/* Have everything there that the first timer needs. */
-	arm(fd, 1, now_ns() + 3600 * NSEC);
+	/* The first timer allocates what all share. */
+	arm(fd, 1, tw_now(CLOCK_MONOTONIC) + TW_FAR);
 
 	before = free_bytes();
-	arm(fd, n, now_ns() + 3600 * NSEC);
+	arm(fd, n, tw_now(CLOCK_MONOTONIC) + TW_FAR);
 	printf("%.1f bytes of memory for each of %lu pending timers\n",
 	       (double)(before - free_bytes()) / n, n);
 }
 
 static void due(int fd, unsigned long n)
 {
-	struct timespec pause = { .tv_nsec = 1000000 };
-	unsigned long long deadline;
-	struct twheel_info info;
+	int cpu = tw_nth_cpu(0);
+	struct holds holds;
+	__u64 deadline;
 
+	/* The CPU that arms a timer expires it. */
+	if (!tw_pin(cpu) || !holds_begin(cpu)) {
+		fprintf(stderr, "figures: no function graph tracer on CPU %d\n", cpu);
+		exit(1);
+	}
 	/* Long enough for the slowest of guests to arm them all. */
-	deadline = now_ns() + NSEC / 5 + n * 15000ULL;
+	deadline = tw_now(CLOCK_MONOTONIC) + TW_SEC / 5 + n * 15000ULL;
 	arm(fd, n, deadline);
-	if (now_ns() >= deadline) {
+	if (tw_now(CLOCK_MONOTONIC) >= deadline) {
 		fprintf(stderr, "figures: too slow: due before all were armed\n");
 		exit(1);
 	}
 	do {
-		nanosleep(&pause, NULL);
-		get_info(fd, &info);
-	} while (info.ready < n);
+		usleep(1000);
+	} while (tw_info(fd).ready < n);
 	printf("%lu due in one tick, all ready after %.1f ms\n", n,
-	       (now_ns() - deadline) / 1e6);
+	       (tw_now(CLOCK_MONOTONIC) - deadline) / 1e6);
+	holds = holds_end();
+	if (!holds.nr) {
+		fprintf(stderr, "figures: no holds were seen\n");
+		exit(1);
+	}
+	printf("  the base's lock was held: %llu holds, median %.0f us, longest %.0f us\n",
+	       holds.nr, holds.median / 1e3, holds.longest / 1e3);
 	read_all(fd, n);
 }
 
 static void one(int fd, unsigned long seconds)
 {
-	arm(fd, 1, now_ns() + seconds * NSEC);
+	arm(fd, 1, tw_now(CLOCK_MONOTONIC) + seconds * TW_SEC);
 	read_all(fd, 1);
 }
 
@@ -145,9 +128,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	fd = open("/dev/twheel", O_RDWR);
+	/* A read waits. */
+	fd = open(TW_DEVICE, O_RDWR);
 	if (fd < 0)
-		fail("/dev/twheel");
+		fail(TW_DEVICE, errno);
 
 	if (!strcmp(argv[1], "memory"))
 		memory(fd, n);

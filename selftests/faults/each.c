@@ -16,8 +16,7 @@ static void begin(const struct fault_case *c, struct world *w)
 {
 	int i;
 
-	memset(w, 0, sizeof(*w));
-	w->fd = -1;
+	world_begin(w);
 	if (!c->bare)
 		world_open(w, c->real ? CLOCK_REALTIME : c->clock ?: CLOCK_MONOTONIC, c->config);
 	for (i = 0; i < c->pending; i++)
@@ -28,12 +27,12 @@ static void begin(const struct fault_case *c, struct world *w)
 		c->begin(w);
 }
 
-static void after(const struct fault_case *c, struct world *w, long ret, const char *what)
+static void after(const struct fault_case *c, struct world *w, long ret)
 {
 	if (c->after)
 		c->after(w, ret);
 	if (w->fd >= 0)
-		world_check(w, what);
+		world_check(w);
 }
 
 static bool expected(const struct fault_case *c, long ret, bool fired)
@@ -48,7 +47,7 @@ static bool expected(const struct fault_case *c, long ret, bool fired)
 	return false;
 }
 
-/* The @n-th thing that can fail does; tells whether there was one. */
+/* Make the call while the @n-th thing in it that can fail does. Was there one? */
 static bool one_fault(const struct fault_case *c, unsigned int n)
 {
 	static struct world w;
@@ -57,6 +56,7 @@ static bool one_fault(const struct fault_case *c, unsigned int n)
 	long ret;
 
 	snprintf(what, sizeof(what), "%s, fault %u", c->name, n);
+	faults_at = what;
 	begin(c, &w);
 	faults_arm(n);
 	ret = c->call(&w);
@@ -65,22 +65,22 @@ static bool one_fault(const struct fault_case *c, unsigned int n)
 	faults_note(ret);
 
 	if (!expected(c, ret, fired))
-		fault_violation("%s: %ld (%s)%s", what, ret, strerror(-ret),
-				fired ? "" : ", and none fired");
-	after(c, &w, ret, what);
+		violation("%ld (%s)%s", ret, strerror(-ret), fired ? "" : ", and none fired");
+	after(c, &w, ret);
 
 	if (ret < 0 && ret != c->want) {
 		ret = c->call(&w);
 		w.fired = false;
 		if (c->want ? ret != c->want : ret < 0)
-			fault_violation("%s: fails again without: %ld", what, ret);
-		after(c, &w, ret, what);
+			violation("fails again without a fault: %ld", ret);
+		after(c, &w, ret);
 	}
 
 	if (c->end)
 		c->end(&w);
 	if (w.fd >= 0)
-		world_finish(&w, what);
+		world_finish(&w);
+	faults_at = NULL;
 	return fired;
 }
 
@@ -92,7 +92,7 @@ static void all_faults(const struct fault_case *c)
 	while (n < MAX_FAULTS && one_fault(c, n))
 		n++;
 	if (n == MAX_FAULTS)
-		fault_violation("%s: no end of it", c->name);
+		violation("%s: no end of it", c->name);
 	ksft_test_result(fault_figures.violations == before, "%s: %u faults\n", c->name, n - 1);
 }
 

@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Faults on purpose: the kernel's fault injection, for tests of /dev/twheel.
- *
- * It makes calls inside the kernel fail that hardly ever do: allocations of slab
- * objects and of pages, and copies from and to user space. Needs root, debugfs,
- * and a kernel with FAILSLAB, FAIL_PAGE_ALLOC, FAULT_INJECTION_USERCOPY and
- * FAULT_INJECTION_DEBUG_FS.
+ * Faults on purpose, for tests of /dev/twheel: see inject.h for what that takes.
  */
 #ifndef TWHEEL_FAULTS_H
 #define TWHEEL_FAULTS_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
-/**
- * enum fault_kind - what is made to fail
- * @FAULT_SLAB: failslab, allocations of slab objects
- * @FAULT_PAGE: fail_page_alloc, allocations of pages
- * @FAULT_USERCOPY: fail_usercopy, copies from and to user space
- * @NR_FAULT_KINDS: how many there are
- */
-enum fault_kind {
-	FAULT_SLAB,
-	FAULT_PAGE,
-	FAULT_USERCOPY,
-	NR_FAULT_KINDS,
-};
+/* Here is violation(), too. */
+#include "../oracle/oracle.h"
+#include "inject.h"
 
 /**
  * struct fault_figures - what came of it
@@ -43,6 +25,9 @@ struct fault_figures {
 
 extern struct fault_figures fault_figures;
 
+/* What is being done, for violation() to tell; NULL if that has to be told elsewhere. */
+extern const char *faults_at;
+
 /* Get ready, with nothing failing yet; skips the whole program if it cannot. */
 void faults_init(void);
 
@@ -59,23 +44,14 @@ unsigned int faults_disarm(void);
 void faults_arm_thread(pid_t tid, unsigned int n);
 unsigned int faults_disarm_thread(pid_t tid);
 
-/* Of what threads with make-it-fail ask for, @percent per cent fail. */
+/* Of what marked threads ask for, of each kind, @percent per cent fail. */
 void faults_rate(unsigned int percent);
 
-/* Set or clear make-it-fail of thread @tid, 0 for this one: 0 or -errno. */
-int faults_mark(pid_t tid, bool on);
-
-/* Mark the kernel's worker threads. */
-void faults_mark_workers(bool on);
-
-/* Faults of each kind since faults_init() or the last call are added up. */
+/* Add what fired since faults_init(), or since the last call, to the figures. */
 void faults_count(void);
 
 /* Make a note of a call's return value, 0 or -errno, in the figures. */
 void faults_note(long ret);
-
-/* Report something that must not happen, as printf(). */
-void __attribute__((format(printf, 1, 2))) fault_violation(const char *format, ...);
 
 /* Print the figures, as a line of comment in KTAP. */
 void faults_report(void);

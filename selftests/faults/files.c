@@ -46,11 +46,8 @@ static long call_open(struct world *w)
 
 static void after_open(struct world *w, long ret)
 {
-	if (ret < 0)
-		return;
-	w->fd = ret;
-	w->clock = CLOCK_MONOTONIC;
-	w->next = 1;
+	if (ret >= 0)
+		world_opened(w, ret);
 }
 
 /* What was opened works. */
@@ -79,7 +76,7 @@ static void after_close(struct world *w, long ret)
 	__u64 n = user_timers();
 
 	if (ret || n)
-		fault_violation("close: %ld, and %llu timers are left", ret, n);
+		violation("close: %ld, and %llu timers are left", ret, n);
 	w->fd = -1;
 }
 
@@ -93,7 +90,7 @@ static void after_dup(struct world *w, long ret)
 	if (ret < 0)
 		return;
 	if (tw_info(ret).pending != tw_info(w->fd).pending)
-		fault_violation("a copy shows another context");
+		violation("a copy shows another context");
 	close(ret);
 }
 
@@ -111,7 +108,7 @@ static long call_pass(struct world *w)
 	return tw_send_fd(sockets[0], w->fd, MSG_DONTWAIT);
 }
 
-/* In flight it keeps the context. */
+/* While it is in flight the descriptor keeps the context. */
 static void end_pass(struct world *w)
 {
 	(void)w;
@@ -186,7 +183,7 @@ static void after_read(struct world *w, long ret)
 	long n = ret < 0 ? 0 : ret / RECORD;
 
 	if (ret == 0 || (ret > 0 && ret % RECORD) || events[n].user_data != POISON)
-		fault_violation("read gave %ld, and stored more", ret);
+		violation("read gave %ld, and stored more", ret);
 	if (ret > 0)
 		world_events(w, events, ret);
 }
@@ -199,17 +196,18 @@ static void set_nonblock(const struct world *w, bool on)
 /* A timer that is due soon, to wait for. */
 static void begin_wait(struct world *w)
 {
-	struct twheel_arm arm = world_request(w, 2 * TW_MSEC);
+	struct twheel_arm sent = world_request(w, 2 * TW_MSEC), arm = sent;
 
 	set_nonblock(w, false);
 	if (tw_call(w->fd, TWHEEL_IOC_ARM, &arm))
 		ksft_exit_fail_msg("cannot arm\n");
+	oracle_armed(&w->ctx, &sent, &arm);
 	w->timers[w->nr++] = (struct twheel_timer_info) {
 		.handle = arm.handle, .user_data = arm.user_data, .count = 1,
 	};
 }
 
-/* A read that failed early has left it pending, or ready by now. */
+/* A read that failed has left the timer, which is ready by now. */
 static void after_wait(struct world *w, long ret)
 {
 	after_read(w, ret);
@@ -222,7 +220,7 @@ static void end_wait(struct world *w)
 	set_nonblock(w, true);
 }
 
-/* The clock is set, by nothing that matters here. */
+/* Set the clock, by a second. */
 static void begin_step(struct world *w)
 {
 	struct timespec ts;
@@ -234,13 +232,13 @@ static void begin_step(struct world *w)
 		ksft_exit_fail_msg("cannot set the clock: %s\n", strerror(errno));
 }
 
-/* Once it has been told it is not told again. */
+/* A step of the clock is told once. */
 static void end_step(struct world *w)
 {
 	long ret = call_read(w);
 
 	if (ret != -EAGAIN)
-		fault_violation("after ECANCELED read gives %ld", ret);
+		violation("after ECANCELED read gives %ld", ret);
 }
 
 /*
@@ -263,7 +261,7 @@ static void after_poll(struct world *w, long ret)
 	int want = tw_info(w->fd).ready ? 64 : 0;
 
 	if (ret >= 0 && ret != want)
-		fault_violation("poll says %ld, not %d", ret, want);
+		violation("poll says %ld, not %d", ret, want);
 }
 
 static long call_epoll(struct world *w)
@@ -285,7 +283,7 @@ static void after_epoll(struct world *w, long ret)
 	int want = tw_info(w->fd).ready ? 1 : 0;
 
 	if (ret >= 0 && ret != want)
-		fault_violation("epoll says %ld, not %d", ret, want);
+		violation("epoll says %ld, not %d", ret, want);
 }
 
 /*
@@ -381,7 +379,7 @@ static long call_mmap(struct world *w)
 	return munmap((void *)words, 4096) ? -errno : ret;
 }
 
-/* Taking it away may have been what failed. */
+/* It may be munmap() that failed. */
 static void after_mmap(struct world *w, long ret)
 {
 	(void)w;
@@ -453,7 +451,7 @@ static void after_fdinfo(struct world *w, long ret)
 
 	if (!ret && (!pending || strtoull(pending + 9, NULL, 10) != info.pending ||
 		     !ready || strtoull(ready + 7, NULL, 10) != info.ready))
-		fault_violation("fdinfo says %s", text);
+		violation("fdinfo says %s", text);
 }
 
 static long call_counters(struct world *w)
@@ -466,7 +464,7 @@ static void after_counters(struct world *w, long ret)
 {
 	(void)w;
 	if (!ret && (strncmp(text, "cpu armed rearmed", 17) || !strstr(text, "\n0 ")))
-		fault_violation("counters are %s", text);
+		violation("counters are %s", text);
 }
 
 static long call_histograms(struct world *w)
@@ -479,7 +477,7 @@ static void after_histograms(struct world *w, long ret)
 {
 	(void)w;
 	if (!ret && (!strstr(text, "lateness 0 ") || !strstr(text, "\nread 0 ")))
-		fault_violation("histograms are %s", text);
+		violation("histograms are %s", text);
 }
 
 static long call_reset(struct world *w)
@@ -506,7 +504,7 @@ static long call_parameter(struct world *w)
 static void after_parameter(struct world *w, long ret)
 {
 	if ((tw_info(w->fd).limit == 12345) != !ret)
-		fault_violation("a parameter was set or not: %ld", ret);
+		violation("a parameter was set or not: %ld", ret);
 }
 
 static void end_parameter(struct world *w)

@@ -41,7 +41,7 @@ static pid_t hotplug_thread(void)
 	return pid;
 }
 
-/* What cannot be done now can be in a moment. */
+/* Have the CPU go or come. What fails now may succeed in a moment. */
 static void must_be(const char *online)
 {
 	int tries, ret;
@@ -55,7 +55,7 @@ static void must_be(const char *online)
 	ksft_exit_fail_msg("cpu %d cannot be set to %s: %s\n", CPU, online, strerror(-ret));
 }
 
-/* On the CPU, and on the other. */
+/* Timers on the CPU, and on the other. */
 static void begin(struct world *w)
 {
 	cpu_set_t all;
@@ -81,6 +81,7 @@ static unsigned int one_fault(pid_t tid, const char *online, unsigned int n)
 	int ret;
 
 	snprintf(what, sizeof(what), "cpu to %s, fault %u of %d", online, n, tid);
+	faults_at = what;
 	begin(&w);
 	if (*online == '1')
 		must_be("0");
@@ -89,9 +90,10 @@ static unsigned int one_fault(pid_t tid, const char *online, unsigned int n)
 	left = faults_disarm_thread(tid);
 	faults_note(ret);
 	if (ret && left)
-		fault_violation("%s: %s, and none fired", what, strerror(-ret));
-	world_check(&w, what);
-	world_finish(&w, what);
+		violation("%s, and none fired", strerror(-ret));
+	world_check(&w);
+	world_finish(&w);
+	faults_at = NULL;
 	return left;
 }
 

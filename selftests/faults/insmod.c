@@ -82,10 +82,10 @@ static void check_gone(unsigned int n)
 
 	for (i = 0; i < ARRAY_SIZE(paths); i++)
 		if (!stat(paths[i], &st))
-			fault_violation("fault %u: %s is left", n, paths[i]);
+			violation("fault %u: %s is left", n, paths[i]);
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		if (mentions(files[i], "twheel"))
-			fault_violation("fault %u: %s has something left", n, files[i]);
+			violation("fault %u: %s has something left", n, files[i]);
 }
 
 /* Loaded, it does its work, on all CPUs and with all that is made on demand. */
@@ -97,10 +97,10 @@ static void check_works(unsigned int n)
 	struct twheel_arm arm = tw_request(TW_MSEC, TWHEEL_ARM_LEASE, 1);
 
 	if (!tw_arm_everywhere(fd, deadlines, 8) || tw_collect(fd, events, 8) != 8)
-		fault_violation("fault %u: loaded, but timers do not work", n);
+		violation("fault %u: loaded, but timers do not work", n);
 	if (tw_configure(keyed, CLOCK_BOOTTIME, TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE) ||
 	    tw_call(keyed, TWHEEL_IOC_ARM, &arm) || tw_collect(keyed, events, 1) != 1)
-		fault_violation("fault %u: loaded, but leases do not work", n);
+		violation("fault %u: loaded, but leases do not work", n);
 	close(fd);
 	close(keyed);
 }
@@ -110,7 +110,7 @@ static void must_load(unsigned int n)
 	int ret = load();
 
 	if (ret) {
-		fault_violation("fault %u: without faults, insmod fails: %s", n, strerror(-ret));
+		violation("fault %u: without faults, insmod fails: %s", n, strerror(-ret));
 		return;
 	}
 	check_works(n);
@@ -132,7 +132,7 @@ static bool one_fault(unsigned int n)
 	faults_note(ret);
 
 	if (ret && (!fired || (ret != -ENOMEM && ret != -EFAULT)))
-		fault_violation("fault %u: insmod fails: %s", n, strerror(-ret));
+		violation("fault %u: insmod fails: %s", n, strerror(-ret));
 	if (!ret)
 		check_works(n);
 	if (!ret && unload())

@@ -28,40 +28,30 @@ static int nr;
 /* The timer that a call is about, which the world may forget. */
 static struct twheel_timer_info target;
 
-static int index_of(const struct world *w, __u64 handle)
-{
-	int i;
-
-	for (i = 0; i < w->nr; i++)
-		if (w->timers[i].handle == handle)
-			return i;
-	return -1;
-}
-
 static void unsure(struct world *w, __u64 handle, __u64 user_data)
 {
-	int i = index_of(w, handle);
+	int i = world_find(w, handle);
 
 	if (i >= 0)
 		world_unsure(w, i, user_data);
 }
 
-/* Others that know the key could have armed it: such a timer is not cancelled. */
+/* The call may have armed the key: the module takes back new timers without keys only. */
 static void unsure_key(struct world *w, const struct twheel_arm *sent)
 {
 	struct twheel_timer_info info;
 
-	if (w->config & TWHEEL_CONFIG_KEYED && !tw_get(w->fd, sent->handle, &info))
+	if (w->ctx.config & TWHEEL_CONFIG_KEYED && !tw_get(w->fd, sent->handle, &info))
 		world_armed(w, sent->handle, sent->user_data);
 }
 
-/* What an entry that failed with @ret, told in its result, says else. */
-static void check_refused(const struct twheel_arm *got, const struct twheel_arm *sent, int ret)
+/* An arming that was refused, or carried out: what does its entry say? */
+static void check_arm(struct world *w, const struct twheel_arm *sent,
+		      const struct twheel_arm *got, int ret)
 {
-	if (got->result != ret || got->handle != sent->handle || got->old_state ||
-	    got->old_remaining)
-		fault_violation("an arming failed with %d, but says %d, handle %llx, state %u",
-				ret, got->result, got->handle, got->old_state);
+	if (got->result != ret)
+		violation("an arming gave %d, but says %d", ret, got->result);
+	oracle_armed(&w->ctx, sent, got);
 }
 
 /*
@@ -75,19 +65,19 @@ static long call_arm(struct world *w)
 
 static void after_arm(struct world *w, long ret)
 {
+	if (ret != -EFAULT)
+		check_arm(w, &arm_sent, &arm, ret);
 	if (!ret) {
-		if (arm.result || arm.old_state != TWHEEL_STATE_NONE)
-			fault_violation("a new timer has result %d, old state %u", arm.result,
-					arm.old_state);
+		if (arm.old_state != TWHEEL_STATE_NONE)
+			violation("a new timer has old state %u", arm.old_state);
 		world_armed(w, arm.handle, arm_sent.user_data);
 	} else if (ret == -EFAULT) {
 		if (memcmp(&arm, &arm_sent, sizeof(arm)))
-			fault_violation("EFAULT, and yet something was stored");
+			violation("EFAULT, and yet something was stored");
 		unsure_key(w, &arm_sent);
-	} else {
-		check_refused(&arm, &arm_sent, ret);
-		if (ret == -ENOMEM && !w->nr && tw_configure(w->fd, w->clock, w->config))
-			fault_violation("no timer was made, but there is no way back");
+	} else if (ret == -ENOMEM && !w->nr &&
+		   tw_configure(w->fd, w->ctx.clock, w->ctx.config)) {
+		violation("no timer was made, but there is no way back");
 	}
 }
 
@@ -134,12 +124,12 @@ static long call_arm_invalid(struct world *w)
 	return call_arm(w);
 }
 
-/* So that memory for keys, which others own, is used again. */
+/* Cancel most timers, so that their memory, and that of their keys, is used again. */
 static void begin_reused(struct world *w)
 {
 	while (w->nr > 2) {
 		if (tw_cancel(w->fd, w->timers[0].handle))
-			fault_violation("cannot cancel");
+			violation("cannot cancel");
 		world_removed(w, 0);
 	}
 }
@@ -204,17 +194,17 @@ static long call_rearm_unknown(struct world *w)
 
 static void after_rearm(struct world *w, long ret)
 {
+	if (ret != -EFAULT)
+		check_arm(w, &arm_sent, &arm, ret);
 	if (!ret) {
-		if (arm.result || arm.old_state != target.state || arm.handle != target.handle)
-			fault_violation("a re-arm has result %d, old state %u not %u", arm.result,
-					arm.old_state, target.state);
+		if (arm.old_state != target.state)
+			violation("a re-arm has old state %u not %u", arm.old_state,
+				  target.state);
 		world_armed(w, arm.handle, arm_sent.user_data);
 	} else if (ret == -EFAULT) {
 		if (memcmp(&arm, &arm_sent, sizeof(arm)))
-			fault_violation("EFAULT, and yet something was stored");
+			violation("EFAULT, and yet something was stored");
 		unsure(w, arm_sent.handle, arm_sent.user_data);
-	} else {
-		check_refused(&arm, &arm_sent, ret);
 	}
 }
 
@@ -233,21 +223,24 @@ static long call_cancel(struct world *w)
 
 static void after_cancel(struct world *w, long ret)
 {
+	if (ret != -EFAULT) {
+		if (cancel.result != ret)
+			violation("a cancel gave %ld, but says %d", ret, cancel.result);
+		oracle_cancelled(&w->ctx, &cancel_sent, &cancel);
+	}
 	if (!ret) {
-		if (cancel.result || cancel.old_state != target.state)
-			fault_violation("a cancel has result %d, old state %u not %u",
-					cancel.result, cancel.old_state, target.state);
-		world_removed(w, index_of(w, target.handle));
+		if (cancel.old_state != target.state)
+			violation("a cancel has old state %u not %u", cancel.old_state,
+				  target.state);
+		world_removed(w, world_find(w, target.handle));
 	} else if (ret == -EFAULT) {
 		if (memcmp(&cancel, &cancel_sent, sizeof(cancel)))
-			fault_violation("EFAULT, and yet something was stored");
+			violation("EFAULT, and yet something was stored");
 		unsure(w, target.handle, 0);
-	} else if (cancel.result != ret || cancel.old_state || cancel.old_remaining) {
-		fault_violation("a cancel failed with %ld, but says %d", ret, cancel.result);
 	}
 }
 
-/* If a first call has cancelled it without saying so, another one takes its place. */
+/* If the first call has cancelled its timer without saying so, the second picks another. */
 static long call_cancel_pending(struct world *w)
 {
 	choose(w, TWHEEL_STATE_PENDING);
@@ -337,12 +330,11 @@ static void after_arm_entry(struct world *w, int i)
 {
 	const struct twheel_arm *got = &arms[i], *sent = &arms_sent[i];
 
-	if (got->result)
-		check_refused(got, sent, got->result);
+	oracle_armed(&w->ctx, sent, got);
 	if (!got->result && !expected[i])
 		world_armed(w, got->handle, sent->user_data);
 	else if (got->result != expected[i] && (expected[i] || got->result != -ENOMEM))
-		fault_violation("entry %d has result %d, not %d", i, got->result, expected[i]);
+		violation("entry %d has result %d, not %d", i, got->result, expected[i]);
 }
 
 static void after_arm_batch(struct world *w, long ret)
@@ -350,12 +342,12 @@ static void after_arm_batch(struct world *w, long ret)
 	int handled = ret < 0 ? 0 : ret, i;
 
 	if (!w->fired && handled != nr)
-		fault_violation("%d entries handled of %d", handled, nr);
+		violation("%d entries handled of %d", handled, nr);
 	for (i = 0; i < handled; i++)
 		after_arm_entry(w, i);
 	for (i = handled; i < nr; i++) {
 		if (memcmp(&arms[i], &arms_sent[i], sizeof(arms[i])))
-			fault_violation("%d entries handled, but %d is not as it was", handled, i);
+			violation("%d entries handled, but %d is not as it was", handled, i);
 		if (expected[i])
 			continue;
 		unsure_key(w, &arms_sent[i]);
@@ -381,19 +373,20 @@ static void after_cancel_batch(struct world *w, long ret)
 	int handled = ret < 0 ? 0 : ret, i, k;
 
 	if (!w->fired && handled != nr)
-		fault_violation("%d entries handled of %d", handled, nr);
+		violation("%d entries handled of %d", handled, nr);
 	for (i = 0; i < handled; i++) {
-		k = index_of(w, cancels_sent[i].handle);
+		oracle_cancelled(&w->ctx, &cancels_sent[i], &cancels[i]);
+		k = world_find(w, cancels_sent[i].handle);
 		if (cancels[i].result != expected[i] ||
 		    (k >= 0 && cancels[i].old_state != w->timers[k].state))
-			fault_violation("entry %d has result %d, state %u", i, cancels[i].result,
-					cancels[i].old_state);
+			violation("entry %d has result %d, state %u", i, cancels[i].result,
+				  cancels[i].old_state);
 		if (k >= 0)
 			world_removed(w, k);
 	}
 	for (i = handled; i < nr; i++) {
 		if (memcmp(&cancels[i], &cancels_sent[i], sizeof(cancels[i])))
-			fault_violation("%d entries handled, but %d is not as it was", handled, i);
+			violation("%d entries handled, but %d is not as it was", handled, i);
 		unsure(w, cancels_sent[i].handle, 0);
 	}
 }
@@ -422,11 +415,12 @@ static long call_get_unknown(struct world *w)
 
 static void after_get(struct world *w, long ret)
 {
-	(void)w;
+	if (!ret)
+		oracle_told(&w->ctx, &got, false, false);
 	if (!ret && (got.user_data != target.user_data || got.state != target.state))
-		fault_violation("GET says user data %llu, state %u", got.user_data, got.state);
+		violation("GET says user data %llu, state %u", got.user_data, got.state);
 	if (ret && got.user_data != 0xccccccccccccccccULL)
-		fault_violation("GET failed, and yet something was stored");
+		violation("GET failed, and yet something was stored");
 }
 
 static struct twheel_info info;
@@ -451,11 +445,12 @@ static long call_info_next(struct world *w)
 
 static void after_info(struct world *w, long ret)
 {
-	if (!ret && (info.pending + info.ready != w->nr || info.config != w->config ||
-		     (info.flags && info.next_expiry == TWHEEL_NO_EXPIRY)))
-		fault_violation("%llu pending, %llu ready", info.pending, info.ready);
+	if (!ret)
+		oracle_info(&w->ctx, &info, true);
+	if (!ret && info.flags && info.next_expiry == TWHEEL_NO_EXPIRY)
+		violation("%llu pending, and none is next", info.pending);
 	if (ret && (info.pending != 0xccccccccccccccccULL || info.config))
-		fault_violation("GET_INFO failed, and yet something was stored");
+		violation("GET_INFO failed, and yet something was stored");
 }
 
 /*
@@ -520,15 +515,16 @@ static void after_list(struct world *w, long ret)
 	for (i = 0; i < w->nr; i++)
 		pending += w->timers[i].state == TWHEEL_STATE_PENDING;
 	for (i = 0; i < listed; i++) {
-		k = index_of(w, entries[i].handle);
-		if (k < 0 || w->timers[k].user_data != entries[i].user_data || seen[k]++)
-			fault_violation("entry %d, timer %llx, is odd", i, entries[i].handle);
+		oracle_told(&w->ctx, &entries[i], true, list.flags & TWHEEL_LIST_DRAIN);
+		k = world_find(w, entries[i].handle);
+		if (k < 0 || seen[k]++)
+			violation("timer %llx is listed twice", entries[i].handle);
 	}
 	if (ret || listed != pending)
-		fault_violation("%d timers listed of %d, %ld in the end", listed, pending, ret);
+		violation("%d timers listed of %d, %ld in the end", listed, pending, ret);
 	if (list.flags & TWHEEL_LIST_DRAIN)
 		for (i = 0; i < listed; i++)
-			world_removed(w, index_of(w, entries[i].handle));
+			world_removed(w, world_find(w, entries[i].handle));
 }
 
 /*
@@ -569,18 +565,20 @@ static void after_config(struct world *w, long ret)
 {
 	info = tw_info(w->fd);
 	if (!ret) {
-		w->clock = config.clock == TWHEEL_CLOCK_REALTIME ? CLOCK_REALTIME : config.clock;
-		w->config = config.flags;
+		w->ctx.clock = config.clock;
+		if (config.clock == TWHEEL_CLOCK_REALTIME)
+			w->ctx.clock = CLOCK_REALTIME;
+		w->ctx.config = config.flags;
 	}
-	if (info.clock != w->clock || info.config != w->config || (!ret && info.limit != 1000))
-		fault_violation("clock %u, not %u; config %#x, not %#x", info.clock, w->clock,
-				info.config, w->config);
+	oracle_info(&w->ctx, &info, true);
+	if (!ret && info.limit != 1000)
+		violation("limit %llu was not set", info.limit);
 }
 
 /* What was configured works. */
 static void end_config(struct world *w)
 {
-	world_add(w, TW_FAR, 0, w->config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0);
+	world_add(w, TW_FAR, 0, w->ctx.config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0);
 	world_add(w, 0, 0, 0);
 }
 

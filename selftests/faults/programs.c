@@ -86,8 +86,8 @@ static void mark_child(pid_t pid)
 	if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child))
 		return;
 	waitpid(child, &status, __WALL);
-	if (faults_mark(child, true))
-		fault_violation("cannot mark %lu", child);
+	if (inject_mark(child, true))
+		violation("cannot mark %lu", child);
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
 	if (nr_marked < ARRAY_SIZE(marked))
 		marked[nr_marked] = child;
@@ -120,7 +120,7 @@ static int follow(pid_t pid)
 	}
 }
 
-/* As long as there are fewer and fewer it is only slow. */
+/* Are all timers given back? As long as there are fewer and fewer it is only slow. */
 static bool given_back(int fd)
 {
 	__u64 before;
@@ -161,12 +161,12 @@ static void run(const char *program, unsigned int rate)
 		fired += fault_figures.fired[kind];
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		fault_violation("%s was not run", program);
+		violation("%s was not run", program);
 	fd = tw_open();
 	if (fd < 0 || !given_back(fd))
-		fault_violation("%s has left %llu timers", program, tw_info(fd).user_timers);
+		violation("%s has left %llu timers", program, tw_info(fd).user_timers);
 	if (!tw_pass(TW_MSEC))
-		fault_violation("after %s timers do not work", program);
+		violation("after %s timers do not work", program);
 	close(fd);
 	ksft_test_result(fault_figures.violations == violations,
 			 "%s, %u %%: %u tests, %lu faults, %s\n", program, rate, nr_marked, fired,

@@ -4,7 +4,6 @@
  */
 #include <stdint.h>
 
-#include "faults.h"
 #include "kselftest.h"
 #include "world.h"
 
@@ -15,28 +14,52 @@
 		ksft_exit_fail_msg("%s: %s\n", #call, strerror(-__ret)); \
 } while (0)
 
-void world_open(struct world *w, __u32 clock, __u32 config)
+void world_begin(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->clock = clock;
-	w->config = config;
+	w->fd = -1;
 	w->next = 1;
-	w->fd = tw_open();
-	must(w->fd);
-	must(tw_configure(w->fd, clock, config));
+	oracle_begin(&w->ctx, w->known, WORLD_HANDLES);
+	w->ctx.exact = true;
+}
+
+void world_opened(struct world *w, int fd)
+{
+	w->fd = fd;
+	w->ctx.tick_ns = tw_info(fd).tick_ns;
+}
+
+void world_open(struct world *w, __u32 clock, __u32 config)
+{
+	int fd = tw_open();
+
+	must(fd);
+	must(tw_configure(fd, clock, config));
+	world_begin(w);
+	world_opened(w, fd);
+	w->ctx.clock = clock;
+	w->ctx.config = config;
 }
 
 struct twheel_arm world_request(struct world *w, __u64 delay)
 {
 	struct twheel_arm arm = tw_request(delay, 0, w->next++);
 
-	if (w->config & TWHEEL_CONFIG_KEYED)
+	if (w->ctx.config & TWHEEL_CONFIG_KEYED)
 		arm.handle = arm.user_data * 1000;
-	if (w->clock == CLOCK_REALTIME) {
-		arm.expires = delay ? tw_now(w->clock) + delay : 0;
+	if (w->ctx.clock == CLOCK_REALTIME) {
+		arm.expires = delay ? tw_now(w->ctx.clock) + delay : 0;
 		arm.flags = TWHEEL_ARM_ABS;
 	}
 	return arm;
+}
+
+static void must_arm(struct world *w, struct twheel_arm *arm)
+{
+	struct twheel_arm sent = *arm;
+
+	must(tw_call(w->fd, TWHEEL_IOC_ARM, arm));
+	oracle_armed(&w->ctx, &sent, arm);
 }
 
 void world_add(struct world *w, __u64 delay, __u64 interval, __u32 flags)
@@ -45,11 +68,11 @@ void world_add(struct world *w, __u64 delay, __u64 interval, __u32 flags)
 
 	arm.interval = interval;
 	arm.flags |= flags;
-	must(tw_call(w->fd, TWHEEL_IOC_ARM, &arm));
+	must_arm(w, &arm);
 	world_armed(w, arm.handle, arm.user_data);
 }
 
-static int find(const struct world *w, __u64 handle)
+int world_find(const struct world *w, __u64 handle)
 {
 	int i;
 
@@ -61,15 +84,16 @@ static int find(const struct world *w, __u64 handle)
 
 void world_armed(struct world *w, __u64 handle, __u64 user_data)
 {
+	int i = world_find(w, handle), ret;
 	struct twheel_timer_info info;
-	int i = find(w, handle);
-	int ret = tw_get(w->fd, handle, &info);
 
-	if (ret || info.user_data != user_data) {
-		fault_violation("timer %llx was armed: GET says %d, user data %llu for %llu",
-				handle, ret, info.user_data, user_data);
+	oracle_turned_out(&w->ctx, handle, user_data, true);
+	ret = tw_get(w->fd, handle, &info);
+	if (ret) {
+		violation("timer %llx was armed, and GET says %d", handle, ret);
 		return;
 	}
+	oracle_told(&w->ctx, &info, false, false);
 	if (i < 0)
 		i = w->nr++;
 	w->timers[i] = info;
@@ -77,6 +101,7 @@ void world_armed(struct world *w, __u64 handle, __u64 user_data)
 
 void world_removed(struct world *w, int i)
 {
+	oracle_turned_out(&w->ctx, w->timers[i].handle, w->timers[i].user_data, false);
 	w->timers[i] = w->timers[--w->nr];
 }
 
@@ -88,17 +113,17 @@ void world_unsure(struct world *w, int i, __u64 user_data)
 	if (ret == -ENOENT && !user_data)
 		world_removed(w, i);
 	else if (!ret && user_data && info.user_data == user_data)
-		w->timers[i] = info;
+		world_armed(w, info.handle, user_data);
 }
 
-/* Of @info, only the time that is left may have changed since. */
+/* Is @info as it was? Only the time that is left may have changed. */
 static bool unchanged(const struct twheel_timer_info *was, struct twheel_timer_info info)
 {
 	info.remaining = was->remaining;
 	return !memcmp(was, &info, sizeof(info));
 }
 
-/* All of them, in as many calls as it takes: a signal ends one early. */
+/* List all timers, in as many calls as it takes: a signal ends one early. */
 static int list_all(const struct world *w, struct twheel_timer_info *entries)
 {
 	struct twheel_list list = { .entries = (__u64)(uintptr_t)entries, .count = WORLD_MAX };
@@ -115,23 +140,22 @@ static int list_all(const struct world *w, struct twheel_timer_info *entries)
 	return ret < 0 ? ret : n;
 }
 
-static void check_list(const struct world *w, int pending, const char *what)
+static void check_list(struct world *w, int pending)
 {
 	static struct twheel_timer_info entries[WORLD_MAX];
-	int n = list_all(w, entries), i;
+	int n = list_all(w, entries), i, k;
 
 	if (n != pending)
-		fault_violation("%s: LIST finds %d timers, not %d", what, n, pending);
+		violation("LIST finds %d timers, not %d", n, pending);
 	for (i = 0; i < n; i++) {
-		int k = find(w, entries[i].handle);
-
+		oracle_told(&w->ctx, &entries[i], true, false);
+		k = world_find(w, entries[i].handle);
 		if (k < 0 || !unchanged(&w->timers[k], entries[i]))
-			fault_violation("%s: LIST finds an odd timer %llx", what,
-					entries[i].handle);
+			violation("LIST finds timer %llx, which has changed", entries[i].handle);
 	}
 }
 
-void world_check(struct world *w, const char *what)
+void world_check(struct world *w)
 {
 	struct twheel_info info = tw_info(w->fd);
 	struct twheel_timer_info now;
@@ -140,52 +164,49 @@ void world_check(struct world *w, const char *what)
 	for (i = 0; i < w->nr; i++) {
 		pending += w->timers[i].state == TWHEEL_STATE_PENDING;
 		ret = tw_get(w->fd, w->timers[i].handle, &now);
+		if (!ret)
+			oracle_told(&w->ctx, &now, false, false);
 		if (ret || !unchanged(&w->timers[i], now))
-			fault_violation("%s: timer %llx, user data %llu, has changed (%d)", what,
-					w->timers[i].handle, w->timers[i].user_data, ret);
+			violation("timer %llx, user data %llu, has changed (%d)",
+				  w->timers[i].handle, w->timers[i].user_data, ret);
 	}
+	oracle_info(&w->ctx, &info, true);
 	if (info.pending != pending || info.ready != w->nr - pending ||
 	    info.user_timers != w->nr)
-		fault_violation("%s: %llu pending, %llu ready, %llu of the user, not %d, %d, %d",
-				what, info.pending, info.ready, info.user_timers, pending,
-				w->nr - pending, w->nr);
-	check_list(w, pending, what);
+		violation("%llu pending, %llu ready, %llu of the user, not %d, %d, %d",
+			  info.pending, info.ready, info.user_timers, pending,
+			  w->nr - pending, w->nr);
+	check_list(w, pending);
 }
 
 void world_events(struct world *w, const struct twheel_event *events, ssize_t bytes)
 {
-	struct twheel_timer_info info;
 	int n = bytes / (int)sizeof(*events), i, k;
 
 	for (i = 0; i < n; i++) {
-		k = find(w, events[i].handle);
-		if (k < 0 || w->timers[k].user_data != events[i].user_data ||
-		    events[i].expirations < 1 || events[i].deadline > events[i].expired) {
-			fault_violation("a record of timer %llx, user data %llu, out of place",
-					events[i].handle, events[i].user_data);
+		oracle_read(&w->ctx, &events[i]);
+		k = world_find(w, events[i].handle);
+		if (k < 0)
 			continue;
-		}
-		if (w->nr_read < WORLD_MAX)
-			w->read[w->nr_read++] = events[i].user_data;
 		if (events[i].flags & TWHEEL_EVENT_LAST)
 			world_removed(w, k);
-		else if (!tw_get(w->fd, events[i].handle, &info))
-			w->timers[k] = info;
+		else
+			world_armed(w, events[i].handle, events[i].user_data);
 	}
 }
 
-/* One shot from now on, and soon. */
-static void hasten(const struct world *w, const struct twheel_timer_info *timer)
+/* Make a timer expire soon, for the last time. */
+static void hasten(struct world *w, const struct twheel_timer_info *timer)
 {
-	__u64 expires = tw_now(w->clock) + TW_MSEC;
+	__u64 expires = tw_now(w->ctx.clock) + TW_MSEC;
 	struct twheel_arm arm = tw_request(expires, TWHEEL_ARM_ABS, timer->user_data);
 
 	arm.handle = timer->handle;
 	arm.flags |= timer->flags & TWHEEL_ARM_LEASE;
-	must(tw_call(w->fd, TWHEEL_IOC_ARM, &arm));
+	must_arm(w, &arm);
 }
 
-void world_finish(struct world *w, const char *what)
+void world_finish(struct world *w)
 {
 	static struct twheel_event events[WORLD_MAX];
 	int i, n, want = w->nr;
@@ -195,8 +216,7 @@ void world_finish(struct world *w, const char *what)
 	n = tw_collect(w->fd, events, want);
 	world_events(w, events, n * sizeof(*events));
 	if (n != want || w->nr)
-		fault_violation("%s: of %d timers %d were delivered, %d are left", what, want, n,
-				w->nr);
-	world_check(w, what);
+		violation("of %d timers %d were delivered, %d are left", want, n, w->nr);
+	world_check(w);
 	close(w->fd);
 }

@@ -5,7 +5,7 @@
  * Workers, each a user of its own without privileges but that to set the clock,
  * run short programs of calls. A program that reaches what none did before is
  * kept, reduced to what it takes, and changed to make others. The kernel says
- * when something is wrong, and so do the checks in world.c.
+ * when something is wrong, and so does the oracle.
  *
  * It needs a module and a kernel with KCOV; selftests/vm/fuzz.sh runs it in a
  * guest that has them.
@@ -34,7 +34,7 @@
 #define WORKERS		8
 #define CORPUS		4096
 #define FIRST_UID	1000
-/* A program that takes longer will not end. */
+/* A program that takes longer is taken to hang. */
 #define STUCK_SECONDS	180
 #define PROGRESS_SECONDS 15
 
@@ -48,8 +48,8 @@
  * @complete: which of them are stored
  * @corpus: those that reached something new
  * @worker_runs: of each worker, to see that it goes on
- * @wrong: somebody has found something; who did so first stores the next two
- * @failed: the program that made @why wrong, if any did
+ * @wrong: a worker has found something; the first one stores the next two
+ * @failed: the program that was run then
  * @why: what was wrong
  * @worlds: one for each worker
  */
@@ -153,7 +153,7 @@ static void keep(const struct prog *prog)
 	__atomic_store_n(&shared->complete[i], true, __ATOMIC_RELEASE);
 }
 
-/* Keep @prog, without the calls that it does not take to reach @edges. */
+/* Keep @prog without the calls that are not needed to reach @edges. */
 static void reduce(struct prog *prog, const __u16 *edges, int n)
 {
 	struct prog less;
@@ -191,7 +191,7 @@ static const struct prog *pick(void)
 		n = CORPUS;
 	if (!n)
 		return NULL;
-	/* What was found last is less worn. */
+	/* Programs that were found last have been changed less often so far. */
 	i = prog_below(&state, 3) ? prog_below(&state, n) :
 				    n - 1 - prog_below(&state, n / 8 + 1);
 	return __atomic_load_n(&shared->complete[i], __ATOMIC_ACQUIRE) ?
@@ -203,7 +203,7 @@ static bool stopped(void)
 	return __atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
 }
 
-/* Its share of the programs in @file. */
+/* Run this worker's share of the programs in @path. */
 static void load(const char *path, int nr_workers)
 {
 	FILE *file = fopen(path, "r");
@@ -243,7 +243,7 @@ static void fuzz(void)
 	}
 }
 
-/* From root to a user with timers of its own, who can set the clock. */
+/* Become an ordinary user, with timers of its own, that may set the clock. */
 static void become_user(int uid)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -254,7 +254,7 @@ static void become_user(int uid)
 	if (prctl(PR_SET_KEEPCAPS, 1) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
 	    syscall(SYS_capset, &header, data))
 		die("setuid");
-	/* So that it may look at its own files in /proc. */
+	/* Without this it may not open its own files in /proc. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -280,7 +280,7 @@ static void start(int nr, bool verbose)
 	}
 }
 
-/* From here on children's clocks are not the machine's. */
+/* Children that are forked from here on have clocks of their own. */
 static void shift_clocks(void)
 {
 	static const char offsets[] = "monotonic 86400 1\nboottime 172800 2\n";
@@ -294,7 +294,7 @@ static void shift_clocks(void)
 	close(fd);
 }
 
-/* Did the kernel say that something is wrong? It may go on after that. */
+/* Did the kernel say that something is wrong? It may go on running after that. */
 static bool kernel_complains(int kmsg)
 {
 	static const char *const words[] = {
@@ -313,7 +313,7 @@ static void progress(time_t since)
 	fflush(stdout);
 }
 
-/* Wait for the workers, and for what may be wrong with them: how many were. */
+/* Wait until all workers have ended, or something is wrong. Returns how many failed. */
 static int supervise(pid_t *pids, int nr, long seconds)
 {
 	int kmsg = tw_kernel_log(), wrong = 0;
@@ -329,7 +329,7 @@ static int supervise(pid_t *pids, int nr, long seconds)
 	while (left) {
 		usleep(200000);
 		if (kernel_complains(kmsg)) {
-			/* What they are at is in the ring: add nothing to it. */
+			/* The ring has the programs that run now: keep others out of it. */
 			for (i = 0; i < nr; i++)
 				if (pids[i])
 					kill(pids[i], SIGKILL);
@@ -378,7 +378,7 @@ static void print_failure(void)
 	printf("wrong: %s\nprogram: %s\n", shared->why, text);
 }
 
-/* What is left of the run: programs, and the addresses they reached. */
+/* Print the programs that were kept, and the addresses that were reached. */
 static void print_corpus(void)
 {
 	__u32 i, n = shared->nr_corpus < CORPUS ? shared->nr_corpus : CORPUS;
@@ -424,63 +424,73 @@ static void usage(void)
 	exit(2);
 }
 
-int main(int argc, char **argv)
+/**
+ * struct options - what the command line asks for
+ * @blind: -b
+ * @seconds: -t
+ * @nr_workers: -j
+ * @seed: -s
+ * @corpus: -c, or NULL
+ * @again: -r, or NULL
+ * @times: -n
+ */
+struct options {
+	bool blind;
+	long seconds;
+	int nr_workers;
+	unsigned long seed;
+	const char *corpus;
+	const char *again;
+	int times;
+};
+
+static struct options parse(int argc, char **argv)
 {
-	const char *corpus = NULL, *again = NULL;
-	int opt, i, wrong, nr = sysconf(_SC_NPROCESSORS_ONLN), times = 1;
-	unsigned long seed = time(NULL);
-	pid_t pids[WORKERS];
-	long seconds = 60;
-	bool blind = false;
+	struct options o = {
+		.seconds = 60, .nr_workers = sysconf(_SC_NPROCESSORS_ONLN),
+		.seed = time(NULL), .times = 1,
+	};
+	int opt;
 
 	while ((opt = getopt(argc, argv, "bt:j:s:c:r:n:")) != -1) {
 		switch (opt) {
 		case 'b':
-			blind = true;
+			o.blind = true;
 			break;
 		case 't':
-			seconds = atol(optarg);
+			o.seconds = atol(optarg);
 			break;
 		case 'j':
-			nr = atoi(optarg);
+			o.nr_workers = atoi(optarg);
 			break;
 		case 's':
-			seed = strtoul(optarg, NULL, 0);
+			o.seed = strtoul(optarg, NULL, 0);
 			break;
 		case 'c':
-			corpus = optarg;
+			o.corpus = optarg;
 			break;
 		case 'r':
-			again = optarg;
+			o.again = optarg;
 			break;
 		case 'n':
-			times = atoi(optarg);
+			o.times = atoi(optarg);
 			break;
 		default:
 			usage();
 		}
 	}
-	if (optind != argc || nr < 1)
+	if (optind != argc || o.nr_workers < 1)
 		usage();
-	if (nr > WORKERS)
-		nr = WORKERS;
+	if (o.nr_workers > WORKERS)
+		o.nr_workers = WORKERS;
+	return o;
+}
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		die("memory");
-	if (blind)
-		cover_none();
-	else if (!cover_init())
-		die("/sys/module/twheel/sections/.text");
-	if (!ring_init())
-		fprintf(stderr, "no ivshmem: a kernel that dies takes its programs along\n");
-	if (again)
-		return replay(again, times);
+static void start_workers(const struct options *o, pid_t *pids)
+{
+	int i;
 
-	printf("# seed %lu, %d workers\n", seed, nr);
-	fflush(stdout);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < o->nr_workers; i++) {
 		if (i == 1)
 			shift_clocks();
 		pids[i] = fork();
@@ -489,13 +499,37 @@ int main(int argc, char **argv)
 		if (pids[i])
 			continue;
 		start(i, false);
-		state = (seed + i) * 0x9e3779b97f4a7c15ULL | 1;
-		if (corpus)
-			load(corpus, nr);
+		state = (o->seed + i) * 0x9e3779b97f4a7c15ULL | 1;
+		if (o->corpus)
+			load(o->corpus, o->nr_workers);
 		fuzz();
 		exit(0);
 	}
-	wrong = supervise(pids, nr, seconds);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	pid_t pids[WORKERS];
+	int wrong;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("memory");
+	if (o.blind)
+		cover_none();
+	else if (!cover_init())
+		die("/sys/module/twheel/sections/.text");
+	if (!ring_init())
+		fprintf(stderr, "no ivshmem: a kernel that dies takes its programs along\n");
+	if (o.again)
+		return replay(o.again, o.times);
+
+	printf("# seed %lu, %d workers\n", o.seed, o.nr_workers);
+	fflush(stdout);
+	start_workers(&o, pids);
+	wrong = supervise(pids, o.nr_workers, o.seconds);
 	print_failure();
 	if (wrong)
 		return 1;

@@ -8,13 +8,6 @@
 
 #include "prog.h"
 
-const char *const op_names[NR_OPS] = {
-	"open", "config", "arm", "arm_batch", "cancel", "cancel_batch",
-	"get", "list", "info", "read", "readv", "poll", "epoll", "mmap",
-	"store", "munmap", "dup", "fork", "close", "sleep", "settime",
-	"bad_ioctl", "fdinfo", "cpu", "flip", "other", "pass",
-};
-
 /* How often an op is chosen: what moves timers about most. */
 static const __u8 weights[NR_OPS] = {
 	[OP_OPEN] = 2, [OP_CONFIG] = 5, [OP_ARM] = 12, [OP_ARM_BATCH] = 9,

@@ -32,8 +32,6 @@ enum op {
 	NR_OPS
 };
 
-extern const char *const op_names[NR_OPS];
-
 /**
  * struct call - one call
  * @op: &enum op

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long a wheel's lock is held by whoever turns it.
+ * How long a wheel's lock is held by the code that turns it.
  *
- * The whole of the module's expire_batch() but for a few instructions is under
- * that lock, so its run time as the function graph tracer shows it is the hold.
+ * Nearly all of that function runs with the lock held, so its run time as the
+ * function graph tracer shows it is the hold.
  */
 #include <stdio.h>
 
 #include "holds.h"
 #include "twheel_util.h"
 
+/* The module's function that takes the lock and turns the wheel. */
+#define TURNING		"expire_batch"
 #define TRACE		"/sys/kernel/tracing/"
 /* Enough for 10 million timers, 32 a hold. */
 #define BUFFER_KB	"49152"
@@ -26,7 +28,7 @@ static bool put(const char *name, const char *text)
 
 static void forget(void)
 {
-	/* It is the opening that does it. */
+	/* Opening the file for writing clears the trace. */
 	int fd = open(TRACE "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	if (fd >= 0)
@@ -41,7 +43,7 @@ bool holds_begin(int cpu)
 
 	forget();
 	return put("tracing_on", "0") && put("current_tracer", "nop") &&
-	       put(buffer, BUFFER_KB) && put("set_ftrace_filter", "expire_batch") &&
+	       put(buffer, BUFFER_KB) && put("set_ftrace_filter", TURNING) &&
 	       put("current_tracer", "function_graph") &&
 	       put("tracing_on", "1");
 }
@@ -53,7 +55,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* " 3) + 12.345 us   |  expire_batch [twheel]();" is 12345 ns, or 0. */
+/* A line " 3) + 12.345 us   |  function [twheel]();" is 12345 ns; others are 0. */
 static __u64 duration(const char *line)
 {
 	const char *at = strchr(line, ')');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How long a wheel's lock is held by whoever turns it: by the function tracer. */
+/* How long a wheel's lock is held by the code that turns it, by the function tracer. */
 #ifndef TWHEEL_HOLDS_H
 #define TWHEEL_HOLDS_H
 
@@ -12,7 +12,7 @@
  * @nr: how many
  * @median: in ns
  * @p99: all but one in a hundred are shorter
- * @longest: of all, and of the times that this CPU itself was stopped
+ * @longest: of all; it includes any time for which the CPU itself was stopped
  */
 struct holds {
 	__u64 nr;
@@ -21,10 +21,10 @@ struct holds {
 	__u64 longest;
 };
 
-/* Begins to note, on @cpu. False if this kernel has no such tracer. */
+/* Start measuring on @cpu. False if this kernel has no such tracer. */
 bool holds_begin(int cpu);
 
-/* What there was since. Zero if nothing was, or if it did not fit. */
+/* Stop, and give the figures: all 0 if there were no holds, or if they did not fit. */
 struct holds holds_end(void);
 
 #endif /* TWHEEL_HOLDS_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Others on a CPU, and for how long they stood still.
+ * Threads that share a CPU with the timers, and for how long they stood still.
  */
 #include <pthread.h>
 #include <sys/timerfd.h>
@@ -12,8 +12,8 @@
  * struct probe - one of the threads
  * @thread: the thread
  * @cpu: where
- * @rounds: how often it came by
- * @longest: the longest time in between, ns
+ * @rounds: how often it has noted that it runs
+ * @longest: the longest time between two of these, ns
  */
 struct probe {
 	pthread_t thread;
@@ -25,7 +25,7 @@ struct probe {
 static struct probe spinner, sleeper, idle;
 static bool stop;
 
-/* Notes that @p came by, the last time at @last. Returns the time. */
+/* Note that @p has run, as it last did at @last. Returns the time. */
 static __u64 note(struct probe *p, __u64 last)
 {
 	__u64 now = tw_now(CLOCK_MONOTONIC);
@@ -50,7 +50,7 @@ static void *spin(void *arg)
 		return NULL;
 	while (!stopped())
 		last = note(p, last);
-	/* Whatever it waits for now counts, too. */
+	/* A wait that has not ended counts, too. */
 	note(p, last);
 	return NULL;
 }

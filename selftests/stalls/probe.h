@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Others on a CPU: a thread that computes all the time, and one that wants to be
- * woken every millisecond. For how long did they stand still?
+ * Threads that share a CPU with the timers: one that computes all the time, and one
+ * that is to be woken every millisecond. For how long did they stand still?
  */
 #ifndef TWHEEL_PROBE_H
 #define TWHEEL_PROBE_H
@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 /**
- * struct probe_gaps - the longest that somebody had to wait, in ns
+ * struct probe_gaps - the longest that a thread had to wait, in ns
  * @spin: a thread that computes, for the CPU
  * @wake: a thread that is woken every millisecond, from one time to the next
  * @idle: one that computes on a CPU of its own: how long a CPU of this machine
@@ -27,7 +27,7 @@ struct probe_gaps {
  */
 int probe_begin(int cpu, int idle_cpu);
 
-/* Stops them. */
+/* Stop them, and give the longest waits. */
 struct probe_gaps probe_end(void);
 
 #endif /* TWHEEL_PROBE_H */

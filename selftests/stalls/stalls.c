@@ -55,7 +55,7 @@ struct figures {
 	struct holds holds;
 };
 
-/* Where all of it happens, where nothing does, and where who waits for it is. */
+/* CPUs: where the timers are, where nothing happens, and where this program waits. */
 static int busy_cpu, idle_cpu, other_cpu;
 static bool has_tracer = true;
 
@@ -76,7 +76,7 @@ static void expect(const char *what, __u64 wanted, __u64 got)
 		ksft_exit_fail_msg("%s: %llu, not %llu\n", what, got, wanted);
 }
 
-/* A bit for each number seen: no number comes twice. */
+/* A bit for each number that was seen: none may come twice. */
 static __u64 *seen;
 
 static void see(__u64 number, unsigned long n)
@@ -201,7 +201,7 @@ static void read_all(int fd, unsigned long n)
 	expect("left to read", 0, tw_info(fd).ready);
 }
 
-/* All are due in one tick. */
+/* All timers are due in one tick. */
 static void due(unsigned long n, struct figures *f)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
@@ -217,7 +217,7 @@ static void due(unsigned long n, struct figures *f)
 	close(fd);
 }
 
-/* And are then read, by a program on that CPU. */
+/* All have expired, and are then read by a program on that CPU. */
 static void are_read(unsigned long n, struct figures *f)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
@@ -233,8 +233,8 @@ static void are_read(unsigned long n, struct figures *f)
 }
 
 /*
- * All are in one bucket of level 4, and its turn comes: they move. That is long
- * before the first is due, minutes by default: enough for the slowest machine.
+ * All timers are in one bucket of level 4, whose turn comes, so that they move. That
+ * is minutes before the first is due, by default: enough for the slowest machine.
  */
 static void cascade(unsigned long n, struct figures *f)
 {
@@ -261,19 +261,19 @@ static void cascade(unsigned long n, struct figures *f)
 	close(fd);
 }
 
-/* All are leases, due in one tick; but half of them were extended. */
+/* All timers are leases, due in one tick, and half of them were extended. */
 static void leases(unsigned long n, struct figures *f)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
 	int fd = open_context(TWHEEL_CONFIG_LEASE);
-	/* A word for each; and of 64 words the first is not used. */
+	/* Of 64 words the first is not used: so many words have one for each lease. */
 	unsigned long slots = (n + 62) / 63 * 64, i, expired = 0, extended = 0;
 	uint64_t *words;
 
 	arm(fd, n, deadline, 1, TWHEEL_ARM_LEASE);
 	words = mmap(NULL, slots * sizeof(*words), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	must(words != MAP_FAILED, "mmap");
-	/* What is not used says that it is over. */
+	/* A word that is not used says that its lease is over, and is not extended. */
 	for (i = 0; i < slots && extended < n / 2; i++)
 		extended += tw_lease_extend(&words[i], deadline + HOUR);
 
@@ -281,7 +281,7 @@ static void leases(unsigned long n, struct figures *f)
 	since = begin();
 	set_clock(deadline + tw_info(fd).tick_ns);
 	wait_ready(fd, n - extended, since);
-	/* The rest may come last: until all were looked at. */
+	/* Leases that were extended may be looked at last: wait for that, too. */
 	usleep(100000);
 	end(f, since);
 
@@ -326,7 +326,7 @@ static void close_leases(unsigned long n, struct figures *f)
 	closed(n, f, TWHEEL_CONFIG_LEASE);
 }
 
-/* Whoever has them is killed. */
+/* The process that has the timers is killed. */
 static void killed(unsigned long n, struct figures *f)
 {
 	int pipes[2], status;
@@ -344,7 +344,7 @@ static void killed(unsigned long n, struct figures *f)
 		_exit(1);
 	}
 	close(pipes[1]);
-	/* Nothing comes if the child has failed, and has said why. */
+	/* Nothing comes if the child has failed. It has said why. */
 	must(read(pipes[0], &byte, 1) == 1, "child");
 	tw_pin(other_cpu);
 	since = begin();
@@ -484,12 +484,54 @@ static bool is_short(__u64 gap, __u64 few, const struct figures *many)
 	return close_to(gap, most, GAP_FACTOR, GAP_MORE) || gap <= many->took / GAP_PART;
 }
 
+/* Do others notice no more of many timers, f[1], than of few, f[0]? */
+static bool is_good(const struct scenario *s, const struct figures *f)
+{
+	if (!is_short(f[1].gaps.spin, f[0].gaps.spin, &f[1]) ||
+	    !is_short(f[1].gaps.wake, f[0].gaps.wake, &f[1]))
+		return false;
+	if (!s->turns || !has_tracer)
+		return true;
+	return f[0].holds.nr && f[1].holds.nr &&
+	       close_to(f[1].holds.p99, f[0].holds.p99, HOLD_FACTOR, HOLD_MORE);
+}
+
+static void try(const struct scenario *s, unsigned long timers, int rounds)
+{
+	unsigned long n[2] = { FEW, timers / s->part };
+	struct figures all[2][ROUNDS_MAX], f[2];
+	int k, size;
+
+	memset(all, 0, sizeof(all));
+	for (k = 0; k < rounds; k++) {
+		for (size = 0; size < 2; size++) {
+			tw_pin(busy_cpu);
+			s->run(n[size], &all[size][k]);
+		}
+	}
+	for (size = 0; size < 2; size++) {
+		f[size] = medians(all[size], rounds);
+		print_row(size ? "" : s->name, n[size], &f[size]);
+	}
+	ksft_test_result(is_good(s, f), "%s\n", s->name);
+}
+
+static void choose_cpus(void)
+{
+	int i;
+
+	for (i = 0; tw_nth_cpu(i) >= 0; i++)
+		busy_cpu = tw_nth_cpu(i);
+	other_cpu = tw_nth_cpu(0);
+	idle_cpu = i > 2 ? tw_nth_cpu(1) : other_cpu;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long timers = number("TWHEEL_STALLS_TIMERS",
 				      tw_debug_kernel() ? 100000 : 10000000);
-	int rounds = number("TWHEEL_STALLS_ROUNDS", 3), i, k, size;
 	__u64 wall = tw_now(CLOCK_REALTIME) - tw_now(CLOCK_MONOTONIC);
+	int rounds = number("TWHEEL_STALLS_ROUNDS", 3), i;
 
 	/* Into a pipe, too, a line at a time. */
 	setlinebuf(stdout);
@@ -501,42 +543,15 @@ int main(int argc, char **argv)
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		ksft_exit_fail_msg("TWHEEL_STALLS_ROUNDS: 1 to %d\n", ROUNDS_MAX);
 	ksft_set_plan(ARRAY_SIZE(scenarios));
-
-	for (i = 0; tw_nth_cpu(i) >= 0; i++)
-		busy_cpu = tw_nth_cpu(i);
-	other_cpu = tw_nth_cpu(0);
-	idle_cpu = i > 2 ? tw_nth_cpu(1) : other_cpu;
+	choose_cpus();
 
 	ksft_print_msg("%-26s %9s %9s %8s %8s %8s %9s %8s %8s %8s\n", "", "timers", "took ms",
 		       "spin ms", "wake ms", "idle ms", "holds", "us", "p99 us", "max us");
 	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
-		const struct scenario *s = &scenarios[i];
-		struct figures all[2][ROUNDS_MAX], f[2];
-		unsigned long n[2] = { FEW, timers / s->part };
-		bool ok;
-
-		if (argc > 1 && !strstr(s->name, argv[1])) {
-			ksft_test_result_skip("%s: not asked for\n", s->name);
-			continue;
-		}
-		memset(all, 0, sizeof(all));
-		for (k = 0; k < rounds; k++) {
-			for (size = 0; size < 2; size++) {
-				tw_pin(busy_cpu);
-				s->run(n[size], &all[size][k]);
-			}
-		}
-		for (size = 0; size < 2; size++) {
-			f[size] = medians(all[size], rounds);
-			print_row(size ? "" : s->name, n[size], &f[size]);
-		}
-
-		ok = is_short(f[1].gaps.spin, f[0].gaps.spin, &f[1]) &&
-		     is_short(f[1].gaps.wake, f[0].gaps.wake, &f[1]);
-		if (s->turns && has_tracer)
-			ok = ok && f[0].holds.nr && f[1].holds.nr &&
-			     close_to(f[1].holds.p99, f[0].holds.p99, HOLD_FACTOR, HOLD_MORE);
-		ksft_test_result(ok, "%s\n", s->name);
+		if (argc > 1 && !strstr(scenarios[i].name, argv[1]))
+			ksft_test_result_skip("%s: not asked for\n", scenarios[i].name);
+		else
+			try(&scenarios[i], timers, rounds);
 	}
 	if (!has_tracer)
 		ksft_print_msg("no function graph tracer here: holds were not measured\n");

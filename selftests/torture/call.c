@@ -17,7 +17,7 @@ struct call *call_new(struct log *log, enum call_type type, const struct ctx *ct
 	const struct timespec pause = { .tv_nsec = TW_MSEC };
 	struct call *call = &log->calls[log->head % LOG_CALLS];
 
-	/* One place stays free: there, an abandoned log is seen to be idle. */
+	/* One place stays free: @busy tells whether a call in it was cut off. */
 	while (log->head - __atomic_load_n(&log->tail, __ATOMIC_ACQUIRE) >= LOG_CALLS - 1)
 		nanosleep(&pause, NULL);
 
@@ -65,7 +65,7 @@ void call_abandoned(struct log *log)
 	switch (call->state) {
 	case CALL_OPEN:
 		count(&shared->resolved, 1);
-		/* What it had to return is lost, and was not yet told anyone. */
+		/* What it returned is lost: nobody was told of it yet. */
 		call_end(log, call, CALL_POISON);
 		break;
 	case CALL_DONE:
@@ -83,8 +83,8 @@ int call_arm(struct log *log, struct call *call, int fd)
 		call->arms[i].result = CALL_POISON;
 		call->arms[i].old_state = 0xcccccccc;
 		call->arms[i].old_remaining = ~0ULL;
-		if (call->arms[i].handle && !(call->config & TWHEEL_CONFIG_KEYED))
-			call->rearms |= 1U << i;
+		call->rearms[i] = call->arms[i].handle &&
+				  !(call->config & TWHEEL_CONFIG_KEYED);
 	}
 	call->batch.entries = (unsigned long)call->arms;
 	call->batch.count = call->n;
@@ -155,14 +155,22 @@ int call_extend(struct log *log, struct call *call, __u64 *word)
 	return ok;
 }
 
-ssize_t call_read(struct log *log, struct call *call, int fd, int n, bool nowait)
+ssize_t call_read(struct log *log, struct call *call, int fd, int n, bool nowait, bool pieces)
 {
-	struct iovec iov = { call->events, n * sizeof(call->events[0]) };
+	size_t size = n * sizeof(call->events[0]), first = size;
+	struct iovec iov[2];
 	ssize_t ret;
 
+	if (pieces)
+		first = n / 2 * sizeof(call->events[0]) + sizeof(__u32);
+	iov[0] = (struct iovec) { call->events, first };
+	iov[1] = (struct iovec) { (char *)call->events + first, size - first };
 	call->n = n;
 	call_begin(log, call);
-	ret = nowait ? preadv2(fd, &iov, 1, -1, RWF_NOWAIT) : readv(fd, &iov, 1);
+	if (nowait)
+		ret = preadv2(fd, iov, 1 + pieces, -1, RWF_NOWAIT);
+	else
+		ret = readv(fd, iov, 1 + pieces);
 	if (ret < 0)
 		ret = -errno;
 	call_end(log, call, ret);

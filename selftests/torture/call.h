@@ -4,7 +4,7 @@
  *
  * Arguments and buffers lie in the log itself, which outlives the caller. The
  * kernel stores a result, or a record, in one step with what it did. So when a
- * process was killed in a call, or ever between two, the log still has the
+ * process was killed in a call, or between two calls, the log still has the
  * records that it had taken, and whether its timers were armed or cancelled.
  */
 #ifndef TORTURE_CALL_H
@@ -14,14 +14,14 @@
 
 #include <stdint.h>
 
-/* Bytes of arguments or records in one call. */
-#define CALL_ROOM	1024
+/* Bytes of arguments or records in one call: more entries than the kernel copies at once. */
+#define CALL_ROOM	5120
 #define CALL_ARMS	(CALL_ROOM / sizeof(struct twheel_arm))
 #define CALL_CANCELS	(CALL_ROOM / sizeof(struct twheel_cancel))
 #define CALL_EVENTS	(CALL_ROOM / sizeof(struct twheel_event))
 #define CALL_ENTRIES	(CALL_ROOM / sizeof(struct twheel_timer_info))
 
-/* What no call returns: results before the call, and calls that were cut off. */
+/* No call returns this: it stands in results before the call, and for calls cut off. */
 #define CALL_POISON	(-9999)
 
 enum call_type {
@@ -62,7 +62,7 @@ enum call_state { CALL_FREE, CALL_OPEN, CALL_DONE };
  * @events: of %CALL_READ, all zeros before
  * @entries: of %CALL_LIST and %CALL_DRAIN, all zeros before, and %CALL_GET
  * @cursor: of %CALL_LIST and %CALL_DRAIN, before
- * @rearms: of %CALL_ARM, a bit for each entry that has a handle before
+ * @rearms: of %CALL_ARM, whether an entry has a handle before
  * @waited: of %CALL_READ, since when it, or the poll() before it, has waited
  * @woken: and until when; 0 if it has not
  * @list: the argument
@@ -90,7 +90,7 @@ struct call {
 	__u32 config;
 	union {
 		__u64 cursor;
-		__u32 rearms;
+		bool rearms[CALL_ARMS];
 	};
 	union {
 		struct twheel_list list;
@@ -114,19 +114,28 @@ struct call {
 	};
 };
 
+/*
+ * Is there a record in place @i? The upper half of its user_data is not 0. It is
+ * stored last where call_read() reads in pieces, so a part of a record is none.
+ */
+static inline bool call_has_event(const struct call *call, int i)
+{
+	return call->events[i].user_data >> 32;
+}
+
 struct ctx;
 struct log;
 
-/* A call to be filled in, when the oracle has made room; NULL to give up. */
+/* A call to be filled in. Waits until the oracle has made room. */
 struct call *call_new(struct log *log, enum call_type type, const struct ctx *ctx);
 
-/* The call begins: from here on it counts. Takes stamp and time. */
+/* The call begins, and counts from here on. Takes stamp and time. */
 void call_begin(struct log *log, struct call *call);
 
 /* It has returned @ret. */
 void call_end(struct log *log, struct call *call, long ret);
 
-/* What is to be said of a thread that is no more. */
+/* The thread that wrote @log has ended, or was killed: complete its last call. */
 void call_abandoned(struct log *log);
 
 /* With @call filled in: make it, by @fd. Each returns what the call did. */
@@ -136,7 +145,10 @@ int call_get(struct log *log, struct call *call, int fd);
 int call_list(struct log *log, struct call *call, int fd, __u64 *cursor);
 int call_extend(struct log *log, struct call *call, __u64 *word);
 
-/* Reads up to @n records, with RWF_NOWAIT if @nowait. */
-ssize_t call_read(struct log *log, struct call *call, int fd, int n, bool nowait);
+/*
+ * Reads up to @n records, with RWF_NOWAIT if @nowait, into two pieces of memory if
+ * @pieces: the border is inside the user_data of a record.
+ */
+ssize_t call_read(struct log *log, struct call *call, int fd, int n, bool nowait, bool pieces);
 
 #endif /* TORTURE_CALL_H */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What happens around the workers: CPUs go and come, the clock is set, limits
- * move, memory runs short, somebody looks at everything.
+ * move, memory runs short, calls fail, tools look at everything.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -43,8 +42,8 @@ static bool read_file(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-/* Reads whatever there is, for those who write it. */
-static void drink(const char *path)
+/* Read what there is in @path, so that the kernel has to produce it. */
+static void look_at(const char *path)
 {
 	char text[4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), i;
@@ -64,7 +63,7 @@ static int set_online(int cpu, bool online)
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 	ret = tw_write_file(path, online ? "1" : "0");
 	end = tw_now(CLOCK_MONOTONIC);
-	/* Meanwhile its timers belong to a CPU that is neither here nor there. */
+	/* Meanwhile the timers of that CPU may not have expired. */
 	late_saw(end, end - begin);
 	return ret;
 }
@@ -78,7 +77,7 @@ static void *hotplug(void *arg)
 	while (!stopped() && cpus > 1) {
 		cpu = 1 + tw_random(&random) % (cpus - 1);
 		if (!set_online(cpu, false)) {
-			/* Long enough now and then to miss timers that were lost. */
+			/* Now and then long enough to see that timers are lost. */
 			wait_ns(tw_random(&random) % (tw_random(&random) % 8 ?
 						      200 * TW_MSEC : 5 * TW_SEC));
 			while (set_online(cpu, true))
@@ -90,7 +89,7 @@ static void *hotplug(void *arg)
 	return NULL;
 }
 
-/* Sets CLOCK_REALTIME to be @ns ahead of what it is. */
+/* Set CLOCK_REALTIME ahead by @ns. */
 static void set_clock(long long ns)
 {
 	__u64 time = tw_now(CLOCK_REALTIME) + ns;
@@ -154,9 +153,9 @@ static void *limits(void *arg)
 }
 
 /*
- * One that makes contexts full of timers, in a cgroup that has no room for them. It
- * sets the limit itself, to more than it uses and while it does nothing but arm: all
- * else would be killed for want of memory, and that is loud.
+ * A process that fills contexts with timers, in a cgroup that has no room for them. It
+ * sets the limit itself, to a little more than it uses, while it does nothing but arm:
+ * for anything else it would be killed, and the kernel would report that.
  */
 static void be_poor(void)
 {
@@ -166,7 +165,7 @@ static void be_poor(void)
 	__u64 random = random_begin(~5ULL), denied;
 	char text[32];
 
-	/* Whatever it needs itself, it has; the rest it can do without. */
+	/* Touch the memory that the process itself needs, before there is a limit. */
 	memset(arms, 1, sizeof(arms));
 	while (!stopped()) {
 		fd = tw_open();
@@ -177,7 +176,7 @@ static void be_poor(void)
 			if (write(max, text, strlen(text)) < 0)
 				break;
 		}
-		/* To be refused takes long, as memory is looked for: some are enough. */
+		/* A refusal takes long, as the kernel looks for memory: a few are enough. */
 		denied = shared->denied + 16;
 		for (i = 0; fd >= 0 && i < 640 && shared->denied < denied && !stopped(); i++) {
 			for (k = 0; k < 16; k++)
@@ -190,13 +189,13 @@ static void be_poor(void)
 		if (write(max, "max", 3) < 0)
 			break;
 		close(fd);
-		/* It is the memory that is to be short, not the CPU. */
+		/* Memory is to be short, not the CPU. */
 		wait_ns(50 * TW_MSEC);
 	}
 	_exit(0);
 }
 
-/* Takes more memory than its cgroup likes, again and again. */
+/* Use more memory than the process's cgroup is to have, again and again. */
 static void be_a_hog(void)
 {
 	size_t i;
@@ -213,7 +212,7 @@ static void be_a_hog(void)
 	_exit(0);
 }
 
-/* A process that does @function in @group, and ends with this one. */
+/* Start a process that runs @function in @group, and ends with this one. */
 static pid_t live_in(const char *group, void (*function)(void))
 {
 	char path[128];
@@ -255,7 +254,7 @@ static void run(char *const argv[])
 	posix_spawn_file_actions_destroy(&actions);
 }
 
-/* Those who look: debugfs, tracing, and the tool that reads both. */
+/* Look at debugfs and at traces, and run the tool that reads both. */
 static void *eyes(void *arg)
 {
 	char *const stat[] = { "twheel", "stat", NULL };
@@ -270,8 +269,8 @@ static void *eyes(void *arg)
 			tw_write_file(DEBUG "twheel/reset", "1");
 			break;
 		case 1:
-			drink(DEBUG "twheel/counters");
-			drink(DEBUG "twheel/histograms");
+			look_at(DEBUG "twheel/counters");
+			look_at(DEBUG "twheel/histograms");
 			break;
 		case 2:
 			run(stat);
@@ -285,7 +284,7 @@ static void *eyes(void *arg)
 		default:
 			tw_write_file(TRACING "events/twheel/enable", "1");
 			wait_ns(tw_random(&random) % (200 * TW_MSEC));
-			drink(TRACING "trace_pipe");
+			look_at(TRACING "trace_pipe");
 			tw_write_file(TRACING "events/twheel/enable", "0");
 			break;
 		}
@@ -294,40 +293,42 @@ static void *eyes(void *arg)
 	return NULL;
 }
 
-static const char *const attributes[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
-
-static void set_attribute(const char *attribute, const char *file, const char *value)
+/* For up to @ns, @percent of each kind fail or, if that is 0, 1 to 4 per cent. */
+static void inject_for(__u64 *random, enum fault_rate rate, unsigned int percent, __u64 ns)
 {
-	char path[128];
+	long before[NR_FAULT_KINDS];
+	enum fault_kind kind;
 
-	snprintf(path, sizeof(path), DEBUG "%s/%s", attribute, file);
-	tw_write_file(path, value);
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++) {
+		before[kind] = inject_fired(kind);
+		inject_rate(kind, percent ?: 1 + tw_random(random) % 4);
+	}
+	wait_ns(tw_random(random) % ns);
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+		count(&shared->injected[rate][kind], inject_fired(kind) - before[kind]);
 }
 
-/* Calls of those who have asked for it fail, now and then many of them. */
+/*
+ * Calls of threads that are marked fail, now and then many of them. So do those of the
+ * kernel's workers, which make tables of keys larger.
+ */
 static void *faults(void *arg)
 {
 	__u64 random = random_begin(~7ULL);
-	char text[16];
-	size_t i;
+	enum fault_kind kind;
 
 	(void)arg;
-	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		set_attribute(attributes[i], "task-filter", "Y");
-		set_attribute(attributes[i], "ignore-gfp-wait", "N");
-		set_attribute(attributes[i], "min-order", "0");
-		set_attribute(attributes[i], "verbose", "0");
-		set_attribute(attributes[i], "interval", "1");
-		set_attribute(attributes[i], "times", "-1");
-	}
+	if (inject_begin())
+		violation("this kernel injects no faults");
 	while (!stopped()) {
-		i = tw_random(&random) % (sizeof(attributes) / sizeof(attributes[0]));
-		snprintf(text, sizeof(text), "%llu", tw_random(&random) % 5);
-		set_attribute(attributes[i], "probability", text);
-		wait_ns(tw_random(&random) % TW_SEC);
+		inject_mark_workers(true);
+		inject_for(&random, RATE_10, 10, 2 * TW_SEC);
+		inject_for(&random, RATE_LOW, 0, 2 * TW_SEC);
+		inject_for(&random, RATE_50, 50, 2 * TW_SEC);
 	}
-	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		set_attribute(attributes[i], "probability", "0");
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+		inject_rate(kind, 0);
+	inject_mark_workers(false);
 	return NULL;
 }
 

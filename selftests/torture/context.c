@@ -4,11 +4,12 @@
  */
 #include <stdio.h>
 
+#include "../faults/inject.h"
 #include "context.h"
 
-/* What is armed for later than that is cancelled at the end, the rest waited for. */
+/* Timers armed for later than that are cancelled at the end; the others are waited for. */
 #define SOON_NS		(60 * TW_SEC)
-/* How long for. What is pending then is late, and the oracle has seen it. */
+/* How long they are waited for. What is pending then is late, and the oracle says so. */
 #define SETTLE_NS	(60 * TW_SEC)
 /* Reads at a time. */
 #define READS_MAX	64
@@ -46,7 +47,7 @@ int context_open(struct ctx *ctx, int kind, bool blocking)
 	ctx->config = kinds[kind].config;
 	ctx->blocking = blocking;
 	ctx->words = NULL;
-	/* One mapping for each context: who has closed it has no use for words. */
+	/* A context that all processes share is mapped once, before they are forked. */
 	if (ctx < shared->ctx + NR_SHARED_CTX && ctx->config & TWHEEL_CONFIG_LEASE) {
 		ctx->words = mmap(NULL, WORDS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (ctx->words == MAP_FAILED)
@@ -105,13 +106,13 @@ static void read_all(struct log *log, struct ctx *ctx)
 	/* Rounds of a tick may come as fast as they are read. */
 	do {
 		call = call_new(log, CALL_READ, ctx);
-		ret = call_read(log, call, ctx->fd, CALL_EVENTS, ctx->blocking);
+		ret = call_read(log, call, ctx->fd, CALL_EVENTS, ctx->blocking, false);
 		if (++n == READS_MAX)
 			break;
 	} while (ret > 0 || ret == -ECANCELED || ret == -EINTR || ret == -EFAULT);
 }
 
-/* One walk. Returns how many timers are due soon; those without end are ended. */
+/* Walk once. Returns how many timers are due soon, and cancels those without an end. */
 static int walk(struct log *log, struct ctx *ctx, bool drain)
 {
 	struct twheel_timer_info entries[CALL_ENTRIES];
@@ -154,7 +155,7 @@ void context_settle(struct log *log, struct ctx *ctx)
 		tw_poll(ctx->fd, 20);
 		read_all(log, ctx);
 	} while (walk(log, ctx, false) && tw_now(CLOCK_MONOTONIC) < limit);
-	/* What was ready and without an end goes on only when it is read. */
+	/* A timer without an end that was ready goes on only when its record is read. */
 	do {
 		walk(log, ctx, true);
 		read_all(log, ctx);
@@ -175,5 +176,5 @@ void context_settle(struct log *log, struct ctx *ctx)
 void faults_begin(void)
 {
 	if (shared->faults_wanted)
-		tw_write_file("/proc/thread-self/make-it-fail", "1");
+		inject_mark(0, true);
 }

@@ -4,7 +4,7 @@
  *
  * A probe is a thread on each CPU that sleeps for a millisecond at a time. What
  * delays timers, be it the emulator, interrupts, or other threads, delays the
- * probes as well: whatever is later than they were by far has no such excuse.
+ * probes as well. A timer that is later than they were by far is wrong.
  */
 #include <pthread.h>
 

@@ -91,7 +91,7 @@ static void see_pending(const struct call *call, const struct state *s, struct s
 {
 	__u64 base = s->base;
 
-	/* What the time was before a step is no help after it. */
+	/* Times from before a step of the clock mean nothing after it. */
 	if (!steady(call, call->steps0))
 		return;
 	if (!steady(call, s->since)) {
@@ -105,7 +105,7 @@ static void see_pending(const struct call *call, const struct state *s, struct s
 	seen->at = call->t0;
 }
 
-/* @call's effect was there at its end, unless the clock was set: who knows then? */
+/* @call had taken effect by its end. If the clock was set meanwhile, that time is not known. */
 static void take_effect(const struct call *call, struct state *s)
 {
 	if (steady(call, call->steps0)) {
@@ -113,7 +113,7 @@ static void take_effect(const struct call *call, struct state *s)
 		s->since = call->steps0;
 	} else {
 		s->base = NEVER;
-		/* No time of before is good, nor the one of a step that @call had seen. */
+		/* Neither an earlier time counts, nor that of a step which @call overlapped. */
 		s->since = call->steps1 | 1;
 	}
 }
@@ -151,7 +151,7 @@ static bool apply_arm(const struct call *call, int index, struct state *s,
 		if (arm->old_state == TWHEEL_STATE_NONE) {
 			if (s->id)
 				return no(why, "made a timer where there is one");
-			if (call->rearms & 1U << index)
+			if (call->rearms[index])
 				return no(why, "took a handle that is not live");
 			if (arm->old_remaining)
 				return no(why, "made a timer, with time left of another");
@@ -369,7 +369,7 @@ static bool apply_flag(const struct call *call, struct state *s, const char **wh
 		if (!s->id)
 			return no(why, "ECANCELED, and the clock was not set");
 		s->id = 0;
-	} else if (call->ret == CALL_POISON && !call->events[0].user_data) {
+	} else if (call->ret == CALL_POISON && !call_has_event(call, 0)) {
 		s->id = 0;
 	} else if (s->id) {
 		return no(why, "the clock was set, and this read did not say so");
@@ -419,7 +419,7 @@ static bool apply(struct op op, struct state *s, const char **why, struct seen *
 bool op_is_doubtful(struct op op)
 {
 	if (op.index == OP_FLAG)
-		return op.call->ret == CALL_POISON && !op.call->events[0].user_data;
+		return op.call->ret == CALL_POISON && !call_has_event(op.call, 0);
 	switch (op.call->type) {
 	case CALL_ARM:
 		return op.call->arms[op.index].result == CALL_POISON;
@@ -618,7 +618,7 @@ bool model_end(struct timer *timer, struct op op, const char **why, struct seen 
 	int slot = slot_of(timer, op), i;
 
 	memset(seen, 0, sizeof(*seen));
-	/* Who is only looked at is to be listed once all the same. */
+	/* A call that only looks is no reason not to list the timer. */
 	if (op.call->type != CALL_GET && op.call->type != CALL_LIST)
 		timer->changed = op.call->end;
 	if (slot < 0)

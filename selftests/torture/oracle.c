@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The oracle: reads what all threads have logged, in the order of its stamps, and
- * checks it. The only one that judges, alone and some moments later, so it needs
- * no lock; what one timer may do is in model.c, here is what goes beyond one.
+ * checks it. It alone judges, some moments later, so it needs no lock. What one timer
+ * may do is in model.c; here is what concerns more than one.
  *
  * An event, that is the begin or the end of a call, can be looked at once all
  * calls that have begun before it have returned: only then is it known what they
@@ -16,19 +16,20 @@
 #include "shared.h"
 
 #define NR_CHAINS	(1 << 16)
-/* Timers that have ended, and whose history is kept for a while. */
+/* The history of so many timers that have ended is kept. */
 #define NR_DEAD		8192
 #define NR_WALKED	4096
-#define NR_DOUBTS	1024
+/* Armings of a log, the last of which may be in doubt. */
+#define NR_DOUBTS	(1 << 20)
 #define NR_SUSPECTS	1024
 /* On a machine with more of them the order is not checked. */
 #define MAX_CPUS		256
-/* What delays a timer delays the probes: wait until they can have said so. */
+/* What delays a timer delays the probes, too: wait until they can have said so. */
 #define SUSPECT_NS	(5 * TW_SEC)
 /* Violations that are shown. */
 #define NR_SHOWN	5
 
-/* The timer that stands for a context's being told of steps. */
+/* In the number of a context: its timer stands for what the context is told of steps. */
 #define FLAG_CTX	0x80000000U
 
 /**
@@ -54,12 +55,6 @@ struct cursor {
 struct key {
 	__u32 ctx;
 	__u64 handle;
-};
-
-/* A new timer of which it is not known whether it was made, and its handle. */
-struct doubt {
-	__u32 ctx;
-	__u64 id;
 };
 
 /**
@@ -97,7 +92,7 @@ struct order {
 	__u64 ticks[MAX_CPUS];
 };
 
-/* A timer that was late, and may have an excuse. */
+/* A timer that was late, perhaps because everything was. */
 struct suspect {
 	__u64 due;
 	__u64 at;
@@ -109,8 +104,8 @@ static struct timer *chains[NR_CHAINS];
 static struct key dead[NR_DEAD];
 static unsigned int nr_dead;
 static struct cursor cursors[NR_LOGS];
-static struct doubt doubts[NR_DOUBTS];
-static unsigned int nr_doubts;
+/* Of each log, a bit for each arming, by its number: was a new timer made by it? */
+static __u8 doubts[NR_LOGS][NR_DOUBTS / 8];
 static struct suspect suspects[NR_SUSPECTS];
 static int nr_suspects;
 /* By place: the latest time when a context was seen to be empty. */
@@ -181,7 +176,7 @@ static void drop(struct timer **link)
 	free(timer);
 }
 
-/* One that has ended is dropped when NR_DEAD others have, too. */
+/* A timer that has ended is dropped when NR_DEAD others have ended, too. */
 static void bury(const struct timer *timer)
 {
 	struct key *key = &dead[nr_dead++ % NR_DEAD];
@@ -206,7 +201,7 @@ static void suspect(const struct timer *timer, const char *what, __u64 due, __u6
 	nr_suspects++;
 }
 
-/* Tell those who have an excuse from those who have not. */
+/* Report the timers that were late while nothing else was. */
 static void judge_suspects(void)
 {
 	__u64 now = tw_now(CLOCK_MONOTONIC);
@@ -252,19 +247,9 @@ static void check_late(const struct timer *timer, const struct call *call,
 			mono(call, seen->due + shared->tick), mono(call, seen->at));
 }
 
-static bool allowed(long error)
+static int result_of(const struct call *call, int i)
 {
-	switch (error) {
-	case -ENOMEM:
-		return shared->may_fail & ERR_NOMEM;
-	case -ENOSPC:
-	case -EDQUOT:
-		return shared->may_fail & ERR_LIMIT;
-	case -EFAULT:
-		return shared->may_fail & ERR_FAULT;
-	default:
-		return false;
-	}
+	return call->type == CALL_ARM ? call->arms[i].result : call->cancels[i].result;
 }
 
 static void count_failure(long error)
@@ -275,30 +260,49 @@ static void count_failure(long error)
 		count(&shared->faults, 1);
 }
 
-/* What a call has returned, as far as no timer is concerned. */
+/*
+ * Does what an arming or a cancel returned agree with the results in its entries? A
+ * batch ends early where the kernel cannot store results: then there are none.
+ */
+static bool agrees(const struct call *call)
+{
+	bool handled;
+	int i;
+
+	if (call->n == 1)
+		return call->ret == result_of(call, 0);
+	for (i = 0; i < call->n; i++) {
+		handled = i < call->ret;
+		if (handled != (result_of(call, i) != CALL_POISON))
+			return false;
+	}
+	return call->ret == call->n || (call->ret > 0 && error_allowed(-EFAULT));
+}
+
+/* Check what a call has returned, apart from what it says of a timer. */
 static void check_return(const struct call *call)
 {
 	int i;
 
 	if (call->ret == CALL_POISON)
 		return;
-	if (allowed(call->ret)) {
+	if (error_allowed(call->ret)) {
 		count_failure(call->ret);
 		return;
 	}
 	switch (call->type) {
 	case CALL_ARM:
-		if (call->n == 1 ? call->ret != call->arms[0].result : call->ret != call->n)
+		if (!agrees(call))
 			wrong_call(call, "not its result");
-		for (i = 0; i < call->n; i++)
-			if (allowed(call->arms[i].result))
+		for (i = 0; i < (call->n == 1 ? 1 : call->ret); i++)
+			if (error_allowed(call->arms[i].result))
 				count_failure(call->arms[i].result);
 			else if (call->arms[i].result && call->arms[i].result != -ENOENT &&
 				 call->arms[i].result != -EEXIST)
 				wrong_call(call, "no errno that it should have");
 		break;
 	case CALL_CANCEL:
-		if (call->n == 1 ? call->ret != call->cancels[0].result : call->ret != call->n)
+		if (!agrees(call))
 			wrong_call(call, "not its result");
 		break;
 	case CALL_GET:
@@ -333,12 +337,12 @@ static int entries(const struct call *call)
 	case CALL_GET:
 		return call->ret == 0 || call->ret == -ENOENT;
 	case CALL_READ:
-		/* user_data is never 0, nor is what has not been stored anything else. */
-		while (n < (int)CALL_EVENTS && call->events[n].user_data)
+		while (n < (int)CALL_EVENTS && call_has_event(call, n))
 			n++;
 		return n;
 	case CALL_LIST:
 	case CALL_DRAIN:
+		/* user_data is never 0, and what has not been stored is. */
 		while (n < (int)CALL_ENTRIES && call->entries[n].user_data)
 			n++;
 		return n;
@@ -347,7 +351,7 @@ static int entries(const struct call *call)
 	}
 }
 
-/* The same for those that return it. */
+/* How many timers @call says that it is about, by what it returned. */
 static int returned(const struct call *call)
 {
 	switch (call->type) {
@@ -361,15 +365,25 @@ static int returned(const struct call *call)
 	}
 }
 
-/* Was this record, or entry, of a timer whose making has no known outcome? */
-static bool is_doubt(const struct call *call, __u64 id)
+/* The place in @doubts of the arming that gave @id. */
+static __u8 *doubt_of(__u64 id)
 {
-	unsigned int i;
+	return &doubts[(id >> 48) - 1][id % NR_DOUBTS / 8];
+}
 
-	for (i = 0; i < NR_DOUBTS && i < nr_doubts; i++)
-		if (doubts[i].ctx == call->ctx && doubts[i].id == id)
-			return true;
-	return false;
+/* It is not known whether the arming that gave @id has made a timer, nor its handle. */
+static void set_doubt(__u64 id)
+{
+	*doubt_of(id) |= 1 << id % 8;
+}
+
+/* Was this record, or entry, of a timer whose making has no known outcome? */
+static bool is_doubt(__u64 id)
+{
+	/* The kernel may have made it up. */
+	if (!(id >> 48) || id >> 48 > NR_LOGS)
+		return false;
+	return *doubt_of(id) & 1 << id % 8;
 }
 
 /* The timer that entry @i is about, made if need be, or NULL. */
@@ -383,8 +397,7 @@ static struct timer *timer_of(const struct call *call, int i)
 		/* One that was not made has no handle. */
 		if (!handle && !(call->config & TWHEEL_CONFIG_KEYED)) {
 			if (call->arms[i].result == CALL_POISON)
-				doubts[nr_doubts++ % NR_DOUBTS] = (struct doubt) {
-					call->ctx, call->arms[i].user_data };
+				set_doubt(call->arms[i].user_data);
 			return NULL;
 		}
 		break;
@@ -405,7 +418,7 @@ static struct timer *timer_of(const struct call *call, int i)
 		handle = call->entries[i].handle;
 		id = call->entries[i].user_data;
 	}
-	if (id && !(call->config & TWHEEL_CONFIG_KEYED) && is_doubt(call, id))
+	if (id && !(call->config & TWHEEL_CONFIG_KEYED) && is_doubt(id))
 		return NULL;
 	return find_or_make(call, call->ctx, handle);
 }
@@ -482,7 +495,7 @@ static bool has_flag(const struct call *call)
 	       call->place < NR_SHARED_CTX && call->ret != -EFAULT;
 }
 
-/* How often a timer was returned that was pending all the time: once. */
+/* A timer that was pending during the whole walk was returned once. */
 static void check_walk(const struct walk *walk, const struct call *call)
 {
 	int i, k, n;
@@ -525,7 +538,7 @@ static void walk_on(struct walk *walk, const struct call *call)
 	walk->begin = 0;
 }
 
-/* A record that was there since long before somebody was told that there is none. */
+/* A record that was there long before a thread was told that there is none. */
 static void check_told(const struct call *call, __u64 empty)
 {
 	struct timer none = { .ctx = call->ctx, .place = call->place, .clock = call->clock };
@@ -547,7 +560,7 @@ static void check_told(const struct call *call, __u64 empty)
 		suspect(&none, "woken late", mono(call, since), mono(call, call->woken));
 }
 
-/* All of a context's timers: are they gone, and are they dropped? */
+/* A context has no timers any more: they may be gone, or they are dropped with it. */
 static void end_context(const struct call *call)
 {
 	int i;
@@ -571,7 +584,7 @@ static void end_context(const struct call *call)
 	}
 }
 
-/* A step is an event of each context that tells of them. */
+/* A step of the clock is an event of each context that tells of steps. */
 static void step(const struct call *call, int log, bool end)
 {
 	const struct op op = { call, log, OP_FLAG };
@@ -656,7 +669,7 @@ static void end(const struct call *call, int log)
 	}
 }
 
-/* The event that is next in @log, and its stamp: all ones if there is none. */
+/* The stamp of the event that is next in log @i, and its call; all ones if there is none. */
 static __u64 next_event(int i, struct call **call)
 {
 	struct log *log = &shared->logs[i];
@@ -681,7 +694,7 @@ static __u64 horizon(void)
 	return first;
 }
 
-/* Looks at the event that is next of all, if it is before @limit. */
+/* Look at the event that is next in all logs, if it is before @limit. */
 static bool look(__u64 limit)
 {
 	struct call *call = NULL, *next = NULL;
@@ -726,7 +739,7 @@ void oracle_main(void)
 		if (!any)
 			nanosleep(&pause, NULL);
 	} while (!quiet || any);
-	/* The probes may have an excuse yet to tell. */
+	/* The probes may have yet to say that they were late, too. */
 	while (nr_suspects) {
 		nanosleep(&pause, NULL);
 		judge_suspects();

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the processes of the torture test share: one mapping, made before the
- * first of them is forked. Whoever is killed leaves here all there is to know.
+ * first of them is forked. What a process that is killed has done is known from here.
  */
 #ifndef TORTURE_SHARED_H
 #define TORTURE_SHARED_H
 
+#include "../faults/inject.h"
 #include "call.h"
 
 /* Worker processes, and threads in each. The last thread only reads. */
 #define NR_PROCESSES	4
 #define NR_WORKERS	4
-/* Logs: one a worker, and one each for the supervisor and who sets clocks. */
+/* Logs: one a worker, one for the supervisor, and one for the thread that sets clocks. */
 #define LOG_SUPERVISOR	(NR_PROCESSES * NR_WORKERS)
 #define LOG_STEPS	(LOG_SUPERVISOR + 1)
 #define NR_LOGS		(LOG_STEPS + 1)
 /* Calls in a log that the oracle has not seen yet, at most. */
-#define LOG_CALLS	512
+#define LOG_CALLS	256
 
 /* Contexts that all processes share; each process has one of its own besides. */
 #define NR_SHARED_CTX	8
@@ -27,6 +28,9 @@
 #define NR_SLOTS	192
 /* Latest armings of a log that others may still refer to. */
 #define NR_NOTES	1024
+
+/* Of what can fail 1 to 4 per cent do, or in storms 10, or 50. */
+enum fault_rate { RATE_LOW, RATE_10, RATE_50, NR_FAULT_RATES };
 
 /* The scheduling probes keep the worst they saw in each tenth of a second. */
 #define WINDOW_NS	100000000ULL
@@ -54,8 +58,8 @@ struct ctx {
 };
 
 /**
- * struct note - how a timer was last armed, for whoever uses it
- * @ref: what refers to this note; another one, or 0, when it is of no use any more
+ * struct note - how a timer was last armed, for all threads that use it
+ * @ref: what refers to this note; anything else means that it was overwritten
  * @handle: its handle or key
  * @deadline: of a lease, what its word holds
  * @interval: as armed
@@ -114,6 +118,7 @@ struct log {
  * @step_seq: twice as many; odd while the clock is being set
  * @kills: of processes
  * @faults: calls that failed for want of memory, or of the caller's
+ * @injected: faults that the kernel was made to have, at each of the rates
  * @refusals: calls that a limit has refused
  * @denied: timers that a cgroup had no memory for
  * @resolved: calls that somebody was killed in, or failed on the way back
@@ -145,6 +150,7 @@ struct shared {
 	__u64 step_seq;
 	__u64 kills;
 	__u64 faults;
+	__u64 injected[NR_FAULT_RATES][NR_FAULT_KINDS];
 	__u64 refusals;
 	__u64 denied;
 	__u64 resolved;
@@ -170,6 +176,22 @@ static inline void count(__u64 *counter, __u64 n)
 	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
 }
 
+/* Is it legal in this run that a call fails with @error? */
+static inline bool error_allowed(long error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return shared->may_fail & ERR_NOMEM;
+	case -ENOSPC:
+	case -EDQUOT:
+		return shared->may_fail & ERR_LIMIT;
+	case -EFAULT:
+		return shared->may_fail & ERR_FAULT;
+	default:
+		return false;
+	}
+}
+
 /* Where the random numbers of thread @n begin: not with 0, which they stay at. */
 static inline __u64 random_begin(__u64 n)
 {
@@ -187,7 +209,7 @@ void chaos_main(__u32 kinds);
 void oracle_main(void);
 void probe_main(void);
 
-/* Something is wrong: says so, and counts it. */
+/* Something is wrong: say so, and count it. */
 void violation(const char *what);
 
 /* What chaos_main() does; each needs root. */
@@ -198,7 +220,7 @@ void violation(const char *what);
 #define CHAOS_EYES	16
 #define CHAOS_FAULTS	32
 
-/* Puts back whatever chaos has changed. */
+/* Put back what chaos has changed. */
 void chaos_undo(void);
 
 #endif /* TORTURE_SHARED_H */

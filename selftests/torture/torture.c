@@ -22,7 +22,7 @@
 
 /* How long processes may take to end when told to. */
 #define END_NS		(120 * TW_SEC)
-/* How much longer than it was told to a run waits for what has not come about. */
+/* How much longer than asked for a run waits for chaos that has not happened yet. */
 #define PATIENCE_NS	(240 * TW_SEC)
 
 struct shared *shared;
@@ -68,7 +68,7 @@ static pid_t start_worker(int process)
 	_exit(0);
 }
 
-/* Of a process that is no more: what its threads were at, and its own context. */
+/* A process has ended: complete its logs, and note that its own context is closed. */
 static void bury_worker(int process)
 {
 	struct log *log = &shared->logs[LOG_SUPERVISOR];
@@ -93,7 +93,19 @@ static void do_chaos(void)
 	chaos_main(kinds);
 }
 
-/* What was asked for and has not come about: so far it has proved nothing. */
+static bool all_injected(void)
+{
+	enum fault_rate rate;
+	enum fault_kind kind;
+
+	for (rate = 0; rate < NR_FAULT_RATES; rate++)
+		for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+			if (!shared->injected[rate][kind])
+				return false;
+	return shared->faults;
+}
+
+/* What was asked for and has not happened yet, in words; NULL if all has. */
 static const char *missing_chaos(void)
 {
 	if (kinds & CHAOS_HOTPLUG && sysconf(_SC_NPROCESSORS_CONF) > 1 && !shared->hotplugs)
@@ -106,15 +118,14 @@ static const char *missing_chaos(void)
 		return "no limit was reached";
 	if (kinds & CHAOS_MEMORY && !shared->denied)
 		return "no cgroup ran out of memory";
-	if (kinds & CHAOS_FAULTS && !shared->faults)
-		return "no fault was injected";
+	if (kinds & CHAOS_FAULTS && !all_injected())
+		return "a kind of faults was not injected at each of the rates";
 	return NULL;
 }
 
 /*
- * Kills workers, and starts others, until the time has passed. On a machine that gets
- * little done in it, until all kinds of chaos have come about, too, or nearly @patience ns
- * later.
+ * Kill workers, and start others, until the time @end. On a machine that gets little done
+ * by then, go on until all kinds of chaos have happened, but for @patience ns at most.
  */
 static void supervise(pid_t *pids, __u64 end, __u64 patience)
 {
@@ -148,7 +159,7 @@ static void supervise(pid_t *pids, __u64 end, __u64 patience)
 	}
 }
 
-/* Waits for a process to end by itself. */
+/* Wait for a process to end by itself; @what is wrong if it does not. */
 static void await(pid_t pid, const char *what)
 {
 	const struct timespec pause = { .tv_nsec = 10 * TW_MSEC };
@@ -185,7 +196,7 @@ static void open_contexts(void)
 		err(1, "socketpair");
 }
 
-/* Nothing is left when all is closed. */
+/* Close all contexts, and check that no timer is left. */
 static void close_contexts(void)
 {
 	int i, fd, byte;
@@ -212,6 +223,18 @@ static void print_lateness(const char *who, const __u64 *hist, __u64 worst)
 	       worst / 1000);
 }
 
+/* In the form that selftests/faults/figures.awk adds up. */
+static void print_injected(__u64 operations)
+{
+	enum fault_kind kind;
+
+	printf("# figures: calls %llu", operations);
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
+		printf(" %s %llu", inject_names[kind], shared->injected[RATE_LOW][kind] +
+		       shared->injected[RATE_10][kind] + shared->injected[RATE_50][kind]);
+	printf(" violations %llu\n", shared->violations);
+}
+
 static void print_figures(void)
 {
 	__u64 operations = 0;
@@ -225,6 +248,8 @@ static void print_figures(void)
 	       shared->records, shared->refusals, shared->denied);
 	printf(", %llu calls cut off by a kill, %llu timers given up on\n", shared->resolved,
 	       shared->blurred);
+	if (kinds & CHAOS_FAULTS)
+		print_injected(operations);
 	printf("%sok 1 every timer is accounted for\n", shared->violations ? "not " : "");
 	printf("torture: %llu operations, %llu expirations", operations, shared->expirations);
 	printf(", %llu hotplug cycles, %llu clock steps, %llu kills, %llu faults injected",
@@ -311,7 +336,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_PROCESSES; i++)
 		pids[i] = start_worker(i);
 
-	/* A run of some seconds is for a look at one thing. */
+	/* A run of a few seconds need not see all kinds of chaos. */
 	if (seconds >= 30)
 		patience = PATIENCE_NS;
 	supervise(pids, shared->begun + seconds * TW_SEC, patience);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A worker process: its threads do at random what can be done with contexts and
- * timers, their own and those of others. What comes of it is not theirs to judge:
- * they look at results only to know what to try next.
+ * timers, their own and those of others. The oracle judges what comes of it: they
+ * look at results only to choose what to try next.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,10 +16,10 @@
 #define sigev_notify_thread_id	_sigev_un._tid
 #endif
 
-/* How long a reader waits at most, and in a blocking read: others wait for it. */
+/* How long a reader waits in poll() at most; what it is in a read that blocks. */
 #define POLL_MS		3000
 #define READ_NS		(20 * TW_MSEC)
-/* The last moment that there is, and the longest time. */
+/* The latest point in time, and the longest time. */
 #define LAST_NS		(~0ULL >> 1)
 
 /**
@@ -38,7 +38,7 @@ struct worker {
 	int index;
 };
 
-/* The process's own context stays as long as somebody uses it. */
+/* Held by threads that use the process's own context, so that it stays. */
 static pthread_rwlock_t own_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static __u64 dice(struct worker *w, __u64 n)
@@ -46,7 +46,7 @@ static __u64 dice(struct worker *w, __u64 n)
 	return tw_random(&w->random) % n;
 }
 
-/* Notes how a timer was armed; returns what refers to that. */
+/* Note how a timer was armed. Returns what refers to the note. */
 static __u64 write_note(struct worker *w, const struct note *note)
 {
 	__u64 ref = (__u64)(w->index + 1) << 48 | ++w->log->armings;
@@ -59,7 +59,7 @@ static __u64 write_note(struct worker *w, const struct note *note)
 	return ref;
 }
 
-/* False if it has been overwritten since. */
+/* Copy the note that @ref refers to. False if it was overwritten since. */
 static bool read_note(__u64 ref, struct note *note)
 {
 	const struct note *from;
@@ -129,7 +129,7 @@ static struct twheel_arm make_arm(struct worker *w, const struct ctx *ctx, struc
 	}
 	if (note->lease) {
 		arm.flags |= TWHEEL_ARM_LEASE;
-		/* So that nobody takes another timer's word for this one's. */
+		/* A deadline that no other lease has tells whose word it is. */
 		arm.expires = (arm.expires & ~0xffffULL & ~TWHEEL_LEASE_EXPIRED) | (id & 0xffff);
 		note->deadline = arm.expires;
 	} else if (!dice(w, 6)) {
@@ -188,7 +188,7 @@ static void arm(struct worker *w, struct ctx *ctx, int fd, int first, int n)
 	call->n = n;
 	memcpy(call->arms, arms, n * sizeof(arms[0]));
 	call_arm(w->log, call, fd);
-	/* What is in the log stays there until the next call. */
+	/* The entries stay in the log until this thread's next call. */
 	memcpy(arms, call->arms, n * sizeof(arms[0]));
 
 	for (i = 0; i < n; i++) {
@@ -303,7 +303,7 @@ static int read_some(struct worker *w, struct ctx *ctx, int fd, int n, __u64 wai
 
 	call->waited = waited;
 	call->woken = woken;
-	return call_read(w->log, call, fd, n, ctx->blocking);
+	return call_read(w->log, call, fd, n, ctx->blocking, dice(w, 2));
 }
 
 /* A walk, a few entries at a time. */
@@ -317,11 +317,11 @@ static void list(struct worker *w, struct ctx *ctx, int fd, bool drain)
 		call = call_new(w->log, drain ? CALL_DRAIN : CALL_LIST, ctx);
 		call->n = 1 + dice(w, CALL_ENTRIES);
 		ret = call_list(w->log, call, fd, &cursor);
-		/* One that drains and gives up is what there is also. */
+		/* Some drains are given up half way. */
 	} while ((ret > 0 || ret == -EINTR) && !stopped() && (!drain || dice(w, 4)));
 }
 
-/* Leave a timer to those who read. */
+/* Forget a timer that will end: its record is for whoever reads. */
 static void leave(struct ctx *ctx, int slot)
 {
 	__u64 ref = slot_ref(ctx, slot);
@@ -344,6 +344,68 @@ static void look_at_fdinfo(int fd)
 	close(fd);
 }
 
+/* A call that leaves no trace has returned @ret: is that legal? */
+static bool carried_out(const char *what, long ret)
+{
+	char text[80];
+
+	if (ret >= 0)
+		return true;
+	if (!error_allowed(ret)) {
+		snprintf(text, sizeof(text), "%s: %s", what, strerror(-ret));
+		violation(text);
+	}
+	count(&shared->faults, 1);
+	return false;
+}
+
+/* The words of a context's leases: map them, look at one, unmap them. */
+static void look_at_words(int fd)
+{
+	struct twheel_info info = { };
+	volatile __u64 *words;
+
+	words = mmap(NULL, WORDS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (!carried_out("mmap", words == MAP_FAILED ? -errno : 0))
+		return;
+	/* There is no page unless a lease was made. */
+	if (carried_out("GET_INFO", tw_call(fd, TWHEEL_IOC_GET_INFO, &info)) && info.pending)
+		(void)words[1];
+	/* While it is mapped the context is not closed. */
+	while (munmap((void *)words, WORDS_SIZE))
+		;
+}
+
+/* A context for the moment, with all that can be configured at once, and its leases. */
+static void use_everything(struct worker *w)
+{
+	struct twheel_info info = { .flags = TWHEEL_INFO_NEXT };
+	struct twheel_arm arm;
+	int fd = tw_open(), i;
+
+	if (!carried_out("open", fd))
+		return;
+	if (carried_out("CONFIG", tw_configure(fd, CLOCK_REALTIME, TWHEEL_CONFIG_KEYED |
+					       TWHEEL_CONFIG_LEASE |
+					       TWHEEL_CONFIG_CANCEL_ON_SET))) {
+		for (i = 0; i < 20; i++) {
+			arm = tw_request(tw_now(CLOCK_REALTIME) + TW_FAR * (i % 2),
+					 TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, i);
+			arm.handle = tw_random(&w->random);
+			carried_out("ARM", tw_call(fd, TWHEEL_IOC_ARM, &arm));
+		}
+		carried_out("GET_INFO", tw_call(fd, TWHEEL_IOC_GET_INFO, &info));
+		look_at_words(fd);
+	}
+	close(fd);
+}
+
+/* Mostly small: what takes the kernel several turns is one in eight. */
+static int batch_size(struct worker *w)
+{
+	return 2 + dice(w, dice(w, 8) ? 13 : CALL_ARMS - 1);
+}
+
 /* Something, at random, with a context. */
 static void use(struct worker *w, struct ctx *ctx, int fd)
 {
@@ -354,13 +416,13 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 		arm(w, ctx, fd, slot, 1);
 		break;
 	case 35 ... 39:
-		arm(w, ctx, fd, slot, 2 + dice(w, CALL_ARMS - 1));
+		arm(w, ctx, fd, slot, batch_size(w));
 		break;
 	case 40 ... 51:
 		cancel_some(w, ctx, fd, slot, 1, false);
 		break;
 	case 52 ... 53:
-		cancel_some(w, ctx, fd, slot, 2 + dice(w, CALL_ARMS - 1), false);
+		cancel_some(w, ctx, fd, slot, batch_size(w), false);
 		break;
 	case 54 ... 60:
 		get(w, ctx, fd, slot, false);
@@ -380,8 +442,11 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 	case 78 ... 89:
 		read_some(w, ctx, fd, 1 + dice(w, CALL_EVENTS), 0, 0);
 		break;
-	case 90 ... 97:
+	case 90 ... 96:
 		leave(ctx, slot);
+		break;
+	case 97:
+		use_everything(w);
 		break;
 	case 98:
 		if (!dice(w, 4))
@@ -394,7 +459,7 @@ static void use(struct worker *w, struct ctx *ctx, int fd)
 	}
 }
 
-/* Another descriptor for the same: of one's own, or passed on to anybody. */
+/* Use a context by a copy of its descriptor, or by one that was passed on. */
 static void use_other(struct worker *w, struct ctx *ctx)
 {
 	int fd, place;
@@ -416,7 +481,7 @@ static void use_other(struct worker *w, struct ctx *ctx)
 	close(fd);
 }
 
-/* Exchanges the process's own context for a new one. */
+/* Exchange the process's own context for a new one. */
 static void renew(struct worker *w)
 {
 	struct ctx *ctx = w->own;
@@ -429,7 +494,7 @@ static void renew(struct worker *w)
 		close(ctx->fd);
 		call = call_new(w->log, CALL_CLOSED, ctx);
 		call_begin(w->log, call);
-		/* Whoever is killed before has closed it all the same. */
+		/* A process that is killed before this has closed it, too. */
 		ctx->serial = 0;
 		call_end(w->log, call, 0);
 	}
@@ -464,7 +529,7 @@ static void *work_at_random(void *arg)
 }
 
 /*
- * Waits for one of the shared contexts, and reads: for so long that a wake-up which
+ * Wait for one of the shared contexts, and read. The wait is so long that a wake-up that
  * does not come is seen to be late.
  */
 static void poll_and_read(struct worker *w)
@@ -494,7 +559,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* Has this thread's system calls interrupted again and again. */
+/* Have this thread's system calls interrupted again and again. */
 static void interrupt_me(void)
 {
 	struct itimerspec every = { { 0, READ_NS }, { 0, READ_NS } };
@@ -516,7 +581,7 @@ static void *read_all(void *arg)
 	struct ctx *ctx = &shared->ctx[w->index / NR_WORKERS * 2 % NR_SHARED_CTX];
 	struct call *call;
 
-	/* A signal whose frame cannot be stored is the end. */
+	/* A thread for whose signal the kernel cannot store a frame is killed. */
 	if (ctx->blocking)
 		interrupt_me();
 	else
@@ -527,7 +592,7 @@ static void *read_all(void *arg)
 			continue;
 		}
 		call = call_new(w->log, CALL_READ, ctx);
-		call_read(w->log, call, ctx->fd, CALL_EVENTS, false);
+		call_read(w->log, call, ctx->fd, CALL_EVENTS, false, dice(w, 2));
 	}
 	return NULL;
 }

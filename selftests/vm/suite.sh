@@ -210,7 +210,7 @@ suite_module() {
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
 # slow: its watchdog waits for 120 s. Not with what makes the machine sleep: nothing
-# wakes it if that fails half way.
+# wakes it if that fails half way. Of torture, the random load while calls fail.
 suite_faults() {
 	case ${KERNEL-} in
 	kasan|gcov) ;;
@@ -218,8 +218,11 @@ suite_faults() {
 		"$vm/build.sh" ;;
 	esac
 	mapfile -t list < <(programs uapi | grep -v /suspend)
+	local quiet=(hotplug clock limits memory eyes)
 	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
-		faults/ioctls faults/files faults/rates "faults/programs ${list[*]}" \
+		faults/ioctls faults/files \
+		"torture/torture --minutes 2 --faults ${quiet[*]/#/-q }" \
+		"faults/programs ${list[*]}" \
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }
 
