@@ -267,7 +267,7 @@ await 'returned 3'
 await 'was killed'
 # They have said so, and end by and by.
 tries=0
-until ! grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null || [ $tries = 600 ]; do
+while [ $tries -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
 	usleep 100000
 	tries=$((tries + 1))
 done

@@ -177,7 +177,7 @@ own)	test_left_out
 	test_in_guest "$own" ;;
 tree)	test_in_tree
 	test_in_guest "$tmp/linux-kselftest" ;;
-*)	die "usage: ${0##*/} own|tree" ;;
+*)	usage ;;
 esac
 echo "1..$n"
 exit $failed

@@ -250,6 +250,5 @@ case "$#,${1-}" in
 		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
 		[ "$1" != run ] || set -- "suite_$2"
 		"$@" ;;
-*)		sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-		exit 2 ;;
+*)		usage ;;
 esac
