@@ -6,7 +6,7 @@
 # The clock is set here and there: in a guest only. When lines are due is tested
 # by selftests/schedule; here it is the clock that is looked at.
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 
 # No zones are installed here: the rules of Central Europe.
 central_europe=CET-1CEST,M3.5.0,M10.5.0/3

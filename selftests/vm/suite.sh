@@ -189,7 +189,7 @@ suite_isolation-long() {
 }
 
 suite_examples() {
-	mapfile -t list < <(cd "$tests" && find examples -name '*.sh' -executable | sort)
+	mapfile -t list < <(programs examples)
 	guest 900 2 -m 3072 -- "${list[@]}"
 }
 
