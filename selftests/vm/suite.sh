@@ -203,7 +203,7 @@ suite_torture-long() {
 }
 
 suite_module() {
-	guest 600 2 -n -- guest/module.sh
+	guest 600 2 -m 2048 -- 'stress/reload.sh cycles'
 }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
