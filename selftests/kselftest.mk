@@ -44,6 +44,11 @@ CFLAGS += -std=gnu11 -Wall -Wextra -Wno-sign-compare $(if $(FORCE_TARGETS),-Werr
 LOCAL_HDRS += $(wildcard *.h $(selftests)uapi/*.h $(selftests)../uapi/linux/twheel.h) \
 	$(selftests)kselftest.mk Makefile
 
+# What scripts include is one file up in the source, and beside them where they are run.
+ifneq ($(TEST_PROGS),)
+TEST_GEN_FILES += tap.sh
+endif
+
 include $(KSELFTEST)/lib.mk
 
 # links OPTIONS, LIBRARIES - can a program be built with these?
@@ -85,16 +90,19 @@ no-32bit:
 endif
 endif
 
-# A folder of programs that is not this one gets the scripts too.
+$(OUTPUT)/tap.sh: $(selftests)tap.sh
+	cp $< $@
+
+# A folder of programs that is not this one gets the scripts and other files too.
 ifneq ($(OUTPUT),$(CURDIR))
-scripts := $(addprefix $(OUTPUT)/,$(TEST_PROGS) $(TEST_PROGS_EXTENDED))
-EXTRA_CLEAN += $(scripts)
-all: $(scripts)
-$(scripts): $(OUTPUT)/%.sh: %.sh
+copies := $(addprefix $(OUTPUT)/,$(TEST_PROGS) $(TEST_PROGS_EXTENDED) $(TEST_FILES))
+EXTRA_CLEAN += $(copies)
+all: $(copies)
+$(copies): $(OUTPUT)/%: %
 	cp $< $@
 endif
 
-$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) $(scripts): | $(OUTPUT)
+$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) $(TEST_GEN_FILES) $(copies): | $(OUTPUT)
 $(OUTPUT):
 	mkdir -p $@
 

@@ -6,7 +6,7 @@
 # The clock is set here and there: in a guest only. When lines are due is tested
 # by selftests/schedule; here it is the clock that is looked at.
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 
 # No zones are installed here: the rules of Central Europe.
 central_europe=CET-1CEST,M3.5.0,M10.5.0/3
@@ -273,7 +273,7 @@ await 'returned 3'
 await 'was killed'
 # They have said so, and end by and by.
 tries=0
-until ! grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null || [ $tries = 600 ]; do
+while [ $tries -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
 	usleep 100000
 	tries=$((tries + 1))
 done

@@ -3,7 +3,7 @@
 #
 # heartbeat.sh - are the right drivers declared offline, and each of them once?
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 # column N - of a table that compares, with the names of its rows: in $tmp/out

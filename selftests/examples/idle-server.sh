@@ -3,7 +3,7 @@
 #
 # idle-server.sh - are silent connections cut on time, and busy ones served?
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 # start FILES OPTION... - a server that may have so many files open, in the

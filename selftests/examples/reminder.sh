@@ -5,7 +5,7 @@
 #
 # What becomes of them when it is killed is in ../stress/restart.c.
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 socket=$tmp/socket

@@ -3,7 +3,7 @@
 #
 # tool-list.sh - does twheel list show the timers of a descriptor, and whose?
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 # lines PATTERN - how many lines of $tmp/out are like this?

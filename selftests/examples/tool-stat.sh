@@ -5,7 +5,7 @@
 #
 # Nobody else may use the device meanwhile.
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 # sum NAME - the counter of all CPUs in all the JSON lines of $tmp/out

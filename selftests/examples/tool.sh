@@ -3,7 +3,7 @@
 #
 # tool.sh - does the twheel tool do what its help says?
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 
 helps() {
 	run twheel "$@" --help

@@ -5,16 +5,15 @@
 #
 # usage: leaks.sh [clear]	(clear: forget what was there before)
 
+. "${0%/*}/tap.sh"
+
 kmemleak=/sys/kernel/debug/kmemleak
 
 # The kernel's own: when it cannot register a slab cache (6.1) these keep the
 # name, and what goes with it.
 known='sysfs_slab_add'
 
-if [ ! -e $kmemleak ]; then
-	echo "1..0 # SKIP no kmemleak in this kernel"
-	exit 4
-fi
+[ -e $kmemleak ] || skip_all "no kmemleak in this kernel"
 
 # What was just allocated, or is freed after a grace period, is none yet: what
 # two scans with some seconds between them have found is. A kmemleak that has
@@ -36,16 +35,12 @@ found() {
 	grep -vwE "$known" | sort | uniq -c
 }
 
-echo "TAP version 13"
-echo "1..1"
 if [ "${1-}" = clear ]; then
-	scan && echo clear >$kmemleak
+	scan
 else
-	scan && found | sed 's/^/# /' >/tmp/leaks && cat /tmp/leaks && [ ! -s /tmp/leaks ]
+	scan && found >"$tmp/out" && [ ! -s "$tmp/out" ]
 fi
-status=$?
+result $? "kmemleak: ${1:-nothing is lost}"
 # What was judged is not found again.
 echo clear >$kmemleak
-[ $status = 0 ] || printf 'not '
-echo "ok 1 kmemleak: ${1:-nothing is lost}"
-exit $status
+finish

@@ -5,26 +5,10 @@
 #
 # Runs on the machine that builds; no device is needed.
 
-user=$(cd "${0%/*}/../../userspace" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-root=$tmp/root
-tests=0
-failures=0
+. "${0%/*}/../tap.sh"
 
-# check NAME COMMAND... - a test that passes if the command succeeds
-check() {
-	name=$1
-	shift
-	tests=$((tests + 1))
-	if "$@" >"$tmp/out" 2>&1; then
-		echo "ok $tests $name"
-	else
-		failures=$((failures + 1))
-		sed 's/^/# /' "$tmp/out"
-		echo "not ok $tests $name"
-	fi
-}
+user=$(cd "${0%/*}/../../userspace" && pwd)
+root=$tmp/root
 
 build() {
 	env -u MAKEFLAGS -u MFLAGS make -s -C "$user" O="$tmp/build" DESTDIR="$root" \
@@ -36,10 +20,8 @@ same() {
 	[ -s "$1" ] && diff "$1" "$2"
 }
 
-echo "TAP version 13"
-
-check "make install" build install
-check "nothing is built again" sh -c "! make -C '$user' O='$tmp/build' | grep -q CC"
+try "make install" build install
+try "nothing is built again" sh -c "! make -C '$user' O='$tmp/build' | grep -q CC"
 
 (cd "$root" && find . ! -type d | sort) >"$tmp/files"
 cat >"$tmp/expected" <<END
@@ -55,7 +37,7 @@ cat >"$tmp/expected" <<END
 ./usr/share/man/man3/libtwheel.3
 ./usr/share/man/man4/twheel.4
 END
-check "these files are installed" same "$tmp/files" "$tmp/expected"
+try "these files are installed" same "$tmp/files" "$tmp/expected"
 
 # Declared, exported and documented are the same functions.
 sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
@@ -64,11 +46,11 @@ nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
 	sed -n 's/.* T \(.*\)@@LIBTWHEEL_0\.1$/\1/p' | sort >"$tmp/exported"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" | grep -c ' T ' >"$tmp/count"
 wc -l <"$tmp/exported" >"$tmp/versioned"
-check "the header and the library have the same functions" \
+try "the header and the library have the same functions" \
 	same "$tmp/named" "$tmp/exported"
-check "each has a version" same "$tmp/count" "$tmp/versioned"
+try "each has a version" same "$tmp/count" "$tmp/versioned"
 grep -o 'twheel_[a-z_]*' "$root/usr/share/man/man3/libtwheel.3" | sort -u >"$tmp/manual"
-check "each is in the manual page" \
+try "each is in the manual page" \
 	sh -c "! grep -vxF -f '$tmp/manual' '$tmp/exported'"
 
 export PKG_CONFIG_PATH="$root/usr/lib/here/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
@@ -99,33 +81,33 @@ END
 # The words of pkg-config are options.
 # shellcheck disable=SC2046
 {
-	check "a program with the shared library" \
+	try "a program with the shared library" \
 		cc -Wall -Wextra -Werror -pedantic -o "$tmp/shared" "$tmp/program.c" \
 		$(pkg-config --cflags --libs libtwheel)
-	check "a program with the archive" \
+	try "a program with the archive" \
 		cc -static -Wall -Werror -o "$tmp/static" "$tmp/program.c" \
 		$(pkg-config --cflags --static --libs libtwheel)
-	check "a program that includes only twheel.h" \
+	try "a program that includes only twheel.h" \
 		cc -Wall -Wextra -Werror -o "$tmp/clocks" "$tmp/clocks.c" \
 		$(pkg-config --cflags --libs libtwheel)
-	check "the same in C99 with POSIX" \
+	try "the same in C99 with POSIX" \
 		cc -std=c99 -D_POSIX_C_SOURCE=199309L -Wall -Wextra -Werror \
 		-o "$tmp/clocks" "$tmp/clocks.c" $(pkg-config --cflags --libs libtwheel)
 	if command -v c++ >/dev/null; then
-		check "a program in C++" \
+		try "a program in C++" \
 			c++ -Wall -Wextra -Werror -pedantic -o "$tmp/cxx" "$tmp/program.cc" \
 			$(pkg-config --cflags --libs libtwheel)
 	fi
 }
-check "it runs with the shared library" \
+try "it runs with the shared library" \
 	env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/shared"
-check "and needs it by its soname" \
+try "and needs it by its soname" \
 	sh -c "readelf -d '$tmp/shared' | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'"
-check "it runs with the archive" "$tmp/static"
+try "it runs with the archive" "$tmp/static"
 
-check "make uninstall" build uninstall
+try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
-check "nothing is left" test ! -s "$tmp/files"
+try "nothing is left" test ! -s "$tmp/files"
 
 # Without DESTDIR the loader is told. Another ldconfig stands in for the machine's,
 # which is left alone: it knows what was there when it was run.
@@ -143,17 +125,16 @@ here() {
 		prefix="$tmp/here" "$@" >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
 }
 
-check "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
-check "it says nothing" test ! -s "$tmp/said"
-check "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.1$' "$tmp/cache"
-check "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
-check "the loader has forgotten it" test ! -s "$tmp/cache"
-check "make install where ldconfig fails" here LDCONFIG=false install
-check "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
-check "make uninstall where ldconfig fails" here LDCONFIG=false uninstall
+try "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
+try "it says nothing" test ! -s "$tmp/said"
+try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.1$' "$tmp/cache"
+try "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
+try "the loader has forgotten it" test ! -s "$tmp/cache"
+try "make install where ldconfig fails" here LDCONFIG=false install
+try "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
+try "make uninstall where ldconfig fails" here LDCONFIG=false uninstall
 : >"$tmp/cache"
-check "make install with DESTDIR" build LDCONFIG="$tmp/ldconfig" install
-check "does not run it" test ! -s "$tmp/cache"
+try "make install with DESTDIR" build LDCONFIG="$tmp/ldconfig" install
+try "does not run it" test ! -s "$tmp/cache"
 
-echo "1..$tests"
-[ $failures = 0 ]
+finish

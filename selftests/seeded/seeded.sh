@@ -17,24 +17,10 @@
 # the module as it is does all that the triggers do, and there is no report.
 
 . "$(dirname "$0")/../vm/common.sh"
+. "$vm/../tap.sh"
 
 seeded=$top/selftests/seeded
 jobs=$(nproc)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
-
-# result STATUS NAME OUTPUT - report, with what was said if it was bad
-result() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		sed 's/^/# /' "$3"
-		echo "not ok $n $2"
-	fi
-}
 
 # field PATCH NAME - what the head of a patch says
 field() {
@@ -114,8 +100,6 @@ mapfile -t kernels < <(for bug; do field "$seeded/$bug.patch" Kernel; done | sor
 unset MAKEFLAGS MFLAGS
 
 set +e
-echo "TAP version 13"
-echo "1..$(($# + ${#kernels[@]}))"
 for KERNEL in "${kernels[@]}"; do
 	export KERNEL
 	items=(clean)
@@ -135,4 +119,4 @@ for KERNEL in "${kernels[@]}"; do
 		result "$(cat "$tmp/$item")" "$what" "$tmp/$item.out"
 	done
 done
-exit $failed
+finish

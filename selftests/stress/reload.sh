@@ -1,39 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# reload.sh - the module goes and comes while its neighbours work (TAP)
+# reload.sh - the module goes and comes, while other programs and CPUs do (TAP)
+#
+# usage: reload.sh [in_use|geometries|cycles]...	(all of them by default)
 #
 # For a machine whose module may be taken away: a guest. TWHEEL_KO says where
 # the module is. It needs root, and leaves the module loaded as by default.
 
+. "${0%/*}/tap.sh"
+
+here=${0%/*}
+PATH=$PATH:$here/../bin
 ko=${TWHEEL_KO:-/lib/modules/twheel.ko}
-here=$(dirname "$0")
 suites=$here/../uapi
 cycles=${TWHEEL_RELOADS:-100}
-n=0
-failed=0
-others=
-
-# result STATUS DESCRIPTION [LOG]
-result() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-		[ -z "${3-}" ] || sed 's/^/# /' "$3"
-	fi
-}
-
-skip() {
-	echo "TAP version 13"
-	echo "1..0 # SKIP $1"
-	exit 4
-}
+cpu=/sys/devices/system/cpu/cpu1/online
+pids=
 
 loaded() {
 	grep -q '^twheel ' /proc/modules
+}
+
+[ "$(id -u)" = 0 ] || skip_all "needs root"
+[ -e "$ko" ] || skip_all "no module in $ko (TWHEEL_KO)"
+[ -x "$suites/arm" ] || skip_all "no tests in $suites"
+loaded || insmod "$ko" || skip_all "the module cannot be loaded"
+
+unload() {
+	if loaded; then
+		rmmod twheel
+	fi
 }
 
 # Something of the module that can be seen without it
@@ -45,35 +42,32 @@ left_over() {
 
 # A program that arms and reads, by its exit status
 works() {
-	"$suites/arm" >"$log" 2>&1
+	run "$suites/arm"
+	[ $status = 0 ]
+}
+
+end_neighbours() {
+	# shellcheck disable=SC2086 # these are words
+	[ -z "$pids" ] || kill $pids 2>/dev/null
+	pids=
+	wait
+	[ ! -e "$cpu" ] || echo 1 >"$cpu" 2>/dev/null
 }
 
 cleanup() {
-	[ -z "$others" ] || kill "$others" 2>/dev/null
+	end_neighbours
 	exec 3<&-
 	loaded || insmod "$ko"
-	rm -f "$log"
 }
-
-[ "$(id -u)" = 0 ] || skip "needs root"
-[ -e "$ko" ] || skip "no module in $ko (TWHEEL_KO)"
-[ -x "$suites/arm" ] || skip "no tests in $suites"
-log=$(mktemp)
-trap cleanup EXIT
-loaded || insmod "$ko" || skip "the module cannot be loaded"
-
-echo "TAP version 13"
 
 # An open device holds the module, and goes on working.
 test_in_use() {
 	exec 3</dev/twheel
-	! rmmod twheel 2>"$log" && loaded
+	! rmmod twheel 2>"$tmp/out" && loaded
 	result $? "stays while its device is open"
-	works
-	result $? "works after rmmod was refused" "$log"
+	check "works after rmmod was refused" works
 	exec 3<&-
-	rmmod twheel
-	result $? "goes when it is closed"
+	check "goes when it is closed" rmmod twheel
 	! left_over
 	result $? "leaves nothing behind"
 }
@@ -92,9 +86,8 @@ refused() {
 		*) line= ;;
 		esac
 	done
-	[ -n "$line" ]
-	result $? "says that ${parameter%%=*} goes from $1 to $2"
-	! loaded || rmmod twheel
+	check "says that ${parameter%%=*} goes from $1 to $2" test -n "$line"
+	unload
 }
 
 # accepted PARAMETERS [all] - with these it works; with all, whatever is done
@@ -104,19 +97,20 @@ accepted() {
 		if [ "${2-}" = all ]; then
 			works
 		else
-			TWHEEL_STRESS_SECONDS=1 "$here/lifecycle" >"$log" 2>&1
+			TWHEEL_STRESS_SECONDS=1 "$here/lifecycle" >"$tmp/out" 2>&1
 		fi
-	result $? "works with $1" "$log"
+	result $? "works with $1"
 	rmmod twheel && ! left_over
 	result $? "goes without a trace with $1"
 }
 
 test_geometries() {
+	unload
 	for bad in 0 1 1023 1073741825 4294967295; do
-		refused tick_ns=$bad 1024 1073741824
+		refused tick_ns="$bad" 1024 1073741824
 	done
 	for bad in 0 2 3 63 8192 4294967295; do
-		refused slots=$bad 4 4096
+		refused slots="$bad" 4 4096
 	done
 	accepted "slots=4096" all
 	accepted "slots=4" all
@@ -127,41 +121,84 @@ test_geometries() {
 	accepted "tick_ns=1073741824 slots=4096"
 }
 
-go_and_come() {
-	i=0
-	while [ $i -lt "$cycles" ]; do
-		insmod "$ko" || return 1
-		# Used a little, so that there is something to take away.
-		(: </dev/twheel) || return 1
-		rmmod twheel || return 1
-		i=$((i + 1))
+# Meanwhile others use timers, a CPU goes and comes, and programs try to open the device.
+begin_neighbours() {
+	"$here/neighbours" 3600 >"$tmp/neighbours" 2>&1 &
+	timers=$!
+	while :; do
+		echo 0 >"$cpu"
+		sleep 0.05
+		echo 1 >"$cpu"
+		sleep 0.2
+	done 2>/dev/null &
+	pids=$!
+	while :; do
+		(: </dev/twheel)
+		sleep 0.005
+	done 2>/dev/null &
+	pids="$timers $pids $!"
+}
+
+# A program that is to be killed with timers armed; where there is no tool, with the
+# device open
+use() {
+	if command -v twheel >/dev/null; then
+		exec twheel arm 1ms 1h --every 1h --count 2
+	fi
+	exec 4</dev/twheel
+	exec sleep 60
+}
+
+# The neighbour that opens the device may be in the way for a moment.
+patient_rmmod() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		rmmod twheel 2>/dev/null && return
+		sleep 0.02
 	done
-	! left_over
+	return 1
 }
 
-test_neighbours() {
+go_and_come() {
+	for _ in $(seq "$cycles"); do
+		insmod "$ko" || return 1
+		(: </dev/twheel) || return 1
+		use >/dev/null 2>&1 &
+		user=$!
+		sleep 0.003
+		kill "$user"
+		wait "$user" 2>/dev/null
+		patient_rmmod || return 1
+	done
+}
+
+percpu_kb() {
+	awk '/^Percpu:/ { print $2 }' /proc/meminfo
+}
+
+test_cycles() {
+	unload
+	before=$(percpu_kb)
 	dmesg -c >/dev/null
-	"$here/neighbours" 3600 >"$log.neighbours" 2>&1 &
-	others=$!
-	go_and_come
-	result $? "goes and comes $cycles times"
-	kill $others
-	wait $others
-	result $? "disturbs no other timers meanwhile"
-	others=
-	sed 's/^/# /' "$log.neighbours"
-	rm -f "$log.neighbours"
+	begin_neighbours
+	check "goes and comes $cycles times" go_and_come
+	kill "$timers"
+	wait "$timers"
+	result $? "disturbs no other timers meanwhile" "$tmp/neighbours"
+	end_neighbours
 	# A module from outside the kernel's tree says so once; ours says nothing. Warnings
-	# of the kernel are judged by whoever runs the guest.
+	# of the kernel are judged by the harness that runs the guest.
 	! dmesg | sed 's/^\[[^]]*\] *//' | grep '^twheel: ' |
-		grep -vE 'loading out-of-tree|module verification failed'
+		grep -vE 'loading out-of-tree|module verification failed' >"$tmp/out"
 	result $? "leaves no line in the log"
+	! left_over
+	result $? "leaves no device and no cache"
+	check "leaves no per-CPU memory" test $(($(percpu_kb) - before)) -lt 64
 }
 
-test_in_use
-test_geometries
-test_neighbours
+[ $# -gt 0 ] || set -- in_use geometries cycles
+for part; do
+	"test_$part"
+done
 insmod "$ko" && works
-result $? "is there again as it was" "$log"
-echo "1..$n"
-exit $failed
+result $? "is there again as it was"
+finish

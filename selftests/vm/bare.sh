@@ -46,13 +46,13 @@ make_root() {
 
 	site=$(mirror)
 	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
-	as_root debootstrap --variant=minbase "$release" "$tmp/new" "$site"
+	as_root debootstrap --variant=minbase "$release" "$roots/new" "$site"
 	# What is this machine's: where the mirror is, and how to get there.
 	apt-config dump | grep '^Acquire::[a-z]*::Proxy' |
-		as_root tee "$tmp/new/etc/apt/apt.conf.d/99host" || :
-	as_root tar -c -f "$tmp/root.tar" -C "$tmp/new" .
-	as_root rm -rf "$tmp/new"
-	mv "$tmp/root.tar" "$1"
+		as_root tee "$roots/new/etc/apt/apt.conf.d/99host" || :
+	as_root tar -c -f "$roots/root.tar" -C "$roots/new" .
+	as_root rm -rf "$roots/new"
+	mv "$roots/root.tar" "$1"
 }
 
 # Mounts are those of this process and what it begins, and end with them.
@@ -71,12 +71,12 @@ enter() {
 
 # in_root WHO COMMAND
 in_root() {
-	as_root unshare --mount --propagation private "$0" enter "$1" "$tmp/$1" "$2" </dev/null
+	as_root unshare --mount --propagation private "$0" enter "$1" "$roots/$1" "$2" </dev/null
 }
 
 # A root for one of the two, with the clone in it.
 prepare() {
-	local who=$1 root=$tmp/$1 home=root
+	local who=$1 root=$roots/$1 home=root
 
 	mkdir "$root"
 	as_root tar -x -f "$cache/bare/$release.tar" -C "$root"
@@ -92,8 +92,9 @@ prepare() {
 	[ "$who" = root ] || as_root chroot "$root" chown -R user: /home/user/twheel
 }
 
-# Each command of one of the two: leaves NUMBER.ok, if it was right, and NUMBER.what.
-try() {
+# Each command of one of the two: leaves in $tmp WHO.NUMBER.what, which says how long it
+# took, and WHO.NUMBER.ok, if it was right.
+run_commands() {
 	local who=$1 n=0 command log begun status
 	mapfile -t all < <(commands "$who")
 
@@ -115,11 +116,16 @@ if [ "${1-}" = enter ]; then
 	enter "$@"
 fi
 
+. "$vm/../tap.sh"
+
+cleanup() {
+	as_root rm -rf "$roots"
+}
+
 "$vm/setup.sh" bare
 mkdir -p "$cache/bare" "$build/log"
-tmp=$(mktemp -d "$cache/bare/tmp.XXXXXX")
-clone=$tmp/clone
-trap 'as_root rm -rf "$tmp"' EXIT
+roots=$(mktemp -d "$cache/bare/tmp.XXXXXX")
+clone=$roots/clone
 git clone -q --no-hardlinks "$top" "$clone"
 git -C "$clone" checkout -q "$revision"
 [ -e "$cache/bare/$release.tar" ] ||
@@ -127,23 +133,17 @@ git -C "$clone" checkout -q "$revision"
 
 for who in root user; do
 	quiet "$build/log/bare.$who" prepare "$who"
-	try "$who" &
+	run_commands "$who" &
 done
 wait
 
-n=0 failed=0
-echo "TAP version 13"
 for who in root user; do
 	for number in 1 2; do
-		n=$((n + 1))
-		if [ -e "$tmp/$who.$number.ok" ]; then
-			echo "ok $n $(paste -sd' ' "$tmp/$who.$number.what")"
-		else
-			failed=1
-			tail -n 40 "$build/log/bare.$who.$number" | sed 's/^/# /' || :
-			echo "not ok $n $(cat "$tmp/$who.$number.what" || echo "$release, $who: the README has no command $number")"
-		fi
+		what=$(paste -sd' ' "$tmp/$who.$number.what" 2>/dev/null) ||
+			what="$release, $who: the README has no command $number"
+		status=0
+		[ -e "$tmp/$who.$number.ok" ] || status=1
+		result $status "$what" "$build/log/bare.$who.$number"
 	done
 done
-echo "1..$n"
-exit $failed
+finish

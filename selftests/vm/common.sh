@@ -23,6 +23,12 @@ die() {
 	exit 1
 }
 
+# What the head of the script says of its usage, and the end
+usage() {
+	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
+	exit 2
+}
+
 # quiet LOG COMMAND... - show what a command says, the end of it, only when it fails
 quiet() {
 	local log=$1

@@ -71,7 +71,7 @@ status=0
 case ${1-} in
 "")	run_tests ;;
 report)	;;
-*)	die "usage: [SUITES=...] ${0##*/} [report]" ;;
+*)	usage ;;
 esac
 report
 exit $status

@@ -25,23 +25,7 @@ export KERNEL=${KERNEL:-kasan} VARIANT=kcov
 
 minutes=3 seed=$RANDOM corpus=0 again='' times=1 module=()
 out=$build/fuzz
-n=0 failed=0 figures=()
-
-usage() {
-	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-	exit 2
-}
-
-# result STATUS NAME
-result() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-	fi
-}
+figures=()
 
 # guest SECONDS COMMAND... - with a ring for the last programs, kept if all goes wrong
 guest() {
@@ -170,7 +154,7 @@ END
 fi
 
 [ $# -gt 0 ] || set -- abi libfuzzer afl
-echo "TAP version 13"
+. "$vm/../tap.sh"
 echo "1..$#"
 for part; do
 	case $part in
@@ -179,4 +163,4 @@ for part; do
 	esac
 done
 printf '%s; ' "${figures[@]}" | sed 's/; $/\n/'
-exit $failed
+[ "$failures" = 0 ]

@@ -103,10 +103,10 @@ find_release() {
 	[ "$name" != "$default" ] || return 0
 
 	[ "$series" = "$name" ] || flavour=-rt
-	! look_in_suites "$series" newest_release "$series" $flavour || {
+	if look_in_suites "$series" newest_release "$series" $flavour; then
 		release=$(newest_release "$series" $flavour)
-		return 0
-	}
+		return
+	fi
 
 	# Of the newest series some go before the next release of Debian comes.
 	case $series in
@@ -309,5 +309,5 @@ case ${1-} in
 --source)	source=$cache/source/$(series "$(cat "$link/release")")
 		unless_there "$source" fetch_source "$source"
 		echo "$source" ;;
-*)		die "usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] ${0##*/} [--compiler|--source]" ;;
+*)		usage ;;
 esac

@@ -5,38 +5,21 @@
 #
 # usage: kselftest.sh own|tree
 #
-# By themselves, or in a kernel's tree. All are built and installed, and some of them run, in a guest by its
-# run_kselftest.sh: that they pass is for other suites to tell.
+# By themselves, or in a kernel's tree. All are built and installed, and some of them are
+# run in a guest, by its run_kselftest.sh: that all pass is for other suites to tell.
 
 . "$(dirname "$0")/common.sh"
+. "$vm/../tap.sh"
 
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
 unset MAKEFLAGS MFLAGS
 
-own=$tmp/own/kselftest tree=$tmp/linux out=$tmp/out
+own=$tmp/own/kselftest tree=$tmp/linux out=$tmp/objects
 source=$(KERNEL='' "$vm/kernel.sh" --source)
 # What is built only to be looked at need not be fast.
 selftests=(env CFLAGS=-O0 make -j"$(nproc)" -C "$tree/tools/testing/selftests" TARGETS=twheel
 	FORCE_TARGETS=1)
 chosen=(uapi:abi32 uapi:lease uapi:stats uapi:uring hostile:forge stress:hotplug)
 run_chosen="./run_kselftest.sh ${chosen[*]/#/-t twheel/}"
-
-# try NAME COMMAND... - report a command that ought to succeed, with what it said if not
-try() {
-	local name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$tmp/log" 2>&1 </dev/null; then
-		echo "ok $n $name"
-	else
-		failed=1
-		echo "exit status $?: $*" >>"$tmp/log"
-		tail -n 50 "$tmp/log" | sed 's/^/# /'
-		echo "not ok $n $name"
-	fi
-}
 
 # What each test of a list is called, and what there is.
 list_is_whole() {
@@ -130,8 +113,7 @@ test_in_tree() {
 	try "headers" make -C "$tree" headers
 	try "builds in a kernel's tree" "${selftests[@]}"
 	if [ -e /dev/twheel ]; then
-		n=$((n + 1))
-		echo "ok $n run_tests without the device skips all # SKIP there is a device"
+		skip "run_tests without the device skips all" "there is a device"
 		return
 	fi
 	try "run_tests without the device skips all" all_skipped "${selftests[@]}" run_tests
@@ -170,14 +152,12 @@ test_in_guest() {
 	try "the chosen tests pass in a guest with it" all_chosen_pass section with
 }
 
-echo "TAP version 13"
 case ${1-} in
 own)	test_left_out
 	test_own
 	test_in_guest "$own" ;;
 tree)	test_in_tree
 	test_in_guest "$tmp/linux-kselftest" ;;
-*)	die "usage: ${0##*/} own|tree" ;;
+*)	usage ;;
 esac
-echo "1..$n"
-exit $failed
+finish

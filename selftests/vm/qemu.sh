@@ -40,12 +40,16 @@ fetch() {
 }
 
 find_or_fetch() {
-	! is_fixed "$link/usr/bin/$program" || return 0
+	if is_fixed "$link/usr/bin/$program"; then
+		return
+	fi
 	if [ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]; then
 		tmp=$(mktemp -d "$cache/qemu/tmp.XXXXXX") || return
 		trap 'rm -rf "$tmp"' EXIT
 		# In a shell of its own: whatever goes wrong there ends only that.
-		! (fetch) || return 0
+		if (fetch); then
+			return
+		fi
 		touch "$failed"
 	fi
 	say "no later QEMU is to be had: guests may hang when tracepoints are switched"
@@ -56,6 +60,8 @@ if ! is_fixed "$program"; then
 	mkdir -p "$cache/qemu"
 	exec {lock}>"$cache/qemu/lock"
 	flock "$lock"
-	! find_or_fetch || program=$link/usr/bin/$program
+	if find_or_fetch; then
+		program=$link/usr/bin/$program
+	fi
 fi
 echo "$program"

@@ -35,11 +35,6 @@
 cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 leaks=1 devices=()
 folders=() interactive=0
 
-usage() {
-	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-	exit 2
-}
-
 while getopts c:m:t:a:o:M:s:d:nli opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
@@ -106,10 +101,11 @@ make_initramfs() {
 	printf '%s\n' root:x:0: nogroup:x:65534: >"$root/etc/group"
 	echo '127.0.0.1 localhost' >"$root/etc/hosts"
 
-	! command -v wrk >/dev/null || add_with_libraries "$(command -v wrk)" "$root/bin"
+	if command -v wrk >/dev/null; then
+		add_with_libraries "$(command -v wrk)" "$root/bin"
+	fi
 	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
-	for dir in "$build"/selftests/*/ "$top/selftests/examples" "$vm/guest" \
-		"${folders[@]}"; do
+	for dir in "$build"/selftests/*/ "$vm/guest" "${folders[@]}"; do
 		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
 	done
 	cp "$top/selftests/ktap-run.sh" "$root/twheel/"

@@ -9,22 +9,7 @@
 
 . "$(dirname "$0")/common.sh"
 . "$vm/log.sh"
-
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
-
-# result STATUS NAME - report, with what the run said if it was bad
-result() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		tail -n 50 "$tmp/out" | sed 's/^/# /'
-		echo "not ok $n $2"
-	fi
-}
+. "$vm/../tap.sh"
 
 # expect STATUS PATTERN NAME RUN-ARGUMENTS... - how a run ends, and what it says
 expect() {
@@ -243,7 +228,6 @@ test_kernel() {
 }
 
 set +e
-echo "TAP version 13"
 test_guest
 splat warn 'WARNING: '
 test_counting
@@ -253,5 +237,4 @@ if [ "${1-}" = long ]; then
 	test_nets
 	test_retry
 fi
-echo "1..$n"
-exit $failed
+finish

@@ -191,7 +191,7 @@ suite_isolation-long() {
 }
 
 suite_examples() {
-	mapfile -t list < <(cd "$tests" && find examples -name '*.sh' -executable | sort)
+	mapfile -t list < <(programs examples)
 	guest 900 2 -m 3072 -- "${list[@]}"
 }
 
@@ -205,7 +205,7 @@ suite_torture-long() {
 }
 
 suite_module() {
-	guest 600 2 -n -- guest/module.sh
+	guest 600 2 -m 2048 -- 'stress/reload.sh cycles'
 }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
@@ -255,6 +255,5 @@ case "$#,${1-}" in
 		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
 		[ "$1" != run ] || set -- "suite_$2"
 		"$@" ;;
-*)		sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-		exit 2 ;;
+*)		usage ;;
 esac

@@ -15,8 +15,9 @@ minutes=${MINUTES:-10}
 options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
 
 "$vm/build.sh"
-! grep -q '^CONFIG_FAULT_INJECTION_USERCOPY=y' "$("$vm/kernel.sh")/config" ||
+if grep -q '^CONFIG_FAULT_INJECTION_USERCOPY=y' "$("$vm/kernel.sh")/config"; then
 	options+=(--faults)
+fi
 # It takes a while until all that was armed has expired.
 "$vm/run.sh" -c "${CPUS:-4}" -m 2048 -t $((minutes * 60 + 600)) -a "$patient" -- \
 	/twheel/torture/torture "${options[@]}"

@@ -39,7 +39,9 @@ if command -v wrk >/dev/null; then
 		failed=1
 	cat "$out/wrk"
 	# It does not say so by its exit status.
-	! grep -qE 'Socket errors|Non-2xx' "$out/wrk" || failed=1
+	if grep -qE 'Socket errors|Non-2xx' "$out/wrk"; then
+		failed=1
+	fi
 else
 	echo "wrk is not installed: no load from it"
 fi

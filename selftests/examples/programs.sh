@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh disable=SC2154 # tap.sh sets tmp and status
+#
+# programs.sh - what the tests of the tool and of the examples share, beside tap.sh
+
+. "${0%/*}/tap.sh"
+
+# In a guest, or among the build products
+PATH=$PATH:${0%/*}/../bin:${0%/*}/../../guest/bin
+
+# without_node COMMAND... - run it where /dev is empty, as in a container
+#
+# In a mount namespace of its own: takes root.
+without_node() {
+	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$@"
+}
+
+# said PATTERN - does $tmp/out have a line like this?
+said() {
+	grep -q -- "$1" "$tmp/out"
+}
+
+# refuses STATUS PATTERN ARGUMENT... - a test that passes if the twheel tool fails
+# with one such line on stderr, and says nothing on stdout
+refuses() {
+	want=$1 pattern=$2
+	shift 2
+	twheel "$@" >"$tmp/stdout" 2>"$tmp/out"
+	[ $? = "$want" ] && [ ! -s "$tmp/stdout" ] &&
+		[ "$(head -n 1 "$tmp/out" | grep -c -- "^twheel: .*$pattern")" = 1 ]
+	result $? "twheel $* is refused"
+}
+
+# value NAME [FILE] - the number behind a name in a table of figures
+value() {
+	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"
+}
+
+# show FILE - print figures as a comment, for those who read the log
+show() {
+	sed 's/^/# /' "$1"
+}

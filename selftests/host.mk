@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# host.mk - what the Makefiles of tests that need no device share
+#
+# They compile code of the module, of the library or of a program unchanged, under the
+# sanitizers, for this machine: kselftest.mk is for programs that a guest runs. It gives
+# them the targets all, check (run everything, TAP on stdout, one plan a program) and
+# clean. To be set before it is included:
+#
+#	TESTS	the programs, in the order in which they are run
+#	CHECK	a command that prints TAP too, run after them
+#	LEFT	what clean removes beside the programs
+#
+# The Makefile says how the programs are linked. O, where they go, may be given on the
+# command line.
+
+O ?= ../../build/selftests/$(notdir $(CURDIR))
+
+# A report of a sanitizer is not a failed test, but the end of a program.
+ASAN_OPTIONS ?= exitcode=99
+UBSAN_OPTIONS ?= exitcode=99:print_stacktrace=1
+export ASAN_OPTIONS UBSAN_OPTIONS
+
+.DEFAULT_GOAL := all
+.PHONY: all check clean
+all: $(TESTS:%=$(O)/%)
+
+$(TESTS:%=$(O)/%): | $(O)
+$(O):
+	@mkdir -p $@
+
+check: all
+	@status=0; \
+	for test in $(TESTS); do \
+		echo "# $$test"; \
+		timeout 600 $(O)/$$test; rc=$$?; \
+		[ $$rc -eq 0 ] || status=1; \
+		[ $$rc -le 1 ] || echo "Bail out! $$test ended with status $$rc"; \
+	done; \
+	$(if $(CHECK),$(CHECK) || status=1;) \
+	exit $$status
+
+clean:
+	$(RM) -r $(addprefix $(O)/,$(TESTS) $(LEFT))
