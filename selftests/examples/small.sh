@@ -3,7 +3,7 @@
 #
 # small.sh - do the small examples print what their heads say?
 
-. "${0%/*}/tap.sh"
+. "${0%/*}/programs.sh"
 need_device
 
 run keyed
