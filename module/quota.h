@@ -28,7 +28,7 @@ struct cred;
 /**
  * struct twheel_quota - what one user's contexts hold together
  * @entry:	in the table of users; under the table's lock
- * @uid:	the user who answers for them
+ * @uid:	the user who is charged
  * @refs:	contexts that count here
  * @timers:	timers that are pending or ready
  * @room:	timers that there is memory for
