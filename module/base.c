@@ -11,12 +11,12 @@
  *	number first
  *   2. twheel_ctx.lock
  *
- * Inside them come only locks of the kernel: the hrtimer's inside 1, the slab's, the
- * xarray's and the hash table's inside 2. Nothing is woken up inside either.
+ * Inside them come only locks of the kernel: the hrtimer's inside 1, those of the slab, the
+ * xarray and the hash table inside 2. Nothing is woken up inside either.
  *
  * Silence: the hrtimer is set only to the next bucket's turn. It is moved when an earlier
- * turn comes up, and set anew by its own callback. When a timer is removed, or the clock is
- * set, it stays as it is and may find nothing to do.
+ * turn comes up, and set anew by its own callback. When a timer is removed it stays as it
+ * is, and may find nothing to do.
  *
  * Bounded work: the lock is held for one expire batch at a time. The callback runs for
  * TWHEEL_BATCHES_PER_RUN batches or TWHEEL_RUN_NS, whichever ends first. Then it wakes the
@@ -44,9 +44,9 @@
  * Isolation: an isolated CPU has no timers. Timers that are armed there go to the wheel of
  * another CPU. If such a timer comes first, that CPU is sent an interrupt, a kick, to set
  * its hrtimer: an hrtimer that is set from afar would expire on the CPU that set it. The
- * kick takes no lock. It sets the hrtimer to what the base says, and afterwards checks that
- * the base still says so. Code that changes the base meanwhile either sees that the kick
- * has read the base already, and sends another one, or finds it pending and relies on it.
+ * kick takes no lock. It sets the hrtimer to what the base says, and then checks that the
+ * base still says so. Code that changes the base meanwhile either sends another kick, as
+ * this one has read the base already, or finds it pending and relies on it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -86,7 +86,6 @@ struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
 static enum cpuhp_state twheel_cpuhp_state;
 
-/* The arguments of twheel_bases_init(). */
 static u32 (*expire_nodes)(struct twheel_base *base, struct twheel_run *run) __ro_after_init;
 static void (*end_run)(const struct twheel_run *run) __ro_after_init;
 
@@ -208,18 +207,21 @@ static void base_count_looks(struct twheel_base *base, u64 ns, u32 n)
 
 /*
  * In a DEBUG build, check the wheel: the more nodes there are the less often, as a check
- * looks at all of them. On average it looks at 1024 nodes a batch at most.
+ * looks at all of them. On average it looks at 1024 nodes a batch at most. Returns the ns
+ * that it took, which are not charged to users.
  */
-static void base_check_wheel(const struct twheel_base *base)
+static u64 base_check_wheel(const struct twheel_base *base)
 {
 #ifdef TWHEEL_DEBUG
-	const char *why;
+	if (!(get_random_u32() % (1 + base->wheel.nr_nodes / 1024))) {
+		u64 begin = ktime_get_ns();
+		const char *why = twheel_wheel_check(&base->wheel);
 
-	if (get_random_u32() % (1 + base->wheel.nr_nodes / 1024))
-		return;
-	why = twheel_wheel_check(&base->wheel);
-	WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+		WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+		return ktime_get_ns() - begin;
+	}
 #endif
+	return 0;
 }
 
 /*
@@ -235,7 +237,7 @@ static noinline bool expire_batch(struct twheel_base *base, struct twheel_run *r
 	run->time = twheel_clock_now(base->clock);
 	run->tick = now_to_tick(run->time);
 	seen = expire_nodes(base, run);
-	base_check_wheel(base);
+	begin += base_check_wheel(base);
 	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
@@ -262,15 +264,15 @@ static void base_postpone(struct twheel_base *base, u64 pause)
 	next = base->wheel.next_expiry;
 	/* If the clock is set back after it was read here, twheel_bases_look() mends that. */
 	from = twheel_clock_now(base->clock) + pause;
-	base_program(base, next, max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
-				      << twheel_geometry.tick_shift));
+	base_program(base, next,
+		     max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
+			       << twheel_geometry.tick_shift));
 	spin_unlock(&base->lock);
 }
 
 /*
- * How much CPU time the current task has had, in ns. On PREEMPT_RT that task is the soft
- * interrupt's thread, which others may preempt. Elsewhere a run is not preempted, and all
- * the time that it takes is its own.
+ * How much CPU time the current task has had, in ns. It is needed on PREEMPT_RT, where that
+ * is the soft interrupt's thread, which others may preempt.
  */
 static u64 own_time(void)
 {
@@ -372,10 +374,7 @@ static int twheel_cpu_online(unsigned int cpu)
 	return 0;
 }
 
-/*
- * Runs on @cpu, which is not active any more, so that no wheel of another CPU is programmed
- * here. Hrtimers that were are cancelled and set elsewhere, after any kick or callback.
- */
+/* Runs on @cpu, which is not active any more: no wheel is programmed here from now on. */
 static int twheel_cpu_offline(unsigned int cpu)
 {
 	enum twheel_clock clock;
@@ -386,6 +385,7 @@ static int twheel_cpu_offline(unsigned int cpu)
 		for_each_possible_cpu(other) {
 			struct twheel_base *base = twheel_base_of(clock, other);
 
+			/* Its hrtimer may be set here: set it elsewhere, after any kick. */
 			if (!base_is_away(base))
 				continue;
 			base_wait_for_kicks(base);
@@ -433,7 +433,7 @@ static int base_init(struct twheel_base *base, enum twheel_clock clock, int cpu)
 
 static void base_exit(struct twheel_base *base)
 {
-	/* Per-CPU memory is zeroed: base_init() has failed here, or was not called. */
+	/* base_init() has failed here, or was not called. */
 	if (!base->wheel.rows)
 		return;
 

@@ -91,7 +91,7 @@ static inline bool twheel_cpu_isolated(unsigned int cpu)
 /**
  * twheel_housekeeping_cpu() - a CPU that may turn wheels
  *
- * Context: any, with preemption off.
+ * Context: any in which the task stays on its CPU.
  * Return: the first CPU that is active and not isolated, or this CPU if there is none.
  */
 unsigned int twheel_housekeeping_cpu(void);

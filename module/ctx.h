@@ -29,7 +29,9 @@ struct twheel_timer;
  * @word_offset: by how many ns times in the words of leases are ahead of @clock; under
  *		@pool.grow until the pool is settled
  * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
- * @steps:	(l) the value of twheel_clock_steps() that a reader has been told of
+ * @steps:	the value of twheel_clock_steps() that a reader has been told of; (l), but
+ *		under @pool.grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
+ *		without a lock by twheel_ctx_stepped()
  * @read_wq:	readers that wait; exclusively, as a record goes to one of them
  * @poll_wq:	poll, epoll and io_uring
  * @rcu:	frees the context once no expiry can use it any more
@@ -126,7 +128,8 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
  * @timer:	the timer, which is in no list and no wheel
  * @now:	the time on the context's clock, in ns
  *
- * Context: the caller holds @ctx->lock, and calls twheel_ctx_wake() later, without it.
+ * Context: the caller holds @ctx->lock and, if the timer was pending, that of its base. It
+ * calls twheel_ctx_wake() later, without them.
  */
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now);
 
@@ -141,13 +144,13 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);
 
 /**
- * twheel_ctx_wake() - wake all pollers, and one reader
+ * twheel_ctx_wake() - wake the pollers, and one reader
  * @ctx:	the context
  *
  * Takes O(waiters).
  *
- * Context: any, without locks. @ctx has not been freed: the caller is in a call on it, or
- * under RCU since it last saw a timer of it pending.
+ * Context: any, without spinlocks. @ctx has not been freed: the caller is in a call on it,
+ * or in a watch of it, or under RCU since it last saw a timer of it pending.
  */
 void twheel_ctx_wake(struct twheel_ctx *ctx);
 

@@ -186,7 +186,7 @@ static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
 		return;
 	}
 
-	/* Cannot overflow: the last expiration that is counted was before @now. */
+	/* Cannot overflow: the last expiration counted is the first, or not after @now. */
 	if (has_grid(timer))
 		deadline = timer->deadline +
 			   (event->expirations - 1) * timer->interval;

@@ -41,7 +41,7 @@ void twheel_expire_wake(const struct twheel_run *run);
  *
  * A record that could not be stored whole stays ready.
  *
- * Context: process.
+ * Context: process; in the task whose time namespace counts.
  * Return: the bytes stored; 0 if nothing is ready; or -EFAULT if the memory for the first
  * record has to be faulted in.
  */

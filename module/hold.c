@@ -8,6 +8,7 @@
  * The lock of a base is always held, even if the timer is not pending: then it can be put
  * into the wheel of that base. See base.c for the order of the locks.
  */
+#include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 

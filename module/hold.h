@@ -65,7 +65,7 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold,
  *
  * In between others may do anything to the timer.
  *
- * Context: as twheel_hold_index().
+ * Context: holds @timer, and still does afterwards.
  * Return: true if @handle still names the timer. It is held in any case.
  */
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle);
@@ -76,7 +76,7 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
  * @timer:	the timer, which nobody frees meanwhile
  *
  * Context: as twheel_hold_index().
- * Return: true if it is pending. If not nothing is held.
+ * Return: true if it is pending; if not, nothing is held.
  */
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer);
 

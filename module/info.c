@@ -7,6 +7,7 @@
  * letting go of them. So to describe a timer and to drain it is one step to all others: a
  * cancel comes before that or after it.
  */
+#include <linux/errno.h>
 #include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>

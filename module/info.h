@@ -15,7 +15,7 @@ struct twheel_ctx;
  * @ctx:	the context
  * @info:	@info->handle names the timer; the rest is filled
  *
- * Context: process.
+ * Context: process; in the task whose time namespace counts.
  * Return: 0, or -ENOENT if @info->handle names no timer.
  */
 int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
@@ -24,12 +24,13 @@ int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
  * twheel_info_list() - describe pending timers
  * @ctx:	the context
  * @index:	where to begin; set to where to go on
- * @end:	where to end; as twheel_pool_end() has said
+ * @end:	where to end: what twheel_pool_end() has said or, as a program may pass it, any
+ *		number
  * @drain:	whether to cancel each of them as well, in the same moment
  * @to:		where to store the descriptions
  * @count:	how many fit there
  *
- * Context: may sleep.
+ * Context: may sleep; in the task whose time namespace counts.
  * Return: how many were stored; or, if none was, 0 at the end, -EFAULT, or -EINTR.
  */
 long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,

@@ -10,9 +10,9 @@
  * In a pool with keys each chunk has an array of them, one for each timer, and in a pool
  * with leases it has its part of a page of words.
  *
- * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks.
- * The locks of the xarrays and of the hash table are taken inside the context's lock,
- * and with bottom halves off everywhere.
+ * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks. The
+ * locks of pool.chunks and of the hash table may be taken inside the context's lock: so
+ * bottom halves are off wherever they are taken.
  *
  * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
  * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
@@ -167,19 +167,21 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 	return words ? &words[place_of(timer)] : NULL;
 }
 
-struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index)
+static struct twheel_timer *lookup_index(struct twheel_pool *pool, u32 index)
 {
 	u32 place = index & (CHUNK_PLACES - 1);
 	struct twheel_chunk *chunk;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
 
-	/* So that what is constant from then on is seen, too. */
-	if (!twheel_pool_settled(pool))
-		return NULL;
-
 	chunk = xa_load(&pool->chunks, index >> CHUNK_PLACE_BITS);
 	return chunk && place ? &chunk->timers[place] : NULL;
+}
+
+struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index)
+{
+	/* If it is settled, the caller can also read what is constant from then on. */
+	return twheel_pool_settled(pool) ? lookup_index(pool, index) : NULL;
 }
 
 static struct twheel_timer *lookup_key(struct twheel_pool *pool, u64 value)
@@ -200,7 +202,7 @@ struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle)
 		return NULL;
 	if (pool->keyed)
 		return lookup_key(pool, handle);
-	return twheel_pool_lookup(pool, lower_32_bits(handle));
+	return lookup_index(pool, lower_32_bits(handle));
 }
 
 u32 twheel_pool_end(struct twheel_pool *pool)
@@ -310,6 +312,8 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 {
 	struct twheel_chunk *chunk;
 	int ret = -ENOMEM;
+
+	lockdep_assert_held(&pool->grow);
 
 	chunk = kmem_cache_zalloc(twheel_chunk_cache, TWHEEL_POOL_GFP);
 	if (!chunk)

@@ -118,7 +118,7 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 unsigned long twheel_pool_limit(const struct twheel_pool *pool);
 
 /**
- * twheel_pool_settled() - has a pool ever had a timer?
+ * twheel_pool_settled() - has a pool ever had memory for timers?
  * @pool:	the pool
  *
  * Context: any.
@@ -140,8 +140,8 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
  *
  * Context: the caller holds @pool->lock.
  * Return: the timer; or the error -ENOSPC (limit of the pool), -EDQUOT (limit of the
- * user), -EEXIST (a timer has @key), -ENOMEM, or -EAGAIN if twheel_pool_grow() has to be
- * called first.
+ * user), -EEXIST (a timer has @key), -ENOMEM, or -EAGAIN if the caller has to call
+ * twheel_pool_grow() and try again; also while the table of keys is being replaced.
  */
 struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key);
 
@@ -156,7 +156,7 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer);
 
 /**
  * twheel_pool_grow() - make a chunk of free timers, unless there are free ones
- * @pool:	the pool, which is settled afterwards
+ * @pool:	the pool, which is settled afterwards unless this fails
  *
  * Context: may sleep.
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
@@ -204,7 +204,7 @@ struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle);
  * @pool:	the pool
  *
  * Context: any.
- * Return: the index after the last timer.
+ * Return: an index after those of all timers that there are or were.
  */
 u32 twheel_pool_end(struct twheel_pool *pool);
 

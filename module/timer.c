@@ -140,8 +140,8 @@ static bool is_keyed(const struct twheel_ctx *ctx)
 }
 
 /*
- * Make a timer. -EAGAIN if the pool has to grow first, which also settles it; other errors
- * as of check_arm() and twheel_pool_alloc().
+ * Make a timer. -ENOENT for a handle in a context without keys; -EAGAIN if the pool has to
+ * grow first, which also settles it; other errors as of check_arm() and twheel_pool_alloc().
  */
 static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
@@ -218,7 +218,8 @@ static void count_migration(const struct twheel_ctx *ctx,
 			    const struct twheel_base *to)
 {
 	twheel_count(TWHEEL_COUNT_MIGRATED);
-	trace_twheel_migrate(ctx, twheel_pool_handle(timer), from->cpu, to->cpu);
+	if (trace_twheel_migrate_enabled())
+		trace_twheel_migrate(ctx, twheel_pool_handle(timer), from->cpu, to->cpu);
 }
 
 /* Is a timer that is pending in @base to move, though its new tick is not earlier? */

@@ -51,12 +51,13 @@ u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *time
 u64 twheel_timer_tick(const struct twheel_timer *timer);
 
 /**
- * twheel_timer_enqueue() - make a timer pending
- * @timer:	the timer, set, and in no list and no wheel
- * @base:	where
+ * twheel_timer_enqueue() - put a timer into the wheel of a base
+ * @timer:	the timer, in no list and no wheel; its settings are stored, and its state
+ *		says already that it is pending there
+ * @base:	the base
  * @now:	the time on the base's clock, in ns
  *
- * Context: the caller holds @base->lock and the context's.
+ * Context: the caller holds @base->lock.
  */
 void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now);
 

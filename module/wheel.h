@@ -35,7 +35,7 @@ struct twheel_node {
  * struct twheel_row - a row of buckets
  * @visit:	nodes of the bucket in work
  * @due:	while @visit is not empty, the tick by which all of them have to be taken
- * @turn:	no bucket has its turn before this tick; %TWHEEL_NEVER if all are empty
+ * @turn:	no bucket has its turn before this tick; %TWHEEL_NEVER only if all are empty
  */
 struct twheel_row {
 	struct hlist_head	visit;

@@ -10,7 +10,7 @@
  *
  * - The layout is the same for 32-bit and 64-bit programs.
  * - All times are nanoseconds on the context's clock, as the calling program
- *   sees it: in a time namespace they are on the namespace's clock.
+ *   sees it: in a time namespace points in time are on the namespace's clock.
  * - Fields marked (in) are read. Fields marked (out) are written, whatever they
  *   held before.
  * - Flags that are not defined, and reserved fields that are not zero, are
@@ -73,9 +73,9 @@ enum twheel_feature {
  * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
- * @user_limit: (out) how many timers all contexts of one user may hold. Users
- *	are told apart by their real user ID. In a user namespace all count as
- *	the user who made it, unless that was root
+ * @user_limit: (out) how many timers all contexts that one user has opened may
+ *	hold. Users are told apart by their real user ID. In a user namespace all
+ *	count as the user who made it, unless that was root
  * @user_timers: (out) how many timers the contexts of the user who opened this
  *	one hold now
  * @pending: (out) timers armed in this context that have not expired
@@ -212,8 +212,8 @@ struct twheel_config {
  *
  * If there is a timer with that key or handle, pending or with an unread record,
  * the call fails with EEXIST and that timer stays as it is. Without keys handle 0
- * makes a timer as usual. Of several calls with the same key exactly one makes
- * the timer.
+ * makes a timer as usual. Of several calls with the same key only one makes the
+ * timer, as long as it exists.
  */
 #define TWHEEL_ARM_IF_NONE	0x00000010
 
@@ -522,8 +522,8 @@ struct twheel_list {
  *	due every interval from there on. For a lease, the last deadline in its
  *	word
  * @expired: when the kernel noticed that expiration; never before @deadline
- * @expirations: how many expirations there were since the last record: 1, or more
- *	if a periodic timer is read late
+ * @expirations: how many expirations there were since the last record: 1, or more,
+ *	which only a periodic timer on a grid can have that is read late
  * @flags: 0 or %TWHEEL_EVENT_LAST
  * @reserved: zero
  *
