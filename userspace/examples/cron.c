@@ -7,8 +7,8 @@
  * next time of its line. When it expires the command is started, and the timer is
  * armed for the time after that: all timers of one read with one system call.
  *
- * When the clock was set, a read says ECANCELED before it tells of anything that
- * the step has made due. Every line is then planned again from what it has done:
+ * After the clock was set, a read fails with ECANCELED before it returns anything that
+ * the step has made due. Every line is then planned again:
  *
  * - A line remembers the time up to which it is done, and is not run for a time
  *   before that. So after a step back it waits until that time comes again. If that
@@ -16,10 +16,10 @@
  * - Times that were passed over, by a step forward or because the machine slept,
  *   are made up for by one run, unless they are further back than the grace time.
  *
- * Expirations that were not read by then are withdrawn by the re-arm. None is lost:
- * what is due is due in the new plan too, and expires at once.
+ * Expirations that were not read by then are withdrawn by the re-arm. None is lost: a
+ * line that is due is due in the new plan, too, and its timer expires at once.
  *
- * A change for daylight saving time does not set the clock: schedule.c sees to those.
+ * A change for daylight saving time does not set the clock. schedule.c deals with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ static const char help[] =
 "usage, or lines that cannot be read, each of which is named. What the commands\n"
 "return is told, and counted, but is no failure of cron's.\n";
 
-/* Records a read. */
+/* How many records are read at once. */
 #define ROUND_EVENTS	256
 
 /* The longest random delay. */
@@ -132,15 +132,15 @@ static const char help[] =
 
 /**
  * struct line - a line of the file
- * @number: which one
- * @command: what it runs
- * @schedule: when
+ * @number: its number in the file
+ * @command: the command that it runs
+ * @schedule: when it runs the command
  * @delay: the random delay is less than this
- * @wait: what it is this time
+ * @wait: the random delay of the next run
  * @done: for %SCHEDULE_CALENDAR, times up to this one are done with
- * @round: for the others, when the next run is due on CLOCK_BOOTTIME without @wait
+ * @round: for other schedules, when the next run is due on CLOCK_BOOTTIME without @wait
  * @due: when the next run is due without @wait
- * @deadline: what its timer is armed for: @due and @wait
+ * @deadline: what its timer is armed for: @due plus @wait
  */
 struct line {
 	unsigned int		number;
@@ -157,7 +157,7 @@ struct line {
 /**
  * struct child - a command that runs
  * @pid: its process
- * @line: where it comes from
+ * @line: the line that has started it
  */
 struct child {
 	pid_t			pid;
@@ -165,30 +165,30 @@ struct child {
 };
 
 /**
- * struct cron - everything
+ * struct cron - the state of the program
  * @file: the name of the file
  * @dry: start nothing
- * @verbose: tell of each run
+ * @verbose: print a line for each run
  * @grace: how far the clock may be set, and a run may be late
  * @slack: how much later timers may expire
- * @next: print that many times, 0 to run
- * @after: those after this one
+ * @next: print that many times of each line, or 0 to run the lines
+ * @after: print the times after this one
  * @lines: the lines of the file
- * @count: how many
+ * @count: how many lines there are
  * @room: how many @lines has room for
  * @tw: the context
- * @epoll: waits for everything
- * @signals: tells of signals
- * @stop: whether one of them ends the program
- * @arms: requests, room for one a line
- * @arms_len: how many there are
- * @children: what is running
- * @children_len: how many
+ * @epoll: waits for @tw and @signals
+ * @signals: the descriptor that signals are read from
+ * @stop: whether a signal has ended the program
+ * @arms: requests to arm, with room for one a line
+ * @arms_len: how many requests there are
+ * @children: the commands that are running
+ * @children_len: how many commands are running
  * @children_room: how many @children has room for
- * @runs: commands started, or not for the sake of @dry
- * @failed: those that could not be started, or returned a failure
+ * @runs: commands started or, with @dry, only due
+ * @failed: commands that could not be started, or returned a failure
  * @early: runs before their time
- * @stale: expirations of something that was not armed
+ * @stale: expirations with another deadline than the one that was armed
  * @steps: how often the clock was set
  * @lateness: from the deadline of a line to its start
  */
@@ -223,7 +223,7 @@ struct cron {
 	struct lateness		lateness;
 };
 
-/* Makes room for one more; ends the program when there is none. */
+/* Make room for more elements. Ends the program if there is no memory. */
 static void *grow(void *array, size_t *room, size_t size)
 {
 	*room = *room ? *room * 2 : 64;
@@ -237,7 +237,7 @@ static void *grow(void *array, size_t *room, size_t size)
  * The file
  */
 
-/* Returns whether the line is in order. */
+/* Read a line of the file. Returns whether nothing is wrong with it. */
 static bool read_line(struct cron *cron, char *text, unsigned int number)
 {
 	char error[SCHEDULE_ERROR_SIZE];
@@ -310,7 +310,7 @@ static void read_file(struct cron *cron)
  * Times
  */
 
-/* The offset tells the two hours apart where one is repeated. */
+/* Print a time with its offset, which tells the two hours apart when one is repeated. */
 static void print_time(time_t t)
 {
 	char text[64] = "";
@@ -386,7 +386,7 @@ static bool plan(const struct cron *cron, struct line *line, uint64_t now)
 		return true;
 	}
 
-	/* The clock was set: too far back to wait for, or past what is too old. */
+	/* If the clock was set too far back go by the new time. Skip times that are too old. */
 	if (line->done > (time_t)(now / NSEC_PER_SEC) + seconds(cron->grace))
 		line->done = (time_t)(now / NSEC_PER_SEC);
 	if (line->done < too_old(cron, line, now))
@@ -401,7 +401,7 @@ static bool plan(const struct cron *cron, struct line *line, uint64_t now)
 	return true;
 }
 
-/* A line was run, for all its times up to now. */
+/* Note that a line was run, for all its times up to now. */
 static void settle(struct line *line, uint64_t now)
 {
 	uint64_t boot = boottime();
@@ -410,7 +410,7 @@ static void settle(struct line *line, uint64_t now)
 
 	switch (line->schedule.kind) {
 	case SCHEDULE_CALENDAR:
-		/* A run that was due less than the delay ago may still be put off. */
+		/* Times less than the delay ago are not done: their runs may be put off. */
 		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->delay);
 		line->done = (time_t)(line->due / NSEC_PER_SEC);
 		if (line->done < past)
@@ -480,7 +480,7 @@ static void run_line(struct cron *cron, const struct line *line)
 		print_time((time_t)(line->due / NSEC_PER_SEC));
 		printf(" line %u: %s (%s late)\n", line->number, line->command,
 		       duration_format(late, now > line->due ? now - line->due : 0));
-		/* Before what the command has to say. */
+		/* This line comes before the output of the command. */
 		fflush(stdout);
 	}
 	if (cron->dry)
@@ -503,7 +503,7 @@ static void reap(struct cron *cron)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		for (i = 0; i < cron->children_len && cron->children[i].pid != pid; i++)
 			;
-		/* It may be a child of what this process was before it became cron. */
+		/* The process may have had this child before it executed cron. */
 		if (i == cron->children_len)
 			continue;
 		line = cron->children[i].line;
@@ -594,7 +594,7 @@ static void run_due(struct cron *cron)
 		}
 		if (events[i].expired < events[i].deadline)
 			cron->early++;
-		/* Too old is what came while this program was stopped for long. */
+		/* If this program was stopped for long, the run may be too old. */
 		if ((time_t)(line->due / NSEC_PER_SEC) > too_old(cron, line, now)) {
 			run_line(cron, line);
 			settle(line, now);
@@ -703,7 +703,7 @@ static void print_figures(const struct cron *cron)
 	lateness_print(&cron->lateness);
 }
 
-/* Of a local time that comes twice mktime() takes one: an offset tells which. */
+/* If a local time comes twice mktime() takes one of the two. An offset tells which. */
 static time_t parse_time(const char *text)
 {
 	static const char * const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M" };

@@ -3,7 +3,7 @@
  * epoll-server: echo what clients send, and hang up on those that say nothing.
  *
  * Each connection has a timer, which starts again when the client sends something. All
- * timers are on one descriptor, and epoll waits for that one as for the connections.
+ * timers are on one descriptor, and epoll waits for it as it does for the connections.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -93,7 +93,7 @@ int main(void)
 	setlinebuf(stdout);
 	printf("port %u\n", ntohs(address.sin_port));
 
-	/* One event at a time: what one does may free the client of the next. */
+	/* Take one event at a time: to handle it may free the client of another. */
 	for (;;) {
 		if (epoll_wait(epoll, &event, 1, -1) != 1)
 			continue;

@@ -7,11 +7,11 @@
  * offline. This program is both sides: it makes up the reports, on a schedule, and
  * checks what the device says against its own books.
  *
- * The books are the deadline, for each driver, that was armed last. Deadlines are
- * absolute, so an expiration has to carry exactly that deadline, and to come
- * after it. Anything else is wrong. Every driver ends in exactly one way: by one
- * expiration, or among the pending timers that are handed back at the end. One that
- * does neither was missed.
+ * The books have, for each driver, the deadline that was armed last. Deadlines are
+ * absolute, so an expiration has to carry exactly that deadline, and to come after it.
+ * Any other expiration is wrong. Every driver ends in exactly one way: by one
+ * expiration, or among the pending timers that are handed back at the end. A driver
+ * that does neither was missed.
  *
  * What such a service needs to find the timer of a driver depends on the form:
  *
@@ -73,7 +73,7 @@ static const char help[] =
 /* How many complaints about single drivers are worth reading. */
 #define COMPLAINTS	5
 
-/* Fewer timers than this are lost in what else a kernel allocates. */
+/* The memory of fewer timers cannot be told from what else the kernel allocates. */
 #define MEASURABLE	50000
 
 /* How many batches are sent before expirations are looked at again. */
@@ -83,8 +83,8 @@ static const char help[] =
  * enum driver_state - what is known of a driver
  * @DRIVER_NEW: no timer was armed for it yet
  * @DRIVER_ONLINE: its timer is armed
- * @DRIVER_LATE: it reported when its lease was over, of which no record was read
- *	yet
+ * @DRIVER_LATE: it reported when its lease was over and the record of that was not
+ *	read yet
  * @DRIVER_OFFLINE: its timer has expired
  * @DRIVER_DRAINED: its timer was pending at the end
  * @DRIVER_WRONG: something about its timer was wrong, and has been counted
@@ -103,7 +103,7 @@ enum driver_state {
 
 /**
  * struct driver - the books on one driver
- * @deadline: what it is armed for: its last report and the timeout
+ * @deadline: what its timer is armed for: its last report plus the timeout
  * @stop: milliseconds after the start when its reports stop, or %NEVER
  * @state: &enum driver_state
  */
@@ -114,41 +114,41 @@ struct driver {
 };
 
 /**
- * struct heartbeat - everything
+ * struct heartbeat - the state of the program, for one form
  * @n: number of drivers
- * @timeout: silence after which one is offline
+ * @timeout: silence after which a driver is offline
  * @duration: time that reports come for
  * @period: time in which each driver reports once
- * @dead: how many fall silent
+ * @dead: how many drivers fall silent
  * @batch: length of @arms, @who and @events
  * @grace: how late an expiration may be before it is missed
  * @seed: state of the random numbers
- * @progress: whether to show any
- * @terminal: whether to show it in one line
+ * @progress: whether to show progress
+ * @terminal: whether to show it in one line, on a terminal
  * @config: TWHEEL_CONFIG_KEYED and TWHEEL_CONFIG_LEASE, the form
  * @tw: the context
- * @epoll: waits for it
+ * @epoll: waits for @tw
  * @drivers: the books
  * @handles: the drivers' timers, NULL with keys or leases
- * @words: the drivers' leases, NULL without
+ * @words: the words of the drivers' leases, NULL without leases
  * @arms: a batch of requests
  * @who: the drivers in @arms
  * @events: what was read
  * @stride: from one driver to the next that reports; coprime to @n, so that a
  *	round of @n steps meets every driver once, in an order that is not that of
  *	their memory
- * @cursor: the next to report
+ * @cursor: the next driver to report
  * @start: when the reports begin
- * @turns: how many drivers' turns came since
+ * @turns: how many turns of drivers to report have come since @start
  * @silent_left: silent drivers that are still online
  * @armed: timers made
- * @arm_time: how long that took
+ * @arm_time: how long it took to make them
  * @pushed: reports that pushed a timer back
- * @withdrawn: those of them that came after the expiration and before its record
- *	was read
+ * @withdrawn: those reports among @pushed that came after the expiration and before
+ *	its record was read
  * @lost: reports that came when the lease was over
  * @expired: drivers that were rightly declared offline
- * @late_reports: those of them whose reports had not stopped
+ * @late_reports: those drivers among @expired whose reports had not stopped
  * @wrong: drivers wrongly declared offline
  * @twice: drivers declared offline again
  * @missed: drivers that should have been declared offline, and were not
@@ -156,11 +156,11 @@ struct driver {
  * @kernel_bytes: kernel memory a timer, or negative when it could not be measured
  * @table_bytes: memory a timer in @handles or @words
  * @elapsed: time from the first arm to the last drain
- * @usage: what was used in that time
- * @ioctls: system calls
+ * @usage: how much was used in that time
+ * @ioctls: calls of ioctl()
  * @pushes: those of them that pushed timers back
- * @reads: system calls
- * @waits: system calls
+ * @reads: calls of read()
+ * @waits: calls of epoll_wait()
  * @shown: when progress was shown last
  * @shown_pushed: what @pushed was then
  * @by_expiry: from the deadline until the kernel had noted the expiration
@@ -260,7 +260,7 @@ static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Says what is wrong with a driver, unless that was said often enough. */
+/* Say what is wrong with a driver, unless there were enough complaints already. */
 static void complain_of(struct heartbeat *hb, uint64_t driver, const char *what,
 			uint64_t seen, uint64_t expected)
 {
@@ -279,7 +279,7 @@ static void end_progress_line(const struct heartbeat *hb)
 		fputs("\r\033[K", stdout);
 }
 
-/* Shows the line if it is time to. */
+/* Show the progress if it is time to. */
 static void show(struct heartbeat *hb, uint64_t now)
 {
 	uint64_t pause = hb->terminal ? NSEC_PER_SEC / 5 : 5 * NSEC_PER_SEC;
@@ -319,7 +319,7 @@ static void send_batch(struct heartbeat *hb, uint32_t count)
 		die(EXIT_FAILED, "cannot arm: %s", strerror(ret < 0 ? (int)-ret : EFAULT));
 }
 
-/* The handle in requests for a driver: with keys the key, otherwise 0 for none. */
+/* The handle in requests for a driver: its key or its handle, or 0 if none is known. */
 static uint64_t handle_of(const struct heartbeat *hb, uint32_t driver)
 {
 	if (hb->config & TWHEEL_CONFIG_KEYED)
@@ -355,7 +355,7 @@ static uint32_t next_driver(struct heartbeat *hb)
 	return driver;
 }
 
-/* Keeps what is needed to push the timer of a new driver back. */
+/* Keep the handle or the word by which the timer of a new driver is pushed back. */
 static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm *arm)
 {
 	int ret;
@@ -369,7 +369,7 @@ static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm 
 		die(EXIT_FAILED, "cannot map the word of a lease: %s", strerror(-ret));
 }
 
-/* Arms a timer for everyone, in the order in which they will report. */
+/* Arm a timer for each driver, in the order in which they will report. */
 static void register_all(struct heartbeat *hb)
 {
 	uint64_t begin = twheel_now(hb->tw);
@@ -416,7 +416,7 @@ static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 	hb->pushed++;
 }
 
-/* Its timer was pending at @now: should it have expired long before? */
+/* A driver's timer was pending at @now. Should it have expired long before? */
 static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	const struct driver *driver = &hb->drivers[index];
@@ -428,7 +428,7 @@ static void check_pending(struct heartbeat *hb, uint32_t index, uint64_t now)
 	}
 }
 
-/* Its timer was gone before its deadline, and no record had said so. */
+/* A driver's timer was gone before its deadline, and no record had said so. */
 static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 		     uint64_t seen, uint64_t expected)
 {
@@ -440,7 +440,7 @@ static void vanished(struct heartbeat *hb, uint32_t index, const char *what,
 	complain_of(hb, index, what, seen, expected);
 }
 
-/* The reports of @count drivers in @who, by re-arming their timers. */
+/* Carry out the reports of the @count drivers in @who, by re-arming their timers. */
 static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -453,7 +453,7 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	for (i = 0; i < count; i++) {
 		const struct twheel_arm *arm = &hb->arms[i];
 
-		/* With keys one that is gone is made anew. */
+		/* With keys a timer that is gone is made anew. */
 		if (arm->result || arm->old_state == TWHEEL_STATE_NONE) {
 			vanished(hb, hb->who[i], "no timer when it reported: result",
 				 (uint64_t)-arm->result, 0);
@@ -467,7 +467,7 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	}
 }
 
-/* The same, by extending their leases. */
+/* Carry out the reports of the @count drivers in @who, by extending their leases. */
 static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
 	uint32_t i;
@@ -491,7 +491,7 @@ static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 	}
 }
 
-/* Sends the reports of the next @turns drivers, at most a batch. */
+/* Send the reports of the next @turns drivers, but at most a batch. */
 static void report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 {
 	uint64_t elapsed_ms = (now - hb->start) / NSEC_PER_MSEC;
@@ -581,7 +581,7 @@ static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64
 		return;
 	}
 	hb->expired++;
-	/* Its last report is a timeout before the deadline. */
+	/* The driver's reports had not stopped: this program was too slow to take the next. */
 	if (driver->stop == NEVER ||
 	    event->expired < hb->start + driver->stop * NSEC_PER_MSEC)
 		hb->late_reports++;
@@ -589,7 +589,7 @@ static void judge(struct heartbeat *hb, const struct twheel_event *event, uint64
 	lateness_add(&hb->by_read, now - event->deadline);
 }
 
-/* Reads what is ready, a burst at most. Returns whether there may be more. */
+/* Read the records that are ready, a burst at most. Returns whether there may be more. */
 static bool watch(struct heartbeat *hb)
 {
 	unsigned int i;
@@ -630,18 +630,18 @@ static void run(struct heartbeat *hb)
 		int wait_ms;
 		int n;
 
-		/* Silent ones may be declared a little after the last report. */
+		/* Silent drivers may be declared offline a little after the last report. */
 		if (now >= end && (!hb->silent_left || now >= end + hb->grace))
 			break;
 
 		due = turns_due(hb, now);
-		/* After a long stop one round is as good as several. */
+		/* After a long stop each driver reports once, not several times. */
 		if (due > hb->turns + hb->n)
 			hb->turns = due - hb->n;
 		for (i = 0; i < BURST && hb->turns < due; i++)
 			report(hb, due - hb->turns, twheel_now(hb->tw));
 
-		/* Until a batch is due, but not so long that progress stops. */
+		/* Wait until a batch is due, but not so long that progress stops. */
 		wait_ms = 0;
 		if (hb->turns >= due) {
 			double batch_ms = (double)hb->period / 1e6 / hb->n * hb->batch;
@@ -713,7 +713,7 @@ static void drain(struct heartbeat *hb)
 	}
 }
 
-/* Takes back what is pending, and accounts for everyone. */
+/* Drain the timers that are pending, and account for each driver. */
 static void settle(struct heartbeat *hb)
 {
 	struct twheel_info info;
@@ -721,7 +721,7 @@ static void settle(struct heartbeat *hb)
 	int ret;
 
 	drain(hb);
-	/* What expired before it could be taken back. */
+	/* Read the records of timers that expired before they could be drained. */
 	while (watch(hb))
 		;
 
@@ -769,10 +769,10 @@ enum row_kind {
 
 /**
  * struct row - a row of the table
- * @name: what stands before it
+ * @name: the name of the figure
  * @kind: &enum row_kind
- * @offset: of the figure in &struct heartbeat
- * @permille: which percentile of it
+ * @offset: offset of the figure in &struct heartbeat
+ * @permille: for %ROW_LATENESS, which percentile
  */
 struct row {
 	const char	*name;
@@ -862,7 +862,7 @@ static void print_figure(const struct heartbeat *hb, const struct row *row)
 	printf(" %12s", text);
 }
 
-/* @n forms side by side. */
+/* Print the figures of @n forms side by side. */
 static void print_table(const struct heartbeat *forms, unsigned int n)
 {
 	unsigned int i;
@@ -888,7 +888,7 @@ static void choose_silent(struct heartbeat *hb)
 	uint32_t left = hb->dead;
 	uint32_t i;
 
-	/* So that each expires before the end. */
+	/* Fall silent early enough that each timer expires before the end. */
 	if (hb->duration > hb->timeout)
 		span_ms += (hb->duration - hb->timeout) / NSEC_PER_MSEC;
 	if (span_ms > NEVER)
@@ -904,7 +904,7 @@ static void choose_silent(struct heartbeat *hb)
 	hb->silent_left = hb->dead;
 }
 
-/* Memory for @n of @size, all zero; ends the program when there is none. */
+/* Allocate @n elements of @size, all zero. Ends the program if there is no memory. */
 static void *allocate(size_t n, size_t size)
 {
 	void *memory = calloc(n, size);
@@ -975,7 +975,7 @@ static void tear_down(struct heartbeat *hb)
 	free(hb->events);
 }
 
-/* Waits for the kernel to have its memory back, which comes some time after a close. */
+/* Wait until the kernel has its memory back, which takes some time after a close. */
 static void wait_for_memory(void)
 {
 	struct usage usage;
@@ -987,7 +987,7 @@ static void wait_for_memory(void)
 	} while (usage.taken < -65536 && !interrupted);
 }
 
-/* One form, from the open to the figures. Returns whether all was in order. */
+/* Run one form, from the open to the figures. Returns whether nothing was wrong. */
 static bool watch_over(struct heartbeat *hb)
 {
 	uint64_t begin;
@@ -1033,14 +1033,14 @@ static uint64_t choose_period(const struct heartbeat *hb, uint64_t rate)
 
 	if (rate)
 		period = (uint64_t)((double)hb->n / (double)rate * 1e9);
-	/* Some room for a slow machine. */
+	/* Leave some room for a slow machine. */
 	if (period > hb->timeout / 4 * 3)
 		die(EXIT_USAGE, "--rate: %" PRIu64 " a second is too few: %.0f are needed",
 		    rate, (double)hb->n / ((double)(hb->timeout / 4 * 3) / 1e9) + 1);
 	return period ? period : 1;
 }
 
-/* Returns whether all forms are to be compared. */
+/* Parse the options. Returns whether all forms are to be compared. */
 static bool parse_options(struct heartbeat *hb, int argc, char **argv)
 {
 	bool keyed = false, lease = false, compare = false, quiet = false, plain = false;
@@ -1101,7 +1101,7 @@ int main(int argc, char **argv)
 		}
 	}
 
-	/* Any signal that ends the program shows the table first. */
+	/* Show the table also if one of these signals ends the program. */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 

@@ -75,21 +75,21 @@ struct conversation {
 };
 
 /**
- * struct client - everything
- * @address: of the server
- * @timeout: of the server
+ * struct client - the state of the program
+ * @address: the address of the server
+ * @timeout: the idle timeout of the server
  * @silent: how many conversations fall silent
- * @talking: how many go on
+ * @talking: how many conversations go on
  * @duration: time to go on for
  * @bound: how late a cut may be seen
- * @epoll: waits for all of them
- * @all: silent ones first
- * @cut: silent ones that were cut
- * @soon: those of them that were cut too soon
- * @too_late: those of them that were cut too late
- * @lost: talking ones that were cut
- * @own_fault: talking ones that this program made wait for a timeout
- * @lateness: of @cut, from a timeout after @since
+ * @epoll: waits for all conversations
+ * @all: the conversations, first those that fall silent
+ * @cut: silent conversations that were cut
+ * @soon: those among @cut that were cut too soon
+ * @too_late: those among @cut that were cut too late
+ * @lost: talking conversations that were cut
+ * @own_fault: talking conversations that this program made wait for a timeout
+ * @lateness: how late the conversations in @cut were cut, from a timeout after @since
  */
 struct client {
 	struct sockaddr_in	address;
@@ -121,7 +121,7 @@ static void say(struct conversation *conv, size_t len)
 	if (len > REQUEST_LEN - conv->said)
 		len = REQUEST_LEN - conv->said;
 	conv->since = now_ns();
-	/* A failure shows as a close later on, and is judged then. */
+	/* A failure shows later on, as a close, and is judged then. */
 	if (send(conv->fd, request + conv->said, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return;
 	conv->said += len;
@@ -163,7 +163,7 @@ static void listen_to(struct conversation *conv, const char *data, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		/* An H begins anew: the only one in it is its first. */
+		/* An H begins a new match: ANSWER has no other H than its first. */
 		if (data[i] != ANSWER[conv->matched]) {
 			conv->matched = data[i] == ANSWER[0] ? 1 : 0;
 		} else if (++conv->matched == sizeof(ANSWER) - 1) {

@@ -6,14 +6,14 @@
  * descriptor. A round of the loop is:
  *
  *	1. serve every connection that epoll has named, and note which were active
- *	2. extend the leases of those; cancel the timers of connections that were
- *	   closed, with one system call, and arm those of connections that are new,
- *	   or whose lease was over, with another
+ *	2. extend the leases of the active connections; with one system call, cancel
+ *	   the timers of connections that were closed; with another, arm the timers of
+ *	   connections that are new or whose lease was over
  *	3. only then read expirations, and cut the connections they belong to
  *
  * So a connection that goes on talking costs no system call for its deadline.
- * Without leases (--handles, or a module that has none) every active connection
- * is among those that are armed.
+ * Without leases (--handles, or a module that has none) step 2 arms the timer of
+ * every active connection.
  *
  * In this order a connection that was active is never cut: its re-arm withdraws
  * an expiration that has not been read. Before a connection is cut its socket is
@@ -22,8 +22,8 @@
  * whole timeout after whatever was received.
  *
  * Connections live in slots that are used again. Both epoll and the timers are
- * given the slot and its generation, which every close advances, so that news
- * of a former connection never reaches the present one.
+ * given the slot and its generation, which every close advances. So an event of a
+ * former connection is never taken for one of the present connection.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -65,17 +65,17 @@ static const char help[] =
 "Exit codes: 0 no connection was cut early; 1 some were, or a failure at run time;\n"
 "2 wrong usage.\n";
 
-/* What one round takes on. */
+/* How many events, and how many new connections, one round takes on. */
 #define ROUND_EVENTS	512
 #define ROUND_ACCEPTS	256
 
 /* The longest request head; a client that sends a longer one is told so. */
 #define HEAD_MAX	8192
 
-/* What one connection may send in one round. */
+/* How many bytes one connection may send in one round. */
 #define RECEIVE_MAX	65536
 
-/* Names in epoll's data that are no connection: no slot has this number. */
+/* Names in epoll's data that are not connections: no slot has such a number. */
 #define NAME_LISTENER	UINT64_MAX
 #define NAME_TIMERS	(UINT64_MAX - 1)
 #define SLOTS_MAX	(1U << 24)
@@ -109,8 +109,8 @@ static const char answer_long[] =
 
 /**
  * struct bytes - a string of bytes that grows
- * @data: them
- * @len: how many
+ * @data: the bytes
+ * @len: how many there are
  * @room: how many @data has room for
  */
 struct bytes {
@@ -124,16 +124,16 @@ struct bytes {
  * @fd: socket, or -1 while the slot is free
  * @generation: how often the slot was given up
  * @active: it received or sent something in this round
- * @closing: nothing more is answered; to be closed when all is sent and the
- *	client has closed too, or idle time is over
- * @events: what epoll looks for
+ * @closing: no more requests are answered. The connection is closed when all is sent
+ *	and the client has closed, too, or when its idle time is over.
+ * @events: the events that epoll looks for
  * @next_free: the next free slot
  * @handle: its timer, 0 before the first arm
- * @word: that timer's lease, NULL without leases or before the first arm
- * @deadline: what that is armed for
- * @last_active: the end of the last round in which it was active
+ * @word: the word of its lease, NULL without leases or before the first arm
+ * @deadline: the deadline that the timer is armed for
+ * @last_active: the end of step 1 of the last round in which it was active
  * @in: the beginning of a request
- * @out: what the socket had no room for
+ * @out: output that the socket had no room for
  */
 struct connection {
 	int		fd;
@@ -150,42 +150,42 @@ struct connection {
 	struct bytes	out;
 };
 
-/* &server.free_slot when there is none. */
+/* &server.free_slot when there is no free slot. */
 #define NO_SLOT		UINT32_MAX
 
 /**
- * struct server - everything
+ * struct server - the state of the program
  * @address: where to listen
  * @timeout: idle time after which a connection is cut
  * @max: connections at once
  * @duration: how long to run, 0 for no end
  * @leases: whether deadlines are leases
  * @tw: the context
- * @epoll: waits for everything
+ * @epoll: waits for the connections, the listener and the timers
  * @listener: accepts connections
  * @listening: whether epoll looks at @listener
- * @open_at_pause: how many connections there were when it was told not to
+ * @open_at_pause: how many connections were open when @listening changed last
  * @slots: the connections
  * @slots_room: how many slots there are
- * @free_slot: the first free one
- * @open: how many are in use
+ * @free_slot: the first free slot
+ * @open: how many slots are in use
  * @active: slots that were active in this round; one may be there twice
- * @active_len: how many
- * @active_room: how many @active and @arms have room for
- * @arms: requests for them
+ * @active_len: how many slots @active has
+ * @active_room: how many @active, @arms and @arming have room for
+ * @arms: requests to arm
  * @arming: the slots that @arms are for
  * @cancels: timers of connections that were closed in this round
- * @cancels_len: how many
+ * @cancels_len: how many timers @cancels has
  * @cancels_room: how many @cancels has room for
- * @accepted: connections
- * @requests: answered
+ * @accepted: connections accepted
+ * @requests: requests answered
  * @refused: connections that could not be given a timer
  * @pauses: how often accepting was stopped for want of room
  * @armed: deadlines set by system calls
- * @extended: deadlines moved without
+ * @extended: deadlines moved without system calls
  * @closed: connections that ended in another way than by being cut
  * @cut: connections cut because they were idle
- * @early: those of them that had not been idle for long enough
+ * @early: those connections among @cut that had not been idle for long enough
  * @stale: expirations that belonged to no present connection or deadline
  * @saved: connections that were active between their expiration and its reading
  * @lateness: from the deadline of a connection to its cut
@@ -239,7 +239,7 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-/* Makes room for one more; ends the program when there is none. */
+/* Make room for more elements. Ends the program if there is no memory. */
 static void *grow(void *array, size_t *room, size_t size)
 {
 	*room = *room ? *room * 2 : 256;
@@ -249,7 +249,7 @@ static void *grow(void *array, size_t *room, size_t size)
 	return array;
 }
 
-/* Returns whether there was memory for it. */
+/* Append @len bytes. Returns whether there was memory for them. */
 static bool append(struct bytes *bytes, const char *data, size_t len)
 {
 	if (bytes->room - bytes->len < len) {
@@ -266,7 +266,7 @@ static bool append(struct bytes *bytes, const char *data, size_t len)
 	return true;
 }
 
-/* Idle connections are to cost little: no buffer is kept for later. */
+/* Free the bytes. No buffer is kept for later, so that idle connections cost little. */
 static void discard(struct bytes *bytes)
 {
 	free(bytes->data);
@@ -317,7 +317,7 @@ static uint32_t take_slot(struct server *server)
 	return slot;
 }
 
-/* The connection was active: its deadline is to be moved in this round. */
+/* Note that the connection was active, so that its deadline is moved in this round. */
 static void touch(struct server *server, uint32_t slot)
 {
 	if (server->slots[slot].active)
@@ -363,7 +363,7 @@ static void set_listening(struct server *server, bool listening)
 	server->open_at_pause = server->open;
 }
 
-/* Gives a slot up, with its timer unless that has ended. */
+/* Close a connection and give up its slot. Its timer is cancelled, unless that has ended. */
 static void close_slot(struct server *server, uint32_t slot, bool timer_ended)
 {
 	struct connection *conn = &server->slots[slot];
@@ -411,19 +411,19 @@ static void accept_some(struct server *server)
 				     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		}
 		if (fd < 0) {
-			/* Level-triggered: it would be named in every round. */
+			/* Stop: level-triggered epoll would name the listener in every round. */
 			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			    errno == ENOMEM) {
 				set_listening(server, false);
 				server->pauses++;
 			}
-			/* Other errors are over, or concern that client only. */
+			/* Other errors have passed, or concern that client only. */
 			if (errno == ECONNABORTED || errno == EINTR)
 				continue;
 			return;
 		}
 
-		/* Answers are written whole. */
+		/* Answers are written whole, so there is nothing to wait for. */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		slot = take_slot(server);
 		conn = &server->slots[slot];
@@ -465,7 +465,7 @@ static bool answer(struct server *server, struct connection *conn,
 		return append(&conn->out, answer_method, sizeof(answer_method) - 1);
 	}
 
-	/* Such a client would have to be told that the connection stays open. */
+	/* HTTP/1.0: the client would have to be told that the connection stays open. */
 	conn->closing = line && line - head >= 9 && !memcmp(line - 9, "HTTP/1.0", 8);
 	while (line && ++line < end) {
 		static const char name[] = "Connection:";
@@ -493,7 +493,7 @@ static bool handle_input(struct server *server, struct connection *conn,
 	struct bytes whole = { };
 	bool good = true;
 
-	/* Rare: a request that came in pieces. */
+	/* It is rare that a request comes in pieces. */
 	if (conn->in.len) {
 		whole = conn->in;
 		conn->in = (struct bytes){ };
@@ -553,8 +553,8 @@ static bool send_output(struct server *server, uint32_t slot)
 	}
 	discard(&conn->out);
 	/*
-	 * To close now, with something unread, could take the answer back: the
-	 * client is told that this is all, and whatever it says is thrown away.
+	 * A close now, with input unread, could take the answer back. So the client is
+	 * only told that this is all, and what it sends from now on is thrown away.
 	 */
 	if (conn->closing && shutdown(conn->fd, SHUT_WR))
 		return false;
@@ -569,13 +569,13 @@ static bool serve(struct server *server, uint32_t slot, uint32_t events)
 
 	if (events & EPOLLOUT)
 		return send_output(server, slot);
-	/* Errors and hang-ups are what recv() says. */
+	/* recv() tells of errors and hang-ups. */
 	n = recv(server->slots[slot].fd, data, sizeof(data), 0);
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 	if (!n)
 		return false;
-	/* This is no activity: the time that is left is for the answer. */
+	/* Input does not count any more: the time that is left is for the answer. */
 	if (server->slots[slot].closing)
 		return true;
 	touch(server, slot);
@@ -588,8 +588,9 @@ static bool serve(struct server *server, uint32_t slot, uint32_t events)
  */
 
 /*
- * Extends the leases of connections that were active; the others are to be armed: in
- * @arms, and their slots in @arming. Returns how many these are.
+ * Extend the leases of the connections that were active. Put requests for those whose
+ * timers have to be armed into @arms, and their slots into @arming. Returns how many
+ * timers have to be armed.
  */
 static size_t extend_leases(struct server *server)
 {
@@ -601,12 +602,12 @@ static size_t extend_leases(struct server *server)
 		uint32_t slot = server->active[i];
 		struct connection *conn = &server->slots[slot];
 
-		/* Closed since, or closed and in use again and here twice. */
+		/* The slot was closed since, or closed and used again, and is here twice. */
 		if (!conn->active)
 			continue;
 		conn->active = false;
 		conn->last_active = now;
-		/* If its lease is over it is armed, which withdraws the record. */
+		/* If the lease is over the timer is armed, which withdraws its record. */
 		if (conn->word &&
 		    twheel_lease_extend(conn->word, now + server->timeout) > 0) {
 			conn->deadline = now + server->timeout;
@@ -642,7 +643,7 @@ static void cancel_timers(struct server *server)
 	server->cancels_len = 0;
 }
 
-/* Arms the @count timers that extend_leases() has left. */
+/* Arm the @count timers that extend_leases() has found. */
 static void arm_timers(struct server *server, size_t count)
 {
 	ssize_t ret;
@@ -658,11 +659,11 @@ static void arm_timers(struct server *server, size_t count)
 		const struct twheel_arm *arm = &server->arms[i];
 
 		if (arm->result) {
-			/* Every read expiration has ended its connection. */
+			/* Once its expiration was read a connection has no handle any more. */
 			if (arm->handle)
 				die(EXIT_FAILED, "a timer is gone: %s",
 				    strerror(-arm->result));
-			/* Without a deadline it could stay for ever. */
+			/* Without a deadline the connection could stay for ever. */
 			server->refused++;
 			close_slot(server, server->arming[i], false);
 			continue;
@@ -684,7 +685,7 @@ static void settle_timers(struct server *server)
 {
 	size_t count = extend_leases(server);
 
-	/* Before arming, so that what is given back counts for the limits. */
+	/* Cancel first: the limits then have room for as many new timers. */
 	cancel_timers(server);
 	arm_timers(server, count);
 }
@@ -708,7 +709,7 @@ static void cut_idle(struct server *server)
 	ssize_t n = twheel_read(server->tw, events, ROUND_EVENTS);
 	ssize_t i;
 
-	/* It may be that all that had expired was re-armed. */
+	/* All timers that had expired may have been re-armed since. */
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n < 0)
@@ -769,7 +770,7 @@ static void run(struct server *server, const sigset_t *waiting)
 
 			wait_ms = ms < 60000 ? (int)ms : 60000;
 		}
-		/* What it waited for may have been freed elsewhere. */
+		/* The listener waits for descriptors or memory, which may be freed elsewhere. */
 		if (!server->listening && (wait_ms < 0 || wait_ms > 100))
 			wait_ms = 100;
 
@@ -829,7 +830,7 @@ static void watch_fd(struct server *server, int fd, uint64_t name)
 		die(EXIT_FAILED, "epoll: %s", strerror(errno));
 }
 
-/* With leases if they are wanted and to be had. */
+/* Open a context, with leases if they are wanted and the module has them. */
 static void open_timers(struct server *server)
 {
 	const unsigned int flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC;
@@ -855,7 +856,7 @@ static void set_up(struct server *server, sigset_t *waiting)
 	sigset_t blocked;
 	int one = 1;
 
-	/* As many connections as this user may have anyway. */
+	/* Allow as many descriptors as this user may have anyway. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

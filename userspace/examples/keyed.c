@@ -35,7 +35,7 @@ int main(void)
 	check(twheel_put_after(tw, 1002, 100 * MSEC, 0, NULL), "session 1002");
 	check(twheel_put_after(tw, 1003, 300 * MSEC, 0, NULL), "session 1003");
 
-	/* Activity makes the timer anew if it has expired already, and @old says so. */
+	/* A timer that has expired already is made anew, and @old says so. */
 	check(twheel_put_after(tw, 1002, 400 * MSEC, 0, &old), "session 1002");
 	printf("session 1002 was %s\n",
 	       old.state == TWHEEL_STATE_PENDING ? "active in time" : "active too late");

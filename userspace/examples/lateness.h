@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Values are kept to 1/32 of themselves: the relative error of a percentile. */
+/* Buckets are as fine as 1/32 of their values, which is the error of a percentile. */
 #define LATENESS_SUB_BITS	5
 #define LATENESS_BUCKETS	((65 - LATENESS_SUB_BITS) << LATENESS_SUB_BITS)
 
@@ -25,7 +25,7 @@ struct lateness {
 
 /**
  * lateness_add() - count a duration
- * @late: the histogram, all zero before the first
+ * @late: the histogram, all zero before the first duration
  * @ns: the duration
  */
 void lateness_add(struct lateness *late, uint64_t ns);
@@ -35,8 +35,8 @@ void lateness_add(struct lateness *late, uint64_t ns);
  * @late: the histogram
  * @permille: the share in thousandths
  *
- * Return: nanoseconds, up to 1/32 too many, never more than the longest; 0 when
- * nothing was counted.
+ * Return: nanoseconds, which may be up to 1/32 too many but never more than the longest
+ * duration; 0 when nothing was counted.
  */
 uint64_t lateness_percentile(const struct lateness *late, unsigned int permille);
 

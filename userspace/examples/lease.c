@@ -32,12 +32,12 @@ int main(void)
 	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config), TWHEEL_DEVICE);
 	check(twheel_lease_new(tw, 1000 * MSEC, 0, 7, NULL, &word, NULL), "lease 7");
 
-	/* Each is a compare-and-swap. */
+	/* Each extension is a compare-and-swap. */
 	while (extended < 1000 && twheel_lease_extend(word, twheel_now(tw) + 1000 * MSEC) > 0)
 		extended++;
 	printf("extended %d times\n", extended);
 
-	/* Nobody extends it now: this waits for a second. */
+	/* The lease is not extended any more, so this waits for a second. */
 	check(twheel_read(tw, &event, 1), "read");
 	printf("lease %" PRIu64 " is over, %s its last deadline\n", (uint64_t)event.user_data,
 	       event.deadline == twheel_lease_deadline(word) ? "by" : "not by");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What the examples share on their command lines.
+ * How the examples read their command lines, and complain.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,10 +18,10 @@
 #include "number.h"
 #include "options.h"
 
-/* How many options a program may take, without --help. */
+/* How many options a program may take, besides --help. */
 #define OPTIONS_MOST	16
 
-/* Sums of a few of these and of the time now do not wrap. */
+/* The longest duration: sums of a few of these and of the time now do not wrap. */
 #define DURATION_MOST	(36500ULL * 86400 * NSEC_PER_SEC)
 
 static void vcomplain(const char *format, va_list args)
@@ -132,7 +132,7 @@ char **options_parse(int argc, char **argv, const struct option_rule *rules,
 		}
 		while (rule->name && rule->letter != c)
 			rule++;
-		/* getopt_long() has said what is wrong. */
+		/* getopt_long() has already said what is wrong. */
 		if (!rule->name)
 			exit(EXIT_USAGE);
 		store(rule, optarg);

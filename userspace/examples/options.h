@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the examples share on their command lines.
+ * How the examples read their command lines, and complain.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H
@@ -38,9 +38,10 @@ void die_without_device(int err);
  * enum option_kind - what an option does
  * @OPTION_SET: it takes no argument, and sets a bool
  * @OPTION_TEXT: its argument is stored as a const char *
- * @OPTION_DURATION: as uint64_t nanoseconds, more than 0 and at most a hundred years
- * @OPTION_NUMBER: as a uint64_t
- * @OPTION_NUMBER32: as a uint32_t
+ * @OPTION_DURATION: its argument is stored as uint64_t nanoseconds, more than 0 and at
+ *	most a hundred years
+ * @OPTION_NUMBER: its argument is stored as a uint64_t
+ * @OPTION_NUMBER32: its argument is stored as a uint32_t
  */
 enum option_kind {
 	OPTION_SET,
@@ -52,12 +53,12 @@ enum option_kind {
 
 /**
  * struct option_rule - an option that a program takes
- * @name: the long one
- * @letter: the short one
+ * @name: its long name
+ * @letter: its short name
  * @kind: &enum option_kind
- * @value: where its argument is stored; as it is if the option is not given
+ * @value: where its argument is stored; left alone if the option is not given
  * @least: the smallest number allowed
- * @most: the largest
+ * @most: the largest number allowed
  */
 struct option_rule {
 	const char		*name;
@@ -77,7 +78,7 @@ struct option_rule {
  *
  * Ends the program after --help, and with %EXIT_USAGE when something is wrong.
  *
- * Return: the arguments behind the options, with a NULL at the end.
+ * Return: the arguments after the options, with a NULL at the end.
  */
 char **options_parse(int argc, char **argv, const struct option_rule *rules,
 		     const char *help);

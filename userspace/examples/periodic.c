@@ -3,7 +3,7 @@
  * periodic: a timer on a grid, whose rounds are counted while nobody reads.
  *
  * Ten rounds, a tenth of a second apart. After the first the program is busy for longer
- * than a round: what it has missed comes as one record with the number of rounds.
+ * than a round. The rounds that it has missed come as one record, with their number.
  */
 #include <err.h>
 #include <errno.h>

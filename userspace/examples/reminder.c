@@ -27,10 +27,11 @@
  *   while its timer is, too, was cut off, and counts as not read.
  *
  * So whenever the process is killed each reminder gets into the journal once, no
- * more and no less. What is done about it, here a line on standard output, cannot be
- * promised to happen once: a process that is killed between an act and the note that
- * it was done does not know of the act later. It is done again then, at most once
- * a kill, and the line says so. To miss one rather than repeat it, note it first.
+ * more and no less. But no program can promise to act on it exactly once, which here
+ * means to print a line: a process that is killed between the act and the note that
+ * it was done does not know of the act later. It acts again then, at most once a
+ * kill, and the line says so. A program that would rather miss a reminder than repeat
+ * it has to note it first.
  *
  * A duration in a request counts from the moment when the request is carried out. If
  * it waited in the socket while the service was down, it is later by that time.
@@ -108,7 +109,7 @@ static const char help[] =
  * @magic: tells it from other files
  * @done: how many reminders were given
  * @reserved: makes @events begin on a page
- * @events: one after another; behind the last @expirations is 0
+ * @events: the records; a record with 0 expirations follows the last one
  */
 struct journal {
 	uint64_t		magic;
@@ -118,7 +119,7 @@ struct journal {
 };
 
 /**
- * struct reminder - everything
+ * struct reminder - the state of the program
  * @socket_path: where requests come in
  * @journal_path: where the journal is
  * @list: print what is pending
@@ -127,9 +128,9 @@ struct journal {
  * @journal: the journal
  * @journal_fd: its file
  * @room: how many records it has room for
- * @len: how many it has
- * @arms: requests not carried out yet
- * @arms_len: how many
+ * @len: how many records it has
+ * @arms: requests that are not carried out yet
+ * @arms_len: how many requests there are
  */
 struct reminder {
 	const char		*socket_path;
@@ -180,7 +181,7 @@ static void notify(const char *message, int fd)
 	if ((path[0] != '/' && path[0] != '@') || len >= sizeof(to.sun_path))
 		die(EXIT_FAILED, "NOTIFY_SOCKET: '%s' is not a Unix socket's address", path);
 	memcpy(to.sun_path, path, len);
-	/* Such a name has no place in the file system. */
+	/* An address with @ is abstract: it is in no file system. */
 	if (path[0] == '@')
 		to.sun_path[0] = '\0';
 	msg.msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
@@ -194,7 +195,7 @@ static void notify(const char *message, int fd)
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
 	}
 
-	/* What is sent is safe: from now on it is in the keeper's queue. */
+	/* Once it is sent the message is safe, in the keeper's queue. */
 	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (sock < 0 || sendmsg(sock, &msg, MSG_NOSIGNAL) < 0)
 		die(EXIT_FAILED, "NOTIFY_SOCKET: %s: %s", path, strerror(errno));
@@ -210,7 +211,7 @@ static int kept(const char *name)
 	uint64_t n;
 	uint64_t i;
 
-	/* If it was inherited it is meant for another process. */
+	/* Variables that were only inherited are meant for another process. */
 	if (!pid || !fds || !names || number_parse(pid, INT32_MAX, &n) ||
 	    (pid_t)n != getpid())
 		return -1;
@@ -283,7 +284,7 @@ static void get_socket(struct reminder *r)
 		return;
 
 	memcpy(address.sun_path, r->socket_path, strlen(r->socket_path));
-	/* An address at which nobody listens was left behind. */
+	/* Remove an address that was left behind: nobody listens there. */
 	if (!lstat(r->socket_path, &st) && S_ISSOCK(st.st_mode) &&
 	    connect(r->socket, (struct sockaddr *)&address, sizeof(address)) &&
 	    errno == ECONNREFUSED)
@@ -323,7 +324,7 @@ static size_t journal_size(uint64_t room)
 	return offsetof(struct journal, events) + room * sizeof(struct twheel_event);
 }
 
-/* Maps it with @room records; the disk has room for them from then on. */
+/* Map the journal with room for @room records, and reserve that room on the disk. */
 static void map_journal(struct reminder *r, uint64_t room)
 {
 	size_t old = r->journal ? journal_size(r->room) : 0;
@@ -356,7 +357,7 @@ static void open_journal(struct reminder *r)
 	if (flock(r->journal_fd, LOCK_EX | LOCK_NB))
 		die(EXIT_FAILED, "%s: in use by another program", r->journal_path);
 
-	/* A new one is empty, or all 0 if this is where the last try was killed. */
+	/* A new journal is empty, or all 0 if an earlier process was killed just here. */
 	n = pread(r->journal_fd, head, sizeof(head), 0);
 	if (n < 0)
 		die(EXIT_FAILED, "%s: %s", r->journal_path, strerror(errno));
@@ -377,7 +378,7 @@ static void open_journal(struct reminder *r)
 	if (r->len == r->journal->done)
 		return;
 
-	/* Only the last can have been cut off, by a kill during a page fault. */
+	/* Only the last record can have been cut off, by a kill during a page fault. */
 	event = &r->journal->events[r->len - 1];
 	if (!twheel_get(r->tw, event->handle, &info)) {
 		*event = (struct twheel_event){ };
@@ -451,7 +452,7 @@ static void carry_out(struct reminder *r, char *line)
 	}
 
 	if (!strcmp(when, "cancel")) {
-		/* In their order: this may be for one of them. */
+		/* Keep the order: the timer may be one of those that are not armed yet. */
 		arm_all(r);
 		ret = twheel_cancel(r->tw, key, NULL);
 		if (ret && ret != -ENOENT)
@@ -588,7 +589,7 @@ int main(int argc, char **argv)
 	sigset_t blocked;
 
 	parse_options(&r, argc, argv);
-	/* A write a line: each is there, or not, whenever the process is killed. */
+	/* Write whole lines, so that a kill does not leave a part of one. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
 	/* These signals are let in only while the program waits. */

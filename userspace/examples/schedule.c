@@ -2,11 +2,11 @@
 /*
  * Schedules as people write them for cron, and when they are due.
  *
- * *Wall time* here is what local clocks show, as seconds since 1970 that know of
- * no zone: an instant plus the zone's offset then. With a constant offset the
- * next time is a matter of the calendar alone, so time is worked through in
- * stretches without a change of the offset. What a change does is settled where
- * a stretch begins: wall time that was skipped there, or that is there again.
+ * *Wall time* here is the time that local clocks show, as a number of seconds since
+ * 1970: an instant plus the zone's offset at that instant. While the offset is constant
+ * the next time is a matter of the calendar alone. So schedule_next() goes through time
+ * in stretches in which the offset does not change. At the beginning of each stretch it
+ * deals with the change: with wall time that was skipped there, or that is repeated.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,9 +21,10 @@
 #define DAY		86400
 
 /*
- * How far a stretch is looked ahead, and behind for what is repeated. Offsets
- * that change by a day, where an island moves across the date line, fit in; two
- * changes do not: since 1970 no zone had two within six days.
+ * How far ahead a change of the offset is looked for, and how far behind for wall time
+ * that is repeated. That is enough for a change by a day, which an island makes that
+ * moves across the date line. It is not enough for two changes: since 1970 no zone had
+ * two within six days.
  */
 #define WINDOW		(3 * DAY)
 #define MARGIN		(2 * DAY)
@@ -32,9 +33,9 @@
 #define YEARS		41
 
 /**
- * struct field - one of the five
+ * struct field - one of the five fields of a schedule
  * @name: what it is called
- * @allowed: its values, for people
+ * @allowed: its values, for error messages
  * @least: the smallest value
  * @most: the largest
  * @names: three letters for each value from @least on, or NULL
@@ -87,7 +88,7 @@ static int refuse(char error[SCHEDULE_ERROR_SIZE], const char *format, ...)
 	return -EINVAL;
 }
 
-/* Copies the next word from @text. Returns what is behind it, NULL for none. */
+/* Copy the next word of @text. Returns the text after it, or NULL if none fits. */
 static const char *take_word(const char *text, char *word, size_t size)
 {
 	size_t len;
@@ -142,7 +143,7 @@ static int parse_item(const struct field *field, char *item, uint64_t *set,
 		if (last_text && parse_value(field, last_text, &last))
 			return refuse(error, "%s: '%s' is not %s", field->name,
 				      last_text, field->allowed);
-		/* From Friday to Sunday, which is both ends of the week. */
+		/* Sunday is both ends of the week: here, as in fri-sun, it is the last day. */
 		if (field == &fields[DAY_OF_WEEK] && first > last && !last)
 			last = field->most;
 		if (first > last)
@@ -176,7 +177,7 @@ static int parse_field(const struct field *field, char *text, uint64_t *set,
 	return 0;
 }
 
-/* Is there such a day in such a month, in leap years at least? */
+/* Does one of the months have one of the days, at least in leap years? */
 static bool has_date(const struct schedule *schedule)
 {
 	static const uint8_t lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -211,7 +212,7 @@ static int parse_fields(struct schedule *schedule, const char *text,
 	}
 	*rest = text;
 
-	/* Sunday has two numbers. */
+	/* Sunday has two numbers, 0 and 7. */
 	if (sets[DAY_OF_WEEK] & 1U << 7)
 		sets[DAY_OF_WEEK] |= 1;
 	*schedule = (struct schedule){
@@ -293,7 +294,7 @@ int schedule_parse(struct schedule *schedule, const char *text, const char **res
  * The calendar
  */
 
-/* The first value in @set from @from on, -1 for none. */
+/* The first value in @set from @from on, or -1 if there is none. */
 static int next_in(uint64_t set, int from)
 {
 	set = from < 64 ? set >> from : 0;
@@ -308,13 +309,13 @@ static bool is_day(const struct schedule *schedule, const struct tm *tm)
 	return schedule->either_day ? in_days || in_weekdays : in_days && in_weekdays;
 }
 
-/* The first wall time from @from on that is in the schedule. */
+/* Find the first wall time from @from on that is in the schedule. */
 static bool next_wall(const struct schedule *schedule, time_t from, time_t *wall)
 {
 	struct tm tm;
 	int last_year;
 
-	/* Minutes begin with their second 0. */
+	/* Round up to the beginning of a minute. */
 	from += 59;
 	if (!gmtime_r(&from, &tm))
 		return false;
@@ -343,7 +344,7 @@ static bool next_wall(const struct schedule *schedule, time_t from, time_t *wall
 			*wall = timegm(&tm);
 			return true;
 		}
-		/* Carries what is too large, and finds the day of the week. */
+		/* timegm() carries values that are too large, and sets the day of the week. */
 		if (timegm(&tm) == -1)
 			return false;
 	}
@@ -361,7 +362,7 @@ static time_t offset_at(time_t t)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* Where between @from and @to, whose offsets differ, is it another than at @from? */
+/* The offset changes between @from and @to. Returns the first instant after the change. */
 static time_t find_change(time_t from, time_t to)
 {
 	time_t offset = offset_at(from);
@@ -377,7 +378,7 @@ static time_t find_change(time_t from, time_t to)
 	return to;
 }
 
-/* The first instant from @t on whose wall time was not there before. */
+/* The first instant from @t on whose wall time is not a repetition. */
 static time_t skip_repeated(time_t t)
 {
 	time_t change;
@@ -429,7 +430,7 @@ bool schedule_next(const struct schedule *schedule, time_t after, time_t *next)
 			return true;
 		}
 		t = end;
-		/* A change in between that is undone by then is no matter. */
+		/* Skip ahead. A change of the offset that is undone on the way does not matter. */
 		if (!changes && wall - offset - MARGIN > t)
 			t = wall - offset - MARGIN;
 	}

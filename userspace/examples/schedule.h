@@ -2,8 +2,8 @@
 /*
  * Schedules as people write them for cron, and when they are due.
  *
- * No clock is read here: time is a parameter. The zone is the C library's, as
- * tzset() has found it.
+ * No clock is read here: time is a parameter. The zone is the one that tzset() has set
+ * in the C library.
  */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
@@ -26,15 +26,16 @@ enum schedule_kind {
 
 /**
  * struct schedule - when something is to be run
- * @kind: what the schedule goes by; all but @every is for %SCHEDULE_CALENDAR
+ * @kind: what the schedule goes by; the fields up to @wildcard are for
+ *	%SCHEDULE_CALENDAR
  * @minutes: bit m: at minute m
  * @hours: bit h: in hour h
  * @days: bit d: on the d-th of a month, from 1
  * @months: bit m: in month m, from 1
  * @weekdays: bit d: on that day of the week, 0 is Sunday
  * @either_day: a day has to be in @days or @weekdays; otherwise in both
- * @wildcard: minute or hour begin with '*': it goes with the clock when that is
- *	moved for daylight saving time. Otherwise it is to run once a time.
+ * @wildcard: minute or hour begin with '*': the schedule goes with the clock when that
+ *	is moved for daylight saving time. Otherwise it is due once for each of its times.
  * @every: for %SCHEDULE_EVERY the seconds between two runs
  */
 struct schedule {
@@ -49,16 +50,15 @@ struct schedule {
 	time_t			every;
 };
 
-/* Room for what schedule_parse() has to say. */
+/* Room for an error message of schedule_parse(). */
 #define SCHEDULE_ERROR_SIZE	256
 
 /**
  * schedule_parse() - read a schedule
  * @schedule: filled in
  * @text: the five fields minute, hour, day of month, month, day of week; or
- *	@hourly and its like, "@every DURATION", or @reboot. It may go on behind
- *	that.
- * @rest: where it goes on, without the blanks between
+ *	@hourly and its like, "@every DURATION", or @reboot. Other text may follow.
+ * @rest: set to the text that follows, after the blanks
  * @error: what is wrong, and what is allowed
  *
  * Return: 0, or -EINVAL with @error filled in. A date that never comes, such as
@@ -68,17 +68,17 @@ int schedule_parse(struct schedule *schedule, const char *text, const char **res
 		   char error[SCHEDULE_ERROR_SIZE]);
 
 /**
- * schedule_next() - when is it due after some time?
+ * schedule_next() - find the next time at which a schedule is due
  * @schedule: a schedule
- * @after: seconds since 1970; times in the future of this are looked for
- * @next: the first of them
+ * @after: a time in seconds since 1970
+ * @next: set to the first time after @after at which the schedule is due
  *
- * When local time skips an hour, a schedule of fixed times that has some of them
- * there is due at the end of the skip, once for all of them; one with a wildcard
- * is not. When an hour is repeated, a schedule of fixed times is due in the first
- * of the two only, one with a wildcard in both.
+ * When local time skips an hour, a schedule of fixed times that has some of them in that
+ * hour is due at its end, once for all of them. A schedule with a wildcard is not due
+ * then. When an hour is repeated, a schedule of fixed times is due only in the first of
+ * the two hours, and a schedule with a wildcard in both.
  *
- * Return: whether there is one. There is none for %SCHEDULE_REBOOT.
+ * Return: whether there is such a time. There is none for %SCHEDULE_REBOOT.
  */
 bool schedule_next(const struct schedule *schedule, time_t after, time_t *next);
 

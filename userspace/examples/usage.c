@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What a program, and the machine for it, has used so far.
+ * How much time and memory a program, and the machine that it runs on, have used.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ static int64_t timeval_ns(const struct timeval *tv)
 }
 
 /*
- * From idle time, which the kernel takes note of to the microsecond; most
- * kernels only sample what CPUs do when they are busy.
+ * Computed from idle time, which the kernel measures to the microsecond. Busy time is
+ * only sampled by most kernels.
  */
 static int64_t busy_time(void)
 {
@@ -42,7 +42,7 @@ static int64_t busy_time(void)
 	       (idle + iowait) * ((int64_t)NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
 }
 
-/* Pages that are shared, with the kernel for instance, are not a program's own. */
+/* Pages that a program shares, for instance with the kernel, are not its own. */
 static int64_t own_memory(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -81,7 +81,7 @@ static int64_t sum(const char *path, const char * const *names)
 	return total;
 }
 
-/* Pages that CPUs have at hand are megabytes, and in no field of meminfo. */
+/* Free pages that CPUs keep at hand are megabytes, which no field of meminfo counts. */
 static int64_t taken_memory(void)
 {
 	static const char * const unused[] = {

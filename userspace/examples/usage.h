@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What a program, and the machine for it, has used so far.
+ * How much time and memory a program, and the machine that it runs on, have used.
  */
 #ifndef USAGE_H
 #define USAGE_H
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 /**
- * struct usage - readings that only differences between mean something
+ * struct usage - a reading, to be compared with another one
  * @user: CPU time of this process in its own code, ns
  * @system: CPU time of this process in the kernel, ns. Interrupts that hit it
  *	are in one of the two.
- * @busy: CPU time that was not idle, of the whole machine, ns. With nothing
- *	else running this is the process and all interrupts.
+ * @busy: CPU time of the whole machine that was not idle, ns. If nothing else runs,
+ *	this is the time of the process and of all interrupts.
  * @own: memory that only this process has, bytes
  * @taken: memory that is neither free nor a cache, bytes, of the whole machine
  */
@@ -27,13 +27,13 @@ struct usage {
 
 /**
  * usage_read() - take a reading
- * @usage: filled in; what cannot be told, for want of /proc, is 0
+ * @usage: filled in; fields that cannot be read, as there is no /proc, are 0
  */
 void usage_read(struct usage *usage);
 
 /**
- * usage_since() - what has been used since a reading
- * @usage: the reading; the difference is left there
+ * usage_since() - how much has been used since a reading
+ * @usage: the reading, which the difference replaces
  */
 void usage_since(struct usage *usage);
 

@@ -2,54 +2,59 @@
 /*
  * libtwheel: timers of /dev/twheel from C.
  *
- * Three layers, each usable without the next:
+ * It has three layers, each usable without the next:
  *
- * - calls: open a context, arm, cancel, look, read (twheel_open() and on), and
- *   leases, which are extended without a call (twheel_lease_new());
+ * - calls: to open a context, to arm, cancel and look at timers and to read their
+ *   events (from twheel_open() on); with leases, which are extended without a
+ *   system call (twheel_lease_new());
  * - records: a buffer of events with an iterator (twheel_event_buffer_new());
- * - timers: objects with a function and an argument, called from the program's
- *   own event loop (twheel_timer_new(), twheel_dispatch()).
+ * - timers: objects with a function and an argument. The functions are called from
+ *   the program's own event loop (twheel_timer_new(), twheel_dispatch()).
  *
  * Rules that hold for every function here:
  *
- * - A failure is returned as a negative errno; nothing is printed, and the
- *   errno variable means nothing.
- * - What arms, re-arms or cancels a timer returns 0 or -errno. What it has
- *   replaced is stored in a &struct twheel_old, if the program wants to know.
+ * - A failure is returned as a negative errno. The library prints nothing, and
+ *   the errno variable has no meaning after its calls.
+ * - A call that arms, re-arms or cancels a timer returns 0 or -errno. If the
+ *   program passes a &struct twheel_old, the call stores there what it has replaced
+ *   or cancelled.
  * - All times are nanoseconds on the context's clock.
- * - The names of clocks are those of <time.h>, which is included. In strict ISO C
- *   (-std=c99 and its like) it declares them with _POSIX_C_SOURCE of 199309L or
- *   more only, and CLOCK_BOOTTIME with _GNU_SOURCE or _DEFAULT_SOURCE only.
- * - Times over 2^63 - 1 are refused with -EINVAL: a delay that was computed and
- *   went below zero is one.
- * - On CLOCK_REALTIME deadlines are points in time: a call that takes a delay
- *   is refused with -EINVAL there, its sibling that ends in _at() is not.
- * - In a context with keys (%TWHEEL_CONFIG_KEYED) a handle is a key, 0
- *   included: see twheel_put_after(). The timer objects are for contexts
- *   without keys.
- * - The structures of the interface (&struct twheel_arm, &struct twheel_event
- *   and so on) are those of <linux/twheel.h>, which documents their fields.
+ * - The names of the clocks come from <time.h>, which this header includes. In
+ *   strict ISO C (-std=c99 and its like) they are declared only with
+ *   _POSIX_C_SOURCE of 199309L or more, and CLOCK_BOOTTIME only with _GNU_SOURCE
+ *   or _DEFAULT_SOURCE.
+ * - Times over 2^63 - 1 are refused with -EINVAL: most likely they are computed
+ *   delays that went below zero.
+ * - On CLOCK_REALTIME deadlines are points in time. A call with a delay is refused
+ *   with -EINVAL there. Use the call whose name ends in _at() or, where a call takes
+ *   flags, %TWHEEL_ARM_ABS.
+ * - In a context with keys (%TWHEEL_CONFIG_KEYED) every handle is a key that the
+ *   program has chosen, and 0 is a key, too: see twheel_put_after(). Timer objects
+ *   are for contexts without keys.
+ * - <linux/twheel.h> has the structures of the interface (&struct twheel_arm,
+ *   &struct twheel_event and so on), and documents their fields.
  *
- * Threads: calls on one context may run in any number of threads at once,
- * except twheel_close() and twheel_release(), which nothing else may overlap.
- * An event buffer and a walk belong to one thread at a time. So do all timers
- * of one context together: twheel_dispatch() and every twheel_timer_*() call on
- * that context run in one thread, or under one lock of the program's. So does
- * twheel_drain() where there are timer objects, which it disarms. The word of a
- * lease may be used by any number of threads and processes.
+ * Threads: calls on one context may run in any number of threads at once. No other
+ * call may overlap twheel_close() or twheel_release(). An event buffer and a walk
+ * belong to one thread at a time, and so do all timer objects of one context
+ * together: twheel_dispatch() and every twheel_timer_*() call on that context run
+ * in one thread, or under one lock of the program's own. The same goes for
+ * twheel_drain() if the context has timer objects, as it disarms them. Any number
+ * of threads and processes may use the word of a lease.
  *
- * Processes: a fork shares the descriptor. Parent and child have the same timers,
- * and each record goes to the one that reads it first; calls and records work in
- * both. Timer objects are of one process only, or each would lose expirations to
- * the other: in a child, twheel_timer_*() and twheel_dispatch() on a context from
- * before the fork fail with -ECHILD, and so does twheel_drain() where there are
- * timer objects. The child lets go of the context by twheel_close(),
- * which leaves the parent's timers as they are; or it takes it over, when the
- * parent will not use it any more, by twheel_take_over(). (A fork that runs no
- * handlers of pthread_atfork(), such as a bare clone(), is not noticed.)
+ * Processes: after a fork parent and child share the descriptor. They have the same
+ * timers, and each record goes to the process that reads it first. Calls and
+ * records work in both. Timer objects belong to one process, as otherwise each
+ * process would lose expirations to the other. So in a child, twheel_dispatch() and
+ * each twheel_timer_*() call that returns an error fail with -ECHILD on a context
+ * from before the fork. So does twheel_drain() if the context has timer objects.
+ * The child can do one of two things. It gives up the context by twheel_close(),
+ * which leaves the parent's timers as they are. Or, if the parent will not use the
+ * context any more, it takes the context over by twheel_take_over(). The library
+ * learns of a fork by pthread_atfork(), so it does not notice a bare clone().
  *
- * Signals: a call that waits, or walks, is left to the program to restart:
- * those that can return -EINTR say so. Batches go on by themselves.
+ * Signals: a call that waits or walks may return -EINTR, as its description says.
+ * The program can then call it again. Batches go on by themselves.
  */
 #ifndef TWHEEL_H
 #define TWHEEL_H
@@ -76,12 +81,12 @@ struct twheel_timer;
 /**
  * struct twheel_old - what a call has replaced or cancelled
  * @state: &enum twheel_state: %TWHEEL_STATE_NONE when there was no timer,
- *	%TWHEEL_STATE_PENDING when it had not expired, %TWHEEL_STATE_READY when
- *	it had and its unread record was withdrawn
- * @remaining: of a pending timer the time that was left until its deadline, 0
- *	if that had passed; otherwise 0
+ *	%TWHEEL_STATE_PENDING when the timer had not expired, %TWHEEL_STATE_READY
+ *	when it had expired and its unread record was withdrawn
+ * @remaining: for %TWHEEL_STATE_PENDING the time that was left until the
+ *	deadline, or 0 if the deadline had passed; otherwise 0
  *
- * Written when the call succeeds.
+ * It is written only when the call succeeds.
  */
 struct twheel_old {
 	uint32_t	state;
@@ -103,39 +108,41 @@ enum twheel_open_flag {
  * @twp: where the context is stored
  * @path: the device, or NULL for %TWHEEL_DEVICE
  * @flags: &enum twheel_open_flag bits
- * @config: clock (%TWHEEL_CLOCK_REALTIME for wall time), TWHEEL_CONFIG_* bits and
- *	limit; what is 0, or all where it is NULL, means CLOCK_MONOTONIC, none, and
- *	the module's limit
+ * @config: the clock (%TWHEEL_CLOCK_REALTIME for wall time), TWHEEL_CONFIG_* bits
+ *	and the limit. A clock of 0 means CLOCK_MONOTONIC, and a limit of 0 the
+ *	module's limit. NULL is the same as a structure of zeroes.
  *
- * Return: 0, or -errno: what open() says, -ENOENT above all when the module is
- * not loaded; -EINVAL for unknown @flags or a @config that the module refuses;
- * -ENOTTY when @path is something else; -EPROTONOSUPPORT when the module's
- * interface is older than this library's; -ENOMEM.
+ * Return: 0, or -errno: any error of open(), such as -ENOENT when the module is not
+ * loaded; -EINVAL for unknown @flags or a @config that the module refuses; -ENOTTY
+ * when @path is not a twheel device; -EPROTONOSUPPORT when the module's interface
+ * is older than this library's; -ENOMEM.
  */
 int twheel_open(struct twheel **twp, const char *path, unsigned int flags,
 		const struct twheel_config *config);
 
 /**
- * twheel_adopt() - make a context of a descriptor that is open already
+ * twheel_adopt() - make a context from a descriptor that is open already
  * @twp: where the context is stored
  * @fd: a descriptor of /dev/twheel: inherited, received, or kept elsewhere
  *	while the program restarted
  *
- * The context owns @fd from then on; after a failure the caller still does.
+ * After a success the context owns @fd. After a failure the caller still owns it.
  *
- * Return: 0, or -errno as twheel_open(), and -EBADF.
+ * Return: 0, or -errno as for twheel_open(); also -EBADF.
  */
 int twheel_adopt(struct twheel **twp, int fd);
 
 /**
- * twheel_release() - the opposite of twheel_adopt()
- * @tw: a context, which is freed, but not its descriptor
+ * twheel_release() - free a context and keep its descriptor open
+ * @tw: a context
  *
- * Timer objects of the context are freed as in twheel_close(); what they have
- * armed stays armed. If a function has left twheel_dispatch() by longjmp() or an
- * exception, the records behind its own are lost. To handle them, call
- * twheel_dispatch() first until it returns 0; on a blocking descriptor, where it
- * would wait instead, one call that returns has handled them all.
+ * The opposite of twheel_adopt(). All timer objects of the context are freed, as by
+ * twheel_close(), but the timers that they have armed stay armed.
+ *
+ * If a timer's function has left twheel_dispatch() by longjmp() or an exception, the
+ * records after its own have been read and not handled. They are lost. To handle
+ * them, call twheel_dispatch() first until it returns 0. On a blocking descriptor it
+ * would wait then, and one call that returns has handled them all.
  *
  * Return: the descriptor, which the caller owns.
  */
@@ -145,10 +152,10 @@ int twheel_release(struct twheel *tw);
  * twheel_close() - close a context
  * @tw: a context, or NULL
  *
- * Cancels all its timers unless other copies of the descriptor are open, and
- * frees all its timer objects. In a child that has inherited the context the
- * parent's copy is open, and its timers go on. Not to be called from a timer's
- * function.
+ * Frees all timer objects of the context. Cancels all its timers, too, unless
+ * another copy of the descriptor is open. In a child that has inherited the context
+ * the timers go on, as the parent's copy is open. A timer's function must not call
+ * this.
  */
 void twheel_close(struct twheel *tw);
 
@@ -156,11 +163,11 @@ void twheel_close(struct twheel *tw);
  * twheel_take_over() - go on with a context that was made before a fork
  * @tw: a context
  *
- * For a child whose parent will not use the context any more, and has not used it
- * since the fork; a daemon's first process, for example, that exits. From then on
- * the context's timer objects are the child's, armed as they were when it was
- * forked, with the records that twheel_dispatch() had read and not come to by
- * then. In the process that has the context already it does nothing.
+ * A child calls this. The parent must not have used the context since the fork, and
+ * must not use it any more: an example is a daemon whose first process exits. The
+ * timer objects then belong to the child, and are armed as they were at the fork.
+ * Records that twheel_dispatch() had read but not handled by then are handled in the
+ * child. In the process that the context belongs to already the call does nothing.
  */
 void twheel_take_over(struct twheel *tw);
 
@@ -170,7 +177,7 @@ void twheel_take_over(struct twheel *tw);
  *
  * It is readable (EPOLLIN) while there is something to read.
  *
- * Return: the descriptor, which the context goes on owning.
+ * Return: the descriptor, which the context still owns.
  */
 int twheel_fd(const struct twheel *tw);
 
@@ -194,12 +201,14 @@ unsigned int twheel_config_flags(const struct twheel *tw);
  * twheel_now() - the time on a context's clock
  * @tw: a context
  *
- * Return: nanoseconds, to compute deadlines for %TWHEEL_ARM_ABS from.
+ * Deadlines for %TWHEEL_ARM_ABS are computed from this.
+ *
+ * Return: nanoseconds.
  */
 uint64_t twheel_now(const struct twheel *tw);
 
 /**
- * twheel_get_info() - what the module is, and how the context stands
+ * twheel_get_info() - describe the module and the present state of a context
  * @tw: a context
  * @flags: 0 or %TWHEEL_INFO_NEXT
  * @info: filled in
@@ -212,12 +221,12 @@ int twheel_get_info(const struct twheel *tw, unsigned int flags,
 /**
  * twheel_arm() - arm a new timer, or re-arm one with all its settings
  * @tw: a context
- * @arm: the request; its handle, result and old_* fields are written
+ * @arm: the request; its (out) fields are written
  *
- * What was replaced is in @arm's old_* fields.
+ * The old_* fields of @arm say what was replaced.
  *
- * Return: 0, or -errno as listed at &struct twheel_arm. After a failure @arm's
- * handle is as it was and the timer, if there was one, too.
+ * Return: 0, or -errno as listed at &struct twheel_arm. After a failure the handle
+ * in @arm is as it was and so is the timer, if there was one.
  */
 int twheel_arm(struct twheel *tw, struct twheel_arm *arm);
 
@@ -228,7 +237,7 @@ int twheel_arm(struct twheel *tw, struct twheel_arm *arm);
  * @user_data: given back in the event
  * @handle: where the timer's handle is stored; may be NULL
  *
- * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context with keys.
+ * Return: 0, or -errno as for twheel_arm(); also -EINVAL in a context with keys.
  */
 int twheel_arm_after(struct twheel *tw, uint64_t delay, uint64_t user_data,
 		     uint64_t *handle);
@@ -240,35 +249,36 @@ int twheel_arm_after(struct twheel *tw, uint64_t delay, uint64_t user_data,
  * @user_data: given back in the event
  * @handle: where the timer's handle is stored; may be NULL
  *
- * Return: as twheel_arm_after().
+ * Return: as for twheel_arm_after().
  */
 int twheel_arm_at(struct twheel *tw, uint64_t expires, uint64_t user_data,
 		  uint64_t *handle);
 
 /**
- * twheel_rearm_after() - make a live timer a one-shot timer from now
+ * twheel_rearm_after() - re-arm a live timer as a one-shot timer
  * @tw: a context
  * @handle: the timer
  * @delay: nanoseconds from now
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * Return: 0, or -errno as twheel_arm(): -ENOENT when it is not live, and
- * -EINVAL for a @handle of 0. In a context with keys it is the same as
- * twheel_put_after().
+ * In a context with keys this is the same as twheel_put_after().
+ *
+ * Return: 0, or -errno as for twheel_arm(): -ENOENT when the timer is not live;
+ * also -EINVAL for a @handle of 0 in a context without keys.
  */
 int twheel_rearm_after(struct twheel *tw, uint64_t handle, uint64_t delay,
 		       uint64_t user_data, struct twheel_old *old);
 
 /**
- * twheel_rearm_at() - make a live timer a one-shot timer for a point in time
+ * twheel_rearm_at() - re-arm a live timer as a one-shot timer for a point in time
  * @tw: a context
  * @handle: the timer
  * @expires: the time on the context's clock
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * Return: as twheel_rearm_after().
+ * Return: as for twheel_rearm_after().
  */
 int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
 		    uint64_t user_data, struct twheel_old *old);
@@ -276,20 +286,22 @@ int twheel_rearm_at(struct twheel *tw, uint64_t handle, uint64_t expires,
 /**
  * twheel_set_after() - set a one-shot timer, whether it is live or not
  * @tw: a context without keys
- * @handle: the timer; 0, or a handle that is not live any more, for none
+ * @handle: where the timer's handle is; 0, or a handle that is not live any more,
+ *	stands for no timer
  * @delay: nanoseconds from now
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * For a timeout that is pushed back at each sign of life. If @handle is live its
- * timer is re-armed and keeps the handle. Otherwise a new timer is made, and its
- * handle is stored.
+ * This suits a timeout that is pushed back at each sign of life. If @handle is live,
+ * its timer is re-armed and keeps the handle. Otherwise a new timer is made, and its
+ * handle is stored in @handle.
  *
- * An event that was read before this call, and is handled after it, is of a
- * timeout that this call has overtaken: it has another handle than @handle now.
+ * An event may have been read before this call and be handled only after it. That
+ * event belongs to a timeout that this call has replaced. The program can tell by
+ * its handle, which is not the one in @handle.
  *
- * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context with keys. After
- * a failure @handle is as it was.
+ * Return: 0, or -errno as for twheel_arm(); also -EINVAL in a context with keys.
+ * After a failure @handle is as it was.
  */
 int twheel_set_after(struct twheel *tw, uint64_t *handle, uint64_t delay,
 		     uint64_t user_data, struct twheel_old *old);
@@ -297,12 +309,13 @@ int twheel_set_after(struct twheel *tw, uint64_t *handle, uint64_t delay,
 /**
  * twheel_set_at() - set a one-shot timer for a point in time
  * @tw: a context without keys
- * @handle: the timer; 0, or a handle that is not live any more, for none
+ * @handle: where the timer's handle is; 0, or a handle that is not live any more,
+ *	stands for no timer
  * @expires: the time on the context's clock
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * Return: as twheel_set_after().
+ * Return: as for twheel_set_after().
  */
 int twheel_set_at(struct twheel *tw, uint64_t *handle, uint64_t expires,
 		  uint64_t user_data, struct twheel_old *old);
@@ -313,25 +326,25 @@ int twheel_set_at(struct twheel *tw, uint64_t *handle, uint64_t expires,
  * @key: any number
  * @delay: nanoseconds from now
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * A program that has a number for each thing it times needs no table of
- * handles: the timer is made if there is none, and re-armed if there is.
+ * The timer with @key is re-armed or, if there is none, made. So a program that has
+ * a number for each thing that it times needs no table of handles.
  *
- * Return: 0, or -errno as twheel_arm(), and -EINVAL in a context without keys.
+ * Return: 0, or -errno as for twheel_arm(); also -EINVAL in a context without keys.
  */
 int twheel_put_after(struct twheel *tw, uint64_t key, uint64_t delay,
 		     uint64_t user_data, struct twheel_old *old);
 
 /**
- * twheel_put_at() - arm or re-arm the one-shot timer with a key, absolute
+ * twheel_put_at() - arm or re-arm the one-shot timer with a key for a point in time
  * @tw: a context with keys
  * @key: any number
  * @expires: the time on the context's clock
  * @user_data: given back in the event
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * Return: as twheel_put_after().
+ * Return: as for twheel_put_after().
  */
 int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
 		  uint64_t user_data, struct twheel_old *old);
@@ -340,37 +353,37 @@ int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
  * twheel_cancel() - cancel a timer
  * @tw: a context
  * @handle: the timer
- * @old: where what was cancelled is stored; may be NULL
+ * @old: filled in with what was cancelled; may be NULL
  *
- * When it has succeeded no record of the timer will be read any more. Records
- * that were read before are in the program's own memory and its own affair;
- * for timers made by twheel_timer_new() the library sees to them.
+ * After a success no record of the timer will be read any more. A record that was
+ * read before is in the program's own memory, and the program has to ignore it
+ * itself. For timer objects the library does that: see twheel_timer_cancel().
  *
- * Return: 0, or -errno: -ENOENT when it is not live.
+ * Return: 0, or -errno: -ENOENT when the timer is not live.
  */
 int twheel_cancel(struct twheel *tw, uint64_t handle, struct twheel_old *old);
 
 /**
  * twheel_arm_batch() - arm many timers with one system call
  * @tw: a context
- * @arms: the requests; each has its outcome in its result field
+ * @arms: the requests; the result field of each tells how it went
  * @n: their number
  *
- * Goes on where it was when a signal interrupts it.
+ * A signal does not end the call: it goes on with the next entry.
  *
- * Return: how many entries were handled, whatever their results; fewer than @n
- * only when memory behind them cannot be reached. -EFAULT when that is so for
- * the first.
+ * Return: how many entries were handled, whatever their results. There are fewer
+ * than @n only if the memory of an entry cannot be reached, or if the kernel has no
+ * memory. If that happens at the first entry, -EFAULT or -ENOMEM.
  */
 ssize_t twheel_arm_batch(struct twheel *tw, struct twheel_arm *arms, size_t n);
 
 /**
  * twheel_cancel_batch() - cancel many timers with one system call
  * @tw: a context
- * @cancels: the requests; each has its outcome in its result field
+ * @cancels: the requests; the result field of each tells how it went
  * @n: their number
  *
- * Return: as twheel_arm_batch().
+ * Return: as for twheel_arm_batch().
  */
 ssize_t twheel_cancel_batch(struct twheel *tw, struct twheel_cancel *cancels,
 			    size_t n);
@@ -381,7 +394,7 @@ ssize_t twheel_cancel_batch(struct twheel *tw, struct twheel_cancel *cancels,
  * @handle: the timer
  * @info: filled in
  *
- * Return: 0, or -errno: -ENOENT when it is not live.
+ * Return: 0, or -errno: -ENOENT when the timer is not live.
  */
 int twheel_get(const struct twheel *tw, uint64_t handle,
 	       struct twheel_timer_info *info);
@@ -391,15 +404,16 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * @tw: a context
  * @cursor: 0 to begin, then as the last call left it
  * @infos: filled in
- * @n: the room there
+ * @n: how many entries @infos has room for
  *
- * To be called until it returns 0. Timers that have expired are not touched:
- * they are there to be read. The timer objects of what it cancels are not armed
- * any more; user_data and handle in their @infos are the library's.
+ * The program calls this until it returns 0. Timers that have expired are left
+ * alone, as they are there to be read. If a timer object has armed a timer that is
+ * cancelled, the object is not armed any more. The user_data and handle of such a
+ * timer in @infos are the library's.
  *
- * Return: how many timers were cancelled and stored, 0 at the end, or -errno:
- * -EINVAL for an @n of 0, -EFAULT, -EINTR, -ECHILD in a child that has inherited
- * the context with timer objects.
+ * Return: how many timers were cancelled and stored; 0 at the end; or -errno:
+ * -EINVAL for an @n of 0, -EFAULT, -EINTR, or -ECHILD in a child that has inherited
+ * the context with timer objects. After -EINTR it can be called again.
  */
 ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 		     struct twheel_timer_info *infos, size_t n);
@@ -409,19 +423,20 @@ ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
  * @walkp: where the walk is stored
  * @tw: a context, which has to outlive the walk
  *
- * A timer that is pending during the whole walk is met exactly once. The walk
- * ends however many are armed meanwhile.
+ * A timer that is pending during the whole walk is returned exactly once. The walk
+ * ends, however many timers are armed meanwhile.
  *
  * Return: 0 or -ENOMEM.
  */
 int twheel_walk_new(struct twheel_walk **walkp, struct twheel *tw);
 
 /**
- * twheel_walk_next() - the next timer of a walk
+ * twheel_walk_next() - get the next timer of a walk
  * @walk: a walk
  * @info: filled in
  *
- * Return: 1, 0 at the end, or -errno: after -EINTR it can be called again.
+ * Return: 1 if @info was filled in, 0 at the end, or -errno. After -EINTR it can be
+ * called again.
  */
 int twheel_walk_next(struct twheel_walk *walk, struct twheel_timer_info *info);
 
@@ -435,16 +450,16 @@ void twheel_walk_free(struct twheel_walk *walk);
  * twheel_read() - read events
  * @tw: a context
  * @events: filled in
- * @n: the room there
+ * @n: how many events @events has room for
  *
- * Waits for the first event unless the descriptor is non-blocking. A signal
- * that comes while it waits, to a handler installed without SA_RESTART, ends it
- * with -EINTR, so that the program can look at what its handler has noted;
- * nothing is lost by calling again.
+ * Waits for the first event unless the descriptor is non-blocking. If a signal
+ * handler that was installed without SA_RESTART runs while the call waits, the call
+ * returns -EINTR, so that the program can look at what the handler has noted. No
+ * event is lost, and the program can call again.
  *
- * With %TWHEEL_CONFIG_CANCEL_ON_SET it fails with -ECANCELED once after each
- * step of the clock: what the program has computed from wall time may be wrong
- * from then on. Again nothing is lost by calling again.
+ * With %TWHEEL_CONFIG_CANCEL_ON_SET the call fails with -ECANCELED once after each
+ * step of the clock, as the step may have made wrong what the program has computed
+ * from wall time. No event is lost then either.
  *
  * Return: how many events were stored, or -errno: -EAGAIN, -EINTR, -ECANCELED,
  * -EFAULT, -EINVAL for an @n of 0.
@@ -468,11 +483,12 @@ void twheel_event_buffer_free(struct twheel_event_buffer *buf);
 
 /**
  * twheel_event_buffer_fill() - read events into a buffer
- * @buf: a buffer; events that were not taken out of it yet are kept
+ * @buf: a buffer
  * @tw: a context
  *
- * Return: how many events can be taken out now, or -errno as twheel_read().
- * When there are some already nothing is read.
+ * Reads only if all events in the buffer were taken out. Otherwise they are kept.
+ *
+ * Return: how many events can be taken out now, or -errno as for twheel_read().
  */
 ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
 				 struct twheel *tw);
@@ -481,8 +497,8 @@ ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
  * twheel_event_buffer_next() - take the next event out of a buffer
  * @buf: a buffer
  *
- * Return: the event, valid until the buffer is filled again or freed; NULL when
- * all were taken.
+ * Return: the event, which is valid until the buffer is filled again or freed; NULL
+ * when all were taken out.
  */
 const struct twheel_event *
 twheel_event_buffer_next(struct twheel_event_buffer *buf);
@@ -491,35 +507,35 @@ twheel_event_buffer_next(struct twheel_event_buffer *buf);
  * Leases
  *
  * A lease is a timer with a word in memory that the program shares with the
- * kernel. It is extended by a compare-and-swap of a later deadline into the
- * word, which costs no system call and tells whether it was in time: either the
- * program extends the lease or the kernel ends it, never both. The event of a
- * lease that is over is read like any other.
+ * kernel. To extend the lease, the program puts a later deadline into the word by a
+ * compare-and-swap. That costs no system call, and it tells whether the program was
+ * in time: either the program extends the lease or the kernel ends it, never both.
+ * The event of a lease that is over is read like any other.
  *
- * These need a context with %TWHEEL_CONFIG_LEASE.
+ * Leases need a context with %TWHEEL_CONFIG_LEASE.
  */
 
 /**
- * twheel_lease_new() - arm a lease, and find its word
+ * twheel_lease_new() - arm a lease and find its word
  * @tw: a context
  * @expires: the first deadline: a point in time with %TWHEEL_ARM_ABS, otherwise
  *	nanoseconds from now
  * @flags: 0 or %TWHEEL_ARM_ABS
  * @user_data: given back in the event
- * @handle: where the lease's handle is stored, may be NULL; in a context with
- *	keys it holds the lease's key, and may not
+ * @handle: where the lease's handle is stored; may be NULL. In a context with keys
+ *	it holds the lease's key, and must not be NULL.
  * @wordp: where the address of its word is stored
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * The lease is cancelled with twheel_cancel(). To shorten it, or to revive one
- * that has expired and was not read yet, it is re-armed: twheel_arm() with its
+ * To cancel the lease, call twheel_cancel(). To shorten it, or to revive it when it
+ * has expired and its record was not read yet, re-arm it: call twheel_arm() with its
  * handle and %TWHEEL_ARM_LEASE.
  *
- * When its word cannot be mapped the lease is cancelled again, and with a key
- * that was in use so is the timer that it has replaced.
+ * If the word cannot be mapped, the lease is cancelled again. If there was a timer
+ * with the same key, which the lease has replaced, that timer is gone, too.
  *
- * Return: 0, or -errno as twheel_arm() and twheel_lease_word(), and -EINVAL for
- * other @flags or a key that is missing.
+ * Return: 0, or -errno as for twheel_arm() and twheel_lease_word(); also -EINVAL for
+ * other @flags, or if the key is missing.
  */
 int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
 		     uint64_t user_data, uint64_t *handle, uint64_t **wordp,
@@ -531,13 +547,13 @@ int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
  * @word: its index, from &twheel_arm.word or &twheel_timer_info.word
  * @wordp: where the address of the word is stored
  *
- * For leases that twheel_arm(), twheel_arm_batch() or another process has
- * armed. Words are mapped by the million when the first of them is asked for;
- * the address is valid until twheel_close() or twheel_release().
+ * For a lease that twheel_arm(), twheel_arm_batch() or another process has armed.
+ * Words are mapped a million at a time, when one of them is first asked for. The
+ * address is valid until twheel_close() or twheel_release().
  *
- * A word that was never a lease's raises SIGBUS when it is used. One whose lease
- * is over may belong to another lease already: only who knows that the lease
- * still is his may extend it.
+ * The use of a word that has never belonged to a timer may raise SIGBUS. The word of
+ * a lease that is over may belong to another lease already: a program that extends a
+ * lease must know that the word still belongs to it.
  *
  * Return: 0, or -errno: -ENODEV in a context without leases, -ENOMEM.
  */
@@ -548,20 +564,21 @@ int twheel_lease_word(struct twheel *tw, uint32_t word, uint64_t **wordp);
  * @word: its word
  * @deadline: its new deadline, a point in time on the context's clock
  *
- * One compare-and-swap, tried again only if another thread extended the lease
- * at the same moment. Nothing is stored if the lease lasts that long already.
+ * This takes one compare-and-swap. It is tried again only if the lease was extended
+ * or re-armed at the same moment. Nothing is stored if the lease lasts until
+ * @deadline already.
  *
- * Return: 1 when the lease lasts until @deadline at least, 0 when it is over:
- * it has expired, was cancelled, or is no lease any more; -EINVAL for a
+ * Return: 1 when the lease lasts until @deadline or longer; 0 when it is over, that
+ * is, it has expired, was cancelled, or is no lease any more; -EINVAL for a
  * @deadline over 2^63 - 1.
  */
 int twheel_lease_extend(uint64_t *word, uint64_t deadline);
 
 /**
- * twheel_lease_deadline() - how long a lease lasts
+ * twheel_lease_deadline() - get the deadline of a lease
  * @word: its word
  *
- * Return: the deadline in the word; of a lease that is over the last one.
+ * Return: the deadline in the word. For a lease that is over, its last deadline.
  */
 uint64_t twheel_lease_deadline(const uint64_t *word);
 
@@ -569,41 +586,42 @@ uint64_t twheel_lease_deadline(const uint64_t *word);
  * twheel_lease_expired() - is a lease over?
  * @word: its word
  *
- * A lease whose deadline has passed is not over, and can be extended, until the
- * kernel has taken note of it.
+ * When its deadline has passed, a lease is not over before the kernel has noticed
+ * that. Until then it can be extended.
  *
- * Return: 1 when it is over, as for twheel_lease_extend(), otherwise 0.
+ * Return: 1 when twheel_lease_extend() would return 0, as the lease is over;
+ * otherwise 0.
  */
 int twheel_lease_expired(const uint64_t *word);
 
 /**
- * typedef twheel_timer_fn - what a timer calls
+ * typedef twheel_timer_fn - the function of a timer
  * @timer: the timer
  * @event: the record of its expirations; user_data and handle in it are the
  *	library's
  * @arg: as given to twheel_timer_new()
  *
- * It may do anything to any timer of the context: arm it, cancel it, free it,
- * this one included. It may call twheel_dispatch(), which handles the records
- * behind this one, and may leave by longjmp() or an exception of C++. It may not
- * call twheel_close() or twheel_release() on the context. @event is valid until
- * it returns.
+ * The function may arm, cancel and free any timer of the context, @timer included.
+ * It may call twheel_dispatch(), which handles the records after this one. It may
+ * leave by longjmp() or by an exception of C++. It must not call twheel_close() or
+ * twheel_release() on the context. @event is valid until it returns.
  */
 typedef void twheel_timer_fn(struct twheel_timer *timer,
 			     const struct twheel_event *event, void *arg);
 
 /**
- * twheel_timer_new() - make a timer object, not armed
+ * twheel_timer_new() - make a timer object, which is not armed yet
  * @timerp: where the timer is stored
  * @tw: a context
  * @fn: called by twheel_dispatch() when the timer has expired
  * @arg: given to @fn
  *
- * The memory of timer objects is reused, and given back by twheel_close() only:
- * a record that is still on its way finds that its timer is another one now.
+ * The library keeps the memory of freed timer objects, for new ones, until
+ * twheel_close() or twheel_release(). So it can tell that a record is from before its
+ * timer was freed, and drop it.
  *
- * Return: 0, -EINVAL without @fn or in a context with keys, -ECHILD in a child
- * that has inherited the context, or -ENOMEM.
+ * Return: 0; -EINVAL if @fn is NULL or the context has keys; -ECHILD in a child that
+ * has inherited the context; or -ENOMEM.
  */
 int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 		     twheel_timer_fn *fn, void *arg);
@@ -612,9 +630,9 @@ int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
  * twheel_timer_free() - cancel and free a timer
  * @timer: a timer, or NULL
  *
- * Its function will not be called any more, not even for a record that
- * twheel_dispatch() has read already. In a child that has inherited the context
- * it frees the child's copy, and the parent's timer goes on.
+ * The timer's function will not be called any more, not even for a record that
+ * twheel_dispatch() has read already. In a child that has inherited the context the
+ * call frees the child's copy, and the parent's timer goes on.
  */
 void twheel_timer_free(struct twheel_timer *timer);
 
@@ -623,28 +641,30 @@ void twheel_timer_free(struct twheel_timer *timer);
  * @timer: a timer
  * @setting: expires, interval, slack, count and flags are taken from it; the
  *	other fields are ignored. %TWHEEL_ARM_LEASE is refused with -EINVAL.
- * @old: where what was replaced is stored; may be NULL
+ * @old: filled in with what was replaced; may be NULL
  *
- * When it has succeeded the timer's function will be called for this arming
- * only, not for an earlier one, not even when its record is being dispatched.
- * A last record that twheel_dispatch() has read, but has not come to yet, is
- * withdrawn like one that was not read: %TWHEEL_STATE_READY. It counts as one for
- * the conditions, too: with %TWHEEL_ARM_IF_PENDING the call fails with -ENOENT,
+ * After a success the timer's function will be called for this arming only. It will
+ * not be called for an earlier one, not even if twheel_dispatch() has read the record
+ * of that already.
+ *
+ * If twheel_dispatch() has read the last record of the timer, but has not handled it
+ * yet, the timer is %TWHEEL_STATE_READY, like one whose record was not read. The call
+ * withdraws that record. But with %TWHEEL_ARM_IF_PENDING it fails with -ENOENT, and
  * with %TWHEEL_ARM_IF_NONE it fails with -EEXIST, and the record stays.
  *
- * Return: 0, or -errno as twheel_arm(), and -ECHILD in a child that has inherited
- * the context; then the timer is as it was.
+ * Return: 0, or -errno as for twheel_arm(); also -ECHILD in a child that has
+ * inherited the context. After a failure the timer is as it was.
  */
 int twheel_timer_arm(struct twheel_timer *timer,
 		     const struct twheel_arm *setting, struct twheel_old *old);
 
 /**
- * twheel_timer_start() - arm a timer from now
+ * twheel_timer_start() - arm a timer after a delay
  * @timer: a timer
- * @delay: nanoseconds until it expires
- * @interval: nanoseconds between further expirations, 0 for none
+ * @delay: nanoseconds from now until it expires
+ * @interval: nanoseconds between further expirations, or 0 for one shot
  *
- * Return: as twheel_timer_arm().
+ * Return: as for twheel_timer_arm().
  */
 int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 		       uint64_t interval);
@@ -652,14 +672,14 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 /**
  * twheel_timer_cancel() - cancel a timer
  * @timer: a timer
- * @old: where what was cancelled is stored; may be NULL
+ * @old: filled in with what was cancelled; may be NULL
  *
- * When it has succeeded the timer's function will not be called, not even for
- * a record that twheel_dispatch() has read already; if that was its last it
- * counts as %TWHEEL_STATE_READY.
+ * After a success the timer's function will not be called, not even for a record that
+ * twheel_dispatch() has read already. If that was the timer's last record, the state
+ * in @old is %TWHEEL_STATE_READY.
  *
- * Return: 0, or -errno: -ENOENT when it is not armed, -ECHILD in a child that has
- * inherited the context.
+ * Return: 0, or -errno: -ENOENT when the timer is not armed, -ECHILD in a child that
+ * has inherited the context.
  */
 int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
 
@@ -667,28 +687,27 @@ int twheel_timer_cancel(struct twheel_timer *timer, struct twheel_old *old);
  * twheel_timer_cancel_all() - cancel all timer objects of a context
  * @tw: a context
  *
- * As twheel_timer_cancel() on each that is armed, many with one system call. None
- * of their functions will be called, not even for records that twheel_dispatch()
- * has read already. Timers that are no objects are left alone.
+ * The same as twheel_timer_cancel() on each timer object that is armed, but one system
+ * call cancels many. None of their functions will be called, not even for records that
+ * twheel_dispatch() has read already. Timers without an object are left alone.
  *
- * Return: 0, also when none was armed, or -errno: -ECHILD in a child that has
- * inherited the context. Then some may have been cancelled.
+ * Return: 0, also when none was armed; or -errno: -ECHILD in a child that has
+ * inherited the context. After another failure some may have been cancelled.
  */
 int twheel_timer_cancel_all(struct twheel *tw);
 
 /**
- * twheel_timer_get() - when is a timer due, and how is it set?
+ * twheel_timer_get() - get the deadline and the settings of a timer
  * @timer: a timer
- * @info: filled in: deadline, remaining and the rest as by twheel_get(); handle
- *	and user_data are the library's
+ * @info: filled in as by twheel_get(), but handle and user_data are the library's
  *
- * A timer whose last record twheel_dispatch() has read, but has not come to yet,
- * is %TWHEEL_STATE_READY: @info has its deadline, and no interval or slack. A timer
- * that goes on is pending again as soon as its record has been read: its deadline
- * is that of the next round.
+ * If twheel_dispatch() has read the last record of the timer, but has not handled it
+ * yet, the timer is %TWHEEL_STATE_READY, and @info has its deadline but no interval or
+ * slack. A timer that repeats is pending again as soon as its record has been read,
+ * and @info has the deadline of the next round.
  *
- * Return: 0, or -errno: -ENOENT when it is not armed, -ECHILD in a child that has
- * inherited the context.
+ * Return: 0, or -errno: -ENOENT when the timer is not armed, -ECHILD in a child that
+ * has inherited the context.
  */
 int twheel_timer_get(const struct twheel_timer *timer,
 		     struct twheel_timer_info *info);
@@ -697,9 +716,10 @@ int twheel_timer_get(const struct twheel_timer *timer,
  * twheel_timer_armed() - is a timer armed?
  * @timer: a timer
  *
- * Return: 1 until the call for its last expiration, its cancel or its end; 0
- * otherwise. In that last call it is 0 already, and always in a child that has
- * inherited the context: nothing will be called there.
+ * Return: 1 from the time when the timer is armed until it is cancelled or freed, or
+ * its function is called for the last expiration; otherwise 0. During that last call
+ * it is 0 already. In a child that has inherited the context it is always 0, as no
+ * function will be called there.
  */
 int twheel_timer_armed(const struct twheel_timer *timer);
 
@@ -707,33 +727,35 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * twheel_dispatch() - read events and call the functions of their timers
  * @tw: a context
  *
- * For an event loop to call when twheel_fd() is readable. It reads up to 256
- * records, once, and waits only if the descriptor is blocking. With edge-
- * triggered epoll it has to be called until it returns 0.
+ * An event loop calls this when twheel_fd() is readable. It reads once, up to 256
+ * records, and waits only if the descriptor is blocking. With edge-triggered epoll it
+ * has to be called until it returns 0.
  *
- * Of all records that one such read has brought, those with an earlier deadline are
- * handled first, whichever CPUs they are from; those with the same deadline in the
- * order in which they were read.
+ * The records of one read are handled in the order of their deadlines, whichever CPUs
+ * they come from. Records with the same deadline are handled in the order in which
+ * they were read.
  *
- * When a function leaves by longjmp() or by an exception, the records behind
- * its own are kept. The next call goes on with them, and neither reads nor waits.
- * The descriptor is not readable on their account: after such an exit the
- * program calls twheel_dispatch() again before it waits for the descriptor.
+ * If a function leaves by longjmp() or by an exception, the records after its own are
+ * kept. The next call goes on with them, and neither reads nor waits. These records
+ * have been read already, so they do not make the descriptor readable: after such an
+ * exit the program has to call twheel_dispatch() again before it waits for the
+ * descriptor.
  *
- * A call from a timer's function handles the records behind that function's own
- * likewise. If there are none it reads, and may wait. The outer call goes on with
- * what the inner one has left.
+ * A timer's function may call twheel_dispatch(), too. That call handles the records
+ * after the function's own. If there are none it reads, and may wait. The outer call
+ * goes on with the records that the inner one has left.
  *
- * Records of timers that were not armed by twheel_timer_arm() or
- * twheel_timer_start() are dropped: a context is used with timer objects or
- * without.
+ * Records of timers that were not armed by twheel_timer_arm() or twheel_timer_start()
+ * are dropped: use a context either with timer objects or without.
  *
- * Return: how many records this call has taken, including those that were
- * dropped because their timer was cancelled, re-armed or freed meanwhile, but not
- * those that an inner call has taken; 0 when there was nothing; or -errno: -EINTR
- * and -ECANCELED as in twheel_read(), with no function called; -EINVAL in a
- * context with keys; -ECHILD in a child that has inherited the context, also when
- * a function has forked and returns in the child: no other is called there;
+ * If a timer's function forks and returns in the child, no other function is called
+ * there, and the call returns -ECHILD.
+ *
+ * Return: how many records this call has taken; 0 when there was none; or -errno. The
+ * number includes records that were dropped because their timer was cancelled,
+ * re-armed or freed meanwhile. It does not include those that an inner call has taken.
+ * The errors are -EINTR and -ECANCELED as for twheel_read(), with no function called;
+ * -EINVAL in a context with keys; -ECHILD in a child that has inherited the context;
  * -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);

@@ -24,7 +24,7 @@ static int twheel_ioctl(const struct twheel *tw, unsigned long request, void *ar
 	return ret < 0 ? -errno : ret;
 }
 
-/* Owns @fd when it succeeds. */
+/* After a success the new context owns @fd. */
 static int twheel_new(struct twheel **twp, int fd,
 		      const struct twheel_config *config)
 {
@@ -48,7 +48,7 @@ static int twheel_new(struct twheel **twp, int fd,
 			goto err_free;
 	}
 
-	/* Tells a twheel from any other device as well. */
+	/* This fails with -ENOTTY if @fd is not a twheel. */
 	ret = twheel_get_info(tw, 0, &info);
 	if (ret)
 		goto err_free;
@@ -169,7 +169,7 @@ static int twheel_arm_new(struct twheel *tw, uint64_t expires,
 	};
 	int ret;
 
-	/* All such timers would be one, with the key 0. */
+	/* With keys all of these would be one timer, with key 0. */
 	if (twheel_keyed(tw))
 		return -EINVAL;
 	ret = twheel_arm(tw, &arm);
@@ -204,7 +204,7 @@ static int twheel_rearm(struct twheel *tw, uint64_t handle, uint64_t expires,
 	};
 	int ret;
 
-	/* The device would make a new timer, whose handle nobody knew. */
+	/* The device would make a new timer, and the caller would not get its handle. */
 	if (!handle && !twheel_keyed(tw))
 		return -EINVAL;
 	ret = twheel_arm(tw, &arm);
@@ -240,7 +240,7 @@ static int twheel_set(struct twheel *tw, uint64_t *handle, uint64_t expires,
 	};
 	int ret;
 
-	/* A key is always there to be set, and 0 is one: see twheel_put_after(). */
+	/* With keys twheel_put_after() does this, and 0 does not stand for no timer. */
 	if (twheel_keyed(tw))
 		return -EINVAL;
 	ret = twheel_arm(tw, &arm);
@@ -300,8 +300,9 @@ TWHEEL_API int twheel_cancel(struct twheel *tw, uint64_t handle,
 }
 
 /*
- * The device stops short at a signal, with what it has done, and at memory that
- * is not there. Going on tells the two apart: only the second fails.
+ * The device handles fewer entries than it was asked to when a signal comes, or when
+ * the memory of an entry cannot be reached. To tell the two apart, call it again for the
+ * rest: only in the second case does that fail.
  */
 static ssize_t twheel_batch(struct twheel *tw, unsigned long request,
 			    void *entries, size_t n, size_t size)
@@ -359,7 +360,7 @@ static ssize_t twheel_list(struct twheel *tw, uint64_t *cursor,
 	};
 	int ret = twheel_ioctl(tw, TWHEEL_IOC_LIST, &list);
 
-	/* The device moves it on when it is interrupted, too. */
+	/* The device moves the cursor on also when a signal interrupts it. */
 	*cursor = list.cursor;
 	return ret;
 }
@@ -378,17 +379,17 @@ TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 	return ret;
 }
 
-/* What one system call of a walk brings. */
+/* How many timers one system call of a walk returns at most. */
 #define TWHEEL_WALK_CHUNK	64
 
 /**
  * struct twheel_walk - a walk of the pending timers
  * @tw: the context
- * @cursor: where the device goes on
- * @next: the next of @infos to hand out
+ * @cursor: where the device is to go on
+ * @next: index in @infos of the next timer to hand out
  * @filled: how many of @infos are filled
- * @ended: the device has said that there are no more
- * @infos: what the last call brought
+ * @ended: the device has said that there are no more timers
+ * @infos: the timers that the last system call has returned
  */
 struct twheel_walk {
 	struct twheel			*tw;
@@ -416,7 +417,7 @@ TWHEEL_API int twheel_walk_next(struct twheel_walk *walk,
 	if (walk->next == walk->filled) {
 		ssize_t ret;
 
-		/* A cursor at the end is not one to go on from. */
+		/* At the end the cursor may be 0, which would begin a new walk. */
 		if (walk->ended)
 			return 0;
 		ret = twheel_list(walk->tw, &walk->cursor, walk->infos,

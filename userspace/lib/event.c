@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* No read() returns more bytes than this, however many it is asked for. */
+/* The most events that one read() returns: the kernel limits it to 0x7ffff000 bytes. */
 #define TWHEEL_READ_MAX		(0x7ffff000 / sizeof(struct twheel_event))
 
 TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
@@ -16,7 +16,7 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 {
 	ssize_t ret;
 
-	/* What a read() of no bytes does is not for the device to say. */
+	/* A read() of no bytes need not reach the device, so it is refused here. */
 	if (!n)
 		return -EINVAL;
 	if (n > TWHEEL_READ_MAX)
@@ -30,9 +30,9 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 /**
  * struct twheel_event_buffer - events that were read and not handled yet
  * @capacity: length of @events
- * @next: the next to take out
- * @filled: how many were read
- * @events: what was read
+ * @next: index in @events of the next event to take out
+ * @filled: how many of @events were read
+ * @events: the events
  */
 struct twheel_event_buffer {
 	size_t			capacity;

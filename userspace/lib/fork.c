@@ -3,12 +3,13 @@
  * libtwheel: which process the timer objects of a context belong to.
  *
  * A fork copies the objects, while parent and child go on sharing the timers in
- * the device. If both used theirs, each would take expirations that the other one
- * is waiting for. So each context notes how many forks lie behind its process when
- * it is made. In a child there is one more, and its copies are refused.
+ * the device. If both used their objects, each would take expirations that the other
+ * is waiting for. So the library counts the forks that have led to a process, and a
+ * context notes the count when it is made. In a child the count is higher, and calls
+ * that use the child's copies of the objects are refused.
  *
- * Locking rules: none. The count changes in a new process only, which has one
- * thread.
+ * Locking rules: there is no lock. The count changes only in a new process, which has
+ * one thread.
  */
 #include <pthread.h>
 
@@ -25,7 +26,7 @@ int twheel_watch_forks(struct twheel *tw)
 {
 	static bool watching;
 
-	/* Two threads may both come here: then a fork counts twice, and that will do. */
+	/* If two threads come here at once a fork counts twice, which does no harm. */
 	if (!__atomic_load_n(&watching, __ATOMIC_ACQUIRE)) {
 		int ret = -pthread_atfork(NULL, NULL, count_fork);
 

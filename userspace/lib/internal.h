@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * libtwheel: what its files share.
+ * libtwheel: declarations that its files share.
  */
 #ifndef TWHEEL_INTERNAL_H
 #define TWHEEL_INTERNAL_H
@@ -9,7 +9,7 @@
 
 #include <twheel.h>
 
-/* All else is hidden, so that the shared library exports its API and no more. */
+/* All other symbols are hidden, so that the shared library exports only its API. */
 #define TWHEEL_API	__attribute__((visibility("default")))
 
 struct twheel_leases;
@@ -19,10 +19,10 @@ struct twheel_loop;
  * struct twheel - an open context
  * @fd: descriptor of the device, owned
  * @clock: the context's clock, which cannot change any more
- * @config: its TWHEEL_CONFIG_* bits, which cannot either
- * @forks: what twheel_forks was when the process came by it
- * @leases: where their words are mapped; NULL in a context without leases
- * @loop: timer objects, or NULL before the first one
+ * @config: its TWHEEL_CONFIG_* bits, which cannot change any more either
+ * @forks: twheel_forks at the time when this process made or took over the context
+ * @leases: where the words of leases are mapped; NULL in a context without leases
+ * @loop: timer objects, or NULL before the first one or the first twheel_dispatch()
  */
 struct twheel {
 	int			fd;
@@ -33,7 +33,7 @@ struct twheel {
 	struct twheel_loop	*loop;
 };
 
-/* Tells a caller who wants to know what was replaced. */
+/* Store what was replaced, unless the caller has passed NULL. */
 static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 				    uint64_t remaining)
 {
@@ -41,10 +41,10 @@ static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 		*old = (struct twheel_old){ .state = state, .remaining = remaining };
 }
 
-/* How many forks lie between this process and the first that used the library. */
+/* How many forks lie between this process and the first one that used the library. */
 extern unsigned int twheel_forks;
 
-/* Counts forks from now on, and makes the context this process's own. */
+/* Count forks from now on, and note that the context belongs to this process. */
 int twheel_watch_forks(struct twheel *tw);
 
 /* Was the context made by another process, and not taken over by this one? */
@@ -53,15 +53,15 @@ static inline bool twheel_inherited(const struct twheel *tw)
 	return tw->forks != twheel_forks;
 }
 
-/* Lets a context map words; they are unmapped with its end. */
+/* Let a context map words. twheel_leases_free() unmaps them. */
 int twheel_leases_new(struct twheel *tw);
 void twheel_leases_free(struct twheel_leases *leases);
 
-/* Those timer objects that armed the @n timers are not armed any more. */
+/* The @n timers were cancelled: mark the timer objects that have armed them. */
 void twheel_loop_drained(struct twheel_loop *loop,
 			 const struct twheel_timer_info *infos, ssize_t n);
 
-/* Frees all timer objects and the buffer they are dispatched from. */
+/* Free all timer objects, and the buffer of the records to dispatch. */
 void twheel_loop_free(struct twheel_loop *loop);
 
 #endif /* TWHEEL_INTERNAL_H */

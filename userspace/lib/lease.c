@@ -2,12 +2,12 @@
 /*
  * libtwheel: leases, and the mapping that their words lie in.
  *
- * Words are mapped in segments, when the first word of a segment is asked for,
- * and stay mapped: a program can keep pointers to them. The kernel makes the
- * pages behind a segment one by one, as timers are armed.
+ * A segment of words is mapped when one of them is first asked for. It stays mapped,
+ * so that a program can keep pointers to its words. The kernel makes the pages behind
+ * a segment one by one, as timers are armed.
  *
- * Locking rules: none. A segment is mapped by whoever needs it first; of two
- * threads that do the same at once one unmaps its own again.
+ * Locking rules: there is no lock. The first thread that needs a segment maps it. If
+ * two threads map the same segment at once, one of them unmaps its mapping again.
  */
 /* Words lie up to 32 GiB into the file, in 32-bit programs too. */
 #define _FILE_OFFSET_BITS 64
@@ -20,8 +20,8 @@
 #include "lease_word.h"
 
 /*
- * A segment of 8 MiB holds the words of a million leases: some address space,
- * and no memory, for the first of them.
+ * A segment of 8 MiB holds the words of a million leases. For the first of them the
+ * whole segment is mapped, which takes address space but no memory.
  */
 #define SEGMENT_SHIFT	20
 #define SEGMENT_WORDS	(1U << SEGMENT_SHIFT)
@@ -108,7 +108,7 @@ TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 
 	ret = twheel_lease_word(tw, arm.word, wordp);
 	if (ret) {
-		/* A lease that nobody can extend is none. */
+		/* Without its word the lease could never be extended. */
 		twheel_cancel(tw, arm.handle, NULL);
 		return ret;
 	}

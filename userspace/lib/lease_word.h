@@ -2,12 +2,12 @@
 /*
  * The program's side of a lease: what may be done with its word.
  *
- * The kernel's side, and what the two promise each other, is described at
- * %TWHEEL_LEASE_EXPIRED in <linux/twheel.h>.
+ * <linux/twheel.h> describes the kernel's side, and what the two sides promise each
+ * other, at %TWHEEL_LEASE_EXPIRED.
  *
- * All access to a word goes through lease_word_load() and lease_word_cas(). Who
- * defines LEASE_WORD_ATOMICS brings his own: so a model checker can compile this
- * file as it is, and choose what happens between any two accesses.
+ * All access to a word goes through lease_word_load() and lease_word_cas(). A file that
+ * defines LEASE_WORD_ATOMICS has to define these two itself. So a model checker can
+ * compile this file as it is, and choose what happens between any two accesses.
  */
 #ifndef TWHEEL_LEASE_WORD_H
 #define TWHEEL_LEASE_WORD_H
@@ -21,16 +21,16 @@
 #ifndef LEASE_WORD_ATOMICS
 
 /*
- * Who finds the lease to be over also sees what came before that, and what a
- * program does before it extends a lease has happened when the lease goes on:
- * hence acquire and release.
+ * Acquire: a program that finds the lease to be over also sees all that happened before
+ * the lease ended. Release: code that sees the later deadline also sees all that the
+ * program did before it extended the lease.
  */
 static inline uint64_t lease_word_load(const uint64_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Stores @new if the word is *@old; otherwise stores what it is in *@old. */
+/* Store @new if the word is *@old. Otherwise store the word in *@old. */
 static inline bool lease_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
 {
 	return __atomic_compare_exchange_n(word, old, new, false,
@@ -40,9 +40,10 @@ static inline bool lease_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
 #endif /* LEASE_WORD_ATOMICS */
 
 /*
- * A deadline is replaced by a later one only: of several extenders the latest
- * deadline stays, in whatever order they come, and each failed exchange means
- * that another one has moved it on, or that the lease is over, or re-armed.
+ * A deadline is only ever replaced by a later one. So if several threads extend a lease
+ * at once, the latest deadline stays, in whatever order they come. An exchange that
+ * fails means that another thread has extended the lease, that the lease is over, or
+ * that it was re-armed.
  */
 static inline int lease_word_extend(uint64_t *word, uint64_t deadline)
 {

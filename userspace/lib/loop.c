@@ -3,31 +3,33 @@
  * libtwheel: timers that call functions.
  *
  * The device promises that after a cancel or a re-arm no record of the earlier
- * arming will be read. It cannot speak for records that twheel_dispatch() has
- * read and not come to yet, and a function that it calls may cancel, re-arm or
- * free any timer. So a record is never trusted to point at a timer:
+ * arming will be read. The promise does not cover records that twheel_dispatch() has
+ * read but not handled yet, and a function that it calls may cancel, re-arm or free
+ * any timer. So a record is never trusted to point at a timer:
  *
- * - user_data is not a pointer but a token: the timer's index below, and the
- *   number of the arming above. A record is dropped unless its timer is armed,
- *   with this handle, and for this arming: a re-arm in place keeps the handle.
- * - Timers are allocated in chunks that stay until the context is closed, so
- *   that all this can be looked at even when the timer was freed.
+ * - user_data is not a pointer but a token: the timer's index in the lower half, and
+ *   the number of the arming in the upper half. A record is dropped unless its timer
+ *   is armed with the same handle and for the same arming. The handle alone does not
+ *   tell, as a re-arm in place keeps it.
+ * - Timers are allocated in chunks that stay until the context is closed, so that
+ *   this can be checked even when the timer was freed.
  *
- * 2^32 re-arms of one timer between a read and the end of its dispatch would be
- * needed to mistake one for another.
+ * To mistake one arming for another would take 2^32 re-arms of one timer between a
+ * read and the end of its dispatch.
  *
- * A function may not come back: it leaves by longjmp() or by an exception of C++.
- * So a record counts as taken before its function is called, and those behind it
- * stay in the buffer for the next twheel_dispatch(). The library cannot tell that
- * call from one by a function that is still running, hence that is allowed too:
- * what the inner call has taken, the outer one does not find any more.
+ * A function need not return: it may leave by longjmp() or by an exception of C++. So a
+ * record counts as taken before its function is called, and the records after it stay
+ * in the buffer for the next twheel_dispatch(). The library cannot tell that call from
+ * one by a function that is still running, so the latter is allowed, too: the outer
+ * call does not find the records any more that the inner one has taken.
  *
- * Functions are called in the order of deadlines. Each CPU expires its timers in
- * that order, tick by tick, but a context's timers may be on several CPUs, and in a
- * tick they come in any order. So what a read brings is sorted, before the first of
- * its records is taken.
+ * Functions are called in the order of deadlines. Each CPU expires its timers in that
+ * order, tick by tick, but a context's timers may be on several CPUs, and within a tick
+ * they come in any order. So the records of a read are sorted before the first of them
+ * is taken.
  *
- * Locking rules: none here; one thread at a time, as twheel.h says.
+ * Locking rules: there is no lock. Only one thread at a time may use the timer objects
+ * of a context, as twheel.h says.
  *
  * Lifetime rules: a timer is on the free list, idle, or armed (it has a
  * handle). Its chunk lives as long as the loop, and the loop as the context.
@@ -45,12 +47,12 @@
 /**
  * struct twheel_timer - a timer object
  * @tw: its context
- * @fn: what to call, NULL while the timer is on the free list
- * @arg: what for
+ * @fn: its function, NULL while the timer is on the free list
+ * @arg: the argument of @fn
  * @handle: the device's handle while armed, otherwise 0
- * @index: its place in all chunks together
+ * @index: its index in all chunks together
  * @arming: number of its current arming
- * @next_free: the next on the free list
+ * @next_free: the next timer on the free list
  */
 struct twheel_timer {
 	struct twheel		*tw;
@@ -67,11 +69,11 @@ struct twheel_timer {
  * @chunks: arrays of %TWHEEL_CHUNK_TIMERS timers
  * @chunks_used: how many there are
  * @chunks_room: how many @chunks has room for
- * @free: timers that nobody owns
- * @next: where in @order the next record is that twheel_dispatch() takes
- * @filled: how many of @events it has read
- * @events: what it has read
- * @order: the same by deadline
+ * @free: the free list
+ * @next: index in @order of the next record that twheel_dispatch() takes
+ * @filled: how many of @events were read
+ * @events: the records of the last read
+ * @order: pointers to these records, by deadline
  */
 struct twheel_loop {
 	struct twheel_timer	**chunks;
@@ -196,7 +198,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	/* In a child this fails, and leaves the parent's timer alone. */
 	twheel_timer_cancel(timer, NULL);
 
-	/* One that could not be cancelled is not called all the same. */
+	/* Even if the cancel has failed, the timer's function is not called. */
 	timer->handle = 0;
 	timer->fn = NULL;
 	loop = timer->tw->loop;
@@ -221,14 +223,14 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 
 	if (twheel_inherited(timer->tw))
 		return -ECHILD;
-	/* Nobody would learn which word is its. */
+	/* The caller would not learn which word belongs to the lease. */
 	if (setting->flags & TWHEEL_ARM_LEASE)
 		return -EINVAL;
 	ret = twheel_arm(timer->tw, &arm);
 
 	/*
-	 * It has ended, and its last record waits in twheel_dispatch()'s
-	 * buffer: to the caller that is as good as a record not read.
+	 * The timer has ended, and its last record waits in twheel_dispatch()'s
+	 * buffer. To the caller this is a record that was not read.
 	 */
 	if (ret == -ENOENT && timer->handle) {
 		if (setting->flags & TWHEEL_ARM_IF_NONE)
@@ -279,7 +281,7 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 	return 0;
 }
 
-/* Returns how many it has cancelled: 0 when none is armed any more. */
+/* Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
 static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
 {
 	struct twheel_cancel cancels[TWHEEL_CHUNK_TIMERS] = { };
@@ -295,7 +297,7 @@ static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
 		timers[n++] = &chunk[i];
 	}
 	ret = twheel_cancel_batch(tw, cancels, n);
-	/* One that the device does not know has its last record in the buffer. */
+	/* If the device does not know a timer, its last record is in the buffer. */
 	for (i = 0; i < ret; i++)
 		timers[i]->handle = 0;
 	return ret;
@@ -365,7 +367,7 @@ static int twheel_by_deadline(const void *a, const void *b)
 
 	if (x->deadline != y->deadline)
 		return x->deadline < y->deadline ? -1 : 1;
-	/* As they were read: qsort() leaves equal ones in any order. */
+	/* Keep the order of the read: qsort() leaves equal ones in any order. */
 	return x < y ? -1 : x > y;
 }
 
@@ -389,7 +391,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	if (tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
 	if (!loop) {
-		/* There may be records to drop, or to wait for. */
+		/* Without timer objects there may still be records to drop or wait for. */
 		loop = calloc(1, sizeof(*loop));
 		if (!loop)
 			return -ENOMEM;
@@ -406,7 +408,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	}
 
 	while (loop->next < loop->filled) {
-		/* Not in the buffer, which an inner call may fill again. */
+		/* A copy, as an inner call may fill the buffer again. */
 		const struct twheel_event event = *loop->order[loop->next++];
 		struct twheel_timer *timer;
 
@@ -417,7 +419,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 		if (event.flags & TWHEEL_EVENT_LAST)
 			timer->handle = 0;
 		timer->fn(timer, &event, timer->arg);
-		/* It has forked, and this is the child: the rest is the parent's. */
+		/* In a child that the function has forked: the parent handles the rest. */
 		if (twheel_inherited(tw))
 			return -ECHILD;
 	}

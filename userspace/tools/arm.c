@@ -88,7 +88,7 @@ static bool parse_clock(const char *text, __u32 *clock)
 	return true;
 }
 
-/* Sets every signal that is to stop the program, and blocks it outside ppoll(). */
+/* Catch the signals that stop the program, and block them except in ppoll(). */
 static void catch_signals(sigset_t *waiting)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -129,14 +129,14 @@ static void print_event(const struct settings *settings, uint64_t start,
 	puts(last ? "  last" : "");
 }
 
-/* Prints events until @live timers have ended, or it is to stop. */
+/* Print events until @live timers have ended, or the program is to stop. */
 static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
 			    uint64_t start, size_t live, const sigset_t *waiting)
 {
 	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
 	uint64_t stop = UINT64_MAX;
 
-	/* On the context's clock, as the timers. */
+	/* --for counts on the context's clock, like the timers. */
 	if (settings->stops && __builtin_add_overflow(start, settings->run_time, &stop))
 		stop = UINT64_MAX;
 
@@ -202,7 +202,7 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	catch_signals(&waiting);
 
 	start = twheel_now(tw);
-	/* In wall time there is no "from now". */
+	/* In wall time timers can only be armed for a point in time. */
 	for (i = 0; settings->config.clock == TWHEEL_CLOCK_REALTIME && i < n; i++) {
 		arms[i].flags |= TWHEEL_ARM_ABS;
 		arms[i].expires += start;

@@ -35,7 +35,7 @@ const char *const histogram_names[HISTOGRAMS] = {
 	[HISTOGRAM_READ]	= "read",
 };
 
-/* The word at *@line, if it is @want, and the blank behind it are passed. */
+/* If the next word of *@line is @want, skip it and the blank after it. */
 static bool pass_word(const char **line, const char *want)
 {
 	size_t len = strlen(want);
@@ -46,7 +46,7 @@ static bool pass_word(const char **line, const char *want)
 	return true;
 }
 
-/* The same for @n numbers, stored at @numbers. */
+/* Read the next @n numbers of *@line, and skip them and the blank after each. */
 static bool pass_numbers(const char **line, uint64_t *numbers, size_t n)
 {
 	char *end;
@@ -114,7 +114,7 @@ static int parse_buckets(struct counters *counters, const char *line)
 	return 0;
 }
 
-/* Calls @parse with each line of the file, behind a header if there is one. */
+/* Call @parse with each line of the file. With @header the first line is not for it. */
 static int parse_file(const char *path, bool header, struct counters *counters,
 		      int (*parse)(struct counters *counters, const char *line))
 {
@@ -210,7 +210,7 @@ int counters_since(const struct counters *now, const struct counters *then,
 	if (!delta->cpus)
 		return -ENOMEM;
 
-	/* Which CPUs are possible does not change. */
+	/* The set of possible CPUs does not change. */
 	delta->n = now->n;
 	memcpy(delta->cpus, now->cpus, now->n * sizeof(*delta->cpus));
 	for (i = 0; i < now->n && i < then->n; i++) {
@@ -258,7 +258,7 @@ int bucket_of(const uint64_t buckets[BUCKETS], unsigned int percent)
 	if (!total)
 		return -1;
 
-	/* The last of the first @percent: 1 or more. */
+	/* How many values the first @percent of all are, rounded up. */
 	rank = total / 100 * percent + (total % 100 * percent + 99) / 100;
 	for (i = 0; i < BUCKETS - 1; i++) {
 		seen += buckets[i];

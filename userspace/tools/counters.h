@@ -38,7 +38,7 @@ extern const char *const histogram_names[HISTOGRAMS];
 
 /**
  * struct cpu_counters - what one CPU has counted
- * @cpu: which
+ * @cpu: its number
  * @counts: by &enum counter
  * @buckets: by &enum histogram. Bucket 0 is for the value 0, bucket k for
  *	[2^(k-1), 2^k).
@@ -60,24 +60,24 @@ struct counters {
 };
 
 /**
- * counters_read() - read the counters as they stand
- * @counters: filled in; to be freed by counters_free() when that succeeds
+ * counters_read() - read the present counters
+ * @counters: filled in; to be freed by counters_free() after a success
  *
- * Return: 0 or -errno, for counters_complain(): -EPROTO when this program does
- * not know how to read them.
+ * Return: 0 or -errno, for counters_complain(): -EPROTO when the files are not in the
+ * form that this program knows.
  */
 int counters_read(struct counters *counters);
 void counters_free(struct counters *counters);
 
 /**
- * counters_reset() - have them all count from 0 again
+ * counters_reset() - have all counters count from 0 again
  *
  * Return: 0 or -errno, for counters_complain().
  */
 int counters_reset(void);
 
 /**
- * counters_complain() - say why the counters cannot be had
+ * counters_complain() - say why the counters cannot be read or reset
  * @verb: the verb that wanted them
  * @err: negative errno
  *
@@ -91,7 +91,7 @@ enum tool_exit counters_complain(const char *verb, int err);
  * @then: the earlier one
  * @delta: filled in; to be freed by counters_free()
  *
- * What was reset in between counts from the reset.
+ * A number that is lower than before was reset in between, and counts from the reset.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -100,8 +100,8 @@ int counters_since(const struct counters *now, const struct counters *then,
 
 /**
  * counters_sum() - add up all CPUs
- * @counters: what to add up
- * @sum: filled in, but for @cpu
+ * @counters: the counters of all CPUs
+ * @sum: filled in, except for its cpu
  */
 void counters_sum(const struct counters *counters, struct cpu_counters *sum);
 
@@ -121,7 +121,7 @@ bool counters_any(const struct cpu_counters *cpu);
 int bucket_of(const uint64_t buckets[BUCKETS], unsigned int percent);
 
 /**
- * bucket_limit() - the largest value that a bucket is for
+ * bucket_limit() - the largest value that a bucket counts
  * @bucket: 0 to 63
  */
 uint64_t bucket_limit(int bucket);

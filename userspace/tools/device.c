@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Why there is no device: what all programs say of it.
+ * How all programs explain that the device cannot be opened.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ bool device_registered(void)
 
 	if (!access("/sys/class/misc/twheel", F_OK))
 		return true;
-	/* Not everyone has sysfs. */
+	/* sysfs may not be mounted. */
 	misc = fopen("/proc/misc", "re");
 	if (!misc)
 		return false;

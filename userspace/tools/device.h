@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Why there is no device: what all programs say of it.
+ * How all programs explain that the device cannot be opened.
  */
 #ifndef DEVICE_H
 #define DEVICE_H
@@ -15,12 +15,12 @@
 bool device_registered(void);
 
 /**
- * device_hint() - what to tell someone who could not open the device
- * @path: the device that they tried
+ * device_hint() - explain why the device cannot be opened
+ * @path: the device that was tried
  * @err: what twheel_open() has returned
  *
- * Return: text that follows that of the error, with a blank before it and in
- * parentheses; "" when the error says it all.
+ * Return: text to print after that of the error, in parentheses and with a blank before
+ * it; "" when there is nothing to add.
  */
 const char *device_hint(const char *path, int err);
 

@@ -19,7 +19,7 @@ struct duration_unit {
 	uint64_t	ns;
 };
 
-/* The larger first, as they have to be written. */
+/* Larger units come first, as they have to in a duration. */
 static const struct duration_unit units[] = {
 	{ "d",	86400 * NSEC_PER_SEC },
 	{ "h",	3600 * NSEC_PER_SEC },
@@ -32,7 +32,7 @@ static const struct duration_unit units[] = {
 
 #define UNITS	(sizeof(units) / sizeof(units[0]))
 
-/* Locale or not: these digits, this point. */
+/* A duration is written in the same way in every locale. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -131,7 +131,7 @@ int duration_parse(const char *text, uint64_t *ns)
 		p += unit_len;
 		next_unit = unit + 1;
 
-		/* What follows may be no duration at all: that is worse. */
+		/* Read on: that the rest is no duration at all would be the worse error. */
 		ret = add(&sum, whole, whole_len, fraction, fraction_len, units[unit].ns);
 		if (ret == -EINVAL)
 			return ret;

@@ -12,7 +12,7 @@
 #define NSEC_PER_MSEC	1000000ULL
 #define NSEC_PER_SEC	1000000000ULL
 
-/* What to tell whoever wrote something else. */
+/* Help for error messages: how a duration is written. */
 #define DURATION_HINT	"use e.g. 250ms, 10m, 1h30m"
 
 /* Room that duration_format() needs. */
@@ -26,7 +26,7 @@
  * @ns: the duration in nanoseconds
  *
  * Return: 0; -EINVAL when @text is not a duration; -ERANGE when it is one of
- * more than 2^63 - 1 ns, which the device refuses. @ns is then as it was.
+ * more than 2^63 - 1 ns, which the device refuses. After an error @ns is as it was.
  */
 int duration_parse(const char *text, uint64_t *ns);
 

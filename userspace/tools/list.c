@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * twheel list: the pending timers of a descriptor, its own or another process's.
+ * twheel list: the pending timers of a descriptor of this process or of another one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ static void print_head(const struct request *request, int fd,
 		       "FLAGS");
 }
 
-/* A duration in a column of a table, where 0 stands for none. */
+/* Print a duration in a column of a table, or '-' for 0, which stands for none. */
 static void print_duration(int width, uint64_t ns)
 {
 	char buf[DURATION_SIZE];
@@ -160,7 +160,7 @@ static int list_context(const struct request *request, struct twheel *tw, int fd
 	return ret < 0 ? ret : 0;
 }
 
-/* Lists what descriptor @fd is, by @copy, which may be that descriptor. */
+/* List the context of descriptor @fd, of which @copy is a copy or the descriptor itself. */
 static enum tool_exit list_copy(const struct request *request, int copy, int fd)
 {
 	struct twheel *tw;
@@ -218,7 +218,7 @@ static enum tool_exit list_all(const struct request *request, int pidfd)
 	while (code == TOOL_OK && (entry = readdir(dir))) {
 		uint64_t fd;
 
-		/* What was closed meanwhile is none of them. */
+		/* Skip other descriptors, and those that were closed meanwhile. */
 		if (number_parse(entry->d_name, INT_MAX, &fd) ||
 		    fstatat(dirfd(dir), entry->d_name, &file, 0) ||
 		    !S_ISCHR(file.st_mode) || file.st_rdev != device.st_rdev)

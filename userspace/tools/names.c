@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What the numbers of the interface are called.
+ * Names for the numbers of the interface.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
 		separator = between;
 		bits &= ~names->bit;
 	}
-	/* Newer than this program. */
+	/* The other bits are newer than this program. */
 	if (bits)
 		printf("%s%s0x%" PRIx64 "%s", separator, quote, bits, quote);
 }

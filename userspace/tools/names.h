@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the numbers of the interface are called.
+ * Names for the numbers of the interface.
  */
 #ifndef NAMES_H
 #define NAMES_H
@@ -17,7 +17,7 @@ struct bit_name {
 	const char	*name;
 };
 
-/* Of &twheel_info.features, &twheel_config.flags and &twheel_arm.flags. */
+/* The names of bits in &twheel_info.features, &twheel_config.flags and &twheel_arm.flags. */
 extern const struct bit_name feature_names[];
 extern const struct bit_name config_names[];
 extern const struct bit_name timer_names[];
@@ -25,9 +25,9 @@ extern const struct bit_name timer_names[];
 /**
  * print_bits() - name the bits that are set
  * @names: a table
- * @bits: those that are set; what is not in the table is printed in hexadecimal
- * @quote: what goes before and after each
- * @between: what goes between two
+ * @bits: the bits; those that are not in the table are printed in hexadecimal
+ * @quote: printed before and after each name
+ * @between: printed between two names
  */
 void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
 		const char *between);

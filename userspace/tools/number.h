@@ -14,7 +14,7 @@
  * @number: the number
  *
  * Return: 0; -EINVAL when @text is something else; -ERANGE when it is more than
- * @most. @number is then as it was.
+ * @most. After an error @number is as it was.
  */
 int number_parse(const char *text, uint64_t most, uint64_t *number);
 

@@ -27,7 +27,7 @@ static const char help[] =
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
-/* What a histogram is of, for people. */
+/* The titles of the histograms, for people. */
 static const char *const titles[HISTOGRAMS] = {
 	[HISTOGRAM_LATENESS]	= "late by",
 	[HISTOGRAM_EXPIRED]	= "expired a run",
@@ -88,7 +88,7 @@ static void print_counts(const struct counters *counters,
 	}
 	putchar('\n');
 
-	/* Of the possible CPUs many may not be there. */
+	/* Many of the possible CPUs may not exist: leave out those without counts. */
 	for (i = 0; i < counters->n; i++) {
 		char name[16];
 
@@ -183,7 +183,7 @@ static enum tool_exit show_once(bool json)
 	return code;
 }
 
-/* Shows what was counted in every @interval, @count times or, if 0, for ever. */
+/* Show what was counted in each @interval, @count times, or for ever if @count is 0. */
 static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 {
 	struct counters then, now, delta;

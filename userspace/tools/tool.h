@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the verbs of the twheel tool share.
+ * Functions that the verbs of the twheel tool share.
  */
 #ifndef TOOL_H
 #define TOOL_H
@@ -35,7 +35,7 @@ enum tool_exit tool_complain(enum tool_exit code, const char *format, ...);
  * tool_usage() - say that the command line makes no sense
  * @verb: the verb
  *
- * To be called when getopt_long() has said what is wrong with it.
+ * To be called after getopt_long() has said what is wrong with the command line.
  *
  * Return: %TOOL_USAGE.
  */
@@ -44,25 +44,25 @@ enum tool_exit tool_usage(const char *verb);
 /**
  * tool_duration() - read a duration from the command line, or complain
  * @verb: the verb
- * @text: what is there
+ * @text: the argument
  * @ns: the duration in nanoseconds
  *
- * Return: whether it is one.
+ * Return: whether @text is a duration.
  */
 bool tool_duration(const char *verb, const char *text, uint64_t *ns);
 
-/* The same for that of --every, which must be more than 0. */
+/* Read the duration of --every, which must be more than 0, or complain. */
 bool tool_every(const char *verb, const char *text, uint64_t *ns);
 
 /**
  * tool_number() - read a number from the command line, or complain
  * @verb: the verb
- * @text: what is there
+ * @text: the argument
  * @least: the smallest allowed
  * @most: the largest allowed
  * @number: the number
  *
- * Return: whether it is one.
+ * Return: whether @text is such a number.
  */
 bool tool_number(const char *verb, const char *text, uint64_t least,
 		 uint64_t most, uint64_t *number);
@@ -96,7 +96,7 @@ enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd);
  */
 enum tool_exit tool_flush(void);
 
-/* The verbs. Each gets as argv[0] what its messages are to begin with. */
+/* The verbs. The messages of each begin with its argv[0]. */
 enum tool_exit tool_info(int argc, char **argv);
 enum tool_exit tool_arm(int argc, char **argv);
 enum tool_exit tool_list(int argc, char **argv);

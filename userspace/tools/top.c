@@ -31,7 +31,7 @@ static const char help[] =
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
-/* Terminals that tell no size, and files. */
+/* The size of terminals that do not tell theirs. Lines in files have COLS columns, too. */
 #define ROWS	24
 #define COLS	80
 
@@ -39,14 +39,14 @@ static const char help[] =
 #define BAR_FIRST	10
 #define BAR_BUCKETS	24
 
-/* What is left of the bars. */
+/* The columns to the left of the bars. */
 #define TABLE_COLS	68
 
 /**
- * struct sample - what happened in a time
- * @delta: what was counted in it
- * @total: what was counted up to its end
- * @ns: how long it was; 0 at the start
+ * struct sample - what was counted in a period
+ * @delta: the counts of the period
+ * @total: the counts up to its end
+ * @ns: how long the period was; 0 for the first sample
  */
 struct sample {
 	struct counters	delta;
@@ -74,7 +74,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-/* A rate in six columns. */
+/* Print a rate in @width columns. */
 static void put_rate(FILE *out, int width, uint64_t count, uint64_t ns)
 {
 	static const char units[] = " kMGT";
@@ -93,7 +93,7 @@ static void put_rate(FILE *out, int width, uint64_t count, uint64_t ns)
 	fprintf(out, " %*s", width, buf);
 }
 
-/* The end of a bucket of times in six columns. */
+/* Print the longest time of a bucket in six columns, or '-' if @bucket is negative. */
 static void put_time(FILE *out, int bucket)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -109,7 +109,7 @@ static void put_time(FILE *out, int bucket)
 	fprintf(out, " %6s", bucket < 0 ? "-" : buf);
 }
 
-/* How many columns a bar is long, and buckets one column stands for. */
+/* How many columns a bar is long. Each column stands for one bucket or two. */
 static int bar_cols(int cols)
 {
 	return cols - TABLE_COLS >= BAR_BUCKETS ? BAR_BUCKETS : BAR_BUCKETS / 2;
@@ -122,7 +122,7 @@ static void put_bar(FILE *out, int cols, int p50, int p99, int max)
 
 	putc(' ', out);
 	for (i = 0; max >= 0 && i < bar_cols(cols); i++) {
-		/* The first column stands for all that is shorter, too. */
+		/* The first column also stands for all shorter times. */
 		int bucket = i ? BAR_FIRST + i * each : 0;
 
 		putc(bucket <= p50 ? '#' : bucket <= p99 ? '=' : bucket <= max ? '-' : ' ',
@@ -164,7 +164,7 @@ static void put_batches(FILE *out, const char *what, const uint64_t *buckets)
 			bucket_limit(bucket_of(buckets, 99)), bucket_limit(max));
 }
 
-/* Puts the lines of a screen at @out, no more than @rows. */
+/* Print a screen to @out, in no more than @rows lines. */
 static void put_screen(FILE *out, int rows, int cols, const struct sample *sample)
 {
 	int scale = 10 * bar_cols(cols) / BAR_BUCKETS;
@@ -194,7 +194,7 @@ static void put_screen(FILE *out, int rows, int cols, const struct sample *sampl
 	for (i = 0; i < sample->total.n; i++) {
 		char name[16];
 
-		/* Of the possible CPUs many may not be there. */
+		/* Many of the possible CPUs may not exist. */
 		if (!counters_any(&sample->total.cpus[i]))
 			continue;
 		if (rows == 1 && left > 1) {
@@ -216,7 +216,7 @@ static void enter_screen(void)
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
-	/* The other screen, without cursor, and lines that do not wrap. */
+	/* Switch to the alternate screen, hide the cursor, and do not wrap lines. */
 	fputs("\033[?1049h\033[?25l\033[?7l", stdout);
 }
 
@@ -246,7 +246,7 @@ static enum tool_exit draw(const struct sample *sample)
 	if (fclose(out))
 		return TOOL_FAILED;
 
-	/* Over what is there, so that it does not flicker. */
+	/* Write over the old text: to clear the screen first would flicker. */
 	fputs("\033[H", stdout);
 	rest = text;
 	for (row = 0; row < size.ws_row && (line = strsep(&rest, "\n")) && rest; row++)
@@ -256,7 +256,7 @@ static enum tool_exit draw(const struct sample *sample)
 	return tool_flush();
 }
 
-/* Replaces @sample, which begins as zeros, by what happened since: 0 or -errno. */
+/* Replace @sample, which is all zero at first, by the next one. Returns 0 or -errno. */
 static int take_sample(struct sample *sample, uint64_t *since)
 {
 	struct counters now, delta;
@@ -301,12 +301,12 @@ static void wait_until(uint64_t until, const sigset_t *waiting)
 
 	if (ppoll(&pollfd, 1, &timeout, waiting) <= 0)
 		return;
-	/* At its end, or hung up, nobody is there to quit. */
+	/* Quit also at the end of the input, or when the terminal has hung up. */
 	if (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q')
 		quitting = 1;
 }
 
-/* Signals are taken note of only while it waits. */
+/* Catch signals, and block them except while wait_until() waits. */
 static void catch_signals(sigset_t *waiting)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
@@ -333,7 +333,7 @@ static enum tool_exit watch(uint64_t interval)
 	sigset_t waiting;
 	int ret;
 
-	/* Whatever is wrong is best said before the screen is another. */
+	/* Find out what is wrong before the screen is switched, so that it can be read. */
 	ret = take_sample(&sample, &since);
 	if (ret)
 		return counters_complain("top", ret);
@@ -386,7 +386,7 @@ static enum tool_exit print(uint64_t interval, uint64_t count)
 		ret = take_sample(&sample, &since);
 		if (ret)
 			break;
-		/* As many lines as it takes. */
+		/* There is no limit to the lines of a file. */
 		put_screen(stdout, INT32_MAX, COLS, &sample);
 		if (count)
 			putchar('\n');

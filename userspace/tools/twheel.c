@@ -43,7 +43,7 @@ enum tool_exit tool_complain(enum tool_exit code, const char *format, ...)
 {
 	va_list args;
 
-	/* After what was printed, when both go to the same place. */
+	/* Keep the order if standard output and error go to the same place. */
 	fflush(stdout);
 	fputs("twheel: ", stderr);
 	va_start(args, format);
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 		if (!strcmp(verb, verbs[i].name))
 			break;
 	if (i < sizeof(verbs) / sizeof(verbs[0])) {
-		/* getopt_long() begins its messages with it. */
+		/* getopt_long() begins its messages with argv[0]. */
 		snprintf(name, sizeof(name), "twheel: %s", verb);
 		argv[1] = name;
 		return verbs[i].run(argc - 1, argv + 1);
