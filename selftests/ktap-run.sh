@@ -8,7 +8,7 @@
 # A command passes with exit status 0 and is skipped with 4, as in kselftest.
 # The exit status is 1 if one failed.
 
-# No sed: its output would come in blocks, and tests should be seen as they run.
+# No sed here: it would buffer its output, and tests should be seen as they run.
 indent() {
 	while IFS= read -r line || [ -n "$line" ]; do
 		printf '  %s\n' "$line"

@@ -22,7 +22,7 @@
 
 . "$(dirname "$0")/vm/common.sh"
 
-# Not what is tested, but needed to build it, too.
+# Files that are not tested, but needed for the build, are copied too.
 copied=(Kbuild Makefile module uapi userspace/lib)
 
 # load SUITE
@@ -45,12 +45,13 @@ built_module() {
 	echo "$tree/build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko"
 }
 
-# In how many places do two files differ?
+# Print in how many places two files differ.
 places() {
 	diff "$1" "$2" | grep -c '^[0-9]' || :
 }
 
-# apply EXPRESSION - break the copy; false, and why, unless that is one place of one file
+# apply EXPRESSION - break the copy. Fails, and prints why, unless exactly one place of one
+# file has changed.
 apply() {
 	local file n=0
 	broken=''
@@ -66,7 +67,7 @@ apply() {
 	return 1
 }
 
-# Only what was changed is new, so that little has to be built.
+# Only files that were changed get a new time stamp, so that little has to be built.
 mend() {
 	local file
 	for file in $broken; do
@@ -74,7 +75,7 @@ mend() {
 	done
 }
 
-# All suites, one by one: each has functions of the same names.
+# The suites are checked one by one, as their functions have the same names.
 all_apply() {
 	local table status=0
 	for table in "$top"/selftests/*/mutations.sh; do

@@ -7,10 +7,10 @@
 #	check "two and two" test $((2 + 2)) = 4
 #	finish
 #
-# Including this begins the document, and finish ends it with the plan: a script that ends
-# early has none, which every reader of TAP takes for a failure. $tmp is a folder that goes
-# when the script ends. What a script writes to $tmp/out explains the next result, if that
-# is a failure. A script that has more to tidy up than $tmp defines cleanup().
+# Including this file begins the document, and finish ends it with the plan. If a script
+# ends early there is no plan, which every reader of TAP takes for a failure. $tmp is a
+# folder that is removed when the script ends. If a result is a failure, the contents of
+# $tmp/out explain it. A script that has more to clean up than $tmp defines cleanup().
 
 tests=0
 failures=0
@@ -62,13 +62,13 @@ check() {
 	fi
 }
 
-# run COMMAND... - its output in $tmp/out, its exit status in $status
+# run COMMAND... - store its output in $tmp/out and its exit status in $status
 run() {
 	status=0
 	"$@" >"$tmp/out" 2>&1 </dev/null || status=$?
 }
 
-# try NAME COMMAND... - as check, and what the command says explains a failure
+# try NAME COMMAND... - like check, but the output of the command explains a failure
 try() {
 	name=$1
 	shift
@@ -77,7 +77,7 @@ try() {
 	result $status "$name"
 }
 
-# finish - the plan, and an exit status that says whether all passed
+# finish - print the plan, and exit with a status that says whether all tests passed
 finish() {
 	echo "1..$tests"
 	[ $failures = 0 ]

@@ -3,21 +3,21 @@
 #
 # cron.sh - are lines run at their wall time, whatever the clock does?
 #
-# The clock is set here and there: in a guest only. When lines are due is tested
-# by selftests/schedule; here it is the clock that is looked at.
+# This sets the clock back and forth: in a guest only. selftests/schedule tests when lines
+# are due. This test is about what happens if the clock is set.
 
 . "${0%/*}/programs.sh"
 
-# No zones are installed here: the rules of Central Europe.
+# No time zones are installed here, so this gives the rules of Central Europe.
 central_europe=CET-1CEST,M3.5.0,M10.5.0/3
 export TZ=UTC0
 
-# tab LINE... - a file of these
+# tab LINE... - make a file with these lines
 tab() {
 	printf '%s\n' "$@" >"$tmp/tab"
 }
 
-# refuses LINE PATTERN - is a file with it refused, by its name and number?
+# refuses LINE PATTERN - a file with this line is refused, and the message has its name and number
 refuses() {
 	tab '# one that is good' '* * * * * true' "$1"
 	cron --next 1 "$tmp/tab" >"$tmp/stdout" 2>"$tmp/out"
@@ -26,7 +26,7 @@ refuses() {
 	result $? "'$1' is refused"
 }
 
-# wrong PATTERN ARGUMENT... - wrong usage
+# wrong PATTERN ARGUMENT... - these arguments are refused as wrong usage
 wrong() {
 	pattern=$1
 	shift
@@ -35,7 +35,7 @@ wrong() {
 	result $? "wrong usage: $pattern"
 }
 
-# No device is needed for these.
+# These tests need no device.
 run cron --help
 check "--help" test $status = 0
 check "--help tells of daylight saving time" said 'daylight saving'
@@ -96,14 +96,14 @@ if [ ! -e /dev/twheel ]; then
 	finish
 fi
 
-# set_clock TIME - UTC
+# set_clock TIME - in UTC
 set_clock() {
 	date -u -s "$1" >/dev/null
 }
 
 # start OPTION... - run $tmp/tab in the background: $pid, $tmp/log
 #
-# It may take its time: what it is to wait for is brought near by set_clock.
+# Starting may take a while: set_clock then goes to shortly before the awaited time.
 start() {
 	: >"$tmp/log"
 	cron "$@" "$tmp/tab" >"$tmp/log" 2>&1 &
@@ -111,7 +111,7 @@ start() {
 	await '^[0-9]* lines$'
 }
 
-# await PATTERN [COUNT] - until the log has that many such lines
+# await PATTERN [COUNT] - wait until the log has that many such lines
 await() {
 	tries=0
 	until [ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ] || [ $tries = 1200 ]; do
@@ -121,9 +121,9 @@ await() {
 	[ $tries -lt 1200 ] || echo "# waited in vain for: $1"
 }
 
-# stop - end it; its exit status is in $status, what it said in $tmp/out
+# stop - end it, with its exit status in $status and its output in $tmp/out
 stop() {
-	# What is due with what was waited for is due by now too.
+	# Lines that are due together with the awaited one will have run by then.
 	sleep 1
 	kill -TERM $pid
 	wait $pid
@@ -134,12 +134,12 @@ stop() {
 	check "$1: none that was not armed" test "$(value 'stale expirations')" = 0
 }
 
-# ran LINE - when it was run
+# ran LINE - print the times at which it was run
 ran() {
 	sed -n "s/ line $1: .*//p" "$tmp/log" | tr '\n' ';'
 }
 
-# The clocks go forward while it waits.
+# Daylight saving time begins while it waits.
 TZ=$central_europe
 set_clock '2026-03-29 00:59:02'
 tab '30 2 * * * x' '0 3 * * * x' '*/30 2 * * * x' '* * * * * x' '0 4 * * * x' '1 2 * * * x'
@@ -154,7 +154,7 @@ check "skipped: nothing for a wildcard in it" test "$(ran 3)" = ""
 check "skipped: a wildcard goes with the clock" test "$(ran 4)" = "2026-03-29 03:00:00 +0200;"
 check "skipped: the next hour is not due" test "$(ran 5)" = ""
 
-# They go back; an hour later they come to the same time again.
+# Daylight saving time ends: an hour later the clocks come to the same time again.
 set_clock '2026-10-25 00:59:02'
 tab '0 2 * * * x' '0 * * * * x' '0 3 * * * x' '59 2 * * * x' '* * * * * x'
 start --dry-run --verbose
@@ -170,7 +170,7 @@ stop "an hour is repeated"
 check "repeated: then it is three" test "$(ran 3)" = "2026-10-25 03:00:00 +0100;"
 check "repeated: no second 02:59" test "$(ran 4)" = ""
 
-# The clock is set forward: by an hour, by five.
+# The clock is set forward: by an hour, then by five.
 TZ=UTC0
 set_clock '2026-05-05 10:00:30'
 tab '30 10 * * * x' '0 11 * * * x' '0 9 * * * x' '* * * * * x' '0 13 * * * x' \
@@ -195,7 +195,8 @@ check "forward: nothing twice" test "$(ran 1)$(ran 2)$(ran 7)" = \
 check "forward: a random delay is over by then" test "$(ran 8)" = "2026-05-05 10:20:00 +0000;"
 check "forward: it was told twice" test "$(value 'clock was set')" = 2
 
-# The clock is set back: by some seconds, over a time that was run; by a day.
+# The clock is set back: by some seconds, over a time at which a line was run, then by a
+# day.
 set_clock '2026-05-05 11:59:02'
 tab '0 12 * * * x' '* * * * * x' '@every 1s x' '1 12 * * * x' '@reboot x'
 start --dry-run --verbose
@@ -224,7 +225,7 @@ check "back by a day: all is as it is that day" test "$(ran 1)$(ran 4)" = \
 check "back: the start was once" test "$(grep -c ' line 5: ' "$tmp/log")" = 1
 check "back: it was told each time" test "$(value 'clock was set')" = 4
 
-# Thousands, a part of them put off.
+# There are thousands of lines, and some of them have a random delay.
 set_clock '2026-05-05 12:00:02'
 {
 	yes '* * * * * x' | head -n 4000
@@ -233,11 +234,12 @@ set_clock '2026-05-05 12:00:02'
 start --dry-run --verbose
 set_clock '2026-05-05 12:00:58'
 await ' line ' 5000
-# A step makes up for the next minute, and what follows that comes of itself.
+# The step makes the next minute come early, and the one after that comes by itself.
 set_clock '2026-05-05 12:02:50'
 await ' line ' 15000
 stop "thousands"
-# How many different lines were run for each minute, and how many times, as 01:5000:5000
+# Print for each minute how many different lines were run, and how many times, like
+# 01:5000:5000.
 awk '/^2026-05-05 12:[0-9]*:00 [+]0000 line [0-9]*: / {
 	split($2, time, ":")
 	runs[time[2]]++
@@ -249,11 +251,11 @@ awk '/^2026-05-05 12:[0-9]*:00 [+]0000 line [0-9]*: / {
 check "thousands: each in the first minute" grep -qx 01:5000:5000 "$tmp/minutes"
 check "thousands: each in the one that was passed over" grep -qx 02:5000:5000 "$tmp/minutes"
 check "thousands: each in the one after that" grep -qx 03:5000:5000 "$tmp/minutes"
-# Three quarters of 2,000 are to wait for a second or more.
+# Three quarters of 2,000 lines should be delayed by a second or more.
 put_off=$(grep -c '12:0[13]:00 .* line \(4...\|5000\): .*([0-9.]* s late)' "$tmp/log")
 check "thousands: random delays are random" test "$put_off" -ge 1000
 
-# Commands that are run, say something, fail.
+# Commands are run, print something, and fail.
 set_clock '2026-05-05 12:00:02'
 {
 	i=0
@@ -271,7 +273,7 @@ set_clock '2026-05-05 12:00:58'
 await 'here is ' 300
 await 'returned 3'
 await 'was killed'
-# They have said so, and end by and by.
+# All of them have printed that, and soon end.
 tries=0
 while [ $tries -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
 	usleep 100000

@@ -6,7 +6,7 @@
 . "${0%/*}/programs.sh"
 need_device
 
-# column N - of a table that compares, with the names of its rows: in $tmp/out
+# column N - store a column of the comparison in $tmp/out, with the names of the rows
 column() {
 	awk -v n="$1" '{
 		name = substr($0, 1, 22)
@@ -16,28 +16,28 @@ column() {
 	}' "$tmp/table" >"$tmp/out"
 }
 
-# verdict NAME DEAD - the figures of a run that has to be in order
+# verdict NAME DEAD - check the figures of a run in which this many drivers fall silent
 verdict() {
 	check "$1: exit status 0" test "$status" = 0
 	check "$1: none wrongly expired" test "$(value 'wrongly expired')" = 0
 	check "$1: none missed" test "$(value missed)" = 0
 	check "$1: none declared twice" test "$(value 'declared twice')" = 0
-	# A machine too slow for its reports declares a few more, rightly: some who
-	# never fell silent, some who would have later.
+	# On a slow machine reports are late, so a few more drivers are rightly declared:
+	# some that never fell silent, and some that would have later.
 	check "$1: as many expired as fell silent" test "$(value expired)" -ge "$2" \
 		-a "$(value expired)" -le $(($2 + $(value '  late reports')))
-	# Whoever was told so by a lease that was over is among those.
+	# Drivers that learnt this from a lease that was over are among those.
 	check "$1: every lost lease has expired" \
 		test "$(value 'lost to expiry')" -le "$(value '  late reports')"
 }
 
-# counter NAME - how often the module did that, on all CPUs
+# counter NAME - print a counter of the module, added up over all CPUs
 counter() {
 	awk -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
 		{ sum += $c } END { print sum }' /sys/kernel/debug/twheel/counters
 }
 
-# A hundred thousand timers, and eight files at most.
+# There are a hundred thousand timers, and at most eight open files.
 run sh -c 'ulimit -n 8 && exec "$@"' sh \
 	heartbeat --compare --drivers 100000 --timeout 6s --duration 8s --dead 5000 --quiet
 cp "$tmp/out" "$tmp/table"
@@ -58,7 +58,7 @@ done
 
 forms='handles keys leases keyed-leases'
 
-# options FORM - what heartbeat calls it
+# options FORM - print heartbeat's options for this form
 options() {
 	case $1 in
 	keys)		echo --keyed ;;
@@ -67,7 +67,7 @@ options() {
 	esac
 }
 
-# These alone, since the module counts what all do.
+# These run one by one, since the module counts the calls of all processes.
 for form in $forms; do
 	before=$(counter rearmed)
 	# shellcheck disable=SC2046 # options are words
@@ -76,14 +76,14 @@ for form in $forms; do
 	rearmed=$(($(counter rearmed) - before))
 	show "$tmp/out"
 	verdict "$form: everyone falls silent, short timeouts" 2000
-	# The module's word for what the table says of system calls.
+	# The counters of the module have to confirm the system calls in the table.
 	case $form in
 	*leases) check "$form: nothing was re-armed" test $rearmed = 0 ;;
 	*)	check "$form: every report was a re-arm" test $rearmed = "$(value 'pushed back')" ;;
 	esac
 done
 
-# to_the_end NAME OPTION... - a run to be looked at later, by ended
+# to_the_end NAME OPTION... - make a run, whose results `ended` looks at later
 to_the_end() {
 	log=$tmp/run.$1
 	shift
@@ -91,7 +91,7 @@ to_the_end() {
 	echo $? >"$log.status"
 }
 
-# stopped NAME OPTION... - the same, and it is stopped for longer than anyone may be silent
+# stopped NAME OPTION... - the same, but stop it for longer than a driver may be silent
 stopped() {
 	log=$tmp/run.$1
 	shift
@@ -105,14 +105,14 @@ stopped() {
 	echo $? >"$log.status"
 }
 
-# ended NAME - what it has printed, in $tmp/out, and its exit status
+# ended NAME - get the output of that run in $tmp/out, and its exit status
 ended() {
 	cp "$tmp/run.$1" "$tmp/out"
 	status=$(cat "$tmp/run.$1.status")
 	show "$tmp/out"
 }
 
-# They mostly wait: all at once.
+# These runs mostly wait, so all run at the same time.
 for form in $forms; do
 	# shellcheck disable=SC2046 # options are words
 	set -- $(options "$form")
@@ -126,7 +126,8 @@ for form in $forms; do
 	verdict "$form: nobody falls silent" 0
 	ended "single.$form"
 	verdict "$form: a single driver" 1
-	# All had expired when the reports went on: nobody was to be saved but by a re-arm.
+	# All timers had expired when the reports went on, so a driver could only be saved
+	# by a re-arm.
 	ended "late.$form"
 	verdict "$form: all reports too late" 0
 	case $form in
@@ -135,7 +136,7 @@ for form in $forms; do
 	esac
 done
 
-# Half way through nothing is wrong either.
+# A comparison that is ended half way through must not report a failure, either.
 heartbeat --compare --drivers 1000 --timeout 1h --dead 500 >"$tmp/out" 2>&1 &
 pid=$!
 sleep 2

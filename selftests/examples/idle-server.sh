@@ -6,12 +6,12 @@
 . "${0%/*}/programs.sh"
 need_device
 
-# start FILES OPTION... - a server that may have so many files open, in the
-# background: $server, $port
+# start FILES OPTION... - run a server that may have this many files open, in the
+# background, and set $server and $port
 start() {
 	files=$1
 	shift
-	# Not what a server before it has said.
+	# Remove the output of a server that ran before.
 	: >"$tmp/server"
 	(
 		# shellcheck disable=SC3045 # busybox has it
@@ -28,7 +28,7 @@ start() {
 	done
 }
 
-# stop - end it; its exit status is in $status, its figures in $tmp/server
+# stop - end it, with its exit status in $status and its figures in $tmp/server
 stop() {
 	kill -TERM $server 2>/dev/null
 	wait $server
@@ -36,12 +36,12 @@ stop() {
 	show "$tmp/server"
 }
 
-# figure NAME - from the server's table
+# figure NAME - print a figure from the server's table
 figure() {
 	value "$1" "$tmp/server"
 }
 
-# busy FORM OPTION... - silence, talk and load at the same time
+# busy FORM OPTION... - silent clients, talking clients and load at the same time
 busy() {
 	form=$1
 	shift
@@ -71,7 +71,7 @@ busy() {
 	check "$form: server: exit status 0" test $status = 0
 	check "$form: server: none cut early" test "$(figure 'cut early')" = 0
 	check "$form: server: no stale expirations" test "$(figure 'stale expirations')" = 0
-	# Where the machine stalls wrk's 50 are silent too, for that long.
+	# If the machine stalls, wrk's 50 connections are silent for too long as well.
 	check "$form: server: cut the silent and no more" \
 		test "$(figure 'idle, cut')" -ge $cut -a "$(figure 'idle, cut')" -le $((cut + 50))
 	check "$form: server: nothing left open" test "$(figure 'open at the end')" = 0
@@ -91,8 +91,8 @@ busy() {
 	fi
 }
 
-# late FORM OPTION... - a request that comes when the timer has expired already,
-# but before the server, which is stopped, can read so
+# late FORM OPTION... - a request comes when the timer has expired already, but before
+# the server, which is stopped, can read that
 late() {
 	form=$1
 	shift
@@ -125,7 +125,7 @@ late() {
 }
 
 busy leases
-# Only who is new, or was late, is armed by a system call.
+# Only connections that are new, or were late, are armed by a system call.
 check "leases: all others were extended" test "$(figure 'leases extended')" -gt 100
 check "leases: and not armed" \
 	test "$(figure 'timers armed')" -le $(($(figure accepted) + $(figure saved)))
@@ -136,7 +136,7 @@ check "handles: none was extended" test "$(figure 'leases extended')" = 0
 check "handles: all were armed" test "$(figure 'timers armed')" -gt $((cut + 100))
 late handles --handles
 
-# Requests in one piece, with nc as the client, which ends when it is cut.
+# Requests arrive in one piece. The client is nc, which ends when it is cut.
 start 1024 --timeout 1s
 printf 'GET / HTTP/1.1\r\n\r\nHEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n' |
 	nc 127.0.0.1 "$port" >"$tmp/out"
@@ -151,7 +151,8 @@ check "a head without end is refused" said '^HTTP/1.1 431'
 stop
 check "the server has ended well" test $status = 0
 
-# More clients than it takes: the others wait, and get their turn by the cuts.
+# There are more clients than the server takes: the others wait, and get their turn when
+# connections are cut.
 start 1024 --timeout 1s --max 10
 run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
 show "$tmp/out"
@@ -161,7 +162,7 @@ check "accepting was paused" test "$(figure 'accepting paused')" -gt 0
 check "all were accepted in the end" test "$(figure accepted)" = 30
 check "and each of them cut" test "$(figure 'idle, cut')" = 30
 
-# The same where descriptors run out. Slots and descriptors are used again.
+# The same if descriptors run out. Slots and descriptors are used again.
 start 16 --timeout 1s
 run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
 show "$tmp/out"

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh disable=SC2154 # tap.sh sets tmp and status
 #
-# programs.sh - what the tests of the tool and of the examples share, beside tap.sh
+# programs.sh - helpers for the tests of the tool and of the examples, beside tap.sh
 
 . "${0%/*}/tap.sh"
 
-# In a guest, or among the build products
+# The programs are in these folders in a guest, and among the build products.
 PATH=$PATH:${0%/*}/../bin:${0%/*}/../../guest/bin
 
 # without_node COMMAND... - run it where /dev is empty, as in a container
 #
-# In a mount namespace of its own: takes root.
+# Uses a mount namespace of its own, and so needs root.
 without_node() {
 	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$@"
 }
 
-# said PATTERN - does $tmp/out have a line like this?
+# said PATTERN - succeeds if $tmp/out has a matching line
 said() {
 	grep -q -- "$1" "$tmp/out"
 }
@@ -31,7 +31,7 @@ refuses() {
 	result $? "twheel $* is refused"
 }
 
-# value NAME [FILE] - the number behind a name in a table of figures
+# value NAME [FILE] - print the number behind a name in a table of figures
 value() {
 	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"
 }

@@ -3,7 +3,7 @@
 #
 # reminder.sh - does it take requests, and refuse what it should?
 #
-# What becomes of them when it is killed is in ../stress/restart.c.
+# ../stress/restart.c tests that requests survive when it is killed.
 
 . "${0%/*}/programs.sh"
 need_device
@@ -22,7 +22,7 @@ ask() {
 	reminder --socket "$socket" "$@" 2>/dev/null
 }
 
-# appears PATTERN [COMMAND]... - wait until the service has said so, asking for it
+# appears PATTERN [COMMAND]... - wait until the service has printed this, and run the command
 appears() {
 	pattern=$1 tries=0
 	shift
@@ -34,7 +34,7 @@ appears() {
 	done
 }
 
-# stop SIGNAL - end it; its exit status is in $status
+# stop SIGNAL - end it, with its exit status in $status
 stop() {
 	kill "-$1" $service
 	wait $service 2>/dev/null

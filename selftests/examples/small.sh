@@ -25,7 +25,7 @@ check "periodic: each is in one record" \
 check "periodic: those that were missed are in one together" \
 	test "$(awk '/^rounds: / && $2 > most { most = $2 } END { print most }' "$tmp/out")" -ge 3
 
-# await PATTERN - until the server has said so
+# await PATTERN - wait until the server has printed this
 await() {
 	tries=0
 	until grep -q "$1" "$tmp/server" || [ "$tries" = 300 ]; do
@@ -44,12 +44,12 @@ begin=$(cut -d. -f1 /proc/uptime)
 nc 127.0.0.1 "$port" <"$tmp/lines" >"$tmp/out" &
 client=$!
 exec 9>"$tmp/lines"
-# For longer in all than a client may be silent.
+# In total this is longer than a client may be silent.
 for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	echo $n >&9
 	sleep 0.1
 done
-# It is the server that ends this: the client has not closed its side.
+# The server ends this connection, as the client has not closed its side.
 check "epoll-server: hangs up on a client that is silent" await '^a client was silent$'
 end=$(cut -d. -f1 /proc/uptime)
 exec 9>&-

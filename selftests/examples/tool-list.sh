@@ -6,7 +6,7 @@
 . "${0%/*}/programs.sh"
 need_device
 
-# lines PATTERN - how many lines of $tmp/out are like this?
+# lines PATTERN - print how many lines of $tmp/out match
 lines() {
 	grep -c -- "$1" "$tmp/out"
 }
@@ -18,7 +18,7 @@ refuses 2 "'more' is too much" list --fd 7 more
 refuses 1 'descriptor 77: Bad file descriptor' list --fd 77
 refuses 1 'not a twheel device' list --fd 0 </dev/null
 
-# A descriptor that a program inherits: two processes, one context.
+# A program inherits a descriptor, so two processes share one context.
 exec 7<>/dev/twheel
 run twheel list --fd 7
 check "an inherited descriptor without timers" said '^descriptor 7: 0 pending, 0 ready, clock monotonic$'
@@ -64,7 +64,7 @@ wait $pid
 refuses 1 "process $pid: No such process" list --pid $pid
 refuses 1 "process $$ has no descriptor of /dev/twheel" list --pid $$
 
-# So that they are open when it is looked at.
+# The descriptors have to be open while the tool looks at them.
 exec 7<>/dev/twheel 8<>/dev/twheel
 sleep 1000 &
 pid=$!

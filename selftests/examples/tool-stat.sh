@@ -8,19 +8,19 @@
 . "${0%/*}/programs.sh"
 need_device
 
-# sum NAME - the counter of all CPUs in all the JSON lines of $tmp/out
+# sum NAME - print a counter, added up over all CPUs in all JSON lines of $tmp/out
 sum() {
 	grep -o "\"$1\":[0-9]*" "$tmp/out" | awk -F: '{ n += $2 } END { print n + 0 }'
 }
 
-# column NAME - the counter of all CPUs in the table of $tmp/out
+# column NAME - print a counter of all CPUs from the table in $tmp/out
 column() {
 	awk -v name="$1" '
 		$1 == "cpu" { for (i = 2; i <= NF; i++) if ($i == name) col = i }
 		$1 == "all" { print $col }' "$tmp/out"
 }
 
-# buckets NAME - the sum of a histogram's buckets over all CPUs
+# buckets NAME - print the sum of a histogram's buckets over all CPUs
 buckets() {
 	grep -o "\"$1\":\\[[0-9,]*\\]" "$tmp/out" | sed 's/.*\[//; s/]//' | tr , '\n' |
 		awk '{ n += $1; k++ } END { print n + 0 }'
@@ -43,7 +43,7 @@ run su -s /bin/sh nobody -c "$(command -v twheel) stat"
 check "someone else may not look" test "$status" = 1
 check "and is told why" said '^twheel: stat: .*(the counters are for root)$'
 
-# In a mount namespace of its own, so that nobody misses it.
+# In a mount namespace of its own, so that nobody else misses debugfs.
 run unshare -m sh -c 'umount /sys/kernel/debug/tracing 2>/dev/null
 	umount /sys/kernel/debug && twheel stat'
 check "without debugfs" test "$status" = 1

@@ -11,7 +11,7 @@ helps() {
 	result $? "twheel $* --help"
 }
 
-# No device is needed for these.
+# These tests need no device.
 helps
 helps info
 helps arm
@@ -47,7 +47,7 @@ if [ ! -e /dev/twheel ]; then
 	finish
 fi
 
-# The module is there, and the node is not, or is not for everyone.
+# The module is loaded, but the device node is missing, or not everyone may open it.
 if without_node true 2>/dev/null; then
 	echo '@daily true' >"$tmp/tab"
 	while read -r command; do
@@ -67,7 +67,8 @@ if without_node true 2>/dev/null; then
 	run without_node twheel stat
 	check "counters need no node" test $status = 0
 
-	# In a guest there is only root, to whom a file system without devices says no.
+	# A guest has only root, which may open any node: use a file system that forbids
+	# devices.
 	numbers=$(cat /sys/class/misc/twheel/dev)
 	mkdir "$tmp/nodev"
 	run unshare -m sh -c "mount -t tmpfs -o nodev none '$tmp/nodev' &&
@@ -91,7 +92,7 @@ run twheel arm 100ms
 check "arm 100ms ends by itself" test $status = 0
 check "with one last event" test "$(grep -c 'timer 1 .* late  last$' "$tmp/out")" = 1
 
-# By their deadlines, whatever order they were given in.
+# Timers expire in the order of their deadlines, not in the order of the arguments.
 run twheel arm 600ms 100ms 350ms --data 40
 grep -o 'timer [0-9]*' "$tmp/out" | tr -d '\n' >"$tmp/order"
 check "several timers end in the order of their deadlines" \
@@ -114,8 +115,8 @@ run twheel arm 1h --for 1s
 end=$(cut -d. -f1 /proc/uptime)
 check "--for stops it" test $status = 0 -a ! -s "$tmp/out" -a $((end - begin)) -lt 60
 
-# As the program that it is before init, a shell's child in the background
-# ignores SIGINT: SIGTERM does the same.
+# A shell without job control makes its background children ignore SIGINT. SIGTERM has the
+# same effect.
 twheel arm 10ms --every 10ms >"$tmp/out" 2>&1 &
 pid=$!
 tries=0

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPU time: what an attacker takes from a victim that shares his CPU, next to what
- * he takes by what the kernel has for everyone: timerfd, or just by running.
+ * CPU time: how much an attacker takes from a victim that shares their CPU, compared with
+ * the same attack by means that the kernel gives to everyone: a timerfd, or just running.
  *
- * The victim is a thread that spins. Each attack and its peer take turns, and the
- * best of the rounds of each count: what else goes on can only make a round worse.
- * It may do that to the attack alone, and so there are more tries. The bounds are
- * generous; a machine that is emulated has gaps of its own.
+ * The victim is a thread that spins. Each attack and its peer take turns, and the best
+ * rounds of each count, since other load can only make a round worse. That load may hit
+ * only the attack, so there are several tries. The bounds are generous, as a machine that
+ * is emulated has gaps of its own.
  *
- * What loads the wheels themselves, and wakes many, is in late.c.
+ * Attacks on the wheels themselves, and attacks that wake many threads, are in late.c.
  */
 #include <pthread.h>
 #include <sys/timerfd.h>
 
 #include "hostile.h"
 
-/* However many rounds. */
+/* Enough time for all rounds. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	600
 
 #define ROUNDS		3
 #define ROUND_NS	(400 * TW_MSEC)
-/* What stays beyond the bounds in all of these is there. */
+/* An attack counts as beyond the bounds if it is so in all of these tries. */
 #define TRIES		5
-/* A gap that an emulated machine has at any time. */
+/* An emulated machine may have such a gap at any time. */
 #define GAP_NS		(50 * TW_MSEC)
 
 FIXTURE(cpu)
@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(cpu)
 	}
 }
 
-/* What the victim gets on its CPU while @run, if it is not NULL, attacks it. */
+/* Returns what the victim gets on its CPU while @run attacks it, unless that is NULL. */
 static struct victim suffer(struct scene *scene, void (*run)(void *scene))
 {
 	struct victim v = { };
@@ -69,9 +69,9 @@ static struct victim suffer(struct scene *scene, void (*run)(void *scene))
 
 /**
  * struct trial - how an attack went
- * @alone: what the victim has without one
- * @attacked: with it
- * @peer: with the peer's
+ * @alone: what the victim gets without an attack
+ * @attacked: what it gets with the attack
+ * @peer: what it gets with the attack of the peer
  */
 struct trial {
 	struct victim alone, attacked, peer;
@@ -96,14 +96,17 @@ static struct trial compare(struct scene *scene, void (*run)(void *scene),
 
 /**
  * struct bounds - what an attack may do
- * @share: of what is left to the victim with the peer
- * @gap: times the gap with the peer
+ * @share: the part that has to be left of the victim's share with the peer
+ * @gap: the largest gap, as a multiple of that with the peer
  */
 struct bounds {
 	double share, gap;
 };
 
-/* Does the victim keep what it should, in one of some tries? Without a peer: alone. */
+/*
+ * Returns whether the victim stays within @bounds in one of the tries. If there is no peer
+ * it is compared with being alone.
+ */
 static bool survives(struct __test_metadata *_metadata, struct scene *scene,
 		     void (*run)(void *scene), void (*peer)(void *scene),
 		     struct bounds bounds)
@@ -134,7 +137,7 @@ static void just_run(void *scene)
 		;
 }
 
-/* Rounds of 1 ns that nobody reads. */
+/* Arms timers with rounds of 1 ns that nobody reads. */
 static void leave_unread(void *arg)
 {
 	struct twheel_arm like = tw_request(0, 0, 0);
@@ -185,7 +188,7 @@ TEST_F(cpu, rounds_that_are_read)
 			     (struct bounds) { 0.33, 4 }));
 }
 
-/* One thread of two that re-arm the same timers, which so go from CPU to CPU. */
+/* One of two threads that re-arm the same timers, which therefore move from CPU to CPU. */
 static int contended[64];
 static __u64 contended_handles[64];
 
@@ -202,7 +205,7 @@ static void *ping_pong(void *arg)
 			timerfd_settime(contended[k % 64], 0, &spec, NULL);
 			continue;
 		}
-		/* Each earlier than the last, or it would stay where it is. */
+		/* Each deadline is earlier than the last, or the timer would stay where it is. */
 		arm = tw_request(TW_FAR - k * TW_MSEC, 0, 0);
 		arm.handle = contended_handles[k % 64];
 		tw_call(contended[0], TWHEEL_IOC_ARM, &arm);
@@ -227,7 +230,7 @@ static void contend(void *arg)
 	ping_pong(scene);
 }
 
-/* How often the victim arms and cancels on a context of its own meanwhile. */
+/* Returns how often the victim can arm and cancel in a context of its own meanwhile. */
 static __u64 operations(struct scene *scene, void (*run)(void *scene))
 {
 	struct itimerspec spec = { .it_value = { 100, 0 } }, off = { };
@@ -291,7 +294,7 @@ TEST_F(cpu, contended_locks)
 	EXPECT_LT(left[1] / 4, left[0]);
 }
 
-/* All that looks at many timers, again and again, by threads on both CPUs. */
+/* Threads on both CPUs make all calls that look at many timers, again and again. */
 static int walked;
 
 static void *walk(void *arg)
@@ -340,7 +343,7 @@ TEST_F(cpu, walks)
 			     (struct bounds) { 0.33, 4 }));
 }
 
-/* epoll in epoll: as deep as it goes, and in a circle, which is refused. */
+/* epoll in epoll: as deep as the kernel allows, and in a circle, which it refuses. */
 TEST_F(cpu, nested_epoll)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -357,7 +360,7 @@ TEST_F(cpu, nested_epoll)
 	EXPECT_GT(16, deep);
 	EXPECT_EQ(-1, epoll_ctl(eps[0], EPOLL_CTL_ADD, eps[deep - 1], &event));
 	EXPECT_EQ(ELOOP, errno);
-	/* The device is not one that watches others. */
+	/* The device itself cannot watch other files. */
 	EXPECT_EQ(-1, epoll_ctl(fd, EPOLL_CTL_ADD, eps[0], &event));
 	EXPECT_EQ(EINVAL, errno);
 	for (i = 0; i < 100; i++) {
@@ -371,7 +374,10 @@ TEST_F(cpu, nested_epoll)
 	close(fd);
 }
 
-/* The clocks of a namespace of one's own, set as far as they go, are one's own. */
+/*
+ * In a namespace of its own a program may set the clocks as far as they go, which affects
+ * no other program.
+ */
 TEST_F(cpu, steps_in_a_time_namespace)
 {
 	static const char * const offsets[] = {
@@ -399,13 +405,16 @@ TEST_F(cpu, steps_in_a_time_namespace)
 			if (unshare(CLONE_NEWUSER) || unshare(CLONE_NEWTIME) ||
 			    tw_write_file("/proc/self/timens_offsets", offsets[i]))
 				_exit(4);
-			/* It is for the children. */
+			/* The namespace is for the children. */
 			pid = fork();
 			if (pid)
 				_exit(pid < 0 ? 1 : status_of(pid));
 			for (k = 0; k < 200; k++) {
 				own = tw_open();
-				/* All that there was and will be, on this clock. */
+				/*
+				 * These deadlines are the first, the last and the current
+				 * time of this clock.
+				 */
 				if (own < 0 || !tw_arm(own, 1, TWHEEL_ARM_ABS, 1) ||
 				    !tw_arm(own, ~0ULL >> 1, TWHEEL_ARM_ABS, 2) ||
 				    !tw_arm(own, tw_now(CLOCK_MONOTONIC), TWHEEL_ARM_ABS, 3) ||

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Forged handles, keys, cursors, offsets and words: what names one context's timers
- * does nothing in another, and what is near a live handle, or was one, names nothing.
+ * Forged handles, keys, cursors, offsets and words: the names of one context's timers do
+ * nothing in another context, and numbers near a live handle, or that used to be one, name
+ * no timer.
  *
- * The victim's timers have the same handles, keys and words as the attacker's. His
+ * The victim's timers have the same handles, keys and words as the attacker's. The victim's
  * context is not shared, unless a test says so.
  */
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 #define TIMERS	200
 #define PAGE	4096UL
 
-/* All about the victim's timers that must not change: all but the time that is left. */
+/* All data of the victim's timers that must not change, that is, all but the remaining time. */
 struct snapshot {
 	struct twheel_timer_info infos[TIMERS];
 	__u64 words[TIMERS];
@@ -87,7 +88,7 @@ FIXTURE_SETUP(forge)
 	ASSERT_LE(0, self->own);
 	ASSERT_EQ(0, tw_configure(self->victim, CLOCK_MONOTONIC, variant->config));
 	ASSERT_EQ(0, tw_configure(self->own, CLOCK_MONOTONIC, variant->config));
-	/* The attacker's first, so that the context made last is not special. */
+	/* The attacker's timers are made first, so that the context made last is not special. */
 	for (i = 0; i < 2 * TIMERS; i++) {
 		bool own = i < TIMERS;
 
@@ -113,7 +114,7 @@ FIXTURE_TEARDOWN(forge)
 {
 	struct snapshot after;
 
-	/* No test may have changed a timer of the victim's. */
+	/* No test may have changed a timer of the victim. */
 	EXPECT_TRUE(take(self, &after));
 	EXPECT_EQ(0, memcmp(&self->before, &after, sizeof(after)));
 	EXPECT_EQ(TIMERS, tw_info(self->victim).pending);
@@ -122,7 +123,7 @@ FIXTURE_TEARDOWN(forge)
 	close(self->own);
 }
 
-/* Is @handle refused by all calls, as no timer of @fd's? */
+/* Returns whether all calls refuse @handle, as it names no timer of @fd. */
 static bool is_refused(int fd, __u64 handle, bool keyed)
 {
 	struct twheel_cancel cancel = { .handle = handle };
@@ -131,7 +132,7 @@ static bool is_refused(int fd, __u64 handle, bool keyed)
 	struct twheel_timer_info info;
 
 	arm.handle = handle;
-	/* With keys arming makes one, and with handle 0. */
+	/* Arming makes a new timer if there are keys, or for handle 0. */
 	if (handle && !keyed && (tw_call(fd, TWHEEL_IOC_ARM, &arm) != -ENOENT ||
 				 arm.handle != handle || arm.old_state))
 		return false;
@@ -151,7 +152,7 @@ static bool is_one_of(__u64 handle, const __u64 *handles)
 	return false;
 }
 
-/* Each bit of each live handle turned, and its neighbours in either half. */
+/* Tries each live handle with one bit turned, and its neighbours in either half. */
 TEST_F(forge, around_live_handles)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
@@ -179,7 +180,10 @@ TEST_F(forge, around_live_handles)
 	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
 }
 
-/* Made up, and each live handle with another generation or at the ends of the indices. */
+/*
+ * Tries handles that are made up, and live handles with another generation or with the
+ * lowest and highest indices.
+ */
 TEST_F(forge, made_up_handles)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
@@ -201,7 +205,7 @@ TEST_F(forge, made_up_handles)
 		ASSERT_TRUE(is_refused(self->own, generation | 0xffffffff, keyed));
 		ASSERT_TRUE(is_refused(self->own, generation | 0x80000000, keyed));
 	}
-	/* The first of every chunk of timers is none. */
+	/* The first index of every chunk of timers is not used. */
 	for (generation = 0; generation < 8 && !keyed; generation++)
 		for (index = 0; index < 64 * 64; index += 64)
 			ASSERT_TRUE(is_refused(self->own, generation << 32 | index, keyed));
@@ -223,7 +227,7 @@ TEST_F(forge, stale_handles)
 	if (variant->config & TWHEEL_CONFIG_KEYED)
 		SKIP(return, "a key may name one timer after another");
 	for (i = 0; i < N; i++) {
-		/* Half end by a cancel, half by being read. */
+		/* One half of the timers ends by a cancel, the other half by being read. */
 		old[i] = tw_arm(self->own, i & 1 ? TW_FAR : 0, variant->flags, i);
 		ASSERT_NE(0, old[i]);
 		ended = i & 1 ? tw_cancel(self->own, old[i]) == 0 :
@@ -243,7 +247,7 @@ TEST_F(forge, stale_handles)
 	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 }
 
-/* All 2^16 low halves with the generations there are. */
+/* Tries all 2^16 lowest indices with all generations that are in use. */
 TEST_F(forge, all_indices)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
@@ -255,11 +259,13 @@ TEST_F(forge, all_indices)
 	for (generation = 0; generation < 8; generation++)
 		for (index = 0; index < 0x10000; index++)
 			live += !tw_get(self->own, generation << 32 | index, &info);
-	/* Generations count from 1, one for each timer: those below 8 are 7 timers. */
+	/* Generations count from 1, one for each timer, so 7 timers have one below 8. */
 	EXPECT_EQ(7, live);
 }
 
-/* A handle or key of the victim's is the attacker's own timer, and then none. */
+/*
+ * The victim's handle or key names the attacker's own timer and, once that is gone, none.
+ */
 TEST_F(forge, the_victims_handles)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
@@ -276,7 +282,7 @@ TEST_F(forge, the_victims_handles)
 	}
 }
 
-/* An upsert of each of the victim's keys makes timers of the attacker's own. */
+/* An upsert of each of the victim's keys makes a timer in the attacker's own context. */
 TEST_F(forge, the_victims_keys)
 {
 	struct twheel_arm arm;
@@ -294,7 +300,7 @@ TEST_F(forge, the_victims_keys)
 	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
 }
 
-/* Cursors made up, with and without draining: only own timers come. */
+/* With forged cursors, draining or not, only the attacker's own timers come. */
 TEST_F(forge, cursors)
 {
 	static const __u64 made_up[] = {
@@ -310,7 +316,7 @@ TEST_F(forge, cursors)
 	for (i = 0; i < 20000; i++) {
 		memset(&list, 0, sizeof(list));
 		list.cursor = i < (int)ARRAY_SIZE(made_up) ? made_up[i] : tw_random(&state);
-		/* Half of them near what there is. */
+		/* Half of the cursors are near indices that are in use. */
 		if (i & 1)
 			list.cursor &= 0xfff00000fff;
 		list.entries = (unsigned long)infos;
@@ -329,7 +335,7 @@ TEST_F(forge, cursors)
 	EXPECT_EQ(TIMERS - drained, tw_info(self->own).pending);
 }
 
-/* A walk from any cursor comes to an end, and only own timers come. */
+/* A walk from any cursor comes to an end, and brings only the attacker's own timers. */
 TEST_F(forge, walks)
 {
 	struct twheel_timer_info infos[50];
@@ -355,7 +361,7 @@ TEST_F(forge, walks)
 		ASSERT_EQ(0, ret);
 	}
 	EXPECT_EQ(TIMERS, tw_info(self->own).pending);
-	/* What is drained from such a cursor is gone. */
+	/* A timer that is drained by way of such a cursor is gone. */
 	list.flags = TWHEEL_LIST_DRAIN;
 	list.count = 1;
 	for (i = 0; i < 1000; i++) {
@@ -376,7 +382,7 @@ static void jump(int sig)
 	siglongjmp(on_fault, 1);
 }
 
-/* Can @p be read? */
+/* Returns whether @p can be read. */
 static bool is_there(const volatile __u64 *p)
 {
 	struct sigaction action = { .sa_handler = jump };
@@ -389,14 +395,14 @@ static bool is_there(const volatile __u64 *p)
 	return true;
 }
 
-/* Is @word the deadline of one of the attacker's timers, or of none? */
+/* Returns whether @word is the deadline of one of the attacker's timers, or of none. */
 static bool is_own(const FIXTURE_DATA(forge) * self, __u64 word)
 {
 	return word == TWHEEL_LEASE_EXPIRED ||
 	       (word >= self->deadline && word < self->deadline + TIMERS);
 }
 
-/* Whichever offset is mapped, there is a page of the attacker's own words, or none. */
+/* Whichever offset is mapped, the page has the attacker's own words, or there is none. */
 TEST_F(forge, offsets)
 {
 	static const __u64 offsets[] = {
@@ -423,7 +429,7 @@ TEST_F(forge, offsets)
 			there++;
 			for (k = j; k < j + PAGE / sizeof(*p); k++)
 				ASSERT_TRUE(is_own(self, p[k]));
-			/* The attacker may spoil his own. */
+			/* Attackers may spoil their own words. */
 			memset(p + j, 0x5a, PAGE);
 			for (k = j; k < j + PAGE / sizeof(*p); k++)
 				p[k] = TWHEEL_LEASE_EXPIRED;
@@ -433,7 +439,7 @@ TEST_F(forge, offsets)
 	EXPECT_EQ(!!(variant->config & TWHEEL_CONFIG_LEASE), there > 0);
 }
 
-/* Grown, moved, doubled, cut and forked mappings reach no further. */
+/* Mappings that are grown, moved, doubled, cut or inherited reach no further. */
 TEST_F(forge, mapping_games)
 {
 	size_t most = 64 * PAGE, i;
@@ -450,7 +456,7 @@ TEST_F(forge, mapping_games)
 		if (is_there(q + i))
 			ASSERT_TRUE(is_own(self, q[i + 1]));
 	ASSERT_FALSE(is_there(q + (most - PAGE) / sizeof(*q)));
-	/* A second one of the same, as old size 0 asks for. */
+	/* An old size of 0 asks for a second mapping of the same pages. */
 	r = mremap(q, 0, most, MREMAP_MAYMOVE);
 	ASSERT_NE(MAP_FAILED, r);
 	r[1] = self->deadline;
@@ -458,7 +464,7 @@ TEST_F(forge, mapping_games)
 	ASSERT_EQ(0, munmap((char *)q + PAGE, PAGE));
 	ASSERT_EQ(0, madvise(q, PAGE, MADV_DONTNEED));
 	ASSERT_EQ(self->deadline, q[1]);
-	/* None of these may change what the pages are. */
+	/* None of these calls may change the contents of the pages. */
 	madvise(q, PAGE, MADV_REMOVE);
 	madvise(q, PAGE, MADV_PAGEOUT);
 	madvise(q, PAGE, MADV_MERGEABLE);
@@ -469,7 +475,7 @@ TEST_F(forge, mapping_games)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		/* The words that parent and child share, and nobody else. */
+		/* The child stores to the words, which only it and its parent share. */
 		for (i = 0; i < PAGE / sizeof(*q); i++)
 			q[i] = TWHEEL_LEASE_EXPIRED | i;
 		close(self->own);
@@ -479,7 +485,9 @@ TEST_F(forge, mapping_games)
 	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | 1, r[1]);
 	munmap(q, most);
 
-	/* Pages outlive the descriptor while they are mapped, and leak nothing. */
+	/*
+	 * Pages outlive the descriptor while they are mapped, and show no data of others.
+	 */
 	close(self->own);
 	for (i = 0; i < PAGE / sizeof(*r); i++)
 		ASSERT_EQ(TWHEEL_LEASE_EXPIRED | i, r[i]);
@@ -487,7 +495,7 @@ TEST_F(forge, mapping_games)
 	self->own = tw_open();
 }
 
-/* A page that a pipe still holds is not used again once its context is gone. */
+/* A page that a pipe still holds is not used again after its context is gone. */
 TEST_F(forge, pages_in_a_pipe)
 {
 	struct iovec iov;
@@ -506,7 +514,7 @@ TEST_F(forge, pages_in_a_pipe)
 	ASSERT_EQ(PAGE, vmsplice(pipes[1], &iov, 1, 0));
 	munmap(p, PAGE);
 	close(self->own);
-	/* If it were free it would be used again now. */
+	/* If the page had been freed it would be used again now. */
 	for (k = 0; k < 16; k++) {
 		int error;
 
@@ -521,7 +529,7 @@ TEST_F(forge, pages_in_a_pipe)
 	self->own = tw_open();
 }
 
-/* With a descriptor that is read-only the words can be read, and not written. */
+/* With a read-only descriptor the words can be read but not written. */
 TEST_F(forge, a_reader_of_words)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
@@ -541,18 +549,18 @@ TEST_F(forge, a_reader_of_words)
 	ASSERT_NE(MAP_FAILED, p);
 	old = p[arm.word];
 	EXPECT_EQ(-1, mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE));
-	/* Nor can they be written as debuggers do. */
+	/* They cannot be written in the way of debuggers, either. */
 	mem = open("/proc/self/mem", O_RDWR);
 	ASSERT_LE(0, mem);
 	EXPECT_EQ(-1, pwrite(mem, &evil, sizeof(evil), (unsigned long)&p[arm.word]));
-	/* Nor by having the kernel read something into them. */
+	/* Nor can the kernel be made to read something into them. */
 	EXPECT_EQ(-1, pread(mem, (void *)&p[arm.word], sizeof(evil), (unsigned long)&evil));
 	EXPECT_EQ(old, p[arm.word]);
 	close(mem);
 	close(fd);
 }
 
-/* /proc is no way to the descriptor of another process. */
+/* /proc gives no access to the descriptor of another process. */
 TEST_F(forge, through_proc)
 {
 	char path[64];
@@ -561,7 +569,9 @@ TEST_F(forge, through_proc)
 
 	if (geteuid() != NOBODY)
 		SKIP(return, "needs root, to be other users");
-	/* An open by way of /proc is a new context, even of one's own descriptor. */
+	/*
+	 * Opening a path in /proc makes a new context, even for a process's own descriptor.
+	 */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->victim);
 	fd = open(path, O_RDWR | O_NONBLOCK);
 	ASSERT_LE(0, fd);

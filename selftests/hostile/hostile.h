@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the hostile programs share: attacks by another user, and what a victim of them
- * sees of the device and of its CPU.
+ * Helpers for the hostile programs: attacks by another user, and measures of what a victim
+ * notices of them.
  *
- * The tests begin as root, to set the scene: users, memory cgroups, parameters.
- * What attacks, and what is attacked, are ordinary users by then.
+ * The tests begin as root to set things up: users, memory cgroups, parameters. Attackers
+ * and victims run as ordinary users.
  */
 #ifndef TWHEEL_HOSTILE_H
 #define TWHEEL_HOSTILE_H
@@ -15,12 +15,12 @@
 
 #include "users.h"
 
-/* The attacker, and users that nobody else on the machine is. */
+/* The attacker, and user IDs that nobody else on the machine has. */
 #define NOBODY		65534
 #define VICTIM		61240
 #define STRANGER	61241
 
-/* Timers far ahead, of the plain kind. */
+/* Arms @n timers that are far ahead, of the plain kind. */
 static inline int arm_far(int fd, int n, int *error)
 {
 	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
@@ -28,7 +28,7 @@ static inline int arm_far(int fd, int n, int *error)
 	return arm_like(fd, &like, n, error);
 }
 
-/* Does a timer of @uid, in a context of its own, come as it should? */
+/* Returns whether a timer of @uid, in a context of its own, comes as it should. */
 static inline bool is_served(uid_t uid)
 {
 	struct twheel_event event;
@@ -46,8 +46,8 @@ static inline bool is_served(uid_t uid)
 }
 
 /*
- * Waits until @uid, whose processes have ended, has no timers any more; tells whether it
- * came to that.
+ * Waits until @uid, whose processes have ended, has no timers any more. Returns whether
+ * that happened.
  */
 static inline bool nothing_left(uid_t uid)
 {
@@ -60,10 +60,10 @@ static inline bool nothing_left(uid_t uid)
 }
 
 /**
- * struct victim - what a thread that never sleeps saw of its CPU
- * @own: ns in which it ran
- * @total: ns from begin to end
- * @gap: the longest that it was kept from running, in ns
+ * struct victim - the time that a spinning thread had on its CPU
+ * @own: how long it ran, in ns
+ * @total: how long the measurement took, in ns
+ * @gap: the longest time for which it did not run, in ns
  */
 struct victim {
 	__u64 own;
@@ -71,12 +71,12 @@ struct victim {
 	__u64 gap;
 };
 
-/* If so much passes between two looks at the clock, something else ran in between. */
+/* If at least this much passes between two looks at the clock, something else ran in between. */
 #define GAP_MIN_NS	2000
 
 /*
- * Spins for @ns. CPU time would count interrupts as their victim's. How often the thread
- * comes round depends, on an emulated machine, on what else is emulated.
+ * Spins for @ns. CPU time is no measure, as it counts interrupts as time of their victim.
+ * Nor is the number of loops: on an emulated machine that depends on what else is emulated.
  */
 static inline struct victim spin(__u64 ns)
 {
@@ -95,13 +95,13 @@ static inline struct victim spin(__u64 ns)
 	return v;
 }
 
-/* The share of its CPU that the thread has had. */
+/* Returns the share of its CPU that the thread has had. */
 static inline double share(struct victim v)
 {
 	return v.total ? (double)v.own / v.total : 0;
 }
 
-/* Makes @best the best of what was seen so far and @v: largest share, shortest gap. */
+/* Updates @best with the larger share and the shorter gap of @v. */
 static inline void better(struct victim *best, struct victim v)
 {
 	if (share(v) > share(*best)) {
@@ -112,7 +112,10 @@ static inline void better(struct victim *best, struct victim v)
 		best->gap = v.gap;
 }
 
-/* Runs @attack(@arg) in a process of NOBODY's, on @cpu or -1; ends with its parent. */
+/*
+ * Runs @attack(@arg) in a process of NOBODY, on @cpu unless that is -1. The process ends
+ * with its parent.
+ */
 static inline pid_t attack(void (*attack)(void *arg), void *arg, int cpu)
 {
 	pid_t pid = fork();
@@ -121,7 +124,7 @@ static inline pid_t attack(void (*attack)(void *arg), void *arg, int cpu)
 		return pid;
 	if ((cpu >= 0 && !tw_pin(cpu)) || (geteuid() == 0 && !become(NOBODY)))
 		_exit(1);
-	/* After that: to become another clears it. */
+	/* This comes after changing the user, which clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	attack(arg);
 	_exit(0);
@@ -133,7 +136,7 @@ static inline void end_attack(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Memory that attackers and victims share. */
+/* Returns memory that attackers and victims share. */
 static inline void *shared(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -153,13 +156,13 @@ static inline void set(int *flag)
 }
 
 /**
- * struct scene - what attackers and victim share
+ * struct scene - the data that attackers and victim share
  * @ready: the attack has begun
- * @cpu: the victim's
- * @other: another one, or the same if there is only one
- * @n: how many of whatever it is
- * @held: how many of these the attack still has
- * @peer: attack with what the kernel has
+ * @cpu: the CPU of the victim
+ * @other: another CPU, or the same if there is only one
+ * @n: how many objects the attack uses, such as timers
+ * @held: how many of them the attack still has
+ * @peer: whether to attack with the kernel's own means instead
  */
 struct scene {
 	int ready;
@@ -170,7 +173,7 @@ struct scene {
 	bool peer;
 };
 
-/* A scene on the first two CPUs, or NULL. */
+/* Returns a scene on the first two CPUs, or NULL. */
 static inline struct scene *new_scene(void)
 {
 	struct scene *scene = shared(sizeof(*scene));
@@ -184,7 +187,9 @@ static inline struct scene *new_scene(void)
 	return scene;
 }
 
-/* The attack goes on by itself: waits until the parent ends it. */
+/*
+ * Call this when the attack goes on by itself: it waits until the parent ends the process.
+ */
 static inline void last(struct scene *scene)
 {
 	set(&scene->ready);
@@ -202,7 +207,10 @@ static inline bool more_files(void)
 	return setrlimit(RLIMIT_NOFILE, &files) == 0;
 }
 
-/* Makes epoll watch @fd @n times: it takes a file under as many numbers. */
+/*
+ * Makes epoll watch @fd @n times, by way of several epoll instances, each with up to 1000
+ * duplicates of it.
+ */
 static inline bool watch(int fd, int n)
 {
 	struct epoll_event watch = { .events = EPOLLIN };
@@ -220,7 +228,9 @@ static inline bool watch(int fd, int n)
 	return true;
 }
 
-/* Rounds of 1 ns that are read as fast as it goes, on the victim's CPU. */
+/*
+ * Arms timers with rounds of 1 ns on the victim's CPU, and reads them as fast as possible.
+ */
 static inline void read_rounds(void *arg)
 {
 	static struct twheel_event events[512];
@@ -239,7 +249,7 @@ static inline void read_rounds(void *arg)
 	}
 }
 
-/* Why the test cannot run here, or NULL. */
+/* Returns why the test cannot run here, or NULL. */
 static inline const char *obstacle(void)
 {
 	return geteuid() ? "needs root, to be other users" : NULL;

@@ -1,78 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fairness: how late a user's timers come, and what a thread keeps of its CPU, while
+ * Fairness: how late a user's timers come, and how much of its CPU a thread keeps, while
  * another user attacks the wheels of that CPU.
  *
  * The victim of the tests "late" has pairs of timers: a timer of a wheel and a timerfd,
- * armed on the attacked CPU for the same moment of the same clock, and armed anew as
- * soon as both have come. One thread on that CPU learns of both from the same
- * epoll_wait(): what delays the thread delays both. So the worst lateness of the timers
- * is judged by that of the timerfds in the same seconds.
+ * armed on the attacked CPU for the same moment of the same clock, and armed anew as soon
+ * as both have come. One thread on that CPU learns of both from the same epoll_wait(), so
+ * if the thread is delayed, both are. The worst lateness of the timers is therefore judged
+ * by that of the timerfds in the same seconds.
  *
- * The victim of the tests "spinner" is a thread that spins on the attacked CPU. What it
- * gets there is judged by what it gets without the attack.
+ * The victim of the tests "spinner" is a thread that spins on the attacked CPU. Its time
+ * there is judged by its time without the attack.
  *
- * An emulated machine stands still now and then, and may do so at the wrong moment: a
- * bound counts as broken if each of some tries breaks it. If the machine does not have
- * its CPUs to itself there is no telling, unless it is broken by far. A timer that does
- * not come at all has no excuse.
+ * An emulated machine stands still now and then, perhaps at the wrong moment, so a bound
+ * counts as broken only if each of several tries breaks it. If the machine does not have
+ * its CPUs to itself, only a bound that is broken by far counts. A timer that does not come
+ * at all is always a failure.
  */
 #include <pthread.h>
 #include <sys/timerfd.h>
 
 #include "hostile.h"
 
-/* However many tries. */
+/* Enough time for all tries. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	600
 
 #define TRIES		3
-/* By default. */
+/* The default tick. */
 #define TICK_NS		1048576ULL
 
 /* For how long the victim arms timers. */
 #define WATCH_NS	(8 * TW_SEC)
-/* A timer that is later than that does not come. */
+/* A timer that is later than this counts as lost. */
 #define LOST_NS		(15 * TW_SEC)
 
 #define ROUNDS		3
 #define ROUND_NS	(400 * TW_MSEC)
-/* Of the time that the thread has alone, and beyond its longest gap then. */
+/*
+ * What the thread must keep, as a share of the time that it has alone, and by how much its
+ * longest gap may exceed that which it has alone.
+ */
 #define SHARE		0.4
 #define GAP_NS		(20 * TW_MSEC)
-/* What the thread has alone of a CPU that nothing else uses. */
+/* The share of a CPU that the thread has alone if nothing else uses that CPU. */
 #define QUIET		0.8
 
-/* How much later than timerfds timers may come: for a machine that is emulated. */
+/*
+ * How much later than timerfds the timers may come. The bounds are for a machine that is
+ * emulated.
+ */
 #define BOUND_NS	(100 * TW_MSEC)
 #define BOUND_ALL_NS	TW_SEC
-/* On no machine so many times more, however busy. */
+/* No machine, however busy, may exceed a bound this many times. */
 #define BUSY		10
 
-/* As many leases as the user may have. More than the most of these only take longer. */
+/* As many leases as the user may have. More than the limit by default would only take longer. */
 #define ALL		2000000
 
 static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME };
 #define CLOCKS		((int)ARRAY_SIZE(clocks))
 
-/* How far ahead of now the attacker keeps the deadlines of what he pushes back. */
+/*
+ * How far ahead of now the attacker keeps the deadlines of the timers that it pushes back.
+ */
 enum ahead {
-	/* A tick, and what two rounds of stores take: a lease comes up in nearly each tick. */
+	/*
+	 * A tick and the time of two rounds of stores, so that a lease comes up in nearly
+	 * each tick.
+	 */
 	A_TICK,
-	/* Up to 30 ticks more than that, each another number of them. */
+	/* As A_TICK, with up to 30 more ticks, whose number varies between leases. */
 	SCATTERED,
-	/* To some later tick, all to the same: they come up together. */
+	/* All leases have the same later tick, so that they come up together. */
 	TOGETHER,
 };
 
 /**
  * struct plan - an attack
- * @what:	in words
+ * @what:	a description
  * @run:	carries it out, given a struct scene
- * @n:		timers or watches, in all
- * @clocks:	on so many clocks
- * @ahead:	of what is pushed back
- * @peer:	the peer for gaps, if there is one
+ * @n:		number of timers or watches, in all
+ * @clocks:	number of clocks that the timers are on
+ * @ahead:	how far ahead deadlines are pushed
+ * @peer:	the peer that gaps are compared with, or NULL
  */
 struct plan {
 	const char	*what;
@@ -83,10 +94,13 @@ struct plan {
 	void		(*peer)(void *scene);
 };
 
-/* Set before the attacker is forked. */
+/* The current attack, set before the attacker is forked. */
 static const struct plan *plan;
 
-/* Runs as somebody else, from when it has begun to end_attack(). Its process, or -1. */
+/*
+ * Runs the attack as another user, and returns when it has begun. It runs until
+ * end_attack(). Returns its process, or -1.
+ */
 static pid_t begin_attack(struct scene *scene, void (*run)(void *scene))
 {
 	pid_t pid;
@@ -103,26 +117,26 @@ static pid_t begin_attack(struct scene *scene, void (*run)(void *scene))
 	return pid;
 }
 
-/* Does the attack have its @part of what it began with? */
+/* Returns whether the attack still has at least @part of its timers. */
 static bool holds(const struct scene *scene, double part)
 {
 	return __atomic_load_n(&scene->held, __ATOMIC_RELAXED) >= part * scene->n;
 }
 
 /*
- * The attackers that push back have two threads. One arms on the victim's CPU, then
- * arms anew what has expired, since its CPU may have been taken from the other one. It
- * runs when nobody else wants to. The other thread pushes back, on another CPU.
+ * The attackers that push back have two threads. One arms on the victim's CPU, and then
+ * re-arms those that have expired, since the other thread may have been kept from its CPU.
+ * It runs only when nothing else wants to. The other thread pushes back, on another CPU.
  */
 
 /**
  * struct load - what an attacker has on one clock
- * @clock:	which
+ * @clock:	the clock
  * @fd:		the context
  * @words:	the words of its leases
- * @used:	how many of these words there are
- * @common:	the deadline of all, with TOGETHER
- * @arms:	what re-arms its timers, if they are no leases
+ * @used:	how many of these words exist
+ * @common:	the deadline of all leases, with TOGETHER
+ * @arms:	the requests that re-arm its timers, unless these are leases
  */
 static struct load {
 	clockid_t		clock;
@@ -133,10 +147,10 @@ static struct load {
 	struct twheel_arm	*arms;
 } loads[CLOCKS];
 
-/* What SCATTERED adds to a deadline. */
+/* The times that SCATTERED adds to a deadline. */
 static __u64 scatter[1024];
 
-/* Pushes back all leases of @load. A round of stores took @round ns. */
+/* Pushes back all leases of @load. The last rounds of stores took @round ns at most. */
 static void store(struct load *load, __u64 round)
 {
 	int used = __atomic_load_n(&load->used, __ATOMIC_ACQUIRE), i;
@@ -161,7 +175,7 @@ static void store(struct load *load, __u64 round)
 	}
 }
 
-/* Pushes back all timers of @load by system calls: they stay in their buckets. */
+/* Pushes back all timers of @load by system calls. The timers stay in their buckets. */
 static void rearm(struct load *load, __u64 round, int n)
 {
 	__u64 ahead = 2 * round + TICK_NS;
@@ -201,7 +215,7 @@ static void *push_back(void *arg)
 				held += tw_info(loads[i].fd).pending;
 			__atomic_store_n(&scene->held, held, __ATOMIC_RELAXED);
 		}
-		/* If one round took long another one may, before long. */
+		/* If one round took long, another one soon may. Forget that only slowly. */
 		took = tw_now(CLOCK_MONOTONIC) - begin;
 		round -= round / 256;
 		if (round < took)
@@ -210,7 +224,7 @@ static void *push_back(void *arg)
 	return NULL;
 }
 
-/* Arms anew, for ever, what has expired nevertheless. */
+/* Re-arms timers that have expired in spite of the stores, for ever. */
 static void revive(struct scene *scene)
 {
 	static struct twheel_event events[256];
@@ -252,7 +266,7 @@ static pthread_t begin_push_back(struct scene *scene)
 	return thread;
 }
 
-/* Leases whose words are stored from another CPU. */
+/* An attack with leases whose words are stored from another CPU. */
 static void extend_leases(void *arg)
 {
 	__u64 begin = tw_now(CLOCK_MONOTONIC), first, now, random = 1;
@@ -276,7 +290,7 @@ static void extend_leases(void *arg)
 	}
 	begin_push_back(scene);
 
-	/* They come up when all are there, if the machine is that fast. */
+	/* The leases come up when all have been armed, if the machine is fast enough. */
 	first = 100 * TW_MSEC + 3000ULL * plan->n;
 	for (i = 0; i < plan->clocks; i++) {
 		struct load *load = &loads[i];
@@ -289,11 +303,11 @@ static void extend_leases(void *arg)
 				like.expires += begin + first - now;
 			n += arm_like(load->fd, &like,
 				      want - n < 8192 ? want - n : 8192, &error);
-			/* Of 64 words the first is nobody's. */
+			/* The first of each 64 words belongs to no timer. */
 			__atomic_store_n(&load->used, n / 63 * 64 + n % 63 + 1,
 					 __ATOMIC_RELEASE);
 		}
-		/* By default the limit of a context is that of the user. */
+		/* The limit of a context is by default the same as that of the user. */
 		if (error && (plan->n != ALL || (error != -EDQUOT && error != -ENOSPC)))
 			_exit(1);
 		scene->n = plan->clocks * n;
@@ -304,7 +318,7 @@ static void extend_leases(void *arg)
 	revive(scene);
 }
 
-/* Timers that are re-armed from another CPU: see rearm(). */
+/* An attack with timers that are re-armed from another CPU: see rearm(). */
 static void rearm_in_place(void *arg)
 {
 	struct twheel_batch batch = { .count = plan->n };
@@ -328,8 +342,9 @@ static void rearm_in_place(void *arg)
 }
 
 /*
- * Two contexts that very many wait for, and a timer of one of them in each tick; in
- * some ticks many, of both in turn. Nobody reads: all is set up once.
+ * An attack with two contexts that very many waiters watch. In each tick a timer of one of
+ * them expires, and in some ticks many, of both in turn. Nobody reads, so all is set up
+ * once.
  */
 static void wake_each_tick(void *arg)
 {
@@ -344,7 +359,10 @@ static void wake_each_tick(void *arg)
 		if (fds[i] < 0 || !watch(fds[i], plan->n / 2))
 			_exit(1);
 	}
-	/* None is armed too late: the caller would have to wake all who wait for it. */
+	/*
+	 * A timer that is armed too late would make this process wake all waiters, so skip
+	 * those.
+	 */
 	begin = tw_now(CLOCK_MONOTONIC) + TW_SEC;
 	for (tick = 0; tick < end / TICK_NS; tick++) {
 		deadline = begin + tick * TICK_NS;
@@ -360,7 +378,7 @@ static void wake_each_tick(void *arg)
 	last(scene);
 }
 
-/* The peer: a timerfd that as many wait for expires ten times a second. */
+/* The peer of that attack: a timerfd with as many waiters expires ten times a second. */
 static void wake_by_timerfd(void *arg)
 {
 	struct itimerspec spec = { .it_value = { 0, 1 } };
@@ -377,7 +395,7 @@ static void wake_by_timerfd(void *arg)
 	}
 }
 
-/* No attack: the other CPU has as much to do as with one. */
+/* No attack: only the other CPU has as much to do as with one. */
 static void run_elsewhere(void *arg)
 {
 	struct scene *scene = arg;
@@ -391,7 +409,7 @@ static void run_elsewhere(void *arg)
 
 /**
  * struct rounds - what a thread that spins had in some rounds
- * @best:	what else goes on can only make a round worse
+ * @best:	best values, as other load can only make a round worse
  * @worst:	the smallest share
  */
 struct rounds {
@@ -400,8 +418,8 @@ struct rounds {
 };
 
 /*
- * Adds rounds during an attack. Those in which it loses much of what it has, as its
- * other CPU was taken away, do not count.
+ * Adds rounds during an attack. Rounds do not count if the attack loses many of its timers
+ * in them, because its other CPU was taken away.
  */
 static void suffer(struct __test_metadata *_metadata, struct scene *scene,
 		   void (*run)(void *scene), struct rounds *rounds)
@@ -426,7 +444,10 @@ static void suffer(struct __test_metadata *_metadata, struct scene *scene,
 	end_attack(pid);
 }
 
-/* Does this machine have its CPUs to itself? Adds what a thread has there alone. */
+/*
+ * Returns whether this machine has its CPUs to itself. Adds rounds of a thread without an
+ * attack to @alone.
+ */
 static bool is_quiet(struct __test_metadata *_metadata, struct scene *scene,
 		     struct rounds *alone)
 {
@@ -439,7 +460,7 @@ static bool is_quiet(struct __test_metadata *_metadata, struct scene *scene,
  * @KEPT:	within the bounds
  * @BROKEN:	beyond them
  * @UNKNOWN:	beyond them, but the machine does not have its CPUs to itself
- * @LOST:	a timer has not come
+ * @LOST:	a timer did not come
  */
 enum verdict { KEPT, BROKEN, UNKNOWN, LOST };
 
@@ -457,7 +478,7 @@ static void try_several(struct __test_metadata *_metadata, struct scene *scene,
 	EXPECT_GT(TRIES, n[BROKEN]);
 }
 
-/* The victim's timers: a pair for each span, on each clock, and twice that. */
+/* The victim has two pairs for each span on each clock. */
 static const int spans_ms[] = { 5, 10, 20, 50, 90, 200, 500, 1000, 2000, 4000, 8000 };
 #define SPANS		((int)ARRAY_SIZE(spans_ms))
 #define PAIRS		(2 * CLOCKS * SPANS)
@@ -467,10 +488,10 @@ enum kind { TIMER, TIMERFD, KINDS };
 /**
  * struct pair - two timers for the same moment
  * @clock:	index of their clock
- * @span:	ns ahead that they are armed
- * @timerfd:	one of them; the other one is in the context for @clock
- * @deadline:	of both
- * @waits:	which of them have not come
+ * @span:	how far ahead they are armed, in ns
+ * @timerfd:	the timer that is a timerfd; the other one is in the context for @clock
+ * @deadline:	the deadline of both
+ * @waits:	which of them have not come yet
  */
 struct pair {
 	int	clock;
@@ -482,16 +503,16 @@ struct pair {
 
 /**
  * struct watcher - a victim with pairs
- * @ep:		tells of all
- * @contexts:	one a clock
- * @end:	of the time in which pairs are armed, on each clock
+ * @ep:		reports all timers
+ * @contexts:	one context for each clock
+ * @end:	end of the time in which pairs are armed, on each clock
  * @random:	state of the generator
  * @pairs:	the pairs
  * @armed:	pairs armed so far
  * @lost:	timers that did not come
  * @worst:	lateness by kind, ns from the deadline until the thread knew
- * @latest:	the pair and what it was of the timer that was @worst
- * @expired:	the worst lateness by the records of the timers
+ * @latest:	the pair of the wheel's timer that was @worst, as it was then
+ * @expired:	the worst lateness according to the records of the timers
  */
 struct watcher {
 	int		ep;
@@ -511,7 +532,7 @@ static bool arm_pair(struct watcher *w, struct pair *pair)
 	struct itimerspec spec = { };
 	__u64 deadline;
 
-	/* Not all at the same distance from a tick, or from a round one. */
+	/* The deadlines have various distances from a tick, and from a round number. */
 	deadline = tw_now(clocks[pair->clock]) + pair->span -
 		   tw_random(&w->random) % (pair->span / 8);
 	if (deadline > w->end[pair->clock])
@@ -572,7 +593,7 @@ static void clear(struct watcher *w)
 	close(w->ep);
 }
 
-/* The thread has learnt by @now that @kind of @pair has expired. */
+/* The thread knows since @now that the timer @kind of @pair has expired. */
 static bool came(struct watcher *w, struct pair *pair, enum kind kind, __u64 now)
 {
 	__u64 late = now - pair->deadline;
@@ -602,7 +623,10 @@ static bool look_at(struct watcher *w, __u32 index, const __u64 *now)
 
 		if (expired - events[i].deadline > w->expired)
 			w->expired = expired - events[i].deadline;
-		/* It may have expired after epoll_wait(), or it was told before. */
+		/*
+		 * The timer may have expired after epoll_wait() returned, which may also
+		 * have reported an earlier one.
+		 */
 		if (!came(w, &w->pairs[events[i].user_data], TIMER,
 			  expired > now[clock] ? expired : now[clock]))
 			return false;
@@ -610,7 +634,7 @@ static bool look_at(struct watcher *w, __u32 index, const __u64 *now)
 	return n > 0;
 }
 
-/* Waits until all have come or some are lost; false if a call fails. */
+/* Waits until all timers have come or some are lost. Returns false if a call fails. */
 static bool watch_pairs(struct watcher *w)
 {
 	struct epoll_event events[PAIRS + CLOCKS];
@@ -639,7 +663,7 @@ static bool watch_pairs(struct watcher *w)
 	return true;
 }
 
-/* Do timers come in time during the attack? */
+/* Finds out whether timers come in time during the attack. */
 static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *scene)
 {
 	__u64 bound = plan->n == ALL ? BOUND_ALL_NS : BOUND_NS, late;
@@ -654,7 +678,7 @@ static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *
 	}
 	tw_pin(scene->cpu);
 	ok = prepare(&w) && watch_pairs(&w);
-	/* One that has ended is no attack. */
+	/* If the attack has ended, nothing was measured. */
 	ok = ok && (!pid || waitpid(pid, NULL, WNOHANG) == 0);
 	if (pid)
 		end_attack(pid);
@@ -675,7 +699,7 @@ static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *
 	return late > BUSY * bound || is_quiet(_metadata, scene, &alone) ? BROKEN : UNKNOWN;
 }
 
-/* Why nothing can be told here, or NULL. */
+/* Returns why the tests cannot run here, or NULL. */
 static const char *hindrance(void)
 {
 	if (obstacle())
@@ -811,7 +835,7 @@ TEST_F(late, timers)
 	try_several(_metadata, self->scene, try_timers);
 }
 
-/* Does a thread keep its share of the CPU that is attacked? */
+/* Finds out whether a thread keeps its share of the CPU that is attacked. */
 static enum verdict try_share(struct __test_metadata *_metadata, struct scene *scene)
 {
 	struct rounds alone = { .worst = 1 }, attacked = alone, peer = alone;
@@ -860,7 +884,10 @@ FIXTURE_TEARDOWN(spinner)
 	look_around(_metadata);
 }
 
-/* As many on each clock: each of the wheels could take all that one may take. */
+/*
+ * The leases are as many as on all clocks together, as each wheel could take all that the
+ * user may have.
+ */
 FIXTURE_VARIANT_ADD(spinner, one_clock)
 {
 	.plan = { .what = "100000 leases on 1 clock", .run = extend_leases,
@@ -886,8 +913,8 @@ FIXTURE_VARIANT_ADD(spinner, watches_20000)
 };
 
 /*
- * All who wait for a context are woken by one call of the kernel's, which takes as long
- * as it takes and cannot be split: a timerfd does no better, and is the measure.
+ * The kernel wakes all waiters of a context in one call, which takes long and cannot be
+ * split. A timerfd does no better, and is the measure.
  */
 FIXTURE_VARIANT_ADD(spinner, watches_200000)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel memory: every byte that comes out is one that has a meaning.
+ * Kernel memory: no byte that the kernel did not mean to return may reach a program.
  *
- * All outputs are compared whole with what they have to be; the structures have
- * no holes, which is asserted. Their memory is poisoned before, with two values
- * in turn, as is what lies around them, which has to stay as it is. And so that
- * what the kernel has not written itself can be told from what it has, its free
- * memory is filled with a pattern; better still, boot with slub_debug=FZPU
- * page_poison=1 init_on_alloc=0, as the suite does.
+ * All outputs are compared as a whole with the expected ones. The structures have no holes,
+ * which is asserted. Before each call their memory is poisoned, with two values in turn,
+ * and so is the memory around them, which must not change. Free kernel memory is filled
+ * with a pattern, so that bytes that the kernel did not write itself can be noticed. It is
+ * better still to boot with slub_debug=FZPU page_poison=1 init_on_alloc=0, as the suite
+ * does.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define PAGE	4096UL
 #define AROUND	256
 
-/* Each structure is its fields, and nothing between them. */
+/* Asserts that a structure has nothing between its fields. */
 #define NO_HOLES(type, sum) static_assert(sizeof(struct type) == (sum), #type)
 NO_HOLES(twheel_info, 8 + 2 * 8 + 4 * 4 + 7 * 8);
 NO_HOLES(twheel_arm, 5 * 8 + 4 * 4 + 8);
@@ -27,7 +27,7 @@ NO_HOLES(twheel_timer_info, 6 * 8 + 4 * 4);
 NO_HOLES(twheel_list, 2 * 8 + 2 * 4);
 NO_HOLES(twheel_event, 5 * 8 + 2 * 4);
 
-/* Free pages and slab objects of all sizes, full of @pattern. */
+/* Fills free pages, and slab objects of all sizes, with @pattern. */
 static void dirty(unsigned char pattern)
 {
 	static unsigned char buf[PAGE];
@@ -94,7 +94,10 @@ FIXTURE_TEARDOWN(leak)
 	close(self->fd);
 }
 
-/* Nothing but the @size bytes at @arg was written to; and poisons it all again. */
+/*
+ * Returns whether nothing but the @size bytes at @arg was written to. Poisons everything
+ * again.
+ */
 static bool only(const FIXTURE_DATA(leak) * self, unsigned char poison, size_t size)
 {
 	size_t i;
@@ -107,19 +110,19 @@ static bool only(const FIXTURE_DATA(leak) * self, unsigned char poison, size_t s
 	return ok;
 }
 
-/* Is it a time between @from and now? */
+/* Returns whether @ns is a time between @from and now. */
 static bool is_since(__u64 ns, __u64 from)
 {
 	return ns >= from && ns <= tw_now(CLOCK_MONOTONIC);
 }
 
-/* Is it what was left of @most at some time between @from and now? */
+/* Returns whether @ns is the time that was left of @most at some moment since @from. */
 static bool is_left(__u64 ns, __u64 most, __u64 from)
 {
 	return ns <= most && ns >= most - (tw_now(CLOCK_MONOTONIC) - from);
 }
 
-/* What comes out of an arming that has replaced nothing. */
+/* Sets the output fields of an arming that has replaced nothing. */
 static void set_outcome(struct twheel_arm *want, int result)
 {
 	want->result = result;
@@ -129,7 +132,7 @@ static void set_outcome(struct twheel_arm *want, int result)
 
 #define EXPECT_ONLY(self, size) EXPECT_TRUE(only(self, variant->poison, size))
 
-/* Puts a request, with poison in what is (out), where calls are made from. */
+/* Puts a request where calls take their argument from, with poison in the output fields. */
 static struct twheel_arm *put_arm(const FIXTURE_DATA(leak) * self, unsigned char poison,
 				  __u64 handle, __u64 expires, __u32 flags)
 {
@@ -181,18 +184,18 @@ TEST_F(leak, arm)
 	__u64 begin = tw_now(CLOCK_MONOTONIC), handle;
 	struct twheel_arm want, *got;
 
-	/* A new one */
+	/* Arm a new timer. */
 	got = put_arm(self, variant->poison, 0, TW_FAR, 0);
 	want = *got;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, got));
-	/* Of a new context, the first handle: generation 1, index 1. */
+	/* This is the first handle of a new context: generation 1, index 1. */
 	handle = 1ULL << 32 | 1;
 	want.handle = handle;
 	set_outcome(&want, 0);
 	EXPECT_EQ(0, memcmp(&want, got, sizeof(want)));
 	EXPECT_ONLY(self, sizeof(want));
 
-	/* The same again */
+	/* Re-arm that timer. */
 	got = put_arm(self, variant->poison, handle, 2 * TW_FAR, 0);
 	want = *got;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, got));
@@ -203,7 +206,7 @@ TEST_F(leak, arm)
 	EXPECT_EQ(0, memcmp(&want, got, sizeof(want)));
 	EXPECT_ONLY(self, sizeof(want));
 
-	/* Refused, in two ways */
+	/* Two calls are refused. */
 	got = put_arm(self, variant->poison, handle + 1, TW_FAR, 0);
 	want = *got;
 	ASSERT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, got));
@@ -242,7 +245,7 @@ TEST_F(leak, cancel)
 	}
 }
 
-/* The batch itself is only read, and so is what is behind its last entry. */
+/* The batch itself is only read, and so is the memory behind its last entry. */
 TEST_F(leak, batches)
 {
 	struct twheel_batch batch, copy;
@@ -311,7 +314,7 @@ TEST_F(leak, get_and_list)
 	EXPECT_EQ(0, memcmp(&want, got, sizeof(want)));
 	EXPECT_ONLY(self, sizeof(want));
 
-	/* What fails tells nothing. */
+	/* A call that fails returns nothing. */
 	got->handle = arm.handle + 1;
 	ASSERT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_GET, got));
 	EXPECT_EQ(arm.handle + 1, got->handle);
@@ -319,14 +322,14 @@ TEST_F(leak, get_and_list)
 	memset(got, variant->poison, sizeof(got->handle));
 	EXPECT_ONLY(self, 0);
 
-	/* Walked, to the end, and drained: with room for more than there are. */
+	/* Walk, then walk on at the end, then drain, with room for more timers than there are. */
 	for (round = 0; round < 3; round++) {
 		list = (struct twheel_list) {
 			.entries = (unsigned long)got, .count = 10, .cursor = round == 1 ?
 			list.cursor : 0, .flags = round == 2 ? TWHEEL_LIST_DRAIN : 0,
 		};
 		ASSERT_EQ(round != 1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
-		/* Where the walk is: the end of the first chunk of 64, at 64. */
+		/* The cursor stands at the end of the first chunk, whose indices go up to 64. */
 		EXPECT_EQ(64ULL << 32, list.cursor & ~0xffffffffULL);
 		EXPECT_GE(64, list.cursor & 0xffffffff);
 		EXPECT_EQ((unsigned long)got, list.entries);
@@ -354,18 +357,18 @@ TEST_F(leak, records)
 
 	want.flags = TWHEEL_EVENT_LAST;
 	want.handle = tw_arm(self->fd, 1, TWHEEL_ARM_ABS, 11);
-	/* Room for one and a half */
+	/* The buffer has room for one and a half records. */
 	ASSERT_EQ(sizeof(*got), tw_read(self->fd, got, sizeof(*got) * 3 / 2));
 	EXPECT_TRUE(is_since(got->expired, begin));
 	want.expired = got->expired;
 	EXPECT_EQ(0, memcmp(&want, got, sizeof(want)));
 	EXPECT_ONLY(self, sizeof(*got));
-	/* Nothing, nowhere and too little */
+	/* These reads fail, as there is no record or no room for one. */
 	ASSERT_EQ(-EAGAIN, tw_read(self->fd, got, 4 * sizeof(*got)));
 	ASSERT_EQ(-EINVAL, tw_read(self->fd, got, sizeof(*got) - 1));
 	EXPECT_ONLY(self, 0);
 
-	/* One that goes on, split over three places */
+	/* Read a periodic timer into a buffer in three pieces. */
 	arm = tw_request(1, TWHEEL_ARM_ABS, 12);
 	arm.interval = ~0ULL >> 1;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -380,7 +383,7 @@ TEST_F(leak, records)
 	EXPECT_EQ(0, memcmp(&want, got, sizeof(want)));
 	EXPECT_ONLY(self, sizeof(*got));
 
-	/* What faults half way has not stored the record that comes again */
+	/* A read that faults half way must leave the record to be read again. */
 	ASSERT_NE(0, tw_arm(self->fd, 1, TWHEEL_ARM_ABS, 13));
 	iov[0] = (struct iovec) { got, 16 };
 	iov[1] = (struct iovec) { NULL, 32 };
@@ -390,7 +393,7 @@ TEST_F(leak, records)
 	EXPECT_ONLY(self, 16);
 }
 
-/* Requests that only read, or are not known, write nothing. */
+/* Requests that only read, and unknown ones, write nothing. */
 TEST_F(leak, read_only_requests)
 {
 	struct twheel_config *config = self->arg;
@@ -408,7 +411,7 @@ TEST_F(leak, read_only_requests)
 	EXPECT_ONLY(self, 0);
 }
 
-/* All of the pages of words, of which few are in use: from page to page. */
+/* Looks at whole pages of words, of which few are in use, with one page and two in turn. */
 TEST_F(leak, words)
 {
 	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR, *words;
@@ -422,7 +425,9 @@ TEST_F(leak, words)
 		ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 		words = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		ASSERT_NE(MAP_FAILED, words);
-		/* 504 timers have words in a page: one page and two, in turn. */
+		/*
+		 * 504 timers have their words in one page, so one more needs a second page.
+		 */
 		for (i = 0; i <= 504 * (round & 1); i++) {
 			arm = tw_request(deadline, TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, 1);
 			ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -434,7 +439,7 @@ TEST_F(leak, words)
 		EXPECT_EQ(1 + (round & 1), pages);
 		for (i = 0; i < (int)(pages * PAGE / sizeof(*words)); i++)
 			ASSERT_EQ(TWHEEL_LEASE_EXPIRED, words[i]);
-		/* For whoever gets the page next. */
+		/* The next owner of the page must not find this. */
 		memset(words, variant->poison, pages * PAGE);
 		munmap(words, 4 * PAGE);
 		close(fd);
@@ -458,7 +463,7 @@ TEST_F(leak, fdinfo)
 	close(fd);
 	text[n] = 0;
 	EXPECT_EQ(n, strlen(text));
-	/* Behind what all files have. */
+	/* Compare the lines behind those that all files have. */
 	own = strstr(text, "clock:");
 	ASSERT_NE(NULL, own);
 	snprintf(want, sizeof(want), "clock:\t1\nconfig:\t0x0\npending:\t1\nready:\t1\n"

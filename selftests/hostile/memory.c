@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory: whatever an ordinary user tries, they come to a limit, are told so, and
- * nobody else notices. What the limits are is tested by uapi/limits.c.
+ * Memory: whatever an ordinary user tries, they reach a limit and are told so, and nobody
+ * else notices. The limits themselves are tested by uapi/limits.c.
  */
 #include <sys/resource.h>
 
@@ -44,7 +44,7 @@ static const struct kind {
 	{ "both", TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE },
 };
 
-/* As arm_kind(), in *@fd, which is a new context if it is not set yet. */
+/* Calls arm_kind() for *@fd, which is opened first if it is negative. */
 static int open_and_arm(__u32 config, int *fd, __u64 key, int n, int *error)
 {
 	if (*fd < 0) {
@@ -57,8 +57,8 @@ static int open_and_arm(__u32 config, int *fd, __u64 key, int n, int *error)
 }
 
 /*
- * Enters the group, if there is one, with all the memory that this program itself
- * needs: without that it would be killed, and rightly.
+ * Enters the group, if there is one, and locks the memory that this program itself needs.
+ * Without that the kernel would rightly kill it.
  */
 static bool begin_attack(const FIXTURE_DATA(memory) * self)
 {
@@ -67,9 +67,9 @@ static bool begin_attack(const FIXTURE_DATA(memory) * self)
 }
 
 /*
- * One of four processes that fill contexts of all kinds up to the user's limit, or that
- * of their group, again and again until they are killed. They exit when something
- * is wrong.
+ * One of four processes that fill contexts of all kinds up to the limit of the user or of
+ * the group, again and again until they are killed. A process exits when something is
+ * wrong.
  */
 static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 		   int *ready)
@@ -85,13 +85,16 @@ static void hammer(const FIXTURE_DATA(memory) * self, int reason, int *refused,
 	for (i = getpid();; i++) {
 		fd = -1;
 		n = open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1, 1 << 24, &error);
-		/* The other three may have taken all that there was. */
+		/* The other three processes may have used all of the memory. */
 		if (fd < 0 && error == reason && reason == -ENOMEM)
 			continue;
 		before = tw_info(fd).pending;
 		if (error != reason || before != (__u64)n)
 			_exit(2);
-		/* Refused again, unless another one has let go, and nothing changed. */
+		/*
+		 * This is refused as well, unless another process has freed some memory,
+		 * and changes nothing.
+		 */
 		open_and_arm(kinds[i % ARRAY_SIZE(kinds)].config, &fd, 1 << 25, 1, &error);
 		if ((error && error != reason) || tw_info(fd).pending != before + !error)
 			_exit(3);
@@ -113,7 +116,7 @@ static void take_all(struct __test_metadata *_metadata, const FIXTURE_DATA(memor
 		if (pids[i] == 0)
 			hammer(self, reason, refused, ready);
 	}
-	/* Somebody else, all the while. */
+	/* Meanwhile another user must be served. */
 	for (i = 0; i < 20 || __atomic_load_n(refused, __ATOMIC_RELAXED) < 4; i++) {
 		ASSERT_TRUE(is_served(VICTIM));
 		if (tw_now(CLOCK_MONOTONIC) > limit)
@@ -135,7 +138,7 @@ TEST_F(memory, up_to_the_users_limit)
 	take_all(_metadata, self, -EDQUOT);
 }
 
-/* Told, and not killed. */
+/* The attackers get an error, and are not killed. */
 TEST_F(memory, up_to_the_groups_limit)
 {
 	const char *reason = memcg_make(&self->group, "12582912");
@@ -148,7 +151,7 @@ TEST_F(memory, up_to_the_groups_limit)
 	EXPECT_LT(0, memcg_value(&self->group, "memory.events", "max"));
 }
 
-/* What the group holds, once that does not change any more. */
+/* Waits until the group's use of memory no longer changes, and returns it. */
 static long long settled(const FIXTURE_DATA(memory) * self)
 {
 	long long last, now = memcg_value(&self->group, "memory.current", NULL);
@@ -164,7 +167,7 @@ static long long settled(const FIXTURE_DATA(memory) * self)
 }
 
 /*
- * A child's part of nearly_empty_chunks: fills contexts up to the user's limit, and
+ * The part of a child in nearly_empty_chunks: fills contexts up to the user's limit, and
  * keeps one timer of each chunk, or of each page of words. Exits with 0 if that worked.
  */
 static void fill_and_thin(const FIXTURE_DATA(memory) * self, __u32 config, int parent)
@@ -204,9 +207,9 @@ static void fill_and_thin(const FIXTURE_DATA(memory) * self, __u32 config, int p
 }
 
 /*
- * One timer is kept of each chunk, or of each page of words, and as many as there is
- * room for are armed in the next context. If timers were counted, and not their memory,
- * that could go on for ever.
+ * One timer of each chunk is kept, or of each page of words, and the next context gets as
+ * many timers as there is room for. If timers were counted and not their memory, that could
+ * go on for ever.
  */
 TEST_F(memory, nearly_empty_chunks)
 {
@@ -248,7 +251,10 @@ TEST_F(memory, nearly_empty_chunks)
 	}
 }
 
-/* As many contexts as there are descriptors, with a timer of the costly kind each. */
+/*
+ * Opens as many contexts as there are descriptors, each with a timer of the most expensive
+ * kind.
+ */
 TEST_F(memory, many_opens)
 {
 	const char *reason = memcg_make(&self->group, "max");
@@ -268,7 +274,10 @@ TEST_F(memory, many_opens)
 		    !become(NOBODY))
 			_exit(1);
 		for (n = 0;; n++) {
-			/* From the second on: the first costs more. */
+			/*
+			 * The measurement begins with the second context, as the first one
+			 * costs more.
+			 */
 			if (n == 1 && (!tell(pair[1]) || !hear(pair[1])))
 				_exit(2);
 			fd = -1;
@@ -290,7 +299,10 @@ TEST_F(memory, many_opens)
 	}
 	after = settled(self);
 	TH_LOG("%lld bytes a context with keys and leases", (after - before) / 1990);
-	/* A chunk, its keys, a page of words: charged; and no more than a pipe's 16 pages. */
+	/*
+	 * A chunk, its keys and a page of words are charged, but no more than the 16 pages
+	 * of a pipe.
+	 */
 	EXPECT_LT(1900 * (4096 + 1024 + 4096), after - before);
 	EXPECT_GT(2000 * 65536, after - before);
 	EXPECT_TRUE(is_served(VICTIM));
@@ -298,7 +310,7 @@ TEST_F(memory, many_opens)
 	EXPECT_EQ(0, status_of(pid));
 }
 
-/* A number of kilobytes from /proc/meminfo. */
+/* Returns a number of kilobytes from /proc/meminfo. */
 static long long meminfo(const char *name)
 {
 	FILE *file = fopen("/proc/meminfo", "re");
@@ -313,10 +325,10 @@ static long long meminfo(const char *name)
 	return value;
 }
 
-/* By how much that may be wrong: caches of pages, and of counts. */
+/* The error of these numbers, due to caches of pages and of counts. */
 #define OFF	(4LL << 20)
 
-/* Kernel memory that is charged to nobody, as far as one can see, in bytes. */
+/* Returns how much kernel memory is charged to no group, as far as that can be seen, in bytes. */
 static long long uncharged(const FIXTURE_DATA(memory) * self)
 {
 	long long charged = settled(self);
@@ -325,8 +337,8 @@ static long long uncharged(const FIXTURE_DATA(memory) * self)
 }
 
 /*
- * The table that leads to keys is the one thing that no cgroup is charged for. It
- * is as large as the keys there are make it, and these are charged and limited.
+ * The table that leads to keys is the only memory that no cgroup is charged for. Its size
+ * depends on the number of keys, which are charged and limited.
  */
 TEST_F(memory, the_table_of_keys)
 {
@@ -348,7 +360,9 @@ TEST_F(memory, the_table_of_keys)
 			_exit(1);
 		fd = -1;
 		for (i = 0; i <= ARRAY_SIZE(sizes); i++) {
-			/* First one only, and in the end, too. */
+			/*
+			 * In the first round there is one key only, and again at the end.
+			 */
 			n = (i ? sizes[i - 1] : 1) - done;
 			if (open_and_arm(kinds[1].config, &fd, 1 + done, n, &error) != n)
 				_exit(error == -ENOSPC ? 4 : 2);
@@ -375,7 +389,7 @@ TEST_F(memory, the_table_of_keys)
 		}
 		if (settled(self) - charged > 120LL * sizes[i])
 			SKIP(end_attack(pid); return, "slabs have red zones here, which count");
-		/* The old table goes some time after the new one is there. */
+		/* The old table is freed some time after the new one is in place. */
 		for (n = 0; n < 50; n++) {
 			now = uncharged(self) - before;
 			if (now < 27LL * sizes[i] + OFF)
@@ -385,7 +399,7 @@ TEST_F(memory, the_table_of_keys)
 		       now / sizes[i]);
 		EXPECT_GT(27LL * sizes[i] + OFF, now);
 	}
-	/* And it shrinks again as they go, though one stays. */
+	/* The table shrinks again as keys go, although one key stays. */
 	ASSERT_TRUE(tell(pair[0]));
 	ASSERT_TRUE(hear(pair[0]));
 	for (i = 0; i < 50; i++) {
@@ -399,8 +413,8 @@ TEST_F(memory, the_table_of_keys)
 }
 
 /*
- * In a user namespace of their own a user may have many user IDs, which an admin has
- * granted. They are still one user.
+ * In a user namespace of their own a user may have many user IDs, which an administrator
+ * has granted. They still count as one user.
  */
 TEST_F(memory, users_in_a_namespace)
 {
@@ -423,9 +437,9 @@ TEST_F(memory, users_in_a_namespace)
 		n += 100;
 		if (!tell(pair[1]) || !hear(pair[1]))
 			_exit(3);
-		/* Timers count for NOBODY under each ID, in namespaces inside, too. */
+		/* Under each ID timers count for NOBODY, also in nested namespaces. */
 		for (uid = 0; uid < 9; uid++) {
-			/* The last as nobody but that user, in one more inside. */
+			/* The last ID is used alone, in one more nested namespace. */
 			if (setresuid(uid, uid == 8 ? 8 : 0, uid == 8 ? 8 : 0) ||
 			    (uid == 8 && unshare(CLONE_NEWUSER)))
 				_exit(4);
@@ -441,10 +455,10 @@ TEST_F(memory, users_in_a_namespace)
 		ASSERT_EQ(10, status_of(pid));
 		SKIP(return, "no user namespaces for ordinary users here");
 	}
-	/* As newuidmap(1) does for users in /etc/subuid. */
+	/* This is what newuidmap(1) does for users in /etc/subuid. */
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n1 100000 1000\n"));
-	/* Without a group that is known there no namespace could be made inside. */
+	/* Without a mapped group no nested namespace could be made. */
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n"));
 	EXPECT_TRUE(is_served(VICTIM));
@@ -452,7 +466,9 @@ TEST_F(memory, users_in_a_namespace)
 	EXPECT_EQ(0, status_of(pid));
 }
 
-/* Descriptors that are only in messages nobody receives, theirs among them. */
+/*
+ * Some descriptors are only in messages that nobody receives. So are those of the sockets.
+ */
 TEST_F(memory, descriptors_in_flight)
 {
 	int socks[2], i, k, fd, error;
@@ -474,18 +490,21 @@ TEST_F(memory, descriptors_in_flight)
 					_exit(3);
 				close(fd);
 			}
-			/* A circle, which only the kernel's collector finds. */
+			/*
+			 * The sockets form a circle, which only the kernel's garbage
+			 * collector finds.
+			 */
 			if (tw_send_fd(socks[0], socks[1], 0) || tw_send_fd(socks[1], socks[0], 0))
 				_exit(4);
 			close(socks[0]);
 			close(socks[1]);
 		}
-		/* They count all the same, if they are there. */
+		/* Timers in such contexts still count, as long as they exist. */
 		fd = tw_open();
 		_exit(fd < 0 || tw_info(fd).user_timers > 1000 ? 5 : 0);
 	}
 	EXPECT_EQ(0, status_of(pid));
-	/* The collector runs as sockets are closed. */
+	/* The garbage collector runs when sockets are closed. */
 	for (i = 0; i < 50; i++) {
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks) == 0) {
 			tw_send_fd(socks[0], socks[1], 0);
@@ -497,7 +516,7 @@ TEST_F(memory, descriptors_in_flight)
 	EXPECT_TRUE(nothing_left(NOBODY));
 }
 
-/* Processes without end that share a descriptor, and programs that inherit it. */
+/* Endless processes share a descriptor, and run programs that inherit it. */
 TEST_F(memory, fork_bomb)
 {
 	static const char * const argv[] = { "true", NULL };
@@ -528,7 +547,7 @@ TEST_F(memory, fork_bomb)
 	for (i = 0; i < 3000 && __atomic_load_n(forks, __ATOMIC_RELAXED) < 50; i++)
 		usleep(10000);
 	EXPECT_LE(50, *forks);
-	/* Until none is left that could have forked meanwhile. */
+	/* Repeat this until no process is left that could have forked meanwhile. */
 	do {
 		error = kill(-pid, SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -538,7 +557,10 @@ TEST_F(memory, fork_bomb)
 	EXPECT_TRUE(nothing_left(NOBODY));
 }
 
-/* Chunks made and given back as fast as it goes: what waits for RCU is charged. */
+/*
+ * Chunks are allocated and freed as fast as possible: those that wait for RCU are still
+ * charged.
+ */
 TEST_F(memory, churn)
 {
 	const char *reason = memcg_make(&self->group, "6291456");
@@ -594,7 +616,7 @@ TEST_F(memory, churn)
 	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
 }
 
-/* Users to whom the device's permissions do not give it cannot open it. */
+/* A user to whom the permissions of the device do not give access cannot open it. */
 TEST_F(memory, for_a_group_only)
 {
 	gid_t group = STRANGER;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Callers that stall half way: in the copy from or to memory whose faults nobody
- * answers (userfaultfd), or stopped. They hold up nobody
- * else, not even those who use the same context; and they can be killed there.
+ * Callers that stall half way: stopped, or while a copy from or to user memory waits for a
+ * page fault that nobody answers (userfaultfd). They hold up nobody else, not even users of
+ * the same context, and can be killed there.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -22,13 +22,13 @@ static const char * const names[NR_CALLS] = {
 };
 
 /**
- * struct stalled - a thread that is to stall
- * @fd: on which context
- * @call: in what
- * @mem: where the call's memory is: a page that stalls
- * @handle: of a timer there
+ * struct stalled - a thread that will stall
+ * @fd: the context
+ * @call: the call in which it stalls
+ * @mem: memory for the call: a page that stalls
+ * @handle: a timer of the context
  * @ret: what the call returned
- * @done: it has
+ * @done: the call has returned
  */
 struct stalled {
 	int fd;
@@ -71,7 +71,7 @@ static int carry_out(const struct stalled *s)
 	}
 }
 
-/* What the call is to find in its memory, and what it returns once it may go on. */
+/* Writes the call's argument to @page. Returns what the call has to return once it may go on. */
 static int prepare(const struct stalled *s, void *page)
 {
 	struct twheel_cancel cancel = { .handle = s->handle };
@@ -126,7 +126,7 @@ FIXTURE(stall)
 
 FIXTURE_VARIANT(stall)
 {
-	/* Stall at the first write instead of the first access. */
+	/* Whether to stall at the first write instead of at the first access. */
 	bool on_write;
 };
 
@@ -136,7 +136,10 @@ FIXTURE_VARIANT_ADD(stall, writes)
 	.on_write = true,
 };
 
-/* Memory of this process of which each fault waits for an answer, for ever. */
+/*
+ * Maps memory of this process in which each page fault waits for an answer. Returns NULL,
+ * or why that is not possible.
+ */
 static const char *make_stalling(const FIXTURE_VARIANT(stall) * variant, int *fd, void **mem)
 {
 	struct uffdio_api api = {
@@ -158,7 +161,7 @@ static const char *make_stalling(const FIXTURE_VARIANT(stall) * variant, int *fd
 	return ioctl(*fd, UFFDIO_REGISTER, &range) ? "userfaultfd cannot do that" : NULL;
 }
 
-/* The page holds @content, and stalls. */
+/* Fills the page with @content and makes it stall. */
 static bool lay(const FIXTURE_DATA(stall) * self, bool on_write, const void *content)
 {
 	struct uffdio_writeprotect protect = {
@@ -173,7 +176,7 @@ static bool lay(const FIXTURE_DATA(stall) * self, bool on_write, const void *con
 	return ioctl(self->fault_fd, UFFDIO_WRITEPROTECT, &protect) == 0;
 }
 
-/* Waits till somebody stalls there. */
+/* Waits until a thread stalls in that memory. Returns whether one does. */
 static bool stalls(const FIXTURE_DATA(stall) * self)
 {
 	struct uffd_msg msg;
@@ -207,7 +210,7 @@ FIXTURE_TEARDOWN(stall)
 	close(self->fault_fd);
 }
 
-/* Another user's timers on all CPUs. */
+/* Returns whether another user's timers on all CPUs are served. */
 static bool others_are_served(void)
 {
 	bool ok = true;
@@ -221,7 +224,7 @@ static bool others_are_served(void)
 	return sched_setaffinity(0, sizeof(all), &all) == 0 && ok;
 }
 
-/* All that can be done on a context. */
+/* Returns whether all calls on a context work. */
 static bool is_usable(int fd)
 {
 	struct twheel_timer_info info;
@@ -235,7 +238,7 @@ static bool is_usable(int fd)
 	       !tw_cancel(fd, handle);
 }
 
-/* A context with a timer that is pending, or ready for those who read. */
+/* Prepares a context with a timer, which is pending or, for a read, ready. */
 static void begin(struct stalled *s, enum kind call, void *mem)
 {
 	memset(s, 0, sizeof(*s));
@@ -256,7 +259,7 @@ TEST_F(stall, holds_up_nobody)
 	if (self->obstacle)
 		SKIP(return, "%s", self->obstacle);
 	for (call = 0; call < NR_CALLS; call++) {
-		/* This one stores nothing. */
+		/* This call stores nothing. */
 		if (variant->on_write && call == CALL_CONFIG)
 			continue;
 		begin(&s, call, self->mem);
@@ -273,7 +276,7 @@ TEST_F(stall, holds_up_nobody)
 		EXPECT_TRUE(is_usable(s.fd)) {
 			TH_LOG("in %s", names[call]);
 		}
-		/* What it has not got is there for others who read. */
+		/* The record that the call has not got is there for other readers. */
 		if (call == CALL_READ) {
 			EXPECT_EQ(1, tw_info(s.fd).ready);
 			EXPECT_EQ(1, tw_collect(s.fd, &event, 1));
@@ -292,7 +295,7 @@ TEST_F(stall, holds_up_nobody)
 	}
 }
 
-/* Killed there, they leave nothing behind. */
+/* Stalled callers that are killed leave nothing behind. */
 TEST_F(stall, can_be_killed)
 {
 	struct uffdio_range range;
@@ -317,7 +320,10 @@ TEST_F(stall, can_be_killed)
 		if (pid == 0) {
 			pthread_t thread;
 
-			/* Its own: a descriptor is about its maker's memory. */
+			/*
+			 * The process needs a userfaultfd of its own, as that covers only
+			 * the memory of its maker.
+			 */
 			if (make_stalling(variant, &self->fault_fd, &self->mem) ||
 			    !become(NOBODY))
 				_exit(1);
@@ -343,7 +349,10 @@ TEST_F(stall, can_be_killed)
 	}
 }
 
-/* Of several who wait in read(), one is stopped, with all that is ready his to read. */
+/*
+ * Several threads wait in read(), and one of them is stopped just as all the records are
+ * its to read.
+ */
 TEST(stopped)
 {
 	int fd, error, ready[2], i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All the ways in which a few threads can interleave.
+ * Runs all interleavings of a few threads.
  *
- * setcontext() brings a thread onto its stack, but calls the kernel each time.
- * From then on _setjmp() and _longjmp() do.
+ * setcontext() puts a thread onto its stack, but makes a system call each time, so later
+ * switches use _setjmp() and _longjmp().
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -19,15 +19,15 @@
 
 /**
  * struct thread - a coroutine, which runs one body after another
- * @here:	where it goes on
+ * @here:	the place at which it goes on
  * @stack:	its stack, kept from one exploration to the next
- * @begun:	it is on its stack
- * @name:	for the trace
- * @body:	what it runs in this execution
- * @arg:	given to @body
- * @ready:	NULL, or what it waits for
- * @never:	what it waits for cannot come any more
- * @ended:	it has run its body
+ * @begun:	it has begun to run on its stack
+ * @name:	its name in the trace
+ * @body:	the function that it runs in this execution
+ * @arg:	argument of @body
+ * @ready:	NULL, or the condition that it waits for
+ * @never:	that condition cannot become true any more
+ * @ended:	@body has returned
  */
 struct thread {
 	jmp_buf		here;
@@ -45,7 +45,7 @@ static struct thread threads[MAX_THREADS], *self;
 static unsigned int nr_threads;
 static jmp_buf scheduler;
 
-/* The choices of this execution, and how many there were to choose from. */
+/* The choices of this execution, and the number of alternatives for each. */
 static unsigned int chosen[MAX_STEPS], among[MAX_STEPS], nr_choices;
 
 static struct {
@@ -61,12 +61,12 @@ unsigned int choose(unsigned int n)
 		return 0;
 	if (nr_choices == MAX_STEPS)
 		abort();
-	/* What was never chosen before begins at 0. */
+	/* A choice that is made for the first time begins at 0. */
 	among[nr_choices] = n;
 	return chosen[nr_choices++];
 }
 
-/* Make the last choice that can be made otherwise; those behind it are new. */
+/* Changes the last choice that has another alternative, and forgets those after it. */
 static bool choose_otherwise(void)
 {
 	while (nr_choices) {
@@ -82,7 +82,7 @@ unsigned long long explore(void (*execution)(void))
 	unsigned long long n = 0;
 	unsigned int i;
 
-	/* A failed execution leaves its choices, and threads in mid-air. */
+	/* A failed execution leaves its choices, and threads that have not ended. */
 	memset(chosen, 0, sizeof(chosen));
 	for (i = 0; i < MAX_THREADS; i++)
 		threads[i].begun = false;
@@ -170,7 +170,7 @@ void threads_run(void)
 			resume(can[choose(n)]);
 			continue;
 		}
-		/* Those left wait for nothing that could come. */
+		/* The remaining threads wait for conditions that cannot become true. */
 		for (i = 0; i < nr_threads && threads[i].ended; i++)
 			;
 		if (i == nr_threads)

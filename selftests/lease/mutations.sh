@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # see selftests/mutate.sh
 #
-# mutations.sh - of the protocol of leases, on both of its sides
+# mutations.sh - mutations of the protocol of leases, on both of its sides
 
 files=(module/lease.h userspace/lib/lease_word.h)
 
-# The first test that fails. The rest end by SIGPIPE.
+# Prints the first test that fails. The rest of the output ends by SIGPIPE.
 found_by() {
 	local -x UBSAN_OPTIONS=exitcode=99
 	make -s -C selftests/lease O="$scratch/out" MODULE="$tree/module" \

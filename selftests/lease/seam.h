@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Both sides of a lease, compiled as they are, over atomics of our own in which
- * every access to the word is a step.
+ * Both sides of a lease, compiled unchanged, with atomics of the test's own in which every
+ * access to the word is a step.
  *
- * To interleave whole accesses is enough: all that the two share lies in one
- * word, and any machine keeps one order of what happens to one word.
+ * It is enough to interleave whole accesses: the two sides share only one word, and every
+ * machine has a single order of the accesses to one word.
  */
 #ifndef TWHEEL_SEAM_H
 #define TWHEEL_SEAM_H
@@ -14,13 +14,13 @@
 #define SHIM_ATOMICS
 #include <linux/atomic.h>
 
-/* Accesses of the kernel and of the program; see test_interleave.c. */
+/* The accesses of the kernel and of the program: see test_interleave.c. */
 uint64_t word_read(const uint64_t *word);
 bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new);
 uint64_t word_set(uint64_t *word, uint64_t new);
 void word_store(uint64_t *word, uint64_t new);
 
-/* How often the kernel has looked at the word, or tried to change it. */
+/* How often the kernel has read the word or tried to change it. */
 extern unsigned int kernel_accesses;
 
 /* The kernel sees the program's word as an atomic. */
@@ -51,7 +51,7 @@ static inline s64 atomic64_xchg(atomic64_t *v, s64 new)
 	return (s64)word_set((uint64_t *)v, (uint64_t)new);
 }
 
-/* Not used, but by the mutations: see mutations.sh. */
+/* Only mutations use this: see mutations.sh. */
 static inline void atomic64_set(atomic64_t *v, s64 new)
 {
 	word_set((uint64_t *)v, (uint64_t)new);
@@ -69,7 +69,7 @@ static inline bool lease_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
 	return word_cmpxchg(word, old, new);
 }
 
-/* A hostile program's, and the mutations'. */
+/* Only hostile programs and mutations use this. */
 static inline void lease_word_store(uint64_t *word, uint64_t new)
 {
 	word_store(word, new);

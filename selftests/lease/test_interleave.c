@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel and programs at one lease, in all interleavings.
+ * The kernel and programs at one lease, in all interleavings.
  *
- * Around module/lease.h there is a small model of what module/timer.c and expire.c do with
- * it: a lock, a timer that is pending or not, a clock that goes on at any moment,
- * and an expiry that runs once it is due. A model of the promises, beside it,
- * takes note of each access and each result.
+ * Around module/lease.h there is a small model of its callers, module/timer.c and expire.c:
+ * a lock, a timer that is pending or not, a clock that goes on at any moment, and an expiry
+ * that runs once it is due. Beside it, a model of the promises notes each access and each
+ * result.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,16 +15,16 @@
 #include "seam.h"
 
 #define MAX_ARMINGS	8
-/* Ahead of all that a scenario lets pass. */
+/* Later than any time that a scenario reaches. */
 #define FAR		1000
 
 enum end { RUNNING, EXPIRED, CANCELLED, SUPERSEDED };
 
 /**
- * struct arming - what was promised to one arming of the lease, and became of it
- * @stored:	the deadline in its word, if the program stores only deadlines
- * @promised:	the latest that the program was told to be in time for
- * @end:	what has ended it
+ * struct arming - the promises for one arming of the lease, and its end
+ * @stored:	the deadline in its word, if the program stores nothing but deadlines
+ * @promised:	the latest deadline that the program was told to be in time for
+ * @end:	how it has ended
  */
 struct arming {
 	u64		stored;
@@ -33,28 +33,28 @@ struct arming {
 };
 
 static struct {
-	/* The kernel's. */
+	/* These are the kernel's. */
 	uint64_t	word;
 	u64		clock;
 	u64		deadline;
 	bool		locked;
 	bool		pending;
 	unsigned int	runs;
-	/* The promises'. */
+	/* These belong to the model of the promises. */
 	struct arming	armings[MAX_ARMINGS];
 	struct arming	*arming;
 	bool		hostile;
 } m;
 
-/* What the executions of a test have come to, all told. */
+/* The results of all executions of a test, added up. */
 static unsigned long long expired, extended, refused;
 
 unsigned int kernel_accesses;
 
-/* An expectation that tells, when it fails, how it came to that. */
+/* An expectation that prints the trace when it fails. */
 #define check(cond, ...) expect((cond) || trace_print(), __VA_ARGS__)
 
-/* The accesses. */
+/* Accesses to the word. */
 
 static void note_write(u64 new)
 {
@@ -83,7 +83,7 @@ bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new)
 	return true;
 }
 
-/* The kernel's way to begin an arming, and to end one. */
+/* The kernel sets the word to begin an arming, and to end one. */
 uint64_t word_set(uint64_t *word, uint64_t new)
 {
 	uint64_t old;
@@ -108,7 +108,7 @@ void word_store(uint64_t *word, uint64_t new)
 	note_write(new);
 }
 
-/* The kernel. */
+/* The kernel's side. */
 
 static bool unlocked(void)
 {
@@ -120,7 +120,7 @@ static bool due(void)
 	return !m.locked && m.pending && m.clock >= m.deadline;
 }
 
-/* Look at the lease as module/expire.c does when its bucket comes due. */
+/* Looks at the lease as module/expire.c does when its bucket comes due. */
 static void expire_locked(void)
 {
 	u64 now = m.clock, deadline = ~0ULL;
@@ -176,7 +176,7 @@ static void advance(void *arg)
 	}
 }
 
-/* What setting the word has brought to an end. */
+/* Ends an arming, whose word was @old when the kernel set it. */
 static void end_arming(struct arming *a, u64 old, enum end end)
 {
 	if (a->end == RUNNING) {
@@ -213,14 +213,14 @@ static void cancel(void *arg)
 	m.locked = false;
 }
 
-/* The programs. */
+/* The programs' side. */
 
 static void extend(void *arg)
 {
 	u64 deadline = *(const u64 *)arg;
 	int ret = lease_word_extend(&m.word, deadline);
 
-	/* No step has come since the access that decided. */
+	/* There was no step since the access that decided. */
 	trace(ret ? "extended" : "refused", deadline);
 	check(ret == 0 || ret == 1, "extend returned %d", ret);
 	if (m.hostile)
@@ -237,7 +237,7 @@ static void extend(void *arg)
 	}
 }
 
-/* What a program that only looks is told. */
+/* A program that only reads the word checks the answer. */
 static void look(void *arg)
 {
 	int over = lease_word_expired(&m.word);
@@ -277,7 +277,7 @@ static void spoil(void *arg)
 		lease_word_store(&m.word, n & 1);
 }
 
-/* Executions. */
+/* Running executions. */
 
 static void begin(u64 deadline, unsigned int runs)
 {
@@ -291,8 +291,8 @@ static void begin(u64 deadline, unsigned int runs)
 }
 
 /*
- * Let all threads run, and the clock go on until @until meanwhile; then, with
- * nobody else about, what is still pending expire. So each arming has its end.
+ * Lets all threads run, while the clock goes on until @until. If the lease is still pending
+ * it then expires with no other thread running, so each arming has its end.
  */
 static void run(u64 until)
 {
@@ -311,7 +311,7 @@ static void run(u64 until)
 		check(a->end != RUNNING, "arming %td has no end", a - m.armings);
 }
 
-/* Run @execution in all ways, and tell how many there were. */
+/* Runs @execution in all interleavings, and prints how many there were. */
 static void in_all_ways(void (*execution)(void))
 {
 	unsigned long long n;
@@ -324,14 +324,14 @@ static void in_all_ways(void (*execution)(void))
 	       n, expired, extended, refused);
 }
 
-/* Both sides must have won, or there was no contest. */
+/* The same, and expects that both sides have won, as otherwise there was no contest. */
 static void contested(void (*execution)(void))
 {
 	in_all_ways(execution);
 	expect(expired && extended && refused, "one side always won");
 }
 
-/* Deadlines before, at, and after the one that was armed, which is 2. */
+/* Deadlines before, at and after the one that was armed, which is 2. */
 static const u64 deadlines[] = { 1, 2, 3, 4, FAR };
 
 static void one_extension_executed(void)
@@ -380,7 +380,10 @@ static void two_programs(void)
 
 static void three_programs_executed(void)
 {
-	/* Each set of three once: which of the programs has which is the same. */
+	/*
+	 * Each set of three is tried once, as it does not matter which program has which
+	 * deadline.
+	 */
 	unsigned int a = choose(ARRAY_SIZE(deadlines));
 	unsigned int b = a + choose(ARRAY_SIZE(deadlines) - a);
 	unsigned int c = b + choose(ARRAY_SIZE(deadlines) - b);
@@ -397,7 +400,7 @@ static void three_programs(void)
 	contested(three_programs_executed);
 }
 
-/* A lease pushed back again and again to what is past by then. */
+/* Pushes a lease back again and again, to times that have passed by then. */
 static void extend_in_vain(void *arg)
 {
 	u64 deadline;
@@ -565,7 +568,7 @@ static const struct tap_test tests[] = {
 	TAP_TEST(hostile_words),
 	TAP_TEST(hostile_words_and_calls),
 	TAP_TEST(word_spoiled_at_every_try),
-	/* Those that take long. */
+	/* These take long. */
 	TAP_TEST(two_programs),
 	TAP_TEST(two_programs_and_rearm),
 	TAP_TEST(three_programs),

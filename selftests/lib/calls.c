@@ -112,10 +112,10 @@ TEST_F(calls, adopt_and_release)
 	EXPECT_EQ(-EBADF, twheel_adopt(&tw, -1));
 	null = open("/dev/null", O_RDWR);
 	EXPECT_EQ(-ENOTTY, twheel_adopt(&tw, null));
-	/* Still the caller's. */
+	/* The descriptor still belongs to the caller. */
 	EXPECT_EQ(0, close(null));
 
-	/* Timers live on while a descriptor does. */
+	/* Timers live on while a descriptor of the context is open. */
 	ASSERT_EQ(0, twheel_open(&tw, NULL, 0, NULL));
 	ASSERT_EQ(0, twheel_arm_after(tw, FAR, 77, &handle));
 	fd = twheel_release(tw);
@@ -153,7 +153,7 @@ TEST_F(calls, arm_rearm_cancel)
 	EXPECT_EQ(9, info.count);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 
-	/* The convenient form takes the interval away again. */
+	/* The convenient form sets the interval to 0 again. */
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_rearm_after, self->tw, handle, 0, 6));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(TWHEEL_STATE_READY, REPLACED(twheel_rearm_after, self->tw, handle, 0, 7));
@@ -184,21 +184,21 @@ TEST_F(calls, arm_rearm_cancel)
 	EXPECT_EQ(0, old.remaining);
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 
-	/* A failure writes nothing that was not asked for. */
+	/* A failed call stores nothing that the caller did not ask for. */
 	handle = 12345;
 	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 31 };
 	EXPECT_EQ(-EINVAL, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(0, arm.handle);
 }
 
-/* What succeeds returns 0, whatever it has replaced. */
+/* A call that succeeds returns 0, whatever it has replaced. */
 TEST_F(calls, success_is_0)
 {
 	uint64_t now = twheel_now(self->tw);
 	struct twheel_arm arm = { .expires = FAR };
 	unsigned int round;
 
-	/* New, pending, and expired without being read. */
+	/* The timer is new, pending, or expired and unread. */
 	for (round = 0; round < 2; round++) {
 		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
 		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
@@ -212,7 +212,7 @@ TEST_F(calls, success_is_0)
 	EXPECT_EQ(0, twheel_cancel(self->tw, arm.handle, NULL));
 }
 
-/* By handle, whether there is such a timer or not. */
+/* twheel_set_*() re-arms the timer of a handle, or arms a new one if there is none. */
 TEST_F(calls, set)
 {
 	uint64_t at = twheel_now(self->tw) + 2 * FAR;
@@ -242,7 +242,7 @@ TEST_F(calls, set)
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(4, event.user_data);
 
-	/* It is over: a new one takes its place. */
+	/* That timer has ended, so a new one takes its place. */
 	EXPECT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_set_at, self->tw, &handle, at, 5));
 	EXPECT_NE(first, handle);
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
@@ -297,7 +297,7 @@ TEST_F(calls, batches)
 	EXPECT_EQ(0, cancels[4].result);
 }
 
-/* Behind the last entry there is no memory. */
+/* There is no memory behind the last entry. */
 TEST_F(calls, batch_that_runs_out_of_memory_to_read)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -326,7 +326,7 @@ TEST_F(calls, batch_that_runs_out_of_memory_to_read)
 	munmap(memory, page);
 }
 
-/* Signals come faster than a batch ends, and it is completed all the same. */
+/* Signals come faster than a batch takes, but the call completes it. */
 TEST_F(calls, batch_under_signals)
 {
 	struct itimerval often = {
@@ -393,7 +393,7 @@ TEST_F(calls, walk_and_drain)
 
 	for (i = 0; i < N; i++)
 		ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, (uint64_t)i, NULL));
-	/* One that has expired is there to be read, not to be listed. */
+	/* A timer that has expired is there to be read, not to be listed. */
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, N, NULL));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 
@@ -430,19 +430,22 @@ TEST_F(calls, walk_and_drain)
 TEST_F(calls, read)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	/* It goes on, should the first come before the wait. */
+	/* The timer repeats, in case its first signal comes before the wait. */
 	struct itimerval soon = {
 		.it_interval.tv_usec = 20000,
 		.it_value.tv_usec = 20000,
 	};
 	struct itimerval never = { };
-	/* Not on the stack: nothing may be said to reach beyond it. */
+	/*
+	 * These are static, as a compiler could tell that a count goes beyond an array on
+	 * the stack.
+	 */
 	static struct twheel_event events[4];
 	struct twheel *blocking;
 
 	EXPECT_EQ(-EINVAL, twheel_read(self->tw, events, 0));
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, events, 4));
-	/* The length in bytes would wrap: that is no short length. */
+	/* The length in bytes would wrap, but must not become a short length. */
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 1, NULL));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(1, twheel_read(self->tw, events, SIZE_MAX / 8));
@@ -482,7 +485,7 @@ TEST_F(calls, event_buffer)
 	event = twheel_event_buffer_next(buf);
 	ASSERT_NE(NULL, event);
 	seen |= 1U << event->user_data;
-	/* What was not taken out is not overwritten. */
+	/* Filling the buffer overwrites no records that were not taken out. */
 	EXPECT_EQ(3, twheel_event_buffer_fill(buf, self->tw));
 	while ((event = twheel_event_buffer_next(buf)))
 		seen |= 1U << event->user_data;
@@ -504,9 +507,9 @@ TEST_F(calls, event_buffer)
 #define THREAD_ROUNDS	20000
 
 /**
- * struct worker - one of several threads on one context
+ * struct worker - one of several threads that use the same context
  * @tw: the context
- * @seed: of its random numbers
+ * @seed: the state of its random numbers
  * @armed: timers it has made
  * @cancelled: timers it has cancelled
  * @wrong: calls that failed
@@ -558,7 +561,7 @@ TEST_F(calls, threads)
 		workers[i].seed = (unsigned int)i;
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, work, &workers[i]));
 	}
-	/* A reader beside them, until everything is accounted for. */
+	/* This thread reads beside them, until everything is accounted for. */
 	end = twheel_now(self->tw) + 2 * LIMIT;
 	for (i = 0; i < THREADS; i++) {
 		while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
@@ -575,7 +578,7 @@ TEST_F(calls, threads)
 		EXPECT_EQ(THREAD_ROUNDS, workers[i].armed);
 		expected += workers[i].armed - workers[i].cancelled;
 	}
-	/* What was not cancelled was read: a cancel that failed says so. */
+	/* Every timer that was not cancelled was read, as a cancel that comes too late fails. */
 	EXPECT_EQ(expected, read);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * libtwheel across fork(): whose timers they are.
- */
+/* libtwheel across fork(): which process the timers belong to. */
 #include <sys/wait.h>
 
 #include "lib_util.h"
@@ -40,7 +38,7 @@ FIXTURE_TEARDOWN(fork)
 	twheel_close(self->tw);
 }
 
-/* In a child: ends it with what it has found to be wrong. */
+/* Ends a child with an exit status that says what was wrong. */
 #define CHECK(condition) \
 do { \
 	if (!(condition)) { \
@@ -49,7 +47,7 @@ do { \
 	} \
 } while (0)
 
-/* Waits for a child: whether it found everything right. */
+/* Waits for a child. Returns whether it found everything right. */
 static int well(pid_t pid)
 {
 	int status;
@@ -112,7 +110,7 @@ TEST_F(fork, child_is_refused)
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, far));
 }
 
-/* Also when the parent had made no timer object yet. */
+/* A child is refused even if the parent has not made a timer object yet. */
 TEST_F(fork, child_is_refused_the_first_object)
 {
 	struct twheel *tw;
@@ -135,7 +133,7 @@ TEST_F(fork, child_is_refused_the_first_object)
 	twheel_close(tw);
 }
 
-/* Sharing a descriptor is what it was: calls without objects. */
+/* Calls without timer objects work on both sides, as the descriptor is shared. */
 TEST_F(fork, plain_calls_are_shared)
 {
 	struct twheel_timer_info info;
@@ -163,7 +161,7 @@ TEST_F(fork, plain_calls_are_shared)
 	EXPECT_EQ(8, event.user_data);
 }
 
-/* So is a drain, in a context without timer objects. */
+/* A drain works on both sides, too, in a context without timer objects. */
 TEST_F(fork, drain_without_objects)
 {
 	struct twheel *tw;
@@ -185,7 +183,7 @@ TEST_F(fork, drain_without_objects)
 	twheel_close(tw);
 }
 
-/* A context of the child's own, and the parent's beside it. */
+/* A child can have a context of its own beside that of its parent. */
 TEST_F(fork, own_context_of_a_child)
 {
 	pid_t pid;
@@ -212,7 +210,10 @@ TEST_F(fork, own_context_of_a_child)
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, self->timer));
 }
 
-/* The parent lets go of it, and the child goes on; a grandchild is a child again. */
+/*
+ * The parent closes the context, and the child takes it over and goes on. A grandchild is
+ * then refused like any child.
+ */
 TEST_F(fork, child_takes_over)
 {
 	int closed[2];
@@ -255,7 +256,10 @@ TEST_F(fork, child_takes_over)
 	EXPECT_TRUE(well(pid));
 }
 
-/* The process that made it takes over nothing, before or after a fork. */
+/*
+ * For the process that made the context taking it over changes nothing, before or after a
+ * fork.
+ */
 TEST_F(fork, parent_takes_over)
 {
 	pid_t pid;
@@ -273,9 +277,9 @@ TEST_F(fork, parent_takes_over)
 	EXPECT_EQ(1, self->probe.calls);
 }
 
-/* How often a function was called, in this process. */
+/* How often a function was called in this process. */
 static unsigned int calls;
-/* The child that the first of them has forked; 0 in the child. */
+/* The child that the first of these calls has forked, or 0 in the child. */
 static pid_t forked;
 
 static void fork_at_first(struct twheel_timer *timer, const struct twheel_event *event,
@@ -288,7 +292,7 @@ static void fork_at_first(struct twheel_timer *timer, const struct twheel_event 
 	forked = fork();
 	if (forked)
 		return;
-	/* What was read before the fork is in the child's memory as well. */
+	/* The records that were read before the fork are in the child's memory as well. */
 	CHECK(twheel_dispatch(tw) == -ECHILD);
 	twheel_take_over(tw);
 	CHECK(twheel_dispatch(tw) == 7);
@@ -333,7 +337,7 @@ TEST_F(fork, in_a_function)
 	EXPECT_TRUE(well(forked));
 }
 
-/* Each record that was read before the fork is the parent's, once. */
+/* Records that were read before the fork belong to the parent, which gets each of them once. */
 TEST_F(fork, in_a_function_that_returns_in_the_child)
 {
 	int ret;
@@ -351,7 +355,7 @@ TEST_F(fork, in_a_function_that_returns_in_the_child)
 	EXPECT_TRUE(well(forked));
 }
 
-/* A child that takes the context over goes on with what was read. */
+/* A child that takes the context over goes on with the records that were read before. */
 TEST_F(fork, in_a_function_that_takes_over)
 {
 	int ret;

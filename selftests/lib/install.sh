@@ -15,7 +15,7 @@ build() {
 		prefix=/usr libdir=/usr/lib/here "$@"
 }
 
-# same A B - do two files hold the same? Shows the difference.
+# same A B - succeeds if both files hold the same, and shows the difference otherwise
 same() {
 	[ -s "$1" ] && diff "$1" "$2"
 }
@@ -39,7 +39,7 @@ cat >"$tmp/expected" <<END
 END
 try "these files are installed" same "$tmp/files" "$tmp/expected"
 
-# Declared, exported and documented are the same functions.
+# The functions that are declared, exported and documented have to be the same.
 sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
 	grep -v '_fn$' | sort -u >"$tmp/named"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
@@ -66,7 +66,7 @@ int main(void)
 }
 END
 cp "$tmp/program.c" "$tmp/program.cc"
-# All that a configuration takes comes with the one header.
+# The one header has everything that a configuration needs.
 cat >"$tmp/clocks.c" <<'END'
 #include <twheel.h>
 
@@ -109,8 +109,9 @@ try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
 try "nothing is left" test ! -s "$tmp/files"
 
-# Without DESTDIR the loader is told. Another ldconfig stands in for the machine's,
-# which is left alone: it knows what was there when it was run.
+# Without DESTDIR the install runs ldconfig to tell the loader. Another ldconfig stands in
+# for the machine's, which is left alone. It only lists the libraries that were there when
+# it ran last.
 cat >"$tmp/ldconfig" <<END
 #!/bin/sh
 if [ "\$1" = -p ]; then

@@ -17,23 +17,22 @@
 
 #include "kselftest_harness.h"
 
-/* An emulated machine under load needs long for little. */
+/* An emulated machine under load needs long for little work. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	180
 
 #define MSEC	1000000ULL
 #define SEC	1000000000ULL
 
-/* Far enough ahead that no test ever sees it expire. */
+/* So far ahead that no test ever sees it expire. */
 #define FAR	(24 * 3600 * SEC)
 
-/* How long something that ought to happen soon may take. */
+/* The limit for anything that should happen soon. */
 #define LIMIT	(60 * SEC)
 
 /*
- * Skips a test from the setup of its fixture: a plain SKIP() there does not keep
- * the harness from running the test all the same, before Linux 6.9 (which added
- * XFAIL).
+ * Skips a test from the setup of its fixture. Before Linux 6.9 (which added XFAIL) the
+ * harness runs the test even after a plain SKIP() in the setup.
  */
 #ifdef XFAIL_ADD
 #define SETUP_SKIP(reason) \
@@ -43,7 +42,7 @@
 	SKIP(longjmp(_metadata->env, 1), "%s", reason)
 #endif
 
-/* Skips the whole program where there is no device. */
+/* Skips the whole program if there is no device. */
 static void __attribute__((constructor)) need_device(void)
 {
 	if (access(TWHEEL_DEVICE, F_OK) == 0)
@@ -53,9 +52,9 @@ static void __attribute__((constructor)) need_device(void)
 }
 
 /*
- * Calls a function whose last argument is a struct twheel_old: the state that it
- * has stored there, or its error. A call that succeeds with anything but 0, or
- * stores nothing, gives no state at all.
+ * Calls a function whose last argument is a struct twheel_old. Evaluates to the state that
+ * it stored there, or to its error. If it returns another value, or stores nothing, the
+ * result is no valid state.
  */
 #define REPLACED(function, ...) \
 ({ \
@@ -64,7 +63,7 @@ static void __attribute__((constructor)) need_device(void)
 	ret_ > 0 ? 0xbad : ret_ ? ret_ : (int)old_.state; \
 })
 
-/* Waits until a context has @ready timers to be read. Returns whether it had. */
+/* Waits until a context has @ready timers to be read. Returns whether that happened. */
 static inline int wait_ready(struct twheel *tw, uint64_t ready)
 {
 	uint64_t end = twheel_now(tw) + LIMIT;

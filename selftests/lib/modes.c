@@ -8,17 +8,17 @@
 
 #include "lib_util.h"
 
-/* What an output holds before a call that must leave it alone. */
+/* The contents of an output before a call that must not change it. */
 #define POISON	0xccccccccccccccccULL
 
-/* The largest deadline there is. */
+/* The largest possible deadline. */
 #define MAX	(TWHEEL_LEASE_EXPIRED - 1)
 
 #define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
 
 /*
- * Opens a context, or says what the module or the device lacks. A module that
- * has the feature has to accept the configuration.
+ * Opens a context. Returns NULL, or what the module or the device lacks. A module that has
+ * the feature must accept the configuration.
  */
 static const char *open_mode(struct twheel **twp, uint32_t clock, uint32_t flags,
 			     uint64_t features)
@@ -58,7 +58,7 @@ TEST(extend)
 
 	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
 	EXPECT_EQ(1001, word);
-	/* It lasts that long already. */
+	/* The lease lasts that long already. */
 	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
 	EXPECT_EQ(1, twheel_lease_extend(&word, 7));
 	EXPECT_EQ(1001, word);
@@ -71,7 +71,7 @@ TEST(extend)
 	EXPECT_EQ(1, twheel_lease_extend(&word, MAX));
 	EXPECT_EQ(MAX, word);
 
-	/* Once it is over, nothing is earlier and nothing later. */
+	/* A lease that is over can be extended to neither an earlier nor a later time. */
 	word = TWHEEL_LEASE_EXPIRED | 1000;
 	EXPECT_EQ(0, twheel_lease_extend(&word, 0));
 	EXPECT_EQ(0, twheel_lease_extend(&word, 999));
@@ -91,7 +91,7 @@ TEST(extend)
  * @word: the lease's word
  * @step: by how much this one extends it
  * @last: the deadline that it has reached
- * @wrong: how often it did not reach one, or the word went back
+ * @wrong: how often an extension failed, or the word went back
  */
 struct extender {
 	pthread_barrier_t	*start;
@@ -118,7 +118,7 @@ static void *extend_often(void *arg)
 	return NULL;
 }
 
-/* None takes back what another one has added. */
+/* No extension takes back what another thread has added. */
 TEST(extenders)
 {
 	struct extender extenders[EXTENDERS] = { };
@@ -247,14 +247,16 @@ TEST_F(plain, fixed_delay)
 	for (i = 1; i <= 3; i++) {
 		EXPECT_EQ(1, twheel_timer_armed(timer));
 		ASSERT_TRUE(wait_ready(self->tw, 1));
-		/* Two rounds of a grid; here none is missed. */
+		/* Two rounds of a grid would be over. With a fixed delay none is missed. */
 		usleep(650000);
 		ASSERT_EQ(1, twheel_dispatch(self->tw));
 		EXPECT_EQ(i, rounds.calls);
 		EXPECT_EQ(i, rounds.expirations);
 		if (i > 1)
 			EXPECT_LE(read + 300 * MSEC, rounds.deadline);
-		/* The read was after the deadline by as long as it took us. */
+		/*
+		 * The read came this long after the deadline, as the sleep took that time.
+		 */
 		read = rounds.deadline + 650 * MSEC;
 	}
 	EXPECT_EQ(0, twheel_timer_armed(timer));
@@ -336,7 +338,7 @@ TEST_F(realtime, points_in_time)
 	EXPECT_LE(setting.expires, read_clock(CLOCK_REALTIME));
 }
 
-/* Each way to read says once that the clock was set, and then goes on. */
+/* Each way to read reports once that the clock was set, and then goes on. */
 TEST_F(realtime, cancel_on_set)
 {
 	struct twheel_event_buffer *buf;
@@ -368,7 +370,7 @@ TEST_F(realtime, cancel_on_set)
 	EXPECT_EQ(-ECANCELED, twheel_event_buffer_fill(buf, self->tw));
 	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buf, self->tw));
 
-	/* This one also makes the timer expire: its record is still to be read. */
+	/* This step also makes the timer expire: its record is still to be read. */
 	EXPECT_EQ(0, set_wall(self->wall + 2 * FAR));
 	EXPECT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(-ECANCELED, twheel_dispatch(self->tw));
@@ -421,7 +423,7 @@ TEST_F(keyed, put)
 		EXPECT_EQ(i, timer.user_data);
 		EXPECT_LE(now + FAR, timer.deadline);
 
-		/* The same timer, by either name. */
+		/* The key and the handle name the same timer. */
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
 			  REPLACED(twheel_put_after, self->tw, key, 2 * FAR, i));
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
@@ -447,7 +449,7 @@ TEST_F(keyed, put)
 		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
 		EXPECT_EQ(-ENOENT, twheel_cancel(self->tw, key, NULL));
 
-		/* The key is free again. */
+		/* After the cancel the key is free. */
 		EXPECT_EQ(TWHEEL_STATE_NONE,
 			  REPLACED(twheel_rearm_after, self->tw, key, FAR, 3));
 		EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_cancel, self->tw, key));
@@ -473,7 +475,7 @@ TEST_F(keyed, what_needs_handles_is_refused)
 
 	EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
 	EXPECT_EQ(NULL, timer);
-	/* A record that dispatch has refused is still there. */
+	/* A record that dispatch has refused can still be read. */
 	ASSERT_EQ(0, twheel_put_after(self->tw, 4, 0, 0, NULL));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(-EINVAL, twheel_dispatch(self->tw));
@@ -575,14 +577,14 @@ TEST_F(lease, life)
 		end += delay;
 		if (twheel_lease_extend(word, end))
 			break;
-		/* We have been kept from it: once more, with more time. */
+		/* This thread was delayed for too long: try again with more time. */
 		ASSERT_TRUE(wait_readable(self->tw));
 		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 		delay *= 2;
 		ASSERT_GT(LIMIT, delay);
 	}
 
-	/* It was in time: nothing comes before the new deadline. */
+	/* The extension was in time: nothing comes before the new deadline. */
 	ASSERT_TRUE(wait_readable(self->tw));
 	EXPECT_LE(end, twheel_now(self->tw));
 	EXPECT_EQ(1, twheel_lease_expired(word));
@@ -619,7 +621,7 @@ TEST_F(lease, cancel_and_rearm)
 	ASSERT_EQ(0, twheel_lease_word(self->tw, info.word, &same));
 	EXPECT_EQ(word, same);
 
-	/* A re-arm is what shortens it. */
+	/* Only a re-arm shortens a lease. */
 	arm = (struct twheel_arm){
 		.handle = handle,
 		.expires = far - FAR / 2,
@@ -631,7 +633,7 @@ TEST_F(lease, cancel_and_rearm)
 	EXPECT_LE(FAR, arm.old_remaining);
 	EXPECT_EQ(far - FAR / 2, twheel_lease_deadline(word));
 
-	/* One that has expired is revived by it. */
+	/* A re-arm also revives a lease that has expired. */
 	arm.expires = 1;
 	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
@@ -698,7 +700,7 @@ TEST_F(lease, timer_objects_are_no_leases)
 	EXPECT_EQ(0, info.pending + info.ready);
 }
 
-/* A lease whose word has no place is not left behind. */
+/* If the word of a new lease cannot be mapped, no timer is left behind. */
 TEST_F(lease, no_room_to_map)
 {
 	struct twheel_info info;
@@ -721,7 +723,7 @@ TEST_F(lease, no_room_to_map)
 	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
 }
 
-/* Each has a word of its own, wherever it lies. */
+/* Each lease has a word of its own, in whichever page. */
 TEST_F(lease, many)
 {
 	enum { N = 2000 };
@@ -805,7 +807,7 @@ TEST_F(lease, second_segment)
 	EXPECT_EQ(far + 9, timer.deadline);
 }
 
-/* A child's extension is the parent's, and the lease outlives the mapping. */
+/* An extension by a child is visible to its parent, and the lease outlives the mapping. */
 TEST_F(lease, shared)
 {
 	uint64_t far = twheel_now(self->tw) + FAR;
@@ -836,7 +838,7 @@ TEST_F(lease, shared)
 	EXPECT_EQ(far + 6, twheel_lease_deadline(word));
 }
 
-/* Nothing stays mapped of a context that was closed. */
+/* Closing a context leaves nothing mapped. */
 TEST_F(lease, close_unmaps)
 {
 	char line[512];
@@ -864,9 +866,9 @@ TEST_F(lease, close_unmaps)
 
 /**
  * struct mapper - one of several threads that map the same segments
- * @tw: the context
- * @go: set when all are there
- * @words: what each segment's first word is to it
+ * @tw: the context of all of them
+ * @go: set when all threads have started
+ * @words: where this thread sees the first word of each segment
  * @wrong: calls that failed
  */
 struct mapper {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libtwheel's timer objects: functions that throw, through the library's C.
+ * libtwheel's timer objects: functions that throw exceptions through the C code of the
+ * library.
  *
- * kselftest's harness is C and no C++: this program prints its own TAP.
+ * The kselftest harness cannot be compiled as C++, so this program prints its own TAP.
  */
 #include <cerrno>
 #include <cstdint>
@@ -24,7 +25,7 @@ static void expect(bool passed, const char *name)
 	std::printf("%s %d %s\n", passed ? "ok" : "not ok", ++tests, name);
 }
 
-/* Counts what was destroyed on the way out: unwinding has come by. */
+/* Counts how often it was destroyed, which happens when the stack is unwound. */
 struct guard {
 	static int destroyed;
 	~guard() { destroyed++; }
@@ -42,7 +43,7 @@ static void on_expiry(struct twheel_timer *, const struct twheel_event *, void *
 	throw std::runtime_error("out");
 }
 
-/* Waits until all are ready: whether they are. */
+/* Waits until all timers are ready. Returns whether that happened. */
 static bool wait_ready(struct twheel *tw)
 {
 	struct twheel_info info;
@@ -82,7 +83,7 @@ int main()
 	if (!armed)
 		return 1;
 
-	/* Each call throws, but for the one that finds nothing any more. */
+	/* Each call throws, except the last, which finds no records any more. */
 	do {
 		try {
 			ret = twheel_dispatch(tw);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libtwheel's timer objects: what their functions may do to each other.
+ * libtwheel's timer objects: what their functions may do to other timer objects.
  *
- * Many timers that are ready before one dispatch make it certain that their
+ * In most tests many timers are ready before one dispatch. This makes sure that their
  * records are in its buffer while the first function runs.
  */
 #include <stdbool.h>
@@ -34,10 +34,10 @@ FIXTURE_TEARDOWN(timers)
  * @set: all probes of the test
  * @calls: how often its function was called
  * @expirations: how many expirations those counted
- * @last: the last of those was the timer's last
- * @armed: whether it was armed when called
- * @deadline: of the last call
- * @allowed: it may be called
+ * @last: whether the last record had the flag TWHEEL_EVENT_LAST
+ * @armed: whether the timer was armed during the last call
+ * @deadline: the deadline in the last record
+ * @allowed: whether its function may be called
  */
 struct probe {
 	struct twheel_timer	*timer;
@@ -53,11 +53,11 @@ struct probe {
 /**
  * struct set - the probes of a test
  * @tw: the context
- * @probes: them
- * @calls: of all together
- * @action: what the first of them that is called does; may be NULL
- * @result: what it was returned
- * @wrong: how many things went otherwise than they should
+ * @probes: all of them
+ * @calls: how often functions of the probes were called
+ * @action: called by the first function that is called; may be NULL
+ * @result: what a call in @action returned
+ * @wrong: how many results were not as expected
  */
 struct set {
 	struct twheel	*tw;
@@ -84,7 +84,7 @@ static void on_expiry(struct twheel_timer *timer, const struct twheel_event *eve
 		probe->set->action(probe->set, probe);
 }
 
-/* Arms a timer from now: what it has replaced, or an error. */
+/* Arms a timer relative to now. Returns the state that was replaced, or an error. */
 static int start(struct twheel_timer *timer, uint64_t delay, uint64_t interval)
 {
 	struct twheel_arm setting = { .expires = delay, .interval = interval };
@@ -93,7 +93,7 @@ static int start(struct twheel_timer *timer, uint64_t delay, uint64_t interval)
 }
 
 /*
- * Makes all timers, arms them in the past, once or for ever, and waits until
+ * Makes all timers, arms them with deadlines in the past, once or for ever, and waits until
  * all are ready.
  */
 static int make_ready(struct set *set, struct twheel *tw, uint64_t interval)
@@ -165,7 +165,9 @@ TEST_F(timers, periodic)
 		ASSERT_TRUE(wait_readable(self->tw));
 		ASSERT_LE(0, twheel_dispatch(self->tw));
 		EXPECT_EQ(probe->expirations == 6, probe->last);
-		/* In its last call it has ended, in the others not. */
+		/*
+		 * During its last call a timer is no longer armed. During the others it is.
+		 */
 		EXPECT_EQ(!probe->last, probe->armed);
 	}
 	EXPECT_EQ(6, probe->expirations);
@@ -188,7 +190,7 @@ static void cancel_others(struct set *set, struct probe *first)
 	for (i = 0; i < TIMERS; i++) {
 		int ret = REPLACED(twheel_timer_cancel, set->probes[i].timer);
 
-		/* Its own record is being delivered: nothing is left of it. */
+		/* The record of @first is being delivered, so there is nothing left to cancel. */
 		if (ret != (&set->probes[i] == first ? -ENOENT : TWHEEL_STATE_READY))
 			set->wrong++;
 		if (twheel_timer_armed(set->probes[i].timer))
@@ -208,7 +210,7 @@ TEST_F(timers, cancel_in_the_same_batch)
 	EXPECT_EQ(1, set.calls);
 }
 
-/* Their next round is pending, and the record of the last is in the buffer. */
+/* The next rounds of all timers are pending, while the records of the last are in the buffer. */
 static void cancel_other_periodic(struct set *set, struct probe *first)
 {
 	size_t i;
@@ -231,7 +233,7 @@ TEST_F(timers, cancel_periodic_in_the_same_batch)
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
-/* Arms @timer on a condition: what it has replaced, or an error. */
+/* Arms @timer on a condition. Returns the state that was replaced, or an error. */
 static int start_if(struct twheel_timer *timer, unsigned int condition)
 {
 	struct twheel_arm setting = { .expires = FAR, .flags = condition };
@@ -252,7 +254,7 @@ TEST_F(timers, conditions)
 	EXPECT_EQ(-EEXIST, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
 
-	/* Its record is not read yet. */
+	/* The record is not read yet. */
 	ASSERT_EQ(TWHEEL_STATE_PENDING, start(probe->timer, 0, 0));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(-ENOENT, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
@@ -265,7 +267,7 @@ TEST_F(timers, conditions)
 	EXPECT_EQ(0, set.wrong);
 }
 
-/* The last record of the others is in the buffer, and stays there. */
+/* The last records of the other timers are in the buffer, and stay there. */
 static void arm_others_if(struct set *set, struct probe *first)
 {
 	size_t i;
@@ -295,7 +297,7 @@ TEST_F(timers, conditions_in_the_same_batch)
 	EXPECT_EQ(0, info.pending + info.ready);
 }
 
-/* In place: they keep their handles. */
+/* The timers are re-armed in place, so they keep their handles. */
 static void rearm_all_periodic(struct set *set, struct probe *first)
 {
 	size_t i;
@@ -339,7 +341,7 @@ TEST_F(timers, free_in_the_same_batch)
 	EXPECT_EQ(0, set.wrong);
 }
 
-/* Every new timer takes the place of one whose record is still to come. */
+/* Every new timer takes the place of one whose record is still in the buffer. */
 static void replace_all(struct set *set, struct probe *first)
 {
 	size_t i;
@@ -349,7 +351,7 @@ static void replace_all(struct set *set, struct probe *first)
 		if (twheel_timer_new(&set->probes[i].timer, set->tw, on_expiry,
 				     &set->probes[i]))
 			set->wrong++;
-		/* Armed and not armed. */
+		/* Half of the new timers are armed. */
 		if (i % 2 && twheel_timer_start(set->probes[i].timer, FAR, 0))
 			set->wrong++;
 	}
@@ -397,7 +399,7 @@ TEST_F(timers, rearm_in_the_same_batch)
 	}
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	EXPECT_EQ(TIMERS + 1, set.calls);
-	/* Each once for its second arming, and for the second only. */
+	/* Each timer was called for its second arming, and for that only. */
 	for (i = 0; i < TIMERS; i++) {
 		EXPECT_LT(1, set.probes[i].deadline);
 		EXPECT_LE(1, set.probes[i].calls);
@@ -413,7 +415,7 @@ TEST_F(timers, rearm_before_the_read)
 	ASSERT_TRUE(make_ready(&set, self->tw, 0));
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(TWHEEL_STATE_READY, start(set.probes[i].timer, FAR, 0));
-	/* The simple form succeeds with 0 however often it re-arms. */
+	/* The simple form returns 0, however often it re-arms. */
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(0, twheel_timer_start(set.probes[i].timer, FAR, 0));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
@@ -425,7 +427,7 @@ TEST_F(timers, rearm_before_the_read)
 
 static void chain(struct set *set, struct probe *first)
 {
-	/* Let the next call be the first again, nine times. */
+	/* Make the next call the first one again, nine times. */
 	if (first->calls < 10) {
 		set->calls = 0;
 		set->result = start(first->timer, MSEC, 0);
@@ -448,11 +450,11 @@ TEST_F(timers, rearm_itself)
 	EXPECT_EQ(10, probe->calls);
 }
 
-/* The first function takes the other records, and the outer call none of them. */
+/* The first function dispatches the other records itself, and leaves none to the outer call. */
 static void dispatch_again(struct set *set, struct probe *first)
 {
 	set->result = twheel_dispatch(set->tw);
-	/* Its own record was taken before. */
+	/* Its own record is not dispatched again. */
 	if (first->calls != 1)
 		set->wrong++;
 }
@@ -472,7 +474,7 @@ TEST_F(timers, dispatch_within_dispatch)
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
-/* The inner call has to read, into the buffer that the outer one's record is from. */
+/* The inner call has to read, into the buffer that holds the record of the outer one. */
 static void read_again(struct twheel_timer *timer, const struct twheel_event *event,
 		       void *arg)
 {
@@ -509,12 +511,12 @@ static jmp_buf out;
 static void leave(struct set *set, struct probe *first)
 {
 	(void)first;
-	/* The next that is called leaves too, but for the last. */
+	/* The next function that is called leaves too, except the last. */
 	set->calls = 0;
 	longjmp(out, 1);
 }
 
-/* Each call goes on behind the record whose function has left the last one. */
+/* Each call goes on behind the record whose function has left the call before. */
 TEST_F(timers, leave_by_longjmp)
 {
 	static struct set set = { .action = leave };
@@ -526,12 +528,12 @@ TEST_F(timers, leave_by_longjmp)
 		left++;
 	if (left < TIMERS / 2) {
 		twheel_dispatch(self->tw);
-		/* Not reached: its function leaves. */
+		/* Not reached, as the function leaves by longjmp(). */
 		EXPECT_TRUE(0);
 	}
 	EXPECT_EQ(TIMERS / 2, left);
 
-	/* What was read does not count as ready, and is not lost. */
+	/* Records that were read do not count as ready, but are not lost. */
 	EXPECT_TRUE(wait_ready(self->tw, 0));
 	set.action = NULL;
 	EXPECT_EQ(TIMERS / 2, twheel_dispatch(self->tw));
@@ -543,7 +545,7 @@ TEST_F(timers, leave_by_longjmp)
 	EXPECT_EQ(0, set.wrong);
 }
 
-/* A blocking descriptor is not waited for while there are records left. */
+/* While there are records left a call does not wait, even on a blocking descriptor. */
 TEST_F(timers, leave_and_do_not_wait)
 {
 	static struct set set = { .action = leave };
@@ -590,10 +592,10 @@ TEST_F(timers, leave_and_cancel)
 
 /**
  * struct sequence - the calls of functions, one after another
- * @deadline: of the last call
- * @nr: of the timer that was called, in the order in which they were armed
- * @calls: how many there were
- * @wrong: how many should have come earlier
+ * @deadline: the deadline in the last call
+ * @nr: which timer was called last, in the order in which they were armed
+ * @calls: the number of calls
+ * @wrong: how many calls should have come earlier
  */
 struct sequence {
 	uint64_t	deadline;
@@ -620,7 +622,7 @@ static void on_turn(struct twheel_timer *timer, const struct twheel_event *event
 		probe->set->action(probe->set, probe);
 }
 
-/* Makes timer @nr of @set, and arms it for the point in time @expires. */
+/* Makes timer @nr of @set, and arms it for the time @expires. */
 static bool arm_in_turn(struct set *set, size_t nr, uint64_t expires)
 {
 	struct twheel_arm setting = { .expires = expires, .flags = TWHEEL_ARM_ABS };
@@ -632,8 +634,8 @@ static bool arm_in_turn(struct set *set, size_t nr, uint64_t expires)
 }
 
 /*
- * Makes all timers ready one by one, as what is armed in the past is at once. Their
- * deadlines go up and down, and each is that of four.
+ * Makes all timers ready one by one, as a timer with a deadline in the past is ready at
+ * once. The deadlines go up and down, and every four timers share one.
  */
 static bool make_ready_in_disorder(struct set *set, struct twheel *tw)
 {
@@ -656,7 +658,7 @@ TEST_F(timers, in_order)
 	EXPECT_EQ(0, sequence.wrong);
 }
 
-/* One function calls dispatch itself, another one leaves. */
+/* One function calls twheel_dispatch() itself, and another one leaves by longjmp(). */
 static void disturb(struct set *set, struct probe *first)
 {
 	(void)first;
@@ -673,7 +675,7 @@ TEST_F(timers, in_order_whoever_calls)
 	ASSERT_TRUE(make_ready_in_disorder(&set, self->tw));
 	if (!setjmp(out)) {
 		twheel_dispatch(self->tw);
-		/* Not reached: a function leaves. */
+		/* Not reached, as a function leaves by longjmp(). */
 		EXPECT_TRUE(0);
 	}
 	EXPECT_EQ(TIMERS / 4, sequence.calls);
@@ -683,7 +685,7 @@ TEST_F(timers, in_order_whoever_calls)
 	EXPECT_EQ(0, sequence.wrong);
 }
 
-/* Each CPU expires its own, so that their records come in two strands. */
+/* Each CPU expires its own timers, so the records of the two CPUs have to be merged. */
 TEST_F(timers, in_order_from_two_cpus)
 {
 	static struct set set;
@@ -707,7 +709,7 @@ TEST_F(timers, in_order_from_two_cpus)
 	EXPECT_EQ(0, sequence.wrong);
 }
 
-/* More than one chunk of them, so that the table moves under the dispatch. */
+/* Makes more timers than fit in one chunk, so that the table moves during the dispatch. */
 static void make_many(struct set *set, struct probe *first)
 {
 	size_t i;
@@ -780,7 +782,9 @@ TEST_F(timers, records_of_other_timers_are_dropped)
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, FAR, 0));
-	/* Among these is the token of the timer, whatever it looks like. */
+	/*
+	 * One of these has the token of the timer as its data, whatever tokens look like.
+	 */
 	for (data = 0; data < 4; data++) {
 		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32, NULL));
 		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32 | 100000, NULL));
@@ -791,7 +795,10 @@ TEST_F(timers, records_of_other_timers_are_dropped)
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 }
 
-/* What was drained is not armed, be its record of the last round read or not. */
+/*
+ * Drained timers are not armed any more, whether the record of their last round was read or
+ * not.
+ */
 static void drain_all(struct set *set, struct probe *first)
 {
 	struct twheel_timer_info infos[TIMERS];
@@ -827,7 +834,9 @@ TEST_F(timers, drain)
 	size_t i;
 
 	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	/* Half of them pending, half of them ready, and one that is no object. */
+	/*
+	 * Half of the timers are pending and half are ready. One more has no timer object.
+	 */
 	for (i = 0; i < TIMERS; i += 2)
 		ASSERT_EQ(0, twheel_timer_start(set.probes[i].timer, FAR, 0));
 	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 12345, &handle));
@@ -838,7 +847,7 @@ TEST_F(timers, drain)
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(i % 2, twheel_timer_armed(set.probes[i].timer));
 
-	/* To arm one of them again replaces nothing. */
+	/* Arming a drained timer again replaces nothing. */
 	EXPECT_EQ(-ENOENT, twheel_timer_cancel(set.probes[0].timer, NULL));
 	EXPECT_EQ(TWHEEL_STATE_NONE, start(set.probes[0].timer, FAR, 0));
 	EXPECT_EQ(TIMERS / 2, twheel_dispatch(self->tw));
@@ -856,7 +865,10 @@ static void cancel_all(struct set *set, struct probe *first)
 			set->wrong++;
 }
 
-/* Ready, or pending with a record in the buffer: one by one and all at once. */
+/*
+ * Cancels timers that are ready, or pending with a record in the buffer: one by one and all
+ * at once.
+ */
 TEST_F(timers, cancel_all_in_the_same_batch)
 {
 	struct twheel_info info;
@@ -893,7 +905,7 @@ TEST_F(timers, cancel_all)
 			ASSERT_EQ(0, twheel_timer_start(timers[i], i % 3 == 1 ? FAR : 0, 0));
 	}
 	ASSERT_TRUE(wait_ready(self->tw, MANY / 3));
-	/* One that is no object is left alone. */
+	/* A timer without a timer object is left alone. */
 	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 0, &handle));
 	EXPECT_EQ(0, twheel_timer_cancel_all(self->tw));
 	for (i = 0; i < MANY; i++)
@@ -906,7 +918,7 @@ TEST_F(timers, cancel_all)
 	EXPECT_EQ(0, twheel_cancel(self->tw, handle, NULL));
 }
 
-/* Of the others: due in the past, and their last record is in the buffer. */
+/* The other timers were due in the past, and their last records are in the buffer. */
 static void get_others(struct set *set, struct probe *first)
 {
 	struct twheel_timer_info info;
@@ -970,11 +982,11 @@ TEST_F(timers, get)
 /**
  * struct chance - the random test
  * @tw: the context
- * @probes: its timers
- * @seed: of the random numbers
- * @calls: of functions
- * @withdrawn: cancels and re-arms of timers that had expired
- * @wrong: how many things went otherwise than they should
+ * @probes: the timers
+ * @seed: the state of the random numbers
+ * @calls: how many calls of functions there were
+ * @withdrawn: how many cancels and re-arms met timers that had expired
+ * @wrong: how many results were not as expected
  */
 struct chance {
 	struct twheel		*tw;
@@ -990,7 +1002,7 @@ static struct chance chance;
 static void on_chance(struct twheel_timer *timer, const struct twheel_event *event,
 		      void *arg);
 
-/* Does something to some timer, and notes whether it may be called then. */
+/* Does something to a random timer, and notes whether its function may be called afterwards. */
 static void act(void)
 {
 	struct probe *probe = &chance.probes[rand_r(&chance.seed) % CHANCES];
@@ -1002,7 +1014,10 @@ static void act(void)
 		if (ret != -ENOENT && ret != TWHEEL_STATE_PENDING &&
 		    ret != TWHEEL_STATE_READY)
 			chance.wrong++;
-		/* What is allowed is what is armed: a cancel that found nothing. */
+		/*
+		 * A timer may be called if and only if it is armed, and then a cancel finds
+		 * it.
+		 */
 		if ((ret == -ENOENT) == probe->allowed)
 			chance.wrong++;
 		chance.withdrawn += ret == TWHEEL_STATE_READY;
@@ -1016,7 +1031,7 @@ static void act(void)
 		break;
 	default:
 		ret = start(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
-		/* It replaces something if it was armed, and only then. */
+		/* Arming replaces something if and only if the timer was armed. */
 		if (ret < 0 || !!ret != probe->allowed)
 			chance.wrong++;
 		chance.withdrawn += ret == TWHEEL_STATE_READY;
@@ -1059,7 +1074,7 @@ TEST_F(timers, random_actions)
 	EXPECT_LT(100, chance.withdrawn);
 	EXPECT_EQ(0, chance.wrong);
 
-	/* Whoever is still allowed is still to come, and no one else. */
+	/* Functions that may still be called are called now, and no others. */
 	for (i = 0; i < CHANCES; i++)
 		EXPECT_EQ(chance.probes[i].allowed,
 			  twheel_timer_armed(chance.probes[i].timer));

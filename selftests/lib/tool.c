@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The twheel tool, where a shell does not get: does top fit a terminal, follow its
- * size and leave it as it was; does list show keys and leases?
+ * Tests of the twheel tool that need a terminal or leases: does top fit a terminal, follow
+ * its size and leave it as it was? Does list show keys and leases?
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 #define LIMIT_MS		60000
 
-/* What each frame begins with, and what the program does first and last. */
+/* The start of each frame, and what the program writes first and last. */
 #define HOME	"\033[H"
 #define ENTER	"\033[?1049h"
 #define LEAVE	"\033[?1049l"
@@ -35,11 +35,11 @@
 /**
  * struct terminal - a terminal, and a program in it
  * @pid: the program; 0 when it has ended
- * @fd: the side where people sit
- * @before: how the terminal was set when the program began
+ * @fd: the side on which a user would sit
+ * @before: the settings of the terminal before the program began
  * @text: all that the program has written
- * @len: how much that is
- * @seen: up to where await() has looked
+ * @len: the length of @text
+ * @seen: how much of @text await() has looked at
  */
 struct terminal {
 	pid_t		pid;
@@ -55,7 +55,7 @@ FIXTURE(top)
 	struct terminal	terminal;
 };
 
-/* Where the tool is, in a guest and in a build folder. */
+/* Adds the folders of the tool to PATH, both in a guest and in a build folder. */
 static void __attribute__((constructor)) find_tool(void)
 {
 	char exe[PATH_MAX] = "", path[3 * PATH_MAX], *folder;
@@ -80,7 +80,7 @@ FIXTURE_SETUP(top)
 	ASSERT_LE(0, t->pid);
 	if (!t->pid) {
 		setenv("TERM", "linux", 1);
-		/* Not before the terminal was looked at. */
+		/* Stop until the parent has saved the settings of the terminal. */
 		raise(SIGSTOP);
 		execlp("twheel", "twheel", "top", "--every", "200ms", NULL);
 		_exit(127);
@@ -103,8 +103,8 @@ FIXTURE_TEARDOWN(top)
 }
 
 /*
- * Waits until the program has written @want, behind what was waited for before:
- * what it has written since then up to @want, or NULL.
+ * Waits until the program has written @want, behind the text of the last call. Returns the
+ * text since then up to @want, or NULL.
  */
 static char *await(struct terminal *t, const char *want)
 {
@@ -131,7 +131,7 @@ static char *await(struct terminal *t, const char *want)
 	return strndup(start, (size_t)(found - start));
 }
 
-/* How many lines a frame has, and how long the longest is. */
+/* Counts the lines of a frame, and the columns of the longest. */
 static void measure(const char *frame, int *rows, int *cols)
 {
 	int col = 0;
@@ -140,7 +140,7 @@ static void measure(const char *frame, int *rows, int *cols)
 	*cols = 0;
 	for (; *frame; frame++) {
 		if (*frame == '\033') {
-			/* ESC [ up to a letter: takes no room. */
+			/* An escape sequence ends with a letter, and takes no room. */
 			frame += strcspn(frame, "ABCDEFGHIJKLMNOPQRSTUVWXYZhl");
 			if (!*frame)
 				break;
@@ -153,7 +153,7 @@ static void measure(const char *frame, int *rows, int *cols)
 	}
 }
 
-/* Waits for its end: its exit status, or -1. What it writes is taken up. */
+/* Reads the output until the program ends. Returns its exit status, or -1. */
 static int finish(struct terminal *t)
 {
 	pid_t pid = t->pid;
@@ -166,7 +166,7 @@ static int finish(struct terminal *t)
 	return WEXITSTATUS(status);
 }
 
-/* Nothing is left of what it did to the terminal. */
+/* Returns whether the terminal is as it was before. */
 static bool restored(struct terminal *t)
 {
 	struct termios now;
@@ -192,7 +192,7 @@ TEST_F(top, fits_80_columns_and_24_rows)
 		measure(frame, &rows, &cols);
 		EXPECT_GE(24, rows);
 		EXPECT_GE(80, cols);
-		/* It is all there: the end of the longest line is. */
+		/* Lines are not cut, as the longest ends at the last column. */
 		EXPECT_EQ(80, cols);
 		EXPECT_NE(NULL, strstr(frame, "1us  1ms  1s"));
 		EXPECT_NE(NULL, strstr(frame, "\033[2Kall "));
@@ -241,7 +241,7 @@ TEST_F(top, an_interrupt_ends_it_in_order)
 	struct terminal *t = &self->terminal;
 
 	free(await(t, HOME));
-	/* ^C, as the terminal makes it a signal. */
+	/* ^C, which the terminal turns into a signal. */
 	ASSERT_EQ(1, write(t->fd, "\003", 1));
 	EXPECT_EQ(0, finish(t));
 	EXPECT_TRUE(restored(t));
@@ -274,7 +274,7 @@ TEST_F(top, can_be_stopped_and_continued)
 	EXPECT_TRUE(restored(t));
 }
 
-/* The first @size bytes that a command prints. */
+/* Stores the first @size bytes that a command prints. */
 static void output(const char *command, char *text, size_t size)
 {
 	FILE *pipe = popen(command, "r");
@@ -293,7 +293,7 @@ TEST(list_shows_keys_and_leases)
 		.clock = CLOCK_BOOTTIME,
 		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE,
 	};
-	/* Keys of their own, 0 and the largest among them. */
+	/* The keys are given by the program, and include 0 and the largest. */
 	struct twheel_arm lease = {
 		.user_data = 7, .expires = 3600000000000, .flags = TWHEEL_ARM_LEASE,
 	};

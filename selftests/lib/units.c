@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Durations, numbers, percentiles and hints: what the programs share, without a
+ * Durations, numbers, percentiles and hints: the code that the programs share. Needs no
  * device.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "kselftest_harness.h"
 
-/* What an output holds before a call that must leave it alone. */
+/* The contents of an output before a call that must not change it. */
 #define POISON	0xccccccccccccccccULL
 
 TEST(durations)
@@ -157,7 +157,7 @@ TEST(percentiles)
 	unsigned int i;
 
 	EXPECT_EQ(0, lateness_percentile(&late, 500));
-	/* Each duration from 1 to 100000 us once: the answers are known. */
+	/* There is one value for each duration from 1 to 100000 us, so the answers are known. */
 	for (i = 100000; i; i--)
 		lateness_add(&late, i * NSEC_PER_USEC);
 	EXPECT_EQ(100000, late.count);
@@ -183,7 +183,7 @@ TEST(percentiles_of_extremes)
 	EXPECT_EQ(UINT64_MAX, late.max);
 }
 
-/* Whether a hint for an error speaks of this. */
+/* Returns whether a hint for an error mentions @of. */
 static int hints(const char *path, int err, const char *of)
 {
 	const char *hint = device_hint(path, err);
@@ -206,7 +206,7 @@ TEST(device_hints)
 	EXPECT_TRUE(hints("/dev/other", -ENOTTY, "not a twheel device"));
 	EXPECT_TRUE(hints("/dev/other", -EPROTONOSUPPORT, "older"));
 
-	/* Of a device that they have chosen, and for other errors, nothing. */
+	/* There are no hints for a device that the user has chosen, or for other errors. */
 	EXPECT_STREQ("", device_hint("/dev/other", -ENOENT));
 	EXPECT_STREQ("", device_hint("/dev/other", -ENXIO));
 	EXPECT_STREQ("", device_hint(TWHEEL_DEVICE, -ENOMEM));

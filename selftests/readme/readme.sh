@@ -17,7 +17,7 @@ prints readme.library "hello, wheel;hello, wheel;hello, wheel;" \
 	"$(./library | sed 's/ ([0-9]* ns late)$//' | tr '\n' ';')"
 prints readme.bare "timer 2 expired;timer 1 expired;" "$(./bare | tr '\n' ';')"
 
-# Without a device they say so, and fail. In a mount namespace /dev can be taken away.
+# Without a device they say so, and fail. A mount namespace allows to hide /dev.
 for program in library bare; do
 	if said=$(unshare -m sh -c "mount -t tmpfs none /dev && ./$program 2>&1; echo \$?"); then
 		prints "readme.$program without a device" \

@@ -11,10 +11,10 @@
 #	Trigger:	what trigger.c has to do
 #	Report:		an extended regular expression: how the report begins
 #
-# A copy of the module, below build/seeded, is patched, and loaded in a guest of its
-# own for each bug. The bug is noticed when the run fails for a complaint of the kernel,
-# its log holds that report, and the report names the module. On the same kernels
-# the module as it is does all that the triggers do, and there is no report.
+# A copy of the module, in build/seeded, is patched and loaded in a guest of its own for
+# each bug. A bug counts as noticed if the run fails because the kernel complains, its log
+# has the expected report, and that report names the module. On the same kernels the
+# unchanged module does all that the triggers do, and there is no report.
 
 . "$(dirname "$0")/../vm/common.sh"
 . "$vm/../tap.sh"
@@ -27,8 +27,8 @@ field() {
 	sed -n "/^--- /q; s/^$2: *//p" "$1"
 }
 
-# copy_module NUMBER - for $KERNEL, and one of those who build at the same time. They keep
-# it, so that not all of it is built anew for each bug.
+# copy_module NUMBER - copy the sources for $KERNEL and one of several concurrent builds.
+# The builds keep their copies, so that not everything is built anew for each bug.
 copy_module() {
 	dir=$build/seeded/$KERNEL.$1
 	rm -rf "$dir"
@@ -40,7 +40,7 @@ build_module() {
 	make -C "$("$vm/kernel.sh")/headers" M="$dir" modules
 }
 
-# apply PATCH [OPTION] - to the letter: a bug put somewhere else may be none
+# apply PATCH [OPTION] - without fuzz, as a bug in another place may be no bug
 apply() {
 	patch -d "$dir" -p1 --fuzz=0 "${@:2}" <"$1"
 }
@@ -70,8 +70,9 @@ is_noticed() {
 	apply "$patch" -R && [ $status = 125 ] && names_module "$report"
 }
 
-# What is watched has to be on, too: slab debugging says nothing when it is not. The
-# module goes before leaks are looked for, as what it leaves behind is one.
+# The detectors must be switched on as well: if slab debugging were off it would report
+# nothing. The module is unloaded before the search for leaks, as memory that it leaves
+# behind is one.
 is_clean() {
 	local command=/twheel/seeded/trigger
 
@@ -80,7 +81,7 @@ is_clean() {
 	build_module && boot "$command && rmmod twheel"
 }
 
-# work NUMBER ITEM... - leaves what each has said, and its status, in $tmp
+# work NUMBER ITEM... - store the output of each item, and its status, in $tmp
 work() {
 	local item
 	copy_module "$1"
@@ -106,7 +107,7 @@ for KERNEL in "${kernels[@]}"; do
 	for bug; do
 		[ "$(field "$seeded/$bug.patch" Kernel)" != "$KERNEL" ] || items+=("$bug")
 	done
-	# Every so many-th for each: what is slow or quick is spread.
+	# Each job gets every n-th item, which spreads the slow ones and the fast ones.
 	rm -f "$tmp"/*
 	for ((i = 0; i < jobs; i++)); do
 		mapfile -t its < <(printf '%s\n' "${items[@]}" | awk -v i=$i -v n="$jobs" 'NR % n == i')

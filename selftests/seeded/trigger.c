@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trigger - go where the bugs of these patches are
+ * trigger - execute the code in which these patches have bugs
  *
  * usage: trigger [name...]	(all of them by default, and with no bug to be noticed)
  *
- * The module as it is has to do all of this right: a call that ends otherwise than
- * it should is told, and makes the exit status 1.
+ * The unchanged module has to do all of this correctly. If a call ends differently, that is
+ * printed, and the exit status is 1.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* As many as share a chunk of memory. */
+/* The number of timers that share a chunk of memory. */
 #define CHUNK_TIMERS	63
 #define CHUNKS		4
 #define TIMERS		(CHUNKS * CHUNK_TIMERS)
 
 /*
- * How long to try what depends on chance: until the kernel says something of the
- * module, if that is what is wanted, and not for ever.
+ * How long to try a bug that depends on chance: until the kernel reports something about
+ * the module, or until this time is over.
  */
 #define TRY_NS		(5 * TW_SEC)
 #define TRY_LONG_NS	(90 * TW_SEC)
@@ -47,7 +47,7 @@ static int arm_many(int fd, struct twheel_arm *arms, __u32 n)
 	return tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
 }
 
-/* What two threads do: one changes what the other looks at. */
+/* The data of two threads, of which one changes what the other looks at. */
 struct pair {
 	int fd;
 	__u64 until;
@@ -62,7 +62,7 @@ static void *make_and_cancel(void *arg)
 
 	while (tw_now(CLOCK_MONOTONIC) < __atomic_load_n(&pair->until, __ATOMIC_RELAXED)) {
 		CHECK(arm_many(pair->fd, arms, n) == n);
-		/* With the last of them the second chunk goes. */
+		/* When the last of these timers is cancelled the second chunk is freed. */
 		__atomic_store_n(&pair->handle, arms[n - 1].handle, __ATOMIC_RELAXED);
 		for (i = 0; i < n; i++)
 			CHECK(!tw_cancel(pair->fd, arms[i].handle));
@@ -139,7 +139,7 @@ static void expire(int fd)
 	CHECK(tw_collect(fd, &event, 1) == 1);
 }
 
-/* With a hole in the middle: of two chunks without timers one is given back. */
+/* The hole has two chunks without timers, of which one is freed. */
 static void list(int fd)
 {
 	struct twheel_timer_info entries[TIMERS];
@@ -162,7 +162,7 @@ static void keys(int fd)
 		CHECK(!tw_call(fd, TWHEEL_IOC_ARM, &arm));
 }
 
-/* The hrtimer stays set when the timer goes. */
+/* The hrtimer stays set when the timer is gone. */
 static void leave(int fd)
 {
 	CHECK(tw_arm(fd, TW_FAR, 0, 0));
@@ -182,7 +182,7 @@ static const struct {
 	{ "leave", leave },
 };
 
-/* Runs those that are named @name, or all; returns how many. */
+/* Runs the triggers that are named @name, or all. Returns how many there were. */
 static int run(const char *name)
 {
 	size_t i;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * CPUs that go offline and come back, with timers on them and load all around.
- */
+/* CPUs go offline and come back, with timers on them and under load. */
 #include <signal.h>
 #include <stdio.h>
 
 #include "twheel_test.h"
 #include "load.h"
 
-/* However long someone wants to run them. */
+/* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
@@ -48,7 +46,7 @@ FIXTURE_TEARDOWN(hotplug)
 	close(self->fd);
 }
 
-/* Why this machine cannot do it, or NULL. */
+/* Returns why the tests cannot run on this machine, or NULL. */
 static const char *obstacle(int cpus)
 {
 	if (geteuid() != 0)
@@ -60,7 +58,7 @@ static const char *obstacle(int cpus)
 	return NULL;
 }
 
-/* Arms on one CPU which then goes, at every stage of the timers' lives. */
+/* Timers are armed on one CPU, which goes offline at each stage of their lives. */
 TEST_F(hotplug, timers_of_a_cpu_that_goes)
 {
 	enum { N = 2000 };
@@ -84,12 +82,18 @@ TEST_F(hotplug, timers_of_a_cpu_that_goes)
 				ASSERT_NE(0, tw_arm(self->fd, deadlines[i], TWHEEL_ARM_ABS, i));
 			}
 			ASSERT_TRUE(tw_pin(0));
-			/* Among the expirations, and once with the CPU back among them. */
+			/*
+			 * The CPU goes offline while timers expire, and in some rounds
+			 * comes back meanwhile.
+			 */
 			ASSERT_TRUE(tw_pass((200 + 300 * back) * TW_MSEC));
 			ASSERT_EQ(0, set_online(cpu, false));
 			if (back == 1)
 				ASSERT_EQ(0, set_online(cpu, true));
-			/* One each: a record that came early would be seen early. */
+			/*
+			 * Read one at a time, so that a record that comes early is noticed
+			 * at once.
+			 */
 			for (i = 0; i < N; i++) {
 				ASSERT_EQ(1, tw_collect(self->fd, events, 1)) {
 					TH_LOG("CPU %d: %d of %d came", cpu, i, N);
@@ -110,7 +114,7 @@ TEST_F(hotplug, timers_of_a_cpu_that_goes)
 	TH_LOG("latest: %llu ms", late / TW_MSEC);
 }
 
-/* What is armed before can be cancelled and re-armed while its CPU is away. */
+/* Timers of a CPU that is offline can be cancelled and re-armed. */
 TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 {
 	enum { N = 1000 };
@@ -172,7 +176,9 @@ TEST_F(hotplug, a_cpu_that_is_back)
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (i = 0; i < 4; i++) {
 			ASSERT_TRUE(tw_pin(cpu));
-			/* One left behind: due soon, late, or not at all. */
+			/*
+			 * This timer stays behind on the CPU: it is due soon or in an hour.
+			 */
 			handle = tw_arm(self->fd, i % 2 ? 3600 * TW_SEC : 300 * TW_MSEC, 0, 1);
 			ASSERT_NE(0, handle);
 			ASSERT_TRUE(tw_pin(0));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs that nohz_full= or isolcpus= sets apart: timers that are used there live
- * elsewhere, and no twheel interrupt comes to them.
+ * CPUs that nohz_full= or isolcpus= isolates: timers that are armed there live on other
+ * CPUs, and no twheel interrupt comes to the isolated ones.
  *
- * Interrupts are counted twice: by the module, and by the kernel's own event for
- * an hrtimer that expires, in an instance of the tracer that is only ours.
+ * Interrupts are counted twice: by the module, and by the kernel's own event for an
+ * expiring hrtimer, in a tracing instance of this test.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "twheel_counters.h"
 #include "load.h"
 
-/* Seconds: less than the guest has, so that it can be told which test hangs. */
+/* In seconds. A guest has more time, so it is known which test hangs. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	240
 
@@ -32,7 +32,7 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* Adds the CPUs of a list as the kernel prints it: "2-3,5". */
+/* Adds the CPUs of a list in the format of the kernel, like "2-3,5", to @set. */
 static void add_cpus(const char *path, bool *set)
 {
 	FILE *file = fopen(path, "re");
@@ -61,7 +61,10 @@ static bool set_online(int cpu, bool online)
 	return write_file(path, online ? "1" : "0");
 }
 
-/* Lines of @file of that CPU in our trace that contain @text; -1 if unreadable */
+/*
+ * Counts the lines with @text in a @file of that CPU in the trace. Returns -1 if it cannot
+ * be read.
+ */
 static long trace_lines(int cpu, const char *file, const char *text)
 {
 	char path[96], line[512];
@@ -119,7 +122,7 @@ FIXTURE_SETUP(isolation)
 	else
 		ASSERT_TRUE(trace_begin());
 
-	/* What expires from here on is traced, too. */
+	/* From here on expirations are traced. */
 	for (cpu = 0; cpu < self->cpus; cpu++)
 		self->before[cpu] = tw_counter(cpu, "interrupts");
 }
@@ -134,7 +137,7 @@ FIXTURE_TEARDOWN(isolation)
 	rmdir(INSTANCE);
 }
 
-/* Sums up both counts of interrupts: none of them on an isolated CPU. */
+/* Adds up both counts of interrupts. Isolated CPUs must have none. */
 static void count_interrupts(struct __test_metadata *_metadata,
 			     const FIXTURE_DATA(isolation) * self, __u64 *counted, __u64 *traced)
 {
@@ -147,7 +150,10 @@ static void count_interrupts(struct __test_metadata *_metadata,
 		long by_kernel = trace_lines(cpu, "trace", "=twheel_base_fire");
 
 		ASSERT_LE(0, by_kernel);
-		/* Nothing was overwritten: "overrun" and "commit overrun". */
+		/*
+		 * Checks that no event was overwritten or lost: "overrun" and "commit
+		 * overrun" are 0.
+		 */
 		ASSERT_EQ(2, trace_lines(cpu, "stats", "overrun: 0"));
 		if (self->isolated[cpu]) {
 			EXPECT_EQ(0, by_module) {
@@ -162,13 +168,15 @@ static void count_interrupts(struct __test_metadata *_metadata,
 	}
 }
 
-/* No interrupt on an isolated CPU, by either count, and some on the others. */
+/* Expects no interrupts on isolated CPUs by either count, and some on the others. */
 static void expect_silence(struct __test_metadata *_metadata,
 			   const FIXTURE_DATA(isolation) * self)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC, counted, traced;
 
-	/* The one that woke us may still be on its way from one count to the other. */
+	/*
+	 * The interrupt that woke this thread may be in one count and not yet in the other.
+	 */
 	do {
 		usleep(10000);
 		count_interrupts(_metadata, self, &counted, &traced);
@@ -179,7 +187,7 @@ static void expect_silence(struct __test_metadata *_metadata,
 	       self->nr_isolated);
 }
 
-/* The next isolated CPU after @cpu, or -1. */
+/* Returns the next isolated CPU after @cpu, or -1. */
 static int next_isolated(const FIXTURE_DATA(isolation) * self, int cpu)
 {
 	while (++cpu < self->cpus)
@@ -188,7 +196,10 @@ static int next_isolated(const FIXTURE_DATA(isolation) * self, int cpu)
 	return -1;
 }
 
-/* One that does not go offline is fine, too: the first often cannot. */
+/*
+ * Returns a CPU that is not isolated. One that cannot go offline is fine here, as the first
+ * often cannot.
+ */
 static int housekeeper(const FIXTURE_DATA(isolation) * self)
 {
 	int cpu;
@@ -199,8 +210,8 @@ static int housekeeper(const FIXTURE_DATA(isolation) * self)
 }
 
 /*
- * Reads @n one-shot timers with numbers from 0 on: each comes once, at or after
- * its deadline.
+ * Reads the records of @n one-shot timers, which are numbered from 0. Each must come once,
+ * not before its deadline.
  */
 static void expect_all(struct __test_metadata *_metadata,
 		       const FIXTURE_DATA(isolation) * self, const __u64 *deadlines, int n)
@@ -225,7 +236,7 @@ static void expect_all(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-/* New timers, and half of them moved: further, nearer, and from other CPUs. */
+/* Half of the new timers are re-armed: later, earlier, and from other CPUs. */
 TEST_F(isolation, armed_and_rearmed)
 {
 	enum { N = 1000 };
@@ -241,7 +252,7 @@ TEST_F(isolation, armed_and_rearmed)
 		ASSERT_TRUE(tw_pin(cpu));
 		begin = tw_now(CLOCK_MONOTONIC) + 100 * TW_MSEC;
 		for (i = 0; i < N; i++) {
-			/* Some that were armed on a CPU which is not isolated. */
+			/* Some timers are armed on a CPU that is not isolated. */
 			if (i == N / 4)
 				ASSERT_TRUE(tw_pin(housekeeper(self)));
 			if (i == N / 2)
@@ -264,8 +275,8 @@ TEST_F(isolation, armed_and_rearmed)
 }
 
 /*
- * All is quiet for an hour, and then something comes first: the CPU that has
- * the timers must be told, or it would sleep for that hour.
+ * Nothing is due for an hour, and then a timer is armed that is due earlier. The CPU that
+ * has the timers must be told, or it would sleep for that hour.
  */
 TEST_F(isolation, earlier_than_all_before)
 {
@@ -282,7 +293,7 @@ TEST_F(isolation, earlier_than_all_before)
 		far = tw_arm(self->fd, 3600 * TW_SEC, 0, 0);
 		ASSERT_NE(0, far);
 		for (i = 1; i <= 50; i++) {
-			/* Armed so, or moved there. */
+			/* The timer is either armed with this deadline, or moved there. */
 			handle = tw_arm(self->fd, (i % 2 ? 1800 * TW_SEC : i * TW_MSEC),
 					0, i);
 			ASSERT_NE(0, handle);
@@ -302,7 +313,7 @@ TEST_F(isolation, earlier_than_all_before)
 	expect_silence(_metadata, self);
 }
 
-/* Periodic timers, whose next round begins where they are read. */
+/* The next round of a periodic timer is armed on the CPU where it is read. */
 TEST_F(isolation, periodic)
 {
 	enum { N = 20, ROUNDS = 50 };
@@ -338,7 +349,7 @@ TEST_F(isolation, periodic)
 	expect_silence(_metadata, self);
 }
 
-/* CPUs of either kind go and come back, while timers are due. */
+/* CPUs of either kind go offline and come back, while timers are due. */
 TEST_F(isolation, hotplug)
 {
 	enum { N = 500 };
@@ -358,7 +369,7 @@ TEST_F(isolation, hotplug)
 				ASSERT_NE(0, tw_arm(self->fd, deadlines[i],
 						    TWHEEL_ARM_ABS, i));
 			}
-			/* One's own CPU, too: that moves us off it. */
+			/* It may be this thread's own CPU, so move away from it. */
 			ASSERT_TRUE(tw_pin(housekeeper(self)));
 			gone += set_online(other, false);
 			ASSERT_TRUE(tw_pass(300 * TW_MSEC));
@@ -371,7 +382,7 @@ TEST_F(isolation, hotplug)
 	expect_silence(_metadata, self);
 }
 
-/* All kinds of calls at once, with all threads on isolated CPUs. */
+/* All kinds of calls at the same time, with all threads on isolated CPUs. */
 TEST_F_TIMEOUT(isolation, under_load, 24 * 3600)
 {
 	struct load_mix mix = {

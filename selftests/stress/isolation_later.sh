@@ -3,8 +3,8 @@
 #
 # isolation_later.sh - a CPU that a cpuset isolates while timers run there (TAP)
 #
-# Kernels tell modules of such a CPU since 7.0. For a machine whose CPUs nobody else
-# isolates: a guest. It needs root, two CPUs and cgroup2.
+# Since 7.0 the kernel tells modules of such a CPU. For a machine on which nobody else
+# isolates CPUs, such as a guest. It needs root, two CPUs and cgroup2.
 
 . "${0%/*}/tap.sh"
 
@@ -13,7 +13,7 @@ ours=$cgroups/twheel-isolation
 counters=/sys/kernel/debug/twheel/counters
 pid=
 
-# expired HERE|ELSEWHERE - on the CPU, or on all others
+# expired HERE|ELSEWHERE - print how many timers expired on the CPU, or on all others
 expired() {
 	awk -v cpu=$cpu -v where="$1" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "expired") column = i; next }
@@ -21,7 +21,7 @@ expired() {
 		END { print sum + 0 }' $counters
 }
 
-# grows HERE|ELSEWHERE - within ten seconds
+# grows HERE|ELSEWHERE - wait up to ten seconds until that count has grown
 grows() {
 	begun=$(expired "$1")
 	for _ in $(seq 100); do
@@ -55,7 +55,7 @@ check "a timer expires where it was armed" grows HERE
 echo isolated >"$ours"/cpuset.cpus.partition
 check "CPU $cpu can be isolated" test "$(cat "$ours"/cpuset.cpus.partition)" = isolated
 check "then it expires elsewhere" grows ELSEWHERE
-# What was armed while it was not is gone from there by now.
+# Timers that were armed before the CPU was isolated have left it by now.
 before=$(expired HERE)
 grows ELSEWHERE && [ "$(expired HERE)" = "$before" ]
 result $? "and on CPU $cpu no more"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keys that many threads use at the same time: upserts against each other,
- * against cancels, expiry and reads, and while the table grows and shrinks. At
- * any time there is one timer for a key at most.
+ * Keys that many threads use at the same time: upserts against each other, against cancels,
+ * expiry and reads, and while the table grows and shrinks. There is never more than one
+ * timer for a key.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,34 +12,34 @@
 #include "twheel_test.h"
 #include "load.h"
 
-/* However long someone wants to run them. */
+/* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
 #define MAX_KEYS	64
 #define MAX_THREADS	8
-/* Armings whose records are kept book of. */
+/* The number of armings whose records are accounted for. */
 #define MAX_ARMINGS	(16ULL << 20)
 
 /**
  * struct contest - what several threads do to the same keys
  * @fd: the context
- * @nr_keys: keys, as many as this, are in use
- * @spread_ns: deadlines are so far ahead, at most
- * @cancel: so many of 16 calls are cancels,
- * @push: so many push back what is pending,
- * @insert: so many make what is not there, and the others are upserts
- * @stop: enough, or %MAX_ARMINGS have been made
- * @quiet: and all has been read
+ * @nr_keys: how many keys are in use
+ * @spread_ns: how far ahead deadlines are, at most
+ * @cancel: how many of 16 calls are cancels
+ * @push: how many of 16 calls only push back a pending timer
+ * @insert: how many of 16 calls only make a new timer; the other calls are upserts
+ * @stop: set when the time is over or %MAX_ARMINGS have been made
+ * @quiet: set when all threads that arm have stopped and all has been read
  * @next: number of the next arming
  * @read: for each arming how often a record of it was read
- * @made: by key, upserts that found nothing
+ * @made: for each key, upserts that found no timer
  * @superseded: upserts that found a timer
- * @refused: calls of the other kinds that found what they were not to find
- * @cancelled: by key
- * @delivered: by key
- * @all_cancelled: in all
- * @all_delivered: in all
+ * @refused: conditional calls that were refused
+ * @cancelled: for each key, cancels that succeeded
+ * @delivered: for each key, records that were read
+ * @all_cancelled: cancels that succeeded, for all keys
+ * @all_delivered: records that were read, for all keys
  * @wrong: the first thing that went wrong, or empty
  */
 struct contest {
@@ -77,7 +77,7 @@ static bool is_set(const bool *flag)
 	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
 }
 
-/* Far apart, but for their middle: 0 and ~0 are among them. */
+/* The keys lie at both ends of the range: 0 and ~0 are among them. */
 static __u64 key_of(unsigned int i)
 {
 	return i % 2 ? ~(__u64)(i / 2) : i / 2;
@@ -105,7 +105,7 @@ static void upsert(struct contest *c, unsigned int i, __u64 expires, __u32 flags
 	if (ret && ret == (flags == TWHEEL_ARM_IF_PENDING ? -ENOENT :
 			   flags == TWHEEL_ARM_IF_NONE ? -EEXIST : 0)) {
 		add(&c->refused);
-		/* So there is never a record of it. */
+		/* Count it as read, so that any record of it is noticed. */
 		if (__atomic_fetch_add(&c->read[number], 1, __ATOMIC_RELAXED))
 			wrong(c, "a record of arming %llu, which was refused", number);
 		return;
@@ -179,7 +179,7 @@ static void *read_records(void *arg)
 	return NULL;
 }
 
-/* Walks again and again: there must never be more timers than keys. */
+/* Lists the timers again and again: there must never be more of them than keys. */
 static void *walk(void *arg)
 {
 	struct twheel_timer_info entries[2 * MAX_KEYS];
@@ -214,7 +214,7 @@ static bool begin(struct contest *c)
 	       !tw_configure(c->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED);
 }
 
-/* Lets threads loose on @c, which is begun, and counts what came of it. */
+/* Runs threads on @c, which is set up, and checks the counts afterwards. */
 static void run(struct __test_metadata *_metadata, struct contest *c, int readers)
 {
 	int users = sysconf(_SC_NPROCESSORS_ONLN) + 1, n = 0, i;
@@ -234,7 +234,7 @@ static void run(struct __test_metadata *_metadata, struct contest *c, int reader
 	for (i = readers; i < n; i++)
 		pthread_join(threads[i], NULL);
 
-	/* Each key has one timer, or none: a cancel tells. */
+	/* A cancel shows whether a key still has a timer. */
 	for (i = 0; i < (int)c->nr_keys; i++)
 		if (!tw_cancel(c->fd, key_of(i)))
 			c->cancelled[i]++;
@@ -247,7 +247,7 @@ static void run(struct __test_metadata *_metadata, struct contest *c, int reader
 	EXPECT_STREQ("", c->wrong);
 	for (i = 0; i < (int)c->nr_keys; i++) {
 		EXPECT_EQ(-ENOENT, tw_get(c->fd, key_of(i), &info));
-		/* What was made has ended, and once. */
+		/* Every timer that was made has ended once. */
 		ended = c->cancelled[i] + c->delivered[i];
 		EXPECT_EQ(c->made[i], ended) {
 			TH_LOG("key %llx: cancelled %llu, delivered %llu", key_of(i),
@@ -273,7 +273,7 @@ TEST(upserts_of_the_same_keys)
 
 	ASSERT_TRUE(begin(&c));
 	run(_metadata, &c, 0);
-	/* Nothing expires within a day, so each was made but once. */
+	/* Nothing expires within a day, so each key had its timer made once. */
 	EXPECT_EQ(4, c.made[0] + c.made[1] + c.made[2] + c.made[3]);
 }
 
@@ -295,7 +295,7 @@ TEST(upsert_against_cancel_and_expiry)
 	EXPECT_LT(0, c.all_cancelled);
 }
 
-/* Nearly all are due at once, so that an upsert often finds a record or nothing. */
+/* Nearly all timers are due at once, so an upsert often finds a record or nothing. */
 TEST(upsert_against_read)
 {
 	static struct contest c = { .nr_keys = MAX_KEYS, .spread_ns = TW_MSEC / 4, .cancel = 1 };
@@ -305,7 +305,7 @@ TEST(upsert_against_read)
 	EXPECT_LT(0, c.all_delivered);
 }
 
-/* What is only pushed back, and only made if it is not there, by all at once. */
+/* All threads push back timers that exist and make timers that do not exist. */
 TEST(push_back_and_insert_against_cancel)
 {
 	static struct contest c = {
@@ -329,7 +329,7 @@ TEST(push_back_and_insert_against_expiry)
 	EXPECT_LT(0, c.all_delivered);
 }
 
-/* Pushes back all keys that are pending, in batches, and makes none. */
+/* Pushes back all keys that are pending, in batches, and makes no timers. */
 static void *push_back(void *arg)
 {
 	struct twheel_arm arms[MAX_KEYS];
@@ -353,10 +353,10 @@ static void *push_back(void *arg)
 	return NULL;
 }
 
-/* A push-back that comes too late does not bring back what has ended. */
+/* A push-back that comes too late must not bring back a timer that has ended. */
 TEST_F(tw, what_has_ended_stays_so)
 {
-	/* Not on the stack: a failed assertion leaves while the threads use it. */
+	/* Static, as a failed assertion leaves this function while threads still use it. */
 	static struct contest c;
 	__u64 end, rounds = 0, expired = 0, key;
 	struct twheel_timer_info info;
@@ -372,7 +372,7 @@ TEST_F(tw, what_has_ended_stays_so)
 	end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
 	for (; tw_now(CLOCK_MONOTONIC) < end && !c.wrong[0]; rounds++) {
 		key = key_of(rounds % MAX_KEYS);
-		/* Some have expired at once: they are read if they are not cancelled. */
+		/* Some expire at once: they are read unless they are cancelled first. */
 		arm = tw_request(rounds % 3 ? TW_FAR : 0, TWHEEL_ARM_IF_NONE, rounds);
 		arm.handle = key;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -401,7 +401,7 @@ TEST_F(tw, what_has_ended_stays_so)
  * struct racer - a thread that makes all of many keys, if they are not there
  * @thread: the thread
  * @fd: the context
- * @won: by key, how many have made it; of all racers
+ * @won: for each key, how many racers have made its timer; shared by all racers
  * @wrong: calls that neither made a timer nor said that there is one
  */
 struct racer {
@@ -453,10 +453,10 @@ TEST_F(tw, one_of_many_makes_a_timer)
 /**
  * struct twins - two threads that arm the same key at the same time
  * @fd: the context, in which there is room for one timer
- * @met: how often the two have come to a meeting, together
- * @flags: of what they arm next
- * @stop: enough
- * @other: what became of the second thread's call: see arm_same()
+ * @met: how often each has come to a meeting, added up
+ * @flags: the flags of the next armings
+ * @stop: the second thread has to end
+ * @other: result of the second thread's call: see arm_same()
  */
 struct twins {
 	int fd;
@@ -466,7 +466,7 @@ struct twins {
 	int other;
 };
 
-/* Waits until the other one has come to this meeting, too. */
+/* Waits until the other thread has come to this meeting, too. */
 static void meet(struct twins *t, unsigned long meeting)
 {
 	__atomic_add_fetch(&t->met, 1, __ATOMIC_SEQ_CST);
@@ -474,7 +474,7 @@ static void meet(struct twins *t, unsigned long meeting)
 		sched_yield();
 }
 
-/* The state that was replaced, or an error. */
+/* Returns the state that was replaced, or an error. */
 static int arm_same(struct twins *t)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, t->flags, 0);
@@ -496,7 +496,7 @@ static void *be_the_other(void *arg)
 	}
 }
 
-/* Who comes second needs no room: the first has made the timer for both. */
+/* The second of two upserts needs no room, as the first has made the timer for both. */
 TEST_F(tw, room_for_one)
 {
 	struct twheel_config config = {
@@ -531,7 +531,7 @@ TEST_F(tw, room_for_one)
 	TH_LOG("%lu rounds", rounds);
 }
 
-/* Makes the table grow and shrink, again and again, with keys of its own. */
+/* A thread that makes the table grow and shrink again and again, with keys of its own. */
 struct crowd {
 	pthread_t thread;
 	int fd;
@@ -577,7 +577,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* Whose timer is there the whole time is found the whole time. */
+/* A timer that exists the whole time must be found the whole time. */
 TEST_F(tw, found_while_the_table_changes)
 {
 	struct crowd crowds[2];

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Leases extended at their deadlines: for each exactly one side wins, and both
- * know which.
+ * Leases extended at their deadlines: for each exactly one side wins, and both know which.
  *
- * Runs until TWHEEL_STRESS_CONTESTS (10 million; a tenth of it on a debug kernel)
- * leases were contested. One is if a program came to extend it when the kernel was
- * to look at it already, and either was in time all the same, or was refused within
- * a tick from when the kernel had claimed it.
+ * Runs until TWHEEL_STRESS_CONTESTS leases were contested (10 million, or a tenth of it on
+ * a debug kernel). A lease is contested if a program tried to extend it when the kernel was
+ * already due to look at it, and either was still in time, or was refused within a tick
+ * from when the kernel had claimed the lease.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -15,22 +14,22 @@
 #include "twheel_test.h"
 #include "load.h"
 
-/* However long someone wants to run them. */
+/* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
-/* As many as a CPU expires in one go, and so all come due in one tick. */
+/* As many as a CPU expires in one run, so that all come due in one tick. */
 #define NR_LEASES	1024
-/* Deadlines of one lease that are contested, unless it expires before. */
+/* The number of deadlines of one lease that are contested, unless it expires earlier. */
 #define NR_STEPS	8
 #define MAX_TEAMS	4
-/* More words than a context with that many timers has. */
+/* A context with that many timers has fewer words than this. */
 #define MAP_SIZE	(4 * NR_LEASES * sizeof(uint64_t))
 
 /**
  * struct attempt - what became of one thread's attempts at one lease
  * @refused: when it was refused first; 0 if never
- * @late: a bit for each deadline that it has extended after it was due
+ * @late: has a bit for each deadline that this thread extended after it was due
  */
 struct attempt {
 	__u64 refused;
@@ -41,9 +40,9 @@ struct attempt {
  * struct extender - a thread that extends the leases of its team
  * @team: its team
  * @thread: its thread
- * @cpu: where it runs
- * @index: among the team's
- * @pace: ns to let the kernel catch up after a success
+ * @cpu: the CPU on which it runs
+ * @index: its index in the team
+ * @pace: how long it waits for the kernel after a success, in ns
  * @attempts: by lease
  */
 struct extender {
@@ -56,26 +55,26 @@ struct extender {
 };
 
 /**
- * struct team - a keeper, who arms and reads, and those who extend
- * @extenders: the first on another CPU than the leases, the second on theirs
+ * struct team - a keeper, which arms and reads, and the threads that extend
+ * @extenders: the first runs on another CPU than the leases, the second on theirs
  * @keeper: the keeper's thread
- * @start: all begin a round here, once the leases are armed,
- * @end: and end it here
+ * @start: where all threads begin a round, once the leases are armed
+ * @end: where all threads end a round
  * @fd: the context
- * @cpu: where the leases are
+ * @cpu: the CPU on which the leases are armed
  * @words: all words of the context
- * @arms: of each lease
- * @promised: the latest deadline that somebody stored in each
+ * @arms: the request for each lease
+ * @promised: the latest deadline that a thread has stored in each word
  * @tick: length of a tick
- * @due: when the kernel looks at them first in this round
- * @between: from there to when it looks at those that were extended
- * @arming: ns that it took to arm them last
- * @over: no more rounds
+ * @due: when the kernel first looks at the leases in this round
+ * @between: time from then to when it looks at the leases that were extended
+ * @arming: how long the last arming of all took, in ns
+ * @over: there are no more rounds
  * @kernel: contests that the kernel has won
- * @program: and the program
+ * @program: contests that the program has won
  * @armed: leases that were armed
- * @rearmed: and those that were armed anew before they expired
- * @expired: and those that expired, contested or not
+ * @rearmed: leases that were re-armed before they expired
+ * @expired: leases that expired, contested or not
  * @error: the first thing that went wrong, or empty
  */
 struct team {
@@ -125,7 +124,7 @@ static void promise(struct team *team, int i, __u64 deadline)
 		;
 }
 
-/* Sleeps for most of it. */
+/* Sleeps for most of the time, then spins. */
 static void wait_until(__u64 time)
 {
 	__u64 early = time - TW_MSEC / 4;
@@ -147,10 +146,10 @@ static bool extend_one(struct extender *e, int i, __u64 deadline)
 }
 
 /*
- * Extend all leases, which are due at @due, to @deadline. The kernel goes through
- * them one by one, and comes from the other end each time. So does the one on
- * another CPU, at its heels: ahead of the kernel it waits a little, behind it does
- * not.
+ * Extends all leases, which are due at @due, to @deadline. The kernel goes through them one
+ * by one, and starts from the other end each time. So does the extender on another CPU,
+ * just behind the kernel: where it is ahead of the kernel it waits a little, where it is
+ * behind it does not.
  */
 static void extend_all(struct extender *e, int step, __u64 due, __u64 deadline)
 {
@@ -191,13 +190,15 @@ static void run_round(struct extender *e)
 	int step, i;
 
 	memset(e->attempts, 0, sizeof(e->attempts));
-	/* Some by a little, which does not change when they are due. */
+	/* Some leases are extended by a little, which does not change when they are due. */
 	for (i = e->index; i < NR_LEASES; i += 3)
 		extend_one(e, i, due - team->tick / 2 + 1 + e->index);
 
 	for (step = 0; step < NR_STEPS; step++, due = next) {
 		next = due + (step == NR_STEPS - 1 ? TW_FAR : team->between);
-		/* Where the kernel is going to interrupt, begin before it does. */
+		/*
+		 * On the CPU that the kernel is going to interrupt, begin before it does.
+		 */
 		wait_until(e->index ? due - 20000 : due);
 		extend_all(e, step, due, next - team->tick / 2 + e->index);
 	}
@@ -217,7 +218,7 @@ static void *extend(void *arg)
 	}
 }
 
-/* Arm those that have ended, re-arm those that were extended. */
+/* Arms the leases that have ended, and re-arms those that were extended. */
 static void arm_all(struct team *team, __u32 round)
 {
 	struct twheel_batch batch = {
@@ -226,7 +227,7 @@ static void arm_all(struct team *team, __u32 round)
 	__u64 begin = tw_now(CLOCK_MONOTONIC), end, deadline;
 	int i, ret;
 
-	/* In the middle of a tick, at the end of which they are due. */
+	/* The deadline is in the middle of a tick, so the leases are due at its end. */
 	team->due = (begin + team->arming + team->arming / 4 + 2 * team->tick) & -team->tick;
 	team->between = (team->arming + 2 * team->tick) & -team->tick;
 	deadline = team->due - team->tick / 2;
@@ -247,7 +248,10 @@ static void arm_all(struct team *team, __u32 round)
 
 		if (arm->result || arm->word >= MAP_SIZE / sizeof(uint64_t))
 			wrong(team, "arming: %d, word %u", arm->result, arm->word);
-		/* What was extended must have been pending, for so long. */
+		/*
+		 * A lease that was extended must still be pending, for as long as was
+		 * promised.
+		 */
 		if (arm->old_state != (promised ? TWHEEL_STATE_PENDING : TWHEEL_STATE_NONE))
 			wrong(team, "re-armed in state %u", arm->old_state);
 		else if (promised && (left > promised - begin || left < promised - end))
@@ -260,7 +264,7 @@ static void arm_all(struct team *team, __u32 round)
 	team->arming = end - begin;
 }
 
-/* Who has won? The extenders must have been told what the records say. */
+/* Finds out who has won. The extenders must have been told what the records say. */
 static void judge(struct team *team, const __u64 *expired)
 {
 	__u64 kernel = 0, program = 0;
@@ -294,7 +298,7 @@ static void read_all(struct team *team, __u32 round)
 	size_t n = 0, i;
 	ssize_t ret;
 
-	/* Whom it has refused the kernel must tell why. */
+	/* If the kernel has refused an extension there must be a record of the lease. */
 	for (i = 0; i < NR_LEASES; i++)
 		n += team->extenders[0].attempts[i].refused != 0;
 	if (tw_collect(team->fd, events, n) != n)
@@ -362,7 +366,7 @@ static bool begin_team(struct team *team, int index)
 		e->index = i;
 		e->pace = 1000;
 		e->cpu = tw_nth_cpu(2 * index + !i);
-		/* There may be but one. */
+		/* The machine may have only one CPU. */
 		if (e->cpu < 0)
 			e->cpu = team->cpu;
 		if (pthread_create(&e->thread, NULL, extend, e))
@@ -398,7 +402,7 @@ TEST_F(tw, one_side_wins)
 		armed += team->armed;
 		rearmed += team->rearmed;
 		expired += team->expired;
-		/* The rest is pending, and no more. */
+		/* All other leases are pending. */
 		EXPECT_EQ(team->armed - team->expired, tw_info(team->fd).pending);
 		EXPECT_EQ(0, tw_info(team->fd).ready);
 		munmap(team->words, MAP_SIZE);
@@ -409,7 +413,7 @@ TEST_F(tw, one_side_wins)
 	       (tw_now(CLOCK_MONOTONIC) - begin) / TW_SEC);
 	EXPECT_LT(0, rearmed);
 	EXPECT_LE(contests_wanted, kernel + program);
-	/* A contest that one side nearly always wins is none. */
+	/* If one side nearly always wins there is no contest. */
 	EXPECT_LE(contests_wanted / 20, kernel);
 	EXPECT_LE(contests_wanted / 20, program);
 }
@@ -418,14 +422,14 @@ TEST_F(tw, one_side_wins)
  * struct hostile - a context whose words hold anything at any time
  * @fd: the context
  * @words: its words
- * @used: how many of them can be touched
- * @stop: enough
+ * @used: how many of them the program can access
+ * @stop: the threads have to end
  * @armed: armings
- * @superseded: of these re-armed
- * @cancelled: cancelled
- * @read: read
- * @stored: values stored
- * @wrong: what must not happen, or 0
+ * @superseded: armings that were re-armed
+ * @cancelled: armings that were cancelled
+ * @read: armings of which a record was read
+ * @stored: values that were stored in words
+ * @wrong: an error that must not happen, or 0
  */
 struct hostile {
 	int fd;
@@ -474,7 +478,7 @@ static void *store_rubbish(void *arg)
 	return NULL;
 }
 
-/* Reads what there is, and clears the handles of those that have ended. */
+/* Reads all records, and clears the handles of the timers that have ended. */
 static void read_hostile(struct hostile *h, __u64 *handles)
 {
 	struct twheel_event events[64];
@@ -536,7 +540,7 @@ static void *be_hostile(void *arg)
 			break;
 		}
 	}
-	/* However spoilt: a cancel is final, and all is accounted for. */
+	/* However spoilt the words are, a cancel is final, and all timers are accounted for. */
 	read_hostile(h, handles);
 	for (i = 0; i < NR_LEASES; i++)
 		if (handles[i] && !tw_cancel(h->fd, handles[i])) {
@@ -547,7 +551,7 @@ static void *be_hostile(void *arg)
 	return NULL;
 }
 
-/* What a program stores in its words does nothing to anybody else's timers. */
+/* Values that a program stores in its words do not affect the timers of others. */
 TEST_F(tw, hostile_words)
 {
 	struct load_mix mix = {
@@ -564,7 +568,7 @@ TEST_F(tw, hostile_words)
 	ASSERT_EQ(0, tw_configure(h.fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 	h.words = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, h.fd, 0);
 	ASSERT_NE(MAP_FAILED, h.words);
-	/* There is nothing at all to touch before. */
+	/* The first page of words exists only after a lease was armed. */
 	ASSERT_EQ(0, tw_cancel(h.fd, tw_arm(h.fd, TW_FAR, TWHEEL_ARM_LEASE, 0)));
 
 	ASSERT_EQ(0, load_begin(&load, &mix));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Contexts that come and go: processes that are killed, descriptors lost in
- * sockets' queues. However they end, the user's count returns to 0.
+ * Contexts that come and go: processes are killed, and descriptors are lost in the queues
+ * of sockets. However a context ends, the count of its user returns to 0.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 
 #include "twheel_test.h"
 
-/* However long someone wants to run them. */
+/* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
-/* A user that nobody else on the machine is. */
+/* A user ID that nobody else on the machine has. */
 #define SOMEONE		61237
 
 #define PROCESSES	16
@@ -30,7 +30,7 @@ static int seconds(void)
 
 FIXTURE(life)
 {
-	/* Stays open and empty: the window on this user's count. */
+	/* This context has no timers and stays open: it shows the count of the user. */
 	int fd;
 };
 
@@ -41,7 +41,7 @@ FIXTURE_SETUP(life)
 	if (geteuid() == 0) {
 		ASSERT_EQ(0, setresgid(SOMEONE, SOMEONE, SOMEONE));
 		ASSERT_EQ(0, setresuid(SOMEONE, SOMEONE, SOMEONE));
-		/* Whatever goes wrong here does not multiply. */
+		/* If something goes wrong here, processes must not multiply. */
 		ASSERT_EQ(0, setrlimit(RLIMIT_NPROC, &limit));
 	}
 	self->fd = tw_open();
@@ -73,7 +73,7 @@ static void arm_some(int fd, int n, __u64 spread, __u64 *state)
 	}
 }
 
-/* Lives dangerously until it is killed. */
+/* Uses contexts in all ways until the process is killed. */
 static noreturn void live(__u64 state)
 {
 	struct twheel_event events[32];
@@ -133,7 +133,7 @@ TEST_F(life, processes_that_are_killed)
 	EXPECT_LT(0, kills);
 }
 
-/* One context in many processes, which end while others go on with it. */
+/* Many processes share one context, and some end while others go on with it. */
 TEST_F(life, a_context_in_many_processes)
 {
 	__u64 end = tw_now(CLOCK_MONOTONIC) + seconds() * TW_SEC;
@@ -174,7 +174,7 @@ TEST_F(life, a_context_in_many_processes)
 	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
-/* Descriptors that are only in a queue, while their timers expire. */
+/* Descriptors are only in a queue while their timers expire. */
 TEST_F(life, descriptors_lost_in_flight)
 {
 	__u64 end = tw_now(CLOCK_MONOTONIC) + seconds() * TW_SEC;
@@ -191,7 +191,10 @@ TEST_F(life, descriptors_lost_in_flight)
 			sent += tw_send_fd(sv[0], fd, MSG_DONTWAIT) == 0;
 			close(fd);
 		}
-		/* A cycle: only the kernel's collector can find these. */
+		/*
+		 * The sockets are in a cycle, which only the kernel's garbage collector can
+		 * find.
+		 */
 		if (tw_random(&state) % 4 == 0) {
 			tw_send_fd(sv[0], sv[0], MSG_DONTWAIT);
 			tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
@@ -201,7 +204,7 @@ TEST_F(life, descriptors_lost_in_flight)
 		close(sv[0]);
 		close(sv[1]);
 	}
-	/* Closing a socket is what sets the collector going. */
+	/* Closing a socket starts the garbage collector. */
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
 		tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
@@ -216,7 +219,7 @@ TEST_F(life, descriptors_lost_in_flight)
 	EXPECT_LT(0, sent);
 }
 
-/* Open and close is all that some do. */
+/* Contexts are opened and closed, and nothing else. */
 TEST_F(life, many_contexts)
 {
 	enum { N = 1000 };

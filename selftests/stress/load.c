@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A load on one context that knows what has to come of it.
- */
+/* A load on one context, which checks its results: see load.h. */
 #include <stdio.h>
 
 #include "load.h"
 #include "twheel_util.h"
 
-/* What may be in flight at most; memory is used only for what is. */
+/* The most numbers of armings. Memory is used only for numbers that were given out. */
 #define MAX_ARMINGS	(4ULL << 20)
 
-/* Room of a read, and of a step of a drain, at most. */
+/* The most records in a read, and the most entries in a call of a drain. */
 #define NR_EVENTS	64
 #define NR_ENTRIES	32
 
 /**
- * struct load_arming - one arming's notes
+ * struct load_arming - notes on one arming
  * @lower: no record of it may have an earlier deadline
- * @interval: as armed
- * @next: deadline that its next record must have; 0 while there was none
- * @ended_at: how many reads were begun when it was cancelled or superseded
+ * @interval: interval as armed
+ * @next: deadline that its next record must have; 0 before the first one
+ * @ended_at: how many reads had begun when it was cancelled or superseded
  * @last_read: the latest read that brought a record of it
- * @count: as armed
+ * @count: count as armed
  * @rounds: expirations that were read
  * @ends: how often it was cancelled, superseded, drained or read for the last
- *	time: once, in the end
- * @failed: it never was: the call failed
+ *		time; must be 1 in the end
+ * @failed: the call that was to arm it has failed
  */
 struct load_arming {
 	__u64 lower;
@@ -43,9 +41,9 @@ struct load_arming {
  * struct load_thread - one of the load's threads
  * @load: the load
  * @thread: its thread
- * @index: among those that do the same
- * @numbers: the arming in each slot
- * @state: of its random numbers
+ * @index: its index among the threads that do the same
+ * @numbers: number of the arming in each slot
+ * @state: state of its random numbers
  */
 struct load_thread {
 	struct load *load;
@@ -63,7 +61,7 @@ int load_seconds(void)
 	return seconds > 0 ? seconds : 5;
 }
 
-/* Notes what must not happen; the first is shown. */
+/* Notes an error. Only the first text is shown. */
 static void note(struct load *load, const char *text)
 {
 	if (!__atomic_fetch_add(&load->errors, 1, __ATOMIC_SEQ_CST))
@@ -89,7 +87,7 @@ static bool stopped(const bool *flag)
 static void end_arming(struct load *load, __u64 number, __u64 *counter)
 {
 	add(counter, 1);
-	/* Who shares timers cannot tell which arming it was. */
+	/* With shared timers nobody can tell which arming ended. */
 	if (load->mix.shared)
 		return;
 	__atomic_add_fetch(&load->armings[number].ends, 1, __ATOMIC_SEQ_CST);
@@ -115,7 +113,10 @@ static struct twheel_arm make_request(struct load_thread *t, __u64 number)
 	if (mix->periodic && tw_random(&t->state) % mix->periodic == 0) {
 		arm.interval = 1 + tw_random(&t->state) % mix->spread_ns;
 		arm.count = tw_random(&t->state) % 5;
-		/* One that goes on for ever is ended by its owner: shared ones have none. */
+		/*
+		 * A timer that goes on for ever is ended by its owner, but shared ones have
+		 * none.
+		 */
 		if (mix->shared && !arm.count)
 			arm.count = 1;
 	}
@@ -126,7 +127,7 @@ static struct twheel_arm make_request(struct load_thread *t, __u64 number)
 	return arm;
 }
 
-/* Arms a new timer, or re-arms @handle; tells the new arming's number. */
+/* Arms a new timer, or re-arms @handle. Stores the number of the new arming in *@number. */
 static int do_arm(struct load_thread *t, __u64 *handle, __u64 *number)
 {
 	struct load *load = t->load;
@@ -166,7 +167,7 @@ static int do_cancel(struct load_thread *t, __u64 handle)
 	return ret;
 }
 
-/* One step of a worker on a slot of its own. */
+/* A worker does something to a slot of its own. */
 static void step_own(struct load_thread *t, __u64 *slot, __u64 *number)
 {
 	struct load *load = t->load;
@@ -206,7 +207,7 @@ static void step_own(struct load_thread *t, __u64 *slot, __u64 *number)
 	}
 }
 
-/* One step on a slot that other workers use at the same time. */
+/* A worker does something to a slot that other workers use at the same time. */
 static void step_shared(struct load_thread *t, __u64 *slot)
 {
 	struct load *load = t->load;
@@ -215,7 +216,10 @@ static void step_shared(struct load_thread *t, __u64 *slot)
 	int ret;
 
 	if (!handle) {
-		/* One that finds no place is left to expire, or to the drain. */
+		/*
+		 * If another worker has filled the slot, the timer is left to expire, or to
+		 * a drain.
+		 */
 		if (do_arm(t, &handle, &number))
 			sched_yield();
 		else
@@ -249,7 +253,7 @@ static void *work(void *arg)
 	if (load->mix.pinned)
 		tw_pin(tw_nth_cpu(t->index % sysconf(_SC_NPROCESSORS_ONLN)));
 	while (!stopped(&load->stop)) {
-		/* Shared ones are few, so that workers do meet. */
+		/* There are few shared slots, so that workers do meet. */
 		if (load->mix.shared) {
 			step_shared(t, &slots[tw_random(&t->state) % 16]);
 			continue;
@@ -257,7 +261,7 @@ static void *work(void *arg)
 		i = tw_random(&t->state) % LOAD_SLOTS;
 		step_own(t, &slots[i], &t->numbers[i]);
 	}
-	/* What would never end has to be ended. */
+	/* Cancel the timers that would never end. */
 	for (i = 0; i < LOAD_SLOTS && !load->mix.shared; i++) {
 		struct load_arming *a = &load->armings[t->numbers[i]];
 
@@ -291,7 +295,7 @@ static void check_event(struct load *load, const struct twheel_event *event, __u
 	if (event->flags & ~TWHEEL_EVENT_LAST || event->reserved)
 		wrong(load, "flags %x, reserved %x", event->flags, event->reserved);
 
-	/* Only a lone reader sees the rounds in their order. */
+	/* The rounds come in order only if there is a single reader. */
 	first = a->next;
 	if (load->mix.readers == 1 && first && event->deadline != first)
 		wrong(load, "off the grid: deadline %llu, expected %llu",
@@ -334,7 +338,7 @@ static void *read_records(void *arg)
 	return NULL;
 }
 
-/* One walk that cancels what it finds. */
+/* Walks the list once, and cancels all timers that it finds. */
 static void drain(struct load *load, struct twheel_timer_info *entries, __u32 room)
 {
 	struct twheel_list list = {
@@ -404,14 +408,14 @@ int load_begin(struct load *load, const struct load_mix *mix)
 	if (load->armings == MAP_FAILED || !load->threads)
 		return -ENOMEM;
 
-	/* Number 0 stays unused: what was never armed often is 0. */
+	/* Number 0 stays unused, as fields that were never set are 0. */
 	load->nr_armings = 1;
 	ret = start(load, read_records, mix->readers);
 	ret = ret ?: start(load, work, mix->workers);
 	return ret ?: start(load, drain_now_and_then, mix->drainers);
 }
 
-/* Waits until no timer that is due within an hour is left, nor a record. */
+/* Waits until there are no records, and no timers that are due within an hour. */
 static void settle(struct load *load)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -465,11 +469,13 @@ int load_end(struct load *load)
 	int i;
 
 	__atomic_store_n(&load->stop, true, __ATOMIC_SEQ_CST);
-	/* The readers were started first, and go last. */
+	/* The readers were started first, and end last. */
 	for (i = load->mix.readers; i < load->nr_threads; i++)
 		pthread_join(load->threads[i].thread, NULL);
 	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	/* A periodic timer that is just being read may escape both for once. */
+	/*
+	 * A periodic timer that is being read at this moment may escape both, so try again.
+	 */
 	do {
 		settle(load);
 		drain(load, entries, NR_ENTRIES);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A load on one context that knows what has to come of it.
+ * A load on one context that knows which results there have to be.
  *
- * Every arming has a number of its own, its user_data. Workers arm, re-arm and
- * cancel, readers read; each notes what it was told about the arming's end. When
- * all is quiet the notes have to agree: an arming ended in exactly one way.
+ * Every arming has a number of its own, which is its user_data. Workers arm, re-arm and
+ * cancel, and readers read. Each thread notes what it was told about the end of an arming.
+ * When all is quiet the notes have to agree: every arming ended in exactly one way.
  */
 #ifndef TWHEEL_LOAD_H
 #define TWHEEL_LOAD_H
@@ -23,13 +23,13 @@
  * @readers: threads that read
  * @drainers: threads that list with TWHEEL_LIST_DRAIN
  * @spread_ns: deadlines lie up to this far ahead
- * @far: one in so many deadlines lies an hour ahead instead; 0 for none
- * @cancel: weights of what is done with a timer that is there
- * @rearm: see @cancel
- * @leave: see @cancel; forgets about it, it has to be read then
- * @periodic: one in so many is periodic; 0 for none
- * @shared: workers use each other's timers
- * @pinned: workers stay on a CPU each, readers on others
+ * @far: one of this many deadlines lies an hour ahead instead; 0 for none
+ * @cancel: weight of cancelling a timer that exists
+ * @rearm: weight of re-arming it
+ * @leave: weight of forgetting it, so that it has to be read
+ * @periodic: one of this many timers is periodic; 0 for none
+ * @shared: workers use the timers of each other
+ * @pinned: each worker stays on a CPU, and readers stay on others
  */
 struct load_mix {
 	int workers;
@@ -51,15 +51,15 @@ struct load_thread;
 /**
  * struct load - a load that runs
  * @mix: what it does
- * @fd: on which context
- * @armings: by number
+ * @fd: its context
+ * @armings: notes by number
  * @nr_armings: how many numbers were given out; may run past @max_armings
- * @max_armings: when to stop
- * @slots: handle and arming of the timers in use, workers' own or shared
- * @stop: the workers shall end
- * @quiet: readers and drainers shall end
- * @reads: how many reads were begun: tells a read before a cancel from one after
- * @errors: things that must not happen, so far
+ * @max_armings: the load ends at this number
+ * @slots: handle and arming of the timers in use, of one worker or shared
+ * @stop: the workers have to end
+ * @quiet: readers and drainers have to end
+ * @reads: how many reads have begun; tells a read before a cancel from one after it
+ * @errors: how many errors there were
  * @first_error: the first of them
  */
 struct load {
@@ -77,14 +77,14 @@ struct load {
 	int nr_threads;
 	struct load_thread *threads;
 
-	/* The result, by load_end(). */
+	/* The results, which load_end() sets. */
 	__u64 cancelled, superseded, delivered, drained, expirations;
 };
 
-/* Seconds that each part of a stress test runs: TWHEEL_STRESS_SECONDS, or 5. */
+/* Returns how many seconds each part of a stress test runs: TWHEEL_STRESS_SECONDS, or 5. */
 int load_seconds(void);
 
-/* Starts the threads on a new context: 0 or -errno. */
+/* Starts the threads on a new context. Returns 0 or -errno. */
 int load_begin(struct load *load, const struct load_mix *mix);
 
 /*

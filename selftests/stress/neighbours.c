@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A neighbour of the module: uses what else the kernel has for timers, from
- * several threads, for some seconds (3) or until SIGTERM, and sees to it that
- * nobody disturbs it: no timer early, none lost.
+ * A neighbour of the module: several threads use the other timers of the kernel, for some
+ * seconds (3) or until SIGTERM, and check that nobody disturbs them: no timer is early, and
+ * none is lost.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 static bool stop;
 
-/* Timers on descriptors, which epoll watches, each set anew as it fires. */
+/* Uses timers on descriptors, which epoll watches. Each is set anew when it expires. */
 static void *descriptors(void *arg)
 {
 	__u64 deadlines[FDS], state = 1 + (unsigned long)arg, rounds, fired = 0;
@@ -54,7 +54,7 @@ static void *descriptors(void *arg)
 	return (void *)(unsigned long)fired;
 }
 
-/* Sleeps of all lengths: hrtimers on the stack. */
+/* Sleeps for times of all lengths, which uses hrtimers on the stack. */
 static void *sleeps(void *arg)
 {
 	__u64 state = 77 + (unsigned long)arg, deadline, slept = 0;
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	sigset_t set;
 	void *ret;
 
-	/* Signals are for this thread; those that wait are not to be woken. */
+	/* Only this thread takes signals, so that those that wait are not woken. */
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTERM, &action, NULL);

@@ -2,8 +2,8 @@
 /*
  * Races: calls against expiry, calls against reads, calls against each other.
  *
- * Each test runs a load for TWHEEL_STRESS_SECONDS (5) that keeps book of every
- * arming; see load.h for what has to come out.
+ * Each test runs a load for TWHEEL_STRESS_SECONDS (5), which accounts for every arming: see
+ * load.h for the results that it checks.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "twheel_test.h"
 #include "load.h"
 
-/* However long someone wants to run them. */
+/* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
@@ -32,7 +32,7 @@ static void let_pass(int seconds)
 
 static struct load load;
 
-/* Runs @mix, and tells what came of it. */
+/* Runs @mix, and checks and prints the results. */
 static void run(struct __test_metadata *_metadata, const struct load_mix *mix)
 {
 	ASSERT_EQ(0, load_begin(&load, mix));
@@ -69,7 +69,7 @@ TEST_F(tw, rearm_against_expire)
 	EXPECT_LT(0, load.delivered);
 }
 
-/* Between buckets near and far, on CPUs of their own and of others. */
+/* Timers are re-armed between near and far buckets, on their own CPU and on others. */
 TEST_F(tw, rearm_near_and_far)
 {
 	struct load_mix mix = {
@@ -140,7 +140,10 @@ TEST_F(tw, everything_at_once)
 	run(_metadata, &mix);
 }
 
-/* Everyone cancels the same timers while they expire: one wins, or the record. */
+/*
+ * A thread that cancels the same timers as others while they expire: one of them wins, or
+ * the record does.
+ */
 struct contender {
 	pthread_t thread;
 	int fd;
@@ -225,7 +228,7 @@ struct user {
 	int wrong;
 };
 
-/* Does what it can with a descriptor that others change under its hands. */
+/* Makes all kinds of calls on a descriptor that another thread replaces meanwhile. */
 static void *use(void *arg)
 {
 	struct twheel_timer_info entries[16];
@@ -261,7 +264,9 @@ static void *use(void *arg)
 			break;
 		}
 		u->calls++;
-		/* A context that has just been put in place knows no handle. */
+		/*
+		 * A new context has just been put in place, and does not know the handle.
+		 */
 		if (ret < 0 && ret != -ENOENT && ret != -EAGAIN && ret != -ENOSPC &&
 		    ret != -EDQUOT)
 			u->wrong = ret;
@@ -288,7 +293,7 @@ TEST_F(tw, close_against_everything)
 		int other = tw_open();
 
 		ASSERT_LE(0, other);
-		/* The one that was there goes as its last call returns. */
+		/* The context that was there ends when its last call returns. */
 		ASSERT_EQ(fd, dup3(other, fd, O_CLOEXEC));
 		close(other);
 		closes++;
@@ -309,7 +314,10 @@ TEST_F(tw, close_against_everything)
 	TH_LOG("%llu closes", closes);
 }
 
-/* Configures a context anew, and uses it, while another thread arms a timer there. */
+/*
+ * A thread that configures a context anew, and uses it, while another thread arms a timer
+ * there.
+ */
 struct rival {
 	pthread_t thread;
 	int fd;
@@ -363,10 +371,16 @@ TEST_F(tw, arm_against_configure)
 		tw_call(r.fd, TWHEEL_IOC_ARM, &arm);
 		await(&r.done, round);
 
-		/* It was first, and has settled it; or it came to what was new. */
+		/*
+		 * Either the arming came first and settled the context, or it met the new
+		 * settings.
+		 */
 		EXPECT_EQ(0, r.arm.result);
 		EXPECT_TRUE(!r.configured || (r.configured == -EBUSY && (flags || !handle)));
-		/* A plain context may have been asked for a timer that it does not have. */
+		/*
+		 * A context with plain handles may have been asked for a timer that it does
+		 * not have.
+		 */
 		found = !handle || (flags ? r.configured : !arm.result);
 		EXPECT_EQ(found ? 0 : -ENOENT, arm.result);
 		EXPECT_TRUE(arm.result || !handle || arm.handle == handle);

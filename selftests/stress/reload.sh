@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# reload.sh - the module goes and comes, while other programs and CPUs do (TAP)
+# reload.sh - the module is unloaded and loaded, while other programs and CPUs are busy (TAP)
 #
 # usage: reload.sh [in_use|geometries|cycles]...	(all of them by default)
 #
-# For a machine whose module may be taken away: a guest. TWHEEL_KO says where
-# the module is. It needs root, and leaves the module loaded as by default.
+# For a machine whose module may be removed, such as a guest. TWHEEL_KO says where
+# the module is. It needs root, and leaves the module loaded with its defaults.
 
 . "${0%/*}/tap.sh"
 
@@ -33,14 +33,14 @@ unload() {
 	fi
 }
 
-# Something of the module that can be seen without it
+# Something of the module that can be seen without the module
 left_over() {
 	loaded || [ -e /dev/twheel ] || [ -e /sys/module/twheel ] ||
 		[ -e /sys/class/misc/twheel ] || grep -q twheel \
 		/proc/misc /proc/slabinfo /proc/devices /proc/timer_list
 }
 
-# A program that arms and reads, by its exit status
+# A program that arms and reads must succeed.
 works() {
 	run "$suites/arm"
 	[ $status = 0 ]
@@ -60,7 +60,7 @@ cleanup() {
 	loaded || insmod "$ko"
 }
 
-# An open device holds the module, and goes on working.
+# An open device keeps the module loaded, and still works.
 test_in_use() {
 	exec 3</dev/twheel
 	! rmmod twheel 2>"$tmp/out" && loaded
@@ -72,7 +72,7 @@ test_in_use() {
 	result $? "leaves nothing behind"
 }
 
-# refused PARAMETER RANGE... - insmod fails, and the log names what is allowed
+# refused PARAMETER RANGE... - insmod fails, and the log names the allowed values
 refused() {
 	parameter=$1
 	shift
@@ -90,7 +90,7 @@ refused() {
 	unload
 }
 
-# accepted PARAMETERS [all] - with these it works; with all, whatever is done
+# accepted PARAMETERS [all] - the module works with these; with all, the tests in arm.c do
 accepted() {
 	# shellcheck disable=SC2086 # parameters are words
 	insmod "$ko" $1 && [ -c /dev/twheel ] &&
@@ -121,7 +121,8 @@ test_geometries() {
 	accepted "tick_ns=1073741824 slots=4096"
 }
 
-# Meanwhile others use timers, a CPU goes and comes, and programs try to open the device.
+# Meanwhile other programs use timers, a CPU goes offline and comes back, and programs try
+# to open the device.
 begin_neighbours() {
 	"$here/neighbours" 3600 >"$tmp/neighbours" 2>&1 &
 	timers=$!
@@ -139,8 +140,8 @@ begin_neighbours() {
 	pids="$timers $pids $!"
 }
 
-# A program that is to be killed with timers armed; where there is no tool, with the
-# device open
+# Run a program that is to be killed with timers armed. If there is no tool, the program
+# only has the device open.
 use() {
 	if command -v twheel >/dev/null; then
 		exec twheel arm 1ms 1h --every 1h --count 2
@@ -149,7 +150,7 @@ use() {
 	exec sleep 60
 }
 
-# The neighbour that opens the device may be in the way for a moment.
+# The neighbour that opens the device may keep the module in use for a moment.
 patient_rmmod() {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		rmmod twheel 2>/dev/null && return
@@ -185,8 +186,9 @@ test_cycles() {
 	wait "$timers"
 	result $? "disturbs no other timers meanwhile" "$tmp/neighbours"
 	end_neighbours
-	# A module from outside the kernel's tree says so once; ours says nothing. Warnings
-	# of the kernel are judged by the harness that runs the guest.
+	# A module from outside the kernel's tree causes one line about itself, and this
+	# module prints nothing. The harness that runs the guest judges warnings of the
+	# kernel.
 	! dmesg | sed 's/^\[[^]]*\] *//' | grep '^twheel: ' |
 		grep -vE 'loading out-of-tree|module verification failed' >"$tmp/out"
 	result $? "leaves no line in the log"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers that outlive their process: the example reminder, killed again and again
+ * Timers that outlive their process: the example program reminder is killed again and again
  * in the middle of its work.
  *
- * This is its keeper, the few things that systemd does for a service with a file
- * descriptor store; its client, who never sends a request twice; and the one who
- * counts in the end. The keeper has copies of the timers and can look at them
- * while the service is dead.
+ * This program plays three parts. The keeper does the few things that systemd does for a
+ * service with a file descriptor store. The client never sends a request twice. In the end
+ * the results are counted. The keeper has copies of the timers' descriptors, and can look
+ * at the timers while the service is dead.
  */
 #include <libgen.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	900
 
-/* Keys: the first NEAR come due while the service is being killed. */
+/* The first NEAR keys come due while the service is being killed. */
 #define NEAR		100000
 #define FAR		2000
 #define CANCELLED	1000
@@ -34,7 +34,7 @@
 #define DATAGRAM_LINES	100
 #define KILLS_LEAST	5
 
-/* The example's journal: see there. */
+/* The size of the example's journal: see there. */
 #define JOURNAL_EVENTS	4096
 
 #define STORE_FIRST	10
@@ -97,7 +97,7 @@ static void keeper_close(struct keeper *k)
 	rmdir(k->dir);
 }
 
-/* Takes in what the service has said so far. */
+/* Receives all messages that the service has sent so far. */
 static void keeper_listen(struct keeper *k)
 {
 	for (;;) {
@@ -138,7 +138,7 @@ static int keeper_fd(const struct keeper *k, const char *name)
 	return -1;
 }
 
-/* What is between fork and exec: gives the child what it is to find. */
+/* Runs between fork() and exec(): gives the child its descriptors, arguments and environment. */
 static void be_the_service(struct keeper *k, bool list)
 {
 	char number[16], names[128] = "", socket[64], journal[64];
@@ -178,7 +178,7 @@ static void keeper_start(struct keeper *k, bool list)
 		be_the_service(k, list);
 }
 
-/* Returns how the service has ended; all that it had said is taken in. */
+/* Ends the service with @sig and receives its last messages. Returns its wait status. */
 static int keeper_stop(struct keeper *k, int sig)
 {
 	int status = -1;
@@ -189,7 +189,7 @@ static int keeper_stop(struct keeper *k, int sig)
 	return status;
 }
 
-/* Lets @ns pass, or less if the service is @ready by then. */
+/* Lets @ns pass, or less if @ready is set and the service gets ready before. */
 static void keeper_wait(struct keeper *k, __u64 ns, bool ready)
 {
 	struct pollfd pfd = { .fd = k->notify, .events = POLLIN };
@@ -204,7 +204,7 @@ static void keeper_wait(struct keeper *k, __u64 ns, bool ready)
 	}
 }
 
-/* How many records the journal has now, given how many it had. */
+/* Returns how many records the journal has now, given that it had @known. */
 static __u64 journal_count(const struct keeper *k, __u64 known)
 {
 	struct twheel_event event;
@@ -218,8 +218,8 @@ static __u64 journal_count(const struct keeper *k, __u64 known)
 }
 
 /*
- * Leaves what a kill in the middle of a read may leave: the record of a timer that
- * is still there. Tells whether it did.
+ * Appends the record of a timer that still exists, as a kill in the middle of a read may
+ * do. Returns whether it did.
  */
 static bool tear_journal(const struct keeper *k, __u64 count)
 {
@@ -248,9 +248,9 @@ static void *send_requests(void *arg)
 	char text[DATAGRAM_LINES * 64];
 	int len = 0, lines = 0, i;
 
-	/* The last first: those that stay. */
+	/* The keys that stay are sent first. */
 	for (i = KEYS; i-- > 0;) {
-		/* A tenth is moved, a line or a datagram later. */
+		/* Each tenth timer is moved later, by another line or datagram. */
 		if (i % 10 == 3)
 			len += sprintf(text + len, "%d 1d\n", i);
 		len += sprintf(text + len, "%d @%llu\n", i, deadlines[i]);
@@ -258,7 +258,9 @@ static void *send_requests(void *arg)
 			len += sprintf(text + len, "%d cancel\n", i);
 		if (++lines < DATAGRAM_LINES - 2 && i)
 			continue;
-		/* Waits while the socket is full, be the service alive or not. */
+		/*
+		 * This waits while the socket is full, whether the service is alive or not.
+		 */
 		if (send(client->sock, text, len, 0) != len) {
 			client->error = errno;
 			break;
@@ -270,7 +272,7 @@ static void *send_requests(void *arg)
 	return NULL;
 }
 
-/* Counts by key what is pending; false if something is that cannot be. */
+/* Counts the pending timers by key. Returns false if one is pending that cannot be. */
 static bool list_pending(int fd, unsigned char *seen)
 {
 	static struct twheel_timer_info infos[1024];
@@ -289,7 +291,7 @@ static bool list_pending(int fd, unsigned char *seen)
 	return ret == 0;
 }
 
-/* Counts by key what the service has listed from @offset of its output on. */
+/* Counts by key the timers that the service has listed, from @offset of its output on. */
 static bool service_listed(const struct keeper *k, long offset, unsigned char *seen)
 {
 	FILE *out = fopen(in_dir(k, "out"), "r");
@@ -314,8 +316,8 @@ static long size_of(const char *path)
 }
 
 /*
- * Starts the service with --list, which takes no request before it has listed: it
- * has to list nothing that was not pending before, and all of that which still is
+ * Starts the service with --list, which lists its timers before it takes a request. It must
+ * list only timers that were pending before, and all of those that are still pending
  * afterwards. Returns how many keys it has listed, or -1.
  */
 static int start_and_list(struct keeper *k)
@@ -342,7 +344,9 @@ static int start_and_list(struct keeper *k)
 	return n;
 }
 
-/* What was given, by its lines. Tells how many lines there are too many. */
+/*
+ * Checks the timers that the output names. Stores in *@repeats how many lines are too many.
+ */
 static bool check_output(const struct keeper *k, int *repeats)
 {
 	static unsigned char sure[KEYS], perhaps[KEYS];
@@ -376,7 +380,7 @@ static bool check_output(const struct keeper *k, int *repeats)
 	return true;
 }
 
-/* Every near key is in the journal once, on time, and nothing else is. */
+/* Returns whether the journal has every near key once, on time, and nothing else. */
 static bool check_journal(const struct keeper *k)
 {
 	int fd = open(in_dir(k, "journal"), O_RDONLY | O_CLOEXEC), wrong = 0, i;
@@ -442,7 +446,7 @@ TEST(reminders_outlive_their_service)
 			     address_of(&address, in_dir(&k, "requests"))));
 	ASSERT_EQ(0, pthread_create(&client.thread, NULL, send_requests, &client));
 
-	/* Some are killed before they are ready. */
+	/* In some rounds the service is killed before it is ready. */
 	limit = tw_now(CLOCK_MONOTONIC) + 5 * TW_LIMIT_MS * TW_MSEC;
 	while (done < NEAR && tw_now(CLOCK_MONOTONIC) < limit) {
 		bool sending = !__atomic_load_n(&client.done, __ATOMIC_SEQ_CST);
@@ -477,7 +481,7 @@ TEST(reminders_outlive_their_service)
 	status = keeper_stop(&k, SIGTERM);
 	EXPECT_EQ(0, status);
 
-	/* The keeper gave back what it was given first, and was sent no more. */
+	/* The keeper returned the descriptors that it was given first, and was sent no others. */
 	EXPECT_EQ(2, k.nr_sent);
 	EXPECT_EQ(FAR, tw_info(keeper_fd(&k, "timers")).pending);
 	EXPECT_EQ(0, tw_info(keeper_fd(&k, "timers")).ready);

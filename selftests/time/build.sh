@@ -3,7 +3,7 @@
 #
 # build.sh - build the module, absence.ko and the programs for user-mode Linux
 #
-# Says nothing unless something fails.
+# Prints nothing unless something fails.
 
 . "$(dirname "$0")/../vm/common.sh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deadlines in virtual time: near, at the edges of what each level of the wheel
- * reaches and of its buckets, up to TWHEEL_TIME_DAYS (3650) ahead. Each comes on its
- * tick, and costs a look for each level.
+ * Deadlines in virtual time: near ones, and those at the edges of what each level of the
+ * wheel and each of its buckets reaches, up to TWHEEL_TIME_DAYS (3650) ahead. Each timer
+ * expires on its tick, and is looked at once for each level.
  */
 #include "virtual.h"
 
@@ -10,7 +10,7 @@
 #define KINDS		3
 #define WORDS_SIZE	(MANY * 2 * sizeof(uint64_t))
 
-/* The sorts of timers, each on a clock of its own. */
+/* The kinds of timers, each with a context and a clock of its own. */
 static const struct kind {
 	clockid_t clock;
 	__u32 config;
@@ -34,7 +34,7 @@ static __u64 furthest(void)
 	return virtual_days("TWHEEL_TIME_DAYS", 3650) * DAY;
 }
 
-/* How far @level of a wheel reaches, in ns; at most @max. */
+/* Returns how far @level of a wheel reaches, in ns, but at most @max. */
 static __u64 reach(__u64 tick_ns, __u64 slots, __u64 level, __u64 max)
 {
 	__u64 ns = tick_ns * slots;
@@ -57,7 +57,7 @@ FIXTURE_SETUP(far)
 	info = tw_info(self->fd[0]);
 	self->tick_ns = info.tick_ns;
 	self->slots = info.slots;
-	/* Those that the furthest of these deadlines needs. */
+	/* Only as many levels as the furthest of these deadlines needs. */
 	self->levels = 1;
 	while (reach(info.tick_ns, info.slots, self->levels - 1, furthest()) < furthest())
 		self->levels++;
@@ -79,7 +79,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Fills @distances with up to MANY that matter, up to @max. */
+/* Fills @distances with up to MANY critical distances, up to @max. */
 static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *distances)
 {
 	__u64 state = 7, level, ns = 0;
@@ -92,7 +92,7 @@ static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *di
 		for (i = 0; i < 8; i++)
 			distances[n++] = tw_random(&state) % ns;
 	}
-	/* And whatever lies between. */
+	/* Add some distances in between. */
 	for (i = 1; i <= 20; i++) {
 		distances[n++] = tw_random(&state) % max;
 		distances[n++] = max / 20 * i;
@@ -107,7 +107,7 @@ static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *di
 	return n;
 }
 
-/* Where the next bucket of @level begins, if that is a level. */
+/* Returns where the next bucket of @level begins, if there is such a level. */
 static __u64 edge(__u64 expires, __u64 tick_ns, __u64 slots, __u64 level)
 {
 	__u64 granularity = tick_ns;
@@ -117,7 +117,7 @@ static __u64 edge(__u64 expires, __u64 tick_ns, __u64 slots, __u64 level)
 	return (expires / granularity + 1) * granularity;
 }
 
-/* Reads what there is: how many records, or -1 if one is not as it should be. */
+/* Reads all records. Returns how many there were, or -1 if one is wrong. */
 static int take(struct __test_metadata *_metadata, FIXTURE_DATA(far) * self, int k)
 {
 	struct twheel_event events[16];
@@ -162,7 +162,10 @@ TEST_F(far, each_on_its_tick)
 			if (kinds[k].config & TWHEEL_CONFIG_KEYED)
 				arm.handle = ~(__u64)i;
 			ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
-			/* In the bucket that is for the tick before, it is not yet due. */
+			/*
+			 * The timer stays in the bucket of the tick before, and is not due
+			 * when that is looked at.
+			 */
 			if (i % 4 == 1) {
 				arm.expires = expires += self->tick_ns;
 				ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
@@ -187,7 +190,10 @@ TEST_F(far, each_on_its_tick)
 	cost = virtual_cost(&before);
 
 	EXPECT_EQ(KINDS * n, cost.expired);
-	/* What there is to look at is known, and nobody looks for nothing. */
+	/*
+	 * The wheel knows when there is something to look at: every interrupt has found a
+	 * timer.
+	 */
 	EXPECT_GE(looks, cost.expired + cost.moved);
 	EXPECT_GE(cost.expired + cost.moved, cost.interrupts);
 	TH_LOG("%d timers up to %llu days ahead: %llu interrupts, %llu moves (at most %llu)",
@@ -202,8 +208,8 @@ static int sleep_until(clockid_t clock, __u64 ns)
 }
 
 /*
- * Leases of a day, each extended every twelve hours as often as its number says,
- * and then no more: a day and a minute later it expires, and its word says so.
+ * Leases of a day, each extended every twelve hours as often as its number says. A day and
+ * a minute after its last extension a lease has expired, and its word says so.
  */
 TEST_F(far, leases_that_are_extended_for_months)
 {
@@ -243,7 +249,7 @@ TEST_F(far, leases_that_are_extended_for_months)
 			ASSERT_LE(0, got);
 			came += got;
 		} while (got);
-		/* One more each time. */
+		/* One more lease is extended for the last time in each round. */
 		EXPECT_EQ(half > 2 ? half - 2 : 0, came);
 		ASSERT_GT(2 * LEASES, half);
 	}

@@ -5,12 +5,12 @@
 #
 # usage: [TWHEEL_TIME_DAYS=n] [TWHEEL_TIME_FAST_DAYS=n] geometries.sh [month|year]
 #
-# month is the default shape, and one of many levels, for that long; year is all shapes.
+# month runs the default shape for a month, and one with many levels; year runs all shapes.
 # The variables hold for the default shape: see grid.c and deadlines.c.
 
 . "$(dirname "$0")/../vm/common.sh"
 
-# run 'module parameters' 'environment' program... - in a guest of its own
+# run 'module parameters' 'environment' program... - add a guest that runs these programs
 guests=()
 run() {
 	local params=$1 env=$2

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Periodic timers in virtual time: they stay on their grid for a year, expire on
- * the tick, and no round is missed or comes twice.
+ * Periodic timers in virtual time: for a year they stay on their grid and expire on the
+ * tick, and no round is missed or comes twice.
  *
- * Those that expire often cost many system calls: TWHEEL_TIME_FAST_DAYS says for
- * how long these are watched (2), TWHEEL_TIME_DAYS the others (365).
+ * Timers that expire often cost many system calls, so they are watched for
+ * TWHEEL_TIME_FAST_DAYS (2), and the others for TWHEEL_TIME_DAYS (365).
  */
 #include "virtual.h"
 
@@ -63,7 +63,7 @@ FIXTURE_TEARDOWN(grid)
 	close(self->fd);
 }
 
-/* Arm timers of these intervals, and watch what comes for @days. */
+/* Arms timers with these intervals, and checks their records for @days. */
 static void watch(struct __test_metadata *_metadata,
 		  FIXTURE_DATA(grid) * self, const FIXTURE_VARIANT(grid) * variant,
 		  const __u64 *intervals, int n, __u64 days)
@@ -79,7 +79,7 @@ static void watch(struct __test_metadata *_metadata,
 						   TWHEEL_ARM_ABS, i);
 
 		arm.interval = intervals[i];
-		/* A key, where there are keys. */
+		/* The key, if there are keys. */
 		if (variant->config & TWHEEL_CONFIG_KEYED)
 			arm.handle = 1000 + i;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -124,7 +124,7 @@ static void watch(struct __test_metadata *_metadata,
 		rounds += s->rounds;
 		ASSERT_EQ(0, tw_cancel(self->fd, s->handle));
 	}
-	/* Nothing expired that was not read. */
+	/* All timers that expired were read. */
 	EXPECT_EQ(rounds, cost.expired);
 	TH_LOG("%llu days: %llu rounds, each on its tick; %llu interrupts, %llu moves",
 	       days, rounds, cost.interrupts, cost.moved);
@@ -132,7 +132,7 @@ static void watch(struct __test_metadata *_metadata,
 
 TEST_F(grid, fast)
 {
-	/* One that ends within the tick of the last would be counted by its record. */
+	/* A round that ends within the tick of the one before would be counted by its record. */
 	if (self->tick_ns > TW_SEC / 2)
 		SKIP(return, "the wheel's tick is too long for rounds of a second");
 

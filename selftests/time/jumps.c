@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps: time passes and timers are not served, or wall time is stepped, by up to
- * decades. What that costs depends on the timers and not on the time: each is
- * looked at once, a thousand in an interrupt. And all that is due comes in the order
- * of its ticks.
+ * Jumps: time passes while timers are not served, or wall time is stepped, by up to
+ * decades. The cost depends on the timers and not on the time: each timer is looked at
+ * once, a thousand in an interrupt. All timers that are due come in the order of their
+ * ticks.
  */
 #include "virtual.h"
 
@@ -11,9 +11,9 @@
 #define CLOCKS		3
 #define ABSENCE		"/sys/module/absence/parameters/ns"
 
-/* Timers that one interrupt looks at. */
+/* How many timers one interrupt looks at. */
 #define A_RUN		1024
-/* Twice a tick of this kernel: until then it has seen that the clock was set. */
+/* Two ticks of this kernel. After that it has noticed that the clock was set. */
 #define A_TICK		(20 * TW_MSEC)
 
 static const clockid_t clocks[CLOCKS] = {
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(jump)
 	close_all(self);
 }
 
-/* Arms timers on clock @c from @from to @to ahead, as many near as far. */
+/* Arms timers on clock @c, from @from to @to ahead, as many at each magnitude. */
 static bool arm_all(FIXTURE_DATA(jump) * self, int c, __u64 from, __u64 to)
 {
 	__u64 now = tw_now(clocks[c]), state = 11 + c;
@@ -82,7 +82,10 @@ static bool arm_all(FIXTURE_DATA(jump) * self, int c, __u64 from, __u64 to)
 	return true;
 }
 
-/* Reads what has expired by @now: all that had to, in order, and nothing else. */
+/*
+ * Reads the records of all timers that had to expire by @now, which come in order. Others
+ * must not have expired.
+ */
 static int take_due(struct __test_metadata *_metadata, FIXTURE_DATA(jump) * self,
 		    int c, __u64 now)
 {
@@ -117,7 +120,7 @@ static int take_due(struct __test_metadata *_metadata, FIXTURE_DATA(jump) * self
 	return n;
 }
 
-/* For what the interrupts have left to others. */
+/* Waits for work that interrupts have left to other contexts. */
 static void settle(long ns)
 {
 	struct timespec moment = { 0, ns };
@@ -125,7 +128,7 @@ static void settle(long ns)
 	nanosleep(&moment, NULL);
 }
 
-/* Lets @ns pass on all clocks while nothing is served. */
+/* Lets @ns pass on all clocks while no timer is served. */
 static void be_absent(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(jump) * self, __u64 ns)
 {
@@ -155,7 +158,10 @@ static void be_absent(struct __test_metadata *_metadata,
 	TH_LOG("away for %llu s: %d due, %llu moved, %llu interrupts", ns / TW_SEC,
 	       due, cost.moved, cost.interrupts);
 	EXPECT_EQ(due, cost.expired);
-	/* Each was looked at once a level; on each clock the last run may be a short one. */
+	/*
+	 * Each timer was looked at once for each level. On each clock the last run may be
+	 * short.
+	 */
 	EXPECT_GE(CLOCKS * TIMERS * self->levels, looks);
 	EXPECT_GE(CLOCKS * 2 + looks / A_RUN, cost.interrupts);
 }
@@ -167,7 +173,7 @@ TEST_F(jump, absence)
 
 	for (i = 0; i < ARRAY_SIZE(away); i++) {
 		be_absent(_metadata, self, away[i]);
-		/* All anew, as if nothing had been. */
+		/* Start with new contexts, as if nothing had happened. */
 		close_all(self);
 		ASSERT_TRUE(open_all(self));
 	}
@@ -193,7 +199,7 @@ TEST_F(jump, steps_of_wall_time)
 		{ "ninety years on", 90 * YEAR },
 	};
 	__u64 begin = tw_now(CLOCK_REALTIME), latest = begin;
-	/* What may come up meanwhile anyway; most, where a wheel is all in one level. */
+	/* Rows may come up meanwhile anyway, the most if all timers are on one level. */
 	__u64 turns = A_TICK / self->tick_ns;
 	int i, n, c = CLOCKS - 1, left = TIMERS;
 
@@ -208,7 +214,7 @@ TEST_F(jump, steps_of_wall_time)
 		n = take_due(_metadata, self, c, now);
 		TH_LOG("%s: %d due, %llu moved, %llu interrupts", steps[i].what, n,
 		       cost.moved, cost.interrupts);
-		/* Only new ground brings any. */
+		/* Timers expire only if the clock is later than ever before. */
 		EXPECT_EQ(now > latest, n > 0);
 		EXPECT_EQ(n, cost.expired);
 		EXPECT_GE(left * self->levels + 2 * turns, cost.expired + cost.moved);

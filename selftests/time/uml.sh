@@ -5,7 +5,7 @@
 #
 # usage: uml.sh [-t seconds] [-o 'module parameters'] [--] command...
 #
-# When all wait for something there, its time is next: a year takes seconds. The
+# If everybody waits there, time jumps to the next event, so a year takes seconds. The
 # command is a line for the guest's sh. The exit status is as that of vm/run.sh.
 
 . "$(dirname "$0")/../vm/common.sh"
@@ -42,15 +42,15 @@ find "$products" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
 echo "$params" >"$root/parameters"
 echo "$*" >"$root/command"
 
-# The guest's memory is a file, in TMPDIR. Its kernel and its programs take turns,
-# which is faster on one CPU. It begins on the first of January 2026.
+# The guest's memory is a file in TMPDIR. Its kernel and its programs take turns, which is
+# faster on one CPU. Its clock begins on the first of January 2026.
 cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
 TMPDIR=$tmp timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" mem=64M time-travel=inf-cpu \
 	time-travel-start=1767225600000000000 \
 	root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
 	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | tr -d '\r' || :
 
-# First, as a guest that is made to end complains of that.
+# Check this first, since a guest that is killed complains of that, too.
 if [ $SECONDS -ge "$limit" ]; then
 	say "time limit of $limit s reached; the kernel's last words:"
 	tail -n 5 "$log" >&2

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests in virtual time share.
+ * Helpers for the tests in virtual time.
  *
- * Time there goes on while everybody waits, from one event to the next, and a
- * little whenever a program reads a clock; code takes no time. So whatever comes
- * late was made late.
+ * Time goes on there while everybody waits, from one event to the next, and a little
+ * whenever a program reads a clock. Code takes no time, so the module has made late
+ * whatever comes late.
  */
 #ifndef TWHEEL_VIRTUAL_H
 #define TWHEEL_VIRTUAL_H
@@ -14,7 +14,10 @@
 #include "twheel_test.h"
 #include "twheel_counters.h"
 
-/* It is virtual time too by which the harness gives up: whoever runs us does. */
+/*
+ * The harness counts its timeout in virtual time, too. Whoever runs the guest sets the real
+ * limit.
+ */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	2000000000
 
@@ -24,10 +27,12 @@
 #define DAY		(24 * HOUR)
 #define YEAR		(365 * DAY)
 
-/* What the guest may read clocks for, in all, between a tick and an expiry. */
+/*
+ * How much time the guest may spend on reading clocks between a tick and an expiry, in all.
+ */
 #define VIRTUAL_WORK	(50 * 1000ULL)
 
-/* Days that a test lasts: what the environment says in @name, or @days. */
+/* Returns how many days a test lasts: the value of the environment variable @name, or @days. */
 static inline __u64 virtual_days(const char *name, __u64 days)
 {
 	const char *text = getenv(name);
@@ -35,13 +40,13 @@ static inline __u64 virtual_days(const char *name, __u64 days)
 	return text ? strtoull(text, NULL, 10) : days;
 }
 
-/* The end of the tick that @deadline lies in, which is when it expires. */
+/* Returns the end of the tick that @deadline lies in, which is when its timer expires. */
 static inline __u64 virtual_due(__u64 deadline, __u64 tick_ns)
 {
 	return (deadline + tick_ns - 1) / tick_ns * tick_ns;
 }
 
-/* Did it expire on its tick? */
+/* Returns whether the timer expired on its tick. */
 static inline bool virtual_on_tick(const struct twheel_event *event, __u64 tick_ns)
 {
 	__u64 due = virtual_due(event->deadline, tick_ns);
@@ -61,7 +66,7 @@ struct virtual_cost {
 	__u64 interrupts;
 };
 
-/* What was done since @before; all there is for the zero one. */
+/* Returns the costs since @before, or all costs if that is zero. */
 static inline struct virtual_cost virtual_cost(const struct virtual_cost *before)
 {
 	return (struct virtual_cost) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interface as such: layout and numbers, strictness, pointers, settings.
+ * The interface itself: the layout and the numbers of its structures, how strictly it
+ * checks arguments, bad pointers, and settings.
  *
- * Built a second time as a 32-bit program, which has to see the same numbers
- * and the same behaviour.
+ * This file is also built as a 32-bit program, which has to see the same numbers and the
+ * same behaviour.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -132,7 +133,7 @@ NUMBER(STATE_READY, 2);
 NUMBER(LIST_DRAIN, 1);
 NUMBER(EVENT_LAST, 1);
 
-/* Fails for sure, in a way that no other argument of the call can cause. */
+/* A handle that names no timer. No other argument of a call can cause the error that it does. */
 #define BAD_HANDLE	0x7fffffff12345678ULL
 
 static const struct {
@@ -171,7 +172,10 @@ static __u64 parameter(const char *name)
 	return value;
 }
 
-/* Addresses that no program owns, as far as this program's words can name them. */
+/*
+ * Collects addresses outside of the memory of programs, if a pointer of this program can
+ * hold them.
+ */
 static size_t bad_pointers(void **pointers, size_t size)
 {
 	static const __u64 wanted[] = {
@@ -220,7 +224,10 @@ TEST_F(tw, info_of_a_new_context)
 	EXPECT_TRUE(power_of_two(info.slots));
 	EXPECT_LE(4, info.slots);
 	EXPECT_GE(4096, info.slots);
-	/* Each level reaches half the slots further: as many as all of time takes. */
+	/*
+	 * Each level reaches half the slots times as far as the one below, and the last one
+	 * reaches all times.
+	 */
 	bits = __builtin_ctz(info.slots);
 	EXPECT_LE(63, __builtin_ctzll(info.tick_ns) + bits + (info.levels - 1) * (bits - 1));
 	EXPECT_GT(65, __builtin_ctzll(info.tick_ns) + bits + (info.levels - 2) * (bits - 1));
@@ -275,7 +282,9 @@ TEST_F(tw, info_counts)
 	EXPECT_EQ(1, info.ready);
 	EXPECT_EQ(base + 3, info.user_timers);
 	EXPECT_EQ(deadline, info.next_expiry);
-	/* Only who asks for it pays for it. */
+	/*
+	 * Without TWHEEL_INFO_NEXT the field is 0: only callers that ask for it pay for it.
+	 */
 	EXPECT_EQ(0, tw_info(self->fd).next_expiry);
 
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -393,7 +402,9 @@ TEST_F(tw, config_clocks)
 	EXPECT_GE(tw_now(CLOCK_BOOTTIME), now);
 }
 
-/* What nobody sets is CLOCK_MONOTONIC, although 0 is CLOCK_REALTIME elsewhere. */
+/*
+ * The default clock is CLOCK_MONOTONIC and has number 0, which is CLOCK_REALTIME elsewhere.
+ */
 TEST_F(tw, config_of_zeros_is_that_of_a_new_context)
 {
 	static const __u32 flags[] = {
@@ -409,7 +420,7 @@ TEST_F(tw, config_of_zeros_is_that_of_a_new_context)
 		int fd = tw_open();
 
 		ASSERT_LE(0, fd);
-		/* It replaces what was there. */
+		/* A configuration of zeros replaces the previous settings. */
 		ASSERT_EQ(0, tw_config(fd, CLOCK_REALTIME, 5));
 		EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_CONFIG, &config));
 		info = tw_info(fd);
@@ -434,7 +445,7 @@ TEST_F(tw, config_of_zeros_is_not_wall_time)
 	config.clock = TWHEEL_CLOCK_REALTIME;
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
 	EXPECT_EQ(CLOCK_REALTIME, tw_info(self->fd).clock);
-	/* It is no clock to be read. */
+	/* The number is not one that clock_gettime() takes. */
 	EXPECT_EQ(-1, clock_gettime(TWHEEL_CLOCK_REALTIME, &(struct timespec) { }));
 	EXPECT_EQ(EINVAL, errno);
 }
@@ -471,7 +482,7 @@ TEST_F(tw, config_is_settled_by_the_first_timer)
 	struct twheel_event event;
 	__u64 handle;
 
-	/* Nothing that failed counts. */
+	/* Calls that fail do not settle the configuration. */
 	ASSERT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
 	ASSERT_EQ(-EINVAL, arm.result);
@@ -501,7 +512,7 @@ TEST_F(tw, arm_refuses_unknown_bits)
 	int bit, again;
 
 	ASSERT_NE(0, handle);
-	/* 1 and 2 are known, but go neither with one shot nor with this context. */
+	/* The bits 1 and 2 are known, but need an interval and a context with leases. */
 	for (bit = 1; bit < 32; bit++) {
 		if (1U << bit & (TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE))
 			continue;
@@ -542,7 +553,7 @@ TEST_F(tw, arm_count_needs_an_interval)
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 }
 
-/* Is what @arm asks for refused, whether for a new timer or @live, and in a batch? */
+/* Expects that @request is refused, for a new timer and for @live, alone and in a batch. */
 #define EXPECT_REFUSED(fd, live, request) do { \
 	const struct twheel_arm *__request = (request); \
 	__u64 __live = (live); \
@@ -601,7 +612,7 @@ TEST_F(tw, arm_lease_is_one_shot_and_for_contexts_with_leases)
 	EXPECT_REFUSED(fd, handle, &arm);
 	arm.interval = 0;
 	EXPECT_REFUSED(fd, handle, &arm);
-	/* The place of count is that of the word: not looked at. */
+	/* A lease has its word in the place of count, so count is not looked at. */
 	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
 	arm.count = 77;
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -614,7 +625,7 @@ TEST_F(tw, arm_on_wall_time_is_absolute)
 	__u64 handle;
 
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_REALTIME, 0));
-	/* Nothing that failed settles the context. */
+	/* A call that fails does not settle the context. */
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_REALTIME, 0));
 
@@ -625,7 +636,7 @@ TEST_F(tw, arm_on_wall_time_is_absolute)
 	EXPECT_REFUSED(self->fd, handle, &arm);
 }
 
-/* What mmap() refuses; what it is good for is tested with leases. */
+/* Arguments that mmap() refuses. How mappings behave is tested in lease.c. */
 TEST_F(tw, mmap_refuses)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -652,7 +663,7 @@ TEST_F(tw, arm_writes_every_out_field)
 	EXPECT_EQ(0, arm.result);
 	EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
 	EXPECT_EQ(0, arm.old_remaining);
-	/* And no other. */
+	/* The call wrote no other field. */
 	copy.handle = arm.handle;
 	copy.result = 0;
 	copy.old_state = 0;
@@ -789,7 +800,9 @@ TEST_F(tw, unknown_ioctls)
 
 	for (i = 0; i < ARRAY_SIZE(foreign); i++)
 		EXPECT_EQ(-ENOTTY, tw_call(self->fd, foreign[i], buf));
-	/* Our magic with other numbers, directions and sizes. */
+	/*
+	 * Numbers, directions and sizes that no request has, with the magic of the device.
+	 */
 	for (nr = 8; nr < 256; nr++)
 		for (dir = 0; dir < 4; dir++)
 			EXPECT_EQ(-ENOTTY, tw_call(self->fd, _IOC(dir, 0xf7, nr, 64), buf));
@@ -838,7 +851,7 @@ TEST_F(tw, pointers_that_lead_nowhere)
 	EXPECT_EQ(0, tw_cancel(self->fd, handle));
 }
 
-/* Addresses above a 32-bit program's own are no way round the check either. */
+/* A 32-bit program cannot get past the check with addresses above its own 4 GiB, either. */
 TEST_F(tw, entries_at_kernel_addresses)
 {
 	static const __u64 addresses[] = {
@@ -886,7 +899,7 @@ TEST_F(tw, arguments_that_end_in_the_void)
 	EXPECT_EQ(1, tw_info(self->fd).pending);
 }
 
-/* The outcome cannot be stored, so nothing may have happened. */
+/* The outcome cannot be stored, so the call must not have done anything. */
 TEST_F(tw, arguments_in_read_only_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

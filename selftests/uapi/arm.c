@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One timer's life: armed, re-armed, cancelled, expired, read; once and
+ * The life of one timer: armed, re-armed, cancelled, expired and read, once or
  * periodically, on either clock. Handles that name no timer are in hostile/forge.c.
  */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define MAX_TIME	0x7fffffffffffffffULL
 
-/* What holds for the only record of a one-shot timer, just after it was read. */
+/* Checks the only record of a one-shot timer, which has just been read. */
 #define EXPECT_ONE_SHOT(event, want_handle, want_data, clock) do { \
 	const struct twheel_event *__event = (event); \
 	EXPECT_EQ(want_handle, __event->handle); \
@@ -110,7 +110,7 @@ TEST_F(clk, overflow_is_cut_not_wrapped)
 		EXPECT_GE(MAX_TIME, info.remaining);
 		EXPECT_LE(MAX_TIME - tw_now(self->clock), info.remaining);
 	}
-	/* A wrapped deadline would lie in the past. */
+	/* If a deadline had wrapped it would lie in the past, and the timer would expire now. */
 	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 	EXPECT_EQ(ARRAY_SIZE(far), tw_info(self->fd).pending);
@@ -120,7 +120,7 @@ TEST_F(clk, overflow_is_cut_not_wrapped)
 	EXPECT_LE(MAX_TIME - tw_now(self->clock), cancel.old_remaining);
 }
 
-/* What a difference that goes below zero turns into is refused, wherever it is. */
+/* A difference below zero becomes a huge unsigned number, which every field refuses. */
 TEST_F(clk, negative_times_are_refused)
 {
 	static const __u64 negative[] = { ~0ULL, -TW_SEC, -TW_FAR, MAX_TIME + 2, MAX_TIME + 1 };
@@ -153,7 +153,7 @@ TEST_F(clk, negative_times_are_refused)
 			}
 		}
 	}
-	/* That timer is as it was, and no other was made. */
+	/* The calls have neither changed that timer nor made another one. */
 	EXPECT_EQ(1, tw_info(self->fd).pending);
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 	ASSERT_EQ(0, tw_get(self->fd, live.handle, &after));
@@ -171,7 +171,7 @@ TEST_F(clk, many_deadlines_never_early_exactly_once)
 	int i;
 
 	for (i = 0; i < N; i++) {
-		/* Short ones in the majority, so that neighbouring ticks meet. */
+		/* Most are short, so that there are timers in neighbouring ticks. */
 		delay = tw_random(&state) % (i % 3 ? 300 * TW_MSEC : 3 * TW_SEC);
 		lower[i] = tw_now(self->clock) + delay;
 		if (i & 1) {
@@ -220,7 +220,7 @@ TEST_F(clk, many_with_one_deadline)
 	}
 }
 
-/* On one CPU the records come in the order in which they were expired. */
+/* All timers are on one CPU, so the records come in the order of expiry. */
 TEST_F(clk, records_in_order_of_expiry)
 {
 	enum { N = 200 };
@@ -281,7 +281,7 @@ TEST_F(clk, rearm_earlier)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-/* The heartbeat: pushed back many times before the first deadline comes. */
+/* A heartbeat: the timer is pushed back many times before its first deadline. */
 TEST_F(clk, rearm_later_many_times)
 {
 	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
@@ -296,7 +296,10 @@ TEST_F(clk, rearm_later_many_times)
 		arm.expires = deadline;
 		arm.user_data = deadline;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		/* A machine that stands still for a second is no failure. */
+		/*
+		 * If the machine stands still for a second the timer expires, which is no
+		 * failure.
+		 */
 		withdrawn += arm.old_state == TWHEEL_STATE_READY;
 		rounds++;
 	}
@@ -326,7 +329,7 @@ TEST_F(clk, rearm_withdraws_an_unread_record)
 	EXPECT_EQ(1, tw_info(self->fd).pending);
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 
-	/* And the new arming is as good as any. */
+	/* The new arming behaves like any other. */
 	arm = tw_request(0, 0, 3);
 	arm.handle = handle;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -446,7 +449,10 @@ TEST_F(clk, cancel_delivered)
 	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, handle));
 }
 
-/* One cancelled just before its deadline, another behind it as the witness. */
+/*
+ * One timer is cancelled before its deadline. Another one, due later, shows when that has
+ * passed.
+ */
 TEST_F(clk, a_cancelled_timer_stays_silent)
 {
 	struct twheel_event event;
@@ -487,7 +493,7 @@ TEST_F(clk, periodic_keeps_to_its_grid)
 		EXPECT_LE(1, event.expirations);
 		EXPECT_EQ(0, event.flags);
 		rounds += event.expirations;
-		/* No round is counted before its time. */
+		/* No round is counted before it is over. */
 		EXPECT_LE(first + (rounds - 1) * interval, tw_now(self->clock));
 	}
 	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
@@ -519,7 +525,7 @@ TEST_F(clk, periodic_unread_is_one_record)
 	EXPECT_EQ(first, info.deadline);
 	EXPECT_EQ(0, info.remaining);
 
-	/* With room for more the next round could come into it, too. */
+	/* A buffer with room for more could also take the record of the next round. */
 	before = tw_now(self->clock);
 	ASSERT_EQ(sizeof(events[0]), tw_read(self->fd, events, sizeof(events[0])));
 	after = tw_now(self->clock);
@@ -602,7 +608,7 @@ TEST_F(clk, interval_of_a_nanosecond)
 	}
 	EXPECT_EQ(0, tw_cancel(self->fd, arm.handle));
 
-	/* As many rounds as a count can hold take 4.3 s at this pace. */
+	/* At this pace a count of ~0U rounds takes 4.3 s. */
 	arm = tw_request(1, TWHEEL_ARM_ABS, 0);
 	arm.interval = 1;
 	arm.count = ~0U;
@@ -693,7 +699,9 @@ TEST_F(clk, slack)
 		ASSERT_GT(N, events[i].user_data);
 		EXPECT_EQ(deadline[events[i].user_data], events[i].deadline);
 		EXPECT_LE(events[i].deadline, events[i].expired);
-		/* A bound against slack counted in another unit, not a measure. */
+		/*
+		 * The bound is wide: it only detects slack that is counted in another unit.
+		 */
 		EXPECT_GE(events[i].deadline + slack + 20 * TW_SEC, events[i].expired);
 	}
 }
@@ -723,7 +731,7 @@ TEST_F(clk, slack_is_kept_in_ticks)
 		EXPECT_EQ(cases[i].kept, info.slack);
 		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 	}
-	/* Slack on top of the last moment there is must not wrap either. */
+	/* Slack beyond the largest deadline must not wrap either. */
 	arm = tw_request(MAX_TIME, TWHEEL_ARM_ABS, 0);
 	arm.slack = MAX_TIME;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -733,7 +741,7 @@ TEST_F(clk, slack_is_kept_in_ticks)
 	EXPECT_EQ(MAX_TIME, info.deadline);
 }
 
-/* While slack holds a timer back its remaining time is 0, not negative. */
+/* While slack holds a timer back, its remaining time is 0 and not negative. */
 TEST_F(clk, remaining_within_slack)
 {
 	struct twheel_arm arm = tw_request(0, 0, 1);

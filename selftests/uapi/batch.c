@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Batches: a result in every entry, and arrays that end before their count
- * says so.
- */
+/* Batches: every entry gets a result, and arrays may end before their count says so. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,7 +70,7 @@ TEST_F(tw, of_every_size)
 			ASSERT_EQ(0, arms[j].old_remaining);
 			cancels[j] = cancel_request(arms[j].handle);
 		}
-		/* All of them once more, in place. */
+		/* Re-arm all of them in place. */
 		ASSERT_EQ(n, arm_batch(self->fd, arms, n));
 		EXPECT_EQ(n, tw_info(self->fd).pending);
 		for (j = 0; j < n; j++) {
@@ -89,7 +86,7 @@ TEST_F(tw, of_every_size)
 			ASSERT_LT(TW_FAR / 2, cancels[j].old_remaining);
 		}
 		EXPECT_EQ(0, tw_info(self->fd).pending);
-		/* Nobody is there any more; that is each entry's own business. */
+		/* The timers are gone. Each entry gets its own -ENOENT, and the call succeeds. */
 		ASSERT_EQ(n, cancel_batch(self->fd, cancels, n));
 		for (j = 0; j < n; j++) {
 			ASSERT_EQ(-ENOENT, cancels[j].result);
@@ -169,7 +166,7 @@ TEST_F(tw, limit_in_the_middle)
 	ASSERT_NE(0, live);
 	for (i = 0; i < 20; i++) {
 		arms[i] = tw_request(TW_FAR, 0, i);
-		/* A re-arm needs no room. */
+		/* Re-arming needs no room. */
 		if (i % 2)
 			arms[i].handle = live;
 	}
@@ -261,12 +258,12 @@ TEST_F(tw, arrays_need_no_alignment)
 	}
 }
 
-/* What lies behind the array: nothing at all, or memory of another kind. */
+/* The memory after the array: none, or memory that cannot be read or cannot be written. */
 enum behind { UNMAPPED, NO_ACCESS, READ_ONLY, BEHINDS };
 
 /*
- * Two pages of which the second is of kind @behind, holding @entries (of @size)
- * that begin so that @whole of them and @bytes of the next lie in the first.
+ * Returns two pages, of which the second is of kind @behind, with @entries (each of @size)
+ * placed so that @whole entries and @bytes of the next one lie in the first page.
  */
 static char *across(enum behind behind, const void *entries, size_t size, int count,
 		    int whole, size_t bytes)
@@ -326,7 +323,7 @@ TEST_F(tw, arm_array_that_ends_early)
 				ASSERT_EQ(0, done[i].result);
 				pending += done[i].old_state == TWHEEL_STATE_NONE;
 			}
-			/* The entry that the end cuts in two is untouched. */
+			/* The entry that crosses the end of the page is untouched. */
 			EXPECT_EQ(0, memcmp(array + WHOLE * sizeof(done[0]),
 					    &copy[WHOLE], part[k]));
 			EXPECT_EQ(pending, tw_info(self->fd).pending);
@@ -406,7 +403,7 @@ TEST_F(tw, no_first_entry)
 	EXPECT_EQ(0, tw_cancel(self->fd, cancel.handle));
 }
 
-/* A whole array that may be read but not written: nothing may happen. */
+/* The whole array may be read but not written, so nothing may happen. */
 TEST_F(tw, read_only_arrays)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -436,7 +433,7 @@ TEST_F(tw, read_only_arrays)
 	EXPECT_EQ(10, tw_info(self->fd).pending);
 }
 
-/* Pages that exist only on paper have to be brought in, not refused. */
+/* Pages that are mapped but not yet present have to be faulted in, not refused. */
 TEST_F(tw, arrays_not_yet_in_memory)
 {
 	enum { N = 5000 };
@@ -456,7 +453,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Signals cut batches short; going on from there loses and doubles nothing. */
+/* Signals cut batches short. If the caller goes on from there, nothing is lost or done twice. */
 TEST_F(tw, under_a_hail_of_signals)
 {
 	enum { N = 20000, ROUNDS = 4 };
@@ -492,7 +489,7 @@ struct toggler {
 	bool stop;
 };
 
-/* Takes the middle of an array away and puts it back, over and over. */
+/* Takes the middle of an array away and puts it back, again and again. */
 static void *toggle(void *arg)
 {
 	struct toggler *t = arg;
@@ -508,8 +505,8 @@ static void *toggle(void *arg)
 }
 
 /*
- * New timers whose handle could not be stored must not stay behind: nobody
- * could ever cancel them.
+ * A new timer whose handle could not be stored must not stay behind, as nobody could ever
+ * cancel it.
  */
 TEST_F(tw, memory_that_comes_and_goes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TWHEEL_CONFIG_CANCEL_ON_SET: one reader is told by ECANCELED that the clock was set,
- * in whichever way it waits, and no record is lost.
+ * TWHEEL_CONFIG_CANCEL_ON_SET: when the clock was set, one reader gets ECANCELED, however
+ * it waits, and no record is lost.
  *
  * Each test puts the machine's clock back.
  */
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(told)
 	wall_teardown(_metadata, &self->wall, NULL);
 }
 
-/* Waits until every context has been told of the last step. */
+/* Waits until the module has told every context of the last step. */
 static bool settle(void)
 {
 	return tw_pass(30 * TW_MSEC);
@@ -59,7 +59,7 @@ TEST_F(told, a_later_read)
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 
-	/* A millisecond back is a step, too. */
+	/* Setting the clock back by a millisecond is a step, too. */
 	ASSERT_EQ(0, set_clock(self->wall.ahead, HOUR - TW_MSEC));
 	EXPECT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
@@ -77,7 +77,7 @@ TEST_F(told, only_who_asked)
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
 }
 
-/* A context is told of the steps that come while it is configured to be told. */
+/* A context is told only of steps that come while CANCEL_ON_SET is configured. */
 TEST_F(told, from_its_configuration_on)
 {
 	struct twheel_event event;
@@ -126,7 +126,7 @@ TEST_F(told, no_record_is_lost)
 	ASSERT_TRUE(tw_wait_ready(self->fd, N / 2));
 	ASSERT_EQ(0, set_clock(self->wall.ahead, 2 * HOUR));
 	ASSERT_TRUE(tw_wait_ready(self->fd, N));
-	/* A read without room for a record does not use the ECANCELED up. */
+	/* A read that has no room for a record leaves the ECANCELED for the next one. */
 	EXPECT_EQ(-EINVAL, tw_read(self->fd, &byte, 1));
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, events, sizeof(events)));
 	EXPECT_EQ(N, tw_info(self->fd).ready);
@@ -181,7 +181,7 @@ static void *sleep_in_poll(void *arg)
 	return NULL;
 }
 
-/* Waits until the thread sleeps in its call; tells whether it came to that. */
+/* Waits until the thread sleeps in its call. Returns whether it does. */
 static bool is_asleep(const struct sleeper *s)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -207,7 +207,7 @@ static bool is_asleep(const struct sleeper *s)
 	return state == 'S';
 }
 
-/* Waits until @n of them have returned; tells how many have. */
+/* Waits until @n of the threads have returned. Returns how many have. */
 static int returned(const struct sleeper *s, int nr, int n)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -266,10 +266,10 @@ TEST_F(told, epoll_edge_triggered)
 		EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
 		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 		ASSERT_TRUE(settle());
-		/* One step is one edge, which the read has ended. */
+		/* One step causes one edge, and the read has consumed it. */
 		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
 	}
-	/* The edge of a step does not hide that of a record. */
+	/* The edge of a step does not hide the edge of a record. */
 	ASSERT_EQ(0, set_clock(self->wall.ahead, 0));
 	ASSERT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
 	ASSERT_TRUE(settle());
@@ -319,7 +319,7 @@ TEST_F(told, one_of_several_readers)
 	}
 }
 
-/* Of several descriptors of one context one is told. */
+/* If a context has several descriptors, only one of them is told. */
 TEST_F(told, a_shared_context)
 {
 	struct twheel_event event;
@@ -333,7 +333,7 @@ TEST_F(told, a_shared_context)
 	close(other);
 }
 
-/* To slew the clock, or to set TAI's offset, is not to step the clock. */
+/* Slewing the clock or setting the TAI offset does not step the clock. */
 TEST_F(told, slewing_is_no_discontinuity)
 {
 	struct timex tx = { .modes = 0 }, old;
@@ -371,7 +371,9 @@ TEST_F(told, slewing_is_no_discontinuity)
 	delta.tv_usec = 0;
 	EXPECT_EQ(0, adjtime(&delta, NULL));
 
-	/* The same system call can step the clock, and then it is told. */
+	/*
+	 * With ADJ_SETOFFSET the same system call steps the clock, and the reader is told.
+	 */
 	tx = (struct timex){ .modes = ADJ_SETOFFSET | ADJ_NANO, .time = { 1, 0 } };
 	ASSERT_LE(0, adjtimex(&tx));
 	EXPECT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
@@ -388,12 +390,12 @@ TEST_F(told, a_leap_second)
 	struct timespec ts;
 	ssize_t ret;
 
-	/* The kernel has to know of it by the last second before midnight. */
+	/* The kernel has to know of the leap second before the last second of the day begins. */
 	now = midnight - 5 * TW_SEC / 2;
 	ts = (struct timespec){ now / TW_SEC, now % TW_SEC };
 	ASSERT_NE(0, tw_arm(self->fd, midnight, TWHEEL_ARM_ABS, 1));
 	ASSERT_NE(0, tw_arm(self->fd, midnight + TW_SEC, TWHEEL_ARM_ABS, 2));
-	/* Setting the clock clears STA_INS, and so comes first. */
+	/* Setting the clock clears STA_INS, so the clock is set first. */
 	ASSERT_EQ(0, clock_settime(CLOCK_REALTIME, &ts));
 	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
 	ASSERT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
@@ -401,10 +403,10 @@ TEST_F(told, a_leap_second)
 	if (wall_now() > midnight - 3 * TW_SEC / 2)
 		SKIP(goto out, "the machine was too slow to come before midnight");
 
-	/* The moment at which the clock shows midnight, and is put back. */
+	/* At this moment the clock shows midnight and is put back by a second. */
 	leap = tw_now(CLOCK_MONOTONIC);
 	leap += midnight - wall_now();
-	/* A busy CPU learns of it at its next tick. */
+	/* A busy CPU notices the leap second at its next tick. */
 	do {
 		ret = tw_read(self->fd, &event, RECORD);
 	} while (ret == -EAGAIN && tw_now(CLOCK_MONOTONIC) < leap + TW_SEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A context on each of the clocks whose deadlines may be relative; who can do with
- * wall time, too, adds that variant.
+ * A fixture with a context on each of the clocks that allow relative deadlines. A test that
+ * can also use wall time adds that variant.
  */
 #ifndef TWHEEL_CLK_H
 #define TWHEEL_CLK_H

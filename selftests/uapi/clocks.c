@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deadlines in wall time while the clock is set: forward and back, by a second or by
- * fifty years, once or at random.
+ * Deadlines in wall time while the clock is set: forward and back, by a second or by fifty
+ * years, once or at random.
  *
  * Each test puts the machine's clock back.
  */
@@ -42,7 +42,7 @@ TEST_F(wall, absolute_deadline)
 	EXPECT_EQ(0, event.deadline);
 }
 
-/* Deadlines at each of the distances that a wheel keeps in different levels. */
+/* There are deadlines at distances that a wheel keeps in different levels. */
 TEST_F(wall, fifty_years_forward)
 {
 	static const __s64 passed[] = {
@@ -78,7 +78,7 @@ TEST_F(wall, fifty_years_forward)
 		ASSERT_GT(DUE, events[i].user_data);
 		EXPECT_EQ(1, ++seen[events[i].user_data]);
 		EXPECT_EQ(deadlines[events[i].user_data], events[i].deadline);
-		/* Before the step the clock had not shown such a time. */
+		/* Before the step the clock never showed these times. */
 		EXPECT_LE(base + 50 * YEAR, events[i].expired);
 		EXPECT_GE(wall_now(), events[i].expired);
 	}
@@ -97,7 +97,7 @@ TEST_F(wall, fifty_years_forward)
 	EXPECT_EQ(0, n);
 	EXPECT_EQ(LATER, listed);
 
-	/* A timer that is armed after the step comes at its time. */
+	/* A timer that is armed after the step expires at its time. */
 	deadlines[0] = wall_now() + 50 * TW_MSEC;
 	ASSERT_NE(0, tw_arm(self->fd, deadlines[0], TWHEEL_ARM_ABS, 0));
 	ASSERT_EQ(1, tw_collect(self->fd, events, 1));
@@ -116,7 +116,7 @@ TEST_F(wall, a_step_back_postpones)
 	__u64 base, handle, now;
 	int i;
 
-	/* Far enough ahead that all are armed before the first is due. */
+	/* The deadlines are far enough ahead that all are armed before the first is due. */
 	base = wall_now() + 20 * TW_SEC;
 	for (i = 0; i < N; i++)
 		deadlines[i] = base + i * TW_MSEC / 4;
@@ -124,7 +124,7 @@ TEST_F(wall, a_step_back_postpones)
 	handle = tw_arm(self->fd, base, TWHEEL_ARM_ABS, N);
 	ASSERT_NE(0, handle);
 
-	/* Step to shortly before them, then far back. */
+	/* Step to shortly before the deadlines, then far back. */
 	ASSERT_EQ(0, set_clock(self->ahead, 10 * TW_SEC));
 	ASSERT_EQ(0, set_clock(self->ahead, -HOUR));
 	ASSERT_EQ(0, tw_info(self->fd).ready);
@@ -146,7 +146,7 @@ TEST_F(wall, a_step_back_postpones)
 	EXPECT_EQ(now, event.deadline);
 	EXPECT_LE(now, event.expired);
 
-	/* These expire when their time comes again. */
+	/* These timers expire when the clock reaches their deadlines again. */
 	ASSERT_EQ(0, set_clock(self->ahead, 60 * TW_SEC));
 	ASSERT_EQ(N, tw_collect(self->fd, events, N));
 	for (i = 0; i < N; i++) {
@@ -157,7 +157,9 @@ TEST_F(wall, a_step_back_postpones)
 	}
 }
 
-/* Three times back and forth, with timers armed on both sides of the step. */
+/*
+ * The clock goes back and forth three times, with timers armed on both sides of the step.
+ */
 TEST_F(wall, fifty_years_back_and_forth)
 {
 	enum { N = 200 };
@@ -216,7 +218,7 @@ TEST_F(wall, expired_stays_expired)
 	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
 }
 
-/* Many steps: which timers are due follows from the deadlines and the clock alone. */
+/* The clock is stepped many times: only deadlines and the clock decide which timers are due. */
 TEST_F(wall, random_steps)
 {
 	enum { N = 2000, ROUNDS = 150 };
@@ -233,14 +235,14 @@ TEST_F(wall, random_steps)
 	ASSERT_TRUE(tw_arm_everywhere(self->fd, deadlines, N));
 
 	for (step = 0; step < ROUNDS; step++) {
-		/* Steps of all sizes, forwards on the whole. */
+		/* The steps are of all sizes, and go forwards on the whole. */
 		off = tw_random(&state) % (2 * span) >> tw_random(&state) % 24;
 		off = off - span + 2 * span * step / ROUNDS;
 		ASSERT_EQ(0, set_clock(self->ahead, off));
 		now = wall_now();
 		for (due = 0, i = 0; i < N; i++)
 			due += deadlines[i] <= now;
-		/* All that are due come, perhaps with some that have become due since. */
+		/* All timers that are due come, perhaps with some that have become due since. */
 		while (read < due || tw_info(self->fd).ready) {
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {
 				TH_LOG("step %d: %d of %d", step, read, due);
@@ -254,7 +256,7 @@ TEST_F(wall, random_steps)
 		now = wall_now();
 		if (latest < now)
 			latest = now;
-		/* None has expired whose deadline the clock has never reached. */
+		/* No timer has expired whose deadline the clock has never reached. */
 		for (i = 0; i < N; i++)
 			if (seen[i])
 				EXPECT_LE(deadlines[i], latest);
@@ -291,7 +293,7 @@ TEST_F(wall, periodic_over_steps)
 	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(first + 10 * HOUR, info.deadline);
 
-	/* Rounds that were counted do not come again. */
+	/* Rounds that were counted already are not counted again. */
 	ASSERT_EQ(0, set_clock(self->ahead, 0));
 	ASSERT_EQ(0, set_clock(self->ahead, 10 * HOUR + HOUR / 2));
 	ASSERT_TRUE(tw_pass(30 * TW_MSEC));
@@ -312,7 +314,10 @@ TEST_F(wall, periodic_over_steps)
 	EXPECT_EQ(first + 12 * HOUR, info.deadline);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 
-	/* A step past its end counts the rounds a finite timer has left, and no more. */
+	/*
+	 * A step past the end of a finite timer counts the rounds that it has left, and no
+	 * more.
+	 */
 	arm = tw_request(wall_now() + HOUR, TWHEEL_ARM_ABS, 6);
 	arm.interval = HOUR;
 	arm.count = 1000;
@@ -331,7 +336,7 @@ TEST_F(wall, periodic_over_steps)
 	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, arm.handle));
 }
 
-/* What a step costs goes by the levels of a wheel, not by the ticks that it passes. */
+/* The cost of a step depends on the levels of a wheel, not on how many ticks it passes. */
 TEST_F(wall, the_cost_of_a_step_is_bounded)
 {
 	static const __s64 offs[] = {
@@ -344,12 +349,14 @@ TEST_F(wall, the_cost_of_a_step_is_bounded)
 
 	if (tw_counter(TW_ALL_CPUS, "interrupts") == ~0ULL)
 		SKIP(return, "no " TW_COUNTERS);
-	/* None of them comes due. */
+	/* None of the timers comes due during the test. */
 	for (i = 0; i < N; i++)
 		deadlines[i] = base + 60 * YEAR + tw_random(&state) % (100 * YEAR);
 	ASSERT_TRUE(tw_arm_everywhere(self->fd, deadlines, N));
 	ASSERT_TRUE(tw_pass(50 * TW_MSEC));
-	/* One run for each level on each CPU, and those of tw_pass()'s own timer. */
+	/*
+	 * There is one run for each level on each CPU, and those of the timer in tw_pass().
+	 */
 	bound = sysconf(_SC_NPROCESSORS_ONLN) * (tw_info(self->fd).levels + 1) + 10;
 	for (i = 0; i < ARRAY_SIZE(offs); i++) {
 		interrupts = tw_counter(TW_ALL_CPUS, "interrupts");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The end of a context, however it comes: close, exit, a signal that kills; with
- * many timers, with unread records, with others still inside. Each time every
- * timer has to be given back, which the user's count shows.
+ * The end of a context: by close, exit or a deadly signal, with many timers, with unread
+ * records, with threads still inside. Each time every timer has to be given back, which the
+ * user's count shows.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -10,10 +10,13 @@
 
 #include "twheel_test.h"
 
-/* A user that nobody else on the machine is. */
+/* A user ID that nobody else on the machine has. */
 #define SOMEONE		61236
 
-/* Far and few or near and dear: both kinds of timer in one go. */
+/*
+ * Arms @n timers in batches. With a large @spread most are far ahead, with a small one all
+ * are due soon.
+ */
 static long arm_batches(int fd, long n, __u64 spread)
 {
 	static __thread struct twheel_arm arms[1000];
@@ -39,7 +42,7 @@ static long arm_batches(int fd, long n, __u64 spread)
 
 FIXTURE(end)
 {
-	/* Stays open and empty: the window on this user's count. */
+	/* This context has no timers and stays open: it shows the count of the user. */
 	int fd;
 };
 
@@ -74,7 +77,7 @@ TEST_F(end, close_with_a_million_pending)
 	if ((__u64)n > info.user_limit)
 		n = info.user_limit;
 	got = arm_batches(fd, n, TW_FAR);
-	/* Those that are due early in the day may be ready by now. */
+	/* The first of those that are spread over a day may have expired by now. */
 	EXPECT_EQ(n, got);
 	EXPECT_EQ(n, tw_info(self->fd).user_timers);
 	begin = tw_now(CLOCK_MONOTONIC);
@@ -96,7 +99,7 @@ TEST_F(end, close_with_unread_records)
 	EXPECT_TRUE(tw_all_given_back(self->fd));
 }
 
-/* The close falls into the hail of expirations, which another CPU works off. */
+/* The context is closed on one CPU while another CPU still expires its timers. */
 TEST_F(end, close_while_timers_expire)
 {
 	struct twheel_event events[16];
@@ -164,8 +167,8 @@ static void *wait_inside(void *arg)
 }
 
 /*
- * A thread inside a call keeps the context alive: it gets its record although
- * the descriptor has gone, and the context ends with its call.
+ * A thread inside a call keeps the context alive. It gets its record although the
+ * descriptor is closed, and the context ends when its call returns.
  */
 TEST_F(end, close_under_a_waiting_thread)
 {
@@ -182,7 +185,10 @@ TEST_F(end, close_under_a_waiting_thread)
 		ASSERT_EQ(0, pthread_create(&in.thread, NULL, wait_inside, &in));
 		while (!__atomic_load_n(&in.entered, __ATOMIC_SEQ_CST))
 			sched_yield();
-		/* It may be on its way in or inside; the first would see EBADF. */
+		/*
+		 * The thread may not be inside read() yet, and would then see EBADF: give
+		 * it time.
+		 */
 		ASSERT_TRUE(tw_pass(50 * TW_MSEC));
 		close(in.fd);
 		pthread_join(in.thread, NULL);

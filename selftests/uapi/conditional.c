@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arming that depends on what there is: only what is pending, or only anew. With
+ * Arming on a condition: only if the timer is pending, or only if there is none. With
  * handles and keys, with leases and without.
  */
 #include "twheel_test.h"
@@ -11,7 +11,7 @@ FIXTURE(cond)
 {
 	int fd;
 	bool keyed;
-	/* A flag of each arming. */
+	/* TWHEEL_ARM_LEASE or 0; every arming has this flag. */
 	__u32 lease;
 	volatile __u64 *words;
 };
@@ -63,7 +63,9 @@ FIXTURE_TEARDOWN(cond)
 	close(self->fd);
 }
 
-/* A request for a timer of this kind: a new one, if it is not by key. */
+/*
+ * Makes a request for a timer of this kind. It makes a new timer, unless keys name timers.
+ */
 static struct twheel_arm request(const FIXTURE_DATA(cond) * self, __u64 expires,
 				 __u32 flags, __u64 user_data)
 {
@@ -73,7 +75,10 @@ static struct twheel_arm request(const FIXTURE_DATA(cond) * self, __u64 expires,
 	return arm;
 }
 
-/* Arms such a timer, whatever there is; its handle is in *@handle, and its word. */
+/*
+ * Arms a timer of this kind unconditionally. Stores its handle in *@handle and the index of
+ * its word in *@word.
+ */
 static int arm_one(const FIXTURE_DATA(cond) * self, __u64 expires, __u64 user_data,
 		   __u64 *handle, __u32 *word)
 {
@@ -85,7 +90,9 @@ static int arm_one(const FIXTURE_DATA(cond) * self, __u64 expires, __u64 user_da
 	return ret;
 }
 
-/* Is @request refused with @error, alone and in a batch, with nothing else changed? */
+/*
+ * Expects that @request fails with @error, alone and in a batch, and changes nothing else.
+ */
 #define EXPECT_ERROR(error, fd, request) do { \
 	const struct twheel_arm *__request = (request); \
 	struct twheel_arm __arm = *__request; \
@@ -132,7 +139,7 @@ TEST_F(cond, if_pending_rearms)
 
 	ASSERT_EQ(0, arm_one(self, TW_FAR, 1, &handle, &word));
 	for (i = 0; i < 2; i++) {
-		/* Later, and earlier. */
+		/* Once to a later deadline, once to an earlier one. */
 		arm = request(self, (2 - i) * TW_FAR, TWHEEL_ARM_IF_PENDING, 2 + i);
 		arm.handle = handle;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -142,7 +149,7 @@ TEST_F(cond, if_pending_rearms)
 		EXPECT_GE((1 + i) * TW_FAR, arm.old_remaining);
 		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 		EXPECT_EQ(2 + i, info.user_data);
-		/* It is no setting. */
+		/* The condition is not stored as a flag of the timer. */
 		EXPECT_EQ(self->lease, info.flags);
 		if (self->words)
 			EXPECT_EQ(info.deadline, self->words[word]);
@@ -158,7 +165,7 @@ TEST_F(cond, if_pending_does_not_make)
 	__u32 word;
 
 	EXPECT_ERROR(-ENOENT, self->fd, &arm);
-	/* That has not settled anything. */
+	/* The failed calls have not settled the context. */
 	EXPECT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, tw_info(self->fd).config));
 
 	ASSERT_EQ(0, arm_one(self, TW_FAR, 1, &handle, &word));
@@ -173,7 +180,7 @@ TEST_F(cond, if_pending_does_not_make)
 	if (self->words)
 		EXPECT_NE(0, self->words[word] & TWHEEL_LEASE_EXPIRED);
 
-	/* Handle 0 is none. */
+	/* Handle 0 names no timer. */
 	arm.handle = 0;
 	EXPECT_ERROR(-ENOENT, self->fd, &arm);
 	EXPECT_EQ(0, tw_info(self->fd).pending + tw_info(self->fd).ready);
@@ -217,7 +224,7 @@ TEST_F(cond, if_pending_between_rounds)
 	handle = arm.handle;
 	arm = request(self, 2 * TW_FAR, TWHEEL_ARM_IF_PENDING, 2);
 	arm.handle = handle;
-	/* Though the next round has begun, by the grid, a record is unread. */
+	/* By the grid the next round has begun, but a record is unread. */
 	EXPECT_ERROR(-ENOENT, self->fd, &arm);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(1, event.user_data);
@@ -242,7 +249,7 @@ TEST_F(cond, if_none_makes)
 	if (self->words)
 		EXPECT_EQ(info.deadline, self->words[arm.word]);
 
-	/* Again, when that has ended; a handle then is over. */
+	/* Once that timer has ended the condition holds again, but its handle names no timer. */
 	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));
 	EXPECT_EQ(self->keyed ? 0 : -ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.handle = 0;
@@ -296,7 +303,7 @@ TEST_F(cond, what_is_wrong_otherwise_comes_first)
 	}
 }
 
-/* Where there is no room for another timer the one that is there is still seen. */
+/* At the limit there is no room for another timer, but the existing one is still found. */
 TEST_F(cond, at_the_limit)
 {
 	struct twheel_config config = { .flags = tw_info(self->fd).config, .limit = 1 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keys in the place of handles: arming is an upsert, and all else is by key.
+ * Timers that are named by keys instead of handles: arming is an upsert, and all other
+ * calls take the key.
  */
 #include <stdio.h>
 
 #include "twheel_test.h"
 
-/* What an upsert of @key replaced, or -errno. */
+/* Upserts @key. Returns the state of the timer that was replaced, or -errno. */
 static int put(int fd, __u64 key, __u64 expires, __u64 user_data)
 {
 	struct twheel_arm arm = tw_request(expires, 0, user_data);
@@ -16,7 +17,7 @@ static int put(int fd, __u64 key, __u64 expires, __u64 user_data)
 	ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 	if (ret)
 		return ret;
-	/* The key is never changed. */
+	/* The call must return the key unchanged. */
 	return arm.handle == key ? (int)arm.old_state : -EBADMSG;
 }
 
@@ -59,14 +60,14 @@ TEST_F(keyed, upsert)
 	EXPECT_EQ(42, info.handle);
 	EXPECT_EQ(2, info.user_data);
 
-	/* An unread record is withdrawn. */
+	/* The upsert withdraws an unread record. */
 	EXPECT_EQ(TWHEEL_STATE_PENDING, put(self->fd, 42, 0, 3));
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 	EXPECT_EQ(TWHEEL_STATE_READY, put(self->fd, 42, TW_FAR, 4));
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, events, sizeof(events)));
 
-	/* Once it was read, the key is free. */
+	/* After the record was read the key is free. */
 	EXPECT_EQ(TWHEEL_STATE_PENDING, put(self->fd, 42, TW_MSEC, 5));
 	ASSERT_EQ(1, tw_collect(self->fd, events, 1));
 	EXPECT_EQ(42, events[0].handle);
@@ -114,7 +115,7 @@ TEST_F(keyed, any_number_is_a_key)
 	EXPECT_EQ((1U << ARRAY_SIZE(keys)) - 1, seen);
 }
 
-/* Before the first timer there is not even a table to look into. */
+/* Before the first timer there is not even a table of keys. */
 TEST_F(keyed, nothing_is_there)
 {
 	struct twheel_timer_info info;
@@ -172,7 +173,7 @@ TEST_F(keyed, a_periodic_timer_keeps_its_key)
 	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 11, TW_FAR, 0));
 }
 
-/* Entries are handled in order, so later ones find what earlier ones left. */
+/* Entries are handled in order, so later ones find the timers that earlier ones left. */
 TEST_F(keyed, batches)
 {
 	struct twheel_cancel cancels[3] = { { .handle = 0 }, { .handle = 5 }, { .handle = 0 } };
@@ -201,7 +202,7 @@ TEST_F(keyed, batches)
 	EXPECT_EQ(-ENOENT, cancels[2].result);
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 
-	/* The last one wins, and alone. */
+	/* Of several entries for one key the last one wins, and makes the only record. */
 	for (i = 0; i < 4; i++) {
 		arms[i] = tw_request(TW_MSEC, 0, 10 + i);
 		arms[i].handle = 77;
@@ -259,7 +260,7 @@ TEST_F(keyed, limits)
 	EXPECT_EQ(3, arm.handle);
 	EXPECT_EQ(0, arm.old_state);
 	EXPECT_EQ(0, arm.old_remaining);
-	/* What is there can be re-armed, and what was refused is not there. */
+	/* Existing timers can be re-armed, and a refused entry has made no timer. */
 	EXPECT_EQ(TWHEEL_STATE_PENDING, put(self->fd, 2, TW_FAR, 0));
 	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, 3));
 	EXPECT_EQ(0, tw_cancel(self->fd, 1));
@@ -277,7 +278,7 @@ TEST_F(keyed, bad_requests)
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.handle = 2;
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	/* There are no leases here. */
+	/* This context has no leases. */
 	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
 	arm.handle = 2;
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -310,7 +311,7 @@ TEST_F(keyed, until_the_first_timer_it_can_be_left)
 		ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC,
 					  i % 2 ? TWHEEL_CONFIG_KEYED : 0));
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, 0));
-	/* Handles again: 5 was never given out, 0 makes a new one each time. */
+	/* With handles again: 5 was never given out, and 0 makes a new timer each time. */
 	EXPECT_EQ(-ENOENT, put(self->fd, 5, TW_FAR, 0));
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_NE(0, arm.handle);
@@ -336,7 +337,7 @@ TEST_F(keyed, leases)
 	EXPECT_EQ(0, tw_cancel(self->fd, ~0ULL));
 }
 
-/* Keys of all patterns, the @i-th of each. */
+/* Returns the @i-th key of a @pattern. */
 static __u64 key_of(int pattern, __u64 i)
 {
 	__u64 state = i + 1;
@@ -359,18 +360,18 @@ static __u64 key_of(int pattern, __u64 i)
 	case 6:
 		return __builtin_bswap64(i);
 	case 7:
-		/* Halves that cancel out when they are xored. */
+		/* The two halves are equal, and cancel out if they are xored. */
 		return i << 32 | i;
 	case 8:
-		/* All in one bucket if hash_64() was to choose it. */
+		/* A plain hash_64() would put all of these into one bucket. */
 		return i * 0x0e217c1e66c88cc3ULL;
 	default:
-		/* Pointers to objects of a slab. */
+		/* These look like pointers to objects of a slab. */
 		return 0xffff888000000000ULL + i * 192;
 	}
 }
 
-/* Arms @n keys in batches; returns how many were found in state @state. */
+/* Arms @n keys in batches. Returns how many found @state as the old state. */
 static long put_many(int fd, int pattern, long n, enum twheel_state state)
 {
 	static struct twheel_arm arms[1000];
@@ -392,8 +393,8 @@ static long put_many(int fd, int pattern, long n, enum twheel_state state)
 }
 
 /*
- * With a hash that one of them defeats each look-up would pass half of all keys:
- * a thousand times what it costs with random ones, which come first.
+ * If some pattern defeated the hash, each look-up would pass half of all keys: a thousand
+ * times the cost with random keys, which come first as the measure.
  */
 TEST_F(keyed, no_pattern_of_keys_is_worse_than_another)
 {

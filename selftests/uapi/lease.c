@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Leases: their words, how these are mapped, and what they say at which moment.
+ * Leases: how their words are mapped, and what a word says at which moment.
  *
- * Built for 32 bits as well, where a word is longer than a pointer.
+ * This file is also built for 32 bits, where a word is longer than a pointer.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static void jump(int sig)
 	siglongjmp(on_bus_error, 1);
 }
 
-/* Is there a page behind this word? */
+/* Returns whether there is a page behind @word. */
 static bool is_there(const volatile uint64_t *word)
 {
 	struct sigaction action = { .sa_handler = jump }, old;
@@ -52,12 +52,15 @@ static bool is_there(const volatile uint64_t *word)
 	return there;
 }
 
-/* Arms a lease: it is at *@word. Returns its handle, 0 after a failure. */
+/*
+ * Arms a lease and stores the index of its word in *@word. Returns its handle, or 0 after a
+ * failure.
+ */
 static __u64 arm_lease(int fd, __u64 expires, __u32 flags, __u32 *word)
 {
 	struct twheel_arm arm = tw_request(expires, flags | TWHEEL_ARM_LEASE, 7);
 
-	/* Where the word is found there is no count. */
+	/* The request has its count in the place where the kernel returns the word. */
 	arm.count = 0xcccccccc;
 	if (tw_call(fd, TWHEEL_IOC_ARM, &arm))
 		return 0;
@@ -65,7 +68,7 @@ static __u64 arm_lease(int fd, __u64 expires, __u32 flags, __u32 *word)
 	return arm.handle;
 }
 
-/* Waits for the word to say that it is over, as a program without read() may. */
+/* Waits until the word says that the lease is over, as a program that never calls read() may. */
 static bool wait_expired(const uint64_t *word)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -120,7 +123,7 @@ TEST_F(lease, kinds_of_mappings)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, MAP_SIZE, PROT_READ, MAP_PRIVATE, self->fd, 0));
 	EXPECT_EQ(EINVAL, errno);
 
-	/* Who may not write to the file may look. */
+	/* A program that may not write to the file may still read the words. */
 	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
@@ -135,7 +138,7 @@ TEST_F(lease, kinds_of_mappings)
 	close(fd);
 }
 
-/* A page of words is made for the first timer that needs it. */
+/* The page of a word is allocated for the first timer that needs it. */
 TEST_F(lease, pages_on_demand)
 {
 	size_t page = sysconf(_SC_PAGESIZE), per_page = page / sizeof(uint64_t), i;
@@ -145,7 +148,7 @@ TEST_F(lease, pages_on_demand)
 	for (i = 0; i < MAP_SIZE / page; i++)
 		EXPECT_FALSE(is_there(self->words + i * per_page));
 
-	/* Timers of all kinds have words, which leases only use. */
+	/* Timers of all kinds have words, but only leases use them. */
 	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
 	ASSERT_GT(per_page, word);
 	EXPECT_TRUE(is_there(self->words + word));
@@ -156,13 +159,16 @@ TEST_F(lease, pages_on_demand)
 		ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
 		most = word > most ? word : most;
 	}
-	/* Close together, each in a page that is there, with none behind. */
+	/*
+	 * The words are close together, in pages that exist, and there is no page after the
+	 * last.
+	 */
 	EXPECT_LE(2 * per_page, most);
 	EXPECT_GT(3 * per_page, most);
 	EXPECT_TRUE(is_there(self->words + most));
 	EXPECT_FALSE(is_there(self->words + 3 * per_page));
 
-	/* Further away than there can be timers. */
+	/* This offset is further away than there can be timers. */
 	far = map_words(self->fd, page, 1ULL << 40);
 	ASSERT_NE(MAP_FAILED, far);
 	EXPECT_FALSE(is_there(far));
@@ -206,7 +212,9 @@ TEST_F(lease, word_while_it_runs)
 	ASSERT_NE(0, arm_lease(self->fd, after + TW_FAR, TWHEEL_ARM_ABS, &other));
 	EXPECT_NE(word, other);
 	EXPECT_EQ(after + TW_FAR, self->words[other]);
-	/* One that is too large is cut, and never has the bit. */
+	/*
+	 * A deadline that is too large is cut, and never has the bit of an expired lease.
+	 */
 	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, 0, &other));
 	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
 	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, TWHEEL_ARM_ABS, &other));
@@ -250,7 +258,7 @@ TEST_F(lease, too_late_from_the_start)
 	EXPECT_EQ(1, event.deadline);
 }
 
-/* Pushed back twenty times, each time before it was due. */
+/* The lease is pushed back twenty times, each time before it was due. */
 TEST_F(lease, extend)
 {
 	__u64 step = 30 * TW_MSEC, deadline = tw_now(CLOCK_MONOTONIC) + step;
@@ -261,7 +269,7 @@ TEST_F(lease, extend)
 	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(tw_pass(step / 2));
-		/* On a slow machine it may be too late; then that is the end. */
+		/* On a slow machine the extension may come too late. Then the test ends here. */
 		if (!tw_lease_extend(&self->words[word], deadline + step))
 			break;
 		deadline += step;
@@ -275,7 +283,10 @@ TEST_F(lease, extend)
 	TH_LOG("extended %d times", i);
 }
 
-/* By far, so that its bucket is another; the kernel looks at it when it was due. */
+/*
+ * The lease is extended so far that it belongs into another bucket. The kernel looks at it
+ * at its old deadline.
+ */
 TEST_F(lease, extended_by_far)
 {
 	__u64 wait = 25 * TW_MSEC, deadline, handle;
@@ -290,7 +301,7 @@ TEST_F(lease, extended_by_far)
 		handle = arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word);
 		ASSERT_NE(0, handle);
 		in_time = tw_lease_extend(&self->words[word], deadline + TW_FAR);
-		/* A slow machine: the kernel came first. */
+		/* On a slow machine the kernel may have come first. */
 		if (!in_time)
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	} while (!in_time && wait < TW_SEC);
@@ -336,7 +347,7 @@ TEST_F(lease, rearm)
 	word = &self->words[arm.word];
 	ASSERT_EQ(1, tw_lease_extend(word, deadline));
 
-	/* What was left is what the word had left. */
+	/* The time that was left follows from the word, not from the deadline as armed. */
 	arm = (struct twheel_arm){
 		.handle = arm.handle, .expires = deadline + TW_FAR,
 		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, .word = 0xcccccccc,
@@ -348,7 +359,9 @@ TEST_F(lease, rearm)
 	EXPECT_LT(2 * TW_FAR - TW_LIMIT_MS * TW_MSEC, arm.old_remaining);
 	EXPECT_EQ(deadline + TW_FAR, *word);
 
-	/* That is how it is shortened; an extension that is shorter changes nothing. */
+	/*
+	 * A re-arm shortens a lease. An extension to an earlier deadline changes nothing.
+	 */
 	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
 	EXPECT_EQ(1, tw_lease_extend(word, deadline));
 	EXPECT_LT(deadline, *word);
@@ -357,7 +370,10 @@ TEST_F(lease, rearm)
 	ASSERT_TRUE(wait_expired(word));
 	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, *word);
 
-	/* It has expired and nobody knows: it is revived, whatever the word says. */
+	/*
+	 * The lease has expired, but nobody has read that: the re-arm revives it, whatever
+	 * the word says.
+	 */
 	arm.expires = deadline + TW_FAR;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
@@ -366,7 +382,7 @@ TEST_F(lease, rearm)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 	EXPECT_EQ(1, tw_lease_extend(word, deadline + 2 * TW_FAR));
 
-	/* To what is past. */
+	/* Re-arm it to a time in the past. */
 	arm.expires = 1;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(0, tw_lease_extend(word, deadline + 2 * TW_FAR));
@@ -395,12 +411,12 @@ TEST_F(lease, rearm_as_something_else)
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(0, info.word);
 
-	/* What is stored there now is of no interest to anybody. */
+	/* The timer is no lease now, so nothing looks at a value stored in the word. */
 	*word = tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR;
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_GE(tw_now(CLOCK_MONOTONIC) + TW_FAR, info.deadline);
 
-	/* And back. */
+	/* Make it a lease again. */
 	arm = tw_request(2 * TW_FAR, TWHEEL_ARM_LEASE, 3);
 	arm.handle = handle;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -412,7 +428,7 @@ TEST_F(lease, rearm_as_something_else)
 	EXPECT_EQ(*word, info.deadline);
 }
 
-/* A word that is used again holds nothing of who had it before. */
+/* A word that is used again holds nothing of the timer that had it before. */
 TEST_F(lease, words_are_used_again)
 {
 	__u32 word, first;
@@ -428,7 +444,7 @@ TEST_F(lease, words_are_used_again)
 		EXPECT_EQ(first, word);
 		EXPECT_LT(TW_FAR, self->words[word]);
 	}
-	/* One that is no lease has its word say so. */
+	/* The word of a timer that is no lease says so. */
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 	self->words[first] = 1;
 	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
@@ -481,11 +497,11 @@ TEST_F(lease, what_calls_tell_when_it_is_over)
 
 	handle = arm_lease(self->fd, deadline - TW_MSEC, TWHEEL_ARM_ABS, &word);
 	ASSERT_NE(0, handle);
-	/* It may be over by now; the word tells when it is due. */
+	/* The lease may be over by now. Its word says when it was due. */
 	if (!tw_lease_extend(&self->words[word], deadline))
 		deadline = tw_lease_deadline(&self->words[word]);
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
-	/* Nobody is misled by what is stored after the end. */
+	/* A value that is stored after the end misleads nobody. */
 	self->words[word] = deadline + TW_FAR;
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
@@ -498,7 +514,10 @@ TEST_F(lease, what_calls_tell_when_it_is_over)
 	EXPECT_EQ(0, cancel.old_remaining);
 }
 
-/* Whatever is stored when it is due, it expires or waits, and can be had back. */
+/*
+ * Whatever is stored in the word of a lease that is due, the timer expires or waits, and
+ * can be cancelled.
+ */
 TEST_F(lease, rubbish_in_the_word)
 {
 	static const uint64_t rubbish[] = {
@@ -521,7 +540,7 @@ TEST_F(lease, rubbish_in_the_word)
 		old = __atomic_exchange_n(&self->words[word], rubbish[i],
 					  __ATOMIC_SEQ_CST);
 		if (old & TWHEEL_LEASE_EXPIRED) {
-			/* A slow machine: the kernel came first. */
+			/* On a slow machine the kernel may have come first. */
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 			wait *= 2;
 			i--;
@@ -547,7 +566,7 @@ TEST_F(lease, rubbish_in_the_word)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-/* A mapping is inherited, and words are the same ones on all sides. */
+/* A child inherits the mapping, and the words are the same on both sides. */
 TEST_F(lease, fork)
 {
 	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
@@ -566,7 +585,9 @@ TEST_F(lease, fork)
 	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
 }
 
-/* Receives a descriptor over @sock, maps its words and extends one by @by. */
+/*
+ * Receives a descriptor over @sock, maps its words and extends the lease at @word by @by.
+ */
 static int be_sent_a_lease(int sock, __u32 word, __u64 by)
 {
 	char control[CMSG_SPACE(sizeof(int))], byte;
@@ -611,7 +632,7 @@ TEST_F(lease, sent_to_another_process)
 	close(pair[1]);
 }
 
-/* The context lives as long as there is a mapping of it, timers and all. */
+/* While there is a mapping the context lives on, with its timers. */
 TEST_F(tw, mapping_outlives_close)
 {
 	__u64 before = tw_info(self->fd).user_timers, limit;
@@ -638,7 +659,7 @@ TEST_F(tw, mapping_outlives_close)
 	EXPECT_EQ(before, tw_info(self->fd).user_timers);
 }
 
-/* Slack delays the end of a lease, and does not make it come early. */
+/* Slack may delay the end of a lease, but never makes it come early. */
 TEST_F(lease, slack)
 {
 	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
@@ -654,7 +675,7 @@ TEST_F(lease, slack)
 	EXPECT_LE(deadline, event.expired);
 }
 
-/* The word is on the context's clock, whichever that is. */
+/* The word counts on the clock of the context, whichever that is. */
 TEST_F(tw, clocks)
 {
 	static const clockid_t clocks[] = { CLOCK_BOOTTIME, CLOCK_REALTIME };

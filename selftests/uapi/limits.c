@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many timers there may be: per descriptor, per user, per memory cgroup.
+ * How many timers there may be: per descriptor, per user and per memory cgroup.
  *
- * Most of this changes the module's parameters and user ids, so it needs root.
- * The parameters are put back after every test.
+ * Most tests change parameters of the module and user IDs, and so need root. The parameters
+ * are put back after every test.
  */
 #include <sys/socket.h>
 
 #include "users.h"
 
-/* Users that nobody else on the machine is. */
+/* User IDs that nobody else on the machine has. */
 #define SOMEONE		61234
 #define SOMEONE_ELSE	61235
 
 /*
- * Arms up to @n far timers with @flags; returns how many came about, the last error
- * in @error.
+ * Arms up to @n timers that are far ahead, with @flags. Returns how many were armed, and
+ * stores the last error in @error.
  */
 static int arm_with(int fd, __u32 flags, int n, int *error)
 {
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(limits)
 	}
 }
 
-/* Why the tests that change parameters cannot run here, or NULL. */
+/* Returns why the tests that change parameters cannot run here, or NULL. */
 static const char *obstacle(void)
 {
 	if (geteuid() != 0)
@@ -86,7 +86,7 @@ TEST_F(limits, per_descriptor)
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_EQ(10, tw_info(self->fd).pending);
 
-	/* A refused call writes all its fields. */
+	/* A refused call still writes all its output fields. */
 	arm = tw_request(TW_FAR, 0, 0);
 	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(-ENOSPC, arm.result);
@@ -94,13 +94,13 @@ TEST_F(limits, per_descriptor)
 	EXPECT_EQ(0, arm.old_state);
 	EXPECT_EQ(0, arm.old_remaining);
 
-	/* Re-arming takes no room; cancelling makes some. */
+	/* Re-arming takes no room, and cancelling makes room. */
 	arm = tw_request(TW_FAR, 0, 0);
 	arm.handle = handle;
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(0, tw_cancel(self->fd, handle));
 
-	/* So does delivery, but expiry alone does not. */
+	/* Reading a record makes room, too. Expiry alone does not. */
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 0));
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 	EXPECT_EQ(0, arm_many(self->fd, 1, &error));
@@ -161,7 +161,7 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(10, tw_info(b).user_timers);
 	EXPECT_EQ(6, tw_info(a).pending);
 
-	/* What one descriptor gives back the other can have. */
+	/* Timers that one descriptor gives back can be armed by the other one. */
 	EXPECT_EQ(0, tw_cancel(a, handle));
 	EXPECT_EQ(9, tw_info(b).user_timers);
 	ASSERT_NE(0, tw_arm(b, 0, 0, 0));
@@ -170,7 +170,7 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(1, arm_many(a, 2, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	close(a);
-	/* It may take a moment until they are freed. */
+	/* It may take a moment until the timers are freed. */
 	handle = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	while (tw_info(b).user_timers != 4 && tw_now(CLOCK_MONOTONIC) < handle)
 		sched_yield();
@@ -181,8 +181,8 @@ TEST_F(limits, per_user)
 }
 
 /*
- * Memory that a program keeps by a few timers, here one in fifty, counts as if all
- * of it were in use.
+ * A chunk counts as if all of it were in use, even if a program keeps only a few of its
+ * timers, here one in fifty.
  */
 TEST_F(limits, memory_all_but_empty)
 {
@@ -206,13 +206,16 @@ TEST_F(limits, memory_all_but_empty)
 		if (i % EACH)
 			ASSERT_EQ(0, tw_cancel(a, handles[i]));
 
-	/* Some room is left: each descriptor may have a chunk that is not full. */
+	/* Some room is left, as each descriptor may have a chunk that is not full. */
 	n = arm_many(b, MAX, &error);
 	EXPECT_LT(0, n);
 	EXPECT_GT(MAX / 2, n);
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_GT(MAX, tw_info(b).user_timers);
-	/* The other one can fill the chunks that it has: they are counted already. */
+	/*
+	 * The other descriptor can still fill the chunks that it has, as these are counted
+	 * already.
+	 */
 	EXPECT_EQ(10, arm_many(a, 10, &error));
 
 	close(a);
@@ -224,7 +227,7 @@ TEST_F(limits, memory_all_but_empty)
 	close(b);
 }
 
-/* Words stay with a descriptor when its leases are gone, and count. */
+/* Words stay with a descriptor when its leases are gone, and still count. */
 TEST_F(limits, words_without_leases)
 {
 	enum { MAX = 630 };
@@ -254,7 +257,7 @@ TEST_F(limits, words_without_leases)
 	EXPECT_GT(MAX, n);
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_EQ(n, tw_info(b).user_timers);
-	/* Leases that are gone leave their words to others of the same descriptor. */
+	/* Another lease of the same descriptor can use the words of those that are gone. */
 	EXPECT_EQ(1, arm_with(a, TWHEEL_ARM_LEASE, 1, &error));
 	close(a);
 	close(b);
@@ -282,7 +285,7 @@ TEST_F(limits, users_do_not_share)
 	close(b);
 }
 
-/* Timers count for the user who opened the descriptor, whoever uses it. */
+/* Timers count for the user who opened the descriptor, no matter who uses it. */
 TEST_F(limits, the_opener_counts)
 {
 	int fd, own, error;
@@ -356,7 +359,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(20, tw_info(fd).user_limit);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* Timers that are live can still be re-armed, and expire. */
+	/* Timers that are live can still be re-armed, and still expire. */
 	arm = tw_request(20 * TW_MSEC, 0, 78);
 	arm.handle = handle;
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -364,7 +367,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(78, event.user_data);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
-	/* With the limit raised there is room again. */
+	/* After the limit was raised there is room again. */
 	ASSERT_EQ(0, set_parameter("max_user_timers", 60));
 	EXPECT_EQ(10, arm_many(fd, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
@@ -387,7 +390,7 @@ TEST_F(limits, zero_means_no_new_timers)
 	close(fd);
 }
 
-/* An arm that failed for want of room has not settled the configuration. */
+/* If the first arming fails for want of room, the configuration is not settled. */
 TEST_F(limits, a_refused_first_timer_settles_nothing)
 {
 	int fd, error;
@@ -461,7 +464,7 @@ FIXTURE(memcg)
 FIXTURE_VARIANT(memcg)
 {
 	__u32 config;
-	/* The least that a timer takes. */
+	/* The least number of bytes that a timer takes. */
 	int bytes;
 };
 
@@ -471,7 +474,7 @@ FIXTURE_VARIANT_ADD(memcg, plain)
 	.bytes = 64,
 };
 
-/* The table that leads to the keys is not charged: the kernel's workers make it. */
+/* The table that leads to the keys is not charged, as the kernel's workers allocate it. */
 FIXTURE_VARIANT_ADD(memcg, keyed)
 {
 	.config = TWHEEL_CONFIG_KEYED,
@@ -510,7 +513,10 @@ TEST_F(memcg, timers_are_charged)
 		if (!memcg_enter(&self->group))
 			_exit(1);
 		fd = tw_open();
-		/* What only the first timers cost is spent before the measurement. */
+		/*
+		 * The first timers cause costs of their own, so these are armed before the
+		 * measurement.
+		 */
 		if (fd < 0 || tw_configure(fd, CLOCK_MONOTONIC, variant->config) ||
 		    arm_kind(fd, variant->config, 1, 1000, &error) != 1000)
 			_exit(2);
@@ -550,7 +556,7 @@ TEST_F(memcg, timers_are_charged)
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
 }
 
-/* A program that is past its memory gets ENOMEM, and nobody else notices. */
+/* A program that is out of memory gets ENOMEM, and nobody else notices. */
 TEST_F(memcg, memory_runs_out)
 {
 	const char *reason = memcg_make(&self->group, "8388608");
@@ -575,7 +581,7 @@ TEST_F(memcg, memory_runs_out)
 			arm_kind(fd, variant->config, 1, 300000, &error);
 		_exit(error == -ENOMEM ? 0 : 2);
 	}
-	/* Told, and not killed. */
+	/* The child got ENOMEM and was not killed. */
 	EXPECT_EQ(0, status_of(pid));
 	EXPECT_EQ(100, arm_many(fd, 100, &error));
 	close(fd);

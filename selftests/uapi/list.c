@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Walking the pending timers, and draining them: each timer comes once, the walk ends,
- * and nothing is lost when a buffer gives way. Cursors that are made up are in
+ * Walking the pending timers and draining them: each timer comes once, the walk ends, and
+ * nothing is lost when writing to a buffer fails. Cursors that are made up are in
  * hostile/forge.c.
  */
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #define ENTRY	sizeof(struct twheel_timer_info)
 
-/* One step of a walk; moves the cursor on. */
+/* Makes one call of a walk, which moves the cursor on. */
 static int step(int fd, __u64 *cursor, void *entries, __u32 count, __u32 flags)
 {
 	struct twheel_list list = {
@@ -28,7 +28,9 @@ static int step(int fd, __u64 *cursor, void *entries, __u32 count, __u32 flags)
 	return ret;
 }
 
-/* Walks to the end with room for @room at a time; returns how many came. */
+/*
+ * Walks to the end with room for @room entries in each call. Returns how many entries came.
+ */
 static int walk(int fd, struct twheel_timer_info *entries, int max, __u32 room, __u32 flags)
 {
 	__u64 cursor = 0;
@@ -57,7 +59,7 @@ static bool arm_far(int fd, __u64 *handles, int n)
 	return true;
 }
 
-/* Every one of @n timers exactly once, user_data being the index. */
+/* Returns whether each of @n timers is there exactly once, with its index as user_data. */
 static bool complete(const struct twheel_timer_info *entries, int got,
 		     const __u64 *handles, int n)
 {
@@ -82,7 +84,7 @@ TEST_F(tw, of_nothing)
 	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, 0));
 	EXPECT_EQ(0, step(self->fd, &cursor, &entry, 1, TWHEEL_LIST_DRAIN));
 	EXPECT_EQ(0xcccccccccccccccc, entry.handle);
-	/* Nor are expired timers listed: they are there to be read. */
+	/* Expired timers are not listed either: their records are there to be read. */
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 0));
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 	cursor = 0;
@@ -136,7 +138,9 @@ TEST_F(tw, with_room_for_few_and_for_many)
 	EXPECT_EQ(N, tw_info(self->fd).pending);
 }
 
-/* As many as fit: a call that stops short of its room has reached the end. */
+/*
+ * A call returns as many entries as fit. If it returns fewer, the walk has reached its end.
+ */
 TEST_F(tw, a_call_fills_its_room)
 {
 	enum { N = 1000 };
@@ -225,7 +229,7 @@ TEST_F(tw, drain_into_a_buffer_that_ends_early)
 			ASSERT_EQ(WHOLE, step(self->fd, &cursor, at, N, flags));
 			EXPECT_EQ(flags ? N - WHOLE : N, tw_info(self->fd).pending);
 			memcpy(entries, at, WHOLE * ENTRY);
-			/* Going on from there brings the others, each once. */
+			/* Going on from there brings each of the other entries once. */
 			got = WHOLE;
 			do {
 				at = (void *)(entries + got);
@@ -268,7 +272,7 @@ struct churn {
 	__u64 rounds;
 };
 
-/* Arms, re-arms, cancels and lets expire, as fast as it goes. */
+/* Arms, re-arms, cancels and reads timers as fast as possible. */
 static void *churn(void *arg)
 {
 	struct twheel_event events[64];
@@ -289,7 +293,7 @@ static void *churn(void *arg)
 				arm.handle = 0;
 			handles[i] = arm.handle;
 		}
-		/* New timers as well, so that the context grows under the walk. */
+		/* Arm new timers as well, so that the context grows during the walk. */
 		if (tw_random(&state) % 16 == 0)
 			handles[i] = 0;
 		while (tw_read(c->fd, events, sizeof(events)) > 0)

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In order: the records that one CPU expires come in the order of the ticks of their
+ * Order: the records that one CPU expires come in the order of the ticks of their
  * deadlines, however late that CPU is.
  *
- * Where CLOCK_REALTIME is set past all of a test's timers they are due at once, as
- * after a stall. All timers are armed on one CPU: the promise is about each CPU by
+ * Some tests set CLOCK_REALTIME past all of their timers. These are then due at once, as
+ * after a stall. All timers are armed on one CPU, since the promise holds for each CPU by
  * itself.
  */
 #include "wall.h"
 
 #define TIMERS		2000
-/* So many due at once keep a CPU busy for a while. */
+/* This many timers that are due at once keep a CPU busy for a while. */
 #define BACKLOG		100000
-/* Armed meanwhile. */
+/* Timers that are armed while the CPU works on the backlog. */
 #define LATECOMERS	100
 #define MAX		(BACKLOG + LATECOMERS)
 
 static struct twheel_arm arms[MAX];
 static struct twheel_event events[MAX];
-/* Was due by the time when it had been armed, and so may have been ready at once. */
+/*
+ * Whether the timer was due already when the call that armed it returned: it may have
+ * become ready at once, out of order.
+ */
 static bool at_once[MAX];
 
 FIXTURE(order)
@@ -50,13 +53,13 @@ static __u64 random_below(FIXTURE_DATA(order) * self, __u64 n)
 	return tw_random(&self->random) % n;
 }
 
-/* Has timer @i, which is not armed yet, expire at @expires. */
+/* Prepares timer @i, which is not armed yet, to expire at @expires. */
 static void plan(int i, __u64 expires)
 {
 	arms[i] = tw_request(expires, TWHEEL_ARM_ABS, i);
 }
 
-/* Arms, or re-arms, @n timers from number @first on. */
+/* Arms or re-arms @n timers, of which the first has number @first. */
 static bool arm(int fd, clockid_t clock, int first, int n)
 {
 	struct twheel_batch batch = {
@@ -77,9 +80,9 @@ static bool arm(int fd, clockid_t clock, int first, int n)
 }
 
 /*
- * Counts those of the first @n records that come after one of a later tick. A timer
- * with slack may expire at any tick up to the end of that: it counts if none of them
- * would be in order.
+ * Counts the records, of the first @n, that come after a record of a later tick. A timer
+ * with slack may expire at any tick within that, and counts only if no such tick would be
+ * in order.
  */
 static int misplaced(int n, __u64 tick)
 {
@@ -109,7 +112,7 @@ static void step(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, 
 	EXPECT_EQ(0, misplaced(n, self->tick));
 }
 
-/* A warning, and a while later a cut. */
+/* Each session has a warning, and a little later it is cut. */
 TEST_F(order, sessions)
 {
 	__u64 begin = wall_now() + TW_SEC, warning;
@@ -131,7 +134,10 @@ TEST_F(order, two_timers)
 	for (i = 0; i < 100; i++) {
 		__u64 deadline = wall_now() + TW_SEC + random_below(self, HOUR);
 
-		/* The one that is due first is armed first, or last. */
+		/*
+		 * The timer that is due first is armed first in one half of the sessions,
+		 * and last in the other.
+		 */
 		plan(i % 2, deadline);
 		plan(1 - i % 2, deadline + 2 * TW_MSEC);
 		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, 2));
@@ -143,7 +149,7 @@ TEST_F(order, two_timers)
 	EXPECT_EQ(0, swapped);
 }
 
-/* Arms timers from a tick to 40 years ahead, as many near as far. */
+/* Arms timers from a tick to 40 years ahead, as many at each magnitude. */
 static void arm_all_distances(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self)
 {
 	__u64 ahead;
@@ -162,7 +168,7 @@ TEST_F(order, from_a_tick_to_years)
 	step(_metadata, self, 41 * YEAR, TIMERS);
 }
 
-/* Each step comes while what the last one has made due is expired. */
+/* Each step comes while timers expire that the step before has made due. */
 TEST_F(order, step_by_step)
 {
 	__s64 off;
@@ -173,7 +179,7 @@ TEST_F(order, step_by_step)
 	step(_metadata, self, 41 * YEAR, TIMERS);
 }
 
-/* What is armed while there is a backlog, and due before that is worked off, waits. */
+/* A timer that is armed during a backlog has to wait for all that were due before it. */
 TEST_F(order, backlog)
 {
 	__u64 begin = wall_now() + HOUR;
@@ -192,7 +198,10 @@ TEST_F(order, backlog)
 	EXPECT_EQ(0, misplaced(MAX, self->tick));
 }
 
-/* In place, as their buckets' turns come first, or to somewhere else. */
+/*
+ * Re-armed timers stay in their bucket if its turn comes before their deadline, and are
+ * moved otherwise.
+ */
 TEST_F(order, pushed_back)
 {
 	__u64 begin = wall_now() + TW_SEC;
@@ -212,7 +221,7 @@ TEST_F(order, pushed_back)
 	step(_metadata, self, 5 * HOUR, TIMERS);
 }
 
-/* The deadline that counts is the last one in a lease's word. */
+/* The last deadline in the word of a lease is the one that counts. */
 TEST_F(order, leases)
 {
 	const size_t size = 4 * TIMERS * sizeof(uint64_t);
@@ -242,7 +251,7 @@ TEST_F(order, leases)
 	munmap(words, size);
 }
 
-/* Among others, and again when their next round is over. */
+/* Periodic timers keep the order among others, and again in their next rounds. */
 TEST_F(order, periodic)
 {
 	__u64 begin = wall_now() + TW_SEC;
@@ -274,7 +283,7 @@ TEST_F(order, slack)
 	step(_metadata, self, HOUR, TIMERS);
 }
 
-/* Has @n timers expire at their time: within @span, from two seconds on. */
+/* Lets @n timers expire at their time: within @span, of which the first is due in two seconds. */
 static void pass(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, int n,
 		 __u64 span)
 {

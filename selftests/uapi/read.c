@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Getting expirations out: read in all its forms, poll and epoll, signals,
- * shared descriptors, several readers, fdinfo. For io_uring see uring.c.
+ * How to read expirations: all forms of read, poll and epoll, signals, shared descriptors,
+ * several readers, and fdinfo. For io_uring see uring.c.
  *
- * The question behind most of these is the same: is every record handed out
- * exactly once, whatever goes wrong with a buffer or a reader?
+ * Most tests ask the same: is every record handed out exactly once, whatever goes wrong
+ * with a buffer or a reader?
  */
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 #define RECORD	sizeof(struct twheel_event)
 
-/* Arms @n timers that are due, with user_data from @base on; waits for them. */
+/* Arms @n timers that are due, with user_data from @base on, and waits until they are ready. */
 static bool make_ready(int fd, __u64 base, int n)
 {
 	__u64 before = tw_info(fd).ready;
@@ -32,7 +32,7 @@ static bool make_ready(int fd, __u64 base, int n)
 	return tw_wait_ready(fd, before + n);
 }
 
-/* Counts @n records by user_data; false when one is not plausible. */
+/* Counts @n records by user_data. Returns false if a record is not plausible. */
 static bool count_records(const void *buf, int n, unsigned int *seen, __u64 max)
 {
 	struct twheel_event event;
@@ -66,7 +66,7 @@ static void blocking(int fd, bool on)
 	fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
 }
 
-/* Memory that cannot be written. */
+/* Returns an address that cannot be written to. */
 static void *nowhere(void)
 {
 	static void *page;
@@ -129,7 +129,7 @@ TEST_F(tw, scattered_buffers)
 			len = steps[i];
 			if (len > sizeof(buf) - at)
 				len = sizeof(buf) - at;
-			/* An empty piece now and then. */
+			/* Some pieces are empty. */
 			if (n % 5 == 4)
 				iov[n++] = (struct iovec){ buf, 0 };
 			iov[n] = (struct iovec){ buf + at, len };
@@ -188,7 +188,7 @@ TEST_F(tw, blocking_read_waits)
 	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
 	EXPECT_EQ(deadline, events[0].deadline);
 
-	/* And does not wait for more than there is. */
+	/* A read does not wait for more records than there are. */
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 2));
 	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 3));
 	ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
@@ -224,7 +224,7 @@ TEST_F(tw, nowait_for_one_call)
 	EXPECT_EQ(EAGAIN, errno);
 }
 
-/* The first record cannot be stored: EFAULT, and it stays. */
+/* The first record cannot be stored: the read fails with EFAULT and the record stays. */
 TEST_F(tw, fault_at_the_first_record)
 {
 	enum { N = 10 };
@@ -264,7 +264,9 @@ TEST_F(tw, fault_at_the_first_record)
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 }
 
-/* A later record cannot be stored: the ones before it count, it stays. */
+/*
+ * A later record cannot be stored: the read returns those before it, and that record stays.
+ */
 TEST_F(tw, fault_in_the_middle)
 {
 	enum { N = 200 };
@@ -317,7 +319,7 @@ TEST_F(tw, fault_in_a_later_piece)
 	EXPECT_TRUE(all_once(seen, 10));
 }
 
-/* A periodic timer whose record could not be stored has lost no round. */
+/* If the record of a periodic timer cannot be stored, no round is lost. */
 TEST_F(tw, fault_with_a_periodic_timer)
 {
 	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
@@ -338,7 +340,7 @@ TEST_F(tw, fault_with_a_periodic_timer)
 	}
 }
 
-/* Pages that exist only on paper have to be brought in, not refused. */
+/* Pages that are mapped but not yet present have to be faulted in, not refused. */
 TEST_F(tw, buffers_not_yet_in_memory)
 {
 	enum { N = 10000 };
@@ -442,7 +444,9 @@ TEST_F(tw, epoll_level_triggered)
 	}
 	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
 	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
-	/* What is ready before it is watched is reported as well. */
+	/*
+	 * Records that are ready before epoll watches the descriptor are reported as well.
+	 */
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_DEL, self->fd, NULL));
 	ASSERT_TRUE(make_ready(self->fd, 0, 1));
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
@@ -460,13 +464,13 @@ TEST_F(tw, epoll_edge_triggered)
 	ASSERT_LE(0, ep);
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &watch));
 	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
-	/* Unread records do not keep a later one from being reported. */
+	/* Unread records do not keep epoll from reporting a later one. */
 	for (i = 0; i < 5; i++) {
 		ASSERT_NE(0, tw_arm(self->fd, 10 * TW_MSEC, 0, i));
 		EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
 		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
 	}
-	/* Nor does a read that took only some of them. */
+	/* A read that takes only some of the records does not, either. */
 	ASSERT_EQ(2 * RECORD, tw_read(self->fd, events, 2 * RECORD));
 	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 5));
@@ -474,7 +478,7 @@ TEST_F(tw, epoll_edge_triggered)
 	ASSERT_EQ(4 * RECORD, tw_read(self->fd, events, sizeof(events)));
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 6));
 	EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
-	/* A periodic timer's every read makes room for the next edge. */
+	/* Each read of a periodic timer makes room for the next edge. */
 	ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
 	arm.interval = 5 * TW_MSEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
@@ -528,7 +532,10 @@ static void *wait_exclusively(void *arg)
 		if (tw_read(w->fd, &event, RECORD) == (ssize_t)RECORD)
 			__atomic_add_fetch(w->records, 1, __ATOMIC_SEQ_CST);
 	}
-	/* epoll keeps to itself that it woke up for nothing; this tells. */
+	/*
+	 * epoll_wait() does not return from needless wake-ups, but the number of context
+	 * switches shows them.
+	 */
 	getrusage(RUSAGE_THREAD, &usage);
 	w->switches = usage.ru_nvcsw;
 	return NULL;
@@ -576,8 +583,9 @@ TEST_F(tw, epoll_exclusive_wakes_one)
 	close(stop);
 	EXPECT_EQ(ROUNDS, records);
 	/*
-	 * A waiter that was not asleep yet passes the wake-up on to the next, so
-	 * one each is not to be had exactly; a herd is WAITERS each.
+	 * A waiter that is not asleep yet passes the wake-up on to the next one, so there
+	 * cannot be exactly one switch for each record. If each woke all of them, there
+	 * would be WAITERS.
 	 */
 	EXPECT_GE(ROUNDS * WAITERS / 2, switches);
 	TH_LOG("%ld times woken for %d records", switches, ROUNDS);
@@ -608,14 +616,17 @@ TEST_F(tw, fork_shares_the_context)
 		ASSERT_LE(0, pid);
 		if (pid == 0)
 			_exit(tw_arm(self->fd, 30 * TW_MSEC, 0, i) ? 0 : 1);
-		/* Once read while the child may be alive, once after its end. */
+		/*
+		 * In the first round the record is read while the child may be alive, in
+		 * the second after the child has ended.
+		 */
 		early = i ? waitpid(pid, &status, 0) : 0;
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(i, event.user_data);
 		ASSERT_EQ(pid, early ?: waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
 	}
-	/* The parent's copy goes first. */
+	/* This time the parent closes its copy first. */
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -649,7 +660,7 @@ static int receive_fd(int sock)
 	return fd;
 }
 
-/* For a while nobody has the context open; it is in a socket's queue. */
+/* For a while no process has the context open: it is in the queue of a socket. */
 TEST_F(tw, passed_over_a_socket)
 {
 	struct twheel_event event;
@@ -692,7 +703,7 @@ struct reader {
 	bool gone;
 };
 
-/* Reads, blocking, until a record says stop. */
+/* Blocks in read() until a record has the stop mark. */
 static void *read_until_stop(void *arg)
 {
 	struct twheel_event events[64];
@@ -741,7 +752,10 @@ TEST_F(tw, two_readers_share_the_records)
 		ASSERT_NE(0, tw_arm(self->fd, tw_random(&state) % (300 * TW_MSEC), 0, i));
 	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
 		sched_yield();
-	/* Until one reader has gone two marks could end up in one buffer. */
+	/*
+	 * Both marks could end up in one buffer: arm the second only after one reader has
+	 * stopped.
+	 */
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
 	while (!__atomic_load_n(&r[0].gone, __ATOMIC_SEQ_CST) &&
 	       !__atomic_load_n(&r[1].gone, __ATOMIC_SEQ_CST))
@@ -763,7 +777,7 @@ static void *read_one(void *arg)
 	return NULL;
 }
 
-/* Two records of one wake-up: the reader that takes one wakes the other. */
+/* Two records cause one wake-up: the reader that takes one has to wake the other reader. */
 TEST_F(tw, one_wake_up_serves_two_readers)
 {
 	struct twheel_arm arms[2];
@@ -777,7 +791,7 @@ TEST_F(tw, one_wake_up_serves_two_readers)
 			r[i] = (struct reader){ .fd = self->fd };
 			ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, read_one, &r[i]));
 		}
-		/* Both are asleep by then, but for a very slow machine. */
+		/* Both readers sleep by then, except on a very slow machine. */
 		arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, TWHEEL_ARM_ABS, 0);
 		arms[1] = arms[0];
 		ASSERT_EQ(2, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
@@ -788,7 +802,10 @@ TEST_F(tw, one_wake_up_serves_two_readers)
 	}
 }
 
-/* Cancels under a blocked reader: it gets what was not cancelled, no more. */
+/*
+ * Timers are cancelled while a reader is blocked: it gets those that were not cancelled,
+ * and no others.
+ */
 TEST_F(tw, cancels_under_a_blocked_reader)
 {
 	enum { N = 3000 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rounds of periodic timers: fixed delay, and what <linux/twheel.h> answers to
- * the questions of struct twheel_arm: a test for each of its sentences. That
- * periodic timers keep to their grid is in arm.c.
+ * Rounds of periodic timers: fixed delay, and the answers that <linux/twheel.h> gives in
+ * the description of struct twheel_arm, with a test for each sentence. Whether periodic
+ * timers keep to their grid is tested in arm.c.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ FIXTURE_VARIANT_ADD(clk, realtime)
 	.clock = CLOCK_REALTIME,
 };
 
-/* A periodic timer whose first round is over in @first from now. */
+/* Makes a request for a periodic timer whose first round ends in @first from now. */
 static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,
 				  __u32 count, __u32 flags)
 {
@@ -27,7 +27,7 @@ static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,
 	return arm;
 }
 
-/* Waits until the record is there, and lets @ns pass without reading it. */
+/* Waits for the record, then lets @ns pass without reading it. */
 static bool stall(int fd, __u64 ns)
 {
 	return tw_wait_ready(fd, 1) && tw_pass(ns);
@@ -62,11 +62,13 @@ TEST_F(clk, fixed_delay_counts_from_the_read)
 		EXPECT_EQ(5, event.user_data);
 		EXPECT_EQ(info.deadline, event.deadline);
 		EXPECT_LE(event.deadline, event.expired);
-		/* No round was missed, however late this is. */
+		/* With a fixed delay no round is missed, however late the read is. */
 		EXPECT_EQ(1, event.expirations);
 		EXPECT_EQ(0, event.flags);
 
-		/* The next one is already there, an interval from the read. */
+		/*
+		 * The next round is pending already, and ends an interval after the read.
+		 */
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 		EXPECT_LE(low, info.deadline);
 		EXPECT_GE(high, info.deadline);
@@ -87,7 +89,7 @@ TEST_F(clk, fixed_delay_ends_after_its_count)
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	for (i = 1; i <= 5; i++) {
-		/* Long enough to miss all, were there a grid. */
+		/* The stall is long enough to miss all rounds, if there were a grid. */
 		ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 		EXPECT_EQ(6 - i, info.count);
@@ -101,7 +103,7 @@ TEST_F(clk, fixed_delay_ends_after_its_count)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
-/* Where there is no time to add an interval to, there is no wrapping either. */
+/* An interval that ends beyond the largest time must not wrap. */
 TEST_F(clk, fixed_delay_of_huge_intervals)
 {
 	static const __u64 intervals[] = { ~0ULL >> 1, (~0ULL >> 1) - 1 };
@@ -123,7 +125,10 @@ TEST_F(clk, fixed_delay_of_huge_intervals)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
-/* GET and CANCEL speak of the unread record; the round under way can be computed. */
+/*
+ * While a record is unread GET and CANCEL describe that record. The round under way can be
+ * computed from them.
+ */
 TEST_F(clk, what_is_left_while_a_record_is_unread)
 {
 	struct twheel_arm arm = tw_request(1, TWHEEL_ARM_ABS, 7);
@@ -133,7 +138,7 @@ TEST_F(clk, what_is_left_while_a_record_is_unread)
 	__u64 n;
 
 	arm.interval = TW_SEC;
-	/* Again, if a round ended between these calls. */
+	/* Try again if a round has ended between the two calls. */
 	do {
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
@@ -186,9 +191,8 @@ TEST_F(clk, rearm_between_grid_and_delay)
 }
 
 /*
- * A re-arm replaces everything, the round under way included: the next
- * expiration is at the new expires, then come rounds of the new interval, and
- * count begins again.
+ * A re-arm replaces everything, the round under way included: the next expiration is at the
+ * new expires, rounds of the new interval follow, and count begins again.
  */
 TEST_F(clk, rearm_in_mid_round)
 {
@@ -205,7 +209,7 @@ TEST_F(clk, rearm_in_mid_round)
 	EXPECT_EQ(arm.expires + TW_FAR, info.deadline);
 	EXPECT_EQ(8, info.count);
 
-	/* In the round that lasts TW_FAR. */
+	/* Re-arm it during the round that lasts TW_FAR. */
 	arm = periodic(self->clock, 20 * TW_MSEC, interval, 4, 0);
 	arm.handle = handle;
 	arm.user_data = 6;
@@ -225,8 +229,8 @@ TEST_F(clk, rearm_in_mid_round)
 }
 
 /*
- * An interval cannot be changed alone: with a deadline that has passed the round
- * is over at once, and nothing of the old grid is left.
+ * An interval cannot be changed alone: if the new deadline has passed the round is over at
+ * once, and nothing of the old grid is left.
  */
 TEST_F(clk, a_changed_interval_needs_a_new_deadline)
 {
@@ -247,7 +251,10 @@ TEST_F(clk, a_changed_interval_needs_a_new_deadline)
 	EXPECT_EQ(2 * TW_FAR, info.interval);
 }
 
-/* Unless that is to be when the round under way is over anyway. */
+/*
+ * A new interval that takes effect after this round: the re-arm names the end of the round
+ * under way as its deadline.
+ */
 TEST_F(clk, a_changed_interval_after_this_round)
 {
 	struct twheel_arm arm = periodic(self->clock, 0, 50 * TW_MSEC, 0, 0);
@@ -269,7 +276,7 @@ TEST_F(clk, a_changed_interval_after_this_round)
 	EXPECT_EQ(second + TW_FAR, info.deadline);
 }
 
-/* By the time its record is handled the next round is pending, on the grid. */
+/* When a handler sees the record, the next round is already pending on its grid. */
 TEST_F(clk, rearm_from_the_handler)
 {
 	struct twheel_arm arm = periodic(self->clock, 0, TW_FAR, 0, 0);
@@ -288,7 +295,7 @@ TEST_F(clk, rearm_from_the_handler)
 		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 		EXPECT_EQ(first + TW_FAR, info.deadline);
 
-		/* A re-arm replaces that round: no second record comes of it. */
+		/* The re-arm replaces that round, which leaves no second record. */
 		arm = periodic(self->clock, 4 * TW_MSEC, TW_FAR, 0, 0);
 		first = arm.expires;
 		arm.handle = handle;
@@ -302,7 +309,7 @@ TEST_F(clk, rearm_from_the_handler)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
-/* Of a timer that ended with the record nothing is left to re-arm. */
+/* A timer that has ended with its record cannot be re-armed. */
 TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 {
 	static const struct {
@@ -325,7 +332,7 @@ TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 		EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		EXPECT_EQ(-ENOENT, arm.result);
 
-		/* A new timer takes its place. */
+		/* A new timer has to be armed instead. */
 		arm.handle = 0;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		EXPECT_NE(handle, arm.handle);
@@ -334,7 +341,7 @@ TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 	}
 }
 
-/* With keys it is the same key again. */
+/* With keys a new timer can have the same key. */
 TEST_F(clk, rearm_from_the_handler_with_a_key)
 {
 	struct twheel_event event;
@@ -354,7 +361,7 @@ TEST_F(clk, rearm_from_the_handler_with_a_key)
 	}
 }
 
-/* Between expiry and read: the record is withdrawn, with all its rounds. */
+/* A re-arm between expiry and read withdraws the record with all its rounds. */
 TEST_F(clk, rearm_before_the_read)
 {
 	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 100, 0);
@@ -378,7 +385,7 @@ TEST_F(clk, rearm_before_the_read)
 	EXPECT_EQ(2, info.count);
 }
 
-/* After a stall: one record, with all rounds that were passed by the read. */
+/* After a stall there is one record, which counts all rounds that were over at the read. */
 TEST_F(clk, a_stall_is_one_record)
 {
 	const __u64 interval = 3 * TW_MSEC;
@@ -392,7 +399,10 @@ TEST_F(clk, a_stall_is_one_record)
 	for (i = 0; i < 4; i++) {
 		ASSERT_TRUE(stall(self->fd, (i * 50 + 20) * TW_MSEC));
 		before = tw_now(self->clock);
-		/* The next round may be over before a larger buffer is full. */
+		/*
+		 * The buffer has room for one record, as the next round may end before a
+		 * larger buffer is full.
+		 */
 		ASSERT_EQ(RECORD, tw_read(self->fd, &event, sizeof(event)));
 		after = tw_now(self->clock);
 		EXPECT_EQ(arm.expires + rounds * interval, event.deadline);
@@ -408,8 +418,8 @@ TEST_F(clk, a_stall_is_one_record)
 }
 
 /*
- * count counts expirations: those that a late read finds missed are part of it,
- * and the last record counts what was left.
+ * The field count counts expirations, those that a late read finds missed included. The
+ * last record counts the ones that were left.
  */
 TEST_F(clk, count_counts_expirations)
 {
@@ -422,7 +432,10 @@ TEST_F(clk, count_counts_expirations)
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	do {
-		/* Ever longer, so that the last stall is longer than what is left. */
+		/*
+		 * Each stall is longer than the one before, so the last one outlasts the
+		 * rounds that are left.
+		 */
 		ASSERT_TRUE(stall(self->fd, (20 << records) * TW_MSEC));
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 		EXPECT_EQ(left, info.count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The clock is set while timers expire: between two runs of a wheel, during one, and
- * over and over while threads arm, cancel and read.
+ * repeatedly while threads arm, cancel and read.
  *
  * Each test puts the machine's clock back.
  */
@@ -12,8 +12,8 @@
 
 /*
  * A hundred thousand timers are due at once, and expire in runs with pauses between.
- * Meanwhile the clock goes back, but not to before their deadlines: the pause that is
- * under way must not become longer by the step.
+ * Meanwhile the clock goes back, but not to before their deadlines: the step must not
+ * lengthen the pause under way.
  */
 TEST_F(wall, a_step_back_in_a_pause)
 {
@@ -47,8 +47,8 @@ TEST_F(wall, a_step_back_in_a_pause)
 }
 
 /*
- * Waits until timers interrupt no CPU any more, and tells whether it came to that:
- * after a step wheels may have timers to sort anew.
+ * Waits until timers interrupt no CPU any more, since a step may leave wheels with timers
+ * to sort anew. Returns whether that happened.
  */
 static bool falls_silent(void)
 {
@@ -66,8 +66,8 @@ static bool falls_silent(void)
 
 /*
  * The same, but the clock goes back to before the deadlines. The CPU that expires the
- * timers began its run at a time that is in the future then: it has to notice that, and
- * to be silent until the timers that are left are due again.
+ * timers began its run at a time that is then in the future. It has to notice that, and to
+ * be silent until the timers that are left are due again.
  */
 TEST_F(wall, a_step_back_in_a_run)
 {
@@ -81,7 +81,7 @@ TEST_F(wall, a_step_back_in_a_run)
 
 	if (tw_counter(TW_ALL_CPUS, "interrupts") == ~0ULL)
 		SKIP(return, "needs " TW_COUNTERS);
-	/* A bug may keep the timers' CPU busy for good: use another one for them. */
+	/* A bug may keep the timers' CPU busy for good, so this thread stays on another one. */
 	for (round = 0; round < 20 && hits < 8; round++) {
 		for (i = 0; i < N; i++)
 			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, i);
@@ -96,7 +96,7 @@ TEST_F(wall, a_step_back_in_a_run)
 		ASSERT_TRUE(tw_pass(100 * TW_MSEC));
 		ready = tw_info(self->fd).ready;
 		ASSERT_TRUE(falls_silent());
-		/* One chunk may have been under way, on a virtual CPU that stood still. */
+		/* One batch may have been under way on a virtual CPU that stood still. */
 		EXPECT_GE(ready + 32, tw_info(self->fd).ready);
 		hits += ready < N;
 		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
@@ -109,12 +109,12 @@ TEST_F(wall, a_step_back_in_a_run)
 	EXPECT_LT(0, hits);
 }
 
-/* The number of timers, and how often the clock is set at the least. */
+/* The number of timers, and the least number of steps. */
 enum { WORKERS = 2, EACH = 6000, ALL = WORKERS * EACH, STEPS = 500 };
 
 /*
- * Threads around one context. @ended counts for each timer how it ended: a
- * record, or a cancel that succeeded.
+ * Data of threads that share one context. @ended counts for each timer how it ended: by a
+ * record, or by a cancel that succeeded.
  */
 struct storm {
 	int fd;
@@ -147,7 +147,7 @@ static void *step_all_the_time(void *arg)
 	return NULL;
 }
 
-/* Arms its timers, and re-arms or cancels most. */
+/* Arms timers of its own, and re-arms or cancels most of them. */
 static void *use_wall_time(void *arg)
 {
 	struct worker *w = arg;
@@ -216,7 +216,7 @@ static void *read_wall_time(void *arg)
 	}
 }
 
-/* The clock is set over and over while timers are armed, expire and are read. */
+/* The clock is set again and again while timers are armed, expire and are read. */
 TEST_F(wall, set_during_expiry)
 {
 	static struct storm storm;

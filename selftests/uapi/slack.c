@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Slack lets timers share wake-ups: shown on counts of interrupts.
- */
+/* Slack lets timers share wake-ups, which the counts of interrupts show. */
 #include "twheel_test.h"
 #include "twheel_counters.h"
 
 #define TIMERS		50000
 #define SPREAD_NS	(5 * TW_SEC)
-/* So that all are armed before the first is due. */
+/* Time to arm all timers before the first is due. */
 #define AHEAD_NS	(1 * TW_SEC)
 
 /*
- * Timers without slack among the others show how late the machine is. They are
- * armed first: of a bucket that is late as a whole the first come last.
+ * Timers without slack among the others show how late the machine is. They are armed first,
+ * as a bucket that is late as a whole expires its first timers last.
  */
 #define WITNESSES	51
 #define WITNESS_NS	(SPREAD_NS / (WITNESSES - 1))
@@ -45,23 +43,26 @@ FIXTURE_TEARDOWN(slack)
 	free(self->events);
 }
 
-/* The most interrupts that it may take, if each grid point takes one a level. */
+/*
+ * Returns the largest number of interrupts that it may take, if each grid point takes one
+ * for each level.
+ */
 static __u64 expected_at_most(const struct twheel_info *info, __u64 slack)
 {
 	__u64 ticks = slack / info->tick_ns + 1, grid = 1, points;
 
-	/* A window of so many ticks has one on this grid, or a coarser one. */
+	/* A window of that many ticks contains a tick of this grid, or of a coarser one. */
 	while (grid * 2 <= ticks)
 		grid *= 2;
 	points = (SPREAD_NS + slack) / info->tick_ns / grid + 2;
 	/*
-	 * And each few hundred timers may take one more, since one interrupt
-	 * expires only so many; the witnesses take theirs.
+	 * One interrupt expires only some hundred timers, so there may be one more for each
+	 * 200. The witnesses take one each.
 	 */
 	return (points + WITNESSES) * info->levels + TIMERS / 200;
 }
 
-/* Arms all with that slack, waits for all. Returns the interrupts it took. */
+/* Arms all timers with @slack and waits for them. Returns how many interrupts that took. */
 static __u64 spread(struct __test_metadata *_metadata, FIXTURE_DATA(slack) * self,
 		    __u64 slack)
 {
@@ -99,7 +100,10 @@ static __u64 spread(struct __test_metadata *_metadata, FIXTURE_DATA(slack) * sel
 		seen[event->user_data] = true;
 		ASSERT_EQ(self->arms[event->user_data].expires, event->deadline);
 		ASSERT_LE(event->deadline, event->expired);
-		/* One that was due before it could be armed is not late for it. */
+		/*
+		 * A timer that was due before it could be armed is not late for the time
+		 * before that.
+		 */
 		if (latest_due < armed)
 			latest_due = armed;
 		if (event->expired > latest_due)
@@ -110,8 +114,8 @@ static __u64 spread(struct __test_metadata *_metadata, FIXTURE_DATA(slack) * sel
 			latest = late;
 	}
 	/*
-	 * A delay shorter than the distance of two witnesses may escape them, and so
-	 * may what it takes to catch up after it.
+	 * A delay that is shorter than the distance of two witnesses may escape them, and
+	 * so may the time that it takes to catch up.
 	 */
 	EXPECT_LE(latest, witnessed + 2 * WITNESS_NS + tick);
 	EXPECT_EQ(0, tw_info(self->fd).pending);
@@ -135,8 +139,8 @@ TEST_F(slack, interrupts_fall_as_slack_grows)
 	EXPECT_LE(runs, most);
 
 	/*
-	 * Without slack that would be too few. On a machine that does not keep
-	 * up one interrupt is for many ticks: it gets another chance.
+	 * Without slack there have to be more interrupts. If the machine does not keep up,
+	 * one interrupt serves many ticks, so there are several tries.
 	 */
 	for (tries = 0, runs = 0; tries < 5 && runs <= most; tries++) {
 		runs = spread(_metadata, self, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters and histograms in debugfs, and tracepoints: does each say exactly
- * what was done? Takes root, and that nobody else uses the device meanwhile.
+ * Counters and histograms in debugfs, and tracepoints: does each say exactly what was done?
+ * Needs root, and nobody else may use the device meanwhile.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define DEBUGFS		"/sys/kernel/debug/twheel/"
 #define HEADER		"cpu armed rearmed cancelled expired read cascaded migrated interrupts\n"
-/* An instance of our own: nobody else's tracing is touched. */
+/* A trace instance of its own, so that the test disturbs no other tracing. */
 #define INSTANCE	"/sys/kernel/tracing/instances/twheel-selftest"
 
 #define CPUS		64
@@ -28,13 +28,13 @@ enum {
 	HISTOGRAMS,
 };
 
-/* What the files hold; a CPU with a higher number is not looked at. */
+/* The contents of the files. CPUs with higher numbers are ignored. */
 struct stats {
 	__u64	counts[CPUS][COUNTERS];
 	__u64	buckets[HISTOGRAMS][CPUS][BUCKETS];
 };
 
-/* Reads @n numbers, to which @line must end. */
+/* Reads @n numbers, after which @line must end. */
 static bool numbers(const char *line, __u64 *to, int n)
 {
 	char *end;
@@ -51,7 +51,7 @@ static bool numbers(const char *line, __u64 *to, int n)
 	return !strcmp(line, "\n");
 }
 
-/* Reads both files, and that to the letter: programs will. */
+/* Reads both files and checks their exact format, as programs rely on it. */
 static bool take_stats(struct stats *stats)
 {
 	static const char *const names[] = { "lateness", "expired", "read" };
@@ -85,7 +85,7 @@ static bool take_stats(struct stats *stats)
 	return ok && possible > 0 && lines == HISTOGRAMS * possible;
 }
 
-/* Replaces @then by what was counted since. */
+/* Replaces @then by the difference between now and then. */
 static bool stats_since(struct stats *then)
 {
 	__u64 *to = (__u64 *)then, *from;
@@ -100,7 +100,7 @@ static bool stats_since(struct stats *then)
 	return true;
 }
 
-/* On all CPUs together. */
+/* Returns the sum of a counter over all CPUs. */
 static __u64 count(const struct stats *stats, int counter)
 {
 	__u64 sum = 0;
@@ -121,7 +121,7 @@ static void bucket_sums(const struct stats *stats, int histogram, __u64 *sums)
 			sums[i] += stats->buckets[histogram][cpu][i];
 }
 
-/* How many values a histogram has. */
+/* Returns how many values a histogram holds. */
 static __u64 observed(const struct stats *stats, int histogram)
 {
 	__u64 sums[BUCKETS], n = 0;
@@ -133,7 +133,7 @@ static __u64 observed(const struct stats *stats, int histogram)
 	return n;
 }
 
-/* 0, and then [2^(k-1), 2^k). */
+/* Returns the bucket of @value: bucket 0 holds 0, and bucket k the values in [2^(k-1), 2^k). */
 static int bucket(__u64 value)
 {
 	int k = 0;
@@ -150,7 +150,7 @@ static bool trace_on(void)
 	       tw_write_file(INSTANCE "/events/twheel/enable", "1") == 0;
 }
 
-/* All that was traced since, with a line for each event; to be freed. */
+/* Ends the trace and returns its text, with a line for each event. The caller frees it. */
 static char *trace_off(void)
 {
 	size_t size = 1 << 22, len = 0, n;
@@ -171,7 +171,7 @@ remove:
 	return text;
 }
 
-/* How many lines have an event of this name, and this text behind its name? */
+/* Returns how many lines have an event of this name with this text behind it. */
 static int traced(const char *text, const char *event, const char *values)
 {
 	char name[64];
@@ -241,10 +241,10 @@ TEST_F(stats, each_call_is_counted_where_it_is_made)
 	for (i = 0; i < 20; i++)
 		ok &= !tw_cancel(self->fd, handles[i]);
 	ASSERT_TRUE(ok);
-	/* What fails is none. */
+	/* Calls that fail are not counted. */
 	ASSERT_EQ(-ENOENT, tw_cancel(self->fd, handles[0]));
 	ASSERT_EQ(0, tw_arm(self->fd, TW_FAR, 0x80000000, 0));
-	/* Neither is a look at a timer. */
+	/* Looking at timers is not counted, either. */
 	ASSERT_EQ(TIMERS - 20, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
 	list.cursor = 0;
 	list.flags = TWHEEL_LIST_DRAIN;
@@ -266,7 +266,7 @@ TEST_F(stats, each_call_is_counted_where_it_is_made)
 	EXPECT_EQ(0, observed(&stats, LATENESS));
 	EXPECT_EQ(0, observed(&stats, READ_A_CALL));
 
-	/* The close of a context cancels nothing. */
+	/* Closing a context counts no cancels. */
 	ASSERT_TRUE(take_stats(&stats));
 	close(self->fd);
 	self->fd = tw_open();
@@ -285,13 +285,13 @@ TEST_F(stats, expirations_and_how_late_they_were)
 	int i, k;
 
 	ASSERT_TRUE(take_stats(&stats));
-	/* Each alone in its tick, and some that are due already. */
+	/* Each timer has a tick of its own, but some are due already. */
 	for (i = 0; i < TIMERS; i++)
 		ok &= tw_arm(self->fd, i < 10 ? 0 : i * self->tick, 0, i) != 0;
 	ASSERT_TRUE(ok);
 	ASSERT_TRUE(tw_wait_ready(self->fd, TIMERS));
 	for (i = 0; i < TIMERS; i += k) {
-		/* 1, 2, 3 and so on at a time. */
+		/* Read 1, then 2, then 3 records and so on. */
 		n = tw_read(self->fd, events, (i + 1) * sizeof(*events));
 		ASSERT_LT(0, n);
 		k = n / sizeof(*events);
@@ -321,8 +321,8 @@ TEST_F(stats, expirations_and_how_late_they_were)
 }
 
 /*
- * Pushed back far, a timer stays in its bucket until that comes up and moves it:
- * once, and not again on the way to the day after tomorrow.
+ * A timer that is pushed back far stays in its bucket. When the bucket's turn comes the
+ * timer moves once, and not again on the way to the day after tomorrow.
  */
 TEST_F(stats, cascades)
 {
@@ -347,7 +347,7 @@ TEST_F(stats, cascades)
 		char *trace, *line;
 		__u64 moved = 0;
 
-		/* Not by a timer of the device: it might cascade itself. */
+		/* Wait without a timer of the device, which might itself be cascaded. */
 		poll(NULL, 0, 10);
 		stats = before;
 		ASSERT_TRUE(stats_since(&stats));
@@ -391,7 +391,7 @@ TEST_F(stats, migrations)
 	ASSERT_TRUE(take_stats(&stats));
 	ASSERT_TRUE(trace_on());
 	ASSERT_TRUE(tw_pin(self->other));
-	/* A later deadline leaves it where it is, an earlier one moves it. */
+	/* A later deadline leaves the timer where it is, an earlier one moves it to this CPU. */
 	arm.expires = 2 * TW_FAR;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.expires = TW_FAR / 2;
@@ -453,7 +453,7 @@ TEST_F(stats, tracepoints_tell_the_same_numbers)
 	EXPECT_EQ(1, traced(trace, "twheel_expire", values));
 	EXPECT_EQ(1, traced(trace, "twheel_read", " records=1\n"));
 
-	/* And of nothing else. */
+	/* No other events were traced. */
 	EXPECT_EQ(2, traced(trace, "twheel_arm", ""));
 	EXPECT_EQ(1, traced(trace, "twheel_rearm", ""));
 	EXPECT_EQ(1, traced(trace, "twheel_cancel", ""));

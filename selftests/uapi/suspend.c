@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Suspend: CLOCK_BOOTTIME and wall time go on meanwhile, CLOCK_MONOTONIC stands
- * still; all but one CPU go and come back.
+ * Suspend: CLOCK_BOOTTIME and wall time go on meanwhile, CLOCK_MONOTONIC stands still, and
+ * all CPUs but one go offline and come back.
  *
- * These suspend the machine for some seconds: for real, with its clock chip set
- * to wake it, and by /sys/power/pm_test up to where the firmware would come in.
+ * The tests suspend the machine for some seconds: once for real, with its clock chip set to
+ * wake it, and once with /sys/power/pm_test, up to where the firmware would take over.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,10 +17,12 @@
 #define RTC		"/sys/class/rtc/rtc0/"
 #define POWER		"/sys/power/"
 
-/* Of each kind, on all CPUs in turn. */
+/* Timers on each clock, armed on all CPUs in turn. */
 #define TIMERS		40
 
-/* How long the machine is to be away, in s, by its clock chip or pm_test. */
+/*
+ * How long the machine is to be away, in seconds, if its clock chip or pm_test ends that.
+ */
 #define AWAY_ALARM	6
 #define AWAY_DELAY	5
 
@@ -30,10 +32,10 @@ static const clockid_t clocks[] = {
 
 enum { MONOTONIC, BOOTTIME, REALTIME, CLOCKS };
 
-/* From one deadline to the next: those on clocks that go on span the absence. */
+/* The distance between deadlines. On the clocks that go on they span the absence. */
 static const __u64 step_ns[CLOCKS] = { 40 * TW_MSEC, 200 * TW_MSEC, 200 * TW_MSEC };
 
-/* Does the file @path hold @word? */
+/* Returns whether the file @path contains @word. */
 static bool holds(const char *path, const char *word)
 {
 	char text[256] = "";
@@ -78,12 +80,12 @@ FIXTURE_SETUP(sleep)
 		self->fd[i] = tw_open();
 		ASSERT_LE(0, self->fd[i]);
 	}
-	/* The harness would go on to the test after a SKIP() here. */
+	/* The harness would still run the test after a SKIP() in the setup. */
 	if (!holds(POWER "state", "mem"))
 		self->obstacle = "this kernel does not suspend to memory";
 	else if (access(POWER "state", W_OK))
 		self->obstacle = "may not suspend the machine";
-	/* Suspended to idle, a guest may not hear its clock chip. */
+	/* In suspend-to-idle a guest may not get the interrupt of its clock chip. */
 	else if (!holds(POWER "mem_sleep", "deep") ||
 		 tw_write_file(POWER "mem_sleep", "deep"))
 		self->obstacle = "this machine has no S3";
@@ -130,9 +132,9 @@ static void *sleep_in_read(void *arg)
 }
 
 /*
- * When the machine was away, on CLOCK_BOOTTIME. The thread that watches is
- * stopped a little before and goes on a little after: from @left to @back, but
- * for these moments, @away ns of it.
+ * When the machine was away, on CLOCK_BOOTTIME. The watching thread is stopped a little
+ * before the suspend and goes on a little after it. The time from @left to @back includes
+ * these moments, and the machine was away for @away ns of it.
  */
 struct watch {
 	pthread_t thread;
@@ -153,13 +155,16 @@ static void *watch_the_clocks(void *arg)
 		nanosleep(&moment, NULL);
 		w->back = tw_now(CLOCK_BOOTTIME);
 		w->away = w->back - tw_now(CLOCK_MONOTONIC) - behind;
-		/* The two are not read at once. */
+		/*
+		 * The two clocks are not read at the same moment, so small differences do
+		 * not count.
+		 */
 	} while ((__s64)w->away < (__s64)TW_SEC && !w->over);
 	return NULL;
 }
 
 /**
- * struct absence - when the machine was away for sure, on CLOCK_BOOTTIME
+ * struct absence - a time in which the machine was certainly away, on CLOCK_BOOTTIME
  * @from: the latest that it may have gone
  * @to: the earliest that it may have come back
  */
@@ -169,8 +174,8 @@ struct absence {
 };
 
 /*
- * Reads all records of one clock. @ahead is what CLOCK_BOOTTIME is ahead of it. Returns
- * how many timers were due during the absence, on a clock that went on.
+ * Reads all records of one clock. CLOCK_BOOTTIME is @ahead of that clock. Returns how many
+ * timers were due during the absence, if the clock went on.
  */
 static int check_records(struct __test_metadata *_metadata, int fd, int c,
 			 const __u64 *deadlines, __s64 ahead, struct absence absence)
@@ -180,7 +185,7 @@ static int check_records(struct __test_metadata *_metadata, int fd, int c,
 	int i, meanwhile = 0;
 	__u64 deadline;
 
-	/* For wall time a resume is a step: it is told, once. */
+	/* For wall time a resume is a step, of which the reader is told once. */
 	if (c == REALTIME) {
 		ASSERT_NE(0, tw_poll(fd, TW_LIMIT_MS));
 		EXPECT_EQ(-ECANCELED, tw_read(fd, events, sizeof(events)));
@@ -198,7 +203,10 @@ static int check_records(struct __test_metadata *_metadata, int fd, int c,
 		if (c == MONOTONIC || deadline <= absence.from || deadline >= absence.to)
 			continue;
 		meanwhile++;
-		/* By the resume, as soon as it was back: before the watch. */
+		/*
+		 * It expires at the resume, no earlier than the machine was back, but maybe
+		 * before the watching thread goes on.
+		 */
 		EXPECT_LE(absence.to, events[i].expired + ahead);
 	}
 	return meanwhile;
@@ -219,7 +227,7 @@ TEST_F(sleep, deadlines)
 	for (c = 0; c < CLOCKS; c++)
 		ASSERT_EQ(0, tw_configure(self->fd[c], clocks[c], c == REALTIME ?
 					  TWHEEL_CONFIG_CANCEL_ON_SET : 0));
-	/* A reader that waits all the while. */
+	/* A reader blocks in read() during the whole test. */
 	blocked = (struct sleeper){ .fd = tw_open() };
 	ASSERT_LE(0, blocked.fd);
 	ASSERT_EQ(0, tw_configure(blocked.fd, CLOCK_BOOTTIME, 0));
@@ -245,7 +253,7 @@ TEST_F(sleep, deadlines)
 	watch.over = true;
 	pthread_join(watch.thread, NULL);
 	if (variant->firmware && (ret == -EBUSY || (!ret && (__s64)watch.away < (__s64)TW_SEC))) {
-		/* The reader is left to the end of the process. */
+		/* The reader is left blocked until the process ends. */
 		SKIP(return, "the clock chip rang before the machine slept");
 	}
 	ASSERT_EQ(0, ret);
@@ -263,7 +271,7 @@ TEST_F(sleep, deadlines)
 	EXPECT_LE(blocked.event.deadline, blocked.event.expired);
 	close(blocked.fd);
 
-	/* A timer that is a day ahead has come nearer by what its own clock says. */
+	/* By its own clock, a timer that is a day ahead has come nearer. */
 	for (c = 0; c < CLOCKS; c++) {
 		__u64 before = tw_now(clocks[c]);
 
@@ -275,7 +283,7 @@ TEST_F(sleep, deadlines)
 		EXPECT_EQ(-EAGAIN, tw_read(self->fd[c], &event, RECORD));
 	}
 
-	/* A skip makes up for failures: those count more. */
+	/* A skip would hide failures, so skip only if there are none. */
 	if (tw_passed() && (!meanwhile[BOOTTIME] || !meanwhile[REALTIME]))
 		SKIP(return, "too slow to tell what was due while it was away");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Time namespaces: each program's points in time are on its own clocks.
+ * Time namespaces: each program states and sees points in time on its own clocks.
  *
- * A test makes a namespace and goes in and out of it: the same descriptor is
- * used on both sides.
+ * A test makes a namespace and goes in and out of it, and uses the same descriptor on both
+ * sides.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define MAX_TIME	0x7fffffffffffffffULL
 #define PAGE_WORDS	(sysconf(_SC_PAGESIZE) / sizeof(__u64))
 
-/* @offset: what the clock is ahead inside, ns */
+/* @offset: by how much the clock is ahead inside the namespace, in ns */
 FIXTURE(ns)
 {
 	clockid_t clock;
@@ -31,7 +31,7 @@ FIXTURE(ns)
 	int fd;
 };
 
-/* @offset: seconds; below 0 as much as the clock, which has to stay above 0, has */
+/* @offset: in seconds. Below 0: as far back as the clock can go, which must stay above 0 */
 FIXTURE_VARIANT(ns)
 {
 	clockid_t clock;
@@ -50,7 +50,7 @@ FIXTURE_VARIANT_ADD(ns, monotonic_behind)
 
 FIXTURE_VARIANT_ADD(ns, monotonic_far_ahead)
 {
-	/* The kernel allows half of the 292 years that there are. */
+	/* The kernel allows offsets of up to half of the 292 years that fit. */
 	.clock = CLOCK_MONOTONIC, .offset = 146 * 365 * DAY,
 };
 
@@ -66,7 +66,10 @@ FIXTURE_VARIANT_ADD(ns, boottime_behind)
 
 FIXTURE_VARIANT_ADD(ns, realtime)
 {
-	/* Of which the kernel knows nothing: the other two are ahead. */
+	/*
+	 * There is no offset for this clock: only the other two clocks are ahead in the
+	 * namespace.
+	 */
 	.clock = CLOCK_REALTIME, .offset = 10 * DAY,
 };
 
@@ -78,7 +81,7 @@ static int open_ns(const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Makes a namespace with both clocks @ns ahead; 0 or -errno. */
+/* Makes a namespace in which both clocks are @ns ahead. Returns 0 or -errno. */
 static int make_ns(__s64 ns)
 {
 	__s64 sec = ns / (__s64)TW_SEC, nsec = ns % (__s64)TW_SEC;
@@ -136,7 +139,7 @@ FIXTURE_TEARDOWN(ns)
 	close(self->fd);
 }
 
-/* The namespaces are what the tests take them for. */
+/* Checks that the namespaces have the clocks that the tests assume. */
 TEST_F(ns, the_clock_inside)
 {
 	__u64 before = tw_now(self->clock), inside;
@@ -176,7 +179,10 @@ static __u64 next_expiry_of_fdinfo(int fd)
 	return value;
 }
 
-/* Whoever looks sees @deadline, a point in time on its own clock. */
+/*
+ * Expects that all calls show @want as the deadline, a point in time on the caller's own
+ * clock.
+ */
 #define EXPECT_DEADLINE(want, fd, handle) do { \
 	struct twheel_timer_info __info, __entry; \
 	struct twheel_list __list = { \
@@ -198,7 +204,7 @@ TEST_F(ns, absolute_seen_from_both_sides)
 {
 	__u64 deadline, handle;
 
-	/* Stated inside. */
+	/* The deadline is stated inside the namespace. */
 	ASSERT_EQ(0, enter(self->inside));
 	deadline = tw_now(self->clock) + TW_FAR;
 	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
@@ -208,7 +214,7 @@ TEST_F(ns, absolute_seen_from_both_sides)
 	EXPECT_DEADLINE(deadline - self->offset, self->fd, handle);
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 
-	/* And outside. */
+	/* The deadline is stated outside. */
 	deadline = tw_now(self->clock) + TW_FAR;
 	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
 	ASSERT_NE(0, handle);
@@ -248,7 +254,7 @@ TEST_F(ns, relative_is_the_same_everywhere)
 
 	ASSERT_EQ(0, enter(self->inside));
 	if (self->clock == CLOCK_REALTIME) {
-		/* Where there is no such thing there is none in here. */
+		/* Relative deadlines on wall time are refused in a namespace, too. */
 		arm = tw_request(TW_FAR, 0, 1);
 		EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		return;
@@ -262,7 +268,7 @@ TEST_F(ns, relative_is_the_same_everywhere)
 	EXPECT_LE(event.deadline, event.expired);
 	EXPECT_GE(tw_now(self->clock), event.expired);
 
-	/* Nor does it matter who asks for the time that was left. */
+	/* It does not matter, either, on which side a program asks for the time that was left. */
 	arm = tw_request(TW_FAR, 0, 1);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(0, enter(self->outside));
@@ -292,7 +298,7 @@ TEST_F(ns, rounds_keep_to_the_grid_of_the_program)
 	}
 }
 
-/* Times that the other side's clock cannot express are cut, at either end. */
+/* Times that the clock of the other side cannot express are cut at either end. */
 TEST_F(ns, overflow_is_cut_not_wrapped)
 {
 	static const __u64 far[] = { MAX_TIME, MAX_TIME - 1 };
@@ -309,7 +315,10 @@ TEST_F(ns, overflow_is_cut_not_wrapped)
 			ASSERT_NE(0, handle);
 			for (look = 0; look < 2; look++) {
 				ASSERT_EQ(0, enter(look ? self->inside : self->outside));
-				/* What it can be at most, as either clock ends then. */
+				/*
+				 * The largest deadline that can be shown here. It depends
+				 * on which of the two clocks ends first.
+				 */
 				most = MAX_TIME;
 				if (look && self->offset < 0)
 					most += self->offset;
@@ -322,7 +331,7 @@ TEST_F(ns, overflow_is_cut_not_wrapped)
 				EXPECT_LE(MAX_TIME / 3, info.remaining);
 				EXPECT_GE(MAX_TIME, info.remaining);
 			}
-			/* Refused, though there may be such a time on the other clock. */
+			/* These are refused even if the other clock could express such a time. */
 			ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
 			EXPECT_EQ(0, tw_arm(self->fd, MAX_TIME + 1 + i, TWHEEL_ARM_ABS, 0));
 			ASSERT_EQ(0, enter(self->outside));
@@ -358,7 +367,9 @@ TEST_F(ns, the_past_is_cut_not_wrapped)
 	}
 }
 
-/* A child of the one who made it is inside from its first instruction on. */
+/*
+ * A child of the process that made the namespace is inside from its first instruction on.
+ */
 TEST_F(ns, a_child_and_its_parent)
 {
 	__u64 deadline = tw_now(self->clock) + TW_FAR;
@@ -386,7 +397,7 @@ TEST_F(ns, a_child_and_its_parent)
 	EXPECT_DEADLINE(deadline + 5, self->fd, handle);
 }
 
-/* The word of a lease is on the clock of whoever configured the context. */
+/* The word of a lease is on the clock of the process that configured the context. */
 TEST_F(ns, words_of_leases)
 {
 	struct twheel_event event;
@@ -397,7 +408,10 @@ TEST_F(ns, words_of_leases)
 	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
 		SKIP(return, "no leases on this kernel");
 	for (inside = 0; inside < 2; inside++) {
-		/* What is @offset ahead of the word's clock, it is armed from. */
+		/*
+		 * The lease is armed on the other side, whose clock differs from that of
+		 * the word by @offset.
+		 */
 		ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
 		close(self->fd);
 		self->fd = tw_open();
@@ -416,7 +430,7 @@ TEST_F(ns, words_of_leases)
 		deadline += inside ? self->offset : -self->offset;
 		EXPECT_EQ(deadline, __atomic_load_n(word, __ATOMIC_SEQ_CST));
 
-		/* Extended on that clock; both sides see it. */
+		/* Extend the lease on the clock of the word. Both sides see the new deadline. */
 		later = deadline + TW_SEC;
 		old = deadline;
 		ASSERT_TRUE(__atomic_compare_exchange_n(word, &old, later, false,
@@ -428,7 +442,7 @@ TEST_F(ns, words_of_leases)
 		EXPECT_DEADLINE(later + (inside ? -self->offset : self->offset),
 				self->fd, arm.handle);
 
-		/* And that is when it ends. */
+		/* The lease ends at the deadline in its word. */
 		ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
 		deadline = tw_now(self->clock) + 30 * TW_MSEC;
 		arm.expires = deadline;

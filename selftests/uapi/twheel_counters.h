@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the module counts in debugfs, for tests that are about counts.
- */
+/* Reads the counters of the module from debugfs, for tests that depend on counts. */
 #ifndef TWHEEL_COUNTERS_H
 #define TWHEEL_COUNTERS_H
 
@@ -11,10 +9,10 @@
 
 #define TW_COUNTERS	"/sys/kernel/debug/twheel/counters"
 
-/* All CPUs together. */
+/* Stands for the sum over all CPUs. */
 #define TW_ALL_CPUS	(-1)
 
-/* The counter named @column, of @cpu; all ones if it cannot be read. */
+/* Returns the counter named @column of @cpu, or all ones if it cannot be read. */
 static inline __u64 tw_counter(int cpu, const char *column)
 {
 	FILE *file = fopen(TW_COUNTERS, "re");

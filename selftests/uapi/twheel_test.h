@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every test program of the bare interface begins with: the harness, and a
+ * Included by every test program of the bare interface: the harness, and a fixture with a
  * context.
  */
 #ifndef TWHEEL_TEST_H
@@ -11,8 +11,8 @@
 #include "twheel_util.h"
 
 /*
- * An emulated machine under load may need long for what takes milliseconds
- * elsewhere; the harness's 30 s would make such a machine fail.
+ * An emulated machine under load may need long for work that takes milliseconds elsewhere,
+ * and would fail with the harness's limit of 30 s.
  */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	180
@@ -25,7 +25,9 @@ static void __attribute__((constructor)) tw_need_device(void)
 	ksft_exit_skip("no " TW_DEVICE ": is the module loaded?\n");
 }
 
-/* The harness has another name for it since Linux 6.9, which added XFAIL. */
+/*
+ * Linux 6.9, which added XFAIL, changed how the harness stores whether a test has passed.
+ */
 #ifdef XFAIL_ADD
 #define tw_passed()	__test_passed(_metadata)
 #else
@@ -33,8 +35,9 @@ static void __attribute__((constructor)) tw_need_device(void)
 #endif
 
 /*
- * The context that nearly every test begins with. Where none does: the harness
- * has no longer marked its functions inline since Linux 6.12.
+ * The fixture that nearly every test begins with. Since Linux 6.12 the functions of the
+ * harness are not marked inline any more, so a program without such a test would cause
+ * warnings.
  */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of the bare interface share: thin calls, waits with a limit.
+ * Helpers for the tests of the bare interface: thin wrappers of calls, and waits with a
+ * limit.
  *
- * Calls return -errno instead of setting errno, so that one comparison checks
- * them. Nothing here sleeps for a fixed time.
+ * The wrappers return -errno instead of setting errno, so that one comparison checks them.
+ * Nothing here sleeps for a fixed time.
  */
 #ifndef TWHEEL_UTIL_H
 #define TWHEEL_UTIL_H
@@ -30,16 +31,16 @@
 
 #define TW_MSEC		1000000ULL
 #define TW_SEC		1000000000ULL
-/* Far enough ahead that no test ever sees it expire. */
+/* So far ahead that no test ever sees it expire. */
 #define TW_FAR		(24 * 3600 * TW_SEC)
-/* How long something that ought to happen at once may take. */
+/* The limit for anything that should happen at once. */
 #define TW_LIMIT_MS	60000
 
 static inline __u64 tw_now(clockid_t clock)
 {
 	struct timespec ts;
 
-	/* Through the kernel it may fail, when faults are injected. */
+	/* If the kernel injects faults the system call may fail. */
 	while (clock_gettime(clock, &ts))
 		;
 	return ts.tv_sec * TW_SEC + ts.tv_nsec;
@@ -67,8 +68,8 @@ static inline int tw_open(void)
 }
 
 /*
- * The program's side of a lease's word, as <linux/twheel.h> describes it. These tests
- * are of the interface alone, and so do not use the library's.
+ * The program's side of a lease's word, as <linux/twheel.h> describes it. These tests cover
+ * the interface alone, and so do not use the functions of the library.
  */
 static inline uint64_t tw_lease_load(const uint64_t *word)
 {
@@ -85,7 +86,7 @@ static inline uint64_t tw_lease_deadline(const uint64_t *word)
 	return tw_lease_load(word) & ~TWHEEL_LEASE_EXPIRED;
 }
 
-/* Returns whether the lease goes on, with this @deadline or a later one. */
+/* Returns whether the lease goes on, with @deadline or a later one. */
 static inline bool tw_lease_extend(uint64_t *word, uint64_t deadline)
 {
 	uint64_t old = tw_lease_load(word);
@@ -97,7 +98,7 @@ static inline bool tw_lease_extend(uint64_t *word, uint64_t deadline)
 	return !(old & TWHEEL_LEASE_EXPIRED);
 }
 
-/* A request whose out fields hold rubbish, which the kernel has to overwrite. */
+/* Makes a request whose output fields hold rubbish, which the kernel has to overwrite. */
 static inline struct twheel_arm tw_request(__u64 expires, __u32 flags, __u64 user_data)
 {
 	struct twheel_arm arm;
@@ -135,7 +136,9 @@ static inline int tw_get(int fd, __u64 handle, struct twheel_timer_info *info)
 	return tw_call(fd, TWHEEL_IOC_GET, info);
 }
 
-/* What TWHEEL_IOC_CONFIG calls @clock, which is as clock_gettime() calls it. */
+/*
+ * Converts @clock, as clock_gettime() takes it, to the number that TWHEEL_IOC_CONFIG takes.
+ */
 static inline __u32 tw_config_clock(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME : clock;
@@ -155,7 +158,7 @@ static inline int tw_configure(int fd, clockid_t clock, __u32 flags)
 	return tw_call(fd, TWHEEL_IOC_CONFIG, &config);
 }
 
-/* A failure shows as all ones in every field, which no test expects. */
+/* After a failure every field is all ones, which no test expects. */
 static inline struct twheel_info tw_info(int fd)
 {
 	struct twheel_info info;
@@ -168,7 +171,7 @@ static inline struct twheel_info tw_info(int fd)
 	return info;
 }
 
-/* Returns what poll() reported, 0 when the limit came first. */
+/* Returns the events that poll() reported, or 0 after @limit_ms. */
 static inline int tw_poll(int fd, int limit_ms)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLRDNORM };
@@ -180,7 +183,7 @@ static inline int tw_poll(int fd, int limit_ms)
 	return ret > 0 ? pfd.revents : 0;
 }
 
-/* Waits until @want timers are ready at once; tells whether it came to that. */
+/* Waits until @want timers are ready at the same time. Returns whether that happened. */
 static inline bool tw_wait_ready(int fd, __u64 want)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -193,7 +196,7 @@ static inline bool tw_wait_ready(int fd, __u64 want)
 	return true;
 }
 
-/* Waits until this user has no timers any more; tells whether it came to that. */
+/* Waits until this user has no timers any more. Returns whether that happened. */
 static inline bool tw_all_given_back(int fd)
 {
 	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -206,7 +209,7 @@ static inline bool tw_all_given_back(int fd)
 	return true;
 }
 
-/* Passes @fd over @sock, with @flags as for sendmsg(): 0 or -errno. */
+/* Passes @fd over @sock, with @flags as for sendmsg(). Returns 0 or -errno. */
 static inline int tw_send_fd(int sock, int fd, int flags)
 {
 	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
@@ -225,8 +228,8 @@ static inline int tw_send_fd(int sock, int fd, int flags)
 }
 
 /*
- * Reads until @want records are there or the limit has passed; returns how many
- * there are. More than @want are never asked for.
+ * Reads until there are @want records or the limit has passed, and never asks for more.
+ * Returns how many there are.
  */
 static inline size_t tw_collect(int fd, struct twheel_event *events, size_t want)
 {
@@ -245,8 +248,8 @@ static inline size_t tw_collect(int fd, struct twheel_event *events, size_t want
 }
 
 /*
- * Lets @ns pass with the device's own clock as the alarm, on a context of its
- * own: what was due on this CPU meanwhile has been expired by then.
+ * Lets @ns pass by waiting for a timer in a context of its own. All timers on this CPU that
+ * were due by then have expired.
  */
 static inline bool tw_pass(__u64 ns)
 {
@@ -261,7 +264,7 @@ static inline bool tw_pass(__u64 ns)
 	return ok;
 }
 
-/* The n-th, from 0 on, of the CPUs this thread may use now, or -1. */
+/* Returns the n-th (from 0) of the CPUs that this thread may use now, or -1. */
 static inline int tw_nth_cpu(int n)
 {
 	cpu_set_t set;
@@ -285,8 +288,8 @@ static inline bool tw_pin(int cpu)
 }
 
 /*
- * Arms @n timers at @deadlines with their index as user_data, on all CPUs that
- * this thread may use in turn; tells whether that went well.
+ * Arms @n timers at @deadlines with their index as user_data, on each CPU that this thread
+ * may use in turn. Returns whether all were armed.
  */
 static inline bool tw_arm_everywhere(int fd, const __u64 *deadlines, int n)
 {
@@ -306,8 +309,8 @@ static inline bool tw_arm_everywhere(int fd, const __u64 *deadlines, int n)
 }
 
 /*
- * Returns @pages writable pages with an unmapped one behind them: a buffer that
- * ends where the memory does.
+ * Returns @pages writable pages with an unmapped page behind them, for buffers that end
+ * where the memory does.
  */
 static inline char *tw_guarded(size_t pages)
 {
@@ -321,7 +324,7 @@ static inline char *tw_guarded(size_t pages)
 	return map;
 }
 
-/* Writes to a file of the kernel's: 0 or -errno. */
+/* Writes @text to a file of the kernel. Returns 0 or -errno. */
 static inline int tw_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
@@ -333,13 +336,17 @@ static inline int tw_write_file(const char *path, const char *text)
 	return ret;
 }
 
-/* Does the kernel check its own steps, and so take ten times as long for them? */
+/*
+ * Returns whether this is a debug kernel, on which everything may take ten times as long.
+ */
 static inline bool tw_debug_kernel(void)
 {
 	return !access("/proc/lockdep_stats", F_OK) || !access("/sys/module/kcsan", F_OK);
 }
 
-/* What the kernel says from now on: for tw_kernel_says(), and to be closed. */
+/*
+ * Opens the log of the kernel for tw_kernel_says(), from its end on. The caller closes it.
+ */
 static inline int tw_kernel_log(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -349,7 +356,7 @@ static inline int tw_kernel_log(void)
 	return fd;
 }
 
-/* Has it said any of these @words since it was last asked? */
+/* Returns whether the log has had any of these @words since the last call. */
 static inline bool tw_kernel_says(int kmsg, const char *const *words, size_t nr)
 {
 	char line[1024];
@@ -357,7 +364,7 @@ static inline bool tw_kernel_says(int kmsg, const char *const *words, size_t nr)
 	ssize_t n;
 	size_t i;
 
-	/* EPIPE: some of it went by unread. */
+	/* EPIPE means that some lines were overwritten before they were read. */
 	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
 		line[n > 0 ? n : 0] = '\0';
 		for (i = 0; i < nr; i++)
@@ -366,7 +373,7 @@ static inline bool tw_kernel_says(int kmsg, const char *const *words, size_t nr)
 	return said;
 }
 
-/* A small generator: the tests need many numbers, not good ones. */
+/* A small generator. The tests need many random numbers, not good ones. */
 static inline __u64 tw_random(__u64 *state)
 {
 	*state ^= *state << 13;

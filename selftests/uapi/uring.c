@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Getting expirations out by io_uring: reads, polls, both linked, cancelled, and
+ * Reading expirations with io_uring: reads and polls, linked to each other, cancelled, and
  * lost with their ring.
  *
  * As in read.c: is every expiration handed out exactly once?
@@ -30,7 +30,7 @@ FIXTURE_SETUP(uring)
 	self->ring.ring_fd = ret < 0 ? -1 : self->ring.ring_fd;
 	if (ret < 0)
 		SKIP(return, "no io_uring here: %s", strerror(-ret));
-	/* Blocking, as nearly all tests here want it. */
+	/* The descriptor is blocking, as nearly all tests here need. */
 	self->fd = open(TW_DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
 }
@@ -50,7 +50,7 @@ static bool arm_many(int fd, __u64 delay, __u64 base, int n)
 	return true;
 }
 
-/* Submits a read that completes with @name; tells whether it was taken. */
+/* Submits a read that completes with @name. Returns whether the ring accepted it. */
 static bool submit_read(struct io_uring *ring, int fd, void *buf, unsigned int len,
 			__u64 name)
 {
@@ -63,7 +63,7 @@ static bool submit_read(struct io_uring *ring, int fd, void *buf, unsigned int l
 	return io_uring_submit(ring) == 1;
 }
 
-/* Takes the next completion, waiting for it with a limit: 0 or -errno. */
+/* Takes the next completion, and waits for it up to a limit. Returns 0 or -errno. */
 static int next_cqe(struct io_uring *ring, struct io_uring_cqe *copy)
 {
 	struct __kernel_timespec limit = { .tv_sec = TW_LIMIT_MS / 1000 };
@@ -84,7 +84,7 @@ static bool nothing_completed(struct io_uring *ring)
 	return io_uring_peek_cqe(ring, &cqe) == -EAGAIN;
 }
 
-/* Counts records by user_data; false when one is not plausible. */
+/* Counts records by user_data. Returns false if a record is not plausible. */
 static bool count_records(const struct twheel_event *events, int n, unsigned char *seen,
 			  __u64 max)
 {
@@ -128,7 +128,7 @@ TEST_F(uring, read_waits)
 	EXPECT_LE(deadline, events[0].expired);
 }
 
-/* As read() does: what is there comes at once, and all of it that fits. */
+/* As with read(), records that are there come at once, as many as fit. */
 TEST_F(uring, read_what_is_there)
 {
 	unsigned char seen[5] = { };
@@ -148,7 +148,7 @@ TEST_F(uring, read_what_is_there)
 	EXPECT_TRUE(all_once(seen, 5));
 }
 
-/* To io_uring O_NONBLOCK means nothing where it can poll; RWF_NOWAIT does. */
+/* io_uring ignores O_NONBLOCK on files that it can poll, but honours RWF_NOWAIT. */
 TEST_F(uring, nonblocking)
 {
 	struct io_uring_sqe *sqe;
@@ -187,14 +187,14 @@ TEST_F(uring, bad_buffers_lose_nothing)
 	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 	EXPECT_EQ(-EFAULT, cqe.res);
 	EXPECT_EQ(2, tw_info(self->fd).ready);
-	/* The second is cut off, and stays. */
+	/* The buffer ends within the second record, which therefore stays. */
 	ASSERT_TRUE(submit_read(&self->ring, self->fd, end - RECORD - 1, 2 * RECORD, 1));
 	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 	EXPECT_EQ(RECORD, cqe.res);
 	EXPECT_EQ(1, tw_info(self->fd).ready);
 }
 
-/* Far more reads in flight than the rings have room for. */
+/* There are far more reads in flight than the rings have room for. */
 TEST_F(uring, full_ring)
 {
 	enum { N = 500 };
@@ -207,7 +207,7 @@ TEST_F(uring, full_ring)
 	for (i = 0; i < N; i++)
 		ASSERT_TRUE(submit_read(&self->ring, self->fd, &events[i], RECORD, i));
 	EXPECT_TRUE(nothing_completed(&self->ring));
-	/* At one instant: the completions overflow. */
+	/* All timers expire at one instant, so the completions overflow the ring. */
 	ASSERT_TRUE(arm_many(self->fd, 20 * TW_MSEC, 0, N));
 	for (i = 0; i < N; i++) {
 		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
@@ -223,7 +223,7 @@ TEST_F(uring, full_ring)
 	free(events);
 }
 
-/* A cancel and an expiry meet: the record is in the buffer, or still to be read. */
+/* A cancel meets an expiry: afterwards the record is either in the buffer or still to be read. */
 TEST_F(uring, cancelled_reads)
 {
 	enum { ROUNDS = 300 };
@@ -236,7 +236,7 @@ TEST_F(uring, cancelled_reads)
 
 	for (i = 0; i < ROUNDS; i++) {
 		ASSERT_TRUE(submit_read(&self->ring, self->fd, &event, RECORD, 1));
-		/* In every third round it comes long after the cancel. */
+		/* In every third round the record comes long after the cancel. */
 		ASSERT_NE(0, tw_arm(self->fd, i % 3 ? tw_random(&state) % (2 * TW_MSEC) :
 				    20 * TW_MSEC, 0, i));
 		if (i % 3)
@@ -246,7 +246,7 @@ TEST_F(uring, cancelled_reads)
 		io_uring_prep_cancel64(sqe, 1, 0);
 		io_uring_sqe_set_data64(sqe, MARK);
 		ASSERT_EQ(1, io_uring_submit(&self->ring));
-		/* The cancel's completion and the read's, in either order. */
+		/* The completions of the cancel and of the read come in either order. */
 		for (left = 2; left; left--) {
 			ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 			if (cqe.user_data == 1)
@@ -266,7 +266,7 @@ TEST_F(uring, cancelled_reads)
 	TH_LOG("%d of %d reads were cancelled in time", cancelled, ROUNDS);
 }
 
-/* One request says of each batch of expirations that it is there. */
+/* A single request reports each batch of expirations. */
 TEST_F(uring, multishot_poll)
 {
 	enum { ROUNDS = 50, BATCH = 7 };
@@ -285,7 +285,7 @@ TEST_F(uring, multishot_poll)
 	EXPECT_TRUE(nothing_completed(&self->ring));
 
 	for (i = 0; i < ROUNDS; i++) {
-		/* Some at once, the others a little later. */
+		/* Some of the timers expire at once, the others a little later. */
 		ASSERT_TRUE(arm_many(self->fd, 0, i * BATCH, BATCH / 2));
 		ASSERT_TRUE(arm_many(self->fd, 3 * TW_MSEC, i * BATCH + BATCH / 2,
 				     BATCH - BATCH / 2));
@@ -296,7 +296,7 @@ TEST_F(uring, multishot_poll)
 			ASSERT_LT(0, cqe.res);
 			EXPECT_TRUE(cqe.res & POLLIN);
 			ASSERT_TRUE(cqe.flags & IORING_CQE_F_MORE);
-			/* As with edge-triggered epoll: until there is no more. */
+			/* As with edge-triggered epoll, read until there is no more. */
 			while ((ret = tw_read(self->fd, events, sizeof(events))) > 0) {
 				got += ret / RECORD;
 				EXPECT_TRUE(count_records(events, ret / RECORD, seen,
@@ -309,7 +309,7 @@ TEST_F(uring, multishot_poll)
 	EXPECT_TRUE(all_once(seen, ROUNDS * BATCH));
 	TH_LOG("told %d times of %d batches", told, ROUNDS);
 
-	/* Nothing is told of nothing, and the poll ends by a cancel. */
+	/* Without records nothing is reported, and a cancel ends the poll. */
 	while (!nothing_completed(&self->ring))
 		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 	sqe = io_uring_get_sqe(&self->ring);
@@ -324,7 +324,7 @@ TEST_F(uring, multishot_poll)
 	}
 }
 
-/* A poll and the read behind it, submitted at once. */
+/* A poll and a read that is linked to it are submitted at once. */
 TEST_F(uring, linked_poll_and_read)
 {
 	enum { ROUNDS = 50 };
@@ -359,8 +359,8 @@ TEST_F(uring, linked_poll_and_read)
 }
 
 /*
- * The kernel's own thread submits. Reads, polls and plain read() take turns, and
- * all reads are in flight before their expiration.
+ * A thread of the kernel submits the requests. Reads, polls and plain read() take turns,
+ * and all reads are in flight before their expirations.
  */
 TEST(sqpoll)
 {
@@ -387,7 +387,7 @@ TEST(sqpoll)
 			io_uring_prep_read(sqe, fd, &events[j], RECORD, -1);
 		}
 		ASSERT_LT(0, io_uring_submit(&ring));
-		/* Now and then the thread has gone to sleep meanwhile. */
+		/* In some rounds that thread goes to sleep meanwhile. */
 		if (i % 20 == 0)
 			ASSERT_TRUE(tw_pass(60 * TW_MSEC));
 		ASSERT_TRUE(arm_many(fd, tw_now(CLOCK_MONOTONIC) % TW_MSEC, i * READS, READS));
@@ -402,7 +402,10 @@ TEST(sqpoll)
 	close(fd);
 }
 
-/* The last descriptor is closed under a read: it goes on until the ring goes. */
+/*
+ * The last descriptor is closed while a read is in flight, which goes on until the ring is
+ * gone.
+ */
 TEST_F(uring, closed_under_a_read)
 {
 	struct twheel_event event;
@@ -417,7 +420,9 @@ TEST_F(uring, closed_under_a_read)
 	EXPECT_EQ(5, event.user_data);
 }
 
-/* The context goes with the ring, though a read never ended and timers pend. */
+/*
+ * The context goes with the ring, although a read has not completed and timers are pending.
+ */
 TEST_F(uring, ring_and_context_go_together)
 {
 	int other = tw_open();
@@ -436,7 +441,7 @@ TEST_F(uring, ring_and_context_go_together)
 	close(other);
 }
 
-/* The ring goes under reads while their expirations come. */
+/* The ring goes away while its reads wait and their expirations come. */
 TEST_F(uring, ring_gone_under_reads)
 {
 	enum { ROUNDS = 30, N = 8 };
@@ -461,8 +466,8 @@ TEST_F(uring, ring_gone_under_reads)
 			tw_pass(i * TW_MSEC / 4);
 		io_uring_queue_exit(&ring);
 		/*
-		 * The ring is taken down behind our back: a read may still take
-		 * what has come. What nobody has taken can be read here.
+		 * The kernel takes the ring down asynchronously, and a read in flight may
+		 * still take records. All others can be read here.
 		 */
 		while (tw_info(self->fd).pending)
 			sched_yield();
@@ -482,7 +487,10 @@ TEST_F(uring, ring_gone_under_reads)
 		}
 	}
 
-	/* Whoever removes the module next need not wait for the rings' end. */
+	/*
+	 * Wait until the rings are gone, so that the module can be removed right after the
+	 * test.
+	 */
 	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
 	close(self->fd);
 	self->fd = -1;

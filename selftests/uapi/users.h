@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests of limits: to be another user, to set the module's parameters, and to have
- * a memory cgroup. All of that takes root.
+ * Helpers for tests of limits: to become another user, to set parameters of the module, and
+ * to make a memory cgroup. All of them need root.
  */
 #ifndef TWHEEL_USERS_H
 #define TWHEEL_USERS_H
@@ -16,18 +16,18 @@
 
 #include "twheel_test.h"
 
-/* Becomes @uid for good, with no other group; tells whether that went well. */
+/* Becomes @uid for good, with no other group. Returns whether that succeeded. */
 static inline bool become(uid_t uid)
 {
 	return setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
 	       setresuid(uid, uid, uid) == 0 &&
-	       /* So that the process can still look at itself in /proc. */
+	       /* Keeps /proc/self accessible for the process. */
 	       prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
 /*
- * Opens the device as @uid: timers are counted for the real user. Only this thread
- * changes its user: the C library's call waits for all threads, which may be stalled.
+ * Opens the device as @uid, as timers count for the real user. Only this thread changes its
+ * user: the function of the C library waits for all threads, and some may be stalled.
  */
 static inline int open_as(uid_t uid)
 {
@@ -41,7 +41,7 @@ static inline int open_as(uid_t uid)
 	return fd;
 }
 
-/* Waits for @pid: its exit status, or -1 if it did not exit. */
+/* Waits for @pid. Returns its exit status, or -1 if it did not exit. */
 static inline int status_of(pid_t pid)
 {
 	int status;
@@ -51,7 +51,7 @@ static inline int status_of(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* One end of a socket pair tells the other, which hears it; false if there is none. */
+/* Wakes the other end of a socket pair, which waits in hear(). Returns false if there is none. */
 static inline bool tell(int fd)
 {
 	char byte = 0;
@@ -67,8 +67,8 @@ static inline bool hear(int fd)
 }
 
 /*
- * Arms up to @n timers like @like, in batches, with keys that count up from its handle
- * if that is not 0. Returns how many were armed, and in *@error why no more.
+ * Arms up to @n timers like @like, in batches. If the handle of @like is not 0, keys count
+ * up from it. Returns how many were armed, and in *@error why there are no more.
  */
 static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
 {
@@ -87,7 +87,7 @@ static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *er
 		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
 		if (ret < 0)
 			*error = ret;
-		/* Behind one that is refused there may be some that are not. */
+		/* Some entries after a refused one may have been accepted. */
 		for (i = 0; i < ret; i++) {
 			if (arms[i].result)
 				*error = arms[i].result;
@@ -100,7 +100,10 @@ static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *er
 	return done;
 }
 
-/* Far ones of the kind that goes with TWHEEL_CONFIG_* bits, keys from @key on. */
+/*
+ * Arms @n timers that are far ahead, of the kind that a context with @config has, with keys
+ * from @key on.
+ */
 static inline int arm_kind(int fd, __u32 config, __u64 key, int n, int *error)
 {
 	struct twheel_arm like = tw_request(TW_FAR, 0, 0);
@@ -112,7 +115,7 @@ static inline int arm_kind(int fd, __u32 config, __u64 key, int n, int *error)
 	return arm_like(fd, &like, n, error);
 }
 
-/* The number in a parameter of the module, or -1. */
+/* Returns the number in a parameter of the module, or -1. */
 static inline long long parameter(const char *name)
 {
 	long long value = -1;
@@ -129,7 +132,7 @@ static inline long long parameter(const char *name)
 	return value;
 }
 
-/* 0 or -errno */
+/* Returns 0 or -errno. */
 static inline int set_parameter(const char *name, long long value)
 {
 	char path[128], text[32];
@@ -150,7 +153,10 @@ struct memcg {
 	char path[64];
 };
 
-/* Makes a group with @limit bytes, or "max": NULL, or why there can be none. */
+/*
+ * Makes a group with a limit of @limit bytes, or "max". Returns NULL, or why there can be
+ * none.
+ */
 static inline const char *memcg_make(struct memcg *group, const char *limit)
 {
 	char path[128];
@@ -165,7 +171,10 @@ static inline const char *memcg_make(struct memcg *group, const char *limit)
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("none", group->mount, "cgroup2", 0, NULL))
 		return "no cgroup2 to be mounted";
-	/* This fails if the controller is on already, and if there is none: see below. */
+	/*
+	 * This fails if the controller is on already or does not exist. The code below
+	 * finds out.
+	 */
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", group->mount);
 	tw_write_file(path, "+memory");
 	snprintf(group->path, sizeof(group->path), "%s/twheel-%d", group->mount, getpid());
@@ -189,7 +198,7 @@ static inline void memcg_remove(struct memcg *group)
 	}
 }
 
-/* Puts this process into the group; tells whether that went well. */
+/* Puts this process into the group. Returns whether that succeeded. */
 static inline bool memcg_enter(const struct memcg *group)
 {
 	char path[128];
@@ -198,7 +207,7 @@ static inline bool memcg_enter(const struct memcg *group)
 	return tw_write_file(path, "0") == 0;
 }
 
-/* A number from the group's file @name, behind @key if that is not NULL, or -1. */
+/* Returns a number from the file @name of the group, behind @key if that is not NULL, or -1. */
 static inline long long memcg_value(const struct memcg *group, const char *name,
 				    const char *key)
 {

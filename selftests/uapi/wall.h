@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A context on wall time, for tests that set the machine's clock: it is put back
- * after each.
+ * A fixture with a context on wall time, for tests that set the machine's clock. The clock
+ * is put back after each test.
  */
 #ifndef TWHEEL_WALL_H
 #define TWHEEL_WALL_H
@@ -11,7 +11,7 @@
 #define HOUR		((__s64)(3600 * TW_SEC))
 #define YEAR		(8766 * HOUR)
 
-/* @ahead: of CLOCK_MONOTONIC, before anybody set the clock */
+/* @ahead: how far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC before the test sets it */
 FIXTURE(wall)
 {
 	int fd;
@@ -23,7 +23,7 @@ static inline __u64 wall_now(void)
 	return tw_now(CLOCK_REALTIME);
 }
 
-/* Sets the clock to @off from the true time, which is @ahead: 0 or -errno. */
+/* Sets the clock to @off from the true time, given by @ahead. Returns 0 or -errno. */
 static inline int set_clock(__s64 ahead, __s64 off)
 {
 	__u64 time = tw_now(CLOCK_MONOTONIC) + ahead + off;
@@ -32,7 +32,7 @@ static inline int set_clock(__s64 ahead, __s64 off)
 	return clock_settime(CLOCK_REALTIME, &ts) ? -errno : 0;
 }
 
-/* A context on wall time. */
+/* Opens a context on wall time. */
 static inline int open_wall(__u32 flags)
 {
 	int fd = tw_open(), ret;

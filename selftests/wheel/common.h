@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all tests of the wheel use: wheels in memory of exactly the size asked
- * for, so that the address sanitizer watches its ends, and random numbers.
+ * Helpers for the tests of the wheel: random numbers, and wheels in memory of exactly the
+ * size asked for, so that the address sanitizer notices an access beyond its ends.
  */
 #ifndef TWHEEL_COMMON_H
 #define TWHEEL_COMMON_H
@@ -19,13 +19,13 @@
 
 #define LOW_LEVELS_MAX	8
 
-/* Levels of @slots buckets that reach all ticks. */
+/* Returns how many levels of @slots buckets reach all ticks. */
 static inline u32 all_levels(u32 slots)
 {
 	return twheel_wheel_levels(slots, TWHEEL_NEVER);
 }
 
-/* Every number of slots, one after the other, from 0 x 0 on; then false. */
+/* Goes through all numbers of slots, starting from 0 x 0. Returns false at the end. */
 static inline bool next_geometry(u32 *slots, u32 *levels)
 {
 	*slots = *slots ? 2 * *slots : TWHEEL_SLOTS_MIN;
@@ -35,7 +35,7 @@ static inline bool next_geometry(u32 *slots, u32 *levels)
 	return true;
 }
 
-/* The same with few levels, most of which reach no great distance. */
+/* The same with few levels, most of which do not reach far. */
 static inline bool next_low_geometry(u32 *slots, u32 *levels)
 {
 	if (*slots && ++*levels <= LOW_LEVELS_MAX)
@@ -56,7 +56,7 @@ static inline struct twheel_wheel *wheel_new(u32 slots, u32 levels, u64 clk)
 	return w;
 }
 
-/* One row on level 0, two on the others. */
+/* There is one row on level 0, and there are two on each other level. */
 static inline u32 nr_rows(const struct twheel_wheel *w)
 {
 	return 2u * w->levels - 1;
@@ -67,7 +67,10 @@ static inline u32 nr_buckets(const struct twheel_wheel *w)
 	return w->slots * nr_rows(w);
 }
 
-/* The row of @level that nodes move down from, and the level of @row. */
+/*
+ * lead_row() returns the row of @level that nodes move down from, level_of() the level of
+ * @row.
+ */
 static inline u32 lead_row(const struct twheel_wheel *w, u32 level)
 {
 	return level ? w->levels - 1 + level : 0;
@@ -78,7 +81,10 @@ static inline u32 level_of(const struct twheel_wheel *w, u32 row)
 	return row < w->levels ? row : row - w->levels + 1;
 }
 
-/* log2 of the ticks that a bucket of @level, and all of the last level, span */
+/*
+ * granularity_bits() returns the base-2 logarithm of the ticks that a bucket of @level
+ * spans, range_bits() that of the ticks that the whole last level spans.
+ */
 static inline u32 granularity_bits(const struct twheel_wheel *w, u32 level)
 {
 	return level * (w->slot_bits - 1);
@@ -103,13 +109,13 @@ static inline void expect_sound(const struct twheel_wheel *w)
 	       w->levels, w->clk);
 }
 
-/* How often a node that came up was put back, by all wheels. */
+/* How often nodes that came up were put back, in all wheels. */
 static u64 nr_moves;
 
 /*
- * Look at up to @size nodes that come up by @now: store those that are due in
- * @expired, and put the others back. Returns how many were stored; *@more tells
- * whether there are nodes left to look at.
+ * Looks at up to @size nodes that come up by @now: stores those that are due in @expired,
+ * and puts the others back. Returns how many were stored. *@more tells whether there are
+ * nodes left to look at.
  */
 static inline u32 wheel_collect(struct twheel_wheel *w, u64 now,
 				struct twheel_node **expired, u32 size, bool *more)
@@ -137,7 +143,9 @@ static inline u32 wheel_collect(struct twheel_wheel *w, u64 now,
 	return n;
 }
 
-/* Are there nodes to look at when the wheel stands at @now? Expires none. */
+/*
+ * Returns whether there are nodes to look at when the wheel stands at @now. Expires none.
+ */
 static inline bool something_due(struct twheel_wheel *w, u64 now)
 {
 	bool more;
@@ -147,8 +155,8 @@ static inline bool something_due(struct twheel_wheel *w, u64 now)
 }
 
 /*
- * splitmix64. Good enough to reach everything, and the same everywhere. It
- * wraps around on purpose.
+ * splitmix64. It reaches all values, and yields the same ones everywhere. Wrapping around
+ * is intended.
  */
 static inline u64 rng_next(u64 *state)
 {

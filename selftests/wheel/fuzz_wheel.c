@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libFuzzer target: the first eight bytes choose a geometry, and each eight that
- * follow are an operation, on the wheel and on the model.
+ * A target for libFuzzer: the first eight bytes choose a geometry, and each following eight
+ * bytes are an operation, on both the wheel and the model.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The oracle: what a wheel has to do, found by looking at every node.
- */
+/* The oracle: finds out what a wheel has to do by looking at every node. */
 #include "model.h"
 
 #define CHUNK_MAX	256
 
-/* Take the low @bits of @op off. */
+/* Removes the lowest @bits of @op and returns them. */
 static u32 take(u64 *op, u32 bits)
 {
 	u32 value = (u32)(*op & ((1ULL << bits) - 1));
@@ -34,7 +32,7 @@ void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every)
 		abort();
 }
 
-/* What has to hold between any two operations. */
+/* Checks everything that has to hold between two operations. */
 static void agree(const struct model *m)
 {
 	const struct twheel_wheel *w = m->w;
@@ -50,7 +48,10 @@ static void agree(const struct model *m)
 			continue;
 		expect(item->node.expires == item->expires, "item %u: %llu changed to %llu",
 		       i, item->expires, item->node.expires);
-		/* At once, if a collection is half done, and else in time. */
+		/*
+		 * If a collection is half done there is something to do at once, otherwise
+		 * by item->must.
+		 */
 		expect(w->next_expiry <= (m->partial ? m->clk : item->must),
 		       "next_expiry=%llu is after %llu", w->next_expiry, item->must);
 	}
@@ -74,7 +75,7 @@ static void dequeue(struct model *m, struct model_item *item)
 	m->exact = false;
 }
 
-/* The clock has gone back, to @now: what was overdue may be so no longer. */
+/* The clock has gone back to @now: nodes that were overdue may not be so any more. */
 static void turned_back(struct model *m, u64 now)
 {
 	u32 i;
@@ -87,7 +88,7 @@ static void turned_back(struct model *m, u64 now)
 	}
 }
 
-/* @node was taken: it had to be in the wheel. It is due, or goes back. */
+/* @node was taken, so it must have been in the wheel. It is due, or goes back. */
 static void look(struct model *m, struct twheel_node *node)
 {
 	struct model_item *item = container_of(node, struct model_item, node);
@@ -98,14 +99,14 @@ static void look(struct model *m, struct twheel_node *node)
 		twheel_wheel_enqueue(m->w, node);
 		return;
 	}
-	/* At its very tick, and so all come in order; or at once, if overdue. */
+	/* It comes at its own tick, so that all come in order, or at once if it was overdue. */
 	expect(item->must == m->clk, "%llu (%llu) came at %llu", item->expires,
 	       item->must, m->clk);
 	item->queued = false;
 	m->nr_queued--;
 }
 
-/* Look at up to @size nodes. Returns whether there is more. */
+/* Looks at up to @size nodes. Returns whether there are more. */
 static bool collect(struct model *m, u64 now, u32 size)
 {
 	struct twheel_node *nodes[CHUNK_MAX];
@@ -124,7 +125,7 @@ static bool collect(struct model *m, u64 now, u32 size)
 		seen += n;
 	} while (n && seen < size);
 
-	/* With no room left there may be more, or not. */
+	/* If the call had no room left there may be more nodes or not. */
 	if (size && !n)
 		expect(m->w->next_expiry > m->clk, "next_expiry=%llu clk=%llu",
 		       m->w->next_expiry, m->clk);
@@ -133,7 +134,7 @@ static bool collect(struct model *m, u64 now, u32 size)
 	if (m->partial)
 		return true;
 
-	/* It is done: so what had to come has come. */
+	/* The collection is complete, so all nodes that had to come have come. */
 	expect(m->clk == now, "clk=%llu, not %llu", m->clk, now);
 	for (i = 0; i < m->n; i++)
 		expect(!m->items[i].queued || m->items[i].must > m->clk,
@@ -145,7 +146,10 @@ static bool collect(struct model *m, u64 now, u32 size)
 	return false;
 }
 
-/* Until nothing is left. No node is looked at more than once a level, and twice. */
+/*
+ * Collects until nothing is left. No node is looked at more often than once a level and two
+ * times more.
+ */
 static void collect_all(struct model *m, u64 now, u32 size)
 {
 	u64 looks = 0, most = (m->w->levels + 2) * (u64)m->nr_queued + size;
@@ -156,7 +160,7 @@ static void collect_all(struct model *m, u64 now, u32 size)
 	}
 }
 
-/* A length of time, from a tick to half of all there are. */
+/* Returns a length of time, from a tick to half of all time. */
 static u64 span(struct model *m, u64 *op)
 {
 	u32 how = take(op, 3), shift = take(op, 6), low = take(op, 16);
@@ -166,21 +170,21 @@ static u64 span(struct model *m, u64 *op)
 		/* Any magnitude. */
 		return ((0x10000ULL | low) << shift) >> 17;
 	case 1:
-		/* Next to a power of two. */
+		/* Near a power of two. */
 		return (1ULL << shift) - 2 + low % 5;
 	case 2:
 	case 3:
-		/* Within a few rounds of a wheel of one level. */
+		/* Within a few rounds of a wheel with one level. */
 		return low % (4 * m->w->slots);
 	case 4:
 		return low % 4;
 	default:
-		/* Middling. */
+		/* A medium magnitude. */
 		return ((0x10000ULL | low) << shift % 24) >> 17;
 	}
 }
 
-/* A tick for a node. */
+/* Returns a tick for a node. */
 static u64 tick(struct model *m, u64 *op)
 {
 	u32 how = take(op, 4);
@@ -192,10 +196,10 @@ static u64 tick(struct model *m, u64 *op)
 		return d < m->clk ? m->clk - d : 0;
 	case 1:
 	case 2:
-		/* That of another. */
+		/* The tick of another node. */
 		return m->items[d % m->n].expires;
 	case 3:
-		/* The first of a granule. */
+		/* The first tick of a bucket. */
 		d = clamped(m->clk, d);
 		return d & ~0ULL << (d >> 3) % 40;
 	case 4:
@@ -205,7 +209,7 @@ static u64 tick(struct model *m, u64 *op)
 	}
 }
 
-/* How far to go. Huge steps are rare, or the ends of time would be near. */
+/* Returns how far the clock goes. Huge steps are rare, or it would soon reach the end of time. */
 static u64 step(struct model *m, u64 *op)
 {
 	bool far = !take(op, 6);
@@ -236,7 +240,10 @@ static void forward(struct model *m, u64 now)
 	expect(m->w->next_expiry == next, "next_expiry changed");
 }
 
-/* Back, and nothing looked at. If nodes were removed all may be done by then. */
+/*
+ * Turns the clock back, and looks at no node. If nodes were removed, a half-done collection
+ * may be complete by that.
+ */
 static void rewind_to(struct model *m, u64 now)
 {
 	bool partial = m->partial;
@@ -247,7 +254,7 @@ static void rewind_to(struct model *m, u64 now)
 	m->exact = !partial && !m->partial;
 }
 
-/* To the next wake-up, and not a tick before. */
+/* Goes to the next wake-up, and not a tick further. */
 static void wake_up(struct model *m)
 {
 	u64 next = m->w->next_expiry;
@@ -284,7 +291,7 @@ bool model_step(struct model *m, u64 op)
 		break;
 	case 7:
 	case 8:
-		/* To a later tick, in place. */
+		/* Re-arm the node in place, for a later tick. */
 		if (!item->queued)
 			break;
 		item->expires = clamped(item->expires, span(m, &op));
@@ -304,7 +311,7 @@ bool model_step(struct model *m, u64 op)
 		collect_all(m, later(m, &op), size % 8 ? CHUNK_MAX : 1 + size);
 		break;
 	case 12:
-		/* At a time that has passed, or now. */
+		/* Collect at a time that has passed, or now. */
 		collect_all(m, size & 64 ? earlier(m, &op) :
 			    m->clk - min_t(u64, m->clk, size % 4), 1 + size % 8);
 		break;
@@ -312,7 +319,7 @@ bool model_step(struct model *m, u64 op)
 		collect(m, size & 64 ? earlier(m, &op) : later(m, &op), size % 16);
 		break;
 	case 14:
-		/* Go on with it. */
+		/* Go on with a collection that is half done. */
 		if (m->partial)
 			collect(m, m->clk, size % 16);
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A wheel beside a plain array that says what it has to do. Every operation is
- * made from 64 bits, so a stream of random words or a fuzzer's bytes will do.
+ * A wheel, and a plain array that knows what the wheel has to do. Every operation is made
+ * from 64 bits, so both random words and a fuzzer's bytes can drive it.
  */
 #ifndef TWHEEL_MODEL_H
 #define TWHEEL_MODEL_H
@@ -9,11 +9,11 @@
 #include "common.h"
 
 /**
- * struct model_item - a node, and what is expected of it
- * @node:	in the wheel while @queued
- * @queued:	enqueued, and neither dequeued nor expired since
+ * struct model_item - a node, and what the model expects of it
+ * @node:	the node, which is in the wheel while @queued
+ * @queued:	it was enqueued, and neither dequeued nor expired since
  * @expires:	the tick before which it must not expire
- * @must:	the tick at which it has to: the same, or that at which the wheel
+ * @must:	the tick at which it has to expire: @expires, or the tick at which the wheel
  *		stood if it was overdue when it was enqueued
  */
 struct model_item {
@@ -26,15 +26,15 @@ struct model_item {
 /**
  * struct model - a wheel and its oracle
  * @w:		the wheel
- * @items:	all nodes there are
- * @n:		how many
+ * @items:	all nodes
+ * @n:		the number of nodes
  * @nr_queued:	how many of them are in the wheel
- * @clk:	where the wheel's clock has to be
+ * @clk:	the expected clock of the wheel
  * @partial:	a collection is half done
- * @exact:	next_expiry has to be exact: nothing was dequeued since the last
+ * @exact:	next_expiry must be exact, as nothing was dequeued since the last
  *		whole collection or turn back
- * @check_every: all invariants are checked after so many operations
- * @steps:	operations so far
+ * @check_every: number of operations between checks of all invariants
+ * @steps:	number of operations so far
  */
 struct model {
 	struct twheel_wheel	*w;
@@ -48,16 +48,16 @@ struct model {
 	u64			steps;
 };
 
-/* An empty wheel and @n nodes outside it. */
+/* Makes an empty wheel, and @n nodes outside it. */
 void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every);
 
 /*
- * Do what @op says to both sides, and expect them to agree. False when the
- * clock has come so near its end that a new wheel is due.
+ * Applies the operation @op to both sides, and expects them to agree. Returns false when
+ * the clock is so near its end that a new wheel is needed.
  */
 bool model_step(struct model *m, u64 op);
 
-/* Expect all nodes left to come, and free everything. */
+/* Expects all remaining nodes to come, and frees everything. */
 void model_end(struct model *m);
 
 #endif /* TWHEEL_MODEL_H */

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # see selftests/mutate.sh
 #
-# mutations.sh - of the wheel, and of the account of leases
+# mutations.sh - mutations of the wheel, and of the account of leases
 
 files=(module/wheel.c module/lease.h)
 
-# The tests that fail in the first program in which any does
+# Prints the tests that fail, of the first program in which any does.
 found_by() {
 	local -x OPS=${OPS:-400000}
 	local -x ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
@@ -17,7 +17,7 @@ found_by() {
 	}
 	for test in units exact cost model fair; do
 		status=0
-		# In seconds of the CPU, as the machine may be busy.
+		# In seconds of CPU time, as the machine may be busy.
 		{ (ulimit -t 30; exec "$out/test_$test") >"$log" || status=$?; } 2>/dev/null
 		[ "$status" != 0 ] || continue
 		{

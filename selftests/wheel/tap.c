@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The test runner. It is this small because nothing more is wanted: no signal
- * is caught, so a crash or a sanitizer's report ends the program as such.
+ * The test runner. It catches no signals, so a crash or a report of a sanitizer ends the
+ * program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -21,17 +21,17 @@ struct tap_test {
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
- * Run @tests, each to its end or its first failure. The plan goes out first and
- * every line is flushed, so that a crash shows as missing results. Returns the
- * program's exit status.
+ * Runs all @tests, each to its end or its first failure. Prints the plan first and flushes
+ * every line, so that a crash shows as missing results. Returns the exit status of the
+ * program.
  */
 int tap_run(const struct tap_test *tests, size_t n);
 
-/* Say why, and end the test. The fuzzer has its own, which aborts. */
+/* Prints why, and ends the test. The fuzzer has a version of its own, which aborts. */
 void test_fail(const char *file, int line, const char *cond, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 4, 5)));
 
-/* Fail the test unless @cond holds; what follows tells the circumstances. */
+/* Fails the test unless @cond holds. The other arguments print the circumstances. */
 #define expect(cond, ...) do {						\
 	if (__builtin_expect(!(cond), 0))				\
 		test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__);	\

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the operations cost, counted and not timed: nodes looked at, and basic
- * blocks executed in wheel.c, which is compiled for this with a call into
- * __sanitizer_cov_trace_pc() in each of them. The same on every machine.
+ * The costs of the operations, counted and not timed, so that they are the same on every
+ * machine: nodes looked at, and basic blocks executed in wheel.c. That file is compiled
+ * with a call to __sanitizer_cov_trace_pc() in each basic block.
  */
 #include "common.h"
 
 static u64 blocks;
 
-/* What the compiler puts calls to is declared nowhere. */
+/* The compiler calls this function, but no header declares it. */
 void __sanitizer_cov_trace_pc(void)
 {
 	blocks++;
 }
 
-/* Blocks executed by @call. */
+/* The number of basic blocks that @call executes. */
 #define cost_of(call) ({ u64 cost_before = blocks; call; blocks - cost_before; })
 
 static struct twheel_node *nodes_new(u32 n)
@@ -27,12 +27,12 @@ static struct twheel_node *nodes_new(u32 n)
 }
 
 #define DEAREST_OF	300000
-/* What the device has: 64 slots, and levels for 2^43 ticks. */
+/* The geometry of the device: 64 slots, and levels for 2^43 ticks. */
 #define LEVELS		9
 
 /*
- * The dearest enqueue and dequeue in a wheel of up to @n nodes, far and near,
- * overdue and postponed: the same ones, but not all at once.
+ * Finds the most expensive enqueue and dequeue in a wheel of up to @n nodes, near and far,
+ * overdue and postponed. The nodes are always the same, but not all in the wheel at once.
  */
 static void dearest(u32 n, u64 *enqueue, u64 *dequeue)
 {
@@ -71,17 +71,17 @@ static void enqueue_and_dequeue_cost_the_same_for_any_number(void)
 	expect(few[0] && few[1], "nothing is counted");
 	expect(many[0] <= few[0], "enqueue: %llu, then %llu", few[0], many[0]);
 	expect(many[1] <= few[1], "dequeue: %llu, then %llu", few[1], many[1]);
-	/* A loop over the levels, and some straight lines. */
+	/* A loop over the levels, and some code without loops. */
 	expect(many[0] <= 24 + 8 * LEVELS, "enqueue: %llu blocks", many[0]);
 	expect(many[1] <= 10, "dequeue: %llu blocks", many[1]);
 }
 
 /**
- * struct counted - a node, and how often it has come up
+ * struct counted - a node that counts how often it has come up
  * @node:	in the wheel, or not
- * @placed:	its tick when it was put where it is
+ * @placed:	its tick when it was enqueued where it is
  * @looks:	how often it has come up
- * @most:	how often it may
+ * @most:	how often it may come up
  */
 struct counted {
 	struct twheel_node	node;
@@ -102,8 +102,8 @@ static struct counted *items_new(u32 n)
 static void place(struct twheel_wheel *w, struct counted *item);
 
 /*
- * Take one by one up to @now and put back what is not due. Returns how many came up;
- * *@dearest, if it is not NULL, is what the dearest call has cost at most.
+ * Takes nodes one by one up to @now, and puts back those that are not due. Returns how many
+ * came up. Stores in *@dearest, unless it is NULL, the most that a call has cost.
  */
 static u64 looks(struct twheel_wheel *w, u64 now, u32 *expired, u64 *dearest)
 {
@@ -134,21 +134,21 @@ static u64 looks(struct twheel_wheel *w, u64 now, u32 *expired, u64 *dearest)
 	}
 }
 
-/* Put @item in and note how often it may come up from there: once a level. */
+/* Enqueues @item, and notes how often it may come up from there: once for each level. */
 static void place(struct twheel_wheel *w, struct counted *item)
 {
 	struct hlist_head *bucket;
 
 	twheel_wheel_enqueue(w, &item->node);
-	/* It is the first one there. */
+	/* The node is the first one in its bucket. */
 	bucket = (struct hlist_head *)item->node.entry.pprev;
 	item->placed = item->node.expires;
 	item->most = item->looks + 1 + level_of(w, (u32)(bucket - w->buckets) / w->slots);
 }
 
 /*
- * On its way down a node comes up once a level. One that was postponed in place does
- * so where it was, and then begins anew at the level that it goes to.
+ * On its way down a node comes up once for each level. A node that was postponed in place
+ * comes up where it was, and then starts again at the level that it moves to.
  */
 static void a_jump_looks_at_each_node_once_a_level(void)
 {
@@ -184,10 +184,7 @@ static void a_jump_looks_at_each_node_once_a_level(void)
 	free(items);
 }
 
-/*
- * Where nodes have to wait for some rounds a jump looks at them once a round, and
- * that is all.
- */
+/* Nodes that have to wait for several rounds are looked at once for each round, and no more. */
 static void a_jump_over_rounds_looks_at_each_node_once_a_round(void)
 {
 	u32 levels, i, n = 50, expired;
@@ -215,7 +212,9 @@ static void a_jump_over_rounds_looks_at_each_node_once_a_round(void)
 	free(items);
 }
 
-/* Nor does a call take more nodes than it was told to, or cost more than for those. */
+/*
+ * A call takes no more nodes than it was told to, and costs no more than it does for these.
+ */
 static void a_call_takes_no_more_than_its_size(void)
 {
 	struct twheel_wheel *w = wheel_new(64, LEVELS, 0);
@@ -238,7 +237,7 @@ static void a_call_takes_no_more_than_its_size(void)
 	wheel_free(w);
 }
 
-/* For each row that comes up a look at all rows, and at its own bitmap. */
+/* For each row that comes up: a look at all rows, and at its own bitmap. */
 static u64 cost_of_all_rows(const struct twheel_wheel *w)
 {
 	u64 rows = nr_rows(w);
@@ -247,15 +246,17 @@ static u64 cost_of_all_rows(const struct twheel_wheel *w)
 }
 
 /*
- * Nor does a call take the longer the more of the wheel comes up at once, or has no
- * nodes any more: here it is all rows, each at a tick of its own.
+ * A call does not take longer, either, if more of the wheel comes up at once, or if the
+ * nodes are gone. Here all rows come up, each at a tick of its own.
  */
 static void a_call_costs_no_more_than_all_rows(void)
 {
 	u32 slots = 0, levels = 0, row, left;
 
 	while (next_geometry(&slots, &levels)) {
-		/* None, those that come on time, and all. */
+		/*
+		 * No nodes are left in the wheel, or only those that come on time, or all.
+		 */
 		for (left = 0; left < 3; left++) {
 			struct twheel_wheel *w = wheel_new(slots, levels, 0);
 			u32 rows = nr_rows(w), expired;
@@ -283,8 +284,8 @@ static void a_call_costs_no_more_than_all_rows(void)
 }
 
 /*
- * A node in every bucket, and a jump: the cost is that of the buckets and the
- * nodes, by one measure for all geometries and distances.
+ * There is a node in every bucket, and the clock jumps: the cost is that of the buckets and
+ * of the nodes, with the same factors for all geometries and distances.
  */
 static void a_jump_costs_levels_x_slots_and_nodes(void)
 {
@@ -321,7 +322,10 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 			       "%llu blocks for %u buckets, %llu nodes (%ux%u, 2^%u)", cost, n,
 			       seen, slots, levels, k);
 
-			/* Empty, it costs what is left of the rows' turns, and the bitmaps. */
+			/*
+			 * Without nodes only the remaining turns of the rows and the
+			 * bitmaps cost something.
+			 */
 			for (i = 0; i < n; i++)
 				if (!hlist_unhashed(&items[i].node.entry))
 					twheel_wheel_dequeue(w, &items[i].node);
@@ -333,10 +337,7 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 	}
 }
 
-/*
- * A step back costs a look at the bitmaps, however long it is and however many
- * nodes there are.
- */
+/* A step back costs a look at the bitmaps, whatever its length and the number of nodes. */
 static void a_step_back_costs_no_more_if_it_is_longer(void)
 {
 	u32 slots = 0, levels = 0, n, i, k;
@@ -371,9 +372,9 @@ static void a_step_back_costs_no_more_if_it_is_longer(void)
 }
 
 /*
- * Each step back makes a node's bucket come up sooner than it needs to, once:
- * the node moves up to the level that its distance now asks for, and from there
- * down as ever. So it moves once for each level more, whatever the steps.
+ * Each step back makes the bucket of a node come up once before it needs to. The node then
+ * moves up to the level for its new distance, and from there down as always. So the steps
+ * together move it once for each higher level.
  */
 static void a_step_back_moves_a_node_once_a_level(void)
 {
@@ -392,10 +393,16 @@ static void a_step_back_moves_a_node_once_a_level(void)
 		}
 		nr_moves = 0;
 		for (i = 0; i < steps; i++) {
-			/* All stay within range: no rounds on the last level. */
+			/*
+			 * All nodes stay within the range, so there are no rounds on the
+			 * last level.
+			 */
 			u64 back = rng_next(&seed) >> (30 + rng_next(&seed) % 34);
 
-			/* Some of the way to the next one, and some of the work. */
+			/*
+			 * The clock goes part of the way to the next node, and part of the
+			 * work is done.
+			 */
 			wheel_collect(w, w->clk + rng_next(&seed) % (1ULL << 20), out,
 				      i % 8, &more);
 			twheel_wheel_rewind(w, w->clk - back);
@@ -414,8 +421,8 @@ static void a_step_back_moves_a_node_once_a_level(void)
 }
 
 /*
- * Timers with slack: 100,000 over 10 s, as the device has them. Each wake-up is
- * for some that expire, and few move on the way there.
+ * Timers with slack: 100,000 over 10 s, as the device arms them. Each wake-up expires some
+ * of them, and few move before.
  */
 static void slack_saves_wakeups_and_moves(void)
 {
@@ -453,7 +460,10 @@ static void slack_saves_wakeups_and_moves(void)
 			expect(nr_moves > n, "%llu moves", nr_moves);
 		wheel_free(w);
 	}
-	/* A tick each; and one each of a grid that every window has a tick of. */
+	/*
+	 * Without slack there is a wake-up in each tick. With slack there is one in each
+	 * tick of a grid that every window contains.
+	 */
 	expect(wakeups[0] > (10 * 1000000000ULL >> 20) - 10, "%llu", wakeups[0]);
 	expect(wakeups[1] <= (11 * 1000000000ULL >> 20) / grid + 3, "%llu", wakeups[1]);
 	free(nodes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nodes at any distance, in every geometry, expire at their very tick, and the
- * wheel wakes up seldom on the way there.
+ * Nodes at any distance, in every geometry, expire at their exact tick, and the wheel wakes
+ * up seldom before that.
  */
 #include "common.h"
 
-/* With few levels, log2 of the rounds of the last one to live through at most. */
+/* If there are few levels: the base-2 logarithm of the most rounds of the last level. */
 #define ROUND_BITS_MAX	4
 
-/* A distance in (2^k / 2, 2^k]; the powers of two and their neighbours often. */
+/* Returns a distance in (2^k / 2, 2^k], often a power of two or next to one. */
 static u64 distance(u32 k, u64 *seed)
 {
 	u64 top = 1ULL << k, r = rng_next(seed);
@@ -26,10 +26,10 @@ static u64 distance(u32 k, u64 *seed)
 }
 
 /*
- * Wake up at each next_expiry until @node has come. A turn of a bucket at a
- * level below the last is near enough to the node's tick for the level below to
- * reach it, so the node moves at least one level down each time: @levels wake-ups at most,
- * and on the last level one more for each full round.
+ * Wakes up at each next_expiry until @node has come. On each level but the last, a bucket
+ * has its turn near enough to the node's tick for the next lower level to reach that, so
+ * the node moves at least one level down each time. That makes @levels wake-ups at most,
+ * and one more for each full round on the last level.
  */
 static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 {
@@ -59,7 +59,7 @@ static void drive_one(struct twheel_wheel *w, struct twheel_node *node)
 	expect(w->next_expiry == TWHEEL_NEVER, "next_expiry=%llu", w->next_expiry);
 }
 
-/* One node after the other, up to 2^(@k_max) ticks away. */
+/* Drives one node after the other, up to 2^(@k_max) ticks away. */
 static void drive_from_anywhere(struct twheel_wheel *w, u32 k_max, u64 *seed)
 {
 	u32 k, i;
@@ -69,7 +69,7 @@ static void drive_from_anywhere(struct twheel_wheel *w, u32 k_max, u64 *seed)
 			u64 d = distance(k, seed);
 			struct twheel_node node;
 
-			/* Anywhere, on a round tick, or as far up as can be. */
+			/* Start anywhere, on a round tick, or as late as possible. */
 			w->clk = rng_next(seed) >> (1 + rng_next(seed) % 63);
 			if (i % 4 == 1)
 				w->clk &= ~0ULL << k;
@@ -117,7 +117,9 @@ static int by_expires(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Many at once, from wake-up to wake-up. @k_max: log2 of the furthest. */
+/*
+ * Drives many nodes at once, from wake-up to wake-up. @k_max: log2 of the longest distance.
+ */
 static void drive_many(struct twheel_wheel *w, u32 k_max, u64 *seed)
 {
 	struct twheel_node nodes[160], *out[ARRAY_SIZE(nodes)];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How late does another user's load make one's timers? A simulation of one CPU: the
- * wheel and the policy of leases are the module's own, module/wheel.c and lease.h; what
- * base.c and expire.c there do with them is retold here; time is a number, and whatever
- * is done has its price.
+ * How late does the load of another user make the timers of a user? This is a simulation of
+ * one CPU. The wheel and the policy of leases are those of the module, in wheel.c and
+ * lease.h. What base.c and expire.c do with them is repeated here. Time is a number, and
+ * all work has a price.
  *
- * The other user is as good an attacker as can be. It has CPUs of its own, knows the
- * wheel's clock and which of its timers is looked at next, and stores to a word or
- * re-arms a timer just before. Only that has a price, too.
+ * The other user is as good an attacker as possible. They have CPUs of their own, know the
+ * clock of the wheel and which of their timers is looked at next, and store to its word or
+ * re-arm it just before. Only that has a price, too.
  *
- * All this is the same on every machine. It says how the design behaves when things cost
- * what is assumed here, and nothing of what they do cost.
+ * All this is the same on every machine. It shows how the design behaves if things cost
+ * what is assumed here, but not what they really cost.
  */
 #include <stdio.h>
 
@@ -35,20 +35,20 @@
 #define RUN_NS		MSEC
 #define LOOK_MAX_NS	(2 * USEC)
 
-/* When a simulation begins, in ticks. */
+/* The tick at which a simulation begins. */
 #define START		1000000ULL
 #define NR_VICTIMS	512
 
 /**
- * struct costs - what things cost, in ns
- * @name:	where they do
- * @run:	an interrupt, with all that comes once in it
- * @chunk:	to take a lock, and all that comes once while it is held
- * @look:	to take a node and see whether it is due
- * @put_back:	if it is not, to enqueue it again
- * @expire:	if it is, to make its timer ready
- * @store:	to a word; of another CPU
- * @arm:	a timer, or to read its record and arm it again; of another CPU
+ * struct costs - prices, in ns
+ * @name:	the machine
+ * @run:	an interrupt, with all work that is done once in it
+ * @chunk:	taking a lock, and all work that is done once while it is held
+ * @look:	taking a node and seeing whether it is due
+ * @put_back:	enqueuing it again, if it is not due
+ * @expire:	making its timer ready, if it is due
+ * @store:	storing to a word, on another CPU
+ * @arm:	arming a timer, or reading its record and arming it again, on another CPU
  */
 struct costs {
 	const char	*name;
@@ -84,8 +84,8 @@ static const struct costs emulated = {
 };
 
 /*
- * What there is: a victim's timers, each of which comes once; leases; timers that are
- * re-armed in place, to a later time; and timers of a tick, read and so armed again.
+ * A timer of the victim, which comes once; a lease; a timer that is re-armed in place to a
+ * later time; a periodic timer of one tick, which is read and so armed again.
  */
 enum kind {
 	VICTIM,
@@ -97,9 +97,9 @@ enum kind {
 /**
  * struct timer - a timer of either user
  * @node:	in the wheel, or not
- * @kind:	what it is
- * @word:	of a lease: when it is over, in ns
- * @seen:	of a lease what its word said then, in ns; else when it was looked at last
+ * @kind:	its kind
+ * @word:	for a lease: the time at which it is over, in ns
+ * @seen:	for a lease: the word at the last look, in ns; otherwise the time of that look
  */
 struct timer {
 	struct twheel_node	node;
@@ -112,10 +112,10 @@ struct sim;
 
 /**
  * struct load - what the other user has on the CPU
- * @name:	what it is called
+ * @name:	a description
  * @kind:	the kind of its timers
- * @word:	what the word of a lease is to say when it is looked at, in ns
- * @once:	what has expired is not armed again
+ * @word:	for leases: returns the value of the word when it is looked at, in ns
+ * @once:	timers that have expired are not armed again
  */
 struct load {
 	const char	*name;
@@ -126,29 +126,29 @@ struct load {
 
 /**
  * struct sim - a simulation
- * @costs:	what things cost
- * @load:	what the other user does
- * @n:		with how many timers
- * @uncharged:	looks in vain are on nobody's account
+ * @costs:	the prices
+ * @load:	the other user's load
+ * @n:		number of timers of that load
+ * @uncharged:	no account is charged for looks in vain
  * @w:		the wheel
- * @timers:	@n of the other user, then the victim's
+ * @timers:	@n timers of the other user, then those of the victim
  * @now:	the time, in ns
- * @until:	no run begins before that
- * @look_ns:	what a look cost lately
- * @account:	of the other user, see twheel_lease_charge()
- * @spent:	what its stores and arms have cost it until now
+ * @until:	no run begins before this time
+ * @look_ns:	recent cost of a look
+ * @account:	the other user's account, see twheel_lease_charge()
+ * @spent:	total cost of the stores and arms of the other user
  * @unread:	a ring of its timers that have expired
  * @head:	the first of them
  * @tail:	behind the last of them
- * @read_at:	when the reader was done with the one before
- * @last:	the tick of what expired last
- * @busy:	what all runs took
- * @vain:	looks at what was not over when it came up
- * @worst:	how late a timer of the victim was at most, in ns
- * @fired:	how many of the victim's timers came
- * @own_worst:	the same of the other user's leases
- * @own_fired:	the same
- * @delayed:	how many ticks after its word one of them was looked at, at most
+ * @read_at:	when the reader had finished the record before
+ * @last:	tick of the timer that expired last
+ * @busy:	total time of all runs
+ * @vain:	number of looks at leases and timers that were not over
+ * @worst:	largest lateness of the victim's timers, in ns
+ * @fired:	number of the victim's timers that came
+ * @own_worst:	largest lateness of the other user's leases
+ * @own_fired:	number of the other user's leases that came
+ * @delayed:	largest number of ticks from the word of such a lease to the look at it
  */
 struct sim {
 	const struct costs	*costs;
@@ -186,7 +186,7 @@ static u64 now_to_tick(u64 ns)
 	return ns >> TICK_SHIFT;
 }
 
-/* The tick at which something comes that is due at @ns. */
+/* Returns the tick at which a timer comes that is due at @ns. */
 static u64 expires_tick(u64 ns)
 {
 	return now_to_tick(ns + TICK_NS - 1);
@@ -197,7 +197,10 @@ static u64 since_start(const struct sim *s)
 	return s->now - ns_of(START);
 }
 
-/* Has the attacker had the time for something of @cost, after all that it did before? */
+/*
+ * Returns whether the attacker has had the time for work of @cost, after all its work
+ * before. If so, the work is done.
+ */
 static bool can_afford(struct sim *s, u64 cost)
 {
 	if (s->spent + cost > since_start(s))
@@ -206,7 +209,10 @@ static bool can_afford(struct sim *s, u64 cost)
 	return true;
 }
 
-/* As look_at_lease() of module/expire.c: if it is not over, its node says when to look. */
+/*
+ * See look_at_lease() in module/expire.c: if the lease is not over, its node says when to
+ * look again.
+ */
 static bool look_at_lease(struct sim *s, struct timer *t)
 {
 	u64 clk = s->w->clk, word = s->load->word(s, t), deadline, wait;
@@ -238,8 +244,9 @@ static bool look_at_lease(struct sim *s, struct timer *t)
 }
 
 /*
- * It was re-armed as soon as it had been looked at last, for the tick after that at
- * which it was to come and, as that call would have made it ready, after that moment.
+ * The timer was re-armed right after the last look at it, to the tick after the one at
+ * which it was to come. That must also be after the tick of that look, or the call would
+ * have made it ready.
  */
 static void rearm_in_place(struct sim *s, struct timer *t)
 {
@@ -272,7 +279,7 @@ static void expire(struct sim *s, struct timer *t)
 {
 	u64 tick = t->node.expires;
 
-	/* In order, as nothing is armed that is overdue. */
+	/* Timers come in order, as none is overdue when it is armed. */
 	expect(tick == s->w->clk && tick >= s->last, "%llu came at %llu after %llu", tick,
 	       s->w->clk, s->last);
 	s->last = tick;
@@ -292,7 +299,7 @@ static void expire(struct sim *s, struct timer *t)
 	s->unread[s->tail++ % s->n] = t;
 }
 
-/* When the reader will have read the next record, and armed its timer again. */
+/* Returns when the reader will have read the next record and armed its timer again. */
 static u64 next_read(const struct sim *s)
 {
 	return s->head == s->tail ? U64_MAX : s->read_at + s->costs->arm;
@@ -312,7 +319,7 @@ static void read_records(struct sim *s)
 	}
 }
 
-/* As twheel_expire(), which see. */
+/* See twheel_expire(). */
 static u32 expire_batch(struct sim *s)
 {
 	u64 tick = now_to_tick(s->now);
@@ -341,7 +348,7 @@ static u32 expire_batch(struct sim *s)
 	return seen;
 }
 
-/* As twheel_base_fire(), with one wheel. */
+/* See twheel_base_fire(). There is only one wheel here. */
 static void run(struct sim *s)
 {
 	u64 start = s->now, begin, took;
@@ -369,13 +376,13 @@ static u64 next_run(const struct sim *s)
 	return next == TWHEEL_NEVER ? next : max_t(u64, ns_of(next), s->until);
 }
 
-/* Until all timers of the victim came, and for @length ns at least. */
+/* Runs until all timers of the victim have come, and for @length ns at least. */
 static void simulate(struct sim *s, u64 length)
 {
 	while (s->fired < NR_VICTIMS || since_start(s) < length) {
 		u64 at = min_t(u64, next_run(s), next_read(s));
 
-		/* What does not come in ten times that does not come. */
+		/* A timer that does not come in ten times that is lost. */
 		if (since_start(s) > 10 * length || at == U64_MAX)
 			return;
 		if (at > s->now)
@@ -387,7 +394,7 @@ static void simulate(struct sim *s, u64 length)
 	}
 }
 
-/* The victim's first timers come tick by tick from @from on, then others up to 8 s later. */
+/* The victim's first timers come tick by tick from @from on, the others up to 8 s later. */
 static u64 victim_tick(u64 from, u32 i)
 {
 	return from + (i < 256 ? i : 256 + (i - 256) * 29);
@@ -429,7 +436,7 @@ static void sim_free(struct sim *s)
 	free(s);
 }
 
-/* Arm the other user's timer @i for @ns. */
+/* Arms the other user's timer @i for @ns. */
 static void arm(struct sim *s, u32 i, u64 ns)
 {
 	struct timer *t = &s->timers[i];
@@ -450,7 +457,7 @@ static void report(const struct sim *s)
 		printf("# and %u of %u did not come\n", NR_VICTIMS - s->fired, NR_VICTIMS);
 }
 
-/* All of the other user's timers come up at the tick of the victim's first. */
+/* All of the other user's timers come up at the tick of the victim's first timer. */
 static struct sim *attack(const struct costs *costs, const struct load *load, u32 n,
 			  bool uncharged)
 {
@@ -466,10 +473,10 @@ static struct sim *attack(const struct costs *costs, const struct load *load, u3
 }
 
 /*
- * What it takes at half the CPU to look at all of the other user's timers @times times,
- * each of which costs @each: what is due at the same time is worked off in order. What
- * comes up for more than the slots of a level is moved down before. And a bit for what
- * has no price here.
+ * Returns the bound for timers that are worked off in order: how long it takes, at half the
+ * CPU, to look at all of the other user's timers @times times, at a cost of @each. Timers
+ * beyond the slots of a level are moved down before, which counts as well. A little more is
+ * for work without a price here.
  */
 static u64 in_order(const struct sim *s, u32 times, u64 each)
 {
@@ -500,7 +507,7 @@ static u64 up_to_30_ticks_ahead(struct sim *s, const struct timer *t)
 	return s->now + (u64)(t - s->timers) % 31 * TICK_NS;
 }
 
-/* Not on the grid of level 1. */
+/* A tick that is not on the grid of level 1. */
 static u64 to_a_common_tick(struct sim *s, const struct timer *t)
 {
 	(void)t;
@@ -513,14 +520,14 @@ static u64 to_a_common_second(struct sim *s, const struct timer *t)
 	return ns_of((now_to_tick(s->now) / 1000 + 1) * 1000 + 1);
 }
 
-/* As little as will do: when the wheel is late that is in the past. */
+/* As short as possible: when the wheel is late the deadline has already passed. */
 static u64 past_the_wheels_clock(struct sim *s, const struct timer *t)
 {
 	(void)t;
 	return ns_of(s->w->clk + 1);
 }
 
-/* So that it goes to level 1, and comes up there ahead of time. */
+/* The node goes to level 1, and comes up there ahead of time. */
 static u64 onto_the_next_level(struct sim *s, const struct timer *t)
 {
 	(void)t;
@@ -536,7 +543,10 @@ static const struct load lease_attacks[] = {
 	{ "leases kept on the next level", LEASE, onto_the_next_level, false },
 };
 
-/* All are looked at once, in order, and some more until the account has only its share. */
+/*
+ * All leases are looked at once, in order, and some more until the account has only its
+ * share left.
+ */
 static void attack_with_leases(const struct costs *costs, u32 n, u64 bound)
 {
 	u64 look = costs->look + costs->put_back;
@@ -580,7 +590,7 @@ static void attack_with_timers(const struct costs *costs, const struct load *loa
 	sim_free(s);
 }
 
-/* One look that was asked for before, and one that was asked for in the meantime. */
+/* Each timer costs the look that was due before, and one that a re-arm has caused meanwhile. */
 static void timers_rearmed_in_place_cost_two_looks_each(void)
 {
 	static const struct load load = { "timers re-armed in place", REARMED, NULL, false };
@@ -594,7 +604,7 @@ static void timers_rearmed_in_place_cost_two_looks_each(void)
 	attack_with_timers(&emulated, &load, 100000, 2, look);
 }
 
-/* How fast they are read, by another CPU, does not matter. */
+/* The speed at which another CPU reads them does not matter. */
 static void timers_of_a_tick_cost_an_expiry_each(void)
 {
 	static const struct load load = { "timers of a tick", PERIODIC, NULL, false };
@@ -608,7 +618,10 @@ static void timers_of_a_tick_cost_an_expiry_each(void)
 	attack_with_timers(&emulated, &load, 100000, 1, expiry);
 }
 
-/* The simulation can tell: without an account for looks in vain nobody else has a turn. */
+/*
+ * Checks that the simulation can tell: without an account for looks in vain nobody else has
+ * a turn.
+ */
 static void leases_without_an_account_stop_others(void)
 {
 	static const struct load *load = &lease_attacks[3];
@@ -618,14 +631,14 @@ static void leases_without_an_account_stop_others(void)
 	sim_free(s);
 }
 
-/* Or eleven: a ns later is the next tick. */
+/* Ten ticks later, or eleven, as one ns more is the next tick. */
 static u64 once_by_ten_ticks(struct sim *s, const struct timer *t)
 {
 	(void)s;
 	return ns_of(START + 15) + (u64)(t - s->timers) % 2;
 }
 
-/* As many looks in vain as a burst may have: that nobody has to wait for. */
+/* A burst may have this many looks in vain, which delay no lease. */
 static void a_few_looks_in_vain_delay_no_lease(void)
 {
 	static const struct load load = {
@@ -645,7 +658,7 @@ static void a_few_looks_in_vain_delay_no_lease(void)
 
 #define TIMEOUT		(30 * SEC)
 #define HEARTBEAT	(10 * SEC)
-/* All are armed within three seconds. */
+/* All leases are armed within three seconds. */
 #define ARMED_WITHIN	(3 * SEC)
 
 static u64 armed_at(const struct sim *s, u32 i)
@@ -692,8 +705,8 @@ static void expect_no_delay(const struct costs *costs, u32 n)
 }
 
 /*
- * Leases that were armed together, and of which nearly all are pushed back in time, come
- * up together. Those that were not are told so in time, and so are others.
+ * Leases that were armed together come up together, although nearly all are pushed back in
+ * time. The owners of those that were not are told in time, and so are other users.
  */
 static void a_burst_of_honest_leases_makes_nobody_late(void)
 {

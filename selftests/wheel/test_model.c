@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random operations on wheels of all geometries, against the model. The same
- * ones each time, unless SEED and OPS (operations for each test) say otherwise.
+ * Random operations on wheels of all geometries, compared with the model. They are the same
+ * each time, unless SEED and OPS (operations for each test) are set.
  */
 #include <stdio.h>
 
@@ -15,12 +15,12 @@ static u64 env(const char *name, u64 otherwise)
 }
 
 /**
- * struct shape - what a run goes through
- * @slots_log2_max:	log2 of the most slots, from 2
- * @n_max:		the most nodes, from 1
- * @check_every:	check all invariants after so many operations; 0: at a
- *			distance that grows with the wheel
- * @length:		operations on one wheel, at most
+ * struct shape - the limits of a run
+ * @slots_log2_max:	log2 of the largest number of slots, which begins at 2
+ * @n_max:		the largest number of nodes, which begins at 1
+ * @check_every:	number of operations between checks of all invariants; 0: one
+ *			that grows with the wheel
+ * @length:		the largest number of operations on one wheel
  */
 struct shape {
 	u32	slots_log2_max;
@@ -44,7 +44,7 @@ static void run(const struct shape *s, u64 ops)
 
 		if (!every)
 			every = 1 + slots / 2 + n / 4;
-		/* At 0, low, anywhere, or with not much time left. */
+		/* The clock begins at 0, low, anywhere, or near the end of time. */
 		clk = clk >> (r >> 40) % 64;
 		if (r >> 48 & 1)
 			clk = 0;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The contract of each function of the wheel, one by one.
- */
+/* Tests of the contract of each function of the wheel. */
 #include "common.h"
 
-/* The most nodes that one collect() here expires, and the most that it looks at. */
+/* The most nodes that one call of collect() here expires, and the most that it looks at. */
 #define ROOM_MAX	64
 #define LOOKS_MAX	100000
 
-/* A wheel small enough to see through: granularities 1, 2, 4; range 16. */
+/* A wheel that is small enough to follow: granularities 1, 2 and 4, range 16. */
 static struct twheel_wheel *small_wheel(u64 clk)
 {
 	return wheel_new(4, 3, clk);
@@ -28,7 +26,7 @@ static void dequeue(struct twheel_wheel *w, struct twheel_node *node)
 	expect_sound(w);
 }
 
-/* Rows that have a bucket in work. */
+/* Returns how many rows have a bucket in work. */
 static u32 nr_in_work(const struct twheel_wheel *w)
 {
 	u32 row, n = 0;
@@ -38,7 +36,7 @@ static u32 nr_in_work(const struct twheel_wheel *w)
 	return n;
 }
 
-/* Turn to @now and expire all that is due; up to ROOM_MAX nodes. */
+/* Turns to @now and expires all nodes that are due, up to ROOM_MAX. */
 static u32 collect(struct twheel_wheel *w, u64 now, struct twheel_node **out)
 {
 	u32 i, n = 0, looks = 0;
@@ -60,7 +58,7 @@ static u32 collect(struct twheel_wheel *w, u64 now, struct twheel_node **out)
 	return n;
 }
 
-/* @node, alone in @w, expires at @tick: not one before, and then. */
+/* Expects that @node, which is alone in @w, expires at @tick and not a tick earlier. */
 static void expect_expiry(struct twheel_wheel *w, struct twheel_node *node, u64 tick)
 {
 	struct twheel_node *out[ROOM_MAX];
@@ -91,7 +89,10 @@ static void init_makes_an_empty_wheel(void)
 
 			expect(w->slots == slots && slots == 1U << bits, "slots=%u bits=%u",
 			       slots, bits);
-			/* As many levels as asked for, or as 64-bit ticks can use. */
+			/*
+			 * There are as many levels as asked for, or as many as 64-bit ticks
+			 * can use.
+			 */
 			expect(granularity_bits(w, w->levels - 1) < 64, "levels=%u", w->levels);
 			expect(w->levels == levels || granularity_bits(w, w->levels) >= 64,
 			       "levels=%u of %u", w->levels, levels);
@@ -117,7 +118,9 @@ static void init_makes_an_empty_wheel(void)
 	}
 }
 
-/* As many as it takes for the slots of the last one to tell all distances, and no more. */
+/*
+ * There are just as many levels as it takes for the last one to tell all distances apart.
+ */
 static void levels_reach_the_range(void)
 {
 	u32 slots = 0, all = 0, k, i;
@@ -138,14 +141,14 @@ static void levels_reach_the_range(void)
 			}
 		}
 		expect(twheel_wheel_levels(slots, 0) == 1, "for nothing");
-		/* All of them can be used, and there are no more. */
+		/* All of these levels can be used, and there are no more. */
 		expect(twheel_wheel_size(slots, all) > twheel_wheel_size(slots, all - 1),
 		       "%u levels of %u slots", all, slots);
 		expect((all - 1) * bits < 64, "%u levels of %u slots", all, slots);
 	}
 }
 
-/* With the levels that the range asks for no bucket comes up for another round. */
+/* With the levels that a range asks for, no bucket comes up for another round. */
 static void levels_leave_no_rounds(void)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
@@ -174,7 +177,7 @@ static void levels_leave_no_rounds(void)
 	}
 }
 
-/* The first and last bucket of each level and bitmap lie within the memory. */
+/* The first and last bucket of each level, and the bitmaps, lie within the memory. */
 static void memory_holds_all_buckets(void)
 {
 	u32 slots = 0, levels = 0;
@@ -193,7 +196,7 @@ static void memory_holds_all_buckets(void)
 			u32 row = i / slots, shift = granularity_bits(w, level_of(w, row));
 			u64 hand = i % slots ? i % slots : slots;
 
-			/* The top level of a full wheel has few buckets. */
+			/* The top level of a full wheel has only a few buckets. */
 			if (shift && hand > U64_MAX >> shift)
 				continue;
 			nodes[i].expires = (hand << shift) + (row >= w->levels);
@@ -213,15 +216,15 @@ static void memory_holds_all_buckets(void)
 	}
 }
 
-/* The bucket that @node, alone in it, is in. */
+/* Returns the bucket of @node, which is alone in it. */
 static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *node)
 {
 	return (u32)((struct hlist_head *)node->entry.pprev - w->buckets);
 }
 
 /*
- * The lowest level whose buckets reach that far, seen from the one that its hand
- * is at: upper hands are ahead of the clock by half a bucket.
+ * The lowest level whose buckets reach the distance, from where the hand of that level
+ * stands: the hands of upper levels are ahead of the clock by half a bucket.
  */
 static void enqueue_chooses_the_lowest_level(void)
 {
@@ -253,8 +256,8 @@ static void enqueue_chooses_the_lowest_level(void)
 }
 
 /*
- * A node due at the first tick of a bucket of its level waits there for its turn:
- * it is looked at once, and the wheel wakes up once for it. Others move down.
+ * A node that is due at the first tick of a bucket of its level waits there for its turn:
+ * it is looked at once, and the wheel wakes up once for it. Other nodes move down.
  */
 static void on_the_grid_nothing_moves(void)
 {
@@ -272,7 +275,7 @@ static void on_the_grid_nothing_moves(void)
 					wheel_free(w);
 					continue;
 				}
-				/* Further than the level below reaches. */
+				/* The distance is longer than the level below reaches. */
 				bits = granularity_bits(w, level);
 				tick = ((w->clk >> bits) + slots) << bits;
 				enqueue(w, &node, tick + off);
@@ -329,7 +332,7 @@ static void dequeue_at_every_distance(void)
 	}
 }
 
-/* First, middle, last and combinations out of one bucket of four. */
+/* Removes the first, the last and other nodes of a bucket with four nodes. */
 static void dequeue_any_of_a_bucket(void)
 {
 	u64 distances[] = { 1, 3, 4, 17, 63, 64, 200 };
@@ -356,7 +359,7 @@ static void dequeue_any_of_a_bucket(void)
 	}
 }
 
-/* Into the lead row of @level, and pushed back far beyond what that is for. */
+/* Enqueues nodes in the lead row of @level, and pushes them back far beyond its range. */
 static void enqueue_to_be_moved(struct twheel_wheel *w, u32 level,
 				struct twheel_node *nodes, u32 n, u64 expires)
 {
@@ -372,13 +375,16 @@ static void enqueue_to_be_moved(struct twheel_wheel *w, u32 level,
 }
 
 /*
- * What is due must not wait for the many that only move down, as far as their lead
- * reaches: while a large bucket of each upper level is worked off, a few nodes a
- * call, a node is due at every tick, and comes with the first call there.
+ * Nodes that are due must not wait for the many that only move down, as long as the lead of
+ * these lasts. While a large bucket of each upper level is worked off, a few nodes a call,
+ * a node is due at every tick, and comes with the first call there.
  */
 static void low_levels_come_first(void)
 {
-	/* Granularities are 8, 64 and 512: of each level the bucket that begins at 2048. */
+	/*
+	 * Granularities are 8, 64 and 512. On each level the bucket that begins at 2048 is
+	 * used.
+	 */
 	static const u64 until = 2048, turns[] = { 0, until - 4, until - 32, until - 256 };
 	static struct twheel_node many[4][900];
 	struct twheel_wheel *w = wheel_new(16, 4, 0);
@@ -397,7 +403,7 @@ static void low_levels_come_first(void)
 		expect(wheel_collect(w, now, out, 4, &more) == 1 && out[0] == &probe,
 		       "%llu waits", now);
 		expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
-		/* What room there is beside it is for those that move. */
+		/* The rest of the room in this call is for nodes that move down. */
 		expect(nr_moves - before == (in_work ? 3 : 0), "%llu moves at %llu",
 		       nr_moves - before, now);
 		expect(nr_in_work(w) == in_work && more == !!in_work,
@@ -410,7 +416,7 @@ static void low_levels_come_first(void)
 			enqueue_to_be_moved(w, 1, many[1], 900, until + 1);
 	}
 
-	/* At the end of the lead it is the other way round. */
+	/* At the end of the lead the nodes that move down come first. */
 	enqueue(w, &probe, until);
 	for (rest = 3 * ARRAY_SIZE(many[0]) - (u32)nr_moves; rest; rest--) {
 		expect(w->clk == until - 1, "at %llu with %u left", w->clk, rest);
@@ -424,10 +430,10 @@ static void low_levels_come_first(void)
 	wheel_free(w);
 }
 
-/* Of those that move down those first that have to be done first. */
+/* Among nodes that move down, those come first whose lead ends first. */
 static void the_end_of_the_lead_says_what_comes_first(void)
 {
-	/* They are in work together from 1956 on. */
+	/* The buckets are in work together from 1956 on. */
 	static const u64 begin[] = { 0, 1960, 1984, 2048 };
 	static struct twheel_node many[4][20];
 	struct twheel_wheel *w = wheel_new(16, 4, 0);
@@ -454,8 +460,8 @@ static void the_end_of_the_lead_says_what_comes_first(void)
 }
 
 /*
- * Two nodes each in a bucket of level 0, 1 and 2, of which the last two move down:
- * all of these are in work, at 7, and none was looked at.
+ * A wheel with two nodes each in a bucket of level 0, 1 and 2, of which the last two move
+ * down. All these buckets are in work, at 7, and no node was looked at.
  */
 static struct twheel_wheel *wheel_at_work(struct twheel_node *nodes)
 {
@@ -474,7 +480,7 @@ static struct twheel_wheel *wheel_at_work(struct twheel_node *nodes)
 	return w;
 }
 
-/* Out of buckets that are in work, some of their nodes looked at or none. */
+/* Removes nodes from buckets in work, some of whose nodes were looked at, or none. */
 static void dequeue_from_buckets_in_work(void)
 {
 	struct twheel_node nodes[6], *out[ROOM_MAX];
@@ -502,7 +508,7 @@ static void dequeue_from_buckets_in_work(void)
 	}
 }
 
-/* A dequeued bucket that fills again before the collection goes on. */
+/* All nodes of a bucket in work are removed, and it fills again before the collection goes on. */
 static void enqueue_during_a_collection(void)
 {
 	struct twheel_node nodes[2], node, *out[ROOM_MAX];
@@ -564,7 +570,7 @@ static void collections_overlap(void)
 	wheel_free(w);
 }
 
-/* At once, if all are due there: on level 0 or, on its grid, above. */
+/* If all nodes are due they come at once, on level 0 and, on its grid, on upper levels. */
 static void collect_fills_its_room_exactly(void)
 {
 	static const u64 ticks[] = { 3, 8, 16 };
@@ -583,14 +589,14 @@ static void collect_fills_its_room_exactly(void)
 			expect(n == (size < 8 ? size : 8), "%u into %u", n, size);
 			expect(more == (size < 8), "size=%u more=%d", size, more);
 			expect(w->nr_nodes == 8 - n, "%llu left", w->nr_nodes);
-			/* The clock stays until it is done. */
+			/* The clock stays until the collection is complete. */
 			expect(w->clk == (more ? ticks[k] : 30), "clk=%llu", w->clk);
 			wheel_free(w);
 		}
 	}
 }
 
-/* With nothing to be had from it: the clock goes on to where there is something. */
+/* A call without room returns no nodes: the clock goes on to where there is one. */
 static void take_into_no_room(void)
 {
 	struct twheel_node node = { 0 };
@@ -606,7 +612,7 @@ static void take_into_no_room(void)
 	wheel_free(w);
 }
 
-/* By either of the two ways there are. Nothing is due at @now. */
+/* Turns back in one of the two possible ways. Nothing is due at @now. */
 static void turn_back(struct twheel_wheel *w, u64 now, bool by_collect)
 {
 	struct twheel_node *out[ROOM_MAX];
@@ -639,7 +645,9 @@ static void rewind_at_every_distance(void)
 	}
 }
 
-/* To each power of two from the next, in every geometry, and home again. */
+/*
+ * Turns back to each power of two from the next one, in every geometry, and forward again.
+ */
 static void rewind_any_length(void)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
@@ -677,7 +685,7 @@ static void rewind_an_empty_wheel(void)
 	wheel_free(w);
 }
 
-/* What is no longer due is not expired, wherever it waits to be looked at. */
+/* Nodes that are no longer due do not expire, wherever they wait to be looked at. */
 static void rewind_while_in_work(void)
 {
 	struct twheel_node nodes[6], *out[ROOM_MAX];
@@ -707,7 +715,10 @@ static void rewind_while_in_work(void)
 	}
 }
 
-/* Two steps back, the second before what came up by the first was looked at. */
+/*
+ * The second of two steps back comes before the nodes that came up by the first were looked
+ * at.
+ */
 static void rewind_twice_while_in_work(void)
 {
 	struct twheel_node nodes[6], late = { 0 }, *out[ROOM_MAX];
@@ -730,7 +741,7 @@ static void rewind_twice_while_in_work(void)
 	}
 }
 
-/* Overdue once: after a turn back it has its tick ahead again, or not. */
+/* A node was overdue. After turning back its tick may be ahead again, or not. */
 static void rewind_over_what_was_overdue(void)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
@@ -755,14 +766,14 @@ static void rewind_over_what_was_overdue(void)
 	}
 }
 
-/* A node that moves down does at the turn of its bucket, once a level. */
+/* A node that moves down does so at the turn of its bucket, once for each level. */
 static void nodes_move_ahead_of_time(void)
 {
 	struct twheel_node nodes[3], *out[ROOM_MAX];
 	struct twheel_wheel *w = wheel_new(8, 3, 0);
 	u32 i;
 
-	/* All on level 2, whose granularity is 16 and lead 8. */
+	/* All nodes are on level 2, which has granularity 16 and lead 8. */
 	for (i = 0; i < 3; i++)
 		enqueue(w, &nodes[i], 40 + 20 * i);
 	dequeue(w, &nodes[2]);
@@ -771,7 +782,7 @@ static void nodes_move_ahead_of_time(void)
 	expect(!nr_moves, "%llu", nr_moves);
 	expect(!collect(w, 24, out), "came");
 	expect(nr_moves == 1, "%llu", nr_moves);
-	/* One expires from level 1, the other moves down there. */
+	/* One node expires from level 1, the other moves down from there. */
 	expect(collect(w, 40, out) == 1, "did not come");
 	expect(nr_moves == 2, "%llu", nr_moves);
 	expect(collect(w, 1000, out) == 1, "did not come");
@@ -815,7 +826,7 @@ static void forward_moves_an_empty_wheel(void)
 	enqueue(w, &node, (1ULL << 40) + 21);
 	expect_expiry(w, &node, (1ULL << 40) + 21);
 
-	/* Not while a collection is half done. */
+	/* forward() does nothing while a collection is half done. */
 	enqueue(w, &node, w->clk + 1);
 	expect(!wheel_collect(w, w->clk + 1, &out, 0, &more), "came");
 	twheel_wheel_forward(w, w->clk + 100);
@@ -824,8 +835,8 @@ static void forward_moves_an_empty_wheel(void)
 }
 
 /*
- * After a collection or a turn back next_expiry is the very tick at which there
- * is something to look at; and a bound for all nodes at all times.
+ * After a collection or after turning back, next_expiry is the exact tick at which there is
+ * something to look at. At all times it is a bound for all nodes.
  */
 static void next_expiry_is_exact_after_turns(void)
 {
@@ -835,7 +846,10 @@ static void next_expiry_is_exact_after_turns(void)
 
 	for (round = 0; round < 10000; round++) {
 		u32 slots = 4U << rng_next(&seed) % 7, all = all_levels(slots);
-		/* Also where there are rounds, and then not far. */
+		/*
+		 * With few levels there are rounds on the last one. The nodes are then not
+		 * far away.
+		 */
 		u32 levels = round & 2 ? all : 1 + (u32)(rng_next(&seed) % 4);
 		u32 bits = levels == all ? 62 : (levels - 1) * ((u32)ilog2(slots) - 1) + 6;
 		struct twheel_wheel *w = wheel_new(slots, levels,
@@ -887,7 +901,10 @@ static void overdue_is_taken_at_once(void)
 			       w->next_expiry);
 			twheel_wheel_forward(w, clk + 50);
 			expect(w->clk == clk, "clk=%llu", w->clk);
-			/* However late the call: not at a later tick, nor after another. */
+			/*
+			 * However late the call is, the overdue node is taken while the
+			 * clock is still at its present tick.
+			 */
 			expect(twheel_wheel_take(w, clk + late, out, 1) == 1, "%llu late", late);
 			expect(out[0] == &node && w->clk == clk, "clk=%llu", w->clk);
 			expect(node.expires == clk - late, "expires changed");
@@ -897,7 +914,7 @@ static void overdue_is_taken_at_once(void)
 	}
 }
 
-/* It comes before what is due next, and what is due at the tick in work. */
+/* Overdue nodes, and those due at the tick in work, come before the nodes that are due next. */
 static void overdue_while_in_work(void)
 {
 	struct twheel_node nodes[6], late[2], *out[ROOM_MAX];
@@ -942,7 +959,9 @@ static void postponed_in_place_expires_at_its_new_tick(void)
 	}
 }
 
-/* On the levels, on time and ahead of time. */
+/*
+ * A node is postponed while its bucket is in work, on each level, on time or ahead of time.
+ */
 static void postponed_while_in_work(void)
 {
 	static const u64 ticks[] = { 3, 8, 9, 11, 16 };
@@ -977,7 +996,7 @@ static void postponed_while_in_work(void)
 	}
 }
 
-/* A heartbeat: pushed back again and again, and never out of the wheel. */
+/* A heartbeat: the node is pushed back again and again, and never leaves the wheel. */
 static void postponed_for_ever(void)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
@@ -995,7 +1014,7 @@ static void postponed_for_ever(void)
 			expect(!collect(w, now, out), "at %llu", now);
 			looks++;
 		}
-		/* Each 963 ticks or more its old one comes, level by level. */
+		/* Every 963 ticks or later its old tick comes, level by level. */
 		expect(looks <= 21 * w->levels, "%llu looks, %ux%u", looks, slots,
 		       levels);
 		expect_expiry(w, &node, node.expires);
@@ -1015,7 +1034,7 @@ static void jumps_of_any_length(void)
 		for (k = 0; k < 64; k++) {
 			u64 clk;
 
-			/* To the tick itself, from just before and just behind 0. */
+			/* Jump to the tick itself, from 0 and from just after. */
 			for (clk = 0; clk < 3; clk++) {
 				u64 at = (1ULL << k) + clk;
 
@@ -1027,7 +1046,7 @@ static void jumps_of_any_length(void)
 				wheel_free(w);
 			}
 
-			/* Over k nodes at once, and none of those ahead. */
+			/* Jump over k nodes at once, and over none of those ahead. */
 			w = wheel_new(slots, levels, 0);
 			for (i = 0; i < 64; i++) {
 				nodes[i].expires = 1ULL << i;
@@ -1040,7 +1059,7 @@ static void jumps_of_any_length(void)
 	}
 }
 
-/* The end of time: TICK_MAX can still be waited for. */
+/* At the end of time, TICK_MAX can still be waited for. */
 static void ticks_near_the_top(void)
 {
 	struct twheel_node nodes[16], node = { 0 }, *out[ROOM_MAX];
@@ -1074,7 +1093,7 @@ static void ticks_near_the_top(void)
 	}
 }
 
-/* The one of the lowest to the highest tick allowed with most trailing zeros. */
+/* Returns the tick with the most trailing zeros that the slack allows. */
 static u64 roundest(u64 expires, u64 slack)
 {
 	u64 i, best = expires;
@@ -1118,7 +1137,7 @@ static void coalesce_finds_the_roundest_tick(void)
 				rng_next(&seed) % 200);
 }
 
-/* Slacks too long to try every tick: by the one property that defines it. */
+/* If slacks are too long to try every tick, check the property that defines the result. */
 static void coalesce_with_huge_slack(void)
 {
 	u64 seed = 3;
@@ -1135,7 +1154,7 @@ static void coalesce_with_huge_slack(void)
 		tick = twheel_wheel_coalesce(expires, slack);
 		expect(tick >= expires && tick <= last, "%llu of %llu + %llu", tick,
 		       expires, slack);
-		/* No multiple of the next rounder unit lies in between. */
+		/* There is no multiple of the next rounder unit in between. */
 		unit = (tick & -tick) * 2;
 		expect(!unit || last / unit == (expires - 1) / unit,
 		       "%llu of %llu + %llu", tick, expires, slack);
@@ -1146,9 +1165,9 @@ static void coalesce_with_huge_slack(void)
 }
 
 /**
- * struct ordered - a node, and what is expected of it
- * @node:	in the wheel while @queued
- * @queued:	enqueued, and neither dequeued nor expired since
+ * struct ordered - a node, and what the test expects of it
+ * @node:	the node, which is in the wheel while @queued
+ * @queued:	it was enqueued, and neither dequeued nor expired since
  * @must:	the tick at which it has to come: its own, or the one at which the wheel
  *		stood if it was overdue when it was enqueued
  */
@@ -1166,13 +1185,15 @@ static void enqueue_ordered(struct twheel_wheel *w, struct ordered *item, u64 ex
 	twheel_wheel_enqueue(w, &item->node);
 }
 
-/* Up to 2^(@bits) ticks; short ones are as likely as long ones. */
+/* Returns up to 2^(@bits) ticks, with all magnitudes equally likely. */
 static u64 distance(u64 *seed, u32 bits)
 {
 	return rng_next(seed) >> (63 - rng_next(seed) % bits);
 }
 
-/* Add @item on the way to @now or, one in four, overdue; or remove it, or push it back. */
+/*
+ * Adds @item on the way to @now or, one in four, overdue; or removes it, or pushes it back.
+ */
 static void disturb(struct twheel_wheel *w, struct ordered *item, u64 now, u32 bits, u64 *seed)
 {
 	u64 how = rng_next(seed) % 4, early = rng_next(seed) % 8;
@@ -1192,8 +1213,8 @@ static void disturb(struct twheel_wheel *w, struct ordered *item, u64 now, u32 b
 }
 
 /*
- * Jump past @n nodes that are due at any tick of the next 2^(@bits), and take them a
- * few at a time. Those on their way down go back before the next call.
+ * Jumps past @n nodes that are due at any tick of the next 2^(@bits), and takes them a few
+ * at a time. Nodes on their way down are put back before the next call.
  */
 static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u32 bits,
 			 u32 disturbed, u64 *seed)
@@ -1259,7 +1280,7 @@ static void a_jump_past_all_takes_them_in_order(void)
 	}
 }
 
-/* Where nodes have to wait for some rounds, too. */
+/* The same if nodes have to wait for some rounds. */
 static void a_jump_over_rounds_takes_them_in_order(void)
 {
 	struct ordered items[50] = { 0 };
@@ -1282,8 +1303,9 @@ static void a_jump_over_rounds_takes_them_in_order(void)
 }
 
 /*
- * Nodes that are pushed back a little whenever they come up take no turn of those due
- * before: when the wheel is late, too, they come up once each time their tick comes.
+ * Nodes that are pushed back a little whenever they come up do not come before those that
+ * are due earlier. Even if the wheel is late they come up only once for each of their
+ * ticks.
  */
 static void what_is_put_back_comes_after_what_was_due_before(void)
 {
@@ -1326,7 +1348,10 @@ static void what_is_put_back_comes_after_what_was_due_before(void)
 				if (n == 1)
 					expect_sound(w);
 			}
-			/* For each step once, or once a level if it is a long one. */
+			/*
+			 * They come up once for each step, or once for each level if it is
+			 * a long one.
+			 */
 			n = (u32)(w->clk - 1000) / steps[k] + 1;
 			expect(looks <= ARRAY_SIZE(pests) * n * (steps[k] < slots ? 1 : levels),
 			       "%llu looks in %llu ticks", looks, w->clk - 1000);
@@ -1335,14 +1360,14 @@ static void what_is_put_back_comes_after_what_was_due_before(void)
 	}
 }
 
-/* What check() is to find. */
+/* A sound wheel, in which check() has to find what was broken. */
 static struct twheel_node sound[4];
 
 static struct twheel_wheel *sound_wheel(void)
 {
 	struct twheel_wheel *w = small_wheel(0);
 
-	/* Two in one bucket of level 1, one at level 2, one at level 0. */
+	/* Two nodes are in one bucket of level 1, one is on level 2, and one on level 0. */
 	enqueue(w, &sound[0], 9);
 	enqueue(w, &sound[1], 9);
 	enqueue(w, &sound[2], 40);
@@ -1350,7 +1375,7 @@ static struct twheel_wheel *sound_wheel(void)
 	return w;
 }
 
-/* With the bucket of level 1 in work, to be done by 8. */
+/* The same with the bucket of level 1 in work, which has to be done by 8. */
 static struct twheel_wheel *sound_wheel_at_work(void)
 {
 	struct twheel_wheel *w = sound_wheel();
@@ -1361,7 +1386,7 @@ static struct twheel_wheel *sound_wheel_at_work(void)
 }
 
 #define BUCKET_3	3
-/* Of level 1, in the row that comes ahead of time. */
+/* On level 1, in the row that comes ahead of time. */
 #define ROW_9		3
 #define BUCKET_9	(ROW_9 * 4 + 0)
 #define BUCKET_EMPTY	1
@@ -1393,10 +1418,13 @@ static void check_finds_wrong_turns(void)
 	expect_found(w->rows[0].turn = 4);
 	expect_found(w->rows[0].turn = TWHEEL_NEVER);
 	expect_found(w->rows[ROW_9].turn = 8);
-	/* Also where there is nothing, or no longer, the clock has to go there. */
+	/*
+	 * A turn counts even if its row has no nodes, or none any more, as the clock still
+	 * goes there.
+	 */
 	expect_found(w->rows[1].turn = 0);
 	expect_found(twheel_wheel_dequeue(w, &sound[3]); w->clk = 3);
-	/* And to where the others have theirs. */
+	/* While a bucket is in work the turns are checked as well. */
 	expect_found_at_work(w->rows[0].turn = 7);
 	expect_found_at_work(w->rows[ROW_9].turn = 6);
 }
@@ -1415,7 +1443,7 @@ static void check_finds_broken_links(void)
 
 	expect_found(sound[0].entry.pprev = &stray);
 	expect_found(sound[1].entry.pprev = &stray);
-	/* A node that is lost, and one that is in two places. */
+	/* One node is lost, and one is in two places. */
 	expect_found(sound[1].entry.next = NULL);
 	expect_found(w->buckets[BUCKET_3].first = &sound[0].entry);
 	expect_found_at_work(w->rows[ROW_9].visit.first->pprev = &stray);
@@ -1427,10 +1455,10 @@ static void check_finds_nodes_behind_their_bucket(void)
 {
 	expect_found(sound[0].expires = 6);
 	expect_found(sound[2].expires = 5);
-	/* A bucket passed over, and all of them. */
+	/* The clock has passed one bucket, then all of them. */
 	expect_found(w->clk = 33);
 	expect_found(w->clk = 50);
-	/* In work. */
+	/* The same for nodes in work. */
 	expect_found_at_work(sound[0].expires = 7);
 	expect_found_at_work(sound[1].expires = 0);
 	expect_found_at_work(w->rows[ROW_9].due = 10);
@@ -1447,7 +1475,7 @@ static void check_finds_a_late_next_expiry(void)
 {
 	expect_found(w->next_expiry = 4);
 	expect_found(w->next_expiry = TWHEEL_NEVER);
-	/* With a bucket in work; not late for the others. */
+	/* With a bucket in work, but not too late for the other nodes. */
 	expect_found_at_work(w->next_expiry = 8);
 	expect_found(something_due(w, 3); w->next_expiry = 4);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * absence - time goes on and timers are not served, for as long as is said: so a
- * guest finds its clocks when it was stopped, or a CPU that was kept busy.
+ * absence - time goes on while timers are not served, for as long as requested. A guest
+ * that was stopped, or a CPU that was kept busy, finds its clocks like this.
  *
- * For user-mode Linux with virtual time. Write nanoseconds to the parameter.
+ * For user-mode Linux with virtual time. Write the number of nanoseconds to the parameter.
  */
 #include <linux/bottom_half.h>
 #include <linux/module.h>
@@ -19,7 +19,7 @@ static int pass(const char *text, const struct kernel_param *kp)
 	if (ret)
 		return ret;
 
-	/* Interrupts come and find no time to work: soft interrupts wait. */
+	/* Interrupts come, but have no time for work: soft interrupts have to wait. */
 	local_bh_disable();
 	time_travel_ndelay(ns);
 	local_bh_enable();
