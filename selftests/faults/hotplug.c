@@ -4,7 +4,6 @@
  * that asks for it, and in the CPU's own thread, which calls the module. The kernel
  * may give up half way and turn back; the timers expire nevertheless.
  */
-#include <dirent.h>
 #include <stdio.h>
 
 #include "faults.h"
@@ -17,28 +16,18 @@
 #define PICKED	40
 #define MANY	1000000
 
+static void note(pid_t tid, void *noted)
+{
+	*(pid_t *)noted = tid;
+}
+
 /* The CPU's own thread, which runs its callbacks. */
 static pid_t hotplug_thread(void)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	pid_t pid = 0;
+	pid_t tid = 0;
 
-	while (proc && !pid && (entry = readdir(proc))) {
-		char path[300], name[32] = "";
-		int fd;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		fd = atoi(entry->d_name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-		if (fd < 0)
-			continue;
-		if (read(fd, name, sizeof(name) - 1) > 0 && !strcmp(name, "cpuhp/1\n"))
-			pid = atoi(entry->d_name);
-		close(fd);
-	}
-	if (proc)
-		closedir(proc);
-	return pid;
+	inject_threads("cpuhp/1\n", note, &tid);
+	return tid;
 }
 
 /* Have the CPU go or come. What fails now may succeed in a moment. */

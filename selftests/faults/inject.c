@@ -90,7 +90,7 @@ int inject_mark(pid_t tid, bool on)
 	return ret;
 }
 
-void inject_mark_workers(bool on)
+void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -103,12 +103,22 @@ void inject_mark_workers(bool on)
 		fd = atoi(entry->d_name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 		if (fd < 0)
 			continue;
-		if (read(fd, name, sizeof(name) - 1) > 0 && !strncmp(name, "kworker/", 8))
-			inject_mark(atoi(entry->d_name), on);
+		if (read(fd, name, sizeof(name) - 1) > 0 && !strncmp(name, begin, strlen(begin)))
+			function(atoi(entry->d_name), data);
 		close(fd);
 	}
 	if (proc)
 		closedir(proc);
+}
+
+static void mark(pid_t tid, void *on)
+{
+	inject_mark(tid, *(bool *)on);
+}
+
+void inject_mark_workers(bool on)
+{
+	inject_threads("kworker/", mark, &on);
 }
 
 long inject_fired(enum fault_kind kind)

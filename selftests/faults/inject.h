@@ -38,6 +38,12 @@ int inject_rate(enum fault_kind kind, unsigned int percent);
 /* Mark thread @tid, 0 for this one, or take the mark away: 0 or -errno. */
 int inject_mark(pid_t tid, bool on);
 
+/*
+ * Call @function, with @data, for each thread with a name that begins with @begin. A process
+ * has one here, that of its first thread.
+ */
+void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data);
+
 /* Mark the kernel's worker threads. */
 void inject_mark_workers(bool on);
 
