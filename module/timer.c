@@ -222,12 +222,6 @@ static void count_migration(const struct twheel_ctx *ctx,
 		trace_twheel_migrate(ctx, twheel_pool_handle(timer), from->cpu, to->cpu);
 }
 
-/* Is a timer that is pending in @base to move, though its new tick is not earlier? */
-static bool has_to_leave(const struct twheel_base *base)
-{
-	return twheel_cpu_isolated(base->cpu);
-}
-
 /*
  * Re-arm @timer, which is held and pending, with the settings @new. If @ready it becomes
  * ready at once. -EAGAIN if it has to move to hold->local, and that base is not locked.
@@ -238,7 +232,8 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 {
 	struct twheel_base *local = hold->local;
 	u64 tick = twheel_timer_tick(new);
-	bool stay = !ready && tick >= timer->node.expires && !has_to_leave(hold->base);
+	bool stay = !ready && tick >= timer->node.expires &&
+		    !twheel_cpu_isolated(hold->base->cpu);
 
 	if (!stay && !ready && hold->base != local && hold->second != local)
 		return -EAGAIN;
