@@ -377,14 +377,10 @@ static bool apply_flag(const struct call *call, struct state *s, const char **wh
 	return true;
 }
 
-static bool apply(struct op op, struct state *s, const char **why, struct seen *seen)
+static bool apply_one(struct op op, struct state *s, const char **why, struct seen *seen)
 {
 	const struct call *call = op.call;
-	struct seen ignored;
 
-	if (!seen)
-		seen = &ignored;
-	seen->valid = false;
 	if (op.index == OP_FLAG)
 		return apply_flag(call, s, why);
 	switch (call->type) {
@@ -414,6 +410,36 @@ static bool apply(struct op op, struct state *s, const char **why, struct seen *
 	default:
 		return true;
 	}
+}
+
+/*
+ * What one explanation tells is added to @seen, which is what all of them tell. A timer is
+ * late only if it is by each, so the one with the latest deadline counts.
+ */
+static void add_seen(struct seen *seen, const struct seen *one)
+{
+	if (!one->valid)
+		seen->unsure = true;
+	if (one->valid && (!seen->valid || one->due > seen->due)) {
+		seen->valid = true;
+		seen->due = one->due;
+		seen->at = one->at;
+		seen->slack = one->slack;
+	}
+	seen->in_turn |= one->in_turn;
+	seen->any_time |= one->any_time;
+}
+
+/* Does @op go with @s? If so @s is what comes of it, and @seen, unless NULL, is added to. */
+static bool apply(struct op op, struct state *s, const char **why, struct seen *seen)
+{
+	struct seen one = { };
+
+	if (!apply_one(op, s, why, &one))
+		return false;
+	if (seen)
+		add_seen(seen, &one);
+	return true;
 }
 
 bool op_is_doubtful(struct op op)

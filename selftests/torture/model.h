@@ -113,8 +113,10 @@ struct timer {
 
 /**
  * struct seen - what an operation tells about lateness, and a record about order
- * @valid: it tells about lateness
- * @due: deadline and slack, or when the round began if that was later
+ * @valid: by one explanation it tells about lateness,
+ * @unsure: by one it does not
+ * @due: deadline and slack, or when the round began if that was later; the latest of all
+ *	explanations
  * @at: when it was expired, or was seen not to be
  * @slack: as armed
  * @in_turn: by one explanation the timer has expired in its turn,
@@ -122,6 +124,7 @@ struct timer {
  */
 struct seen {
 	bool valid;
+	bool unsure;
 	__u64 due;
 	__u64 at;
 	__u64 slack;

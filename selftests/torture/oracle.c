@@ -478,7 +478,7 @@ static void end_one(struct timer *timer, struct op op)
 	if (!model_end(timer, op, &why, &seen)) {
 		wrong(timer, why);
 	} else {
-		if (seen.valid)
+		if (seen.valid && !seen.unsure)
 			check_late(timer, op.call, &seen);
 		if (seen.in_turn && !seen.any_time)
 			check_order(timer, op.call, &op.call->events[op.index]);
