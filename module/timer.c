@@ -19,7 +19,6 @@
  */
 #include <linux/err.h>
 #include <linux/sched.h>
-#include <linux/string.h>
 
 #include "base.h"
 #include "ctx.h"
