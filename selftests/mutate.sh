@@ -94,8 +94,8 @@ suite_applies() {
 	return "$status"
 }
 
-# result NAME WANTED - what is found in the copy? Something, or with WANTED=nothing nothing.
-result() {
+# judge NAME WANTED - what is found in the copy? Something, or with WANTED=nothing nothing.
+judge() {
 	local found status=0
 	found=$(found_by </dev/null) || { found="nothing, as this failed: $found" status=1; }
 	echo "# found by: ${found:-none}"
@@ -103,39 +103,29 @@ result() {
 	nothing)	[ -z "$found" ] || status=1 ;;
 	*)		[ -n "$found" ] || status=1 ;;
 	esac
-	report "$status" "$1"
+	result "$status" "$1"
 }
 
-report() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		failed=1
-		echo "not ok $n $2"
-	fi
-}
-
-run() {
+run_suite() {
 	local name expression
 	mutations | grep -F -- "$1" >"$scratch/mutations" || die "no mutation contains $1"
-	echo "TAP version 13"
-	echo "1..$(($(wc -l <"$scratch/mutations") + 1))"
-	result "nothing is found in the sources as they are" nothing
+	. "$top/selftests/tap.sh"
+	cleanup() {
+		rm -rf "$scratch"
+	}
+	judge "nothing is found in the sources as they are" nothing
 	while IFS=$'\t' read -r name expression; do
 		if apply "${expression:-$name}" >"$scratch/why"; then
-			result "$name" something
+			judge "$name" something
 		else
-			sed 's/^/# /' "$scratch/why"
-			report 1 "$name"
+			result 1 "$name" "$scratch/why"
 		fi
 		mend
 	done <"$scratch/mutations"
-	[ "$failed" = 0 ]
+	finish
 }
 
 unset MAKEFLAGS MFLAGS
-n=0 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tree=$scratch/tree
@@ -145,7 +135,6 @@ cp -r --parents "${copied[@]}" "$tree"
 
 case $#,${1-} in
 1,-a)		all_apply ;;
-1,[!-]*|2,[!-]*) load "$1" && run "${2-}" ;;
-*)		sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-		exit 2 ;;
+1,[!-]*|2,[!-]*) load "$1" && run_suite "${2-}" ;;
+*)		usage ;;
 esac
