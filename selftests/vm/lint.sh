@@ -87,7 +87,7 @@ flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
 
 user_sources() {
 	sources userspace '*.c'
-	sources selftests '*.c' | grep -v -e vm/splat -e time/absence
+	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
 	echo module/wheel.c
 }
 
