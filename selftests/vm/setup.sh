@@ -14,7 +14,7 @@ packages() {
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
-	check)	echo g++ gcc-multilib clang liburing-dev tzdata patch rsync ;;
+	check)	echo g++ gcc-multilib clang liburing-dev tzdata patch rsync perl ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
