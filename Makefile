@@ -93,10 +93,9 @@ coverage: ## which lines of the module all the tests reach
 	$(Q)$(vm)/coverage.sh
 
 .PHONY: bench
-bench: ## measure memory, interrupts and lock holds in a guest
-	$(Q)$(vm)/setup.sh build guest check
-	$(Q)$(vm)/build.sh
-	$(Q)$(vm)/run.sh -m 2048 -- /twheel/bench/figures.sh
+bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 minutes)
+	$(Q)$(vm)/setup.sh build guest check kernel bench
+	$(Q)selftests/bench/bench.sh $(if $(QUICK),quick)
 
 .PHONY: fuzz
 fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this machine

@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bare|lint]...	(all of them by default)
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bare|lint|bench]...
 #
 # A machine that has everything is left alone, and needs no network.
 
@@ -19,9 +19,10 @@ packages() {
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
 	fuzz)	echo clang afl++ ;;
+	bench)	echo gnuplot-nox perl ;;
 	bare)	echo debootstrap git ;;
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bare, lint)" ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bare, lint, bench)" ;;
 	esac
 }
 

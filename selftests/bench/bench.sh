@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# bench.sh - measure twheel and its peers side by side, and report: `make bench`
+#
+# usage: bench.sh [quick]
+#
+# Measures
+#
+#	- in a guest: twheel and all peers; accuracy, silence, memory, holds of locks
+#	- natively, in turns and on one CPU: the peers on this machine's own kernel, and
+#	  twheel and the kernel's own timers in user-mode Linux
+#	- instructions, in a guest that counts them
+#
+# and prints the tables. What the programs said is left in build/bench, and results.json
+# in this folder. The plots in Documentation/plots and the tables in README.md and
+# Documentation/benchmarks.md are made anew, but not of the quick form, which measures
+# fewer sizes in fewer rounds: it leaves its plots in build/bench.
+#
+# Progress goes to stderr. The exit status is 1 if a part could not be measured.
+
+. "$(dirname "$0")/../vm/common.sh"
+
+bench=$top/selftests/bench
+out=$build/bench
+
+# Parts that are to come, by name: how many seconds they take, and the kernel they run on
+names=()
+declare -A takes=() kernels=()
+failed=0
+
+# later NAME SECONDS KERNEL - a part: the function part_NAME without its number, which has
+# one line for each figure
+later() {
+	names+=("$1")
+	takes[$1]=$2
+	kernels[$1]=$3
+}
+
+minutes() {
+	echo "$((($1 + 59) / 60)) min"
+}
+
+# How many seconds are left, SECONDS into the part at hand, which is no longer in @names
+time_left() {
+	local name left=$((takes[$1] - $2))
+
+	[ $left -gt 0 ] || left=0
+	for name in "${names[@]}"; do
+		left=$((left + takes[$name]))
+	done
+	echo $left
+}
+
+# progress TEXT... - on a terminal a line that the next one replaces
+progress() {
+	if [ -t 2 ]; then
+		printf '\r\033[K%s' "${*:+${0##*/}: $*}" >&2
+	elif [ $# != 0 ]; then
+		say "$@"
+	fi
+}
+
+# watch PROCESS NAME - wait for the process of a part, and tell of it. Returns its status.
+watch() {
+	local pid=$1 name=$2 begun=$SECONDS told=$SECONDS often=30
+
+	[ ! -t 2 ] || often=1
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.5
+		[ $((SECONDS - told)) -ge $often ] || continue
+		told=$SECONDS
+		progress "$name: $(grep -vc '^#' "$out/$name" || :) figures, about" \
+			"$(minutes "$(time_left "$name" $((SECONDS - begun)))") left"
+	done
+	progress
+	wait "$pid"
+}
+
+# Measure all parts, one after the other. What has failed is missing from the report.
+measure() {
+	local name status begun
+
+	while [ ${#names[@]} != 0 ]; do
+		name=${names[0]}
+		names=("${names[@]:1}")
+		echo "# kernel: ${kernels[$name]}" >"$out/$name"
+		"part_${name%%.*}" >>"$out/$name" 2>"$out/log.$name" </dev/null &
+		begun=$SECONDS status=0
+		watch $! "$name" || status=$?
+		say "$name: $((SECONDS - begun)) s"
+		[ $status != 0 ] || continue
+		failed=1
+		echo "# missing: it ended with status $status" >>"$out/$name"
+		say "$name failed with status $status; the end of what it said:"
+		tail -n 5 "$out/log.$name" | sed 's/^/  | /' >&2
+	done
+}
+
+# speed_in_guest OPTIONS... - the operations of all facilities beside each other
+speed_in_guest() {
+	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -o "$params" -- "/twheel/bench/speed $*"
+}
+
+# The same CPU for both kernels
+on_cpu() {
+	taskset -c "$cpu" "$@"
+}
+
+uml() {
+	on_cpu "$top/selftests/time/uml.sh" -n -m 4096 -t 600 -o "$params" \
+		-d "$build/selftests/bench" -- "$*"
+}
+
+part_guest() {
+	speed_in_guest -r "$rounds" -n "$sizes"
+}
+
+part_host() {
+	on_cpu "$build/selftests/bench/speed" -r 1 -n "$sizes" -f "$peers"
+}
+
+part_uml() {
+	uml "speed -r 1 -n $sizes -f $ours -b 0,$batches && cat /sys/kernel/debug/peers"
+}
+
+part_situations() {
+	"$vm/run.sh" -t 900 -c 2 -m 4096 -o "$params" -- "/twheel/bench/situations.sh ${quick:+quick}"
+}
+
+part_insn() {
+	"$bench/insn.sh" ${quick:+quick}
+}
+
+# What is true of the whole run
+about() {
+	local commit kvm
+	commit=$(git -C "$top" describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null) ||
+		commit=unknown
+	kvm=$(cat "$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" 2>/dev/null) || :
+	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "${quick:-whole}" \
+		machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs" \
+		guests "$([ "$kvm" = kvm ] && echo "run by KVM" || echo emulated)"
+}
+
+report() {
+	local results=$bench/results.json plots=$out
+
+	"$bench/report.pl" "$out" >"$results.new"
+	mv "$results.new" "$results"
+	[ -n "$quick" ] || plots=$top/Documentation/plots
+	mkdir -p "$plots"
+	"$bench/plot.pl" "$results" "$plots"
+	[ -n "$quick" ] || "$bench/show.pl" "$results" "$top/README.md" "$top/Documentation/benchmarks.md"
+	"$bench/show.pl" "$results"
+}
+
+quick=''
+case "$*" in
+"")	sizes=1000,10000,100000,1000000 rounds=3 ;;
+quick)	sizes=1000,1000000 rounds=1 quick=quick ;;
+*)	usage ;;
+esac
+cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
+params=max_user_timers=20000000
+batches=16,64,256,1024
+ours=floor,twheel,twheel-keyed,twheel-lease
+peers=floor,timerfd,posix,io_uring,libuv,libevent,heap,hashed,core6,core1,word
+
+"$vm/build.sh" module userspace tests
+begun=$SECONDS
+"$top/selftests/time/build.sh" bench
+say "building for user-mode Linux: $((SECONDS - begun)) s"
+
+rm -rf "$out"
+mkdir -p "$out"
+guest=$(cat "$("$vm/kernel.sh")/release")
+um=$(cat "$(KERNEL=uml "$vm/kernel.sh")/release")
+for ((i = 1; i <= 3; i++)); do
+	later "host.$i" 60 "$(uname -r)"
+	later "uml.$i" 60 "$um"
+done
+later guest 600 "$guest"
+later situations 240 "$guest"
+later insn 120 "$guest"
+begun=$SECONDS
+measure
+about >"$out/about"
+say "measured in $(minutes $((SECONDS - begun)))"
+report
+exit $failed
