@@ -93,10 +93,10 @@ coverage: ## which lines of the module all the tests reach
 	$(Q)$(vm)/coverage.sh
 
 .PHONY: bench
-bench: ## measure memory, interrupts and lock holds in a guest
+bench: ## measure accuracy, interrupts, memory and lock holds in a guest
 	$(Q)$(vm)/setup.sh build guest check
 	$(Q)$(vm)/build.sh
-	$(Q)$(vm)/run.sh -m 2048 -- /twheel/bench/figures.sh
+	$(Q)$(vm)/run.sh -m 3072 -t 900 -- /twheel/bench/situations.sh
 
 .PHONY: fuzz
 fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this machine
