@@ -23,7 +23,7 @@ use JSON::PP;
 # green and grey.
 my @series = (
 	[ 'twheel', 256, 'twheel, batches of 256', '#0b3d91', 3, 7 ],
-	[ 'twheel', 0, 'twheel, one ioctl each', '#5b8def', 2, 6 ],
+	[ 'twheel', 1, 'twheel, one ioctl each', '#5b8def', 2, 6 ],
 	[ 'twheel-keyed', 256, 'twheel, keys', '#00a0c6', 2, 5 ],
 	[ 'twheel-lease', undef, 'twheel, leases', '#7b3fb5', 3, 9 ],
 	[ 'libtwheel', undef, 'libtwheel objects', '#b08be0', 2, 8 ],

@@ -71,7 +71,7 @@ sub goals {
 # The facilities in the order in which they are shown, and what they are to a reader.
 my @facilities = (
 	[ 'twheel', 'twheel, batches of 256', 256 ],
-	[ 'twheel', 'twheel, one at a time', 0 ],
+	[ 'twheel', 'twheel, one at a time', 1 ],
 	[ 'twheel-keyed', 'twheel by key, batches of 256', 256 ],
 	[ 'twheel-lease', 'twheel, leases' ],
 	[ 'libtwheel', 'libtwheel, timer objects' ],
