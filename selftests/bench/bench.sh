@@ -97,31 +97,28 @@ measure() {
 	done
 }
 
-# speed_in_guest OPTIONS... - the operations of all facilities beside each other
-speed_in_guest() {
-	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -o "$params" -- "/twheel/bench/speed $*"
-}
-
-# The same CPU for both kernels
-on_cpu() {
-	taskset -c "$cpu" "$@"
-}
-
-uml() {
-	on_cpu "$top/selftests/time/uml.sh" -n -m 4096 -t 600 -o "$params" \
-		-d "$build/selftests/bench" -- "$*"
+# in_guest LINE - all rounds in one guest
+in_guest() {
+	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -o "$params" -- \
+		"for i in $(seq -s ' ' "$rounds"); do $1 || exit; done"
 }
 
 part_guest() {
-	speed_in_guest -r "$rounds" -n "$sizes"
+	in_guest "/twheel/bench/speed.sh guest $quick"
 }
 
+part_shared() {
+	in_guest "/twheel/bench/speed.sh shared"
+}
+
+# The next two take turns, on the same CPU.
 part_host() {
-	on_cpu "$build/selftests/bench/speed" -r 1 -n "$sizes" -f "$peers"
+	taskset -c "$cpu" "$build/selftests/bench/speed.sh" host ${quick:+"$quick"}
 }
 
 part_uml() {
-	uml "speed -r 1 -n $sizes -f $ours -b 0,$batches && cat /sys/kernel/debug/peers"
+	taskset -c "$cpu" "$top/selftests/time/uml.sh" -n -m 4096 -t 600 -o "$params" \
+		-d "$build/selftests/bench" -- "speed.sh uml $quick"
 }
 
 part_situations() {
@@ -155,19 +152,16 @@ report() {
 	"$bench/show.pl" "$results"
 }
 
-quick=''
+quick='' rounds=3
 case "$*" in
-"")	sizes=1000,10000,100000,1000000 rounds=3 ;;
-quick)	sizes=1000,1000000 rounds=1 quick=quick ;;
+"")	;;
+quick)	quick=quick rounds=1 ;;
 *)	usage ;;
 esac
 cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
 params=max_user_timers=20000000
-batches=16,64,256,1024
-ours=floor,twheel,twheel-keyed,twheel-lease
-peers=floor,timerfd,posix,io_uring,libuv,libevent,heap,hashed,core6,core1,word
 
-"$vm/build.sh" module userspace tests
+BENCH=1 "$vm/build.sh"
 begun=$SECONDS
 "$top/selftests/time/build.sh" bench
 say "building for user-mode Linux: $((SECONDS - begun)) s"
@@ -176,11 +170,14 @@ rm -rf "$out"
 mkdir -p "$out"
 guest=$(cat "$("$vm/kernel.sh")/release")
 um=$(cat "$(KERNEL=uml "$vm/kernel.sh")/release")
-for ((i = 1; i <= 3; i++)); do
-	later "host.$i" 60 "$(uname -r)"
+
+# Seconds as they were on two cores that had nothing else to do
+for ((i = 1; i <= rounds; i++)); do
+	later "host.$i" ${quick:-40} "$(uname -r)"
 	later "uml.$i" 60 "$um"
 done
 later guest 600 "$guest"
+[ -n "$quick" ] || later shared 60 "$guest"
 later situations 240 "$guest"
 later insn 120 "$guest"
 begun=$SECONDS
