@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bare|lint|bench]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|lint]...	(all of them by default)
 #
 # A machine that has everything is left alone, and needs no network.
 
@@ -19,10 +19,12 @@ packages() {
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
 	fuzz)	echo clang afl++ ;;
-	bench)	echo gnuplot-nox perl ;;
+	# The peers that are measured, and what makes pages of figures.
+	bench)	echo liburing-dev libuv1-dev libevent-dev gnuplot-nox perl ;;
 	bare)	echo debootstrap git ;;
-	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bare, lint, bench)" ;;
+	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
+			libuv1-dev libevent-dev ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, lint)" ;;
 	esac
 }
 
