@@ -35,6 +35,7 @@ sub amount {
 
 	return '' unless defined $value;
 	return number($value / 1e6) . ' ms' if $unit eq 'ns' && $value >= 1e6;
+	return number($value / 1e3) . ' us' if $unit eq 'ns' && $value >= 1e4;
 	return join ' ', grep { $_ ne '' } number($value), $short{$unit};
 }
 
@@ -89,7 +90,7 @@ my @facilities = (
 );
 my @operations = (
 	[ 'arm', 'arm' ], [ 'random', 're-arm random' ], [ 'later', 're-arm later' ],
-	[ 'cancel', 'cancel' ], [ 'deliver', 'deliver' ],
+	[ 'cancel', 'cancel' ], [ 'deliver', 'deliver' ], [ 'heartbeat', 'heartbeat' ],
 );
 
 # The figures that are as %what says, the cheapest first.
@@ -102,35 +103,128 @@ sub figures {
 	} @{$results->{figures}};
 }
 
-sub costs_at {
-	my ($place, $pending) = @_;
-	my @rows;
+# table TITLE, COLUMNS, ROWS - the title and the rows of a table. A column is a name and what
+# is true of its figures, and so is a row. Rows without a figure are left out, and so are
+# tables without rows.
+sub table {
+	my ($title, $columns, @rows) = @_;
+	my @filled;
 
-	for my $row (@facilities) {
-		my ($facility, $name, $batch) = @$row;
-		my %what = (place => $place, facility => $facility, pending => $pending,
-			    threads => 1, defined $batch ? (batch => $batch) : ());
+	for my $row (@rows) {
+		my ($name, %of_row) = @$row;
 		my @cells = map {
-			my ($figure) = figures(%what, operation => $_->[0]);
-			$figure ? number($figure->{median}) : '';
-		} @operations;
-		push @rows, [ $name, @cells ] if grep { $_ ne '' } @cells;
+			my (undef, %of_column) = @$_;
+			my ($figure) = figures(%of_row, %of_column);
+			!$figure ? '' : $figure->{unit} ne 'ns' || $figure->{operation} ?
+				number($figure->{median}) :
+				amount($figure->{median}, $figure->{unit});
+		} @$columns;
+		push @filled, [ $name, @cells ] if grep { $_ ne '' } @cells;
 	}
-	return @rows ? ([ '', map { $_->[1] } @operations ], @rows) : ();
+	return @filled ? [ $title, [ '', map { $_->[0] } @$columns ], @filled ] : ();
 }
 
-# A table of all that there is for a size.
-sub costs {
+sub rows_of_facilities {
+	return map {
+		my ($facility, $name, $batch) = @$_;
+		[ $name, facility => $facility, threads => 1,
+		  defined $batch ? (batch => $batch) : () ];
+	} @facilities;
+}
+
+sub tables_of_costs {
+	my @columns = map { [ $_->[1], operation => $_->[0] ] } @operations;
 	my @tables;
 
-	for my $place ([ 'native', 'At native speed' ], [ 'guest', 'In a guest' ]) {
+	for my $place ([ 'native', 'Natively' ], [ 'guest', 'In a guest' ]) {
 		for my $pending (1_000, 1_000_000) {
-			my @rows = costs_at($place->[0], $pending);
-			push @tables, [ "$place->[1], " . number($pending) .
-					' pending, ns an operation', @rows ] if @rows;
+			my %same = (place => $place->[0], pending => $pending);
+			push @tables, table("$place->[1], " . number($pending) .
+				' pending, ns an operation',
+				[ map { [ @$_, %same ] } @columns ], rows_of_facilities());
 		}
 	}
 	return @tables;
+}
+
+sub tables_of_batches {
+	my @columns = map { [ $_, batch => $_ ] } 1, 16, 64, 256, 1024;
+	my @rows;
+
+	for my $facility (qw(twheel twheel-keyed io_uring)) {
+		push @rows, map { [ "$facility: $_->[1]", facility => $facility, threads => 1,
+				    operation => $_->[0] ] }
+			grep { $_->[0] =~ /^(arm|random|cancel)$/ } @operations;
+	}
+	return map {
+		my ($place, $title) = @$_;
+		table("$title, 10,000 pending, ns an operation by size of the batch",
+		      [ map { [ @$_, place => $place, pending => 10_000 ] } @columns ], @rows);
+	} [ 'native', 'Natively' ], [ 'guest', 'In a guest' ];
+}
+
+sub table_of_threads {
+	my %same = (pending => 100_000);
+	my @columns = ((map { [ "$_ threads", %same, place => 'guest', threads => $_ ] } 1, 2, 4),
+		       (map { [ "$_, one descriptor", %same, place => 'shared',
+				threads => $_ ] } 2, 4));
+	my @rows;
+
+	$columns[0][0] = 'one thread';
+	for my $facility (qw(twheel twheel-keyed timerfd)) {
+		my @batch = $facility =~ /^twheel/ ? (batch => 256) : ();
+		push @rows, map { [ "$facility: $_->[1]", facility => $facility, @batch,
+				    operation => $_->[0] ] }
+			grep { $_->[0] =~ /^(arm|random|cancel|deliver)$/ } @operations;
+	}
+	return table('Threads in a guest, 100,000 pending in all, ns of a thread for an operation',
+		     \@columns, @rows);
+}
+
+# The different values that a field of figures has
+sub values_of {
+	my ($field, %what) = @_;
+	my %seen;
+
+	return grep { !$seen{$_}++ } map { $_->{$field} // () } figures(%what);
+}
+
+sub tables_of_situations {
+	my %part = (p50 => 'half', p99 => '99%', p999 => '99.9%', max => 'all');
+	my @late = map { [ $part{$_}, lateness => $_ ] } qw(p50 p99 p999 max);
+	my @rows;
+
+	for my $situation (sort(values_of('situation', lateness => 'p50'))) {
+		push @rows, map { [ "$situation: $_", situation => $situation,
+				    facility => $_ ] } qw(twheel timerfd);
+	}
+	return (table('Lateness in a guest: so many are no later than', \@late, @rows),
+		table('Interrupts for timers, in a guest', [ [ 'interrupts' ] ],
+		      map { [ $_, situation => $_, unit => 'interrupts' ] }
+		      sort(values_of('situation', unit => 'interrupts'))),
+		table('Memory that a pending timer takes, bytes',
+		      [ map { [ number($_), pending => $_ ] }
+			sort { $a <=> $b } values_of('pending', unit => 'bytes') ],
+		      map { [ $_, facility => $_, unit => 'bytes' ] }
+		      values_of('facility', unit => 'bytes')),
+		table("How long a wheel's lock is held, in a guest",
+		      [ [ 'median', hold => 'median' ], [ 'longest', hold => 'longest' ] ],
+		      map { [ number($_) . ' due in one tick', pending => $_ ] }
+		      sort { $a <=> $b } values_of('pending', hold => 'median')));
+}
+
+sub table_of_instructions {
+	return table('Instructions of an operation, batches of 256, by pending timers',
+		     [ map { [ number($_), pending => $_, batch => 256 ] }
+		       sort { $a <=> $b } values_of('pending', unit => 'instructions') ],
+		     map { [ $_, operation => $_, unit => 'instructions' ] }
+		     sort(values_of('operation', unit => 'instructions')));
+}
+
+# All tables but that of the goals
+sub costs {
+	return (tables_of_costs(), tables_of_batches(), table_of_threads(),
+		tables_of_situations(), table_of_instructions());
 }
 
 # The first column is words, and the others are next to what they are beside.

@@ -145,7 +145,7 @@ equals "all ratios are there" 13 sh -c "sed -n '/\"ratios\"/,/}/p' '$tmp/results
 "$here/show.pl" "$tmp/results.json" >"$tmp/out" 2>&1
 result $? "the table"
 check "has the goal, what was reached, and that it is met" \
-	grep -qE 'arm, batches of 256 +100 ns +timerfd, its three calls +10,000 ns +1/100 +1/100 +yes' \
+	grep -qE 'arm, batches of 256 +100 ns +timerfd, its three calls +10 us +1/100 +1/100 +yes' \
 	"$tmp/out"
 check "and what was not measured" grep -qE 'deliver +timerfd.*1/20 +not measured' "$tmp/out"
 
