@@ -27,6 +27,8 @@ out=$build/bench
 # Parts that are to come, by name: how many seconds they take, and the kernel they run on
 names=()
 declare -A takes=() kernels=()
+# The process of the part that runs
+pid=''
 failed=0
 
 # later NAME SECONDS QUICK-SECONDS KERNEL - a part, which is the function part_NAME (less a
@@ -62,9 +64,9 @@ progress() {
 	fi
 }
 
-# watch PROCESS NAME - wait for the process of a part, and tell of it. Returns its status.
+# watch NAME - wait for the process of a part, and tell of it. Returns its status.
 watch() {
-	local pid=$1 name=$2 begun=$SECONDS told=$SECONDS often=30
+	local name=$1 begun=$SECONDS told=$SECONDS often=30
 
 	[ ! -t 2 ] || often=1
 	while kill -0 "$pid" 2>/dev/null; do
@@ -82,13 +84,20 @@ watch() {
 measure() {
 	local name status begun
 
+	trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null' EXIT
+	trap 'exit 130' INT TERM HUP
 	while [ ${#names[@]} != 0 ]; do
 		name=${names[0]}
 		names=("${names[@]:1}")
 		echo "# kernel: ${kernels[$name]}" >"$out/$name"
+		# In a process group of its own, so that all of it can be ended.
+		set -m
 		"part_${name%%.*}" >>"$out/$name" 2>"$out/log.$name" </dev/null &
+		pid=$!
+		set +m
 		begun=$SECONDS status=0
-		watch $! "$name" || status=$?
+		watch "$name" || status=$?
+		pid=''
 		say "$name: $((SECONDS - begun)) s"
 		[ $status != 0 ] || continue
 		failed=1
@@ -101,7 +110,7 @@ measure() {
 # in_guest LINE - all rounds in one guest
 in_guest() {
 	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -o "$params" -- \
-		"for i in $(seq -s ' ' "$rounds"); do $1 || exit; done"
+		"status=0; for i in $(seq -s ' ' "$rounds"); do $1 || status=1; done; exit \$status"
 }
 
 part_guest() {
