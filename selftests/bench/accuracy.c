@@ -8,14 +8,16 @@
  * "even" is one every 100 us, "burst" 100 at one time every 10 ms. Rounds of twheel and of
  * timerfd alternate, with the same distances between deadlines. The lateness of a timer is
  * the time at which the program has its record, less the deadline that was asked for: so
- * with twheel it includes the rest of the tick in which the deadline lies.
+ * with twheel it includes the rest of the tick in which the deadline lies. The percentiles
+ * are medians of those of the rounds, as the machine may stand still in one of them; max is
+ * that of all rounds, and remarks have the least and the largest.
  *
  * One thread waits in read() for records of twheel, or in epoll_wait() for descriptors of
  * timerfd, and reads each of these. It looks at the clock after each read. All timers are
  * armed before the first is due.
  *
  * "loaded" is one thread on each CPU that spins, and a few that wake up often, all at normal
- * priority. Where one of the two cannot keep up with the rate, both get half of it.
+ * priority. If one of the two cannot keep up with the rate, both start again with half of it.
  *
  * Each timer has to come exactly once, and none early.
  */
@@ -38,6 +40,17 @@
 /* How often all timers are put off that could not be armed before the first was due. */
 #define ATTEMPTS	8
 
+/* What is printed of the lateness: of so many timers all but one are earlier; 0 for all. */
+static const struct {
+	const char *name;
+	unsigned int of;
+} figures[] = {
+	{ "p50", 2 }, { "p99", 100 }, { "p999", 1000 }, { "max", 0 },
+};
+
+#define FIGURES		(sizeof(figures) / sizeof(figures[0]))
+#define ROUNDS_MAX	99
+
 /**
  * struct facility - what expires
  * @name: for the output
@@ -46,8 +59,7 @@
  * @collect: wait for so many expirations, and call came() for each
  * @end: check that nothing is left, and undo @begin
  * @lead: time from the beginning to the first deadline, ns
- * @late: the lateness in all rounds, ns
- * @nr: how many of these there are
+ * @late: the figures of each round, ns
  */
 struct facility {
 	const char *name;
@@ -56,8 +68,7 @@ struct facility {
 	void (*collect)(unsigned long n);
 	void (*end)(unsigned long n);
 	__u64 lead;
-	__u64 *late;
-	unsigned long nr;
+	__u64 late[FIGURES][ROUNDS_MAX];
 };
 
 /* Of the round: the deadlines, and how late each timer was or NOT_YET. */
@@ -294,6 +305,16 @@ static bool play(struct facility *f, bool burst, unsigned long n, unsigned long 
 	return behind <= last / 2;
 }
 
+/* Keep the figures of a round. */
+static void keep(struct facility *f, int round, unsigned long n)
+{
+	size_t i;
+
+	qsort(lateness, n, sizeof(*lateness), compare_u64);
+	for (i = 0; i < FIGURES; i++)
+		f->late[i][round] = lateness[n - 1 - (figures[i].of ? n / figures[i].of : 0)];
+}
+
 /* All rounds of all facilities. Returns the one that could not keep up, or NULL. */
 static const struct facility *all_rounds(bool burst, unsigned long n, unsigned long rate,
 					 int rounds)
@@ -301,43 +322,40 @@ static const struct facility *all_rounds(bool burst, unsigned long n, unsigned l
 	int round;
 	size_t i;
 
-	for (i = 0; i < FACILITIES; i++)
-		facilities[i].nr = 0;
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < FACILITIES; i++) {
 			struct facility *f = &facilities[i];
 
-			if (!play(f, burst, n, rate))
+			/* The machine itself may have stood still, once. */
+			if (!play(f, burst, n, rate) && !play(f, burst, n, rate))
 				return f;
-			memcpy(f->late + f->nr, lateness, n * sizeof(*lateness));
-			f->nr += n;
+			keep(f, round, n);
 		}
 	}
 	return NULL;
 }
 
-static void report(struct facility *f, const char *situation)
+static void report(struct facility *f, const char *situation, int rounds)
 {
-	const __u64 *late = f->late;
-	unsigned long last = f->nr - 1;
+	size_t i;
 
-	qsort(f->late, f->nr, sizeof(*late), compare_u64);
-	printf("accuracy\t%s\t%s\tp50\t%llu\n", f->name, situation, late[f->nr / 2]);
-	printf("accuracy\t%s\t%s\tp99\t%llu\n", f->name, situation, late[last - f->nr / 100]);
-	printf("accuracy\t%s\t%s\tp999\t%llu\n", f->name, situation,
-	       late[last - f->nr / 1000]);
-	printf("accuracy\t%s\t%s\tmax\t%llu\n", f->name, situation, late[last]);
+	for (i = 0; i < FIGURES; i++) {
+		qsort(f->late[i], rounds, sizeof(__u64), compare_u64);
+		printf("# accuracy: %s: %s: %s of a round: %llu to %llu ns\n", situation, f->name,
+		       figures[i].name, f->late[i][0], f->late[i][rounds - 1]);
+		printf("accuracy\t%s\t%s\t%s\t%llu\n", f->name, situation, figures[i].name,
+		       f->late[i][figures[i].of ? rounds / 2 : rounds - 1]);
+	}
 }
 
 static void cannot(const struct facility *f, const char *situation)
 {
-	static const char *const figures[] = { "p50", "p99", "p999", "max" };
 	size_t i, j;
 
 	for (i = 0; i < FACILITIES; i++)
-		for (j = 0; j < sizeof(figures) / sizeof(figures[0]); j++)
+		for (j = 0; j < FIGURES; j++)
 			printf("accuracy\t%s\t%s\t%s\t-\t%s cannot keep up with %d a second\n",
-			       facilities[i].name, situation, figures[j], f->name, RATE_MIN);
+			       facilities[i].name, situation, figures[j].name, f->name, RATE_MIN);
 }
 
 static void measure(const char *situation, bool burst, unsigned long seconds, int rounds)
@@ -349,9 +367,8 @@ static void measure(const char *situation, bool burst, unsigned long seconds, in
 	deadlines = calloc(n, sizeof(*deadlines));
 	lateness = calloc(n, sizeof(*lateness));
 	for (i = 0; i < FACILITIES; i++) {
-		facilities[i].late = calloc(n * rounds, sizeof(__u64));
 		facilities[i].lead = TW_SEC / 20 + n * 10000;
-		if (!deadlines || !lateness || !facilities[i].late)
+		if (!deadlines || !lateness)
 			fail("calloc", errno);
 		facilities[i].begin(n);
 	}
@@ -368,10 +385,10 @@ static void measure(const char *situation, bool burst, unsigned long seconds, in
 		cannot(slow, situation);
 		return;
 	}
-	printf("# accuracy: %s: %lu expirations of each facility, at %lu a second\n", situation,
-	       facilities[0].nr, rate);
+	printf("# accuracy: %s: %d rounds of %lu expirations of each facility, at %lu a second\n",
+	       situation, rounds, rate * seconds, rate);
 	for (i = 0; i < FACILITIES; i++)
-		report(&facilities[i], situation);
+		report(&facilities[i], situation, rounds);
 }
 
 int main(int argc, char **argv)
@@ -384,11 +401,13 @@ int main(int argc, char **argv)
 	bool idle = load_word && !strcmp(load_word, "-idle");
 	bool loaded = load_word && !strcmp(load_word, "-loaded");
 
-	if (seconds < 1 || rounds < 1 || !(even || burst) || !(idle || loaded)) {
+	if (seconds < 1 || rounds < 1 || rounds > ROUNDS_MAX || !(even || burst) ||
+	    !(idle || loaded)) {
 		fprintf(stderr, "usage: accuracy SITUATION SECONDS ROUNDS\n"
 			"       SITUATION: even-idle, burst-idle, even-loaded, burst-loaded\n");
 		return 2;
 	}
+	setlinebuf(stdout);
 	if (loaded)
 		load_begin();
 	measure(argv[1], burst, seconds, rounds);
