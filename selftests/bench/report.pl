@@ -117,8 +117,10 @@ sub memory_key { return "memory $_[0] $_[1]" }
 sub insn_key { return "insn $_[0] $_[1] $_[2]" }
 sub hold_key { return "hold $_[0] $_[1]" }
 
-# By key: { what it is, values => [ ... ] }; and by key: why there is none.
+# By key: { what it is, values => [ ... ], files => [ ... ] }, where each value has the number
+# of the file that it is from; and by key: why there is none.
 my (%figure, %missing);
+my $file_number = '';
 my %about;
 my %kernel;
 
@@ -130,8 +132,9 @@ sub add {
 		$missing{$key} = $why;
 		return;
 	}
-	$figure{$key} //= { %$what, values => [] };
+	$figure{$key} //= { %$what, values => [], files => [] };
 	push @{$figure{$key}{values}}, $value;
+	push @{$figure{$key}{files}}, $file_number;
 }
 
 sub add_speed {
@@ -201,6 +204,7 @@ sub read_part {
 	my ($like, $add) = @{$part{$part}};
 	my $kernel = 'unknown';
 
+	($file_number) = $file =~ /(\.[0-9]+|)$/;
 	open my $in, '<', $file or die "report.pl: $file: $!\n";
 	while (my $line = <$in>) {
 		chomp $line;
@@ -228,6 +232,7 @@ sub rounded { return 0 + sprintf '%.4g', $_[0] }
 sub settle {
 	my ($figure) = @_;
 	my @sorted = sort { $a <=> $b } @{delete $figure->{values}};
+	delete $figure->{files};
 
 	$figure->{rounds} = scalar @sorted;
 	$figure->{median} = rounded(median(@sorted));
@@ -253,35 +258,46 @@ sub calls {
 	return ($pushes + 2 * POSIX::ceil($run / $size)) / (100 * $run);
 }
 
-# What is native: see above.
+# The median of the floors of a place, in that file if there are any
+sub floor_in {
+	my ($place, $file) = @_;
+	my ($floor) = map { $figure{$_} } grep { /^$place floor / } sort keys %figure;
+
+	return undef unless $floor;
+	my @there = grep { $floor->{files}[$_] eq $file } 0 .. $#{$floor->{files}};
+	return median(@there ? @{$floor->{values}}[@there] : @{$floor->{values}});
+}
+
+# What is native: see above. What user-mode Linux takes for a call depends on what else this
+# machine does at the moment, so the floor is that of the same round.
 sub add_native {
-	my %floor;
+	my %seen;
 
-	for my $place (qw(uml host)) {
-		my ($key) = grep { /^$place floor / } sort keys %figure;
-		$floor{$place} = median(@{$figure{$key}{values}}) if $key;
-	}
-	for my $key (sort keys %figure, keys %missing) {
+	for my $key (grep { !$seen{$_}++ } sort keys %figure, keys %missing) {
 		my ($place, $facility, $operation, $rest) = split ' ', $key, 4;
-		my $ours = $facility && $facility =~ /^(twheel.*|hrtimer|timer_list)$/;
-
+		next unless defined $rest && $facility ne 'floor';
+		my $ours = $facility =~ /^(twheel.*|word|hrtimer|timer_list)$/;
 		next unless $place eq ($ours ? 'uml' : 'host');
-		next unless $operation && $facility ne 'floor';
+
 		my $native = "native $facility $operation $rest";
-		if ($missing{$key}) {
-			$missing{$native} = $missing{$key};
-			next;
-		}
+		$missing{$native} = $missing{$key} if defined $missing{$key};
+		next unless $figure{$key};
+
 		my %what = %{$figure{$key}};
 		my $calls = calls($facility, $operation, $what{batch});
 		next unless defined $calls;
-		if ($calls && keys %floor < 2) {
-			$missing{$native} = 'the floor was not measured';
-			next;
+		my @values = @{$what{values}};
+		if ($calls) {
+			my @less = map { floor_in('uml', $_) } @{$what{files}};
+			my @more = map { floor_in('host', $_) } @{$what{files}};
+			if (!defined $less[0] || !defined $more[0]) {
+				$missing{$native} = 'the floor was not measured';
+				next;
+			}
+			# Where a call is nearly all of it, taking it off may leave nothing.
+			@values = map { my $rest = $values[$_] - $calls * ($less[$_] - $more[$_]);
+					$rest > 0 ? $rest : 0 } 0 .. $#values;
 		}
-		my $less = $calls ? $calls * ($floor{uml} - $floor{host}) : 0;
-		# Where a call is nearly all of it, taking it off may leave nothing.
-		my @values = map { $_ > $less ? $_ - $less : 0 } @{delete $what{values}};
 		$figure{$native} = { %what, place => 'native', values => \@values };
 	}
 }
