@@ -59,7 +59,7 @@ memory=$tmp
 [ "$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -le "$mem" ] || memory=/dev/shm
 TMPDIR=$memory timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" "mem=${mem}M" \
 	"${clock[@]}" root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
-	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | tr -d '\r' || :
+	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | sed -u 's/\r$//' || :
 
 # Check this first, since a guest that is killed complains of that, too.
 if [ $SECONDS -ge "$limit" ]; then
