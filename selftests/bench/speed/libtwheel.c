@@ -32,6 +32,8 @@ static int open_state(struct job *job)
 	struct state *s = table(1, sizeof(*s));
 
 	job->state = s;
+	limit_file(TW_PARAMETERS "max_user_timers", 2ULL * job->plan->pending + 1000);
+	limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
 	mine = s;
 	s->timers = table(job->nr, sizeof(*s->timers));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));

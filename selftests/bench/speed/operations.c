@@ -19,9 +19,9 @@
  * With several threads it is the sum of their times divided by that of their operations: so
  * a facility that scales has the same figure for any number of threads on as many CPUs.
  *
- * Timers are measured until there were ENOUGH_OPS, or ENOUGH_NS have passed and there were
- * LEAST_OPS. A facility that does not get as far within the plan's limit gets no figure but
- * a reason.
+ * An operation is measured until there were ENOUGH_OPS in at least LEAST_NS, or ENOUGH_NS
+ * have passed and there were LEAST_OPS. A facility that does not get as far within the plan's
+ * limit gets no figure but a reason.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -34,6 +34,8 @@
 #define ENOUGH_OPS	100000
 #define ENOUGH_NS	200000000ULL
 #define LEAST_OPS	100
+/* Where there is nothing to wait for in between */
+#define LEAST_NS	20000000ULL
 /* The clock is read after this many operations at most, as reading it may be slow. */
 #define CHUNK_MAX	16384
 #define CHUNK_NS	5000000ULL
@@ -52,11 +54,20 @@ static uint64_t since(uint64_t begun)
 	return ns > common.clock_cost ? ns - common.clock_cost : 0;
 }
 
-static bool enough(const struct worker *w)
+static bool enough(const struct worker *w, uint64_t least_ns)
 {
-	if (w->ops >= ENOUGH_OPS || w->ns >= w->job.plan->limit)
+	if (w->ns >= w->job.plan->limit)
 		return true;
-	return w->ns >= ENOUGH_NS && w->ops >= LEAST_OPS;
+	return (w->ops >= ENOUGH_OPS && w->ns >= least_ns) ||
+	       (w->ops >= LEAST_OPS && w->ns >= ENOUGH_NS);
+}
+
+/* The same, for a thread among others that do as much. All of them have some figure. */
+static bool enough_for_all(const struct worker *w, uint64_t least_ns)
+{
+	if (enough(w, least_ns))
+		common.enough = true;
+	return common.enough && w->ops >= LEAST_OPS;
 }
 
 static void give_up(struct worker *w, uint64_t spent, const char *fmt, ...)
@@ -209,7 +220,7 @@ static void do_arm(struct worker *w)
 		empty(w);
 		if (!fill(w, &aim, true))
 			return;
-	} while (!enough(w) && clock_ns() - begun < w->job.plan->limit);
+	} while (!enough(w, LEAST_NS) && clock_ns() - begun < w->job.plan->limit);
 }
 
 /* Where the timers are moved in the next pass */
@@ -248,7 +259,7 @@ static void do_move(struct worker *w, enum speed_op op)
 	if (!full(w))
 		return;
 	aim = next_aim(w, op);
-	while (!enough(w) && !common.enough) {
+	while (!enough_for_all(w, LEAST_NS)) {
 		begun = clock_ns();
 		for (left = chunk; left; left -= n) {
 			if (w->pos == job->nr) {
@@ -264,7 +275,6 @@ static void do_move(struct worker *w, enum speed_op op)
 		w->ops += chunk;
 		chunk = chunk_after(chunk, ns);
 	}
-	common.enough = true;
 }
 
 static void do_cancel(struct worker *w)
@@ -287,7 +297,7 @@ static void do_cancel(struct worker *w)
 			chunk = chunk_after(chunk, ns);
 		}
 		w->fill = i < job->nr ? MIXED : EMPTY;
-	} while (!enough(w) && clock_ns() - whole < job->plan->limit);
+	} while (!enough(w, LEAST_NS) && clock_ns() - whole < job->plan->limit);
 }
 
 /* Waits until @n have expired that were due at @due. */
@@ -421,7 +431,7 @@ static void do_deliver(struct worker *w)
 				return;
 		}
 	} while (job->plan->shared ||
-		 (!enough(w) && clock_ns() - whole < job->plan->limit));
+		 (!enough(w, 0) && clock_ns() - whole < job->plan->limit));
 }
 
 static uint64_t thread_cpu(void)
@@ -529,7 +539,7 @@ static void do_heartbeat(struct worker *w)
 		aim = next_aim(w, OP_HEARTBEAT);
 		if (!beats_expire(w, beats))
 			return;
-		for (left = beats; left && !enough(w) && !common.enough; left -= n) {
+		for (left = beats; left && !enough_for_all(w, 0); left -= n) {
 			n = left < chunk ? left : chunk;
 			begun = clock_ns();
 			for (k = 0; k < n; k += run) {
@@ -549,7 +559,7 @@ static void do_heartbeat(struct worker *w)
 		}
 		if (left)
 			w->fill = MIXED;
-	} while (w->fill == FULL && !enough(w) && !common.enough &&
+	} while (w->fill == FULL && !enough_for_all(w, 0) &&
 		 clock_ns() - whole < job->plan->limit);
 	common.enough = true;
 }

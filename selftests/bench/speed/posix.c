@@ -45,6 +45,9 @@ static void close_state(struct job *job)
 	for (i = 0; i < job->nr; i++)
 		if (s->made[i])
 			timer_delete(s->timers[i]);
+	/* Signals that are queued already stay, and the next ones are for other timers. */
+	while (tw_read(s->fd, s->records, sizeof(s->records)) > 0)
+		;
 	close(s->fd);
 	table_free(s->timers, job->nr, sizeof(*s->timers));
 	table_free(s->made, job->nr, sizeof(*s->made));

@@ -188,6 +188,7 @@ void wait_soon(uint64_t ns);
 void pin(unsigned int index);
 void fail(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+void limit_file(const char *path, uint64_t want);
 uint32_t limit_files(uint64_t want);
 void limit_signals(uint64_t want);
 void hold_timerfds(const struct job *job, uint32_t nr, uint32_t each);

@@ -29,9 +29,15 @@ static int hold(struct job *job)
 	uint32_t each = limit_files((uint64_t)job->plan->pending + OTHERS);
 	uint32_t mine = (each - OTHERS) / job->plan->threads;
 
-	/* Both grow with memory, and may be too low for a million. */
-	tw_write_file("/proc/sys/fs/file-max", "100000000");
-	tw_write_file("/proc/sys/fs/epoll/max_user_watches", "100000000");
+	/*
+	 * The table of files grows now, and not when it is needed: where threads share it the
+	 * kernel waits for a grace period each time.
+	 */
+	if (close(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, each - 1)))
+		return -errno;
+	/* With little memory both are too low for a million. */
+	limit_file("/proc/sys/fs/file-max", job->plan->pending + 100000ULL);
+	limit_file("/proc/sys/fs/epoll/max_user_watches", job->plan->pending + 1000ULL);
 	if (job->nr > mine) {
 		hold_timerfds(job, job->nr - mine, each);
 		job->nr = mine;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Timers of /dev/twheel by bare calls: with handles, with keys, and as leases. */
-#include <stdio.h>
 #include <string.h>
 
 #include "twheel_util.h"
@@ -40,15 +39,6 @@ static __u64 key(const struct job *job, uint32_t which)
 	return (((__u64)job->index << 32 | which) + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-static void raise_limits(uint64_t want)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)want);
-	tw_write_file(TW_PARAMETERS "max_user_timers", text);
-	tw_write_file(TW_PARAMETERS "max_fd_timers", text);
-}
-
 static int open_with(struct job *job, __u32 flags)
 {
 	struct state *s = table(1, sizeof(*s));
@@ -59,7 +49,8 @@ static int open_with(struct job *job, __u32 flags)
 	if (job->first) {
 		s->fd = ((struct state *)job->first->state)->fd;
 	} else {
-		raise_limits(job->plan->pending + 1000ULL);
+		limit_file(TW_PARAMETERS "max_user_timers", 2ULL * job->plan->pending + 1000);
+		limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
 		s->fd = tw_open();
 		if (s->fd < 0)
 			return s->fd;

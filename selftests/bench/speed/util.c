@@ -110,6 +110,29 @@ void pin(unsigned int index)
 }
 
 /**
+ * limit_file() - raise a limit that the kernel has in a file, if it is lower
+ * @path: the file
+ * @want: that much
+ *
+ * Who may not gets errors later, from what is limited.
+ */
+void limit_file(const char *path, uint64_t want)
+{
+	unsigned long long now;
+	char text[32];
+	FILE *file = fopen(path, "re");
+	bool known = file && fscanf(file, "%llu", &now) == 1;
+
+	if (file)
+		fclose(file);
+	if (!known || now >= want)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)want);
+	if (!tw_write_file(path, text))
+		printf("# %s: %llu, and was %llu\n", path, (unsigned long long)want, now);
+}
+
+/**
  * limit_files() - raise the number of descriptors
  * @want: that many
  *
@@ -118,10 +141,7 @@ void pin(unsigned int index)
 uint32_t limit_files(uint64_t want)
 {
 	struct rlimit limit;
-	char text[32];
 
-	/* Not everybody may, and setrlimit() tells what came of it. */
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)want);
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		fail("RLIMIT_NOFILE: %s", strerror(errno));
 	if (limit.rlim_cur >= want)
@@ -131,7 +151,7 @@ uint32_t limit_files(uint64_t want)
 
 		if (!setrlimit(RLIMIT_NOFILE, &raised))
 			return want;
-		tw_write_file("/proc/sys/fs/nr_open", text);
+		limit_file("/proc/sys/fs/nr_open", want);
 		if (!setrlimit(RLIMIT_NOFILE, &raised))
 			return want;
 	}
@@ -158,20 +178,21 @@ void limit_signals(uint64_t want)
 static void holder(unsigned int cpu, uint32_t nr, int ready)
 {
 	struct aim aim = { .base = clock_ns() + TW_FAR / 4, .span = TW_FAR / 24 };
+	int error = 0;
 	uint32_t i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The pending timers of a CPU are in one tree: they have to be in the one measured. */
 	pin(cpu);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && !error; i++) {
 		uint64_t at = aim_at(&aim, i);
 		struct itimerspec its = { .it_value = { at / TW_SEC, at % TW_SEC } };
 		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 
 		if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL))
-			_exit(1);
+			error = errno;
 	}
-	if (write(ready, "", 1) != 1)
+	if (write(ready, &error, sizeof(error)) != sizeof(error) || error)
 		_exit(1);
 	for (;;)
 		pause();
@@ -185,12 +206,12 @@ static void holder(unsigned int cpu, uint32_t nr, int ready)
  */
 void hold_timerfds(const struct job *job, uint32_t nr, uint32_t each)
 {
-	int ready[2];
-	char byte;
+	int ready[2], error;
 
 	if (pipe(ready))
 		fail("pipe: %s", strerror(errno));
-	each -= 16;
+	/* What it has inherited is open, too. */
+	each -= 128;
 	while (nr) {
 		uint32_t n = nr < each ? nr : each;
 		pid_t pid = fork();
@@ -202,10 +223,11 @@ void hold_timerfds(const struct job *job, uint32_t nr, uint32_t each)
 			holder(job->index, n, ready[1]);
 		}
 		/* One after another: what is left of the CPU is for one. */
-		if (pid > 0 && tw_poll(ready[0], TW_LIMIT_MS) != POLLIN)
+		if (!(tw_poll(ready[0], TW_LIMIT_MS) & POLLIN) ||
+		    read(ready[0], &error, sizeof(error)) != sizeof(error))
 			fail("a process that holds %u timers did not start", n);
-		if (read(ready[0], &byte, 1) != 1)
-			fail("a process that holds timers has ended");
+		if (error)
+			fail("a process that holds %u timers: %s", n, strerror(error));
 		nr -= n;
 	}
 	close(ready[0]);
