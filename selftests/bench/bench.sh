@@ -189,9 +189,9 @@ um=$(cat "$(KERNEL=uml "$vm/kernel.sh")/release")
 
 for ((i = 1; i <= rounds; i++)); do
 	later "host.$i" 45 20 "$(uname -r)"
-	later "uml.$i" 60 40 "$um"
+	later "uml.$i" 70 40 "$um"
 done
-later guest 600 60 "$guest"
+later guest 720 60 "$guest"
 [ -n "$quick" ] || later shared 60 0 "$guest"
 later situations 300 70 "$guest"
 later insn 150 40 "$guest"

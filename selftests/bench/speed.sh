@@ -27,11 +27,12 @@ speed() {
 }
 
 guest() {
-	for n in 1k 10k 100k; do
-		speed -n $n -b 1,256 -o $most -w 3
+	for n in 1k 100k; do
+		speed -n $n -b 256 -o $most -w 3
 	done
+	speed -n 10k -b 1,256 -o $most
 	speed -n 10k -b 16,64,1024 -o arm,random,cancel -f $ours,io_uring
-	speed -n 10k -b 256 -o spread
+	speed -n 10k -b 256 -o spread -f $ours,libtwheel,timerfd,libuv
 	speed -n 1M -b 256 -o $most -w 30 -f $ours,$in_process
 	# What takes half a minute to arm them is asked to do so once.
 	speed -n 1M -o arm,later,random,cancel -w 60 -f libtwheel,timerfd
