@@ -26,7 +26,7 @@ instrument-kcov := KCOV_INSTRUMENT=y
 # Each wheel is checked whenever it has turned.
 instrument-debug := TWHEEL_DEBUG=y
 
-export KERNEL KERNELS VARIANT CPUS SUITES JOBS DRIVERS MINUTES SEED TORTURE_MINUTES RELEASE
+export KERNEL KERNELS VARIANT CPUS SUITES JOBS DRIVERS MINUTES SEED TORTURE_MINUTES RELEASE PENDING
 unexport DEBUG
 
 .PHONY: help
@@ -39,8 +39,9 @@ help: ## list the targets
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule install report vm kselftest uapi lib stress"
-	@echo "            hostile isolation examples module time, and shares stalls; on debug kernels seeded faults"
+	@echo "            hostile isolation examples module time insn, and shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
+	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
 	@echo "V=1         show the commands"
 
@@ -96,6 +97,12 @@ coverage: ## which lines of the module all the tests reach
 bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 minutes)
 	$(Q)$(vm)/setup.sh build guest check kernel bench
 	$(Q)selftests/bench/bench.sh $(if $(QUICK),quick)
+
+.PHONY: bench-insn
+bench-insn: ## count the instructions of each operation (KEEP=1, WHERE=later, PENDING="1000")
+	$(Q)$(vm)/setup.sh build guest check
+	$(Q)$(vm)/build.sh
+	$(Q)selftests/bench/insn.sh $(if $(WHERE),where $(WHERE) $(BATCH),$(if $(KEEP),keep,compare))
 
 .PHONY: fuzz
 fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this machine

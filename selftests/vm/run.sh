@@ -5,7 +5,7 @@
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
 #		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-n] [-l] [-i]
-#		[--] command...
+#		[-I] [-p plugin] [--] command...
 #
 #	-n  do not load the module
 #	-l  do not look for leaks of memory, which takes a debug kernel a minute
@@ -15,6 +15,9 @@
 #	    kcov) build/module/RELEASE-v/twheel.ko
 #	-d  give the guest this folder too, below /twheel
 #	-s  share the file's memory, 1 MB of it, as a device (ivshmem)
+#	-I  count instructions: the guest has one CPU, emulated even where there is KVM, and
+#	    its time is the instructions that it has executed, one of them a nanosecond
+#	-p  load this plugin (with its arguments) into the emulator; goes with -I
 #
 # With GCOV=folder in the environment, and VARIANT=gcov, what the module's code was
 # reached by is left there: a tar archive of .gcda files for each guest.
@@ -33,9 +36,9 @@
 . "$vm/log.sh"
 
 cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 leaks=1 devices=()
-folders=() interactive=0
+folders=() interactive=0 count=0 plugin=''
 
-while getopts c:m:t:a:o:M:s:d:nli opt; do
+while getopts c:m:t:a:o:M:s:d:p:nliI opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -49,10 +52,13 @@ while getopts c:m:t:a:o:M:s:d:nli opt; do
 	n)	insmod=0 ;;
 	l)	leaks=0 ;;
 	i)	interactive=1 leaks=0 limit=0 ;;
+	I)	count=1 ;;
+	p)	plugin=$OPTARG ;;
 	*)	usage ;;
 	esac
 done
 shift $((OPTIND - 1))
+[ -z "$plugin" ] || [ $count = 1 ] || usage
 [ $# -gt 0 ] || { [ $interactive = 1 ] && set -- exec sh -l; } || usage
 
 # What takes seconds elsewhere may take minutes on a debug kernel.
@@ -146,6 +152,21 @@ clock_rate() {
 	fi
 	hz=$(sed -n 's/^CONFIG_HZ=//p' "$kernel/config")
 	own+=" tsc_early_khz=$(cat "$known") lpj=$(($(cat "$known") * 1000 / hz))"
+}
+
+# Time is what the emulator has executed, whatever this machine does meanwhile. The
+# counter and the loop of delays go by that, too, so nothing is left to be measured. Chance
+# is the same in each run. The emulator counts each round of `rep movsb` as an instruction,
+# so the kernel shall copy by ordinary ones.
+count_instructions() {
+	local hz
+	accel=(-accel "tcg,thread=single" -cpu "max,-erms,-fsrm" -icount "shift=0,sleep=off"
+	       -rtc "base=2026-01-01T00:00:00,clock=vm" -seed 1)
+	[ -z "$plugin" ] || accel+=(-plugin "$plugin")
+	qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
+	hz=$(sed -n 's/^CONFIG_HZ=//p' "$kernel/config")
+	own+=" tsc_early_khz=1000000 lpj=$((1000000000 / hz)) nokaslr"
+	cpus=1
 }
 
 # The answer is kept for as long as this machine is up.
@@ -279,7 +300,11 @@ exec {input}</dev/null
 [ $interactive = 0 ] || exec {input}<&0
 
 make_initramfs "$@"
-accelerator
+if [ $count = 1 ]; then
+	count_instructions
+else
+	accelerator
+fi
 mkfifo "$tmp/monitor.in" "$tmp/monitor.out"
 
 for retried in 0 1 2; do

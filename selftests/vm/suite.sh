@@ -21,7 +21,7 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib time isolation lease install report ;;
+			vm lib time isolation insn lease install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long schedule ;;
 	esac
@@ -193,6 +193,12 @@ suite_isolation-long() {
 	# All of them are: then each has to look after its own.
 	guest 300 4 -a 'nohz_full=1-3 isolcpus=0' -- uapi/arm || status=$?
 	return $status
+}
+
+# Have the calls that programs make most grown longer? Whatever runs beside this, the counts
+# are the same.
+suite_insn() {
+	timeout 600 "$tests/ktap-run.sh" "$tests/bench/insn.sh check"
 }
 
 suite_examples() {
