@@ -28,12 +28,14 @@ my @series = (
 	[ 'twheel-lease', undef, 'twheel, leases', '#7b3fb5', 3, 9 ],
 	[ 'libtwheel', undef, 'libtwheel objects', '#b08be0', 2, 8 ],
 	[ 'timerfd', undef, 'timerfd + epoll', '#c0182b', 3, 7 ],
+	[ 'timerfd-et', undef, 'the same, by edges', '#e58a93', 2, 6 ],
 	[ 'posix', undef, 'POSIX timers', '#e8743b', 2, 5 ],
 	[ 'io_uring', undef, 'io_uring', '#d6479a', 2, 9 ],
 	[ 'hrtimer', undef, 'hrtimer (kernel)', '#7a4b1e', 2, 11 ],
 	[ 'timer_list', undef, 'timer_list (kernel)', '#c49a5a', 2, 13 ],
 	[ 'libuv', undef, 'libuv', '#1f7a3d', 2, 6 ],
 	[ 'libevent', undef, 'libevent', '#58b368', 2, 4 ],
+	[ 'libevent-common', undef, 'the same, one timeout', '#a9d8b2', 2, 5 ],
 	[ 'heap', undef, 'binary heap', '#8fae1b', 2, 8 ],
 	[ 'hashed', undef, 'hashed wheel', '#777777', 2, 10 ],
 	[ 'core6', undef, 'our wheel, in process', '#333333', 2, 12 ],
@@ -129,9 +131,9 @@ sub costs {
 		'"10 us" 1e4, "100 us" 1e5, "1 ms" 1e6, "10 ms" 1e7)';
 	for my $i (0 .. $#panels) {
 		my ($operation, $what) = @{$panels[$i]};
-		my ($x, $y) = (0.40 * ($i % 2), $i < 2 ? 0.48 : 0.02);
+		my ($x, $y) = (0.39 * ($i % 2), $i < 2 ? 0.48 : 0.02);
 		my $plot = join ', ', @{$plots{$operation} // []};
-		$program .= "$ns\nset size 0.40,0.46\nset origin $x,$y\nset title \"$what\"\n" .
+		$program .= "$ns\nset size 0.39,0.46\nset origin $x,$y\nset title \"$what\"\n" .
 			($i < 2 ? 'unset xlabel' : 'set xlabel "pending timers"') . "\n" .
 			($plot ? "plot $plot\n" : '');
 	}
@@ -162,8 +164,8 @@ sub lateness {
 	return absent('lateness') unless %ns;
 
 	my %colour;
-	@colour{map { "twheel $_" } @parts} = qw(#9db8e8 #5b8def #2a5bc4 #0b3d91);
-	@colour{map { "timerfd $_" } @parts} = qw(#f2a9b0 #e06b78 #cf3a4b #8f0f1e);
+	@colour{map { "twheel $_" } @parts} = map { "#$_" } qw(9db8e8 5b8def 2a5bc4 0b3d91);
+	@colour{map { "timerfd $_" } @parts} = map { "#$_" } qw(f2a9b0 e06b78 cf3a4b 8f0f1e);
 	my @bars = grep { my $bar = $_; grep { defined $_->{$bar} } values %ns }
 		map { my $f = $_; map { "$f $_" } @parts } qw(twheel timerfd);
 	my $data = "\$lateness << EOD\n" . join('', map {
@@ -192,10 +194,12 @@ sub lateness {
 }
 
 sub memory {
-	my %bytes;
+	my (%bytes, %pending);
 
-	for my $figure (figures(unit => 'bytes', pending => 1_000_000)) {
+	# Of the most that were pending: a million, unless that takes a facility too long.
+	for my $figure (sort { $a->{pending} <=> $b->{pending} } figures(unit => 'bytes')) {
 		$bytes{$figure->{facility}} = $figure->{median};
+		$pending{$figure->{facility}} = $figure->{pending};
 	}
 	return absent('memory') unless %bytes;
 
@@ -203,15 +207,17 @@ sub memory {
 	my $n = @order;
 	my $data = "\$memory << EOD\n" . join('', map {
 		my $colour = $order[$_] =~ /twheel/ ? 0x0b3d91 : 0xc0182b;
-		"$_ $bytes{$order[$_]} \"$order[$_]\" $colour\n";
+		my $few = $pending{$order[$_]} < 1_000_000 ?
+			" (of $pending{$order[$_]})" : '';
+		"$_ $bytes{$order[$_]} \"$order[$_]$few\" $colour\n";
 	} 0 .. $#order) . "EOD\n";
 	draw('memory', 760, 90 + 34 * $n, $data . <<~END);
-		set title "Bytes that a pending timer takes, of a million" font ",16"
+		set title "Bytes that a pending timer takes, of a million pending" font ",16"
 		set style fill solid
 		set yrange [-0.6:$n-0.4]
 		set xrange [0:*]
 		set grid xtics noytics
-		set lmargin 16
+		set lmargin 24
 		unset key
 		plot \$memory using (\$2/2):1:(\$2/2):(0.3):4:ytic(3) with boxxyerror lc rgb variable, \\
 			\$memory using 2:1:(sprintf("%.0f", \$2)) with labels left offset 0.5,0 \\

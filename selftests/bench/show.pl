@@ -77,12 +77,14 @@ my @facilities = (
 	[ 'twheel-lease', 'twheel, leases' ],
 	[ 'libtwheel', 'libtwheel, timer objects' ],
 	[ 'timerfd', 'timerfd and epoll' ],
+	[ 'timerfd-et', 'the same, edge-triggered' ],
 	[ 'posix', 'POSIX timers' ],
 	[ 'io_uring', 'io_uring timeouts' ],
 	[ 'hrtimer', 'hrtimer, in the kernel' ],
 	[ 'timer_list', 'timer_list, in the kernel' ],
 	[ 'libuv', 'libuv' ],
 	[ 'libevent', 'libevent' ],
+	[ 'libevent-common', 'the same, one timeout for all' ],
 	[ 'heap', 'a binary heap' ],
 	[ 'hashed', 'a hashed wheel' ],
 	[ 'core6', "twheel's wheel in the process" ],
@@ -249,7 +251,7 @@ sub rows_of_terminal {
 
 # How the run was made, in a line
 sub origin {
-	my %about = %{$results->{about}};
+	my %about = (commit => 'an unknown commit', %{$results->{about}});
 
 	return "Measured at $about{commit}" . ($about{date} ? " on $about{date}" : '') .
 		($about{machine} ? ", $about{machine}" : '') .

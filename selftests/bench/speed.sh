@@ -45,7 +45,7 @@ guest() {
 
 guest_quick() {
 	for n in 1k 100k; do
-		speed -n $n -b 256 -o arm,later,random,cancel,deliver -w 2
+		speed -n $n -b 256 -o arm,later,random,cancel,deliver -w 5
 	done
 }
 
