@@ -109,7 +109,7 @@ measure() {
 
 # in_guest LINE - all rounds in one guest
 in_guest() {
-	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -o "$params" -- \
+	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -- \
 		"status=0; for i in $(seq -s ' ' "$rounds"); do $1 || status=1; done; exit \$status"
 }
 
@@ -127,13 +127,13 @@ part_host() {
 }
 
 part_uml() {
-	taskset -c "$cpu" "$top/selftests/time/uml.sh" -n -m 4096 -t 600 -o "$params" \
+	taskset -c "$cpu" "$top/selftests/time/uml.sh" -n -m 4096 -t 600 \
 		-d "$build/selftests/bench" -- "speed.sh uml $quick"
 }
 
 # The quick form has a memory of fewer timers than the goals are about.
 part_situations() {
-	"$vm/run.sh" -t 900 -c 2 -m 4096 -o "$params" -- "cd /twheel/bench && ./situations.sh $quick${quick:+ &&
+	"$vm/run.sh" -t 900 -c 2 -m 4096 -- "cd /twheel/bench && ./situations.sh $quick${quick:+ &&
 		./memory twheel 1000000 && ./memory twheel-keyed 1000000}"
 }
 
@@ -141,15 +141,13 @@ part_situations() {
 part_insn() {
 	local most='1000000 10000000'
 	[ -z "$quick" ] || most=1000000
-	"$vm/run.sh" -I -t 900 -m 3072 -o "$params" -- \
+	"$vm/run.sh" -I -t 900 -m 3072 -o max_user_timers=20000000 -- \
 		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random $most"
 }
 
 # What is true of the whole run
 about() {
-	local commit kvm
-	commit=$(git -C "$top" describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null) ||
-		commit=unknown
+	local kvm
 	kvm=$(cat "$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" 2>/dev/null) || :
 	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "${quick:-whole}" \
 		machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs" \
@@ -175,8 +173,10 @@ quick)	quick=quick rounds=1 ;;
 *)	usage ;;
 esac
 cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
-params=max_user_timers=20000000
 
+# As it is now, since that is what is built.
+commit=$(git -C "$top" describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null) ||
+	commit=unknown
 BENCH=1 "$vm/build.sh"
 begun=$SECONDS
 "$top/selftests/time/build.sh" bench
