@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is measured, for any facility. In each operation but the last two of this list the
+ * What is measured, for any facility. In each operation but spread the
  * figure is the time that passes, divided by the number of operations:
  *
  *	arm		fill an empty facility with timers that are due in 6 to 7 hours
@@ -14,7 +14,9 @@
  *			the process does that here
  *	spread		they are due one after another during a second: an event loop finds out
  *			which. The figure is the CPU time of its threads, for each timer. What
- *			interrupts take while the CPU would be idle is not in it
+ *			interrupts take while the CPU would be idle is not in it. In user-mode
+ *			Linux it is counted in ticks of 10 ms
+ *	call		one system call that does nothing
  *
  * With several threads it is the sum of their times divided by that of their operations: so
  * a facility that scales has the same figure for any number of threads on as many CPUs.
@@ -150,12 +152,14 @@ static bool fill(struct worker *w, const struct aim *aim, bool timed)
 		if (no_room(ret)) {
 			give_up(w, clock_ns() - begun, "%s after about %u of %u", strerror(-ret),
 				i, job->nr);
+			w->cannot = true;
 			w->fill = MIXED;
 			return false;
 		}
 		check(w, OP_ARM, ret);
 		if (ns > job->plan->limit && i + n < job->nr) {
 			give_up(w, ns, "armed %u of %u", i + n, job->nr);
+			w->cannot = true;
 			w->fill = MIXED;
 			return false;
 		}
@@ -581,6 +585,8 @@ static void do_call(struct worker *w)
  */
 void operate(struct worker *w, enum speed_op op)
 {
+	if (w->cannot)
+		return;
 	w->ns = 0;
 	w->ops = 0;
 	w->spent = 0;

@@ -179,6 +179,10 @@ static int move(struct job *job, const uint32_t *which, uint32_t n, const struct
 	return arm_all(job, which, n, aim, true);
 }
 
+/*
+ * Also touches all words: the first touch of a page is a fault, and in user-mode Linux that
+ * takes thousands of times what a push does.
+ */
 static void settle_leases(struct job *job)
 {
 	struct state *s = job->state;
@@ -188,6 +192,7 @@ static void settle_leases(struct job *job)
 		s->targets[i] = s->words[job->order[i]];
 		if (s->targets[i] >= s->map_words)
 			fail("the word %u of a lease is far out", s->targets[i]);
+		__atomic_fetch_or(&s->map[s->targets[i]], 0, __ATOMIC_RELAXED);
 	}
 }
 
