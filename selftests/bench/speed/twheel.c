@@ -276,7 +276,7 @@ static int64_t ready(struct job *job)
 }
 
 #define BARE \
-	.ops = OPS_ALL, .batches = true, .shares = true, .absent = absent, \
+	.ops = OPS_KERNEL, .batches = true, .shares = true, .absent = absent, \
 	.close = close_state, .arm = arm, .move = move, .cancel = cancel, .reap = reap, \
 	.wait = wait_for, .ready = ready
 
