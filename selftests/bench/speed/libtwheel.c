@@ -119,7 +119,7 @@ static int64_t ready(struct job *job)
 }
 
 const struct facility libtwheel = {
-	.name = "libtwheel", .ops = OPS_ALL, .keeps = true, .absent = absent,
+	.name = "libtwheel", .ops = OPS_KERNEL, .keeps = true, .absent = absent,
 	.open = open_state, .close = close_state, .arm = arm, .again = move, .move = move,
 	.cancel = cancel, .reap = reap, .wait = wait_for, .ready = ready,
 };

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +178,7 @@ static bool run(const struct plan *plan)
 	if (pid < 0)
 		fail("fork: %s", strerror(errno));
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* Those that POSIX timers queue: no thread is to be interrupted. */
 		sigfillset(&signals);
 		sigdelset(&signals, SIGINT);
@@ -215,7 +217,7 @@ static bool run_facility(const struct facility *f, uint32_t pending, unsigned in
 
 	/* A thread that reads gets timers of all. */
 	if (shared)
-		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_SPREAD));
+		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_EXPIRE) | OPS(OP_SPREAD));
 	for (i = 0; i < (f->batches ? batches.nr : 1); i++) {
 		if (f->batches)
 			plan.batch = batches.of[i];

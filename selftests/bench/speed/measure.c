@@ -6,7 +6,8 @@
 #include "worker.h"
 
 const char *const op_names[NR_OPS] = {
-	"arm", "later", "sooner", "random", "heartbeat", "cancel", "deliver", "spread", "call",
+	"arm", "later", "sooner", "random", "heartbeat", "cancel", "expire", "deliver",
+	"spread", "call",
 };
 
 struct common common;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is measured, for any facility. In each operation but the last two of this list the
+ * What is measured, for any facility. In each operation but spread the
  * figure is the time that passes, divided by the number of operations:
  *
  *	arm		fill an empty facility with timers that are due in 6 to 7 hours
@@ -9,12 +9,15 @@
  *	random		move them to anywhere in that hour, likewise
  *	heartbeat	push back 99 timers, find 1 that has expired, and arm that again
  *	cancel		cancel and free timers in random order, until none is left
- *	deliver		all are due at the same time, and have expired: find out which. What a
- *			kernel does at the time of expiry is not in it; a facility that runs in
- *			the process does that here
+ *	expire		all are due at the same time: what their CPU does not do meanwhile for a
+ *			program that keeps it busy. For facilities of the kernel
+ *	deliver		all are due at the same time, and have expired: find out which. For a
+ *			facility that runs in the process, expiry is in it
  *	spread		they are due one after another during a second: an event loop finds out
  *			which. The figure is the CPU time of its threads, for each timer. What
- *			interrupts take while the CPU would be idle is not in it
+ *			interrupts take while the CPU would be idle is not in it. In user-mode
+ *			Linux it is counted in ticks of 10 ms
+ *	call		one system call that does nothing
  *
  * With several threads it is the sum of their times divided by that of their operations: so
  * a facility that scales has the same figure for any number of threads on as many CPUs.
@@ -150,12 +153,14 @@ static bool fill(struct worker *w, const struct aim *aim, bool timed)
 		if (no_room(ret)) {
 			give_up(w, clock_ns() - begun, "%s after about %u of %u", strerror(-ret),
 				i, job->nr);
+			w->cannot = true;
 			w->fill = MIXED;
 			return false;
 		}
 		check(w, OP_ARM, ret);
 		if (ns > job->plan->limit && i + n < job->nr) {
 			give_up(w, ns, "armed %u of %u", i + n, job->nr);
+			w->cannot = true;
 			w->fill = MIXED;
 			return false;
 		}
@@ -317,6 +322,36 @@ static void expired(struct worker *w, uint32_t n, uint64_t due)
 }
 
 /*
+ * Keeps the CPU busy until all timers have expired that are due at @due, and returns what
+ * it did not get of it, in ns: what the interrupts took. There are gaps between two readings
+ * of the clock, longer than it takes to read it.
+ */
+static uint64_t expired_meanwhile(struct worker *w, uint64_t due)
+{
+	const struct facility *f = w->job.plan->facility;
+	uint64_t last, now, asked, gaps = 0, least = 4 * common.clock_cost + 500;
+
+	wait_until(due - TW_MSEC);
+	last = clock_ns();
+	asked = last;
+	for (;;) {
+		now = clock_ns();
+		if (now - last > least)
+			gaps += now - last - common.clock_cost;
+		last = now;
+		if (now < due + 3 * TW_MSEC || now < asked + TW_MSEC)
+			continue;
+		if (!f->ready || f->ready(&w->job) >= w->job.nr)
+			return gaps;
+		if (now > due + TW_LIMIT_MS * TW_MSEC)
+			fail("%s: expire: of %u timers some have not expired", f->name,
+			     w->job.nr);
+		last = clock_ns();
+		asked = last;
+	}
+}
+
+/*
  * Reaps @n of this job and adds up their numbers; or, with a shared descriptor, takes part
  * until all those of all jobs are reaped. Returns how many this thread got.
  */
@@ -384,6 +419,35 @@ static bool fill_time(struct worker *w, uint64_t *ns)
 		return false;
 	*ns = w->arm_ns * w->job.nr;
 	return true;
+}
+
+static void do_expire(struct worker *w)
+{
+	uint64_t fill_ns, sum, gaps, whole = clock_ns();
+	struct job *job = &w->job;
+	struct aim aim = { 0 };
+	uint32_t got;
+
+	if (!fill_time(w, &fill_ns))
+		return;
+	do {
+		empty(w);
+		aim.base = clock_ns() + fill_ns + fill_ns / 4 + 5 * TW_MSEC;
+		if (!fill(w, &aim, false))
+			return;
+		/* Some have expired already. */
+		if (clock_ns() + TW_MSEC > aim.base) {
+			w->fill = MIXED;
+			fill_ns *= 2;
+			continue;
+		}
+		gaps = expired_meanwhile(w, aim.base);
+		sum = 0;
+		got = reap(w, OP_EXPIRE, job->nr, &sum);
+		check_reaped(w, OP_EXPIRE, got, sum);
+		w->ns += gaps;
+		w->ops += got;
+	} while (!enough(w, 0) && clock_ns() - whole < job->plan->limit);
 }
 
 static void do_deliver(struct worker *w)
@@ -581,6 +645,8 @@ static void do_call(struct worker *w)
  */
 void operate(struct worker *w, enum speed_op op)
 {
+	if (w->cannot)
+		return;
 	w->ns = 0;
 	w->ops = 0;
 	w->spent = 0;
@@ -599,6 +665,9 @@ void operate(struct worker *w, enum speed_op op)
 		break;
 	case OP_CANCEL:
 		do_cancel(w);
+		break;
+	case OP_EXPIRE:
+		do_expire(w);
 		break;
 	case OP_DELIVER:
 		do_deliver(w);

@@ -128,7 +128,7 @@ static void wait_for(struct job *job)
 }
 
 const struct facility posix_timer = {
-	.name = "posix", .ops = OPS_ALL, .keeps = true, .open = open_state,
+	.name = "posix", .ops = OPS_KERNEL, .keeps = true, .open = open_state,
 	.close = close_state, .arm = arm, .again = move, .move = move, .cancel = cancel,
 	.reap = reap, .wait = wait_for,
 };

@@ -26,13 +26,14 @@
 
 /** enum speed_op - the operations, in the order in which they are measured */
 enum speed_op {
-	OP_ARM, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_CANCEL, OP_DELIVER,
-	OP_SPREAD, OP_CALL, NR_OPS
+	OP_ARM, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_CANCEL, OP_EXPIRE,
+	OP_DELIVER, OP_SPREAD, OP_CALL, NR_OPS
 };
 
 #define OPS(op)		(1U << (op))
 #define OPS_MOVE	(OPS(OP_LATER) | OPS(OP_SOONER) | OPS(OP_RANDOM))
-#define OPS_ALL		(OPS(OP_CALL) - 1)
+#define OPS_KERNEL	(OPS(OP_CALL) - 1)
+#define OPS_ALL		(OPS_KERNEL & ~OPS(OP_EXPIRE))
 
 /**
  * struct aim - deadlines of a run of timers

@@ -178,7 +178,7 @@ static void wait_for(struct job *job)
 }
 
 #define DESCRIPTORS \
-	.ops = OPS_ALL, .keeps = true, .hold = hold, .close = close_state, \
+	.ops = OPS_KERNEL, .keeps = true, .hold = hold, .close = close_state, \
 	.arm = arm, .again = move, .move = move, .cancel = cancel, .reap = reap, \
 	.wait = wait_for
 

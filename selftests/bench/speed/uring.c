@@ -263,7 +263,7 @@ static void wait_for(struct job *job)
 }
 
 const struct facility io_uring_timeout = {
-	.name = "io_uring", .ops = OPS_ALL, .batches = true, .absent = absent,
+	.name = "io_uring", .ops = OPS_KERNEL, .batches = true, .absent = absent,
 	.open = open_once, .close = close_state, .arm = arm, .move = move, .cancel = cancel,
 	.reap = reap, .wait = wait_for,
 };

@@ -21,6 +21,7 @@ enum fill { EMPTY, FULL, MIXED };
  * @why: NULL, or why there is no figure
  * @spent: ns that it took to find that out
  * @reason: room for @why
+ * @cannot: there is no room or time for all timers, so there will be no figures any more
  * @base: the earliest of the deadlines that timers are armed with
  * @ahead: `later` has come this far after @base, ns
  * @behind: and `sooner` this far before it
@@ -37,6 +38,7 @@ struct worker {
 	uint64_t	spent;
 	const char	*why;
 	char		reason[96];
+	bool		cannot;
 	uint64_t	base;
 	uint64_t	ahead;
 	uint64_t	behind;
