@@ -43,7 +43,7 @@ my @series = (
 );
 my @panels = (
 	[ 'arm', 'arm a new one' ], [ 'random', 're-arm a random one, to any time' ],
-	[ 'cancel', 'cancel' ], [ 'deliver', 'expire and deliver' ],
+	[ 'cancel', 'cancel' ], [ 'deliver', 'deliver what has expired' ],
 );
 
 my ($file, $folder) = @ARGV;

@@ -250,7 +250,7 @@ sub calls {
 	my ($facility, $operation, $size) = @_;
 
 	return undef if $operation eq 'spread';
-	return 0 if $facility !~ /^twheel/ || !$size;
+	return 0 if $facility !~ /^twheel/ || !$size || $operation eq 'expire';
 	return 1 / $size if $operation ne 'heartbeat';
 
 	my $run = $size > 100 ? int($size / 100) : 1;

@@ -92,7 +92,8 @@ my @facilities = (
 );
 my @operations = (
 	[ 'arm', 'arm' ], [ 'random', 're-arm random' ], [ 'later', 're-arm later' ],
-	[ 'cancel', 'cancel' ], [ 'deliver', 'deliver' ], [ 'heartbeat', 'heartbeat' ],
+	[ 'cancel', 'cancel' ], [ 'expire', 'expire' ], [ 'deliver', 'deliver' ],
+	[ 'heartbeat', 'heartbeat' ],
 );
 
 # The figures that are as %what says, the cheapest first.

@@ -57,10 +57,10 @@ shared() {
 
 host() {
 	for n in 1k 10k 100k; do
-		speed -n $n -b 256 -o call,$most -f floor,timerfd,posix,io_uring,$in_process -w 5
+		speed -n $n -b 256 -o call,expire,$most -f floor,timerfd,posix,io_uring,$in_process -w 5
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f io_uring
-	speed -n 1M -o call,$most -f floor,timerfd,$in_process
+	speed -n 1M -o call,expire,$most -f floor,timerfd,$in_process
 	speed -n 1M -b 256 -o arm,deliver -f posix,io_uring
 }
 
@@ -74,7 +74,7 @@ host_quick() {
 
 uml() {
 	for n in 1k 10k 100k 1M; do
-		speed -n $n -b 256 -o call,$most -f floor,word,$ours
+		speed -n $n -b 256 -o call,expire,$most -f floor,word,$ours
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f $ours
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
