@@ -38,8 +38,8 @@ help: ## list the targets
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
-	@echo "SUITES=...  what check runs: wheel lease schedule install vm kselftest uapi lib stress hostile"
-	@echo "            isolation examples module time insn, and shares stalls; on debug kernels seeded faults"
+	@echo "SUITES=...  what check runs: wheel lease schedule install report vm kselftest uapi lib stress"
+	@echo "            hostile isolation examples module time insn, and shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
@@ -94,10 +94,9 @@ coverage: ## which lines of the module all the tests reach
 	$(Q)$(vm)/coverage.sh
 
 .PHONY: bench
-bench: ## measure memory, interrupts and lock holds in a guest
-	$(Q)$(vm)/setup.sh build guest check
-	$(Q)$(vm)/build.sh
-	$(Q)$(vm)/run.sh -m 2048 -- /twheel/bench/figures.sh
+bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 minutes)
+	$(Q)$(vm)/setup.sh build guest check kernel bench
+	$(Q)selftests/bench/bench.sh $(if $(QUICK),quick)
 
 .PHONY: bench-insn
 bench-insn: ## count the instructions of each operation (KEEP=1, WHERE=later, PENDING="1000")

@@ -1,54 +1,65 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# uml.sh - run a command in user-mode Linux with virtual time, with the module
+# uml.sh - run a command in user-mode Linux, with the module, in virtual time
 #
-# usage: uml.sh [-t seconds] [-o 'module parameters'] [--] command...
+# usage: uml.sh [-n] [-m megabytes] [-d folder] [-t seconds] [-o 'module parameters']
+#		[--] command...
 #
-# If everybody waits there, time jumps to the next event, so a year takes seconds. The
-# command is a line for the guest's sh. The exit status is as that of vm/run.sh.
+#	-n  in real time: everything there but system calls is as fast as on this machine
+#	-m  the guest's memory: 64 megabytes, unless told
+#	-d  where the guest's programs and further modules are: build/selftests/time
+#
+# In virtual time, if everybody waits, time jumps to the next event, so a year takes seconds.
+# The command is a line for the guest's sh. The exit status is as that of vm/run.sh.
 
 . "$(dirname "$0")/../vm/common.sh"
 . "$(dirname "$0")/../vm/log.sh"
 here=$top/selftests/time
 
-limit=300 params=''
-while getopts t:o: opt; do
+products=$build/selftests/time
+limit=300 params='' mem=64
+clock=(time-travel=inf-cpu time-travel-start=1767225600000000000)
+while getopts nm:d:t:o: opt; do
 	case $opt in
+	n)	clock=() ;;
+	m)	mem=$OPTARG ;;
+	d)	products=$OPTARG ;;
 	t)	limit=$OPTARG ;;
 	o)	params=$OPTARG ;;
-	*)	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
-		exit 2 ;;
+	*)	usage ;;
 	esac
 done
 shift $((OPTIND - 1))
 
 kernel=$(KERNEL=uml "$vm/kernel.sh")
 release=$(cat "$kernel/release")
-products=$build/selftests/time
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 root=$tmp/root log=$tmp/kernel.log
 
-mkdir -p "$root"/{bin,dev,proc,sys,tmp}
+mkdir -p "$root"/{bin,dev,modules,proc,sys,tmp}
 cp "$(command -v busybox)" "$root/bin/busybox"
 busybox --list | while read -r applet; do
 	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 done
 cp "$here/init" "$top/selftests/ktap-run.sh" "$root/"
-cp "$build/module/$release/twheel.ko" "$products/absence/absence.ko" "$root/"
+cp "$build/module/$release/twheel.ko" "$root/"
 find "$products" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
+find "$products" -mindepth 2 -name '*.ko' -exec cp {} "$root/modules/" \;
 echo "$params" >"$root/parameters"
 echo "$*" >"$root/command"
 
-# The guest's memory is a file in TMPDIR. Its kernel and its programs take turns, which is
-# faster on one CPU. Its clock begins on the first of January 2026.
+# The guest's memory is a file in TMPDIR: in the machine's memory if there is room, so that
+# nothing is written to a disk meanwhile. Its kernel and its programs take turns, which is
+# faster on one CPU. Its virtual time begins on the first of January 2026.
 cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
-TMPDIR=$tmp timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" mem=64M time-travel=inf-cpu \
-	time-travel-start=1767225600000000000 \
-	root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
-	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | tr -d '\r' || :
+memory=$tmp
+[ "$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -le "$mem" ] || memory=/dev/shm
+TMPDIR=$memory timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" "mem=${mem}M" \
+	"${clock[@]}" root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
+	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | sed -u 's/\r$//' || :
 
 # Check this first, since a guest that is killed complains of that, too.
 if [ $SECONDS -ge "$limit" ]; then
@@ -66,7 +77,7 @@ if [ "$(tail -n 1 "$root/verdict" 2>/dev/null)" != "done" ]; then
 	tail -n 20 "$log" >&2
 	exit 126
 fi
-for step in absence insmod rmmod; do
+for step in modules insmod rmmod; do
 	grep -qx "$step 0" "$root/verdict" || { say "$step failed"; exit 125; }
 done
 exit "$(sed -n 's/^exit //p' "$root/verdict")"

@@ -5,7 +5,8 @@
 #
 # usage: build.sh [module|userspace|tests]...	(all of them by default)
 #
-# The logs are in build/log.
+# The logs are in build/log. With BENCH=1 in the environment the tests include what only
+# `make bench` needs, and what setup.sh installs as `bench`.
 
 . "$(dirname "$0")/common.sh"
 

@@ -87,7 +87,7 @@ flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
 
 user_sources() {
 	sources userspace '*.c'
-	sources selftests '*.c' | grep -v -e vm/splat -e time/absence
+	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
 	echo module/wheel.c
 }
 
@@ -97,7 +97,8 @@ compiler() {
 	while read -r file; do
 		shim=()
 		case $file in
-		module/*|selftests/wheel/*|selftests/lease/*) shim=(-Iselftests/shim -DTWHEEL_DEBUG) ;;
+		module/*|selftests/wheel/*|selftests/lease/*|selftests/bench/speed/core.c)
+			shim=(-Iselftests/shim -DTWHEEL_DEBUG) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
 	done < <(user_sources)

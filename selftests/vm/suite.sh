@@ -21,7 +21,7 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib time isolation insn lease install ;;
+			vm lib time isolation insn lease install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long schedule ;;
 	esac
@@ -117,6 +117,11 @@ suite_uapi-long() {
 # Is what make install leaves behind of use? On this machine too.
 suite_install() {
 	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
+}
+
+# Does the report of make bench say what was measured?
+suite_report() {
+	timeout 300 "$tests/ktap-run.sh" "$tests/bench/test_report.sh"
 }
 
 # The library, and the programs that the README prints.

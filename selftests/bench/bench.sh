@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# bench.sh - measure twheel and its peers side by side, and report: `make bench`
+#
+# usage: bench.sh [quick]
+#
+# Measures
+#
+#	- in a guest: twheel and all peers; accuracy, silence, memory, holds of locks
+#	- natively, in turns and on one CPU: the peers on this machine's own kernel, and
+#	  twheel and the kernel's own timers in user-mode Linux
+#	- instructions, in a guest that counts them
+#
+# and prints the tables. What the programs said is left in build/bench, and results.json
+# in this folder. The plots in Documentation/plots and the tables in README.md and
+# Documentation/benchmarks.md are made anew, but not of the quick form, which measures
+# fewer sizes in fewer rounds: it leaves its plots in build/bench.
+#
+# Progress goes to stderr. The exit status is 1 if a part could not be measured.
+
+. "$(dirname "$0")/../vm/common.sh"
+
+bench=$top/selftests/bench
+out=$build/bench
+
+# Parts that are to come, by name: how many seconds they take, and the kernel they run on
+names=()
+declare -A takes=() kernels=()
+# The process of the part that runs
+pid=''
+failed=0
+
+# later NAME SECONDS QUICK-SECONDS KERNEL - a part, which is the function part_NAME (less a
+# number in the name), and how long it takes two cores without KVM that do nothing else
+later() {
+	names+=("$1")
+	takes[$1]=$2
+	[ -z "$quick" ] || takes[$1]=$3
+	kernels[$1]=$4
+}
+
+minutes() {
+	echo "$((($1 + 59) / 60)) min"
+}
+
+# How many seconds are left, SECONDS into the part at hand, which is no longer in @names
+time_left() {
+	local name left=$((takes[$1] - $2))
+
+	[ $left -gt 0 ] || left=0
+	for name in "${names[@]}"; do
+		left=$((left + takes[$name]))
+	done
+	echo $left
+}
+
+# progress TEXT... - on a terminal a line that the next one replaces
+progress() {
+	if [ -t 2 ]; then
+		printf '\r\033[K%s' "${*:+${0##*/}: $*}" >&2
+	elif [ $# != 0 ]; then
+		say "$@"
+	fi
+}
+
+# watch NAME - wait for the process of a part, and tell of it. Returns its status.
+watch() {
+	local name=$1 begun=$SECONDS told=$SECONDS often=30
+
+	[ ! -t 2 ] || often=1
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.5
+		[ $((SECONDS - told)) -ge $often ] || continue
+		told=$SECONDS
+		progress "$name: $(grep -vc '^#' "$out/$name" || :) figures, about" \
+			"$(minutes "$(time_left "$name" $((SECONDS - begun)))") left"
+	done
+	progress
+	wait "$pid"
+}
+
+# Measure all parts, one after the other. What has failed is missing from the report.
+measure() {
+	local name status begun
+
+	trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null' EXIT
+	trap 'exit 130' INT TERM HUP
+	while [ ${#names[@]} != 0 ]; do
+		name=${names[0]}
+		names=("${names[@]:1}")
+		echo "# kernel: ${kernels[$name]}" >"$out/$name"
+		# In a process group of its own, so that all of it can be ended.
+		set -m
+		"part_${name%%.*}" >>"$out/$name" 2>"$out/log.$name" </dev/null &
+		pid=$!
+		set +m
+		begun=$SECONDS status=0
+		watch "$name" || status=$?
+		pid=''
+		say "$name: $((SECONDS - begun)) s"
+		[ $status != 0 ] || continue
+		failed=1
+		echo "# missing: it ended with status $status" >>"$out/$name"
+		say "$name failed with status $status; the end of what it said:"
+		tail -n 5 "$out/log.$name" | sed 's/^/  | /' >&2
+	done
+}
+
+# in_guest LINE - all rounds in one guest
+in_guest() {
+	"$vm/run.sh" -t 1500 -c 2 -m 6144 -a "$patient" -- \
+		"status=0; for i in $(seq -s ' ' "$rounds"); do $1 || status=1; done; exit \$status"
+}
+
+part_guest() {
+	in_guest "/twheel/bench/speed.sh guest $quick"
+}
+
+part_shared() {
+	in_guest "/twheel/bench/speed.sh shared"
+}
+
+# The next two take turns, on the same CPU.
+part_host() {
+	taskset -c "$cpu" "$build/selftests/bench/speed.sh" host ${quick:+"$quick"}
+}
+
+part_uml() {
+	taskset -c "$cpu" "$top/selftests/time/uml.sh" -n -m 4096 -t 600 \
+		-d "$build/selftests/bench" -- "speed.sh uml $quick"
+}
+
+# The quick form has a memory of fewer timers than the goals are about.
+part_situations() {
+	"$vm/run.sh" -t 900 -c 2 -m 4096 -- "cd /twheel/bench && ./situations.sh $quick${quick:+ &&
+		./memory twheel 1000000 && ./memory twheel-keyed 1000000}"
+}
+
+# Arming ten million takes minutes there: of so many only what has a goal is asked for.
+part_insn() {
+	local most='1000000 10000000'
+	[ -z "$quick" ] || most=1000000
+	"$vm/run.sh" -I -t 900 -m 3072 -o max_user_timers=20000000 -- \
+		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random $most"
+}
+
+# What is true of the whole run
+about() {
+	local kvm
+	kvm=$(cat "$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" 2>/dev/null) || :
+	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "${quick:-whole}" \
+		machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs" \
+		guests "$([ "$kvm" = kvm ] && echo "run by KVM" || echo emulated)"
+}
+
+report() {
+	local results=$bench/results.json plots=$out
+
+	"$bench/report.pl" "$out" >"$results.new"
+	mv "$results.new" "$results"
+	[ -n "$quick" ] || plots=$top/Documentation/plots
+	mkdir -p "$plots"
+	"$bench/plot.pl" "$results" "$plots"
+	[ -n "$quick" ] || "$bench/show.pl" "$results" "$top/README.md" "$top/Documentation/benchmarks.md"
+	"$bench/show.pl" "$results"
+}
+
+quick='' rounds=3
+case "$*" in
+"")	;;
+quick)	quick=quick rounds=1 ;;
+*)	usage ;;
+esac
+cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
+
+# As it is now, since that is what is built.
+commit=$(git -C "$top" describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null) ||
+	commit=unknown
+BENCH=1 "$vm/build.sh"
+begun=$SECONDS
+"$top/selftests/time/build.sh" bench
+say "building for user-mode Linux: $((SECONDS - begun)) s"
+
+rm -rf "$out"
+mkdir -p "$out"
+guest=$(cat "$("$vm/kernel.sh")/release")
+um=$(cat "$(KERNEL=uml "$vm/kernel.sh")/release")
+
+for ((i = 1; i <= rounds; i++)); do
+	later "host.$i" 45 20 "$(uname -r)"
+	later "uml.$i" 70 40 "$um"
+done
+later guest 720 60 "$guest"
+[ -n "$quick" ] || later shared 60 0 "$guest"
+later situations 300 70 "$guest"
+later insn 150 40 "$guest"
+begun=$SECONDS
+measure
+about >"$out/about"
+say "measured in $(minutes $((SECONDS - begun)))"
+report
+exit $failed

@@ -1,0 +1,319 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# show.pl - show results.json as tables: the goals, and what each facility costs
+#
+# usage: show.pl results.json
+#	 show.pl results.json PAGE...
+#
+# Tables for a terminal; or, in each PAGE of Markdown, what is between these two lines
+# (GOALS or COSTS) is replaced:
+#
+#	<!-- bench: GOALS -->
+#	<!-- bench: end -->
+
+use strict;
+use warnings;
+use JSON::PP;
+
+my $results;
+
+# 12345.6 as 12,300; 0.00123 stays as it is.
+sub number {
+	my ($value) = @_;
+	my $text = $value >= 100 ? sprintf('%.0f', sprintf('%.3g', $value)) :
+		0 + sprintf('%.3g', $value);
+
+	1 while $text =~ s/^(\d+)(\d{3})/$1,$2/;
+	return $text;
+}
+
+# What a figure is, in words that fit into a cell.
+sub amount {
+	my ($value, $unit) = @_;
+	my %short = (ns => 'ns', bytes => 'bytes', instructions => '', interrupts => '');
+
+	return '' unless defined $value;
+	return number($value / 1e6) . ' ms' if $unit eq 'ns' && $value >= 1e6;
+	return number($value / 1e3) . ' us' if $unit eq 'ns' && $value >= 1e4;
+	return join ' ', grep { $_ ne '' } number($value), $short{$unit};
+}
+
+# A ratio as people say it: 1/52, or 1.8 times
+sub fraction {
+	my ($ratio) = @_;
+
+	return '' unless defined $ratio;
+	return '1/' . number(1 / $ratio) if $ratio && $ratio < 0.67;
+	return number($ratio) . ' times';
+}
+
+sub wanted {
+	my ($goal) = @_;
+
+	return "at most $goal->{goal}" if $goal->{beside} eq '';
+	return $goal->{goal} =~ m{^1/(.+)} ? '1/' . number($1) : "$goal->{goal} times";
+}
+
+sub goals {
+	my @rows = ([ '', 'twheel', 'beside', '', 'goal', 'reached', 'met' ]);
+
+	for my $goal (@{$results->{goals}}) {
+		my ($reached, $unit) = @{$goal}{qw(reached unit)};
+		my $met = defined $goal->{met} ? $goal->{met} ? 'yes' : 'no' : 'not measured';
+		push @rows, [ $goal->{what}, amount($goal->{ours}, $unit), $goal->{beside},
+			      amount($goal->{theirs}, $unit), wanted($goal),
+			      $goal->{beside} eq '' ? amount($reached, $unit) : fraction($reached),
+			      $met ];
+	}
+	return @rows;
+}
+
+# The facilities in the order in which they are shown, and what they are to a reader.
+my @facilities = (
+	[ 'twheel', 'twheel, batches of 256', 256 ],
+	[ 'twheel', 'twheel, one at a time', 1 ],
+	[ 'twheel-keyed', 'twheel by key, batches of 256', 256 ],
+	[ 'twheel-lease', 'twheel, leases' ],
+	[ 'libtwheel', 'libtwheel, timer objects' ],
+	[ 'timerfd', 'timerfd and epoll' ],
+	[ 'timerfd-et', 'the same, edge-triggered' ],
+	[ 'posix', 'POSIX timers' ],
+	[ 'io_uring', 'io_uring timeouts' ],
+	[ 'hrtimer', 'hrtimer, in the kernel' ],
+	[ 'timer_list', 'timer_list, in the kernel' ],
+	[ 'libuv', 'libuv' ],
+	[ 'libevent', 'libevent' ],
+	[ 'libevent-common', 'the same, one timeout for all' ],
+	[ 'heap', 'a binary heap' ],
+	[ 'hashed', 'a hashed wheel' ],
+	[ 'core6', "twheel's wheel in the process" ],
+	[ 'core1', 'the same with one level' ],
+);
+my @operations = (
+	[ 'arm', 'arm' ], [ 'random', 're-arm random' ], [ 'later', 're-arm later' ],
+	[ 'cancel', 'cancel' ], [ 'expire', 'expire' ], [ 'deliver', 'deliver' ],
+	[ 'heartbeat', 'heartbeat' ],
+);
+
+# The figures that are as %what says, the cheapest first.
+sub figures {
+	my %what = @_;
+
+	return sort { $a->{median} <=> $b->{median} } grep {
+		my $figure = $_;
+		!grep { !defined $figure->{$_} || $figure->{$_} ne $what{$_} } keys %what;
+	} @{$results->{figures}};
+}
+
+# table TITLE, COLUMNS, ROWS - the title and the rows of a table. A column is a name and what
+# is true of its figures, and so is a row. Rows without a figure are left out, and so are
+# tables without rows.
+sub table {
+	my ($title, $columns, @rows) = @_;
+	my @filled;
+
+	for my $row (@rows) {
+		my ($name, %of_row) = @$row;
+		my @cells = map {
+			my (undef, %of_column) = @$_;
+			my ($figure) = figures(%of_row, %of_column);
+			!$figure ? '' : $figure->{unit} ne 'ns' || $figure->{operation} ?
+				number($figure->{median}) :
+				amount($figure->{median}, $figure->{unit});
+		} @$columns;
+		push @filled, [ $name, @cells ] if grep { $_ ne '' } @cells;
+	}
+	return @filled ? [ $title, [ '', map { $_->[0] } @$columns ], @filled ] : ();
+}
+
+sub rows_of_facilities {
+	return map {
+		my ($facility, $name, $batch) = @$_;
+		[ $name, facility => $facility, threads => 1,
+		  defined $batch ? (batch => $batch) : () ];
+	} @facilities;
+}
+
+sub tables_of_costs {
+	my @columns = map { [ $_->[1], operation => $_->[0] ] } @operations;
+	my @tables;
+
+	for my $place ([ 'native', 'Natively' ], [ 'guest', 'In a guest' ]) {
+		for my $pending (1_000, 1_000_000) {
+			my %same = (place => $place->[0], pending => $pending);
+			push @tables, table("$place->[1], " . number($pending) .
+				' pending, ns an operation',
+				[ map { [ @$_, %same ] } @columns ], rows_of_facilities());
+		}
+	}
+	return @tables;
+}
+
+sub tables_of_batches {
+	my @columns = map { [ $_, batch => $_ ] } 1, 16, 64, 256, 1024;
+	my @rows;
+
+	for my $facility (qw(twheel twheel-keyed io_uring)) {
+		push @rows, map { [ "$facility: $_->[1]", facility => $facility, threads => 1,
+				    operation => $_->[0] ] }
+			grep { $_->[0] =~ /^(arm|random|cancel)$/ } @operations;
+	}
+	return map {
+		my ($place, $title) = @$_;
+		table("$title, 10,000 pending, ns an operation by size of the batch",
+		      [ map { [ @$_, place => $place, pending => 10_000 ] } @columns ], @rows);
+	} [ 'native', 'Natively' ], [ 'guest', 'In a guest' ];
+}
+
+sub table_of_threads {
+	my %same = (pending => 100_000);
+	my @columns = ((map { [ "$_ threads", %same, place => 'guest', threads => $_ ] } 1, 2, 4),
+		       (map { [ "$_, one descriptor", %same, place => 'shared',
+				threads => $_ ] } 2, 4));
+	my @rows;
+
+	$columns[0][0] = 'one thread';
+	for my $facility (qw(twheel twheel-keyed timerfd)) {
+		my @batch = $facility =~ /^twheel/ ? (batch => 256) : ();
+		push @rows, map { [ "$facility: $_->[1]", facility => $facility, @batch,
+				    operation => $_->[0] ] }
+			grep { $_->[0] =~ /^(arm|random|cancel|deliver)$/ } @operations;
+	}
+	return table('Threads in a guest, 100,000 pending in all, ns of a thread for an operation',
+		     \@columns, @rows);
+}
+
+# The different values that a field of figures has
+sub values_of {
+	my ($field, %what) = @_;
+	my %seen;
+
+	return grep { !$seen{$_}++ } map { $_->{$field} // () } figures(%what);
+}
+
+sub tables_of_situations {
+	my %part = (p50 => 'half', p99 => '99%', p999 => '99.9%', max => 'all');
+	my @late = map { [ $part{$_}, lateness => $_ ] } qw(p50 p99 p999 max);
+	my @rows;
+
+	for my $situation (sort(values_of('situation', lateness => 'p50'))) {
+		push @rows, map { [ "$situation: $_", situation => $situation,
+				    facility => $_ ] } qw(twheel timerfd);
+	}
+	return (table('Lateness in a guest: so many are no later than', \@late, @rows),
+		table('Interrupts for timers, in a guest', [ [ 'interrupts' ] ],
+		      map { [ $_, situation => $_, unit => 'interrupts' ] }
+		      sort(values_of('situation', unit => 'interrupts'))),
+		table('Memory that a pending timer takes, bytes',
+		      [ map { [ number($_), pending => $_ ] }
+			sort { $a <=> $b } values_of('pending', unit => 'bytes') ],
+		      map { [ $_, facility => $_, unit => 'bytes' ] }
+		      values_of('facility', unit => 'bytes')),
+		table("How long a wheel's lock is held, in a guest",
+		      [ [ 'median', hold => 'median' ], [ 'longest', hold => 'longest' ] ],
+		      map { [ number($_) . ' due in one tick', pending => $_ ] }
+		      sort { $a <=> $b } values_of('pending', hold => 'median')));
+}
+
+sub table_of_instructions {
+	return table('Instructions of an operation, batches of 256, by pending timers',
+		     [ map { [ number($_), pending => $_, batch => 256 ] }
+		       sort { $a <=> $b } values_of('pending', unit => 'instructions') ],
+		     map { [ $_, operation => $_, unit => 'instructions' ] }
+		     sort(values_of('operation', unit => 'instructions')));
+}
+
+# All tables but that of the goals
+sub costs {
+	return (tables_of_costs(), tables_of_batches(), table_of_threads(),
+		tables_of_situations(), table_of_instructions());
+}
+
+# The first column is words, and the others are next to what they are beside.
+sub rows_of_markdown {
+	my ($head, @rows) = @_;
+
+	return map { '| ' . join(' | ', @$_) . " |\n" } $head,
+		[ '---', ('---:') x $#$head ], @rows;
+}
+
+sub rows_of_terminal {
+	my @width;
+
+	for my $row (@_) {
+		for my $i (0 .. $#$row) {
+			$width[$i] = length $row->[$i] if length $row->[$i] > ($width[$i] // 0);
+		}
+	}
+	my $line = join('  ', "%-$width[0]s", map { "%${_}s" } @width[1 .. $#width]) . "\n";
+	return map { sprintf $line, @$_ } @_;
+}
+
+# How the run was made, in a line
+sub origin {
+	my %about = (commit => 'an unknown commit', %{$results->{about}});
+
+	return "Measured at $about{commit}" . ($about{date} ? " on $about{date}" : '') .
+		($about{machine} ? ", $about{machine}" : '') .
+		($about{form} && $about{form} ne 'whole' ? ", $about{form} form" : '') . ".\n";
+}
+
+sub goals_of_page {
+	return (origin(), "\n", rows_of_markdown(goals()));
+}
+
+sub costs_of_page {
+	my @lines = origin();
+
+	for my $table (costs()) {
+		my ($title, @rows) = @$table;
+		push @lines, "\n", "$title:\n", "\n", rows_of_markdown(@rows);
+	}
+	return @lines;
+}
+
+sub replace {
+	my ($page) = @_;
+	my %parts = (GOALS => \&goals_of_page, COSTS => \&costs_of_page);
+	my $replaced = 0;
+
+	open my $in, '<', $page or die "show.pl: $page: $!\n";
+	my $text = do { local $/; <$in> };
+	close $in;
+	for my $part (sort keys %parts) {
+		my $new = join '', $parts{$part}->();
+		$replaced += $text =~ s/(<!-- bench: $part -->\n).*?(<!-- bench: end -->\n)/$1$new$2/s;
+	}
+	die "show.pl: $page: there is no place for a table\n" unless $replaced;
+	open my $out, '>', $page or die "show.pl: $page: $!\n";
+	print $out $text;
+	close $out or die "show.pl: $page: $!\n";
+}
+
+sub show {
+	for my $table (costs()) {
+		my ($title, @rows) = @$table;
+		print "$title:\n\n", rows_of_terminal(@rows), "\n";
+	}
+	my @goals = goals();
+	my $met = grep { $_->{met} } @{$results->{goals}};
+	my $measured = grep { defined $_->{met} } @{$results->{goals}};
+	my @reasons = map { "  $_->{name}: $_->{reason}\n" }
+		grep { defined $_->{reason} } @{$results->{goals}};
+	print "Not measured:\n", @reasons, "\n" if @reasons;
+	print origin(), "\n", rows_of_terminal(@goals),
+		"\n$met of ${\scalar @{$results->{goals}}} goals met, ",
+		@{$results->{goals}} - $measured, " not measured\n";
+}
+
+die "usage: show.pl results.json [PAGE...]\n" unless @ARGV;
+my ($file, @pages) = @ARGV;
+open my $in, '<', $file or die "show.pl: $file: $!\n";
+$results = decode_json(do { local $/; <$in> });
+close $in;
+if (@pages) {
+	replace($_) for @pages;
+} else {
+	show();
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs that situations.sh runs share.
+ *
+ * A program that finds a wrong result says so and exits with 1. What merely cannot be
+ * measured is a line with "-" in place of the figure and with the reason, and is no error.
+ */
+#ifndef TWHEEL_SITUATIONS_H
+#define TWHEEL_SITUATIONS_H
+
+#include "twheel_util.h"
+
+/* Requests in a call, and records in a read. */
+#define BATCH	256
+
+/**
+ * fail - say what went wrong, and exit with 1
+ * @what: which call or check
+ * @error: the errno, or 0 if the result of the call was wrong
+ */
+void fail(const char *what, long error) __attribute__((noreturn));
+
+/**
+ * open_timers - make a context on CLOCK_MONOTONIC whose reads wait
+ * @flags: TWHEEL_CONFIG_* bits
+ *
+ * Returns the descriptor. Fails for any error.
+ */
+int open_timers(__u32 flags);
+
+/**
+ * arm_batch - arm timers by one call
+ * @fd: the context
+ * @arms: the requests, which get the results
+ * @n: how many
+ *
+ * Returns 0, or the -errno of the first entry that could not be armed.
+ */
+int arm_batch(int fd, struct twheel_arm *arms, unsigned int n);
+
+/**
+ * read_batch - wait for records, and check that they are not early
+ * @fd: the context
+ * @events: room for BATCH records
+ * @now: the time at which the program has them, in ns
+ *
+ * Returns how many there are. Fails for an early record, one that is not of one expiration,
+ * and any error.
+ */
+unsigned int read_batch(int fd, struct twheel_event *events, __u64 *now);
+
+/**
+ * check_empty - fail if the context has a timer left
+ * @fd: the context
+ */
+void check_empty(int fd);
+
+/**
+ * compare_u64 - compare two __u64, for qsort()
+ * @a: one
+ * @b: the other
+ *
+ * Returns a number below, equal to or above 0.
+ */
+int compare_u64(const void *a, const void *b);
+
+#endif /* TWHEEL_SITUATIONS_H */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The wheel of the module, module/wheel.c compiled unchanged, in the process: what is left of
+ * the cost when there is no system call, no lock and no handle. core6 has six levels of 64
+ * buckets; core1 has one level, with as many buckets as there can be, and so rounds.
+ *
+ * This file is compiled with selftests/shim in place of the kernel's headers.
+ */
+#include <errno.h>
+
+#include "wheel.h"
+#include "speed.h"
+
+#define TICK_SHIFT	20
+#define TAKE		64
+
+struct state {
+	struct twheel_wheel	wheel;
+	void			*memory;
+	size_t			size;
+	struct twheel_node	*nodes;
+	struct fired		fired;
+};
+
+static u64 tick_now(void)
+{
+	return clock_ns() >> TICK_SHIFT;
+}
+
+static int open_with(struct job *job, u32 slots, u32 levels)
+{
+	struct state *s = table(1, sizeof(*s));
+
+	job->state = s;
+	s->nodes = table(job->nr, sizeof(*s->nodes));
+	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	s->size = twheel_wheel_size(slots, levels);
+	s->memory = table(1, s->size);
+	twheel_wheel_init(&s->wheel, slots, levels, tick_now(), s->memory);
+	return 0;
+}
+
+static int open_six(struct job *job)
+{
+	return open_with(job, 64, 6);
+}
+
+static int open_one(struct job *job)
+{
+	return open_with(job, TWHEEL_SLOTS_MAX, 1);
+}
+
+static void close_state(struct job *job)
+{
+	struct state *s = job->state;
+
+	table_free(s->nodes, job->nr, sizeof(*s->nodes));
+	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
+	table_free(s->memory, 1, s->size);
+	table_free(s, 1, sizeof(*s));
+}
+
+/* The tick of a deadline: rounded up */
+static u64 tick_of(u64 at)
+{
+	return (at + (1 << TICK_SHIFT) - 1) >> TICK_SHIFT;
+}
+
+static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		s->nodes[which[i]].expires = tick_of(aim_at(aim, which[i]));
+		twheel_wheel_enqueue(&s->wheel, &s->nodes[which[i]]);
+	}
+	return 0;
+}
+
+static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		struct twheel_node *node = &s->nodes[which[i]];
+		u64 tick = tick_of(aim_at(aim, which[i]));
+
+		/* As the module does it: a later one stays in its bucket. */
+		if (tick >= node->expires) {
+			node->expires = tick;
+			continue;
+		}
+		twheel_wheel_dequeue(&s->wheel, node);
+		node->expires = tick;
+		twheel_wheel_enqueue(&s->wheel, node);
+	}
+	return 0;
+}
+
+static int cancel(struct job *job, const uint32_t *which, uint32_t n)
+{
+	struct state *s = job->state;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		twheel_wheel_dequeue(&s->wheel, &s->nodes[which[i]]);
+	return 0;
+}
+
+static int reap(struct job *job, uint32_t *which, uint32_t max)
+{
+	struct state *s = job->state;
+	struct twheel_node *nodes[TAKE];
+	u64 now = tick_now();
+	u32 n, i;
+
+	while (s->fired.to - s->fired.from < max) {
+		n = twheel_wheel_take(&s->wheel, now, nodes, TAKE);
+		if (!n)
+			break;
+		for (i = 0; i < n; i++) {
+			if (nodes[i]->expires <= s->wheel.clk)
+				fired_note(&s->fired, nodes[i] - s->nodes);
+			else
+				twheel_wheel_enqueue(&s->wheel, nodes[i]);
+		}
+	}
+	return fired_take(&s->fired, which, max);
+}
+
+static void wait_for(struct job *job)
+{
+	struct state *s = job->state;
+
+	wait_soon(s->wheel.next_expiry << TICK_SHIFT);
+}
+
+#define CORE \
+	.ops = OPS_ALL, .close = close_state, .arm = arm, .move = move, .cancel = cancel, \
+	.reap = reap, .wait = wait_for
+
+const struct facility core6 = { .name = "core6", CORE, .open = open_six };
+const struct facility core1 = { .name = "core1", CORE, .open = open_one };

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* libtwheel's timer objects, with functions that an event loop calls. */
+#include <string.h>
+#include <twheel.h>
+
+#include "twheel_util.h"
+#include "speed.h"
+
+struct state {
+	struct twheel		*tw;
+	struct twheel_timer	**timers;
+	struct fired		fired;
+};
+
+/* The argument is the number, and there is one context a thread. */
+static __thread struct state *mine;
+
+static const char *absent(void)
+{
+	return access(TW_DEVICE, R_OK | W_OK) ? "no " TW_DEVICE " here" : NULL;
+}
+
+static void expired(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	(void)timer;
+	(void)event;
+	fired_note(&mine->fired, (uintptr_t)arg);
+}
+
+static int open_state(struct job *job)
+{
+	struct state *s = table(1, sizeof(*s));
+
+	job->state = s;
+	limit_file(TW_PARAMETERS "max_user_timers", 2ULL * job->plan->pending + 1000);
+	limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
+	mine = s;
+	s->timers = table(job->nr, sizeof(*s->timers));
+	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+}
+
+static void close_state(struct job *job)
+{
+	struct state *s = job->state;
+
+	twheel_close(s->tw);
+	table_free(s->timers, job->nr, sizeof(*s->timers));
+	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
+	table_free(s, 1, sizeof(*s));
+}
+
+static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i++) {
+		struct twheel_arm setting = {
+			.expires = aim_at(aim, which[i]),
+			.flags = TWHEEL_ARM_ABS,
+		};
+
+		ret = twheel_timer_arm(s->timers[which[i]], &setting, NULL);
+	}
+	return ret;
+}
+
+static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i++) {
+		ret = twheel_timer_new(&s->timers[which[i]], s->tw, expired,
+				       (void *)(uintptr_t)which[i]);
+		if (!ret)
+			ret = move(job, &which[i], 1, aim);
+	}
+	return ret;
+}
+
+static int cancel(struct job *job, const uint32_t *which, uint32_t n)
+{
+	struct state *s = job->state;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		twheel_timer_free(s->timers[which[i]]);
+	return 0;
+}
+
+static int reap(struct job *job, uint32_t *which, uint32_t max)
+{
+	struct state *s = job->state;
+	int ret;
+
+	if (s->fired.from == s->fired.to) {
+		ret = twheel_dispatch(s->tw);
+		if (ret < 0 && ret != -EAGAIN)
+			return ret;
+	}
+	return fired_take(&s->fired, which, max);
+}
+
+static void wait_for(struct job *job)
+{
+	wait_fd(twheel_fd(((struct state *)job->state)->tw));
+}
+
+static int64_t ready(struct job *job)
+{
+	struct twheel_info info;
+	int ret = twheel_get_info(((struct state *)job->state)->tw, 0, &info);
+
+	return ret ?: (int64_t)info.ready;
+}
+
+const struct facility libtwheel = {
+	.name = "libtwheel", .ops = OPS_KERNEL, .keeps = true, .absent = absent,
+	.open = open_state, .close = close_state, .arm = arm, .again = move, .move = move,
+	.cancel = cancel, .reap = reap, .wait = wait_for, .ready = ready,
+};
