@@ -9,7 +9,8 @@
  *   system call (twheel_lease_new());
  * - records: a buffer of events with an iterator (twheel_event_buffer_new());
  * - timers: objects with a function and an argument. The functions are called from
- *   the program's own event loop (twheel_timer_new(), twheel_dispatch()).
+ *   the program's own event loop (twheel_timer_new(), twheel_dispatch()). They are
+ *   pushed back without a system call in a context with leases.
  *
  * Rules that hold for every function here:
  *
@@ -409,7 +410,7 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * The program calls this until it returns 0. Timers that have expired are left
  * alone, as they are there to be read. If a timer object has armed a timer that is
  * cancelled, the object is not armed any more. The user_data and handle of such a
- * timer in @infos are the library's.
+ * timer in @infos are the library's, and so are word and %TWHEEL_ARM_LEASE.
  *
  * Return: how many timers were cancelled and stored; 0 at the end; or -errno:
  * -EINVAL for an @n of 0, -EFAULT, -EINTR, or -ECHILD in a child that has inherited
@@ -594,6 +595,22 @@ uint64_t twheel_lease_deadline(const uint64_t *word);
  */
 int twheel_lease_expired(const uint64_t *word);
 
+/*
+ * Timer objects
+ *
+ * In a context with %TWHEEL_CONFIG_LEASE a one-shot timer object is a lease in the device.
+ * To arm it again for a later time, with the same slack, takes a compare-and-swap and no
+ * system call. All else is as in other contexts, and costs a system call: to arm a timer
+ * that is not armed or has expired, to make one expire earlier or repeat, to cancel it.
+ *
+ * A timer that was pushed back comes as late as any lease may: see %TWHEEL_LEASE_EXPIRED
+ * about very many leases that are pushed back by very little. Each timer takes 8 bytes
+ * more. If the words cannot be mapped the library makes system calls instead, and the
+ * same holds for a process in another time namespace than that in which the context was
+ * configured. A process must not move to another one by setns() while such timers are
+ * armed.
+ */
+
 /**
  * typedef twheel_timer_fn - the function of a timer
  * @timer: the timer
@@ -642,6 +659,9 @@ void twheel_timer_free(struct twheel_timer *timer);
  * @setting: expires, interval, slack, count and flags are taken from it; the
  *	other fields are ignored. %TWHEEL_ARM_LEASE is refused with -EINVAL.
  * @old: filled in with what was replaced; may be NULL
+ *
+ * In a context with %TWHEEL_CONFIG_LEASE a one-shot timer that is pending is armed for a
+ * later time without a system call.
  *
  * After a success the timer's function will be called for this arming only. It will
  * not be called for an earlier one, not even if twheel_dispatch() has read the record

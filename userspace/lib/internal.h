@@ -61,6 +61,9 @@ void twheel_leases_free(struct twheel_leases *leases);
 void twheel_loop_drained(struct twheel_loop *loop,
 			 const struct twheel_timer_info *infos, ssize_t n);
 
+/* Push no timer object back by its word before it was armed by a call again. */
+void twheel_loop_forget_words(struct twheel_loop *loop);
+
 /* Free all timer objects, and the buffer of the records to dispatch. */
 void twheel_loop_free(struct twheel_loop *loop);
 
