@@ -34,6 +34,8 @@
  * word may become that of another timer when its own has ended, the records of a read are
  * looked through for the last ones of timers, and those timers lose their words.
  *
+ * What else needs a call is queued if the program wishes: see queue.c.
+ *
  * Locking rules: there is no lock. Only one thread at a time may use the timer objects
  * of a context, as twheel.h says.
  *
@@ -145,6 +147,7 @@ void twheel_loop_free(struct twheel_loop *loop)
 	while (loop->chunks_used)
 		free(loop->chunks[--loop->chunks_used]);
 	free(loop->chunks);
+	free(loop->queue);
 	free(loop);
 }
 
@@ -184,6 +187,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	twheel_timer_cancel(timer, NULL);
 
 	/* Even if the cancel has failed, the timer's function is not called. */
+	twheel_queue_forget(timer);
 	twheel_timer_disarmed(timer);
 	timer->fn = NULL;
 	loop = timer->tw->loop;
@@ -195,6 +199,7 @@ void twheel_timer_disarmed(struct twheel_timer *timer)
 {
 	timer->handle = 0;
 	timer->word = NULL;
+	timer->ended = false;
 }
 
 /*
@@ -219,6 +224,7 @@ void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *
 	timer->handle = arm->handle;
 	timer->arming = (uint32_t)(arm->user_data >> 32);
 	timer->slack = arm->slack;
+	timer->ended = false;
 	timer->word = arm->flags & TWHEEL_ARM_LEASE ?
 		      twheel_timer_word(timer->tw, arm) : NULL;
 }
@@ -230,6 +236,18 @@ static void twheel_timer_name(const struct twheel_timer *timer, struct twheel_ar
 	arm->user_data = twheel_token(timer->index, timer->arming + 1);
 }
 
+/* Timers whose cancels are queued still take room in the device. */
+static int twheel_arm_with_room(struct twheel *tw, struct twheel_arm *arm)
+{
+	int ret = twheel_arm(tw, arm);
+
+	if ((ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM) ||
+	    !twheel_queue_has_cancels(tw->loop))
+		return ret;
+	twheel_queue_flush(tw);
+	return twheel_arm(tw, arm);
+}
+
 /* The device arms @timer as @arm says. */
 static int twheel_timer_arm_now(struct twheel_timer *timer, struct twheel_arm *arm,
 				struct twheel_old *old)
@@ -237,8 +255,10 @@ static int twheel_timer_arm_now(struct twheel_timer *timer, struct twheel_arm *a
 	struct twheel *tw = timer->tw;
 	int ret;
 
+	if (timer->slot)
+		twheel_queue_flush(tw);
 	twheel_timer_name(timer, arm);
-	ret = twheel_arm(tw, arm);
+	ret = twheel_arm_with_room(tw, arm);
 	/*
 	 * The timer has ended, and its last record waits in twheel_dispatch()'s
 	 * buffer. To the caller this is a record that was not read.
@@ -247,7 +267,7 @@ static int twheel_timer_arm_now(struct twheel_timer *timer, struct twheel_arm *a
 		if (arm->flags & TWHEEL_ARM_IF_NONE)
 			return -EEXIST;
 		arm->handle = 0;
-		ret = twheel_arm(tw, arm);
+		ret = twheel_arm_with_room(tw, arm);
 		arm->old_state = TWHEEL_STATE_READY;
 	}
 	if (ret)
@@ -287,6 +307,14 @@ static bool twheel_timer_push(const struct twheel_timer *timer,
 	return true;
 }
 
+/* Is @timer live as far as the library knows, so that queued calls cannot fail? */
+static bool twheel_may_queue(const struct twheel_timer *timer,
+			     const struct twheel_old *old)
+{
+	/* What was replaced only the device knows, and does not tell before the flush. */
+	return timer->tw->loop->queue && timer->handle && !timer->ended && !old;
+}
+
 static int twheel_timer_set(struct twheel_timer *timer,
 			    const struct twheel_arm *setting, struct twheel_old *old)
 {
@@ -306,7 +334,7 @@ static int twheel_timer_set(struct twheel_timer *timer,
 	/* The caller would not learn which word belongs to the lease. */
 	if (setting->flags & TWHEEL_ARM_LEASE)
 		return -EINVAL;
-	if (!leases || !twheel_is_plain(tw, setting))
+	if (!(leases || tw->loop->queue) || !twheel_is_plain(tw, setting))
 		return twheel_timer_arm_now(timer, &arm, old);
 
 	if (!(setting->flags & TWHEEL_ARM_ABS) || old)
@@ -320,8 +348,16 @@ static int twheel_timer_set(struct twheel_timer *timer,
 	if (twheel_timer_push(timer, setting, arm.expires, now, old))
 		return 0;
 
-	arm.flags |= TWHEEL_ARM_LEASE;
-	return twheel_timer_arm_now(timer, &arm, old);
+	if (leases)
+		arm.flags |= TWHEEL_ARM_LEASE;
+	if (setting->flags & TWHEEL_ARM_CONDITIONS || !twheel_may_queue(timer, old))
+		return twheel_timer_arm_now(timer, &arm, old);
+	twheel_timer_name(timer, &arm);
+	timer->arming++;
+	/* Until the flush the word is that of the earlier arming. */
+	timer->word = NULL;
+	twheel_queue_arm(timer, &arm);
+	return 0;
 }
 
 TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
@@ -350,6 +386,14 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
+	if (twheel_may_queue(timer, old)) {
+		twheel_queue_forget(timer);
+		twheel_queue_cancel(tw, timer->handle);
+		twheel_timer_disarmed(timer);
+		return 0;
+	}
+	if (timer->slot)
+		twheel_queue_flush(tw);
 	if (!timer->handle)
 		return -ENOENT;
 	ret = twheel_cancel(tw, timer->handle, old);
@@ -363,6 +407,42 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 
 	twheel_timer_disarmed(timer);
 	return 0;
+}
+
+/* The error of a queued call that has failed since the program was last told. */
+static int twheel_loop_error(struct twheel_loop *loop)
+{
+	int error = loop->error;
+
+	loop->error = 0;
+	return error;
+}
+
+TWHEEL_API int twheel_timer_flush(struct twheel *tw)
+{
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	twheel_queue_flush(tw);
+	return tw->loop ? twheel_loop_error(tw->loop) : 0;
+}
+
+TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
+{
+	int ret;
+
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	if (tw->config & TWHEEL_CONFIG_KEYED)
+		return -EINVAL;
+	ret = twheel_loop_need(tw);
+	if (ret)
+		return ret;
+	if (defer)
+		return twheel_queue_new(tw->loop);
+	ret = twheel_timer_flush(tw);
+	free(tw->loop->queue);
+	tw->loop->queue = NULL;
+	return ret;
 }
 
 /* Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
@@ -394,6 +474,7 @@ TWHEEL_API int twheel_timer_cancel_all(struct twheel *tw)
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
+	twheel_queue_flush(tw);
 	for (i = 0; loop && i < loop->chunks_used; i++) {
 		ssize_t ret;
 
@@ -415,6 +496,8 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 
 	if (twheel_inherited(timer->tw))
 		return -ECHILD;
+	if (timer->slot)
+		twheel_queue_flush(timer->tw);
 	if (!timer->handle)
 		return -ENOENT;
 	ret = twheel_get(timer->tw, timer->handle, info);
@@ -483,6 +566,7 @@ static void twheel_loop_note_ended(struct twheel_loop *loop)
 		if (!timer || timer->handle != event->handle)
 			continue;
 		timer->word = NULL;
+		timer->ended = true;
 	}
 }
 
@@ -502,6 +586,10 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	if (ret)
 		return ret;
 	loop = tw->loop;
+	/* No record of what was replaced or cancelled in the queue must be read. */
+	ret = twheel_timer_flush(tw);
+	if (ret)
+		return ret;
 	if (loop->next == loop->filled) {
 		ssize_t n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
 
@@ -529,5 +617,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 		if (twheel_inherited(tw))
 			return -ECHILD;
 	}
+	/* The program may wait now. */
+	twheel_queue_flush(tw);
 	return taken;
 }
