@@ -33,12 +33,13 @@ mutations() {
 	s/\*deadline = now + 1;/return true;/
 	s/return atomic64_xchg(word, value);/u64 old = atomic64_read(word); atomic64_set(word, value); return old;/
 	s/return atomic64_xchg(word, value);/atomic64_xchg(word, value); return value;/
-	s/while (!lease_word_cas(word, &old, deadline));/while (lease_word_store(word, deadline), 0);/
-	s/while (!lease_word_cas(word, &old, deadline));/while (lease_word_cas(word, \&old, deadline), 0);/
-	s/} while (!lease_word_cas(word, &old, deadline));/if (!lease_word_cas(word, \&old, deadline)) return 0; } while (0);/
-	/^static inline int lease_word_extend/,/^}/s/if (old & TWHEEL_LEASE_EXPIRED)/if (0)/
-	s/if (old >= deadline)/if (0)/
-	s/if (old >= deadline)/if (old > deadline + 1)/
+	s/!lease_word_cas(word, &old, deadline))/(lease_word_store(word, deadline), 0))/
+	s/while (old < deadline && !lease_word_cas(word, &old, deadline))/if (old < deadline \&\& !lease_word_cas(word, \&old, deadline))/
+	s/while (old < deadline && !lease_word_cas(word, &old, deadline))/if (old < deadline \&\& !lease_word_cas(word, \&old, deadline)) return TWHEEL_LEASE_EXPIRED/
+	s/while (old < deadline &&/while ((old \& ~TWHEEL_LEASE_EXPIRED) < deadline \&\&/
+	s/return !(lease_word_push(word, deadline) & TWHEEL_LEASE_EXPIRED);/return !!lease_word_push(word, deadline);/
+	s/while (old < deadline &&/while (/
+	s/while (old < deadline &&/while (old + 1 < deadline \&\&/
 	s/if (deadline & TWHEEL_LEASE_EXPIRED)/if (0)/
 	s/return !!(lease_word_load(word) & TWHEEL_LEASE_EXPIRED);/return !lease_word_load(word);/
 	END

@@ -31,7 +31,7 @@ cat >"$tmp/expected" <<END
 ./usr/lib/here/libtwheel.a
 ./usr/lib/here/libtwheel.so
 ./usr/lib/here/libtwheel.so.0.1
-./usr/lib/here/libtwheel.so.0.1.0
+./usr/lib/here/libtwheel.so.0.2.0
 ./usr/lib/here/pkgconfig/libtwheel.pc
 ./usr/share/man/man1/twheel.1
 ./usr/share/man/man3/libtwheel.3
@@ -43,7 +43,7 @@ try "these files are installed" same "$tmp/files" "$tmp/expected"
 sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
 	grep -v '_fn$' | sort -u >"$tmp/named"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
-	sed -n 's/.* T \(.*\)@@LIBTWHEEL_0\.1$/\1/p' | sort >"$tmp/exported"
+	sed -n 's/.* T \(.*\)@@LIBTWHEEL_0\.[12]$/\1/p' | sort >"$tmp/exported"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" | grep -c ' T ' >"$tmp/count"
 wc -l <"$tmp/exported" >"$tmp/versioned"
 try "the header and the library have the same functions" \

@@ -16,9 +16,23 @@ FIXTURE(timers) {
 	struct twheel *tw;
 };
 
+/* @flags: TWHEEL_CONFIG_* bits */
+FIXTURE_VARIANT(timers) {
+	uint32_t flags;
+};
+
+FIXTURE_VARIANT_ADD(timers, plain) {};
+
+/* One-shot timers have words then, which must not show. */
+FIXTURE_VARIANT_ADD(timers, leases) {
+	.flags = TWHEEL_CONFIG_LEASE,
+};
+
 FIXTURE_SETUP(timers)
 {
-	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+	struct twheel_config config = { .flags = variant->flags };
+	int ret = twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
+			      &config);
 
 	ASSERT_EQ(0, ret);
 }

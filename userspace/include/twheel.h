@@ -9,7 +9,8 @@
  *   system call (twheel_lease_new());
  * - records: a buffer of events with an iterator (twheel_event_buffer_new());
  * - timers: objects with a function and an argument. The functions are called from
- *   the program's own event loop (twheel_timer_new(), twheel_dispatch()).
+ *   the program's own event loop (twheel_timer_new(), twheel_dispatch()). They are
+ *   pushed back without a system call in a context with leases.
  *
  * Rules that hold for every function here:
  *
@@ -409,7 +410,7 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * The program calls this until it returns 0. Timers that have expired are left
  * alone, as they are there to be read. If a timer object has armed a timer that is
  * cancelled, the object is not armed any more. The user_data and handle of such a
- * timer in @infos are the library's.
+ * timer in @infos are the library's, and so are word and %TWHEEL_ARM_LEASE.
  *
  * Return: how many timers were cancelled and stored; 0 at the end; or -errno:
  * -EINVAL for an @n of 0, -EFAULT, -EINTR, or -ECHILD in a child that has inherited
@@ -594,6 +595,23 @@ uint64_t twheel_lease_deadline(const uint64_t *word);
  */
 int twheel_lease_expired(const uint64_t *word);
 
+/*
+ * Timer objects
+ *
+ * In a context with %TWHEEL_CONFIG_LEASE a one-shot timer object is a lease in the device.
+ * To arm it again for a later time, with the same slack, takes a compare-and-swap and no
+ * system call. All else is as in other contexts, and costs a system call: to arm a timer
+ * that is not armed or has expired, to make one expire earlier or repeat, to cancel it.
+ * twheel_timer_defer() has such calls made in batches.
+ *
+ * A timer that was pushed back comes as late as any lease may: see %TWHEEL_LEASE_EXPIRED
+ * about very many leases that are pushed back by very little. Each timer takes 8 bytes
+ * more. If the words cannot be mapped the library makes system calls instead, and the
+ * same holds for a process in another time namespace than that in which the context was
+ * configured. A process must not move to another one by setns() while such timers are
+ * armed.
+ */
+
 /**
  * typedef twheel_timer_fn - the function of a timer
  * @timer: the timer
@@ -642,6 +660,9 @@ void twheel_timer_free(struct twheel_timer *timer);
  * @setting: expires, interval, slack, count and flags are taken from it; the
  *	other fields are ignored. %TWHEEL_ARM_LEASE is refused with -EINVAL.
  * @old: filled in with what was replaced; may be NULL
+ *
+ * In a context with %TWHEEL_CONFIG_LEASE a one-shot timer that is pending is armed for a
+ * later time without a system call.
  *
  * After a success the timer's function will be called for this arming only. It will
  * not be called for an earlier one, not even if twheel_dispatch() has read the record
@@ -724,6 +745,54 @@ int twheel_timer_get(const struct twheel_timer *timer,
 int twheel_timer_armed(const struct twheel_timer *timer);
 
 /**
+ * twheel_timer_defer() - queue what timer objects have to tell the device, or stop that
+ * @tw: a context without keys
+ * @defer: 1 to queue from now on; 0 to flush the queue and make each call at once again
+ *
+ * By default a call on a timer object that needs a system call makes it at once. With a
+ * queue the library collects such calls and makes them in batches, of up to 256 re-arms
+ * and 256 cancels. To the program they take effect at once all the same: a function is not
+ * called for an arming that was replaced or cancelled in the queue, and a relative time
+ * counts from the call.
+ *
+ * What is queued is the re-arm of an armed timer as a one-shot timer without conditions,
+ * and the cancel or the free of an armed timer, if the program does not ask what was
+ * replaced (an @old of NULL). Neither can fail for lack of memory or because of a limit.
+ * All other calls are made at once. A new arming is one of them, and so is a call of which
+ * the result depends on what is queued for its timer: that flushes the queue first.
+ *
+ * The queue is flushed by twheel_timer_flush(); at the beginning and at the end of
+ * twheel_dispatch(); when it is full; by twheel_timer_cancel_all(), twheel_drain(),
+ * twheel_release() and twheel_close(). So a program that waits only in twheel_dispatch()
+ * need not flush. A program that waits elsewhere, say in epoll_wait() for twheel_fd(),
+ * has to call twheel_timer_flush() before it waits: otherwise a timer that was made to
+ * expire earlier comes late, and a timer that was cancelled or made to expire later wakes
+ * the program for nothing. What is queued does not show in twheel_get_info() and in walks
+ * before the flush.
+ *
+ * Return: 0, or -errno: -EINVAL in a context with keys, -ECHILD in a child that has
+ * inherited the context, -ENOMEM; for a @defer of 0 also as for twheel_timer_flush().
+ */
+int twheel_timer_defer(struct twheel *tw, int defer);
+
+/**
+ * twheel_timer_flush() - tell the device what timer objects have queued
+ * @tw: a context
+ *
+ * Does nothing if nothing is queued, or if twheel_timer_defer() was not called.
+ *
+ * A queued re-arm can fail only if another process has read the timer's last record
+ * meanwhile. The library then makes a new timer, which fails with -ENOSPC, -EDQUOT or
+ * -ENOMEM where twheel_arm() does. A timer whose re-arm has failed is not armed any more.
+ * The next call of twheel_timer_flush() or twheel_dispatch() returns the first such error,
+ * once, whichever call has flushed the queue.
+ *
+ * Return: 0; the error of a queued re-arm; or -ECHILD in a child that has inherited the
+ * context.
+ */
+int twheel_timer_flush(struct twheel *tw);
+
+/**
  * twheel_dispatch() - read events and call the functions of their timers
  * @tw: a context
  *
@@ -755,8 +824,8 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * number includes records that were dropped because their timer was cancelled,
  * re-armed or freed meanwhile. It does not include those that an inner call has taken.
  * The errors are -EINTR and -ECANCELED as for twheel_read(), with no function called;
- * -EINVAL in a context with keys; -ECHILD in a child that has inherited the context;
- * -ENOMEM.
+ * those of twheel_timer_flush(), likewise; -EINVAL in a context with keys; -ECHILD in a
+ * child that has inherited the context; -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);
 

@@ -106,6 +106,9 @@ TWHEEL_API int twheel_release(struct twheel *tw)
 {
 	int fd = tw->fd;
 
+	/* The timers go on if there is another copy of the descriptor. */
+	if (!twheel_inherited(tw))
+		twheel_queue_flush(tw);
 	twheel_leases_free(tw->leases);
 	twheel_loop_free(tw->loop);
 	free(tw);
@@ -373,6 +376,7 @@ TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 	/* The parent's objects would not learn that they are not armed any more. */
 	if (tw->loop && twheel_inherited(tw))
 		return -ECHILD;
+	twheel_queue_flush(tw);
 	ret = twheel_list(tw, cursor, infos, n, TWHEEL_LIST_DRAIN);
 	if (tw->loop)
 		twheel_loop_drained(tw->loop, infos, ret);

@@ -61,6 +61,12 @@ void twheel_leases_free(struct twheel_leases *leases);
 void twheel_loop_drained(struct twheel_loop *loop,
 			 const struct twheel_timer_info *infos, ssize_t n);
 
+/* Push no timer object back by its word before it was armed by a call again. */
+void twheel_loop_forget_words(struct twheel_loop *loop);
+
+/* Tell the device what timer objects have queued for it, if anything: see queue.c. */
+void twheel_queue_flush(struct twheel *tw);
+
 /* Free all timer objects, and the buffer of the records to dispatch. */
 void twheel_loop_free(struct twheel_loop *loop);
 

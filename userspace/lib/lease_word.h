@@ -40,25 +40,29 @@ static inline bool lease_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
 #endif /* LEASE_WORD_ATOMICS */
 
 /*
+ * Replace the word by @deadline, unless it holds that or a later one. Returns the word as
+ * it was found: it holds @deadline now if that is not more than @deadline. A word of a lease
+ * that is over is more than any deadline, as %TWHEEL_LEASE_EXPIRED is the top bit.
+ *
  * A deadline is only ever replaced by a later one. So if several threads extend a lease
  * at once, the latest deadline stays, in whatever order they come. An exchange that
  * fails means that another thread has extended the lease, that the lease is over, or
  * that it was re-armed.
  */
+static inline uint64_t lease_word_push(uint64_t *word, uint64_t deadline)
+{
+	uint64_t old = lease_word_load(word);
+
+	while (old < deadline && !lease_word_cas(word, &old, deadline))
+		;
+	return old;
+}
+
 static inline int lease_word_extend(uint64_t *word, uint64_t deadline)
 {
-	uint64_t old;
-
 	if (deadline & TWHEEL_LEASE_EXPIRED)
 		return -EINVAL;
-	old = lease_word_load(word);
-	do {
-		if (old & TWHEEL_LEASE_EXPIRED)
-			return 0;
-		if (old >= deadline)
-			return 1;
-	} while (!lease_word_cas(word, &old, deadline));
-	return 1;
+	return !(lease_word_push(word, deadline) & TWHEEL_LEASE_EXPIRED);
 }
 
 static inline uint64_t lease_word_deadline(const uint64_t *word)

@@ -28,6 +28,14 @@
  * they come in any order. So the records of a read are sorted before the first of them
  * is taken.
  *
+ * In a context with leases a one-shot timer is a lease in the device, and its word pushes
+ * it back without a call. A push back keeps the number of the arming: if the exchange has
+ * succeeded the timer had not expired, so there is no record of the earlier deadline. As a
+ * word may become that of another timer when its own has ended, the records of a read are
+ * looked through for the last ones of timers, and those timers lose their words.
+ *
+ * What else needs a call is queued if the program wishes: see queue.c.
+ *
  * Locking rules: there is no lock. Only one thread at a time may use the timer objects
  * of a context, as twheel.h says.
  *
@@ -38,53 +46,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "lease_word.h"
+#include "loop.h"
 
-/* How many timers are allocated at once, and how many records are read. */
+/* How many timers are allocated at once. */
 #define TWHEEL_CHUNK_TIMERS	256
-#define TWHEEL_DISPATCH_MAX	256
 
-/**
- * struct twheel_timer - a timer object
- * @tw: its context
- * @fn: its function, NULL while the timer is on the free list
- * @arg: the argument of @fn
- * @handle: the device's handle while armed, otherwise 0
- * @index: its index in all chunks together
- * @arming: number of its current arming
- * @next_free: the next timer on the free list
- */
-struct twheel_timer {
-	struct twheel		*tw;
-	twheel_timer_fn		*fn;
-	void			*arg;
-	uint64_t		handle;
-	uint32_t		index;
-	uint32_t		arming;
-	struct twheel_timer	*next_free;
-};
+/* The latest time: what a sum that is too large for the clock becomes. */
+#define TWHEEL_TIME_MAX		(TWHEEL_LEASE_EXPIRED - 1)
 
-/**
- * struct twheel_loop - all timer objects of a context
- * @chunks: arrays of %TWHEEL_CHUNK_TIMERS timers
- * @chunks_used: how many there are
- * @chunks_room: how many @chunks has room for
- * @free: the free list
- * @next: index in @order of the next record that twheel_dispatch() takes
- * @filled: how many of @events were read
- * @events: the records of the last read
- * @order: pointers to these records, by deadline
- */
-struct twheel_loop {
-	struct twheel_timer	**chunks;
-	size_t			chunks_used;
-	size_t			chunks_room;
-	struct twheel_timer	*free;
-	size_t			next;
-	size_t			filled;
-	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
-	const struct twheel_event *order[TWHEEL_DISPATCH_MAX];
-};
+#define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
 static uint64_t twheel_token(uint32_t index, uint32_t arming)
 {
@@ -112,8 +83,29 @@ void twheel_loop_drained(struct twheel_loop *loop,
 		struct twheel_timer *timer = twheel_loop_find(loop, infos[i].user_data);
 
 		if (timer && timer->handle == infos[i].handle)
-			timer->handle = 0;
+			twheel_timer_disarmed(timer);
 	}
+}
+
+void twheel_loop_forget_words(struct twheel_loop *loop)
+{
+	size_t i;
+	size_t k;
+
+	for (i = 0; loop && i < loop->chunks_used; i++) {
+		for (k = 0; k < TWHEEL_CHUNK_TIMERS; k++) {
+			if (loop->chunks[i][k].handle)
+				loop->chunks[i][k].word = NULL;
+		}
+	}
+}
+
+/* Make sure that a context has a loop. 0 or -ENOMEM. */
+static int twheel_loop_need(struct twheel *tw)
+{
+	if (!tw->loop)
+		tw->loop = calloc(1, sizeof(*tw->loop));
+	return tw->loop ? 0 : -ENOMEM;
 }
 
 static int twheel_loop_grow(struct twheel *tw)
@@ -155,6 +147,7 @@ void twheel_loop_free(struct twheel_loop *loop)
 	while (loop->chunks_used)
 		free(loop->chunks[--loop->chunks_used]);
 	free(loop->chunks);
+	free(loop->queue);
 	free(loop);
 }
 
@@ -162,23 +155,18 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 				twheel_timer_fn *fn, void *arg)
 {
 	struct twheel_timer *timer;
+	int ret;
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
 	/* In a context with keys timers are found by key, not by handle. */
 	if (!fn || tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
-	if (!tw->loop) {
-		tw->loop = calloc(1, sizeof(*tw->loop));
-		if (!tw->loop)
-			return -ENOMEM;
-	}
-	if (!tw->loop->free) {
-		int ret = twheel_loop_grow(tw);
-
-		if (ret)
-			return ret;
-	}
+	ret = twheel_loop_need(tw);
+	if (!ret && !tw->loop->free)
+		ret = twheel_loop_grow(tw);
+	if (ret)
+		return ret;
 
 	timer = tw->loop->free;
 	tw->loop->free = timer->next_free;
@@ -199,53 +187,184 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	twheel_timer_cancel(timer, NULL);
 
 	/* Even if the cancel has failed, the timer's function is not called. */
-	timer->handle = 0;
+	twheel_queue_forget(timer);
+	twheel_timer_disarmed(timer);
 	timer->fn = NULL;
 	loop = timer->tw->loop;
 	timer->next_free = loop->free;
 	loop->free = timer;
 }
 
-TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
-				const struct twheel_arm *setting,
+void twheel_timer_disarmed(struct twheel_timer *timer)
+{
+	timer->handle = 0;
+	timer->word = NULL;
+	timer->ended = false;
+}
+
+/*
+ * The word of the lease that @arm has armed, or NULL if it must not be used. The word is on
+ * the clock of the time namespace in which the context was configured. If it does not hold
+ * the deadline that was asked for, this process is in another one.
+ */
+static uint64_t *twheel_timer_word(struct twheel *tw, const struct twheel_arm *arm)
+{
+	uint64_t *word;
+
+	if (twheel_lease_word(tw, arm->word, &word)) {
+		/* Do not try that again for each timer. */
+		tw->loop->wordless = true;
+		return NULL;
+	}
+	return lease_word_deadline(word) == arm->expires ? word : NULL;
+}
+
+void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm)
+{
+	timer->handle = arm->handle;
+	timer->arming = (uint32_t)(arm->user_data >> 32);
+	timer->slack = arm->slack;
+	timer->ended = false;
+	timer->word = arm->flags & TWHEEL_ARM_LEASE ?
+		      twheel_timer_word(timer->tw, arm) : NULL;
+}
+
+/* Let @arm name @timer and its next arming. */
+static void twheel_timer_name(const struct twheel_timer *timer, struct twheel_arm *arm)
+{
+	arm->handle = timer->handle;
+	arm->user_data = twheel_token(timer->index, timer->arming + 1);
+}
+
+/* Timers whose cancels are queued still take room in the device. */
+static int twheel_arm_with_room(struct twheel *tw, struct twheel_arm *arm)
+{
+	int ret = twheel_arm(tw, arm);
+
+	if ((ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM) ||
+	    !twheel_queue_has_cancels(tw->loop))
+		return ret;
+	twheel_queue_flush(tw);
+	return twheel_arm(tw, arm);
+}
+
+/* The device arms @timer as @arm says. */
+static int twheel_timer_arm_now(struct twheel_timer *timer, struct twheel_arm *arm,
 				struct twheel_old *old)
 {
+	struct twheel *tw = timer->tw;
+	int ret;
+
+	if (timer->slot)
+		twheel_queue_flush(tw);
+	twheel_timer_name(timer, arm);
+	ret = twheel_arm_with_room(tw, arm);
+	/*
+	 * The timer has ended, and its last record waits in twheel_dispatch()'s
+	 * buffer. To the caller this is a record that was not read.
+	 */
+	if (ret == -ENOENT && timer->handle) {
+		if (arm->flags & TWHEEL_ARM_IF_NONE)
+			return -EEXIST;
+		arm->handle = 0;
+		ret = twheel_arm_with_room(tw, arm);
+		arm->old_state = TWHEEL_STATE_READY;
+	}
+	if (ret)
+		return ret;
+
+	twheel_timer_armed_by(timer, arm);
+	twheel_store_old(old, arm->old_state, arm->old_remaining);
+	return 0;
+}
+
+/* Is @setting valid and one shot? If not, or in doubt, the device has to tell. */
+static bool twheel_is_plain(const struct twheel *tw, const struct twheel_arm *setting)
+{
+	return !setting->interval && setting->count <= 1 &&
+	       (setting->expires | setting->slack) <= TWHEEL_TIME_MAX &&
+	       !(setting->flags & ~(TWHEEL_ARM_ABS | TWHEEL_ARM_CONDITIONS)) &&
+	       (setting->flags & TWHEEL_ARM_ABS || tw->clock != CLOCK_REALTIME);
+}
+
+/*
+ * Push @timer back by its word. Returns false if that cannot be done: the timer has expired,
+ * is due later already, or is armed with another slack.
+ */
+static bool twheel_timer_push(const struct twheel_timer *timer,
+			      const struct twheel_arm *setting, uint64_t deadline,
+			      uint64_t now, struct twheel_old *old)
+{
+	uint64_t was;
+
+	if (!timer->word || timer->slack != setting->slack ||
+	    setting->flags & TWHEEL_ARM_IF_NONE)
+		return false;
+	was = lease_word_push(timer->word, deadline);
+	if (was > deadline)
+		return false;
+	twheel_store_old(old, TWHEEL_STATE_PENDING, was > now ? was - now : 0);
+	return true;
+}
+
+/* Is @timer live as far as the library knows, so that queued calls cannot fail? */
+static bool twheel_may_queue(const struct twheel_timer *timer,
+			     const struct twheel_old *old)
+{
+	/* What was replaced only the device knows, and does not tell before the flush. */
+	return timer->tw->loop->queue && timer->handle && !timer->ended && !old;
+}
+
+static int twheel_timer_set(struct twheel_timer *timer,
+			    const struct twheel_arm *setting, struct twheel_old *old)
+{
+	struct twheel *tw = timer->tw;
+	bool leases = tw->config & TWHEEL_CONFIG_LEASE && !tw->loop->wordless;
 	struct twheel_arm arm = {
-		.handle = timer->handle,
-		.user_data = twheel_token(timer->index, timer->arming + 1),
 		.expires = setting->expires,
 		.interval = setting->interval,
 		.slack = setting->slack,
 		.count = setting->count,
 		.flags = setting->flags,
 	};
-	int ret;
+	uint64_t now = 0;
 
-	if (twheel_inherited(timer->tw))
+	if (twheel_inherited(tw))
 		return -ECHILD;
 	/* The caller would not learn which word belongs to the lease. */
 	if (setting->flags & TWHEEL_ARM_LEASE)
 		return -EINVAL;
-	ret = twheel_arm(timer->tw, &arm);
+	if (!(leases || tw->loop->queue) || !twheel_is_plain(tw, setting))
+		return twheel_timer_arm_now(timer, &arm, old);
 
-	/*
-	 * The timer has ended, and its last record waits in twheel_dispatch()'s
-	 * buffer. To the caller this is a record that was not read.
-	 */
-	if (ret == -ENOENT && timer->handle) {
-		if (setting->flags & TWHEEL_ARM_IF_NONE)
-			return -EEXIST;
-		arm.handle = 0;
-		ret = twheel_arm(timer->tw, &arm);
-		arm.old_state = TWHEEL_STATE_READY;
+	if (!(setting->flags & TWHEEL_ARM_ABS) || old)
+		now = twheel_now(tw);
+	if (!(setting->flags & TWHEEL_ARM_ABS)) {
+		arm.expires += now;
+		if (arm.expires > TWHEEL_TIME_MAX)
+			arm.expires = TWHEEL_TIME_MAX;
+		arm.flags |= TWHEEL_ARM_ABS;
 	}
-	if (ret)
-		return ret;
+	if (twheel_timer_push(timer, setting, arm.expires, now, old))
+		return 0;
 
-	timer->handle = arm.handle;
+	if (leases)
+		arm.flags |= TWHEEL_ARM_LEASE;
+	if (setting->flags & TWHEEL_ARM_CONDITIONS || !twheel_may_queue(timer, old))
+		return twheel_timer_arm_now(timer, &arm, old);
+	twheel_timer_name(timer, &arm);
 	timer->arming++;
-	twheel_store_old(old, arm.old_state, arm.old_remaining);
+	/* Until the flush the word is that of the earlier arming. */
+	timer->word = NULL;
+	twheel_queue_arm(timer, &arm);
 	return 0;
+}
+
+TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
+				const struct twheel_arm *setting,
+				struct twheel_old *old)
+{
+	return twheel_timer_set(timer, setting, old);
 }
 
 TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
@@ -256,20 +375,29 @@ TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 		.interval = interval,
 	};
 
-	return twheel_timer_arm(timer, &setting, NULL);
+	return twheel_timer_set(timer, &setting, NULL);
 }
 
 TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 				   struct twheel_old *old)
 {
+	struct twheel *tw = timer->tw;
 	int ret;
 
-	if (twheel_inherited(timer->tw))
+	if (twheel_inherited(tw))
 		return -ECHILD;
+	if (twheel_may_queue(timer, old)) {
+		twheel_queue_forget(timer);
+		twheel_queue_cancel(tw, timer->handle);
+		twheel_timer_disarmed(timer);
+		return 0;
+	}
+	if (timer->slot)
+		twheel_queue_flush(tw);
 	if (!timer->handle)
 		return -ENOENT;
-	ret = twheel_cancel(timer->tw, timer->handle, old);
-	/* As in twheel_timer_arm(): its last record is in the buffer. */
+	ret = twheel_cancel(tw, timer->handle, old);
+	/* As in twheel_timer_arm_now(): its last record is in the buffer. */
 	if (ret == -ENOENT) {
 		twheel_store_old(old, TWHEEL_STATE_READY, 0);
 		ret = 0;
@@ -277,8 +405,44 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 	if (ret)
 		return ret;
 
-	timer->handle = 0;
+	twheel_timer_disarmed(timer);
 	return 0;
+}
+
+/* The error of a queued call that has failed since the program was last told. */
+static int twheel_loop_error(struct twheel_loop *loop)
+{
+	int error = loop->error;
+
+	loop->error = 0;
+	return error;
+}
+
+TWHEEL_API int twheel_timer_flush(struct twheel *tw)
+{
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	twheel_queue_flush(tw);
+	return tw->loop ? twheel_loop_error(tw->loop) : 0;
+}
+
+TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
+{
+	int ret;
+
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	if (tw->config & TWHEEL_CONFIG_KEYED)
+		return -EINVAL;
+	ret = twheel_loop_need(tw);
+	if (ret)
+		return ret;
+	if (defer)
+		return twheel_queue_new(tw->loop);
+	ret = twheel_timer_flush(tw);
+	free(tw->loop->queue);
+	tw->loop->queue = NULL;
+	return ret;
 }
 
 /* Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
@@ -299,7 +463,7 @@ static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
 	ret = twheel_cancel_batch(tw, cancels, n);
 	/* If the device does not know a timer, its last record is in the buffer. */
 	for (i = 0; i < ret; i++)
-		timers[i]->handle = 0;
+		twheel_timer_disarmed(timers[i]);
 	return ret;
 }
 
@@ -310,6 +474,7 @@ TWHEEL_API int twheel_timer_cancel_all(struct twheel *tw)
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
+	twheel_queue_flush(tw);
 	for (i = 0; loop && i < loop->chunks_used; i++) {
 		ssize_t ret;
 
@@ -331,13 +496,19 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 
 	if (twheel_inherited(timer->tw))
 		return -ECHILD;
+	if (timer->slot)
+		twheel_queue_flush(timer->tw);
 	if (!timer->handle)
 		return -ENOENT;
 	ret = twheel_get(timer->tw, timer->handle, info);
-	if (ret != -ENOENT)
+	if (ret != -ENOENT) {
+		/* That the timer is a lease is the library's affair. */
+		info->flags &= ~(uint32_t)TWHEEL_ARM_LEASE;
+		info->word = 0;
 		return ret;
+	}
 
-	/* As in twheel_timer_arm(): its last record is in the buffer. */
+	/* As in twheel_timer_arm_now(): its last record is in the buffer. */
 	for (i = loop->next; i < loop->filled; i++) {
 		const struct twheel_event *event = loop->order[i];
 
@@ -380,23 +551,45 @@ static void twheel_loop_sort(struct twheel_loop *loop)
 	qsort(loop->order, loop->filled, sizeof(loop->order[0]), twheel_by_deadline);
 }
 
+/* Timers whose last records were read have ended, and may have lost their words to others. */
+static void twheel_loop_note_ended(struct twheel_loop *loop)
+{
+	size_t i;
+
+	for (i = 0; i < loop->filled; i++) {
+		const struct twheel_event *event = &loop->events[i];
+		struct twheel_timer *timer;
+
+		if (!(event->flags & TWHEEL_EVENT_LAST))
+			continue;
+		timer = twheel_loop_find(loop, event->user_data);
+		if (!timer || timer->handle != event->handle)
+			continue;
+		timer->word = NULL;
+		timer->ended = true;
+	}
+}
+
 TWHEEL_API int twheel_dispatch(struct twheel *tw)
 {
-	struct twheel_loop *loop = tw->loop;
+	struct twheel_loop *loop;
 	int taken = 0;
+	int ret;
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
 	/* A key may look like the handle of a timer object. */
 	if (tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
-	if (!loop) {
-		/* Without timer objects there may still be records to drop or wait for. */
-		loop = calloc(1, sizeof(*loop));
-		if (!loop)
-			return -ENOMEM;
-		tw->loop = loop;
-	}
+	/* Without timer objects there may still be records to drop or wait for. */
+	ret = twheel_loop_need(tw);
+	if (ret)
+		return ret;
+	loop = tw->loop;
+	/* No record of what was replaced or cancelled in the queue must be read. */
+	ret = twheel_timer_flush(tw);
+	if (ret)
+		return ret;
 	if (loop->next == loop->filled) {
 		ssize_t n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
 
@@ -404,6 +597,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 			return n == -EAGAIN ? 0 : (int)n;
 		loop->next = 0;
 		loop->filled = (size_t)n;
+		twheel_loop_note_ended(loop);
 		twheel_loop_sort(loop);
 	}
 
@@ -417,11 +611,13 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 		if (!timer || timer->handle != event.handle)
 			continue;
 		if (event.flags & TWHEEL_EVENT_LAST)
-			timer->handle = 0;
+			twheel_timer_disarmed(timer);
 		timer->fn(timer, &event, timer->arg);
 		/* In a child that the function has forked: the parent handles the rest. */
 		if (twheel_inherited(tw))
 			return -ECHILD;
 	}
+	/* The program may wait now. */
+	twheel_queue_flush(tw);
 	return taken;
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The system calls that the library makes, as a test sees them.
+ *
+ * A program that includes this file has its own ioctl() and read(), which the library uses
+ * in place of those of the C library.
+ */
+#ifndef LIB_CALLS_H
+#define LIB_CALLS_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/twheel.h>
+
+/**
+ * struct calls - the calls so far
+ * @ioctls: calls of ioctl() on a twheel
+ * @reads: calls of read() that have read something
+ * @fail: this request fails with ENOMEM; 0 for none
+ */
+struct calls {
+	unsigned int	ioctls;
+	unsigned int	reads;
+	unsigned long	fail;
+};
+
+static struct calls calls;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (_IOC_TYPE(request) == TWHEEL_IOC_MAGIC)
+		calls.ioctls++;
+	if (calls.fail && request == calls.fail) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t ret = syscall(SYS_read, fd, buf, n);
+
+	if (ret > 0)
+		calls.reads++;
+	return ret;
+}
+
+#endif /* LIB_CALLS_H */

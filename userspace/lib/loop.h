@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * libtwheel: what a timer object is, for the files that handle timer objects.
+ */
+#ifndef TWHEEL_LOOP_H
+#define TWHEEL_LOOP_H
+
+#include "internal.h"
+
+/* How many records are read at once. */
+#define TWHEEL_DISPATCH_MAX	256
+
+struct twheel_queue;
+
+/**
+ * struct twheel_timer - a timer object
+ * @tw: its context
+ * @fn: its function, NULL while the timer is on the free list
+ * @arg: the argument of @fn
+ * @handle: the device's handle while armed, otherwise 0
+ * @slack: its slack, as given when it was armed; only for a timer with a word
+ * @word: the word by which it is pushed back, or NULL if that needs a call
+ * @next_free: the next timer on the free list
+ * @index: its index in all chunks together
+ * @arming: number of its current arming; a push back does not change it
+ * @slot: where its re-arm is in the queue, counted from 1; 0 if it is not there
+ * @ended: armed, but its last record was read: it is in the buffer, and the device has
+ *	no such timer any more
+ */
+struct twheel_timer {
+	struct twheel		*tw;
+	twheel_timer_fn		*fn;
+	void			*arg;
+	uint64_t		handle;
+	uint64_t		slack;
+	union {
+		uint64_t		*word;
+		struct twheel_timer	*next_free;
+	};
+	uint32_t		index;
+	uint32_t		arming;
+	uint32_t		slot;
+	bool			ended;
+};
+
+/**
+ * struct twheel_loop - all timer objects of a context
+ * @chunks: arrays of timers
+ * @chunks_used: how many there are
+ * @chunks_room: how many @chunks has room for
+ * @free: the free list
+ * @queue: what is not told to the device yet; NULL unless the program has asked for it
+ * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
+ * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
+ * @next: index in @order of the next record that twheel_dispatch() takes
+ * @filled: how many of @events were read
+ * @events: the records of the last read
+ * @order: pointers to these records, by deadline
+ */
+struct twheel_loop {
+	struct twheel_timer	**chunks;
+	size_t			chunks_used;
+	size_t			chunks_room;
+	struct twheel_timer	*free;
+	struct twheel_queue	*queue;
+	int			error;
+	bool			wordless;
+	size_t			next;
+	size_t			filled;
+	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
+	const struct twheel_event *order[TWHEEL_DISPATCH_MAX];
+};
+
+/* The device has carried out @arm for @timer: note how it is armed. */
+void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm);
+
+/* Note that @timer is not armed any more. */
+void twheel_timer_disarmed(struct twheel_timer *timer);
+
+/* Begin to queue. 0 or -ENOMEM. */
+int twheel_queue_new(struct twheel_loop *loop);
+
+/*
+ * Queue the request @arm, which re-arms the live @timer, in place of one that is queued.
+ * If the queue is full it is flushed.
+ */
+void twheel_queue_arm(struct twheel_timer *timer, const struct twheel_arm *arm);
+
+/* Queue the end of the live timer @handle. If the queue is full it is flushed. */
+void twheel_queue_cancel(struct twheel *tw, uint64_t handle);
+
+/* Forget the queued re-arm of @timer, if there is one. */
+void twheel_queue_forget(struct twheel_timer *timer);
+
+/* Are there cancels in the queue, so that a flush makes room for new timers? */
+bool twheel_queue_has_cancels(const struct twheel_loop *loop);
+
+#endif /* TWHEEL_LOOP_H */
