@@ -18,7 +18,9 @@
 . "$(dirname "$0")/common.sh"
 
 export KERNEL=${KERNEL:-gcov} VARIANT=gcov
-export SUITES=${SUITES:-uapi lib stress hostile isolation examples module faults}
+# Each test of make check and make check-long that runs in guests of the default kernel, in
+# its longest form: suite module is a part of stress-long.
+export SUITES=${SUITES:-uapi lib stress-long hostile isolation isolation-long examples faults}
 out=$build/coverage
 export GCOV=$out/guests
 kernel=$("$vm/kernel.sh")
