@@ -32,27 +32,6 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* Adds the CPUs of a list in the format of the kernel, like "2-3,5", to @set. */
-static void add_cpus(const char *path, bool *set)
-{
-	FILE *file = fopen(path, "re");
-	int from, to;
-	char next;
-
-	if (!file)
-		return;
-	while (fscanf(file, "%d", &from) == 1) {
-		to = from;
-		if (fscanf(file, "-%d", &to) < 0)
-			to = from;
-		for (; from <= to && from < CPUS_MAX; from++)
-			set[from] = true;
-		if (fscanf(file, "%c", &next) != 1 || next != ',')
-			break;
-	}
-	fclose(file);
-}
-
 static bool set_online(int cpu, bool online)
 {
 	char path[64];
@@ -94,7 +73,7 @@ FIXTURE(isolation)
 	int fd;
 	int cpus;
 	int nr_isolated;
-	bool isolated[CPUS_MAX];
+	cpu_set_t isolated;
 	__u64 before[CPUS_MAX];
 	const char *obstacle;
 };
@@ -108,10 +87,9 @@ FIXTURE_SETUP(isolation)
 	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
 	if (self->cpus > CPUS_MAX)
 		self->cpus = CPUS_MAX;
-	add_cpus(CPU_FOLDER "isolated", self->isolated);
-	add_cpus(CPU_FOLDER "nohz_full", self->isolated);
+	tw_isolated_cpus(&self->isolated);
 	for (cpu = 0; cpu < self->cpus; cpu++)
-		self->nr_isolated += self->isolated[cpu];
+		self->nr_isolated += !!CPU_ISSET(cpu, &self->isolated);
 
 	if (!self->nr_isolated)
 		self->obstacle = "no CPU is isolated: boot with nohz_full= or isolcpus=";
@@ -155,7 +133,7 @@ static void count_interrupts(struct __test_metadata *_metadata,
 		 * overrun" are 0.
 		 */
 		ASSERT_EQ(2, trace_lines(cpu, "stats", "overrun: 0"));
-		if (self->isolated[cpu]) {
+		if (CPU_ISSET(cpu, &self->isolated)) {
 			EXPECT_EQ(0, by_module) {
 				TH_LOG("isolated CPU %d", cpu);
 			}
@@ -191,7 +169,7 @@ static void expect_silence(struct __test_metadata *_metadata,
 static int next_isolated(const FIXTURE_DATA(isolation) * self, int cpu)
 {
 	while (++cpu < self->cpus)
-		if (self->isolated[cpu])
+		if (CPU_ISSET(cpu, &self->isolated))
 			return cpu;
 	return -1;
 }
@@ -204,7 +182,7 @@ static int housekeeper(const FIXTURE_DATA(isolation) * self)
 {
 	int cpu;
 
-	for (cpu = 0; self->isolated[cpu]; cpu++)
+	for (cpu = 0; CPU_ISSET(cpu, &self->isolated); cpu++)
 		;
 	return cpu;
 }
