@@ -3,7 +3,7 @@
 #
 # heartbeat.sh - are the right drivers declared offline, and each of them once?
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 # column N - store a column of the comparison in $tmp/out, with the names of the rows
