@@ -12,8 +12,8 @@
 #
 #	lines N of M (P %), branches N of M (P %), not reached N, explained N
 #
-# and the exit status is 0 only if all tests passed, at least 95 % of the lines
-# of each file were reached, and all others, and only those, are explained.
+# and the exit status is 0 only if all tests passed, at least 95 % of the lines of
+# each file that can be reached were, and all others, and only those, are explained.
 
 . "$(dirname "$0")/common.sh"
 
