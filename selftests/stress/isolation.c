@@ -340,6 +340,9 @@ TEST_F(isolation, hotplug)
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		for (other = 0; other < self->cpus; other++) {
+			/* Without it isolated CPUs have timers: see below. */
+			if (self->nr_isolated == self->cpus - 1 && other == housekeeper(self))
+				continue;
 			ASSERT_TRUE(tw_pin(cpu));
 			for (i = 0; i < N; i++) {
 				deadlines[i] = tw_now(CLOCK_MONOTONIC) +
@@ -358,6 +361,37 @@ TEST_F(isolation, hotplug)
 	if (!gone)
 		TH_LOG("no CPU could be taken offline");
 	expect_silence(_metadata, self);
+}
+
+/*
+ * An isolated CPU has timers while no other CPU is online. When one comes online they are
+ * handed over: by the interrupt that would have taken them.
+ */
+TEST_F(isolation, handed_over_when_another_comes_online)
+{
+	int here = next_isolated(self, -1), other;
+	__u64 expired, interrupts;
+	struct twheel_event event;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	other = housekeeper(self);
+	if (self->nr_isolated != self->cpus - 1 || !set_online(other, false))
+		SKIP(return, "takes just one CPU that is not isolated, and that can go offline");
+	ASSERT_TRUE(tw_pin(here));
+	ASSERT_NE(0, tw_arm(self->fd, TW_MSEC, 0, 1));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	ASSERT_NE(0, tw_arm(self->fd, 10 * TW_SEC, 0, 2));
+	expired = tw_counter(here, "expired");
+	EXPECT_LT(self->before[here], tw_counter(here, "interrupts"));
+
+	ASSERT_TRUE(set_online(other, true));
+	interrupts = tw_counter(here, "interrupts");
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(2, event.user_data);
+	EXPECT_LE(event.deadline, event.expired);
+	EXPECT_EQ(expired, tw_counter(here, "expired"));
+	EXPECT_GE(interrupts + 1, tw_counter(here, "interrupts"));
 }
 
 /* All kinds of calls at the same time, with all threads on isolated CPUs. */
