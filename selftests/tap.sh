@@ -3,7 +3,7 @@
 #
 # tap.sh - tests in shell: results as TAP, for a guest's busybox sh and for bash
 #
-#	. "${0%/*}/tap.sh"
+#	. "$(dirname "$0")/tap.sh"
 #	check "two and two" test $((2 + 2)) = 4
 #	finish
 #

@@ -6,7 +6,7 @@
 # This sets the clock back and forth: in a guest only. selftests/schedule tests when lines
 # are due. This test is about what happens if the clock is set.
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 
 # No time zones are installed here, so this gives the rules of Central Europe.
 central_europe=CET-1CEST,M3.5.0,M10.5.0/3

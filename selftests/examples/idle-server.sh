@@ -3,7 +3,7 @@
 #
 # idle-server.sh - are silent connections cut on time, and busy ones served?
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 # start FILES OPTION... - run a server that may have this many files open, in the

@@ -3,10 +3,11 @@
 #
 # programs.sh - helpers for the tests of the tool and of the examples, beside tap.sh
 
-. "${0%/*}/tap.sh"
+. "$(dirname "$0")/tap.sh"
 
 # The programs are in these folders in a guest, and among the build products.
-PATH=$PATH:${0%/*}/../bin:${0%/*}/../../guest/bin
+here=$(dirname "$0")
+PATH=$PATH:$here/../bin:$here/../../guest/bin
 
 # without_node COMMAND... - run it where /dev is empty, as in a container
 #

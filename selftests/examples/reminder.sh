@@ -5,7 +5,7 @@
 #
 # ../stress/restart.c tests that requests survive when it is killed.
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 socket=$tmp/socket

@@ -3,7 +3,7 @@
 #
 # small.sh - do the small examples print what their heads say?
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 # says PROGRAM TEXT - does the program print this, with ; at the end of each line?
@@ -39,7 +39,9 @@ check "periodic: those that were missed are in one together" \
 # await COMMAND... - until it succeeds, for half a minute
 await() {
 	for tenth in $(seq 300); do
-		! "$@" || return 0
+		if "$@"; then
+			return 0
+		fi
 		sleep 0.1
 	done
 	echo "# not within ${tenth} tenths of a second: $*"

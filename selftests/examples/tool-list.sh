@@ -3,7 +3,7 @@
 #
 # tool-list.sh - does twheel list show the timers of a descriptor, and whose?
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 # lines PATTERN - print how many lines of $tmp/out match

@@ -5,7 +5,7 @@
 #
 # Nobody else may use the device meanwhile.
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 need_device
 
 # sum NAME - print a counter, added up over all CPUs in all JSON lines of $tmp/out

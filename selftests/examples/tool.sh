@@ -3,7 +3,7 @@
 #
 # tool.sh - does the twheel tool do what its help says?
 
-. "${0%/*}/programs.sh"
+. "$(dirname "$0")/programs.sh"
 
 helps() {
 	run twheel "$@" --help

@@ -58,9 +58,12 @@ static bool one_fault(const struct fault_case *c, unsigned int n)
 	snprintf(what, sizeof(what), "%s, fault %u", c->name, n);
 	faults_at = what;
 	begin(c, &w);
-	faults_arm(n);
+	if (c->rest)
+		faults_arm_rest(n);
+	else
+		faults_arm(n);
 	ret = c->call(&w);
-	fired = !faults_disarm();
+	fired = !(c->rest ? faults_disarm_rest() : faults_disarm());
 	w.fired = fired;
 	faults_note(ret);
 

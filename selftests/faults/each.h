@@ -15,6 +15,7 @@
  * @config: TWHEEL_CONFIG_* bits of the context
  * @real: the context's clock is CLOCK_REALTIME
  * @bare: there is no context to begin with
+ * @rest: after the thing that fails each allocation fails, too
  * @pending: timers in it that never expire
  * @ready: timers in it that have expired; one of them is periodic
  * @begin: what else is to be done before, or NULL
@@ -31,6 +32,7 @@ struct fault_case {
 	__u32 config;
 	bool real;
 	bool bare;
+	bool rest;
 	int pending;
 	int ready;
 	void (*begin)(struct world *w);

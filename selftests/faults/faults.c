@@ -17,6 +17,8 @@ const char *faults_at;
 /* Faults that are in the figures already. */
 static long counted[NR_FAULT_KINDS];
 static int nth_fd;
+/* Tells the kernel that allocations of this thread may fail by their rate. */
+static int mark_fd;
 
 void faults_init(void)
 {
@@ -31,8 +33,21 @@ void faults_init(void)
 	if (ret)
 		ksft_exit_fail_msg("fault injection: %s\n", strerror(-ret));
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (nth_fd < 0)
+	mark_fd = open("/proc/thread-self/make-it-fail", O_RDWR | O_CLOEXEC);
+	if (nth_fd < 0 || mark_fd < 0)
 		ksft_exit_skip("no /proc/thread-self/fail-nth in this kernel\n");
+}
+
+static void mark(bool on)
+{
+	if (pwrite(mark_fd, on ? "1" : "0", 1, 0) != 1)
+		ksft_exit_fail_msg("make-it-fail: %s\n", strerror(errno));
+}
+
+static void rate_of_memory(unsigned int percent)
+{
+	if (inject_rate(FAULT_SLAB, percent) || inject_rate(FAULT_PAGE, percent))
+		ksft_exit_fail_msg("cannot set the rate of allocations that fail\n");
 }
 
 static void arm(int fd, unsigned int n)
@@ -44,7 +59,8 @@ static void arm(int fd, unsigned int n)
 		ksft_exit_fail_msg("fail-nth: %s\n", strerror(errno));
 }
 
-static unsigned int disarm(int fd)
+/* Ends the countdown, and tells what was left of it. */
+static unsigned int end_nth(int fd)
 {
 	unsigned int left = 1, here = 0;
 	char text[16] = "";
@@ -57,8 +73,17 @@ static unsigned int disarm(int fd)
 		here++;
 	while (left && pwrite(fd, "0", 1, 0) != 1)
 		here++;
-	faults_count();
 	fault_figures.fired[FAULT_USERCOPY] -= here;
+	errno = saved;
+	return left;
+}
+
+static unsigned int disarm(int fd)
+{
+	unsigned int left = end_nth(fd);
+	int saved = errno;
+
+	faults_count();
 	errno = saved;
 	return left;
 }
@@ -71,6 +96,25 @@ void faults_arm(unsigned int n)
 unsigned int faults_disarm(void)
 {
 	return disarm(nth_fd);
+}
+
+/* While fail-nth counts down the kernel does not look at rates. */
+void faults_arm_rest(unsigned int n)
+{
+	rate_of_memory(100);
+	mark(true);
+	arm(nth_fd, n);
+}
+
+unsigned int faults_disarm_rest(void)
+{
+	unsigned int left;
+
+	left = end_nth(nth_fd);
+	mark(false);
+	rate_of_memory(0);
+	faults_count();
+	return left;
 }
 
 static int open_nth(pid_t tid)

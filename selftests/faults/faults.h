@@ -40,6 +40,10 @@ void faults_arm(unsigned int n);
  */
 unsigned int faults_disarm(void);
 
+/* The same, but after the n-th thing each allocation fails: there is no memory any more. */
+void faults_arm_rest(unsigned int n);
+unsigned int faults_disarm_rest(void);
+
 /* The same for another thread, or for this one if it is 0. */
 void faults_arm_thread(pid_t tid, unsigned int n);
 unsigned int faults_disarm_thread(pid_t tid);

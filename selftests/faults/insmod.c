@@ -32,7 +32,7 @@ static int load_with(const char *parameters)
  * Each wheel is of one piece then. What is larger is put together of pages where it
  * cannot be had in one, so that no single fault would keep it away.
  */
-#define SMALL_WHEELS	"slots=4"
+#define SMALL_WHEELS	"slots=8"
 
 static int load(void)
 {

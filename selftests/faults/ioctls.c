@@ -629,6 +629,8 @@ static const struct fault_case cases[] = {
 	    .pending = CHUNK),
 	ARM("ARM, lease, a page full", .call = call_arm_lease, .config = LEASE,
 	    .pending = 8 * CHUNK),
+	ARM("ARM, lease, a page full, and no memory left", .call = call_arm_lease,
+	    .config = LEASE, .pending = 8 * CHUNK, .rest = true),
 	ARM("ARM, keyed lease, a page full", .call = call_arm_lease, .config = LEASE | KEYED,
 	    .pending = 8 * CHUNK),
 	ARM("ARM, invalid", .call = call_arm_invalid, .want = -EINVAL),

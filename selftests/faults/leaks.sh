@@ -5,7 +5,7 @@
 #
 # usage: leaks.sh [clear]	(clear: forget what was there before)
 
-. "${0%/*}/tap.sh"
+. "$(dirname "$0")/tap.sh"
 
 kmemleak=/sys/kernel/debug/kmemleak
 

@@ -3,8 +3,8 @@
 #
 # readme.sh - run the programs of README.md and look at what they print
 
-. "${0%/*}/tap.sh"
-cd "${0%/*}" || exit 1
+. "$(dirname "$0")/tap.sh"
+cd "$(dirname "$0")" || exit 1
 need_device
 
 # prints NAME EXPECTED ACTUAL - a test that passes if both are the same

@@ -8,4 +8,4 @@
 
 echo 3 >/proc/sys/kernel/watchdog_thresh
 echo 5 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-exec "${0%/*}/stalls" "$@"
+exec "$(dirname "$0")/stalls" "$@"

@@ -32,27 +32,6 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* Adds the CPUs of a list in the format of the kernel, like "2-3,5", to @set. */
-static void add_cpus(const char *path, bool *set)
-{
-	FILE *file = fopen(path, "re");
-	int from, to;
-	char next;
-
-	if (!file)
-		return;
-	while (fscanf(file, "%d", &from) == 1) {
-		to = from;
-		if (fscanf(file, "-%d", &to) < 0)
-			to = from;
-		for (; from <= to && from < CPUS_MAX; from++)
-			set[from] = true;
-		if (fscanf(file, "%c", &next) != 1 || next != ',')
-			break;
-	}
-	fclose(file);
-}
-
 static bool set_online(int cpu, bool online)
 {
 	char path[64];
@@ -94,7 +73,7 @@ FIXTURE(isolation)
 	int fd;
 	int cpus;
 	int nr_isolated;
-	bool isolated[CPUS_MAX];
+	cpu_set_t isolated;
 	__u64 before[CPUS_MAX];
 	const char *obstacle;
 };
@@ -108,10 +87,9 @@ FIXTURE_SETUP(isolation)
 	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
 	if (self->cpus > CPUS_MAX)
 		self->cpus = CPUS_MAX;
-	add_cpus(CPU_FOLDER "isolated", self->isolated);
-	add_cpus(CPU_FOLDER "nohz_full", self->isolated);
+	tw_isolated_cpus(&self->isolated);
 	for (cpu = 0; cpu < self->cpus; cpu++)
-		self->nr_isolated += self->isolated[cpu];
+		self->nr_isolated += !!CPU_ISSET(cpu, &self->isolated);
 
 	if (!self->nr_isolated)
 		self->obstacle = "no CPU is isolated: boot with nohz_full= or isolcpus=";
@@ -155,7 +133,7 @@ static void count_interrupts(struct __test_metadata *_metadata,
 		 * overrun" are 0.
 		 */
 		ASSERT_EQ(2, trace_lines(cpu, "stats", "overrun: 0"));
-		if (self->isolated[cpu]) {
+		if (CPU_ISSET(cpu, &self->isolated)) {
 			EXPECT_EQ(0, by_module) {
 				TH_LOG("isolated CPU %d", cpu);
 			}
@@ -191,7 +169,7 @@ static void expect_silence(struct __test_metadata *_metadata,
 static int next_isolated(const FIXTURE_DATA(isolation) * self, int cpu)
 {
 	while (++cpu < self->cpus)
-		if (self->isolated[cpu])
+		if (CPU_ISSET(cpu, &self->isolated))
 			return cpu;
 	return -1;
 }
@@ -204,7 +182,7 @@ static int housekeeper(const FIXTURE_DATA(isolation) * self)
 {
 	int cpu;
 
-	for (cpu = 0; self->isolated[cpu]; cpu++)
+	for (cpu = 0; CPU_ISSET(cpu, &self->isolated); cpu++)
 		;
 	return cpu;
 }
@@ -362,6 +340,9 @@ TEST_F(isolation, hotplug)
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		for (other = 0; other < self->cpus; other++) {
+			/* Without it isolated CPUs have timers: see below. */
+			if (self->nr_isolated == self->cpus - 1 && other == housekeeper(self))
+				continue;
 			ASSERT_TRUE(tw_pin(cpu));
 			for (i = 0; i < N; i++) {
 				deadlines[i] = tw_now(CLOCK_MONOTONIC) +
@@ -380,6 +361,37 @@ TEST_F(isolation, hotplug)
 	if (!gone)
 		TH_LOG("no CPU could be taken offline");
 	expect_silence(_metadata, self);
+}
+
+/*
+ * An isolated CPU has timers while no other CPU is online. When one comes online they are
+ * handed over: by the interrupt that would have taken them.
+ */
+TEST_F(isolation, handed_over_when_another_comes_online)
+{
+	int here = next_isolated(self, -1), other;
+	__u64 expired, interrupts;
+	struct twheel_event event;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	other = housekeeper(self);
+	if (self->nr_isolated != self->cpus - 1 || !set_online(other, false))
+		SKIP(return, "takes just one CPU that is not isolated, and that can go offline");
+	ASSERT_TRUE(tw_pin(here));
+	ASSERT_NE(0, tw_arm(self->fd, TW_MSEC, 0, 1));
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	ASSERT_NE(0, tw_arm(self->fd, 10 * TW_SEC, 0, 2));
+	expired = tw_counter(here, "expired");
+	EXPECT_LT(self->before[here], tw_counter(here, "interrupts"));
+
+	ASSERT_TRUE(set_online(other, true));
+	interrupts = tw_counter(here, "interrupts");
+	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+	EXPECT_EQ(2, event.user_data);
+	EXPECT_LE(event.deadline, event.expired);
+	EXPECT_EQ(expired, tw_counter(here, "expired"));
+	EXPECT_GE(interrupts + 1, tw_counter(here, "interrupts"));
 }
 
 /* All kinds of calls at the same time, with all threads on isolated CPUs. */

@@ -6,7 +6,7 @@
 # Since 7.0 the kernel tells modules of such a CPU. For a machine on which nobody else
 # isolates CPUs, such as a guest. It needs root, two CPUs and cgroup2.
 
-. "${0%/*}/tap.sh"
+. "$(dirname "$0")/tap.sh"
 
 cgroups=/sys/fs/cgroup
 ours=$cgroups/twheel-isolation
@@ -47,18 +47,18 @@ cleanup() {
 
 echo +cpuset >$cgroups/cgroup.subtree_control
 
-echo $cpu >"$ours"/cpuset.cpus
+echo $cpu >"$ours/cpuset.cpus"
 sh -c "echo \$\$ >$ours/cgroup.procs
 	exec twheel arm 20ms --every 20ms" >/dev/null &
 pid=$!
 check "a timer expires where it was armed" grows HERE
-echo isolated >"$ours"/cpuset.cpus.partition
-check "CPU $cpu can be isolated" test "$(cat "$ours"/cpuset.cpus.partition)" = isolated
+echo isolated >"$ours/cpuset.cpus.partition"
+check "CPU $cpu can be isolated" test "$(cat "$ours/cpuset.cpus.partition")" = isolated
 check "then it expires elsewhere" grows ELSEWHERE
 # Timers that were armed before the CPU was isolated have left it by now.
 before=$(expired HERE)
 grows ELSEWHERE && [ "$(expired HERE)" = "$before" ]
 result $? "and on CPU $cpu no more"
-echo member >"$ours"/cpuset.cpus.partition
+echo member >"$ours/cpuset.cpus.partition"
 check "isolated no longer it has its timers again" grows HERE
 finish

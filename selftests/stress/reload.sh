@@ -8,9 +8,9 @@
 # For a machine whose module may be removed, such as a guest. TWHEEL_KO says where
 # the module is. It needs root, and leaves the module loaded with its defaults.
 
-. "${0%/*}/tap.sh"
+. "$(dirname "$0")/tap.sh"
 
-here=${0%/*}
+here=$(dirname "$0")
 PATH=$PATH:$here/../bin
 ko=${TWHEEL_KO:-/lib/modules/twheel.ko}
 suites=$here/../uapi

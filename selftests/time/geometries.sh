@@ -21,7 +21,7 @@ run() {
 case ${1-year} in
 month)	days=${TWHEEL_TIME_DAYS:-30} fast=${TWHEEL_TIME_FAST_DAYS:-1} ;;
 year)	days=${TWHEEL_TIME_DAYS-} fast=${TWHEEL_TIME_FAST_DAYS-} ;;
-*)	die "$1: month or year" ;;
+*)	usage ;;
 esac
 run "" "${days:+TWHEEL_TIME_DAYS=$days} ${fast:+TWHEEL_TIME_FAST_DAYS=$fast}" grid deadlines jumps
 

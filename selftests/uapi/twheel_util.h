@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -276,6 +277,35 @@ static inline int tw_nth_cpu(int n)
 		if (CPU_ISSET(cpu, &set) && n-- == 0)
 			return cpu;
 	return -1;
+}
+
+/* Adds the CPUs of a list in the format of the kernel, like "2-3,5", to @set. */
+static inline void tw_add_cpus(const char *path, cpu_set_t *set)
+{
+	FILE *file = fopen(path, "re");
+	int from, to;
+	char next;
+
+	if (!file)
+		return;
+	while (fscanf(file, "%d", &from) == 1) {
+		to = from;
+		if (fscanf(file, "-%d", &to) < 0)
+			to = from;
+		for (; from <= to && from < CPU_SETSIZE; from++)
+			CPU_SET(from, set);
+		if (fscanf(file, "%c", &next) != 1 || next != ',')
+			break;
+	}
+	fclose(file);
+}
+
+/* Fills @set with the CPUs that isolcpus=, nohz_full= or a cpuset isolates. */
+static inline void tw_isolated_cpus(cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	tw_add_cpus("/sys/devices/system/cpu/isolated", set);
+	tw_add_cpus("/sys/devices/system/cpu/nohz_full", set);
 }
 
 static inline bool tw_pin(int cpu)

@@ -279,8 +279,11 @@ find_suites() {
 	done
 }
 
-verbose=0
-[ "${1-}" != -v ] || verbose=1
+case ${1-} in
+"")	verbose=0 ;;
+-v)	verbose=1 ;;
+*)	usage ;;
+esac
 jobs=${JOBS:-2}
 mkdir -p "$build/log"
 

@@ -106,7 +106,7 @@ test_in_tree() {
 	try "headers in a folder of their own" make -C "$tree" O="$out" headers
 	try "builds, installs and packs in a kernel's tree, with O=" "${selftests[@]}" O="$out" gen_tar
 	mkdir "$tmp/linux-kselftest"
-	try "unpacks" tar -x -f "$out"/kselftest/kselftest_install/kselftest-packages/kselftest.tar.gz \
+	try "unpacks" tar -x -f "$out/kselftest/kselftest_install/kselftest-packages/kselftest.tar.gz" \
 		-C "$tmp/linux-kselftest"
 	try "names its tests in a kernel's tree" list_is_whole "$tmp/linux-kselftest"
 

@@ -227,6 +227,10 @@ test_kernel() {
 	result $? "a kernel that cannot be built is one failure, told once"
 }
 
+case ${1-} in
+""|long) ;;
+*)	usage ;;
+esac
 set +e
 test_guest
 splat warn 'WARNING: '

@@ -20,30 +20,24 @@
  * line that is due is due in the new plan, too, and its timer expires at once.
  *
  * A change for daylight saving time does not set the clock. schedule.c deals with it.
+ *
+ * cron.h says which file has what.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <twheel.h>
-
+#include "cron.h"
 #include "duration.h"
-#include "lateness.h"
 #include "number.h"
 #include "options.h"
-#include "schedule.h"
 
 static const char help[] =
 "Usage: cron [OPTION]... FILE\n"
@@ -124,202 +118,12 @@ static const char help[] =
 /* How many records are read at once. */
 #define ROUND_EVENTS	256
 
-/* The longest random delay. */
-#define DELAY_MOST	(365 * 86400 * NSEC_PER_SEC)
-
 /* &line.round of a line that will not be run any more. */
 #define NEVER		UINT64_MAX
-
-/**
- * struct line - a line of the file
- * @number: its number in the file
- * @command: the command that it runs
- * @schedule: when it runs the command
- * @delay: the random delay is less than this
- * @wait: the random delay of the next run
- * @done: for %SCHEDULE_CALENDAR, times up to this one are done with
- * @round: for other schedules, when the next run is due on CLOCK_BOOTTIME without @wait
- * @due: when the next run is due without @wait
- * @deadline: what its timer is armed for: @due plus @wait
- */
-struct line {
-	unsigned int		number;
-	char			*command;
-	struct schedule		schedule;
-	uint64_t		delay;
-	uint64_t		wait;
-	time_t			done;
-	uint64_t		round;
-	uint64_t		due;
-	uint64_t		deadline;
-};
-
-/**
- * struct child - a command that runs
- * @pid: its process
- * @line: the line that has started it
- */
-struct child {
-	pid_t			pid;
-	const struct line	*line;
-};
-
-/**
- * struct cron - the state of the program
- * @file: the name of the file
- * @dry: start nothing
- * @verbose: print a line for each run
- * @grace: how far the clock may be set, and a run may be late
- * @slack: how much later timers may expire
- * @next: print that many times of each line, or 0 to run the lines
- * @after: print the times after this one
- * @lines: the lines of the file
- * @count: how many lines there are
- * @room: how many @lines has room for
- * @tw: the context
- * @epoll: waits for @tw and @signals
- * @signals: the descriptor that signals are read from
- * @stop: whether a signal has ended the program
- * @arms: requests to arm, with room for one a line
- * @arms_len: how many requests there are
- * @children: the commands that are running
- * @children_len: how many commands are running
- * @children_room: how many @children has room for
- * @runs: commands started or, with @dry, only due
- * @failed: commands that could not be started, or returned a failure
- * @early: runs before their time
- * @stale: expirations with another deadline than the one that was armed
- * @steps: how often the clock was set
- * @lateness: from the deadline of a line to its start
- */
-struct cron {
-	const char		*file;
-	bool			dry;
-	bool			verbose;
-	uint64_t		grace;
-	uint64_t		slack;
-	uint64_t		next;
-	time_t			after;
-
-	struct line		*lines;
-	size_t			count;
-	size_t			room;
-
-	struct twheel		*tw;
-	int			epoll;
-	int			signals;
-	bool			stop;
-	struct twheel_arm	*arms;
-	size_t			arms_len;
-	struct child		*children;
-	size_t			children_len;
-	size_t			children_room;
-
-	uint64_t		runs;
-	uint64_t		failed;
-	uint64_t		early;
-	uint64_t		stale;
-	uint64_t		steps;
-	struct lateness		lateness;
-};
-
-/* Make room for more elements. Ends the program if there is no memory. */
-static void *grow(void *array, size_t *room, size_t size)
-{
-	*room = *room ? *room * 2 : 64;
-	array = realloc(array, *room * size);
-	if (!array)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
-	return array;
-}
-
-/*
- * The file
- */
-
-/* Read a line of the file. Returns whether nothing is wrong with it. */
-static bool read_line(struct cron *cron, char *text, unsigned int number)
-{
-	char error[SCHEDULE_ERROR_SIZE];
-	struct line line = { .number = number };
-	const char *rest = text + strspn(text, " \t");
-
-	if (!*rest || *rest == '#')
-		return true;
-	if (*rest == '~') {
-		size_t len = strcspn(++rest, " \t");
-		char *word = strndup(rest, len);
-		int ret;
-
-		if (!word)
-			die(EXIT_FAILED, "%s", strerror(ENOMEM));
-		ret = duration_parse(word, &line.delay);
-		if (ret || line.delay > DELAY_MOST)
-			complain("%s:%u: delay '%s' %s", cron->file, number, word,
-				 ret ? duration_error(ret) : "is more than 365d");
-		free(word);
-		if (ret || line.delay > DELAY_MOST)
-			return false;
-		rest += len;
-	}
-	if (schedule_parse(&line.schedule, rest, &rest, error)) {
-		complain("%s:%u: %s", cron->file, number, error);
-		return false;
-	}
-	if (!*rest) {
-		complain("%s:%u: no command behind the time", cron->file, number);
-		return false;
-	}
-	line.command = strdup(rest);
-	if (!line.command)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
-	if (cron->count == cron->room)
-		cron->lines = grow(cron->lines, &cron->room, sizeof(*cron->lines));
-	cron->lines[cron->count++] = line;
-	return true;
-}
-
-static void read_file(struct cron *cron)
-{
-	FILE *file = fopen(cron->file, "re");
-	unsigned int number = 0;
-	char *text = NULL;
-	size_t room = 0;
-	bool good = true;
-	ssize_t len;
-
-	if (!file)
-		die(EXIT_USAGE, "%s: %s", cron->file, strerror(errno));
-	while ((len = getline(&text, &room, file)) >= 0) {
-		while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
-			text[--len] = '\0';
-		if (!read_line(cron, text, ++number))
-			good = false;
-	}
-	if (ferror(file))
-		die(EXIT_USAGE, "%s: %s", cron->file, strerror(errno));
-	free(text);
-	fclose(file);
-	if (!good)
-		exit(EXIT_USAGE);
-	if (!cron->count)
-		die(EXIT_USAGE, "%s: no line to run", cron->file);
-}
 
 /*
  * Times
  */
-
-/* Print a time with its offset, which tells the two hours apart when one is repeated. */
-static void print_time(time_t t)
-{
-	char text[64] = "";
-	struct tm tm;
-
-	if (localtime_r(&t, &tm))
-		strftime(text, sizeof(text), "%F %T %z", &tm);
-	fputs(text, stdout);
-}
 
 static void print_next(const struct cron *cron)
 {
@@ -332,7 +136,7 @@ static void print_next(const struct cron *cron)
 
 		for (n = 0; n < cron->next && schedule_next(&line->schedule, t, &t); n++) {
 			printf("%s:%u: ", cron->file, line->number);
-			print_time(t);
+			cron_print_time(t);
 			putchar('\n');
 		}
 		if (!n)
@@ -430,97 +234,6 @@ static void settle(struct line *line, uint64_t now)
 }
 
 /*
- * Commands
- */
-
-/* Starts a command. Returns 0 or an errno. */
-static int spawn(struct cron *cron, const struct line *line)
-{
-	char *const argv[] = { "sh", "-c", line->command, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	pid_t pid;
-	int ret;
-
-	if (cron->children_len == cron->children_room)
-		cron->children = grow(cron->children, &cron->children_room,
-				      sizeof(*cron->children));
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	ret = posix_spawn(&pid, "/bin/sh", &actions, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	if (ret)
-		return ret;
-
-	cron->children[cron->children_len++] = (struct child){
-		.pid = pid,
-		.line = line,
-	};
-	return 0;
-}
-
-static void run_line(struct cron *cron, const struct line *line)
-{
-	uint64_t now = twheel_now(cron->tw);
-	int ret;
-
-	/* The clock may have been set back since the expiration was read. */
-	lateness_add(&cron->lateness, now > line->deadline ? now - line->deadline : 0);
-	cron->runs++;
-	if (cron->verbose) {
-		char late[DURATION_SIZE];
-
-		print_time((time_t)(line->due / NSEC_PER_SEC));
-		printf(" line %u: %s (%s late)\n", line->number, line->command,
-		       duration_format(late, now > line->due ? now - line->due : 0));
-		/* This line comes before the output of the command. */
-		fflush(stdout);
-	}
-	if (cron->dry)
-		return;
-	ret = spawn(cron, line);
-	if (ret) {
-		complain("%s:%u: cannot start '%s': %s", cron->file, line->number,
-			 line->command, strerror(ret));
-		cron->failed++;
-	}
-}
-
-static void reap(struct cron *cron)
-{
-	const struct line *line;
-	int status;
-	pid_t pid;
-	size_t i;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (i = 0; i < cron->children_len && cron->children[i].pid != pid; i++)
-			;
-		/* The process may have had this child before it executed cron. */
-		if (i == cron->children_len)
-			continue;
-		line = cron->children[i].line;
-		cron->children[i] = cron->children[--cron->children_len];
-		if (!status)
-			continue;
-		cron->failed++;
-		if (WIFEXITED(status))
-			complain("%s:%u: '%s' returned %d", cron->file, line->number,
-				 line->command, WEXITSTATUS(status));
-		else
-			complain("%s:%u: '%s' was killed by signal %d", cron->file,
-				 line->number, line->command, WTERMSIG(status));
-	}
-}
-
-/*
  * Timers
  */
 
@@ -596,7 +309,7 @@ static void run_due(struct cron *cron)
 			cron->early++;
 		/* If this program was stopped for long, the run may be too old. */
 		if ((time_t)(line->due / NSEC_PER_SEC) > too_old(cron, line, now)) {
-			run_line(cron, line);
+			cron_run_line(cron, line);
 			settle(line, now);
 		}
 		add_line(cron, line, now);
@@ -612,7 +325,7 @@ static void take_signals(struct cron *cron)
 		if (info.ssi_signo != SIGCHLD)
 			cron->stop = true;
 	/* Signals of several children may have become one. */
-	reap(cron);
+	cron_reap(cron);
 }
 
 static void watch_fd(struct cron *cron, int fd)
@@ -769,7 +482,7 @@ int main(int argc, char **argv)
 
 	tzset();
 	parse_options(&cron, argc, argv);
-	read_file(&cron);
+	cron_read_file(&cron);
 	if (cron.next) {
 		print_next(&cron);
 	} else {

@@ -2,106 +2,83 @@
 /*
  * epoll-server: echo what clients send, and hang up on those that say nothing.
  *
- * Each connection has a timer, which starts again when the client sends something. All
- * timers are on one descriptor, and epoll waits for it as it does for the connections.
+ * Each client has a timer, which starts again when the client sends something. All timers
+ * are on one descriptor, and epoll waits for it as it does for the connections.
  */
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
 #include <twheel.h>
 
 #define IDLE_NS	1000000000ULL
 
-struct client {
-	int			fd;
-	struct twheel_timer	*timer;
-};
+/* The timers of the clients, by their descriptors. */
+static struct twheel_timer *timers[1024];
 
-static void hang_up(struct client *client, const char *why)
+/* Called by twheel_dispatch() when a client was silent. */
+static void hang_up(struct twheel_timer *timer, const struct twheel_event *event, void *place)
 {
-	puts(why);
-	twheel_timer_free(client->timer);
-	close(client->fd);
-	free(client);
+	puts(event ? "a client was silent" : "a client has left");
+	twheel_timer_free(timer);
+	close((int)((struct twheel_timer **)place - timers));
 }
 
-static void on_idle(struct twheel_timer *timer, const struct twheel_event *event, void *client)
-{
-	(void)timer;
-	(void)event;
-	hang_up(client, "a client was silent");
-}
-
-static void serve(struct client *client)
+static void serve(int fd)
 {
 	char data[512];
-	ssize_t n = read(client->fd, data, sizeof(data));
+	ssize_t n = read(fd, data, sizeof(data));
 
-	if (n <= 0 || send(client->fd, data, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n ||
-	    twheel_timer_start(client->timer, IDLE_NS, 0))
-		hang_up(client, "a client has left");
+	if (n <= 0 || send(fd, data, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n ||
+	    twheel_timer_start(timers[fd], IDLE_NS, 0))
+		hang_up(timers[fd], NULL, &timers[fd]);
 }
 
-static void watch(int epoll, int fd, void *what)
+/* Have epoll wait for a descriptor. That of a client gets a timer of @tw. */
+static void watch(int epoll, int fd, struct twheel *tw)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		err(1, "epoll");
-}
-
-static void welcome(struct twheel *tw, int epoll, int listener)
-{
-	int fd = accept(listener, NULL, NULL);
-	struct client *client;
-
-	/* The client may have left again. */
+	/* A client may have left before it was accepted. */
 	if (fd < 0)
 		return;
-	client = malloc(sizeof(*client));
-	if (!client || twheel_timer_new(&client->timer, tw, on_idle, client) ||
-	    twheel_timer_start(client->timer, IDLE_NS, 0))
-		errx(1, "no room for another client");
-	client->fd = fd;
-	watch(epoll, fd, client);
+	if (fd >= 1024 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ||
+	    (tw && (twheel_timer_new(&timers[fd], tw, hang_up, &timers[fd]) ||
+		    twheel_timer_start(timers[fd], IDLE_NS, 0))))
+		errx(1, "no room for descriptor %d", fd);
 }
 
 int main(void)
 {
+	struct sockaddr_in at = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t len = sizeof(address);
+	socklen_t len = sizeof(at);
 	struct epoll_event event;
 	struct twheel *tw;
 
 	errno = -twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
 	if (errno)
 		err(1, TWHEEL_DEVICE);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(listener, (struct sockaddr *)&address, len) || listen(listener, SOMAXCONN) ||
-	    getsockname(listener, (struct sockaddr *)&address, &len))
+	if (bind(listener, (struct sockaddr *)&at, len) || listen(listener, SOMAXCONN) ||
+	    getsockname(listener, (struct sockaddr *)&at, &len))
 		err(1, "listen");
 	watch(epoll, listener, NULL);
-	watch(epoll, twheel_fd(tw), tw);
+	watch(epoll, twheel_fd(tw), NULL);
 	setlinebuf(stdout);
-	printf("port %u\n", ntohs(address.sin_port));
+	printf("port %u\n", ntohs(at.sin_port));
 
-	/* Take one event at a time: to handle it may free the client of another. */
+	/* Take one event at a time: to handle it may hang up on the client of another. */
 	for (;;) {
-		if (epoll_wait(epoll, &event, 1, -1) != 1)
-			continue;
-		if (!event.data.ptr)
-			welcome(tw, epoll, listener);
-		else if (event.data.ptr == tw)
+		int fd = epoll_wait(epoll, &event, 1, -1) == 1 ? event.data.fd : -1;
+
+		if (fd == twheel_fd(tw))
 			twheel_dispatch(tw);
-		else
-			serve(event.data.ptr);
+		else if (fd == listener)
+			watch(epoll, accept(listener, NULL, NULL), tw);
+		else if (fd >= 0)
+			serve(fd);
 	}
 }
