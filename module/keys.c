@@ -6,6 +6,7 @@
  * the table itself are taken inside the caller's.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
@@ -14,7 +15,7 @@
 
 #include "keys.h"
 
-static siphash_key_t twheel_keys_secret;
+static hsiphash_key_t twheel_keys_secret;
 
 void twheel_keys_init_secret(void)
 {
@@ -23,7 +24,10 @@ void twheel_keys_init_secret(void)
 
 static u32 hash_key(const void *data, u32 len, u32 seed)
 {
-	return siphash_2u64(*(const u64 *)data, seed, &twheel_keys_secret);
+	u64 value = *(const u64 *)data;
+
+	return hsiphash_3u32(lower_32_bits(value), upper_32_bits(value), seed,
+			     &twheel_keys_secret);
 }
 
 static int compare_key(struct rhashtable_compare_arg *arg, const void *data)
