@@ -11,8 +11,8 @@
  * with leases it has its part of a page of words.
  *
  * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks. The
- * locks of pool.chunks and of the hash table may be taken inside the context's lock: so
- * bottom halves are off wherever they are taken.
+ * lock of the hash table may be taken inside the context's lock: so bottom halves are off
+ * wherever it is taken.
  *
  * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
  * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
@@ -41,6 +41,8 @@
 /* Place 0 is taken by the header. */
 #define CHUNK_TIMERS	(CHUNK_PLACES - 1)
 #define CHUNK_ALL_FREE	(~0ULL << 1)
+/* A walk looks at so many chunks before it returns. */
+#define CHUNK_LOOKS_MAX	1024
 /* So that each index, and the end of all of them, fits 32 bits. */
 #define CHUNK_MAX	(U32_MAX >> CHUNK_PLACE_BITS)
 
@@ -174,7 +176,7 @@ static struct twheel_timer *lookup_index(struct twheel_pool *pool, u32 index)
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
 
-	chunk = xa_load(&pool->chunks, index >> CHUNK_PLACE_BITS);
+	chunk = twheel_table_get(&pool->chunks, index >> CHUNK_PLACE_BITS);
 	return chunk && place ? &chunk->timers[place] : NULL;
 }
 
@@ -212,39 +214,33 @@ u32 twheel_pool_end(struct twheel_pool *pool)
 
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 {
-	unsigned long i = index >> CHUNK_PLACE_BITS;
-	struct twheel_chunk *chunk;
-
-	if (index >= end)
-		return end;
+	u32 i = index >> CHUNK_PLACE_BITS, looks = CHUNK_LOOKS_MAX;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "walk without RCU");
 
-	chunk = xa_find(&pool->chunks, &i, (end - 1) >> CHUNK_PLACE_BITS, XA_PRESENT);
-	while (chunk) {
-		u32 first = (u32)i << CHUNK_PLACE_BITS;
-		u64 used = ~READ_ONCE(chunk->free) & CHUNK_ALL_FREE;
+	for (; index < end && looks; index = ++i << CHUNK_PLACE_BITS, looks--) {
+		const struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, i);
+		u64 used;
 
-		if (index > first)
-			used &= ~0ULL << (index - first);
+		if (!chunk)
+			continue;
+		used = ~READ_ONCE(chunk->free) & CHUNK_ALL_FREE &
+		       (~0ULL << (index & (CHUNK_PLACES - 1)));
 		if (used)
-			return min_t(u32, end, first + __ffs64(used));
-
-		chunk = xa_find_after(&pool->chunks, &i,
-				      (end - 1) >> CHUNK_PLACE_BITS, XA_PRESENT);
+			return min_t(u32, end, (i << CHUNK_PLACE_BITS) + __ffs64(used));
 	}
-	return end;
+	return min(index, end);
 }
 
 void twheel_pool_for_each(struct twheel_pool *pool,
 			  void (*function)(struct twheel_timer *timer))
 {
-	struct twheel_chunk *chunk;
-	unsigned long index;
-	u32 place;
+	u32 index, place;
 
-	xa_for_each(&pool->chunks, index, chunk) {
-		for (place = 1; place < CHUNK_PLACES; place++)
+	for (index = 0; index < pool->end; index++) {
+		struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, index);
+
+		for (place = 1; chunk && place < CHUNK_PLACES; place++)
 			function(&chunk->timers[place]);
 		cond_resched();
 	}
@@ -311,7 +307,7 @@ static void free_chunk(struct twheel_chunk *chunk)
 static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 {
 	struct twheel_chunk *chunk;
-	int ret = -ENOMEM;
+	int ret = -ENOMEM, index;
 
 	lockdep_assert_held(&pool->grow);
 
@@ -329,11 +325,15 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 		chunk->keys->chunk = chunk;
 	}
 
-	/* This only takes the index: nobody finds the chunk before it is stored there. */
-	ret = xa_alloc_bh(&pool->chunks, &chunk->index, NULL,
-			  XA_LIMIT(0, CHUNK_MAX - 1), TWHEEL_POOL_GFP);
-	if (ret)
+	index = ida_alloc_max(&pool->indices, CHUNK_MAX - 1, TWHEEL_POOL_GFP);
+	if (index < 0) {
+		ret = index;
 		goto free;
+	}
+	chunk->index = index;
+	ret = twheel_table_reserve(&pool->chunks, index);
+	if (ret)
+		goto release;
 
 	if (pool->leases) {
 		chunk->words = twheel_words_get(&pool->words,
@@ -346,11 +346,10 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 	return chunk;
 
 release:
-	xa_erase_bh(&pool->chunks, chunk->index);
+	ida_free(&pool->indices, index);
 free:
 	free_chunk(chunk);
-	/* xa_alloc() returns -EBUSY when all indices are taken. */
-	return ERR_PTR(ret == -EBUSY ? -ENOSPC : ret);
+	return ERR_PTR(ret);
 }
 
 int twheel_pool_grow(struct twheel_pool *pool)
@@ -380,8 +379,7 @@ int twheel_pool_grow(struct twheel_pool *pool)
 		twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 		goto unlock;
 	}
-	/* Cannot fail: the index was taken, so the node is there. */
-	xa_store_bh(&pool->chunks, chunk->index, chunk, 0);
+	twheel_table_set(&pool->chunks, chunk->index, chunk);
 
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
@@ -422,7 +420,8 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer)
 		return;
 
 	list_del(&chunk->partial);
-	xa_erase_bh(&pool->chunks, chunk->index);
+	twheel_table_set(&pool->chunks, chunk->index, NULL);
+	ida_free(&pool->indices, chunk->index);
 	twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 	call_rcu(&chunk->rcu, free_chunk_rcu);
 }
@@ -433,8 +432,7 @@ void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 	pool->lock = lock;
 	pool->quota = quota;
 	INIT_LIST_HEAD(&pool->partial);
-	xa_init_flags(&pool->chunks, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
-				     XA_FLAGS_ACCOUNT);
+	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota, PAGE_TIMERS);
 	mutex_init(&pool->grow);
 }
@@ -466,20 +464,23 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 
 void twheel_pool_destroy(struct twheel_pool *pool)
 {
-	struct twheel_chunk *chunk;
-	unsigned long index;
+	u32 index;
 
 	/* First, as its worker may be moving keys to another table. */
 	if (pool->keyed)
 		rhashtable_destroy(&pool->keys);
 
-	xa_for_each(&pool->chunks, index, chunk) {
-		xa_erase_bh(&pool->chunks, index);
+	for (index = 0; index < pool->end; index++) {
+		struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, index);
+
+		cond_resched();
+		if (!chunk)
+			continue;
 		twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 		free_chunk(chunk);
-		cond_resched();
 	}
-	xa_destroy(&pool->chunks);
+	twheel_table_destroy(&pool->chunks);
+	ida_destroy(&pool->indices);
 
 	twheel_words_destroy(&pool->words);
 

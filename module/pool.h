@@ -4,13 +4,14 @@
 #define TWHEEL_POOL_H
 
 #include <linux/atomic.h>
+#include <linux/idr.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 
+#include "table.h"
 #include "words.h"
 
 struct twheel_quota;
@@ -25,8 +26,9 @@ struct twheel_timer;
  * @limit:	most timers, or 0 for twheel_max_fd_timers; written under @grow, read
  *		without a lock
  * @partial:	(l) chunks with free timers
- * @chunks:	all chunks by index; looked up under RCU, changed under the xarray's own
- *		lock
+ * @chunks:	all chunks by index; looked up under RCU. Room for them is made under @grow.
+ *		They are stored under @grow, and removed under @lock
+ * @indices:	which indices are taken
  * @end:	(l) no chunk has ever had this index or a higher one; read without a lock
  * @grow:	serialises making chunks with each other and with configuration; taken
  *		before @lock
@@ -45,7 +47,8 @@ struct twheel_pool {
 	u32			generation;
 	unsigned long		limit;
 	struct list_head	partial;
-	struct xarray		chunks;
+	struct twheel_table	chunks;
+	struct ida		indices;
 	u32			end;
 	/* before @lock */
 	struct mutex		grow;
@@ -215,7 +218,8 @@ u32 twheel_pool_end(struct twheel_pool *pool);
  * @end:	where to end
  *
  * Context: under RCU.
- * Return: the index of the first timer from @index on that may be in use, or @end.
+ * Return: the index of the first timer from @index on that may be in use, or @end; or, after
+ * it has looked at very many, one that is not in use, to go on from.
  */
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
 
