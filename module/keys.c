@@ -7,6 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
@@ -59,6 +60,25 @@ struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value)
 	return rhashtable_lookup(table, &value, twheel_keys_params);
 }
 
+/* Each step needs what the one before has found: so take it for all of them. */
+void twheel_keys_find_all(struct rhashtable *table, const void *values, size_t size, u32 n,
+			  struct twheel_key **keys)
+{
+	struct bucket_table *buckets = rht_dereference_rcu(table->tbl, table);
+	const void **found = (const void **)keys;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		found[i] = rht_bucket(buckets, rht_key_hashfn(table, buckets, values + i * size,
+							      twheel_keys_params));
+		prefetch(found[i]);
+	}
+	for (i = 0; i < n; i++)
+		prefetch(rht_ptr_rcu(found[i]));
+	for (i = 0; i < n; i++)
+		keys[i] = twheel_keys_find(table, *(const u64 *)(values + i * size));
+}
+
 int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 value)
 {
 	int ret;
@@ -89,11 +109,11 @@ void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key)
 }
 
 /*
- * The worker of the table makes it larger once it is three quarters full. If the worker
- * lags behind, wait for it: a full table grows in the middle of an insertion, with locks
+ * The worker of the table makes it larger once it is three quarters full. If the worker lags
+ * behind there is no room: a full table would grow in the middle of an insertion, with locks
  * held.
  */
-void twheel_keys_await_room(struct rhashtable *table)
+bool twheel_keys_have_room(struct rhashtable *table)
 {
 	const struct bucket_table *buckets;
 	bool room;
@@ -105,7 +125,11 @@ void twheel_keys_await_room(struct rhashtable *table)
 		buckets = rht_dereference_rcu(buckets->future_tbl, table);
 	room = atomic_read(&table->nelems) < buckets->size - buckets->size / 8;
 	rcu_read_unlock();
+	return room;
+}
 
-	if (!room)
+void twheel_keys_await_room(struct rhashtable *table)
+{
+	if (!twheel_keys_have_room(table))
 		flush_work(&table->run_work);
 }

@@ -24,6 +24,7 @@
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/prefetch.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
@@ -36,15 +37,14 @@
 #include "words.h"
 
 #define CHUNK_SIZE	4096
-#define CHUNK_PLACE_BITS	6
-#define CHUNK_PLACES	BIT(CHUNK_PLACE_BITS)
+#define CHUNK_PLACES	BIT(TWHEEL_PLACE_BITS)
 /* Place 0 is taken by the header. */
 #define CHUNK_TIMERS	(CHUNK_PLACES - 1)
 #define CHUNK_ALL_FREE	(~0ULL << 1)
 /* A walk looks at so many chunks before it returns. */
 #define CHUNK_LOOKS_MAX	1024
 /* So that each index, and the end of all of them, fits 32 bits. */
-#define CHUNK_MAX	(U32_MAX >> CHUNK_PLACE_BITS)
+#define CHUNK_MAX	(U32_MAX >> TWHEEL_PLACE_BITS)
 
 /* Timers whose words are in one page. */
 #define PAGE_TIMERS	(TWHEEL_PAGE_WORDS / CHUNK_PLACES * CHUNK_TIMERS)
@@ -147,7 +147,7 @@ static u32 place_of(const struct twheel_timer *timer)
 
 u32 twheel_pool_index(const struct twheel_timer *timer)
 {
-	return chunk_of(timer)->index << CHUNK_PLACE_BITS | place_of(timer);
+	return chunk_of(timer)->index << TWHEEL_PLACE_BITS | place_of(timer);
 }
 
 static struct twheel_key *key_of(const struct twheel_timer *timer)
@@ -169,56 +169,69 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 	return words ? &words[place_of(timer)] : NULL;
 }
 
-static struct twheel_timer *lookup_index(struct twheel_pool *pool, u32 index)
+static struct twheel_key_array *array_of(const struct twheel_key *key)
 {
-	u32 place = index & (CHUNK_PLACES - 1);
-	struct twheel_chunk *chunk;
-
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
-
-	chunk = twheel_table_get(&pool->chunks, index >> CHUNK_PLACE_BITS);
-	return chunk && place ? &chunk->timers[place] : NULL;
+	return (void *)((unsigned long)key & ~(sizeof(struct twheel_key_array) - 1));
 }
 
-struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index)
+static struct twheel_timer *timer_of(const struct twheel_key *key)
 {
-	/* If it is settled, the caller can also read what is constant from then on. */
-	return twheel_pool_settled(pool) ? lookup_index(pool, index) : NULL;
-}
+	const struct twheel_key_array *keys = array_of(key);
 
-static struct twheel_timer *lookup_key(struct twheel_pool *pool, u64 value)
-{
-	struct twheel_key *key = twheel_keys_find(&pool->keys, value);
-	struct twheel_key_array *keys;
-
-	if (!key)
-		return NULL;
-	keys = (void *)((unsigned long)key & ~(sizeof(*keys) - 1));
 	return &keys->chunk->timers[key - keys->keys];
 }
 
-struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle)
+struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 value)
 {
-	/* Before it is settled there is no timer, and perhaps no table. */
-	if (!twheel_pool_settled(pool))
-		return NULL;
-	if (pool->keyed)
-		return lookup_key(pool, handle);
-	return lookup_index(pool, lower_32_bits(handle));
+	struct twheel_key *key = twheel_keys_find(&pool->keys, value);
+
+	return key ? timer_of(key) : NULL;
+}
+
+static void look_ahead_keys(struct twheel_pool *pool, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers)
+{
+	struct twheel_key **keys = (struct twheel_key **)timers;
+	u32 i;
+
+	twheel_keys_find_all(&pool->keys, entries, size, n, keys);
+	for (i = 0; i < n; i++)
+		if (keys[i])
+			prefetch(array_of(keys[i]));
+	for (i = 0; i < n; i++) {
+		timers[i] = keys[i] ? timer_of(keys[i]) : NULL;
+		prefetchw(timers[i]);
+	}
+}
+
+void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers)
+{
+	u32 i;
+
+	if (pool->keyed) {
+		look_ahead_keys(pool, entries, size, n, timers);
+		return;
+	}
+	for (i = 0; i < n; i++, entries += size) {
+		timers[i] = twheel_pool_lookup(pool, lower_32_bits(*(const u64 *)entries));
+		/* That of NULL does nothing. */
+		prefetchw(timers[i]);
+	}
 }
 
 u32 twheel_pool_end(struct twheel_pool *pool)
 {
-	return READ_ONCE(pool->end) << CHUNK_PLACE_BITS;
+	return READ_ONCE(pool->end) << TWHEEL_PLACE_BITS;
 }
 
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 {
-	u32 i = index >> CHUNK_PLACE_BITS, looks = CHUNK_LOOKS_MAX;
+	u32 i = index >> TWHEEL_PLACE_BITS, looks = CHUNK_LOOKS_MAX;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "walk without RCU");
 
-	for (; index < end && looks; index = ++i << CHUNK_PLACE_BITS, looks--) {
+	for (; index < end && looks; index = ++i << TWHEEL_PLACE_BITS, looks--) {
 		const struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, i);
 		u64 used;
 
@@ -227,7 +240,7 @@ u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 		used = ~READ_ONCE(chunk->free) & CHUNK_ALL_FREE &
 		       (~0ULL << (index & (CHUNK_PLACES - 1)));
 		if (used)
-			return min_t(u32, end, (i << CHUNK_PLACE_BITS) + __ffs64(used));
+			return min_t(u32, end, (i << TWHEEL_PLACE_BITS) + __ffs64(used));
 	}
 	return min(index, end);
 }
@@ -254,11 +267,6 @@ unsigned long twheel_pool_limit(const struct twheel_pool *pool)
 	return limit ? min(limit, max) : max;
 }
 
-void twheel_pool_await_room(struct twheel_pool *pool)
-{
-	twheel_keys_await_room(&pool->keys);
-}
-
 struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key)
 {
 	struct twheel_chunk *chunk;
@@ -272,7 +280,7 @@ struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key)
 
 	chunk = list_first_entry_or_null(&pool->partial, struct twheel_chunk,
 					 partial);
-	if (!chunk)
+	if (!chunk || (pool->keyed && !twheel_keys_have_room(&pool->keys)))
 		return ERR_PTR(-EAGAIN);
 
 	ret = twheel_quota_add_timer(pool->quota);
@@ -337,7 +345,7 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 
 	if (pool->leases) {
 		chunk->words = twheel_words_get(&pool->words,
-						(u64)chunk->index << CHUNK_PLACE_BITS);
+						(u64)chunk->index << TWHEEL_PLACE_BITS);
 		if (IS_ERR(chunk->words)) {
 			ret = PTR_ERR(chunk->words);
 			goto release;
@@ -392,6 +400,8 @@ int twheel_pool_grow(struct twheel_pool *pool)
 
 unlock:
 	mutex_unlock(&pool->grow);
+	if (!ret && pool->keyed)
+		twheel_keys_await_room(&pool->keys);
 	return ret;
 }
 
