@@ -16,6 +16,12 @@
 
 #include "keys.h"
 
+/*
+ * How often to wait for the worker to make room. Once is enough, unless there is no memory, or
+ * other calls take the room of a small table at once.
+ */
+#define TWHEEL_ROOM_TRIES	16
+
 static hsiphash_key_t twheel_keys_secret;
 
 void twheel_keys_init_secret(void)
@@ -128,8 +134,19 @@ bool twheel_keys_have_room(struct rhashtable *table)
 	return room;
 }
 
-void twheel_keys_await_room(struct rhashtable *table)
+int twheel_keys_await_room(struct rhashtable *table)
 {
-	if (!twheel_keys_have_room(table))
+	unsigned int tries = TWHEEL_ROOM_TRIES;
+
+	/*
+	 * Insertions queue the worker, but not those into a table that is just replaced by a
+	 * smaller one.
+	 */
+	while (!twheel_keys_have_room(table)) {
+		if (!tries--)
+			return -ENOMEM;
+		schedule_work(&table->run_work);
 		flush_work(&table->run_work);
+	}
+	return 0;
 }

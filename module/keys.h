@@ -95,7 +95,8 @@ bool twheel_keys_have_room(struct rhashtable *table);
  * @table:	the table
  *
  * Context: may sleep.
+ * Return: 0, or -ENOMEM if there is no memory for a larger table.
  */
-void twheel_keys_await_room(struct rhashtable *table);
+int twheel_keys_await_room(struct rhashtable *table);
 
 #endif /* TWHEEL_KEYS_H */

@@ -401,7 +401,7 @@ int twheel_pool_grow(struct twheel_pool *pool)
 unlock:
 	mutex_unlock(&pool->grow);
 	if (!ret && pool->keyed)
-		twheel_keys_await_room(&pool->keys);
+		ret = twheel_keys_await_room(&pool->keys);
 	return ret;
 }
 
