@@ -41,8 +41,7 @@
 /* Place 0 is taken by the header. */
 #define CHUNK_TIMERS	(CHUNK_PLACES - 1)
 #define CHUNK_ALL_FREE	(~0ULL << 1)
-/* A walk looks at so many chunks before it returns. */
-#define CHUNK_LOOKS_MAX	1024
+#define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */
 /* So that each index, and the end of all of them, fits 32 bits. */
 #define CHUNK_MAX	(U32_MAX >> TWHEEL_PLACE_BITS)
 
@@ -228,10 +227,11 @@ u32 twheel_pool_end(struct twheel_pool *pool)
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 {
 	u32 i = index >> TWHEEL_PLACE_BITS, looks = CHUNK_LOOKS_MAX;
+	u32 last = min(end, twheel_pool_end(pool));
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "walk without RCU");
 
-	for (; index < end && looks; index = ++i << TWHEEL_PLACE_BITS, looks--) {
+	for (; index < last && looks; index = ++i << TWHEEL_PLACE_BITS, looks--) {
 		const struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, i);
 		u64 used;
 
@@ -242,7 +242,7 @@ u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 		if (used)
 			return min_t(u32, end, (i << TWHEEL_PLACE_BITS) + __ffs64(used));
 	}
-	return min(index, end);
+	return index < last ? index : end;
 }
 
 void twheel_pool_for_each(struct twheel_pool *pool,
