@@ -123,9 +123,9 @@ static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
  */
 static inline u64 twheel_ns_to_tick(u64 ns)
 {
-	u64 tick = ns >> twheel_geometry.tick_shift;
+	u64 last = (1ULL << twheel_geometry.tick_shift) - 1;
 
-	return tick + ((tick << twheel_geometry.tick_shift) != ns);
+	return (ns >> twheel_geometry.tick_shift) + !!(ns & last);
 }
 
 /**

@@ -21,8 +21,8 @@
 #include "timer.h"
 #include "timer_types.h"
 
-/* Records stored before the locks are let go of. */
-#define TWHEEL_DELIVER_MAX	32
+/* Records stored before the locks are let go of. They are on the stack. */
+#define TWHEEL_DELIVER_MAX	16
 
 /*
  * The lease @timer has come up. If its word has not been set to a later time claim it, and
@@ -148,11 +148,13 @@ static bool has_grid(const struct twheel_timer *timer)
 	       !(twheel_flags_of(timer->where) & TWHEEL_ARM_FIXED_DELAY);
 }
 
-/* Fill @event, the record of @timer, which is ready, for a read at @now. */
-static void make_event(const struct twheel_timer *timer, u64 now,
+/*
+ * Fill @event, the record of @timer, which is ready, for a read at @now by a program whose
+ * clock is @offset ns ahead.
+ */
+static void make_event(const struct twheel_timer *timer, u64 now, s64 offset,
 		       struct twheel_event *event)
 {
-	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
 	bool last = !timer->interval;
 	u64 expirations = 1;
 
@@ -166,8 +168,8 @@ static void make_event(const struct twheel_timer *timer, u64 now,
 	*event = (struct twheel_event) {
 		.user_data	= timer->user_data,
 		.handle		= twheel_pool_handle(timer),
-		.deadline	= twheel_clock_to_user(clock, timer->deadline),
-		.expired	= twheel_clock_to_user(clock, timer->expired),
+		.deadline	= twheel_clock_shift(timer->deadline, offset),
+		.expired	= twheel_clock_shift(timer->expired, offset),
 		.expirations	= expirations,
 		.flags		= last ? TWHEEL_EVENT_LAST : 0,
 	};
@@ -197,50 +199,66 @@ static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
 	twheel_timer_enqueue(timer, base, now);
 }
 
-ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
+/* As twheel_expire_deliver(), for up to @room records, which are put together at @events. */
+static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
+		       struct twheel_event *events, u32 room)
 {
+	s64 offset = twheel_clock_offset(ctx->clock);
+	struct twheel_timer *timer, *next;
 	struct twheel_base *base;
-	u32 n = 0;
+	size_t copied = 0;
+	u32 n = 0, i = 0;
 	u64 now;
-	int ret = 0;
-
-	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
-		return 0;
 
 	local_bh_disable();
 	base = twheel_base_local(ctx->clock);
 	spin_lock(&base->lock);
 	spin_lock(&ctx->lock);
-	pagefault_disable();
 
 	now = twheel_clock_now(ctx->clock);
-	while (n < TWHEEL_DELIVER_MAX &&
-	       iov_iter_count(to) >= sizeof(struct twheel_event)) {
-		struct twheel_timer *timer;
-		struct twheel_event event;
-		size_t copied;
-
-		timer = list_first_entry_or_null(&ctx->ready,
-						 struct twheel_timer, ready);
-		if (!timer)
+	list_for_each_entry(timer, &ctx->ready, ready) {
+		if (n == room)
 			break;
-
-		make_event(timer, now, &event);
-		copied = copy_to_iter(&event, sizeof(event), to);
-		if (copied != sizeof(event)) {
-			iov_iter_revert(to, copied);
-			ret = -EFAULT;
-			break;
-		}
-		finish_event(ctx, base, timer, now, &event);
-		n++;
+		make_event(timer, now, offset, &events[n++]);
 	}
 
-	twheel_count_n(TWHEEL_COUNT_READ, n);
+	pagefault_disable();
+	if (n)
+		copied = copy_to_iter(events, n * sizeof(*events), to);
 	pagefault_enable();
+	/* A record that was stored in part was not read. */
+	iov_iter_revert(to, copied % sizeof(*events));
+
+	list_for_each_entry_safe(timer, next, &ctx->ready, ready) {
+		if (i == copied / sizeof(*events))
+			break;
+		finish_event(ctx, base, timer, now, &events[i++]);
+	}
+	twheel_count_n(TWHEEL_COUNT_READ, i);
 	spin_unlock(&ctx->lock);
 	spin_unlock(&base->lock);
 	local_bh_enable();
 
-	return n ? n * sizeof(struct twheel_event) : ret;
+	if (n && !i)
+		return -EFAULT;
+	return i * sizeof(*events);
+}
+
+ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
+{
+	size_t room = iov_iter_count(to) / sizeof(struct twheel_event);
+
+	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
+		return 0;
+
+	/* Many kernels clear each variable on the stack, and most programs read one record. */
+	if (room == 1) {
+		struct twheel_event event;
+
+		return deliver(ctx, to, &event, 1);
+	} else {
+		struct twheel_event events[TWHEEL_DELIVER_MAX];
+
+		return deliver(ctx, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
+	}
 }

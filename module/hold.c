@@ -3,14 +3,19 @@
  * Holding a timer: with the locks that guard it, wherever it is.
  *
  * Locking rules: the lock of its base guards a timer that is pending, and the lock of its
- * context any other. timer->where says which of them it is. That word is read without a
- * lock, and once more with the lock that it named held; if it has changed, all starts over.
- * The lock of a base is always held, even if the timer is not pending: then it can be put
- * into the wheel of that base. See base.c for the order of the locks.
+ * context any other. timer->where says which of them it is. That word is read without a lock,
+ * and again with the lock held that it named, until it names locks that are held. The lock of
+ * a base is always held, even if the timer is not pending: then it can be put into the wheel
+ * of that base. See base.c for the order of the locks.
+ *
+ * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another.
+ * If the next one needs others all are let go of first, as there is an order to take them in.
+ * So a caller bounds how many timers it holds in between: TWHEEL_HOLD_MAX.
  */
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 
 #include "base.h"
 #include "ctx.h"
@@ -42,134 +47,184 @@ static void unlock_bases(struct twheel_base *a, struct twheel_base *b)
 
 void twheel_hold_lock_ctx(struct twheel_hold *hold)
 {
+	if (hold->ctx_locked)
+		return;
 	spin_lock(&hold->ctx->lock);
 	hold->ctx_locked = true;
 	/* For sparse, which cannot follow a lock that depends on a condition. */
 	__release(&hold->ctx->lock);
 }
 
-static void unlock_timer(struct twheel_hold *hold)
-	__releases(&hold->base->lock)
+static void unlock_all(struct twheel_hold *hold)
 {
 	if (hold->ctx_locked) {
 		__acquire(&hold->ctx->lock);
 		spin_unlock(&hold->ctx->lock);
+		hold->ctx_locked = false;
 	}
-	unlock_bases(hold->base, hold->second);
+	if (hold->base) {
+		/* For sparse, as above. */
+		__acquire(&hold->base->lock);
+		unlock_bases(hold->base, hold->second);
+		hold->base = NULL;
+		hold->here = ~0U;
+	}
 }
 
-/*
- * Take the locks that guard @timer and, unless it is NULL, the lock of @second.
- * hold->ctx and hold->local are set, and bottom halves are off.
- */
+/* Make @base, and @second unless it is NULL, the bases that are locked. */
+static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
+		       struct twheel_base *second)
+{
+	bool locked = hold->base == base || (hold->base && hold->second == base);
+
+	if (!locked || (second && hold->base != second && hold->second != second)) {
+		unlock_all(hold);
+		lock_bases(base, second);
+		__release(&base->lock);
+		hold->base = base;
+		hold->second = second;
+		/* A wheel that was not locked may have turned since. */
+		hold->now = 0;
+	} else if (hold->base != base) {
+		swap(hold->base, hold->second);
+	}
+	hold->here = twheel_where_pending(base->cpu);
+}
+
+/* Is a timer that is @where pending on @hold->base, whose lock is held? */
+static bool is_pending_here(const struct twheel_hold *hold, u32 where)
+{
+	return twheel_where_without_flags(where) == hold->here;
+}
+
+/* Do the locks that are held guard a timer that is @where? */
+static bool is_guarded(const struct twheel_hold *hold, u32 where)
+{
+	if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
+		return is_pending_here(hold, where);
+	return hold->base && hold->base == hold->local && hold->ctx_locked;
+}
+
+/* Take the locks that guard @timer and, unless it is NULL, the lock of @second. */
 static void lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 		       struct twheel_base *second)
-	__acquires(&hold->base->lock)
 {
-	hold->second = second;
-
 	for (;;) {
 		u32 where = READ_ONCE(timer->where);
 		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
 
-		hold->ctx_locked = false;
-		hold->base = hold->local;
-		if (pending)
-			hold->base = twheel_base_of(hold->local->clock,
-						    twheel_cpu_of(where));
-		lock_bases(hold->base, second);
-
-		if (!pending)
-			twheel_hold_lock_ctx(hold);
-		if (pending ? READ_ONCE(timer->where) == where :
-			      twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
+		if (likely(is_guarded(hold, where)) &&
+		    (!second || hold->base == second || hold->second == second))
 			return;
 
-		unlock_timer(hold);
+		hold_bases(hold, pending ? twheel_base_of(hold->local->clock,
+							  twheel_cpu_of(where)) :
+				 hold->local, second);
+		if (!pending)
+			twheel_hold_lock_ctx(hold);
 	}
 }
 
-/*
- * Hold @timer, unless it is NULL. Called with bottom halves off, so that hold->local stays
- * that of this CPU, and under RCU. If @timer is NULL, both end.
- */
-static struct twheel_timer *hold_timer(struct twheel_hold *hold, struct twheel_ctx *ctx,
-				       struct twheel_timer *timer)
+void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
+	__acquires(RCU)
+{
+	local_bh_disable();
+	rcu_read_lock();
+	*hold = (struct twheel_hold) { .ctx = ctx, .here = ~0U };
+	/* With bottom halves off this stays the base of this CPU. */
+	if (twheel_pool_settled(&ctx->pool)) {
+		hold->local = twheel_base_local(ctx->clock);
+		hold->offset = twheel_clock_offset(ctx->clock);
+	}
+}
+
+void twheel_hold_end(struct twheel_hold *hold)
 	__releases(RCU)
 {
-	if (timer) {
-		hold->ctx = ctx;
-		hold->local = twheel_base_local(ctx->clock);
-		lock_timer(hold, timer, NULL);
-		/* For sparse, as above. */
-		__release(&hold->base->lock);
-		__release(RCU);
-		return timer;
-	}
-
+	unlock_all(hold);
 	rcu_read_unlock();
 	local_bh_enable();
+
+	if (hold->wake)
+		twheel_ctx_wake(hold->ctx);
+}
+
+struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index)
+{
+	struct twheel_timer *timer = NULL;
+
+	if (hold->local)
+		timer = twheel_pool_lookup(&hold->ctx->pool, index);
+	if (timer)
+		lock_timer(hold, timer, NULL);
+	return timer;
+}
+
+static bool is_live(const struct twheel_hold *hold, const struct twheel_timer *timer,
+		    u64 handle)
+{
+	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
+	       twheel_pool_is_named(&hold->ctx->pool, timer, handle);
+}
+
+void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **hints)
+{
+	if (hold->local && n > 1)
+		twheel_pool_look_ahead(&hold->ctx->pool, entries, size, n, hints);
+	else
+		memset(hints, 0, n * sizeof(*hints));
+}
+
+static struct twheel_timer *find(const struct twheel_hold *hold, u64 handle)
+{
+	return hold->local ? twheel_pool_find(&hold->ctx->pool, handle) : NULL;
+}
+
+static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64 handle,
+						   struct twheel_timer *hint)
+{
+	struct twheel_timer *timer = hint ?: find(hold, handle);
+
+	while (timer) {
+		lock_timer(hold, timer, NULL);
+		if (is_live(hold, timer, handle))
+			return timer;
+		if (!hint)
+			return NULL;
+		/* It has ended since; by now the handle may name another timer. */
+		hint = NULL;
+		timer = find(hold, handle);
+	}
 	return NULL;
 }
 
-void twheel_hold_drop(struct twheel_hold *hold)
+struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
+					struct twheel_timer *hint)
 {
-	__acquire(RCU);
-	__acquire(&hold->base->lock);
-	unlock_timer(hold);
-	rcu_read_unlock();
-	local_bh_enable();
-}
-
-struct twheel_timer *twheel_hold_index(struct twheel_hold *hold,
-				       struct twheel_ctx *ctx, u32 index)
-{
-	local_bh_disable();
-	rcu_read_lock();
-	return hold_timer(hold, ctx, twheel_pool_lookup(&ctx->pool, index));
-}
-
-static bool is_live(const struct twheel_timer *timer, u64 handle)
-{
-	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
-	       twheel_pool_handle(timer) == handle;
-}
-
-struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold,
-					struct twheel_ctx *ctx, u64 handle)
-{
-	struct twheel_timer *timer;
-
-	local_bh_disable();
-	rcu_read_lock();
-	timer = hold_timer(hold, ctx, twheel_pool_find(&ctx->pool, handle));
-	if (timer && !is_live(timer, handle)) {
-		twheel_hold_drop(hold);
-		timer = NULL;
-	}
-	return timer;
+	/* In a batch nearly all timers are guarded by the locks that the last one needed. */
+	if (likely(hint && is_pending_here(hold, READ_ONCE(hint->where)) &&
+		   twheel_pool_is_named(&hold->ctx->pool, hint, handle)))
+		return hint;
+	return find_and_lock(hold, handle, hint);
 }
 
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle)
 {
-	__acquire(&hold->base->lock);
-	unlock_timer(hold);
 	lock_timer(hold, timer, hold->local);
-	__release(&hold->base->lock);
-	return is_live(timer, handle);
+	return is_live(hold, timer, handle);
 }
 
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer)
 {
 	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
 		return false;
+	lock_timer(hold, timer, NULL);
+	return twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
+}
 
-	local_bh_disable();
-	rcu_read_lock();
-	hold_timer(hold, twheel_ctx_of(timer), timer);
-	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
-		return true;
-
-	twheel_hold_drop(hold);
-	return false;
+void twheel_hold_local(struct twheel_hold *hold)
+{
+	hold_bases(hold, hold->local, NULL);
+	twheel_hold_lock_ctx(hold);
 }

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "base.h"
+
 /*
  * What is stored in a program's memory while a timer is held must not fault: it is tried,
  * and if the memory is not there it is faulted in without holding the timer. This is how
@@ -12,54 +14,99 @@
  */
 #define TWHEEL_FAULT_TRIES	16
 
-struct twheel_base;
+/* So many entries of a batch are carried out before all locks are let go of. */
+#define TWHEEL_HOLD_MAX		32
+
 struct twheel_ctx;
 struct twheel_timer;
 
 /**
- * struct twheel_hold - what is held of a timer
- * @ctx:	its context
- * @local:	the base where timers that are armed now go
- * @base:	the base of the timer or, if it is not pending, @local; locked
+ * struct twheel_hold - the locks that a call holds, for one timer after another
+ * @ctx:	the context
+ * @local:	the base where timers that are armed now go; NULL before the pool of @ctx is
+ *		settled, when there are no timers
+ * @base:	the base of the timer that is held or, if it is not pending, @local; locked.
+ *		NULL if no lock is held
  * @second:	NULL, or one more base, which is locked as well
- * @ctx_locked:	@ctx->lock is held. At first it is if the timer is not pending
+ * @here:	where a timer is that is pending on @base; ~0U if no lock is held
+ * @ctx_locked:	@ctx->lock is held
+ * @wake:	waiters of @ctx are to be woken at the end
+ * @offset:	twheel_clock_offset() of the calling program, in ns
+ * @now:	the time on the context's clock, in ns, since these bases were locked; 0 if
+ *		nobody has asked for it yet
+ *
+ * Locks are kept when the next timer needs the same ones: most timers of a batch do.
  */
 struct twheel_hold {
 	struct twheel_ctx	*ctx;
 	struct twheel_base	*local;
 	struct twheel_base	*base;
 	struct twheel_base	*second;
+	u32			here;
 	bool			ctx_locked;
+	bool			wake;
+	s64			offset;
+	u64			now;
 };
 
 /**
- * twheel_hold_index() - hold a timer, whatever its state
+ * twheel_hold_begin() - begin to hold timers of a context
  * @hold:	filled
  * @ctx:	the context
+ *
+ * Context: process. Returns with bottom halves off and under RCU, until twheel_hold_end().
+ */
+void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx);
+
+/**
+ * twheel_hold_end() - let go of all locks, and wake the context's waiters if @hold->wake
+ * @hold:	as filled
+ *
+ * Context: after twheel_hold_begin(). Afterwards bottom halves are on, and RCU has ended.
+ */
+void twheel_hold_end(struct twheel_hold *hold);
+
+/**
+ * twheel_hold_index() - hold a timer, whatever its state
+ * @hold:	begun
  * @index:	of the timer; any number
  *
- * Context: process. If there is a timer, returns with bottom halves off, under RCU and
- * with its locks held, until twheel_hold_drop().
- * Return: the timer, or NULL, and nothing is held.
+ * Context: after twheel_hold_begin(). Another timer that was held no longer is.
+ * Return: the timer, whose locks are held until the next call; or NULL.
  */
-struct twheel_timer *twheel_hold_index(struct twheel_hold *hold,
-				       struct twheel_ctx *ctx, u32 index);
+struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
+
+/**
+ * twheel_hold_look_ahead() - find the timers that entries of a batch may name
+ * @hold:	begun
+ * @entries:	structs that begin with a handle or key
+ * @size:	bytes from one to the next
+ * @n:		how many
+ * @hints:	filled with the timers, or NULL: for twheel_hold_handle() until
+ *		twheel_hold_end()
+ *
+ * For a single entry there is no hint: twheel_hold_handle() finds its timer as fast.
+ *
+ * Context: after twheel_hold_begin().
+ */
+void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **hints);
 
 /**
  * twheel_hold_handle() - hold the live timer that a handle names
- * @hold:	filled
- * @ctx:	the context
+ * @hold:	begun
  * @handle:	a handle or a key; any number
+ * @hint:	what twheel_hold_look_ahead() has found for @handle, or NULL
  *
  * Context: as twheel_hold_index().
- * Return: the timer, or NULL, and nothing is held.
+ * Return: as twheel_hold_index().
  */
-struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold,
-					struct twheel_ctx *ctx, u64 handle);
+struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
+					struct twheel_timer *hint);
 
 /**
  * twheel_hold_both() - let go of a timer that is held, and hold it with @hold->local, too
- * @hold:	as filled before
+ * @hold:	begun
  * @timer:	the timer that is held
  * @handle:	what named it
  *
@@ -72,28 +119,46 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 
 /**
  * twheel_hold_pending() - hold a timer, if it is pending
- * @hold:	filled
- * @timer:	the timer, which nobody frees meanwhile
+ * @hold:	begun
+ * @timer:	a timer of @hold->ctx that nobody frees meanwhile
  *
  * Context: as twheel_hold_index().
- * Return: true if it is pending; if not, nothing is held.
+ * Return: true if it is pending, and held.
  */
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
- * twheel_hold_lock_ctx() - take the context's lock, too
- * @hold:	of a timer that was pending
+ * twheel_hold_local() - take the locks that it takes to make a timer
+ * @hold:	begun; the pool is settled
+ *
+ * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local, and the lock of
+ * the context is held, too.
+ */
+void twheel_hold_local(struct twheel_hold *hold);
+
+/**
+ * twheel_hold_lock_ctx() - take the context's lock, unless it is held already
+ * @hold:	begun
  *
  * Context: holds a timer.
  */
 void twheel_hold_lock_ctx(struct twheel_hold *hold);
 
 /**
- * twheel_hold_drop() - let go of a timer and all its locks
- * @hold:	of the timer
+ * twheel_hold_now() - the time at which the timers that are held are looked at
+ * @hold:	begun
  *
- * Context: holds a timer. Afterwards bottom halves are on, and RCU has ended.
+ * The clock is read once for all timers that the same locks guard. No wheel of those that
+ * are locked has turned further since.
+ *
+ * Context: holds a timer, or after twheel_hold_local().
+ * Return: the time on the context's clock, in ns.
  */
-void twheel_hold_drop(struct twheel_hold *hold);
+static inline u64 twheel_hold_now(struct twheel_hold *hold)
+{
+	if (!hold->now)
+		hold->now = twheel_clock_now(hold->local->clock);
+	return hold->now;
+}
 
 #endif /* TWHEEL_HOLD_H */

@@ -58,13 +58,12 @@ int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 	struct twheel_timer *timer;
 	struct twheel_hold hold;
 
-	timer = twheel_hold_handle(&hold, ctx, info->handle);
-	if (!timer)
-		return -ENOENT;
-
-	describe(timer, info);
-	twheel_hold_drop(&hold);
-	return 0;
+	twheel_hold_begin(&hold, ctx);
+	timer = twheel_hold_handle(&hold, info->handle, NULL);
+	if (timer)
+		describe(timer, info);
+	twheel_hold_end(&hold);
+	return timer ? 0 : -ENOENT;
 }
 
 /*
@@ -80,17 +79,15 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 	struct twheel_hold hold;
 	int ret = 0;
 
-	timer = twheel_hold_index(&hold, ctx, index);
-	if (!timer)
-		return 0;
-
-	if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
+	twheel_hold_begin(&hold, ctx);
+	timer = twheel_hold_index(&hold, index);
+	if (timer && twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		describe(timer, &info);
 		ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
 	}
 	if (ret == 1 && drain)
 		twheel_timer_cancel_held(&hold, timer);
-	twheel_hold_drop(&hold);
+	twheel_hold_end(&hold);
 	return ret;
 }
 

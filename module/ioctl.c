@@ -4,6 +4,7 @@
  */
 #include <linux/build_bug.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -117,20 +118,20 @@ static long ioctl_config(struct twheel_ctx *ctx,
 /**
  * struct twheel_op - what is done to each entry of a batch
  * @size:	bytes of an entry
- * @run:	carry out one
+ * @run:	carry out some entries
  * @undo:	take back one whose result cannot be stored; or NULL
  * @result:	the result of one
  */
 struct twheel_op {
 	size_t	size;
-	void	(*run)(struct twheel_ctx *ctx, void *entry);
+	void	(*run)(struct twheel_ctx *ctx, void *entries, u32 n);
 	void	(*undo)(struct twheel_ctx *ctx, void *entry);
 	s32	(*result)(const void *entry);
 };
 
-static void run_arm(struct twheel_ctx *ctx, void *entry)
+static void run_arm(struct twheel_ctx *ctx, void *entries, u32 n)
 {
-	twheel_timer_arm(ctx, entry);
+	twheel_timer_arm(ctx, entries, n);
 }
 
 static void undo_arm(struct twheel_ctx *ctx, void *entry)
@@ -142,7 +143,7 @@ static void undo_arm(struct twheel_ctx *ctx, void *entry)
 	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
 		return;
 	if (!arm->result && arm->old_state == TWHEEL_STATE_NONE)
-		twheel_timer_cancel(ctx, &cancel);
+		twheel_timer_cancel(ctx, &cancel, 1);
 }
 
 static s32 arm_result(const void *entry)
@@ -150,9 +151,9 @@ static s32 arm_result(const void *entry)
 	return ((const struct twheel_arm *)entry)->result;
 }
 
-static void run_cancel(struct twheel_ctx *ctx, void *entry)
+static void run_cancel(struct twheel_ctx *ctx, void *entries, u32 n)
 {
-	twheel_timer_cancel(ctx, entry);
+	twheel_timer_cancel(ctx, entries, n);
 }
 
 static s32 cancel_result(const void *entry)
@@ -174,6 +175,19 @@ static const struct twheel_op twheel_op_cancel = {
 };
 
 /*
+ * How many of the @n bytes at @user, which were just copied to @buf, can be written? Writes
+ * back a byte of each page.
+ */
+static size_t writable(char __user *user, const char *buf, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !put_user(buf[i], user + i))
+		i += PAGE_SIZE - offset_in_page(user + i);
+	return min(i, n);
+}
+
+/*
  * Carry out up to @n entries at @user, with room for them at @buf. Returns how
  * many: fewer if the rest cannot be read or written.
  */
@@ -183,11 +197,9 @@ static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
 	u32 i, stored;
 
 	n -= DIV_ROUND_UP(copy_from_user(buf, user, n * op->size), op->size);
-	/* Write back what was read, to see whether it can be written. */
-	n -= DIV_ROUND_UP(copy_to_user(user, buf, n * op->size), op->size);
+	n = writable(user, buf, n * op->size) / op->size;
 
-	for (i = 0; i < n; i++)
-		op->run(ctx, buf + i * op->size);
+	op->run(ctx, buf, n);
 
 	stored = n - DIV_ROUND_UP(copy_to_user(user, buf, n * op->size),
 				  op->size);

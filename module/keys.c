@@ -6,6 +6,8 @@
  * the table itself are taken inside the caller's.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
@@ -14,7 +16,13 @@
 
 #include "keys.h"
 
-static siphash_key_t twheel_keys_secret;
+/*
+ * How often to wait for the worker to make room. Once is enough, unless there is no memory, or
+ * other calls take the room of a small table at once.
+ */
+#define TWHEEL_ROOM_TRIES	16
+
+static hsiphash_key_t twheel_keys_secret;
 
 void twheel_keys_init_secret(void)
 {
@@ -23,7 +31,10 @@ void twheel_keys_init_secret(void)
 
 static u32 hash_key(const void *data, u32 len, u32 seed)
 {
-	return siphash_2u64(*(const u64 *)data, seed, &twheel_keys_secret);
+	u64 value = *(const u64 *)data;
+
+	return hsiphash_3u32(lower_32_bits(value), upper_32_bits(value), seed,
+			     &twheel_keys_secret);
 }
 
 static int compare_key(struct rhashtable_compare_arg *arg, const void *data)
@@ -53,6 +64,25 @@ struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value)
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
 
 	return rhashtable_lookup(table, &value, twheel_keys_params);
+}
+
+/* Each step needs what the one before has found: so take it for all of them. */
+void twheel_keys_find_all(struct rhashtable *table, const void *values, size_t size, u32 n,
+			  struct twheel_key **keys)
+{
+	struct bucket_table *buckets = rht_dereference_rcu(table->tbl, table);
+	const void **found = (const void **)keys;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		found[i] = rht_bucket(buckets, rht_key_hashfn(table, buckets, values + i * size,
+							      twheel_keys_params));
+		prefetch(found[i]);
+	}
+	for (i = 0; i < n; i++)
+		prefetch(rht_ptr_rcu(found[i]));
+	for (i = 0; i < n; i++)
+		keys[i] = twheel_keys_find(table, *(const u64 *)(values + i * size));
 }
 
 int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 value)
@@ -85,11 +115,11 @@ void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key)
 }
 
 /*
- * The worker of the table makes it larger once it is three quarters full. If the worker
- * lags behind, wait for it: a full table grows in the middle of an insertion, with locks
+ * The worker of the table makes it larger once it is three quarters full. If the worker lags
+ * behind there is no room: a full table would grow in the middle of an insertion, with locks
  * held.
  */
-void twheel_keys_await_room(struct rhashtable *table)
+bool twheel_keys_have_room(struct rhashtable *table)
 {
 	const struct bucket_table *buckets;
 	bool room;
@@ -101,7 +131,22 @@ void twheel_keys_await_room(struct rhashtable *table)
 		buckets = rht_dereference_rcu(buckets->future_tbl, table);
 	room = atomic_read(&table->nelems) < buckets->size - buckets->size / 8;
 	rcu_read_unlock();
+	return room;
+}
 
-	if (!room)
+int twheel_keys_await_room(struct rhashtable *table)
+{
+	unsigned int tries = TWHEEL_ROOM_TRIES;
+
+	/*
+	 * Insertions queue the worker, but not those into a table that is just replaced by a
+	 * smaller one.
+	 */
+	while (!twheel_keys_have_room(table)) {
+		if (!tries--)
+			return -ENOMEM;
+		schedule_work(&table->run_work);
 		flush_work(&table->run_work);
+	}
+	return 0;
 }

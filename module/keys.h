@@ -47,6 +47,19 @@ int twheel_keys_init(struct rhashtable *table);
 struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value);
 
 /**
+ * twheel_keys_find_all() - find many keys, so that the CPU waits for the memory of all at once
+ * @table:	the table
+ * @values:	structs that begin with a value
+ * @size:	bytes from one to the next
+ * @n:		how many
+ * @keys:	filled as by twheel_keys_find() for each
+ *
+ * Context: under RCU.
+ */
+void twheel_keys_find_all(struct rhashtable *table, const void *values, size_t size, u32 n,
+			  struct twheel_key **keys);
+
+/**
  * twheel_keys_insert() - give a key a value, and insert it
  * @table:	the table
  * @key:	the key, which is in no table
@@ -68,11 +81,22 @@ int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 val
 void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key);
 
 /**
+ * twheel_keys_have_room() - has a table room for one more key?
+ * @table:	the table
+ *
+ * Context: any. With insertions into @table serialised the answer stays right until the next
+ * one, or until keys are removed.
+ * Return: true if so.
+ */
+bool twheel_keys_have_room(struct rhashtable *table);
+
+/**
  * twheel_keys_await_room() - wait until a table has room for one more key
  * @table:	the table
  *
  * Context: may sleep.
+ * Return: 0, or -ENOMEM if there is no memory for a larger table.
  */
-void twheel_keys_await_room(struct rhashtable *table);
+int twheel_keys_await_room(struct rhashtable *table);
 
 #endif /* TWHEEL_KEYS_H */

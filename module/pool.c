@@ -11,8 +11,8 @@
  * with leases it has its part of a page of words.
  *
  * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks. The
- * locks of pool.chunks and of the hash table may be taken inside the context's lock: so
- * bottom halves are off wherever they are taken.
+ * lock of the hash table may be taken inside the context's lock: so bottom halves are off
+ * wherever it is taken.
  *
  * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
  * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
@@ -24,6 +24,7 @@
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/prefetch.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
@@ -36,13 +37,13 @@
 #include "words.h"
 
 #define CHUNK_SIZE	4096
-#define CHUNK_PLACE_BITS	6
-#define CHUNK_PLACES	BIT(CHUNK_PLACE_BITS)
+#define CHUNK_PLACES	BIT(TWHEEL_PLACE_BITS)
 /* Place 0 is taken by the header. */
 #define CHUNK_TIMERS	(CHUNK_PLACES - 1)
 #define CHUNK_ALL_FREE	(~0ULL << 1)
+#define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */
 /* So that each index, and the end of all of them, fits 32 bits. */
-#define CHUNK_MAX	(U32_MAX >> CHUNK_PLACE_BITS)
+#define CHUNK_MAX	(U32_MAX >> TWHEEL_PLACE_BITS)
 
 /* Timers whose words are in one page. */
 #define PAGE_TIMERS	(TWHEEL_PAGE_WORDS / CHUNK_PLACES * CHUNK_TIMERS)
@@ -145,7 +146,7 @@ static u32 place_of(const struct twheel_timer *timer)
 
 u32 twheel_pool_index(const struct twheel_timer *timer)
 {
-	return chunk_of(timer)->index << CHUNK_PLACE_BITS | place_of(timer);
+	return chunk_of(timer)->index << TWHEEL_PLACE_BITS | place_of(timer);
 }
 
 static struct twheel_key *key_of(const struct twheel_timer *timer)
@@ -167,84 +168,92 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 	return words ? &words[place_of(timer)] : NULL;
 }
 
-static struct twheel_timer *lookup_index(struct twheel_pool *pool, u32 index)
+static struct twheel_key_array *array_of(const struct twheel_key *key)
 {
-	u32 place = index & (CHUNK_PLACES - 1);
-	struct twheel_chunk *chunk;
-
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
-
-	chunk = xa_load(&pool->chunks, index >> CHUNK_PLACE_BITS);
-	return chunk && place ? &chunk->timers[place] : NULL;
+	return (void *)((unsigned long)key & ~(sizeof(struct twheel_key_array) - 1));
 }
 
-struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index)
+static struct twheel_timer *timer_of(const struct twheel_key *key)
 {
-	/* If it is settled, the caller can also read what is constant from then on. */
-	return twheel_pool_settled(pool) ? lookup_index(pool, index) : NULL;
-}
+	const struct twheel_key_array *keys = array_of(key);
 
-static struct twheel_timer *lookup_key(struct twheel_pool *pool, u64 value)
-{
-	struct twheel_key *key = twheel_keys_find(&pool->keys, value);
-	struct twheel_key_array *keys;
-
-	if (!key)
-		return NULL;
-	keys = (void *)((unsigned long)key & ~(sizeof(*keys) - 1));
 	return &keys->chunk->timers[key - keys->keys];
 }
 
-struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle)
+struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 value)
 {
-	/* Before it is settled there is no timer, and perhaps no table. */
-	if (!twheel_pool_settled(pool))
-		return NULL;
-	if (pool->keyed)
-		return lookup_key(pool, handle);
-	return lookup_index(pool, lower_32_bits(handle));
+	struct twheel_key *key = twheel_keys_find(&pool->keys, value);
+
+	return key ? timer_of(key) : NULL;
+}
+
+static void look_ahead_keys(struct twheel_pool *pool, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers)
+{
+	struct twheel_key **keys = (struct twheel_key **)timers;
+	u32 i;
+
+	twheel_keys_find_all(&pool->keys, entries, size, n, keys);
+	for (i = 0; i < n; i++)
+		if (keys[i])
+			prefetch(array_of(keys[i]));
+	for (i = 0; i < n; i++) {
+		timers[i] = keys[i] ? timer_of(keys[i]) : NULL;
+		prefetchw(timers[i]);
+	}
+}
+
+void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers)
+{
+	u32 i;
+
+	if (pool->keyed) {
+		look_ahead_keys(pool, entries, size, n, timers);
+		return;
+	}
+	for (i = 0; i < n; i++, entries += size) {
+		timers[i] = twheel_pool_lookup(pool, lower_32_bits(*(const u64 *)entries));
+		/* That of NULL does nothing. */
+		prefetchw(timers[i]);
+	}
 }
 
 u32 twheel_pool_end(struct twheel_pool *pool)
 {
-	return READ_ONCE(pool->end) << CHUNK_PLACE_BITS;
+	return READ_ONCE(pool->end) << TWHEEL_PLACE_BITS;
 }
 
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 {
-	unsigned long i = index >> CHUNK_PLACE_BITS;
-	struct twheel_chunk *chunk;
-
-	if (index >= end)
-		return end;
+	u32 i = index >> TWHEEL_PLACE_BITS, looks = CHUNK_LOOKS_MAX;
+	u32 last = min(end, twheel_pool_end(pool));
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "walk without RCU");
 
-	chunk = xa_find(&pool->chunks, &i, (end - 1) >> CHUNK_PLACE_BITS, XA_PRESENT);
-	while (chunk) {
-		u32 first = (u32)i << CHUNK_PLACE_BITS;
-		u64 used = ~READ_ONCE(chunk->free) & CHUNK_ALL_FREE;
+	for (; index < last && looks; index = ++i << TWHEEL_PLACE_BITS, looks--) {
+		const struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, i);
+		u64 used;
 
-		if (index > first)
-			used &= ~0ULL << (index - first);
+		if (!chunk)
+			continue;
+		used = ~READ_ONCE(chunk->free) & CHUNK_ALL_FREE &
+		       (~0ULL << (index & (CHUNK_PLACES - 1)));
 		if (used)
-			return min_t(u32, end, first + __ffs64(used));
-
-		chunk = xa_find_after(&pool->chunks, &i,
-				      (end - 1) >> CHUNK_PLACE_BITS, XA_PRESENT);
+			return min_t(u32, end, (i << TWHEEL_PLACE_BITS) + __ffs64(used));
 	}
-	return end;
+	return index < last ? index : end;
 }
 
 void twheel_pool_for_each(struct twheel_pool *pool,
 			  void (*function)(struct twheel_timer *timer))
 {
-	struct twheel_chunk *chunk;
-	unsigned long index;
-	u32 place;
+	u32 index, place;
 
-	xa_for_each(&pool->chunks, index, chunk) {
-		for (place = 1; place < CHUNK_PLACES; place++)
+	for (index = 0; index < pool->end; index++) {
+		struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, index);
+
+		for (place = 1; chunk && place < CHUNK_PLACES; place++)
 			function(&chunk->timers[place]);
 		cond_resched();
 	}
@@ -256,11 +265,6 @@ unsigned long twheel_pool_limit(const struct twheel_pool *pool)
 	unsigned long limit = READ_ONCE(pool->limit);
 
 	return limit ? min(limit, max) : max;
-}
-
-void twheel_pool_await_room(struct twheel_pool *pool)
-{
-	twheel_keys_await_room(&pool->keys);
 }
 
 struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key)
@@ -276,7 +280,7 @@ struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key)
 
 	chunk = list_first_entry_or_null(&pool->partial, struct twheel_chunk,
 					 partial);
-	if (!chunk)
+	if (!chunk || (pool->keyed && !twheel_keys_have_room(&pool->keys)))
 		return ERR_PTR(-EAGAIN);
 
 	ret = twheel_quota_add_timer(pool->quota);
@@ -311,7 +315,7 @@ static void free_chunk(struct twheel_chunk *chunk)
 static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 {
 	struct twheel_chunk *chunk;
-	int ret = -ENOMEM;
+	int ret = -ENOMEM, index;
 
 	lockdep_assert_held(&pool->grow);
 
@@ -329,15 +333,19 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 		chunk->keys->chunk = chunk;
 	}
 
-	/* This only takes the index: nobody finds the chunk before it is stored there. */
-	ret = xa_alloc_bh(&pool->chunks, &chunk->index, NULL,
-			  XA_LIMIT(0, CHUNK_MAX - 1), TWHEEL_POOL_GFP);
-	if (ret)
+	index = ida_alloc_max(&pool->indices, CHUNK_MAX - 1, TWHEEL_POOL_GFP);
+	if (index < 0) {
+		ret = index;
 		goto free;
+	}
+	chunk->index = index;
+	ret = twheel_table_reserve(&pool->chunks, index);
+	if (ret)
+		goto release;
 
 	if (pool->leases) {
 		chunk->words = twheel_words_get(&pool->words,
-						(u64)chunk->index << CHUNK_PLACE_BITS);
+						(u64)chunk->index << TWHEEL_PLACE_BITS);
 		if (IS_ERR(chunk->words)) {
 			ret = PTR_ERR(chunk->words);
 			goto release;
@@ -346,11 +354,10 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 	return chunk;
 
 release:
-	xa_erase_bh(&pool->chunks, chunk->index);
+	ida_free(&pool->indices, index);
 free:
 	free_chunk(chunk);
-	/* xa_alloc() returns -EBUSY when all indices are taken. */
-	return ERR_PTR(ret == -EBUSY ? -ENOSPC : ret);
+	return ERR_PTR(ret);
 }
 
 int twheel_pool_grow(struct twheel_pool *pool)
@@ -380,8 +387,7 @@ int twheel_pool_grow(struct twheel_pool *pool)
 		twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 		goto unlock;
 	}
-	/* Cannot fail: the index was taken, so the node is there. */
-	xa_store_bh(&pool->chunks, chunk->index, chunk, 0);
+	twheel_table_set(&pool->chunks, chunk->index, chunk);
 
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
@@ -394,6 +400,8 @@ int twheel_pool_grow(struct twheel_pool *pool)
 
 unlock:
 	mutex_unlock(&pool->grow);
+	if (!ret && pool->keyed)
+		ret = twheel_keys_await_room(&pool->keys);
 	return ret;
 }
 
@@ -422,7 +430,8 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer)
 		return;
 
 	list_del(&chunk->partial);
-	xa_erase_bh(&pool->chunks, chunk->index);
+	twheel_table_set(&pool->chunks, chunk->index, NULL);
+	ida_free(&pool->indices, chunk->index);
 	twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 	call_rcu(&chunk->rcu, free_chunk_rcu);
 }
@@ -433,8 +442,7 @@ void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 	pool->lock = lock;
 	pool->quota = quota;
 	INIT_LIST_HEAD(&pool->partial);
-	xa_init_flags(&pool->chunks, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
-				     XA_FLAGS_ACCOUNT);
+	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota, PAGE_TIMERS);
 	mutex_init(&pool->grow);
 }
@@ -466,20 +474,23 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 
 void twheel_pool_destroy(struct twheel_pool *pool)
 {
-	struct twheel_chunk *chunk;
-	unsigned long index;
+	u32 index;
 
 	/* First, as its worker may be moving keys to another table. */
 	if (pool->keyed)
 		rhashtable_destroy(&pool->keys);
 
-	xa_for_each(&pool->chunks, index, chunk) {
-		xa_erase_bh(&pool->chunks, index);
+	for (index = 0; index < pool->end; index++) {
+		struct twheel_chunk *chunk = twheel_table_get(&pool->chunks, index);
+
+		cond_resched();
+		if (!chunk)
+			continue;
 		twheel_quota_sub_chunk(pool->quota, CHUNK_TIMERS);
 		free_chunk(chunk);
-		cond_resched();
 	}
-	xa_destroy(&pool->chunks);
+	twheel_table_destroy(&pool->chunks);
+	ida_destroy(&pool->indices);
 
 	twheel_words_destroy(&pool->words);
 

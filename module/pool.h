@@ -4,17 +4,18 @@
 #define TWHEEL_POOL_H
 
 #include <linux/atomic.h>
+#include <linux/idr.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 
+#include "table.h"
+#include "timer_types.h"
 #include "words.h"
 
 struct twheel_quota;
-struct twheel_timer;
 
 /**
  * struct twheel_pool - the timers of one context
@@ -25,8 +26,9 @@ struct twheel_timer;
  * @limit:	most timers, or 0 for twheel_max_fd_timers; written under @grow, read
  *		without a lock
  * @partial:	(l) chunks with free timers
- * @chunks:	all chunks by index; looked up under RCU, changed under the xarray's own
- *		lock
+ * @chunks:	all chunks by index; looked up under RCU. Room for them is made under @grow.
+ *		They are stored under @grow, and removed under @lock
+ * @indices:	which indices are taken
  * @end:	(l) no chunk has ever had this index or a higher one; read without a lock
  * @grow:	serialises making chunks with each other and with configuration; taken
  *		before @lock
@@ -45,7 +47,8 @@ struct twheel_pool {
 	u32			generation;
 	unsigned long		limit;
 	struct list_head	partial;
-	struct xarray		chunks;
+	struct twheel_table	chunks;
+	struct ida		indices;
 	u32			end;
 	/* before @lock */
 	struct mutex		grow;
@@ -55,6 +58,12 @@ struct twheel_pool {
 	struct rhashtable	keys;
 	struct twheel_words	words;
 };
+
+/*
+ * An index is the number of a chunk, and in so many bits the place in it. Place 0 is that of
+ * the chunk's header, which is as large as a timer.
+ */
+#define TWHEEL_PLACE_BITS	6
 
 /* The limit for each context: the module parameter max_fd_timers. */
 extern unsigned long twheel_max_fd_timers;
@@ -141,7 +150,7 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
  * Context: the caller holds @pool->lock.
  * Return: the timer; or the error -ENOSPC (limit of the pool), -EDQUOT (limit of the
  * user), -EEXIST (a timer has @key), -ENOMEM, or -EAGAIN if the caller has to call
- * twheel_pool_grow() and try again; also while the table of keys is being replaced.
+ * twheel_pool_grow() and try again.
  */
 struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key);
 
@@ -155,23 +164,15 @@ struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key);
 void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer);
 
 /**
- * twheel_pool_grow() - make a chunk of free timers, unless there are free ones
+ * twheel_pool_grow() - make room for a timer, unless there is some
  * @pool:	the pool, which is settled afterwards unless this fails
+ *
+ * Makes a chunk of free timers, and waits until the table of keys has room.
  *
  * Context: may sleep.
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
  */
 int twheel_pool_grow(struct twheel_pool *pool);
-
-/**
- * twheel_pool_await_room() - wait until the table of keys has room for one more
- * @pool:	the pool, settled and with keys
- *
- * To be called before twheel_pool_alloc().
- *
- * Context: may sleep.
- */
-void twheel_pool_await_room(struct twheel_pool *pool);
 
 /**
  * twheel_pool_lookup() - find a timer by its index
@@ -184,11 +185,22 @@ void twheel_pool_await_room(struct twheel_pool *pool);
  * Context: under RCU.
  * Return: the timer, or NULL.
  */
-struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index);
+static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *pool, u32 index)
+{
+	struct twheel_timer *chunk = twheel_table_get(&pool->chunks, index >> TWHEEL_PLACE_BITS);
+	u32 place = index & (BIT(TWHEEL_PLACE_BITS) - 1);
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
+
+	return chunk && place ? chunk + place : NULL;
+}
+
+/* The same by key, if timers have keys */
+struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key);
 
 /**
  * twheel_pool_find() - find the timer that a handle or a key may name
- * @pool:	the pool
+ * @pool:	the pool, which is settled
  * @handle:	a handle or, if timers have keys, a key
  *
  * The caller has to lock the timer and then to compare twheel_pool_handle() with
@@ -197,7 +209,26 @@ struct twheel_timer *twheel_pool_lookup(struct twheel_pool *pool, u32 index);
  * Context: under RCU.
  * Return: the timer, or NULL.
  */
-struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle);
+static inline struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle)
+{
+	return pool->keyed ? twheel_pool_find_key(pool, handle) :
+			     twheel_pool_lookup(pool, lower_32_bits(handle));
+}
+
+/**
+ * twheel_pool_look_ahead() - find timers for many handles, and have their memory fetched
+ * @pool:	the pool, which is settled
+ * @entries:	structs that begin with a handle or key
+ * @size:	bytes from one to the next
+ * @n:		how many
+ * @timers:	filled as by twheel_pool_find() for each
+ *
+ * The CPU waits for the memory of all of them at once, and not for one after another.
+ *
+ * Context: under RCU.
+ */
+void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers);
 
 /**
  * twheel_pool_end() - where to end a walk with twheel_pool_next_index()
@@ -215,7 +246,8 @@ u32 twheel_pool_end(struct twheel_pool *pool);
  * @end:	where to end
  *
  * Context: under RCU.
- * Return: the index of the first timer from @index on that may be in use, or @end.
+ * Return: the index of the first timer from @index on that may be in use, or @end; or, after
+ * it has looked at very many, one that is not in use, to go on from.
  */
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
 
@@ -255,6 +287,24 @@ u32 twheel_pool_index(const struct twheel_timer *timer);
  * Return: the key, if timers have keys, or else the handle.
  */
 u64 twheel_pool_handle(const struct twheel_timer *timer);
+
+/**
+ * twheel_pool_is_named() - does a handle or a key still name the timer found for it?
+ * @pool:	the pool
+ * @timer:	a timer that twheel_pool_find() has found for @handle; locked
+ * @handle:	the handle or key
+ *
+ * Context: any.
+ * Return: true if so. The timer may be free.
+ */
+static inline bool twheel_pool_is_named(const struct twheel_pool *pool,
+					const struct twheel_timer *timer, u64 handle)
+{
+	if (pool->keyed)
+		return twheel_pool_handle(timer) == handle;
+	/* It was found by its index, which is the lower half. */
+	return timer->generation == upper_32_bits(handle);
+}
 
 /**
  * twheel_pool_word() - the word that a timer has for a lease

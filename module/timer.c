@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way in: arming, re-arming and cancelling a timer.
+ * The way in: arming and re-arming timers.
  *
  *	from	 to	  by
  *	free	 pending  arm
@@ -12,11 +12,16 @@
  *	ready	 ready	  re-arm, if the deadline has passed
  *	ready	 free	  read, cancel
  *
- * Expiry and read are in expire.c, drain in info.c.
+ * Expiry and read are in expire.c, cancel in cancel.c, drain in info.c.
+ *
+ * A batch is carried out in parts. First the timers of all entries of a part are looked up
+ * and their memory is fetched, so that the CPU waits for it once. Then they are re-armed one
+ * after another, mostly with one lock that all of them need.
  *
  * Locking rules: see hold.c for what guards a timer, base.c for the order. A re-arm to a
  * later deadline, which is what nearly all calls do, takes the lock of the base alone.
  */
+#include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/sched.h>
 
@@ -29,39 +34,51 @@
 #include "timer_types.h"
 #include "trace.h"
 
+/* As twheel_hold_look_ahead() wants it */
+static_assert(!offsetof(struct twheel_arm, handle));
+
 /* What an arming may depend on: one of them at most. Not kept. */
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
-/*
- * Set the word of @timer, if it has one, for the settings @new; @ready tells whether it
- * is to become ready at once. If @new is NULL the word says that the lease has ended.
- * From now on a program extends what the word says then, or is too late. Returns the
- * deadline that the timer had until then.
- */
-static u64 replace_word(struct twheel_timer *timer,
-			const struct twheel_timer *new, bool ready)
+u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *timer, u64 value)
 {
-	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
-	atomic64_t *word = twheel_pool_word(timer);
-	u64 value = TWHEEL_LEASE_EXPIRED, old;
+	u64 old;
 
-	if (!word)
+	if (!ctx->pool.leases)
 		return timer->deadline;
 
-	if (new && twheel_is_lease(new->where)) {
-		value = twheel_clock_shift(new->deadline, ctx->word_offset);
-		if (ready)
-			value |= TWHEEL_LEASE_EXPIRED;
-	}
-	old = twheel_lease_set(word, value);
-
+	old = twheel_lease_set(twheel_pool_word(timer), value);
 	return twheel_is_lease(timer->where) ?
 	       twheel_ctx_word_deadline(ctx, old, timer->deadline) : timer->deadline;
 }
 
+/*
+ * Set the word of @timer, if it has one, for @arm, with which the timer is to be due at
+ * @deadline; @ready tells whether it is to become ready at once. From now on a program
+ * extends what the word says then, or is too late. Returns the deadline that the timer had
+ * until then.
+ */
+static u64 replace_word(const struct twheel_ctx *ctx, struct twheel_timer *timer,
+			const struct twheel_arm *arm, u64 deadline, bool ready)
+{
+	u64 value = TWHEEL_LEASE_EXPIRED;
+
+	if (arm->flags & TWHEEL_ARM_LEASE)
+		value = twheel_clock_shift(deadline, ctx->word_offset) |
+			(ready ? TWHEEL_LEASE_EXPIRED : 0);
+	return twheel_timer_set_word(ctx, timer, value);
+}
+
+static u64 tick_of(u64 deadline, u32 slack)
+{
+	u64 tick = twheel_ns_to_tick(deadline);
+
+	return slack ? twheel_wheel_coalesce(tick, slack) : tick;
+}
+
 u64 twheel_timer_tick(const struct twheel_timer *timer)
 {
-	return twheel_wheel_coalesce(twheel_ns_to_tick(timer->deadline), timer->slack);
+	return tick_of(timer->deadline, timer->slack);
 }
 
 void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now)
@@ -75,15 +92,17 @@ static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 {
 	u32 flags = arm->flags;
 
-	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS | TWHEEL_ARM_CONDITIONS))
-		return -EINVAL;
-	if ((flags & TWHEEL_ARM_CONDITIONS) == TWHEEL_ARM_CONDITIONS)
-		return -EINVAL;
 	/* Most likely a difference that went below zero. Sums are capped instead. */
 	if ((arm->expires | arm->interval | arm->slack) > KTIME_MAX)
 		return -EINVAL;
-	if (READ_ONCE(ctx->clock) == TWHEEL_REALTIME &&
-	    !(flags & TWHEEL_ARM_ABS))
+	if (!(flags & TWHEEL_ARM_ABS) && READ_ONCE(ctx->clock) == TWHEEL_REALTIME)
+		return -EINVAL;
+	if (likely(!(flags & ~TWHEEL_ARM_ABS)))
+		return arm->interval || arm->count <= 1 ? 0 : -EINVAL;
+
+	if (flags & ~(TWHEEL_ARM_ABS | TWHEEL_TIMER_FLAGS | TWHEEL_ARM_CONDITIONS))
+		return -EINVAL;
+	if ((flags & TWHEEL_ARM_CONDITIONS) == TWHEEL_ARM_CONDITIONS)
 		return -EINVAL;
 	if (flags & TWHEEL_ARM_LEASE)
 		return !arm->interval && !(flags & TWHEEL_ARM_FIXED_DELAY) &&
@@ -94,41 +113,38 @@ static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 	return 0;
 }
 
-/* The settings in @arm, in the form in which a timer has them. */
-static struct twheel_timer settings_of(const struct twheel_arm *arm,
-				       enum twheel_clock clock, u64 now)
+/* When @arm, which is valid, is due, in ns on the context's clock. */
+static u64 deadline_of(const struct twheel_hold *hold, const struct twheel_arm *arm, u64 now)
 {
-	return (struct twheel_timer) {
-		.deadline	= arm->flags & TWHEEL_ARM_ABS ?
-				  twheel_clock_from_user(clock, arm->expires) :
-				  twheel_clock_shift(now, arm->expires),
-		.user_data	= arm->user_data,
-		.interval	= arm->interval,
-		.slack		= min_t(u64, arm->slack >> twheel_geometry.tick_shift,
-					U32_MAX),
-		.count		= arm->interval ? arm->count : 1,
-		.where		= (arm->flags & TWHEEL_TIMER_FLAGS) <<
-				  TWHEEL_FLAGS_SHIFT,
-	};
+	if (!(arm->flags & TWHEEL_ARM_ABS))
+		return min_t(u64, now + arm->expires, KTIME_MAX);
+	return hold->offset ? twheel_clock_shift(arm->expires, -hold->offset) : arm->expires;
 }
 
-/* Copy the settings @new to @timer, which is locked or was just allocated. */
-static void set_timer(struct twheel_timer *timer, const struct twheel_timer *new)
+/* The slack that @arm asks for, in ticks */
+static u32 slack_of(const struct twheel_arm *arm)
 {
-	u32 flags = BIT(TWHEEL_FLAGS_SHIFT) - 1;
-
-	WRITE_ONCE(timer->deadline, new->deadline);
-	timer->user_data = new->user_data;
-	timer->interval = new->interval;
-	timer->slack = new->slack;
-	timer->count = new->count;
-	WRITE_ONCE(timer->where, (timer->where & flags) | new->where);
+	return arm->slack ? min_t(u64, arm->slack >> twheel_geometry.tick_shift, U32_MAX) : 0;
 }
 
-/* Fill the (out) fields of @arm that tell how to find @timer. */
-static void tell_names(const struct twheel_timer *timer, struct twheel_arm *arm)
+/* Copy the settings in @arm to @timer, which is locked or was just allocated. */
+static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm, u64 deadline,
+		      u32 slack)
 {
-	arm->handle = twheel_pool_handle(timer);
+	u32 kept = twheel_where_without_flags(timer->where);
+
+	WRITE_ONCE(timer->deadline, deadline);
+	timer->user_data = arm->user_data;
+	timer->interval = arm->interval;
+	timer->slack = slack;
+	timer->count = arm->interval ? arm->count : 1;
+	WRITE_ONCE(timer->where,
+		   kept | (arm->flags & TWHEEL_TIMER_FLAGS) << TWHEEL_FLAGS_SHIFT);
+}
+
+/* If @arm asks for a lease, tell which word @timer has. */
+static void tell_word(const struct twheel_timer *timer, struct twheel_arm *arm)
+{
 	if (arm->flags & TWHEEL_ARM_LEASE)
 		arm->word = twheel_pool_index(timer);
 }
@@ -138,77 +154,48 @@ static bool is_keyed(const struct twheel_ctx *ctx)
 	return READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED;
 }
 
-/*
- * Make a timer. -ENOENT for a handle in a context without keys; -EAGAIN if the pool has to
- * grow first, which also settles it; other errors as of check_arm() and twheel_pool_alloc().
- */
-static int try_arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
+/* Make @timer, which is held and in no wheel and no list, ready at @now. */
+static void make_ready(struct twheel_hold *hold, struct twheel_timer *timer, u64 now)
 {
-	bool settled = twheel_pool_settled(&ctx->pool), ready = false;
-	struct twheel_timer *timer, new;
-	struct twheel_base *base;
-	int ret;
-	u64 now;
-
-	ret = check_arm(ctx, arm);
-	if (ret)
-		return ret;
-	if (!settled)
-		return -EAGAIN;
-	/* Look only now: until it was settled it could have been configured. */
-	if (is_keyed(ctx))
-		twheel_pool_await_room(&ctx->pool);
-	else if (arm->handle)
-		return -ENOENT;
-
-	local_bh_disable();
-	base = twheel_base_local(ctx->clock);
-	spin_lock(&base->lock);
-
-	spin_lock(&ctx->lock);
-	timer = twheel_pool_alloc(&ctx->pool, arm->handle);
-	if (IS_ERR(timer)) {
-		ret = PTR_ERR(timer);
-		spin_unlock(&ctx->lock);
-		goto unlock;
-	}
-	now = twheel_clock_now(ctx->clock);
-	new = settings_of(arm, ctx->clock, now);
-	ready = new.deadline <= now;
-	replace_word(timer, &new, ready);
-	set_timer(timer, &new);
-	tell_names(timer, arm);
-	twheel_count(TWHEEL_COUNT_ARMED);
-	trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
-			 new.deadline, new.interval, arm->slack);
-	if (ready)
-		twheel_ctx_make_ready(ctx, timer, now);
-	else
-		twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, base->cpu);
-	spin_unlock(&ctx->lock);
-
-	if (!ready)
-		twheel_timer_enqueue(timer, base, now);
-unlock:
-	spin_unlock(&base->lock);
-	local_bh_enable();
-
-	if (ready)
-		twheel_ctx_wake(ctx);
-	return ret;
+	twheel_hold_lock_ctx(hold);
+	twheel_ctx_make_ready(hold->ctx, timer, now);
+	hold->wake = true;
 }
 
-static int arm_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
+/*
+ * Make a timer. The pool of hold->ctx is settled. -EAGAIN if it has to grow first; other
+ * errors as of twheel_pool_alloc().
+ */
+static int arm_new(struct twheel_hold *hold, struct twheel_arm *arm)
 {
-	int ret;
+	struct twheel_ctx *ctx = hold->ctx;
+	struct twheel_timer *timer;
+	u64 now, deadline;
+	bool ready;
 
-	while ((ret = try_arm_new(ctx, arm)) == -EAGAIN) {
-		ret = twheel_pool_grow(&ctx->pool);
-		if (ret)
-			break;
-		cond_resched();
+	twheel_hold_local(hold);
+	timer = twheel_pool_alloc(&ctx->pool, arm->handle);
+	if (IS_ERR(timer))
+		return PTR_ERR(timer);
+
+	now = twheel_hold_now(hold);
+	deadline = deadline_of(hold, arm, now);
+	ready = deadline <= now;
+	replace_word(ctx, timer, arm, deadline, ready);
+	set_timer(timer, arm, deadline, slack_of(arm));
+	arm->handle = twheel_pool_handle(timer);
+	tell_word(timer, arm);
+	twheel_count(TWHEEL_COUNT_ARMED);
+	if (trace_twheel_arm_enabled())
+		trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
+				 deadline, arm->interval, arm->slack);
+	if (ready) {
+		make_ready(hold, timer, now);
+	} else {
+		twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, hold->local->cpu);
+		twheel_timer_enqueue(timer, hold->local, now);
 	}
-	return ret;
+	return 0;
 }
 
 static void count_migration(const struct twheel_ctx *ctx,
@@ -222,15 +209,16 @@ static void count_migration(const struct twheel_ctx *ctx,
 }
 
 /*
- * Re-arm @timer, which is held and pending, with the settings @new. If @ready it becomes
- * ready at once. -EAGAIN if it has to move to hold->local, and that base is not locked.
+ * Re-arm @timer, which is held and pending; it is to be due at @deadline. -EAGAIN if it has
+ * to move to hold->local, and that base is not locked.
  */
 static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
-			 const struct twheel_timer *new, bool ready, u64 now,
-			 struct twheel_arm *arm)
+			 struct twheel_arm *arm, u64 deadline, u64 now)
 {
 	struct twheel_base *local = hold->local;
-	u64 tick = twheel_timer_tick(new);
+	u32 slack = slack_of(arm);
+	u64 tick = tick_of(deadline, slack);
+	bool ready = deadline <= now;
 	bool stay = !ready && tick >= timer->node.expires &&
 		    !twheel_cpu_isolated(hold->base->cpu);
 
@@ -238,19 +226,19 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 		return -EAGAIN;
 
 	arm->old_state = TWHEEL_STATE_PENDING;
-	arm->old_remaining = twheel_ns_until(replace_word(timer, new, ready), now);
-	if (stay) {
+	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, ready),
+					     now);
+	if (likely(stay)) {
 		/* The turn of its bucket comes first, and moves it. */
-		set_timer(timer, new);
+		set_timer(timer, arm, deadline, slack);
 		timer->node.expires = tick;
 		return 0;
 	}
 
 	twheel_base_dequeue(hold->base, &timer->node);
-	set_timer(timer, new);
+	set_timer(timer, arm, deadline, slack);
 	if (ready) {
-		twheel_hold_lock_ctx(hold);
-		twheel_ctx_make_ready(hold->ctx, timer, now);
+		make_ready(hold, timer, now);
 		return 0;
 	}
 	if (hold->base != local)
@@ -262,15 +250,16 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 
 /* The same for one that is ready. */
 static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
-			const struct twheel_timer *new, bool ready, u64 now,
-			struct twheel_arm *arm)
+			struct twheel_arm *arm, u64 deadline, u64 now)
 {
+	bool ready = deadline <= now;
+
 	arm->old_state = TWHEEL_STATE_READY;
-	replace_word(timer, new, ready);
+	replace_word(hold->ctx, timer, arm, deadline, ready);
 	twheel_ctx_withdraw(hold->ctx, timer);
-	set_timer(timer, new);
+	set_timer(timer, arm, deadline, slack_of(arm));
 	if (ready) {
-		twheel_ctx_make_ready(hold->ctx, timer, now);
+		make_ready(hold, timer, now);
 		return;
 	}
 	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, hold->local->cpu);
@@ -278,191 +267,151 @@ static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm @timer, which is held and live; *@ready tells whether it became ready at once.
- * -ENOENT or -EEXIST if @arm has a condition that does not hold; -EAGAIN if
- * twheel_hold_both() is needed first.
+ * Re-arm @timer, which is held and live. -ENOENT or -EEXIST if @arm has a condition that
+ * does not hold; -EAGAIN if twheel_hold_both() is needed first.
  */
 static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm, bool *ready)
+		      struct twheel_arm *arm)
 {
 	bool pending = twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
-	enum twheel_clock clock = hold->local->clock;
-	u64 now = twheel_clock_now(clock);
-	struct twheel_timer new;
-	int ret = 0;
+	u64 now = twheel_hold_now(hold), deadline = deadline_of(hold, arm, now);
+	int ret;
 
-	if (arm->flags & TWHEEL_ARM_IF_NONE)
-		return -EEXIST;
-	if (arm->flags & TWHEEL_ARM_IF_PENDING && !pending)
-		return -ENOENT;
+	if (arm->flags & TWHEEL_ARM_CONDITIONS) {
+		if (arm->flags & TWHEEL_ARM_IF_NONE)
+			return -EEXIST;
+		if (!pending)
+			return -ENOENT;
+	}
 
-	new = settings_of(arm, clock, now);
-	*ready = new.deadline <= now;
-	if (pending)
-		ret = rearm_pending(hold, timer, &new, *ready, now, arm);
-	else
-		rearm_ready(hold, timer, &new, *ready, now, arm);
-	if (ret)
-		return ret;
+	if (likely(pending)) {
+		ret = rearm_pending(hold, timer, arm, deadline, now);
+		if (ret)
+			return ret;
+	} else {
+		rearm_ready(hold, timer, arm, deadline, now);
+	}
 
-	tell_names(timer, arm);
+	tell_word(timer, arm);
 	twheel_count(TWHEEL_COUNT_REARMED);
-	trace_twheel_rearm(hold->ctx, arm->handle, twheel_clockids[clock],
-			   new.deadline, new.interval, arm->slack);
+	if (trace_twheel_rearm_enabled())
+		trace_twheel_rearm(hold->ctx, arm->handle, twheel_clockids[hold->local->clock],
+				   deadline, arm->interval, arm->slack);
 	return 0;
 }
 
-/* Re-arm the timer that @arm names. -ENOENT if there is none. */
-static int rearm(struct twheel_ctx *ctx, struct twheel_arm *arm)
+/* Re-arm the timer that @arm names, which may be @hint. -ENOENT if there is none. */
+static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
 {
-	struct twheel_timer *timer;
-	struct twheel_hold hold;
-	bool ready;
+	struct twheel_timer *timer = twheel_hold_handle(hold, arm->handle, hint);
 	int ret;
 
-	timer = twheel_hold_handle(&hold, ctx, arm->handle);
-	/* Only now: a context that has a timer cannot be configured any more. */
-	ret = check_arm(ctx, arm);
 	if (!timer)
-		return ret ?: -ENOENT;
-	if (ret)
-		goto drop;
-
-	ret = rearm_held(&hold, timer, arm, &ready);
-	if (ret == -EAGAIN) {
-		ret = -ENOENT;
-		if (twheel_hold_both(&hold, timer, arm->handle))
-			ret = rearm_held(&hold, timer, arm, &ready);
-	}
-drop:
-	twheel_hold_drop(&hold);
-
-	if (!ret && ready)
-		twheel_ctx_wake(ctx);
-	return ret;
-}
-
-/* Re-arm the timer that @arm names or, if there is none, make it. */
-static int rearm_or_new(struct twheel_ctx *ctx, struct twheel_arm *arm)
-{
-	int ret = -ENOENT;
-
-	if (arm->handle || is_keyed(ctx))
-		ret = rearm(ctx, arm);
-	if (ret != -ENOENT || (arm->handle && !is_keyed(ctx)))
+		return -ENOENT;
+	ret = rearm_held(hold, timer, arm);
+	if (ret != -EAGAIN)
 		return ret;
-
-	ret = arm_new(ctx, arm);
-	/*
-	 * There may have been no room because another call has made the timer with this
-	 * key meanwhile: then no room is needed.
-	 */
-	if (unlikely(ret && ret != -EEXIST) && is_keyed(ctx)) {
-		int again = rearm(ctx, arm);
-
-		if (again != -ENOENT)
-			ret = again;
-	}
-	return ret;
+	return twheel_hold_both(hold, timer, arm->handle) ? rearm_held(hold, timer, arm) :
+							    -ENOENT;
 }
 
-void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm)
+/*
+ * Carry out @arm; the timer that it names may be @hint. @full is 0, or why no timer can be
+ * made. -EAGAIN if the pool has to grow first, or else the result.
+ */
+static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
+		   struct twheel_timer *hint, int full)
 {
+	struct twheel_ctx *ctx = hold->ctx;
 	int ret;
 
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 
-	if (arm->flags & TWHEEL_ARM_IF_PENDING) {
-		/* Handle 0 names no timer, unless it is a key. */
-		ret = rearm(ctx, arm);
-	} else {
-		/*
-		 * Other calls may make a timer with this key, and end it, at any time.
-		 * -EEXIST means that one was made after rearm() had found none: with
-		 * %TWHEEL_ARM_IF_NONE that is the answer, otherwise re-arm that one.
-		 */
-		do {
-			ret = rearm_or_new(ctx, arm);
-		} while (ret == -EEXIST && !(arm->flags & TWHEEL_ARM_IF_NONE));
-	}
-	arm->result = ret;
+	ret = check_arm(ctx, arm);
+	if (ret)
+		return ret;
+	/*
+	 * Other calls may make a timer with this key, and end it, at any time. -EEXIST means
+	 * that one was made after rearm() had found none: with %TWHEEL_ARM_IF_NONE that is
+	 * the answer, otherwise re-arm that one.
+	 */
+	do {
+		ret = -ENOENT;
+		if (arm->handle || is_keyed(ctx))
+			ret = rearm(hold, arm, hint);
+		if (ret != -ENOENT || arm->flags & TWHEEL_ARM_IF_PENDING ||
+		    (arm->handle && !is_keyed(ctx)))
+			return ret;
+		if (full)
+			return full;
+		/* Settings may change until the pool is settled, which growing does. */
+		ret = hold->local ? arm_new(hold, arm) : -EAGAIN;
+	} while (ret == -EEXIST && !(arm->flags & TWHEEL_ARM_IF_NONE));
+	return ret;
 }
 
-u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
+/* Have the neighbours fetched of those @timers that the @n entries at @arms move up. */
+static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_arm *arms,
+			   u32 n, struct twheel_timer **timers)
 {
-	enum twheel_state state = twheel_timer_state(timer);
-	struct twheel_ctx *ctx = hold->ctx;
-	u64 deadline = timer->deadline;
+	u64 now = twheel_clock_now(hold->local->clock);
+	u32 i;
 
-	if (state == TWHEEL_STATE_PENDING) {
-		deadline = replace_word(timer, NULL, false);
-		twheel_base_dequeue(hold->base, &timer->node);
-		twheel_hold_lock_ctx(hold);
-	} else {
-		twheel_ctx_withdraw(ctx, timer);
-	}
-	twheel_count(TWHEEL_COUNT_CANCELLED);
-	if (trace_twheel_cancel_enabled())
-		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
-	twheel_pool_free(&ctx->pool, timer);
-	return deadline;
+	for (i = 0; i < n; i++)
+		if (timers[i] && deadline_of(hold, &arms[i], now) < data_race(timers[i]->deadline))
+			twheel_timer_fetch_neighbours(timers[i]);
 }
 
-static int cancel_handle(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
-{
-	struct twheel_timer *timer;
-	struct twheel_hold hold;
-	u64 now, deadline;
-
-	timer = twheel_hold_handle(&hold, ctx, cancel->handle);
-	if (!timer)
-		return -ENOENT;
-
-	cancel->old_state = twheel_timer_state(timer);
-	now = twheel_clock_now(hold.base->clock);
-	deadline = twheel_timer_cancel_held(&hold, timer);
-	twheel_hold_drop(&hold);
-
-	if (cancel->old_state == TWHEEL_STATE_PENDING)
-		cancel->old_remaining = twheel_ns_until(deadline, now);
-	return 0;
-}
-
-void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
-{
-	cancel->old_state = TWHEEL_STATE_NONE;
-	cancel->old_remaining = 0;
-	cancel->result = cancel->flags || cancel->reserved ?
-			 -EINVAL : cancel_handle(ctx, cancel);
-}
-
-/* Take @timer out of its wheel for good, if it is pending. */
-static void discard(struct twheel_timer *timer)
+/*
+ * Carry out the @n entries at @arms, with room for as many timers at @hints. If @full is not
+ * 0 it is why no timer can be made for the first entry. Returns how many were carried out:
+ * fewer if the pool has to grow for the next one.
+ */
+static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
+		    struct twheel_timer **hints)
 {
 	struct twheel_hold hold;
+	u32 i;
 
-	if (!twheel_hold_pending(&hold, timer))
-		return;
-
-	twheel_base_dequeue(hold.base, &timer->node);
-	twheel_hold_lock_ctx(&hold);
-	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
-	twheel_hold_drop(&hold);
+	twheel_hold_begin(&hold, ctx);
+	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, hints);
+	if (n > 1 && hold.local)
+		fetch_for_arms(&hold, arms, n, hints);
+	for (i = 0; i < n; i++, full = 0) {
+		arms[i].result = arm_one(&hold, &arms[i], hints[i], full);
+		if (arms[i].result == -EAGAIN)
+			break;
+	}
+	twheel_hold_end(&hold);
+	return i;
 }
 
-void twheel_timer_discard_all(struct twheel_ctx *ctx)
+void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
-	/*
-	 * No timer may be freed before all of them are discarded: as long as one is
-	 * pending it may expire, and be linked to others that are ready.
-	 */
-	twheel_pool_for_each(&ctx->pool, discard);
+	u32 part, done;
+	int full = 0;
 
-	/*
-	 * The timer that expired last is no longer pending, but its expiry may still
-	 * hold the lock and be linking it.
-	 */
-	spin_lock_bh(&ctx->lock);
-	spin_unlock_bh(&ctx->lock);
+	for (; n; arms += done, n -= done) {
+		part = min_t(u32, n, TWHEEL_HOLD_MAX);
+		/* Many kernels clear each variable on the stack, and a single call needs one. */
+		if (part == 1) {
+			struct twheel_timer *hint;
+
+			done = arm_some(ctx, arms, 1, full, &hint);
+		} else {
+			struct twheel_timer *hints[TWHEEL_HOLD_MAX];
+
+			done = arm_some(ctx, arms, part, full, hints);
+		}
+		full = 0;
+		if (done < part) {
+			/*
+			 * Try that one again, even if there is no room: another call may have
+			 * made the timer with this key meanwhile, and then none is needed.
+			 */
+			full = twheel_pool_grow(&ctx->pool);
+			cond_resched();
+		}
+	}
 }

@@ -3,32 +3,37 @@
 #ifndef TWHEEL_TIMER_H
 #define TWHEEL_TIMER_H
 
+#include <linux/compiler.h>
+#include <linux/prefetch.h>
 #include <linux/types.h>
 
 #include <linux/twheel.h>
 
+#include "timer_types.h"
+
 struct twheel_base;
 struct twheel_ctx;
 struct twheel_hold;
-struct twheel_timer;
 
 /**
- * twheel_timer_arm() - carry out one entry of TWHEEL_IOC_ARM_BATCH
+ * twheel_timer_arm() - carry out entries of TWHEEL_IOC_ARM_BATCH
  * @ctx:	the context
- * @arm:	the entry; its (out) fields are filled, @arm->result last
+ * @arms:	the entries, in order; their (out) fields are filled
+ * @n:		how many
  *
  * Context: may sleep; in the task whose time namespace counts.
  */
-void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arm);
+void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n);
 
 /**
- * twheel_timer_cancel() - carry out one entry of TWHEEL_IOC_CANCEL_BATCH
+ * twheel_timer_cancel() - carry out entries of TWHEEL_IOC_CANCEL_BATCH
  * @ctx:	the context
- * @cancel:	the entry; its (out) fields are filled
+ * @cancels:	the entries, in order; their (out) fields are filled
+ * @n:		how many
  *
  * Context: process.
  */
-void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel);
+void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n);
 
 /**
  * twheel_timer_cancel_held() - cancel a timer that is held
@@ -39,6 +44,30 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancel);
  * Return: the deadline that it had, in ns.
  */
 u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
+
+/**
+ * twheel_timer_set_word() - set the word of a timer, if it has one
+ * @ctx:	the context
+ * @timer:	the timer, which is locked or was just allocated
+ * @value:	what to store: a time, or %TWHEEL_LEASE_EXPIRED if it is no lease any more
+ *
+ * Context: any.
+ * Return: the deadline that the timer had until then, in ns on the context's clock.
+ */
+u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *timer, u64 value);
+
+/**
+ * twheel_timer_fetch_neighbours() - fetch the memory that dequeueing a timer will change
+ * @timer:	the timer, which need not be locked. What is read here may be wrong by the
+ *		time it is, which does no harm
+ *
+ * Context: under RCU.
+ */
+static inline void twheel_timer_fetch_neighbours(const struct twheel_timer *timer)
+{
+	prefetchw(data_race(timer->node.entry.pprev));
+	prefetchw(data_race(timer->node.entry.next));
+}
 
 /**
  * twheel_timer_tick() - in which tick a timer is to expire

@@ -80,6 +80,17 @@ static inline bool twheel_is_lease(u32 where)
 	return twheel_flags_of(where) & TWHEEL_ARM_LEASE;
 }
 
+/* What timer->where says while the timer is pending on a base of @cpu, but for the flags */
+static inline u32 twheel_where_pending(u16 cpu)
+{
+	return TWHEEL_STATE_PENDING | (u32)cpu << TWHEEL_CPU_SHIFT;
+}
+
+static inline u32 twheel_where_without_flags(u32 where)
+{
+	return where & (BIT(TWHEEL_FLAGS_SHIFT) - 1);
+}
+
 /* Change the state and the CPU in timer->where, and keep the flags. */
 static inline void twheel_timer_set_where(struct twheel_timer *timer,
 					  enum twheel_state state, u16 cpu)

@@ -188,9 +188,14 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
  */
 static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
-	u32 level;
+	u64 distance = expires - w->clk;
+	u32 level = 0;
 
-	for (level = 0; level < w->levels - 1u; level++) {
+	/* Skip those that do not reach that far, wherever their hands point. */
+	while (level < w->levels - 1u && distance >> level_shift(w, level) > w->slots + 2u)
+		level++;
+
+	for (; level < w->levels - 1u; level++) {
 		u64 ahead = (expires >> level_shift(w, level)) -
 			    level_hand(w, level);
 
