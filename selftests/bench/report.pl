@@ -210,7 +210,8 @@ sub read_part {
 		chomp $line;
 		$kernel = $1 if $line =~ /^# kernel: (.+)/;
 		$missing{$part} = $1 if $line =~ /^# missing: (.+)/;
-		next if $line =~ /^(#|$)/;
+		# What a program complained of comes in between, from the console of a guest.
+		next if $line =~ /^(#|$|speed: )/;
 
 		die "report.pl: $file:$.: no such line: $line\n" unless $line =~ $like;
 		$add->($part, $kernel, split /\t/, $line);
