@@ -77,7 +77,7 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 s64 twheel_clock_offset(enum twheel_clock clock)
 {
 #ifdef CONFIG_TIME_NS
-	/* Only an exiting task has none, and an exiting task makes no calls. */
+	/* Only an exiting task has none: it may close a context, where times do not matter. */
 	const struct nsproxy *nsproxy = current->nsproxy;
 	const struct timens_offsets *offsets;
 

@@ -11,6 +11,7 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
+#include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/workqueue.h>
 
@@ -143,7 +144,7 @@ int twheel_keys_await_room(struct rhashtable *table)
 	 * smaller one.
 	 */
 	while (!twheel_keys_have_room(table)) {
-		if (!tries--)
+		if (!tries-- || fatal_signal_pending(current))
 			return -ENOMEM;
 		schedule_work(&table->run_work);
 		flush_work(&table->run_work);

@@ -38,7 +38,6 @@
 
 #define CHUNK_SIZE	4096
 #define CHUNK_PLACES	BIT(TWHEEL_PLACE_BITS)
-/* Place 0 is taken by the header. */
 #define CHUNK_TIMERS	(CHUNK_PLACES - 1)
 #define CHUNK_ALL_FREE	(~0ULL << 1)
 #define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */
@@ -442,6 +441,7 @@ void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 	pool->lock = lock;
 	pool->quota = quota;
 	INIT_LIST_HEAD(&pool->partial);
+	twheel_table_init(&pool->chunks, quota, TWHEEL_TABLE_PAGE * CHUNK_TIMERS);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota, PAGE_TIMERS);
 	mutex_init(&pool->grow);

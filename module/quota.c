@@ -121,7 +121,8 @@ void twheel_quota_put(struct twheel_quota *quota)
 
 	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
 		     atomic_long_read(&quota->room) ||
-		     atomic_long_read(&quota->words));
+		     atomic_long_read(&quota->words) ||
+		     atomic_long_read(&quota->tables));
 	free_quota(quota);
 }
 
@@ -175,6 +176,16 @@ int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
 int twheel_quota_add_words(struct twheel_quota *quota, long n)
 {
 	return count_memory(quota, &quota->words, n);
+}
+
+int twheel_quota_add_table(struct twheel_quota *quota, long n)
+{
+	return count_memory(quota, &quota->tables, n);
+}
+
+void twheel_quota_sub_table(struct twheel_quota *quota, long n)
+{
+	atomic_long_sub(n, &quota->tables);
 }
 
 void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)

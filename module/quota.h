@@ -33,6 +33,7 @@ struct cred;
  * @timers:	timers that are pending or ready
  * @room:	timers that there is memory for
  * @words:	timers that there are words of leases for
+ * @tables:	timers that could be found by the tables of chunks
  * @looks:	for each CPU, the time until which its looks at leases that were extended are
  *		paid for, in ns on CLOCK_MONOTONIC: see twheel_lease_charge(). Used by the
  *		soft interrupt of that CPU only
@@ -44,6 +45,7 @@ struct twheel_quota {
 	atomic_long_t		timers;
 	atomic_long_t		room;
 	atomic_long_t		words;
+	atomic_long_t		tables;
 	u64 __percpu		*looks;
 };
 
@@ -131,6 +133,25 @@ int twheel_quota_add_words(struct twheel_quota *quota, long n);
  * Context: any.
  */
 void twheel_quota_sub_words(struct twheel_quota *quota, long n);
+
+/**
+ * twheel_quota_add_table() - count the memory of one more page of a table of chunks
+ * @quota:	the quota
+ * @n:		how many timers could be found by that page
+ *
+ * Context: any.
+ * Return: 0, or -EDQUOT, and nothing is counted.
+ */
+int twheel_quota_add_table(struct twheel_quota *quota, long n);
+
+/**
+ * twheel_quota_sub_table() - count the memory of a page of a table no longer
+ * @quota:	the quota
+ * @n:		how many timers could be found by that page
+ *
+ * Context: any.
+ */
+void twheel_quota_sub_table(struct twheel_quota *quota, long n);
 
 /**
  * twheel_quota_charge_look() - charge the user for a look at a lease that was extended

@@ -13,6 +13,8 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
+struct twheel_quota;
+
 /* Pointers in a page. */
 #define TWHEEL_TABLE_PAGE	(PAGE_SIZE / sizeof(void *))
 
@@ -32,18 +34,30 @@ struct twheel_table_pages {
  * struct twheel_table - pointers by index
  * @pages:	where they are; NULL while the table is empty. Looked up under RCU, changed by
  *		twheel_table_reserve()
+ * @quota:	where pages are counted; constant
+ * @charge:	how many timers a page counts for; constant
  */
 struct twheel_table {
 	struct twheel_table_pages __rcu	*pages;
+	struct twheel_quota		*quota;
+	u32				charge;
 };
 
 /**
+ * twheel_table_init() - begin without a page
+ * @table:	the table, zeroed
+ * @quota:	where pages are to be counted. Outlives @table
+ * @charge:	how many timers a page counts for
+ */
+void twheel_table_init(struct twheel_table *table, struct twheel_quota *quota, u32 charge);
+
+/**
  * twheel_table_reserve() - make room for a pointer
- * @table:	the table, zeroed at first
+ * @table:	the table
  * @index:	of the pointer
  *
  * Context: may sleep. The caller serialises all calls for @table.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM or -EDQUOT.
  */
 int twheel_table_reserve(struct twheel_table *table, u32 index);
 

@@ -37,6 +37,9 @@
 /* As twheel_hold_look_ahead() wants it */
 static_assert(!offsetof(struct twheel_arm, handle));
 
+/* If other calls make a timer with the same key more often meanwhile, locks are let go of. */
+#define TWHEEL_MADE_TRIES	4
+
 /* What an arming may depend on: one of them at most. Not kept. */
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
@@ -322,6 +325,7 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 		   struct twheel_timer *hint, int full)
 {
+	unsigned int tries = TWHEEL_MADE_TRIES;
 	struct twheel_ctx *ctx = hold->ctx;
 	int ret;
 
@@ -334,7 +338,8 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 	/*
 	 * Other calls may make a timer with this key, and end it, at any time. -EEXIST means
 	 * that one was made after rearm() had found none: with %TWHEEL_ARM_IF_NONE that is
-	 * the answer, otherwise re-arm that one.
+	 * the answer, otherwise re-arm that one. If they go on so, have the caller let go of
+	 * everything before it tries again.
 	 */
 	do {
 		ret = -ENOENT;
@@ -347,8 +352,10 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 			return full;
 		/* Settings may change until the pool is settled, which growing does. */
 		ret = hold->local ? arm_new(hold, arm) : -EAGAIN;
-	} while (ret == -EEXIST && !(arm->flags & TWHEEL_ARM_IF_NONE));
-	return ret;
+		if (ret != -EEXIST || arm->flags & TWHEEL_ARM_IF_NONE)
+			return ret;
+	} while (--tries);
+	return -EAGAIN;
 }
 
 /* Have the neighbours fetched of those @timers that the @n entries at @arms move up. */

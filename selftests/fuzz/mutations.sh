@@ -25,7 +25,7 @@ found_by() {
 mutations() {
 	cat <<-'END'
 	the buffer of a batch is too small	s/kmalloc_array(min_t(u32, batch.count, TWHEEL_BATCH_PART)/kmalloc_array(min_t(u32, batch.count, 8)/
-	any generation of a handle will do	/^static bool is_live/,/^}/s/twheel_pool_handle(timer) == handle/(u32)twheel_pool_handle(timer) == (u32)handle/
+	any generation of a handle will do	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
 	a cancelled record stays in the list	/^u64 twheel_timer_cancel_held/,/^}/s/^\t\ttwheel_ctx_withdraw(ctx, timer);/\t\t;/
 	END
 }

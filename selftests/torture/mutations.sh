@@ -19,18 +19,18 @@ mutations() {
 	cat <<-'END'
 	a cancel leaves the record	/^u64 twheel_timer_cancel_held/,/^}/s/^\t\ttwheel_ctx_withdraw(ctx, timer);/\t\treturn 0;/
 	a re-arm leaves the record	s/^\tarm->old_state = TWHEEL_STATE_READY;/&\n\tif (arm->user_data % 8 == 0)\n\t\treturn;/
-	early by a tick			s/return tick + ((tick << .*/return tick;/
+	early by a tick			s/+ !!(ns & last);/+ !last;/
 	expires, and never was ready	s/^\t*twheel_ctx_make_ready(ctx,$/\t\t\tif (container_of(due[k], struct twheel_timer, node)->user_data % 64)\n\t&/
 	the last to expire is told first	s/list_add_tail(&timer->ready, &ctx->ready)/list_add(\&timer->ready, \&ctx->ready)/
 	a last record that is not	s/expirations >= timer->count) {/expirations > timer->count) {/
-	a stale handle is as good	/^static bool is_live/,/^}/s/twheel_pool_handle(timer) == handle/(u32)twheel_pool_handle(timer) == (u32)handle/
-	a push-back of what has expired	s/arm->flags \& TWHEEL_ARM_IF_PENDING \&\& !pending/& \&\& arm->user_data % 8/
-	a push-back makes a timer	/^void twheel_timer_arm/,/^}/s/ret = rearm(ctx, arm);/&\n\t\tif (ret == -ENOENT) ret = arm_new(ctx, arm);/
-	what there is is re-armed	s/if (arm->flags \& TWHEEL_ARM_IF_NONE)/if (arm->flags \& TWHEEL_ARM_IF_NONE \&\& arm->user_data % 8)/
+	a stale handle is as good	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
+	a push-back of what has expired	/^static int rearm_held/,/^}/s/if (!pending)$/if (!pending \&\& arm->user_data % 8)/
+	a push-back makes a timer	/^static int arm_one/,/^}/s/ret = rearm(hold, arm, hint);/&\n\t\tif (ret == -ENOENT \&\& arm->flags \& TWHEEL_ARM_IF_PENDING \&\& is_keyed(ctx)) return full ?: hold->local ? arm_new(hold, arm) : -EAGAIN;/
+	what there is is re-armed	s/if (arm->flags & TWHEEL_ARM_CONDITIONS) {/if (arm->flags \& TWHEEL_ARM_CONDITIONS \&\& !(arm->flags \& TWHEEL_ARM_IF_NONE \&\& arm->user_data % 8 == 0)) {/
 	a round is missed		s/(event->expirations - 1) \* timer->interval/event->expirations * timer->interval/
 	a lease is not looked at	/^static bool is_over/,/^}/s/if (twheel_is_lease(timer->where))/if (twheel_is_lease(timer->where) \&\& timer->user_data % 16)/
 	a drain forgets to cancel	s/if (ret == 1 \&\& drain)$/if (ret == 1 \&\& drain \&\& info.user_data % 8)/
-	a list leaves one out		/^static int list_one/,/^}/s/== TWHEEL_STATE_PENDING) {/& if (timer->user_data % 64 == 0) { twheel_hold_drop(\&hold); return 0; }/
+	a list leaves one out		/^static int list_one/,/^}/s/if (timer && /if (timer \&\& timer->user_data % 64 \&\& /
 	a list goes back		/^long twheel_info_list/,/^}/s/^\t\t(\*index)++;/\t\tif (ret != 1 || n != count || ktime_get_ns() \& 7)\n\t&/
 	a step is not told		/^bool twheel_ctx_take_step/,/^}/s/stepped = ctx->steps != steps;/stepped = ctx->steps != steps \&\& steps % 4;/
 	a wheel sleeps by an old time	s/-ktime_to_ns(ktime_mono_to_real(0))/({ static s64 o; o = o ?: ktime_to_ns(ktime_mono_to_real(0)); -o; })/
