@@ -66,6 +66,9 @@ static u64 replace_word(const struct twheel_ctx *ctx, struct twheel_timer *timer
 {
 	u64 value = TWHEEL_LEASE_EXPIRED;
 
+	if (!ctx->pool.leases)
+		return timer->deadline;
+
 	if (arm->flags & TWHEEL_ARM_LEASE)
 		value = twheel_clock_shift(deadline, ctx->word_offset) |
 			(ready ? TWHEEL_LEASE_EXPIRED : 0);
