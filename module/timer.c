@@ -342,7 +342,8 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 	 * Other calls may make a timer with this key, and end it, at any time. -EEXIST means
 	 * that one was made after rearm() had found none: with %TWHEEL_ARM_IF_NONE that is
 	 * the answer, otherwise re-arm that one. If they go on so, have the caller let go of
-	 * everything before it tries again.
+	 * everything before it tries again. Other errors may mean that such a timer has taken
+	 * the room: then none is needed.
 	 */
 	do {
 		ret = -ENOENT;
@@ -355,7 +356,11 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 			return full;
 		/* Settings may change until the pool is settled, which growing does. */
 		ret = hold->local ? arm_new(hold, arm) : -EAGAIN;
-		if (ret != -EEXIST || arm->flags & TWHEEL_ARM_IF_NONE)
+		if (!ret || ret == -EAGAIN || !is_keyed(ctx))
+			return ret;
+		if (ret != -EEXIST)
+			full = ret;
+		else if (arm->flags & TWHEEL_ARM_IF_NONE)
 			return ret;
 	} while (--tries);
 	return -EAGAIN;
