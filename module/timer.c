@@ -374,7 +374,7 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (timers[i] && deadline_of(hold, &arms[i], now) < data_race(timers[i]->deadline))
+		if (timers[i] && deadline_of(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
 }
 
