@@ -29,6 +29,8 @@ static void expired(struct twheel_timer *timer, const struct twheel_event *event
 
 static int open_state(struct job *job)
 {
+	/* As the manual page advises to programs that mostly push timers back */
+	const struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct state *s = table(1, sizeof(*s));
 
 	job->state = s;
@@ -37,7 +39,8 @@ static int open_state(struct job *job)
 	mine = s;
 	s->timers = table(job->nr, sizeof(*s->timers));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));
-	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
+			   &config);
 }
 
 static void close_state(struct job *job)

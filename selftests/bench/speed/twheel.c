@@ -293,6 +293,7 @@ const struct facility twheel = { .name = "twheel", BARE, .open = open_handles };
 const struct facility twheel_keyed = {
 	.name = "twheel-keyed", BARE, .open = open_keyed, .settle = settle_keys,
 };
+
 const struct facility twheel_lease = {
 	.name = "twheel-lease", BARE, .open = open_leases, .settle = settle_leases,
 	.later = push_leases,
