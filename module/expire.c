@@ -244,6 +244,21 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	return i * sizeof(*events);
 }
 
+/* Many kernels clear each variable on the stack, and many programs read one record: so two. */
+static noinline ssize_t deliver_one(struct twheel_ctx *ctx, struct iov_iter *to)
+{
+	struct twheel_event event;
+
+	return deliver(ctx, to, &event, 1);
+}
+
+static noinline ssize_t deliver_many(struct twheel_ctx *ctx, struct iov_iter *to, size_t room)
+{
+	struct twheel_event events[TWHEEL_DELIVER_MAX];
+
+	return deliver(ctx, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
+}
+
 ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 {
 	size_t room = iov_iter_count(to) / sizeof(struct twheel_event);
@@ -251,14 +266,5 @@ ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
 		return 0;
 
-	/* Many kernels clear each variable on the stack, and most programs read one record. */
-	if (room == 1) {
-		struct twheel_event event;
-
-		return deliver(ctx, to, &event, 1);
-	} else {
-		struct twheel_event events[TWHEEL_DELIVER_MAX];
-
-		return deliver(ctx, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
-	}
+	return room == 1 ? deliver_one(ctx, to) : deliver_many(ctx, to, room);
 }
