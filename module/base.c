@@ -11,8 +11,8 @@
  *	number first
  *   2. twheel_ctx.lock
  *
- * Inside them come only locks of the kernel: the hrtimer's inside 1, those of the slab, the
- * IDA and the hash table inside 2. Nothing is woken up inside either.
+ * Inside them come only locks of the kernel: the hrtimer's inside 1, those of the slab and
+ * the IDA inside 2. Nothing is woken up inside either.
  *
  * Silence: the hrtimer is set only to the next bucket's turn. It is moved when an earlier
  * turn comes up, and set anew by its own callback. When a timer is removed it stays as it

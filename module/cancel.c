@@ -19,7 +19,11 @@
 /* As twheel_hold_look_ahead() wants it */
 static_assert(!offsetof(struct twheel_cancel, handle));
 
-u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
+/*
+ * Take @timer, which is held and live, out of its wheel or list. It is no longer live then, and
+ * nobody else uses it until it is freed. Returns the deadline that it had.
+ */
+static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
 	enum twheel_state state = twheel_timer_state(timer);
 	struct twheel_ctx *ctx = hold->ctx;
@@ -28,19 +32,29 @@ u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *time
 	if (state == TWHEEL_STATE_PENDING) {
 		deadline = twheel_timer_set_word(ctx, timer, TWHEEL_LEASE_EXPIRED);
 		twheel_base_dequeue(hold->base, &timer->node);
-		twheel_hold_lock_ctx(hold);
 	} else {
 		twheel_ctx_withdraw(ctx, timer);
 	}
 	twheel_count(TWHEEL_COUNT_CANCELLED);
 	if (trace_twheel_cancel_enabled())
 		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
-	twheel_pool_free(&ctx->pool, timer);
+	/* A look-up by key has that lock, and goes on while the timer that it finds is not live. */
+	if (ctx->pool.keyed)
+		twheel_hold_lock_ctx(hold);
+	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 	return deadline;
 }
 
+void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
+{
+	end_held(hold, timer);
+	twheel_hold_lock_ctx(hold);
+	twheel_pool_free(&hold->ctx->pool, &timer, 1);
+}
+
+/* Carry out @cancel; the timer that it names may be @hint. If it has ended it is at @ended. */
 static int cancel_one(struct twheel_hold *hold, struct twheel_cancel *cancel,
-		      struct twheel_timer *hint)
+		      struct twheel_timer *hint, struct twheel_timer **ended)
 {
 	struct twheel_timer *timer;
 	u64 deadline;
@@ -55,26 +69,39 @@ static int cancel_one(struct twheel_hold *hold, struct twheel_cancel *cancel,
 		return -ENOENT;
 
 	cancel->old_state = twheel_timer_state(timer);
-	deadline = twheel_timer_cancel_held(hold, timer);
+	deadline = end_held(hold, timer);
+	*ended = timer;
 	if (cancel->old_state == TWHEEL_STATE_PENDING)
 		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 	return 0;
 }
 
-/* Carry out the @n entries at @cancels, with room for as many timers at @hints. */
+/*
+ * Carry out the @n entries at @cancels, with room for as many timers at @timers. Timers are freed
+ * together, at the end, so that the lock of the context is taken once and not for long. But with
+ * keys each one is freed at once: a key is free when its timer is.
+ */
 static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n,
-			struct twheel_timer **hints)
+			struct twheel_timer **timers)
 {
 	struct twheel_hold hold;
-	u32 i;
+	u32 i, ended = 0;
 
 	twheel_hold_begin(&hold, ctx);
-	twheel_hold_look_ahead(&hold, cancels, sizeof(*cancels), n, hints);
+	twheel_hold_look_ahead(&hold, cancels, sizeof(*cancels), n, timers);
 	for (i = 0; i < n; i++)
-		if (hints[i])
-			twheel_timer_fetch_neighbours(hints[i]);
-	for (i = 0; i < n; i++)
-		cancels[i].result = cancel_one(&hold, &cancels[i], hints[i]);
+		if (timers[i])
+			twheel_timer_fetch_neighbours(timers[i]);
+	for (i = 0; i < n; i++) {
+		/* Those that have ended take the places of those that were looked at. */
+		cancels[i].result = cancel_one(&hold, &cancels[i], timers[i], &timers[ended]);
+		ended += !cancels[i].result;
+		if (ended && (ctx->pool.keyed || i == n - 1)) {
+			twheel_hold_lock_ctx(&hold);
+			twheel_pool_free(&ctx->pool, timers, ended);
+			ended = 0;
+		}
+	}
 	twheel_hold_end(&hold);
 }
 
@@ -85,13 +112,13 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, 
 	for (; n; cancels += part, n -= part) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
 		if (part == 1) {
-			struct twheel_timer *hint;
+			struct twheel_timer *timer;
 
-			cancel_some(ctx, cancels, 1, &hint);
+			cancel_some(ctx, cancels, 1, &timer);
 		} else {
-			struct twheel_timer *hints[TWHEEL_HOLD_MAX];
+			struct twheel_timer *timers[TWHEEL_HOLD_MAX];
 
-			cancel_some(ctx, cancels, part, hints);
+			cancel_some(ctx, cancels, part, timers);
 		}
 	}
 }
@@ -100,6 +127,10 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, 
 static void discard(struct twheel_timer *timer)
 {
 	struct twheel_hold hold;
+
+	/* Most may be free; and none is armed any more. */
+	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
+		return;
 
 	twheel_hold_begin(&hold, twheel_ctx_of(timer));
 	if (twheel_hold_pending(&hold, timer)) {

@@ -175,18 +175,11 @@ static void make_event(const struct twheel_timer *timer, u64 now, s64 offset,
 	};
 }
 
-/* The record of @timer was stored: free the timer, or start its next round. */
-static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
-			 struct twheel_timer *timer, u64 now,
-			 const struct twheel_event *event)
+/* The record of @timer, not its last one, was stored: start its next round. */
+static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64 now,
+		       const struct twheel_event *event)
 {
 	u64 deadline = now;
-
-	twheel_ctx_withdraw(ctx, timer);
-	if (event->flags & TWHEEL_EVENT_LAST) {
-		twheel_pool_free(&ctx->pool, timer);
-		return;
-	}
 
 	/* Cannot overflow: the last expiration counted is the first, or not after @now. */
 	if (has_grid(timer))
@@ -199,15 +192,18 @@ static void finish_event(struct twheel_ctx *ctx, struct twheel_base *base,
 	twheel_timer_enqueue(timer, base, now);
 }
 
-/* As twheel_expire_deliver(), for up to @room records, which are put together at @events. */
+/*
+ * As twheel_expire_deliver(), for up to @room records, which are put together at @events. There is
+ * room for as many timers at @ended.
+ */
 static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
-		       struct twheel_event *events, u32 room)
+		       struct twheel_event *events, struct twheel_timer **ended, u32 room)
 {
 	s64 offset = twheel_clock_offset(ctx->clock);
 	struct twheel_timer *timer, *next;
 	struct twheel_base *base;
 	size_t copied = 0;
-	u32 n = 0, i = 0;
+	u32 n = 0, i = 0, nr_ended = 0;
 	u64 now;
 
 	local_bh_disable();
@@ -232,8 +228,15 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	list_for_each_entry_safe(timer, next, &ctx->ready, ready) {
 		if (i == copied / sizeof(*events))
 			break;
-		finish_event(ctx, base, timer, now, &events[i++]);
+		twheel_ctx_withdraw(ctx, timer);
+		if (events[i].flags & TWHEEL_EVENT_LAST)
+			ended[nr_ended++] = timer;
+		else
+			next_round(base, timer, now, &events[i]);
+		i++;
 	}
+	if (nr_ended)
+		twheel_pool_free(&ctx->pool, ended, nr_ended);
 	twheel_count_n(TWHEEL_COUNT_READ, i);
 	spin_unlock(&ctx->lock);
 	spin_unlock(&base->lock);
@@ -247,16 +250,18 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 /* Many kernels clear each variable on the stack, and many programs read one record: so two. */
 static noinline ssize_t deliver_one(struct twheel_ctx *ctx, struct iov_iter *to)
 {
+	struct twheel_timer *ended;
 	struct twheel_event event;
 
-	return deliver(ctx, to, &event, 1);
+	return deliver(ctx, to, &event, &ended, 1);
 }
 
 static noinline ssize_t deliver_many(struct twheel_ctx *ctx, struct iov_iter *to, size_t room)
 {
+	struct twheel_timer *ended[TWHEEL_DELIVER_MAX];
 	struct twheel_event events[TWHEEL_DELIVER_MAX];
 
-	return deliver(ctx, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
+	return deliver(ctx, to, events, ended, min_t(size_t, room, TWHEEL_DELIVER_MAX));
 }
 
 ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)

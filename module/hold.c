@@ -55,13 +55,18 @@ void twheel_hold_lock_ctx(struct twheel_hold *hold)
 	__release(&hold->ctx->lock);
 }
 
+void twheel_hold_unlock_ctx(struct twheel_hold *hold)
+{
+	/* For sparse, as above. */
+	__acquire(&hold->ctx->lock);
+	spin_unlock(&hold->ctx->lock);
+	hold->ctx_locked = false;
+}
+
 static void unlock_all(struct twheel_hold *hold)
 {
-	if (hold->ctx_locked) {
-		__acquire(&hold->ctx->lock);
-		spin_unlock(&hold->ctx->lock);
-		hold->ctx_locked = false;
-	}
+	if (hold->ctx_locked)
+		twheel_hold_unlock_ctx(hold);
 	if (hold->base) {
 		/* For sparse, as above. */
 		__acquire(&hold->base->lock);
@@ -170,33 +175,45 @@ static bool is_live(const struct twheel_hold *hold, const struct twheel_timer *t
 void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints)
 {
-	if (hold->local && n > 1)
+	/* Only a look-up with the lock of the context tells that no timer has a key. */
+	if (hold->local && (n > 1 || hold->ctx->pool.keyed))
 		twheel_pool_look_ahead(&hold->ctx->pool, entries, size, n, hints);
 	else
 		memset(hints, 0, n * sizeof(*hints));
 }
 
-static struct twheel_timer *find(const struct twheel_hold *hold, u64 handle)
+/* Lock the timer with @key. If there is none the lock of the context is held, so none comes. */
+static struct twheel_timer *lock_key(struct twheel_hold *hold, u64 key)
 {
-	return hold->local ? twheel_pool_find(&hold->ctx->pool, handle) : NULL;
+	struct twheel_timer *timer;
+
+	for (;;) {
+		twheel_hold_local(hold);
+		timer = twheel_pool_find_key(&hold->ctx->pool, key);
+		if (!timer)
+			return NULL;
+		/* If it needs other locks it may end before they are held. */
+		lock_timer(hold, timer, NULL);
+		if (is_live(hold, timer, key))
+			return timer;
+	}
 }
 
 static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64 handle,
 						   struct twheel_timer *hint)
 {
-	struct twheel_timer *timer = hint ?: find(hold, handle);
+	struct twheel_timer *timer = hint;
 
-	while (timer) {
+	if (!hold->local)
+		return NULL;
+	if (!hint && !hold->ctx->pool.keyed)
+		timer = twheel_pool_lookup(&hold->ctx->pool, lower_32_bits(handle));
+	if (timer) {
 		lock_timer(hold, timer, NULL);
 		if (is_live(hold, timer, handle))
 			return timer;
-		if (!hint)
-			return NULL;
-		/* It has ended since; by now the handle may name another timer. */
-		hint = NULL;
-		timer = find(hold, handle);
 	}
-	return NULL;
+	return hold->ctx->pool.keyed ? lock_key(hold, handle) : NULL;
 }
 
 struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
@@ -217,8 +234,6 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer)
 {
-	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
-		return false;
 	lock_timer(hold, timer, NULL);
 	return twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
 }

@@ -99,7 +99,8 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
  * @hint:	what twheel_hold_look_ahead() has found for @handle, or NULL
  *
  * Context: as twheel_hold_index().
- * Return: as twheel_hold_index().
+ * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
+ * @hold->ctx is held, so that none comes.
  */
 struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 					struct twheel_timer *hint);
@@ -118,12 +119,12 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle);
 
 /**
- * twheel_hold_pending() - hold a timer, if it is pending
+ * twheel_hold_pending() - hold a timer, and see whether it is pending
  * @hold:	begun
  * @timer:	a timer of @hold->ctx that nobody frees meanwhile
  *
  * Context: as twheel_hold_index().
- * Return: true if it is pending, and held.
+ * Return: true if it is pending. It is held in any case.
  */
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer);
 
@@ -140,9 +141,17 @@ void twheel_hold_local(struct twheel_hold *hold);
  * twheel_hold_lock_ctx() - take the context's lock, unless it is held already
  * @hold:	begun
  *
- * Context: holds a timer.
+ * Context: after twheel_hold_begin(). Timers that are held still are.
  */
 void twheel_hold_lock_ctx(struct twheel_hold *hold);
+
+/**
+ * twheel_hold_unlock_ctx() - let go of the context's lock
+ * @hold:	begun; the lock of the context is held
+ *
+ * Context: holds timers that are pending, or none, and still does afterwards.
+ */
+void twheel_hold_unlock_ctx(struct twheel_hold *hold);
 
 /**
  * twheel_hold_now() - the time at which the timers that are held are looked at

@@ -55,11 +55,12 @@ static void describe(const struct twheel_timer *timer,
 
 int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 {
-	struct twheel_timer *timer;
+	struct twheel_timer *timer, *hint;
 	struct twheel_hold hold;
 
 	twheel_hold_begin(&hold, ctx);
-	timer = twheel_hold_handle(&hold, info->handle, NULL);
+	twheel_hold_look_ahead(&hold, &info->handle, sizeof(info->handle), 1, &hint);
+	timer = twheel_hold_handle(&hold, info->handle, hint);
 	if (timer)
 		describe(timer, info);
 	twheel_hold_end(&hold);

@@ -190,9 +190,12 @@ static size_t writable(char __user *user, const char *buf, size_t n)
 /*
  * Carry out up to @n entries at @user, with room for them at @buf. Returns how
  * many: fewer if the rest cannot be read or written.
+ *
+ * Inlined, so that the calls are direct ones and a single entry has a size that is known: the
+ * kernel does not check the memory on our side then.
  */
-static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
-		       void __user *user, void *buf, u32 n)
+static __always_inline u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
+				       void __user *user, void *buf, u32 n)
 {
 	u32 i, stored;
 
@@ -208,8 +211,8 @@ static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
 	return stored;
 }
 
-static long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
-		      void __user *arg)
+static __always_inline long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
+				      void __user *arg)
 {
 	union {
 		struct twheel_arm	arm;

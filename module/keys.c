@@ -2,26 +2,41 @@
 /*
  * The hash table of the keys that programs give to timers.
  *
- * Locking rules: look-ups are under RCU. The caller serialises insertions; the locks of
- * the table itself are taken inside the caller's.
+ * A bucket is a list of timers, linked by their indices: so a link takes four bytes, and the
+ * head of a bucket too. There are two buckets for each timer that the pool has had at once.
+ *
+ * The table grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table
+ * addressing, VLDB 1980): buckets are split one at a time, in the order of their numbers, as
+ * timers are added. So no insertion takes longer than others, and no memory is moved.
+ *
+ * Locking rules: the caller serialises all changes. A look-up without that lock may follow a
+ * timer that is just moved to another bucket, and miss those behind it. So only a look-up with
+ * the lock tells that no timer has a key. What a look-up without it finds may have left the
+ * table since, which the caller sees once it has locked the timer.
+ *
+ * The kernel's rhashtable would do the same with 16 bytes more for each timer and two cache
+ * misses more for each look-up; and it is not charged to a memory cgroup.
  */
-#include <linux/errno.h>
+#include <linux/bits.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
-#include <linux/rhashtable.h>
-#include <linux/sched/signal.h>
 #include <linux/siphash.h>
-#include <linux/workqueue.h>
 
+#include "chunk.h"
 #include "keys.h"
 
-/*
- * How often to wait for the worker to make room. Once is enough, unless there is no memory, or
- * other calls take the room of a small table at once.
- */
-#define TWHEEL_ROOM_TRIES	16
+/* Buckets whose heads are in a page */
+#define PAGE_HEADS	(PAGE_SIZE / sizeof(u32))
+#define BUCKETS_PER_KEY	2
+#define BUCKETS_MAX	BIT(31)
+/* Buckets that an insertion splits at most. Memory may have been short before. */
+#define SPLITS_MAX	4
+/* Timers that a look-up without a lock follows: nearly all buckets have fewer than three. */
+#define STEPS_MAX	32
 
 static hsiphash_key_t twheel_keys_secret;
 
@@ -30,124 +45,154 @@ void twheel_keys_init_secret(void)
 	get_random_bytes(&twheel_keys_secret, sizeof(twheel_keys_secret));
 }
 
-static u32 hash_key(const void *data, u32 len, u32 seed)
+static u32 hash_key(u64 key)
 {
-	u64 value = *(const u64 *)data;
-
-	return hsiphash_3u32(lower_32_bits(value), upper_32_bits(value), seed,
-			     &twheel_keys_secret);
+	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &twheel_keys_secret);
 }
 
-static int compare_key(struct rhashtable_compare_arg *arg, const void *data)
+/* Where the head of @bucket is; or NULL without a page for it. */
+static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 {
-	const struct twheel_key *key = data;
+	u32 *heads = twheel_table_page(&keys->heads, bucket / PAGE_HEADS);
 
-	return READ_ONCE(key->value) != *(const u64 *)arg->key;
+	return heads ? heads + bucket % PAGE_HEADS : NULL;
 }
 
-static const struct rhashtable_params twheel_keys_params = {
-	.head_offset		= offsetof(struct twheel_key, node),
-	.key_offset		= offsetof(struct twheel_key, value),
-	.key_len		= sizeof(u64),
-	.hashfn			= hash_key,
-	.obj_cmpfn		= compare_key,
-	.nelem_hint		= 3,
-	.automatic_shrinking	= true,
-};
-
-int twheel_keys_init(struct rhashtable *table)
+/* Where the head of the bucket for @key is */
+static u32 *head_for(const struct twheel_keys *keys, u64 key)
 {
-	return rhashtable_init(table, &twheel_keys_params);
+	u32 nr = READ_ONCE(keys->nr), mask = roundup_pow_of_two(nr) - 1;
+	u32 bucket = hash_key(key) & mask;
+
+	/* Those from @nr on are not split off yet. */
+	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
 }
 
-struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value)
+void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
+		      struct twheel_quota *quota)
 {
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
+	keys->chunks = chunks;
+	keys->nr = 1;
+	twheel_table_init(&keys->heads, quota, TWHEEL_MEMORY_KEYS, PAGE_HEADS / BUCKETS_PER_KEY);
+}
 
-	return rhashtable_lookup(table, &value, twheel_keys_params);
+void twheel_keys_destroy(struct twheel_keys *keys)
+{
+	twheel_table_destroy(&keys->heads);
+}
+
+int twheel_keys_reserve(struct twheel_keys *keys)
+{
+	/* Others may be splitting buckets, but not beyond the pages that there are. */
+	return twheel_table_reserve(&keys->heads, READ_ONCE(keys->nr) / PAGE_HEADS);
+}
+
+/* How many buckets there should be for @n timers */
+static u32 wanted(u32 n)
+{
+	return min_t(u64, (u64)n * BUCKETS_PER_KEY, BUCKETS_MAX);
+}
+
+bool twheel_keys_have_room(const struct twheel_keys *keys, u32 n)
+{
+	return keys->nr >= wanted(n) || head_of(keys, keys->nr);
+}
+
+/* Split one more bucket, if there is a page for its head. */
+static bool split(struct twheel_keys *keys)
+{
+	u32 nr = keys->nr, half = rounddown_pow_of_two(nr), mask = 2 * half - 1, index;
+	u32 *from = head_of(keys, nr - half), *to = head_of(keys, nr);
+
+	if (!to)
+		return false;
+
+	while ((index = *from)) {
+		struct twheel_timer *timer = twheel_chunk_timer(keys->chunks, index);
+
+		if ((hash_key(*twheel_key_of(timer)) & mask) != nr) {
+			from = &timer->next;
+			continue;
+		}
+		WRITE_ONCE(*from, timer->next);
+		WRITE_ONCE(timer->next, *to);
+		WRITE_ONCE(*to, index);
+	}
+	WRITE_ONCE(keys->nr, nr + 1);
+	return true;
+}
+
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u64 key, u32 n)
+{
+	u32 *head = head_for(keys, key), splits = SPLITS_MAX;
+
+	WRITE_ONCE(*twheel_key_of(timer), key);
+	WRITE_ONCE(timer->next, *head);
+	WRITE_ONCE(*head, twheel_index_of(timer));
+
+	while (keys->nr < wanted(n) && splits-- && split(keys))
+		;
+}
+
+void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer)
+{
+	u32 *link = head_for(keys, *twheel_key_of(timer));
+	struct twheel_timer *other;
+
+	while ((other = twheel_chunk_timer(keys->chunks, *link)) != timer)
+		link = &other->next;
+	WRITE_ONCE(*link, timer->next);
+}
+
+/* Find @key among @steps timers from @index on. */
+static struct twheel_timer *follow(const struct twheel_keys *keys, u32 index, u64 key, u32 steps)
+{
+	struct twheel_timer *timer;
+
+	for (; index && steps; index = READ_ONCE(timer->next), steps--) {
+		timer = twheel_chunk_timer(keys->chunks, index);
+		/* Only without a lock: its chunk was freed. */
+		if (!timer)
+			return NULL;
+		if (READ_ONCE(*twheel_key_of(timer)) == key)
+			return timer;
+	}
+	return NULL;
+}
+
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key)
+{
+	const u32 *head = head_for(keys, key);
+
+	return head ? follow(keys, *head, key, U32_MAX) : NULL;
 }
 
 /* Each step needs what the one before has found: so take it for all of them. */
-void twheel_keys_find_all(struct rhashtable *table, const void *values, size_t size, u32 n,
-			  struct twheel_key **keys)
+void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers)
 {
-	struct bucket_table *buckets = rht_dereference_rcu(table->tbl, table);
-	const void **found = (const void **)keys;
+	const u32 **heads = (const u32 **)timers;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		found[i] = rht_bucket(buckets, rht_key_hashfn(table, buckets, values + i * size,
-							      twheel_keys_params));
-		prefetch(found[i]);
+		heads[i] = head_for(keys, *(const u64 *)(entries + i * size));
+		prefetch(heads[i]);
 	}
-	for (i = 0; i < n; i++)
-		prefetch(rht_ptr_rcu(found[i]));
-	for (i = 0; i < n; i++)
-		keys[i] = twheel_keys_find(table, *(const u64 *)(values + i * size));
-}
+	for (i = 0; i < n; i++) {
+		u32 index = heads[i] ? READ_ONCE(*heads[i]) : 0;
 
-int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 value)
-{
-	int ret;
-
-	/*
-	 * Look first: a reader may still hold @key, which was in use, and must not take
-	 * it for the key that has this value. Nobody else inserts meanwhile.
-	 */
-	if (rhashtable_lookup_fast(table, &value, twheel_keys_params))
-		return -EEXIST;
-
-	WRITE_ONCE(key->value, value);
-	ret = rhashtable_insert_fast(table, &key->node, twheel_keys_params);
-	switch (ret) {
-	case -EBUSY:
-		/* The table is just being replaced. */
-		return -EAGAIN;
-	case -E2BIG:
-		return -ENOMEM;
-	default:
-		return ret;
+		timers[i] = twheel_chunk_timer(keys->chunks, index);
+		if (!timers[i])
+			continue;
+		prefetch(twheel_key_of(timers[i]));
+		prefetchw(timers[i]);
 	}
-}
+	for (i = 0; i < n; i++) {
+		u64 key = *(const u64 *)(entries + i * size);
 
-void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key)
-{
-	rhashtable_remove_fast(table, &key->node, twheel_keys_params);
-}
-
-/*
- * The worker of the table makes it larger once it is three quarters full. If the worker lags
- * behind there is no room: a full table would grow in the middle of an insertion, with locks
- * held.
- */
-bool twheel_keys_have_room(struct rhashtable *table)
-{
-	const struct bucket_table *buckets;
-	bool room;
-
-	rcu_read_lock();
-	buckets = rht_dereference_rcu(table->tbl, table);
-	/* If it moves to other buckets, which may be fewer, those are to have room. */
-	while (rht_dereference_rcu(buckets->future_tbl, table))
-		buckets = rht_dereference_rcu(buckets->future_tbl, table);
-	room = atomic_read(&table->nelems) < buckets->size - buckets->size / 8;
-	rcu_read_unlock();
-	return room;
-}
-
-int twheel_keys_await_room(struct rhashtable *table)
-{
-	unsigned int tries = TWHEEL_ROOM_TRIES;
-
-	/*
-	 * Insertions queue the worker, but not those into a table that is just replaced by a
-	 * smaller one.
-	 */
-	while (!twheel_keys_have_room(table)) {
-		if (!tries-- || fatal_signal_pending(current))
-			return -ENOMEM;
-		schedule_work(&table->run_work);
-		flush_work(&table->run_work);
+		if (!timers[i] || READ_ONCE(*twheel_key_of(timers[i])) == key)
+			continue;
+		timers[i] = follow(keys, READ_ONCE(timers[i]->next), key, STEPS_MAX);
+		prefetchw(timers[i]);
 	}
-	return 0;
 }

@@ -3,19 +3,24 @@
 #ifndef TWHEEL_KEYS_H
 #define TWHEEL_KEYS_H
 
-#include <linux/rhashtable-types.h>
 #include <linux/types.h>
 
+#include "table.h"
+#include "timer_types.h"
+
+struct twheel_quota;
+
 /**
- * struct twheel_key - the key of a timer
- * @node:	links it to the table
- * @value:	as the program chose it; constant while it is in the table. Look-ups read
- *		it without a lock
+ * struct twheel_keys - the timers of a pool by key
+ * @chunks:	the chunks that they live in; constant
+ * @heads:	by bucket: the index of the first timer in it, or 0
+ * @nr:		how many buckets there are; read without a lock
  */
-struct twheel_key {
-	struct rhash_head	node;
-	u64			value;
-} __aligned(16);
+struct twheel_keys {
+	const struct twheel_table	*chunks;
+	struct twheel_table		heads;
+	u32				nr;
+};
 
 /**
  * twheel_keys_init_secret() - choose the secret of all tables
@@ -25,78 +30,87 @@ struct twheel_key {
 void twheel_keys_init_secret(void);
 
 /**
- * twheel_keys_init() - make an empty table, to be freed with rhashtable_destroy()
- * @table:	the table
+ * twheel_keys_init() - make an empty table
+ * @keys:	the table, zeroed
+ * @chunks:	the chunks that its timers will live in. Outlives @keys
+ * @quota:	where its pages are to be counted. Outlives @keys
+ */
+void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
+		      struct twheel_quota *quota);
+
+/**
+ * twheel_keys_destroy() - free the memory of a table, not the timers
+ * @keys:	the table, which nobody uses any more
  *
  * Context: may sleep.
- * Return: 0 or -ENOMEM.
  */
-int twheel_keys_init(struct rhashtable *table);
+void twheel_keys_destroy(struct twheel_keys *keys);
 
 /**
- * twheel_keys_find() - look up a key
- * @table:	the table
- * @value:	of the key
+ * twheel_keys_reserve() - make room for more keys
+ * @keys:	the table
  *
- * The key may leave the table, and get another value, at any time. Its memory stays until
- * the RCU section ends.
- *
- * Context: under RCU.
- * Return: the key, or NULL.
+ * Context: may sleep. The caller serialises all calls for @keys.
+ * Return: 0, -ENOMEM or -EDQUOT.
  */
-struct twheel_key *twheel_keys_find(struct rhashtable *table, u64 value);
+int twheel_keys_reserve(struct twheel_keys *keys);
 
 /**
- * twheel_keys_find_all() - find many keys, so that the CPU waits for the memory of all at once
- * @table:	the table
- * @values:	structs that begin with a value
- * @size:	bytes from one to the next
- * @n:		how many
- * @keys:	filled as by twheel_keys_find() for each
+ * twheel_keys_have_room() - can a table grow as it should with one more key?
+ * @keys:	the table
+ * @n:		how many timers there will be with it
  *
- * Context: under RCU.
- */
-void twheel_keys_find_all(struct rhashtable *table, const void *values, size_t size, u32 n,
-			  struct twheel_key **keys);
-
-/**
- * twheel_keys_insert() - give a key a value, and insert it
- * @table:	the table
- * @key:	the key, which is in no table
- * @value:	its value
- *
- * Context: any. The caller serialises all insertions into @table.
- * Return: 0; or -EEXIST if the table has that value, -EAGAIN if the table is just being
- * replaced, or -ENOMEM, and the key is still in no table.
- */
-int twheel_keys_insert(struct rhashtable *table, struct twheel_key *key, u64 value);
-
-/**
- * twheel_keys_remove() - take a key out of a table
- * @table:	the table
- * @key:	the key
- *
- * Context: any.
- */
-void twheel_keys_remove(struct rhashtable *table, struct twheel_key *key);
-
-/**
- * twheel_keys_have_room() - has a table room for one more key?
- * @table:	the table
- *
- * Context: any. With insertions into @table serialised the answer stays right until the next
- * one, or until keys are removed.
+ * Context: the caller serialises insertions. No call of twheel_keys_reserve() takes the answer
+ * true back.
  * Return: true if so.
  */
-bool twheel_keys_have_room(struct rhashtable *table);
+bool twheel_keys_have_room(const struct twheel_keys *keys, u32 n);
 
 /**
- * twheel_keys_await_room() - wait until a table has room for one more key
- * @table:	the table
+ * twheel_keys_insert() - give a timer a key
+ * @keys:	the table
+ * @timer:	the timer, which is free
+ * @key:	the key, which no timer has
+ * @n:		how many timers there are with this one
  *
- * Context: may sleep.
- * Return: 0, or -ENOMEM if there is no memory for a larger table.
+ * Context: under a spinlock of the caller, which serialises insertions and removals.
  */
-int twheel_keys_await_room(struct rhashtable *table);
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u64 key, u32 n);
+
+/**
+ * twheel_keys_remove() - take a timer out of a table
+ * @keys:	the table
+ * @timer:	the timer. A look-up may find it as long as its memory is not freed
+ *
+ * Context: under a spinlock of the caller, which serialises insertions and removals.
+ */
+void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer);
+
+/**
+ * twheel_keys_find() - find the timer with a key
+ * @keys:	the table
+ * @key:	the key
+ *
+ * Context: under the spinlock that serialises insertions and removals.
+ * Return: the timer, or NULL if no timer has @key.
+ */
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key);
+
+/**
+ * twheel_keys_look_ahead() - find the timers with many keys, without a lock
+ * @keys:	the table
+ * @entries:	structs that begin with a key
+ * @size:	bytes from one to the next
+ * @n:		how many
+ * @timers:	filled for each with a timer that has or had the key, or with NULL if none was
+ *		found
+ *
+ * While others insert or remove keys a look-up may miss one: twheel_keys_find() tells whether
+ * there is none. The CPU waits for the memory of all of them at once.
+ *
+ * Context: under RCU.
+ */
+void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
+			    u32 n, struct twheel_timer **timers);
 
 #endif /* TWHEEL_KEYS_H */

@@ -7,10 +7,11 @@
 #include <linux/idr.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "chunk.h"
+#include "keys.h"
 #include "table.h"
 #include "timer_types.h"
 #include "words.h"
@@ -36,7 +37,10 @@ struct twheel_quota;
  *		the settings of the context, are constant from then on
  * @keyed:	timers have keys, which are in @keys; under @grow until @settled
  * @leases:	timers have words, which are in @words; under @grow until @settled
- * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock
+ * @chunk_timers: how many timers a chunk has; under @grow until @settled
+ * @places:	a bit for the place of each of them; under @grow until @settled
+ * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock. Grows
+ *		under @grow
  * @words:	if @leases, the words of timers by index; grows under @grow
  */
 struct twheel_pool {
@@ -55,15 +59,11 @@ struct twheel_pool {
 	bool			settled;
 	bool			keyed;
 	bool			leases;
-	struct rhashtable	keys;
+	u32			chunk_timers;
+	u64			places;
+	struct twheel_keys	keys;
 	struct twheel_words	words;
 };
-
-/*
- * An index is the number of a chunk, and in so many bits the place in it. Place 0 is that of
- * the chunk's header, which is as large as a timer.
- */
-#define TWHEEL_PLACE_BITS	6
 
 /* The limit for each context: the module parameter max_fd_timers. */
 extern unsigned long twheel_max_fd_timers;
@@ -112,8 +112,8 @@ void twheel_pool_destroy(struct twheel_pool *pool);
  * @limit:	most timers, or 0 for twheel_max_fd_timers
  *
  * Context: may sleep. The caller holds @pool->grow.
- * Return: 0; or -EBUSY once the pool is settled, -EINVAL for a limit above
- * twheel_max_fd_timers, or -ENOMEM, and nothing has changed.
+ * Return: 0; or -EBUSY once the pool is settled, or -EINVAL for a limit above
+ * twheel_max_fd_timers, and nothing has changed.
  */
 int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64 limit);
 
@@ -141,33 +141,36 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
 }
 
 /**
- * twheel_pool_alloc() - take a free timer
+ * twheel_pool_alloc() - take free timers
  * @pool:	the pool
- * @key:	the timer's key, if timers have keys
+ * @key:	the timer's key, if timers have keys: one for which twheel_pool_find_key() has
+ *		found no timer since the caller took the lock
+ * @timers:	filled with them
+ * @n:		how many are wanted: 1 or more, and 1 if timers have keys
  *
- * The timer gets a new generation, so that old handles no longer name it.
+ * Without keys each timer gets a new generation, so that old handles no longer name it.
  *
  * Context: the caller holds @pool->lock.
- * Return: the timer; or the error -ENOSPC (limit of the pool), -EDQUOT (limit of the
- * user), -EEXIST (a timer has @key), -ENOMEM, or -EAGAIN if the caller has to call
- * twheel_pool_grow() and try again.
+ * Return: how many there are: from 1 to @n; or the error -ENOSPC (limit of the pool), -EDQUOT
+ * (limit of the user), or -EAGAIN if the caller has to call twheel_pool_grow() and try again.
  */
-struct twheel_timer *twheel_pool_alloc(struct twheel_pool *pool, u64 key);
+int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n);
 
 /**
- * twheel_pool_free() - give back a timer
+ * twheel_pool_free() - give back timers
  * @pool:	the pool
- * @timer:	the timer, which is in no list and no wheel
+ * @timers:	the timers, which are in no list and no wheel
+ * @n:		how many
  *
  * Context: the caller holds @pool->lock.
  */
-void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer *timer);
+void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u32 n);
 
 /**
  * twheel_pool_grow() - make room for a timer, unless there is some
  * @pool:	the pool, which is settled afterwards unless this fails
  *
- * Makes a chunk of free timers, and waits until the table of keys has room.
+ * Makes a chunk of free timers, and a page of the table of keys.
  *
  * Context: may sleep.
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
@@ -187,33 +190,18 @@ int twheel_pool_grow(struct twheel_pool *pool);
  */
 static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *pool, u32 index)
 {
-	struct twheel_timer *chunk = twheel_table_get(&pool->chunks, index >> TWHEEL_PLACE_BITS);
-	u32 place = index & (BIT(TWHEEL_PLACE_BITS) - 1);
-
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "lookup without RCU");
-
-	return chunk && place ? chunk + place : NULL;
+	return twheel_chunk_timer(&pool->chunks, index);
 }
-
-/* The same by key, if timers have keys */
-struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key);
 
 /**
- * twheel_pool_find() - find the timer that a handle or a key may name
- * @pool:	the pool, which is settled
- * @handle:	a handle or, if timers have keys, a key
+ * twheel_pool_find_key() - find a timer by its key
+ * @pool:	the pool, which is settled; its timers have keys
+ * @key:	any number
  *
- * The caller has to lock the timer and then to compare twheel_pool_handle() with
- * @handle: the timer may be free, or have another name by now.
- *
- * Context: under RCU.
- * Return: the timer, or NULL.
+ * Context: the caller holds @pool->lock.
+ * Return: the timer, or NULL if no timer has @key.
  */
-static inline struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u64 handle)
-{
-	return pool->keyed ? twheel_pool_find_key(pool, handle) :
-			     twheel_pool_lookup(pool, lower_32_bits(handle));
-}
+struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key);
 
 /**
  * twheel_pool_look_ahead() - find timers for many handles, and have their memory fetched
@@ -221,7 +209,9 @@ static inline struct twheel_timer *twheel_pool_find(struct twheel_pool *pool, u6
  * @entries:	structs that begin with a handle or key
  * @size:	bytes from one to the next
  * @n:		how many
- * @timers:	filled as by twheel_pool_find() for each
+ * @timers:	filled for each with the timer that it may name, or with NULL. The caller has to
+ *		lock the timer and then to ask twheel_pool_is_named(). With keys NULL does not
+ *		mean that there is none: twheel_pool_find_key() tells
  *
  * The CPU waits for the memory of all of them at once, and not for one after another.
  *
@@ -291,7 +281,7 @@ u64 twheel_pool_handle(const struct twheel_timer *timer);
 /**
  * twheel_pool_is_named() - does a handle or a key still name the timer found for it?
  * @pool:	the pool
- * @timer:	a timer that twheel_pool_find() has found for @handle; locked
+ * @timer:	a timer that was found for @handle; locked
  * @handle:	the handle or key
  *
  * Context: any.
@@ -301,7 +291,7 @@ static inline bool twheel_pool_is_named(const struct twheel_pool *pool,
 					const struct twheel_timer *timer, u64 handle)
 {
 	if (pool->keyed)
-		return twheel_pool_handle(timer) == handle;
+		return READ_ONCE(*twheel_key_of(timer)) == handle;
 	/* It was found by its index, which is the lower half. */
 	return timer->generation == upper_32_bits(handle);
 }

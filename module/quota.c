@@ -10,7 +10,8 @@
  * Locking rules: twheel_quota_lock guards the table. No other lock is taken inside it or
  * outside it. It is a spinlock since all users need it to close the device: a task that
  * slept with it, as its memory cgroup has no memory left, would delay the others. Counting
- * is atomic and takes no lock.
+ * takes no lock until the limit is near; then twheel_quota.lock, which comes inside all others
+ * of the module.
  *
  * Lifetime rules: each context holds a reference from open to release. Dropping the last
  * one takes the entry out of the table, under the lock.
@@ -24,6 +25,9 @@
 
 #include "lease.h"
 #include "quota.h"
+
+/* Timers that a CPU counts by itself, before it adds them to the count of all */
+#define TWHEEL_QUOTA_BATCH	64
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
 static DEFINE_SPINLOCK(twheel_quota_lock);
@@ -60,6 +64,7 @@ static kuid_t charged_uid(const struct cred *cred)
 
 static void free_quota(struct twheel_quota *quota)
 {
+	percpu_counter_destroy(&quota->timers);
 	free_percpu(quota->looks);
 	kfree(quota);
 }
@@ -95,8 +100,9 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 		return NULL;
 	new->uid = uid;
 	refcount_set(&new->refs, 1);
+	spin_lock_init(&new->lock);
 	new->looks = alloc_percpu_gfp(u64, TWHEEL_OPEN_GFP);
-	if (!new->looks) {
+	if (!new->looks || percpu_counter_init(&new->timers, 0, TWHEEL_OPEN_GFP)) {
 		free_quota(new);
 		return NULL;
 	}
@@ -109,6 +115,7 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 
 void twheel_quota_put(struct twheel_quota *quota)
 {
+	enum twheel_memory kind;
 	bool last;
 
 	spin_lock(&twheel_quota_lock);
@@ -119,83 +126,80 @@ void twheel_quota_put(struct twheel_quota *quota)
 	if (!last)
 		return;
 
-	WARN_ON_ONCE(atomic_long_read(&quota->timers) ||
-		     atomic_long_read(&quota->room) ||
-		     atomic_long_read(&quota->words) ||
-		     atomic_long_read(&quota->tables));
+	WARN_ON_ONCE(percpu_counter_sum(&quota->timers));
+	for (kind = 0; kind < TWHEEL_MEMORY_KINDS; kind++)
+		WARN_ON_ONCE(atomic_long_read(&quota->memory[kind]));
 	free_quota(quota);
 }
 
-unsigned long twheel_quota_timers(const struct twheel_quota *quota)
+unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
-	return atomic_long_read(&quota->timers);
+	return percpu_counter_sum_positive(&quota->timers);
 }
 
-int twheel_quota_add_timer(struct twheel_quota *quota)
+static void count_timers(struct twheel_quota *quota, long n)
+{
+	percpu_counter_add_batch(&quota->timers, n, TWHEEL_QUOTA_BATCH);
+}
+
+/*
+ * Are there so many timers that with @n more the limit of @max has to be looked at closely? What
+ * each CPU counts by itself, and is just counting, is not known here.
+ */
+static bool is_near(struct twheel_quota *quota, u32 n, unsigned long max)
+{
+	return percpu_counter_read_positive(&quota->timers) +
+	       (TWHEEL_QUOTA_BATCH + (unsigned long)n) * nr_cpu_ids >= max;
+}
+
+int twheel_quota_add_timers(struct twheel_quota *quota, u32 n)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
+	int ret = 1;
 
-	if ((unsigned long)atomic_long_inc_return(&quota->timers) > max) {
-		atomic_long_dec(&quota->timers);
-		return -EDQUOT;
+	if (likely(!is_near(quota, n, max))) {
+		count_timers(quota, n);
+		return n;
 	}
-	return 0;
+
+	/* For all timers of this user, as each one needs the count of all CPUs. */
+	spin_lock(&quota->lock);
+	if (twheel_quota_timers(quota) < max)
+		count_timers(quota, 1);
+	else
+		ret = -EDQUOT;
+	spin_unlock(&quota->lock);
+	return ret;
 }
 
 void twheel_quota_sub_timers(struct twheel_quota *quota, long n)
 {
-	atomic_long_sub(n, &quota->timers);
+	count_timers(quota, -n);
 }
 
-/* Add @n timers to @sum, the count of one kind of memory in @quota: 0 or -EDQUOT. */
-static int count_memory(struct twheel_quota *quota, atomic_long_t *sum, long n)
+int twheel_quota_add_memory(struct twheel_quota *quota, enum twheel_memory kind, long n)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
 	long total;
 
 	/* No timer could be made in that memory. */
-	if ((unsigned long)atomic_long_read(&quota->timers) >= max)
+	if (is_near(quota, 1, max) && twheel_quota_timers(quota) >= max)
 		return -EDQUOT;
 
-	total = atomic_long_add_return(n, sum);
+	total = atomic_long_add_return(n, &quota->memory[kind]);
 
 	/* Each context may have one chunk or page that is not full. */
 	total -= n * refcount_read(&quota->refs);
 	if (total > 0 && (unsigned long)total > max) {
-		atomic_long_sub(n, sum);
+		twheel_quota_sub_memory(quota, kind, n);
 		return -EDQUOT;
 	}
 	return 0;
 }
 
-int twheel_quota_add_chunk(struct twheel_quota *quota, long n)
+void twheel_quota_sub_memory(struct twheel_quota *quota, enum twheel_memory kind, long n)
 {
-	return count_memory(quota, &quota->room, n);
-}
-
-int twheel_quota_add_words(struct twheel_quota *quota, long n)
-{
-	return count_memory(quota, &quota->words, n);
-}
-
-int twheel_quota_add_table(struct twheel_quota *quota, long n)
-{
-	return count_memory(quota, &quota->tables, n);
-}
-
-void twheel_quota_sub_table(struct twheel_quota *quota, long n)
-{
-	atomic_long_sub(n, &quota->tables);
-}
-
-void twheel_quota_sub_chunk(struct twheel_quota *quota, long n)
-{
-	atomic_long_sub(n, &quota->room);
-}
-
-void twheel_quota_sub_words(struct twheel_quota *quota, long n)
-{
-	atomic_long_sub(n, &quota->words);
+	atomic_long_sub(n, &quota->memory[kind]);
 }
 
 u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)

@@ -7,7 +7,9 @@
 #include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
+#include <linux/percpu_counter.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
 struct cred;
@@ -26,14 +28,29 @@ struct cred;
 #define TWHEEL_POOL_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
+ * enum twheel_memory - kinds of memory, each measured in the timers that it is enough for
+ * @TWHEEL_MEMORY_CHUNKS:	chunks of timers
+ * @TWHEEL_MEMORY_WORDS:	pages of the words of leases
+ * @TWHEEL_MEMORY_TABLES:	pages of the tables of chunks
+ * @TWHEEL_MEMORY_KEYS:		pages of the hash tables of keys
+ * @TWHEEL_MEMORY_KINDS:	how many kinds there are
+ */
+enum twheel_memory {
+	TWHEEL_MEMORY_CHUNKS,
+	TWHEEL_MEMORY_WORDS,
+	TWHEEL_MEMORY_TABLES,
+	TWHEEL_MEMORY_KEYS,
+	TWHEEL_MEMORY_KINDS,
+};
+
+/**
  * struct twheel_quota - what one user's contexts hold together
  * @entry:	in the table of users; under the table's lock
  * @uid:	the user who is charged
  * @refs:	contexts that count here
- * @timers:	timers that are pending or ready
- * @room:	timers that there is memory for
- * @words:	timers that there are words of leases for
- * @tables:	timers that could be found by the tables of chunks
+ * @timers:	timers that are pending or ready. Each CPU counts some of them by itself
+ * @lock:	serialises those who count a timer when there may be as many as are allowed
+ * @memory:	for how many timers there is memory, by kind
  * @looks:	for each CPU, the time until which its looks at leases that were extended are
  *		paid for, in ns on CLOCK_MONOTONIC: see twheel_lease_charge(). Used by the
  *		soft interrupt of that CPU only
@@ -42,10 +59,10 @@ struct twheel_quota {
 	struct hlist_node	entry;
 	kuid_t			uid;
 	refcount_t		refs;
-	atomic_long_t		timers;
-	atomic_long_t		room;
-	atomic_long_t		words;
-	atomic_long_t		tables;
+	struct percpu_counter	timers;
+	/* inside twheel_ctx.lock; see quota.c */
+	spinlock_t		lock;
+	atomic_long_t		memory[TWHEEL_MEMORY_KINDS];
 	u64 __percpu		*looks;
 };
 
@@ -76,16 +93,17 @@ void twheel_quota_put(struct twheel_quota *quota);
  * Context: any.
  * Return: timers that are pending or ready, in all contexts of the user.
  */
-unsigned long twheel_quota_timers(const struct twheel_quota *quota);
+unsigned long twheel_quota_timers(struct twheel_quota *quota);
 
 /**
- * twheel_quota_add_timer() - count one more timer
+ * twheel_quota_add_timers() - count more timers
  * @quota:	the quota
+ * @n:		how many more: 1 or more
  *
- * Context: any.
- * Return: 0, or -EDQUOT, and nothing is counted.
+ * Context: bottom halves are off.
+ * Return: how many are counted: @n, or 1 if the limit is near; or -EDQUOT, and none is.
  */
-int twheel_quota_add_timer(struct twheel_quota *quota);
+int twheel_quota_add_timers(struct twheel_quota *quota, u32 n);
 
 /**
  * twheel_quota_sub_timers() - count fewer timers
@@ -97,61 +115,25 @@ int twheel_quota_add_timer(struct twheel_quota *quota);
 void twheel_quota_sub_timers(struct twheel_quota *quota, long n);
 
 /**
- * twheel_quota_add_chunk() - count the memory of one more chunk
+ * twheel_quota_add_memory() - count more memory
  * @quota:	the quota
- * @n:		how many timers the chunk has room for
+ * @kind:	what it is for
+ * @n:		how many timers it is enough for
  *
  * Context: any.
  * Return: 0, or -EDQUOT, and nothing is counted.
  */
-int twheel_quota_add_chunk(struct twheel_quota *quota, long n);
+int twheel_quota_add_memory(struct twheel_quota *quota, enum twheel_memory kind, long n);
 
 /**
- * twheel_quota_sub_chunk() - count the memory of a chunk no longer
+ * twheel_quota_sub_memory() - count memory no longer
  * @quota:	the quota
- * @n:		how many timers the chunk has room for
+ * @kind:	what it was for
+ * @n:		how many timers it was enough for
  *
  * Context: any.
  */
-void twheel_quota_sub_chunk(struct twheel_quota *quota, long n);
-
-/**
- * twheel_quota_add_words() - count the memory of one more page of words
- * @quota:	the quota
- * @n:		how many timers have their words there
- *
- * Context: any.
- * Return: 0, or -EDQUOT, and nothing is counted.
- */
-int twheel_quota_add_words(struct twheel_quota *quota, long n);
-
-/**
- * twheel_quota_sub_words() - count the memory of a page of words no longer
- * @quota:	the quota
- * @n:		how many timers have their words there
- *
- * Context: any.
- */
-void twheel_quota_sub_words(struct twheel_quota *quota, long n);
-
-/**
- * twheel_quota_add_table() - count the memory of one more page of a table of chunks
- * @quota:	the quota
- * @n:		how many timers could be found by that page
- *
- * Context: any.
- * Return: 0, or -EDQUOT, and nothing is counted.
- */
-int twheel_quota_add_table(struct twheel_quota *quota, long n);
-
-/**
- * twheel_quota_sub_table() - count the memory of a page of a table no longer
- * @quota:	the quota
- * @n:		how many timers could be found by that page
- *
- * Context: any.
- */
-void twheel_quota_sub_table(struct twheel_quota *quota, long n);
+void twheel_quota_sub_memory(struct twheel_quota *quota, enum twheel_memory kind, long n);
 
 /**
  * twheel_quota_charge_look() - charge the user for a look at a lease that was extended

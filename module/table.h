@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A table of pointers that grows.
+ * A table that grows by pages.
  *
  * A look-up takes the same few instructions however large the table is. That of the kernel's
  * xarray takes 77 with one level, and 29 for each level more.
@@ -13,33 +13,34 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
-struct twheel_quota;
-
-/* Pointers in a page. */
-#define TWHEEL_TABLE_PAGE	(PAGE_SIZE / sizeof(void *))
+#include "quota.h"
 
 /**
- * struct twheel_table_pages - the pages of a table
+ * struct twheel_table_pages - where the pages of a table are
  * @rcu:	frees it once it was replaced by a larger one
- * @nr:		how many pages there are; constant
- * @pages:	the pages; constant. They live as long as the table
+ * @room:	for how many pages there is room; constant
+ * @pages:	the pages, which live as long as the table, and NULL after them
  */
 struct twheel_table_pages {
 	struct rcu_head	rcu;
-	u32		nr;
-	void __rcu	**pages[];
+	u32		room;
+	void		*pages[];
 };
 
 /**
- * struct twheel_table - pointers by index
- * @pages:	where they are; NULL while the table is empty. Looked up under RCU, changed by
+ * struct twheel_table - memory by page
+ * @pages:	where the pages are; NULL while there are none. Looked up under RCU, changed by
  *		twheel_table_reserve()
+ * @nr:		how many pages there are; used by twheel_table_reserve()
  * @quota:	where pages are counted; constant
- * @charge:	how many timers a page counts for; constant
+ * @kind:	as what; constant
+ * @charge:	for how many timers a page is counted; constant once there is a page
  */
 struct twheel_table {
 	struct twheel_table_pages __rcu	*pages;
+	u32				nr;
 	struct twheel_quota		*quota;
+	enum twheel_memory		kind;
 	u32				charge;
 };
 
@@ -47,68 +48,50 @@ struct twheel_table {
  * twheel_table_init() - begin without a page
  * @table:	the table, zeroed
  * @quota:	where pages are to be counted. Outlives @table
- * @charge:	how many timers a page counts for
+ * @kind:	as what
+ * @charge:	for how many timers a page is counted
  */
-void twheel_table_init(struct twheel_table *table, struct twheel_quota *quota, u32 charge);
+void twheel_table_init(struct twheel_table *table, struct twheel_quota *quota,
+		       enum twheel_memory kind, u32 charge);
 
 /**
- * twheel_table_reserve() - make room for a pointer
+ * twheel_table_reserve() - make pages
  * @table:	the table
- * @index:	of the pointer
+ * @page:	number of the last page that is needed
+ *
+ * New pages are zeroed. Those that were made before an error stay.
  *
  * Context: may sleep. The caller serialises all calls for @table.
  * Return: 0, -ENOMEM or -EDQUOT.
  */
-int twheel_table_reserve(struct twheel_table *table, u32 index);
+int twheel_table_reserve(struct twheel_table *table, u32 page);
 
 /**
- * twheel_table_destroy() - free the memory of a table, not what it points to
+ * twheel_table_destroy() - free the memory of a table
  * @table:	the table, which nobody uses any more
+ *
+ * Takes O(pages).
  *
  * Context: may sleep.
  */
 void twheel_table_destroy(struct twheel_table *table);
 
-/* Where the pointer at @index is; or NULL if no room was reserved. Under RCU. */
-static inline void __rcu **twheel_table_slot(const struct twheel_table *table, u32 index)
+/**
+ * twheel_table_page() - find a page
+ * @table:	the table
+ * @nr:		any number
+ *
+ * Context: under RCU, or the caller serialises calls of twheel_table_reserve().
+ * Return: the page, or NULL if it was not made.
+ */
+static inline void *twheel_table_page(const struct twheel_table *table, u32 nr)
 {
 	const struct twheel_table_pages *pages = rcu_dereference_raw(table->pages);
-	u32 nr = index / TWHEEL_TABLE_PAGE;
 
-	if (unlikely(!pages || nr >= pages->nr))
+	if (unlikely(!pages || nr >= pages->room))
 		return NULL;
-	/* Programs choose the index. */
-	nr = array_index_nospec(nr, pages->nr);
-	return &pages->pages[nr][index % TWHEEL_TABLE_PAGE];
-}
-
-/**
- * twheel_table_get() - look up a pointer
- * @table:	the table
- * @index:	any number
- *
- * Context: under RCU, or the caller serialises all changes.
- * Return: the pointer, or NULL.
- */
-static inline void *twheel_table_get(const struct twheel_table *table, u32 index)
-{
-	void __rcu **slot = twheel_table_slot(table, index);
-
-	return slot ? rcu_dereference_raw(*slot) : NULL;
-}
-
-/**
- * twheel_table_set() - store a pointer
- * @table:	the table
- * @index:	of the pointer, for which there is room
- * @pointer:	the pointer, or NULL
- *
- * Context: under RCU, or the caller serialises calls of twheel_table_reserve(). The caller
- * serialises all calls for @index.
- */
-static inline void twheel_table_set(struct twheel_table *table, u32 index, void *pointer)
-{
-	rcu_assign_pointer(*twheel_table_slot(table, index), pointer);
+	/* Programs choose it. */
+	return READ_ONCE(pages->pages[array_index_nospec(nr, pages->room)]);
 }
 
 #endif /* TWHEEL_TABLE_H */

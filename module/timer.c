@@ -22,7 +22,7 @@
  * later deadline, which is what nearly all calls do, takes the lock of the base alone.
  */
 #include <linux/build_bug.h>
-#include <linux/err.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
 
 #include "base.h"
@@ -36,9 +36,6 @@
 
 /* As twheel_hold_look_ahead() wants it */
 static_assert(!offsetof(struct twheel_arm, handle));
-
-/* If other calls make a timer with the same key more often meanwhile, locks are let go of. */
-#define TWHEEL_MADE_TRIES	4
 
 /* What an arming may depend on: one of them at most. Not kept. */
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
@@ -94,7 +91,7 @@ void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, 
 }
 
 /* Is @arm valid? @ctx need not be settled yet. 0 or -EINVAL. */
-static int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
+static __always_inline int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
 {
 	u32 flags = arm->flags;
 
@@ -168,25 +165,14 @@ static void make_ready(struct twheel_hold *hold, struct twheel_timer *timer, u64
 	hold->wake = true;
 }
 
-/*
- * Make a timer. The pool of hold->ctx is settled. -EAGAIN if it has to grow first; other
- * errors as of twheel_pool_alloc().
- */
-static int arm_new(struct twheel_hold *hold, struct twheel_arm *arm)
+/* Arm @timer, which is new and pending on hold->local but in no wheel yet, as @arm says. */
+static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_arm *arm)
 {
+	u64 now = twheel_hold_now(hold), deadline = deadline_of(hold, arm, now);
 	struct twheel_ctx *ctx = hold->ctx;
-	struct twheel_timer *timer;
-	u64 now, deadline;
-	bool ready;
+	bool ready = deadline <= now;
 
-	twheel_hold_local(hold);
-	timer = twheel_pool_alloc(&ctx->pool, arm->handle);
-	if (IS_ERR(timer))
-		return PTR_ERR(timer);
-
-	now = twheel_hold_now(hold);
-	deadline = deadline_of(hold, arm, now);
-	ready = deadline <= now;
 	replace_word(ctx, timer, arm, deadline, ready);
 	set_timer(timer, arm, deadline, slack_of(arm));
 	arm->handle = twheel_pool_handle(timer);
@@ -195,13 +181,46 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arm)
 	if (trace_twheel_arm_enabled())
 		trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
 				 deadline, arm->interval, arm->slack);
-	if (ready) {
+	if (ready)
 		make_ready(hold, timer, now);
-	} else {
-		twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, hold->local->cpu);
+	else
 		twheel_timer_enqueue(timer, hold->local, now);
+}
+
+/*
+ * Make timers for the @n entries at @arms, with room for as many at @timers; only one if timers
+ * have keys, and rearm() has found none. Returns for how many: 1 or more; or -EAGAIN if the pool
+ * has to grow first, or other errors as of twheel_pool_alloc().
+ */
+static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
+		   struct twheel_timer **timers)
+{
+	int ret, i;
+
+	/* Settings may change until the pool is settled, which growing does. */
+	if (!hold->local)
+		return -EAGAIN;
+
+	twheel_hold_local(hold);
+	ret = twheel_pool_alloc(&hold->ctx->pool, arms->handle, timers, n);
+	if (ret < 0)
+		return ret;
+
+	/*
+	 * From now on the lock of the base guards them, so the one that all CPUs share can be let
+	 * go of; with keys it is needed for the next entry, too. Only twheel_info_next_expiry()
+	 * looks at them without a lock.
+	 */
+	for (i = 0; i < ret; i++) {
+		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
+		WRITE_ONCE(timers[i]->where, twheel_where_pending(hold->local->cpu));
 	}
-	return 0;
+	if (!hold->ctx->pool.keyed)
+		twheel_hold_unlock_ctx(hold);
+
+	for (i = 0; i < ret; i++)
+		start_new(hold, timers[i], &arms[i]);
+	return ret;
 }
 
 static void count_migration(const struct twheel_ctx *ctx,
@@ -306,19 +325,26 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 	return 0;
 }
 
-/* Re-arm the timer that @arm names, which may be @hint. -ENOENT if there is none. */
+/*
+ * Re-arm the timer that @arm names, which may be @hint. -ENOENT if there is none; if timers
+ * have keys the lock of the context is then held, so that no other call makes one.
+ */
 static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
 {
-	struct twheel_timer *timer = twheel_hold_handle(hold, arm->handle, hint);
+	struct twheel_timer *timer;
 	int ret;
 
-	if (!timer)
-		return -ENOENT;
-	ret = rearm_held(hold, timer, arm);
-	if (ret != -EAGAIN)
-		return ret;
-	return twheel_hold_both(hold, timer, arm->handle) ? rearm_held(hold, timer, arm) :
-							    -ENOENT;
+	for (;; hint = NULL) {
+		timer = twheel_hold_handle(hold, arm->handle, hint);
+		if (!timer)
+			return -ENOENT;
+		ret = rearm_held(hold, timer, arm);
+		if (ret != -EAGAIN)
+			return ret;
+		if (twheel_hold_both(hold, timer, arm->handle))
+			return rearm_held(hold, timer, arm);
+		/* It has ended while locks were let go of. */
+	}
 }
 
 /*
@@ -328,8 +354,8 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 		   struct twheel_timer *hint, int full)
 {
-	unsigned int tries = TWHEEL_MADE_TRIES;
 	struct twheel_ctx *ctx = hold->ctx;
+	struct twheel_timer *timer;
 	int ret;
 
 	arm->old_state = TWHEEL_STATE_NONE;
@@ -338,32 +364,47 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 	ret = check_arm(ctx, arm);
 	if (ret)
 		return ret;
-	/*
-	 * Other calls may make a timer with this key, and end it, at any time. -EEXIST means
-	 * that one was made after rearm() had found none: with %TWHEEL_ARM_IF_NONE that is
-	 * the answer, otherwise re-arm that one. If they go on so, have the caller let go of
-	 * everything before it tries again. Other errors may mean that such a timer has taken
-	 * the room: then none is needed.
-	 */
-	do {
-		ret = -ENOENT;
-		if (arm->handle || is_keyed(ctx))
-			ret = rearm(hold, arm, hint);
-		if (ret != -ENOENT || arm->flags & TWHEEL_ARM_IF_PENDING ||
-		    (arm->handle && !is_keyed(ctx)))
-			return ret;
-		if (full)
-			return full;
-		/* Settings may change until the pool is settled, which growing does. */
-		ret = hold->local ? arm_new(hold, arm) : -EAGAIN;
-		if (!ret || ret == -EAGAIN || !is_keyed(ctx))
-			return ret;
-		if (ret != -EEXIST)
-			full = ret;
-		else if (arm->flags & TWHEEL_ARM_IF_NONE)
-			return ret;
-	} while (--tries);
-	return -EAGAIN;
+
+	ret = -ENOENT;
+	if (arm->handle || is_keyed(ctx))
+		ret = rearm(hold, arm, hint);
+	if (ret != -ENOENT || arm->flags & TWHEEL_ARM_IF_PENDING ||
+	    (arm->handle && !is_keyed(ctx)))
+		return ret;
+	if (full)
+		return full;
+	ret = arm_new(hold, arm, 1, &timer);
+	return min(ret, 0);
+}
+
+/*
+ * Carry out those of the @n entries at @arms that, in a row, just want a new timer, with room for
+ * as many timers at @timers. Returns how many; it may be 0 though there are some. -EAGAIN if the
+ * pool has to grow first.
+ */
+static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
+			    struct twheel_timer **timers)
+{
+	u32 nr_new;
+	int ret, i;
+
+	if (is_keyed(hold->ctx))
+		return 0;
+	for (nr_new = 0; nr_new < n; nr_new++)
+		if (arms[nr_new].handle || arms[nr_new].flags & TWHEEL_ARM_IF_PENDING ||
+		    check_arm(hold->ctx, &arms[nr_new]))
+			break;
+	if (!nr_new)
+		return 0;
+
+	ret = arm_new(hold, arms, nr_new, timers);
+	for (i = 0; i < ret; i++) {
+		arms[i].old_state = TWHEEL_STATE_NONE;
+		arms[i].old_remaining = 0;
+		arms[i].result = 0;
+	}
+	/* For other errors each entry is tried by itself. */
+	return ret > 0 || ret == -EAGAIN ? ret : 0;
 }
 
 /* Have the neighbours fetched of those @timers that the @n entries at @arms move up. */
@@ -379,27 +420,36 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 }
 
 /*
- * Carry out the @n entries at @arms, with room for as many timers at @hints. If @full is not
+ * Carry out the @n entries at @arms, with room for as many timers at @timers. If @full is not
  * 0 it is why no timer can be made for the first entry. Returns how many were carried out:
  * fewer if the pool has to grow for the next one.
  */
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
-		    struct twheel_timer **hints)
+		    struct twheel_timer **timers)
 {
 	struct twheel_hold hold;
-	u32 i;
+	u32 done = 0;
+	int ret;
 
 	twheel_hold_begin(&hold, ctx);
-	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, hints);
+	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, timers);
 	if (n > 1 && hold.local)
-		fetch_for_arms(&hold, arms, n, hints);
-	for (i = 0; i < n; i++, full = 0) {
-		arms[i].result = arm_one(&hold, &arms[i], hints[i], full);
-		if (arms[i].result == -EAGAIN)
+		fetch_for_arms(&hold, arms, n, timers);
+	for (; done < n; done += ret, full = 0) {
+		ret = 0;
+		if (!arms[done].handle && n - done > 1 && !full)
+			ret = arm_row(&hold, &arms[done], n - done, &timers[done]);
+		if (!ret) {
+			ret = arm_one(&hold, &arms[done], timers[done], full);
+			arms[done].result = ret;
+			if (ret != -EAGAIN)
+				ret = 1;
+		}
+		if (ret < 0)
 			break;
 	}
 	twheel_hold_end(&hold);
-	return i;
+	return done;
 }
 
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
@@ -411,13 +461,13 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
 		/* Many kernels clear each variable on the stack, and a single call needs one. */
 		if (part == 1) {
-			struct twheel_timer *hint;
+			struct twheel_timer *timer;
 
-			done = arm_some(ctx, arms, 1, full, &hint);
+			done = arm_some(ctx, arms, 1, full, &timer);
 		} else {
-			struct twheel_timer *hints[TWHEEL_HOLD_MAX];
+			struct twheel_timer *timers[TWHEEL_HOLD_MAX];
 
-			done = arm_some(ctx, arms, part, full, hints);
+			done = arm_some(ctx, arms, part, full, timers);
 		}
 		full = 0;
 		if (done < part) {

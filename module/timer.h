@@ -41,9 +41,8 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, 
  * @timer:	the timer, which is pending or ready; free afterwards
  *
  * Context: holds @timer.
- * Return: the deadline that it had, in ns.
  */
-u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
+void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
  * twheel_timer_set_word() - set the word of a timer, if it has one

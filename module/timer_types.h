@@ -24,6 +24,8 @@
  * @count:	expirations left, including unread ones; 0 for no end
  * @slack:	by how many ticks it may expire late
  * @generation:	upper half of its handle
+ * @next:	if timers have keys, instead: the index of the next timer in the bucket of its
+ *		key, or 0. Written under the context's lock, read without a lock
  * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while
  *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
  *		shifted by TWHEEL_FLAGS_SHIFT those of %TWHEEL_TIMER_FLAGS that it
@@ -33,7 +35,8 @@
  * other. @where says which of them it is, and changes only with both of them held: the lock
  * that guards the timer before and the one that does afterwards. So it is read without a
  * lock, and read again with the lock held that it named. State and CPU are in one field so
- * that no CPU sees an old state with a new CPU.
+ * that no CPU sees an old state with a new CPU. A timer that is cancelled is the exception: it
+ * may leave its base without the context's lock, as nobody uses it until it is freed with that.
  *
  * A timer fits a cache line, as there are millions of them.
  */
@@ -50,7 +53,10 @@ struct twheel_timer {
 	u64	interval;
 	u32	count;
 	u32	slack;
-	u32	generation;
+	union {
+		u32	generation;
+		u32	next;
+	};
 	u32	where;
 };
 

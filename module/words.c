@@ -31,7 +31,7 @@ void twheel_words_destroy(struct twheel_words *words)
 	xa_for_each(&words->pages, index, page) {
 		/* One by one: xa_destroy() frees all nodes with interrupts off. */
 		xa_erase_bh(&words->pages, index);
-		twheel_quota_sub_words(words->quota, words->charge);
+		twheel_quota_sub_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
 		put_page(page);
 		cond_resched();
 	}
@@ -48,7 +48,7 @@ static struct page *new_page(struct twheel_words *words, unsigned long index)
 	struct page *page;
 	int ret;
 
-	ret = twheel_quota_add_words(words->quota, words->charge);
+	ret = twheel_quota_add_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -66,7 +66,7 @@ static struct page *new_page(struct twheel_words *words, unsigned long index)
 free:
 	__free_page(page);
 uncharge:
-	twheel_quota_sub_words(words->quota, words->charge);
+	twheel_quota_sub_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
 	return ERR_PTR(ret);
 }
 

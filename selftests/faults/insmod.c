@@ -71,7 +71,7 @@ static void check_gone(unsigned int n)
 	static const char * const paths[] = {
 		TW_DEVICE, "/sys/module/twheel", "/sys/class/misc/twheel",
 		"/sys/kernel/debug/twheel", "/sys/kernel/slab/twheel_chunk",
-		"/sys/kernel/slab/twheel_keys", "/sys/kernel/tracing/events/twheel",
+		"/sys/kernel/tracing/events/twheel",
 	};
 	static const char * const files[] = {
 		"/proc/modules", "/proc/misc", "/proc/slabinfo", "/proc/kallsyms",

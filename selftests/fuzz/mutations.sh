@@ -26,6 +26,6 @@ mutations() {
 	cat <<-'END'
 	the buffer of a batch is too small	s/kmalloc_array(min_t(u32, batch.count, TWHEEL_BATCH_PART)/kmalloc_array(min_t(u32, batch.count, 8)/
 	any generation of a handle will do	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
-	a cancelled record stays in the list	/^u64 twheel_timer_cancel_held/,/^}/s/^\t\ttwheel_ctx_withdraw(ctx, timer);/\t\t;/
+	a cancelled record stays in the list	/^static u64 end_held/,/^}/s/^\t\ttwheel_ctx_withdraw(ctx, timer);/\t\t;/
 	END
 }

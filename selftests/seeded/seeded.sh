@@ -33,7 +33,7 @@ copy_module() {
 	dir=$build/seeded/$KERNEL.$1
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	cp -r "$top"/{Kbuild,module,uapi} "$dir"
+	cp -r "$top"/{Kbuild,VERSION,module,uapi} "$dir"
 }
 
 build_module() {

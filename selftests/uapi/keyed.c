@@ -396,7 +396,7 @@ static long put_many(int fd, int pattern, long n, enum twheel_state state)
  * If some pattern defeated the hash, each look-up would pass half of all keys: a thousand
  * times the cost with random keys, which come first as the measure.
  */
-TEST_F(keyed, no_pattern_of_keys_is_worse_than_another)
+TEST_F_TIMEOUT(keyed, no_pattern_of_keys_is_worse_than_another, 120)
 {
 	enum { N = 16384, PATTERNS = 10, WORSE = 20 };
 	struct twheel_timer_info info;

@@ -301,6 +301,58 @@ TEST_F(limits, tables_without_timers)
 	close(fds[2]);
 }
 
+/* As arm_many(), with the keys from 0 on. */
+static int put_many(int fd, int n, int *error)
+{
+	struct twheel_arm arm;
+	int i;
+
+	for (i = 0, *error = 0; i < n; i++) {
+		arm = tw_request(TW_FAR, 0, 0);
+		arm.handle = i;
+		*error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
+		if (*error)
+			break;
+	}
+	return i;
+}
+
+/* So do the pages in which keys are looked up, of 1024 buckets each, two for a timer. */
+TEST_F(limits, keys_without_timers)
+{
+	enum { PAGE = 512, MORE = 5 * PAGE, MAX = 9 * PAGE };
+	static struct twheel_timer_info drained[MORE];
+	struct twheel_list list = {
+		.entries = (unsigned long)drained, .count = MORE, .flags = TWHEEL_LIST_DRAIN,
+	};
+	int fds[3], i, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	for (i = 0; i < 3; i++) {
+		fds[i] = open_as(SOMEONE);
+		ASSERT_LE(0, fds[i]);
+		ASSERT_EQ(0, tw_configure(fds[i], CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	}
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(MORE, put_many(fds[i], MORE, &error));
+		list.cursor = 0;
+		ASSERT_EQ(MORE, tw_call(fds[i], TWHEEL_IOC_LIST, &list));
+		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
+	}
+
+	/* Of their ten pages and two more, three do not count: one for each descriptor. */
+	EXPECT_EQ(2 * PAGE, put_many(fds[2], MORE, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	/* A descriptor can still use the pages that it has. */
+	EXPECT_EQ(MORE, put_many(fds[1], MORE, &error));
+	close(fds[0]);
+	close(fds[1]);
+	EXPECT_EQ(MORE, put_many(fds[2], MORE, &error));
+	close(fds[2]);
+}
+
 TEST_F(limits, users_do_not_share)
 {
 	int a, b, error;

@@ -5,10 +5,6 @@
 # The kernel has data races of its own, many of them known. A report of KCSAN that
 # does not name the module loses its headline. All else stays: lines of others may
 # have come in between. With -v count=1 only the number of such reports is printed.
-#
-# Some that do name the module are the kernel's own, too: rhashtable, which the module's
-# functions call, races with its worker, over a bucket's word, of which one bit is the
-# bucket's lock, and over whether the worker is to run.
 
 function flush()
 {
@@ -27,8 +23,7 @@ function flush()
 
 race && !/==========$/ {
 	lines = lines "\n" $0
-	if (race !~ /data-race in .*(rht_deferred_worker|rhashtable_|process_one_work)/)
-		ours += /\[twheel\]/
+	ours += /\[twheel\]/
 	next
 }
 

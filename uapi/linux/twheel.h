@@ -113,8 +113,8 @@ struct twheel_info {
  * Every handle, whether a program passes it or gets it, is then a key that the
  * program has chosen: any 64-bit number, including 0. Arming is an upsert: it
  * re-arms the timer with that key or, if there is none, makes it. Keys take
- * memory: 16 bytes a timer, charged like the timer itself, and a hash table of
- * some 20 bytes a timer, which the kernel charges to no memory cgroup.
+ * memory: 16 bytes a timer, charged like the timer itself. Half of it is kept for
+ * the most timers that the context has had at once, until it is closed.
  */
 #define TWHEEL_CONFIG_KEYED		0x00000001
 

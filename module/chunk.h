@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A chunk: the memory of some timers.
+ *
+ * It has 4096 bytes, and is aligned to them: a header in the place of the first timer, and 63
+ * timers behind it. If timers have keys it has 56 timers, and behind these their keys. So
+ *
+ *  - the address of a timer gives its chunk,
+ *  - an index is made of the number of the chunk and the place in it,
+ *  - the index of a timer gives, with one look-up, the timer and its key.
+ */
+#ifndef TWHEEL_CHUNK_H
+#define TWHEEL_CHUNK_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+#include "table.h"
+#include "timer_types.h"
+
+struct twheel_pool;
+
+#define TWHEEL_CHUNK_SIZE	4096
+
+/* The bits of an index that say the place. Place 0 is that of the header. */
+#define TWHEEL_PLACE_BITS	6
+#define TWHEEL_PLACES		BIT(TWHEEL_PLACE_BITS)
+
+/* The timers of a chunk without keys, and of one with keys */
+#define TWHEEL_CHUNK_TIMERS	(TWHEEL_PLACES - 1)
+#define TWHEEL_KEYED_TIMERS	56
+
+/* Chunks that a page of the table of chunks has room for */
+#define TWHEEL_PAGE_CHUNKS	(PAGE_SIZE / sizeof(void *))
+
+/**
+ * struct twheel_chunk - some timers
+ * @pool:	the pool; constant
+ * @free:	a bit for each place with a free timer; changed under pool->lock, and read
+ *		without a lock by twheel_pool_next_index()
+ * @index:	of the chunk in pool->chunks; constant
+ * @keyed:	the timers have keys; constant
+ * @words:	the words of the timers by place, or NULL; constant
+ * @partial:	in pool->partial while @free is not zero; under pool->lock
+ * @rcu:	frees the chunk once it has left that list
+ * @timers:	the timers by place; place 0 has none
+ * @before:	what comes before @keys
+ * @keys:	if @keyed, from %TWHEEL_KEYED_TIMERS + 1 on in their place: the keys, that of
+ *		place 1 first. Written under pool->lock, read without a lock
+ */
+struct twheel_chunk {
+	union {
+		struct {
+			struct twheel_pool	*pool;
+			u64			free;
+			u32			index;
+			bool			keyed;
+			atomic64_t		*words;
+			union {
+				struct list_head	partial;
+				struct rcu_head		rcu;
+			};
+		};
+		struct twheel_timer	timers[TWHEEL_PLACES];
+		struct {
+			struct twheel_timer	before[TWHEEL_KEYED_TIMERS + 1];
+			u64			keys[TWHEEL_KEYED_TIMERS];
+		};
+	};
+};
+
+static_assert(sizeof(struct twheel_timer) == 64);
+static_assert(sizeof(struct twheel_chunk) == TWHEEL_CHUNK_SIZE);
+static_assert(offsetofend(struct twheel_chunk, rcu) <= sizeof(struct twheel_timer));
+
+static inline struct twheel_chunk *twheel_chunk_of(const struct twheel_timer *timer)
+{
+	return (void *)((unsigned long)timer & ~(TWHEEL_CHUNK_SIZE - 1UL));
+}
+
+static inline u32 twheel_place_of(const struct twheel_timer *timer)
+{
+	return (unsigned long)timer % TWHEEL_CHUNK_SIZE / sizeof(*timer);
+}
+
+static inline u32 twheel_index_of(const struct twheel_timer *timer)
+{
+	return twheel_chunk_of(timer)->index << TWHEEL_PLACE_BITS | twheel_place_of(timer);
+}
+
+/* Where the key of @timer is, which has one */
+static inline u64 *twheel_key_of(const struct twheel_timer *timer)
+{
+	return &twheel_chunk_of(timer)->keys[twheel_place_of(timer) - 1];
+}
+
+/* Where the chunk with number @nr is stored in @chunks; or NULL without a page for it. */
+static inline void __rcu **twheel_chunk_slot(const struct twheel_table *chunks, u32 nr)
+{
+	void __rcu **page = twheel_table_page(chunks, nr / TWHEEL_PAGE_CHUNKS);
+
+	return page ? page + nr % TWHEEL_PAGE_CHUNKS : NULL;
+}
+
+/* The chunk with number @nr, or NULL. Under RCU, or the caller serialises all changes. */
+static inline struct twheel_chunk *twheel_chunk_get(const struct twheel_table *chunks, u32 nr)
+{
+	void __rcu **slot = twheel_chunk_slot(chunks, nr);
+
+	return slot ? rcu_dereference_raw(*slot) : NULL;
+}
+
+/**
+ * twheel_chunk_timer() - find a timer by its index
+ * @chunks:	the chunks of a pool
+ * @index:	one that a timer of the pool has or had, or without keys any number
+ *
+ * The timer may be free, or become free unless it is locked. Its memory stays until the RCU
+ * section ends.
+ *
+ * Context: under RCU or a spinlock.
+ * Return: the timer, or NULL.
+ */
+static inline struct twheel_timer *twheel_chunk_timer(const struct twheel_table *chunks,
+						      u32 index)
+{
+	struct twheel_chunk *chunk = twheel_chunk_get(chunks, index >> TWHEEL_PLACE_BITS);
+	u32 place = index % TWHEEL_PLACES;
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(), "lookup without RCU");
+
+	return chunk && place ? &chunk->timers[place] : NULL;
+}
+
+#endif /* TWHEEL_CHUNK_H */
