@@ -7,6 +7,7 @@
  * Where a process cannot have that many descriptors, others hold the rest of the pending
  * timers, and one measures.
  */
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -24,17 +25,33 @@ struct state {
 	int	*fds;
 };
 
+/*
+ * Let the table of files grow now, and not when it is needed: where threads share it the kernel
+ * waits for a grace period each time. The last number is there for one thread at a time.
+ */
+static int grow_table(uint32_t files)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int fd, ret = 0;
+
+	pthread_mutex_lock(&lock);
+	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, files - 1);
+	if (fd < 0)
+		ret = -errno;
+	else
+		close(fd);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
 static int hold(struct job *job)
 {
 	uint32_t each = limit_files((uint64_t)job->plan->pending + OTHERS);
 	uint32_t mine = (each - OTHERS) / job->plan->threads;
+	int ret = grow_table(each);
 
-	/*
-	 * The table of files grows now, and not when it is needed: where threads share it the
-	 * kernel waits for a grace period each time.
-	 */
-	if (close(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, each - 1)))
-		return -errno;
+	if (ret)
+		return ret;
 	/* With little memory both are too low for a million. */
 	limit_file("/proc/sys/fs/file-max", job->plan->pending + 100000ULL);
 	limit_file("/proc/sys/fs/epoll/max_user_watches", job->plan->pending + 1000ULL);
