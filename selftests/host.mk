@@ -8,6 +8,7 @@
 # clean. To be set before it is included:
 #
 #	TESTS	the programs, in the order in which they are run
+#	RUN	a command that runs a program, if that needs one
 #	CHECK	a command that prints TAP too, run after them
 #	LEFT	what clean removes beside the programs
 #
@@ -33,7 +34,7 @@ check: all
 	@status=0; \
 	for test in $(TESTS); do \
 		echo "# $$test"; \
-		timeout 600 $(O)/$$test; rc=$$?; \
+		timeout 600 $(RUN) $(O)/$$test; rc=$$?; \
 		[ $$rc -eq 0 ] || status=1; \
 		[ $$rc -le 1 ] || echo "Bail out! $$test ended with status $$rc"; \
 	done; \

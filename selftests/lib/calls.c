@@ -37,7 +37,7 @@ TEST_F(calls, open)
 
 	EXPECT_EQ(-ENOENT, twheel_open(&tw, "/dev/no-such-wheel", 0, NULL));
 	EXPECT_EQ(-ENOTTY, twheel_open(&tw, "/dev/null", 0, NULL));
-	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 4, NULL));
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 8, NULL));
 
 	ASSERT_EQ(0, twheel_open(&tw, TWHEEL_DEVICE, 0, NULL));
 	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "lib_calls.h"
 #include "lib_util.h"
 #include "twheel_util.h"
@@ -20,15 +21,6 @@
 
 /* As many re-arms, and as many cancels, fit in the queue. */
 #define QUEUE	256
-
-/* Ends a child with an exit status that says that something was wrong. */
-#define CHECK(condition) \
-do { \
-	if (!(condition)) { \
-		fprintf(stderr, "# in the child, line %d: %s\n", __LINE__, #condition); \
-		_exit(1); \
-	} \
-} while (0)
 
 /* How many functions were called. */
 static unsigned int called;
@@ -340,13 +332,6 @@ static pid_t fork_into_new_times(void)
 		return -1;
 	pid = fork();
 	return pid;
-}
-
-static int well(pid_t pid)
-{
-	int status;
-
-	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
 /*

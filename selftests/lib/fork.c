@@ -2,6 +2,7 @@
 /* libtwheel across fork(): which process the timers belong to. */
 #include <sys/wait.h>
 
+#include "child.h"
 #include "lib_util.h"
 
 /**
@@ -36,23 +37,6 @@ FIXTURE_SETUP(fork)
 FIXTURE_TEARDOWN(fork)
 {
 	twheel_close(self->tw);
-}
-
-/* Ends a child with an exit status that says what was wrong. */
-#define CHECK(condition) \
-do { \
-	if (!(condition)) { \
-		fprintf(stderr, "# in the child, line %d: %s\n", __LINE__, #condition); \
-		_exit(1); \
-	} \
-} while (0)
-
-/* Waits for a child. Returns whether it found everything right. */
-static int well(pid_t pid)
-{
-	int status;
-
-	return waitpid(pid, &status, 0) == pid && !status;
 }
 
 static uint64_t count(struct twheel *tw)

@@ -9,6 +9,7 @@
 
 user=$(cd "${0%/*}/../../userspace" && pwd)
 root=$tmp/root
+version=$(cat "$user/../VERSION")
 
 build() {
 	env -u MAKEFLAGS -u MFLAGS make -s -C "$user" O="$tmp/build" DESTDIR="$root" \
@@ -31,20 +32,31 @@ cat >"$tmp/expected" <<END
 ./usr/lib/here/libtwheel.a
 ./usr/lib/here/libtwheel.so
 ./usr/lib/here/libtwheel.so.0.1
-./usr/lib/here/libtwheel.so.0.2.0
+./usr/lib/here/libtwheel.so.$version
 ./usr/lib/here/pkgconfig/libtwheel.pc
+./usr/share/bash-completion/completions/twheel
 ./usr/share/man/man1/twheel.1
 ./usr/share/man/man3/libtwheel.3
 ./usr/share/man/man4/twheel.4
+./usr/share/zsh/site-functions/_twheel
 END
 try "these files are installed" same "$tmp/files" "$tmp/expected"
+
+# As bash-completion loads it when the command is first completed.
+if [ -e /usr/share/bash-completion/bash_completion ]; then
+	# shellcheck disable=SC2016 # for another shell
+	try "bash-completion finds the tool's" env XDG_DATA_DIRS="$root/usr/share" bash -c '
+		. /usr/share/bash-completion/bash_completion
+		_completion_loader twheel || [ $? = 124 ] && complete -p twheel | grep -w _twheel'
+fi
 
 # The functions that are declared, exported and documented have to be the same.
 sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
 	grep -v '_fn$' | sort -u >"$tmp/named"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
-	sed -n 's/.* T \(.*\)@@LIBTWHEEL_0\.[12]$/\1/p' | sort >"$tmp/exported"
-nm -D --defined-only "$root/usr/lib/here/libtwheel.so" | grep -c ' T ' >"$tmp/count"
+	sed -n 's/.* T \(.*\)@@LIBTWHEEL_[0-9.]*$/\1/p' | sort >"$tmp/exported"
+nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
+	grep -v ' twheel_open@LIBTWHEEL_0.1$' | grep -c ' T ' >"$tmp/count"
 wc -l <"$tmp/exported" >"$tmp/versioned"
 try "the header and the library have the same functions" \
 	same "$tmp/named" "$tmp/exported"
@@ -66,6 +78,21 @@ int main(void)
 }
 END
 cp "$tmp/program.c" "$tmp/program.cc"
+# Without an argument, as a program that was linked with the first version of the library.
+cat >"$tmp/chosen.c" <<'END'
+#include <twheel.h>
+
+#ifdef OLD
+__asm__(".symver twheel_open, twheel_open@LIBTWHEEL_0.1");
+#endif
+
+int main(void)
+{
+	struct twheel *tw;
+
+	return -twheel_open(&tw, 0, 0, 0);
+}
+END
 # The one header has everything that a configuration needs.
 cat >"$tmp/clocks.c" <<'END'
 #include <twheel.h>
@@ -93,6 +120,11 @@ END
 	try "the same in C99 with POSIX" \
 		cc -std=c99 -D_POSIX_C_SOURCE=199309L -Wall -Wextra -Werror \
 		-o "$tmp/clocks" "$tmp/clocks.c" $(pkg-config --cflags --libs libtwheel)
+	for old in '' -DOLD; do
+		try "one that opens the default${old:+, as it was}" \
+			cc $old -o "$tmp/chosen$old" "$tmp/chosen.c" \
+			$(pkg-config --cflags --libs libtwheel)
+	done
 	if command -v c++ >/dev/null; then
 		try "a program in C++" \
 			c++ -Wall -Wextra -Werror -pedantic -o "$tmp/cxx" "$tmp/program.cc" \
@@ -104,6 +136,12 @@ try "it runs with the shared library" \
 try "and needs it by its soname" \
 	sh -c "readelf -d '$tmp/shared' | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'"
 try "it runs with the archive" "$tmp/static"
+if [ ! -e /dev/twheel ]; then
+	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"
+	check "without the device it gets an embedded wheel" test "$status" = 0
+	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen-DOLD"
+	check "a program from before gets ENOENT" test "$status" = 2
+fi
 
 try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"

@@ -3,7 +3,8 @@
  * The system calls that the library makes, as a test sees them.
  *
  * A program that includes this file has its own ioctl() and read(), which the library uses
- * in place of those of the C library.
+ * in place of those of the C library. Calls on an embedded wheel are counted likewise: the
+ * program is linked so that it wraps them.
  */
 #ifndef LIB_CALLS_H
 #define LIB_CALLS_H
@@ -29,6 +30,39 @@ struct calls {
 
 static struct calls calls;
 
+/* Counts a request. Returns 0, or the error with which it fails. */
+static int count_request(unsigned long request)
+{
+	calls.ioctls++;
+	return calls.fail && request == calls.fail ? -ENOMEM : 0;
+}
+
+#ifdef EMBEDDED_TESTS
+
+struct twheel_emb;
+int __real_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
+int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
+ssize_t __real_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n);
+ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n);
+
+int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
+{
+	int ret = count_request(request);
+
+	return ret ? ret : __real_twheel_emb_ioctl(emb, request, arg);
+}
+
+ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n)
+{
+	ssize_t ret = __real_twheel_emb_read(emb, buf, n);
+
+	if (ret > 0)
+		calls.reads++;
+	return ret;
+}
+
+#else
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
@@ -37,9 +71,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	if (_IOC_TYPE(request) == TWHEEL_IOC_MAGIC)
-		calls.ioctls++;
-	if (calls.fail && request == calls.fail) {
+	if (_IOC_TYPE(request) == TWHEEL_IOC_MAGIC && count_request(request)) {
 		errno = ENOMEM;
 		return -1;
 	}
@@ -54,5 +86,7 @@ ssize_t read(int fd, void *buf, size_t n)
 		calls.reads++;
 	return ret;
 }
+
+#endif /* EMBEDDED_TESTS */
 
 #endif /* LIB_CALLS_H */

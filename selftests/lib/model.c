@@ -418,7 +418,8 @@ TEST_F(model, random_actions)
 	       model.silent, model.withdrawn);
 	EXPECT_EQ(0, model.wrong);
 	EXPECT_LT(2000, model.calls);
-	EXPECT_LT(50, model.withdrawn);
+	/* The faster the machine, the fewer records are there to be withdrawn. */
+	EXPECT_LT(5, model.withdrawn);
 	EXPECT_LE(silent ? 2000 : 0, model.silent);
 	EXPECT_TRUE(silent || !model.silent);
 }

@@ -3,7 +3,7 @@
 #
 # mutations.sh - of libtwheel's timer objects, for three programs in a guest to find
 
-files=(userspace/lib/{loop,queue,fork,context}.c)
+files=(userspace/lib/{loop,queue,fork,context,open}.c)
 
 # Prints the first test that fails, or how the guest ended instead.
 found_by() {
@@ -61,8 +61,8 @@ mutations() {
 	a dispatch does not flush before it	/^TWHEEL_API int twheel_dispatch/,/^}/s/ret = twheel_timer_flush(tw);//
 	a dispatch does not flush behind it	/^TWHEEL_API int twheel_dispatch/,/^}/s/^\ttwheel_queue_flush(tw);//
 	a drain does not flush			/^TWHEEL_API ssize_t twheel_drain/,/^}/s/twheel_queue_flush(tw);//
-	a release does not flush		/^TWHEEL_API int twheel_release/,/^}/s/twheel_queue_flush(tw);/;/
-	a child flushes				/^TWHEEL_API int twheel_release/,/^}/s/if (!twheel_inherited(tw))//
+	a release does not flush		/^static void twheel_end/,/^}/s/twheel_queue_flush(tw);/;/
+	a child flushes				/^static void twheel_end/,/^}/s/if (!twheel_inherited(tw))//
 	an error is told twice			/^static int twheel_loop_error/,/^}/s/loop->error = 0;//
 	an error is not told			s/tw->loop->error = ret;/;/
 	a lease is seen				s/info->flags &= ~(uint32_t)TWHEEL_ARM_LEASE;//

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the twheel tool that need a terminal or leases: does top fit a terminal, follow
- * its size and leave it as it was? Does list show keys and leases?
+ * its size and leave it as it was? Are there colours and progress on terminals only? Does
+ * list show keys and leases?
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -141,7 +142,7 @@ static void measure(const char *frame, int *rows, int *cols)
 	for (; *frame; frame++) {
 		if (*frame == '\033') {
 			/* An escape sequence ends with a letter, and takes no room. */
-			frame += strcspn(frame, "ABCDEFGHIJKLMNOPQRSTUVWXYZhl");
+			frame += strcspn(frame, "ABCDEFGHIJKLMNOPQRSTUVWXYZhlm");
 			if (!*frame)
 				break;
 		} else if (*frame == '\n') {
@@ -196,6 +197,8 @@ TEST_F(top, fits_80_columns_and_24_rows)
 		EXPECT_EQ(80, cols);
 		EXPECT_NE(NULL, strstr(frame, "1us  1ms  1s"));
 		EXPECT_NE(NULL, strstr(frame, "\033[2Kall "));
+		EXPECT_NE(NULL, strstr(frame, "\033[2Klate by at most, of "));
+		EXPECT_NE(NULL, strstr(frame, "1us   4.1us 16us "));
 		free(frame);
 	}
 	ASSERT_EQ(1, write(t->fd, "q", 1));
@@ -222,6 +225,10 @@ TEST_F(top, follows_the_size_of_the_terminal)
 	}
 	EXPECT_EQ(size.ws_col, cols);
 	EXPECT_GE(size.ws_row, rows);
+	frame = await(t, HOME);
+	ASSERT_NE(NULL, frame);
+	EXPECT_EQ(NULL, strstr(frame, "late by at most, of "));
+	free(frame);
 
 	size = (struct winsize){ .ws_row = 40, .ws_col = 100 };
 	ASSERT_EQ(0, ioctl(t->fd, TIOCSWINSZ, &size));
@@ -272,6 +279,124 @@ TEST_F(top, can_be_stopped_and_continued)
 	ASSERT_EQ(1, write(t->fd, "q", 1));
 	EXPECT_EQ(0, finish(t));
 	EXPECT_TRUE(restored(t));
+}
+
+/* How many timers are listed for the progress of that to be seen. */
+#define MANY	5000
+
+/*
+ * Runs a command of the shell in a terminal, which is looked at only after @delay seconds.
+ * Returns all that it writes there.
+ */
+static char *in_terminal(const char *command, unsigned int delay)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	char *text = NULL;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+	int fd;
+
+	pid = forkpty(&fd, NULL, NULL, &size);
+	if (pid < 0)
+		return NULL;
+	if (!pid) {
+		setenv("TERM", "linux", 1);
+		unsetenv("NO_COLOR");
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	sleep(delay);
+	do {
+		text = realloc(text, len + 4097);
+		/* It fails with EIO when all processes in the terminal have ended. */
+		n = read(fd, text + len, 4096);
+		if (n > 0)
+			len += (size_t)n;
+	} while (n > 0);
+	text[len] = 0;
+	waitpid(pid, NULL, 0);
+	close(fd);
+	return text;
+}
+
+TEST(colours_are_for_terminals)
+{
+	static const struct {
+		const char	*command;
+		bool		coloured;
+	} known[] = {
+		{ "twheel ps", true },
+		{ "twheel doctor", true },
+		{ "TERM=dumb twheel ps", false },
+		{ "NO_COLOR=1 twheel ps", false },
+		{ "NO_COLOR=1 twheel doctor", false },
+		{ "NO_COLOR= twheel ps", true },
+		{ "twheel ps | cat", false },
+		{ "twheel doctor | cat", false },
+		{ "twheel ps --json", false },
+	};
+	int fd = open(TWHEEL_DEVICE, O_RDWR);
+	char *text;
+	size_t i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		text = in_terminal(known[i].command, 0);
+		ASSERT_NE(NULL, text);
+		/* It did show something. */
+		EXPECT_NE(NULL, strstr(text, "twheel")) {
+			TH_LOG("%s: %s", known[i].command, text);
+		}
+		EXPECT_EQ(known[i].coloured, !!strchr(text, '\033')) {
+			TH_LOG("%s: %s", known[i].command, text);
+		}
+		free(text);
+	}
+	close(fd);
+}
+
+TEST(progress_is_for_terminals)
+{
+	struct twheel_arm arm = { .expires = 3600000000000 };
+	int fd = open(TWHEEL_DEVICE, O_RDWR);
+	char command[128], *text;
+	int i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < MANY; i++) {
+		arm.handle = 0;
+		ASSERT_EQ(0, ioctl(fd, TWHEEL_IOC_ARM, &arm));
+	}
+
+	/* The list goes into a pipe that is slow: how far it has come is shown, and removed. */
+	snprintf(command, sizeof(command), "twheel list --fd %d | { sleep 3; cat >/dev/null; }",
+		 fd);
+	text = in_terminal(command, 0);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, " of 5000 timers, ")) {
+		TH_LOG("%s", text);
+	}
+	EXPECT_NE(NULL, strstr(text, " a second, "));
+	EXPECT_NE(NULL, strstr(text, " s left"));
+	EXPECT_STREQ("\r\033[K", text + strlen(text) - 4);
+	free(text);
+
+	/* In a terminal the list itself is how far it has come. */
+	snprintf(command, sizeof(command), "twheel list --fd %d", fd);
+	text = in_terminal(command, 3);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "5000 pending"));
+	EXPECT_EQ(NULL, strstr(text, " a second"));
+	free(text);
+
+	/* What is done at once has no progress. */
+	snprintf(command, sizeof(command), "twheel list --fd %d >/dev/full", fd);
+	text = in_terminal(command, 0);
+	ASSERT_NE(NULL, text);
+	EXPECT_EQ(NULL, strstr(text, " a second"));
+	free(text);
+	close(fd);
 }
 
 /* Stores the first @size bytes that a command prints. */

@@ -4,7 +4,10 @@
  * device.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <twheel.h>
 
@@ -44,6 +47,9 @@ TEST(durations)
 		{ "9223372036854775807ns",	INT64_MAX },
 		{ "9223372036.854775807",	INT64_MAX },
 		{ "106751d",			9223286400000000000 },
+		{ "5min",			300 * NSEC_PER_SEC },
+		{ "5sec",			5 * NSEC_PER_SEC },
+		{ "1h0.5min2sec3ms",		3632003000000 },
 	};
 	size_t i;
 
@@ -64,7 +70,8 @@ TEST(durations_refused)
 	static const char * const bad[] = {
 		"", " ", "s", "ms", "5x", "5 s", " 5s", "5s ", "+5s", "-5s", "-1",
 		"1h30", "90 ", "1m1h", "1s1s", "1ms1s", "1..5s", ".5s", "5.s", "5.",
-		"1.5.5s", "1e3s", "0x10s", "1,5s", "5S", "5sec", "5min", "5mss",
+		"1.5.5s", "1e3s", "0x10s", "1,5s", "5S", "5secs", "5mins", "5mss",
+		"5mi", "5se", "5Min", "5minsec", "1sec1min", "1min1m", "1s1sec", "5msec",
 		"1.5ns", "0.0000000001s", "0.1ns", "inf", "nan", "1h-5m", "1h 5m",
 		"5s\n", "99999999999999999999x",
 	};
@@ -79,6 +86,8 @@ TEST(durations_refused)
 		EXPECT_EQ(POISON, ns);
 	}
 	EXPECT_NE(NULL, strstr(duration_error(-EINVAL), "250ms, 10m, 1h30m"));
+	EXPECT_NE(NULL, strstr(duration_error(-EINVAL),
+			       "d, h, m or min, s or sec, ms, us, ns"));
 }
 
 TEST(durations_too_long)
@@ -194,15 +203,16 @@ static int hints(const char *path, int err, const char *of)
 
 TEST(device_hints)
 {
-	const char *node = device_registered() ? "no node" : "module loaded?";
+	const char *node = device_registered("") ? "no node" : "module loaded? see 'twheel doctor'";
 
 	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENOENT, node));
-	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENXIO, "module loaded?"));
-	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENODEV, "module loaded?"));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENXIO, "module loaded? see 'twheel doctor'"));
+	EXPECT_TRUE(hints(TWHEEL_DEVICE, -ENODEV, "module loaded? see 'twheel doctor'"));
 	EXPECT_TRUE(hints(TWHEEL_DEVICE, -EACCES, "permissions"));
 	EXPECT_TRUE(hints(TWHEEL_DEVICE, -EPERM, "device cgroup"));
 	EXPECT_TRUE(hints("/dev/other", -EACCES, "permissions"));
 	EXPECT_TRUE(hints("/dev/other", -EPERM, "device cgroup"));
+	EXPECT_TRUE(hints("/dev/other", -EPERM, "seccomp"));
 	EXPECT_TRUE(hints("/dev/other", -ENOTTY, "not a twheel device"));
 	EXPECT_TRUE(hints("/dev/other", -EPROTONOSUPPORT, "older"));
 
@@ -211,6 +221,27 @@ TEST(device_hints)
 	EXPECT_STREQ("", device_hint("/dev/other", -ENXIO));
 	EXPECT_STREQ("", device_hint(TWHEEL_DEVICE, -ENOMEM));
 	EXPECT_STREQ("", device_hint(TWHEEL_DEVICE, -EMFILE));
+}
+
+TEST(device_hint_permissions)
+{
+	char path[] = "/tmp/node.XXXXXX";
+	int fd = mkstemp(path);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fchmod(fd, 0640));
+	EXPECT_TRUE(hints(path, -EACCES, "permissions of the node and of its folders"));
+	ASSERT_EQ(0, fchmod(fd, 0040));
+	/* Root may open any file, and this test is a process of its own. */
+	if (!geteuid()) {
+		ASSERT_EQ(0, seteuid(65534));
+		EXPECT_TRUE(hints(path, -EACCES, "permissions: user 0, group 0, mode 0040"));
+		ASSERT_EQ(0, seteuid(0));
+	} else {
+		EXPECT_TRUE(hints(path, -EACCES, "mode 0040"));
+	}
+	close(fd);
+	unlink(path);
 }
 
 TEST_HARNESS_MAIN

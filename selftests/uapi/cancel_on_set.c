@@ -52,7 +52,7 @@ TEST_F(told, a_later_read)
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 
 	ASSERT_EQ(0, set_clock(self->wall.ahead, HOUR));
-	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, TW_LIMIT_MS));
+	EXPECT_EQ(TW_READABLE, tw_poll(self->fd, TW_LIMIT_MS));
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 	ASSERT_TRUE(settle());
@@ -91,7 +91,7 @@ TEST_F(told, from_its_configuration_on)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 	ASSERT_EQ(0, set_clock(self->wall.ahead, 0));
 	ASSERT_TRUE(settle());
-	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, 0));
+	EXPECT_EQ(TW_READABLE, tw_poll(self->fd, 0));
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_REALTIME, 0));
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
@@ -246,7 +246,7 @@ TEST_F(told, a_poll_that_waits)
 	ASSERT_EQ(0, set_clock(self->wall.ahead, -HOUR));
 	ASSERT_EQ(1, returned(&s, 1, 1));
 	pthread_join(s.thread, NULL);
-	EXPECT_EQ(POLLIN | POLLRDNORM, s.revents);
+	EXPECT_EQ(TW_READABLE, s.revents);
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &s.event, RECORD));
 }
 

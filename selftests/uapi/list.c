@@ -331,7 +331,7 @@ TEST_F(tw, a_walk_among_changes)
 		ASSERT_EQ(N, stable);
 		walks++;
 	}
-	c.stop = true;
+	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
 	pthread_join(c.thread, NULL);
 	TH_LOG("%d walks, %llu changes", walks, c.rounds);
 	EXPECT_LT(0, walks);

@@ -413,16 +413,16 @@ TEST_F(tw, poll_is_level_triggered)
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 	ASSERT_TRUE(make_ready(self->fd, 0, 2));
-	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, 0));
+	EXPECT_EQ(TW_READABLE, tw_poll(self->fd, 0));
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
-	EXPECT_EQ(POLLIN | POLLRDNORM, pfd.revents);
+	EXPECT_EQ(TW_READABLE, pfd.revents);
 	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
-	EXPECT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, 0));
+	EXPECT_EQ(TW_READABLE, tw_poll(self->fd, 0));
 	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 
 	handle = tw_arm(self->fd, 0, 0, 0);
-	ASSERT_EQ(POLLIN | POLLRDNORM, tw_poll(self->fd, TW_LIMIT_MS));
+	ASSERT_EQ(TW_READABLE, tw_poll(self->fd, TW_LIMIT_MS));
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));

@@ -59,4 +59,8 @@ FIXTURE_TEARDOWN(tw)
 
 #pragma GCC diagnostic pop
 
+#ifdef EMBEDDED_TESTS
+#include "skips.h"
+#endif
+
 #endif /* TWHEEL_TEST_H */

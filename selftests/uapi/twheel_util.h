@@ -172,6 +172,16 @@ static inline struct twheel_info tw_info(int fd)
 	return info;
 }
 
+/* Is this built for an embedded wheel: see selftests/embedded. */
+#ifdef EMBEDDED_TESTS
+#define TW_EMBEDDED	true
+#else
+#define TW_EMBEDDED	false
+#endif
+
+/* What poll() reports while there is something to read. */
+#define TW_READABLE	(TW_EMBEDDED ? POLLIN : POLLIN | POLLRDNORM)
+
 /* Returns the events that poll() reported, or 0 after @limit_ms. */
 static inline int tw_poll(int fd, int limit_ms)
 {

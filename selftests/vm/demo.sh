@@ -3,7 +3,7 @@
 #
 # demo.sh - build, load the module, show what it does: `make demo`
 #
-# usage: [DRIVERS=n] demo.sh [guest|host]
+# usage: [DRIVERS=n] demo.sh [guest|host|embedded]
 
 . "$(dirname "$0")/common.sh"
 
@@ -38,8 +38,19 @@ on_host() {
 	PATH=$build/userspace/bin:$PATH "$vm/guest/demo.sh" "$drivers"
 }
 
+# As any user, on any Linux: a compiler and make are all that it takes.
+embedded() {
+	local heartbeat=$build/userspace/bin/heartbeat
+
+	step "building heartbeat" "$build/log/userspace" \
+		make -C "$top/userspace" O="$build/userspace" "$heartbeat"
+	TWHEEL_BACKEND=embedded "$heartbeat" --plain --drivers "${DRIVERS:-100000}" \
+		--timeout 2s --duration 6s
+}
+
 case ${1:-guest} in
 guest)	in_guest ;;
 host)	on_host ;;
-*)	die "TARGET=$1: guest or host" ;;
+embedded) embedded ;;
+*)	die "TARGET=$1: guest, host or embedded" ;;
 esac

@@ -136,6 +136,10 @@ static const char notes[] =
 "this program was too slow. the whole machine: with all interrupts, and whatever else\n"
 "it does. kernel memory: what was taken while arming, less what this process grew by.\n";
 
+static const char embedded_note[] =
+"Without the device: ioctl and read are calls of the wheel in this process, not of the\n"
+"kernel, and by kernel is when such a call has noticed that a timer is due.\n";
+
 static void print_figure(const struct heartbeat *hb, const struct row *row)
 {
 	const void *figure = (const char *)hb + row->offset;
@@ -182,4 +186,6 @@ void heartbeat_print(const struct heartbeat *forms, unsigned int n)
 		putchar('\n');
 	}
 	fputs(notes, stdout);
+	if (forms[0].embedded)
+		fputs(embedded_note, stdout);
 }

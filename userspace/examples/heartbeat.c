@@ -198,6 +198,7 @@ static void set_up(struct heartbeat *hb)
 	ret = twheel_get_info(hb->tw, 0, &info);
 	if (ret)
 		die(EXIT_FAILED, "cannot get information: %s", strerror(-ret));
+	hb->embedded = info.features & TWHEEL_FEATURE_EMBEDDED;
 	room = info.user_limit > info.user_timers ? info.user_limit - info.user_timers : 0;
 	if (room > info.limit)
 		room = info.limit;

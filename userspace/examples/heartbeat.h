@@ -94,6 +94,7 @@ struct driver {
  * @twice: drivers declared offline again
  * @missed: drivers that should have been declared offline, and were not
  * @complaints: how many were made
+ * @embedded: there is no device, and the wheel is in this process
  * @kernel_bytes: kernel memory a timer, or negative when it could not be measured
  * @table_bytes: memory a timer in @handles or @words
  * @elapsed: time from the first arm to the last drain
@@ -146,6 +147,7 @@ struct heartbeat {
 	uint64_t		twice;
 	uint64_t		missed;
 	unsigned int		complaints;
+	bool			embedded;
 	double			kernel_bytes;
 	double			table_bytes;
 	uint64_t		elapsed;

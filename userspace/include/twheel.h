@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * libtwheel: timers of /dev/twheel from C.
+ * libtwheel: timers of /dev/twheel from C; where there is no such device, of a wheel in the
+ * process.
  *
  * It has three layers, each usable without the next:
  *
@@ -54,6 +55,14 @@
  * context any more, it takes the context over by twheel_take_over(). The library
  * learns of a fork by pthread_atfork(), so it does not notice a bare clone().
  *
+ * Embedded contexts: where the device is not there, or if the program asks for it, the wheel
+ * of a context is in the process, driven by a timerfd. Its calls are the same. What only the
+ * device can do is refused: twheel_release() returns -EOPNOTSUPP, and in a child every call
+ * but twheel_close() and twheel_take_over() returns -ECHILD. Nothing but the library may read
+ * from the descriptor. No call may be made in a signal handler. Leases end only when a call
+ * looks at them. Documentation/embedded.md has the whole list, and libtwheel(3) names the
+ * differences, too.
+ *
  * Signals: a call that waits or walks may return -EINTR, as its description says.
  * The program can then call it again. Batches go on by themselves.
  */
@@ -98,23 +107,39 @@ struct twheel_old {
  * enum twheel_open_flag - flags of twheel_open()
  * @TWHEEL_OPEN_NONBLOCK: reading returns -EAGAIN instead of waiting
  * @TWHEEL_OPEN_CLOEXEC: the descriptor does not survive an exec
+ * @TWHEEL_OPEN_EMBEDDED: an embedded context, also where the device is there
  */
 enum twheel_open_flag {
 	TWHEEL_OPEN_NONBLOCK	= 1 << 0,
 	TWHEEL_OPEN_CLOEXEC	= 1 << 1,
+	TWHEEL_OPEN_EMBEDDED	= 1 << 2,
 };
+
+/**
+ * define TWHEEL_FEATURE_EMBEDDED - in &twheel_info.features, the context is embedded
+ *
+ * twheel_get_info() sets this bit for an embedded context. No module has it.
+ */
+#define TWHEEL_FEATURE_EMBEDDED	(1ULL << 63)
 
 /**
  * twheel_open() - open a new context
  * @twp: where the context is stored
- * @path: the device, or NULL for %TWHEEL_DEVICE
+ * @path: the device; or NULL for %TWHEEL_DEVICE or, if that is not there, an embedded context
  * @flags: &enum twheel_open_flag bits
  * @config: the clock (%TWHEEL_CLOCK_REALTIME for wall time), TWHEEL_CONFIG_* bits
  *	and the limit. A clock of 0 means CLOCK_MONOTONIC, and a limit of 0 the
  *	module's limit. NULL is the same as a structure of zeroes.
  *
- * Return: 0, or -errno: any error of open(), such as -ENOENT when the module is not
- * loaded; -EINVAL for unknown @flags or a @config that the module refuses; -ENOTTY
+ * With a @path of NULL and without %TWHEEL_OPEN_EMBEDDED the environment decides:
+ * TWHEEL_BACKEND is "device" for the device alone, "embedded" for an embedded context, or
+ * "auto", which is the same as leaving it unset. With "auto" only -ENOENT and -ENODEV from
+ * opening the device lead to an embedded context. Programs that were linked with a shared
+ * library before 0.3 get the device alone, unless TWHEEL_BACKEND is set.
+ *
+ * Return: 0, or -errno: any error of open(), such as -ENOENT when the device was asked for
+ * and the module is not loaded; -EINVAL for unknown @flags, a @config that the module refuses,
+ * %TWHEEL_OPEN_EMBEDDED with a @path, or another TWHEEL_BACKEND; -ENOTTY
  * when @path is not a twheel device; -EPROTONOSUPPORT when the module's interface
  * is older than this library's; -ENOMEM.
  */
@@ -129,7 +154,8 @@ int twheel_open(struct twheel **twp, const char *path, unsigned int flags,
  *
  * After a success the context owns @fd. After a failure the caller still owns it.
  *
- * Return: 0, or -errno as for twheel_open(); also -EBADF.
+ * Return: 0, or -errno as for twheel_open() with a path; also -EBADF. The descriptor of an
+ * embedded context is no twheel device: -ENOTTY.
  */
 int twheel_adopt(struct twheel **twp, int fd);
 
@@ -145,7 +171,8 @@ int twheel_adopt(struct twheel **twp, int fd);
  * them, call twheel_dispatch() first until it returns 0. On a blocking descriptor it
  * would wait then, and one call that returns has handled them all.
  *
- * Return: the descriptor, which the caller owns.
+ * Return: the descriptor, which the caller owns; or -EOPNOTSUPP for an embedded context, of
+ * which nothing has changed.
  */
 int twheel_release(struct twheel *tw);
 
@@ -168,7 +195,8 @@ void twheel_close(struct twheel *tw);
  * must not use it any more: an example is a daemon whose first process exits. The
  * timer objects then belong to the child, and are armed as they were at the fork.
  * Records that twheel_dispatch() had read but not handled by then are handled in the
- * child. In the process that the context belongs to already the call does nothing.
+ * child. In the process that the context belongs to already the call does nothing. If the
+ * context is embedded, no other thread may have been in a call on it at the fork.
  */
 void twheel_take_over(struct twheel *tw);
 
@@ -176,7 +204,9 @@ void twheel_take_over(struct twheel *tw);
  * twheel_fd() - the descriptor, for poll(), epoll and io_uring
  * @tw: a context
  *
- * It is readable (EPOLLIN) while there is something to read.
+ * It is readable (EPOLLIN) while there is something to read. That of an embedded context may
+ * also be readable when there is nothing, after a lease was extended. With edge-triggered
+ * epoll a program has to read until -EAGAIN.
  *
  * Return: the descriptor, which the context still owns.
  */

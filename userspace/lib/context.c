@@ -1,125 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * libtwheel: contexts, and the calls of the device.
+ * libtwheel: the calls on a context.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
 
 /* The most entries that the device takes in one array. */
 #define TWHEEL_ENTRIES_MAX	((size_t)INT_MAX)
-
-static int twheel_ioctl(const struct twheel *tw, unsigned long request, void *arg)
-{
-	int ret = ioctl(tw->fd, request, arg);
-
-	return ret < 0 ? -errno : ret;
-}
-
-/* After a success the new context owns @fd. */
-static int twheel_new(struct twheel **twp, int fd,
-		      const struct twheel_config *config)
-{
-	struct twheel_config settings;
-	struct twheel_info info;
-	struct twheel *tw;
-	int ret;
-
-	tw = calloc(1, sizeof(*tw));
-	if (!tw)
-		return -ENOMEM;
-	tw->fd = fd;
-	ret = twheel_watch_forks(tw);
-	if (ret)
-		goto err_free;
-
-	if (config) {
-		settings = *config;
-		ret = twheel_ioctl(tw, TWHEEL_IOC_CONFIG, &settings);
-		if (ret)
-			goto err_free;
-	}
-
-	/* This fails with -ENOTTY if @fd is not a twheel. */
-	ret = twheel_get_info(tw, 0, &info);
-	if (ret)
-		goto err_free;
-	if (info.abi_version < TWHEEL_ABI_VERSION) {
-		ret = -EPROTONOSUPPORT;
-		goto err_free;
-	}
-
-	tw->clock = info.clock;
-	tw->config = info.config;
-	if (tw->config & TWHEEL_CONFIG_LEASE) {
-		ret = twheel_leases_new(tw);
-		if (ret)
-			goto err_free;
-	}
-	*twp = tw;
-	return 0;
-
-err_free:
-	free(tw);
-	return ret;
-}
-
-TWHEEL_API int twheel_open(struct twheel **twp, const char *path,
-			   unsigned int flags,
-			   const struct twheel_config *config)
-{
-	int oflags = O_RDWR;
-	int ret;
-	int fd;
-
-	if (flags & ~(unsigned int)(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC))
-		return -EINVAL;
-	if (flags & TWHEEL_OPEN_NONBLOCK)
-		oflags |= O_NONBLOCK;
-	if (flags & TWHEEL_OPEN_CLOEXEC)
-		oflags |= O_CLOEXEC;
-
-	fd = open(path ? path : TWHEEL_DEVICE, oflags);
-	if (fd < 0)
-		return -errno;
-
-	ret = twheel_new(twp, fd, config);
-	if (ret)
-		close(fd);
-	return ret;
-}
-
-TWHEEL_API int twheel_adopt(struct twheel **twp, int fd)
-{
-	return twheel_new(twp, fd, NULL);
-}
-
-TWHEEL_API int twheel_release(struct twheel *tw)
-{
-	int fd = tw->fd;
-
-	/* The timers go on if there is another copy of the descriptor. */
-	if (!twheel_inherited(tw))
-		twheel_queue_flush(tw);
-	twheel_leases_free(tw->leases);
-	twheel_loop_free(tw->loop);
-	free(tw);
-	return fd;
-}
-
-TWHEEL_API void twheel_close(struct twheel *tw)
-{
-	if (tw)
-		close(twheel_release(tw));
-}
 
 TWHEEL_API int twheel_fd(const struct twheel *tw)
 {
@@ -147,8 +39,13 @@ TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
 TWHEEL_API int twheel_get_info(const struct twheel *tw, unsigned int flags,
 			       struct twheel_info *info)
 {
+	int ret;
+
 	*info = (struct twheel_info){ .flags = flags };
-	return twheel_ioctl(tw, TWHEEL_IOC_GET_INFO, info);
+	ret = twheel_ioctl(tw, TWHEEL_IOC_GET_INFO, info);
+	if (!ret && tw->emb)
+		info->features |= TWHEEL_FEATURE_EMBEDDED;
+	return ret;
 }
 
 TWHEEL_API int twheel_arm(struct twheel *tw, struct twheel_arm *arm)

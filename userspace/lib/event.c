@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -21,10 +20,8 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 		return -EINVAL;
 	if (n > TWHEEL_READ_MAX)
 		n = TWHEEL_READ_MAX;
-	ret = read(tw->fd, events, n * sizeof(*events));
-	if (ret < 0)
-		return -errno;
-	return ret / (ssize_t)sizeof(*events);
+	ret = tw->backend->read(tw, events, n * sizeof(*events));
+	return ret < 0 ? ret : ret / (ssize_t)sizeof(*events);
 }
 
 /**

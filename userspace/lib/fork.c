@@ -40,8 +40,7 @@ int twheel_watch_forks(struct twheel *tw)
 
 TWHEEL_API void twheel_take_over(struct twheel *tw)
 {
-	/* A child may be in another time namespace, with other times in the words. */
 	if (twheel_inherited(tw))
-		twheel_loop_forget_words(tw->loop);
+		tw->backend->take_over(tw);
 	tw->forks = twheel_forks;
 }

@@ -9,15 +9,20 @@
 
 #include <twheel.h>
 
+#include "backend.h"
+
 /* All other symbols are hidden, so that the shared library exports only its API. */
 #define TWHEEL_API	__attribute__((visibility("default")))
 
+struct twheel_emb;
 struct twheel_leases;
 struct twheel_loop;
 
 /**
  * struct twheel - an open context
- * @fd: descriptor of the device, owned
+ * @fd: the descriptor, owned
+ * @backend: what stands behind it
+ * @emb: the wheel of an embedded context; otherwise NULL
  * @clock: the context's clock, which cannot change any more
  * @config: its TWHEEL_CONFIG_* bits, which cannot change any more either
  * @forks: twheel_forks at the time when this process made or took over the context
@@ -26,12 +31,20 @@ struct twheel_loop;
  */
 struct twheel {
 	int			fd;
+	const struct twheel_backend *backend;
+	struct twheel_emb	*emb;
 	int			clock;
 	unsigned int		config;
 	unsigned int		forks;
 	struct twheel_leases	*leases;
 	struct twheel_loop	*loop;
 };
+
+/* A call of <linux/twheel.h>. What ioctl() returns, or -errno. */
+static inline int twheel_ioctl(const struct twheel *tw, unsigned long request, void *arg)
+{
+	return tw->backend->ioctl(tw, request, arg);
+}
 
 /* Store what was replaced, unless the caller has passed NULL. */
 static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
@@ -53,9 +66,25 @@ static inline bool twheel_inherited(const struct twheel *tw)
 	return tw->forks != twheel_forks;
 }
 
+/**
+ * enum twheel_choice - which kind of context to open
+ * @TWHEEL_CHOICE_AUTO: of the device, or an embedded one where there is no device
+ * @TWHEEL_CHOICE_DEVICE: of the device
+ * @TWHEEL_CHOICE_EMBEDDED: an embedded one
+ */
+enum twheel_choice {
+	TWHEEL_CHOICE_AUTO,
+	TWHEEL_CHOICE_DEVICE,
+	TWHEEL_CHOICE_EMBEDDED,
+};
+
+/* As twheel_open(), but @unasked if neither the program nor the environment says which. */
+int twheel_open_as(struct twheel **twp, const char *path, unsigned int flags,
+		   const struct twheel_config *config, enum twheel_choice unasked);
+
 /* Let a context map words. twheel_leases_free() unmaps them. */
 int twheel_leases_new(struct twheel *tw);
-void twheel_leases_free(struct twheel_leases *leases);
+void twheel_leases_free(struct twheel *tw);
 
 /* The @n timers were cancelled: mark the timer objects that have armed them. */
 void twheel_loop_drained(struct twheel_loop *loop,

@@ -9,31 +9,18 @@
  * Locking rules: there is no lock. The first thread that needs a segment maps it. If
  * two threads map the same segment at once, one of them unmaps its mapping again.
  */
-/* Words lie up to 32 GiB into the file, in 32-bit programs too. */
-#define _FILE_OFFSET_BITS 64
-
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "internal.h"
 #include "lease_word.h"
-
-/*
- * A segment of 8 MiB holds the words of a million leases. For the first of them the
- * whole segment is mapped, which takes address space but no memory.
- */
-#define SEGMENT_SHIFT	20
-#define SEGMENT_WORDS	(1U << SEGMENT_SHIFT)
-#define SEGMENT_BYTES	(SEGMENT_WORDS * sizeof(uint64_t))
-#define SEGMENTS	(1U << (32 - SEGMENT_SHIFT))
 
 /**
  * struct twheel_leases - where the words of a context are mapped
  * @segments: the first word of each segment, NULL when not mapped yet
  */
 struct twheel_leases {
-	uint64_t *segments[SEGMENTS];
+	uint64_t *segments[TWHEEL_SEGMENTS];
 };
 
 int twheel_leases_new(struct twheel *tw)
@@ -42,15 +29,16 @@ int twheel_leases_new(struct twheel *tw)
 	return tw->leases ? 0 : -ENOMEM;
 }
 
-void twheel_leases_free(struct twheel_leases *leases)
+void twheel_leases_free(struct twheel *tw)
 {
+	struct twheel_leases *leases = tw->leases;
 	unsigned int i;
 
 	if (!leases)
 		return;
-	for (i = 0; i < SEGMENTS; i++) {
+	for (i = 0; i < TWHEEL_SEGMENTS; i++) {
 		if (leases->segments[i])
-			munmap(leases->segments[i], SEGMENT_BYTES);
+			tw->backend->unmap(leases->segments[i]);
 	}
 	free(leases);
 }
@@ -58,7 +46,7 @@ void twheel_leases_free(struct twheel_leases *leases)
 TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
 				 uint64_t **wordp)
 {
-	uint32_t index = word >> SEGMENT_SHIFT;
+	uint32_t index = word >> TWHEEL_SEGMENT_SHIFT;
 	uint64_t *segment;
 	uint64_t **slot;
 
@@ -68,20 +56,19 @@ TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
 	slot = &tw->leases->segments[index];
 	segment = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	if (!segment) {
-		uint64_t *mapped = mmap(NULL, SEGMENT_BYTES,
-					PROT_READ | PROT_WRITE, MAP_SHARED,
-					tw->fd, (off_t)index * SEGMENT_BYTES);
+		uint64_t *mapped;
+		int ret = tw->backend->map(tw, index, &mapped);
 
-		if (mapped == MAP_FAILED)
-			return -errno;
+		if (ret)
+			return ret;
 		if (__atomic_compare_exchange_n(slot, &segment, mapped, false,
 						__ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE))
 			segment = mapped;
 		else
-			munmap(mapped, SEGMENT_BYTES);
+			tw->backend->unmap(mapped);
 	}
-	*wordp = &segment[word % SEGMENT_WORDS];
+	*wordp = &segment[word % TWHEEL_SEGMENT_WORDS];
 	return 0;
 }
 

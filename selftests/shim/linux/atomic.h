@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * A 64-bit word that others may change at any time. Here nobody does while it is
  * looked at. A test in which somebody does defines SHIM_ATOMICS and brings its own

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 #ifndef SHIM_LINUX_BITMAP_H
 #define SHIM_LINUX_BITMAP_H
 

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The kernel's integer types. Those that the interface is made of come from the
  * system's header of this name.
  *
  * This folder holds the few kernel headers that module/wheel.c and module/lease.h
- * include, with what the two use of them, so that tests compile both unchanged in
- * user space. They come before the system's headers in the include path.
+ * include, with what the two use of them, so that tests and libtwheel compile both
+ * unchanged in user space. They come before the system's headers in the include path.
  */
 #ifndef SHIM_LINUX_TYPES_H
 #define SHIM_LINUX_TYPES_H

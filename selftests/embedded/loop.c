@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The descriptor of an embedded context in event loops: it is readable when, and only when,
+ * there is something to read.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#include "lib_util.h"
+
+#ifdef HAVE_LIBURING
+#include <liburing.h>
+#endif
+
+FIXTURE(fd) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(fd)
+{
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK,
+				 NULL));
+}
+
+FIXTURE_TEARDOWN(fd)
+{
+	twheel_close(self->tw);
+}
+
+static int readable(struct twheel *tw, int ms)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, ms);
+}
+
+/* Of many timers that are far apart each wakes the program once, and none in vain. */
+TEST_F(fd, no_needless_wake_ups)
+{
+	enum { N = 200 };
+	struct twheel_event event;
+	uint64_t now = twheel_now(self->tw), handle;
+	int i, woken = 0, got = 0, ret;
+
+	/* As far as levels 0 to 2 of the wheel, and some that are cancelled or pushed back. */
+	for (i = 0; i < N; i++)
+		ASSERT_EQ(0, twheel_arm_at(self->tw, now + (uint64_t)i * i * 80000, 0, NULL));
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(0, twheel_arm_at(self->tw, now + SEC + i * 7 * MSEC, 1, &handle));
+		ret = i % 2 ? twheel_cancel(self->tw, handle, NULL) :
+			      twheel_rearm_at(self->tw, handle, now + FAR, 1, NULL);
+		ASSERT_EQ(0, ret);
+	}
+	while (got < N) {
+		ASSERT_EQ(1, readable(self->tw, 60000));
+		woken++;
+		ret = (int)twheel_read(self->tw, &event, 1);
+		ASSERT_EQ(1, ret);
+		got++;
+		EXPECT_LE(event.deadline, event.expired);
+	}
+	EXPECT_EQ(N, woken);
+	EXPECT_EQ(0, readable(self->tw, 0));
+}
+
+/* The first timer that is due is cancelled or pushed back: its time passes in silence. */
+TEST_F(fd, what_is_gone_wakes_nobody)
+{
+	uint64_t handle;
+	int i, ret;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 30 * MSEC, 0, &handle));
+		ret = i % 2 ? twheel_cancel(self->tw, handle, NULL) :
+			      twheel_rearm_after(self->tw, handle, FAR, 0, NULL);
+		/* Otherwise this thread was delayed for too long. */
+		if (!ret && readable(self->tw, 0) == 0)
+			ASSERT_EQ(0, readable(self->tw, 60));
+	}
+}
+
+/* What a call leaves to be read a poll finds at once. */
+TEST_F(fd, readable_at_once)
+{
+	struct twheel_event event;
+	uint64_t handle;
+	int i, ret;
+
+	for (i = 0; i < 2000; i++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 0, &handle));
+		ASSERT_EQ(1, readable(self->tw, 0));
+		ret = i % 2 ? (int)twheel_read(self->tw, &event, 1) - 1 :
+			      twheel_cancel(self->tw, handle, NULL);
+		ASSERT_EQ(0, ret);
+		ASSERT_EQ(0, readable(self->tw, 0));
+	}
+}
+
+/* An edge comes after each read that has found no more. */
+TEST_F(fd, edges)
+{
+	struct epoll_event watch = { .events = EPOLLIN | EPOLLET }, got;
+	int ep = epoll_create1(EPOLL_CLOEXEC), i;
+	struct twheel_event events[4];
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, twheel_fd(self->tw), &watch));
+	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, (uint64_t)i % 3 * 4 * MSEC, 0, NULL));
+		ASSERT_EQ(1, epoll_wait(ep, &got, 1, 60000));
+		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+		ASSERT_EQ(1, twheel_read(self->tw, events, 4));
+		ASSERT_EQ(-EAGAIN, twheel_read(self->tw, events, 4));
+		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	}
+	/* So does one when a call makes something else ready while there is something. */
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 0, NULL));
+		ASSERT_EQ(1, epoll_wait(ep, &got, 1, 60000));
+	}
+	ASSERT_EQ(3, twheel_read(self->tw, events, 3));
+	EXPECT_EQ(1, readable(self->tw, 0));
+	ASSERT_EQ(1, twheel_read(self->tw, events, 4));
+	EXPECT_EQ(0, readable(self->tw, 0));
+	close(ep);
+}
+
+/* A lease that was extended wakes the program once, which finds nothing, and then waits. */
+TEST_F(fd, an_extended_lease_does_not_spin)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	struct twheel_event event;
+	uint64_t *word, deadline;
+	struct twheel *tw;
+	int woken = 0;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK, &config));
+	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &word, NULL));
+	deadline = twheel_lease_deadline(word) + 300 * MSEC;
+	ASSERT_EQ(1, twheel_lease_extend(word, deadline));
+	do {
+		ASSERT_EQ(1, readable(tw, 60000));
+		woken++;
+	} while (twheel_read(tw, &event, 1) == -EAGAIN);
+	EXPECT_EQ(2, woken);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, event.expired);
+	EXPECT_EQ(1, twheel_lease_expired(word));
+	twheel_close(tw);
+}
+
+/* A read that waits is not woken by such a lease, nor by what is cancelled. */
+TEST_F(fd, a_read_waits)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	struct twheel_event event;
+	uint64_t *word, deadline;
+	struct twheel *tw;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &word, NULL));
+	deadline = twheel_lease_deadline(word) + 200 * MSEC;
+	ASSERT_EQ(1, twheel_lease_extend(word, deadline));
+	ASSERT_EQ(1, twheel_read(tw, &event, 1));
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, twheel_now(tw));
+	twheel_close(tw);
+}
+
+static void *wait_in_read(void *arg)
+{
+	struct twheel_event event;
+
+	return (void *)(intptr_t)twheel_read(arg, &event, 1);
+}
+
+/* A thread that is cancelled in a read leaves the context usable, and loses no record. */
+TEST_F(fd, a_cancelled_reader)
+{
+	struct twheel_event event;
+	struct twheel *tw;
+	pthread_t thread;
+	void *result;
+	int i;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_read, tw));
+		usleep(i * 20);
+		ASSERT_EQ(0, pthread_cancel(thread));
+		ASSERT_EQ(0, pthread_join(thread, &result));
+		ASSERT_EQ(PTHREAD_CANCELED, result);
+		ASSERT_EQ(0, twheel_arm_after(tw, i % 2 * MSEC, (uint64_t)i, NULL));
+		ASSERT_EQ(1, readable(tw, 60000));
+		ASSERT_EQ(1, twheel_read(tw, &event, 1));
+		ASSERT_EQ(i, event.user_data);
+	}
+	twheel_close(tw);
+}
+
+#ifdef HAVE_LIBURING
+
+static int poll_by_ring(struct io_uring *ring, int fd)
+{
+	struct __kernel_timespec limit = { .tv_sec = 60 };
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	io_uring_prep_poll_add(sqe, fd, POLLIN);
+	if (io_uring_submit(ring) != 1 || io_uring_wait_cqe_timeout(ring, &cqe, &limit))
+		return -1;
+	ret = cqe->res;
+	io_uring_cqe_seen(ring, cqe);
+	return ret;
+}
+
+TEST_F(fd, io_uring_polls)
+{
+	struct twheel_event event;
+	struct io_uring ring;
+	int i;
+
+	if (io_uring_queue_init(8, &ring, 0))
+		SKIP(return, "no io_uring");
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, (uint64_t)i % 3 * 3 * MSEC, 0, NULL));
+		ASSERT_EQ(POLLIN, poll_by_ring(&ring, twheel_fd(self->tw)) & POLLIN);
+		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	}
+	io_uring_queue_exit(&ring);
+}
+
+#endif
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which kind of context twheel_open() gives, and what an embedded one refuses.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "child.h"
+#include "lib_util.h"
+
+/* Opens a context as @backend in the environment says, unless it is NULL. 1 if it is embedded. */
+static int opened(const char *backend, const char *path, unsigned int flags)
+{
+	struct twheel_info info;
+	struct twheel *tw;
+	int ret;
+
+	if (backend)
+		setenv("TWHEEL_BACKEND", backend, 1);
+	else
+		unsetenv("TWHEEL_BACKEND");
+	ret = twheel_open(&tw, path, flags, NULL);
+	if (ret)
+		return ret;
+	ret = twheel_get_info(tw, 0, &info);
+	twheel_close(tw);
+	return ret ? ret : !!(info.features & TWHEEL_FEATURE_EMBEDDED);
+}
+
+FIXTURE(choice) {
+	bool device;
+};
+
+FIXTURE_SETUP(choice)
+{
+	int fd = open(TWHEEL_DEVICE, O_RDWR);
+
+	self->device = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+FIXTURE_TEARDOWN(choice)
+{
+}
+
+TEST_F(choice, by_the_environment)
+{
+	int absent = self->device ? 0 : 1;
+
+	EXPECT_EQ(absent, opened(NULL, NULL, 0));
+	EXPECT_EQ(absent, opened("", NULL, 0));
+	EXPECT_EQ(absent, opened("auto", NULL, 0));
+	EXPECT_EQ(1, opened("embedded", NULL, 0));
+	EXPECT_EQ(self->device ? 0 : -ENOENT, opened("device", NULL, 0));
+	EXPECT_EQ(-EINVAL, opened("Embedded", NULL, 0));
+	EXPECT_EQ(-EINVAL, opened("wheel", NULL, 0));
+}
+
+TEST_F(choice, by_the_program)
+{
+	EXPECT_EQ(1, opened(NULL, NULL, TWHEEL_OPEN_EMBEDDED));
+	EXPECT_EQ(1, opened("device", NULL, TWHEEL_OPEN_EMBEDDED));
+	EXPECT_EQ(-EINVAL, opened(NULL, TWHEEL_DEVICE, TWHEEL_OPEN_EMBEDDED));
+	/* A path is that of a device, whatever the environment says. */
+	EXPECT_EQ(self->device ? 0 : -ENOENT, opened("embedded", TWHEEL_DEVICE, 0));
+	EXPECT_EQ(-ENOTTY, opened("embedded", "/dev/null", 0));
+	EXPECT_EQ(-ENOENT, opened("wheel", "/dev/no-such-wheel", 0));
+}
+
+/* Only where there is no device does an embedded wheel take its place. */
+TEST_F(choice, not_when_descriptors_have_run_out)
+{
+	struct rlimit limit = { 3, 3 };
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	while (dup(0) >= 0)
+		;
+	EXPECT_EQ(-EMFILE, opened("auto", NULL, 0));
+	EXPECT_EQ(-EMFILE, opened("embedded", NULL, 0));
+}
+
+TEST_F(choice, flags_of_the_descriptor)
+{
+	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
+	struct twheel *tw;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+	twheel_close(tw);
+	/* Another clock takes another timerfd. */
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
+				 TWHEEL_OPEN_CLOEXEC, &config));
+	EXPECT_EQ(O_NONBLOCK, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+	twheel_close(tw);
+}
+
+FIXTURE(only) {
+	struct twheel *tw;
+	uint64_t handle;
+};
+
+FIXTURE_SETUP(only)
+{
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK,
+				 NULL));
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 5, &self->handle));
+}
+
+FIXTURE_TEARDOWN(only)
+{
+	twheel_close(self->tw);
+}
+
+/* What only the device can do is refused, and nothing has changed. */
+TEST_F(only, the_device_is_passed_on)
+{
+	struct twheel_timer_info info;
+	struct twheel *other;
+
+	EXPECT_EQ(-EOPNOTSUPP, twheel_release(self->tw));
+	EXPECT_EQ(0, twheel_get(self->tw, self->handle, &info));
+	EXPECT_EQ(-ENOTTY, twheel_adopt(&other, twheel_fd(self->tw)));
+	EXPECT_EQ(0, twheel_get(self->tw, self->handle, &info));
+}
+
+static void use_inherited(struct twheel *tw, uint64_t handle)
+{
+	struct twheel_cancel cancel = { .handle = handle };
+	struct twheel_arm arm = { .expires = SEC };
+	struct twheel_timer_info info;
+	struct twheel_event event;
+	struct twheel_walk *walk;
+	struct twheel_info about;
+	uint64_t cursor = 0;
+
+	CHECK(twheel_arm(tw, &arm) == -ECHILD);
+	CHECK(twheel_arm_batch(tw, &arm, 1) == -ECHILD);
+	CHECK(twheel_arm_after(tw, SEC, 0, NULL) == -ECHILD);
+	CHECK(twheel_cancel(tw, handle, NULL) == -ECHILD);
+	CHECK(twheel_cancel_batch(tw, &cancel, 1) == -ECHILD);
+	CHECK(twheel_get(tw, handle, &info) == -ECHILD);
+	CHECK(twheel_get_info(tw, 0, &about) == -ECHILD);
+	CHECK(twheel_read(tw, &event, 1) == -ECHILD);
+	CHECK(twheel_drain(tw, &cursor, &info, 1) == -ECHILD);
+	CHECK(!twheel_walk_new(&walk, tw) && twheel_walk_next(walk, &info) == -ECHILD);
+	twheel_walk_free(walk);
+	CHECK(twheel_dispatch(tw) == -ECHILD);
+	twheel_close(tw);
+}
+
+TEST_F(only, the_device_is_shared_with_a_child)
+{
+	struct twheel_event event;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 6, NULL));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		use_inherited(self->tw, self->handle);
+		_exit(0);
+	}
+	ASSERT_TRUE(well(pid));
+	/* That has left the parent's timers, and its descriptor, as they were. */
+	ASSERT_TRUE(wait_readable(self->tw));
+	EXPECT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(6, event.user_data);
+}
+
+TEST_F(only, a_child_may_take_it_over)
+{
+	struct twheel_event event;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 6, NULL));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		twheel_take_over(self->tw);
+		CHECK(wait_readable(self->tw));
+		CHECK(twheel_read(self->tw, &event, 1) == 1 && event.user_data == 6);
+		CHECK(!twheel_arm_after(self->tw, 0, 7, NULL));
+		CHECK(twheel_read(self->tw, &event, 1) == 1 && event.user_data == 7);
+		CHECK(!twheel_cancel(self->tw, self->handle, NULL));
+		twheel_close(self->tw);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+}
+
+/* Timers count for the process, over all its contexts, and are given back. */
+TEST_F(only, counts)
+{
+	struct twheel_config config = { .limit = 2 };
+	struct twheel_info info;
+	struct twheel *other;
+	uint64_t before;
+
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	before = info.user_timers;
+	EXPECT_EQ(UINT64_MAX, info.user_limit);
+	ASSERT_EQ(0, twheel_open(&other, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+	EXPECT_EQ(0, twheel_arm_after(other, FAR, 0, NULL));
+	EXPECT_EQ(0, twheel_arm_after(other, FAR, 0, NULL));
+	EXPECT_EQ(-ENOSPC, twheel_arm_after(other, FAR, 0, NULL));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(before + 2, info.user_timers);
+	twheel_close(other);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(before, info.user_timers);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Many threads on one embedded context: each arming ends in exactly one record or one
+ * successful cancel, and none comes early.
+ */
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "lib_util.h"
+
+#define WORKERS	4
+#define ARMINGS	20000
+#define SLOTS	64
+#define STOP	UINT64_MAX
+
+/**
+ * struct shared - what the threads share
+ * @tw: the context
+ * @deadlines: when each arming is due at the earliest
+ * @ends: how often each has ended
+ * @early: records that came before their time
+ * @wrong: calls that have failed otherwise than they may
+ * @gone: readers that have ended
+ */
+struct shared {
+	struct twheel	*tw;
+	uint64_t	deadlines[WORKERS * ARMINGS];
+	unsigned char	ends[WORKERS * ARMINGS];
+	unsigned int	early;
+	unsigned int	wrong;
+	unsigned int	gone;
+};
+
+/**
+ * struct worker - a thread
+ * @shared: what it shares
+ * @nr: which one
+ * @thread: itself
+ */
+struct worker {
+	struct shared	*shared;
+	unsigned int	nr;
+	pthread_t	thread;
+};
+
+static void count(unsigned int *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+static void end_of(struct shared *s, uint64_t arming)
+{
+	__atomic_fetch_add(&s->ends[arming], 1, __ATOMIC_RELAXED);
+}
+
+/* Arms timers, and cancels or re-arms what it has armed before. */
+static void *arm_and_cancel(void *arg)
+{
+	struct worker *w = arg;
+	struct shared *s = w->shared;
+	uint64_t handles[SLOTS] = { }, armings[SLOTS];
+	unsigned int seed = w->nr + 1;
+	int i, ret;
+
+	for (i = 0; i < ARMINGS; i++) {
+		uint64_t arming = (uint64_t)w->nr * ARMINGS + (uint64_t)i, delay;
+		int slot = rand_r(&seed) % SLOTS;
+		struct twheel_arm arm = { .user_data = arming };
+		struct twheel_old old;
+
+		delay = rand_r(&seed) % 8 ? (uint64_t)rand_r(&seed) % (40 * MSEC) : 0;
+		arm.expires = twheel_now(s->tw) + delay;
+		arm.flags = TWHEEL_ARM_ABS;
+		__atomic_store_n(&s->deadlines[arming], arm.expires, __ATOMIC_RELEASE);
+		if (handles[slot] && rand_r(&seed) % 2) {
+			arm.handle = handles[slot];
+			ret = twheel_arm(s->tw, &arm);
+			/* It replaces the earlier one, unless that was read already. */
+			if (!ret)
+				end_of(s, armings[slot]);
+		} else {
+			ret = handles[slot] ? twheel_cancel(s->tw, handles[slot], &old) : -ENOENT;
+			if (!ret)
+				end_of(s, armings[slot]);
+			if (ret && ret != -ENOENT)
+				count(&s->wrong);
+			ret = -ENOENT;
+		}
+		if (ret == -ENOENT) {
+			arm.handle = 0;
+			ret = twheel_arm(s->tw, &arm);
+		}
+		if (ret)
+			count(&s->wrong);
+		handles[slot] = arm.handle;
+		armings[slot] = arming;
+	}
+	return NULL;
+}
+
+static bool handle_events(struct shared *s, const struct twheel_event *events, ssize_t n)
+{
+	bool stop = false;
+	ssize_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t arming = events[i].user_data;
+
+		if (arming == STOP) {
+			stop = true;
+			continue;
+		}
+		if (events[i].expired < __atomic_load_n(&s->deadlines[arming], __ATOMIC_ACQUIRE))
+			count(&s->early);
+		end_of(s, arming);
+	}
+	return stop;
+}
+
+/* Reads by waiting in the read. */
+static void *read_records(void *arg)
+{
+	struct worker *w = arg;
+	struct twheel_event events[7];
+	ssize_t n;
+
+	do {
+		n = twheel_read(w->shared->tw, events, w->nr % 2 ? 1 : 7);
+		if (n < 0)
+			count(&w->shared->wrong);
+	} while (n >= 0 && !handle_events(w->shared, events, n));
+	count(&w->shared->gone);
+	return NULL;
+}
+
+static void *look(void *arg)
+{
+	struct worker *w = arg;
+	struct twheel_timer_info timer;
+	struct twheel_walk *walk;
+	struct twheel_info info;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		if (twheel_get_info(w->shared->tw, TWHEEL_INFO_NEXT, &info) ||
+		    twheel_walk_new(&walk, w->shared->tw)) {
+			count(&w->shared->wrong);
+			continue;
+		}
+		while (twheel_walk_next(walk, &timer) == 1)
+			;
+		twheel_walk_free(walk);
+	}
+	return NULL;
+}
+
+static struct shared shared;
+
+static int all_ended_once(void)
+{
+	int i;
+
+	for (i = 0; i < WORKERS * ARMINGS; i++)
+		if (shared.ends[i] != 1)
+			return 0;
+	return 1;
+}
+
+static int run(struct worker *workers, int n, void *(*function)(void *arg))
+{
+	int i, ret = 0;
+
+	for (i = 0; i < n; i++) {
+		workers[i] = (struct worker){ .shared = &shared, .nr = (unsigned int)i };
+		ret |= pthread_create(&workers[i].thread, NULL, function, &workers[i]);
+	}
+	return ret;
+}
+
+static void join(struct worker *workers, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+}
+
+TEST(each_arming_ends_once)
+{
+	struct worker workers[WORKERS], readers[2], looker;
+	struct twheel_info info;
+
+	ASSERT_EQ(0, twheel_open(&shared.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+	ASSERT_EQ(0, run(readers, 2, read_records));
+	ASSERT_EQ(0, run(&looker, 1, look));
+	ASSERT_EQ(0, run(workers, WORKERS, arm_and_cancel));
+	join(workers, WORKERS);
+	join(&looker, 1);
+	do {
+		ASSERT_EQ(0, twheel_get_info(shared.tw, 0, &info));
+		usleep(1000);
+	} while (info.pending || info.ready);
+	/* Both marks could end up in one buffer: the second one when a reader has gone. */
+	ASSERT_EQ(0, twheel_arm_after(shared.tw, 0, STOP, NULL));
+	while (!__atomic_load_n(&shared.gone, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	ASSERT_EQ(0, twheel_arm_after(shared.tw, 0, STOP, NULL));
+	join(readers, 2);
+	EXPECT_EQ(0, shared.early);
+	EXPECT_EQ(0, shared.wrong);
+	EXPECT_TRUE(all_ended_once());
+	twheel_close(shared.tw);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * libtwheel: what stands behind a context, the device or a wheel in the process.
+ *
+ * Both sides of this seam speak the interface of <linux/twheel.h>. All that the library
+ * adds to it is written once, above the seam.
+ */
+#ifndef TWHEEL_BACKEND_H
+#define TWHEEL_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct twheel;
+
+/* The words of leases are mapped a segment at a time: 8 MiB for a million leases. */
+#define TWHEEL_SEGMENT_SHIFT	20
+#define TWHEEL_SEGMENT_WORDS	(1U << TWHEEL_SEGMENT_SHIFT)
+#define TWHEEL_SEGMENT_BYTES	(TWHEEL_SEGMENT_WORDS * sizeof(uint64_t))
+#define TWHEEL_SEGMENTS		(1U << (32 - TWHEEL_SEGMENT_SHIFT))
+
+/**
+ * struct twheel_backend - the calls that a context makes
+ * @ioctl: as ioctl(), but returns -errno
+ * @read: as read(), but returns -errno
+ * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
+ * @unmap: undoes that
+ * @take_over: goes on in a child, which alone uses the context from now on
+ * @close: closes the descriptor, and frees all that @map and @unmap do not
+ */
+struct twheel_backend {
+	int	(*ioctl)(const struct twheel *tw, unsigned long request, void *arg);
+	ssize_t	(*read)(const struct twheel *tw, void *buf, size_t size);
+	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
+	void	(*unmap)(uint64_t *words);
+	void	(*take_over)(struct twheel *tw);
+	void	(*close)(struct twheel *tw);
+};
+
+extern const struct twheel_backend twheel_device;
+
+/*
+ * Make @tw an embedded context, with @flags of twheel_open(). 0 or -errno. It is there if the
+ * library is built with TWHEEL_EMBEDDED, and the files in embedded.
+ */
+int twheel_embedded_open(struct twheel *tw, unsigned int flags);
+
+#endif /* TWHEEL_BACKEND_H */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libtwheel: contexts of the device. Each call is a system call.
+ */
+/* Words lie up to 32 GiB into the file, in 32-bit programs too. */
+#define _FILE_OFFSET_BITS 64
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static int device_ioctl(const struct twheel *tw, unsigned long request, void *arg)
+{
+	int ret = ioctl(tw->fd, request, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static ssize_t device_read(const struct twheel *tw, void *buf, size_t size)
+{
+	ssize_t ret = read(tw->fd, buf, size);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* A whole segment takes address space but no memory: the kernel makes pages one by one. */
+static int device_map(const struct twheel *tw, uint32_t segment, uint64_t **words)
+{
+	void *mapped = mmap(NULL, TWHEEL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    tw->fd, (off_t)segment * TWHEEL_SEGMENT_BYTES);
+
+	if (mapped == MAP_FAILED)
+		return -errno;
+	*words = mapped;
+	return 0;
+}
+
+static void device_unmap(uint64_t *words)
+{
+	munmap(words, TWHEEL_SEGMENT_BYTES);
+}
+
+static void device_take_over(struct twheel *tw)
+{
+	/* A child may be in another time namespace, with other times in the words. */
+	twheel_loop_forget_words(tw->loop);
+}
+
+static void device_close(struct twheel *tw)
+{
+	close(tw->fd);
+}
+
+const struct twheel_backend twheel_device = {
+	.ioctl		= device_ioctl,
+	.read		= device_read,
+	.map		= device_map,
+	.unmap		= device_unmap,
+	.take_over	= device_take_over,
+	.close		= device_close,
+};

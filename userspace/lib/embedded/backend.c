@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What the library sees of an embedded context.
+ *
+ * After a fork parent and child have the same timerfd, but a wheel each. So only the process
+ * that made the context may use it, or a child that has taken it over.
+ */
+#include <errno.h>
+#include <sys/timerfd.h>
+
+#include "../internal.h"
+#include "emb.h"
+
+static int embedded_ioctl(const struct twheel *tw, unsigned long request, void *arg)
+{
+	return twheel_inherited(tw) ? -ECHILD : twheel_emb_ioctl(tw->emb, request, arg);
+}
+
+static ssize_t embedded_read(const struct twheel *tw, void *buf, size_t size)
+{
+	return twheel_inherited(tw) ? -ECHILD : twheel_emb_read(tw->emb, buf, size);
+}
+
+static int embedded_map(const struct twheel *tw, uint32_t segment, uint64_t **words)
+{
+	struct twheel_emb *emb = tw->emb;
+	int ret;
+
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	pthread_mutex_lock(&emb->lock);
+	ret = twheel_emb_words(&emb->pool, segment, words);
+	pthread_mutex_unlock(&emb->lock);
+	return ret;
+}
+
+/* They go with the context. */
+static void embedded_unmap(uint64_t *words)
+{
+	(void)words;
+}
+
+static void embedded_take_over(struct twheel *tw)
+{
+	twheel_emb_take_over(tw->emb);
+}
+
+static void embedded_close(struct twheel *tw)
+{
+	twheel_emb_destroy(tw->emb);
+}
+
+static const struct twheel_backend twheel_embedded = {
+	.ioctl		= embedded_ioctl,
+	.read		= embedded_read,
+	.map		= embedded_map,
+	.unmap		= embedded_unmap,
+	.take_over	= embedded_take_over,
+	.close		= embedded_close,
+};
+
+int twheel_embedded_open(struct twheel *tw, unsigned int flags)
+{
+	int ret, tfd = 0;
+
+	if (flags & TWHEEL_OPEN_NONBLOCK)
+		tfd |= TFD_NONBLOCK;
+	if (flags & TWHEEL_OPEN_CLOEXEC)
+		tfd |= TFD_CLOEXEC;
+	ret = twheel_emb_new(&tw->emb, tfd);
+	if (ret)
+		return ret;
+	tw->backend = &twheel_embedded;
+	tw->fd = tw->emb->fd;
+	return 0;
+}
