@@ -92,7 +92,7 @@ check "other line ends, and none" test "$times" = \
 
 if [ ! -e /dev/twheel ]; then
 	run cron "$tmp/tab"
-	check "without a device" said '(is the module loaded?)'
+	check "without a device" said '(is the module loaded? '
 	finish
 fi
 

@@ -18,6 +18,8 @@ helps arm
 helps list
 helps stat
 helps top
+helps ps
+helps doctor
 run twheel --version
 check "--version" said '^twheel [0-9]'
 
@@ -27,6 +29,7 @@ refuses 2 "'more' is too much" info more
 refuses 2 'unrecognized option' info --nonsense
 refuses 2 'no DURATION: use e.g.' arm
 refuses 2 "'5x' is not a duration: use e.g. 250ms" arm 5x
+refuses 2 "'5mins' is not a duration: .*units: d, h, m or min, s or sec, ms, us, ns" arm 5mins
 refuses 2 "'-1' is not a duration\\|invalid option" arm -1
 refuses 2 "'' is not a duration" arm ''
 refuses 2 "'1m1h' is not a duration" arm 1m1h
@@ -41,15 +44,17 @@ refuses 1 'No such file' info --device /dev/no-such-wheel
 refuses 1 'not a twheel device' info --device /dev/null
 
 if [ ! -e /dev/twheel ]; then
-	refuses 1 '(is the module loaded?)' info
-	refuses 1 '(is the module loaded?)' stat
-	refuses 1 '(is the module loaded?)' top --count 1
+	refuses 1 '(is the module loaded?' info
+	refuses 1 '(is the module loaded?' stat
+	refuses 1 '(is the module loaded?' top --count 1
 	finish
 fi
 
 # The module is loaded, but the device node is missing, or not everyone may open it.
 if without_node true 2>/dev/null; then
 	echo '@daily true' >"$tmp/tab"
+	# The examples would have a wheel in the process otherwise.
+	export TWHEEL_BACKEND=device
 	while read -r command; do
 		# shellcheck disable=SC2086 # words
 		run without_node $command </dev/null
@@ -64,6 +69,7 @@ if without_node true 2>/dev/null; then
 		reminder --socket $tmp/socket --journal $tmp/journal
 		cron $tmp/tab
 	END
+	unset TWHEEL_BACKEND
 	run without_node twheel stat
 	check "counters need no node" test $status = 0
 
@@ -75,19 +81,22 @@ if without_node true 2>/dev/null; then
 		mknod '$tmp/nodev/twheel' c ${numbers%:*} ${numbers#*:} &&
 		twheel info --device '$tmp/nodev/twheel'"
 	check "a node that may not be opened: permissions are looked at" \
-		test $status = 1 -a "$(grep -c '(see the permissions of the node' "$tmp/out")" = 1
+		test $status = 1 -a "$(grep -c '(its file system is mounted nodev' "$tmp/out")" = 1
 else
 	skip "the module without its node" "takes root and unshare"
 fi
 
 run twheel info
 check "info succeeds" test $status = 0
+check "info tells the module's version" said "^module version  *$(cat /sys/module/twheel/version)\$"
 check "info tells the tick" said '^tick .*ns)'
 check "info tells the limits" said '^timers a user '
 run twheel info --json
 check "info --json is one object in one line" test "$(grep -c '^{.*}$' "$tmp/out")" = 1
 check "info --json has the features" said '"features":\[.*"batch"'
 
+run twheel arm 0.001min 0.1sec
+check "min and sec are units, too" test $status = 0 -a "$(grep -c 'last$' "$tmp/out")" = 2
 run twheel arm 100ms
 check "arm 100ms ends by itself" test $status = 0
 check "with one last event" test "$(grep -c 'timer 1 .* late  last$' "$tmp/out")" = 1

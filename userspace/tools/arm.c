@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "duration.h"
+#include "terminal.h"
 #include "tool.h"
 
 static const char help[] =
@@ -37,13 +38,14 @@ static const char help[] =
 "  -h, --help             show this help\n"
 "\n"
 "A DURATION is written as 250ms, 10m, 1h30m or 1.5s; a number alone is seconds.\n"
-"The units are d, h, m, s, ms, us and ns.\n"
+"The units are d, h, m or min, s or sec, ms, us and ns, the larger first.\n"
 "\n"
 "Exit codes: 0 all timers have ended, or an interrupt or --for stopped them;\n"
 "1 failure at run time; 2 wrong usage.\n";
 
-/* How many events are read at once. */
+/* How many events are read at once, and how many timers are armed. */
 #define EVENTS	64
+#define ARMS	1024
 
 /**
  * struct settings - what the command line asks for
@@ -171,6 +173,37 @@ static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
 	return TOOL_OK;
 }
 
+/* Arm @n timers. */
+static enum tool_exit arm_all(struct twheel *tw, struct twheel_arm *arms, size_t n,
+			      char **durations)
+{
+	struct progress progress;
+	size_t i, k, part;
+	ssize_t ret;
+
+	progress_begin(&progress, "timers", n);
+	for (i = 0; i < n; i += part) {
+		part = n - i < ARMS ? n - i : ARMS;
+		ret = twheel_arm_batch(tw, arms + i, part);
+		if (ret < 0) {
+			progress_end(&progress);
+			return tool_complain(TOOL_FAILED, "arm: %s", strerror((int)-ret));
+		}
+		/* There was no memory for the others: the next call says so. */
+		part = (size_t)ret;
+		for (k = i; k < i + part; k++) {
+			if (!arms[k].result)
+				continue;
+			progress_end(&progress);
+			return tool_complain(TOOL_FAILED, "arm: '%s': %s", durations[k],
+					     strerror(-arms[k].result));
+		}
+		progress_update(&progress, i + part);
+	}
+	progress_end(&progress);
+	return TOOL_OK;
+}
+
 static enum tool_exit run(const struct settings *settings, size_t n, char **durations)
 {
 	enum tool_exit code = TOOL_FAILED;
@@ -178,7 +211,6 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	struct twheel *tw;
 	sigset_t waiting;
 	uint64_t start;
-	ssize_t ret;
 	size_t i;
 
 	arms = calloc(n, sizeof(*arms));
@@ -209,21 +241,9 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 		if (arms[i].expires > INT64_MAX)
 			arms[i].expires = INT64_MAX;
 	}
-	ret = twheel_arm_batch(tw, arms, n);
-	if (ret < 0) {
-		tool_complain(TOOL_FAILED, "arm: %s", strerror((int)-ret));
-		goto out_close;
-	}
-	for (i = 0; i < n; i++) {
-		if (!arms[i].result)
-			continue;
-		tool_complain(TOOL_FAILED, "arm: '%s': %s", durations[i],
-			      strerror(-arms[i].result));
-		goto out_close;
-	}
-	code = watch(tw, settings, start, n, &waiting);
-
-out_close:
+	code = arm_all(tw, arms, n, durations);
+	if (code == TOOL_OK)
+		code = watch(tw, settings, start, n, &waiting);
 	twheel_close(tw);
 out_free:
 	free(arms);

@@ -14,6 +14,7 @@
 
 #include "counters.h"
 #include "device.h"
+#include "root.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 #define FOLDER	DEBUGFS "/twheel"
@@ -115,14 +116,15 @@ static int parse_buckets(struct counters *counters, const char *line)
 }
 
 /* Call @parse with each line of the file. With @header the first line is not for it. */
-static int parse_file(const char *path, bool header, struct counters *counters,
+static int parse_file(const char *name, bool header, struct counters *counters,
 		      int (*parse)(struct counters *counters, const char *line))
 {
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
+	char path[ROOT_PATH], *line = NULL;
 	size_t size = 0;
+	FILE *file;
 	int ret = 0;
 
+	file = fopen(root_path(path, FOLDER "/%s", name), "re");
 	if (!file)
 		return -errno;
 
@@ -145,9 +147,9 @@ int counters_read(struct counters *counters)
 	int ret;
 
 	*counters = (struct counters){ };
-	ret = parse_file(FOLDER "/counters", true, counters, parse_counts);
+	ret = parse_file("counters", true, counters, parse_counts);
 	if (!ret)
-		ret = parse_file(FOLDER "/histograms", false, counters, parse_buckets);
+		ret = parse_file("histograms", false, counters, parse_buckets);
 	if (!ret && !counters->n)
 		ret = -EPROTO;
 	if (ret)
@@ -163,9 +165,10 @@ void counters_free(struct counters *counters)
 
 int counters_reset(void)
 {
-	int fd = open(FOLDER "/reset", O_WRONLY | O_CLOEXEC);
-	int ret;
+	char path[ROOT_PATH];
+	int fd, ret;
 
+	fd = open(root_path(path, FOLDER "/reset"), O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	ret = write(fd, "1", 1) < 0 ? -errno : 0;
@@ -176,13 +179,15 @@ int counters_reset(void)
 enum tool_exit counters_complain(const char *verb, int err)
 {
 	const char *hint = "";
+	char path[ROOT_PATH];
 	struct statfs fs;
 
 	if (err == -EACCES || err == -EPERM)
 		hint = " (the counters are for root)";
-	else if (err == -ENOENT && !device_registered())
-		hint = " (is the module loaded?)";
-	else if (err == -ENOENT && (statfs(DEBUGFS, &fs) || fs.f_type != DEBUGFS_MAGIC))
+	else if (err == -ENOENT && !device_registered(root_folder()))
+		hint = " (is the module loaded? see 'twheel doctor')";
+	else if (err == -ENOENT && (statfs(root_path(path, DEBUGFS), &fs) ||
+				    fs.f_type != DEBUGFS_MAGIC))
 		hint = " (debugfs is not mounted there)";
 	else if (err == -EPROTO)
 		return tool_complain(TOOL_FAILED,

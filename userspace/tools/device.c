@@ -3,8 +3,11 @@
  * How all programs explain that the device cannot be opened.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <twheel.h>
@@ -14,22 +17,47 @@
 static const char no_node[] =
 	" (the module is loaded, but /dev has no node: in a container, or PrivateDevices=?)";
 
-bool device_registered(void)
+static const char not_loaded[] = " (is the module loaded? see 'twheel doctor')";
+
+bool device_registered(const char *root)
 {
+	char path[512], name[64];
 	bool found = false;
-	char name[64];
 	FILE *misc;
 
-	if (!access("/sys/class/misc/twheel", F_OK))
+	snprintf(path, sizeof(path), "%s/sys/class/misc/twheel", root);
+	if (!access(path, F_OK))
 		return true;
 	/* sysfs may not be mounted. */
-	misc = fopen("/proc/misc", "re");
+	snprintf(path, sizeof(path), "%s/proc/misc", root);
+	misc = fopen(path, "re");
 	if (!misc)
 		return false;
 	while (!found && fscanf(misc, "%*u %63s", name) == 1)
 		found = !strcmp(name, "twheel");
 	fclose(misc);
 	return found;
+}
+
+static const char forbidden[] =
+	" (a device cgroup or seccomp filter, as of a container, forbids it: see 'twheel doctor')";
+
+/* Why open() says EACCES. */
+static const char *permission_hint(const char *path)
+{
+	static char text[128];
+	struct statvfs fs;
+	struct stat node;
+
+	if (!statvfs(path, &fs) && fs.f_flag & ST_NODEV)
+		return " (its file system is mounted nodev, so devices there cannot be opened)";
+	if (stat(path, &node) || !faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS))
+		return " (see the permissions of the node and of its folders, and 'twheel doctor')";
+	snprintf(text, sizeof(text),
+		 " (permissions: user %u, group %u, mode %04o: 'twheel doctor' says what to do)",
+		 (unsigned int)node.st_uid, (unsigned int)node.st_gid,
+		 (unsigned int)node.st_mode & 07777);
+	return text;
 }
 
 const char *device_hint(const char *path, int err)
@@ -40,16 +68,16 @@ const char *device_hint(const char *path, int err)
 	case ENOENT:
 		if (!ours)
 			return "";
-		if (device_registered())
+		if (device_registered(""))
 			return no_node;
-		return " (is the module loaded?)";
+		return not_loaded;
 	case ENXIO:
 	case ENODEV:
-		return ours ? " (is the module loaded?)" : "";
+		return ours ? not_loaded : "";
 	case EACCES:
-		return " (see the permissions of the node, and whether it is mounted nodev)";
+		return permission_hint(path);
 	case EPERM:
-		return " (a device cgroup, such as a container's or DeviceAllow=, forbids it)";
+		return forbidden;
 	case ENOTTY:
 		return " (this is not a twheel device)";
 	case EPROTONOSUPPORT:

@@ -9,10 +9,11 @@
 
 /**
  * device_registered() - is the module loaded?
+ * @root: the folder that /sys and /proc are in; "" for the real ones
  *
  * Return: whether the kernel has the device, with or without a node in /dev.
  */
-bool device_registered(void);
+bool device_registered(const char *root);
 
 /**
  * device_hint() - explain why the device cannot be opened
@@ -20,7 +21,7 @@ bool device_registered(void);
  * @err: what twheel_open() has returned
  *
  * Return: text to print after that of the error, in parentheses and with a blank before
- * it; "" when there is nothing to add.
+ * it; "" when there is nothing to add. It is valid until the next call.
  */
 const char *device_hint(const char *path, int err);
 

@@ -12,22 +12,24 @@
 /**
  * struct duration_unit - a unit of time
  * @name: what follows the number
+ * @other: what else may, or NULL
  * @ns: its length
  */
 struct duration_unit {
 	const char	*name;
+	const char	*other;
 	uint64_t	ns;
 };
 
 /* Larger units come first, as they have to in a duration. */
 static const struct duration_unit units[] = {
-	{ "d",	86400 * NSEC_PER_SEC },
-	{ "h",	3600 * NSEC_PER_SEC },
-	{ "m",	60 * NSEC_PER_SEC },
-	{ "s",	NSEC_PER_SEC },
-	{ "ms",	NSEC_PER_MSEC },
-	{ "us",	NSEC_PER_USEC },
-	{ "ns",	1 },
+	{ "d",	NULL,	86400 * NSEC_PER_SEC },
+	{ "h",	NULL,	3600 * NSEC_PER_SEC },
+	{ "m",	"min",	60 * NSEC_PER_SEC },
+	{ "s",	"sec",	NSEC_PER_SEC },
+	{ "ms",	NULL,	NSEC_PER_MSEC },
+	{ "us",	NULL,	NSEC_PER_USEC },
+	{ "ns",	NULL,	1 },
 };
 
 #define UNITS	(sizeof(units) / sizeof(units[0]))
@@ -52,13 +54,19 @@ static size_t span(const char *p, bool (*is)(char c))
 	return n;
 }
 
+/* Is @unit, which may be NULL, written as the @len characters at @name? */
+static bool is_unit(const char *unit, const char *name, size_t len)
+{
+	return unit && strlen(unit) == len && !strncmp(name, unit, len);
+}
+
 /* The unit named by the @len characters at @name, UNITS when there is none. */
 static size_t find_unit(const char *name, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i < UNITS; i++)
-		if (strlen(units[i].name) == len && !strncmp(name, units[i].name, len))
+		if (is_unit(units[i].name, name, len) || is_unit(units[i].other, name, len))
 			break;
 	return i;
 }

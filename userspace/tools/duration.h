@@ -13,7 +13,8 @@
 #define NSEC_PER_SEC	1000000000ULL
 
 /* Help for error messages: how a duration is written. */
-#define DURATION_HINT	"use e.g. 250ms, 10m, 1h30m"
+#define DURATION_HINT	"use e.g. 250ms, 10m, 1h30m " \
+			"(units: d, h, m or min, s or sec, ms, us, ns; the larger first)"
 
 /* Room that duration_format() needs. */
 #define DURATION_SIZE	32
@@ -21,7 +22,8 @@
 /**
  * duration_parse() - read a duration
  * @text: numbers with units, the larger first: "1h30m", "1.5s", "250ms"; a
- *	number without a unit is seconds. Units are d, h, m, s, ms, us, ns.
+ *	number without a unit is seconds. Units are d, h, m or min, s or sec, ms,
+ *	us, ns.
  *	A fraction may not be finer than a nanosecond.
  * @ns: the duration in nanoseconds
  *

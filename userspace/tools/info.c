@@ -12,6 +12,7 @@
 
 #include "duration.h"
 #include "names.h"
+#include "root.h"
 #include "tool.h"
 
 static const char help[] =
@@ -26,9 +27,18 @@ static const char help[] =
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
+static const char *module_version(void)
+{
+	static char version[32];
+
+	return root_line("/sys/module/twheel/version", version, sizeof(version)) ? version :
+										    "unknown";
+}
+
 static void print_json(const struct twheel_info *info, bool context)
 {
-	printf("{\"abi_version\":%" PRIu32 ",\"features\":[", info->abi_version);
+	printf("{\"module_version\":\"%s\",\"abi_version\":%" PRIu32 ",\"features\":[",
+	       module_version(), info->abi_version);
 	print_bits(feature_names, info->features, "\"", ",");
 	printf("],\"tick_ns\":%" PRIu64 ",\"slots\":%" PRIu32 ",\"levels\":%" PRIu32,
 	       (uint64_t)info->tick_ns, info->slots, info->levels);
@@ -69,6 +79,7 @@ static void print_text(const struct twheel_info *info, bool context)
 {
 	char tick[DURATION_SIZE];
 
+	printf("module version     %s\n", module_version());
 	printf("interface version  %" PRIu32 "\n", info->abi_version);
 	printf("features           ");
 	print_bits(feature_names, info->features, "", " ");

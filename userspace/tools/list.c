@@ -18,6 +18,7 @@
 #include "duration.h"
 #include "names.h"
 #include "number.h"
+#include "terminal.h"
 #include "tool.h"
 
 static const char help[] =
@@ -136,8 +137,10 @@ static void print_json(const struct request *request, int fd,
 static int list_context(const struct request *request, struct twheel *tw, int fd)
 {
 	struct twheel_timer_info timer;
+	struct progress progress;
 	struct twheel_walk *walk;
 	struct twheel_info info;
+	uint64_t listed = 0;
 	int ret;
 
 	ret = twheel_get_info(tw, 0, &info);
@@ -148,6 +151,7 @@ static int list_context(const struct request *request, struct twheel *tw, int fd
 
 	if (!request->json)
 		print_head(request, fd, &info);
+	progress_begin(&progress, "timers", info.pending);
 	while ((ret = twheel_walk_next(walk, &timer)) > 0) {
 		if (request->json)
 			print_json(request, fd, &info, &timer);
@@ -155,7 +159,9 @@ static int list_context(const struct request *request, struct twheel *tw, int fd
 			print_text(&timer);
 		if (ferror(stdout))
 			break;
+		progress_update(&progress, ++listed);
 	}
+	progress_end(&progress);
 	twheel_walk_free(walk);
 	return ret < 0 ? ret : 0;
 }

@@ -2,7 +2,9 @@
 /*
  * Names for the numbers of the interface.
  */
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -66,4 +68,63 @@ const char *clock_name(uint32_t clock)
 	default:
 		return "unknown";
 	}
+}
+
+/*
+ * Users and groups are looked for in the files of /etc first. Others, which a network or
+ * systemd knows, are asked for only by programs that can load what asks: in a static one
+ * that crashes.
+ */
+char *user_name(char name[NAME_SIZE], uid_t uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+
+	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
+		;
+#ifndef TWHEEL_STATIC
+	if (!user)
+		user = getpwuid(uid);
+#endif
+	if (user)
+		snprintf(name, NAME_SIZE, "%s", user->pw_name);
+	else
+		snprintf(name, NAME_SIZE, "%u", (unsigned int)uid);
+	if (file)
+		fclose(file);
+	return name;
+}
+
+char *group_name(char name[NAME_SIZE], gid_t gid)
+{
+	FILE *file = fopen("/etc/group", "re");
+	const struct group *group = NULL;
+
+	while (file && (group = fgetgrent(file)) && group->gr_gid != gid)
+		;
+#ifndef TWHEEL_STATIC
+	if (!group)
+		group = getgrgid(gid);
+#endif
+	if (group)
+		snprintf(name, NAME_SIZE, "%s", group->gr_name);
+	else
+		snprintf(name, NAME_SIZE, "%u", (unsigned int)gid);
+	if (file)
+		fclose(file);
+	return name;
+}
+
+void print_json_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			printf("\\u%04x", (unsigned int)*text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
 }

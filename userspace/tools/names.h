@@ -5,7 +5,12 @@
 #ifndef NAMES_H
 #define NAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Room for the name of a user or of a group. */
+#define NAME_SIZE	33
 
 /**
  * struct bit_name - the name of a bit
@@ -39,5 +44,23 @@ void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
  * Return: its name as the command line takes it, or "unknown".
  */
 const char *clock_name(uint32_t clock);
+
+/**
+ * user_name() - the name of a user
+ * @name: filled in; the number if there is no name
+ * @uid: the user
+ *
+ * Return: @name.
+ */
+char *user_name(char name[NAME_SIZE], uid_t uid);
+
+/* The name of a group, likewise. */
+char *group_name(char name[NAME_SIZE], gid_t gid);
+
+/**
+ * print_json_string() - print a string as JSON has it
+ * @text: any bytes; what is not ASCII is taken for UTF-8
+ */
+void print_json_string(const char *text);
 
 #endif /* NAMES_H */

@@ -12,6 +12,7 @@
 
 #include "counters.h"
 #include "duration.h"
+#include "terminal.h"
 #include "tool.h"
 
 static const char help[] =
@@ -189,6 +190,7 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 	struct counters then, now, delta;
 	uint64_t since = now_ns(), next = since;
 	enum tool_exit code = TOOL_OK;
+	struct progress progress;
 	uint64_t rounds = 0;
 	int ret;
 
@@ -196,7 +198,8 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 	if (ret)
 		return counters_complain("stat", ret);
 
-	while (code == TOOL_OK && (!count || rounds++ < count)) {
+	progress_begin(&progress, "periods", count);
+	while (code == TOOL_OK && (!count || rounds < count)) {
 		uint64_t time;
 
 		next += interval;
@@ -213,7 +216,9 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 		code = show(&delta, time - since, json);
 		counters_free(&delta);
 		since = time;
+		progress_update(&progress, ++rounds);
 	}
+	progress_end(&progress);
 	counters_free(&then);
 	return ret ? counters_complain("stat", ret) : code;
 }

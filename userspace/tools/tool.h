@@ -102,5 +102,7 @@ enum tool_exit tool_arm(int argc, char **argv);
 enum tool_exit tool_list(int argc, char **argv);
 enum tool_exit tool_stat(int argc, char **argv);
 enum tool_exit tool_top(int argc, char **argv);
+enum tool_exit tool_ps(int argc, char **argv);
+enum tool_exit tool_doctor(int argc, char **argv);
 
 #endif /* TOOL_H */

@@ -17,8 +17,10 @@ static const char help[] =
 "Usage: twheel VERB [OPTION]... [ARGUMENT]...\n"
 "Look at the timer wheel device, and use it from a shell.\n"
 "\n"
+"  doctor  look for what keeps programs from using it, and say what to do\n"
 "  info    show what the device is and what its limits are\n"
 "  arm     arm timers and print their expirations as they come\n"
+"  ps      show which processes have timers, and how many\n"
 "  list    show the pending timers of a descriptor or a process\n"
 "  stat    show what the module has counted\n"
 "  top     show what each CPU's wheels do, live in a terminal\n"
@@ -26,14 +28,18 @@ static const char help[] =
 "  -h, --help     show this help; 'twheel VERB --help' shows that of a verb\n"
 "  -V, --version  show the version\n"
 "\n"
+"Colours are only for a terminal, and not if NO_COLOR is in the environment.\n"
+"\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
 static const struct {
 	const char	*name;
 	enum tool_exit	(*run)(int argc, char **argv);
 } verbs[] = {
+	{ "doctor",	tool_doctor },
 	{ "info",	tool_info },
 	{ "arm",	tool_arm },
+	{ "ps",		tool_ps },
 	{ "list",	tool_list },
 	{ "stat",	tool_stat },
 	{ "top",	tool_top },
@@ -147,6 +153,7 @@ int main(int argc, char **argv)
 		argv[1] = name;
 		return verbs[i].run(argc - 1, argv + 1);
 	}
-	return tool_complain(TOOL_USAGE, "'%s' is not a verb: use info, arm, list, stat or top",
+	return tool_complain(TOOL_USAGE,
+			     "'%s' is not a verb: use doctor, info, arm, ps, list, stat or top",
 			     verb);
 }

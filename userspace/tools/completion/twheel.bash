@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+#
+# Completion of the twheel tool's command line in bash. It needs nothing of the package
+# bash-completion, which finds and loads it.
+
+# The options of a verb
+_twheel_options() {
+	case $1 in
+	doctor|ps) echo --json --help ;;
+	info)	echo --json --fd --device --help ;;
+	arm)	echo --every --count --fixed-delay --slack --clock --data --for --json --device --help ;;
+	list)	echo --fd --pid --json --device --help ;;
+	stat)	echo --every --count --reset --json --help ;;
+	top)	echo --every --count --svg --help ;;
+	*)	echo --help --version ;;
+	esac
+}
+
+# What may follow an option of a verb; fails if it takes no value
+_twheel_values() {
+	case $1/$2 in
+	arm/--clock|arm/-C)
+		compgen -W "monotonic boottime realtime" -- "$3" ;;
+	*/--device|*/-D|top/--svg|top/-s)
+		compgen -f -- "$3" ;;
+	list/--pid|list/-p)
+		compgen -W "$(twheel ps --json 2>/dev/null | grep -o '"pid":[0-9]*' |
+			sed 's/.*://' | sort -un)" -- "$3" ;;
+	*/--fd|*/-F|*/--every|*/-e|*/--count|*/-c|arm/--slack|arm/-s|arm/--data|arm/-d|arm/--for|arm/-f)
+		;;
+	*)	return 1 ;;
+	esac
+	return 0
+}
+
+_twheel() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb='' words
+
+	[ "$COMP_CWORD" = 1 ] || verb=${COMP_WORDS[1]}
+	if [ -n "$verb" ] && words=$(_twheel_values "$verb" "$before" "$word"); then
+		mapfile -t COMPREPLY < <(printf '%s' "${words:+$words$'\n'}")
+		return
+	fi
+	words=$(_twheel_options "$verb")
+	[ -n "$verb" ] || words+=' doctor info arm ps list stat top'
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -F _twheel twheel

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The contexts of all processes, as /proc shows them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <linux/kcmp.h>
+#include <linux/twheel.h>
+
+#include "contexts.h"
+#include "number.h"
+#include "root.h"
+
+/**
+ * struct search - the descriptors found so far
+ * @holders: an array
+ * @n: how many there are
+ * @room: how many there is room for
+ * @hidden: how many processes may not be looked at
+ */
+struct search {
+	struct holder	*holders;
+	size_t		n;
+	size_t		room;
+	size_t		hidden;
+};
+
+int device_number(dev_t *number)
+{
+	unsigned int major, minor;
+	char path[ROOT_PATH];
+	struct stat node;
+	char line[32];
+
+	if (root_line("/sys/class/misc/twheel/dev", line, sizeof(line)) &&
+	    sscanf(line, "%u:%u", &major, &minor) == 2) {
+		*number = makedev(major, minor);
+		return 0;
+	}
+	/* sysfs may not be mounted, and the node is what programs open. */
+	if (stat(root_path(path, "/dev/twheel"), &node) || !S_ISCHR(node.st_mode))
+		return -ENODEV;
+	*number = node.st_rdev;
+	return 0;
+}
+
+/* Tell of the process of @holder. */
+static void describe(struct holder *holder)
+{
+	char file[64], uid[64];
+	char *c;
+
+	snprintf(file, sizeof(file), "/proc/%d/comm", (int)holder->pid);
+	root_line(file, holder->command, sizeof(holder->command));
+	/* A process chooses its name, and must not write to others' terminals. */
+	for (c = holder->command; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	snprintf(file, sizeof(file), "/proc/%d/status", (int)holder->pid);
+	root_field(file, "Uid", uid, sizeof(uid));
+	holder->uid = (uid_t)strtoul(uid, NULL, 10);
+}
+
+static int add_holder(struct search *search, const struct holder *holder)
+{
+	if (search->n == search->room) {
+		size_t room = search->room ? 2 * search->room : 64;
+		struct holder *more = reallocarray(search->holders, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		search->holders = more;
+		search->room = room;
+	}
+	search->holders[search->n++] = *holder;
+	return 0;
+}
+
+/* Add the descriptors of a process that are open on the device. */
+static int search_process(struct search *search, pid_t pid, dev_t number)
+{
+	struct holder holder = { .pid = pid };
+	char path[ROOT_PATH];
+	struct dirent *entry;
+	bool described = false;
+	struct stat file;
+	int ret = 0;
+	DIR *dir;
+
+	dir = opendir(root_path(path, "/proc/%d/fd", (int)pid));
+	if (!dir) {
+		search->hidden += errno == EACCES || errno == EPERM;
+		return 0;
+	}
+	while (!ret && (entry = readdir(dir))) {
+		uint64_t fd;
+
+		/* A descriptor may be closed meanwhile. */
+		if (number_parse(entry->d_name, INT_MAX, &fd) ||
+		    fstatat(dirfd(dir), entry->d_name, &file, 0) ||
+		    !S_ISCHR(file.st_mode) || file.st_rdev != number)
+			continue;
+		if (!described)
+			describe(&holder);
+		described = true;
+		holder.fd = (int)fd;
+		ret = add_holder(search, &holder);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int search_all(struct search *search, dev_t number)
+{
+	char path[ROOT_PATH];
+	struct dirent *entry;
+	int ret = 0;
+	DIR *dir;
+
+	dir = opendir(root_path(path, "/proc"));
+	if (!dir)
+		return -errno;
+	while (!ret && (entry = readdir(dir))) {
+		uint64_t pid;
+
+		if (!number_parse(entry->d_name, INT_MAX, &pid))
+			ret = search_process(search, (pid_t)pid, number);
+	}
+	closedir(dir);
+	return ret;
+}
+
+/* The order of two descriptors by their open files: 0 if they share one. */
+static int compare_files(const void *left, const void *right)
+{
+	const struct holder *a = left, *b = right;
+
+	switch (syscall(SYS_kcmp, a->pid, b->pid, KCMP_FILE, (long)a->fd, (long)b->fd)) {
+	case 0:
+		return 0;
+	case 1:
+		return -1;
+	case 2:
+		return 1;
+	}
+	/* The kernel does not tell, or one of the processes has ended. */
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->fd < b->fd ? -1 : a->fd > b->fd;
+}
+
+static void keep(void *node)
+{
+	(void)node;
+}
+
+/* Number the contexts of the descriptors. Returns how many there are, or -ENOMEM. */
+static ssize_t number_contexts(struct search *search)
+{
+	void *tree = NULL;
+	ssize_t n = 0;
+	size_t i;
+
+	for (i = 0; i < search->n; i++) {
+		struct holder *holder = &search->holders[i], **found;
+
+		found = tsearch(holder, &tree, compare_files);
+		if (!found) {
+			n = -ENOMEM;
+			break;
+		}
+		holder->context = *found == holder ? (size_t)n++ : (*found)->context;
+	}
+	tdestroy(tree, keep);
+	return n;
+}
+
+/* Those of a context are beside each other, the process with the lowest number first. */
+static int by_context(const void *left, const void *right)
+{
+	const struct holder *a = left, *b = right;
+
+	if (a->context != b->context)
+		return a->context < b->context ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->fd < b->fd ? -1 : a->fd > b->fd;
+}
+
+static int by_timers(const void *left, const void *right)
+{
+	const struct context *a = left, *b = right;
+	uint64_t m = a->pending + a->ready, n = b->pending + b->ready;
+
+	if (m != n)
+		return m > n ? -1 : 1;
+	return by_context(a->holders, b->holders);
+}
+
+/* Read what a descriptor tells of its context. False if it is closed meanwhile. */
+static bool read_fdinfo(struct context *context, const struct holder *holder)
+{
+	char path[ROOT_PATH], line[128];
+	unsigned int found = 0;
+	uint64_t next;
+	FILE *file;
+
+	file = fopen(root_path(path, "/proc/%d/fdinfo/%d", (int)holder->pid, holder->fd), "re");
+	if (!file)
+		return false;
+	context->next = TWHEEL_NO_EXPIRY;
+	while (fgets(line, sizeof(line), file)) {
+		found += sscanf(line, "clock: %" SCNu32, &context->clock) == 1;
+		found += sscanf(line, "config: %" SCNx32, &context->config) == 1;
+		found += sscanf(line, "pending: %" SCNu64, &context->pending) == 1;
+		found += sscanf(line, "ready: %" SCNu64, &context->ready) == 1;
+		found += sscanf(line, "limit: %" SCNu64, &context->limit) == 1;
+		/* "none" is no number. */
+		if (sscanf(line, "next-expiry: %" SCNu64, &next) == 1)
+			context->next = next;
+	}
+	fclose(file);
+	return found == 5;
+}
+
+/* Fill in @contexts, which has room for @n. */
+static void read_contexts(struct contexts *contexts, const struct search *search, size_t n)
+{
+	size_t first = 0, end, i;
+
+	for (i = 0; i < n; i++, first = end) {
+		struct context *context = &contexts->all[contexts->n];
+		bool told = false;
+
+		for (end = first; end < search->n; end++) {
+			if (search->holders[end].context != search->holders[first].context)
+				break;
+			/* All of them tell the same, and to tell it walks all timers. */
+			told = told || read_fdinfo(context, &search->holders[end]);
+		}
+		context->holders = &search->holders[first];
+		context->n = end - first;
+		contexts->n += told;
+	}
+}
+
+int contexts_read(struct contexts *contexts)
+{
+	struct search search = { };
+	dev_t number;
+	ssize_t n;
+
+	*contexts = (struct contexts){ };
+	n = device_number(&number);
+	if (!n)
+		n = search_all(&search, number);
+	if (!n)
+		n = number_contexts(&search);
+	if (n >= 0) {
+		if (search.n)
+			qsort(search.holders, search.n, sizeof(*search.holders), by_context);
+		contexts->all = calloc((size_t)n + 1, sizeof(*contexts->all));
+		if (!contexts->all)
+			n = -ENOMEM;
+	}
+	if (n < 0) {
+		free(search.holders);
+		return (int)n;
+	}
+	contexts->holders = search.holders;
+	contexts->hidden = search.hidden;
+	read_contexts(contexts, &search, (size_t)n);
+	qsort(contexts->all, contexts->n, sizeof(*contexts->all), by_timers);
+	return 0;
+}
+
+void contexts_free(struct contexts *contexts)
+{
+	free(contexts->all);
+	free(contexts->holders);
+	*contexts = (struct contexts){ };
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * twheel doctor: what keeps programs from using the device, and what to do about it.
+ */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "names.h"
+#include "root.h"
+#include "terminal.h"
+#include "tool.h"
+
+static const char help[] =
+"Usage: twheel doctor [OPTION]...\n"
+"Look for what keeps programs from using the timer wheel device, and say what to\n"
+"do about each thing: the kernel, the module and its file, signatures, versions,\n"
+"the node and who may open it, containers, limits. Arms one timer, and changes\n"
+"nothing else.\n"
+"\n"
+"  -j, --json  a JSON object in each line, for each thing that was looked at\n"
+"  -h, --help  show this help\n"
+"\n"
+"Each finding is ok, a note, or WRONG.\n"
+"\n"
+"Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.\n";
+
+static const struct {
+	const char	*name;
+	enum colour	colour;
+} states[] = {
+	[STATE_OK]	= { "ok",	COLOUR_GOOD },
+	[STATE_NOTE]	= { "note",	COLOUR_NOTE },
+	[STATE_WRONG]	= { "WRONG",	COLOUR_BAD },
+};
+
+static void print_json(const struct doctor *doctor)
+{
+	printf("{\"state\":\"%s\",\"subject\":\"%s\",\"finding\":",
+	       doctor->state == STATE_WRONG ? "wrong" : states[doctor->state].name,
+	       doctor->subject);
+	print_json_string(doctor->text);
+	printf(",\"advice\":");
+	if (*doctor->advice)
+		print_json_string(doctor->advice);
+	else
+		printf("null");
+	puts("}");
+}
+
+/* Print the finding that is not printed yet, if there is one. */
+static void print_finding(struct doctor *doctor)
+{
+	if (!doctor->subject)
+		return;
+	if (doctor->json) {
+		print_json(doctor);
+	} else {
+		printf("%s%-5s%s  %-11s  %s\n", terminal_colour(states[doctor->state].colour),
+		       states[doctor->state].name, terminal_colour(COLOUR_NONE),
+		       doctor->subject, doctor->text);
+		if (*doctor->advice)
+			printf("%20s%s-> %s%s\n", "", terminal_colour(COLOUR_BOLD),
+			       doctor->advice, terminal_colour(COLOUR_NONE));
+	}
+	doctor->wrong += doctor->state == STATE_WRONG;
+	doctor->subject = NULL;
+}
+
+void doctor_find(struct doctor *doctor, enum state state, const char *subject,
+		 const char *format, ...)
+{
+	va_list args;
+
+	print_finding(doctor);
+	doctor->state = state;
+	doctor->subject = subject;
+	doctor->advice[0] = 0;
+	va_start(args, format);
+	vsnprintf(doctor->text, sizeof(doctor->text), format, args);
+	va_end(args);
+}
+
+void doctor_advise(struct doctor *doctor, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(doctor->advice, sizeof(doctor->advice), format, args);
+	va_end(args);
+}
+
+static enum tool_exit examine(struct doctor *doctor)
+{
+	enum tool_exit code;
+
+	if (*root_folder())
+		doctor_find(doctor, STATE_NOTE, "test", "the files below %s, not this system's",
+			    root_folder());
+	doctor_kernel(doctor);
+	doctor_module(doctor);
+	doctor_versions(doctor);
+	doctor_node(doctor);
+	doctor_device(doctor);
+	print_finding(doctor);
+
+	if (!doctor->json && doctor->wrong)
+		printf("\n%u thing%s wrong\n", doctor->wrong,
+		       doctor->wrong == 1 ? " is" : "s are");
+	else if (!doctor->json)
+		puts("\nnothing is wrong");
+	code = tool_flush();
+	return code == TOOL_OK && doctor->wrong ? TOOL_FAILED : code;
+}
+
+enum tool_exit tool_doctor(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json",	no_argument,		NULL, 'j' },
+		{ "help",	no_argument,		NULL, 'h' },
+		{ }
+	};
+	struct doctor doctor = { };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
+		switch (c) {
+		case 'j':
+			doctor.json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_flush();
+		default:
+			return tool_usage("doctor");
+		}
+	}
+	if (optind < argc)
+		return tool_complain(TOOL_USAGE, "doctor: '%s' is too much: no argument is taken",
+				     argv[optind]);
+	return examine(&doctor);
+}
