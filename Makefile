@@ -38,8 +38,9 @@ help: ## list the targets
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
-	@echo "SUITES=...  what check runs: wheel lease schedule install report vm kselftest uapi lib stress"
-	@echo "            hostile isolation examples module time insn, and shares stalls; on debug kernels seeded faults"
+	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"
+	@echo "            uapi lib embedded stress hostile isolation examples module time insn deb, and"
+	@echo "            shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
@@ -51,7 +52,7 @@ modules: ## build twheel.ko
 	@test -n "$(release)" || { echo >&2 "no kernel headers in $(KDIR):" \
 		"install linux-headers-$$(uname -r), or set KDIR"; exit 1; }
 	$(Q)mkdir -p $(module_dir)
-	$(Q)cp -rsf $(CURDIR)/Kbuild $(CURDIR)/module $(CURDIR)/uapi $(module_dir)
+	$(Q)cp -rsf $(addprefix $(CURDIR)/,Kbuild VERSION module uapi) $(module_dir)
 	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) $(instrument-$(VARIANT)) modules
 
 .PHONY: userspace
@@ -59,7 +60,7 @@ userspace: ## build libtwheel, the twheel tool and the examples
 	$(Q)$(MAKE) -C userspace O=$(products)/userspace
 
 .PHONY: demo
-demo: ## a million drivers in a guest (TARGET=host: on this machine)
+demo: ## a million drivers in a guest (TARGET=host: here; TARGET=embedded: without the module)
 	$(Q)$(vm)/demo.sh $(TARGET)
 
 .PHONY: check
@@ -73,6 +74,10 @@ check-long: ## the rest of the tests: longer, in more shapes, on more kernels
 .PHONY: check-bare
 check-bare: ## the README's two commands on a Debian that has nothing (RELEASE=trixie)
 	$(Q)SUITES=bare $(vm)/check.sh
+
+.PHONY: check-deb
+check-deb: ## Debian packages: build, install, upgrade, purge in a fresh Debian (RELEASE=trixie)
+	$(Q)SUITES=deb $(vm)/check.sh
 
 .PHONY: check-all
 check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lists)
@@ -117,6 +122,10 @@ stalls: ## what others notice of 10 million timers at once: three rounds, a tabl
 time: ## a year of periodic timers, and deadlines in ten years, in virtual time
 	$(Q)SUITES=time-long $(vm)/check.sh
 
+.PHONY: show
+show: ## what Documentation/tool.md shows of the tool, made anew in a guest
+	$(Q)selftests/readme/show.sh
+
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck
 	$(Q)$(vm)/setup.sh build guest lint
@@ -129,7 +138,7 @@ shell: ## a shell in a guest with the module loaded
 	$(Q)$(vm)/run.sh -i -m 3072
 
 .PHONY: install
-install: userspace ## install library, tool, headers and man pages
+install: userspace ## install library, tool, completion, headers and man pages
 	$(Q)$(MAKE) -C userspace O=$(products)/userspace install
 
 .PHONY: uninstall
@@ -139,6 +148,37 @@ uninstall: ## remove them again
 .PHONY: modules_install
 modules_install: modules ## install the module for the kernel of KDIR
 	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) modules_install
+
+# INSTALL_MOD_PATH and INSTALL_MOD_DIR are those of the kernel's modules_install. Which folder
+# it takes without the latter depends on the kernel.
+installed_module = $(patsubst %,$(INSTALL_MOD_PATH)/lib/modules/$(release)/%/twheel.ko, \
+	$(or $(INSTALL_MOD_DIR),extra updates))
+.PHONY: modules_uninstall
+modules_uninstall: ## remove it again
+	@test -n "$(release)" || { echo >&2 "no kernel headers in $(KDIR): set KDIR"; exit 1; }
+	$(Q)rm -f $(foreach suffix,.ko .ko.gz .ko.xz .ko.zst,$(installed_module:.ko=$(suffix)))
+	$(Q)rmdir --ignore-fail-on-non-empty $(wildcard $(dir $(installed_module))) 2>/dev/null || :
+	$(Q)PATH="$$PATH:/sbin:/usr/sbin" depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(release)
+
+.PHONY: dkms-install
+dkms-install: ## have DKMS build the module for each kernel, now and when one is installed
+	$(Q)packaging/dkms.sh install
+
+.PHONY: dkms-uninstall
+dkms-uninstall: ## remove it again
+	$(Q)packaging/dkms.sh uninstall
+
+.PHONY: dist
+dist: ## a tarball of the last commit, the same bytes wherever it is made (REVISION=tag)
+	$(Q)packaging/dist.sh $(REVISION)
+
+.PHONY: deb
+deb: ## build Debian packages in build/deb, and run lintian on them
+	$(Q)packaging/deb.sh
+
+.PHONY: rpm
+rpm: ## build RPM packages in build/rpm, and run rpmlint on them
+	$(Q)packaging/rpm.sh
 
 .PHONY: clean
 clean: ## remove what was built (fetched kernels stay in the cache)

@@ -100,6 +100,9 @@ static int __init twheel_init(void)
 	ret = twheel_chardev_init();
 	if (ret)
 		goto debugfs_exit;
+
+	pr_info("version %s, ticks of %u ns, %u levels of %u slots\n", TWHEEL_VERSION,
+		tick_ns, twheel_geometry.levels, twheel_geometry.slots);
 	return 0;
 
 debugfs_exit:
@@ -127,3 +130,4 @@ module_exit(twheel_exit);
 MODULE_DESCRIPTION("A timer wheel as a device");
 MODULE_AUTHOR("The twheel developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(TWHEEL_VERSION);

@@ -23,7 +23,7 @@
 . "$(dirname "$0")/vm/common.sh"
 
 # Files that are not tested, but needed for the build, are copied too.
-copied=(Kbuild Makefile module uapi userspace/lib)
+copied=(Kbuild Makefile VERSION module uapi userspace/lib)
 
 # load SUITE
 load() {

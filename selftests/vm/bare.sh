@@ -11,15 +11,13 @@
 # demo has fewer drivers than usual, and the check one suite of each set that setup.sh
 # installs. What they say is in build/log/bare.WHO.WHAT.
 #
-# The root is made by debootstrap, once, with the mirror that this machine's apt has.
+# root.sh makes the roots.
 
 . "$(dirname "$0")/common.sh"
 . "$vm/apt.sh"
+. "$vm/root.sh"
 
-case $codename in
-trixie)	release=${RELEASE:-bookworm} ;;
-*)	release=${RELEASE:-trixie} ;;
-esac
+release=$(other_release)
 revision=$(git -C "$top" rev-parse "${REVISION:-HEAD}")
 
 # What the environment says, so that the command need not
@@ -40,51 +38,16 @@ commands() {
 	esac
 }
 
-# A tar file of a root with nothing in it, and a mirror.
-make_root() {
-	local site
-
-	site=$(mirror)
-	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
-	as_root debootstrap --variant=minbase "$release" "$roots/new" "$site"
-	# What is this machine's: where the mirror is, and how to get there.
-	apt-config dump | grep '^Acquire::[a-z]*::Proxy' |
-		as_root tee "$roots/new/etc/apt/apt.conf.d/99host" || :
-	as_root tar -c -f "$roots/root.tar" -C "$roots/new" .
-	as_root rm -rf "$roots/new"
-	mv "$roots/root.tar" "$1"
-}
-
-# Mounts are those of this process and what it begins, and end with them.
-enter() {
-	local who=$1 root=$2 command=$3 dir
-
-	for dir in proc sys dev; do
-		mount --rbind "/$dir" "$root/$dir"
-	done
-	cp /etc/resolv.conf /etc/hosts "$root/etc/"
-	case $who in
-	root)	exec chroot "$root" env -i HOME=/root PATH="$PATH" bash -c "$command" ;;
-	user)	exec chroot "$root" su - user -c "$command" ;;
-	esac
-}
-
-# in_root WHO COMMAND
-in_root() {
-	as_root unshare --mount --propagation private "$0" enter "$1" "$roots/$1" "$2" </dev/null
-}
-
 # A root for one of the two, with the clone in it.
 prepare() {
 	local who=$1 root=$roots/$1 home=root
 
-	mkdir "$root"
-	as_root tar -x -f "$cache/bare/$release.tar" -C "$root"
+	unpack_root "$release" "$root"
 	if [ "$who" = user ]; then
 		home=home/user
 		as_root chroot "$root" useradd -m -s /bin/bash user
 		# Whoever has cloned something has these.
-		as_root unshare --mount --propagation private "$0" enter root "$root" \
+		in_root "$root" root \
 			'apt-get -q update && apt-get -qy --no-install-recommends install make sudo'
 		echo 'user ALL=(ALL) NOPASSWD: ALL' | as_root tee "$root/etc/sudoers.d/user"
 	fi
@@ -101,7 +64,7 @@ run_commands() {
 	for command in "${all[@]}"; do
 		n=$((n + 1)) begun=$SECONDS status=0
 		log=$build/log/bare.$who.$n
-		in_root "$who" "$(small "$who"); cd ~/twheel && $command" >"$log" 2>&1 || status=$?
+		in_root "$roots/$who" "$who" "$(small "$who"); cd ~/twheel && $command" >"$log" 2>&1 || status=$?
 		echo "$release, $who: $command: $((SECONDS - begun)) s" >"$tmp/$who.$n.what"
 		case $n in
 		1)	grep -q '^== all as it should be' "$log" ;;
@@ -110,11 +73,6 @@ run_commands() {
 		esac && [ $status = 0 ] && touch "$tmp/$who.$n.ok"
 	done
 }
-
-if [ "${1-}" = enter ]; then
-	shift
-	enter "$@"
-fi
 
 . "$vm/../tap.sh"
 
@@ -128,8 +86,6 @@ roots=$(mktemp -d "$cache/bare/tmp.XXXXXX")
 clone=$roots/clone
 git clone -q --no-hardlinks "$top" "$clone"
 git -C "$clone" checkout -q "$revision"
-[ -e "$cache/bare/$release.tar" ] ||
-	step "making a minimal root of $release" "$build/log/bare.root" make_root "$cache/bare/$release.tar"
 
 for who in root user; do
 	quiet "$build/log/bare.$who" prepare "$who"

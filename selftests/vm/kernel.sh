@@ -3,14 +3,15 @@
 #
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
-# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml] kernel.sh [--compiler|--source]
+# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml|/FOLDER] kernel.sh [--compiler|--source]
 #
 # Without KERNEL it is the default kernel of this Debian release. A series, such
 # as 6.1, 6.1-rt, 6.12 or 7.2, is the newest Debian kernel of it, from this
 # release or from another one. kasan, kcsan and gcov are debug kernels of the default
 # series, built here from Debian's source with the fragments in config/; so is uml,
-# user-mode Linux, which has virtual time, and of which vmlinuz is a program. The
-# folder is in the cache, and holds
+# user-mode Linux, which has virtual time, and of which vmlinuz is a program. A name that
+# begins with a slash is a folder that somebody else has made. The folder is in the cache,
+# otherwise, and holds
 #
 #	vmlinuz, config		the kernel
 #	release			its name, as uname -r shows it
@@ -30,6 +31,7 @@
 default=default-$codename
 name=${KERNEL:-$default}
 link=$cache/kernel/$name
+[[ "$name" != /* ]] || link=$name
 
 # A debug kernel is named by its configuration too: when that changes, so it does.
 case $name in

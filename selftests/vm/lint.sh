@@ -97,7 +97,8 @@ compiler() {
 	while read -r file; do
 		shim=()
 		case $file in
-		module/*|selftests/wheel/*|selftests/lease/*|selftests/bench/speed/core.c)
+		module/*|userspace/lib/embedded/*|selftests/wheel/*|selftests/lease/*|\
+		selftests/bench/speed/core.c)
 			shim=(-Iselftests/shim -DTWHEEL_DEBUG) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
@@ -124,7 +125,7 @@ strict=(-Wall -Wextra -Werror -fsyntax-only -Iuapi)
 shell() {
 	local files
 	mapfile -t files < <(grep -rlE '^#!/bin/(ba)?sh|shellcheck shell=' \
-		.ci selftests userspace)
+		.ci packaging selftests userspace)
 	shellcheck "${files[@]}"
 }
 

@@ -4,7 +4,7 @@
 # run.sh - boot a guest, load twheel.ko, run a command there, judge the run
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
-#		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-n] [-l] [-i]
+#		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-D file] [-n] [-l] [-i]
 #		[-I] [-p plugin] [--] command...
 #
 #	-n  do not load the module
@@ -14,6 +14,7 @@
 #	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
 #	    kcov) build/module/RELEASE-v/twheel.ko
 #	-d  give the guest this folder too, below /twheel
+#	-D  a disk (virtio) with the file's contents; what the guest writes there is lost
 #	-s  share the file's memory, 1 MB of it, as a device (ivshmem)
 #	-I  count instructions: the guest has one CPU, emulated even where there is KVM, and
 #	    its time is the instructions that it has executed, one of them a nanosecond
@@ -38,7 +39,7 @@
 cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 leaks=1 devices=()
 folders=() interactive=0 count=0 plugin=''
 
-while getopts c:m:t:a:o:M:s:d:p:nliI opt; do
+while getopts c:m:t:a:o:M:s:d:D:p:nliI opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -47,7 +48,8 @@ while getopts c:m:t:a:o:M:s:d:p:nliI opt; do
 	o)	params=$OPTARG ;;
 	M)	module=$OPTARG ;;
 	d)	folders+=("$OPTARG") ;;
-	s)	devices=(-object "memory-backend-file,id=shared,share=on,mem-path=$OPTARG,size=1M"
+	D)	devices+=(-drive "file=$OPTARG,format=raw,if=virtio,snapshot=on") ;;
+	s)	devices+=(-object "memory-backend-file,id=shared,share=on,mem-path=$OPTARG,size=1M"
 			 -device "ivshmem-plain,memdev=shared") ;;
 	n)	insmod=0 ;;
 	l)	leaks=0 ;;

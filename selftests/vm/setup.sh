@@ -3,7 +3,9 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|lint]...	(all of them by default)
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint]...
+#
+# Without a set: build guest check kernel fuzz lint.
 #
 # A machine that has everything is left alone, and needs no network.
 
@@ -14,17 +16,20 @@ packages() {
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
-	check)	echo g++ gcc-multilib clang liburing-dev tzdata patch rsync perl ;;
+	check)	echo abigail-tools g++ gcc-multilib clang liburing-dev tzdata patch rsync perl \
+			zsh ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
 	fuzz)	echo clang afl++ ;;
 	# The peers that are measured, and what makes pages of figures.
 	bench)	echo liburing-dev libuv1-dev libevent-dev gnuplot-nox perl ;;
-	bare)	echo debootstrap git ;;
+	bare)	echo debootstrap e2fsprogs git ;;
+	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
+	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
 			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, lint)" ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
 	esac
 }
 

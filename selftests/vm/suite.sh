@@ -21,9 +21,9 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib time isolation insn lease install report ;;
+			vm lib embedded time isolation insn lease abi tool install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long schedule ;;
+			vm-long isolation-long uapi-long dist schedule ;;
 	esac
 }
 
@@ -119,15 +119,45 @@ suite_install() {
 	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
 }
 
-# Does the report of make bench say what was measured?
-suite_report() {
-	timeout 300 "$tests/ktap-run.sh" "$tests/bench/test_report.sh"
+# Can programs that were linked with the last release use this library?
+suite_abi() {
+	timeout 600 "$tests/ktap-run.sh" "$tests/abi/abi.sh"
 }
 
-# The library, and the programs that the README prints.
+# Versions, the tarball and its signature, RPM packages.
+suite_dist() {
+	timeout 900 "$tests/ktap-run.sh" "$tests/packages/dist.sh"
+}
+
+# The tool on a machine that may have no device: made-up files of /proc and /sys, and what
+# shells complete.
+suite_tool() {
+	local list=(tool.sh tool-doctor.sh tool-ps.sh tool-top.sh tool-completion.sh)
+	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/#/examples/}")
+}
+
+# Does the report of make bench say what was measured, and scaling.md what is simulated?
+suite_report() {
+	timeout 600 "$tests/ktap-run.sh" "$tests/bench/test_report.sh" \
+		"$tests/bench/test_scaling.sh"
+}
+
+# The library, the programs that the README prints, and what the pages show of the tool.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh
+	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh
+}
+
+# The tests of uapi and lib on wheels in the process, on this machine; in a guest those that
+# set the clock.
+suite_embedded() {
+	local status=0
+	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" || status=$?
+	make -s -C "$tests/embedded" clock >&2 &&
+		guest 300 2 -d "$build/embedded/embedded" -- \
+			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order ||
+		status=$?
+	return $status
 }
 
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.
@@ -258,6 +288,11 @@ suite_fuzz-long() {
 # Both commands of the README on a machine that has nothing.
 suite_bare() {
 	"$vm/bare.sh"
+}
+
+# Debian packages in a fresh root of another release, and in guests with its kernels.
+suite_deb() {
+	timeout 3600 "$tests/ktap-run.sh" "$tests/packages/deb.sh"
 }
 
 case "$#,${1-}" in
