@@ -386,7 +386,7 @@ TEST_F(told, a_leap_second)
 	const __u64 day = 24 * 3600 * TW_SEC;
 	__u64 midnight = (wall_now() / day + 2) * day, now, leap;
 	struct timex tx = { .modes = ADJ_STATUS, .status = STA_INS };
-	struct twheel_event event;
+	struct twheel_event event, told;
 	struct timespec ts;
 	ssize_t ret;
 
@@ -410,9 +410,15 @@ TEST_F(told, a_leap_second)
 	do {
 		ret = tw_read(self->fd, &event, RECORD);
 	} while (ret == -EAGAIN && tw_now(CLOCK_MONOTONIC) < leap + TW_SEC);
+	if (TW_EMBEDDED && ret == RECORD) {
+		/* Up to that tick the clock that a program reads went on past midnight. */
+		EXPECT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
+		ret = tw_read(self->fd, &told, RECORD);
+	} else {
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_LE(leap + TW_SEC, tw_now(CLOCK_MONOTONIC));
+	}
 	EXPECT_EQ(-ECANCELED, ret);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_LE(leap + TW_SEC, tw_now(CLOCK_MONOTONIC));
 	EXPECT_EQ(1, event.user_data);
 	EXPECT_LE(midnight, event.expired);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
