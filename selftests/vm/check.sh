@@ -231,15 +231,19 @@ stop() {
 	done 2>/dev/null
 }
 
-# What failed, once more: the end of a long log is what is read, and kept.
+# What failed, once more: the end of a long log is what is read, and kept. A test says before
+# its result why that is so.
 recap() {
 	local name
 	for name; do
 		echo "# what failed in $name (all that it said is in $(log_of "$name")):"
-		{ grep -hE 'not ok|[^A-Z]FAIL|Expected|terminated|^ *# .*:[0-9]+:|status|stuck:' \
-			"$(log_of "$name")" || :
-		  cat "$(log_of "$name").blame"; } |
-			grep -vE '^ *(ok|# +OK)' | tail -n 60 | sed 's/^/#   /'
+		{ awk '
+			/^ *ok/			{ said = 0; next }
+			/^ *not ok/		{ for (i = said > 15 ? said - 14 : 1; i <= said; i++) print line[i]
+						  print; said = 0; next }
+			/stuck:|^Bail out!/	{ print; next }
+						{ line[++said] = $0 }' "$(log_of "$name")"
+		  cat "$(log_of "$name").blame"; } | tail -n 60 | sed 's/^/#   /'
 	done
 }
 
@@ -311,7 +315,7 @@ wait
 
 bad=()
 for name in "${suites[@]}"; do
-	[[ "${result[$name]-}" = [0-9]*" 0 "* || "${result[$name]-}" = not* ]] || bad+=("$name")
+	[[ "${result[$name]-}" =~ ^([0-9]+" 0 "|not) ]] || bad+=("$name")
 done
 recap "${bad[@]}"
 table

@@ -227,6 +227,23 @@ test_kernel() {
 	result $? "a kernel that cannot be built is one failure, told once"
 }
 
+# What is said once more of a test that failed: no skipped one hides it, and what those that
+# passed have said does not come with it. The suite deb does not run beside this one.
+test_recap() {
+	mkdir -p "$tmp/fails"
+	cat >"$tmp/fails/timeout" <<-'END'
+		#!/bin/sh
+		printf '%s\n' '1..2' '# a.c:1: all is well' 'ok 1 a' '# b.c:2: out of paper' 'not ok 2 b'
+		exit 1
+	END
+	chmod +x "$tmp/fails/timeout"
+	PATH=$tmp/fails:$PATH SUITES=deb "$vm/check.sh" 2>&1 |
+		sed '1,/what failed in deb/d' >"$tmp/out"
+	[ "$(head -n 2 "$tmp/out")" = '#   # b.c:2: out of paper
+#   not ok 2 b' ] && [ "$(tail -n 1 "$tmp/out")" = "1 passed, 1 failed, 0 skipped" ]
+	result $? "a test that failed is told once more, with its reason" "$tmp/out"
+}
+
 case ${1-} in
 ""|long) ;;
 *)	usage ;;
@@ -237,6 +254,7 @@ splat warn 'WARNING: '
 test_counting
 test_log
 test_kernel
+test_recap
 if [ "${1-}" = long ]; then
 	test_nets
 	test_retry
