@@ -142,7 +142,7 @@ part_insn() {
 	local most='1000000 10000000'
 	[ -z "$quick" ] || most=1000000
 	"$vm/run.sh" -I -t 900 -m 3072 -o max_user_timers=20000000 -- \
-		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random $most"
+		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random -o later $most"
 }
 
 # What is true of the whole run
