@@ -111,16 +111,6 @@ void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), 
 		closedir(proc);
 }
 
-static void mark(pid_t tid, void *on)
-{
-	inject_mark(tid, *(bool *)on);
-}
-
-void inject_mark_workers(bool on)
-{
-	inject_threads("kworker/", mark, &on);
-}
-
 long inject_fired(enum fault_kind kind)
 {
 	char path[128], text[32] = "";

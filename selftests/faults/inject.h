@@ -44,9 +44,6 @@ int inject_mark(pid_t tid, bool on);
  */
 void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data);
 
-/* Mark the kernel's worker threads. */
-void inject_mark_workers(bool on);
-
 /* How many faults there were since inject_begin(), or -errno. */
 long inject_fired(enum fault_kind kind);
 

@@ -325,10 +325,7 @@ static void inject_for(__u64 *random, enum fault_rate rate, unsigned int percent
 		count(&shared->injected[rate][kind], inject_fired(kind) - before[kind]);
 }
 
-/*
- * Calls of threads that are marked fail, now and then many of them. So do those of the
- * kernel's workers.
- */
+/* Calls of threads that are marked fail, now and then many of them. */
 static void *faults(void *arg)
 {
 	__u64 random = random_begin(~7ULL);
@@ -338,14 +335,12 @@ static void *faults(void *arg)
 	if (inject_begin())
 		violation("this kernel injects no faults");
 	while (!stopped()) {
-		inject_mark_workers(true);
 		inject_for(&random, RATE_10, 10, 2 * TW_SEC);
 		inject_for(&random, RATE_LOW, 0, 2 * TW_SEC);
 		inject_for(&random, RATE_50, 50, 2 * TW_SEC);
 	}
 	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
 		inject_rate(kind, 0);
-	inject_mark_workers(false);
 	return NULL;
 }
 
