@@ -263,44 +263,6 @@ TEST_F(limits, words_without_leases)
 	close(b);
 }
 
-/*
- * So do the pages in which chunks are looked up, of 512 chunks each. Each descriptor may have
- * one that is not counted.
- */
-TEST_F(limits, tables_without_timers)
-{
-	enum { PAGE = 512 * 63, MORE = PAGE + 1000, MAX = 2 * PAGE + 5000 };
-	static struct twheel_timer_info drained[MORE];
-	struct twheel_list list = {
-		.entries = (unsigned long)drained, .count = MORE, .flags = TWHEEL_LIST_DRAIN,
-	};
-	int fds[3], i, error;
-
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
-	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	for (i = 0; i < 2; i++) {
-		fds[i] = open_as(SOMEONE);
-		ASSERT_LE(0, fds[i]);
-		ASSERT_EQ(MORE, arm_many(fds[i], MORE, &error));
-		list.cursor = 0;
-		ASSERT_EQ(MORE, tw_call(fds[i], TWHEEL_IOC_LIST, &list));
-		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
-	}
-
-	/* Two of their four pages count, and a third one would be above the limit. */
-	fds[2] = open_as(SOMEONE);
-	ASSERT_LE(0, fds[2]);
-	EXPECT_EQ(PAGE, arm_many(fds[2], MORE, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	/* A descriptor can still use the pages that it has. */
-	EXPECT_EQ(1000, arm_many(fds[1], 1000, &error));
-	close(fds[0]);
-	EXPECT_EQ(MORE - PAGE, arm_many(fds[2], MORE - PAGE, &error));
-	close(fds[1]);
-	close(fds[2]);
-}
-
 /* As arm_many(), with the keys from 0 on. */
 static int put_many(int fd, int n, int *error)
 {
@@ -317,14 +279,57 @@ static int put_many(int fd, int n, int *error)
 	return i;
 }
 
+/* Have @put make @n timers of @fd, and end them all: their tables stay. Returns how many. */
+static int leave_tables(int fd, int n, int (*put)(int fd, int n, int *error))
+{
+	struct twheel_timer_info *drained = calloc(n, sizeof(*drained));
+	struct twheel_list list = {
+		.entries = (unsigned long)drained, .count = n, .flags = TWHEEL_LIST_DRAIN,
+	};
+	int error, ret = drained ? put(fd, n, &error) : -1;
+
+	if (ret == n)
+		ret = tw_call(fd, TWHEEL_IOC_LIST, &list);
+	free(drained);
+	return ret;
+}
+
+/*
+ * So do the pages in which chunks are looked up, of 512 chunks each. Each descriptor may have
+ * one that is not counted.
+ */
+TEST_F(limits, tables_without_timers)
+{
+	enum { PAGE = 512 * 63, MORE = PAGE + 1000, MAX = 2 * PAGE + 5000 };
+	int fds[3], i, error;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	for (i = 0; i < 2; i++) {
+		fds[i] = open_as(SOMEONE);
+		ASSERT_LE(0, fds[i]);
+		ASSERT_EQ(MORE, leave_tables(fds[i], MORE, arm_many));
+		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
+	}
+
+	/* Two of their four pages count, and a third one would be above the limit. */
+	fds[2] = open_as(SOMEONE);
+	ASSERT_LE(0, fds[2]);
+	EXPECT_EQ(PAGE, arm_many(fds[2], MORE, &error));
+	EXPECT_EQ(-EDQUOT, error);
+	/* A descriptor can still use the pages that it has. */
+	EXPECT_EQ(1000, arm_many(fds[1], 1000, &error));
+	close(fds[0]);
+	EXPECT_EQ(MORE - PAGE, arm_many(fds[2], MORE - PAGE, &error));
+	close(fds[1]);
+	close(fds[2]);
+}
+
 /* So do the pages in which keys are looked up, of 1024 buckets each, two for a timer. */
 TEST_F(limits, keys_without_timers)
 {
 	enum { PAGE = 512, MORE = 5 * PAGE, MAX = 9 * PAGE };
-	static struct twheel_timer_info drained[MORE];
-	struct twheel_list list = {
-		.entries = (unsigned long)drained, .count = MORE, .flags = TWHEEL_LIST_DRAIN,
-	};
 	int fds[3], i, error;
 
 	if (obstacle())
@@ -336,9 +341,7 @@ TEST_F(limits, keys_without_timers)
 	}
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(MORE, put_many(fds[i], MORE, &error));
-		list.cursor = 0;
-		ASSERT_EQ(MORE, tw_call(fds[i], TWHEEL_IOC_LIST, &list));
+		ASSERT_EQ(MORE, leave_tables(fds[i], MORE, put_many));
 		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
 	}
 
