@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh - make a folder with the tests of Python, for a guest that has none
+# guest.sh - make a folder with the tests of C++ and Python, for a guest that has neither
 #
 # usage: guest.sh FOLDER		its last part is `languages`
 #
-# Of Python's library it takes the modules that the tests used on this machine, which are run
-# for that. `FOLDER/python` starts it. Where there is no Python that is a script that skips.
+# The test of C++ is static. Of Python's library it takes the modules that the tests used on
+# this machine, which are run for that. `FOLDER/python` starts it. Where a compiler or Python
+# is missing there is a script that skips.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh" >/dev/null
@@ -60,6 +61,12 @@ copy_python() {
 }
 
 install_library || { cat "$tmp/out" >&2; exit 1; }
+if has g++ --version; then
+	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -o "$folder/cxx" "$here/cxx.cc" \
+		-I"$root/usr/include" "$root/usr/lib/libtwheel.a"
+else
+	missing cxx "there is no compiler for C++ (Debian: g++)"
+fi
 if has "$python" --version; then
 	copy_python
 else

@@ -163,14 +163,15 @@ suite_embedded() {
 # The bindings of other languages than C, on wheels in the process.
 suite_languages() {
 	local dir=$tests/languages
-	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests"
+	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
+		"$dir/cxx.sh g++" "$dir/cxx.sh clang++"
 }
 
-# Python on the device.
+# C++ and Python on the device.
 suite_languages-long() {
 	local folder=$build/languages/languages
 	"$tests/languages/guest.sh" "$folder" >&2
-	guest 300 2 -d "$folder" -- 'languages/python languages/taprunner.py'
+	guest 300 2 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py'
 }
 
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.
