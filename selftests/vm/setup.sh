@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|languages]...
 #
 # Without a set: build guest check kernel fuzz lint.
 #
@@ -28,9 +28,15 @@ packages() {
 	bare)	echo debootstrap e2fsprogs git ;;
 	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
 	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
+	# The toolchains of Documentation/languages.md. They are large, and nothing else needs
+	# them: suite languages skips those that are missing. Another nodejs than Debian's brings
+	# the headers itself.
+	languages) echo golang-go rustc nodejs
+		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
 			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint," \
+			"languages)" ;;
 	esac
 }
 

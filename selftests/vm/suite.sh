@@ -160,11 +160,11 @@ suite_embedded() {
 	return $status
 }
 
-# The bindings of other languages than C, on wheels in the process.
+# The bindings and the examples of other languages than C, on wheels in the process.
 suite_languages() {
 	local dir=$tests/languages
 	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
-		"$dir/cxx.sh g++" "$dir/cxx.sh clang++"
+		"$dir/cxx.sh g++" "$dir/cxx.sh clang++" "$dir/examples.sh"
 }
 
 # C++ and Python on the device.
