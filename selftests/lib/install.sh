@@ -29,6 +29,7 @@ cat >"$tmp/expected" <<END
 ./usr/bin/twheel
 ./usr/include/linux/twheel.h
 ./usr/include/twheel.h
+./usr/include/twheel.hpp
 ./usr/lib/here/libtwheel.a
 ./usr/lib/here/libtwheel.so
 ./usr/lib/here/libtwheel.so.0.1

@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|languages]...
 #
 # Without a set: build guest check kernel fuzz lint.
 #
@@ -16,8 +16,9 @@ packages() {
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
+	# Python, with pip's parts and mypy: the package in userspace/python.
 	check)	echo abigail-tools g++ gcc-multilib clang liburing-dev tzdata patch rsync perl \
-			zsh ;;
+			zsh python3 python3-pip python3-setuptools python3-wheel mypy ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
@@ -27,9 +28,15 @@ packages() {
 	bare)	echo debootstrap e2fsprogs git ;;
 	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
 	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
+	# The toolchains of Documentation/languages.md. They are large, and nothing else needs
+	# them: suite languages skips those that are missing. Another nodejs than Debian's brings
+	# the headers itself.
+	languages) echo golang-go rustc nodejs
+		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
 			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint," \
+			"languages)" ;;
 	esac
 }
 

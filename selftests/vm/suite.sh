@@ -21,9 +21,9 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib embedded time isolation insn lease abi tool install report ;;
+			vm lib embedded time isolation insn languages lease abi tool install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long dist schedule ;;
+			vm-long isolation-long uapi-long languages-long dist schedule ;;
 	esac
 }
 
@@ -158,6 +158,20 @@ suite_embedded() {
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order ||
 		status=$?
 	return $status
+}
+
+# The bindings and the examples of other languages than C, on wheels in the process.
+suite_languages() {
+	local dir=$tests/languages
+	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
+		"$dir/cxx.sh g++" "$dir/cxx.sh clang++" "$dir/examples.sh"
+}
+
+# C++ and Python on the device.
+suite_languages-long() {
+	local folder=$build/languages/languages
+	"$tests/languages/guest.sh" "$folder" >&2
+	guest 300 2 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py'
 }
 
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.

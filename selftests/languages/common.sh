@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034 # variables are for those who include it
+#
+# common.sh - what the tests of languages share: the library, installed below $root, and where
+# compilers and programs find it. They run on the wheel in the process. Includes ../tap.sh.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=${here%/selftests/languages}
+examples=$top/userspace/examples/languages
+# Debian's packages are for Debian's Python.
+python=${PYTHON:-/usr/bin/python3}
+[ -x "$python" ] || python=python3
+
+. "$here/../tap.sh"
+
+root=$tmp/root
+export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+export LD_LIBRARY_PATH=$root/usr/lib TWHEEL_BACKEND=embedded
+# Nothing is left in the tree.
+export PYTHONDONTWRITEBYTECODE=1
+
+# What build.sh has built already
+install_library() {
+	env -u MAKEFLAGS -u MFLAGS make -s -C "$top/userspace" O="$top/build/guest" STATIC=1 \
+		DESTDIR="$root" prefix=/usr libdir=/usr/lib install >"$tmp/out" 2>&1
+}
+
+# has COMMAND... - is there such a command, or can it do that?
+has() {
+	command -v "$1" >/dev/null && "$@" >/dev/null 2>&1 </dev/null
+}

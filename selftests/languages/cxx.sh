@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# cxx.sh - twheel.hpp with each compiler that is there (TAP)
+#
+# usage: cxx.sh [g++|clang++]
+#
+#	g++, clang++	compile the test with this one and run it, on the wheel in the process
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+
+flags=(-Wall -Wextra -Wpedantic -Werror)
+
+if [ $# = 0 ]; then
+	install_library || { cat "$tmp/out" >&2; exit 1; }
+	printf '#include <twheel.hpp>\n#include <twheel.hpp>\n' | tee "$tmp/a.cc" >"$tmp/b.cc"
+	echo 'int main() { return tw::context().fd() < 0; }' >>"$tmp/a.cc"
+	for compiler in g++ clang++; do
+		has "$compiler" --version || {
+			skip "$compiler" "there is no $compiler (Debian: ${compiler/clang++/clang})"
+			continue
+		}
+		for standard in c++17 c++20; do
+			# The words of pkg-config are options.
+			# shellcheck disable=SC2046
+			try "$compiler -std=$standard, two files" "$compiler" "-std=$standard" \
+				"${flags[@]}" -o "$tmp/two" "$tmp/a.cc" "$tmp/b.cc" \
+				$(pkg-config --cflags --libs libtwheel)
+			try "it runs" "$tmp/two"
+		done
+	done
+	finish
+fi
+
+has "$1" --version || skip_all "there is no $1 (Debian: ${1/clang++/clang})"
+install_library || { cat "$tmp/out" >&2; exit 1; }
+# shellcheck disable=SC2046
+"$1" -std=c++17 -O1 -g "${flags[@]}" -fsanitize=address,undefined -o "$tmp/cxx" "$here/cxx.cc" \
+	$(pkg-config --cflags --libs libtwheel) >"$tmp/out" 2>&1 || {
+	cat "$tmp/out"
+	exit 1
+}
+# It prints a document of its own.
+timeout 120 "$tmp/cxx" | tail -n +2
+exit "${PIPESTATUS[0]}"

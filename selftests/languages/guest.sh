@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# guest.sh - make a folder with the tests of C++ and Python, for a guest that has neither
+#
+# usage: guest.sh FOLDER		its last part is `languages`
+#
+# The test of C++ is static. Of Python's library it takes the modules that the tests used on
+# this machine, which are run for that. `FOLDER/python` starts it. Where a compiler or Python
+# is missing there is a script that skips.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh" >/dev/null
+set -eu
+[ $# = 1 ] || { echo "usage: guest.sh FOLDER" >&2; exit 2; }
+folder=$1
+rm -rf "$folder"
+mkdir -p "$folder"
+
+# missing NAME WHAT
+missing() {
+	printf '#!/bin/sh\necho "TAP version 13"\necho "1..0 # SKIP %s"\nexit 4\n' "$2" \
+		>"$folder/$1"
+	chmod +x "$folder/$1"
+}
+
+# copy_libraries FILE... - the shared libraries that they need, and the loader
+copy_libraries() {
+	local file
+	ldd "$@" 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*' | grep -v ':$' | sort -u |
+	while read -r file; do
+		cp -L "$file" "$folder/lib"
+	done
+}
+
+copy_python() {
+	local stdlib file home=$folder/home
+
+	PYTHONPATH=$top/userspace/python timeout 300 "$python" "$here/taprunner.py" \
+		--modules "$tmp/modules" >"$tmp/out" || { cat "$tmp/out" >&2; return 1; }
+	stdlib=$("$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+	mkdir -p "$home/lib/${stdlib##*/}" "$folder/lib"
+	sed -n "s|^$stdlib/||p" "$tmp/modules" |
+		(cd "$stdlib" && xargs cp --parents -t "$home/lib/${stdlib##*/}")
+	cp -r "$top/userspace/python/twheel" "$here"/*.py "$folder"
+	cp "$(readlink -f "$("$python" -c 'import sys; print(sys.executable)')")" "$folder/python3"
+	cp -L "$root/usr/lib/libtwheel.so.0.1" "$folder/lib"
+	mapfile -t files < <(find "$home" -name '*.so'; echo "$folder/python3")
+	copy_libraries "${files[@]}"
+	# Compiled here, as that takes long in a guest, where the files' times are others.
+	env -u PYTHONDONTWRITEBYTECODE "$python" -m compileall -q \
+		--invalidation-mode unchecked-hash "$folder"
+	file=$(cd "$folder/lib" && ls ld-linux*)
+	cat >"$folder/python" <<-END
+		#!/bin/sh
+		here=/twheel/languages
+		export PYTHONHOME=\$here/home PYTHONPATH=\$here PYTHONUTF8=1
+		exec \$here/lib/$file --library-path \$here/lib \$here/python3 -B "\$@"
+	END
+	chmod +x "$folder/python"
+}
+
+install_library || { cat "$tmp/out" >&2; exit 1; }
+if has g++ --version; then
+	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -o "$folder/cxx" "$here/cxx.cc" \
+		-I"$root/usr/include" "$root/usr/lib/libtwheel.a"
+else
+	missing cxx "there is no compiler for C++ (Debian: g++)"
+fi
+if has "$python" --version; then
+	copy_python
+else
+	missing python "there is no Python (Debian: python3)"
+fi

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# python.sh - the Python package: what is generated, its types, pip (TAP)
+#
+# usage: python.sh [tests [arguments of taprunner.py]]
+#
+#	tests	the tests of what it does, on the wheel in the process (TAP)
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+package=$top/userspace/python
+
+has "$python" --version || skip_all "there is no Python (Debian: python3)"
+install_library || { cat "$tmp/out" >&2; exit 1; }
+
+if [ "${1-}" = tests ]; then
+	shift
+	# It prints a document of its own.
+	PYTHONPATH=$package timeout 300 "$python" "$here/taprunner.py" "$@" | tail -n +2
+	exit "${PIPESTATUS[0]}"
+fi
+
+# What was generated, and is it noticed if a header changes?
+try "constants, layouts and prototypes are those of the headers" \
+	"$python" "$package/generate.py" --check
+copy=$tmp/copy
+mkdir -p "$copy/userspace/examples"
+cp -r "$top/VERSION" "$top/uapi" "$copy"
+cp -r "$top/userspace/Makefile" "$top/userspace/include" "$package" "$copy/userspace"
+cp -r "$examples" "$copy/userspace/examples"
+changes() {
+	sed -i "$2" "$copy/$1"
+	run "$python" "$copy/userspace/python/generate.py" --check
+	check "$3" test "$status" = 1
+	"$python" "$copy/userspace/python/generate.py"
+}
+changes uapi/linux/twheel.h 's/^#define TWHEEL_IOC_MAGIC.*/#define TWHEEL_IOC_MAGIC 0xF8/' \
+	"a change of a number is noticed"
+changes uapi/linux/twheel.h '/^struct twheel_event {/a \	__u32 more[2];' \
+	"a change of a layout is noticed"
+changes userspace/include/twheel.h 's/^int twheel_fd(const/ssize_t twheel_fd(const/' \
+	"a change of a prototype is noticed"
+
+grep -o 'twheel_[a-z_]*;' "$top/userspace/lib/libtwheel.map" | tr -d ';' | sort -u >"$tmp/exported"
+PYTHONPATH=$package/twheel "$python" -c 'import _abi; print(*sorted(_abi.FUNCTIONS), sep="\n")' \
+	>"$tmp/known"
+try "it knows each function of the library" diff "$tmp/exported" "$tmp/known"
+
+if has "$python" -m mypy --version; then
+	try "mypy finds nothing" "$python" -m mypy --cache-dir "$tmp/mypy" \
+		--config-file "$package/pyproject.toml" "$package/twheel" "$package/generate.py"
+else
+	skip "mypy finds nothing" "there is no mypy (Debian: mypy)"
+fi
+
+run env -u LD_LIBRARY_PATH TWHEEL_LIBRARY=/no/such/library PYTHONPATH="$package" \
+	"$python" -c 'import twheel'
+check "without the library the import says what to do" \
+	grep -q '^ImportError: .*TWHEEL_LIBRARY' "$tmp/out"
+
+# In a copy: a build leaves folders behind.
+if has "$python" -c 'import setuptools, wheel, venv, pip'; then
+	cp -r "$package" "$tmp/package"
+	"$python" -m venv --system-site-packages --without-pip "$tmp/venv"
+	venv=$tmp/venv/bin/python
+	try "pip installs it without network" "$venv" -m pip --disable-pip-version-check install \
+		--no-build-isolation --no-index "$tmp/package"
+	run "$venv" -c 'import twheel; print(twheel.__version__, twheel.__file__)'
+	check "its version is that of the tree" \
+		grep -qF "$(cat "$top/VERSION") $tmp/venv/" "$tmp/out"
+	try "it comes with its types" test -e "$tmp"/venv/lib/python3*/site-packages/twheel/py.typed
+	try "its version is what pip says, too" sh -c "'$venv' -m pip show twheel |
+		grep -qx 'Version: $(cat "$top/VERSION")'"
+	"$venv" "$examples/sessions.py" >"$tmp/got" 2>&1
+	printf 'session %d has timed out\n' 1 2 >"$tmp/expected"
+	try "a program runs with it" diff "$tmp/expected" "$tmp/got"
+else
+	skip "pip installs it without network" \
+		"pip or setuptools are missing (Debian: python3-pip, python3-setuptools, python3-wheel)"
+fi
+
+finish

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of twheel.aio, on the device or on a wheel in the process."""
+
+import asyncio
+import contextlib
+import contextvars
+import errno
+import os
+import threading
+import time
+import unittest
+
+from twheel.aio import Wheel
+
+
+class AioTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.wheel = await self.enterAsyncContext(Wheel())
+        self.complaints: list = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, complaint: self.complaints.append(complaint))
+        # Some tests block it on purpose.
+        loop.slow_callback_duration = 100
+
+    @contextlib.contextmanager
+    def refused(self, number: int):
+        with self.assertRaises(OSError) as caught:
+            yield
+        self.assertEqual(caught.exception.errno, number)
+
+
+class Sleeping(AioTest):
+    async def test_never_early(self) -> None:
+        async def one(seconds: float) -> None:
+            start = time.monotonic()
+            await self.wheel.sleep(seconds)
+            self.assertGreaterEqual(time.monotonic() - start, seconds)
+
+        await asyncio.gather(*(one(n / 1000) for n in range(-1, 200)))
+        self.assertEqual(len(self.wheel), 0)
+
+    async def test_cancelled_task(self) -> None:
+        task = asyncio.create_task(self.wheel.sleep(100))
+        await asyncio.sleep(0)
+        self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (1, 1))
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (0, 0))
+
+    async def test_timeout(self) -> None:
+        with self.assertRaises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await self.wheel.sleep(100)
+        self.assertEqual(len(self.wheel), 0)
+
+    async def test_closed_while_tasks_sleep(self) -> None:
+        async def rounds() -> None:
+            async for _ in self.wheel.every(100):
+                pass
+
+        tasks = [asyncio.create_task(self.wheel.sleep(100)) for _ in range(3)]
+        tasks.append(asyncio.create_task(rounds()))
+        called: list = []
+        self.wheel.call_later(0.01, called.append, 1)
+        await asyncio.sleep(0)
+        self.wheel.close()
+        self.wheel.close()
+        await asyncio.wait(tasks, timeout=20)
+        for task in tasks:
+            self.assertTrue(task.done())
+            result = task.exception()
+            self.assertIsInstance(result, OSError)
+            self.assertEqual(result.errno, errno.EBADF)
+        await asyncio.sleep(0.05)
+        self.assertEqual((called, len(self.wheel)), ([], 0))
+        with self.refused(errno.EBADF):
+            await self.wheel.sleep(0)
+        with self.refused(errno.EBADF):
+            self.wheel.call_later(1, print)
+
+    async def test_many(self) -> None:
+        await asyncio.gather(*(self.wheel.sleep(0.05) for _ in range(3000)))
+        self.assertEqual(len(self.wheel), 0)
+
+
+class Calling(AioTest):
+    async def test_order(self) -> None:
+        done: list = []
+        cpus = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(cpus)})
+        try:
+            start = self.wheel.time()
+            for n in ((n * 7919) % 53 for n in range(53)):
+                self.wheel.call_at(start + 0.2 + 0.003 * n, done.append, n)
+            await self.wheel.sleep(0.5)
+        finally:
+            os.sched_setaffinity(0, cpus)
+        self.assertEqual(done, list(range(53)))
+
+    async def test_cancel_and_push(self) -> None:
+        done: list = []
+        first = self.wheel.call_later(0.01, done.append, 1)
+        second = self.wheel.call_later(0.01, done.append, 2)
+        third = self.wheel.call_later(100, done.append, 3)
+        self.assertTrue(first.cancel())
+        self.assertFalse(first.cancel())
+        second.push(0.5)
+        third.push(0.01)
+        await self.wheel.sleep(0.1)
+        self.assertEqual(done, [3])
+        self.assertEqual((second.armed, third.armed), (True, False))
+        await self.wheel.sleep(0.5)
+        self.assertEqual(done, [3, 2])
+        third.push(0.01)
+        await self.wheel.sleep(0.03)
+        self.assertEqual(done, [3, 2, 3])
+
+    async def test_cancelled_after_its_event_was_read(self) -> None:
+        """One read takes the events of all; then a callback cancels or pushes back others."""
+        done: list = []
+        first: list = []
+
+        def call(n: int) -> None:
+            done.append(n)
+            if not first:
+                first.append(n)
+                for k, other in enumerate(timers):
+                    if k != n:
+                        other.push(0.5) if k % 2 else other.cancel()
+
+        timers = [self.wheel.call_later(0.005 + 0.003 * n, call, n) for n in range(18)]
+        time.sleep(0.1)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.assertEqual(done, first)
+        await self.wheel.sleep(0.7)
+        self.assertEqual(sorted(done[1:]), [k for k in range(18) if k % 2 and k not in first])
+
+    async def test_keys(self) -> None:
+        done: list = []
+        self.wheel.put("a", 0.01, done.append, "early")
+        timer = self.wheel.put("a", 0.5, done.append, "late")
+        self.wheel.put(("b", 1), 0.01, done.append, "b")
+        self.wheel.put(3, 0.01, done.append, "never")
+        self.assertEqual(len(self.wheel), 3)
+        self.assertTrue(self.wheel.cancel(3))
+        self.assertFalse(self.wheel.cancel(3))
+        self.assertIn("a", self.wheel)
+        self.assertNotIn(3, self.wheel)
+        await self.wheel.sleep(0.1)
+        self.assertEqual(done, ["b"])
+        await self.wheel.sleep(0.5)
+        self.assertEqual(done, ["b", "late"])
+        self.assertNotIn("a", self.wheel)
+        # A timer that is over takes its key again, from a newer one if need be.
+        newer = self.wheel.put("a", 100, done.append, "newer")
+        timer.push(0.01)
+        self.assertEqual((newer.armed, len(self.wheel)), (False, 1))
+        await self.wheel.sleep(0.05)
+        self.assertEqual(done, ["b", "late", "late"])
+
+    async def test_periodic(self) -> None:
+        taken, start = [], time.monotonic()
+        async for rounds in self.wheel.every(0.02, count=6):
+            taken.append(rounds)
+            self.assertGreaterEqual(time.monotonic() - start, 0.02 * sum(taken))
+            if len(taken) == 1:
+                time.sleep(0.05)
+        self.assertEqual(sum(taken), 6)
+        self.assertGreater(max(taken), 1)
+        self.assertEqual(len(self.wheel), 0)
+
+    async def test_periodic_left_early(self) -> None:
+        async with contextlib.aclosing(self.wheel.every(0.01)) as rounds:
+            async for _ in rounds:
+                break
+            self.assertEqual(len(self.wheel), 1)
+        self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (0, 0))
+
+    async def test_exception_in_a_callback(self) -> None:
+        done: list = []
+        self.wheel.call_later(0.01, lambda: 1 / 0)
+        self.wheel.call_later(0.02, done.append, 1)
+        await self.wheel.sleep(0.1)
+        self.assertEqual(done, [1])
+        (complaint,) = self.complaints
+        self.assertIsInstance(complaint["exception"], ZeroDivisionError)
+
+    async def test_context_of_the_caller(self) -> None:
+        variable = contextvars.ContextVar("variable", default="outer")
+        done: list = []
+
+        async def inner() -> None:
+            variable.set("inner")
+            self.wheel.call_later(0.01, lambda: done.append(variable.get()))
+
+        await asyncio.create_task(inner())
+        await self.wheel.sleep(0.05)
+        self.assertEqual(done, ["inner"])
+
+
+class Places(AioTest):
+    async def test_several_loops(self) -> None:
+        """A wheel each in three threads, beside that of this loop."""
+        late: list = []
+
+        async def work() -> None:
+            async with Wheel() as wheel:
+                for _ in range(10):
+                    start = time.monotonic()
+                    await wheel.sleep(0.01)
+                    late.append(time.monotonic() - start - 0.01)
+
+        threads = [threading.Thread(target=asyncio.run, args=(work(),)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        await self.wheel.sleep(0.1)
+        await asyncio.get_running_loop().run_in_executor(
+            None, lambda: [thread.join() for thread in threads])
+        self.assertEqual(len(late), 30)
+        self.assertGreaterEqual(min(late), 0)
+
+    async def test_another_loop(self) -> None:
+        def elsewhere() -> None:
+            async def call() -> None:
+                self.wheel.call_later(1, print)
+            asyncio.run(call())
+
+        with self.assertRaises(RuntimeError):
+            await asyncio.get_running_loop().run_in_executor(None, elsewhere)
+        with self.assertRaises(RuntimeError):
+            await self.wheel.__aenter__()
+
+    async def test_fork(self) -> None:
+        task = asyncio.create_task(self.wheel.sleep(0.05))
+        await asyncio.sleep(0)
+        pid = os.fork()
+        if not pid:
+            try:
+                self.wheel.call_later(1, print)
+            except ChildProcessError:
+                self.wheel.close()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        await asyncio.wait_for(task, 20)
+
+    async def test_errors(self) -> None:
+        with self.refused(errno.ENOENT):
+            async with Wheel("/dev/no-such-wheel"):
+                pass
+        with self.refused(errno.EINVAL):
+            self.wheel.call_later(1e10, print)
+        with self.refused(errno.EINVAL):
+            async with Wheel(clock=time.CLOCK_REALTIME) as wheel:
+                await wheel.sleep(1)
+        async with Wheel(limit=1) as wheel:
+            kept = wheel.put("a", 100, print)
+            with self.refused(errno.ENOSPC):
+                wheel.put("b", 100, print)
+            self.assertTrue(kept.armed)
+            self.assertNotIn("b", wheel)
+            self.assertEqual(len(wheel), 1)
+
+    async def test_wall_time(self) -> None:
+        done: list = []
+        async with Wheel(clock=time.CLOCK_REALTIME) as wheel:
+            start = wheel.time()
+            wheel.call_at(start + 0.02, lambda: done.append(wheel.time()))
+            await self.wheel.sleep(0.2)
+        self.assertGreaterEqual(done[0], start + 0.02 - 1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of twheel.Context, on the device or on a wheel in the process."""
+
+import errno
+import os
+import select
+import signal
+import threading
+import time
+import unittest
+
+import twheel
+from twheel import Arm, Context, lease_extend
+
+MSEC = 1_000_000
+
+
+class ContextTest(unittest.TestCase):
+    """Each test has a context of its own, `self.ctx`, made with `options`."""
+
+    options: dict = {}
+
+    def setUp(self) -> None:
+        self.ctx = Context(nonblock=True, **self.options)
+        self.addCleanup(self.ctx.close)
+
+    def wait(self, count: int, seconds: float = 20) -> list:
+        """The next `count` events, or fewer if they do not come."""
+        poll, events = select.poll(), []
+        poll.register(self.ctx.fileno(), select.POLLIN)
+        end = time.monotonic() + seconds
+        while len(events) < count and time.monotonic() < end:
+            poll.poll(1000 * seconds)
+            try:
+                events += self.ctx.read()
+            except BlockingIOError:
+                pass
+        return events
+
+    def refused(self, number: int):
+        """For `with`: what is in it has to fail with this errno."""
+        test = self
+
+        class Refused:
+            def __enter__(self) -> None:
+                pass
+
+            def __exit__(self, kind, value, trace) -> bool:
+                test.assertTrue(kind and issubclass(kind, OSError), f"got {kind}")
+                test.assertEqual(value.errno, number, value)
+                return True
+
+        return Refused()
+
+
+class Timers(ContextTest):
+    def test_never_early(self) -> None:
+        delays = [n * MSEC // 4 for n in range(1, 200)]
+        before = []
+        for n, delay in enumerate(delays):
+            before.append(self.ctx.now() + delay)
+            self.ctx.arm(delay, n)
+        events = self.wait(len(delays))
+        self.assertEqual(sorted(e.user_data for e in events), list(range(len(delays))))
+        for event in events:
+            self.assertGreaterEqual(event.expired, event.deadline)
+            self.assertGreaterEqual(event.deadline, before[event.user_data])
+        self.assertGreaterEqual(self.ctx.now(), max(e.deadline for e in events))
+
+    def test_order(self) -> None:
+        # On one CPU: each has an order of its own. Two ticks apart.
+        cpus = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, cpus)
+        os.sched_setaffinity(0, {min(cpus)})
+        now, gap = self.ctx.now(), 2 * self.ctx.info().tick_ns
+        order = [(n * 7919) % 101 for n in range(101)]
+        for n in order:
+            self.ctx.arm(now + 300 * MSEC + n * gap, n, absolute=True)
+        self.assertEqual([e.user_data for e in self.wait(101)], list(range(101)))
+
+    def test_rearm_and_cancel(self) -> None:
+        handle = self.ctx.arm(10_000 * MSEC, 1).handle
+        old = self.ctx.arm(20 * MSEC, 2, handle=handle)
+        self.assertEqual((old.handle, old.old_state), (handle, twheel.STATE_PENDING))
+        self.assertLessEqual(old.old_remaining, 10_000 * MSEC)
+        other = self.ctx.arm(1 * MSEC, 3).handle
+        cancelled = self.ctx.cancel(other)
+        self.assertIn(cancelled.old_state, (twheel.STATE_PENDING, twheel.STATE_READY))
+        self.assertEqual([e.user_data for e in self.wait(2, 0.2)], [2])
+        with self.refused(errno.ENOENT):
+            self.ctx.cancel(handle)
+        with self.refused(errno.ENOENT):
+            self.ctx.arm(1, handle=handle)
+
+    def test_conditions(self) -> None:
+        handle = self.ctx.arm(10_000 * MSEC).handle
+        with self.refused(errno.EEXIST):
+            self.ctx.arm(1, handle=handle, if_none=True)
+        self.ctx.arm(1 * MSEC, handle=handle, if_pending=True)
+        select.select([self.ctx], [], [], 20)
+        with self.refused(errno.ENOENT):
+            self.ctx.arm(1, handle=handle, if_pending=True)
+        self.assertEqual(len(self.wait(1)), 1)
+
+    def test_periodic(self) -> None:
+        start = self.ctx.now()
+        handle = self.ctx.arm(5 * MSEC, interval=5 * MSEC, count=6, user_data=9).handle
+        time.sleep(0.022)
+        events = self.wait(1)
+        while not events[-1].last:
+            events += self.wait(1)
+        self.assertGreaterEqual(events[0].expirations, 4)
+        self.assertEqual(sum(e.expirations for e in events), 6)
+        self.assertGreaterEqual(events[-1].expired, start + 30 * MSEC)
+        self.assertEqual({(e.handle, e.user_data) for e in events}, {(handle, 9)})
+
+    def test_batches(self) -> None:
+        results = self.ctx.arm_batch(
+            [Arm(10_000 * MSEC, n) for n in range(300)] + [Arm(1 << 63), Arm(1 * MSEC, 7)])
+        self.assertEqual([r.error for r in results], 300 * [0] + [errno.EINVAL, 0])
+        self.assertEqual(len({r.handle for r in results}), 302)
+        cancelled = self.ctx.cancel_batch([r.handle for r in results[:300]] + [12345])
+        self.assertEqual([r.error for r in cancelled], 300 * [0] + [errno.ENOENT])
+        self.assertEqual({r.old_state for r in cancelled[:300]}, {twheel.STATE_PENDING})
+        self.assertEqual([e.user_data for e in self.wait(1)], [7])
+        self.assertEqual(self.ctx.arm_batch([]), [])
+        self.assertEqual(self.ctx.cancel_batch([]), [])
+
+    def test_walk_and_drain(self) -> None:
+        handles = {self.ctx.arm(10_000 * MSEC + n, n, slack=0).handle for n in range(600)}
+        self.assertEqual({t.handle for t in self.ctx.timers()}, handles)
+        info = self.ctx.info(find_next=True)
+        self.assertEqual((info.pending, info.ready), (600, 0))
+        first = min(self.ctx.timers(), key=lambda t: t.deadline)
+        self.assertEqual(info.next_expiry, first.deadline)
+        self.assertEqual(self.ctx.get(first.handle).user_data, first.user_data)
+        self.assertEqual(sorted(t.user_data for t in self.ctx.drain()), list(range(600)))
+        info = self.ctx.info(find_next=True)
+        self.assertEqual((info.pending, info.next_expiry), (0, None))
+
+    def test_blocking_read(self) -> None:
+        """It waits, lets other threads run, and a signal's handler too."""
+        with Context() as ctx:
+            ran, start = [], ctx.now()
+            ctx.arm(500 * MSEC)
+            thread = threading.Thread(target=lambda: ran.append(ctx.now()))
+            old = signal.signal(signal.SIGALRM, lambda *_: ran.append(ctx.now()))
+            self.addCleanup(signal.signal, signal.SIGALRM, old)
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            thread.start()
+            (event,) = ctx.read()
+            self.assertGreaterEqual(event.expired, start + 500 * MSEC)
+            thread.join()
+            self.assertEqual(len(ran), 2)
+            self.assertLess(max(ran), event.expired)
+
+    def test_signal_that_raises(self) -> None:
+        def stop(*_) -> None:
+            raise KeyboardInterrupt
+
+        with Context() as ctx:
+            ctx.arm(10_000 * MSEC)
+            old = signal.signal(signal.SIGALRM, stop)
+            self.addCleanup(signal.signal, signal.SIGALRM, old)
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            start = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                ctx.read()
+            self.assertLess(time.monotonic() - start, 5)
+
+
+class Keys(ContextTest):
+    options = {"keyed": True}
+
+    def test_upsert(self) -> None:
+        for key in (0, 1, (1 << 64) - 1):
+            self.assertEqual(self.ctx.arm(10_000 * MSEC, 1, handle=key).old_state,
+                             twheel.STATE_NONE)
+            self.assertEqual(self.ctx.arm(5 * MSEC, 2, handle=key).old_state,
+                             twheel.STATE_PENDING)
+        self.assertEqual({(e.handle, e.user_data) for e in self.wait(3)},
+                         {(0, 2), (1, 2), ((1 << 64) - 1, 2)})
+        with self.refused(errno.ENOENT):
+            self.ctx.cancel(1)
+
+
+class Leases(ContextTest):
+    options = {"lease": True}
+
+    def test_push_through_the_memoryview(self) -> None:
+        lease = self.ctx.lease(300 * MSEC, 7)
+        first = lease.deadline
+        self.assertIsInstance(lease.word, memoryview)
+        self.assertEqual((lease.word.nbytes, lease.word[0]), (8, first))
+        time.sleep(0.01)
+        later = self.ctx.now() + 400 * MSEC
+        self.assertTrue(lease_extend(lease.word, later))
+        self.assertEqual((lease.word[0], lease.deadline, lease.expired), (later, later, False))
+        self.assertEqual(self.ctx.get(lease.handle).deadline, later)
+        # An earlier deadline is nothing to store.
+        self.assertTrue(lease.extend(first))
+        self.assertEqual(lease.word[0], later)
+        (event,) = self.wait(1)
+        self.assertEqual((event.user_data, event.deadline), (7, later))
+        self.assertGreaterEqual(event.expired, later)
+        self.assertEqual((lease.expired, lease.deadline), (True, later))
+        self.assertFalse(lease.extend(self.ctx.now() + 1000 * MSEC))
+
+    def test_cancel(self) -> None:
+        lease = self.ctx.lease(10_000 * MSEC)
+        self.assertEqual(lease.cancel().old_state, twheel.STATE_PENDING)
+        self.assertTrue(lease.expired)
+        self.assertFalse(lease_extend(lease.word, self.ctx.now() + 1000 * MSEC))
+
+    def test_views_after_close(self) -> None:
+        lease = self.ctx.lease(10_000 * MSEC)
+        view = lease.word[:]
+        with self.assertRaises(BufferError):
+            self.ctx.close()
+        self.assertFalse(self.ctx.closed)
+        self.assertGreater(view[0], 0)
+        view.release()
+        self.ctx.close()
+        with self.assertRaises(ValueError):
+            print(lease.word[0])
+        with self.assertRaises(ValueError):
+            lease.extend(1)
+
+    def test_a_view_keeps_the_context(self) -> None:
+        word = Context(lease=True).lease(10_000 * MSEC).word
+        self.assertTrue(lease_extend(word, word[0] + 1))
+
+    def test_no_words(self) -> None:
+        with self.assertRaises(ValueError):
+            lease_extend(memoryview(bytearray(4)), 1)
+        with self.assertRaises(ValueError):
+            lease_extend(memoryview(bytearray(32))[3:11], 1)
+        with Context() as ctx, self.refused(errno.EINVAL):
+            ctx.lease(1)
+
+
+class Errors(ContextTest):
+    def test_errno(self) -> None:
+        with self.refused(errno.EINVAL):
+            self.ctx.arm(1 << 63)
+        with self.refused(errno.EAGAIN):
+            self.ctx.read()
+        with self.assertRaises(FileNotFoundError):
+            self.ctx.cancel(12345)
+        with self.assertRaises(FileNotFoundError) as caught:
+            Context("/dev/no-such-wheel")
+        self.assertEqual(caught.exception.filename, "/dev/no-such-wheel")
+        with self.refused(errno.ENOTTY):
+            Context("/dev/null")
+        with self.refused(errno.EBADF):
+            Context.adopt(-1)
+        with self.refused(errno.EINVAL):
+            Context(clock=99)
+
+    def test_limit(self) -> None:
+        with Context(limit=2) as ctx:
+            self.assertEqual(ctx.info().limit, 2)
+            ctx.arm(10_000 * MSEC)
+            ctx.arm(10_000 * MSEC)
+            with self.refused(errno.ENOSPC):
+                ctx.arm(10_000 * MSEC)
+
+    def test_numbers_that_do_not_fit(self) -> None:
+        for number in (-1, 1 << 64):
+            with self.assertRaises(OverflowError):
+                self.ctx.arm(number)
+            with self.assertRaises(OverflowError):
+                self.ctx.cancel(number)
+        with self.assertRaises(OverflowError):
+            self.ctx.arm(1, interval=1, count=1 << 32)
+        with self.assertRaises(TypeError):
+            self.ctx.arm(0.5)
+
+    def test_closed(self) -> None:
+        walk = self.ctx.timers()
+        self.ctx.arm(10_000 * MSEC)
+        self.ctx.arm(10_000 * MSEC)
+        next(walk)
+        self.ctx.close()
+        self.ctx.close()
+        self.assertTrue(self.ctx.closed)
+        for call in (self.ctx.read, self.ctx.now, self.ctx.fileno, self.ctx.info,
+                     lambda: self.ctx.arm(1), lambda: next(walk)):
+            with self.refused(errno.EBADF):
+                call()
+
+    def test_clocks(self) -> None:
+        for clock in (time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME):
+            with Context(clock=clock) as ctx:
+                self.assertEqual(ctx.clock, clock)
+                self.assertLess(abs(ctx.now() - time.clock_gettime_ns(clock)), 10_000 * MSEC)
+                ctx.arm(ctx.now() + 3 * MSEC, absolute=True)
+                self.assertEqual(len(ctx.read()), 1)
+        with Context(clock=time.CLOCK_REALTIME) as ctx, self.refused(errno.EINVAL):
+            ctx.arm(1)
+
+
+class Processes(ContextTest):
+    options = {"lease": True}
+
+    def child(self, function) -> None:
+        """Run the function in a child, which has to return True."""
+        pid = os.fork()
+        if not pid:
+            try:
+                os._exit(0 if function() else 1)
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+
+    def test_fork(self) -> None:
+        embedded = self.ctx.embedded
+        handle = self.ctx.arm(100 * MSEC, 5).handle
+
+        def child() -> bool:
+            if embedded:
+                try:
+                    self.ctx.cancel(handle)
+                except ChildProcessError as error:
+                    self.ctx.close()
+                    return error.errno == errno.ECHILD
+                return False
+            self.ctx.arm(1 * MSEC, 6)
+            self.ctx.close()
+            return True
+
+        self.child(child)
+        events = self.wait(1 if embedded else 2)
+        self.assertEqual(sorted(e.user_data for e in events), [5] if embedded else [5, 6])
+
+    def test_take_over(self) -> None:
+        self.ctx.arm(30 * MSEC, 5)
+
+        def child() -> bool:
+            self.ctx.take_over()
+            return [e.user_data for e in self.wait(1)] == [5]
+
+        self.child(child)
+
+    def test_detach(self) -> None:
+        handle = self.ctx.arm(10_000 * MSEC, 5).handle
+        if self.ctx.embedded:
+            with self.refused(errno.EOPNOTSUPP):
+                self.ctx.detach()
+            self.ctx.cancel(handle)
+            return
+        with Context.adopt(self.ctx.detach()) as again:
+            self.assertTrue(self.ctx.closed)
+            self.assertEqual(again.get(handle).user_data, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * wheel: a module for Node, by its N-API.
+ *
+ *	open(function)		a wheel, whose function gets the key of each timer that expires
+ *	put(wheel, key, ms)	arm or re-arm the timer with this key
+ *	cancel(wheel, key)	cancel it; false if there is none
+ *	close(wheel)		end it, and all its timers
+ *
+ * Node's own event loop watches the wheel's descriptor. A wheel that is open keeps it running.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <node_api.h>
+#include <twheel.h>
+#include <uv.h>
+
+struct wheel {
+	napi_env	env;
+	napi_ref	function;
+	struct twheel	*tw;
+	uv_poll_t	poll;
+	/* Node's object and the loop; the last of them frees this. */
+	int		users;
+};
+
+static napi_value fail(napi_env env, int err)
+{
+	napi_throw_error(env, NULL, strerror(-err));
+	return NULL;
+}
+
+static void put_wheel(struct wheel *wheel)
+{
+	if (!--wheel->users)
+		free(wheel);
+}
+
+/* The arguments of a call: the wheel, then up to two numbers. */
+static struct wheel *arguments(napi_env env, napi_callback_info info, int64_t *key, double *ms)
+{
+	struct wheel *wheel;
+	napi_value args[3];
+	size_t n = 3;
+
+	if (napi_get_cb_info(env, info, &n, args, NULL, NULL) ||
+	    napi_get_value_external(env, args[0], (void **)&wheel) ||
+	    (key && napi_get_value_int64(env, args[1], key)) ||
+	    (ms && napi_get_value_double(env, args[2], ms))) {
+		napi_throw_type_error(env, NULL, "a wheel and numbers are expected");
+		return NULL;
+	}
+	if (!wheel->tw) {
+		fail(env, -EBADF);
+		return NULL;
+	}
+	return wheel;
+}
+
+static void expired(struct wheel *wheel, uint64_t key)
+{
+	napi_value function, self, arg, error;
+
+	napi_get_reference_value(wheel->env, wheel->function, &function);
+	napi_get_global(wheel->env, &self);
+	napi_create_int64(wheel->env, (int64_t)key, &arg);
+	if (napi_make_callback(wheel->env, NULL, self, function, 1, &arg, NULL) ==
+	    napi_pending_exception) {
+		napi_get_and_clear_last_exception(wheel->env, &error);
+		napi_fatal_exception(wheel->env, error);
+	}
+}
+
+static void readable(uv_poll_t *poll, int status, int what)
+{
+	struct wheel *wheel = poll->data;
+	struct twheel_event events[64];
+	napi_handle_scope scope;
+	ssize_t i, n;
+
+	(void)status;
+	(void)what;
+	napi_open_handle_scope(wheel->env, &scope);
+	n = twheel_read(wheel->tw, events, 64);
+	/* The function may close the wheel. */
+	for (i = 0; i < n && wheel->tw; i++)
+		expired(wheel, events[i].handle);
+	napi_close_handle_scope(wheel->env, scope);
+}
+
+static void forgotten(napi_env env, void *wheel, void *hint)
+{
+	(void)env;
+	(void)hint;
+	put_wheel(wheel);
+}
+
+static void closed(uv_handle_t *poll)
+{
+	put_wheel(poll->data);
+}
+
+static napi_value wheel_open(napi_env env, napi_callback_info info)
+{
+	const struct twheel_config config = { .flags = TWHEEL_CONFIG_KEYED };
+	struct wheel *wheel = calloc(1, sizeof(*wheel));
+	napi_value function, made;
+	uv_loop_t *loop;
+	size_t n = 1;
+	int err;
+
+	if (!wheel)
+		return fail(env, -ENOMEM);
+	wheel->env = env;
+	err = twheel_open(&wheel->tw, NULL, TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_NONBLOCK, &config);
+	if (!err && (napi_get_cb_info(env, info, &n, &function, NULL, NULL) ||
+		     napi_create_reference(env, function, 1, &wheel->function) ||
+		     napi_get_uv_event_loop(env, &loop)))
+		err = -EINVAL;
+	if (!err)
+		err = uv_poll_init(loop, &wheel->poll, twheel_fd(wheel->tw));
+	if (err) {
+		if (wheel->function)
+			napi_delete_reference(env, wheel->function);
+		twheel_close(wheel->tw);
+		free(wheel);
+		return fail(env, err);
+	}
+	napi_create_external(env, wheel, forgotten, NULL, &made);
+	wheel->users = 2;
+	wheel->poll.data = wheel;
+	uv_poll_start(&wheel->poll, UV_READABLE, readable);
+	return made;
+}
+
+static napi_value wheel_put(napi_env env, napi_callback_info info)
+{
+	uint64_t delay = UINT64_MAX;
+	struct wheel *wheel;
+	int64_t key;
+	double ms;
+	int err;
+
+	wheel = arguments(env, info, &key, &ms);
+	if (!wheel)
+		return NULL;
+	/* Rounded up, so that it is not early. The library refuses the largest number. */
+	if (ms <= 0)
+		delay = 0;
+	else if (ms < 9e12)
+		delay = (uint64_t)(ms * 1e6) + 1;
+	err = twheel_put_after(wheel->tw, (uint64_t)key, delay, 0, NULL);
+	return err ? fail(env, err) : NULL;
+}
+
+static napi_value wheel_cancel(napi_env env, napi_callback_info info)
+{
+	struct wheel *wheel;
+	napi_value done;
+	int64_t key;
+	int err;
+
+	wheel = arguments(env, info, &key, NULL);
+	if (!wheel)
+		return NULL;
+	err = twheel_cancel(wheel->tw, (uint64_t)key, NULL);
+	if (err && err != -ENOENT)
+		return fail(env, err);
+	napi_get_boolean(env, !err, &done);
+	return done;
+}
+
+static napi_value wheel_close(napi_env env, napi_callback_info info)
+{
+	struct wheel *wheel;
+
+	wheel = arguments(env, info, NULL, NULL);
+	if (wheel) {
+		uv_close((uv_handle_t *)&wheel->poll, closed);
+		napi_delete_reference(env, wheel->function);
+		twheel_close(wheel->tw);
+		wheel->tw = NULL;
+	}
+	return NULL;
+}
+
+NAPI_MODULE_INIT()
+{
+	static const napi_property_descriptor functions[] = {
+		{ .utf8name = "open", .method = wheel_open, .attributes = napi_enumerable },
+		{ .utf8name = "put", .method = wheel_put, .attributes = napi_enumerable },
+		{ .utf8name = "cancel", .method = wheel_cancel, .attributes = napi_enumerable },
+		{ .utf8name = "close", .method = wheel_close, .attributes = napi_enumerable },
+	};
+
+	napi_define_properties(env, exports, 4, functions);
+	return exports;
+}

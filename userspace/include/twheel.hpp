@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * libtwheel for C++17: contexts, leases and timers that clean up after themselves.
+ *
+ *	tw::context wheel;
+ *	tw::timer greet(wheel, [](const tw::event &) { std::puts("hello"); });
+ *
+ *	greet.start(100ms);
+ *	wheel.dispatch();
+ *
+ * Rules that hold for everything here:
+ *
+ * - This header only wraps twheel.h, and programs are linked with libtwheel. What is not said
+ *   here is said there: threads, forks, what a wheel in the process does otherwise.
+ * - A failure is a std::system_error with the errno. A context that was moved from or closed
+ *   is EBADF. What may be missing is no failure: it is an empty std::optional.
+ * - Durations are rounded up to nanoseconds, so nothing is early. A negative one is refused
+ *   with EINVAL.
+ * - A point in time is of the clock of the context: std::chrono::steady_clock for
+ *   CLOCK_MONOTONIC, std::chrono::system_clock for CLOCK_REALTIME. Another one is refused with
+ *   EINVAL. For CLOCK_BOOTTIME use tw::context::now() and durations.
+ * - Objects can be moved, and not copied. Moving a context or a timer keeps what it stands for.
+ */
+#ifndef TWHEEL_HPP
+#define TWHEEL_HPP
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <twheel.h>
+
+namespace tw {
+
+using std::chrono::nanoseconds;
+
+namespace detail {
+
+/* The result of a call of the library, if that is no error. */
+template <typename T>
+T check(T result, const char *what)
+{
+	if (result < 0)
+		throw std::system_error(static_cast<int>(-result), std::generic_category(), what);
+	return result;
+}
+
+/* A negative duration becomes a number that the library refuses. */
+template <typename Rep, typename Period>
+std::uint64_t count(std::chrono::duration<Rep, Period> duration)
+{
+	return static_cast<std::uint64_t>(std::chrono::ceil<nanoseconds>(duration).count());
+}
+
+template <typename Clock>
+constexpr int clock_of()
+{
+	using std::chrono::steady_clock;
+	using std::chrono::system_clock;
+
+	static_assert(std::is_same_v<Clock, steady_clock> || std::is_same_v<Clock, system_clock>,
+		      "a context has no such clock");
+	return std::is_same_v<Clock, steady_clock> ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+struct closer {
+	void operator()(struct twheel *tw) const { twheel_close(tw); }
+};
+
+} /* namespace detail */
+
+/* Requests and records; in C++ the functions of the same names would hide the structures. */
+using arm_request = struct ::twheel_arm;
+using cancel_request = struct ::twheel_cancel;
+using event = struct ::twheel_event;
+
+/* How a context is opened; see twheel_open(). */
+struct options {
+	const char	*path = nullptr;
+	bool		nonblock = false;
+	bool		embedded = false;
+	/* CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME */
+	int		clock = CLOCK_MONOTONIC;
+	bool		keyed = false;
+	bool		lease = false;
+	bool		cancel_on_set = false;
+	std::uint64_t	limit = 0;
+};
+
+/* What a call has replaced or cancelled: struct twheel_old with a duration. */
+struct old {
+	twheel_state	state;
+	nanoseconds	remaining;
+};
+
+/*
+ * A timer that is pushed back without a system call; made by context::lease(). It must not be
+ * used after its context was closed. To end it, cancel its handle.
+ */
+class lease {
+public:
+	/* Push the lease back. False if it is over already. */
+	template <typename Clock, typename Duration>
+	bool extend(std::chrono::time_point<Clock, Duration> deadline) const
+	{
+		if (detail::clock_of<Clock>() != clock_)
+			detail::check(-EINVAL, "a lease on another clock");
+		return extend(std::chrono::ceil<nanoseconds>(deadline.time_since_epoch()));
+	}
+
+	/* The same, with the time on the context's clock. */
+	bool extend(nanoseconds deadline) const
+	{
+		return detail::check(twheel_lease_extend(word_, detail::count(deadline)),
+				     "twheel_lease_extend");
+	}
+
+	/* The deadline on the context's clock; that of a lease which is over, its last one. */
+	nanoseconds deadline() const
+	{
+		return nanoseconds(static_cast<std::int64_t>(twheel_lease_deadline(word_)));
+	}
+
+	bool expired() const { return twheel_lease_expired(word_); }
+	std::uint64_t handle() const { return handle_; }
+
+private:
+	friend class context;
+	lease(std::uint64_t *word, std::uint64_t handle, int clock)
+		: word_(word), handle_(handle), clock_(clock) {}
+
+	std::uint64_t	*word_;
+	std::uint64_t	handle_;
+	int		clock_;
+};
+
+/* A set of timers: an open of /dev/twheel, or a timer wheel in the process. */
+class context {
+public:
+	explicit context(const options &how = {})
+	{
+		struct twheel_config config = {};
+		struct twheel *tw = nullptr;
+
+		config.clock = how.clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME :
+			static_cast<std::uint32_t>(how.clock);
+		config.flags = (how.keyed ? TWHEEL_CONFIG_KEYED : 0) |
+			(how.lease ? TWHEEL_CONFIG_LEASE : 0) |
+			(how.cancel_on_set ? TWHEEL_CONFIG_CANCEL_ON_SET : 0);
+		config.limit = how.limit;
+		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC |
+					  (how.nonblock ? TWHEEL_OPEN_NONBLOCK : 0) |
+					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
+			      how.path ? how.path : TWHEEL_DEVICE);
+		own(tw);
+	}
+
+	/* From a descriptor of the device, which the context owns after a success. */
+	static context adopt(int fd)
+	{
+		struct twheel *tw = nullptr;
+		context made{nothing()};
+
+		detail::check(twheel_adopt(&tw, fd), "twheel_adopt");
+		made.own(tw);
+		return made;
+	}
+
+	context(context &&) noexcept = default;
+	context &operator=(context &&) noexcept = default;
+
+	/* Closes the context. Timers that are still there are not armed any more. */
+	~context() = default;
+
+	/* Close it now. No function of a timer may do that. */
+	void close() noexcept { tw_.reset(); }
+
+	/* Free it, and return the descriptor, whose timers go on; see twheel_release(). */
+	int release()
+	{
+		int fd = detail::check(twheel_release(get()), "twheel_release");
+
+		*freed_ = true;
+		tw_.reset();
+		return fd;
+	}
+
+	/* For what twheel.h has and this header has not. */
+	struct twheel *get() const
+	{
+		if (!tw_)
+			detail::check(-EBADF, "a closed context");
+		return tw_.get();
+	}
+
+	explicit operator bool() const { return tw_ != nullptr; }
+	int fd() const { return twheel_fd(get()); }
+	int clock() const { return twheel_clock(get()); }
+	void take_over() { twheel_take_over(get()); }
+
+	/* The time on the context's clock. */
+	nanoseconds now() const
+	{
+		return nanoseconds(static_cast<std::int64_t>(twheel_now(get())));
+	}
+
+	struct twheel_info info(unsigned int flags = 0) const
+	{
+		struct twheel_info info = {};
+
+		detail::check(twheel_get_info(get(), flags, &info), "twheel_get_info");
+		return info;
+	}
+
+	/* With all settings; the (out) fields of @arm are written. */
+	void arm(arm_request &arm)
+	{
+		detail::check(twheel_arm(get(), &arm), "twheel_arm");
+	}
+
+	/* A new one-shot timer. Returns its handle. */
+	template <typename Rep, typename Period>
+	std::uint64_t arm_after(std::chrono::duration<Rep, Period> delay,
+				std::uint64_t user_data = 0)
+	{
+		std::uint64_t handle;
+
+		detail::check(twheel_arm_after(get(), detail::count(delay), user_data, &handle),
+			      "twheel_arm_after");
+		return handle;
+	}
+
+	/* The same, for a point in time. */
+	template <typename Clock, typename Duration>
+	std::uint64_t arm_at(std::chrono::time_point<Clock, Duration> expires,
+			     std::uint64_t user_data = 0)
+	{
+		std::uint64_t handle;
+
+		check_clock<Clock>();
+		detail::check(twheel_arm_at(get(), detail::count(expires.time_since_epoch()),
+					    user_data, &handle), "twheel_arm_at");
+		return handle;
+	}
+
+	/* Arm or re-arm the one-shot timer with a key, in a context with keys. */
+	template <typename Rep, typename Period>
+	old put_after(std::uint64_t key, std::chrono::duration<Rep, Period> delay,
+		      std::uint64_t user_data = 0)
+	{
+		struct twheel_old was;
+
+		detail::check(twheel_put_after(get(), key, detail::count(delay), user_data, &was),
+			      "twheel_put_after");
+		return made(was);
+	}
+
+	template <typename Clock, typename Duration>
+	old put_at(std::uint64_t key, std::chrono::time_point<Clock, Duration> expires,
+		   std::uint64_t user_data = 0)
+	{
+		struct twheel_old was;
+
+		check_clock<Clock>();
+		detail::check(twheel_put_at(get(), key, detail::count(expires.time_since_epoch()),
+					    user_data, &was), "twheel_put_at");
+		return made(was);
+	}
+
+	/* Nothing if there is no such timer. */
+	std::optional<old> cancel(std::uint64_t handle)
+	{
+		struct twheel_old was;
+		int result = twheel_cancel(get(), handle, &was);
+
+		if (result == -ENOENT)
+			return std::nullopt;
+		detail::check(result, "twheel_cancel");
+		return made(was);
+	}
+
+	/* Each entry's result says how it went. Returns how many were handled. */
+	std::size_t arm_batch(std::vector<arm_request> &arms)
+	{
+		return static_cast<std::size_t>(
+			detail::check(twheel_arm_batch(get(), arms.data(), arms.size()),
+				      "twheel_arm_batch"));
+	}
+
+	std::size_t cancel_batch(std::vector<cancel_request> &cancels)
+	{
+		return static_cast<std::size_t>(
+			detail::check(twheel_cancel_batch(get(), cancels.data(), cancels.size()),
+				      "twheel_cancel_batch"));
+	}
+
+	/*
+	 * Read as many events as @events has room for, and shrink it to those that there were.
+	 * Returns false, with @events empty, if nothing is ready and the context does not wait.
+	 */
+	bool read(std::vector<event> &events)
+	{
+		ssize_t n = twheel_read(get(), events.data(), events.size());
+
+		if (n == -EAGAIN)
+			n = 0;
+		detail::check(n, "twheel_read");
+		events.resize(static_cast<std::size_t>(n));
+		return n > 0;
+	}
+
+	/* Arm a lease; @key is for a context with keys. */
+	template <typename Rep, typename Period>
+	tw::lease lease(std::chrono::duration<Rep, Period> expires, std::uint64_t user_data = 0,
+			std::uint64_t key = 0)
+	{
+		std::uint64_t *word;
+
+		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &key,
+					       &word, nullptr), "twheel_lease_new");
+		return tw::lease(word, key, clock());
+	}
+
+	/*
+	 * Read events and call the functions of their timers; see twheel_dispatch(). An
+	 * exception of a function arrives here. Returns how many records were taken.
+	 */
+	int dispatch() { return detail::check(twheel_dispatch(get()), "twheel_dispatch"); }
+
+private:
+	friend class timer;
+	struct nothing {};
+	explicit context(nothing) {}
+
+	void own(struct twheel *tw)
+	{
+		std::unique_ptr<struct twheel, detail::closer> guard(tw);
+
+		freed_ = std::make_shared<bool>(false);
+		tw_ = std::shared_ptr<struct twheel>(guard.release(), [freed = freed_](auto *p) {
+			if (!*freed)
+				twheel_close(p);
+		});
+	}
+
+	template <typename Clock>
+	void check_clock() const
+	{
+		if (detail::clock_of<Clock>() != clock())
+			detail::check(-EINVAL, "a context on another clock");
+	}
+
+	static old made(const struct twheel_old &was)
+	{
+		return {static_cast<twheel_state>(was.state),
+			nanoseconds(static_cast<std::int64_t>(was.remaining))};
+	}
+
+	/* Only this object owns it. Timers learn from it that it is gone. */
+	std::shared_ptr<struct twheel>	tw_;
+	/* By twheel_release() */
+	std::shared_ptr<bool>		freed_;
+};
+
+/*
+ * A timer with a function, which tw::context::dispatch() calls. The destructor cancels it. It
+ * may outlive its context, and is not armed any more then: to arm it is EBADF.
+ *
+ * The function may arm, cancel and destroy any timer of the context, its own included. All
+ * timers of a context and dispatch() belong to one thread at a time.
+ */
+class timer {
+public:
+	using function = std::function<void(const event &)>;
+
+	timer(const context &of, function call)
+		: state_(std::make_shared<state>())
+	{
+		state_->call = std::move(call);
+		state_->of = of.tw_;
+		detail::check(twheel_timer_new(&state_->made, of.get(), run, state_.get()),
+			      "twheel_timer_new");
+	}
+
+	timer(timer &&) noexcept = default;
+
+	timer &operator=(timer &&other) noexcept
+	{
+		timer moved(std::move(other));
+
+		std::swap(state_, moved.state_);
+		return *this;
+	}
+
+	~timer()
+	{
+		/* Otherwise twheel_close() has freed it. */
+		if (state_ && !state_->of.expired())
+			twheel_timer_free(state_->made);
+	}
+
+	/* Arm it, whether it is armed or not; it repeats if @interval is not 0. */
+	template <typename Rep, typename Period>
+	void start(std::chrono::duration<Rep, Period> delay, nanoseconds interval = {})
+	{
+		detail::check(twheel_timer_start(get(), detail::count(delay),
+						 detail::count(interval)), "twheel_timer_start");
+	}
+
+	/* With all settings; see twheel_timer_arm(). */
+	void arm(const arm_request &setting)
+	{
+		detail::check(twheel_timer_arm(get(), &setting, nullptr), "twheel_timer_arm");
+	}
+
+	/* The function will not be called any more. False if it was not going to be. */
+	bool cancel()
+	{
+		int result = twheel_timer_cancel(get(), nullptr);
+
+		if (result != -ENOENT)
+			detail::check(result, "twheel_timer_cancel");
+		return !result;
+	}
+
+	bool armed() const
+	{
+		return state_ && !state_->of.expired() && twheel_timer_armed(state_->made);
+	}
+
+	/* For what twheel.h has and this class has not. */
+	struct twheel_timer *get() const
+	{
+		if (!state_ || state_->of.expired())
+			detail::check(-EBADF, "a timer of a closed context");
+		return state_->made;
+	}
+
+private:
+	struct state : std::enable_shared_from_this<state> {
+		function			call;
+		std::weak_ptr<struct twheel>	of;
+		struct twheel_timer		*made = nullptr;
+	};
+
+	static void run(struct twheel_timer *, const struct twheel_event *event, void *arg)
+	{
+		/* The function may destroy its timer, and is part of it. */
+		std::shared_ptr<state> keep = static_cast<state *>(arg)->shared_from_this();
+
+		keep->call(*event);
+	}
+
+	std::shared_ptr<state> state_;
+};
+
+} /* namespace tw */
+
+#endif /* TWHEEL_HPP */

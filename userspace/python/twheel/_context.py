@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The calls of libtwheel."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import operator
+import os
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from ctypes import POINTER, byref, c_uint64, c_void_p
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from . import _abi
+
+_CLOCKS = {
+    time.CLOCK_MONOTONIC: time.CLOCK_MONOTONIC,
+    time.CLOCK_BOOTTIME: time.CLOCK_BOOTTIME,
+    time.CLOCK_REALTIME: _abi.TWHEEL_CLOCK_REALTIME,
+}
+# How many timers a call of the library looks at in a walk
+_BATCH = 256
+
+
+def _load() -> ctypes.CDLL:
+    name = os.environ.get("TWHEEL_LIBRARY") or _abi.LIBRARY
+    try:
+        library = ctypes.CDLL(name)
+    except OSError as error:
+        raise ImportError(f"{error} (is libtwheel installed? TWHEEL_LIBRARY names another "
+                          "file)") from None
+    for function, (result, parameters) in _abi.FUNCTIONS.items():
+        entry = getattr(library, function)
+        entry.restype, entry.argtypes = result, parameters
+    return library
+
+
+_lib = _load()
+
+
+def _check(result: int, what: str | None = None) -> int:
+    """The result of a call, if that is no error."""
+    if result < 0:
+        raise OSError(-result, os.strerror(-result), what)
+    return result
+
+
+def _u64(value: int) -> int:
+    """ctypes would only cut off what does not fit."""
+    value = operator.index(value)
+    if not 0 <= value < 1 << 64:
+        raise OverflowError(f"{value} does not fit into 64 bits without a sign")
+    return value
+
+
+def _u32(value: int) -> int:
+    value = operator.index(value)
+    if not 0 <= value < 1 << 32:
+        raise OverflowError(f"{value} does not fit into 32 bits without a sign")
+    return value
+
+
+class Event(NamedTuple):
+    """A record of the expirations of a timer; see struct twheel_event in <linux/twheel.h>."""
+
+    user_data: int
+    handle: int
+    #: when the first expiration in this record was due
+    deadline: int
+    #: when that expiration was noticed; never before the deadline
+    expired: int
+    #: how many there were since the last record
+    expirations: int
+    flags: int
+
+    @property
+    def last(self) -> bool:
+        """Has the timer ended?"""
+        return bool(self.flags & _abi.TWHEEL_EVENT_LAST)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A request to arm a timer; see struct twheel_arm in <linux/twheel.h>.
+
+    `expires` is a time from now or, with `absolute`, a point in time. Without keys a `handle`
+    of 0 makes a new timer; with keys `handle` is the key. `if_pending` and `if_none` are
+    conditions: the timer has to be pending, or there must be none.
+    """
+
+    expires: int
+    user_data: int = 0
+    handle: int = 0
+    absolute: bool = False
+    interval: int = 0
+    slack: int = 0
+    count: int = 0
+    fixed_delay: bool = False
+    if_pending: bool = False
+    if_none: bool = False
+
+    def _fill(self, arm: _abi.twheel_arm) -> None:
+        arm.handle = _u64(self.handle)
+        arm.user_data = _u64(self.user_data)
+        arm.expires = _u64(self.expires)
+        arm.interval = _u64(self.interval)
+        arm.slack = _u64(self.slack)
+        arm.count = _u32(self.count)
+        arm.flags = (
+            (_abi.TWHEEL_ARM_ABS if self.absolute else 0) |
+            (_abi.TWHEEL_ARM_FIXED_DELAY if self.fixed_delay else 0) |
+            (_abi.TWHEEL_ARM_IF_PENDING if self.if_pending else 0) |
+            (_abi.TWHEEL_ARM_IF_NONE if self.if_none else 0))
+
+
+class Result(NamedTuple):
+    """How a request went."""
+
+    #: an errno, or 0; a single call raises OSError instead
+    error: int
+    handle: int
+    #: what was replaced or cancelled: STATE_NONE, STATE_PENDING or STATE_READY
+    old_state: int
+    #: for STATE_PENDING the time that was left until the deadline
+    old_remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimerInfo:
+    """The settings and the state of a timer; see struct twheel_timer_info."""
+
+    handle: int
+    user_data: int
+    deadline: int
+    remaining: int
+    interval: int
+    slack: int
+    count: int
+    state: int
+    flags: int
+    word: int
+
+
+class Info(NamedTuple):
+    """The module, and the present state of a context; see struct twheel_info."""
+
+    abi_version: int
+    features: int
+    tick_ns: int
+    slots: int
+    levels: int
+    now: int
+    limit: int
+    user_limit: int
+    user_timers: int
+    pending: int
+    ready: int
+    #: the earliest deadline; None if that was not asked for, or if nothing is pending
+    next_expiry: int | None
+
+
+def _timer_info(info: _abi.twheel_timer_info) -> TimerInfo:
+    return TimerInfo(info.handle, info.user_data, info.deadline, info.remaining, info.interval,
+                     info.slack, info.count, info.state, info.flags, info.word)
+
+
+class _Word(c_uint64):
+    """The word of a lease, where it is. Views of it keep the context."""
+
+    context: Context
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def lease_extend(word: memoryview, deadline: int) -> bool:
+    """Push back the lease with this word by a compare-and-swap.
+
+    `word` is `Lease.word`, or another writable view of such a word. Returns False if the lease
+    is over, so that it was not pushed back.
+    """
+    cell = c_uint64.from_buffer(word)
+    if ctypes.addressof(cell) % ctypes.sizeof(cell):
+        raise ValueError("the word of a lease is aligned to 8 bytes")
+    return bool(_check(_lib.twheel_lease_extend(byref(cell), _u64(deadline))))
+
+
+class Lease:
+    """A timer that is pushed back without a system call; made by `Context.lease()`.
+
+    `word` is a view of one item, the lease's word: its deadline, with the top bit set when the
+    lease is over. To read it takes no call. Extend the lease with `extend()`, not by storing
+    into the view: a store could undo that the lease has just expired.
+    """
+
+    def __init__(self, context: Context, handle: int, address: int) -> None:
+        word = _Word.from_address(address)
+        word.context = context
+        self.context = context
+        self.handle = handle
+        self.word: memoryview = memoryview(word).cast("B").cast("Q")
+        context._words.add(word)
+        context._leases.add(self)
+
+    def extend(self, deadline: int) -> bool:
+        """Push the lease back to a point in time. False if it is over already."""
+        return lease_extend(self.word, deadline)
+
+    def cancel(self) -> Result:
+        """End the lease without an event."""
+        return self.context.cancel(self.handle)
+
+    @property
+    def deadline(self) -> int:
+        """The deadline; that of a lease which is over, its last one."""
+        word: int = self.word[0]
+        return word & ~_abi.TWHEEL_LEASE_EXPIRED
+
+    @property
+    def expired(self) -> bool:
+        """Is the lease over?"""
+        return bool(self.word[0] & _abi.TWHEEL_LEASE_EXPIRED)
+
+
+class Context:
+    """A set of timers: an open of /dev/twheel, or a timer wheel in the process.
+
+    Without a `path` it is the device or, where there is none, a wheel in the process. With
+    `embedded` it is always that; TWHEEL_BACKEND in the environment decides otherwise.
+    `clock` is time.CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME. With `keyed`, handles are
+    numbers that the program chooses. With `lease` there can be leases.
+
+    All times are nanoseconds on that clock. Errors are OSError with the errno of libtwheel; a
+    closed context is EBADF. Calls may be made from several threads, but none during close().
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *,
+                 clock: int = time.CLOCK_MONOTONIC, keyed: bool = False, lease: bool = False,
+                 cancel_on_set: bool = False, limit: int = 0, nonblock: bool = False,
+                 embedded: bool = False) -> None:
+        self._tw: int | None = None
+        self._words: weakref.WeakSet[_Word] = weakref.WeakSet()
+        self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
+        config = _abi.twheel_config()
+        config.clock = _CLOCKS.get(clock, _u32(clock))
+        config.flags = (
+            (_abi.TWHEEL_CONFIG_KEYED if keyed else 0) |
+            (_abi.TWHEEL_CONFIG_LEASE if lease else 0) |
+            (_abi.TWHEEL_CONFIG_CANCEL_ON_SET if cancel_on_set else 0))
+        config.limit = _u64(limit)
+        flags = (
+            _abi.TWHEEL_OPEN_CLOEXEC | (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
+            (_abi.TWHEEL_OPEN_EMBEDDED if embedded else 0))
+        tw = c_void_p()
+        _check(_lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
+                                byref(config)),
+               os.fspath(path) if path is not None else _abi.TWHEEL_DEVICE)
+        self._tw = tw.value
+
+    @classmethod
+    def adopt(cls, fd: int) -> Context:
+        """Make a context from an open descriptor of the device, which it then owns."""
+        context = cls.__new__(cls)
+        tw = c_void_p()
+        _check(_lib.twheel_adopt(byref(tw), fd))
+        context._words, context._leases = weakref.WeakSet(), weakref.WeakSet()
+        context._tw = tw.value
+        return context
+
+    def detach(self) -> int:
+        """Close the context and return its descriptor, whose timers go on.
+
+        EOPNOTSUPP for a wheel in the process.
+        """
+        self._release_words()
+        fd = _check(_lib.twheel_release(self._pointer))
+        self._tw = None
+        return fd
+
+    def close(self) -> None:
+        """Cancel all timers and close the context. Closing twice is harmless.
+
+        The words of leases are gone then, and their views are released. While the program has
+        other views of them, made from those, this raises BufferError.
+        """
+        if self._tw is not None:
+            self._release_words()
+            tw, self._tw = self._tw, None
+            _lib.twheel_close(tw)
+
+    def _release_words(self) -> None:
+        for lease in list(self._leases):
+            lease.word.release()
+        if len(self._words):
+            raise BufferError("there are views of the words of leases")
+
+    def __del__(self) -> None:
+        # Views of words would have kept the context.
+        if getattr(self, "_tw", None) is not None:
+            _lib.twheel_close(self._tw)
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def _pointer(self) -> int:
+        if self._tw is None:
+            raise OSError(errno.EBADF, "the context is closed")
+        return self._tw
+
+    @property
+    def closed(self) -> bool:
+        """Was close() or detach() called?"""
+        return self._tw is None
+
+    def fileno(self) -> int:
+        """The descriptor, for poll, epoll and selectors: readable when there are events."""
+        return int(_lib.twheel_fd(self._pointer))
+
+    @property
+    def clock(self) -> int:
+        """The clock, as time.clock_gettime() takes it."""
+        return int(_lib.twheel_clock(self._pointer))
+
+    def now(self) -> int:
+        """The time on the context's clock."""
+        return int(_lib.twheel_now(self._pointer))
+
+    def info(self, find_next: bool = False) -> Info:
+        """Describe the module and the context; with `find_next` the next deadline, too."""
+        info = _abi.twheel_info()
+        _check(_lib.twheel_get_info(self._pointer, _abi.TWHEEL_INFO_NEXT if find_next else 0,
+                                    byref(info)))
+        known = find_next and info.next_expiry != _abi.TWHEEL_NO_EXPIRY
+        return Info(info.abi_version, info.features, info.tick_ns, info.slots, info.levels,
+                    info.now, info.limit, info.user_limit, info.user_timers, info.pending,
+                    info.ready, info.next_expiry if known else None)
+
+    @property
+    def embedded(self) -> bool:
+        """Is this a wheel in the process?"""
+        return bool(self.info().features & _abi.TWHEEL_FEATURE_EMBEDDED)
+
+    def arm(self, expires: int, user_data: int = 0, *, handle: int = 0, absolute: bool = False,
+            interval: int = 0, slack: int = 0, count: int = 0, fixed_delay: bool = False,
+            if_pending: bool = False, if_none: bool = False) -> Result:
+        """Arm a new timer or, with a `handle`, re-arm one with all its settings; see `Arm`."""
+        arm = _abi.twheel_arm()
+        Arm(expires, user_data, handle, absolute, interval, slack, count, fixed_delay,
+            if_pending, if_none)._fill(arm)
+        _check(_lib.twheel_arm(self._pointer, byref(arm)))
+        return Result(0, arm.handle, arm.old_state, arm.old_remaining)
+
+    def arm_batch(self, requests: Iterable[Arm]) -> list[Result]:
+        """Arm many timers with one system call.
+
+        There are fewer results than requests only if the kernel runs out of memory.
+        """
+        listed = list(requests)
+        arms: Any = (_abi.twheel_arm * len(listed))()
+        for arm, request in zip(arms, listed):
+            request._fill(arm)
+        done = _check(_lib.twheel_arm_batch(self._pointer, arms, len(listed))) if listed else 0
+        return [Result(-a.result, a.handle, a.old_state, a.old_remaining) for a in arms[:done]]
+
+    def cancel(self, handle: int) -> Result:
+        """Cancel a timer: no event of it will be read any more. ENOENT if it is not live."""
+        old = _abi.twheel_old()
+        _check(_lib.twheel_cancel(self._pointer, _u64(handle), byref(old)))
+        return Result(0, handle, old.state, old.remaining)
+
+    def cancel_batch(self, handles: Iterable[int]) -> list[Result]:
+        """Cancel many timers with one system call."""
+        listed = [_u64(handle) for handle in handles]
+        cancels: Any = (_abi.twheel_cancel * len(listed))()
+        for cancel, handle in zip(cancels, listed):
+            cancel.handle = handle
+        done = _check(_lib.twheel_cancel_batch(self._pointer, cancels, len(listed))) \
+            if listed else 0
+        return [Result(-c.result, c.handle, c.old_state, c.old_remaining)
+                for c in cancels[:done]]
+
+    def get(self, handle: int) -> TimerInfo:
+        """Look at one timer. ENOENT if it is not live."""
+        info = _abi.twheel_timer_info()
+        _check(_lib.twheel_get(self._pointer, _u64(handle), byref(info)))
+        return _timer_info(info)
+
+    def timers(self) -> Iterator[TimerInfo]:
+        """Walk the pending timers. One that is pending during the whole walk comes once."""
+        walk, info = c_void_p(), _abi.twheel_timer_info()
+        _check(_lib.twheel_walk_new(byref(walk), self._pointer))
+        try:
+            while True:
+                # A closed context has no timers to look at.
+                _ = self._pointer
+                result = _lib.twheel_walk_next(walk, byref(info))
+                if result == 0:
+                    return
+                if result != -errno.EINTR:
+                    _check(result)
+                    yield _timer_info(info)
+        finally:
+            _lib.twheel_walk_free(walk)
+
+    def drain(self) -> Iterator[TimerInfo]:
+        """Cancel the pending timers and hand back their settings, as they are iterated.
+
+        They are cancelled up to 256 at a time.
+        """
+        cursor, infos = c_uint64(), (_abi.twheel_timer_info * _BATCH)()
+        while True:
+            count = _lib.twheel_drain(self._pointer, byref(cursor), infos, _BATCH)
+            if count == 0:
+                return
+            if count != -errno.EINTR:
+                yield from [_timer_info(info) for info in infos[:_check(count)]]
+
+    def read(self, limit: int = 256) -> list[Event]:
+        """Read up to `limit` events, and wait for the first unless `nonblock` was given.
+
+        Without events a `nonblock` context raises BlockingIOError.
+        """
+        events: Any = (_abi.twheel_event * limit)()
+        while True:
+            count = _lib.twheel_read(self._pointer, events, limit)
+            # Python has run its handler of the signal by now, which may have raised.
+            if count != -errno.EINTR:
+                break
+        return [Event(e.user_data, e.handle, e.deadline, e.expired, e.expirations, e.flags)
+                for e in events[:_check(count)]]
+
+    def lease(self, expires: int, user_data: int = 0, *, absolute: bool = False,
+              key: int | None = None) -> Lease:
+        """Arm a lease; in a context with keys, that with this key."""
+        handle, old = c_uint64(_u64(key or 0)), _abi.twheel_old()
+        word = POINTER(c_uint64)()
+        _check(_lib.twheel_lease_new(
+            self._pointer, _u64(expires), _abi.TWHEEL_ARM_ABS if absolute else 0,
+            _u64(user_data), byref(handle), byref(word), byref(old)))
+        return Lease(self, handle.value, ctypes.addressof(word.contents))
+
+    def take_over(self) -> None:
+        """Go on, in a child, with a context that the parent will not use any more."""
+        _lib.twheel_take_over(self._pointer)

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Timers for asyncio, all of them in one context of twheel.
+
+    async with Wheel() as wheel:
+        await wheel.sleep(0.5)
+
+Times are seconds. Nothing is ever early.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextvars
+import errno
+import itertools
+import math
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Hashable
+from types import TracebackType
+from typing import Any
+
+from . import _context
+
+__all__ = ["Timer", "Wheel"]
+
+_NO_KEY = object()
+
+
+def _ns(seconds: float) -> int:
+    """Rounded up, so that it is not early; what has passed is now."""
+    return max(0, math.ceil(seconds * 1_000_000_000))
+
+
+class Timer:
+    """A timer of a wheel, as `Wheel.call_later()` and others return it."""
+
+    __slots__ = ("_wheel", "_id", "_serial", "_callback", "_args", "_context", "_key")
+
+    def __init__(self, wheel: Wheel, callback: Callable[..., object],
+                 args: tuple[Any, ...] | None, key: Hashable = _NO_KEY) -> None:
+        """Without `args` the callback is given the number of expirations."""
+        self._wheel = wheel
+        self._id = next(wheel._numbers)
+        self._serial = 0
+        self._callback = callback
+        self._args = args
+        self._context = contextvars.copy_context()
+        self._key = key
+
+    @property
+    def armed(self) -> bool:
+        """Will the callback be called?"""
+        return self._wheel._timers.get(self._id) is self
+
+    def cancel(self) -> bool:
+        """Cancel the timer: its callback is not called any more. False if it is not armed."""
+        return self._wheel._cancel(self)
+
+    def push(self, delay: float) -> None:
+        """Have the callback called once, `delay` seconds from now, and not before that.
+
+        This works for a timer that was called or cancelled, too. If another timer has its key
+        by now, that one is replaced.
+        """
+        self._wheel._arm(self, _ns(delay))
+
+    def _run(self, expirations: int) -> None:
+        try:
+            args = (expirations,) if self._args is None else self._args
+            self._context.run(self._callback, *args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self._wheel._loop.call_exception_handler({
+                "message": f"Exception in the callback of a timer: {self._callback!r}",
+                "exception": error,
+            })
+
+
+class _Rounds:
+    """The expirations of a periodic timer that nobody has taken yet."""
+
+    def __init__(self, wheel: Wheel) -> None:
+        self.wheel = wheel
+        self.due = 0
+        self.waiter: asyncio.Future[None] | None = None
+
+    def add(self, expirations: int) -> None:
+        self.due += expirations
+        if self.waiter and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    async def take(self) -> int:
+        if not self.due:
+            self.waiter = self.wheel._loop.create_future()
+            await self.wheel._wait(self.waiter)
+        taken, self.due = self.due, 0
+        return taken
+
+
+class Wheel:
+    """Timers of one event loop: an asynchronous context manager.
+
+    `clock` is as for `Context`; on CLOCK_REALTIME there is only `call_at()`. With `slack`,
+    one-shot and periodic timers may be that many seconds late, and share wake-ups. `limit`,
+    `path` and `embedded` are as for `Context`, too.
+
+    All methods are called in the event loop in which the wheel was entered. Callbacks run
+    there, each in the context (`contextvars`) in which its timer was made. Errors are OSError.
+    When the wheel is closed, its callbacks are not called any more, and tasks that wait in it
+    get OSError with EBADF.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *,
+                 clock: int = time.CLOCK_MONOTONIC, slack: float = 0.0, limit: int = 0,
+                 embedded: bool = False) -> None:
+        self._settings: dict[str, Any] = {
+            "path": path, "clock": clock, "limit": limit, "embedded": embedded}
+        self._slack = _ns(slack)
+        self._numbers = itertools.count(1)
+        self._timers: dict[int, Timer] = {}
+        self._keys: dict[Hashable, Timer] = {}
+        self._waiters: set[asyncio.Future[Any]] = set()
+        self._events: collections.deque[_context.Event] = collections.deque()
+        self._context: _context.Context | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._pid = 0
+
+    async def __aenter__(self) -> Wheel:
+        if self._context is not None:
+            raise RuntimeError("the wheel is in use already")
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+        # The keys are numbers of the timers here: arming needs no look-up of handles.
+        context = _context.Context(keyed=True, nonblock=True, **self._settings)
+        self._loop.add_reader(context.fileno(), self._readable)
+        self._context = context
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the wheel; leaving `async with` does that. Closing twice is harmless."""
+        context, self._context = self._context, None
+        if context is None:
+            return
+        if os.getpid() == self._pid:
+            # A child has the parent's epoll, which goes on.
+            self._loop.remove_reader(context.fileno())
+        context.close()
+        self._timers.clear()
+        self._keys.clear()
+        self._events.clear()
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(OSError(errno.EBADF, "the wheel was closed"))
+
+    def __len__(self) -> int:
+        """How many timers are armed."""
+        return len(self._timers)
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Is a timer with this key armed?"""
+        return key in self._keys
+
+    def time(self) -> float:
+        """The time on the wheel's clock."""
+        return self._use().now() / 1e9
+
+    async def sleep(self, delay: float) -> None:
+        """Wait for `delay` seconds. If the task is cancelled, so is the timer."""
+        future = self._loop_of_caller().create_future()
+        timer = self.call_later(delay, _wake, future)
+        try:
+            await self._wait(future)
+        finally:
+            timer.cancel()
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Timer:
+        """Have `callback(*args)` called in `delay` seconds."""
+        timer = Timer(self, callback, args)
+        self._arm(timer, _ns(delay))
+        return timer
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
+        """Have `callback(*args)` called at a point in time on the wheel's clock."""
+        timer = Timer(self, callback, args)
+        self._arm(timer, _ns(when), absolute=True)
+        return timer
+
+    def put(self, key: Hashable, delay: float, callback: Callable[..., object],
+            *args: Any) -> Timer:
+        """As call_later(), for the one timer with this key: it is armed anew if there is one.
+
+        The earlier callback is not called any more.
+        """
+        timer = Timer(self, callback, args, key)
+        self._arm(timer, _ns(delay))
+        return timer
+
+    def cancel(self, key: Hashable) -> bool:
+        """Cancel the timer with this key. False if there is none."""
+        timer = self._keys.get(key)
+        return timer is not None and timer.cancel()
+
+    async def every(self, interval: float, *, count: int = 0) -> AsyncGenerator[int, None]:
+        """Iterate over rounds of `interval` seconds, on a grid that begins now.
+
+        Each item is how many rounds have passed since the last: more than 1 if the loop over
+        them took that long. With `count` it ends after that many rounds. A loop that is left
+        early leaves the timer until the iterator is finalized; contextlib.aclosing() does that
+        at once.
+        """
+        rounds = _Rounds(self)
+        self._loop_of_caller()
+        timer = Timer(self, rounds.add, None)
+        self._arm(timer, _ns(interval), interval=_ns(interval), count=count)
+        try:
+            while timer.armed or rounds.due:
+                yield await rounds.take()
+        finally:
+            timer.cancel()
+
+    def _use(self) -> _context.Context:
+        if self._context is None:
+            raise OSError(errno.EBADF, "the wheel is not open")
+        if os.getpid() != self._pid:
+            raise OSError(errno.ECHILD, "the wheel belongs to the parent")
+        return self._context
+
+    def _loop_of_caller(self) -> asyncio.AbstractEventLoop:
+        self._use()
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("the wheel belongs to another event loop")
+        return self._loop
+
+    async def _wait(self, future: asyncio.Future[None]) -> None:
+        if self._context is None:
+            raise OSError(errno.EBADF, "the wheel was closed")
+        self._waiters.add(future)
+        try:
+            await future
+        finally:
+            self._waiters.discard(future)
+
+    def _arm(self, timer: Timer, expires: int, absolute: bool = False, interval: int = 0,
+             count: int = 0) -> None:
+        self._loop_of_caller()
+        holder = self._keys.get(timer._key)
+        if holder is not None:
+            # The same timer of the wheel, re-armed. If that fails the holder keeps the key.
+            timer._id = holder._id
+        # Events that were read before this are told from those after it by their user_data.
+        serial = next(self._numbers)
+        self._use().arm(expires, serial, handle=timer._id, absolute=absolute, interval=interval,
+                        slack=self._slack, count=count)
+        timer._serial = serial
+        self._timers[timer._id] = timer
+        if timer._key is not _NO_KEY:
+            self._keys[timer._key] = timer
+
+    def _forget(self, timer: Timer) -> bool:
+        if not timer.armed:
+            return False
+        del self._timers[timer._id]
+        if self._keys.get(timer._key) is timer:
+            del self._keys[timer._key]
+        return True
+
+    def _cancel(self, timer: Timer) -> bool:
+        if not self._forget(timer):
+            return False
+        try:
+            self._use().cancel(timer._id)
+        except FileNotFoundError:
+            # Its event was read, and will be dropped.
+            pass
+        return True
+
+    def _readable(self) -> None:
+        try:
+            self._events.extend(self._use().read())
+        except BlockingIOError:
+            return
+        self._handle()
+
+    def _handle(self) -> None:
+        try:
+            while self._events:
+                event = self._events.popleft()
+                timer = self._timers.get(event.handle)
+                if timer is None or timer._serial != event.user_data:
+                    continue
+                if event.last:
+                    self._forget(timer)
+                timer._run(event.expirations)
+        finally:
+            # A callback has raised SystemExit: what was read is not lost.
+            if self._events:
+                self._loop.call_soon(self._handle)
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
