@@ -123,8 +123,9 @@ time: ## a year of periodic timers, and deadlines in ten years, in virtual time
 	$(Q)SUITES=time-long $(vm)/check.sh
 
 .PHONY: show
-show: ## what Documentation/tool.md shows of the tool, made anew in a guest
+show: ## what Documentation/tool.md and moving.md show, made anew in guests
 	$(Q)selftests/readme/show.sh
+	$(Q)selftests/moving/show.sh
 
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck

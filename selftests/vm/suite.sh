@@ -233,7 +233,7 @@ suite_insn() {
 
 suite_examples() {
 	mapfile -t list < <(programs examples)
-	guest 900 2 -m 3072 -- "${list[@]}"
+	guest 900 2 -m 3072 -- "${list[@]}" moving/servers.sh
 }
 
 # Everything at once on a debug kernel, and an oracle that accounts for it.
