@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html]...
 #
 # Without a set: build guest check kernel fuzz lint.
 #
@@ -27,9 +27,12 @@ packages() {
 	bare)	echo debootstrap e2fsprogs git ;;
 	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
 	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
+	# mandoc reads manual pages as they are, and says what is wrong with them.
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
-			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
+			libuv1-dev libevent-dev mandoc ;;
+	# Sphinx makes the site, MyST has it read Markdown.
+	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html)" ;;
 	esac
 }
 

@@ -142,10 +142,12 @@ suite_report() {
 		"$tests/bench/test_scaling.sh"
 }
 
-# The library, the programs that the README prints, and what the pages show of the tool.
+# The library, the programs that the README and the manual pages print, and what the pages show
+# of the tool and of the module's files.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh
+	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
+		readme/files.sh
 }
 
 # The tests of uapi and lib on wheels in the process, on this machine; in a guest those that
