@@ -23,7 +23,7 @@ list() {
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
 			vm lib embedded time isolation insn lease abi tool install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long dist schedule ;;
+			vm-long isolation-long uapi-long dist html schedule ;;
 	esac
 }
 
@@ -127,6 +127,12 @@ suite_abi() {
 # Versions, the tarball and its signature, RPM packages.
 suite_dist() {
 	timeout 900 "$tests/ktap-run.sh" "$tests/packages/dist.sh"
+}
+
+# The site: its packages are large, and only this and make html want them.
+suite_html() {
+	"$vm/setup.sh" html
+	timeout 600 "$tests/ktap-run.sh" "$tests/readme/site.sh"
 }
 
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
