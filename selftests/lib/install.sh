@@ -71,9 +71,7 @@ try "each has a version" same "$tmp/count" "$tmp/versioned"
 
 # page_of FUNCTION - the page that it leads to
 page_of() {
-	page=$root/usr/share/man/man3/$1.3
-	so=$(sed -n 's/^\.so //p' "$page")
-	echo "${so:+$root/usr/share/man/}${so:-$page}"
+	realpath -e "$root/usr/share/man/man3/$1.3"
 }
 
 # Its page has it in NAME, in SYNOPSIS and in DESCRIPTION, as other functions do not.
@@ -88,7 +86,7 @@ done <"$tmp/exported" >"$tmp/out"
 check "each has a manual page" test -s "$tmp/exported" -a ! -s "$tmp/out"
 page_of twheel_put_at >"$tmp/out"
 check "and man finds it by its name" \
-	test "$(cat "$tmp/out")" = "$root/usr/share/man/man3/twheel_arm.3"
+	test "$(cat "$tmp/out")" = "$(page_of twheel_arm)"
 sed -n 's/^\.BR \(twheel_[a-z_]*\) (3).*/\1/p' "$user/man/libtwheel.3" | sort -u >"$tmp/overview"
 basename -s .3 -a "$user"/man/twheel_*.3 | grep -vxF -f "$tmp/overview" >"$tmp/out"
 check "libtwheel(3) lists the pages" test ! -s "$tmp/out"
