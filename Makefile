@@ -39,7 +39,7 @@ help: ## list the targets
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"
-	@echo "            uapi lib embedded stress hostile isolation examples module time insn deb,"
+	@echo "            uapi lib embedded stress hostile isolation examples module time insn deb html,"
 	@echo "            languages shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"
@@ -123,8 +123,14 @@ time: ## a year of periodic timers, and deadlines in ten years, in virtual time
 	$(Q)SUITES=time-long $(vm)/check.sh
 
 .PHONY: show
-show: ## what Documentation/tool.md shows of the tool, made anew in a guest
+show: ## what Documentation/tool.md and moving.md show, made anew in guests
 	$(Q)selftests/readme/show.sh
+	$(Q)selftests/moving/show.sh
+
+.PHONY: html
+html: ## the documentation as a site in build/html
+	$(Q)$(vm)/setup.sh html
+	$(Q)Documentation/site/html.sh
 
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck

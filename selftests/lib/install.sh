@@ -24,8 +24,17 @@ same() {
 try "make install" build install
 try "nothing is built again" sh -c "! make -C '$user' O='$tmp/build' | grep -q CC"
 
+# functions - the functions of the header
+functions() {
+	sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
+		grep -v '_fn$' | sort -u
+}
+
+# A page for each function, and those that describe several of them.
 (cd "$root" && find . ! -type d | sort) >"$tmp/files"
-cat >"$tmp/expected" <<END
+{ functions; basename -s .3 -a "$user"/man/*.3; } | sort -u |
+	sed 's|.*|./usr/share/man/man3/&.3|' >"$tmp/pages"
+sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/bin/twheel
 ./usr/include/linux/twheel.h
 ./usr/include/twheel.h
@@ -37,7 +46,6 @@ cat >"$tmp/expected" <<END
 ./usr/lib/here/pkgconfig/libtwheel.pc
 ./usr/share/bash-completion/completions/twheel
 ./usr/share/man/man1/twheel.1
-./usr/share/man/man3/libtwheel.3
 ./usr/share/man/man4/twheel.4
 ./usr/share/zsh/site-functions/_twheel
 END
@@ -52,8 +60,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 fi
 
 # The functions that are declared, exported and documented have to be the same.
-sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
-	grep -v '_fn$' | sort -u >"$tmp/named"
+functions >"$tmp/named"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
 	sed -n 's/.* T \(.*\)@@LIBTWHEEL_[0-9.]*$/\1/p' | sort >"$tmp/exported"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
@@ -62,9 +69,43 @@ wc -l <"$tmp/exported" >"$tmp/versioned"
 try "the header and the library have the same functions" \
 	same "$tmp/named" "$tmp/exported"
 try "each has a version" same "$tmp/count" "$tmp/versioned"
-grep -o 'twheel_[a-z_]*' "$root/usr/share/man/man3/libtwheel.3" | sort -u >"$tmp/manual"
-try "each is in the manual page" \
-	sh -c "! grep -vxF -f '$tmp/manual' '$tmp/exported'"
+
+# page_of FUNCTION - the page that it leads to
+page_of() {
+	realpath -e "$root/usr/share/man/man3/$1.3"
+}
+
+# Its page has it in NAME, in SYNOPSIS and in DESCRIPTION, as other functions do not.
+while read -r function; do
+	awk -v name="$function" '
+		/^\.SH/ { section = $2 }
+		section == "NAME" && $0 ~ name "[, ]|" name "$" { n++ }
+		section == "SYNOPSIS" && index($0, name "(") { n += 10 }
+		section == "DESCRIPTION" && $2 == name { d = 100 }
+		END { exit n + d != 111 }' "$(page_of "$function")" || echo "$function"
+done <"$tmp/exported" >"$tmp/out"
+check "each has a manual page" test -s "$tmp/exported" -a ! -s "$tmp/out"
+page_of twheel_put_at >"$tmp/out"
+check "and man finds it by its name" \
+	test "$(cat "$tmp/out")" = "$(page_of twheel_arm)"
+sed -n 's/^\.BR \(twheel_[a-z_]*\) (3).*/\1/p' "$user/man/libtwheel.3" | sort -u >"$tmp/overview"
+basename -s .3 -a "$user"/man/twheel_*.3 | grep -vxF -f "$tmp/overview" >"$tmp/out"
+check "libtwheel(3) lists the pages" test ! -s "$tmp/out"
+# Pages tell of each other, and only of those that are there.
+cat "$user"/man/*.[134] | sed -n 's/^\.[BR]*  *(* *\(l*i*b*twheel[a-z_]*\) (\([1-9]\)).*/\1.\2/p' |
+	sort -u | while read -r page; do
+	[ -e "$root/usr/share/man/man${page##*.}/$page" ] || echo "$page"
+done >"$tmp/out"
+check "none names a page that is not there" test ! -s "$tmp/out"
+
+# What the pages call functions, flags and structures has to be declared.
+cat "$user/include/twheel.h" "$user/../uapi/linux/twheel.h" |
+	grep -o '\b\(twheel\|TWHEEL\)_[A-Za-z_]*' | sort -u >"$tmp/declared"
+# The page of leases is no function.
+grep -hv '^\.TH' "$user"/man/*.3 "$user/../Documentation/moving.md" |
+	grep -o '\b\(twheel\|TWHEEL\)_[A-Za-z_]*[A-Za-z]' | sort -u |
+	grep -vxF -e twheel_lease -f "$tmp/declared" >"$tmp/out"
+check "they have only names that there are" test ! -s "$tmp/out"
 
 export PKG_CONFIG_PATH="$root/usr/lib/here/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 cat >"$tmp/program.c" <<'END'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# readme.sh - run the programs of README.md and look at what they print
+# readme.sh - run the programs of README.md and of the manual pages: do they print what is said?
 
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")" || exit 1
@@ -15,7 +15,14 @@ prints() {
 
 prints readme.library "hello, wheel;hello, wheel;hello, wheel;" \
 	"$(./library | sed 's/ ([0-9]* ns late)$//' | tr '\n' ';')"
-prints readme.bare "timer 2 expired;timer 1 expired;" "$(./bare | tr '\n' ';')"
+prints readme.bare "$(tr '\n' ';' <bare.printed)" "$(./bare | tr '\n' ';')"
+
+# Each page of section 3 has a program.
+for printed in *twheel*.printed; do
+	page=${printed%.printed}
+	[ -s "$printed" ] || echo "# $page does not say what its program prints"
+	prints "readme.$page" "$(tr '\n' ';' <"$printed")" "$("./$page" | tr '\n' ';')"
+done
 
 # Without a device the library has a wheel in the process; the other one says so, and fails. A
 # mount namespace allows to hide /dev.

@@ -130,6 +130,10 @@ shell() {
 	shellcheck "${files[@]}"
 }
 
+man_pages() {
+	mandoc -Tlint -W style userspace/man/*.[134]
+}
+
 # Bugs that no longer fit into the sources would be found out much later.
 seeded() {
 	local bug status=0
@@ -171,6 +175,7 @@ tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
 tool "shellcheck" shell
+tool "manual pages" man_pages
 tool "seeded bugs apply" seeded
 tool "mutations apply" mutations
 exit $failed

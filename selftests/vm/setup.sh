@@ -3,7 +3,7 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|languages]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|languages]...
 #
 # Without a set: build guest check kernel fuzz lint.
 #
@@ -33,9 +33,12 @@ packages() {
 	# the headers itself.
 	languages) echo golang-go rustc nodejs
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
+	# mandoc reads manual pages as they are, and says what is wrong with them.
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
-			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint," \
+			libuv1-dev libevent-dev mandoc ;;
+	# Sphinx makes the site, MyST has it read Markdown.
+	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
 			"languages)" ;;
 	esac
 }

@@ -23,7 +23,7 @@ list() {
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
 			vm lib embedded time isolation insn languages lease abi tool install report ;;
 	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long languages-long dist schedule ;;
+			vm-long isolation-long uapi-long dist html schedule ;;
 	esac
 }
 
@@ -129,6 +129,12 @@ suite_dist() {
 	timeout 900 "$tests/ktap-run.sh" "$tests/packages/dist.sh"
 }
 
+# The site: its packages are large, and only this and make html want them.
+suite_html() {
+	"$vm/setup.sh" html
+	timeout 600 "$tests/ktap-run.sh" "$tests/readme/site.sh"
+}
+
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
 # shells complete.
 suite_tool() {
@@ -142,10 +148,12 @@ suite_report() {
 		"$tests/bench/test_scaling.sh"
 }
 
-# The library, the programs that the README prints, and what the pages show of the tool.
+# The library, the programs that the README and the manual pages print, and what the pages show
+# of the tool and of the module's files.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh
+	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
+		readme/files.sh
 }
 
 # The tests of uapi and lib on wheels in the process, on this machine; in a guest those that
@@ -247,7 +255,7 @@ suite_insn() {
 
 suite_examples() {
 	mapfile -t list < <(programs examples)
-	guest 900 2 -m 3072 -- "${list[@]}"
+	guest 900 2 -m 3072 -- "${list[@]}" moving/servers.sh
 }
 
 # Everything at once on a debug kernel, and an oracle that accounts for it.

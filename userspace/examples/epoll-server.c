@@ -52,6 +52,8 @@ static void watch(int epoll, int fd, struct twheel *tw)
 
 int main(void)
 {
+	/* With leases a timer that is pending starts again without a system call. */
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct sockaddr_in at = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -59,7 +61,7 @@ int main(void)
 	struct epoll_event event;
 	struct twheel *tw;
 
-	errno = -twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL);
+	errno = -twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (errno)
 		err(1, TWHEEL_DEVICE);
 	if (bind(listener, (struct sockaddr *)&at, len) || listen(listener, SOMAXCONN) ||

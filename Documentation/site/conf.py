@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How Sphinx makes the site of what html.sh has gathered in build/site."""
+
+import os
+import re
+import shutil
+
+project = "twheel"
+author = "The twheel developers"
+with open("VERSION", encoding="ascii") as file:
+    release = file.read().strip()
+extensions = ["myst_parser"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["_build"]
+highlight_language = "none"
+primary_domain = "c"
+myst_heading_anchors = 4
+html_theme = "alabaster"
+html_theme_options = {"description": "a timer wheel as a Linux device", "page_width": "1100px"}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+
+# What Markdown pages link to that is a page of another kind here.
+OTHERS = {
+    "uapi/linux/twheel.h": "api/uapi.rst",
+    "userspace/include/twheel.h": "api/libtwheel.rst",
+    "userspace/man": "man/index.md",
+    "userspace/examples": "examples.md",
+}
+LINK = re.compile(r"\[([^]]*)\]\(([^):#\s]+)(?=[)#])")
+# Where the sources are; html.sh says so.
+TOP = os.environ.get("TWHEEL_TOP", "")
+
+
+def retarget(app, docname, source):
+    """Have the links of a Markdown page name what there is of it on the site.
+
+    Other files of the sources come along, to be downloaded. Of a folder the name is left.
+    """
+    folder = os.path.dirname(docname)
+
+    def replace(match):
+        target = os.path.normpath(os.path.join(folder, match[2]))
+        if os.path.dirname(target) == "userspace/examples":
+            target = "userspace/examples"
+        if target in OTHERS:
+            return f"[{match[1]}]({os.path.relpath(OTHERS[target], folder or '.')}"
+        here = os.path.join(app.srcdir, target)
+        there = os.path.join(TOP, target)
+        if not os.path.exists(here) and os.path.isfile(there):
+            os.makedirs(os.path.dirname(here), exist_ok=True)
+            shutil.copy(there, here)
+        elif not os.path.exists(here) and os.path.isdir(there):
+            return f"{match[1]} (`{target}`"
+        return match[0]
+
+    source[0] = LINK.sub(replace, source[0])
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", retarget)

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# servers.sh - do both servers of Documentation/moving.md hang up on those that are silent, and
+# never early?
+
+. "$(dirname "$0")/tap.sh"
+here=$(dirname "$0")
+PATH=$PATH:$here/../bin:$here/../../guest/bin
+clients=50
+
+server=
+cleanup() {
+	[ -z "$server" ] || kill "$server"
+}
+
+# value NAME - a figure of the client
+value() {
+	sed -n "s/^$1 //p" "$tmp/out"
+}
+
+# clients_of COMMAND... - start a server, and have clients talk to it for longer than they may
+# be silent
+clients_of() {
+	"$@" >"$tmp/server" 2>&1 &
+	server=$!
+	for tenth in $(seq 300); do
+		! grep -q '^port [1-9]' "$tmp/server" || break
+		sleep 0.1
+	done
+	# A machine may stand still for a second, and then those that talk are silent, too.
+	for try in 1 2 3 4 5; do
+		run "$here/client" "$(sed -n 's/^port //p' "$tmp/server")" $clients 15 100
+		[ "$(value pause)" -ge 900000 ] || break
+		echo "# try $try, after $tenth tenths of a second: a pause of $(value pause) us"
+	done
+	kill "$server"
+	wait "$server"
+	server=
+}
+
+# judge NAME COMMAND...
+judge() {
+	what=$1
+	shift
+	clients_of "$@"
+	sed "s/^/# $what: /" "$tmp/out"
+	check "$what: hangs up on all that are silent" test "$(value left)" = 0
+	check "$what: on none that talks" test "$(value lost)" = 0
+	check "$what: never early" test "$(value shortest)" -ge 1000000
+	# As often as it says so.
+	check "$what: tells of each" test \
+		"$(grep -c '^a client was silent$' "$tmp/server")" -ge $clients
+}
+
+judge timerfd-server timerfd-server
+if [ -e /dev/twheel ]; then
+	judge "epoll-server with the device" env TWHEEL_BACKEND=device epoll-server
+else
+	skip "epoll-server with the device" "no /dev/twheel: is the module loaded?"
+fi
+judge "epoll-server with an embedded wheel" env TWHEEL_BACKEND=embedded epoll-server
+finish

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# site.sh - can the site be made, without a warning, and is everything on it?
+#
+# Runs on the machine that builds; no device is needed. It takes what setup.sh installs as html.
+
+. "${0%/*}/../tap.sh"
+top=$(cd "${0%/*}/../.." && pwd)
+site=$top/Documentation/site
+html=$top/build/html
+
+try "make html" "$site/html.sh"
+tail -n 1 "$tmp/out" | sed 's/^/# /'
+
+for page in "$top"/*.md "$top"/Documentation/*.md; do
+	page=${page#"$top"/}
+	[ -s "$html/${page%.md}.html" ] || echo "$page"
+done >"$tmp/out"
+check "each Markdown page is on it" test ! -s "$tmp/out"
+for page in "$top"/userspace/man/*.[134]; do
+	grep -q '<h2 class="Sh" id="NAME">' "$html/man/${page##*/}.html" || echo "$page"
+done >"$tmp/out" 2>&1
+check "each manual page is on it" test ! -s "$tmp/out"
+for plot in "$top"/Documentation/plots/*.svg; do
+	grep -rqF "/${plot##*/}\"" "$html" --include='*.html' || echo "$plot"
+done >"$tmp/out"
+check "each plot is on it" test ! -s "$tmp/out"
+sed -n 's/^\t\(twheel_[a-z_]*\);$/\1/p' "$top/userspace/lib/libtwheel.map" | while read -r name; do
+	grep -q "id=\"c.$name\"" "$html/api/libtwheel.html" || echo "$name"
+done >"$tmp/out"
+check "each function of the library is on it" test ! -s "$tmp/out"
+grep -o '^\(struct\|#define\) \(twheel\|TWHEEL_IOC\)_[A-Za-z_]*' "$top/uapi/linux/twheel.h" |
+	sed -n 's/^struct //p' | while read -r name; do
+	grep -q "id=\"c.uapi.$name\"" "$html/api/uapi.html" || echo "$name"
+done >"$tmp/out"
+check "each structure of the interface is on it" test ! -s "$tmp/out"
+
+# Would it be noticed?
+cp -r "$top/build/site" "$tmp/site"
+echo '[nowhere](nowhere.md)' >>"$tmp/site/README.md"
+run sphinx-build -q -W --keep-going -b html "$tmp/site" "$tmp/html"
+check "a link to no page is a failure" test "$status" != 0
+mkdir "$tmp/links"
+echo '<a href="b.html#here">b</a>' >"$tmp/links/a.html"
+echo '<a id="there" href="a.html">a</a>' >"$tmp/links/b.html"
+run "$site/links.py" "$tmp/links"
+check "a link to no place on a page is a failure" test "$status" = 1
+echo '<a id="here" href="a.html">a</a>' >"$tmp/links/b.html"
+try "a good one is none" "$site/links.py" "$tmp/links"
+finish
