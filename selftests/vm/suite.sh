@@ -114,9 +114,10 @@ suite_uapi-long() {
 		uapi/set_during_expiry uapi/rounds
 }
 
-# Is what make install leaves behind of use? On this machine too.
+# Is what make install leaves behind of use; and are the files for services and containers? On
+# this machine too.
 suite_install() {
-	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
+	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh" "$tests/packages/deploy.sh"
 }
 
 # Can programs that were linked with the last release use this library?
@@ -142,10 +143,12 @@ suite_report() {
 		"$tests/bench/test_scaling.sh"
 }
 
-# The library, the programs that the README prints, and what the pages show of the tool.
+# The library, the programs that the README prints, what the pages show of the tool, and the
+# device in a container.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh
+	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
+		deploy/calls deploy/namespace.sh
 }
 
 # The tests of uapi and lib on wheels in the process, on this machine; in a guest those that
