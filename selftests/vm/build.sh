@@ -6,7 +6,8 @@
 # usage: build.sh [module|userspace|tests]...	(all of them by default)
 #
 # The logs are in build/log. With BENCH=1 in the environment the tests include what only
-# `make bench` needs, and what setup.sh installs as `bench`.
+# `make bench` needs, and what setup.sh installs as `bench`. KSELFTEST is the folder of the
+# kernel's own selftests, if it is not to be fetched.
 
 . "$(dirname "$0")/common.sh"
 
@@ -31,7 +32,7 @@ build_userspace() {
 build_tests() {
 	local harness splat
 
-	harness=$("$vm/kernel.sh" --source)/tools/testing/selftests
+	harness=${KSELFTEST:-$("$vm/kernel.sh" --source)/tools/testing/selftests}
 	if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
 		rm -rf "$build/selftests"
 		mkdir -p "$build/selftests"
