@@ -36,7 +36,7 @@ help: ## list the targets
 	@echo "KDIR=dir    build the module against these headers (the running kernel's)"
 	@echo "DEBUG=1     the module checks its wheels as they turn, and warns: slow"
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
-	@echo "            6.1-cloud; kasan, kcsan, gcov: debug kernels"
+	@echo "            6.1-cloud, arm64 (emulated); kasan, kcsan, gcov: debug kernels"
 	@echo "KERNEL_IMAGE=file KDIR=dir  any other x86-64 kernel for guests, and its headers"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"

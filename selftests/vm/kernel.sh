@@ -4,12 +4,12 @@
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
 # usage: [KERNEL=K] kernel.sh [--compiler|--source], where K is
-#		SERIES[-rt|-cloud]|kasan|kcsan|gcov|uml|/FOLDER
+#		SERIES[-rt|-cloud]|arm64|kasan|kcsan|gcov|uml|/FOLDER
 #	 KERNEL_IMAGE=/FILE KDIR=/FOLDER kernel.sh [--compiler|--source]
 #
 # Without KERNEL it is the default kernel of this Debian release. A series, such
 # as 6.1, 6.1-rt, 6.1-cloud, 6.12 or 7.2, is the newest Debian kernel of it, from this
-# release or from another one.
+# release or from another one. arm64 is this release's default kernel for such machines.
 # kasan, kcsan and gcov are debug kernels of the default series, built here from Debian's
 # source with the fragments in config/; so is uml, user-mode Linux, which has virtual time,
 # and of which vmlinuz is a program. KERNEL_IMAGE and KDIR, without KERNEL, are any x86-64
@@ -21,6 +21,7 @@
 #	release			its name, as uname -r shows it
 #	compiler		the Debian package of the compiler for its modules
 #	headers			what modules are built against
+#	busybox, gcc		arm64: for guests; a compiler for that kind of machine
 #
 # --compiler prints what that file says. --source prints the folder of its series'
 # source, which is unpacked when it is first asked for: tests, lint and the debug
@@ -36,6 +37,7 @@ default=default-$codename
 name=${KERNEL:-$default}
 link=$cache/kernel/$name
 [[ "$name" != /* ]] || link=$name
+[ "$name" != arm64 ] || link=$cache/kernel/arm64-$codename
 
 # A kernel that the user names is one as long as neither of its files changes.
 if [ -z "${KERNEL-}" ] && [ -n "${KERNEL_IMAGE-}" ]; then
@@ -82,7 +84,7 @@ series() {
 default_release() {
 	local image
 
-	image=$(depends linux-image-amd64 | grep -m1 '^linux-image-[0-9]') || :
+	image=$(depends "linux-image-$arch" | grep -m1 '^linux-image-[0-9]') || :
 	echo "${image#linux-image-}"
 }
 
@@ -115,10 +117,13 @@ look_in_suites() {
 find_release() {
 	local series=${name%%-*} flavour=''
 
+	[ "$arch" = amd64 ] || use_suite "$codename"
 	release=$(default_release)
 	[ -n "$release" ] || { update_lists; release=$(default_release); }
-	[ -n "$release" ] || die "the package lists name no linux-image-amd64"
-	[ "$name" != "$default" ] || return 0
+	[ -n "$release" ] || die "the package lists name no linux-image-$arch"
+	case $name in
+	"$default"|arm64) return 0 ;;
+	esac
 
 	[ "$series" = "$name" ] || flavour=-${name#*-}
 	if look_in_suites "$series" newest_release "$series" "$flavour"; then
@@ -207,6 +212,31 @@ unpack() {
 	find "$tmp" -path "$new" -prune -o -name 'vmlinuz*' -exec mv {} "$new/vmlinuz" \;
 	[ -s "$new/vmlinuz" ] || die "no vmlinuz in the packages of $release"
 	echo "$release" >"$new/release"
+	[ "$arch" = amd64 ] || unpack_foreign "$(named_compiler "$new/$headers")"
+}
+
+# unpack_foreign GCC - what a guest of another kind has, and the compiler for it, which cannot
+# be installed beside gcc-multilib. It looks for all it needs by paths from where it is.
+unpack_foreign() {
+	local gcc=$1 deb lib
+
+	download "$gcc-aarch64-linux-gnu:amd64" "${gcc/gcc/cpp}-aarch64-linux-gnu:amd64" \
+		"lib$gcc-dev-arm64-cross"
+	for deb in "$tmp"/{gcc,cpp,libgcc}-*.deb; do
+		dpkg -x "$deb" "$new/gcc"
+	done
+	ln -s /usr/aarch64-linux-gnu "$new/gcc/usr/"
+	ln -s "aarch64-linux-gnu-$gcc" "$new/gcc/usr/bin/aarch64-linux-gnu-gcc"
+	echo binutils-aarch64-linux-gnu >"$new/compiler"
+
+	for deb in "$tmp"/{busybox-static,liburing-dev}_*.deb; do
+		dpkg -x "$deb" "$tmp/foreign"
+	done
+	lib=$new/gcc/usr/lib/gcc-cross/aarch64-linux-gnu/${gcc#gcc-}
+	cp -r "$tmp"/foreign/usr/include/liburing* "$lib/include/"
+	cp "$tmp"/foreign/usr/lib/*/liburing.a "$lib/"
+	find "$tmp/foreign" -name busybox -type f -exec mv {} "$new/" \;
+	[ -x "$new/busybox" ] || die "no busybox in the package busybox-static"
 }
 
 # A folder for what is not complete, on the file system where it will be kept.
@@ -236,6 +266,9 @@ fetch() {
 			depends "linux-image-$release" | grep '^linux-binary' ||
 			echo "linux-image-$release")
 		packages+=("linux-headers-$release")
+		# The tools are to run here; they build modules for any kind of machine.
+		[ "$arch" = amd64 ] || mapfile -t packages < <(printf '%s\n' "${packages[@]}" \
+			busybox-static liburing-dev | sed 's/^linux-kbuild.*/&:amd64/')
 		step "fetching Linux $release" "$tmp/log" download "${packages[@]}"
 		step "unpacking it" "$tmp/log" unpack "$cache/kernel/$release"
 	fi

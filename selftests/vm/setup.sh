@@ -3,9 +3,10 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|arm64]...
 #
-# Without a set: build guest check kernel fuzz lint.
+# Without a set: build guest check kernel fuzz lint. With KERNEL=arm64 in the environment guest
+# includes arm64.
 #
 # A machine that has everything is left alone, and needs no network. Where there is no apt
 # nothing is installed: what lacks is named, by command and header.
@@ -30,7 +31,9 @@ packages() {
 	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
 	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
 			libuv1-dev libevent-dev ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
+	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
+	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm ;;
+	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, arm64)" ;;
 	esac
 }
 
@@ -102,6 +105,9 @@ main() {
 	local set all=()
 
 	[ $# -gt 0 ] || set -- build guest check kernel fuzz lint
+	case "$arch, $* " in
+	arm64,*" guest "*) set -- "$@" arm64 ;;
+	esac
 	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 		look_for "$@"
 		return
