@@ -36,7 +36,8 @@ help: ## list the targets
 	@echo "KDIR=dir    build the module against these headers (the running kernel's)"
 	@echo "DEBUG=1     the module checks its wheels as they turn, and warns: slow"
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
-	@echo "            kasan, kcsan, gcov: debug kernels"
+	@echo "            6.1-cloud, arm64 (emulated); kasan, kcsan, gcov: debug kernels"
+	@echo "KERNEL_IMAGE=file KDIR=dir  any other x86-64 kernel for guests, and its headers"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"
 	@echo "            uapi lib embedded stress hostile isolation examples module time insn deb html,"
@@ -49,8 +50,8 @@ help: ## list the targets
 # The sources are linked into the folder, so that the tree itself stays clean.
 .PHONY: modules
 modules: ## build twheel.ko
-	@test -n "$(release)" || { echo >&2 "no kernel headers in $(KDIR):" \
-		"install linux-headers-$$(uname -r), or set KDIR"; exit 1; }
+	@test -n "$(release)" || { echo >&2 "no kernel headers in $(KDIR): install linux-headers or" \
+		"kernel-devel for $$(uname -r), or set KDIR"; exit 1; }
 	$(Q)mkdir -p $(module_dir)
 	$(Q)cp -rsf $(addprefix $(CURDIR)/,Kbuild VERSION module uapi) $(module_dir)
 	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) $(instrument-$(VARIANT)) modules

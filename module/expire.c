@@ -192,6 +192,26 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 	twheel_timer_enqueue(timer, base, now);
 }
 
+/* Store the @n records at @events, as far as that goes without a fault: the bytes. */
+static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *to)
+{
+	size_t copied = copy_to_iter(events, n * sizeof(*events), to);
+	u32 i = copied / sizeof(*events);
+
+	/* A record that was stored in part was not read. */
+	iov_iter_revert(to, copied % sizeof(*events));
+
+	/* On arm64 up to 64 bytes before those that cannot be written count as not stored, too. */
+	for (; i < n; i++) {
+		copied = copy_to_iter(&events[i], sizeof(*events), to);
+		if (copied < sizeof(*events)) {
+			iov_iter_revert(to, copied);
+			break;
+		}
+	}
+	return i * sizeof(*events);
+}
+
 /*
  * As twheel_expire_deliver(), for up to @room records, which are put together at @events. There is
  * room for as many timers at @ended.
@@ -220,10 +240,8 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 
 	pagefault_disable();
 	if (n)
-		copied = copy_to_iter(events, n * sizeof(*events), to);
+		copied = store(events, n, to);
 	pagefault_enable();
-	/* A record that was stored in part was not read. */
-	iov_iter_revert(to, copied % sizeof(*events));
 
 	list_for_each_entry_safe(timer, next, &ctx->ready, ready) {
 		if (i == copied / sizeof(*events))

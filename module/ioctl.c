@@ -199,8 +199,11 @@ static __always_inline u32 run_entries(struct twheel_ctx *ctx, const struct twhe
 {
 	u32 i, stored;
 
-	n -= DIV_ROUND_UP(copy_from_user(buf, user, n * op->size), op->size);
-	n = writable(user, buf, n * op->size) / op->size;
+	i = n - DIV_ROUND_UP(copy_from_user(buf, user, n * op->size), op->size);
+	/* On arm64 up to 64 bytes before those that cannot be read count as not copied, too. */
+	while (i < n && !copy_from_user(buf + i * op->size, user + i * op->size, op->size))
+		i++;
+	n = writable(user, buf, i * op->size) / op->size;
 
 	op->run(ctx, buf, n);
 

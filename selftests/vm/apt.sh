@@ -13,6 +13,12 @@ codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 # How apt is told to use other package lists than this machine's, and whose they are.
 apt=() lists=
 
+# Packages for another kind of machine have lists of their own too, beside those for this
+# kind: nothing of this machine's configuration is changed.
+foreign=()
+[ "$arch" = amd64 ] || foreign=(-o "APT::Architecture=$arch" -o "APT::Architectures::=$arch"
+	-o APT::Architectures::=amd64)
+
 update_lists() {
 	if [ ${#apt[@]} = 0 ]; then
 		step "updating the package lists" "$tmp/log.lists" as_root apt-get -q update
@@ -41,7 +47,7 @@ use_suite() {
 	for suite in "$1" "${1%-backports}"; do
 		echo "deb $keys $site $suite main"
 	done | sort -u >"$state/sources.list"
-	apt=(-o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
+	apt=("${foreign[@]}" -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
 	     -o "Dir::State=$state" -o "Dir::State::lists=$state/lists"
 	     -o "Dir::State::status=$state/status" -o "Dir::Cache=$state/cache")
 	lists=$1

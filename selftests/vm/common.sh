@@ -8,6 +8,11 @@ set -euo pipefail
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=${vm%/selftests/vm}
 build=$top/build
+# What guests are, in Debian's words. What is built for another kind has a folder of its own.
+arch=amd64
+case ${KERNEL-} in
+arm64)	arch=arm64 build+=/arm64 ;;
+esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/twheel
 
 # For what keeps a slow guest busy all the time: its host may stand still for a while.

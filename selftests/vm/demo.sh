@@ -18,14 +18,16 @@ in_guest() {
 
 # insmod explains a refusal in the kernel's log, not to its caller.
 load() {
-	local module
-	module=$build/module/$(uname -r)/twheel.ko
+	local running headers module
+	running=$(uname -r) headers=${KDIR:-/lib/modules/$running/build}
+	module=$build/module/$running/twheel.ko
 
 	[ -e /proc/modules ] || die "this kernel loads no modules: try make demo"
 	[ ! -e /dev/twheel ] || die "twheel is loaded already: rmmod twheel first"
-	[ -d "/lib/modules/$(uname -r)/build" ] ||
-		die "no headers for this kernel: install linux-headers-$(uname -r), or try make demo"
-	step "building the module" "$build/log/module" make -C "$top" modules
+	[ -e "$headers/Makefile" ] ||
+		die "no kernel headers for $running in $headers: install linux-headers or kernel-devel for it, or set KDIR; or try make demo"
+	step "building the module" "$build/log/module" make -C "$top" modules KDIR="$headers"
+	[ -e "$module" ] || die "$headers has headers of another kernel than $running, which runs"
 	as_root insmod "$module" ||
 		die "this machine does not load $module: see dmesg, or try make demo"
 	trap 'as_root rmmod twheel' EXIT

@@ -3,20 +3,25 @@
 #
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
-# usage: [KERNEL=SERIES[-rt]|kasan|kcsan|gcov|uml|/FOLDER] kernel.sh [--compiler|--source]
+# usage: [KERNEL=K] kernel.sh [--compiler|--source], where K is
+#		SERIES[-rt|-cloud]|arm64|kasan|kcsan|gcov|uml|/FOLDER
+#	 KERNEL_IMAGE=/FILE KDIR=/FOLDER kernel.sh [--compiler|--source]
 #
 # Without KERNEL it is the default kernel of this Debian release. A series, such
-# as 6.1, 6.1-rt, 6.12 or 7.2, is the newest Debian kernel of it, from this
-# release or from another one. kasan, kcsan and gcov are debug kernels of the default
-# series, built here from Debian's source with the fragments in config/; so is uml,
-# user-mode Linux, which has virtual time, and of which vmlinuz is a program. A name that
-# begins with a slash is a folder that somebody else has made. The folder is in the cache,
+# as 6.1, 6.1-rt, 6.1-cloud, 6.12 or 7.2, is the newest Debian kernel of it, from this
+# release or from another one. arm64 is this release's default kernel for such machines.
+# kasan, kcsan and gcov are debug kernels of the default series, built here from Debian's
+# source with the fragments in config/; so is uml, user-mode Linux, which has virtual time,
+# and of which vmlinuz is a program. KERNEL_IMAGE and KDIR, without KERNEL, are any x86-64
+# kernel (a bzImage) and its headers, or the tree that it was built in. A name that begins
+# with a slash is a folder that somebody else has made. The folder is in the cache,
 # otherwise, and holds
 #
 #	vmlinuz, config		the kernel
 #	release			its name, as uname -r shows it
 #	compiler		the Debian package of the compiler for its modules
 #	headers			what modules are built against
+#	busybox, gcc		arm64: for guests; a compiler for that kind of machine
 #
 # --compiler prints what that file says. --source prints the folder of its series'
 # source, which is unpacked when it is first asked for: tests, lint and the debug
@@ -32,6 +37,19 @@ default=default-$codename
 name=${KERNEL:-$default}
 link=$cache/kernel/$name
 [[ "$name" != /* ]] || link=$name
+[ "$name" != arm64 ] || link=$cache/kernel/arm64-$codename
+
+# A kernel that the user names is one as long as neither of its files changes.
+if [ -z "${KERNEL-}" ] && [ -n "${KERNEL_IMAGE-}" ]; then
+	name=named
+	[ -f "$KERNEL_IMAGE" ] || die "KERNEL_IMAGE: there is no file $KERNEL_IMAGE"
+	[ -n "${KDIR-}" ] || die "KERNEL_IMAGE goes with KDIR, the headers of that kernel"
+	[ -e "$KDIR/Makefile" ] || die "KDIR: no kernel headers in $KDIR"
+	image=$(realpath "$KERNEL_IMAGE") headers=$(realpath "$KDIR")
+	link=$cache/kernel/named-$(for file in "$image" "$headers"{,/include/generated/utsrelease.h}; do
+		stat -c '%n %Y %i' "$file" 2>/dev/null || :
+	done | sha256sum | cut -c1-12)
+fi
 
 # A debug kernel is named by its configuration too: when that changes, so it does.
 case $name in
@@ -66,11 +84,11 @@ series() {
 default_release() {
 	local image
 
-	image=$(depends linux-image-amd64 | grep -m1 '^linux-image-[0-9]') || :
+	image=$(depends "linux-image-$arch" | grep -m1 '^linux-image-[0-9]') || :
 	echo "${image#linux-image-}"
 }
 
-# newest_release SERIES [-rt] - of what the lists have, or nothing
+# newest_release SERIES [-rt|-cloud] - of what the lists have, or nothing
 newest_release() {
 	apt-cache "${apt[@]}" search --names-only '^linux-headers-[0-9].*-amd64$' |
 		sed -nE "s/^linux-headers-(${1//./\\.}\.[^ -]*(-[0-9]+)?${2-}-amd64) .*/\1/p" |
@@ -97,22 +115,25 @@ look_in_suites() {
 
 # Find $release for $name, and set the lists that have it.
 find_release() {
-	local series=${name%-rt} flavour=''
+	local series=${name%%-*} flavour=''
 
+	[ "$arch" = amd64 ] || use_suite "$codename"
 	release=$(default_release)
 	[ -n "$release" ] || { update_lists; release=$(default_release); }
-	[ -n "$release" ] || die "the package lists name no linux-image-amd64"
-	[ "$name" != "$default" ] || return 0
+	[ -n "$release" ] || die "the package lists name no linux-image-$arch"
+	case $name in
+	"$default"|arm64) return 0 ;;
+	esac
 
-	[ "$series" = "$name" ] || flavour=-rt
-	if look_in_suites "$series" newest_release "$series" $flavour; then
-		release=$(newest_release "$series" $flavour)
+	[ "$series" = "$name" ] || flavour=-${name#*-}
+	if look_in_suites "$series" newest_release "$series" "$flavour"; then
+		release=$(newest_release "$series" "$flavour")
 		return
 	fi
 
 	# Of the newest series some go before the next release of Debian comes.
 	case $series in
-	7.*)	release=$(newest_release '[0-9]+' $flavour) ;;
+	7.*)	release=$(newest_release '[0-9]+' "$flavour") ;;
 	esac
 	[ -n "$release" ] || die "KERNEL=$name is not to be had from Debian"
 	say "Linux $series is gone: the newest that Debian has is $release"
@@ -129,12 +150,17 @@ rewrite_paths() {
 	rm -f "$tmp/new/usr/src/linux-headers-$release/vmlinux"
 }
 
+# What headers of Debian's say that their kernel was built with
+named_compiler() {
+	sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$1/.kernelvariables" 2>/dev/null || :
+}
+
 # Is the compiler that a kernel was built with to be had on this machine? An older
 # one will do where it is not, without the options that it does not know.
 choose_compiler() {
 	local headers=$1 compiler
 
-	compiler=$(sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$headers/.kernelvariables")
+	compiler=$(named_compiler "$headers")
 	if [ -z "$compiler" ]; then
 		compiler=gcc
 	elif [ -z "$(apt-cache show "$compiler" 2>/dev/null)" ]; then
@@ -186,6 +212,31 @@ unpack() {
 	find "$tmp" -path "$new" -prune -o -name 'vmlinuz*' -exec mv {} "$new/vmlinuz" \;
 	[ -s "$new/vmlinuz" ] || die "no vmlinuz in the packages of $release"
 	echo "$release" >"$new/release"
+	[ "$arch" = amd64 ] || unpack_foreign "$(named_compiler "$new/$headers")"
+}
+
+# unpack_foreign GCC - what a guest of another kind has, and the compiler for it, which cannot
+# be installed beside gcc-multilib. It looks for all it needs by paths from where it is.
+unpack_foreign() {
+	local gcc=$1 deb lib
+
+	download "$gcc-aarch64-linux-gnu:amd64" "${gcc/gcc/cpp}-aarch64-linux-gnu:amd64" \
+		"lib$gcc-dev-arm64-cross"
+	for deb in "$tmp"/{gcc,cpp,libgcc}-*.deb; do
+		dpkg -x "$deb" "$new/gcc"
+	done
+	ln -s /usr/aarch64-linux-gnu "$new/gcc/usr/"
+	ln -s "aarch64-linux-gnu-$gcc" "$new/gcc/usr/bin/aarch64-linux-gnu-gcc"
+	echo binutils-aarch64-linux-gnu >"$new/compiler"
+
+	for deb in "$tmp"/{busybox-static,liburing-dev}_*.deb; do
+		dpkg -x "$deb" "$tmp/foreign"
+	done
+	lib=$new/gcc/usr/lib/gcc-cross/aarch64-linux-gnu/${gcc#gcc-}
+	cp -r "$tmp"/foreign/usr/include/liburing* "$lib/include/"
+	cp "$tmp"/foreign/usr/lib/*/liburing.a "$lib/"
+	find "$tmp/foreign" -name busybox -type f -exec mv {} "$new/" \;
+	[ -x "$new/busybox" ] || die "no busybox in the package busybox-static"
 }
 
 # A folder for what is not complete, on the file system where it will be kept.
@@ -204,6 +255,8 @@ publish() {
 fetch() {
 	local packages
 
+	command -v apt-get >/dev/null ||
+		die "there is no apt to fetch Linux $name: name a kernel by KERNEL_IMAGE= and KDIR="
 	make_tmp
 	find_release
 	if [ ! -d "$cache/kernel/$release" ]; then
@@ -213,6 +266,9 @@ fetch() {
 			depends "linux-image-$release" | grep '^linux-binary' ||
 			echo "linux-image-$release")
 		packages+=("linux-headers-$release")
+		# The tools are to run here; they build modules for any kind of machine.
+		[ "$arch" = amd64 ] || mapfile -t packages < <(printf '%s\n' "${packages[@]}" \
+			busybox-static liburing-dev | sed 's/^linux-kbuild.*/&:amd64/')
 		step "fetching Linux $release" "$tmp/log" download "${packages[@]}"
 		step "unpacking it" "$tmp/log" unpack "$cache/kernel/$release"
 	fi
@@ -223,8 +279,10 @@ fetch() {
 fetch_source() {
 	local series=${1##*/}
 
+	command -v apt-get >/dev/null ||
+		die "there is no apt to fetch the source of Linux $series: set KSELFTEST to tools/testing/selftests of one"
 	make_tmp
-	[ -n "$(default_release)" ] || update_lists
+	[ -n "$(default_release)$(find_source "$series")" ] || update_lists
 	look_in_suites "$series" find_source "$series" ||
 		die "Debian has no linux-source-$series (any more)"
 	step "fetching the source of Linux $series" "$tmp/log" download "linux-source-$series"
@@ -250,10 +308,41 @@ dropped() {
 	done < <(sed -n '/^CONFIG_/p' "${fragments[@]}")
 }
 
+# image_release FILE - what uname -r says when it runs: a bzImage points to its name
+image_release() {
+	local at
+	[ "$(dd if="$1" bs=1 skip=514 count=4 2>/dev/null | tr -d '\0')" = HdrS ] || return 0
+	at=$(od -An -tu2 -j 526 -N 2 "$1")
+	dd if="$1" bs=1 skip=$((at + 512)) count=200 2>/dev/null | tr '\0' '\n' | sed -n '1s/ .*//p'
+}
+
+# A folder for the kernel that the user names
+name_kernel() {
+	local new release
+
+	make_tmp
+	new=$tmp/new release=$(image_release "$image")
+	[ -n "$release" ] || die "KERNEL_IMAGE: $image is no bzImage of Linux"
+	mkdir "$new"
+	sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' "$headers/include/generated/utsrelease.h" \
+		>"$new/release" 2>/dev/null ||
+		die "KDIR: $headers is not prepared for modules: no include/generated/utsrelease.h"
+	[ "$release" = "$(cat "$new/release")" ] ||
+		die "KERNEL_IMAGE is Linux $release, but KDIR has headers of $(cat "$new/release")"
+	[ -e "$headers/.config" ] || die "KDIR: there is no .config in $headers"
+	ln -s "$image" "$new/vmlinuz"
+	ln -s "$headers" "$new/headers"
+	ln -s "$headers/.config" "$new/config"
+	named_compiler "$headers" >"$new/compiler"
+	[ -s "$new/compiler" ] || echo gcc >"$new/compiler"
+	mv -T "$new" "$link"
+}
+
 # Build a debug kernel from the source of the default kernel's series.
 build() {
 	local plain source tree new flags missing image=arch/x86/boot/bzImage
 
+	unset KERNEL_IMAGE KDIR
 	"$vm/setup.sh" kernel
 	plain=$(KERNEL='' "$vm/kernel.sh")
 	source=$(KERNEL='' "$vm/kernel.sh" --source)
@@ -303,6 +392,7 @@ unless_there() {
 
 case $name in
 kasan|kcsan|gcov|uml)	unless_there "$link" build ;;
+named)			unless_there "$link" name_kernel ;;
 *)			unless_there "$link" fetch ;;
 esac
 case ${1-} in

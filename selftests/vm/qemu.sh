@@ -13,10 +13,14 @@
 . "$vm/apt.sh"
 
 fixed=8.1
-program=qemu-system-x86_64
+# It runs here, whatever it emulates.
+foreign=()
+program=qemu-system-x86_64 package=qemu-system-x86
 link=$cache/qemu/$codename
+[ "$arch" = amd64 ] ||
+	program=qemu-system-aarch64 package=qemu-system-arm link+=-$arch
 # Not to be had, or not to be run: not tried again for each guest, but within the hour.
-failed=$cache/qemu/failed
+failed=$link.failed
 
 is_fixed() {
 	local version
@@ -26,7 +30,7 @@ is_fixed() {
 
 # Firmware and modules are looked for beside the program, libraries on this machine.
 fetch() {
-	local packages=(qemu-system-x86 qemu-system-common qemu-system-data seabios) deb
+	local packages=("$package" qemu-system-common qemu-system-data seabios) deb
 
 	use_suite "$codename-backports"
 	step "fetching QEMU, as $("$program" --version | sed -n '1s/ *(.*//p') is too old" "$tmp/log" \

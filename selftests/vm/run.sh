@@ -54,7 +54,8 @@ while getopts c:m:t:a:o:M:s:d:D:p:nliI opt; do
 	n)	insmod=0 ;;
 	l)	leaks=0 ;;
 	i)	interactive=1 leaks=0 limit=0 ;;
-	I)	count=1 ;;
+	I)	count=1
+		[ "$arch" = amd64 ] || die "-I is for guests that are this kind of machine" ;;
 	p)	plugin=$OPTARG ;;
 	*)	usage ;;
 	esac
@@ -67,16 +68,33 @@ shift $((OPTIND - 1))
 case ${KERNEL-} in
 kasan)	slow=5 ;;
 kcsan)	slow=3 ;;
+arm64)	slow=2 ;;
 *)	slow=1 ;;
 esac
 limit=$((limit * slow))
 
-qemu=${QEMU:-qemu-system-x86_64}
+# What differs by the guests' kind of machine. An arm64 one has its ports on a card, but for
+# the log's: the names are the same.
+case $arch in
+amd64)
+	emulator=qemu-system-x86_64 machine=(-machine pc) model=max console=ttyS0
+	ports=(-serial chardev:log -serial chardev:stdio -serial chardev:verdict -serial chardev:gcov)
+	own="tsc=reliable unknown_nmi_panic=1" ;;
+arm64)
+	# It has atomic instructions (LSE), and no pointer authentication, which is slow to emulate.
+	emulator=qemu-system-aarch64 machine=(-machine virt) model=neoverse-n1 console=ttyAMA0
+	ports=(-serial chardev:log -chardev "null,id=none"
+	       -device "pci-serial-4x,chardev1=none,chardev2=stdio,chardev3=verdict,chardev4=gcov")
+	own='' ;;
+esac
+machine+=(-nodefaults -no-user-config -display none -no-reboot)
+
+qemu=${QEMU:-$emulator}
 kernel=$("$vm/kernel.sh")
 module=${module:-$build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko}
 [ $insmod = 0 ] || [ -e "$module" ] || die "no $module: run make first"
 
-own=$(cat "$vm/config/${KERNEL-}.append" 2>/dev/null) || :
+own+=" $(cat "$vm/config/${KERNEL-}.append" 2>/dev/null)" || :
 tmp=$(mktemp -d)
 pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
@@ -99,7 +117,11 @@ make_initramfs() {
 	local root=$tmp/root size applet dir ko
 
 	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,etc,root,vm,lib/modules,twheel/bin}
-	cp "$(command -v busybox)" "$root/bin/busybox"
+	if [ "$arch" = amd64 ]; then
+		cp "$(command -v busybox)" "$root/bin/busybox"
+	else
+		cp "$kernel/busybox" "$root/bin/busybox"
+	fi
 	busybox --list | while read -r applet; do
 		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 	done
@@ -109,7 +131,7 @@ make_initramfs() {
 	printf '%s\n' root:x:0: nogroup:x:65534: >"$root/etc/group"
 	echo '127.0.0.1 localhost' >"$root/etc/hosts"
 
-	if command -v wrk >/dev/null; then
+	if [ "$arch" = amd64 ] && command -v wrk >/dev/null; then
 		add_with_libraries "$(command -v wrk)" "$root/bin"
 	fi
 	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
@@ -174,6 +196,11 @@ count_instructions() {
 # The answer is kept for as long as this machine is up.
 accelerator() {
 	local known
+	if [ "$arch" != amd64 ]; then
+		accel=(-accel "tcg,thread=multi" -cpu "$model")
+		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
+		return
+	fi
 	known=$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
 	if [ ! -e "$known" ]; then
 		rm -rf "$cache/kvm"
@@ -183,7 +210,7 @@ accelerator() {
 	fi
 	case $(cat "$known") in
 	kvm)	accel=(-accel kvm -cpu host) ;;
-	*)	accel=(-accel "tcg,thread=multi" -cpu max)
+	*)	accel=(-accel "tcg,thread=multi" -cpu "$model")
 		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
 		clock_rate ;;
 	esac
@@ -197,7 +224,7 @@ look_inside() {
 	{
 		echo "state of the CPUs:"
 		echo 'info registers -a' 1<>"$tmp/monitor.in"
-		timeout 3 cat "$tmp/monitor.out" | tr -d '\r' | grep -E '^CPU#|^RIP=' || :
+		timeout 3 cat "$tmp/monitor.out" | tr -d '\r' | grep -E '^CPU#|^RIP=|^ PC=' || :
 		echo nmi 1<>"$tmp/monitor.in"
 		for ((i = 0; i < 600; i++)); do
 			kill -0 "$pid" 2>/dev/null || break
@@ -217,11 +244,10 @@ boot() {
 	[ $interactive = 0 ] || stdio+=,signal=off
 	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" "${devices[@]}" \
 		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
-		-append "console=ttyS0 panic=-1 oops=panic tsc=reliable printk.devkmsg=on unknown_nmi_panic=1 panic_print=0x41 $own $append" \
-		-chardev "file,id=log,path=$log" -serial chardev:log \
-		-chardev "$stdio" -serial chardev:stdio \
-		-chardev "file,id=verdict,path=$verdict" -serial chardev:verdict \
-		-chardev "file,id=gcov,path=${gcov:-/dev/null}" -serial chardev:gcov \
+		-append "console=$console panic=-1 oops=panic printk.devkmsg=on panic_print=0x41 $own $append" \
+		-chardev "file,id=log,path=$log" -chardev "$stdio" \
+		-chardev "file,id=verdict,path=$verdict" \
+		-chardev "file,id=gcov,path=${gcov:-/dev/null}" "${ports[@]}" \
 		-chardev "pipe,id=monitor,path=$tmp/monitor" -mon monitor \
 		<&"$input" &
 	pid=$!
@@ -295,7 +321,6 @@ judge() {
 	return "$status"
 }
 
-machine=(-nodefaults -no-user-config -display none -no-reboot -machine pc)
 terminal=0
 [ ! -t 1 ] || terminal=1
 exec {input}</dev/null

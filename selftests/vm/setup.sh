@@ -3,11 +3,14 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|languages]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|languages|
+#		 arm64]...
 #
-# Without a set: build guest check kernel fuzz lint.
+# Without a set: build guest check kernel fuzz lint. With KERNEL=arm64 in the environment guest
+# includes arm64.
 #
-# A machine that has everything is left alone, and needs no network.
+# A machine that has everything is left alone, and needs no network. Where there is no apt
+# nothing is installed: what lacks is named, by command and header.
 
 . "$(dirname "$0")/common.sh"
 
@@ -38,9 +41,49 @@ packages() {
 			libuv1-dev libevent-dev mandoc ;;
 	# Sphinx makes the site, MyST has it read Markdown.
 	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
+	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
+	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
-			"languages)" ;;
+			"languages, arm64)" ;;
 	esac
+}
+
+# The same where there are no Debian packages: commands, and headers
+commands() {
+	case $1 in
+	build)	echo make gcc stdio.h ;;
+	guest)	echo qemu-system-x86_64 busybox cpio ;;
+	check)	echo abidiff g++ clang liburing.h patch rsync perl zsh ;;
+	kernel)	echo flex bison bc libelf.h ;;
+	coverage) echo perl ;;
+	fuzz)	echo clang afl-fuzz ;;
+	bench)	echo liburing.h uv.h event2/event.h gnuplot perl ;;
+	dist)	echo gcc git gpg make rpmbuild rpmlint ;;
+	lint)	echo perl patch sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
+	*)	die "$1 takes a Debian system: there is no apt here" ;;
+	esac
+}
+
+# is_there COMMAND|HEADER
+is_there() {
+	case $1 in
+	*.h)	gcc -include "$1" -E -x c /dev/null >/dev/null 2>&1 ;;
+	*)	command -v "$1" >/dev/null ;;
+	esac
+}
+
+look_for() {
+	local set what all='' missing=''
+
+	for set; do
+		all+=" $(commands "$set")"
+	done
+	# shellcheck disable=SC2086 # words, each of them once
+	for what in $(printf '%s\n' $all | sort -u); do
+		is_there "$what" || missing+=" $what"
+	done
+	[ -z "$missing" ] ||
+		die "not found:$missing. There is no apt here, so install what has them, and try again"
 }
 
 # clang's sanitizer and fuzzer runtimes are a package named by its version.
@@ -73,8 +116,13 @@ main() {
 	local set all=()
 
 	[ $# -gt 0 ] || set -- build guest check kernel fuzz lint
-	command -v dpkg-query apt-get >/dev/null ||
-		die "this is no Debian system; install by hand: $(for set; do packages "$set"; done | xargs)"
+	case "$arch, $* " in
+	arm64,*" guest "*) set -- "$@" arm64 ;;
+	esac
+	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+		look_for "$@"
+		return
+	fi
 
 	for set; do
 		# shellcheck disable=SC2207 # package names hold no blanks

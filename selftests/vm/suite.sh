@@ -114,9 +114,11 @@ suite_uapi-long() {
 		uapi/set_during_expiry uapi/rounds
 }
 
-# Is what make install leaves behind of use? On this machine too.
+# Is what make install leaves behind of use, without Debian's commands too, and with a kernel
+# that the user names; and the files for services and containers? On this machine too.
 suite_install() {
-	timeout 300 "$tests/ktap-run.sh" "$tests/lib/install.sh"
+	timeout 600 "$tests/ktap-run.sh" "$tests/lib/install.sh" "$tests/packages/anywhere.sh" \
+		"$tests/packages/deploy.sh"
 }
 
 # Can programs that were linked with the last release use this library?
@@ -148,12 +150,12 @@ suite_report() {
 		"$tests/bench/test_scaling.sh"
 }
 
-# The library, the programs that the README and the manual pages print, and what the pages show
-# of the tool and of the module's files.
+# The library, the programs that the README and the manual pages print, what the pages show of
+# the tool and of the module's files, and the device in a container.
 suite_lib() {
 	mapfile -t list < <(programs lib)
 	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
-		readme/files.sh
+		readme/files.sh deploy/calls deploy/namespace.sh
 }
 
 # The tests of uapi and lib on wheels in the process, on this machine; in a guest those that

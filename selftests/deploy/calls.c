@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which system calls libtwheel needs, and that containers allow them. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "lib_util.h"
+
+#ifdef __NR_poll
+#define NR_POLL	__NR_poll
+#else
+#define NR_POLL	__NR_ppoll
+#endif
+
+/**
+ * struct call - a system call that programs with libtwheel make
+ * @name: its name in Documentation/deployment.md
+ * @number: its number
+ * @needed: without it the library fails
+ */
+struct call {
+	const char	*name;
+	int		number;
+	bool		needed;
+};
+
+static const struct call calls[] = {
+	{ "openat",		__NR_openat,		true },
+	{ "ioctl",		__NR_ioctl,		true },
+	{ "mmap",		__NR_mmap,		true },
+	{ "poll",		NR_POLL,		true },
+	{ "read",		__NR_read,		true },
+	{ "munmap",		__NR_munmap,		false },
+	{ "close",		__NR_close,		false },
+	{ "brk",		__NR_brk,		false },
+	{ "clock_gettime",	__NR_clock_gettime,	false },
+	{ "exit_group",		__NR_exit_group,	false },
+};
+
+/*
+ * What container engines allow by default, whatever capabilities a container has: the Makefile
+ * makes this of the file container-calls.
+ */
+static const int container[] = {
+#if __has_include("container-calls.h")
+#include "container-calls.h"
+#endif
+};
+
+/* Refuses with EPERM all system calls but these, and of these the one at @without. */
+static int allow_only(const int *numbers, size_t n, size_t without)
+{
+	struct sock_filter *code = calloc(2 * n + 2, sizeof(*code));
+	struct sock_fprog program = { .filter = code };
+	size_t i;
+
+	if (!code)
+		return -ENOMEM;
+	*code++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					       offsetof(struct seccomp_data, nr));
+	for (i = 0; i < n; i++) {
+		if (i == without)
+			continue;
+		*code++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i],
+						       0, 1);
+		*code++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	*code++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	program.len = code - program.filter;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return -errno;
+	return 0;
+}
+
+/* Opens, arms a lease, extends it, waits until it is over, reads that and closes. */
+static int use_library(unsigned int flags)
+{
+	const struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	struct pollfd ready = { .events = POLLIN };
+	struct twheel_event event;
+	struct twheel *tw;
+	uint64_t *word;
+	ssize_t ret;
+
+	ret = twheel_open(&tw, NULL, flags | TWHEEL_OPEN_CLOEXEC, &config);
+	if (ret)
+		return ret;
+	ret = twheel_lease_new(tw, 50 * MSEC, 0, 7, NULL, &word, NULL);
+	if (!ret) {
+		/* On a slow machine this may be too late, and that is no error. */
+		twheel_lease_extend(word, twheel_now(tw) + 50 * MSEC);
+		ready.fd = twheel_fd(tw);
+		ret = poll(&ready, 1, LIMIT / 2 / MSEC);
+		ret = ret == 1 ? 0 : ret ? -errno : -ETIME;
+	}
+	if (!ret) {
+		ret = twheel_read(tw, &event, 1);
+		if (ret >= 0)
+			ret = ret == 1 && event.user_data == 7 ? 0 : -EIO;
+	}
+	twheel_close(tw);
+	return ret;
+}
+
+/* The error of use_library() in a process that may only do this; -1 if it ended otherwise. */
+static int error_with(const int *numbers, size_t n, size_t without, unsigned int flags)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (allow_only(numbers, n, without))
+			_exit(255);
+		_exit(-use_library(flags));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+#define ALL	SIZE_MAX
+
+TEST(containers_allow_what_it_needs)
+{
+	EXPECT_EQ(0, error_with(container, ARRAY_SIZE(container), ALL, 0));
+	EXPECT_EQ(0, error_with(container, ARRAY_SIZE(container), ALL, TWHEEL_OPEN_EMBEDDED));
+}
+
+/* That the filter refuses something is what the next test is worth. */
+TEST(containers_refuse_others)
+{
+	ASSERT_EQ(0, allow_only(container, ARRAY_SIZE(container), ALL));
+	EXPECT_EQ(-1, mount("none", "/nowhere", "tmpfs", 0, NULL));
+	EXPECT_EQ(EPERM, errno);
+}
+
+TEST(these_are_enough_and_each_is_needed)
+{
+	int numbers[ARRAY_SIZE(calls)];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		numbers[i] = calls[i].number;
+	ASSERT_EQ(0, error_with(numbers, ARRAY_SIZE(calls), ALL, 0));
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		int error;
+
+		/* A process without it could not end and tell. */
+		if (calls[i].number == __NR_exit_group)
+			continue;
+		error = error_with(numbers, ARRAY_SIZE(calls), i, 0);
+		EXPECT_EQ(calls[i].needed ? EPERM : 0, error) {
+			TH_LOG("without %s", calls[i].name);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
