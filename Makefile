@@ -39,7 +39,7 @@ help: ## list the targets
 	@echo "            kasan, kcsan, gcov: debug kernels"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"
-	@echo "            uapi lib embedded stress hostile isolation examples module time insn deb, and"
+	@echo "            uapi lib embedded loops stress hostile isolation examples module time insn deb, and"
 	@echo "            shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"

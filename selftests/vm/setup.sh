@@ -11,13 +11,15 @@
 
 . "$(dirname "$0")/common.sh"
 
+# The event loops of userspace/examples/loops. Without them their examples are left out.
+loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev'
+
 packages() {
 	case $1 in
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
-	check)	echo abigail-tools g++ gcc-multilib clang liburing-dev tzdata patch rsync perl \
-			zsh ;;
+	check)	echo abigail-tools g++ gcc-multilib clang tzdata patch rsync perl zsh "$loops" ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
@@ -27,8 +29,7 @@ packages() {
 	bare)	echo debootstrap e2fsprogs git ;;
 	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
 	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
-	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
-			libuv1-dev libevent-dev ;;
+	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib "$loops" ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint)" ;;
 	esac
 }
