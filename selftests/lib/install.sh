@@ -45,6 +45,26 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/lib/here/libtwheel.so.$version
 ./usr/lib/here/pkgconfig/libtwheel.pc
 ./usr/share/bash-completion/completions/twheel
+./usr/share/doc/twheel/examples/keyed.c
+./usr/share/doc/twheel/examples/lease.c
+./usr/share/doc/twheel/examples/loops/Makefile
+./usr/share/doc/twheel/examples/loops/epoll-server.c
+./usr/share/doc/twheel/examples/loops/glib-server.c
+./usr/share/doc/twheel/examples/loops/libevent-server.c
+./usr/share/doc/twheel/examples/loops/sd-event-server.c
+./usr/share/doc/twheel/examples/loops/server.c
+./usr/share/doc/twheel/examples/loops/server.h
+./usr/share/doc/twheel/examples/loops/twheel-epoll.h
+./usr/share/doc/twheel/examples/loops/twheel-glib.h
+./usr/share/doc/twheel/examples/loops/twheel-libevent.h
+./usr/share/doc/twheel/examples/loops/twheel-sd-event.h
+./usr/share/doc/twheel/examples/loops/twheel-uring.h
+./usr/share/doc/twheel/examples/loops/twheel-uv.h
+./usr/share/doc/twheel/examples/loops/uring-server.c
+./usr/share/doc/twheel/examples/loops/uv-server.c
+./usr/share/doc/twheel/examples/periodic.c
+./usr/share/doc/twheel/examples/timerfd-server.c
+./usr/share/doc/twheel/examples/twheel-server.c
 ./usr/share/man/man1/twheel.1
 ./usr/share/man/man4/twheel.4
 ./usr/share/zsh/site-functions/_twheel
@@ -156,6 +176,8 @@ END
 	try "a program with the archive" \
 		cc -static -Wall -Werror -o "$tmp/static" "$tmp/program.c" \
 		$(pkg-config --cflags --static --libs libtwheel)
+	try "an installed example" \
+		make -s -C "$root/usr/share/doc/twheel/examples/loops" O="$tmp" "$tmp/epoll-server"
 	try "a program that includes only twheel.h" \
 		cc -Wall -Wextra -Werror -o "$tmp/clocks" "$tmp/clocks.c" \
 		$(pkg-config --cflags --libs libtwheel)

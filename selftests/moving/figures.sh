@@ -36,8 +36,8 @@ serve() {
 echo "load $clients $rounds"
 for CALLS in '' $events/hist; do
 	serve timerfd timerfd-server
-	serve device env TWHEEL_BACKEND=device epoll-server
-	serve embedded env TWHEEL_BACKEND=embedded epoll-server
+	serve device env TWHEEL_BACKEND=device twheel-server
+	serve embedded env TWHEEL_BACKEND=embedded twheel-server
 done
 rm -f "$out"
 echo end

@@ -55,9 +55,9 @@ judge() {
 
 judge timerfd-server timerfd-server
 if [ -e /dev/twheel ]; then
-	judge "epoll-server with the device" env TWHEEL_BACKEND=device epoll-server
+	judge "twheel-server with the device" env TWHEEL_BACKEND=device twheel-server
 else
-	skip "epoll-server with the device" "no /dev/twheel: is the module loaded?"
+	skip "twheel-server with the device" "no /dev/twheel: is the module loaded?"
 fi
-judge "epoll-server with an embedded wheel" env TWHEEL_BACKEND=embedded epoll-server
+judge "twheel-server with an embedded wheel" env TWHEEL_BACKEND=embedded twheel-server
 finish

@@ -27,7 +27,7 @@ lines() {
 
 { cat "$out/measured"
   echo "lines timerfd $(lines "$examples/timerfd-server.c")"
-  echo "lines twheel $(lines "$examples/epoll-server.c")"; } |
+  echo "lines twheel $(lines "$examples/twheel-server.c")"; } |
 awk -v what="$(git -C "$top" rev-parse --short=10 HEAD) on $(date -u +%F), in a guest with Linux $(
 		cat "$("$vm/kernel.sh")/release")" '
 	function grouped(n,  s, rest) {
@@ -55,7 +55,7 @@ awk -v what="$(git -C "$top" rev-parse --short=10 HEAD) on $(date -u +%F), in a 
 	$1 == "figure"	{ ns[$2, $3] = $4; calls[$2, $3] = $5; fds[$2, $3] = $6 }
 	END {
 		print "Measured at " what ":\n"
-		print "|  | timerfd-server | epoll-server, device | epoll-server, embedded | device / timerfd |"
+		print "|  | timerfd-server | twheel-server, device | twheel-server, embedded | device / timerfd |"
 		print "| --- | ---: | ---: | ---: | ---: |"
 		row("lines of code", lines["timerfd"], lines["twheel"], lines["twheel"], 1)
 		row("descriptors of a client", spread("timerfd"), spread("device"), spread("embedded"))

@@ -84,6 +84,9 @@ flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
 	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.
 	-Wno-sign-compare -Wno-unused-parameter -Wno-empty-body)
+# For the examples of event loops; the headers of the others are where all are.
+read -ra glib < <(pkg-config --cflags glib-2.0)
+flags+=("${glib[@]}")
 
 user_sources() {
 	# The module for Node wants the headers of that: suite languages compiles it.

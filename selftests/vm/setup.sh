@@ -14,14 +14,17 @@
 
 . "$(dirname "$0")/common.sh"
 
+# The event loops of userspace/examples/loops. Without them their examples are left out.
+loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev'
+
 packages() {
 	case $1 in
 	# objtool, which the kernel's headers bring along, links with libelf.
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
 	# Python, with pip's parts and mypy: the package in userspace/python.
-	check)	echo abigail-tools g++ gcc-multilib clang liburing-dev tzdata patch rsync perl \
-			zsh python3 python3-pip python3-setuptools python3-wheel mypy ;;
+	check)	echo abigail-tools g++ gcc-multilib clang tzdata patch rsync perl zsh "$loops" \
+			python3 python3-pip python3-setuptools python3-wheel mypy ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;
 	coverage) echo perl ;;
@@ -37,8 +40,7 @@ packages() {
 	languages) echo golang-go rustc nodejs
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	# mandoc reads manual pages as they are, and says what is wrong with them.
-	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib liburing-dev \
-			libuv1-dev libevent-dev mandoc ;;
+	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
 	# Sphinx makes the site, MyST has it read Markdown.
 	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
 	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.

@@ -21,8 +21,9 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib embedded time isolation insn languages lease abi tool install report ;;
-	long)	echo seeded-long stress-long torture-long fuzz-long time-long kselftest-long \
+			vm lib embedded loops time isolation insn languages lease abi tool install \
+			report ;;
+	long)	echo seeded-long stress-long torture-long loops-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long dist html schedule ;;
 	esac
 }
@@ -182,6 +183,28 @@ suite_languages-long() {
 	local folder=$build/languages/languages
 	"$tests/languages/guest.sh" "$folder" >&2
 	guest 300 2 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py'
+}
+
+# The echo server in each event loop that this machine has the headers of: on embedded wheels
+# here, and in a guest.
+#
+# loops HERE THERE... - the arguments of loops.sh here, and for each run in the guest
+loops() {
+	local status=0
+	make -s -C "$tests/loops" >&2
+	timeout 600 "$tests/ktap-run.sh" "$build/loops/loops/loops.sh $1" || status=$?
+	shift
+	guest 900 2 -m 2048 -d "$build/loops/loops" -- "${@/#/loops/loops.sh }" || status=$?
+	return $status
+}
+
+suite_loops() {
+	loops '1000 1000' '1000 1000'
+}
+
+# In an emulated guest sd-event cannot keep up with so many that talk as often.
+suite_loops-long() {
+	loops '10000 2000' '10000 6000 epoll libevent uv uring glib' '10000 24000 sd-event'
 }
 
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * timerfd-server: what epoll-server does, with a timerfd for each client.
+ * timerfd-server: what twheel-server does, with a timerfd for each client.
  *
  * It is there for comparison: Documentation/moving.md has both side by side.
  */

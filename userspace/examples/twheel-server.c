@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * epoll-server: echo what clients send, and hang up on those that say nothing.
+ * twheel-server: echo what clients send, and hang up on those that say nothing.
  *
  * Each client has a timer, which starts again when the client sends something. All timers
  * are on one descriptor, and epoll waits for it as it does for the connections.

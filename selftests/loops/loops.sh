@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# loops.sh - the echo server of userspace/examples/loops in each event loop, with many clients
+#
+# usage: loops.sh CLIENTS MILLISECONDS [LOOP...]
+#
+# The milliseconds are how long a client may be silent. Without the device the timers are those
+# of an embedded wheel.
+
+. "$(dirname "$0")/tap.sh"
+
+clients=$1 idle=$2
+shift 2
+[ $# -gt 0 ] || set -- epoll libevent uv uring glib sd-event
+export TWHEEL_BACKEND=device
+[ -e /dev/twheel ] || TWHEEL_BACKEND=embedded
+cd "$(dirname "$0")" || exit
+# shellcheck disable=SC3045 # busybox has it
+case $(ulimit -Hn) in
+unlimited) ;;
+*)	[ "$(ulimit -Hn)" -ge $((clients + 64)) ] ||
+		skip_all "only $(ulimit -Hn) descriptors are allowed here (ulimit -Hn)" ;;
+esac
+
+server=
+cleanup() {
+	[ -z "$server" ] || kill "$server"
+}
+
+listens() {
+	grep -q '^at ' "$tmp/server"
+}
+
+# start LOOP MILLISECONDS - its server; a guest has no libraries but those here
+start() {
+	rm -f "$tmp/socket"
+	: >"$tmp/server"
+	lib/ld.so --library-path lib "./$1-server" "$2" "$tmp/socket" >"$tmp/server" 2>&1 &
+	server=$!
+	for _ in $(seq 300); do
+		if listens || ! kill -0 $server 2>/dev/null; then
+			break
+		fi
+		sleep 0.1
+	done
+}
+
+# stop - end the server, with its exit status in $ended
+stop() {
+	kill -TERM $server 2>/dev/null
+	wait $server
+	ended=$?
+	server=
+}
+
+# figure NAME - of the table that the clients print
+figure() {
+	sed -n "s/^$1  *\([0-9][0-9]*\)$/\1/p" "$tmp/out"
+}
+
+# said TEXT - how often the server did
+said() {
+	grep -c "^$1$" "$tmp/server"
+}
+
+# crowd LOOP - many clients of the server that was started
+#
+# Where the machine stood still for too long even those that talk were silent. They get more
+# time then.
+crowd() {
+	for time in "$idle" $((3 * idle)) $((9 * idle)); do
+		[ "$time" = "$idle" ] || { stop && start "$1" "$time"; }
+		run ./clients "$tmp/socket" "$clients" "$time"
+		sed 's/^/# /' "$tmp/out" | head -n 30
+		[ $status = 3 ] || break
+	done
+	result "$status" "$1: none cut early, none while it talks, all in the end"
+	check "$1: while others talked all idle ones were cut" \
+		test "$(figure 'cut, idle')" = "$(figure idle)"
+	stop
+	check "$1: the server has ended well" test $ended = 0
+	check "$1: it hung up once on each that was silent" \
+		test "$(said 'a client was silent')" = "$(figure cut)"
+	check "$1: and saw the others leave" \
+		test "$(said 'a client has left')" = "$(figure left)"
+}
+
+for loop; do
+	if ! [ -e "$loop-server" ]; then
+		skip "$loop" "not built: its headers are missing"
+		continue
+	fi
+	start "$loop" "$idle"
+	if ! listens; then
+		stop
+		# As io_uring is in many a container
+		if grep -q 'loop: \(Operation not permitted\|Function not impl\)' "$tmp/server"; then
+			skip "$loop" "$(tail -n 1 "$tmp/server")"
+		else
+			result 1 "$loop: the server listens" "$tmp/server"
+		fi
+		continue
+	fi
+	crowd "$loop"
+	# What is queued has to be told before the loop waits.
+	start "$loop" 10000
+	try "$loop: a deadline that comes closer is kept" ./clients soon "$tmp/socket" 10000
+	stop
+done
+finish

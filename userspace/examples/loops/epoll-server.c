@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The echo server in a loop of plain epoll.
+ */
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "server.h"
+#include "twheel-epoll.h"
+
+const bool loop_flushes = true;
+static struct twheel *timers;
+static bool stopped;
+static int epoll;
+
+int loop_open(struct twheel *tw)
+{
+	timers = tw;
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	return epoll < 0 ? -errno : twheel_epoll_attach(epoll, tw);
+}
+
+int loop_watch(struct watch *watch)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = watch };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, watch->fd, &event) ? -errno : 0;
+}
+
+/* A watch ends itself, or a timer does that, which comes last: no event of it is left. */
+void loop_unwatch(struct watch *watch)
+{
+	epoll_ctl(epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+	watch->gone(watch);
+}
+
+int loop_run(void)
+{
+	struct epoll_event events[256];
+	int i, n, ret = 0;
+
+	while (!stopped && (ret >= 0 || ret == -EINTR)) {
+		n = twheel_epoll_wait(epoll, timers, events, 256, -1);
+		ret = n;
+		for (i = 0; i < n; i++) {
+			struct watch *watch = events[i].data.ptr;
+
+			if (events[i].data.ptr == timers)
+				ret = twheel_dispatch(timers);
+			else
+				watch->ready(watch);
+		}
+	}
+	return ret < 0 && ret != -EINTR ? ret : 0;
+}
+
+void loop_stop(void)
+{
+	stopped = true;
+}
+
+void loop_close(void)
+{
+	twheel_epoll_detach(epoll, timers);
+	close(epoll);
+}

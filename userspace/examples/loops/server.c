@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * An echo server: it sends back what clients send, and hangs up on those that say nothing.
+ *
+ * usage: LOOP-server [MILLISECONDS [PATH]]
+ *
+ * A client may be silent for a second, unless told. What a client sends that begins with q
+ * says that it is nearly done: then it gets a twentieth of that. The server listens on a TCP
+ * port of its choice, or at PATH.
+ *
+ * Each client has a timer, which starts again when the client sends something. As the context
+ * has leases, that takes no system call. The loop (server.h) calls both functions of a client:
+ * that for what it sends, and that of its timer.
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server.h"
+
+struct client {
+	struct watch		watch;
+	struct twheel_timer	*timer;
+};
+
+static struct twheel *timers;
+static uint64_t idle_ns = 1000000000;
+
+static void client_gone(struct watch *watch)
+{
+	close(watch->fd);
+	free((struct client *)watch);
+}
+
+static void hang_up(struct client *client, const char *why)
+{
+	puts(why);
+	twheel_timer_free(client->timer);
+	loop_unwatch(&client->watch);
+}
+
+/* Called by the loop while there is something to read. */
+static void serve(struct watch *watch)
+{
+	struct client *client = (struct client *)watch;
+	char data[512];
+	ssize_t n = recv(watch->fd, data, sizeof(data), MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0 || send(watch->fd, data, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n ||
+	    twheel_timer_start(client->timer, *data == 'q' ? idle_ns / 20 : idle_ns, 0))
+		hang_up(client, "a client has left");
+}
+
+/* Called by twheel_dispatch(). The client may have spoken, and the loop not have said so yet. */
+static void silent(struct twheel_timer *timer, const struct twheel_event *event, void *client)
+{
+	struct watch *watch = client;
+	char byte;
+
+	(void)timer;
+	(void)event;
+	if (recv(watch->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN)
+		serve(watch);
+	else
+		hang_up(client, "a client was silent");
+}
+
+static void welcome(struct watch *listener)
+{
+	struct client *client;
+	int i, fd;
+
+	/* The others have to wait for their turn. */
+	for (i = 0; i < 64; i++) {
+		fd = accept(listener->fd, NULL, NULL);
+		/* None is left, or one has left before it was accepted. */
+		if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED))
+			return;
+		client = fd < 0 ? NULL : calloc(1, sizeof(*client));
+		if (!client)
+			err(1, "no room for another client");
+		client->watch = (struct watch){ fd, serve, client_gone, NULL, 0 };
+		if (twheel_timer_new(&client->timer, timers, silent, client) ||
+		    twheel_timer_start(client->timer, idle_ns, 0) || loop_watch(&client->watch))
+			errx(1, "no room for client %d", fd);
+	}
+}
+
+static void told_to_stop(struct watch *signals)
+{
+	(void)signals;
+	loop_stop();
+}
+
+static void closed(struct watch *watch)
+{
+	close(watch->fd);
+}
+
+void server_failed(struct twheel *tw, int err)
+{
+	(void)tw;
+	errno = -err;
+	errx(1, "timers: %m");
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_in in = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	socklen_t len = path ? sizeof(un) : sizeof(in);
+	struct sockaddr *at = path ? (struct sockaddr *)&un : (struct sockaddr *)&in;
+	int fd = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (path)
+		snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (bind(fd, at, len) || listen(fd, SOMAXCONN) || getsockname(fd, at, &len))
+		err(1, "listen");
+	if (path)
+		printf("at %s\n", path);
+	else
+		printf("port %u\n", ntohs(in.sin_port));
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	struct watch listener = { -1, welcome, closed, NULL, 0 };
+	struct watch signals = { -1, told_to_stop, closed, NULL, 0 };
+	struct rlimit files;
+	sigset_t set;
+	int ret;
+
+	setlinebuf(stdout);
+	if (argc > 1)
+		idle_ns = strtoull(argv[1], NULL, 10) * 1000000;
+	/* As many descriptors as this user may have. */
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+
+	errno = -twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	if (errno)
+		err(1, TWHEEL_DEVICE);
+	errno = loop_flushes ? -twheel_timer_defer(timers, 1) : 0;
+	if (errno)
+		err(1, "queue");
+	errno = -loop_open(timers);
+	if (errno)
+		err(1, "loop");
+	signals.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	listener.fd = listen_at(argc > 2 ? argv[2] : NULL);
+	if (loop_watch(&signals) || loop_watch(&listener))
+		errx(1, "no room in the loop");
+	ret = loop_run();
+	if (ret)
+		server_failed(timers, ret);
+	loop_close();
+	twheel_close(timers);
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A twheel context in a loop of plain epoll. Copy this file into your program.
+ *
+ * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
+ */
+#ifndef TWHEEL_EPOLL_H
+#define TWHEEL_EPOLL_H
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <twheel.h>
+
+/**
+ * twheel_epoll_attach() - have epoll wait for the timers of a context
+ * @epoll: as of epoll_create1()
+ * @tw: the context; the data.ptr of its event is this address
+ *
+ * Return: 0 or -errno.
+ */
+static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tw };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, twheel_fd(tw), &event) ? -errno : 0;
+}
+
+/**
+ * twheel_epoll_wait() - epoll_wait() that puts the event of the timers last
+ *
+ * When an event's data.ptr is @tw, call twheel_dispatch(). As it comes last, what a timer's
+ * function closes and frees has no other event left in @events.
+ *
+ * Return: the number of events, or -errno, which may be that of twheel_timer_flush().
+ */
+static inline int twheel_epoll_wait(int epoll, struct twheel *tw, struct epoll_event *events,
+				    int max, int timeout)
+{
+	int i, n = twheel_timer_flush(tw);
+
+	if (n)
+		return n;
+	n = epoll_wait(epoll, events, max, timeout);
+	for (i = 0; i < n; i++) {
+		if (events[i].data.ptr == tw) {
+			struct epoll_event last = events[n - 1];
+
+			events[n - 1] = events[i];
+			events[i] = last;
+			break;
+		}
+	}
+	return n < 0 ? -errno : n;
+}
+
+/** twheel_epoll_detach() - the opposite of twheel_epoll_attach() */
+static inline void twheel_epoll_detach(int epoll, struct twheel *tw)
+{
+	epoll_ctl(epoll, EPOLL_CTL_DEL, twheel_fd(tw), NULL);
+}
+
+#endif /* TWHEEL_EPOLL_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A twheel context in a loop of libevent. Copy this file into your program.
+ *
+ * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
+ */
+#ifndef TWHEEL_LIBEVENT_H
+#define TWHEEL_LIBEVENT_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <event2/event.h>
+#include <twheel.h>
+
+/** struct twheel_libevent - a context as a source of a loop; @event may get a priority */
+struct twheel_libevent {
+	struct event	*event;
+	struct twheel	*tw;
+	void		(*failed)(struct twheel *tw, int err);
+};
+
+static inline void twheel_libevent_ready(evutil_socket_t fd, short what, void *arg)
+{
+	struct twheel_libevent *source = arg;
+	int ret = twheel_dispatch(source->tw);
+
+	(void)fd;
+	(void)what;
+	if (ret < 0 && ret != -EINTR)
+		source->failed(source->tw, ret);
+}
+
+/** twheel_libevent_detach() - end it; not from the function of a timer */
+static inline void twheel_libevent_detach(struct twheel_libevent *source)
+{
+	if (source->event)
+		event_free(source->event);
+	free(source);
+}
+
+/**
+ * twheel_libevent_attach() - call the functions of a context's timers from a loop
+ * @failed: called with the -errno of twheel_dispatch()
+ *
+ * libevent 2.1 calls nothing before it waits: if you use twheel_timer_defer(), call
+ * twheel_timer_flush() at the end of every callback that touches a timer.
+ *
+ * Return: the source, or NULL.
+ */
+static inline struct twheel_libevent *
+twheel_libevent_attach(struct event_base *base, struct twheel *tw,
+		       void (*failed)(struct twheel *tw, int err))
+{
+	struct twheel_libevent *source = malloc(sizeof(*source));
+
+	if (!source)
+		return NULL;
+	source->tw = tw;
+	source->failed = failed;
+	source->event = event_new(base, twheel_fd(tw), EV_READ | EV_PERSIST,
+				  twheel_libevent_ready, source);
+	if (source->event && !event_add(source->event, NULL))
+		return source;
+	twheel_libevent_detach(source);
+	return NULL;
+}
+
+#endif /* TWHEEL_LIBEVENT_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A twheel context in a loop of libuv. Copy this file into your program.
+ *
+ * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
+ */
+#ifndef TWHEEL_UV_H
+#define TWHEEL_UV_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <uv.h>
+#include <twheel.h>
+
+/** struct twheel_uv - a context as a source of a loop */
+struct twheel_uv {
+	uv_poll_t	poll;
+	uv_prepare_t	prepare;
+	struct twheel	*tw;
+	void		(*failed)(struct twheel *tw, int err);
+};
+
+static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
+{
+	struct twheel_uv *source = poll->data;
+	int ret = status < 0 ? status : twheel_dispatch(source->tw);
+
+	(void)events;
+	if (ret < 0 && ret != -EINTR)
+		source->failed(source->tw, ret);
+}
+
+static inline void twheel_uv_flush(uv_prepare_t *prepare)
+{
+	struct twheel_uv *source = prepare->data;
+	int ret = twheel_timer_flush(source->tw);
+
+	if (ret)
+		source->failed(source->tw, ret);
+}
+
+/**
+ * twheel_uv_attach() - call the functions of a context's timers from a loop
+ * @failed: called with the -errno of twheel_dispatch() or twheel_timer_flush()
+ *
+ * The loop does not end before the source is detached; but see uv_unref() of its poll.
+ *
+ * Return: the source, or NULL.
+ */
+static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel *tw,
+						 void (*failed)(struct twheel *tw, int err))
+{
+	struct twheel_uv *source = malloc(sizeof(*source));
+
+	if (!source || uv_poll_init(loop, &source->poll, twheel_fd(tw))) {
+		free(source);
+		return NULL;
+	}
+	source->tw = tw;
+	source->failed = failed;
+	source->poll.data = source;
+	source->prepare.data = source;
+	uv_poll_start(&source->poll, UV_READABLE, twheel_uv_ready);
+	uv_prepare_init(loop, &source->prepare);
+	uv_prepare_start(&source->prepare, twheel_uv_flush);
+	uv_unref((uv_handle_t *)&source->prepare);
+	return source;
+}
+
+static inline void twheel_uv_closed(uv_handle_t *poll)
+{
+	free(poll->data);
+}
+
+static inline void twheel_uv_closing(uv_handle_t *prepare)
+{
+	struct twheel_uv *source = prepare->data;
+
+	uv_close((uv_handle_t *)&source->poll, twheel_uv_closed);
+}
+
+/** twheel_uv_detach() - end it; the loop frees @source when it goes on */
+static inline void twheel_uv_detach(struct twheel_uv *source)
+{
+	uv_poll_stop(&source->poll);
+	uv_close((uv_handle_t *)&source->prepare, twheel_uv_closing);
+}
+
+#endif /* TWHEEL_UV_H */
