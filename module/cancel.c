@@ -92,7 +92,6 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 	for (i = 0; i < n; i++)
 		if (timers[i])
 			twheel_timer_fetch_neighbours(timers[i]);
-	twheel_pool_fetch(timers, n);
 	for (i = 0; i < n; i++) {
 		/* Those that have ended take the places of those that were looked at. */
 		cancels[i].result = cancel_one(&hold, &cancels[i], timers[i], &timers[ended]);

@@ -293,15 +293,6 @@ unlock:
 	return ret;
 }
 
-void twheel_pool_fetch(struct twheel_timer **timers, u32 n)
-{
-	u32 i;
-
-	/* For NULL that does nothing. */
-	for (i = 0; i < n; i++)
-		prefetchw(twheel_chunk_of(timers[i]));
-}
-
 static void free_chunk(struct rcu_head *rcu)
 {
 	kmem_cache_free(twheel_chunk_cache, container_of(rcu, struct twheel_chunk, rcu));

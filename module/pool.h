@@ -157,15 +157,6 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
 int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n);
 
 /**
- * twheel_pool_fetch() - have the memory fetched that twheel_pool_free() will change
- * @timers:	the timers, which need not be locked, or NULL
- * @n:		how many
- *
- * Context: under RCU.
- */
-void twheel_pool_fetch(struct twheel_timer **timers, u32 n);
-
-/**
  * twheel_pool_free() - give back timers
  * @pool:	the pool
  * @timers:	the timers, which are in no list and no wheel
