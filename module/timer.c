@@ -427,21 +427,21 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
 		    struct twheel_timer **timers)
 {
+	struct twheel_arm *arm = arms, *end = arms + n;
 	struct twheel_hold hold;
-	u32 done = 0;
 	int ret;
 
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, timers);
 	if (n > 1 && hold.local)
 		fetch_for_arms(&hold, arms, n, timers);
-	for (; done < n; done += ret, full = 0) {
+	for (; arm < end; arm += ret, timers += ret, full = 0) {
 		ret = 0;
-		if (!arms[done].handle && n - done > 1 && !full)
-			ret = arm_row(&hold, &arms[done], n - done, &timers[done]);
+		if (!arm->handle && end - arm > 1 && !full)
+			ret = arm_row(&hold, arm, end - arm, timers);
 		if (!ret) {
-			ret = arm_one(&hold, &arms[done], timers[done], full);
-			arms[done].result = ret;
+			ret = arm_one(&hold, arm, *timers, full);
+			arm->result = ret;
 			if (ret != -EAGAIN)
 				ret = 1;
 		}
@@ -449,7 +449,7 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 			break;
 	}
 	twheel_hold_end(&hold);
-	return done;
+	return arm - arms;
 }
 
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
