@@ -65,7 +65,7 @@ demo: ## a million drivers in a guest (TARGET=host: here; TARGET=embedded: witho
 	$(Q)$(vm)/demo.sh $(TARGET)
 
 .PHONY: check
-check: ## tests of each kind, in guests where they need the device: a quarter of an hour
+check: ## tests of each kind, in guests where they need the device: twenty minutes
 	$(Q)$(vm)/check.sh
 
 .PHONY: check-long
