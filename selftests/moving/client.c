@@ -91,9 +91,9 @@ int main(int argc, char **argv)
 	int n, left, lost = 0, i;
 	char c;
 
-	if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > MOST)
+	n = argc == 5 ? atoi(argv[2]) : 0;
+	if (n < 1 || n > MOST)
 		errx(2, "usage: client PORT CLIENTS ROUNDS PAUSE");
-	n = atoi(argv[2]);
 	open_all(atoi(argv[1]), n);
 	hook("connected");
 	longest = talk(n, atoi(argv[3]), atoi(argv[4]), &lost);
