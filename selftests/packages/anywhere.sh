@@ -38,8 +38,7 @@ refuses() {
 	shift 2
 	run "$@"
 	echo "exit status $status, expected: $pattern" >>"$tmp/out"
-	[ "$status" != 0 ] && grep -qE -- "$pattern" "$tmp/out"
-	result $? "$name"
+	check "$name" sh -c '[ "$1" != 0 ] && grep -qE -e "$2" "$3"' - "$status" "$pattern" "$tmp/out"
 }
 
 without() {
@@ -99,7 +98,7 @@ refuses "headers that are not there" 'KDIR: no kernel headers in /nowhere' \
 refuses "a file that is no kernel" 'KERNEL_IMAGE: .*/empty is no bzImage of Linux' \
 	refused "$tmp/empty" "$kernel/headers"
 refuses "headers of another kernel" \
-	"KERNEL_IMAGE is Linux $(cat "$kernel/release"), but KDIR has headers of 5.14.0-0" \
+	'KERNEL_IMAGE is Linux [0-9].*, but KDIR has headers of 5.14.0-0' \
 	refused "$kernel/vmlinuz" "$other"
 
 try "a kernel that the user names" elsewhere named "$kernel/vmlinuz" "$kernel/headers" "$vm/kernel.sh"
