@@ -32,13 +32,18 @@ elsewhere() {
 	"$@"
 }
 
+# failed_with PATTERN - did the last command fail, and say so?
+failed_with() {
+	[ "$status" != 0 ] && grep -qE -e "$1" "$tmp/out"
+}
+
 # refuses NAME PATTERN COMMAND... - it fails, and says so
 refuses() {
 	local name=$1 pattern=$2
 	shift 2
 	run "$@"
 	echo "exit status $status, expected: $pattern" >>"$tmp/out"
-	check "$name" sh -c '[ "$1" != 0 ] && grep -qE -e "$2" "$3"' - "$status" "$pattern" "$tmp/out"
+	check "$name" failed_with "$pattern"
 }
 
 without() {
