@@ -63,7 +63,13 @@ static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
 	return ret ? ret : io_uring_submit_and_wait(ring, 1);
 }
 
-/** twheel_uring_detach() - cancel the request: its completion has -ECANCELED */
+/**
+ * twheel_uring_detach() - cancel the request
+ *
+ * Not from a timer's function. Wait for the last completion with user data @tw before
+ * twheel_close(), and do not pass it to twheel_uring_done(): it has -ECANCELED or, if timers
+ * were due just then, the events of the poll.
+ */
 static inline void twheel_uring_detach(struct io_uring *ring, struct twheel *tw)
 {
 	struct io_uring_sqe *sqe = twheel_uring_sqe(ring);

@@ -79,7 +79,7 @@ static inline void twheel_uv_closing(uv_handle_t *prepare)
 	uv_close((uv_handle_t *)&source->poll, twheel_uv_closed);
 }
 
-/** twheel_uv_detach() - end it; the loop frees @source when it goes on */
+/** twheel_uv_detach() - end it; the loop frees @source in the second round from now */
 static inline void twheel_uv_detach(struct twheel_uv *source)
 {
 	uv_poll_stop(&source->poll);

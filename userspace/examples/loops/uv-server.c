@@ -66,9 +66,10 @@ void loop_stop(void)
 	uv_stop(&loop);
 }
 
-/* What is closed is freed when the loop goes round once more. */
+/* The two handles of the source end in one round each. */
 void loop_close(void)
 {
 	twheel_uv_detach(timers);
+	uv_run(&loop, UV_RUN_NOWAIT);
 	uv_run(&loop, UV_RUN_NOWAIT);
 }
