@@ -43,9 +43,11 @@ static std::vector<tw::event> read_all(tw::context &wheel, std::size_t n)
 {
 	std::vector<tw::event> all;
 
-	while (all.size() < n) {
-		std::vector<tw::event> some(n);
+	/* Each read has the capacity, not what the last one was shrunk to. */
+	std::vector<tw::event> some(1);
 
+	some.reserve(n);
+	while (all.size() < n) {
 		wheel.read(some);
 		all.insert(all.end(), some.begin(), some.end());
 	}
@@ -118,8 +120,8 @@ static void leases()
 	tw::options options;
 	options.lease = true;
 	tw::context wheel(options);
-	tw::lease lease = wheel.lease(50ms, 9);
-	steady_clock::time_point later = steady_clock::now() + 100ms;
+	tw::lease lease = wheel.lease(2s, 9);
+	steady_clock::time_point later = steady_clock::now() + 2100ms;
 
 	expect(lease.extend(later) && lease.deadline() == later.time_since_epoch() &&
 	       !lease.expired(), "a lease is extended");

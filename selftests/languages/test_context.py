@@ -75,7 +75,7 @@ class Timers(ContextTest):
         now, gap = self.ctx.now(), 2 * self.ctx.info().tick_ns
         order = [(n * 7919) % 101 for n in range(101)]
         for n in order:
-            self.ctx.arm(now + 300 * MSEC + n * gap, n, absolute=True)
+            self.ctx.arm(now + 2000 * MSEC + n * gap, n, absolute=True)
         self.assertEqual([e.user_data for e in self.wait(101)], list(range(101)))
 
     def test_rearm_and_cancel(self) -> None:
@@ -111,7 +111,8 @@ class Timers(ContextTest):
             events += self.wait(1)
         self.assertGreaterEqual(events[0].expirations, 4)
         self.assertEqual(sum(e.expirations for e in events), 6)
-        self.assertGreaterEqual(events[-1].expired, start + 30 * MSEC)
+        self.assertGreaterEqual(self.ctx.now(), start + 30 * MSEC)
+        self.assertGreaterEqual(events[-1].expired, events[-1].deadline)
         self.assertEqual({(e.handle, e.user_data) for e in events}, {(handle, 9)})
 
     def test_batches(self) -> None:
@@ -156,15 +157,17 @@ class Timers(ContextTest):
 
     def test_signal_that_raises(self) -> None:
         def stop(*_) -> None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             raise KeyboardInterrupt
 
         with Context() as ctx:
             ctx.arm(10_000 * MSEC)
             old = signal.signal(signal.SIGALRM, stop)
             self.addCleanup(signal.signal, signal.SIGALRM, old)
-            signal.setitimer(signal.ITIMER_REAL, 0.03)
             start = time.monotonic()
             with self.assertRaises(KeyboardInterrupt):
+                # One may come before the read.
+                signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
                 ctx.read()
             self.assertLess(time.monotonic() - start, 5)
 

@@ -302,11 +302,13 @@ public:
 	}
 
 	/*
-	 * Read as many events as @events has room for, and shrink it to those that there were.
+	 * Read as many events as @events has capacity for: its size is then that of those that
+	 * there were, its capacity stays.
 	 * Returns false, with @events empty, if nothing is ready and the context does not wait.
 	 */
 	bool read(std::vector<event> &events)
 	{
+		events.resize(events.capacity());
 		ssize_t n = twheel_read(get(), events.data(), events.size());
 
 		if (n == -EAGAIN)

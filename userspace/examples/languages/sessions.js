@@ -12,12 +12,12 @@ const wheel = open((session) => {
 		close(wheel);
 });
 
-put(wheel, 1, 200);
-put(wheel, 2, 100);
-put(wheel, 3, 300);
+put(wheel, 1, 1000);
+put(wheel, 2, 2000);
+put(wheel, 3, 3000);
 
 setTimeout(() => {
 	// A sign of life; and a log-out.
-	put(wheel, 2, 400);
+	put(wheel, 2, 2000);
 	cancel(wheel, 3);
 }, 50);

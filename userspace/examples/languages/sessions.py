@@ -17,13 +17,13 @@ async def main() -> None:
             done.set()
 
     async with Wheel() as wheel:
-        wheel.put(1, 0.2, expire, 1)
-        wheel.put(2, 0.1, expire, 2)
-        wheel.put(3, 0.3, expire, 3)
+        wheel.put(1, 1, expire, 1)
+        wheel.put(2, 2, expire, 2)
+        wheel.put(3, 3, expire, 3)
 
         await wheel.sleep(0.05)
         # A sign of life; and a log-out.
-        wheel.put(2, 0.4, expire, 2)
+        wheel.put(2, 2, expire, 2)
         wheel.cancel(3)
         await done.wait()
 

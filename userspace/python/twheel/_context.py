@@ -276,6 +276,8 @@ class Context:
 
         EOPNOTSUPP for a wheel in the process.
         """
+        if self.embedded:
+            _check(-errno.EOPNOTSUPP)
         self._release_words()
         fd = _check(_lib.twheel_release(self._pointer))
         self._tw = None

@@ -156,7 +156,7 @@ class Wheel:
         self._keys.clear()
         self._events.clear()
         for waiter in self._waiters:
-            if not waiter.done():
+            if not waiter.done() and not self._loop.is_closed():
                 waiter.set_exception(OSError(errno.EBADF, "the wheel was closed"))
 
     def __len__(self) -> int:
@@ -215,6 +215,8 @@ class Wheel:
         early leaves the timer until the iterator is finalized; contextlib.aclosing() does that
         at once.
         """
+        if _ns(interval) <= 0:
+            raise ValueError("an interval is longer than nothing")
         rounds = _Rounds(self)
         self._loop_of_caller()
         timer = Timer(self, rounds.add, None)
@@ -222,6 +224,7 @@ class Wheel:
         try:
             while timer.armed or rounds.due:
                 yield await rounds.take()
+                self._use()
         finally:
             timer.cancel()
 
