@@ -13,8 +13,19 @@ prints() {
 	check "$1" test "$2" = "$3"
 }
 
-prints readme.library "hello, wheel;hello, wheel;hello, wheel;" \
-	"$(./library | sed 's/ ([0-9]* ns late)$//' | tr '\n' ';')"
+# greetings COMMAND... - what it prints, without times. Rounds that the machine has slept through
+# are one greeting: then once more.
+greetings() {
+	for _ in 1 2 3 4 5; do
+		said=$("$@" | sed 's/ ([0-9]* ns late)$//' | tr '\n' ';')
+		case $said in
+		*wheel*wheel*wheel*)	break ;;
+		esac
+	done
+	echo "$said"
+}
+
+prints readme.library "hello, wheel;hello, wheel;hello, wheel;" "$(greetings ./library)"
 prints readme.bare "$(tr '\n' ';' <bare.printed)" "$(./bare | tr '\n' ';')"
 
 # Each page of section 3 has a program.
@@ -32,7 +43,7 @@ without_device() {
 }
 if unshare -m true 2>/dev/null; then
 	prints "readme.library without a device" "hello, wheel;hello, wheel;hello, wheel;0;" \
-		"$(without_device library)"
+		"$(greetings without_device library)"
 	prints "readme.bare without a device" "/dev/twheel: No such file or directory;1;" \
 		"$(without_device bare)"
 else
