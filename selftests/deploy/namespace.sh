@@ -8,6 +8,7 @@
 . "$(dirname "$0")/tap.sh"
 
 need_device
+unshare -m -p -f -u -i true 2>"$tmp/out" || skip_all "the kernel has not all of these namespaces"
 root=$tmp/root
 mkdir -p "$root/bin" "$root/dev" "$root/proc" "$root/sys"
 cp "$(command -v twheel)" "$root/bin/"
