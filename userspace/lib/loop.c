@@ -100,9 +100,17 @@ void twheel_loop_forget_words(struct twheel_loop *loop)
 	}
 }
 
-/* Make sure that a context has a loop. 0 or -ENOMEM. */
-static int twheel_loop_need(struct twheel *tw)
+/*
+ * How a call that uses timer objects begins: make sure that @tw has a loop. Returns 0; -ECHILD
+ * in a child that has inherited @tw; -EINVAL if @tw has keys, as timer objects are found by
+ * handle, and a key may look like one; or -ENOMEM.
+ */
+static int begin_loop(struct twheel *tw)
 {
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	if (tw->config & TWHEEL_CONFIG_KEYED)
+		return -EINVAL;
 	if (!tw->loop)
 		tw->loop = calloc(1, sizeof(*tw->loop));
 	return tw->loop ? 0 : -ENOMEM;
@@ -155,14 +163,10 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 				twheel_timer_fn *fn, void *arg)
 {
 	struct twheel_timer *timer;
-	int ret;
+	int ret = begin_loop(tw);
 
-	if (twheel_inherited(tw))
-		return -ECHILD;
-	/* In a context with keys timers are found by key, not by handle. */
-	if (!fn || tw->config & TWHEEL_CONFIG_KEYED)
-		return -EINVAL;
-	ret = twheel_loop_need(tw);
+	if (!ret && !fn)
+		ret = -EINVAL;
 	if (!ret && !tw->loop->free)
 		ret = twheel_loop_grow(tw);
 	if (ret)
@@ -428,13 +432,8 @@ TWHEEL_API int twheel_timer_flush(struct twheel *tw)
 
 TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
 {
-	int ret;
+	int ret = begin_loop(tw);
 
-	if (twheel_inherited(tw))
-		return -ECHILD;
-	if (tw->config & TWHEEL_CONFIG_KEYED)
-		return -EINVAL;
-	ret = twheel_loop_need(tw);
 	if (ret)
 		return ret;
 	if (defer)
@@ -574,15 +573,9 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 {
 	struct twheel_loop *loop;
 	int taken = 0;
-	int ret;
-
-	if (twheel_inherited(tw))
-		return -ECHILD;
-	/* A key may look like the handle of a timer object. */
-	if (tw->config & TWHEEL_CONFIG_KEYED)
-		return -EINVAL;
 	/* Without timer objects there may still be records to drop or wait for. */
-	ret = twheel_loop_need(tw);
+	int ret = begin_loop(tw);
+
 	if (ret)
 		return ret;
 	loop = tw->loop;
