@@ -5,15 +5,29 @@
 #
 # Runs on the machine that builds; no device is needed.
 
-. "${0%/*}/../tap.sh"
+. "$(dirname "$0")/../tap.sh"
 
-user=$(cd "${0%/*}/../../userspace" && pwd)
+user=$(cd "$(dirname "$0")/../../userspace" && pwd)
 root=$tmp/root
 version=$(cat "$user/../VERSION")
+unset MAKEFLAGS MFLAGS DESTDIR
 
 build() {
-	env -u MAKEFLAGS -u MFLAGS make -s -C "$user" O="$tmp/build" DESTDIR="$root" \
-		prefix=/usr libdir=/usr/lib/here "$@"
+	make -s -C "$user" O="$tmp/build" DESTDIR="$root" prefix=/usr libdir=/usr/lib/here "$@"
+}
+
+# Without DESTDIR the install runs ldconfig to tell the loader.
+here() {
+	make -s -C "$user" O="$tmp/build" prefix="$tmp/here" "$@" >"$tmp/said" 2>&1 ||
+		{ cat "$tmp/said"; return 1; }
+}
+
+is_built() {
+	! make -C "$user" O="$tmp/build" | grep -q CC
+}
+
+needs_soname() {
+	readelf -d "$tmp/shared" | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'
 }
 
 # same A B - succeeds if both files hold the same, and shows the difference otherwise
@@ -21,14 +35,19 @@ same() {
 	[ -s "$1" ] && diff "$1" "$2"
 }
 
-try "make install" build install
-try "nothing is built again" sh -c "! make -C '$user' O='$tmp/build' | grep -q CC"
-
 # functions - the functions of the header
 functions() {
 	sed -n 's/^.*\b\(twheel_[a-z_]*\)(.*/\1/p' "$user/include/twheel.h" |
 		grep -v '_fn$' | sort -u
 }
+
+# page_of FUNCTION - the page that it leads to
+page_of() {
+	realpath -e "$root/usr/share/man/man3/$1.3"
+}
+
+try "make install" build install
+try "nothing is built again" is_built
 
 # A page for each function, and those that describe several of them.
 (cd "$root" && find . ! -type d | sort) >"$tmp/files"
@@ -89,11 +108,6 @@ wc -l <"$tmp/exported" >"$tmp/versioned"
 try "the header and the library have the same functions" \
 	same "$tmp/named" "$tmp/exported"
 try "each has a version" same "$tmp/count" "$tmp/versioned"
-
-# page_of FUNCTION - the page that it leads to
-page_of() {
-	realpath -e "$root/usr/share/man/man3/$1.3"
-}
 
 # Its page has it in NAME, in SYNOPSIS and in DESCRIPTION, as other functions do not.
 while read -r function; do
@@ -197,8 +211,7 @@ END
 }
 try "it runs with the shared library" \
 	env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/shared"
-try "and needs it by its soname" \
-	sh -c "readelf -d '$tmp/shared' | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'"
+try "and needs it by its soname" needs_soname
 try "it runs with the archive" "$tmp/static"
 if [ ! -e /dev/twheel ]; then
 	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"
@@ -211,9 +224,8 @@ try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
 try "nothing is left" test ! -s "$tmp/files"
 
-# Without DESTDIR the install runs ldconfig to tell the loader. Another ldconfig stands in
-# for the machine's, which is left alone. It only lists the libraries that were there when
-# it ran last.
+# An ldconfig in place of the machine's, which is left alone: it only lists the libraries that
+# were there when it ran last.
 cat >"$tmp/ldconfig" <<END
 #!/bin/sh
 if [ "\$1" = -p ]; then
@@ -223,10 +235,6 @@ else
 fi
 END
 chmod +x "$tmp/ldconfig"
-here() {
-	env -u MAKEFLAGS -u MFLAGS -u DESTDIR make -s -C "$user" O="$tmp/build" \
-		prefix="$tmp/here" "$@" >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
-}
 
 try "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
 try "it says nothing" test ! -s "$tmp/said"
