@@ -17,8 +17,8 @@ tab() {
 	printf '%s\n' "$@" >"$tmp/tab"
 }
 
-# refuses LINE PATTERN - a file with this line is refused, and the message has its name and number
-refuses() {
+# refuses_line LINE PATTERN - a file with this line is refused, and the message has its name and number
+refuses_line() {
 	tab '# one that is good' '* * * * * true' "$1"
 	cron --next 1 "$tmp/tab" >"$tmp/stdout" 2>"$tmp/out"
 	[ $? = 2 ] && [ ! -s "$tmp/stdout" ] && [ "$(wc -l <"$tmp/out")" = 1 ] &&
@@ -31,24 +31,24 @@ wrong() {
 	pattern=$1
 	shift
 	run cron "$@"
-	[ $status = 2 ] && said "^cron: .*$pattern"
+	[ "$status" = 2 ] && said "^cron: .*$pattern"
 	result $? "wrong usage: $pattern"
 }
 
 # These tests need no device.
 run cron --help
-check "--help" test $status = 0
+check "--help" test "$status" = 0
 check "--help tells of daylight saving time" said 'daylight saving'
 
-refuses '60 * * * * true' "minute: '60' is not 0 to 59"
-refuses '* * * *' 'day of week: missing'
-refuses '* * * * *' 'no command'
-refuses '* * 31 2 * true' 'none of these months has such a day'
-refuses '@often true' "'@often' is none of @hourly"
-refuses '@every true' "@every: 'true' is not a duration: use e.g. 250ms"
-refuses '~ * * * * * true' "delay '' is not a duration: use e.g."
-refuses '~1z @daily true' "delay '1z' is not a duration"
-refuses '~366d @daily true' "delay '366d' is more than 365d"
+refuses_line '60 * * * * true' "minute: '60' is not 0 to 59"
+refuses_line '* * * *' 'day of week: missing'
+refuses_line '* * * * *' 'no command'
+refuses_line '* * 31 2 * true' 'none of these months has such a day'
+refuses_line '@often true' "'@often' is none of @hourly"
+refuses_line '@every true' "@every: 'true' is not a duration: use e.g. 250ms"
+refuses_line '~ * * * * * true' "delay '' is not a duration: use e.g."
+refuses_line '~1z @daily true' "delay '1z' is not a duration"
+refuses_line '~366d @daily true' "delay '366d' is more than 365d"
 tab '* * * * * true' '* 24 * * * true' '' '	# a comment' 'x * * * * true'
 run cron --next 1 "$tmp/tab"
 check "each line that is bad is named" test "$(grep -c ':[25]: ' "$tmp/out")" = 2
@@ -114,11 +114,11 @@ start() {
 # await PATTERN [COUNT] - wait until the log has that many such lines
 await() {
 	tries=0
-	until [ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ] || [ $tries = 1200 ]; do
+	until [ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ] || [ "$tries" = 1200 ]; do
 		usleep 100000
 		tries=$((tries + 1))
 	done
-	[ $tries -lt 1200 ] || echo "# waited in vain for: $1"
+	[ "$tries" -lt 1200 ] || echo "# waited in vain for: $1"
 }
 
 # stop - end it, with its exit status in $status and its output in $tmp/out
@@ -129,7 +129,7 @@ stop() {
 	wait $pid
 	status=$?
 	cp "$tmp/log" "$tmp/out"
-	check "$1: exit status 0" test $status = 0
+	check "$1: exit status 0" test "$status" = 0
 	check "$1: none too early" test "$(value early)" = 0
 	check "$1: none that was not armed" test "$(value 'stale expirations')" = 0
 }
@@ -259,7 +259,7 @@ check "thousands: random delays are random" test "$put_off" -ge 1000
 set_clock '2026-05-05 12:00:02'
 {
 	i=0
-	while [ $i -lt 300 ]; do
+	while [ "$i" -lt 300 ]; do
 		# shellcheck disable=SC2016 # the shell it is for is another
 		echo '1 12 * * * echo "here is $((100000 + '$i'))%"; cat'
 		i=$((i + 1))
@@ -275,11 +275,11 @@ await 'returned 3'
 await 'was killed'
 # All of them have printed that, and soon end.
 tries=0
-while [ $tries -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
+while [ "$tries" -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
 	usleep 100000
 	tries=$((tries + 1))
 done
-check "commands: no zombie is left, nor any other child" test $tries -lt 600
+check "commands: no zombie is left, nor any other child" test "$tries" -lt 600
 stop "commands"
 check "commands: each was run once" test "$(grep '^here is ' "$tmp/out" | sort -u | wc -l)" = 300
 check "commands: 302 were" test "$(value runs)" = 302
