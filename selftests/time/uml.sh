@@ -15,7 +15,6 @@
 
 . "$(dirname "$0")/../vm/common.sh"
 . "$(dirname "$0")/../vm/log.sh"
-here=$top/selftests/time
 
 products=$build/selftests/time
 limit=300 params='' mem=64
@@ -39,45 +38,56 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 root=$tmp/root log=$tmp/kernel.log
 
-mkdir -p "$root"/{bin,dev,modules,proc,sys,tmp}
-cp "$(command -v busybox)" "$root/bin/busybox"
-busybox --list | while read -r applet; do
-	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
-done
-cp "$here/init" "$top/selftests/ktap-run.sh" "$root/"
-cp "$build/module/$release/twheel.ko" "$root/"
-find "$products" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
-find "$products" -mindepth 2 -name '*.ko' -exec cp {} "$root/modules/" \;
-echo "$params" >"$root/parameters"
-echo "$*" >"$root/command"
+# make_root COMMAND... - the guest's folder, with the command line that it is to run
+make_root() {
+	mkdir -p "$root"/{bin,dev,modules,proc,sys,tmp}
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	busybox --list | while read -r applet; do
+		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
+	done
+	cp "$top/selftests/time/init" "$top/selftests/ktap-run.sh" "$root/"
+	cp "$build/module/$release/twheel.ko" "$root/"
+	find "$products" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
+	find "$products" -mindepth 2 -name '*.ko' -exec cp {} "$root/modules/" \;
+	echo "$params" >"$root/parameters"
+	echo "$*" >"$root/command"
+}
 
 # The guest's memory is a file in TMPDIR: in the machine's memory if there is room, so that
 # nothing is written to a disk meanwhile. Its kernel and its programs take turns, which is
 # faster on one CPU. Its virtual time begins on the first of January 2026.
-cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
-memory=$tmp
-[ "$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -le "$mem" ] || memory=/dev/shm
-TMPDIR=$memory timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" "mem=${mem}M" \
-	"${clock[@]}" root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
-	con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | sed -u 's/\r$//' || :
+boot() {
+	local cpu room memory=$tmp
 
-# Check this first, since a guest that is killed complains of that, too.
-if [ $SECONDS -ge "$limit" ]; then
-	say "time limit of $limit s reached; the kernel's last words:"
-	tail -n 5 "$log" >&2
-	exit 124
-fi
-if complaints "$log" >"$tmp/complaints"; then
-	say "the kernel complained:"
-	cat "$tmp/complaints" >&2
-	exit 125
-fi
-if [ "$(tail -n 1 "$root/verdict" 2>/dev/null)" != "done" ]; then
-	say "the guest ended without a verdict; the kernel's last words:"
-	tail -n 20 "$log" >&2
-	exit 126
-fi
-for step in modules insmod rmmod; do
-	grep -qx "$step 0" "$root/verdict" || { say "$step failed"; exit 125; }
-done
-exit "$(sed -n 's/^exit //p' "$root/verdict")"
+	cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
+	room=$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1) || room=0
+	[ "$room" -le "$mem" ] || memory=/dev/shm
+	TMPDIR=$memory timeout -k 5 "$limit" taskset -c "$cpu" "$kernel/vmlinuz" "mem=${mem}M" \
+		"${clock[@]}" root=host rootfstype=hostfs rootflags="$root" rw init=/init panic=-1 \
+		con=null con0=null,fd:2 con1=null,fd:1 </dev/null 2>"$log" | sed -u 's/\r$//' || :
+}
+
+judge() {
+	local step
+
+	# Check this first, since a guest that is killed complains of that, too.
+	if [ "$SECONDS" -ge "$limit" ]; then
+		last_words "$log" 5 "time limit of $limit s reached"
+		return 124
+	fi
+	if has_complaints "$log"; then
+		return 125
+	fi
+	if [ "$(tail -n 1 "$root/verdict" 2>/dev/null)" != "done" ]; then
+		last_words "$log" 20 "the guest ended without a verdict"
+		return 126
+	fi
+	for step in modules insmod rmmod; do
+		grep -qx "$step 0" "$root/verdict" || { say "$step failed"; return 125; }
+	done
+	return "$(sed -n 's/^exit //p' "$root/verdict")"
+}
+
+make_root "$@"
+boot
+judge && exit || exit $?

@@ -69,3 +69,17 @@ complaints() {
 	line=$(grep -nE -m1 "$pattern" <<<"$log" | cut -d: -f1) || return 1
 	sed -n "$((line > 3 ? line - 3 : 1)),$((line + 50))p" <<<"$log"
 }
+
+# has_complaints LOG - as complaints, but says it to whoever looks at the run
+has_complaints() {
+	local found
+	found=$(complaints "$1") || return
+	say "the kernel complained:"
+	echo "$found" >&2
+}
+
+# last_words LOG LINES WHAT - how a run has ended, and so many lines of what the kernel said last
+last_words() {
+	say "$3; the kernel's last words:"
+	tail -n "$2" "$1" >&2
+}

@@ -61,8 +61,8 @@ while getopts c:m:t:a:o:M:s:d:D:p:nliI opt; do
 	esac
 done
 shift $((OPTIND - 1))
-[ -z "$plugin" ] || [ $count = 1 ] || usage
-[ $# -gt 0 ] || { [ $interactive = 1 ] && set -- exec sh -l; } || usage
+[ -z "$plugin" ] || [ "$count" = 1 ] || usage
+[ $# -gt 0 ] || { [ "$interactive" = 1 ] && set -- exec sh -l; } || usage
 
 # What takes seconds elsewhere may take minutes on a debug kernel.
 case ${KERNEL-} in
@@ -92,7 +92,7 @@ machine+=(-nodefaults -no-user-config -display none -no-reboot)
 qemu=${QEMU:-$emulator}
 kernel=$("$vm/kernel.sh")
 module=${module:-$build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko}
-[ $insmod = 0 ] || [ -e "$module" ] || die "no $module: run make first"
+[ "$insmod" = 0 ] || [ -e "$module" ] || die "no $module: run make first"
 
 own+=" $(cat "$vm/config/${KERNEL-}.append" 2>/dev/null)" || :
 tmp=$(mktemp -d)
@@ -241,7 +241,7 @@ boot() {
 
 	: >"$verdict"
 	: >"$log"
-	[ $interactive = 0 ] || stdio+=,signal=off
+	[ "$interactive" = 0 ] || stdio+=,signal=off
 	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" "${devices[@]}" \
 		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
 		-append "console=$console panic=-1 oops=panic printk.devkmsg=on panic_print=0x41 $own $append" \
@@ -289,23 +289,19 @@ judge() {
 	others=$(other_races "$log")
 	[ "$others" = 0 ] || say "data races reported that do not name the module: $others"
 	[ "$timed_out" = 0 ] || mv "$tmp/before" "$log"
-	if complaints "$log" >"$tmp/complaints"; then
-		say "the kernel complained:"
-		cat "$tmp/complaints" >&2
+	if has_complaints "$log"; then
 		return 125
 	fi
 	if [ "$timed_out" = 1 ]; then
-		say "time limit of $limit s reached; the kernel's last words:"
-		tail -n 5 "$log" >&2
+		last_words "$log" 5 "time limit of $limit s reached"
 		sed 's/^/stuck: /' <(echo "steps done:" && cat "$verdict" "$tmp/inside") >&2
 		return 124
 	fi
 	if [ "$(tail -n 1 "$verdict")" != "done" ] || [ -z "$status" ]; then
-		say "the guest ended without a verdict; the kernel's last words:"
-		tail -n 20 "$log" >&2
+		last_words "$log" 20 "the guest ended without a verdict"
 		return 126
 	fi
-	if [ $insmod = 1 ] && [ "$(verdict_of insmod)" != 0 ]; then
+	if [ "$insmod" = 1 ] && [ "$(verdict_of insmod)" != 0 ]; then
 		say "insmod failed:"
 		tail -n 5 "$log" >&2
 		return 125
@@ -324,10 +320,10 @@ judge() {
 terminal=0
 [ ! -t 1 ] || terminal=1
 exec {input}</dev/null
-[ $interactive = 0 ] || exec {input}<&0
+[ "$interactive" = 0 ] || exec {input}<&0
 
 make_initramfs "$@"
-if [ $count = 1 ]; then
+if [ "$count" = 1 ]; then
 	count_instructions
 else
 	accelerator
