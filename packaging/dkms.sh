@@ -43,7 +43,7 @@ install_all() {
 	done
 	install -D -m 644 "$top/packaging/modules-load.conf" "$load"
 	install -D -m 644 "$top/packaging/udev.rules" "$rules"
-	[ $built = 1 ] ||
+	[ "$built" = 1 ] ||
 		die "the module was built for no kernel: are there headers (/lib/modules/*/build)?"
 }
 

@@ -73,13 +73,13 @@ try() {
 	name=$1
 	shift
 	run "$@"
-	[ $status = 0 ] || echo "exit status $status: $*" >>"$tmp/out"
+	[ "$status" = 0 ] || echo "exit status $status: $*" >>"$tmp/out"
 	result $status "$name"
 }
 
 # finish - print the plan, and exit with a status that says whether all tests passed
 finish() {
 	echo "1..$tests"
-	[ $failures = 0 ]
+	[ "$failures" = 0 ]
 	exit
 }

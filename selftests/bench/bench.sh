@@ -48,7 +48,7 @@ minutes() {
 time_left() {
 	local name left=$((takes[$1] - $2))
 
-	[ $left -gt 0 ] || left=0
+	[ "$left" -gt 0 ] || left=0
 	for name in "${names[@]}"; do
 		left=$((left + takes[$name]))
 	done
@@ -71,7 +71,7 @@ watch() {
 	[ ! -t 2 ] || often=1
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.5
-		[ $((SECONDS - told)) -ge $often ] || continue
+		[ $((SECONDS - told)) -ge "$often" ] || continue
 		told=$SECONDS
 		progress "$name: $(grep -vc '^#' "$out/$name" || :) figures, about" \
 			"$(minutes "$(time_left "$name" $((SECONDS - begun)))") left"
@@ -99,7 +99,7 @@ measure() {
 		watch "$name" || status=$?
 		pid=''
 		say "$name: $((SECONDS - begun)) s"
-		[ $status != 0 ] || continue
+		[ "$status" != 0 ] || continue
 		failed=1
 		echo "# missing: it ended with status $status" >>"$out/$name"
 		say "$name failed with status $status; the end of what it said:"

@@ -159,7 +159,7 @@ by_source() {
 	local address times from=$1
 	while read -r address times; do
 		address=$((0x$address - from))
-		if [ $address -ge 0 ] && [ $address -lt $((1 << 20)) ]; then
+		if [ "$address" -ge 0 ] && [ "$address" -lt $((1 << 20)) ]; then
 			printf '0x%x %s\n' $address "$times"
 		fi
 	done <"$tmp/per_operation" >"$tmp/module"

@@ -122,7 +122,7 @@ whole() {
 }
 [ "$(id -u)" = 0 ] || die "only root may do this"
 [ -e /dev/twheel ] || die "no /dev/twheel: is the module loaded?"
-[ -e $trace/current_tracer ] || mount -t tracefs tracefs $trace 2>/dev/null ||
+[ -e "$trace/current_tracer" ] || mount -t tracefs tracefs $trace 2>/dev/null ||
 	echo "# no tracefs: no interrupts and holds are seen"
 trap 'eval "$restore"' EXIT
 raise /proc/sys/fs/nr_open 2097152

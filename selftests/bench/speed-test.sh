@@ -5,8 +5,8 @@
 #
 # With few timers, so the figures say little. Wants `make -C selftests BENCH=1`.
 
-. "${0%/*}/tap.sh"
-speed=${0%/*}/speed
+. "$(dirname "$0")/tap.sh"
+speed=$(dirname "$0")/speed
 
 # figures FACILITY KIND OPERATION... - has $tmp/out a number over 0 for each of them?
 figures() {

@@ -29,17 +29,17 @@ said() {
 }
 
 contained /bin/twheel doctor
-check "without the node the doctor finds something wrong" test $status = 1
+check "without the node the doctor finds something wrong" test "$status" = 1
 said "it says what" '^WRONG  node  .*/dev/twheel is not there, although the module is loaded'
 said "and what to do about it" '-> .*PrivateDevices='
 contained /bin/twheel arm 10ms
-check "and no timer is armed on the device" test $status != 0
+check "and no timer is armed on the device" test "$status" != 0
 
 # What engines and service managers do: the node of the host, bound over an empty file
 : >"$root/dev/twheel"
 contained /bin/twheel doctor
-check "with the node bound in the doctor is content" test $status = 0
+check "with the node bound in the doctor is content" test "$status" = 0
 said "a timer has expired" '^ok  *timer  *one of 1 ms has expired'
 contained /bin/twheel arm 10ms
-check "the tool's timer expires" test $status = 0
+check "the tool's timer expires" test "$status" = 0
 finish

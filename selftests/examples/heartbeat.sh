@@ -78,8 +78,8 @@ for form in $forms; do
 	verdict "$form: everyone falls silent, short timeouts" 2000
 	# The counters of the module have to confirm the system calls in the table.
 	case $form in
-	*leases) check "$form: nothing was re-armed" test $rearmed = 0 ;;
-	*)	check "$form: every report was a re-arm" test $rearmed = "$(value 'pushed back')" ;;
+	*leases) check "$form: nothing was re-armed" test "$rearmed" = 0 ;;
+	*)	check "$form: every report was a re-arm" test "$rearmed" = "$(value 'pushed back')" ;;
 	esac
 done
 
@@ -153,18 +153,18 @@ sleep 2
 kill -TERM $pid
 wait $pid
 status=$?
-check "interrupted: exit status 0" test $status = 0
+check "interrupted: exit status 0" test "$status" = 0
 check "interrupted: none missed" test "$(value missed)" = 0
 check "interrupted: the form under way is the last" said '^  *handles$'
 
 run heartbeat --timeout 5 --duration 5
-check "a run too short to tell is refused" test $status = 2
+check "a run too short to tell is refused" test "$status" = 2
 run heartbeat --timeout 9s --drivers 1000 --rate 10
-check "a rate too low is refused" test $status = 2
+check "a rate too low is refused" test "$status" = 2
 run heartbeat --compare --lease
-check "comparing one form is refused" test $status = 2
+check "comparing one form is refused" test "$status" = 2
 run heartbeat --drivers 1000000000
-check "more drivers than the limit allows" test $status = 1
+check "more drivers than the limit allows" test "$status" = 1
 check "are refused with a hint" said 'see max_fd_timers'
 
 finish

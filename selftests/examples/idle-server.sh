@@ -21,7 +21,7 @@ start() {
 	server=$!
 	tries=0
 	port=
-	until [ -n "$port" ] || [ $tries = 300 ]; do
+	until [ -n "$port" ] || [ "$tries" = 300 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 		port=$(sed -n 's/^listening on .*://p' "$tmp/server")
@@ -59,7 +59,7 @@ busy() {
 
 	cp "$tmp/client" "$tmp/out"
 	show "$tmp/out"
-	check "$form: client: all in order" test $client_status = 0
+	check "$form: client: all in order" test "$client_status" = 0
 	check "$form: client: every silent connection was cut" test "$(value cut)" = 300
 	check "$form: client: none too soon" test "$(value 'cut too soon')" = 0
 	check "$form: client: none too late" test "$(value 'cut too late')" = 0
@@ -68,12 +68,12 @@ busy() {
 	cut=$((300 + $(value 'made to wait')))
 
 	cp "$tmp/server" "$tmp/out"
-	check "$form: server: exit status 0" test $status = 0
+	check "$form: server: exit status 0" test "$status" = 0
 	check "$form: server: none cut early" test "$(figure 'cut early')" = 0
 	check "$form: server: no stale expirations" test "$(figure 'stale expirations')" = 0
 	# If the machine stalls, wrk's 50 connections are silent for too long as well.
 	check "$form: server: cut the silent and no more" \
-		test "$(figure 'idle, cut')" -ge $cut -a "$(figure 'idle, cut')" -le $((cut + 50))
+		test "$(figure 'idle, cut')" -ge "$cut" -a "$(figure 'idle, cut')" -le $((cut + 50))
 	check "$form: server: nothing left open" test "$(figure 'open at the end')" = 0
 
 	if command -v wrk >/dev/null; then
@@ -104,7 +104,7 @@ late() {
 	exec 9>"$tmp/requests"
 	printf 'GET / HTTP/1.1\r\n\r\n' >&9
 	tries=0
-	until said '^alive' || [ $tries = 100 ]; do
+	until said '^alive' || [ "$tries" = 100 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
@@ -121,7 +121,7 @@ late() {
 	cp "$tmp/server" "$tmp/out"
 	check "$form: as its record had not been read" test "$(figure saved)" = 1
 	check "$form: and was not read later" test "$(figure 'stale expirations')" = 0
-	check "$form: the server has ended well" test $status = 0
+	check "$form: the server has ended well" test "$status" = 0
 }
 
 busy leases
@@ -149,14 +149,14 @@ check "an unknown method is refused" said '^HTTP/1.1 501'
 	nc 127.0.0.1 "$port" >"$tmp/out" 2>&1
 check "a head without end is refused" said '^HTTP/1.1 431'
 stop
-check "the server has ended well" test $status = 0
+check "the server has ended well" test "$status" = 0
 
 # There are more clients than the server takes: the others wait, and get their turn when
 # connections are cut.
 start 1024 --timeout 1s --max 10
 run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
 show "$tmp/out"
-check "more clients than allowed: all cut in the end" test $status = 0
+check "more clients than allowed: all cut in the end" test "$status" = 0
 stop
 check "accepting was paused" test "$(figure 'accepting paused')" -gt 0
 check "all were accepted in the end" test "$(figure accepted)" = 30
@@ -166,15 +166,15 @@ check "and each of them cut" test "$(figure 'idle, cut')" = 30
 start 16 --timeout 1s
 run idle-client --port "$port" --timeout 1s --silent 30 --talking 0 --duration 4s --late 20s
 show "$tmp/out"
-check "no descriptors left: all cut in the end" test $status = 0
+check "no descriptors left: all cut in the end" test "$status" = 0
 stop
 check "accepting was paused for want of descriptors" \
 	test "$(figure 'accepting paused')" -gt 0
-check "exit status 0 all the same" test $status = 0
+check "exit status 0 all the same" test "$status" = 0
 
 run idle-server --port 65536
-check "a port that is none is refused" test $status = 2
+check "a port that is none is refused" test "$status" = 2
 run idle-server --timeout 0
-check "a timeout of nothing is refused" test $status = 2
+check "a timeout of nothing is refused" test "$status" = 2
 
 finish

@@ -27,7 +27,7 @@ appears() {
 	pattern=$1 tries=0
 	shift
 	until said "$pattern"; do
-		[ $tries -lt 300 ] || return 1
+		[ "$tries" -lt 300 ] || return 1
 		tries=$((tries + 1))
 		"$@"
 		sleep 0.1
@@ -61,7 +61,7 @@ check "a journal in use is refused" said 'in use by another'
 run reminder --socket "$socket" --journal "$tmp/journal2"
 check "so is an address in use" said 'in use'
 stop TERM
-check "stopped: exit status 0" test $status = 0
+check "stopped: exit status 0" test "$status" = 0
 
 start
 check "an address that was left behind is taken" test -n "$service"
@@ -76,14 +76,14 @@ run reminder --socket "$tmp/other" --journal "$tmp/text"
 check "a file that is no journal is refused" said 'not a journal'
 check "and left as it is" cmp -s "$tmp/text" "$tmp/text2"
 run reminder --socket "$tmp/text" --journal "$tmp/journal"
-check "a file that is no socket is refused" test $status = 1
+check "a file that is no socket is refused" test "$status" = 1
 check "and left alone" cmp -s "$tmp/text" "$tmp/text2"
 run reminder --journal "$tmp/journal"
-check "no socket: exit status 2" test $status = 2
+check "no socket: exit status 2" test "$status" = 2
 run reminder --socket "$socket"
-check "no journal: exit status 2" test $status = 2
+check "no journal: exit status 2" test "$status" = 2
 run reminder --socket "$tmp/nobody" 1 1s
-check "nobody to ask: exit status 1" test $status = 1
+check "nobody to ask: exit status 1" test "$status" = 1
 run env NOTIFY_SOCKET=nowhere reminder --socket "$socket" --journal "$tmp/journal"
 check "a keeper's address that is none is refused" said 'NOTIFY_SOCKET'
 run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 reminder --help

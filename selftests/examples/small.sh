@@ -100,6 +100,6 @@ kill $server
 wait $server
 server_status=$?
 server=
-check "epoll-server: goes on until it is told to stop" test $server_status = 0
+check "epoll-server: goes on until it is told to stop" test "$server_status" = 0
 
 finish

@@ -291,7 +291,7 @@ echo 12 >$parameters/max_fd_timers
 twheel arm 1h 1h 1h 1h 1h 1h 1h 1h 1h 1h >/dev/null 2>&1 &
 pid=$!
 tries=0
-until [ "$(twheel ps 2>/dev/null | grep -c ' 10  *0 ')" = 1 ] || [ $tries = 100 ]; do
+until [ "$(twheel ps 2>/dev/null | grep -c ' 10  *0 ')" = 1 ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

@@ -30,7 +30,7 @@ twheel arm 1h 2h 3h --every 90s --slack 500ms --count 12 --fixed-delay --data 40
 	--clock boottime >"$tmp/arm" 2>&1 &
 pid=$!
 tries=0
-until [ "$(twheel list --pid $pid 2>/dev/null | grep -c fixed-delay)" = 3 ] || [ $tries = 100 ]; do
+until [ "$(twheel list --pid $pid 2>/dev/null | grep -c fixed-delay)" = 3 ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

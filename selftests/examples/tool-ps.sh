@@ -113,7 +113,7 @@ other=$!
 twheel arm 1h 2h 3h --clock boottime >/dev/null 2>&1 &
 pid=$!
 tries=0
-until [ "$(twheel ps 2>/dev/null | grep -c " boottime  *3 ")" = 1 ] || [ $tries = 100 ]; do
+until [ "$(twheel ps 2>/dev/null | grep -c " boottime  *3 ")" = 1 ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

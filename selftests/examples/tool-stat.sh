@@ -66,7 +66,7 @@ check "and how late at most" said '^late by  *[0-9.]* [um]*s '
 twheel stat --every 250ms --count 16 --json >"$tmp/every" &
 pid=$!
 tries=0
-until [ -s "$tmp/every" ] || [ $tries = 100 ]; do
+until [ -s "$tmp/every" ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done
@@ -74,14 +74,14 @@ twheel arm 10ms 20ms 30ms >/dev/null
 wait $pid
 status=$?
 mv "$tmp/every" "$tmp/out"
-check "--every and --count: so many lines" test $status = 0 -a "$(grep -c '^{"interval":' "$tmp/out")" = 16
+check "--every and --count: so many lines" test "$status" = 0 -a "$(grep -c '^{"interval":' "$tmp/out")" = 16
 check "what was done is in one of them, and only once" test "$(sum armed)$(sum expired)" = 33
 check "together they are of no less time" test "$(sum interval)" -ge 4000000000
 
 twheel top --every 250ms --count 10 >"$tmp/top" &
 pid=$!
 tries=0
-until [ -s "$tmp/top" ] || [ $tries = 100 ]; do
+until [ -s "$tmp/top" ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done
@@ -89,7 +89,7 @@ twheel arm 1ms --every 1ms --count 100 >/dev/null
 wait $pid
 status=$?
 mv "$tmp/top" "$tmp/out"
-check "top --count prints so many times" test $status = 0 -a "$(grep -c '^all ' "$tmp/out")" = 10
+check "top --count prints so many times" test "$status" = 0 -a "$(grep -c '^all ' "$tmp/out")" = 10
 check "it shows expirations" test "$(awk '$1 == "all" { n += $5 } END { print (n > 0) }' "$tmp/out")" = 1
 check "and a bar" said '^all .*s #'
 check "no line is too long" test "$(awk 'length > 80' "$tmp/out" | wc -l)" = 0

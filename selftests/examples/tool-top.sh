@@ -33,7 +33,7 @@ counters() {
 # shows PATTERN - wait until $tmp/out has such a line
 shows() {
 	tries=0
-	until grep -q -- "$1" "$tmp/out" || [ $tries = 100 ]; do
+	until grep -q -- "$1" "$tmp/out" || [ "$tries" = 100 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done

@@ -7,7 +7,7 @@
 
 helps() {
 	run twheel "$@" --help
-	[ $status = 0 ] && said '^Usage: twheel' && said 'Exit codes'
+	[ "$status" = 0 ] && said '^Usage: twheel' && said 'Exit codes'
 	result $? "twheel $* --help"
 }
 
@@ -59,7 +59,7 @@ if without_node true 2>/dev/null; then
 		# shellcheck disable=SC2086 # words
 		run without_node $command </dev/null
 		check "${command%% [-/]*} knows a module without a node" \
-			test $status = 1 -a "$(grep -c '(the module is loaded, but' "$tmp/out")" = 1
+			test "$status" = 1 -a "$(grep -c '(the module is loaded, but' "$tmp/out")" = 1
 	done <<-END
 		twheel info
 		twheel arm 1s
@@ -71,7 +71,7 @@ if without_node true 2>/dev/null; then
 	END
 	unset TWHEEL_BACKEND
 	run without_node twheel stat
-	check "counters need no node" test $status = 0
+	check "counters need no node" test "$status" = 0
 
 	# A guest has only root, which may open any node: use a file system that forbids
 	# devices.
@@ -81,13 +81,13 @@ if without_node true 2>/dev/null; then
 		mknod '$tmp/nodev/twheel' c ${numbers%:*} ${numbers#*:} &&
 		twheel info --device '$tmp/nodev/twheel'"
 	check "a node that may not be opened: permissions are looked at" \
-		test $status = 1 -a "$(grep -c '(its file system is mounted nodev' "$tmp/out")" = 1
+		test "$status" = 1 -a "$(grep -c '(its file system is mounted nodev' "$tmp/out")" = 1
 else
 	skip "the module without its node" "takes root and unshare"
 fi
 
 run twheel info
-check "info succeeds" test $status = 0
+check "info succeeds" test "$status" = 0
 check "info tells the module's version" said "^module version  *$(cat /sys/module/twheel/version)\$"
 check "info tells the tick" said '^tick .*ns)'
 check "info tells the limits" said '^timers a user '
@@ -96,9 +96,9 @@ check "info --json is one object in one line" test "$(grep -c '^{.*}$' "$tmp/out
 check "info --json has the features" said '"features":\[.*"batch"'
 
 run twheel arm 0.001min 0.1sec
-check "min and sec are units, too" test $status = 0 -a "$(grep -c 'last$' "$tmp/out")" = 2
+check "min and sec are units, too" test "$status" = 0 -a "$(grep -c 'last$' "$tmp/out")" = 2
 run twheel arm 100ms
-check "arm 100ms ends by itself" test $status = 0
+check "arm 100ms ends by itself" test "$status" = 0
 check "with one last event" test "$(grep -c 'timer 1 .* late  last$' "$tmp/out")" = 1
 
 # Timers expire in the order of their deadlines, not in the order of the arguments.
@@ -115,21 +115,21 @@ check "and no other" test "$(grep -c '"last":true' "$tmp/out")" = 1
 check "none is early" test "$(grep -c '"late":-' "$tmp/out")" = 0
 
 run twheel arm 50ms --clock boottime --slack 10ms
-check "--clock boottime --slack" test $status = 0
+check "--clock boottime --slack" test "$status" = 0
 run twheel arm 50ms --clock realtime --every 50ms --fixed-delay --count 2
-check "--clock realtime --fixed-delay" test $status = 0 -a "$(grep -c ' s  timer 1 ' "$tmp/out")" = 2
+check "--clock realtime --fixed-delay" test "$status" = 0 -a "$(grep -c ' s  timer 1 ' "$tmp/out")" = 2
 
 begin=$(cut -d. -f1 /proc/uptime)
 run twheel arm 1h --for 1s
 end=$(cut -d. -f1 /proc/uptime)
-check "--for stops it" test $status = 0 -a ! -s "$tmp/out" -a $((end - begin)) -lt 60
+check "--for stops it" test "$status" = 0 -a ! -s "$tmp/out" -a $((end - begin)) -lt 60
 
 # A shell without job control makes its background children ignore SIGINT. SIGTERM has the
 # same effect.
 twheel arm 10ms --every 10ms >"$tmp/out" 2>&1 &
 pid=$!
 tries=0
-until [ -s "$tmp/out" ] || [ $tries = 100 ]; do
+until [ -s "$tmp/out" ] || [ "$tries" = 100 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

@@ -13,7 +13,7 @@ kmemleak=/sys/kernel/debug/kmemleak
 # name, and what goes with it.
 known='sysfs_slab_add'
 
-[ -e $kmemleak ] || skip_all "no kmemleak in this kernel"
+[ -e "$kmemleak" ] || skip_all "no kmemleak in this kernel"
 
 # What was just allocated, or is freed after a grace period, is none yet: what
 # two scans with some seconds between them have found is. A kmemleak that has

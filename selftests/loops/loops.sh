@@ -73,13 +73,13 @@ crowd() {
 		[ "$time" = "$idle" ] || { stop && start "$1" "$time"; }
 		run ./clients "$tmp/socket" "$clients" "$time"
 		sed 's/^/# /' "$tmp/out" | head -n 30
-		[ $status = 3 ] || break
+		[ "$status" = 3 ] || break
 	done
 	result "$status" "$1: none cut early, none while it talks, all in the end"
 	check "$1: while others talked all idle ones were cut" \
 		test "$(figure 'cut, idle')" = "$(figure idle)"
 	stop
-	check "$1: the server has ended well" test $ended = 0
+	check "$1: the server has ended well" test "$ended" = 0
 	check "$1: it hung up once on each that was silent" \
 		test "$(said 'a client was silent')" = "$(figure cut)"
 	check "$1: and saw the others leave" \

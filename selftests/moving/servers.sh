@@ -25,7 +25,7 @@ clients_of() {
 	"$@" >"$tmp/server" 2>&1 &
 	server=$!
 	for tenth in $(seq 300); do
-		! grep -q '^port [1-9]' "$tmp/server" || break
+		grep -q '^port [1-9]' "$tmp/server" && break
 		sleep 0.1
 	done
 	# A machine may stand still for a second, and then those that talk are silent, too.

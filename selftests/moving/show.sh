@@ -18,7 +18,9 @@ unset MAKEFLAGS MFLAGS
 "$vm/build.sh"
 "$vm/run.sh" -I -t 900 -m 1024 -- "sh /twheel/moving/figures.sh" >"$out/measured"
 grep -qx end "$out/measured" || die "the guest did not come to the end"
-! grep -q '^result .* \(lost\|left\) [^0]' "$out/measured" || die "a client was cut off"
+if grep -q '^result .* \(lost\|left\) [^0]' "$out/measured"; then
+	die "a client was cut off"
+fi
 
 # lines FILE - of code: neither comments nor empty ones
 lines() {

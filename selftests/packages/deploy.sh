@@ -6,7 +6,7 @@
 #
 # What a service or a container can do with the device is tested in a guest: ../deploy.
 
-top=$(cd "${0%/*}/../.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 files=$top/packaging/deploy
 . "$top/selftests/tap.sh"
 
@@ -79,7 +79,7 @@ else
 	skip "systemd takes the drop-in" "there is no systemd-analyze"
 fi
 try "CDI, compose and Kubernetes files have the fields of their specifications" \
-	"${0%/*}/fields.pl" "$files"
+	"$top/selftests/packages/fields.pl" "$files"
 try "so has the file for podman" quadlet
 try "the page names the system calls that are tested" same_calls
 try "and each of the files" named

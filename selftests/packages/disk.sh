@@ -7,7 +7,7 @@
 #
 # A command without a path would be busybox's own.
 
-here=${0%/*}
+here=$(dirname "$0")
 for module in "$here"/*.ko; do
 	insmod "$module" || exit
 done

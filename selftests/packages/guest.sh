@@ -10,13 +10,13 @@
 #			replaced, and what is refused under lockdown
 #	upgraded	only whether it works
 
-. "${0%/*}/tap.sh"
+. "$(dirname "$0")/tap.sh"
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 # udevadm would do nothing: the first process of a guest has another root.
 export SYSTEMD_IGNORE_CHROOT=1
 rm -f /usr/local/bin/uname
 udevd=/usr/lib/systemd/systemd-udevd
-[ -x $udevd ] || udevd=/lib/systemd/systemd-udevd
+[ -x "$udevd" ] || udevd=/lib/systemd/systemd-udevd
 
 # documented COMMAND - run it, and tell deb.sh, which looks for it on the page
 documented() {
@@ -104,7 +104,7 @@ keep_for_group() {
 replace() {
 	su - user -c 'exec twheel arm 1h' &
 	seconds=0
-	while [ "$(cat /sys/module/twheel/refcnt)" = 0 ] && [ $seconds -lt 60 ]; do
+	while [ "$(cat /sys/module/twheel/refcnt)" = 0 ] && [ "$seconds" -lt 60 ]; do
 		sleep 1
 		seconds=$((seconds + 1))
 	done

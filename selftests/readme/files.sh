@@ -50,7 +50,7 @@ find /sys/module/twheel/parameters -mindepth 1 | sed 's|.*/||' | sort >"$tmp/mod
 same "it describes each parameter" "$tmp/page" "$tmp/module"
 
 tracing=/sys/kernel/tracing/events/twheel
-if [ -e $tracing/enable ]; then
+if [ -e "$tracing/enable" ]; then
 	listed $tracing >"$tmp/page"
 	find $tracing -mindepth 1 -maxdepth 1 -type d | sed 's|.*/||' | sort >"$tmp/module"
 	same "it has the tracepoints" "$tmp/page" "$tmp/module"
@@ -66,7 +66,7 @@ listed fdinfo >"$tmp/page"
 same "it has the lines of fdinfo" "$tmp/page" "$tmp/module"
 
 debug=/sys/kernel/debug/twheel
-if [ -r $debug/counters ]; then
+if [ -r "$debug/counters" ]; then
 	listed $debug/counters >"$tmp/page"
 	head -n 1 $debug/counters | tr ' ' '\n' | grep -v '^cpu$' | sort >"$tmp/module"
 	same "it has the counters" "$tmp/page" "$tmp/module"

@@ -22,7 +22,7 @@ part() {
 # await TEXT - until twheel ps says so, for half a minute
 await() {
 	tries=0
-	until twheel ps 2>/dev/null | grep -q "$1" || [ $tries = 300 ]; do
+	until twheel ps 2>/dev/null | grep -q "$1" || [ "$tries" = 300 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done

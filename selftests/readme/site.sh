@@ -5,8 +5,8 @@
 #
 # Runs on the machine that builds; no device is needed. It takes what setup.sh installs as html.
 
-. "${0%/*}/../tap.sh"
-top=$(cd "${0%/*}/../.." && pwd)
+. "$(dirname "$0")/../tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
 site=$top/Documentation/site
 html=$top/build/html
 

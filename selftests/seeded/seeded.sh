@@ -67,7 +67,7 @@ is_noticed() {
 	build_module &&
 		boot "${options[@]}" "/twheel/seeded/trigger $(field "$patch" Trigger)" || status=$?
 	echo "exit status $status, expected 125 and '$report'"
-	apply "$patch" -R && [ $status = 125 ] && names_module "$report"
+	apply "$patch" -R && [ "$status" = 125 ] && names_module "$report"
 }
 
 # The detectors must be switched on as well: if slab debugging were off it would report

@@ -34,7 +34,7 @@ grows() {
 cpu=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || grep -c ^processor /proc/cpuinfo) - 1))
 [ "$(uname -r | cut -d. -f1)" -ge 7 ] || skip_all "no module learns of it before Linux 7.0"
 [ "$(id -u)" = 0 ] || skip_all "needs root"
-[ $cpu -ge 1 ] || skip_all "needs two CPUs"
+[ "$cpu" -ge 1 ] || skip_all "needs two CPUs"
 need_device
 grep -qw cpuset $cgroups/cgroup.controllers || skip_all "no cpusets"
 mkdir "$ours" || skip_all "no cgroup is to be had"

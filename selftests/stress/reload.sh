@@ -43,7 +43,7 @@ left_over() {
 # A program that arms and reads must succeed.
 works() {
 	run "$suites/arm"
-	[ $status = 0 ]
+	[ "$status" = 0 ]
 }
 
 end_neighbours() {

@@ -39,7 +39,7 @@ use_suite() {
 	local state=$tmp/apt.$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg site suite
 	site=$(mirror)
 	[ -n "$site" ] || die "apt's configuration names no Debian mirror"
-	[ -e $keys ] && keys="[signed-by=$keys]" || keys=
+	[ -e "$keys" ] && keys="[signed-by=$keys]" || keys=
 
 	mkdir -p "$state"/{lists,cache/archives}/partial
 	touch "$state/status"

@@ -70,7 +70,7 @@ run_commands() {
 		1)	grep -q '^== all as it should be' "$log" ;;
 		2)	grep -E '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' "$log" |
 				tail -n 1 >>"$tmp/$who.$n.what" ;;
-		esac && [ $status = 0 ] && touch "$tmp/$who.$n.ok"
+		esac && [ "$status" = 0 ] && touch "$tmp/$who.$n.ok"
 	done
 }
 

@@ -98,7 +98,7 @@ finish() {
 
 	took=$((SECONDS - begun[$name]))
 	read -r p f s < <(judge "$1" "$name")
-	[ $verbose = 0 ] || cat "$(log_of "$name")"
+	[ "$verbose" = 0 ] || cat "$(log_of "$name")"
 	sed "s|^|# $name: |" "$(log_of "$name").blame"
 	result[$name]="$p $f $s $took"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ended=$((ended + 1))
@@ -143,7 +143,7 @@ has_room() {
 	done
 	case ${load[$1]} in
 	alone)	return 1 ;;
-	idle)	[ $idle = 0 ] ;;
+	idle)	[ "$idle" = 0 ] ;;
 	busy)	[ "${busy:-0}" -lt "$jobs" ] ;;
 	esac
 }

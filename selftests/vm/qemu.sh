@@ -55,7 +55,9 @@ find_or_fetch() {
 			return
 		fi
 		# Where apt is hidden that says nothing of other guests.
-		! command -v apt-get >/dev/null || touch "$failed"
+		if command -v apt-get >/dev/null; then
+			touch "$failed"
+		fi
 	fi
 	say "no later QEMU is to be had: guests may hang when tracepoints are switched"
 	return 1

@@ -221,7 +221,7 @@ test_kernel() {
 	printf '%s\n' '#!/bin/sh' 'echo out of paper >&2' 'exit 1' >"$tmp/bin/nice"
 	chmod +x "$tmp/bin/nice"
 	PATH=$tmp/bin:$PATH SUITES='seeded torture fuzz' "$vm/check.sh" >"$tmp/out" 2>&1 || status=$?
-	[ $status = 1 ] && [ "$(grep -c 'FAILED: there is no kasan kernel' "$tmp/out")" = 1 ] &&
+	[ "$status" = 1 ] && [ "$(grep -c 'FAILED: there is no kasan kernel' "$tmp/out")" = 1 ] &&
 		[ "$(grep -c 'out of paper' "$tmp/out")" = 1 ] &&
 		[ "$(tail -n 1 "$tmp/out")" = "0 passed, 1 failed, 0 skipped" ]
 	result $? "a kernel that cannot be built is one failure, told once"
