@@ -9,7 +9,8 @@
 # The packages are built from the tarball of make dist in one minimal root of that release,
 # the one that is not this machine's own by default, and installed in another. That one,
 # with its own kernels, is the disk of two guests, in which guest.sh uses what is installed.
-# Commands that Documentation/installing.md has are run as it prints them.
+# Commands that Documentation/installing.md has are run as it prints them. It takes what setup.sh
+# installs as bare and as guest.
 #
 # The upgrade of the kernel is one to its cloud flavour: another kernel, with other headers,
 # of the same release, so that nothing but these packages decides the outcome.
@@ -208,7 +209,6 @@ nothing_left() {
 	[ -z "$left" ]
 }
 
-"$vm/setup.sh" bare guest
 rm -rf "$out"
 mkdir -p "$roots"
 tarball=$("$top/packaging/dist.sh")

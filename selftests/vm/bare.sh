@@ -11,7 +11,7 @@
 # demo has fewer drivers than usual, and the check one suite of each set that setup.sh
 # installs. What they say is in build/log/bare.WHO.WHAT.
 #
-# root.sh makes the roots.
+# root.sh makes the roots. It takes what setup.sh installs as bare.
 
 . "$(dirname "$0")/common.sh"
 . "$vm/apt.sh"
@@ -80,7 +80,6 @@ cleanup() {
 	as_root rm -rf "$roots"
 }
 
-"$vm/setup.sh" bare
 mkdir -p "$cache/bare" "$build/log"
 roots=$(mktemp -d "$cache/bare/tmp.XXXXXX")
 clone=$roots/clone

@@ -24,6 +24,8 @@ times=$cache/times
 # By suite: the kernels it needs and what it does to this machine, when it began, and its
 # counts and seconds, or why there are none.
 declare -A needs=() load=() begun=() result=()
+# The sets of packages that the suites take
+declare -A sets=()
 # By process: the suite that it runs
 declare -A running=()
 # By kernel that suites need: wanted, or the status of making it; and those told to be missing
@@ -261,7 +263,7 @@ table() {
 
 # Words are names of suites, or of several.
 find_suites() {
-	local word name kernel list
+	local word name kernel set list
 
 	for word; do
 		case $word in
@@ -275,6 +277,9 @@ find_suites() {
 			suites+=("$name")
 			needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
 			load[$name]=$("$vm/suite.sh" load "${name#*/}")
+			for set in $("$vm/suite.sh" sets "${name#*/}"); do
+				sets[$set]=1
+			done
 			for kernel in ${needs[$name]}; do
 				[ -n "${kernels[$kernel]-}" ] || wanted+=("$kernel")
 				kernels[$kernel]=wanted
@@ -305,7 +310,7 @@ echo "# ${#suites[@]} suites, $jobs at a time: ${suites[*]}"
 [ -z "$last_time" ] || echo "# the last time this took $(minutes "$last_time")"
 
 unset MAKEFLAGS MFLAGS
-"$vm/setup.sh" build guest check kernel fuzz
+"$vm/setup.sh" "${!sets[@]}"
 "$vm/build.sh"
 trap stop EXIT
 trap 'exit 130' INT TERM HUP

@@ -33,6 +33,20 @@ count() {
 	result $? "$2"
 }
 
+# stand_in FOLDER COMMAND LINE... - put a script of these lines there, for a PATH to find first
+stand_in() {
+	local file=$tmp/$1/$2
+	shift 2
+	mkdir -p "${file%/*}"
+	printf '%s\n' '#!/bin/sh' "$@" >"$file"
+	chmod +x "$file"
+}
+
+# check_with FOLDER SUITES - run them where its commands are found first
+check_with() {
+	PATH=$tmp/$1:$PATH SUITES=$2 "$vm/check.sh" 2>&1
+}
+
 test_guest() {
 	expect 3 '^hello$' "a command with exit status 3" -n -- 'echo hello; exit 3'
 	expect 0 '^7489842b' "a megabyte of output arrives whole" -n -- \
@@ -58,13 +72,9 @@ test_nets() {
 
 # An emulator that dies the first time.
 test_retry() {
-	cat >"$tmp/qemu" <<-END
-		#!/bin/sh
-		[ -e "$tmp/died" ] || { touch "$tmp/died"; exit 1; }
-		exec qemu-system-x86_64 "\$@"
-	END
-	chmod +x "$tmp/qemu"
-	QEMU=$tmp/qemu expect 0 'boot retried: 1' "a boot that dies is tried again" \
+	stand_in retry qemu "[ -e '$tmp/died' ] || { touch '$tmp/died'; exit 1; }" \
+		'exec qemu-system-x86_64 "$@"'
+	QEMU=$tmp/retry/qemu expect 0 'boot retried: 1' "a boot that dies is tried again" \
 		-n -- 'true'
 	QEMU=/bin/false expect 126 'boot retried: 2' "but not for ever" -n -- 'true'
 }
@@ -214,13 +224,28 @@ test_counting() {
 	END
 }
 
+# What the suites take is installed once, before the first of them begins, and nothing else is. No
+# package is here, and none to be had.
+test_packages() {
+	stand_in apt dpkg-query 'exit 1'
+	stand_in apt sudo '"$@"'
+	stand_in apt apt-get "echo \"\$*\" >>'$tmp/asked'; case \"\$*\" in *install*) exit 1 ;; esac"
+	check_with apt 'tool html fuzz bare' >"$tmp/out"
+	[ $? = 1 ] && ! grep '^# suite ' "$tmp/out" && [ "$(grep -c install "$tmp/asked")" = 1 ] &&
+		grep ' gcc ' "$tmp/asked" | grep python3-sphinx | grep afl++ | grep -q debootstrap
+	result $? "all that suites take is installed before they begin"
+	rm "$tmp/asked"
+	check_with apt tool >"$tmp/out"
+	grep -q 'install.* gcc ' "$tmp/asked" && ! grep 'sphinx\|afl\|debootstrap' "$tmp/asked"
+	result $? "and nothing that they do not take"
+}
+
 # What check.sh makes of a kernel that cannot be built, as nice will have it here.
 test_kernel() {
 	local status=0
-	mkdir "$tmp/bin"
-	printf '%s\n' '#!/bin/sh' 'echo out of paper >&2' 'exit 1' >"$tmp/bin/nice"
-	chmod +x "$tmp/bin/nice"
-	PATH=$tmp/bin:$PATH SUITES='seeded torture fuzz' "$vm/check.sh" >"$tmp/out" 2>&1 || status=$?
+	stand_in kernel dpkg-query 'echo installed'
+	stand_in kernel nice 'echo out of paper >&2' 'exit 1'
+	check_with kernel 'seeded torture fuzz' >"$tmp/out" || status=$?
 	[ "$status" = 1 ] && [ "$(grep -c 'FAILED: there is no kasan kernel' "$tmp/out")" = 1 ] &&
 		[ "$(grep -c 'out of paper' "$tmp/out")" = 1 ] &&
 		[ "$(tail -n 1 "$tmp/out")" = "0 passed, 1 failed, 0 skipped" ]
@@ -228,17 +253,14 @@ test_kernel() {
 }
 
 # What is said once more of a test that failed: no skipped one hides it, and what those that
-# passed have said does not come with it. The suite deb does not run beside this one.
+# passed have said does not come with it. The suite deb does not run beside this one, and what
+# it takes is said to be here.
 test_recap() {
-	mkdir -p "$tmp/fails"
-	cat >"$tmp/fails/timeout" <<-'END'
-		#!/bin/sh
-		printf '%s\n' '1..2' '# a.c:1: all is well' 'ok 1 a' '# b.c:2: out of paper' 'not ok 2 b'
-		exit 1
-	END
-	chmod +x "$tmp/fails/timeout"
-	PATH=$tmp/fails:$PATH SUITES=deb "$vm/check.sh" 2>&1 |
-		sed '1,/what failed in deb/d' >"$tmp/out"
+	stand_in recap dpkg-query 'echo installed'
+	stand_in recap apt-get 'exit 1'
+	stand_in recap timeout "printf '%s\n' 1..2 '# a.c:1: all is well' 'ok 1 a'" \
+		"printf '%s\n' '# b.c:2: out of paper' 'not ok 2 b'" 'exit 1'
+	check_with recap deb | sed '1,/what failed in deb/d' >"$tmp/out"
 	[ "$(head -n 2 "$tmp/out")" = '#   # b.c:2: out of paper
 #   not ok 2 b' ] && [ "$(tail -n 1 "$tmp/out")" = "1 passed, 1 failed, 0 skipped" ]
 	result $? "a test that failed is told once more, with its reason" "$tmp/out"
@@ -253,6 +275,7 @@ test_guest
 splat warn 'WARNING: '
 test_counting
 test_log
+test_packages
 test_kernel
 test_recap
 if [ "${1-}" = long ]; then

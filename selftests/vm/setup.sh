@@ -61,6 +61,7 @@ commands() {
 	fuzz)	echo clang afl-fuzz ;;
 	bench)	echo liburing.h uv.h event2/event.h gnuplot perl ;;
 	dist)	echo gcc git gpg make rpmbuild rpmlint ;;
+	html)	echo perl mandoc sphinx-build ;;
 	lint)	echo perl patch sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
 	*)	die "$1 takes a Debian system: there is no apt here" ;;
 	esac

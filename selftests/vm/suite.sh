@@ -6,6 +6,7 @@
 # usage: [KERNEL=k] [CPUS=n] suite.sh run SUITE
 #	 suite.sh list check|long	its suites
 #	 suite.sh needs SUITE		the kernels that it uses whatever KERNEL is
+#	 suite.sh sets SUITE		the sets of packages that it takes, as setup.sh names them
 #	 suite.sh load SUITE		what it does to this machine: idle, if its guests mostly
 #					wait, busy, or alone, if it wants the machine to itself
 #
@@ -34,6 +35,18 @@ needs() {
 	seeded)				echo kasan ;;
 	seeded-long)			echo kasan kcsan ;;
 	torture*|fuzz*|faults)		echo "${KERNEL:-kasan}" ;;
+	esac
+}
+
+# check.sh installs these before it runs the first of its suites: later there may be no terminal
+# on which sudo can ask for a password. The toolchains of suite languages are not among them: it
+# skips those that are missing.
+sets() {
+	echo build guest check kernel
+	case $1 in
+	fuzz*)				echo fuzz ;;
+	bare|deb)			echo bare ;;
+	dist|html)			echo "$1" ;;
 	esac
 }
 
@@ -134,7 +147,6 @@ suite_dist() {
 
 # The site: its packages are large, and only this and make html want them.
 suite_html() {
-	"$vm/setup.sh" html
 	timeout 600 "$tests/ktap-run.sh" "$tests/readme/site.sh"
 }
 
@@ -344,7 +356,7 @@ suite_deb() {
 
 case "$#,${1-}" in
 2,list)		list "$2" ;;
-2,run|2,needs|2,load)
+2,run|2,needs|2,sets|2,load)
 		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
 		[ "$1" != run ] || set -- "suite_$2"
 		"$@" ;;
