@@ -77,6 +77,19 @@ try() {
 	result $status "$name"
 }
 
+# await COMMAND... - wait until it succeeds, for half a minute or as many $tenths of a second
+tenths=300
+await() {
+	for tenth in $(seq $tenths); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.1
+	done
+	echo "# not within $tenth tenths of a second: $*"
+	return 1
+}
+
 # finish - print the plan, and exit with a status that says whether all tests passed
 finish() {
 	echo "1..$tests"

@@ -108,17 +108,17 @@ start() {
 	: >"$tmp/log"
 	cron "$@" "$tmp/tab" >"$tmp/log" 2>&1 &
 	pid=$!
-	await '^[0-9]* lines$'
+	await logged '^[0-9]* lines$'
 }
 
-# await PATTERN [COUNT] - wait until the log has that many such lines
-await() {
-	tries=0
-	until [ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ] || [ "$tries" = 1200 ]; do
-		usleep 100000
-		tries=$((tries + 1))
-	done
-	[ "$tries" -lt 1200 ] || echo "# waited in vain for: $1"
+# logged PATTERN [COUNT] - has the log that many such lines, or more?
+logged() {
+	[ "$(grep -c -- "$1" "$tmp/log")" -ge "${2:-1}" ]
+}
+tenths=1200
+
+childless() {
+	! grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null
 }
 
 # stop - end it, with its exit status in $status and its output in $tmp/out
@@ -145,7 +145,7 @@ set_clock '2026-03-29 00:59:02'
 tab '30 2 * * * x' '0 3 * * * x' '*/30 2 * * * x' '* * * * * x' '0 4 * * * x' '1 2 * * * x'
 start --dry-run --verbose
 set_clock '2026-03-29 00:59:58'
-await ' line 4: '
+await logged ' line 4: '
 stop "an hour is skipped"
 check "skipped: a fixed time in it, as it ends" test "$(ran 1)" = "2026-03-29 03:00:00 +0200;"
 check "skipped: another one" test "$(ran 6)" = "2026-03-29 03:00:00 +0200;"
@@ -159,13 +159,13 @@ set_clock '2026-10-25 00:59:02'
 tab '0 2 * * * x' '0 * * * * x' '0 3 * * * x' '59 2 * * * x' '* * * * * x'
 start --dry-run --verbose
 set_clock '2026-10-25 00:59:58'
-await ' line 2: '
+await logged ' line 2: '
 sleep 1
 check "repeated: a fixed time had its turn" test "$(ran 1)" = ""
 check "repeated: a wildcard has another" test "$(ran 2)" = "2026-10-25 02:00:00 +0100;"
 check "repeated: three o'clock is not yet" test "$(ran 3)" = ""
 set_clock '2026-10-25 01:59:57'
-await ' line 3: '
+await logged ' line 3: '
 stop "an hour is repeated"
 check "repeated: then it is three" test "$(ran 3)" = "2026-10-25 03:00:00 +0100;"
 check "repeated: no second 02:59" test "$(ran 4)" = ""
@@ -179,14 +179,14 @@ start --dry-run --verbose
 sleep 1
 check "forward: nothing is due yet" test "$(grep -c ' line ' "$tmp/log")" = 0
 set_clock '2026-05-05 10:59:56'
-await ' line 2: '
+await logged ' line 2: '
 check "forward: what was passed over is run, once" test "$(ran 1)" = "2026-05-05 10:30:00 +0000;"
 check "forward: what is due is run" test "$(ran 2)" = "2026-05-05 11:00:00 +0000;"
 check "forward: what was over is not" test "$(ran 3)" = ""
 check "forward: of many times that were passed over one is run" \
 	test "$(ran 4)" = "2026-05-05 10:01:00 +0000;2026-05-05 11:00:00 +0000;"
 set_clock '2026-05-05 15:59:56'
-await ' line 7: '
+await logged ' line 7: '
 stop "forward"
 check "forward: what is long over is not run" test "$(ran 5)" = ""
 check "forward: what is not long over is" test "$(ran 6)" = "2026-05-05 15:30:00 +0000;"
@@ -201,22 +201,22 @@ set_clock '2026-05-05 11:59:02'
 tab '0 12 * * * x' '* * * * * x' '@every 1s x' '1 12 * * * x' '@reboot x'
 start --dry-run --verbose
 set_clock '2026-05-05 11:59:58'
-await ' line 1: '
+await logged ' line 1: '
 set_clock '2026-05-05 11:59:58'
 before=$(grep -c ' line 3: ' "$tmp/log")
-await ' line 3: ' $((before + 5))
+await logged ' line 3: ' $((before + 5))
 check "back: the time has come again" test "$(date +%M)" = 00
 check "back: nothing is run twice" test "$(ran 1)$(ran 2)" = \
 	"2026-05-05 12:00:00 +0000;2026-05-05 12:00:00 +0000;"
 check "back: nothing else is early" test "$(ran 4)" = ""
 set_clock '2026-05-05 12:00:57'
-await ' line 4: '
+await logged ' line 4: '
 check "back: then they go on" test "$(ran 2)" = \
 	"2026-05-05 12:00:00 +0000;2026-05-05 12:01:00 +0000;"
 set_clock '2026-05-04 11:59:58'
 before=$(grep -c ' line 3: ' "$tmp/log")
-await ' line 1: ' 2
-await ' line 3: ' $((before + 2))
+await logged ' line 1: ' 2
+await logged ' line 3: ' $((before + 2))
 check "back by a day: elapsed time has gone on" \
 	test "$(grep -c ' line 3: ' "$tmp/log")" -ge $((before + 2))
 stop "back"
@@ -233,10 +233,10 @@ set_clock '2026-05-05 12:00:02'
 } >"$tmp/tab"
 start --dry-run --verbose
 set_clock '2026-05-05 12:00:58'
-await ' line ' 5000
+await logged ' line ' 5000
 # The step makes the next minute come early, and the one after that comes by itself.
 set_clock '2026-05-05 12:02:50'
-await ' line ' 15000
+await logged ' line ' 15000
 stop "thousands"
 # Print for each minute how many different lines were run, and how many times, like
 # 01:5000:5000.
@@ -270,16 +270,11 @@ set_clock '2026-05-05 12:00:02'
 } >"$tmp/tab"
 start --slack 100ms
 set_clock '2026-05-05 12:00:58'
-await 'here is ' 300
-await 'returned 3'
-await 'was killed'
+await logged 'here is ' 300
+await logged 'returned 3'
+await logged 'was killed'
 # All of them have printed that, and soon end.
-tries=0
-while [ "$tries" -lt 600 ] && grep -q "^PPid:.$pid\$" /proc/[0-9]*/status 2>/dev/null; do
-	usleep 100000
-	tries=$((tries + 1))
-done
-check "commands: no zombie is left, nor any other child" test "$tries" -lt 600
+check "commands: no zombie is left, nor any other child" await childless
 stop "commands"
 check "commands: each was run once" test "$(grep '^here is ' "$tmp/out" | sort -u | wc -l)" = 300
 check "commands: 302 were" test "$(value runs)" = 302

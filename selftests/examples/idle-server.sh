@@ -19,13 +19,8 @@ start() {
 		exec idle-server --port 0 "$@" >"$tmp/server" 2>&1
 	) &
 	server=$!
-	tries=0
-	port=
-	until [ -n "$port" ] || [ "$tries" = 300 ]; do
-		sleep 0.1
-		tries=$((tries + 1))
-		port=$(sed -n 's/^listening on .*://p' "$tmp/server")
-	done
+	await grep -q '^listening on .*:' "$tmp/server"
+	port=$(sed -n 's/^listening on .*://p' "$tmp/server")
 }
 
 # stop - end it, with its exit status in $status and its figures in $tmp/server
@@ -103,11 +98,7 @@ late() {
 	client=$!
 	exec 9>"$tmp/requests"
 	printf 'GET / HTTP/1.1\r\n\r\n' >&9
-	tries=0
-	until said '^alive' || [ "$tries" = 100 ]; do
-		sleep 0.1
-		tries=$((tries + 1))
-	done
+	await said '^alive'
 	kill -STOP $server
 	sleep 3
 	printf 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' >&9

@@ -21,6 +21,13 @@ said() {
 	grep -q -- "$1" "$tmp/out"
 }
 
+# prints COUNT PATTERN COMMAND... - has its output that many such lines?
+prints() {
+	want=$1 pattern=$2
+	shift 2
+	[ "$("$@" 2>/dev/null | grep -c -- "$pattern")" = "$want" ]
+}
+
 # refuses STATUS PATTERN ARGUMENT... - a test that passes if the twheel tool fails
 # with one such line on stderr, and says nothing on stdout
 refuses() {

@@ -36,18 +36,6 @@ check "periodic: each is in one record" \
 check "periodic: those that were missed are in one together" \
 	test "$(awk '/^rounds: / && $2 > most { most = $2 } END { print most }' "$tmp/out")" -ge 3
 
-# await COMMAND... - until it succeeds, for half a minute
-await() {
-	for tenth in $(seq 300); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.1
-	done
-	echo "# not within ${tenth} tenths of a second: $*"
-	return 1
-}
-
 # has_hung_up TIMES - has the server hung up on that many clients?
 has_hung_up() {
 	[ "$(grep -c '^a client was silent$' "$tmp/server")" -ge "$1" ]

@@ -290,11 +290,7 @@ echo 10 >$parameters/max_user_timers
 echo 12 >$parameters/max_fd_timers
 twheel arm 1h 1h 1h 1h 1h 1h 1h 1h 1h 1h >/dev/null 2>&1 &
 pid=$!
-tries=0
-until [ "$(twheel ps 2>/dev/null | grep -c ' 10  *0 ')" = 1 ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await prints 1 ' 10  *0 ' twheel ps
 run twheel doctor
 echo "$fds" >$parameters/max_fd_timers
 finds "a user's limit is reached" WRONG limits 'you have 10 of 10 timers' 'max_user_timers'

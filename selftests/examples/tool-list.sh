@@ -29,11 +29,7 @@ exec 7>&-
 twheel arm 1h 2h 3h --every 90s --slack 500ms --count 12 --fixed-delay --data 40 \
 	--clock boottime >"$tmp/arm" 2>&1 &
 pid=$!
-tries=0
-until [ "$(twheel list --pid $pid 2>/dev/null | grep -c fixed-delay)" = 3 ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await prints 3 fixed-delay twheel list --pid $pid
 
 run twheel list --pid $pid
 check "the timers of another process" test "$status" = 0 -a "$(lines fixed-delay)" = 3

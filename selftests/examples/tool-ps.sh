@@ -112,11 +112,7 @@ sleep 1000 &
 other=$!
 twheel arm 1h 2h 3h --clock boottime >/dev/null 2>&1 &
 pid=$!
-tries=0
-until [ "$(twheel ps 2>/dev/null | grep -c " boottime  *3 ")" = 1 ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await prints 1 ' boottime  *3 ' twheel ps
 run twheel ps
 show "$tmp/out"
 check "a program's timers" said "^ *$pid root  *twheel  *[0-9]* boottime  *3  *0  *3[0-9]* s  -$"

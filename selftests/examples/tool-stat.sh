@@ -65,11 +65,7 @@ check "and how late at most" said '^late by  *[0-9.]* [um]*s '
 
 twheel stat --every 250ms --count 16 --json >"$tmp/every" &
 pid=$!
-tries=0
-until [ -s "$tmp/every" ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await test -s "$tmp/every"
 twheel arm 10ms 20ms 30ms >/dev/null
 wait $pid
 status=$?
@@ -80,11 +76,7 @@ check "together they are of no less time" test "$(sum interval)" -ge 4000000000
 
 twheel top --every 250ms --count 10 >"$tmp/top" &
 pid=$!
-tries=0
-until [ -s "$tmp/top" ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await test -s "$tmp/top"
 twheel arm 1ms --every 1ms --count 100 >/dev/null
 wait $pid
 status=$?

@@ -30,24 +30,15 @@ counters() {
 	mv "$folder/new" "$folder/histograms"
 }
 
-# shows PATTERN - wait until $tmp/out has such a line
-shows() {
-	tries=0
-	until grep -q -- "$1" "$tmp/out" || [ "$tries" = 100 ]; do
-		sleep 0.1
-		tries=$((tries + 1))
-	done
-}
-
 # top_between OPTION... - run twheel top, and let timers expire meanwhile: 200 late by 512 us
 # to 1 ms, 100 by 1 to 2 ms, 1 by more than a minute, 99 by next to nothing
 top_between() {
 	counters 1000 20=700 30=50
 	TWHEEL_TEST_ROOT=$root twheel top --every 100ms --count 1000 "$@" >"$tmp/out" 2>&1 &
 	pid=$!
-	shows '^all '
+	await said '^all '
 	counters 1400 20=900 21=100 30=50 37=1 2=99
-	shows '^all .* 137s '
+	await said '^all .* 137s '
 	kill -TERM $pid
 	wait $pid
 	status=$?

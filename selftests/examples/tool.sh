@@ -128,11 +128,7 @@ check "--for stops it" test "$status" = 0 -a ! -s "$tmp/out" -a $((end - begin))
 # same effect.
 twheel arm 10ms --every 10ms >"$tmp/out" 2>&1 &
 pid=$!
-tries=0
-until [ -s "$tmp/out" ] || [ "$tries" = 100 ]; do
-	sleep 0.1
-	tries=$((tries + 1))
-done
+await test -s "$tmp/out"
 kill -TERM $pid
 wait $pid
 check "a timer that repeats without end goes on until interrupted" test $? = 0

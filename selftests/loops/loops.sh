@@ -32,18 +32,17 @@ listens() {
 	grep -q '^at ' "$tmp/server"
 }
 
+listens_or_ended() {
+	listens || ! kill -0 "$server" 2>/dev/null
+}
+
 # start LOOP MILLISECONDS - its server; a guest has no libraries but those here
 start() {
 	rm -f "$tmp/socket"
 	: >"$tmp/server"
 	lib/ld.so --library-path lib "./$1-server" "$2" "$tmp/socket" >"$tmp/server" 2>&1 &
 	server=$!
-	for _ in $(seq 300); do
-		if listens || ! kill -0 $server 2>/dev/null; then
-			break
-		fi
-		sleep 0.1
-	done
+	await listens_or_ended
 }
 
 # stop - end the server, with its exit status in $ended

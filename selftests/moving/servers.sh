@@ -24,10 +24,7 @@ value() {
 clients_of() {
 	"$@" >"$tmp/server" 2>&1 &
 	server=$!
-	for tenth in $(seq 300); do
-		grep -q '^port [1-9]' "$tmp/server" && break
-		sleep 0.1
-	done
+	await grep -q '^port [1-9]' "$tmp/server"
 	# A machine may stand still for a second, and then those that talk are silent, too.
 	for try in 1 2 3 4 5; do
 		run "$here/client" "$(sed -n 's/^port //p' "$tmp/server")" $clients 15 100
