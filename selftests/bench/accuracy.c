@@ -96,18 +96,7 @@ static void twheel_begin(unsigned long n)
 
 static void twheel_arm(const __u64 *at, unsigned long n)
 {
-	static struct twheel_arm arms[BATCH];
-	unsigned long done, nr, i;
-	int error;
-
-	for (done = 0; done < n; done += nr) {
-		nr = n - done < BATCH ? n - done : BATCH;
-		for (i = 0; i < nr; i++)
-			arms[i] = tw_request(at[done + i], TWHEEL_ARM_ABS, done + i);
-		error = arm_batch(device, arms, nr);
-		if (error)
-			fail("arm", -error);
-	}
+	arm_all(device, n, at, 1);
 }
 
 static void twheel_collect(unsigned long n)

@@ -22,22 +22,6 @@
 /* Timers that are armed to see how long that takes. */
 #define TRIAL		20000
 
-static void arm_all(int fd, unsigned long n, __u64 deadline)
-{
-	static struct twheel_arm arms[BATCH];
-	unsigned long done, nr, i;
-	int error;
-
-	for (done = 0; done < n; done += nr) {
-		nr = n - done < BATCH ? n - done : BATCH;
-		for (i = 0; i < nr; i++)
-			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, done + i);
-		error = arm_batch(fd, arms, nr);
-		if (error)
-			fail("arm", -error);
-	}
-}
-
 /* Each number from 0 to @n - 1 comes once, as far as count, sum and deadline can tell. */
 static void read_all(int fd, unsigned long n, __u64 deadline)
 {
@@ -73,10 +57,10 @@ static void cannot(unsigned long n, const char *reason)
 /* Returns a time that most likely suffices to arm @n timers, in ns. */
 static __u64 enough(unsigned long n)
 {
-	__u64 begun = tw_now(CLOCK_MONOTONIC);
+	__u64 begun = tw_now(CLOCK_MONOTONIC), far = begun + TW_FAR;
 	int fd = open_timers(0);
 
-	arm_all(fd, TRIAL, begun + TW_FAR);
+	arm_all(fd, TRIAL, &far, 0);
 	close(fd);
 	return TW_SEC / 5 + (tw_now(CLOCK_MONOTONIC) - begun) * 2 * n / TRIAL;
 }
@@ -92,7 +76,7 @@ static struct holds measure(unsigned long n, int cpu)
 		if (!holds_begin(cpu))
 			cannot(n, "the function graph tracer cannot be used");
 		deadline = tw_now(CLOCK_MONOTONIC) + lead;
-		arm_all(fd, n, deadline);
+		arm_all(fd, n, &deadline, 0);
 		if (tw_now(CLOCK_MONOTONIC) < deadline)
 			break;
 		read_all(fd, n, deadline);

@@ -40,6 +40,23 @@ int arm_batch(int fd, struct twheel_arm *arms, unsigned int n)
 	return 0;
 }
 
+void arm_all(int fd, unsigned long n, const __u64 *deadlines, unsigned int step)
+{
+	static struct twheel_arm arms[BATCH];
+	unsigned long done, nr, i;
+	int error;
+
+	for (done = 0; done < n; done += nr) {
+		nr = n - done < BATCH ? n - done : BATCH;
+		for (i = 0; i < nr; i++)
+			arms[i] = tw_request(deadlines[(done + i) * step], TWHEEL_ARM_ABS,
+					     done + i);
+		error = arm_batch(fd, arms, nr);
+		if (error)
+			fail("arm", -error);
+	}
+}
+
 unsigned int read_batch(int fd, struct twheel_event *events, __u64 *now)
 {
 	ssize_t got = tw_read(fd, events, BATCH * sizeof(*events));

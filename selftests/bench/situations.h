@@ -39,6 +39,17 @@ int open_timers(__u32 flags);
 int arm_batch(int fd, struct twheel_arm *arms, unsigned int n);
 
 /**
+ * arm_all - arm one-shot timers, whose user_data are 0 and so on
+ * @fd: the context
+ * @n: how many
+ * @deadlines: when they are due
+ * @step: 1 if each has a deadline of its own, or 0 if all have the first
+ *
+ * Fails for any error.
+ */
+void arm_all(int fd, unsigned long n, const __u64 *deadlines, unsigned int step);
+
+/**
  * read_batch - wait for records, and check that they are not early
  * @fd: the context
  * @events: room for BATCH records
