@@ -131,6 +131,19 @@ static int make_ready(struct set *set, struct twheel *tw, uint64_t interval)
 	return wait_ready(tw, TIMERS);
 }
 
+/*
+ * Makes all timers ready and dispatches their records. Expects so many calls, and that the
+ * action of the first was right.
+ */
+static void dispatch_all(struct __test_metadata *_metadata, struct set *set, struct twheel *tw,
+			 uint64_t interval, unsigned int calls)
+{
+	ASSERT_TRUE(make_ready(set, tw, interval));
+	EXPECT_EQ(TIMERS, twheel_dispatch(tw));
+	EXPECT_EQ(calls, set->calls);
+	EXPECT_EQ(0, set->wrong);
+}
+
 TEST_F(timers, one_shot)
 {
 	static struct set set;
@@ -216,10 +229,7 @@ TEST_F(timers, cancel_in_the_same_batch)
 {
 	static struct set set = { .action = cancel_others };
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, 1);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	EXPECT_EQ(1, set.calls);
 }
@@ -240,10 +250,7 @@ TEST_F(timers, cancel_periodic_in_the_same_batch)
 {
 	static struct set set = { .action = cancel_other_periodic };
 
-	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, FAR, 1);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
@@ -303,10 +310,7 @@ TEST_F(timers, conditions_in_the_same_batch)
 	static struct set set = { .action = arm_others_if };
 	struct twheel_info info;
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(TIMERS, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, TIMERS);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
 }
@@ -327,10 +331,7 @@ TEST_F(timers, rearm_periodic_in_the_same_batch)
 	static struct set set = { .action = rearm_all_periodic };
 	size_t i;
 
-	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, FAR, 1);
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
 			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
@@ -349,10 +350,7 @@ TEST_F(timers, free_in_the_same_batch)
 {
 	static struct set set = { .action = free_all };
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, 1);
 }
 
 /* Every new timer takes the place of one whose record is still in the buffer. */
@@ -376,10 +374,7 @@ TEST_F(timers, replace_in_the_same_batch)
 	static struct set set = { .action = replace_all };
 	size_t i;
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, 1);
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(i % 2, twheel_timer_armed(set.probes[i].timer));
 }
@@ -402,10 +397,7 @@ TEST_F(timers, rearm_in_the_same_batch)
 	static struct set set = { .action = rearm_all };
 	size_t i;
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, 1);
 
 	while (set.calls < TIMERS + 1) {
 		ASSERT_TRUE(wait_readable(self->tw));
@@ -743,10 +735,7 @@ TEST_F(timers, grow_in_a_function)
 	static struct set set = { .action = make_many };
 	struct twheel_info info;
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(TIMERS, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, TIMERS);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(10000, info.pending);
 }
@@ -830,11 +819,8 @@ TEST_F(timers, drain_in_the_same_batch)
 {
 	static struct set set = { .action = drain_all };
 
-	ASSERT_TRUE(make_ready(&set, self->tw, FAR));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	dispatch_all(_metadata, &set, self->tw, FAR, 1);
 	EXPECT_EQ(TIMERS, set.result);
-	EXPECT_EQ(1, set.calls);
-	EXPECT_EQ(0, set.wrong);
 }
 
 TEST_F(timers, drain)
@@ -892,11 +878,8 @@ TEST_F(timers, cancel_all_in_the_same_batch)
 		static struct set set;
 
 		set = (struct set){ .action = cancel_all };
-		ASSERT_TRUE(make_ready(&set, self->tw, interval));
-		EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+		dispatch_all(_metadata, &set, self->tw, interval, 1);
 		EXPECT_EQ(0, set.result);
-		EXPECT_EQ(1, set.calls);
-		EXPECT_EQ(0, set.wrong);
 		ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 		EXPECT_EQ(0, info.pending + info.ready);
 	}
@@ -953,10 +936,7 @@ TEST_F(timers, get_in_the_same_batch)
 {
 	static struct set set = { .action = get_others };
 
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(TIMERS, set.calls);
-	EXPECT_EQ(0, set.wrong);
+	dispatch_all(_metadata, &set, self->tw, 0, TIMERS);
 }
 
 TEST_F(timers, get)
