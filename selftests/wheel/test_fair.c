@@ -581,41 +581,36 @@ static void leases_in_an_emulated_guest_cost_a_look_each(void)
 	attack_with_leases(&emulated, 100000, U64_MAX);
 }
 
-static void attack_with_timers(const struct costs *costs, const struct load *load, u32 n,
+/* With 10000 timers, and ten times as many, up to @most. */
+static void attack_with_timers(const struct costs *costs, const struct load *load, u32 most,
 			       u32 times, u64 each)
 {
-	struct sim *s = attack(costs, load, n, false);
+	u32 n;
 
-	expect_fair(s, in_order(s, times, each));
-	sim_free(s);
+	for (n = 10000; n <= most; n *= 10) {
+		struct sim *s = attack(costs, load, n, false);
+
+		expect_fair(s, in_order(s, times, each));
+		sim_free(s);
+	}
 }
 
 /* Each timer costs the look that was due before, and one that a re-arm has caused meanwhile. */
 static void timers_rearmed_in_place_cost_two_looks_each(void)
 {
 	static const struct load load = { "timers re-armed in place", REARMED, NULL, false };
-	u64 look = native.look + native.put_back;
 
-	attack_with_timers(&native, &load, 10000, 2, look);
-	attack_with_timers(&native, &load, 100000, 2, look);
-	attack_with_timers(&native, &load, 1000000, 2, look);
-	look = emulated.look + emulated.put_back;
-	attack_with_timers(&emulated, &load, 10000, 2, look);
-	attack_with_timers(&emulated, &load, 100000, 2, look);
+	attack_with_timers(&native, &load, 1000000, 2, native.look + native.put_back);
+	attack_with_timers(&emulated, &load, 100000, 2, emulated.look + emulated.put_back);
 }
 
 /* The speed at which another CPU reads them does not matter. */
 static void timers_of_a_tick_cost_an_expiry_each(void)
 {
 	static const struct load load = { "timers of a tick", PERIODIC, NULL, false };
-	u64 expiry = native.look + native.expire;
 
-	attack_with_timers(&native, &load, 10000, 1, expiry);
-	attack_with_timers(&native, &load, 100000, 1, expiry);
-	attack_with_timers(&native, &load, 1000000, 1, expiry);
-	expiry = emulated.look + emulated.expire;
-	attack_with_timers(&emulated, &load, 10000, 1, expiry);
-	attack_with_timers(&emulated, &load, 100000, 1, expiry);
+	attack_with_timers(&native, &load, 1000000, 1, native.look + native.expire);
+	attack_with_timers(&emulated, &load, 100000, 1, emulated.look + emulated.expire);
 }
 
 /*
