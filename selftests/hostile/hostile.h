@@ -228,19 +228,27 @@ static inline bool watch(int fd, int n)
 	return true;
 }
 
+/* Arms as many timers as the scene has with rounds of 1 ns. Returns their context. */
+static inline int arm_rounds(const struct scene *scene)
+{
+	struct twheel_arm like = tw_request(0, 0, 0);
+	int fd = tw_open(), error;
+
+	like.interval = 1;
+	if (arm_like(fd, &like, scene->n, &error) != scene->n)
+		_exit(1);
+	return fd;
+}
+
 /*
  * Arms timers with rounds of 1 ns on the victim's CPU, and reads them as fast as possible.
  */
 static inline void read_rounds(void *arg)
 {
 	static struct twheel_event events[512];
-	struct twheel_arm like = tw_request(0, 0, 0);
 	struct scene *scene = arg;
-	int fd = tw_open(), error;
+	int fd = arm_rounds(scene);
 
-	like.interval = 1;
-	if (arm_like(fd, &like, scene->n, &error) != scene->n)
-		_exit(1);
 	scene->held = scene->n;
 	for (;;) {
 		if (tw_read(fd, events, sizeof(events)) == -EAGAIN)
