@@ -91,11 +91,12 @@ static void *probe(void *arg)
 	return NULL;
 }
 
-void probe_main(void)
+void probe_main(__u32 unused)
 {
 	int i, cpus = sysconf(_SC_NPROCESSORS_CONF);
 	pthread_t thread;
 
+	(void)unused;
 	for (i = 1; i < cpus; i++)
 		pthread_create(&thread, NULL, probe, (void *)(long)i);
 	probe(NULL);

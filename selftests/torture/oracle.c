@@ -724,12 +724,13 @@ static bool look(__u64 limit)
 	return true;
 }
 
-void oracle_main(void)
+void oracle_main(__u32 unused)
 {
 	const struct timespec pause = { .tv_nsec = TW_MSEC };
 	bool quiet, any;
 	__u64 limit;
 
+	(void)unused;
 	do {
 		quiet = __atomic_load_n(&shared->quiet, __ATOMIC_SEQ_CST);
 		limit = horizon();

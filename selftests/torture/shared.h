@@ -204,10 +204,10 @@ static inline bool stopped(void)
 }
 
 /* Where each process begins: they run until told to stop, or killed. */
-void work(int process);
+void work(__u32 process);
 void chaos_main(__u32 kinds);
-void oracle_main(void);
-void probe_main(void);
+void oracle_main(__u32 unused);
+void probe_main(__u32 unused);
 
 /* Something is wrong: say so, and count it. */
 void violation(const char *what);

@@ -42,7 +42,7 @@ static const char *const chaos_names[] = {
 
 #define CHAOS_KILL	64
 
-static pid_t start(void (*function)(void))
+static pid_t start(void (*function)(__u32 argument), __u32 argument)
 {
 	pid_t pid = fork();
 
@@ -51,20 +51,7 @@ static pid_t start(void (*function)(void))
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	function();
-	_exit(0);
-}
-
-static pid_t start_worker(int process)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		err(1, "fork");
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	work(process);
+	function(argument);
 	_exit(0);
 }
 
@@ -87,11 +74,6 @@ static void bury_worker(int process)
 }
 
 static __u32 kinds;
-
-static void do_chaos(void)
-{
-	chaos_main(kinds);
-}
 
 static bool all_injected(void)
 {
@@ -145,7 +127,7 @@ static void supervise(pid_t *pids, __u64 end, __u64 patience)
 			snprintf(text, sizeof(text), "a worker has died, status %#x", status);
 			violation(text);
 			bury_worker(process);
-			pids[process] = start_worker(process);
+			pids[process] = start(work, process);
 		}
 		if (now < next || !(kinds & CHAOS_KILL))
 			continue;
@@ -155,7 +137,7 @@ static void supervise(pid_t *pids, __u64 end, __u64 patience)
 		waitpid(pids[process], NULL, 0);
 		count(&shared->kills, 1);
 		bury_worker(process);
-		pids[process] = start_worker(process);
+		pids[process] = start(work, process);
 	}
 }
 
@@ -330,11 +312,11 @@ int main(int argc, char **argv)
 	fflush(stdout);
 
 	open_contexts();
-	oracle = start(oracle_main);
-	probes = start(probe_main);
-	chaos = start(do_chaos);
+	oracle = start(oracle_main, 0);
+	probes = start(probe_main, 0);
+	chaos = start(chaos_main, kinds);
 	for (i = 0; i < NR_PROCESSES; i++)
-		pids[i] = start_worker(i);
+		pids[i] = start(work, i);
 
 	/* A run of a few seconds need not see all kinds of chaos. */
 	if (seconds >= 30)

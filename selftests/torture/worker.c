@@ -597,7 +597,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-void work(int process)
+void work(__u32 process)
 {
 	struct worker workers[NR_WORKERS];
 	int i;
