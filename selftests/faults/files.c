@@ -105,7 +105,7 @@ static void begin_pass(struct world *w)
 
 static long call_pass(struct world *w)
 {
-	return tw_send_fd(sockets[0], w->fd, MSG_DONTWAIT);
+	return tw_send_fd(sockets[0], w->fd, 0, MSG_DONTWAIT);
 }
 
 /* While it is in flight the descriptor keeps the context. */

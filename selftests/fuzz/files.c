@@ -235,7 +235,7 @@ long op_pass(struct thread *self, const struct call *call, struct slot *slot)
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	ret = tw_send_fd(pair[0], slot->fd, 0);
+	ret = tw_send_fd(pair[0], slot->fd, 0, 0);
 	if (!ret && call->mode & 1 &&
 	    recvmsg(pair[1], &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == 1 &&
 	    CMSG_FIRSTHDR(&msg)) {

@@ -486,7 +486,7 @@ TEST_F(memory, descriptors_in_flight)
 			for (k = 0; k < 5; k++) {
 				fd = tw_open();
 				if (fd < 0 || arm_far(fd, 20, &error) != 20 ||
-				    tw_send_fd(socks[0], fd, 0))
+				    tw_send_fd(socks[0], fd, 0, 0))
 					_exit(3);
 				close(fd);
 			}
@@ -494,7 +494,8 @@ TEST_F(memory, descriptors_in_flight)
 			 * The sockets form a circle, which only the kernel's garbage
 			 * collector finds.
 			 */
-			if (tw_send_fd(socks[0], socks[1], 0) || tw_send_fd(socks[1], socks[0], 0))
+			if (tw_send_fd(socks[0], socks[1], 0, 0) ||
+			    tw_send_fd(socks[1], socks[0], 0, 0))
 				_exit(4);
 			close(socks[0]);
 			close(socks[1]);
@@ -507,7 +508,7 @@ TEST_F(memory, descriptors_in_flight)
 	/* The garbage collector runs when sockets are closed. */
 	for (i = 0; i < 50; i++) {
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks) == 0) {
-			tw_send_fd(socks[0], socks[1], 0);
+			tw_send_fd(socks[0], socks[1], 0, 0);
 			close(socks[0]);
 			close(socks[1]);
 		}

@@ -188,7 +188,7 @@ TEST_F(life, descriptors_lost_in_flight)
 			fd = tw_open();
 			ASSERT_LE(0, fd);
 			arm_some(fd, 100, 2 * TW_MSEC, &state);
-			sent += tw_send_fd(sv[0], fd, MSG_DONTWAIT) == 0;
+			sent += tw_send_fd(sv[0], fd, 0, MSG_DONTWAIT) == 0;
 			close(fd);
 		}
 		/*
@@ -196,8 +196,8 @@ TEST_F(life, descriptors_lost_in_flight)
 		 * find.
 		 */
 		if (tw_random(&state) % 4 == 0) {
-			tw_send_fd(sv[0], sv[0], MSG_DONTWAIT);
-			tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
+			tw_send_fd(sv[0], sv[0], 0, MSG_DONTWAIT);
+			tw_send_fd(sv[0], sv[1], 0, MSG_DONTWAIT);
 		}
 		if (tw_random(&state) % 2)
 			tw_pass(TW_MSEC);
@@ -207,7 +207,7 @@ TEST_F(life, descriptors_lost_in_flight)
 	/* Closing a socket starts the garbage collector. */
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
-		tw_send_fd(sv[0], sv[1], MSG_DONTWAIT);
+		tw_send_fd(sv[0], sv[1], 0, MSG_DONTWAIT);
 		close(sv[0]);
 		close(sv[1]);
 		tw_pass(5 * TW_MSEC);

@@ -60,39 +60,14 @@ int context_open(struct ctx *ctx, int kind, bool blocking)
 
 int context_send(const struct ctx *ctx)
 {
-	char control[CMSG_SPACE(sizeof(int))] = "", place = ctx - shared->ctx;
-	struct iovec iov = { &place, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &ctx->fd, sizeof(ctx->fd));
-	return sendmsg(shared->sockets[0], &msg, MSG_DONTWAIT) == 1 ? 0 : -errno;
+	return tw_send_fd(shared->sockets[0], ctx->fd, ctx - shared->ctx, MSG_DONTWAIT);
 }
 
 int context_receive(int *place)
 {
-	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg;
-	int fd;
+	char byte = 0;
+	int fd = tw_receive_fd(shared->sockets[1], &byte, MSG_DONTWAIT);
 
-	if (recvmsg(shared->sockets[1], &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	/* There may have been no memory for it. */
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -ENOENT;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
 	*place = byte;
 	return fd;
 }

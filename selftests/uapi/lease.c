@@ -627,7 +627,7 @@ TEST_F(lease, sent_to_another_process)
 		close(self->fd);
 		_exit(be_sent_a_lease(pair[0], word, TW_FAR));
 	}
-	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0));
+	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0, 0));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(deadline + TW_FAR, self->words[word]);

@@ -640,26 +640,6 @@ TEST_F(tw, fork_shares_the_context)
 	self->fd = tw_open();
 }
 
-static int receive_fd(int sock)
-{
-	char control[CMSG_SPACE(sizeof(int))] = "", byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg;
-	int fd;
-
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -ENOMSG;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
-	return fd;
-}
-
 /* For a while no process has the context open: it is in the queue of a socket. */
 TEST_F(tw, passed_over_a_socket)
 {
@@ -672,13 +652,14 @@ TEST_F(tw, passed_over_a_socket)
 	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
 	handle = tw_arm(self->fd, TW_FAR, 0, 6);
 	ASSERT_NE(0, handle);
-	ASSERT_EQ(0, tw_send_fd(sv[0], self->fd, 0));
+	ASSERT_EQ(0, tw_send_fd(sv[0], self->fd, 0, 0));
 	close(self->fd);
 	ASSERT_TRUE(tw_pass(60 * TW_MSEC));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		int fd = receive_fd(sv[1]);
+		char byte;
+		int fd = tw_receive_fd(sv[1], &byte, 0);
 
 		if (fd < 0 || tw_collect(fd, &event, 1) != 1 || event.user_data != 5)
 			_exit(1);

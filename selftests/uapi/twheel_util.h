@@ -220,10 +220,13 @@ static inline bool tw_all_given_back(int fd)
 	return true;
 }
 
-/* Passes @fd over @sock, with @flags as for sendmsg(). Returns 0 or -errno. */
-static inline int tw_send_fd(int sock, int fd, int flags)
+/*
+ * Passes @fd over @sock together with @byte, with @flags as for sendmsg(). Returns 0 or
+ * -errno.
+ */
+static inline int tw_send_fd(int sock, int fd, char byte, int flags)
 {
-	char control[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	char control[CMSG_SPACE(sizeof(int))] = "";
 	struct iovec iov = { &byte, 1 };
 	struct msghdr msg = {
 		.msg_iov = &iov, .msg_iovlen = 1,
@@ -236,6 +239,30 @@ static inline int tw_send_fd(int sock, int fd, int flags)
 	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
 	return sendmsg(sock, &msg, flags) == 1 ? 0 : -errno;
+}
+
+/*
+ * Receives what tw_send_fd() has sent, with @flags as for recvmsg(). Returns the descriptor, or
+ * -errno: -ENOMSG if it did not come along, as there was no memory for it.
+ */
+static inline int tw_receive_fd(int sock, char *byte, int flags)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec iov = { byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC) != 1)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -ENOMSG;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
 }
 
 /*
