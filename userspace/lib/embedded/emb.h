@@ -181,6 +181,7 @@ TAILQ_HEAD(emb_list, emb_timer);
  * @spent: what the timerfd had to tell was read, so that it is not readable
  * @shown: it was seen to be readable since
  * @news: something became ready in a call that does not read
+ * @late: a timer was armed for the past, which is to make an edge whatever was ready before
  * @waiting: threads that wait for the timerfd by reading it
  * @pool: the timers
  */
@@ -201,6 +202,7 @@ struct twheel_emb {
 	bool			spent;
 	bool			shown;
 	bool			news;
+	bool			late;
 	unsigned int		waiting;
 	struct emb_pool		pool;
 };

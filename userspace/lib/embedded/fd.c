@@ -51,6 +51,7 @@ static void set_timerfd(struct twheel_emb *emb, uint64_t ns)
 	emb->spent = false;
 	emb->shown = false;
 	emb->news = false;
+	emb->late = false;
 	if (emb->config & TWHEEL_CONFIG_CANCEL_ON_SET) {
 		flags |= TFD_TIMER_CANCEL_ON_SET;
 		/* One that is disarmed would not tell. */
@@ -78,13 +79,14 @@ static void show(struct twheel_emb *emb)
 
 	if (emb->shown && !emb->news)
 		return;
-	if (emb->shown || emb->spent || emb->set_to > emb->now)
+	if (emb->shown || emb->spent || emb->late || emb->set_to > emb->now)
 		set_timerfd(emb, TIME_PAST);
 	/* A thread that waits takes what there is: then there may be nothing to see. */
 	if (!emb->waiting)
 		poll(&pollfd, 1, SHOW_MS);
 	emb->shown = true;
 	emb->news = false;
+	emb->late = false;
 }
 
 /* Is there anything to read, or may there be? If not, emb->first is right. */
