@@ -81,6 +81,31 @@ TEST_F(fd, what_is_gone_wakes_nobody)
 	}
 }
 
+/* The latest deadline that there is, or none at all: on no clock is that in the past. */
+TEST_F(fd, what_is_far_ahead_wakes_nobody)
+{
+	static const struct twheel_config configs[] = {
+		{ .clock = CLOCK_MONOTONIC },
+		{ .clock = CLOCK_BOOTTIME },
+		{ .clock = TWHEEL_CLOCK_REALTIME },
+		{ .clock = TWHEEL_CLOCK_REALTIME, .flags = TWHEEL_CONFIG_CANCEL_ON_SET },
+	};
+	struct twheel_event event;
+	struct twheel *tw;
+	size_t i;
+
+	for (i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK,
+					 &configs[i]));
+		EXPECT_EQ(0, readable(tw, 20));
+		ASSERT_EQ(0, twheel_arm_at(tw, INT64_MAX, 0, NULL));
+		EXPECT_EQ(0, readable(tw, 20));
+		EXPECT_EQ(-EAGAIN, twheel_read(tw, &event, 1));
+		EXPECT_EQ(0, readable(tw, 20));
+		twheel_close(tw);
+	}
+}
+
 /* What a call leaves to be read a poll finds at once. */
 TEST_F(fd, readable_at_once)
 {

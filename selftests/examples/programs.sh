@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=sh disable=SC2154 # tap.sh sets tmp and status
+# shellcheck shell=sh disable=SC2154,SC2034 # what tap.sh sets, and scripts use
 #
 # programs.sh - helpers for the tests of the tool and of the examples, beside tap.sh
 
@@ -47,4 +47,40 @@ value() {
 # show FILE - print figures as a comment, for those who read the log
 show() {
 	sed 's/^/# /' "$1"
+}
+
+# embedded - succeeds if programs are to have a wheel in the process, and not the device
+embedded() {
+	[ "${TWHEEL_BACKEND-}" = embedded ]
+}
+
+# need_wheel - end here if programs would have neither
+need_wheel() {
+	embedded || need_device
+}
+
+# device_check REASON NAME COMMAND... - like check; skipped with an embedded wheel, for REASON
+device_check() {
+	reason=$1
+	shift
+	if embedded; then
+		skip "$1" "$reason"
+	else
+		check "$@"
+	fi
+}
+
+# Reasons, as ../embedded/skips.h has them for programs
+counters='only the device has counters'
+until_looked='a lease ends when a call looks at it: until then it is extended'
+
+# need_nc - end here without it; a machine that is no guest may have that of busybox alone
+need_nc() {
+	if command -v nc >/dev/null; then
+		return
+	fi
+	command -v busybox >/dev/null || skip_all "there is no nc, nor busybox"
+	nc() {
+		busybox nc "$@"
+	}
 }

@@ -3,10 +3,10 @@
 #
 # reminder.sh - does it take requests, and refuse what it should?
 #
-# ../stress/restart.c tests that requests survive when it is killed.
+# ../stress/restart.c tests that requests survive when it is killed, on the device.
 
 . "$(dirname "$0")/programs.sh"
-need_device
+need_wheel
 
 socket=$tmp/socket
 
@@ -63,6 +63,7 @@ ask 8 100ms
 check "and the journal goes on" await said '^reminder 8, '
 check "nothing is given twice" test "$(grep -c '^reminder [13]' "$tmp/out")" = 0
 stop KILL
+! embedded || skip "reminders survive a restart" "only timers of the device outlive a program"
 
 echo 'not a journal, but long enough for its head' >"$tmp/text"
 cp "$tmp/text" "$tmp/text2"

@@ -4,7 +4,8 @@
 # small.sh - do the small examples print what their heads say?
 
 . "$(dirname "$0")/programs.sh"
-need_device
+need_wheel
+need_nc
 
 # says PROGRAM TEXT - does the program print this, with ; at the end of each line?
 #

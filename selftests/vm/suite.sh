@@ -171,14 +171,16 @@ suite_lib() {
 		readme/files.sh deploy/calls deploy/namespace.sh
 }
 
-# The tests of uapi and lib on wheels in the process, on this machine; in a guest those that
-# set the clock.
+# The tests of uapi and lib, and the examples, on wheels in the process, on this machine; in a
+# guest those that set the clock.
 suite_embedded() {
 	local status=0
-	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" || status=$?
+	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" \
+		"make -s -k -j8 -O -C $tests/embedded examples" || status=$?
 	make -s -C "$tests/embedded" clock >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
-			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order ||
+			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
+			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/cron.sh' ||
 		status=$?
 	return $status
 }

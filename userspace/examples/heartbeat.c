@@ -204,7 +204,8 @@ static void set_up(struct heartbeat *hb)
 		room = info.limit;
 	if (hb->n > room)
 		die(EXIT_FAILED,
-		    "only %" PRIu64 " timers are allowed: see max_fd_timers in twheel(4)", room);
+		    "only %" PRIu64 " timers are allowed: %s", room,
+		    hb->embedded ? "4% of memory" : "see max_fd_timers in twheel(4)");
 
 	hb->drivers = allocate(hb->n, sizeof(*hb->drivers));
 	hb->arms = allocate(hb->batch, sizeof(*hb->arms));

@@ -97,10 +97,12 @@ static void set_timer(struct twheel_emb *emb, struct emb_timer *timer,
 	timer->flags = arm->flags & EMB_TIMER_FLAGS;
 	if (arm->flags & TWHEEL_ARM_LEASE)
 		arm->word = twheel_emb_index(timer);
-	if (deadline <= emb->now)
+	if (deadline <= emb->now) {
 		twheel_emb_make_ready(emb, timer);
-	else
+		emb->late = true;
+	} else {
 		twheel_emb_enqueue(emb, timer);
+	}
 }
 
 /* What the word of a timer says from now on that @arm arms for @deadline. */

@@ -64,8 +64,8 @@
  * @state: &enum twheel_state, TWHEEL_STATE_NONE while it is free
  * @flags: those of %EMB_TIMER_FLAGS that it was armed with
  *
- * A timer fits a cache line, as there are millions of them. All times are in ns on the
- * clock of the context.
+ * A timer is a cache line, as there are millions of them; of 32 bits some of it is not used.
+ * All times are in ns on the clock of the context.
  */
 struct emb_timer {
 	union {
@@ -84,7 +84,7 @@ struct emb_timer {
 	uint32_t	generation;
 	uint16_t	state;
 	uint16_t	flags;
-};
+} __attribute__((aligned(64)));
 
 /**
  * struct emb_key - the key of a timer
@@ -181,6 +181,7 @@ TAILQ_HEAD(emb_list, emb_timer);
  * @spent: what the timerfd had to tell was read, so that it is not readable
  * @shown: it was seen to be readable since
  * @news: something became ready in a call that does not read
+ * @late: a timer was armed for the past, which is to make an edge whatever was ready before
  * @waiting: threads that wait for the timerfd by reading it
  * @pool: the timers
  */
@@ -201,6 +202,7 @@ struct twheel_emb {
 	bool			spent;
 	bool			shown;
 	bool			news;
+	bool			late;
 	unsigned int		waiting;
 	struct emb_pool		pool;
 };

@@ -169,5 +169,6 @@ size_t twheel_emb_deliver(struct twheel_emb *emb, struct twheel_event *buf, size
 	}
 	/* A reader that leaves some knows that there may be more. */
 	emb->news = false;
+	emb->late = false;
 	return n;
 }

@@ -28,6 +28,9 @@
 /* The longest to wait for the timerfd to fire that was set to the past. */
 #define SHOW_MS		100
 
+/* The latest second that a timerfd can be set to, as time_t may have 32 bits. */
+#define SEC_MAX		((uint64_t)(sizeof(time_t) < sizeof(int64_t) ? INT32_MAX : INT64_MAX))
+
 /* A time in the past: 0 would disarm it. */
 #define TIME_PAST	1
 
@@ -42,11 +45,13 @@ static void set_timerfd(struct twheel_emb *emb, uint64_t ns)
 {
 	int flags = TFD_TIMER_ABSTIME;
 	struct itimerspec at = { };
+	uint64_t sec;
 
 	emb->set_to = ns;
 	emb->spent = false;
 	emb->shown = false;
 	emb->news = false;
+	emb->late = false;
 	if (emb->config & TWHEEL_CONFIG_CANCEL_ON_SET) {
 		flags |= TFD_TIMER_CANCEL_ON_SET;
 		/* One that is disarmed would not tell. */
@@ -54,7 +59,8 @@ static void set_timerfd(struct twheel_emb *emb, uint64_t ns)
 			ns = EMB_TIME_MAX;
 	}
 	if (ns != EMB_TIME_NEVER) {
-		at.it_value.tv_sec = (time_t)(ns / EMB_SEC_NS);
+		sec = ns / EMB_SEC_NS;
+		at.it_value.tv_sec = (time_t)(sec < SEC_MAX ? sec : SEC_MAX);
 		at.it_value.tv_nsec = (long)(ns % EMB_SEC_NS);
 	}
 	if (timerfd_settime(emb->fd, flags, &at, NULL) && errno == ECANCELED)
@@ -73,13 +79,14 @@ static void show(struct twheel_emb *emb)
 
 	if (emb->shown && !emb->news)
 		return;
-	if (emb->shown || emb->spent || emb->set_to > emb->now)
+	if (emb->shown || emb->spent || emb->late || emb->set_to > emb->now)
 		set_timerfd(emb, TIME_PAST);
 	/* A thread that waits takes what there is: then there may be nothing to see. */
 	if (!emb->waiting)
 		poll(&pollfd, 1, SHOW_MS);
 	emb->shown = true;
 	emb->news = false;
+	emb->late = false;
 }
 
 /* Is there anything to read, or may there be? If not, emb->first is right. */
