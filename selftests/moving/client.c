@@ -6,8 +6,8 @@
  *
  * In each round every client says something and waits for the echo. A pause of so many
  * milliseconds follows. After the last round all are silent. The time of silence is measured
- * so that it is never too short: it begins before send() is called, and ends when the end of
- * the connection is seen.
+ * so that it is never too short: it begins before send() is called for what the server has
+ * echoed last, and ends when the end of the connection is seen.
  *
  * With HOOK in the environment "$HOOK NAME" is run when the clients have connected, when they
  * have talked, and when all connections have ended.
@@ -28,6 +28,7 @@
 
 static struct pollfd clients[MOST];
 static uint64_t since[MOST];
+static uint64_t shortest = UINT64_MAX, latest;
 
 static uint64_t now_us(void)
 {
@@ -63,6 +64,19 @@ static void open_all(int port, int n)
 	}
 }
 
+/* Client @i has seen the end of its connection, at @now. */
+static void hung_up(int i, uint64_t now)
+{
+	uint64_t silent = now - since[i];
+
+	close(clients[i].fd);
+	clients[i].fd = -1;
+	if (silent < shortest)
+		shortest = silent;
+	if (silent > latest)
+		latest = silent;
+}
+
 /* Returns for how long a client has said nothing at most, in us; *lost counts those cut off. */
 static uint64_t talk(int n, int rounds, int pause, int *lost)
 {
@@ -72,13 +86,18 @@ static uint64_t talk(int n, int rounds, int pause, int *lost)
 
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < n; i++) {
+			if (clients[i].fd < 0)
+				continue;
 			now = now_us();
 			if (now - since[i] > longest)
 				longest = now - since[i];
-			since[i] = now;
-			if (send(clients[i].fd, &c, 1, MSG_NOSIGNAL) != 1 ||
-			    recv(clients[i].fd, &c, 1, 0) != 1)
+			if (send(clients[i].fd, &c, 1, MSG_NOSIGNAL) == 1 &&
+			    recv(clients[i].fd, &c, 1, 0) == 1) {
+				since[i] = now;
+			} else {
+				hung_up(i, now_us());
 				++*lost;
+			}
 		}
 		poll(NULL, 0, pause);
 	}
@@ -87,7 +106,7 @@ static uint64_t talk(int n, int rounds, int pause, int *lost)
 
 int main(int argc, char **argv)
 {
-	uint64_t longest, silent, shortest = UINT64_MAX, latest = 0;
+	uint64_t longest, now;
 	int n, left, lost = 0, i;
 	char c;
 
@@ -99,20 +118,15 @@ int main(int argc, char **argv)
 	longest = talk(n, atoi(argv[3]), atoi(argv[4]), &lost);
 	hook("talked");
 
-	for (left = n; left && poll(clients, (nfds_t)n, WAIT_MS) > 0; ) {
+	for (left = n - lost; left && poll(clients, (nfds_t)n, WAIT_MS) > 0; ) {
 		for (i = 0; i < n; i++) {
 			if (clients[i].fd < 0 || !clients[i].revents)
 				continue;
-			silent = now_us() - since[i];
+			now = now_us();
 			if (recv(clients[i].fd, &c, 1, MSG_DONTWAIT) > 0)
 				continue;
-			close(clients[i].fd);
-			clients[i].fd = -1;
+			hung_up(i, now);
 			left--;
-			if (silent < shortest)
-				shortest = silent;
-			if (silent > latest)
-				latest = silent;
 		}
 	}
 	hook("ended");
