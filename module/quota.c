@@ -23,6 +23,7 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "compat.h"
 #include "lease.h"
 #include "quota.h"
 
@@ -126,7 +127,7 @@ void twheel_quota_put(struct twheel_quota *quota)
 	if (!last)
 		return;
 
-	WARN_ON_ONCE(percpu_counter_sum(&quota->timers));
+	WARN_ON_ONCE(twheel_counter_sum(&quota->timers));
 	for (kind = 0; kind < TWHEEL_MEMORY_KINDS; kind++)
 		WARN_ON_ONCE(atomic_long_read(&quota->memory[kind]));
 	free_quota(quota);
@@ -134,7 +135,9 @@ void twheel_quota_put(struct twheel_quota *quota)
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
-	return percpu_counter_sum_positive(&quota->timers);
+	s64 timers = twheel_counter_sum(&quota->timers);
+
+	return max(timers, 0LL);
 }
 
 static void count_timers(struct twheel_quota *quota, long n)

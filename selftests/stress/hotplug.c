@@ -5,6 +5,7 @@
 
 #include "twheel_test.h"
 #include "load.h"
+#include "users.h"
 
 /* There is no limit to how long a user may want to run these tests. */
 #undef TEST_TIMEOUT_DEFAULT
@@ -238,6 +239,54 @@ TEST_F(hotplug, under_load)
 		EXPECT_LT(0, load.delivered);
 		EXPECT_LT(0, cycles);
 	}
+}
+
+static void *take_offline(void *result)
+{
+	*(int *)result = set_online(1, false);
+	return NULL;
+}
+
+/*
+ * Users close their last context while the CPU on which their timers were counted goes offline.
+ * The module warns in the kernel's log when the count of a user who has left is not 0, and whoever
+ * runs the tests looks there.
+ */
+TEST_F(hotplug, users_who_leave_while_a_cpu_goes)
+{
+	enum { USERS = 600, ROUNDS = 20, FIRST_UID = 300000 };
+	const char *reason = obstacle(self->cpus);
+	static int fds[USERS];
+	pthread_t thread;
+	int round, i, ret, closed, left = 0;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	for (round = 0; round < ROUNDS; round++) {
+		ASSERT_TRUE(tw_pin(1));
+		for (i = 0; i < USERS; i++) {
+			fds[i] = open_as(FIRST_UID + i);
+			ASSERT_LE(0, fds[i]);
+			ASSERT_NE(0, tw_arm(fds[i], TW_FAR, 0, i));
+		}
+		ASSERT_TRUE(tw_pin(0));
+		ret = 1;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, take_offline, &ret));
+		/* The kernel adds up what the CPU counted some time after it is offline. */
+		while (sysconf(_SC_NPROCESSORS_ONLN) == self->cpus &&
+		       __atomic_load_n(&ret, __ATOMIC_RELAXED) == 1)
+			;
+		for (closed = 0; closed < USERS && __atomic_load_n(&ret, __ATOMIC_RELAXED) == 1;
+		     closed++)
+			close(fds[closed]);
+		left += closed;
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		EXPECT_EQ(0, ret);
+		for (; closed < USERS; closed++)
+			close(fds[closed]);
+		ASSERT_EQ(0, set_online(1, true));
+	}
+	TH_LOG("%d of %d users left meanwhile", left, ROUNDS * USERS);
 }
 
 TEST_HARNESS_MAIN
