@@ -81,6 +81,9 @@ run reminder --socket "$tmp/nobody" 1 1s
 check "nobody to ask: exit status 1" test "$status" = 1
 run env NOTIFY_SOCKET=nowhere reminder --socket "$socket" --journal "$tmp/journal"
 check "a keeper's address that is none is refused" said 'NOTIFY_SOCKET'
+run env NOTIFY_SOCKET=@nobody TWHEEL_BACKEND=embedded \
+	reminder --socket "$socket" --journal "$tmp/journal"
+check "a keeper for a wheel in the process is refused" said 'a keeper can keep the timers of '
 run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 reminder --help
 check "--help" said '^Usage: reminder'
 

@@ -37,7 +37,8 @@
  * it waited in the socket while the service was down, it is later by that time.
  *
  * Nothing outlives the machine, or the keeper: after a reboot the timers are
- * gone, and the journal tells what was given before.
+ * gone, and the journal tells what was given before. Nor can a keeper keep an embedded
+ * wheel: where the device is missing, the service runs without a keeper, or not at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -258,8 +259,13 @@ static void get_timers(struct reminder *r)
 	}
 
 	ret = twheel_open(&r->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	if (!ret)
+		ret = twheel_get_info(r->tw, 0, &info);
 	if (ret)
 		die_without_device(ret);
+	if ((info.features & TWHEEL_FEATURE_EMBEDDED) && getenv("NOTIFY_SOCKET"))
+		die(EXIT_FAILED, "NOTIFY_SOCKET: a keeper can keep the timers of "
+		    TWHEEL_DEVICE ", but not a wheel in this process");
 	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
 }
 
