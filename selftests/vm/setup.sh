@@ -44,7 +44,8 @@ packages() {
 	# Sphinx makes the site, MyST has it read Markdown.
 	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
 	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
-	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm ;;
+	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross \
+		qemu-system-arm ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
 			"languages, arm64)" ;;
 	esac
