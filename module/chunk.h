@@ -22,6 +22,7 @@
 #include "timer_types.h"
 
 struct twheel_pool;
+struct twheel_quota;
 
 #define TWHEEL_CHUNK_SIZE	4096
 
@@ -33,12 +34,13 @@ struct twheel_pool;
 #define TWHEEL_CHUNK_TIMERS	(TWHEEL_PLACES - 1)
 #define TWHEEL_KEYED_TIMERS	56
 
-/* Chunks that a page of the table of chunks has room for */
-#define TWHEEL_PAGE_CHUNKS	(PAGE_SIZE / sizeof(void *))
+/* Chunks for which the table of chunks of a small context has room */
+#define TWHEEL_FIRST_CHUNKS	8
 
 /**
  * struct twheel_chunk - some timers
  * @pool:	the pool; constant
+ * @quota:	where the chunk is counted; constant. Outlives the chunk
  * @free:	a bit for each place with a free timer; changed under pool->lock, and read
  *		without a lock by twheel_pool_next_index()
  * @index:	of the chunk in pool->chunks; constant
@@ -55,6 +57,7 @@ struct twheel_chunk {
 	union {
 		struct {
 			struct twheel_pool	*pool;
+			struct twheel_quota	*quota;
 			u64			free;
 			u32			index;
 			bool			keyed;
@@ -97,12 +100,10 @@ static inline u64 *twheel_key_of(const struct twheel_timer *timer)
 	return &twheel_chunk_of(timer)->keys[twheel_place_of(timer) - 1];
 }
 
-/* Where the chunk with number @nr is stored in @chunks; or NULL without a page for it. */
+/* Where the chunk with number @nr is stored in @chunks; or NULL without room for it. */
 static inline void __rcu **twheel_chunk_slot(const struct twheel_table *chunks, u32 nr)
 {
-	void __rcu **page = twheel_table_page(chunks, nr / TWHEEL_PAGE_CHUNKS);
-
-	return page ? page + nr % TWHEEL_PAGE_CHUNKS : NULL;
+	return twheel_table_entry(chunks, nr, sizeof(void *));
 }
 
 /* The chunk with number @nr, or NULL. Under RCU, or the caller serialises all changes. */

@@ -46,7 +46,7 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 {
 	spin_lock_bh(&ctx->lock);
 	*ready = ctx->nr_ready;
-	*pending = ctx->pool.nr_timers - *ready;
+	*pending = ctx->pool.account.timers - *ready;
 	spin_unlock_bh(&ctx->lock);
 }
 
@@ -119,16 +119,20 @@ struct twheel_ctx *twheel_ctx_create(const struct cred *cred)
 {
 	struct twheel_quota *quota;
 	struct twheel_ctx *ctx;
-
-	ctx = kzalloc(sizeof(*ctx), TWHEEL_OPEN_GFP);
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
+	int ret;
 
 	quota = twheel_quota_get(cred);
-	if (!quota) {
-		kfree(ctx);
+	if (!quota)
 		return ERR_PTR(-ENOMEM);
-	}
+
+	ret = twheel_quota_try_add_memory(quota, sizeof(*ctx));
+	if (ret)
+		goto put;
+
+	ret = -ENOMEM;
+	ctx = kzalloc(sizeof(*ctx), TWHEEL_OPEN_GFP);
+	if (!ctx)
+		goto uncharge;
 
 	spin_lock_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->ready);
@@ -137,12 +141,31 @@ struct twheel_ctx *twheel_ctx_create(const struct cred *cred)
 	init_waitqueue_head(&ctx->read_wq);
 	init_waitqueue_head(&ctx->poll_wq);
 	return ctx;
+
+uncharge:
+	twheel_quota_sub_memory(quota, sizeof(*ctx));
+put:
+	twheel_quota_put(quota);
+	return ERR_PTR(ret);
+}
+
+static void free_ctx(struct rcu_head *rcu)
+{
+	struct twheel_ctx *ctx = container_of(rcu, struct twheel_ctx, rcu);
+	struct twheel_quota *quota = ctx->pool.account.quota;
+
+	kfree(ctx);
+	twheel_quota_memory_left(quota, sizeof(*ctx));
 }
 
 void twheel_ctx_destroy(struct twheel_ctx *ctx)
 {
+	struct twheel_quota *quota = ctx->pool.account.quota;
+
 	if (ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET)
 		twheel_clock_unwatch(&ctx->watch);
 	twheel_pool_destroy(&ctx->pool);
-	kfree_rcu(ctx, rcu);
+	twheel_quota_memory_leaves(quota, sizeof(*ctx));
+	twheel_quota_put(quota);
+	call_rcu(&ctx->rcu, free_ctx);
 }

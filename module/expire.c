@@ -53,7 +53,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 	}
 
 	timer->node.expires = max(timer->node.expires, twheel_timer_tick(timer));
-	wait = twheel_quota_charge_look(ctx->pool.quota, run->now, base->look_ns);
+	wait = twheel_quota_charge_look(ctx->pool.account.quota, run->now, base->look_ns);
 	if (wait)
 		timer->node.expires = max(timer->node.expires, run->tick + 1 +
 					  (wait >> twheel_geometry.tick_shift));

@@ -69,7 +69,7 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 		.now		= twheel_clock_to_user(clock, twheel_clock_now(clock)),
 		.limit		= twheel_pool_limit(&ctx->pool),
 		.user_limit	= READ_ONCE(twheel_max_user_timers),
-		.user_timers	= twheel_quota_timers(ctx->pool.quota),
+		.user_timers	= twheel_quota_timers(ctx->pool.account.quota),
 	};
 	if (flags & TWHEEL_INFO_NEXT)
 		info.next_expiry = twheel_info_next_expiry(ctx);

@@ -29,8 +29,8 @@
 #include "chunk.h"
 #include "keys.h"
 
-/* Buckets whose heads are in a page */
-#define PAGE_HEADS	(PAGE_SIZE / sizeof(u32))
+/* Buckets to begin with: enough for the timers of a chunk */
+#define FIRST_HEADS	120
 #define BUCKETS_PER_KEY	2
 #define BUCKETS_MAX	BIT(31)
 /* Buckets that an insertion splits at most. Memory may have been short before. */
@@ -50,12 +50,10 @@ static u32 hash_key(u64 key)
 	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &twheel_keys_secret);
 }
 
-/* Where the head of @bucket is; or NULL without a page for it. */
+/* Where the head of @bucket is; or NULL without room for it. */
 static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 {
-	u32 *heads = twheel_table_page(&keys->heads, bucket / PAGE_HEADS);
-
-	return heads ? heads + bucket % PAGE_HEADS : NULL;
+	return twheel_table_entry(&keys->heads, bucket, sizeof(u32));
 }
 
 /* Where the head of the bucket for @key is */
@@ -69,11 +67,11 @@ static u32 *head_for(const struct twheel_keys *keys, u64 key)
 }
 
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
-		      struct twheel_quota *quota)
+		      spinlock_t *lock, struct twheel_quota *quota)
 {
 	keys->chunks = chunks;
 	keys->nr = 1;
-	twheel_table_init(&keys->heads, quota, TWHEEL_MEMORY_KEYS, PAGE_HEADS / BUCKETS_PER_KEY);
+	twheel_table_init(&keys->heads, sizeof(u32), FIRST_HEADS, lock, quota);
 }
 
 void twheel_keys_destroy(struct twheel_keys *keys)
@@ -83,8 +81,8 @@ void twheel_keys_destroy(struct twheel_keys *keys)
 
 int twheel_keys_reserve(struct twheel_keys *keys)
 {
-	/* Others may be splitting buckets, but not beyond the pages that there are. */
-	return twheel_table_reserve(&keys->heads, READ_ONCE(keys->nr) / PAGE_HEADS);
+	/* Others may be splitting buckets, but not beyond what there is room for. */
+	return twheel_table_reserve(&keys->heads, READ_ONCE(keys->nr));
 }
 
 /* How many buckets there should be for @n timers */
@@ -98,7 +96,7 @@ bool twheel_keys_have_room(const struct twheel_keys *keys, u32 n)
 	return keys->nr >= wanted(n) || head_of(keys, keys->nr);
 }
 
-/* Split one more bucket, if there is a page for its head. */
+/* Split one more bucket, if there is room for its head. */
 static bool split(struct twheel_keys *keys)
 {
 	u32 nr = keys->nr, half = rounddown_pow_of_two(nr), mask = 2 * half - 1, index;

@@ -8,8 +8,6 @@
 #include "table.h"
 #include "timer_types.h"
 
-struct twheel_quota;
-
 /**
  * struct twheel_keys - the timers of a pool by key
  * @chunks:	the chunks that they live in; constant
@@ -33,10 +31,11 @@ void twheel_keys_init_secret(void);
  * twheel_keys_init() - make an empty table
  * @keys:	the table, zeroed
  * @chunks:	the chunks that its timers will live in. Outlives @keys
- * @quota:	where its pages are to be counted. Outlives @keys
+ * @lock:	the spinlock of the caller that serialises insertions and removals
+ * @quota:	where its memory is to be counted. Outlives @keys
  */
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
-		      struct twheel_quota *quota);
+		      spinlock_t *lock, struct twheel_quota *quota);
 
 /**
  * twheel_keys_destroy() - free the memory of a table, not the timers
@@ -51,7 +50,7 @@ void twheel_keys_destroy(struct twheel_keys *keys);
  * @keys:	the table
  *
  * Context: may sleep. The caller serialises all calls for @keys.
- * Return: 0, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
 int twheel_keys_reserve(struct twheel_keys *keys);
 

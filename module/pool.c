@@ -2,9 +2,9 @@
 /*
  * The timers of one context: their memory, and how they are found.
  *
- * Timers live in chunks, see chunk.h. A chunk whose timers are all free is freed, unless it is
- * the only one with free timers. In a pool with leases each chunk has its part of a page of
- * words.
+ * Timers live in chunks, see chunk.h. A chunk whose timers are all free is freed, but one of
+ * them is kept: a program that makes and ends a few timers again and again should not make and
+ * free a chunk each time. In a pool with leases each chunk has its part of a page of words.
  *
  * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks.
  *
@@ -156,19 +156,19 @@ unsigned long twheel_pool_limit(const struct twheel_pool *pool)
 /* Is there room for the key of one more timer, if timers have keys? */
 static bool has_key_room(const struct twheel_pool *pool)
 {
-	return !pool->keyed || twheel_keys_have_room(&pool->keys, pool->nr_timers + 1);
+	return !pool->keyed || twheel_keys_have_room(&pool->keys, pool->account.timers + 1);
 }
 
 int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n)
 {
 	unsigned long limit = twheel_pool_limit(pool);
 	struct twheel_chunk *chunk;
+	u32 taken;
 	u64 free;
-	int ret;
 
 	lockdep_assert_held(pool->lock);
 
-	if (pool->nr_timers >= limit)
+	if (pool->account.timers >= limit)
 		return -ENOSPC;
 
 	chunk = list_first_entry_or_null(&pool->partial, struct twheel_chunk,
@@ -177,13 +177,16 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 		return -EAGAIN;
 
 	if (n > 1)
-		n = min3((u64)n, (u64)limit - pool->nr_timers, (u64)hweight64(chunk->free));
-	ret = twheel_quota_add_timers(pool->quota, n);
-	if (ret < 0)
-		return ret;
+		n = min3((u64)n, (u64)limit - pool->account.timers,
+			 (u64)hweight64(chunk->free));
+	taken = twheel_account_take(&pool->account, n);
+	if (!taken)
+		return -EAGAIN;
 
 	free = chunk->free;
-	for (n = 0; n < ret; n++, free &= free - 1) {
+	if (free == pool->places)
+		pool->has_empty = false;
+	for (n = 0; n < taken; n++, free &= free - 1) {
 		timers[n] = &chunk->timers[__ffs64(free)];
 		if (!pool->keyed)
 			timers[n]->generation = ++pool->generation;
@@ -192,9 +195,8 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 	if (!free)
 		list_del(&chunk->partial);
 
-	pool->nr_timers += n;
 	if (pool->keyed)
-		twheel_keys_insert(&pool->keys, timers[0], key, pool->nr_timers);
+		twheel_keys_insert(&pool->keys, timers[0], key, pool->account.timers);
 	return n;
 }
 
@@ -202,15 +204,21 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 {
 	struct twheel_chunk *chunk;
-	int ret = -ENOMEM, index;
+	int ret, index;
 
 	lockdep_assert_held(&pool->grow);
 
-	chunk = kmem_cache_zalloc(twheel_chunk_cache, TWHEEL_POOL_GFP);
-	if (!chunk)
+	ret = twheel_quota_add_memory(pool->account.quota, TWHEEL_CHUNK_SIZE);
+	if (ret)
 		return ERR_PTR(ret);
 
+	ret = -ENOMEM;
+	chunk = kmem_cache_zalloc(twheel_chunk_cache, TWHEEL_POOL_GFP);
+	if (!chunk)
+		goto uncharge;
+
 	chunk->pool = pool;
+	chunk->quota = pool->account.quota;
 	chunk->free = pool->places;
 	chunk->keyed = pool->keyed;
 
@@ -220,7 +228,7 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 		goto free;
 	}
 	chunk->index = index;
-	ret = twheel_table_reserve(&pool->chunks, index / TWHEEL_PAGE_CHUNKS);
+	ret = twheel_table_reserve(&pool->chunks, index);
 	if (ret)
 		goto release;
 
@@ -238,10 +246,12 @@ release:
 	ida_free(&pool->indices, index);
 free:
 	kmem_cache_free(twheel_chunk_cache, chunk);
+uncharge:
+	twheel_quota_sub_memory(pool->account.quota, TWHEEL_CHUNK_SIZE);
 	return ERR_PTR(ret);
 }
 
-/* Store @chunk, or NULL, with number @nr, for which there is a page. */
+/* Store @chunk, or NULL, with number @nr, for which there is room. */
 static void set_chunk(struct twheel_pool *pool, u32 nr, struct twheel_chunk *chunk)
 {
 	rcu_assign_pointer(*twheel_chunk_slot(&pool->chunks, nr), chunk);
@@ -257,24 +267,21 @@ int twheel_pool_grow(struct twheel_pool *pool)
 
 	/* Another call may have made one while this one waited for the mutex. */
 	spin_lock_bh(pool->lock);
-	if (pool->nr_timers >= twheel_pool_limit(pool))
+	if (pool->account.timers >= twheel_pool_limit(pool))
 		ret = -ENOSPC;
 	enough = !list_empty(&pool->partial);
 	key_room = has_key_room(pool);
 	spin_unlock_bh(pool->lock);
+	if (!ret)
+		ret = twheel_account_reserve(&pool->account);
 	if (!ret && !key_room)
 		ret = twheel_keys_reserve(&pool->keys);
 	if (ret || enough)
 		goto unlock;
 
-	ret = twheel_quota_add_memory(pool->quota, TWHEEL_MEMORY_CHUNKS, pool->chunk_timers);
-	if (ret)
-		goto unlock;
-
 	chunk = new_chunk(pool);
 	if (IS_ERR(chunk)) {
 		ret = PTR_ERR(chunk);
-		twheel_quota_sub_memory(pool->quota, TWHEEL_MEMORY_CHUNKS, pool->chunk_timers);
 		goto unlock;
 	}
 	set_chunk(pool, chunk->index, chunk);
@@ -285,7 +292,8 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	spin_lock_bh(pool->lock);
 	if (chunk->index >= pool->end)
 		WRITE_ONCE(pool->end, chunk->index + 1);
-	list_add(&chunk->partial, &pool->partial);
+	list_add_tail(&chunk->partial, &pool->partial);
+	pool->has_empty = true;
 	spin_unlock_bh(pool->lock);
 
 unlock:
@@ -295,7 +303,11 @@ unlock:
 
 static void free_chunk(struct rcu_head *rcu)
 {
-	kmem_cache_free(twheel_chunk_cache, container_of(rcu, struct twheel_chunk, rcu));
+	struct twheel_chunk *chunk = container_of(rcu, struct twheel_chunk, rcu);
+	struct twheel_quota *quota = chunk->quota;
+
+	kmem_cache_free(twheel_chunk_cache, chunk);
+	twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);
 }
 
 static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
@@ -310,13 +322,18 @@ static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
 		list_add(&chunk->partial, &pool->partial);
 	WRITE_ONCE(chunk->free, chunk->free | BIT_ULL(twheel_place_of(timer)));
 
-	if (chunk->free != pool->places || list_is_singular(&pool->partial))
+	if (chunk->free != pool->places)
 		return;
+	if (!pool->has_empty) {
+		pool->has_empty = true;
+		list_move_tail(&chunk->partial, &pool->partial);
+		return;
+	}
 
 	list_del(&chunk->partial);
 	set_chunk(pool, chunk->index, NULL);
 	ida_free(&pool->indices, chunk->index);
-	twheel_quota_sub_memory(pool->quota, TWHEEL_MEMORY_CHUNKS, pool->chunk_timers);
+	twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
 	call_rcu(&chunk->rcu, free_chunk);
 }
 
@@ -328,29 +345,25 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u3
 
 	for (i = 0; i < n; i++)
 		free_timer(pool, timers[i]);
-	pool->nr_timers -= n;
-	twheel_quota_sub_timers(pool->quota, n);
+	twheel_account_give(&pool->account, n);
 }
 
-/* Say how many timers a chunk has, and with that what memory counts for. */
 static void set_chunk_timers(struct twheel_pool *pool, u32 n)
 {
 	pool->chunk_timers = n;
 	pool->places = GENMASK_ULL(n, 1);
-	pool->chunks.charge = TWHEEL_PAGE_CHUNKS * n;
-	pool->words.charge = TWHEEL_PAGE_WORDS / TWHEEL_PLACES * n;
 }
 
 void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 		      struct twheel_quota *quota)
 {
 	pool->lock = lock;
-	pool->quota = quota;
+	twheel_account_init(&pool->account, quota, lock);
 	INIT_LIST_HEAD(&pool->partial);
-	twheel_table_init(&pool->chunks, quota, TWHEEL_MEMORY_TABLES, 0);
+	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, lock, quota);
 	ida_init(&pool->indices);
-	twheel_words_init(&pool->words, quota, 0);
-	twheel_keys_init(&pool->keys, &pool->chunks, quota);
+	twheel_words_init(&pool->words, quota);
+	twheel_keys_init(&pool->keys, &pool->chunks, lock, quota);
 	set_chunk_timers(pool, TWHEEL_CHUNK_TIMERS);
 	mutex_init(&pool->grow);
 }
@@ -381,8 +394,8 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 		cond_resched();
 		if (!chunk)
 			continue;
-		twheel_quota_sub_memory(pool->quota, TWHEEL_MEMORY_CHUNKS, pool->chunk_timers);
 		kmem_cache_free(twheel_chunk_cache, chunk);
+		twheel_quota_sub_memory(pool->account.quota, TWHEEL_CHUNK_SIZE);
 	}
 	twheel_table_destroy(&pool->chunks);
 	twheel_keys_destroy(&pool->keys);
@@ -390,7 +403,6 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 
 	twheel_words_destroy(&pool->words);
 
-	twheel_quota_sub_timers(pool->quota, pool->nr_timers);
-	twheel_quota_put(pool->quota);
+	twheel_account_close(&pool->account);
 	mutex_destroy(&pool->grow);
 }

@@ -12,21 +12,20 @@
 
 #include "chunk.h"
 #include "keys.h"
+#include "quota.h"
 #include "table.h"
 #include "timer_types.h"
 #include "words.h"
 
-struct twheel_quota;
-
 /**
  * struct twheel_pool - the timers of one context
  * @lock:	the context's lock, which guards what is marked (l); constant
- * @quota:	where the timers are counted; constant. The pool holds a reference
- * @nr_timers:	(l) timers that are pending or ready
+ * @account:	where the timers are counted that are pending or ready
  * @generation:	(l) generation of the timer that was allocated last
  * @limit:	most timers, or 0 for twheel_max_fd_timers; written under @grow, read
  *		without a lock
- * @partial:	(l) chunks with free timers
+ * @partial:	(l) chunks with free timers; those without any other come last
+ * @has_empty:	(l) one of them has only free timers, and is kept for the next ones
  * @chunks:	all chunks by index; looked up under RCU. Room for them is made under @grow.
  *		They are stored under @grow, and removed under @lock
  * @indices:	which indices are taken
@@ -46,11 +45,11 @@ struct twheel_quota;
 struct twheel_pool {
 	/* order: see base.c */
 	spinlock_t		*lock;
-	struct twheel_quota	*quota;
-	u32			nr_timers;
+	struct twheel_account	account;
 	u32			generation;
 	unsigned long		limit;
 	struct list_head	partial;
+	bool			has_empty;
 	struct twheel_table	chunks;
 	struct ida		indices;
 	u32			end;
@@ -89,7 +88,7 @@ void twheel_pool_cache_exit(void);
  * twheel_pool_init() - make an empty pool
  * @pool:	the pool
  * @lock:	the lock of the context that @pool is embedded in
- * @quota:	where its timers are to be counted. The pool takes over the reference
+ * @quota:	where its timers and its memory are to be counted. Outlives @pool
  */
 void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 		      struct twheel_quota *quota);
@@ -151,8 +150,8 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
  * Without keys each timer gets a new generation, so that old handles no longer name it.
  *
  * Context: the caller holds @pool->lock.
- * Return: how many there are: from 1 to @n; or the error -ENOSPC (limit of the pool), -EDQUOT
- * (limit of the user), or -EAGAIN if the caller has to call twheel_pool_grow() and try again.
+ * Return: how many there are: from 1 to @n; or the error -ENOSPC (limit of the pool), or -EAGAIN
+ * if the caller has to call twheel_pool_grow() and try again.
  */
 int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n);
 
@@ -170,10 +169,10 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u3
  * twheel_pool_grow() - make room for a timer, unless there is some
  * @pool:	the pool, which is settled afterwards unless this fails
  *
- * Makes a chunk of free timers, and a page of the table of keys.
+ * Makes a chunk of free timers and room for keys, and reserves timers of the user's limit.
  *
  * Context: may sleep.
- * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR.
  */
 int twheel_pool_grow(struct twheel_pool *pool);
 

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many timers the contexts of one user may hold.
+ * How many timers the contexts of one user may hold, and how much memory.
  *
- * Both the timers and the memory for timers are counted against the limit. The two counts
- * are about the same while timers are being made. But a chunk of memory is kept while a
- * single timer in it lives: without the second count a program could fill memory with
- * chunks that are nearly empty.
+ * Timers are counted exactly, and no CPU or context waits for another one to count them: each
+ * context reserves some for itself, and asks for more when it has used them. Whoever finds the
+ * limit reached takes from the user's other contexts what they have reserved and not used.
  *
- * Locking rules: twheel_quota_lock guards the table. No other lock is taken inside it or
- * outside it. It is a spinlock since all users need it to close the device: a task that
- * slept with it, as its memory cgroup has no memory left, would delay the others. Counting
- * takes no lock until the limit is near; then twheel_quota.lock, which comes inside all others
- * of the module.
+ * Memory is counted by the byte: a context, its chunks of timers, its tables and its pages of
+ * words. A chunk is kept while a single timer in it lives, so without that count a program could
+ * fill memory with chunks that are nearly empty. Memory that is freed after an RCU grace period
+ * counts until then.
  *
- * Lifetime rules: each context holds a reference from open to release. Dropping the last
- * one takes the entry out of the table, under the lock.
+ * Locking rules: twheel_quota_lock guards the table of users. No other lock is taken inside it.
+ * It is a spinlock since all users need it to open the device: a task that slept with it, as its
+ * memory cgroup has no memory left, would delay the others. For the same reason an open takes no
+ * twheel_quota.mutex, which is taken to reserve timers for the first time, when the limit is
+ * reached, and at the last close. twheel_ctx.lock, of one context at a time, is taken inside it.
+ *
+ * Lifetime rules: each context holds a reference from open until its memory is freed, and each
+ * chunk that waits to be freed. Dropping the last one takes the entry out of the table, under
+ * the lock.
  */
 #include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
-#include "compat.h"
 #include "lease.h"
 #include "quota.h"
 
-/* Timers that a CPU counts by itself, before it adds them to the count of all */
-#define TWHEEL_QUOTA_BATCH	64
+/* How long to wait at most for memory that is about to be freed. */
+#define LEAVING_TIMEOUT	HZ
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
 static DEFINE_SPINLOCK(twheel_quota_lock);
@@ -65,7 +72,6 @@ static kuid_t charged_uid(const struct cred *cred)
 
 static void free_quota(struct twheel_quota *quota)
 {
-	percpu_counter_destroy(&quota->timers);
 	free_percpu(quota->looks);
 	kfree(quota);
 }
@@ -75,7 +81,7 @@ static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
 {
 	struct twheel_quota *quota;
 
-	spin_lock(&twheel_quota_lock);
+	spin_lock_bh(&twheel_quota_lock);
 	quota = find_quota(uid);
 	if (quota) {
 		refcount_inc(&quota->refs);
@@ -83,7 +89,7 @@ static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
 		hash_add(twheel_quotas, &new->entry, __kuid_val(uid));
 		quota = new;
 	}
-	spin_unlock(&twheel_quota_lock);
+	spin_unlock_bh(&twheel_quota_lock);
 	return quota;
 }
 
@@ -101,9 +107,11 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 		return NULL;
 	new->uid = uid;
 	refcount_set(&new->refs, 1);
-	spin_lock_init(&new->lock);
+	init_waitqueue_head(&new->left);
+	mutex_init(&new->mutex);
+	INIT_LIST_HEAD(&new->accounts);
 	new->looks = alloc_percpu_gfp(u64, TWHEEL_OPEN_GFP);
-	if (!new->looks || percpu_counter_init(&new->timers, 0, TWHEEL_OPEN_GFP)) {
+	if (!new->looks) {
 		free_quota(new);
 		return NULL;
 	}
@@ -114,95 +122,219 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 	return quota;
 }
 
+/* In a DEBUG build, see that all that was counted was given back. */
+static void check_accounts(const struct twheel_quota *quota)
+{
+#ifdef TWHEEL_DEBUG
+	WARN_ONCE(atomic_long_read(&quota->timers) || atomic_long_read(&quota->memory) ||
+		  atomic_long_read(&quota->leaving) || !list_empty(&quota->accounts),
+		  "twheel: user %u has nothing left and %ld timers, %ld bytes, %ld leaving\n",
+		  __kuid_val(quota->uid), atomic_long_read(&quota->timers),
+		  atomic_long_read(&quota->memory), atomic_long_read(&quota->leaving));
+#endif
+}
+
 void twheel_quota_put(struct twheel_quota *quota)
 {
-	enum twheel_memory kind;
 	bool last;
 
-	spin_lock(&twheel_quota_lock);
+	/* Chunks are freed in the soft interrupt. */
+	spin_lock_bh(&twheel_quota_lock);
 	last = refcount_dec_and_test(&quota->refs);
 	if (last)
 		hash_del(&quota->entry);
-	spin_unlock(&twheel_quota_lock);
+	spin_unlock_bh(&twheel_quota_lock);
 	if (!last)
 		return;
 
-	WARN_ON_ONCE(twheel_counter_sum(&quota->timers));
-	for (kind = 0; kind < TWHEEL_MEMORY_KINDS; kind++)
-		WARN_ON_ONCE(atomic_long_read(&quota->memory[kind]));
+	check_accounts(quota);
 	free_quota(quota);
+}
+
+/* Add up to @n to @count, which is not to be above @max. Returns how much. */
+static unsigned long add_up_to(atomic_long_t *count, unsigned long n, unsigned long max)
+{
+	long old = atomic_long_read(count);
+	unsigned long room;
+
+	do {
+		room = max - min_t(unsigned long, old, max);
+		if (!room)
+			return 0;
+		n = min(n, room);
+	} while (!atomic_long_try_cmpxchg(count, &old, old + n));
+	return n;
+}
+
+/* How many bytes a user may have now. */
+static unsigned long max_memory(void)
+{
+	unsigned long timers = min_t(unsigned long, READ_ONCE(twheel_max_user_timers),
+				     LONG_MAX / (2 * TWHEEL_TIMER_BYTES));
+
+	return timers * TWHEEL_TIMER_BYTES + TWHEEL_USER_BYTES;
+}
+
+int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	unsigned long max = max_memory();
+	long old = atomic_long_read(&quota->memory);
+
+	do {
+		if (old + bytes > max)
+			return -EDQUOT;
+	} while (!atomic_long_try_cmpxchg(&quota->memory, &old, old + bytes));
+	return 0;
+}
+
+/* Is @bytes now counted, or is there nothing to wait for? *@ret tells which. */
+static bool is_decided(struct twheel_quota *quota, unsigned long bytes, int *ret)
+{
+	/* Pairs with the release in twheel_quota_memory_left(): what has left does not count. */
+	long leaving = atomic_long_read_acquire(&quota->leaving);
+
+	*ret = twheel_quota_try_add_memory(quota, bytes);
+	return !*ret || !leaving;
+}
+
+int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	int ret = twheel_quota_try_add_memory(quota, bytes);
+
+	if (likely(!ret))
+		return 0;
+	if (wait_event_killable_timeout(quota->left, is_decided(quota, bytes, &ret),
+					LEAVING_TIMEOUT) < 0)
+		return -EINTR;
+	return ret;
+}
+
+void twheel_quota_sub_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	atomic_long_sub(bytes, &quota->memory);
+}
+
+void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes)
+{
+	refcount_inc(&quota->refs);
+	atomic_long_add(bytes, &quota->leaving);
+}
+
+void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
+{
+	twheel_quota_sub_memory(quota, bytes);
+	/* Pairs with the acquire in is_decided(). */
+	atomic_long_sub_return_release(bytes, &quota->leaving);
+	if (wq_has_sleeper(&quota->left))
+		wake_up(&quota->left);
+	twheel_quota_put(quota);
 }
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
-	s64 timers = twheel_counter_sum(&quota->timers);
+	const struct twheel_account *account;
+	unsigned long timers = 0;
 
-	return max(timers, 0LL);
+	mutex_lock(&quota->mutex);
+	list_for_each_entry(account, &quota->accounts, entry) {
+		timers += READ_ONCE(account->timers);
+		cond_resched();
+	}
+	mutex_unlock(&quota->mutex);
+	return timers;
 }
 
-static void count_timers(struct twheel_quota *quota, long n)
+void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota,
+			 spinlock_t *lock)
 {
-	percpu_counter_add_batch(&quota->timers, n, TWHEEL_QUOTA_BATCH);
+	*account = (struct twheel_account) { .quota = quota, .lock = lock };
+	INIT_LIST_HEAD(&account->entry);
 }
 
-/*
- * Are there so many timers that with @n more the limit of @max has to be looked at closely? What
- * each CPU counts by itself, and is just counting, is not known here.
- */
-static bool is_near(struct twheel_quota *quota, u32 n, unsigned long max)
+void twheel_account_close(struct twheel_account *account)
 {
-	return percpu_counter_read_positive(&quota->timers) +
-	       (TWHEEL_QUOTA_BATCH + (unsigned long)n) * nr_cpu_ids >= max;
+	struct twheel_quota *quota = account->quota;
+
+	if (list_empty(&account->entry))
+		return;
+	mutex_lock(&quota->mutex);
+	list_del(&account->entry);
+	mutex_unlock(&quota->mutex);
+	atomic_long_sub(account->reserved, &quota->timers);
 }
 
-int twheel_quota_add_timers(struct twheel_quota *quota, u32 n)
+/* Give back what is reserved and not used, but for @keep. */
+static void give_back(struct twheel_account *account, u32 keep)
+{
+	u32 unused = account->reserved - account->timers;
+
+	lockdep_assert_held(account->lock);
+
+	if (unused <= keep)
+		return;
+	account->reserved -= unused - keep;
+	atomic_long_sub(unused - keep, &account->quota->timers);
+}
+
+void twheel_account_shrink(struct twheel_account *account)
+{
+	give_back(account, account->spare / 2);
+}
+
+/* Reserve timers, unless some are. Returns whether some are. */
+static bool reserve(struct twheel_account *account)
 {
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
-	int ret = 1;
+	bool some;
 
-	if (likely(!is_near(quota, n, max))) {
-		count_timers(quota, n);
-		return n;
+	spin_lock_bh(account->lock);
+	if (account->max != max) {
+		give_back(account, 0);
+		account->max = max;
 	}
-
-	/* For all timers of this user, as each one needs the count of all CPUs. */
-	spin_lock(&quota->lock);
-	if (twheel_quota_timers(quota) < max)
-		count_timers(quota, 1);
-	else
-		ret = -EDQUOT;
-	spin_unlock(&quota->lock);
-	return ret;
+	if (account->reserved == account->timers)
+		account->reserved += add_up_to(&account->quota->timers, TWHEEL_RESERVE, max);
+	some = account->reserved > account->timers;
+	/* While the limit is reached other contexts need what this one ends. */
+	account->spare = some ? 2 * TWHEEL_RESERVE : 0;
+	spin_unlock_bh(account->lock);
+	return some;
 }
 
-void twheel_quota_sub_timers(struct twheel_quota *quota, long n)
+/* The limit is reached: take from all contexts of the user what they do not use. */
+static void reclaim(struct twheel_quota *quota)
 {
-	count_timers(quota, -n);
-}
+	struct twheel_account *account;
 
-int twheel_quota_add_memory(struct twheel_quota *quota, enum twheel_memory kind, long n)
-{
-	unsigned long max = READ_ONCE(twheel_max_user_timers);
-	long total;
+	lockdep_assert_held(&quota->mutex);
 
-	/* No timer could be made in that memory. */
-	if (is_near(quota, 1, max) && twheel_quota_timers(quota) >= max)
-		return -EDQUOT;
-
-	total = atomic_long_add_return(n, &quota->memory[kind]);
-
-	/* Each context may have one chunk or page that is not full. */
-	total -= n * refcount_read(&quota->refs);
-	if (total > 0 && (unsigned long)total > max) {
-		twheel_quota_sub_memory(quota, kind, n);
-		return -EDQUOT;
+	list_for_each_entry(account, &quota->accounts, entry) {
+		spin_lock_bh(account->lock);
+		give_back(account, 0);
+		spin_unlock_bh(account->lock);
+		cond_resched();
 	}
-	return 0;
 }
 
-void twheel_quota_sub_memory(struct twheel_quota *quota, enum twheel_memory kind, long n)
+int twheel_account_reserve(struct twheel_account *account)
 {
-	atomic_long_sub(n, &quota->memory[kind]);
+	struct twheel_quota *quota = account->quota;
+	bool some;
+
+	if (likely(!list_empty(&account->entry)) && reserve(account))
+		return 0;
+
+	if (mutex_lock_killable(&quota->mutex))
+		return -EINTR;
+	if (list_empty(&account->entry))
+		list_add(&account->entry, &quota->accounts);
+	some = reserve(account);
+	if (!some) {
+		reclaim(quota);
+		some = reserve(account);
+	}
+	mutex_unlock(&quota->mutex);
+	return some ? 0 : -EDQUOT;
 }
 
 u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)

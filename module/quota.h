@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many timers the contexts of one user may hold. */
+/* How many timers the contexts of one user may hold, and how much memory. */
 #ifndef TWHEEL_QUOTA_H
 #define TWHEEL_QUOTA_H
 
 #include <linux/atomic.h>
+#include <linux/compiler.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
-#include <linux/percpu_counter.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/wait.h>
 
 struct cred;
 
@@ -27,30 +30,27 @@ struct cred;
  */
 #define TWHEEL_POOL_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/**
- * enum twheel_memory - kinds of memory, each measured in the timers that it is enough for
- * @TWHEEL_MEMORY_CHUNKS:	chunks of timers
- * @TWHEEL_MEMORY_WORDS:	pages of the words of leases
- * @TWHEEL_MEMORY_TABLES:	pages of the tables of chunks
- * @TWHEEL_MEMORY_KEYS:		pages of the hash tables of keys
- * @TWHEEL_MEMORY_KINDS:	how many kinds there are
+/*
+ * The memory of a user's contexts: so many bytes for each timer of the limit, and a few pages
+ * so that a low limit can be reached. A timer with key and word takes 91 bytes.
  */
-enum twheel_memory {
-	TWHEEL_MEMORY_CHUNKS,
-	TWHEEL_MEMORY_WORDS,
-	TWHEEL_MEMORY_TABLES,
-	TWHEEL_MEMORY_KEYS,
-	TWHEEL_MEMORY_KINDS,
-};
+#define TWHEEL_TIMER_BYTES	96
+#define TWHEEL_USER_BYTES	(16 * PAGE_SIZE)
+
+/* A context reserves so many timers at a time, and keeps as many for itself. */
+#define TWHEEL_RESERVE		256
 
 /**
  * struct twheel_quota - what one user's contexts hold together
  * @entry:	in the table of users; under the table's lock
  * @uid:	the user who is charged
- * @refs:	contexts that count here
- * @timers:	timers that are pending or ready. Each CPU counts some of them by itself
- * @lock:	serialises those who count a timer when there may be as many as are allowed
- * @memory:	for how many timers there is memory, by kind
+ * @refs:	contexts that count here, and pieces of memory that wait to be freed
+ * @timers:	timers that the contexts have reserved: never more than the limit was
+ * @memory:	bytes that the contexts take
+ * @leaving:	those of them that are freed after an RCU grace period
+ * @left:	woken when such memory was freed
+ * @mutex:	guards @accounts
+ * @accounts:	of all contexts that ever reserved timers
  * @looks:	for each CPU, the time until which its looks at leases that were extended are
  *		paid for, in ns on CLOCK_MONOTONIC: see twheel_lease_charge(). Used by the
  *		soft interrupt of that CPU only
@@ -59,11 +59,34 @@ struct twheel_quota {
 	struct hlist_node	entry;
 	kuid_t			uid;
 	refcount_t		refs;
-	struct percpu_counter	timers;
-	/* inside twheel_ctx.lock; see quota.c */
-	spinlock_t		lock;
-	atomic_long_t		memory[TWHEEL_MEMORY_KINDS];
+	atomic_long_t		timers;
+	atomic_long_t		memory;
+	atomic_long_t		leaving;
+	wait_queue_head_t	left;
+	/* inside twheel_pool.grow, outside twheel_ctx.lock */
+	struct mutex		mutex;
+	struct list_head	accounts;
 	u64 __percpu		*looks;
+};
+
+/**
+ * struct twheel_account - what one context has of its user's timers
+ * @quota:	of the user; constant
+ * @lock:	guards what is marked (l); constant
+ * @max:	(l) the user's limit when timers were reserved last
+ * @spare:	(l) how many timers may be reserved and not used; 0 if none could be reserved
+ * @timers:	(l) timers that there are; read without @lock
+ * @reserved:	(l) timers that @quota->timers counts for this context: @timers at least
+ * @entry:	in @quota->accounts once timers were reserved; under @quota->mutex
+ */
+struct twheel_account {
+	struct twheel_quota	*quota;
+	spinlock_t		*lock;
+	unsigned long		max;
+	u32			spare;
+	u32			timers;
+	u32			reserved;
+	struct list_head	entry;
 };
 
 /* The limit for each user: the module parameter max_user_timers. */
@@ -82,58 +105,145 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred);
  * twheel_quota_put() - drop a reference
  * @quota:	the quota. Whatever the reference was for is no longer counted
  *
- * Context: process.
+ * Context: any but a hard interrupt.
  */
 void twheel_quota_put(struct twheel_quota *quota);
 
 /**
- * twheel_quota_timers() - how many timers are counted
+ * twheel_quota_timers() - how many timers there are
  * @quota:	the quota
  *
- * Context: any.
+ * Takes O(contexts of the user).
+ *
+ * Context: may sleep.
  * Return: timers that are pending or ready, in all contexts of the user.
  */
 unsigned long twheel_quota_timers(struct twheel_quota *quota);
 
 /**
- * twheel_quota_add_timers() - count more timers
+ * twheel_quota_try_add_memory() - count more memory, if there is room for it now
  * @quota:	the quota
- * @n:		how many more: 1 or more
- *
- * Context: bottom halves are off.
- * Return: how many are counted: @n, or 1 if the limit is near; or -EDQUOT, and none is.
- */
-int twheel_quota_add_timers(struct twheel_quota *quota, u32 n);
-
-/**
- * twheel_quota_sub_timers() - count fewer timers
- * @quota:	the quota
- * @n:		how many fewer
- *
- * Context: any.
- */
-void twheel_quota_sub_timers(struct twheel_quota *quota, long n);
-
-/**
- * twheel_quota_add_memory() - count more memory
- * @quota:	the quota
- * @kind:	what it is for
- * @n:		how many timers it is enough for
+ * @bytes:	how much
  *
  * Context: any.
  * Return: 0, or -EDQUOT, and nothing is counted.
  */
-int twheel_quota_add_memory(struct twheel_quota *quota, enum twheel_memory kind, long n);
+int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes);
 
 /**
- * twheel_quota_sub_memory() - count memory no longer
+ * twheel_quota_add_memory() - count more memory
  * @quota:	the quota
- * @kind:	what it was for
- * @n:		how many timers it was enough for
+ * @bytes:	how much
+ *
+ * If there is no room, but memory of the user waits for an RCU grace period, so does the
+ * caller.
+ *
+ * Context: may sleep.
+ * Return: 0; or -EDQUOT, or -EINTR if a signal kills the task, and nothing is counted.
+ */
+int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes);
+
+/**
+ * twheel_quota_sub_memory() - memory was freed
+ * @quota:	the quota
+ * @bytes:	how much
  *
  * Context: any.
  */
-void twheel_quota_sub_memory(struct twheel_quota *quota, enum twheel_memory kind, long n);
+void twheel_quota_sub_memory(struct twheel_quota *quota, unsigned long bytes);
+
+/**
+ * twheel_quota_memory_leaves() - memory will be freed after an RCU grace period
+ * @quota:	the quota, which gets one more reference
+ * @bytes:	how much
+ *
+ * It counts until then: a program that makes and frees timers as fast as it can would
+ * otherwise have more memory than it may.
+ *
+ * Context: any.
+ */
+void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes);
+
+/**
+ * twheel_quota_memory_left() - memory was freed after an RCU grace period
+ * @quota:	as of twheel_quota_memory_leaves(). The reference is dropped
+ * @bytes:	how much
+ *
+ * Context: soft interrupt, or process.
+ */
+void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
+
+/**
+ * twheel_account_init() - open an account without timers
+ * @account:	the account
+ * @quota:	of the user. Outlives @account
+ * @lock:	the lock of the context that @account is embedded in
+ */
+void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota,
+			 spinlock_t *lock);
+
+/**
+ * twheel_account_close() - give up all timers
+ * @account:	the account, which nobody uses any more
+ *
+ * Context: may sleep.
+ */
+void twheel_account_close(struct twheel_account *account);
+
+/**
+ * twheel_account_reserve() - reserve timers, unless some are
+ * @account:	the account
+ *
+ * Takes O(contexts of the user) if the user's limit is reached: what other contexts have
+ * reserved and do not use is taken from them.
+ *
+ * Context: may sleep; without @account->lock.
+ * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal
+ * kills the task. After 0 another context may take away what was reserved.
+ */
+int twheel_account_reserve(struct twheel_account *account);
+
+/**
+ * twheel_account_shrink() - give back half or more of what is reserved and not used
+ * @account:	the account
+ *
+ * Context: the caller holds @account->lock.
+ */
+void twheel_account_shrink(struct twheel_account *account);
+
+/**
+ * twheel_account_take() - count more timers
+ * @account:	the account
+ * @n:		how many more
+ *
+ * Context: the caller holds @account->lock.
+ * Return: how many are counted: @n, or fewer if fewer are reserved. If it is 0 the caller has
+ * to call twheel_account_reserve() and try again.
+ */
+static inline u32 twheel_account_take(struct twheel_account *account, u32 n)
+{
+	/* The limit may have been lowered. */
+	if (unlikely(account->max != READ_ONCE(twheel_max_user_timers)))
+		return 0;
+
+	n = min(n, account->reserved - account->timers);
+	WRITE_ONCE(account->timers, account->timers + n);
+	return n;
+}
+
+/**
+ * twheel_account_give() - count fewer timers
+ * @account:	the account
+ * @n:		how many fewer
+ *
+ * Context: the caller holds @account->lock.
+ */
+static inline void twheel_account_give(struct twheel_account *account, u32 n)
+{
+	WRITE_ONCE(account->timers, account->timers - n);
+	if (unlikely(account->reserved - account->timers > account->spare))
+		twheel_account_shrink(account);
+}
 
 /**
  * twheel_quota_charge_look() - charge the user for a look at a lease that was extended

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A table that grows by pages.
+ * A table of entries by number, which grows.
  *
- * Pages are added and stay where they are. They are found by an array; if that is full, a copy
- * with more room takes its place. The copy needs no lock: only the caller of
- * twheel_table_reserve() changes the array. A look-up that still uses the old array finds the
- * same pages.
+ * Entries are in blocks, which are found by an array. If the array is full, a copy with more
+ * room takes its place, and the blocks stay where they are. A look-up that still uses the old
+ * array finds the same blocks.
+ *
+ * Many contexts have few timers. So the first block is a small one, in the same memory as its
+ * array. When more entries are needed a full block takes its place: its entries are copied
+ * with the lock held inside which they change. A look-up under RCU alone may see the old ones
+ * until it ends.
  */
-#include <linux/gfp.h>
+#include <linux/err.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -17,77 +23,123 @@
 
 #define TABLE_GFP	(TWHEEL_POOL_GFP | __GFP_ACCOUNT)
 
-void twheel_table_init(struct twheel_table *table, struct twheel_quota *quota,
-		       enum twheel_memory kind, u32 charge)
+/* The array of all tables that have no entry. */
+static struct twheel_table_array no_entries;
+
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+		       struct twheel_quota *quota)
 {
-	table->quota = quota;
-	table->kind = kind;
-	table->charge = charge;
+	*table = (struct twheel_table) {
+		.array	= RCU_INITIALIZER(&no_entries),
+		.size	= size,
+		.first	= first,
+		.lock	= lock,
+		.quota	= quota,
+	};
 }
 
-/* The array of pages, with room for one more; or NULL without memory. */
-static struct twheel_table_pages *array_with_room(struct twheel_table *table)
+/* Count @bytes and allocate them, zeroed; or an ERR_PTR(). */
+static void *table_alloc(struct twheel_table *table, size_t bytes)
 {
-	struct twheel_table_pages *old = rcu_dereference_raw(table->pages), *new;
-	u32 room;
+	int ret = twheel_quota_add_memory(table->quota, bytes);
+	void *memory;
 
-	if (old && table->nr < old->room)
-		return old;
-
-	room = max(1U, 2 * table->nr);
-	new = kvzalloc(struct_size(new, pages, room), TABLE_GFP);
-	if (!new)
-		return NULL;
-	new->room = room;
-	if (old)
-		memcpy(new->pages, old->pages, table->nr * sizeof(*old->pages));
-
-	rcu_assign_pointer(table->pages, new);
-	if (old)
-		kvfree_rcu(old, rcu);
-	return new;
-}
-
-static int add_page(struct twheel_table *table)
-{
-	struct twheel_table_pages *pages = array_with_room(table);
-	void *page;
-	int ret;
-
-	if (!pages)
-		return -ENOMEM;
-
-	ret = twheel_quota_add_memory(table->quota, table->kind, table->charge);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 
-	page = (void *)__get_free_page(TABLE_GFP | __GFP_ZERO);
-	if (!page) {
-		twheel_quota_sub_memory(table->quota, table->kind, table->charge);
-		return -ENOMEM;
+	memory = kvzalloc(bytes, TABLE_GFP);
+	if (!memory) {
+		twheel_quota_sub_memory(table->quota, bytes);
+		return ERR_PTR(-ENOMEM);
 	}
-	/* Pairs with the READ_ONCE() in twheel_table_page(), and what is read depends on that. */
-	smp_store_release(&pages->pages[table->nr++], page);
+	table->charged += bytes;
+	return memory;
+}
+
+/* Free @memory, which nobody has looked at yet. */
+static void table_free(struct twheel_table *table, void *memory, size_t bytes)
+{
+	kvfree(memory);
+	twheel_quota_sub_memory(table->quota, bytes);
+	table->charged -= bytes;
+}
+
+/* Make the first entries, in a block behind its array. */
+static int add_small_block(struct twheel_table *table)
+{
+	struct twheel_table_array *array;
+
+	array = table_alloc(table, struct_size(array, blocks, 1) + table->first * table->size);
+	if (IS_ERR(array))
+		return PTR_ERR(array);
+
+	array->blocks[0] = &array->blocks[1];
+	array->room = table->first;
+	rcu_assign_pointer(table->array, array);
 	return 0;
 }
 
-int twheel_table_reserve(struct twheel_table *table, u32 page)
+/*
+ * Add a block. If it is the first one it takes the place of the small one. An array that is
+ * replaced stays counted until the table is destroyed: all of them take less than the last one.
+ */
+static int add_block(struct twheel_table *table)
+{
+	struct twheel_table_array *old = rcu_dereference_raw(table->array), *array = old;
+	u32 per_block = TWHEEL_TABLE_BLOCK / table->size;
+	u32 nr = old->room / per_block, slots = table->slots;
+	void *block;
+
+	if (nr == slots) {
+		slots = max(1U, 2 * nr);
+		array = table_alloc(table, struct_size(array, blocks, slots));
+		if (IS_ERR(array))
+			return PTR_ERR(array);
+	}
+	block = table_alloc(table, TWHEEL_TABLE_BLOCK);
+	if (IS_ERR(block)) {
+		if (array != old)
+			table_free(table, array, struct_size(array, blocks, slots));
+		return PTR_ERR(block);
+	}
+
+	spin_lock_bh(table->lock);
+	if (!nr)
+		memcpy(block, old->blocks[0], table->first * table->size);
+	if (array != old)
+		memcpy(array->blocks, old->blocks, nr * sizeof(block));
+	array->blocks[nr] = block;
+	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
+	smp_store_release(&array->room, (nr + 1) * per_block);
+	rcu_assign_pointer(table->array, array);
+	spin_unlock_bh(table->lock);
+
+	table->slots = slots;
+	if (array != old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+int twheel_table_reserve(struct twheel_table *table, u32 nr)
 {
 	int ret = 0;
+	u32 room;
 
-	while (!ret && table->nr <= page)
-		ret = add_page(table);
+	while (!ret && (room = rcu_dereference_raw(table->array)->room) <= nr)
+		ret = room ? add_block(table) : add_small_block(table);
 	return ret;
 }
 
 void twheel_table_destroy(struct twheel_table *table)
 {
-	struct twheel_table_pages *pages = rcu_dereference_raw(table->pages);
+	struct twheel_table_array *array = rcu_dereference_raw(table->array);
+	u32 nr = array->room / (TWHEEL_TABLE_BLOCK / table->size);
 
-	while (table->nr) {
-		twheel_quota_sub_memory(table->quota, table->kind, table->charge);
-		free_page((unsigned long)pages->pages[--table->nr]);
+	while (nr) {
+		kvfree(array->blocks[--nr]);
 		cond_resched();
 	}
-	kvfree(pages);
+	if (array != &no_entries)
+		kvfree(array);
+	twheel_quota_sub_memory(table->quota, table->charged);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A table that grows by pages.
+ * A table of entries by number, which grows.
  *
  * A look-up takes the same few instructions however large the table is. That of the kernel's
  * xarray takes 77 with one level, and 29 for each level more.
@@ -8,90 +8,107 @@
 #ifndef TWHEEL_TABLE_H
 #define TWHEEL_TABLE_H
 
-#include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "quota.h"
 
+/* Bytes of a block of entries. The same for all page sizes: a small table is to stay small. */
+#define TWHEEL_TABLE_BLOCK	4096
+
 /**
- * struct twheel_table_pages - where the pages of a table are
- * @rcu:	frees it once it was replaced by a larger one
- * @room:	for how many pages there is room; constant
- * @pages:	the pages, which live as long as the table, and NULL after them
+ * struct twheel_table_array - where the entries of a table are
+ * @rcu:	frees it once a larger one has taken its place
+ * @room:	for how many entries there are blocks; grows while this array is in use
+ * @blocks:	the blocks. The first one may be small, and is then behind this array, in the
+ *		same memory. All others live as long as the table
  */
-struct twheel_table_pages {
+struct twheel_table_array {
 	struct rcu_head	rcu;
 	u32		room;
-	void		*pages[];
+	void		*blocks[];
 };
 
 /**
- * struct twheel_table - memory by page
- * @pages:	where the pages are; NULL while there are none. Looked up under RCU, changed by
+ * struct twheel_table - entries by number
+ * @array:	where they are; never NULL. Looked up under RCU, changed by
  *		twheel_table_reserve()
- * @nr:		how many pages there are; used by twheel_table_reserve()
- * @quota:	where pages are counted; constant
- * @kind:	as what; constant
- * @charge:	for how many timers a page is counted; constant once there is a page
+ * @slots:	for how many blocks @array has room; used by twheel_table_reserve()
+ * @size:	bytes of an entry, a power of two; constant
+ * @first:	how many entries the first, small block has; constant
+ * @charged:	bytes that are counted; used by twheel_table_reserve()
+ * @lock:	the lock inside which entries are changed; constant
+ * @quota:	where the memory is counted; constant
  */
 struct twheel_table {
-	struct twheel_table_pages __rcu	*pages;
-	u32				nr;
+	struct twheel_table_array __rcu	*array;
+	u32				slots;
+	u32				size;
+	u32				first;
+	unsigned long			charged;
+	spinlock_t			*lock;
 	struct twheel_quota		*quota;
-	enum twheel_memory		kind;
-	u32				charge;
 };
 
 /**
- * twheel_table_init() - begin without a page
- * @table:	the table, zeroed
- * @quota:	where pages are to be counted. Outlives @table
- * @kind:	as what
- * @charge:	for how many timers a page is counted
+ * twheel_table_init() - begin without an entry
+ * @table:	the table
+ * @size:	bytes of an entry, a power of two
+ * @first:	how many entries to begin with; fewer than fit %TWHEEL_TABLE_BLOCK
+ * @lock:	the lock inside which the caller will change entries. Outlives @table
+ * @quota:	where the memory is to be counted. Outlives @table
  */
-void twheel_table_init(struct twheel_table *table, struct twheel_quota *quota,
-		       enum twheel_memory kind, u32 charge);
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+		       struct twheel_quota *quota);
 
 /**
- * twheel_table_reserve() - make pages
+ * twheel_table_reserve() - make room for entries
  * @table:	the table
- * @page:	number of the last page that is needed
+ * @nr:		number of the last entry that is needed
  *
- * New pages are zeroed. Those that were made before an error stay.
+ * New entries are zeroed. What was made before an error stays. Entries may move, while
+ * @table->lock is held: the caller keeps no address of one without that lock or RCU.
  *
  * Context: may sleep. The caller serialises all calls for @table.
- * Return: 0, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
-int twheel_table_reserve(struct twheel_table *table, u32 page);
+int twheel_table_reserve(struct twheel_table *table, u32 nr);
 
 /**
  * twheel_table_destroy() - free the memory of a table
  * @table:	the table, which nobody uses any more
  *
- * Takes O(pages).
+ * Takes O(blocks).
  *
  * Context: may sleep.
  */
 void twheel_table_destroy(struct twheel_table *table);
 
 /**
- * twheel_table_page() - find a page
+ * twheel_table_entry() - find an entry
  * @table:	the table
  * @nr:		any number
+ * @size:	bytes of an entry, a constant: @table->size
  *
- * Context: under RCU, or the caller serialises calls of twheel_table_reserve().
- * Return: the page, or NULL if it was not made.
+ * Context: under RCU or @table->lock, or the caller serialises calls of
+ * twheel_table_reserve(). Under RCU alone the entry may be one that has moved meanwhile: it is
+ * as it was before.
+ * Return: the entry, or NULL if there is no room for it.
  */
-static inline void *twheel_table_page(const struct twheel_table *table, u32 nr)
+static inline void *twheel_table_entry(const struct twheel_table *table, u32 nr, size_t size)
 {
-	const struct twheel_table_pages *pages = rcu_dereference_raw(table->pages);
+	const struct twheel_table_array *array = rcu_dereference_raw(table->array);
+	/* Pairs with smp_store_release() in add_block(): the block is there. */
+	u32 room = smp_load_acquire(&array->room);
 
-	if (unlikely(!pages || nr >= pages->room))
+	if (unlikely(nr >= room))
 		return NULL;
 	/* Programs choose it. */
-	return READ_ONCE(pages->pages[array_index_nospec(nr, pages->room)]);
+	nr = array_index_nospec(nr, room);
+	return array->blocks[nr / (TWHEEL_TABLE_BLOCK / size)] +
+	       nr % (TWHEEL_TABLE_BLOCK / size) * size;
 }
 
 #endif /* TWHEEL_TABLE_H */

@@ -16,11 +16,10 @@
 #include "quota.h"
 #include "words.h"
 
-void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota, u32 charge)
+void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)
 {
 	xa_init_flags(&words->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	words->quota = quota;
-	words->charge = charge;
 }
 
 void twheel_words_destroy(struct twheel_words *words)
@@ -31,7 +30,7 @@ void twheel_words_destroy(struct twheel_words *words)
 	xa_for_each(&words->pages, index, page) {
 		/* One by one: xa_destroy() frees all nodes with interrupts off. */
 		xa_erase_bh(&words->pages, index);
-		twheel_quota_sub_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
+		twheel_quota_sub_memory(words->quota, PAGE_SIZE);
 		put_page(page);
 		cond_resched();
 	}
@@ -48,7 +47,7 @@ static struct page *new_page(struct twheel_words *words, unsigned long index)
 	struct page *page;
 	int ret;
 
-	ret = twheel_quota_add_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
+	ret = twheel_quota_add_memory(words->quota, PAGE_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -66,7 +65,7 @@ static struct page *new_page(struct twheel_words *words, unsigned long index)
 free:
 	__free_page(page);
 uncharge:
-	twheel_quota_sub_memory(words->quota, TWHEEL_MEMORY_WORDS, words->charge);
+	twheel_quota_sub_memory(words->quota, PAGE_SIZE);
 	return ERR_PTR(ret);
 }
 

@@ -17,21 +17,18 @@ struct twheel_quota;
  * struct twheel_words - the words of one context
  * @pages:	by index, as programs map them
  * @quota:	where the pages are counted; constant
- * @charge:	how many timers a page counts for; constant
  */
 struct twheel_words {
 	struct xarray		pages;
 	struct twheel_quota	*quota;
-	u32			charge;
 };
 
 /**
  * twheel_words_init() - begin without a page
  * @words:	the words
  * @quota:	where pages are to be counted. Outlives @words
- * @charge:	how many timers a page counts for
  */
-void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota, u32 charge);
+void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota);
 
 /**
  * twheel_words_destroy() - free all pages
@@ -51,7 +48,8 @@ void twheel_words_destroy(struct twheel_words *words);
  * All words of a new page are %TWHEEL_LEASE_EXPIRED.
  *
  * Context: may sleep. The caller serialises all calls for @words.
- * Return: the word, which lives as long as @words; or the error -EDQUOT or -ENOMEM.
+ * Return: the word, which lives as long as @words; or the error -EDQUOT, -ENOMEM or
+ * -EINTR.
  */
 atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr);
 

@@ -474,7 +474,8 @@ TEST_F(memory, descriptors_in_flight)
 	int socks[2], i, k, fd, error;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
+	/* The chunks of fifty contexts take most of what that many timers may. */
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, 4000));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -502,7 +503,7 @@ TEST_F(memory, descriptors_in_flight)
 		}
 		/* Timers in such contexts still count, as long as they exist. */
 		fd = tw_open();
-		_exit(fd < 0 || tw_info(fd).user_timers > 1000 ? 5 : 0);
+		_exit(fd < 0 || tw_info(fd).user_timers > 4000 ? 5 : 0);
 	}
 	EXPECT_EQ(0, status_of(pid));
 	/* The garbage collector runs when sockets are closed. */
@@ -615,6 +616,67 @@ TEST_F(memory, churn)
 		end_attack(pids[i]);
 	}
 	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
+}
+
+/*
+ * The same with the limit of a user. What waits for RCU counts, so this takes no more memory than
+ * the user may have; and it never fails, as the user has no more timers than that.
+ */
+TEST_F(memory, churn_at_the_users_limit)
+{
+	enum { MAX = 256, BUDGET = 96 * MAX + 16 * 4096 };
+	const char *reason = memcg_make(&self->group, "max");
+	int *rounds = shared(2 * sizeof(*rounds)), *begun = rounds + 1;
+	long long before, peak = 0, now;
+	__u64 begin;
+	pid_t pid;
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	ASSERT_EQ(0, set_parameter(USER_LIMIT, MAX));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		static struct twheel_timer_info drained[MAX];
+		struct twheel_list list = {
+			.entries = (unsigned long)drained, .count = MAX,
+			.flags = TWHEEL_LIST_DRAIN,
+		};
+		int fd, error;
+
+		if (!begin_attack(self))
+			_exit(1);
+		fd = tw_open();
+		if (fd < 0)
+			_exit(2);
+		for (;;) {
+			if (arm_far(fd, MAX, &error) != MAX)
+				_exit(3);
+			list.cursor = 0;
+			if (tw_call(fd, TWHEEL_IOC_LIST, &list) != MAX)
+				_exit(4);
+			__atomic_fetch_add(rounds, 1, __ATOMIC_RELAXED);
+			while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE))
+				sched_yield();
+		}
+	}
+	while (!__atomic_load_n(rounds, __ATOMIC_RELAXED) && !waitpid(pid, NULL, WNOHANG))
+		usleep(1000);
+	before = settled(self);
+	__atomic_store_n(begun, 1, __ATOMIC_RELEASE);
+	begin = tw_now(CLOCK_MONOTONIC);
+	while (tw_now(CLOCK_MONOTONIC) - begin < 3 * TW_SEC ||
+	       __atomic_load_n(rounds, __ATOMIC_RELAXED) < 50) {
+		now = memcg_value(&self->group, "memory.current", NULL);
+		if (now > peak)
+			peak = now;
+		ASSERT_GT(TW_LIMIT_MS * TW_MSEC, tw_now(CLOCK_MONOTONIC) - begin);
+	}
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	end_attack(pid);
+	TH_LOG("%d rounds, %lld bytes at most, of %d", *rounds, peak - before, BUDGET);
+	/* Slabs that are not full, and the counts of CPUs that are not up to date */
+	EXPECT_GT(BUDGET + (512 << 10), peak - before);
 }
 
 /* A user to whom the permissions of the device do not give access cannot open it. */

@@ -5,6 +5,7 @@
  * Most tests change parameters of the module and user IDs, and so need root. The parameters
  * are put back after every test.
  */
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include "users.h"
@@ -180,13 +181,15 @@ TEST_F(limits, per_user)
 	close(b);
 }
 
+/* What twheel(4) says of the memory of a user's contexts. */
+#define BUDGET(timers)	(96 * (timers) + 16 * 4096)
+
 /*
- * A chunk counts as if all of it were in use, even if a program keeps only a few of its
- * timers, here one in fifty.
+ * All of a chunk counts, even if a program keeps only a few of its timers, here one in fifty.
  */
 TEST_F(limits, memory_all_but_empty)
 {
-	enum { MAX = 630, EACH = 50 };
+	enum { MAX = 6300, EACH = 50, CHUNKS = MAX / 63, ROOM = BUDGET(MAX) / 4096 - CHUNKS };
 	static __u64 handles[MAX];
 	int a, b, i, n, error;
 	__u64 limit;
@@ -206,10 +209,10 @@ TEST_F(limits, memory_all_but_empty)
 		if (i % EACH)
 			ASSERT_EQ(0, tw_cancel(a, handles[i]));
 
-	/* Some room is left, as each descriptor may have a chunk that is not full. */
+	/* The contexts and the tables of chunks take a few pages. */
 	n = arm_many(b, MAX, &error);
-	EXPECT_LT(0, n);
-	EXPECT_GT(MAX / 2, n);
+	EXPECT_GE(ROOM * 63, n);
+	EXPECT_LE((ROOM - 6) * 63, n);
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_GT(MAX, tw_info(b).user_timers);
 	/*
@@ -227,133 +230,174 @@ TEST_F(limits, memory_all_but_empty)
 	close(b);
 }
 
-/* Words stay with a descriptor when its leases are gone, and still count. */
-TEST_F(limits, words_without_leases)
-{
-	enum { MAX = 630 };
-	static struct twheel_timer_info drained[MAX];
-	struct twheel_list list = {
-		.entries = (unsigned long)drained, .count = MAX, .flags = TWHEEL_LIST_DRAIN,
-	};
-	int a, b, n, error;
-
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
-	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
-		SKIP(return, "no leases in this kernel");
-	a = open_as(SOMEONE);
-	b = open_as(SOMEONE);
-	ASSERT_LE(0, a);
-	ASSERT_LE(0, b);
-	ASSERT_EQ(0, tw_configure(a, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	ASSERT_EQ(0, tw_configure(b, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	ASSERT_EQ(MAX, arm_with(a, TWHEEL_ARM_LEASE, MAX, &error));
-	ASSERT_EQ(MAX, tw_call(a, TWHEEL_IOC_LIST, &list));
-	ASSERT_EQ(0, tw_info(a).user_timers);
-
-	n = arm_with(b, TWHEEL_ARM_LEASE, MAX, &error);
-	EXPECT_LT(0, n);
-	EXPECT_GT(MAX, n);
-	EXPECT_EQ(-EDQUOT, error);
-	EXPECT_EQ(n, tw_info(b).user_timers);
-	/* Another lease of the same descriptor can use the words of those that are gone. */
-	EXPECT_EQ(1, arm_with(a, TWHEEL_ARM_LEASE, 1, &error));
-	close(a);
-	close(b);
-}
-
-/* As arm_many(), with the keys from 0 on. */
-static int put_many(int fd, int n, int *error)
-{
-	struct twheel_arm arm;
-	int i;
-
-	for (i = 0, *error = 0; i < n; i++) {
-		arm = tw_request(TW_FAR, 0, 0);
-		arm.handle = i;
-		*error = tw_call(fd, TWHEEL_IOC_ARM, &arm);
-		if (*error)
-			break;
-	}
-	return i;
-}
-
-/* Have @put make @n timers of @fd, and end them all: their tables stay. Returns how many. */
-static int leave_tables(int fd, int n, int (*put)(int fd, int n, int *error))
+/* Arms @n timers of the kind that a context with @config has, and ends all of them. */
+static bool leave_tables(int fd, __u32 config, int n, int *error)
 {
 	struct twheel_timer_info *drained = calloc(n, sizeof(*drained));
 	struct twheel_list list = {
 		.entries = (unsigned long)drained, .count = n, .flags = TWHEEL_LIST_DRAIN,
 	};
-	int error, ret = drained ? put(fd, n, &error) : -1;
+	bool ok = drained && arm_kind(fd, config, 0x1000, n, error) == n &&
+		  tw_call(fd, TWHEEL_IOC_LIST, &list) == n;
 
-	if (ret == n)
-		ret = tw_call(fd, TWHEEL_IOC_LIST, &list);
 	free(drained);
-	return ret;
+	return ok;
+}
+
+FIXTURE(leftovers)
+{
+	long long max_user;
+};
+
+/* How many contexts that have had timers, and have none any more, there may be */
+FIXTURE_VARIANT(leftovers)
+{
+	__u32 config;
+	int at_least;
+	int at_most;
+};
+
+/* A context, a chunk and a block of the table of chunks */
+FIXTURE_VARIANT_ADD(leftovers, plain)
+{
+	.config = 0,
+	.at_least = 10,
+	.at_most = 16,
+};
+
+/* One block more, of the table of keys */
+FIXTURE_VARIANT_ADD(leftovers, keyed)
+{
+	.config = TWHEEL_CONFIG_KEYED,
+	.at_least = 6,
+	.at_most = 9,
+};
+
+/* Two pages of words more */
+FIXTURE_VARIANT_ADD(leftovers, lease)
+{
+	.config = TWHEEL_CONFIG_LEASE,
+	.at_least = 5,
+	.at_most = 8,
+};
+
+FIXTURE_SETUP(leftovers)
+{
+	self->max_user = parameter("max_user_timers");
+}
+
+FIXTURE_TEARDOWN(leftovers)
+{
+	if (geteuid() == 0 && self->max_user >= 0)
+		set_parameter("max_user_timers", self->max_user);
 }
 
 /*
- * So do the pages in which chunks are looked up, of 512 chunks each. Each descriptor may have
- * one that is not counted.
+ * Tables and words stay with a descriptor when its timers have ended, and still count. The
+ * limit is the same again when such descriptors are closed.
  */
-TEST_F(limits, tables_without_timers)
+TEST_F(leftovers, are_counted)
 {
-	enum { PAGE = 512 * 63, MORE = PAGE + 1000, MAX = 2 * PAGE + 5000 };
-	int fds[3], i, error;
+	enum { MAX = 1000, EACH = 510 };
+	int fds[32], round, i, n, error = 0, first = 0;
 
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
+	if (getpagesize() != 4096)
+		SKIP(return, "pages of words are larger here");
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	for (i = 0; i < 2; i++) {
-		fds[i] = open_as(SOMEONE);
-		ASSERT_LE(0, fds[i]);
-		ASSERT_EQ(MORE, leave_tables(fds[i], MORE, arm_many));
-		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
+	for (round = 0; round < 20; round++) {
+		for (n = 0; n < (int)ARRAY_SIZE(fds); n++) {
+			fds[n] = open_as(SOMEONE);
+			ASSERT_LE(0, fds[n]);
+			ASSERT_EQ(0, tw_configure(fds[n], CLOCK_MONOTONIC, variant->config));
+			if (!leave_tables(fds[n], variant->config, EACH, &error))
+				break;
+		}
+		ASSERT_GT((int)ARRAY_SIZE(fds), n);
+		EXPECT_EQ(-EDQUOT, error);
+		if (!round) {
+			first = n;
+			EXPECT_LE(variant->at_least, n);
+			EXPECT_GE(variant->at_most, n);
+			/* A descriptor can still use the chunk that it has. */
+			EXPECT_TRUE(leave_tables(fds[0], variant->config, 50, &error));
+		}
+		EXPECT_EQ(first, n);
+		for (i = 0; i <= n; i++)
+			close(fds[i]);
 	}
-
-	/* Two of their four pages count, and a third one would be above the limit. */
-	fds[2] = open_as(SOMEONE);
-	ASSERT_LE(0, fds[2]);
-	EXPECT_EQ(PAGE, arm_many(fds[2], MORE, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	/* A descriptor can still use the pages that it has. */
-	EXPECT_EQ(1000, arm_many(fds[1], 1000, &error));
-	close(fds[0]);
-	EXPECT_EQ(MORE - PAGE, arm_many(fds[2], MORE - PAGE, &error));
-	close(fds[1]);
-	close(fds[2]);
+	TH_LOG("%d contexts", first);
 }
 
-/* So do the pages in which keys are looked up, of 1024 buckets each, two for a timer. */
-TEST_F(limits, keys_without_timers)
+/* How many contexts with a timer each may @uid have? */
+static int room_for_contexts(uid_t uid)
 {
-	enum { PAGE = 512, MORE = 5 * PAGE, MAX = 9 * PAGE };
-	int fds[3], i, error;
+	int fds[64], n, i, error;
+
+	for (n = 0; n < (int)ARRAY_SIZE(fds); n++) {
+		fds[n] = open_as(uid);
+		if (fds[n] < 0 || arm_many(fds[n], 1, &error) != 1)
+			break;
+	}
+	for (i = 0; i < (int)ARRAY_SIZE(fds) && i <= n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return n;
+}
+
+/*
+ * When the first arming of a context fails half-way, for want of memory for words, the settings
+ * may still be changed. Whatever they are in the end, all that was counted is given back.
+ */
+TEST_F(leftovers, of_a_first_arming_that_fails)
+{
+	static const __u32 configs[] = {
+		0, TWHEEL_CONFIG_KEYED, TWHEEL_CONFIG_LEASE,
+		TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE,
+	};
+	enum { MAX = 100, ROUNDS = 100 };
+	int filler[64], fd, i, n, k, error = 0, room;
+	__u64 limit;
 
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
-	for (i = 0; i < 3; i++) {
-		fds[i] = open_as(SOMEONE);
-		ASSERT_LE(0, fds[i]);
-		ASSERT_EQ(0, tw_configure(fds[i], CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
-	}
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(MORE, leave_tables(fds[i], MORE, put_many));
-		ASSERT_EQ(0, tw_info(fds[i]).user_timers);
+	for (k = 0; k < ROUNDS; k++) {
+		/* Each round leaves a different part of a first arming without room. */
+		for (n = 0; n < (int)ARRAY_SIZE(filler); n++) {
+			filler[n] = open_as(SOMEONE);
+			if (filler[n] < 0)
+				break;
+			if (n < k % 13 && arm_many(filler[n], 1, &error) != 1)
+				break;
+			fd = open_as(SOMEONE);
+			if (fd < 0)
+				continue;
+			ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, variant->config));
+			if (arm_kind(fd, variant->config, 1, 1, &error) == 1) {
+				/* The settings are settled now. */
+				EXPECT_EQ(-EBUSY, tw_configure(fd, CLOCK_MONOTONIC, 0));
+			} else {
+				EXPECT_EQ(-EDQUOT, error);
+				EXPECT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC,
+							  configs[k % ARRAY_SIZE(configs)]));
+			}
+			close(fd);
+		}
+		for (i = 0; i < n; i++)
+			close(filler[i]);
+		if (n < (int)ARRAY_SIZE(filler) && filler[n] >= 0)
+			close(filler[n]);
 	}
-
-	/* Of their ten pages and two more, three do not count: one for each descriptor. */
-	EXPECT_EQ(2 * PAGE, put_many(fds[2], MORE, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	/* A descriptor can still use the pages that it has. */
-	EXPECT_EQ(MORE, put_many(fds[1], MORE, &error));
-	close(fds[0]);
-	close(fds[1]);
-	EXPECT_EQ(MORE, put_many(fds[2], MORE, &error));
-	close(fds[2]);
+	/* In the end a user who did all that has as much room as another one. */
+	room = room_for_contexts(SOMEONE_ELSE);
+	EXPECT_GT((int)ARRAY_SIZE(filler), room);
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	do {
+		n = room_for_contexts(SOMEONE);
+	} while (n != room && tw_now(CLOCK_MONOTONIC) < limit);
+	EXPECT_EQ(room, n);
 }
 
 TEST_F(limits, users_do_not_share)
@@ -481,6 +525,110 @@ TEST_F(limits, zero_means_no_new_timers)
 	EXPECT_EQ(-EDQUOT, error);
 	EXPECT_EQ(1, tw_info(fd).pending);
 	close(fd);
+}
+
+/* Each open counts, even if no timer is ever armed there. */
+TEST_F(limits, opens_are_counted)
+{
+	enum { MAX = 100 };
+	int fds[BUDGET(MAX) / 256], n, i;
+	__u64 limit;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	for (n = 0; n < (int)ARRAY_SIZE(fds); n++) {
+		fds[n] = open_as(SOMEONE);
+		if (fds[n] < 0)
+			break;
+	}
+	TH_LOG("%d contexts, %d bytes each", n, BUDGET(MAX) / n);
+	ASSERT_GT((int)ARRAY_SIZE(fds), n);
+	EXPECT_EQ(-EDQUOT, fds[n]);
+	EXPECT_LT(BUDGET(MAX) / 8192, n);
+	/* Others can still open it, and so can this user when there is room again. */
+	i = open_as(SOMEONE_ELSE);
+	EXPECT_LE(0, i);
+	close(i);
+	for (i = 0; i < n; i++)
+		close(fds[i]);
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	do {
+		i = open_as(SOMEONE);
+	} while (i == -EDQUOT && tw_now(CLOCK_MONOTONIC) < limit);
+	EXPECT_LE(0, i);
+	close(i);
+}
+
+/**
+ * struct filler - a thread that arms timers until it is refused
+ * @fd: its own context
+ * @size: timers that it asks for at a time
+ * @armed: how many it got
+ * @error: why it got no more
+ */
+struct filler {
+	int fd;
+	int size;
+	int armed;
+	int error;
+};
+
+static void *fill(void *arg)
+{
+	struct filler *filler = arg;
+	struct twheel_arm arms[64];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = filler->size };
+	int i, n;
+
+	while (!filler->error) {
+		for (i = 0; i < filler->size; i++)
+			arms[i] = tw_request(TW_FAR, 0, 0);
+		n = tw_call(filler->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		for (i = 0; i < n; i++)
+			if (arms[i].result)
+				filler->error = arms[i].result;
+			else
+				filler->armed++;
+		if (n != filler->size)
+			filler->error = n < 0 ? n : -EIO;
+	}
+	return NULL;
+}
+
+/* However many contexts and CPUs arm at once, they get as many as the limit says together. */
+TEST_F(limits, exact_for_all_at_once)
+{
+	enum { MAX = 3001, THREADS = 4, ROUNDS = 100 };
+	static const int sizes[THREADS] = { 1, 64, 7, 33 };
+	struct filler fillers[THREADS];
+	pthread_t threads[THREADS];
+	int round, i, armed;
+
+	if (obstacle())
+		SKIP(return, "%s", obstacle());
+	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < THREADS; i++) {
+			fillers[i] = (struct filler) {
+				.fd = open_as(SOMEONE), .size = sizes[(i + round) % THREADS],
+			};
+			ASSERT_LE(0, fillers[i].fd);
+		}
+		for (i = 0; i < THREADS; i++)
+			ASSERT_EQ(0, pthread_create(&threads[i], NULL, fill, &fillers[i]));
+		for (i = armed = 0; i < THREADS; i++) {
+			ASSERT_EQ(0, pthread_join(threads[i], NULL));
+			EXPECT_EQ(-EDQUOT, fillers[i].error);
+			armed += fillers[i].armed;
+		}
+		ASSERT_EQ(MAX, armed) {
+			TH_LOG("in round %d", round);
+		}
+		ASSERT_EQ(MAX, (int)tw_info(fillers[0].fd).user_timers);
+		for (i = 0; i < THREADS; i++)
+			close(fillers[i].fd);
+	}
 }
 
 /* If the first arming fails for want of room, the configuration is not settled. */

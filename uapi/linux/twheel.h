@@ -74,8 +74,9 @@ enum twheel_feature {
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
  * @user_limit: (out) how many timers all contexts that one user has opened may
- *	hold. Users are told apart by their real user ID. In a user namespace all
- *	count as the user who made it, unless that was root
+ *	hold, and 96 bytes of memory for each. Users are told apart by their real
+ *	user ID. In a user namespace all count as the user who made it, unless that
+ *	was root
  * @user_timers: (out) how many timers the contexts of the user who opened this
  *	one hold now
  * @pending: (out) timers armed in this context that have not expired
@@ -344,10 +345,11 @@ enum twheel_state {
  * %TWHEEL_ARM_IF_NONE; and without %TWHEEL_ARM_ABS on CLOCK_REALTIME. ENOENT for a
  * handle that is not live; ENOENT and EEXIST as those two flags say. ENOSPC when
  * the context's limit is reached. EDQUOT when the user's limit is reached, or when
- * the memory for that many timers is held by contexts that have cancelled most of
- * theirs. ENOMEM, for example when the memory cgroup is at its limit. After an
- * error @handle is as it was, and @old_state and @old_remaining are 0. From the
- * single call also EFAULT, which leaves the whole structure as it was.
+ * the user's contexts take as much memory as that many timers may: 96 bytes for
+ * each of them, and 16 pages. ENOMEM, for example when the memory cgroup is at its
+ * limit. After an error @handle is as it was, and @old_state and @old_remaining
+ * are 0. From the single call also EFAULT, which leaves the whole structure as it
+ * was.
  */
 __extension__ struct twheel_arm {
 	__u64 handle;
