@@ -241,7 +241,8 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota)
 		cond_resched();
 	}
 	mutex_unlock(&quota->mutex);
-	return timers;
+	/* A timer that ended in one context while another one was looked at may count twice. */
+	return min_t(unsigned long, timers, atomic_long_read(&quota->timers));
 }
 
 void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota,
