@@ -86,19 +86,6 @@ static inline u64 twheel_clock_to_user(enum twheel_clock clock, u64 ns)
 }
 
 /**
- * twheel_clock_from_user() - a time that the calling program has stated
- * @clock:	the clock
- * @ns:		the time, in ns, as the program sees it
- *
- * Context: in the task whose time namespace counts.
- * Return: the time in ns, in no time namespace.
- */
-static inline u64 twheel_clock_from_user(enum twheel_clock clock, u64 ns)
-{
-	return twheel_clock_shift(ns, -twheel_clock_offset(clock));
-}
-
-/**
  * twheel_ns_until() - how long it is until a deadline
  * @deadline:	the deadline, in ns
  * @now:	the time on the same clock, in ns
