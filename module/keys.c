@@ -169,6 +169,11 @@ struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key)
 void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **timers)
 {
+	/*
+	 * timers[i] has room for a head until the second loop stores the timer there. An array of
+	 * its own would be on the stack, which many kernels clear. The kernel is compiled with
+	 * -fno-strict-aliasing, so the same memory may hold pointers of either type.
+	 */
 	const u32 **heads = (const u32 **)timers;
 	u32 i;
 
