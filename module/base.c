@@ -4,15 +4,17 @@
  *
  * Locking rules
  *
- * Bottom halves are off wherever one of these locks is taken, since the hrtimer's callback
- * runs in the soft interrupt. They are taken in this order:
+ * The locks of the module are taken in this order:
  *
- *   1. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
+ *   1. twheel_pool.grow, a mutex, and inside it twheel_watches_mutex or twheel_quota.mutex
+ *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
  *	number first
- *   2. twheel_ctx.lock
+ *   3. twheel_ctx.lock
+ *   4. locks of the kernel: the hrtimer's inside 2, those of the slab and the IDA inside 3
  *
- * Inside them come only locks of the kernel: the hrtimer's inside 1, those of the slab and
- * the IDA inside 2. Nothing is woken up inside either.
+ * Bottom halves are off wherever a spinlock is taken, since the hrtimer's callback runs in the
+ * soft interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3.
+ * twheel_quota_lock (quota.c) and reset_lock (debugfs.c), a mutex, are each taken alone.
  *
  * Silence: the hrtimer is set only to the next bucket's turn. It is moved when an earlier
  * turn comes up, and set anew by its own callback. When a timer is removed it stays as it
