@@ -6,7 +6,7 @@
 # TEST_GEN_PROGS and the like were set. Further variables for the Makefiles:
 #
 #	NEEDS_LIBURING	programs that are left out where there is no liburing
-#	NEEDS_32BIT	name32 is name.c as a 32-bit program, left out likewise
+#	NEEDS_32BIT	NAME32 is NAME.c as a 32-bit program, left out likewise
 #
 # and for the command line:
 #

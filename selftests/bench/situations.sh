@@ -10,7 +10,7 @@
 #
 #	accuracy  FACILITY  SITUATION  p50|p99|p999|max  NS		see accuracy.c
 #	silence   SITUATION  interrupts  COUNT				see silence.c
-#	memory    FACILITY  PENDING  BYTES_PER_TIMER			see memory.c
+#	memory    FACILITY  PENDING  BYTES				see memory.c
 #	hold      PENDING  median|p99|longest  NS			see hold.c
 #
 # What cannot be measured has - in place of the figure, and the reason in one more column.

@@ -6,7 +6,7 @@
  * all sizes up to the parameter "most", and yields the lines that selftests/bench/speed
  * prints, separated by tabs:
  *
- *	facility batch operation pending threads round ns_per_operation
+ *	facility batch operation pending threads round ns
  *
  * with the facilities hrtimer and timer_list, and the operations arm, random (arm a pending
  * one again, for any time) and cancel. As in speed, timers are re-armed and cancelled in random

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libuv's uv_timer, in a loop. It has whole milliseconds, from the loop's idea of now.
+ * libuv's uv_timer_t, in a loop. It has whole milliseconds, from the loop's idea of now.
  *
  * `later` sets the repeat and calls uv_timer_again(), the call that its documentation has
  * for a timeout that is pushed back. The other moves are uv_timer_start().
