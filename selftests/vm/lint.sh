@@ -152,7 +152,12 @@ mutations() {
 	selftests/mutate.sh -a
 }
 
-# Which room of the module knows which: "a b" if a.c or a.h includes b.h.
+# What pages and comments name. The kernel's headers have neither all its functions nor options.
+prose() {
+	perl "$vm/prose.pl" /usr/include "$source"/{include,kernel/time,security}
+}
+
+# Which room of the module knows which: "A B" if A.c or A.h includes B.h.
 rooms() {
 	grep -o '^#include "[a-z_]*\.h"' module/*.[ch] |
 		sed -E 's#^module/([a-z_]*)\.[ch]:.*"([a-z_]*)\.h"$#\1 \2#' |
@@ -181,4 +186,5 @@ tool "shellcheck" shell
 tool "manual pages" man_pages
 tool "seeded bugs apply" seeded
 tool "mutations apply" mutations
+tool "names in pages and comments" prose
 exit $failed

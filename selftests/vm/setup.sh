@@ -40,7 +40,7 @@ packages() {
 	languages) echo golang-go rustc nodejs
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	# mandoc reads manual pages as they are, and says what is wrong with them.
-	lint)	echo perl patch sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
+	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
 	# Sphinx makes the site, MyST has it read Markdown.
 	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
 	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
@@ -63,7 +63,7 @@ commands() {
 	bench)	echo liburing.h uv.h event2/event.h gnuplot perl ;;
 	dist)	echo gcc git gpg make rpmbuild rpmlint ;;
 	html)	echo perl mandoc sphinx-build ;;
-	lint)	echo perl patch sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
+	lint)	echo perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
 	*)	die "$1 takes a Debian system: there is no apt here" ;;
 	esac
 }
