@@ -173,15 +173,15 @@ TAILQ_HEAD(emb_list, emb_timer);
  * @wheel: the timers that are pending
  * @memory: of the wheel's buckets
  * @first: no timer is to expire before this tick, and nearly always one is in it
- * @recheck: @first may be too early, as that timer has left the wheel
+ * @recheck: @first may be too early, as the timer that was due then has left the wheel
  * @ready: timers with an unread expiration, in the order in which they expired
  * @nr_ready: length of @ready
  * @stepped: the clock was set, and no reader has been told of it
  * @set_to: the time that the timerfd is set to; %EMB_TIME_NEVER if it is not to fire
- * @spent: what the timerfd had to tell was read, so that it is not readable
- * @shown: it was seen to be readable since
+ * @spent: the timerfd was read, and is no longer readable
+ * @shown: the timerfd has become readable since it was last set or read
  * @news: something became ready in a call that does not read
- * @late: a timer was armed for the past, which is to make an edge whatever was ready before
+ * @late: the next call of show() has to raise a new edge, as a timer was armed for the past
  * @waiting: threads that wait for the timerfd by reading it
  * @pool: the timers
  */
@@ -213,8 +213,8 @@ struct twheel_emb {
 uint32_t twheel_emb_levels(void);
 
 /*
- * The tick of the first node of a wheel; or, if that is not found by looking at @looks nodes,
- * an earlier one before which none is due. TWHEEL_NEVER if there is none.
+ * The tick of the first node of a wheel or, after @looks nodes, a lower bound of it. TWHEEL_NEVER
+ * if there is none.
  */
 uint64_t twheel_emb_first(const struct twheel_wheel *w, uint32_t looks);
 
