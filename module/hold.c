@@ -5,12 +5,12 @@
  * Locking rules: the lock of its base guards a timer that is pending, and the lock of its
  * context any other. timer->where says which of them it is. That word is read without a lock,
  * and again with the lock held that it named, until it names locks that are held. The lock of
- * a base is always held, even if the timer is not pending: then it can be put into the wheel
+ * a base is held even if the timer is not pending, so that the timer can be put into the wheel
  * of that base. See base.c for the order of the locks.
  *
- * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another.
- * If the next one needs others all are let go of first, as there is an order to take them in.
- * So a caller bounds how many timers it holds in between: TWHEEL_HOLD_MAX.
+ * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another. If
+ * the next timer needs other locks, all are released first, as there is an order to take them
+ * in. A caller holds TWHEEL_HOLD_MAX timers at most in between, so no lock is held for long.
  */
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
@@ -182,7 +182,7 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
 		memset(hints, 0, n * sizeof(*hints));
 }
 
-/* Lock the timer with @key. If there is none the lock of the context is held, so none comes. */
+/* Hold the timer with @key. If there is none the context's lock is held, so that none is made. */
 static struct twheel_timer *lock_key(struct twheel_hold *hold, u64 key)
 {
 	struct twheel_timer *timer;

@@ -8,13 +8,13 @@
 #include "base.h"
 
 /*
- * What is stored in a program's memory while a timer is held must not fault: it is tried,
- * and if the memory is not there it is faulted in without holding the timer. This is how
- * often for the same record: once is enough, unless the memory is taken away again at once.
+ * While a timer is held, a store to a program's memory must not fault. The caller tries to store.
+ * If the memory is not there, the caller lets go of the timer, faults the memory in, and tries
+ * again: so often for one record. Once is enough, unless the memory is taken away again at once.
  */
 #define TWHEEL_FAULT_TRIES	16
 
-/* So many entries of a batch are carried out before all locks are let go of. */
+/* Entries of a batch that are carried out before all locks are released */
 #define TWHEEL_HOLD_MAX		32
 
 struct twheel_ctx;
@@ -28,7 +28,8 @@ struct twheel_timer;
  * @base:	the base of the timer that is held or, if it is not pending, @local; locked.
  *		NULL if no lock is held
  * @second:	NULL, or one more base, which is locked as well
- * @here:	where a timer is that is pending on @base; ~0U if no lock is held
+ * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
+ *		lock is held
  * @ctx_locked:	@ctx->lock is held
  * @wake:	waiters of @ctx are to be woken at the end
  * @offset:	twheel_clock_offset() of the calling program, in ns
@@ -59,7 +60,7 @@ struct twheel_hold {
 void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx);
 
 /**
- * twheel_hold_end() - let go of all locks, and wake the context's waiters if @hold->wake
+ * twheel_hold_end() - release all locks, and wake the context's waiters if @hold->wake
  * @hold:	as filled
  *
  * Context: after twheel_hold_begin(). Afterwards bottom halves are on, and RCU has ended.
@@ -106,12 +107,12 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 					struct twheel_timer *hint);
 
 /**
- * twheel_hold_both() - let go of a timer that is held, and hold it with @hold->local, too
+ * twheel_hold_both() - hold a timer with the lock of @hold->local, too
  * @hold:	begun
  * @timer:	the timer that is held
  * @handle:	what named it
  *
- * In between others may do anything to the timer.
+ * The timer may not be held for a moment, in which others may do anything to it.
  *
  * Context: holds @timer, and still does afterwards.
  * Return: true if @handle still names the timer. It is held in any case.
@@ -129,7 +130,7 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
- * twheel_hold_local() - take the locks that it takes to make a timer
+ * twheel_hold_local() - take the locks that are needed to make a timer
  * @hold:	begun; the pool is settled
  *
  * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local, and the lock of
@@ -146,7 +147,7 @@ void twheel_hold_local(struct twheel_hold *hold);
 void twheel_hold_lock_ctx(struct twheel_hold *hold);
 
 /**
- * twheel_hold_unlock_ctx() - let go of the context's lock
+ * twheel_hold_unlock_ctx() - release the context's lock
  * @hold:	begun; the lock of the context is held
  *
  * Context: holds timers that are pending, or none, and still does afterwards.
@@ -154,11 +155,11 @@ void twheel_hold_lock_ctx(struct twheel_hold *hold);
 void twheel_hold_unlock_ctx(struct twheel_hold *hold);
 
 /**
- * twheel_hold_now() - the time at which the timers that are held are looked at
+ * twheel_hold_now() - the present, for a call that holds a timer
  * @hold:	begun
  *
- * The clock is read once for all timers that the same locks guard. No wheel of those that
- * are locked has turned further since.
+ * The clock is read once for all timers that the same locks guard. Since then no wheel that is
+ * locked has turned further.
  *
  * Context: holds a timer, or after twheel_hold_local().
  * Return: the time on the context's clock, in ns.
