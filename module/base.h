@@ -32,12 +32,12 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  * struct twheel_base - the wheel of one CPU on one clock
  * @lock:	guards all fields below, and each timer while it is in @wheel
  * @wheel:	the wheel
- * @programmed:	the tick that @hrtimer is set to or will soon be, or an earlier one;
- *		%TWHEEL_NEVER if nothing is to come. A kick reads it without @lock
+ * @programmed:	a lower bound of the tick that @hrtimer is set to, or is about to be set to;
+ *		%TWHEEL_NEVER if it is not to fire. A kick reads it without @lock
  * @hrtimer:	turns the wheel
  * @away:	@cpu is offline, or about to be: another CPU turns the wheel
  * @kick:	makes the CPU that turns the wheel set @hrtimer
- * @kicked:	how many kicks are on their way or running
+ * @kicked:	how many kicks are on their way, or running
  * @round:	the round in which the wheel was turned last; used by @hrtimer's callback
  *		only
  * @look_ns:	what a look at one timer takes on average, in ns; written by @hrtimer's
@@ -113,7 +113,7 @@ static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
 }
 
 /**
- * twheel_ns_to_tick() - in which tick a deadline is over
+ * twheel_ns_to_tick() - the tick of a deadline
  * @ns:		the deadline, in ns
  *
  * Rounded up, so that a timer is never early.
@@ -149,15 +149,15 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
 
 /**
- * twheel_bases_look() - turn all wheels on CLOCK_REALTIME, as that clock was set
+ * twheel_bases_look() - turn all wheels on CLOCK_REALTIME, after a step of that clock
  *
- * Each run then sets its hrtimer by the new time.
+ * The run of each wheel then sets its hrtimer by the new time.
  *
  * Context: may sleep. For twheel_clock_init().
  */
 void twheel_bases_look(void);
 
-/* An expire batch: so many timers are looked at before a base's lock is let go of. */
+/* An expire batch: the timers that expiry looks at before it releases a base's lock */
 #define TWHEEL_EXPIRE_BATCH	32
 
 /**
