@@ -34,10 +34,10 @@
 #include "timer_types.h"
 #include "trace.h"
 
-/* As twheel_hold_look_ahead() wants it */
+/* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */
 static_assert(!offsetof(struct twheel_arm, handle));
 
-/* What an arming may depend on: one of them at most. Not kept. */
+/* The conditions of an arming, which has one at most. They are not kept with the timer. */
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
 u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *timer, u64 value)
@@ -53,10 +53,9 @@ u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *tim
 }
 
 /*
- * Set the word of @timer, if it has one, for @arm, with which the timer is to be due at
- * @deadline; @ready tells whether it is to become ready at once. From now on a program
- * extends what the word says then, or is too late. Returns the deadline that the timer had
- * until then.
+ * Store @deadline in the word of @timer, if it has one. @ready: the timer expires at once. From
+ * here on, an extension by a program either changes this new word or comes too late. Returns the
+ * deadline that the timer had until now.
  */
 static u64 replace_word(const struct twheel_ctx *ctx, struct twheel_timer *timer,
 			const struct twheel_arm *arm, u64 deadline, bool ready)
@@ -145,7 +144,7 @@ static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm, 
 		   kept | (arm->flags & TWHEEL_TIMER_FLAGS) << TWHEEL_FLAGS_SHIFT);
 }
 
-/* If @arm asks for a lease, tell which word @timer has. */
+/* If @arm asks for a lease, store the number of @timer's word in it. */
 static void tell_word(const struct twheel_timer *timer, struct twheel_arm *arm)
 {
 	if (arm->flags & TWHEEL_ARM_LEASE)
@@ -188,9 +187,9 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Make timers for the @n entries at @arms, with room for as many at @timers; only one if timers
- * have keys, and rearm() has found none. Returns for how many: 1 or more; or -EAGAIN if the pool
- * has to grow first, or other errors as of twheel_pool_alloc().
+ * Make timers for the @n entries at @arms. @timers has room for as many. If timers have keys, @n is
+ * 1 and rearm() has found no timer. Returns for how many entries: 1 or more; or -EAGAIN if the
+ * pool has to grow first, or another error of twheel_pool_alloc().
  */
 static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		   struct twheel_timer **timers)
@@ -207,9 +206,9 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		return ret;
 
 	/*
-	 * From now on the lock of the base guards them, so the one that all CPUs share can be let
-	 * go of; with keys it is needed for the next entry, too. Only twheel_info_next_expiry()
-	 * looks at them without a lock.
+	 * From now on the lock of the base guards the timers, so the context's lock, which all
+	 * CPUs share, can be released. With keys it is needed for the next entry, too. Only
+	 * twheel_info_next_expiry() reads the timers without a lock.
 	 */
 	for (i = 0; i < ret; i++) {
 		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
@@ -234,8 +233,8 @@ static void count_migration(const struct twheel_ctx *ctx,
 }
 
 /*
- * Re-arm @timer, which is held and pending; it is to be due at @deadline. -EAGAIN if it has
- * to move to hold->local, and that base is not locked.
+ * Re-arm @timer, which is held and pending, to be due at @deadline. Returns 0; or -EAGAIN if the
+ * timer has to move to hold->local, and that base is not locked.
  */
 static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 			 struct twheel_arm *arm, u64 deadline, u64 now)
@@ -273,7 +272,7 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	return 0;
 }
 
-/* The same for one that is ready. */
+/* Re-arm @timer, which is held and ready, to be due at @deadline. */
 static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
 			struct twheel_arm *arm, u64 deadline, u64 now)
 {
@@ -292,8 +291,8 @@ static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm @timer, which is held and live. -ENOENT or -EEXIST if @arm has a condition that
- * does not hold; -EAGAIN if twheel_hold_both() is needed first.
+ * Re-arm @timer, which is held and live. Returns 0; -ENOENT or -EEXIST if the condition of @arm is
+ * not met; or -EAGAIN if twheel_hold_both() is needed first.
  */
 static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		      struct twheel_arm *arm)
@@ -326,8 +325,9 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm the timer that @arm names, which may be @hint. -ENOENT if there is none; if timers
- * have keys the lock of the context is then held, so that no other call makes one.
+ * Re-arm the timer that @arm names. @hint: the timer that it probably names, or NULL. Returns as
+ * rearm_held(); or -ENOENT if there is no such timer: if timers have keys the lock of the context
+ * is then held, so that no other call makes one.
  */
 static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
 {
@@ -343,13 +343,13 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 			return ret;
 		if (twheel_hold_both(hold, timer, arm->handle))
 			return rearm_held(hold, timer, arm);
-		/* It has ended while locks were let go of. */
+		/* The timer has ended while it was not held. */
 	}
 }
 
 /*
- * Carry out @arm; the timer that it names may be @hint. @full is 0, or why no timer can be
- * made. -EAGAIN if the pool has to grow first, or else the result.
+ * Carry out @arm. @hint: the timer that it probably names, or NULL. @full: 0, or the error for
+ * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
  */
 static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 		   struct twheel_timer *hint, int full)
@@ -378,9 +378,9 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 }
 
 /*
- * Carry out those of the @n entries at @arms that, in a row, just want a new timer, with room for
- * as many timers at @timers. Returns how many; it may be 0 though there are some. -EAGAIN if the
- * pool has to grow first.
+ * Carry out the first of the @n entries at @arms, as long as each just wants a new timer. @timers
+ * has room for @n timers. Returns how many entries were carried out, which may be 0 although there
+ * are such entries; or -EAGAIN if the pool has to grow first.
  */
 static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 			    struct twheel_timer **timers)
@@ -407,7 +407,7 @@ static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u
 	return ret > 0 || ret == -EAGAIN ? ret : 0;
 }
 
-/* Have the neighbours fetched of those @timers that the @n entries at @arms move up. */
+/* Fetch the neighbours of those @timers that the @n entries at @arms make due earlier. */
 static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_arm *arms,
 			   u32 n, struct twheel_timer **timers)
 {
@@ -420,9 +420,9 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 }
 
 /*
- * Carry out the @n entries at @arms, with room for as many timers at @timers. If @full is not
- * 0 it is why no timer can be made for the first entry. Returns how many were carried out:
- * fewer if the pool has to grow for the next one.
+ * Carry out the @n entries at @arms. @timers has room for as many timers. @full: 0, or the error
+ * for which no timer can be made for the first entry. Returns how many entries were carried out:
+ * fewer than @n if the pool has to grow for the next one.
  */
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
 		    struct twheel_timer **timers)
@@ -459,7 +459,10 @@ void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 
 	for (; n; arms += done, n -= done) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
-		/* Many kernels clear each variable on the stack, and a single call needs one. */
+		/*
+		 * Many kernels zero stack variables (INIT_STACK_ALL_ZERO): a single call should
+		 * have one pointer zeroed, not 32.
+		 */
 		if (part == 1) {
 			struct twheel_timer *timer;
 

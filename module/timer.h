@@ -57,8 +57,8 @@ u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *tim
 
 /**
  * twheel_timer_fetch_neighbours() - fetch the memory that dequeueing a timer will change
- * @timer:	the timer, which need not be locked. What is read here may be wrong by the
- *		time it is, which does no harm
+ * @timer:	the timer, which need not be locked. Its neighbours may have changed by the time
+ *		they are used; that does no harm
  *
  * Context: under RCU.
  */
@@ -71,7 +71,7 @@ static inline void twheel_timer_fetch_neighbours(const struct twheel_timer *time
 }
 
 /**
- * twheel_timer_tick() - in which tick a timer is to expire
+ * twheel_timer_tick() - the tick in which a timer is to expire
  * @timer:	the timer
  *
  * Context: any. The caller has locked the timer.
