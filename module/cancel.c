@@ -16,11 +16,11 @@
 #include "timer_types.h"
 #include "trace.h"
 
-/* As twheel_hold_look_ahead() wants it */
+/* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */
 static_assert(!offsetof(struct twheel_cancel, handle));
 
 /*
- * Take @timer, which is held and live, out of its wheel or list. It is no longer live then, and
+ * Take @timer, which is held and live, out of its wheel or list. Afterwards it is not live, and
  * nobody else uses it until it is freed. Returns the deadline that it had.
  */
 static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
@@ -38,7 +38,10 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	twheel_count(TWHEEL_COUNT_CANCELLED);
 	if (trace_twheel_cancel_enabled())
 		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
-	/* A look-up by key has that lock, and goes on while the timer that it finds is not live. */
+	/*
+	 * The caller frees the timer before it releases this lock. So a look-up by key, which takes
+	 * the lock, does not find the timer again and again until it is freed.
+	 */
 	if (ctx->pool.keyed)
 		twheel_hold_lock_ctx(hold);
 	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
@@ -52,7 +55,10 @@ void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *tim
 	twheel_pool_free(&hold->ctx->pool, &timer, 1);
 }
 
-/* Carry out @cancel; the timer that it names may be @hint. If it has ended it is at @ended. */
+/*
+ * Carry out @cancel. @hint: the timer that it probably names, or NULL. A timer that ends is stored
+ * in *@ended. Returns the result.
+ */
 static int cancel_one(struct twheel_hold *hold, struct twheel_cancel *cancel,
 		      struct twheel_timer *hint, struct twheel_timer **ended)
 {
@@ -77,9 +83,9 @@ static int cancel_one(struct twheel_hold *hold, struct twheel_cancel *cancel,
 }
 
 /*
- * Carry out the @n entries at @cancels, with room for as many timers at @timers. Timers are freed
+ * Carry out the @n entries at @cancels. @timers has room for as many timers. The timers are freed
  * together, at the end, so that the lock of the context is taken once and not for long. But with
- * keys each one is freed at once: a key is free when its timer is.
+ * keys each timer is freed at once, since its key is free only when the timer is.
  */
 static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n,
 			struct twheel_timer **timers)
@@ -93,7 +99,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 		if (timers[i])
 			twheel_timer_fetch_neighbours(timers[i]);
 	for (i = 0; i < n; i++) {
-		/* Those that have ended take the places of those that were looked at. */
+		/* timers[] is reused: ended timers overwrite hints that were used already. */
 		cancels[i].result = cancel_one(&hold, &cancels[i], timers[i], &timers[ended]);
 		ended += !cancels[i].result;
 		if (ended && (ctx->pool.keyed || i == n - 1)) {
@@ -128,7 +134,7 @@ static void discard(struct twheel_timer *timer)
 {
 	struct twheel_hold hold;
 
-	/* Most may be free; and none is armed any more. */
+	/* Most timers may be free. As none is armed any more, none becomes pending. */
 	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
 		return;
 
