@@ -35,8 +35,9 @@
  * other. @where says which of them it is, and changes only with both of them held: the lock
  * that guards the timer before and the one that does afterwards. So it is read without a
  * lock, and read again with the lock held that it named. State and CPU are in one field so
- * that no CPU sees an old state with a new CPU. A timer that is cancelled is the exception: it
- * may leave its base without the context's lock, as nobody uses it until it is freed with that.
+ * that no CPU sees an old state with a new CPU. A timer that is cancelled is the exception: it may
+ * leave its base without the context's lock, since nobody uses it until it is freed, which takes
+ * the context's lock.
  *
  * A timer fits a cache line, as there are millions of them.
  */
@@ -86,7 +87,7 @@ static inline bool twheel_is_lease(u32 where)
 	return twheel_flags_of(where) & TWHEEL_ARM_LEASE;
 }
 
-/* What timer->where says while the timer is pending on a base of @cpu, but for the flags */
+/* The value of timer->where, without flags, of a timer that is pending on a base of @cpu */
 static inline u32 twheel_where_pending(u16 cpu)
 {
 	return TWHEEL_STATE_PENDING | (u32)cpu << TWHEEL_CPU_SHIFT;
