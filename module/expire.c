@@ -3,10 +3,10 @@
  * The way out: what is due becomes ready, and what is ready is read.
  *
  * Locking rules: see hold.c for what guards a timer, base.c for the order. A record is
- * stored in the reader's memory with the locks held and page faults off; if the memory has
- * to be faulted in that is done after letting go of them. So to store a record, and to end
- * the timer or start its next round, is one step to all others: a cancel comes before that
- * or after it.
+ * stored in the reader's memory with the locks held and page faults off. If the memory has to
+ * be faulted in, that is done after the locks are released. So nobody else comes between storing
+ * a record and ending its timer, or starting the timer's next round: a cancel comes before both
+ * or after both.
  */
 #include <linux/math64.h>
 #include <linux/uaccess.h>
@@ -21,12 +21,12 @@
 #include "timer.h"
 #include "timer_types.h"
 
-/* Records stored before the locks are let go of. They are on the stack. */
+/* Records that are stored before the locks are released. They are on the stack. */
 #define TWHEEL_DELIVER_MAX	16
 
 /*
- * The lease @timer has come up. If its word has not been set to a later time claim it, and
- * return true: it is over. Otherwise timer->node says when to look next.
+ * Look at the lease @timer, whose turn came. If its word does not hold a later deadline, claim the
+ * lease and return true. Otherwise timer->node says when to look again.
  */
 static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 			  const struct twheel_run *run)
@@ -36,7 +36,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 	u64 clk = base->wheel.clk, deadline, wait;
 
 	if (timer->node.expires <= clk) {
-		/* However late this is, compare with the time of its turn: that keeps the order. */
+		/* However late it is, compare with the time of the turn: that keeps the order. */
 		u64 time = twheel_clock_shift(clk << twheel_geometry.tick_shift,
 					      ctx->word_offset);
 		bool claimed = twheel_lease_claim(word, time, &deadline);
@@ -45,7 +45,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 		if (claimed)
 			return true;
 	} else {
-		/* It cascades: if it was extended it need not come up at its old time. */
+		/* It only moves down. If it was extended, it can move to its new deadline. */
 		deadline = twheel_ctx_word_deadline(ctx, atomic64_read(word), timer->deadline);
 		if (deadline <= timer->deadline)
 			return false;
@@ -60,7 +60,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 	return false;
 }
 
-/* Is @timer, which has come up, to become ready? If not timer->node says when to look next. */
+/* Does @timer, whose turn came, become ready? If not, timer->node says when to look again. */
 static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
 		    const struct twheel_run *run)
 {
@@ -69,7 +69,7 @@ static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
 	return timer->node.expires <= base->wheel.clk;
 }
 
-/* Make the @n timers in @due ready; those of one context in the order in which they are. */
+/* Make the @n timers in @due ready; those of one context in the order that they have in @due. */
 static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *run)
 {
 	struct twheel_ctx *ctxs[TWHEEL_EXPIRE_BATCH];
@@ -116,7 +116,7 @@ u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
 		if (end == i)
 			break;
 		seen += end - i;
-		/* Those that are not over go back before the wheel turns further. */
+		/* Timers that do not become ready go back before the wheel turns further. */
 		for (; i < end; i++) {
 			struct twheel_timer *timer =
 				container_of(due[i], struct twheel_timer, node);
@@ -149,8 +149,8 @@ static bool has_grid(const struct twheel_timer *timer)
 }
 
 /*
- * Fill @event, the record of @timer, which is ready, for a read at @now by a program whose
- * clock is @offset ns ahead.
+ * Make @event the record of @timer, which is ready. @now: the time of the read. @offset: by how
+ * many ns the reader's clock is ahead.
  */
 static void make_event(const struct twheel_timer *timer, u64 now, s64 offset,
 		       struct twheel_event *event)
@@ -175,7 +175,7 @@ static void make_event(const struct twheel_timer *timer, u64 now, s64 offset,
 	};
 }
 
-/* The record of @timer, not its last one, was stored: start its next round. */
+/* Start the next round of @timer, whose record @event was stored and is not its last one. */
 static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64 now,
 		       const struct twheel_event *event)
 {
@@ -192,16 +192,16 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 	twheel_timer_enqueue(timer, base, now);
 }
 
-/* Store the @n records at @events, as far as that goes without a fault: the bytes. */
+/* Store the @n records at @events, up to the first that faults. Returns the bytes stored. */
 static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *to)
 {
 	size_t copied = copy_to_iter(events, n * sizeof(*events), to);
 	u32 i = copied / sizeof(*events);
 
-	/* A record that was stored in part was not read. */
+	/* A record of which only a part was stored was not read. */
 	iov_iter_revert(to, copied % sizeof(*events));
 
-	/* On arm64 up to 64 bytes before those that cannot be written count as not stored, too. */
+	/* On arm64 up to 64 bytes before the first that faults count as not stored, too. */
 	for (; i < n; i++) {
 		copied = copy_to_iter(&events[i], sizeof(*events), to);
 		if (copied < sizeof(*events)) {
@@ -213,8 +213,8 @@ static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *t
 }
 
 /*
- * As twheel_expire_deliver(), for up to @room records, which are put together at @events. There is
- * room for as many timers at @ended.
+ * As twheel_expire_deliver(), for up to @room records. @events and @ended have room for as many
+ * records and timers.
  */
 static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 		       struct twheel_event *events, struct twheel_timer **ended, u32 room)
@@ -265,7 +265,10 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	return i * sizeof(*events);
 }
 
-/* Many kernels clear each variable on the stack, and many programs read one record: so two. */
+/*
+ * A function of its own for one record: kernels that zero stack variables (INIT_STACK_ALL_ZERO)
+ * would zero 16 records for it.
+ */
 static noinline ssize_t deliver_one(struct twheel_ctx *ctx, struct iov_iter *to)
 {
 	struct twheel_timer *ended;

@@ -16,8 +16,8 @@ struct twheel_run;
  * @run:	the run that this is part of; its counts, and the contexts to be woken at its
  *		end, are added to
  *
- * Of those timers that come up by @run->tick, those that are over become ready, and the
- * others go back to the wheel. For twheel_bases_init().
+ * The timers whose turns come by @run->tick are looked at: those that are due become ready, and
+ * the others go back into the wheel. For twheel_bases_init().
  *
  * Context: soft interrupt, under RCU. The caller holds @base->lock.
  * Return: at how many timers it has looked; fewer than %TWHEEL_EXPIRE_BATCH if none is left.
