@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The clocks: how to read them, time namespaces, and notice when one is set.
+ * The clocks: how to read them, time namespaces, and steps of CLOCK_REALTIME.
  *
  * Locking rules: clock_on_step() runs with the timekeeper's lock held and its sequence
  * count odd, so it can read no clock and take no lock. It counts the step and leaves the
- * rest to two work items, by way of an irq_work. The first one has the wheels looked at. It
+ * rest to two work items, by way of an irq_work. The first one has the wheels turned. It
  * takes no mutex, and runs on any CPU that is not isolated, before ordinary threads. The
- * other one walks the list of watches, which is under twheel_watches_mutex, and calls the
+ * second one walks the list of watches, which is under twheel_watches_mutex, and calls the
  * functions of the watches with that mutex held.
  */
 #include <linux/irq_work.h>
@@ -64,10 +64,10 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 
 	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
 	/*
-	 * A time after the leap second comes a second later than the current offset says.
-	 * (A timer that is due just after it may still come before it: if another one is due
-	 * in the last moment, and this is called between that and the tick that sets the
-	 * clock back.)
+	 * A time after the leap second comes a second later than the current offset says. Known
+	 * gap: if this is called after the last expiry before the leap second and before the tick
+	 * that sets the clock back, a timer due just after the leap second may expire just before
+	 * it.
 	 */
 	if (ns >= READ_ONCE(twheel_next_leap))
 		ns = twheel_clock_shift(ns, NSEC_PER_SEC);
@@ -140,7 +140,7 @@ static void queue_step_works(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_step_works);
 
-/* Also called at each tick: then @was_set is 0. */
+/* Also called at each tick of the kernel, with @was_set 0. */
 static int clock_on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
 {
 	const struct timekeeper *tk = priv;

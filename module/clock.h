@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The clocks: how to read them, time namespaces, and notice when one is set. */
+/* The clocks: how to read them, time namespaces, and steps of CLOCK_REALTIME. */
 #ifndef TWHEEL_CLOCK_H
 #define TWHEEL_CLOCK_H
 
@@ -117,7 +117,7 @@ struct twheel_clock_watch {
 };
 
 /**
- * twheel_clock_watch() - begin a watch
+ * twheel_clock_watch() - begin to watch for steps of CLOCK_REALTIME
  * @watch:	the watch; @watch->notify is set
  *
  * Context: may sleep.
@@ -133,10 +133,10 @@ void twheel_clock_watch(struct twheel_clock_watch *watch);
 void twheel_clock_unwatch(struct twheel_clock_watch *watch);
 
 /**
- * twheel_clock_init() - begin to notice when CLOCK_REALTIME is set
- * @look:	called after each step of that clock and when a leap second is announced,
- *		since the results of twheel_clock_to_steady() have changed. It may sleep, and
- *		no watch delays it
+ * twheel_clock_init() - begin to notice steps of CLOCK_REALTIME
+ * @look:	called after each step of that clock and when a leap second is announced, since
+ *		twheel_clock_to_steady() then gives other results. It may sleep, and no watch
+ *		delays it
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -144,7 +144,7 @@ void twheel_clock_unwatch(struct twheel_clock_watch *watch);
 int twheel_clock_init(void (*look)(void));
 
 /**
- * twheel_clock_exit() - end that; no watch is left
+ * twheel_clock_exit() - notice no more steps; no watch is left
  *
  * Context: may sleep. Afterwards the function @look does not run any more.
  */
