@@ -29,7 +29,7 @@
  * @chunks:	all chunks by index; looked up under RCU. Room for them is made under @grow.
  *		They are stored under @grow, and removed under @lock
  * @indices:	which indices are taken
- * @end:	(l) no chunk has ever had this index or a higher one; read without a lock
+ * @end:	(l) 1 + the highest chunk index ever used; read without a lock
  * @grow:	serialises making chunks with each other and with configuration; taken
  *		before @lock
  * @settled:	set under @grow when the first chunk is made: @keyed and @leases, and
@@ -235,8 +235,8 @@ u32 twheel_pool_end(struct twheel_pool *pool);
  * @end:	where to end
  *
  * Context: under RCU.
- * Return: the index of the first timer from @index on that may be in use, or @end; or, after
- * it has looked at very many, one that is not in use, to go on from.
+ * Return: the index of the first timer from @index on that may be in use, or @end. After very many
+ * timers that are not in use it is the index of one of these, from which the caller goes on.
  */
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
 
