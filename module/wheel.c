@@ -17,16 +17,16 @@
  *	level 2		  1024		   65536
  *	level 3		 32768		 2097152
  *
- * On level 0 the turn of a bucket comes at its tick. The levels above have two rows of
- * buckets. One is for nodes that are due at the first tick that a bucket stands for. The
- * turns of this row come on time, and its nodes need not move again. So timers whose slack
- * lets them choose a round tick share wake-ups and do not cascade.
+ * On level 0 the turn of a bucket comes at its tick. Each level above has two rows of buckets.
+ * Row 1 holds nodes that are due exactly at the first tick that the bucket stands for. Its turns
+ * come on time: the nodes expire from there, and never move. So timers whose slack lets them
+ * choose a round tick share wake-ups and do not cascade.
  *
- * The other row is for nodes that move down. Its turns come ahead of time: before the first
- * tick that the bucket stands for, by half the granularity, which is the lead of the level.
- * A bucket may hold a million nodes, and moving them all takes time. The lead is for that,
- * so that the nodes that are due first are not late. And a level reaches twice as far as the
- * granularity of the next level, so that what comes down early fits.
+ * Row 2 holds nodes that move down. Its buckets are turned early: before the first tick that the
+ * bucket stands for, by the lead of the level, which is half the granularity. A bucket may hold
+ * a million nodes, and moving them all takes time. The lead is for that, so that the nodes that
+ * are due first are not late. A level reaches twice as far as the granularity of the next level,
+ * so that nodes that come down early fit into it.
  *
  * Order
  *
@@ -73,7 +73,7 @@
 
 #include "wheel.h"
 
-/* Level 0 has a row of buckets; the others one on time and one with a lead. */
+/* Level 0 has one row of buckets, each other level two: one on time, and one with a lead. */
 static u32 nr_rows(const struct twheel_wheel *w)
 {
 	return 2 * w->levels - 1;
@@ -111,7 +111,7 @@ static u64 row_lead(const struct twheel_wheel *w, u32 row)
 	return row < w->levels ? 0 : level_lead(w, row_level(w, row));
 }
 
-/* Where a hand that is @lead ahead points at @tick: at the bucket whose turn came last. */
+/* Where a hand that is @lead ahead points when the clock is at @tick: at the last bucket turned. */
 static u64 hand_at(u64 tick, u64 lead, u32 shift)
 {
 	u64 ahead = tick + lead;
