@@ -65,7 +65,7 @@ u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *tim
 static inline void twheel_timer_fetch_neighbours(const struct twheel_timer *timer)
 {
 	/* A wrong address is fetched in vain. */
-	prefetchw(data_race(timer->node.entry.pprev));
+	prefetchw(data_race(timer->node.entry.prev));
 	/* As above. */
 	prefetchw(data_race(timer->node.entry.next));
 }

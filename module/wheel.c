@@ -43,6 +43,14 @@
  * which the bucket before has to be done. The work can stop after any node, and go on later.
  * Meanwhile nodes may be added and removed.
  *
+ * Within a tick nodes are due first in, first out, as far as they went the same way. A bucket
+ * is a queue: nodes are appended, a bucket that comes up goes into work as a whole, is taken
+ * from its head, and what is put back is appended in that order one level below. So nodes for
+ * one tick that were added to one bucket stay in order, however many levels they go down. Nodes
+ * that were added to different buckets do not tell which was first: one was further ahead
+ * when it was added, one was moved to this tick in its old bucket, or the wheel was so late
+ * with a bucket that the clock came near to the tick in the middle of it.
+ *
  * A turn of the clock costs a look at each row, and at the bitmap of the rows whose buckets
  * come up. Between two turns there is nothing to do. So the cost of a jump depends on the
  * buckets and nodes that come up in it, each node at most once a level, and not on the
@@ -144,14 +152,14 @@ size_t twheel_wheel_size(u32 slots, u32 levels)
 {
 	size_t rows = 2 * usable_levels(slots, levels) - 1, n = slots * rows;
 
-	return rows * sizeof(struct twheel_row) + n * sizeof(struct hlist_head) +
+	return rows * sizeof(struct twheel_row) + n * sizeof(struct list_head) +
 	       BITS_TO_LONGS(n) * sizeof(long);
 }
 
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory)
 {
-	u32 row;
+	u32 row, index;
 
 	*w = (struct twheel_wheel) {
 		.clk		= clk,
@@ -161,10 +169,14 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		.levels		= (u8)usable_levels(slots, levels),
 		.rows		= memory,
 	};
-	w->buckets = (struct hlist_head *)(w->rows + nr_rows(w));
+	w->buckets = (struct list_head *)(w->rows + nr_rows(w));
 	w->pending = (unsigned long *)(w->buckets + nr_buckets(w));
-	for (row = 0; row < nr_rows(w); row++)
+	for (row = 0; row < nr_rows(w); row++) {
+		INIT_LIST_HEAD(&w->rows[row].visit);
 		w->rows[row].turn = TWHEEL_NEVER;
+	}
+	for (index = 0; index < nr_buckets(w); index++)
+		INIT_LIST_HEAD(&w->buckets[index]);
 }
 
 /*
@@ -215,6 +227,20 @@ static u32 choose_row(const struct twheel_wheel *w, u32 level, u64 expires)
 	return expires >> shift << shift == expires ? level : lead_row(w, level);
 }
 
+/*
+ * As list_add_tail(), which many kernels check by a call (CONFIG_DEBUG_LIST): that would be 4%
+ * of an arm. twheel_wheel_check() does it instead.
+ */
+static void queue_append(struct list_head *queue, struct twheel_node *node)
+{
+	struct list_head *last = queue->prev;
+
+	node->entry.next = queue;
+	node->entry.prev = last;
+	last->next = &node->entry;
+	queue->prev = &node->entry;
+}
+
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	u64 expires = node->expires, turn;
@@ -223,7 +249,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	w->nr_nodes++;
 	if (expires <= w->clk) {
 		/* Overdue: it is in work at once. */
-		hlist_add_head(&node->entry, &w->rows[0].visit);
+		queue_append(&w->rows[0].visit, node);
 		w->rows[0].due = w->clk;
 		w->next_expiry = w->clk;
 		return;
@@ -233,7 +259,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	row = choose_row(w, level, expires);
 	slot = (expires >> level_shift(w, level)) & (w->slots - 1);
 	index = row * w->slots + slot;
-	hlist_add_head(&node->entry, &w->buckets[index]);
+	queue_append(&w->buckets[index], node);
 	__set_bit(index, w->pending);
 
 	turn = bucket_turn(w, row, slot);
@@ -243,31 +269,17 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 		w->next_expiry = turn;
 }
 
-/*
- * If @node is the only one in a bucket its pprev points at the head of the bucket, whose
- * address tells which bucket it is. The nodes of a bucket in work have left the bucket.
- */
-static bool last_in_bucket(const struct twheel_wheel *w,
-			   const struct twheel_node *node, u32 *index)
-{
-	uintptr_t head = (uintptr_t)node->entry.pprev;
-	uintptr_t first = (uintptr_t)w->buckets;
-
-	if (node->entry.next || head < first ||
-	    head >= (uintptr_t)(w->buckets + nr_buckets(w)))
-		return false;
-
-	*index = (u32)((head - first) / sizeof(*w->buckets));
-	return true;
-}
-
 void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
 {
-	u32 index;
+	struct list_head *next = node->entry.next, *prev = node->entry.prev;
 
-	if (last_in_bucket(w, node, &index))
-		__clear_bit(index, w->pending);
-	hlist_del_init(&node->entry);
+	/*
+	 * The neighbour on both sides of the only node is the head of its queue, whose address
+	 * tells which bucket that is; or that it is in work, as the rows come before the buckets.
+	 */
+	if (next == prev && next >= w->buckets)
+		__clear_bit(next - w->buckets, w->pending);
+	__list_del(prev, next);
 	w->nr_nodes--;
 }
 
@@ -305,7 +317,7 @@ static void open_bucket(struct twheel_wheel *w, u32 row)
 	/* All its nodes may have been removed since. */
 	if (test_bit(index, w->pending)) {
 		__clear_bit(index, w->pending);
-		hlist_move_list(&w->buckets[index], &r->visit);
+		list_splice_tail_init(&w->buckets[index], &r->visit);
 		r->due = w->clk + lead;
 	}
 	r->turn = find_turn(w, row);
@@ -327,7 +339,7 @@ static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
 
 			if (r->turn < turn)
 				turn = r->turn;
-			if (!hlist_empty(&r->visit) && (!first || r->due < first->due))
+			if (!list_empty(&r->visit) && (!first || r->due < first->due))
 				first = r;
 		}
 
@@ -378,7 +390,7 @@ void twheel_wheel_rewind(struct twheel_wheel *w, u64 now)
 	w->clk = now;
 	for (row = 0; row < nr_rows(w); row++) {
 		w->rows[row].due = now;
-		busy |= !hlist_empty(&w->rows[row].visit);
+		busy |= !list_empty(&w->rows[row].visit);
 	}
 	w->next_expiry = find_next_expiry(w);
 	if (busy)
@@ -388,6 +400,7 @@ void twheel_wheel_rewind(struct twheel_wheel *w, u64 now)
 u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes,
 		      u32 size)
 {
+	struct list_head *visit, *entry;
 	struct twheel_row *row;
 	u32 n = 0;
 
@@ -400,10 +413,12 @@ u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **node
 		return 0;
 	}
 
-	while (n < size && !hlist_empty(&row->visit)) {
-		nodes[n] = hlist_entry(row->visit.first, struct twheel_node, entry);
-		hlist_del_init(&nodes[n++]->entry);
-	}
+	visit = &row->visit;
+	for (entry = visit->next; n < size && entry != visit; entry = entry->next)
+		nodes[n++] = list_entry(entry, struct twheel_node, entry);
+	/* Cut them off: @entry is the first one that is left, or the head. */
+	visit->next = entry;
+	entry->prev = visit;
 	w->nr_nodes -= n;
 	w->next_expiry = w->clk;
 	return n;
@@ -427,22 +442,20 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 
 #ifdef TWHEEL_DEBUG
 
-/* Is @head a sound list of nodes, none of which is due before @due? Adds their number to @n. */
-static const char *check_list(const struct hlist_head *head, u64 due, u64 *n)
+/* Is @queue sound, and none of its nodes due before @due? Adds their number to @n. */
+static const char *check_queue(const struct list_head *queue, u64 due, u64 *n)
 {
-	const struct hlist_node *const *pprev =
-		(const struct hlist_node *const *)&head->first;
-	const struct hlist_node *entry;
+	const struct list_head *prev = queue, *entry;
 
-	for (entry = head->first; entry; entry = entry->next) {
-		if ((const struct hlist_node *const *)entry->pprev != pprev)
-			return "a bucket's list is broken";
-		if (hlist_entry(entry, struct twheel_node, entry)->expires < due)
+	for (entry = queue->next; entry != queue; entry = entry->next) {
+		if (!entry || entry->prev != prev)
+			return "a bucket's queue is broken";
+		if (list_entry(entry, struct twheel_node, entry)->expires < due)
 			return "a node's bucket comes after the node";
-		pprev = (const struct hlist_node *const *)&entry->next;
+		prev = entry;
 		(*n)++;
 	}
-	return NULL;
+	return queue->prev == prev ? NULL : "a bucket's queue has another end";
 }
 
 const char *twheel_wheel_check(const struct twheel_wheel *w)
@@ -452,18 +465,18 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 	u32 index, row;
 
 	for (index = 0; index < nr_buckets(w) && !why; index++) {
-		const struct hlist_head *bucket = &w->buckets[index];
+		const struct list_head *bucket = &w->buckets[index];
 		u64 turn;
 
 		row = index / w->slots;
-		if (test_bit(index, w->pending) != !hlist_empty(bucket))
+		if (test_bit(index, w->pending) != !list_empty(bucket))
 			return "a bucket's pending bit is wrong";
-		if (hlist_empty(bucket))
+		if (list_empty(bucket))
 			continue;
 		turn = bucket_turn(w, row, index % w->slots);
 		if (turn < w->rows[row].turn)
 			return "a bucket's turn comes before its row's";
-		why = check_list(bucket, turn + row_lead(w, row), &nr_nodes);
+		why = check_queue(bucket, turn + row_lead(w, row), &nr_nodes);
 	}
 
 	for (row = 0; row < nr_rows(w) && !why; row++) {
@@ -473,14 +486,14 @@ const char *twheel_wheel_check(const struct twheel_wheel *w)
 			return "a row's turn was missed";
 		if (r->turn < w->next_expiry)
 			return "a row's turn comes before next_expiry";
-		if (hlist_empty(&r->visit))
+		if (list_empty(&r->visit))
 			continue;
 		if (w->next_expiry > w->clk)
 			return "a bucket is in work and next_expiry is ahead";
 		if (r->due < w->clk)
 			return "a bucket in work is late";
 		/* With due == clk there may be nodes that were enqueued late, or rewound. */
-		why = check_list(&r->visit, r->due == w->clk ? 0 : r->due, &nr_nodes);
+		why = check_queue(&r->visit, r->due == w->clk ? 0 : r->due, &nr_nodes);
 	}
 
 	if (!why && nr_nodes != w->nr_nodes)

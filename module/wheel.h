@@ -21,24 +21,25 @@
 
 /**
  * struct twheel_node - what a wheel holds
- * @entry:	links the node into a bucket; for the wheel alone
+ * @entry:	links the node into a bucket; for the wheel alone. Outside the wheel it is
+ *		undefined
  * @expires:	the tick at which it is to expire. Set before twheel_wheel_enqueue(). While
  *		the node is in the wheel, storing a later tick here moves it there. To move
  *		it to an earlier tick, dequeue and enqueue it
  */
 struct twheel_node {
-	struct hlist_node	entry;
+	struct list_head	entry;
 	u64			expires;
 };
 
 /**
  * struct twheel_row - a row of buckets
- * @visit:	nodes of the bucket in work
+ * @visit:	nodes of the bucket in work, a queue
  * @due:	while @visit is not empty, the tick by which all of them have to be taken
  * @turn:	no bucket has its turn before this tick; %TWHEEL_NEVER only if all are empty
  */
 struct twheel_row {
-	struct hlist_head	visit;
+	struct list_head	visit;
 	u64			due;
 	u64			turn;
 };
@@ -57,7 +58,7 @@ struct twheel_row {
  * @levels:	number of levels that can be reached with 64-bit ticks
  * @rows:	of each level the row that comes on time, then of level 1 and up
  *		the row that comes ahead of time
- * @buckets:	lists, @slots a row
+ * @buckets:	queues, @slots a row; after @rows in memory
  * @pending:	a bit for each bucket, set while it is not empty
  */
 struct twheel_wheel {
@@ -68,7 +69,7 @@ struct twheel_wheel {
 	u8			slot_bits;
 	u8			levels;
 	struct twheel_row	*rows;
-	struct hlist_head	*buckets;
+	struct list_head	*buckets;
 	unsigned long		*pending;
 };
 
@@ -105,8 +106,8 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 /**
  * twheel_wheel_enqueue() - add a node
  * @w:		the wheel
- * @node:	the node; @node->expires is set. If that is not after @w->clk, the next call
- *		of twheel_wheel_take() that takes any node takes this one
+ * @node:	the node; @node->expires is set. If that is not after @w->clk it is in work at
+ *		once, as the last one: no node that is due later comes before it
  *
  * Takes O(levels). Lowers @w->next_expiry if the bucket of @node comes first.
  */
@@ -150,8 +151,11 @@ void twheel_wheel_rewind(struct twheel_wheel *w, u64 now);
  * A node that is stored is due if its @expires is not after @w->clk. The others came up
  * ahead of time, or were moved to a later tick: the caller enqueues them again before the
  * next call. Then nodes are due in the order of @expires over all calls, but for nodes that
- * were enqueued when their tick had passed, and until the wheel is turned back. Within a
- * tick there is no order.
+ * were enqueued when their tick had passed, and until the wheel is turned back.
+ *
+ * Each bucket is a queue. So if the caller enqueues nodes in the order in which it got them,
+ * those of one tick are due in the order in which they were enqueued first, as far as they
+ * went the same way: see wheel.c.
  *
  * All calls together take O(levels * slots + nodes that come up), whatever the distance to
  * @now. A node comes up at most once a level, and once more each time that it was moved to

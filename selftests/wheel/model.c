@@ -28,8 +28,40 @@ void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every)
 		.exact		= true,
 		.check_every	= check_every,
 	};
-	if (!m->items)
+	m->last = calloc(nr_buckets(m->w) + 1, sizeof(*m->last));
+	if (!m->items || !m->last)
 		abort();
+}
+
+/* All nodes of @queue were enqueued, and one after another. Returns how many there are. */
+static u32 queue_agrees(const struct list_head *queue)
+{
+	const struct list_head *entry;
+	u64 last = 0;
+	u32 n = 0;
+
+	for (entry = queue->next; entry != queue; entry = entry->next) {
+		const struct model_item *item =
+			container_of(entry, struct model_item, node.entry);
+
+		expect(item->queued, "a node is in a queue that is not there");
+		expect(item->nr > last, "%llu is behind %llu", item->nr, last);
+		last = item->nr;
+		n++;
+	}
+	return n;
+}
+
+static void queues_agree(const struct model *m)
+{
+	const struct twheel_wheel *w = m->w;
+	u32 i, n = 0;
+
+	for (i = 0; i < nr_buckets(w); i++)
+		n += queue_agrees(&w->buckets[i]);
+	for (i = 0; i < nr_rows(w); i++)
+		n += queue_agrees(&w->rows[i].visit);
+	expect(n == m->nr_queued, "%u nodes in queues, not %u", n, m->nr_queued);
 }
 
 /* Checks everything that has to hold between two operations. */
@@ -39,11 +71,10 @@ static void agree(const struct model *m)
 	u32 i;
 
 	expect_sound(w);
+	queues_agree(m);
 	for (i = 0; i < m->n; i++) {
 		const struct model_item *item = &m->items[i];
 
-		expect(hlist_unhashed(&item->node.entry) == !item->queued,
-		       "item %u is%s queued", i, item->queued ? "" : " not");
 		if (!item->queued)
 			continue;
 		expect(item->node.expires == item->expires, "item %u: %llu changed to %llu",
@@ -57,6 +88,21 @@ static void agree(const struct model *m)
 	}
 }
 
+/* Puts @item into the wheel, and notes where it is: it has to be the last one of its queue. */
+static void put(struct model *m, struct model_item *item)
+{
+	const struct twheel_wheel *w = m->w;
+	const struct list_head *queue;
+
+	item->nr = ++m->nr;
+	twheel_wheel_enqueue(m->w, &item->node);
+	queue = item->node.entry.next;
+	item->queue = nr_buckets(w);
+	if (queue != &w->rows[0].visit)
+		item->queue = (u32)(queue - w->buckets);
+	expect(item->queue <= nr_buckets(w), "not the last one");
+}
+
 static void enqueue(struct model *m, struct model_item *item, u64 expires)
 {
 	item->expires = expires;
@@ -64,7 +110,7 @@ static void enqueue(struct model *m, struct model_item *item, u64 expires)
 	item->queued = true;
 	m->nr_queued++;
 	item->node.expires = expires;
-	twheel_wheel_enqueue(m->w, &item->node);
+	put(m, item);
 }
 
 static void dequeue(struct model *m, struct model_item *item)
@@ -94,9 +140,11 @@ static void look(struct model *m, struct twheel_node *node)
 	struct model_item *item = container_of(node, struct model_item, node);
 
 	expect(item->queued, "a node came that is not there");
-	expect(hlist_unhashed(&node->entry), "it came, and is still linked");
+	expect(item->nr > m->last[item->queue], "queue %u: %llu came after %llu", item->queue,
+	       item->nr, m->last[item->queue]);
+	m->last[item->queue] = item->nr;
 	if (node->expires > m->clk) {
-		twheel_wheel_enqueue(m->w, node);
+		put(m, item);
 		return;
 	}
 	/* It comes at its own tick, so that all come in order, or at once if it was overdue. */
@@ -343,5 +391,6 @@ void model_end(struct model *m)
 	expect(!m->w->nr_nodes, "%llu nodes left", m->w->nr_nodes);
 	agree(m);
 	wheel_free(m->w);
+	free(m->last);
 	free(m->items);
 }

@@ -15,12 +15,16 @@
  * @expires:	the tick before which it must not expire
  * @must:	the tick at which it has to expire: @expires, or the tick at which the wheel
  *		stood if it was overdue when it was enqueued
+ * @queue:	the bucket to which it was enqueued, or the number of buckets if it was overdue
+ * @nr:		how many nodes were enqueued before, wherever
  */
 struct model_item {
 	struct twheel_node	node;
 	bool			queued;
 	u64			expires;
 	u64			must;
+	u32			queue;
+	u64			nr;
 };
 
 /**
@@ -29,6 +33,9 @@ struct model_item {
  * @items:	all nodes
  * @n:		the number of nodes
  * @nr_queued:	how many of them are in the wheel
+ * @nr:		how many times a node was enqueued
+ * @last:	of each bucket, and of what was overdue, the @nr of the node that was taken
+ *		last: each is a queue
  * @clk:	the expected clock of the wheel
  * @partial:	a collection is half done
  * @exact:	next_expiry must be exact, as nothing was dequeued since the last
@@ -41,6 +48,8 @@ struct model {
 	struct model_item	*items;
 	u32			n;
 	u32			nr_queued;
+	u64			nr;
+	u64			*last;
 	u64			clk;
 	bool			partial;
 	bool			exact;

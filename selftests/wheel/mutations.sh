@@ -67,6 +67,13 @@ mutations() {
 	/^static u32 choose_level/,/^}/s/level_hand(w, level);/(w->clk >> level_shift(w, level));/
 	s/return expires >> shift << shift == expires ?/return 1 ?/
 	s/return expires >> shift << shift == expires ?/return 0 ?/
+	/^void twheel_wheel_init/,/^}/s/INIT_LIST_HEAD(&w->rows\[row\].visit);/;/
+	/^void twheel_wheel_init/,/^}/s/INIT_LIST_HEAD(&w->buckets\[index\]);/;/
+	/^static void queue_append/,/^}/s/node->entry.prev = last;/node->entry.prev = queue;/
+	/^static void queue_append/,/^}/s/last->next = &node->entry;/queue->next = \&node->entry;/
+	/^static void queue_append/,/^}/s/queue->prev = &node->entry;/;/
+	s/queue_append(&w->rows\[0\].visit, node)/queue_append(w->rows[0].visit.next, node)/
+	s/queue_append(&w->buckets\[index\], node)/queue_append(w->buckets[index].next, node)/
 	/^void twheel_wheel_enqueue/,/^}/s/w->nr_nodes++;/;/
 	s/if (expires <= w->clk) {/if (expires < w->clk) {/
 	s/if (expires <= w->clk) {/if (0) {/
@@ -82,10 +89,11 @@ mutations() {
 	s/if (turn < w->next_expiry)/if (turn > w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (expires < w->next_expiry)/
 	s/if (turn < w->next_expiry)/if (1)/
-	s/if (node->entry.next || head < first ||/if (head < first ||/
-	s/if (node->entry.next || head < first ||/if (node->entry.next ||/
-	s/head >= (uintptr_t)(w->buckets + nr_buckets(w))/head > (uintptr_t)w->buckets/
-	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(index, w->pending);/;/
+	s/if (next == prev && next >= w->buckets)/if (next >= w->buckets)/
+	s/if (next == prev && next >= w->buckets)/if (next == prev)/
+	s/if (next == prev && next >= w->buckets)/if (next == prev \&\& next > w->buckets)/
+	/^void twheel_wheel_dequeue/,/^}/s/__list_del(prev, next);/;/
+	/^void twheel_wheel_dequeue/,/^}/s/__clear_bit(next - w->buckets, w->pending);/;/
 	/^void twheel_wheel_dequeue/,/^}/s/w->nr_nodes--;/;/
 	s/if (now > w->clk && now < w->next_expiry)/if (now > w->clk)/
 	s/if (now > w->clk && now < w->next_expiry)/if (now < w->next_expiry)/
@@ -99,7 +107,7 @@ mutations() {
 	/^static u64 find_turn/,/^}/s/if (index == first)/if (0)/
 	/^static void open_bucket/,/^}/s/hand_at(w->clk, lead, /hand_at(w->clk, 0, /
 	/^static void open_bucket/,/^}/s/__clear_bit(index, w->pending);/;/
-	/^static void open_bucket/,/^}/s/hlist_move_list(.*/;/
+	/^static void open_bucket/,/^}/s/list_splice_tail_init(.*/;/
 	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/;/
 	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/r->due = w->clk;/
 	/^static void open_bucket/,/^}/s/r->due = w->clk + lead;/r->due = w->clk + 2 * lead;/
@@ -107,7 +115,7 @@ mutations() {
 	/^static void open_bucket/,/^}/s/r->turn = find_turn(w, row);/r->turn = TWHEEL_NEVER;/
 	/^static struct twheel_row \*next_row/,/^}/s/if (r->turn < turn)/if (0)/
 	/^static struct twheel_row \*next_row/,/^}/s/if (r->turn < turn)/if (row < w->levels \&\& r->turn < turn)/
-	/^static struct twheel_row \*next_row/,/^}/s/if (!hlist_empty(&r->visit) &&/if (/
+	/^static struct twheel_row \*next_row/,/^}/s/if (!list_empty(&r->visit) &&/if (/
 	s/r->due < first->due/r->due > first->due/
 	s/r->due < first->due/r->due >= first->due/
 	s/if (turn > now || (first &&/if (turn > now + 1 || (first \&\&/
@@ -143,10 +151,11 @@ mutations() {
 	s/if (now < w->clk)$/if (0)/
 	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = find_next_expiry(w);/;/
 	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = find_next_expiry(w);/w->next_expiry = w->clk + 1;/
-	s/while (n < size && !hlist_empty/while (n <= size \&\& !hlist_empty/
-	s/while (n < size && !hlist_empty/while (!n \&\& size \&\& !hlist_empty/
-	/^u32 twheel_wheel_take/,/^}/s/hlist_del_init(&nodes\[n++\]->entry);/n++;/
-	/^u32 twheel_wheel_take/,/^}/s/hlist_del_init(&nodes\[n++\]->entry);/row->visit.first = nodes[n++]->entry.next;/
+	s/n < size && entry != visit/n <= size \&\& entry != visit/
+	s/n < size && entry != visit/!n \&\& size \&\& entry != visit/
+	s/for (entry = visit->next; n < size .*/while (n < size \&\& !list_empty(visit)) { entry = visit->prev; __list_del(entry->prev, visit); nodes[n++] = list_entry(entry, struct twheel_node, entry); } entry = visit->next; if (0)/
+	/^u32 twheel_wheel_take/,/^}/s/visit->next = entry;/;/
+	/^u32 twheel_wheel_take/,/^}/s/entry->prev = visit;/;/
 	/^u32 twheel_wheel_take/,/^}/s/w->nr_nodes -= n;/;/
 	/^u32 twheel_wheel_take/,/^}/s/w->next_expiry = w->clk;/;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/(expires - 1) ^ last/expires ^ last/
@@ -154,20 +163,23 @@ mutations() {
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (last < expires)/if (0)/
 	/^u64 twheel_wheel_coalesce/,/^}/s/last = TWHEEL_NEVER;/last = expires;/
 	/^u64 twheel_wheel_coalesce/,/^}/s/if (!slack || !expires)/if (!slack)/
-	s/return "a bucket's list is broken";/;/
+	s/return "a bucket's queue is broken";/;/
+	s/if (!entry || entry->prev != prev)/if (!entry)/
+	s/if (!entry || entry->prev != prev)/if (entry->prev != prev)/
+	s/return queue->prev == prev ? NULL/return 1 ? NULL/
 	s/return "a node's bucket comes after the node";/;/
 	s/(\*n)++;/;/
 	s/return "a bucket's pending bit is wrong";/;/
 	s/return "a bucket's turn comes before its row's";/;/
-	s/check_list(bucket, turn + row_lead(w, row), /check_list(bucket, turn, /
-	s/why = check_list(bucket, .*/;/
+	s/check_queue(bucket, turn + row_lead(w, row), /check_queue(bucket, turn, /
+	s/why = check_queue(bucket, .*/;/
 	s/return "a row's turn was missed";/;/
 	s/return "a row's turn comes before next_expiry";/;/
 	s/return "a bucket is in work and next_expiry is ahead";/;/
 	s/return "a bucket in work is late";/;/
 	s/r->due == w->clk ? 0 : r->due/0/
 	s/r->due == w->clk ? 0 : r->due/r->due/
-	s/why = check_list(&r->visit, .*/;/
+	s/why = check_queue(&r->visit, .*/;/
 	s/why = "nr_nodes is wrong";/;/
 	s/if (\*account < now)/if (1)/
 	s/if (\*account < now)/if (0)/

@@ -137,11 +137,11 @@ static u64 looks(struct twheel_wheel *w, u64 now, u32 *expired, u64 *dearest)
 /* Enqueues @item, and notes how often it may come up from there: once for each level. */
 static void place(struct twheel_wheel *w, struct counted *item)
 {
-	struct hlist_head *bucket;
+	const struct list_head *bucket;
 
 	twheel_wheel_enqueue(w, &item->node);
-	/* The node is the first one in its bucket. */
-	bucket = (struct hlist_head *)item->node.entry.pprev;
+	/* The node is the last one in its bucket. */
+	bucket = item->node.entry.next;
 	item->placed = item->node.expires;
 	item->most = item->looks + 1 + level_of(w, (u32)(bucket - w->buckets) / w->slots);
 }
@@ -327,7 +327,7 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 			 * bitmaps cost something.
 			 */
 			for (i = 0; i < n; i++)
-				if (!hlist_unhashed(&items[i].node.entry))
+				if (items[i].node.expires > now)
 					twheel_wheel_dequeue(w, &items[i].node);
 			cost = cost_of(looks(w, TICK_MAX, &expired, NULL));
 			expect(cost <= cost_of_all_rows(w), "%llu blocks for no nodes", cost);

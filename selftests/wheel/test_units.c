@@ -22,7 +22,6 @@ static void enqueue(struct twheel_wheel *w, struct twheel_node *node, u64 expire
 static void dequeue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	twheel_wheel_dequeue(w, node);
-	expect(hlist_unhashed(&node->entry), "still linked");
 	expect_sound(w);
 }
 
@@ -32,7 +31,7 @@ static u32 nr_in_work(const struct twheel_wheel *w)
 	u32 row, n = 0;
 
 	for (row = 0; row < nr_rows(w); row++)
-		n += !hlist_empty(&w->rows[row].visit);
+		n += !list_empty(&w->rows[row].visit);
 	return n;
 }
 
@@ -50,11 +49,9 @@ static u32 collect(struct twheel_wheel *w, u64 now, struct twheel_node **out)
 	} while (more);
 	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
 	expect_sound(w);
-	for (i = 0; i < n; i++) {
-		expect(hlist_unhashed(&out[i]->entry), "expired, but linked");
+	for (i = 0; i < n; i++)
 		expect(out[i]->expires <= w->clk, "%llu expired at %llu",
 		       out[i]->expires, w->clk);
-	}
 	return n;
 }
 
@@ -83,7 +80,7 @@ static void init_makes_an_empty_wheel(void)
 			struct twheel_wheel *w = wheel_new(slots, levels, 12345);
 			u32 bits = w->slot_bits, rows = nr_rows(w), row;
 			size_t size = rows * sizeof(struct twheel_row) +
-				      rows * slots * sizeof(void *) +
+				      rows * slots * 2 * sizeof(void *) +
 				      (rows * slots + 63) / 64 * 8;
 			bool more = true;
 
@@ -219,7 +216,7 @@ static void memory_holds_all_buckets(void)
 /* Returns the bucket of @node, which is alone in it. */
 static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *node)
 {
-	return (u32)((struct hlist_head *)node->entry.pprev - w->buckets);
+	return (u32)(node->entry.prev - w->buckets);
 }
 
 /*
@@ -543,7 +540,7 @@ static void collections_overlap(void)
 {
 	struct twheel_node nodes[40], *out[ROOM_MAX];
 	struct twheel_wheel *w = small_wheel(0);
-	u32 i, n = 0;
+	u32 i, n = 0, left = 0;
 	bool more;
 	u64 now;
 
@@ -563,8 +560,8 @@ static void collections_overlap(void)
 	expect(more, "all done");
 	n += collect(w, now, out);
 	for (i = 0; i < ARRAY_SIZE(nodes); i++)
-		expect(hlist_unhashed(&nodes[i].entry) == (nodes[i].expires <= now),
-		       "%llu at %llu", nodes[i].expires, now);
+		left += nodes[i].expires > now;
+	expect(w->nr_nodes == left, "%llu left, not %u", w->nr_nodes, left);
 	n += collect(w, 1000, out);
 	expect(n == ARRAY_SIZE(nodes), "%u came", n);
 	wheel_free(w);
@@ -1236,7 +1233,6 @@ static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u
 			struct ordered *item = container_of(out[k], struct ordered, node);
 
 			expect(item->queued, "one that is not there");
-			expect(hlist_unhashed(&out[k]->entry), "still linked");
 			if (out[k]->expires > clk) {
 				twheel_wheel_enqueue(w, out[k]);
 				continue;
@@ -1360,6 +1356,121 @@ static void what_is_put_back_comes_after_what_was_due_before(void)
 	}
 }
 
+/* A node of expect_queues(), and how many were enqueued for any tick before it. */
+struct queued {
+	struct twheel_node	node;
+	u32			nr;
+};
+
+/*
+ * Wakes up until all are taken that were enqueued for @tick or the one after, up to @room at a
+ * time, and expects them first in, first out. Those that are put back are put back in order.
+ */
+static void expect_queues(struct twheel_wheel *w, u64 tick, u32 room)
+{
+	struct twheel_node *out[ROOM_MAX];
+	u32 last[2] = { 0 }, n, i;
+
+	while (w->nr_nodes) {
+		n = twheel_wheel_take(w, w->next_expiry, out, room);
+		for (i = 0; i < n; i++) {
+			struct queued *item = container_of(out[i], struct queued, node);
+			u64 which = item->node.expires - tick;
+
+			if (item->node.expires > w->clk) {
+				twheel_wheel_enqueue(w, &item->node);
+				continue;
+			}
+			expect(item->nr > last[which], "%u came after %u, %ux%u", item->nr,
+			       last[which], w->slots, w->levels);
+			last[which] = item->nr;
+		}
+	}
+}
+
+/*
+ * The nodes of a tick come in the order in which they were enqueued at one time, at whichever
+ * distance, whether they cascade or not, and those of the next round likewise. One that was
+ * dequeued and enqueued again is the last.
+ */
+static void a_tick_is_first_in_first_out(void)
+{
+	struct queued items[60] = { 0 };
+	u32 slots = 0, levels = 0, k, i, nr;
+	u64 seed = 15;
+
+	while (next_geometry(&slots, &levels)) {
+		struct twheel_wheel *w = wheel_new(slots, levels, 0);
+
+		for (k = 0; k < 62; k++) {
+			u64 tick = w->clk + (1ULL << k) + rng_next(&seed) % (1ULL << k);
+
+			nr = 0;
+			for (i = 0; i < ARRAY_SIZE(items); i++) {
+				items[i].nr = ++nr;
+				items[i].node.expires = tick + rng_next(&seed) % 2;
+				twheel_wheel_enqueue(w, &items[i].node);
+			}
+			for (i = 0; i < ARRAY_SIZE(items); i += 1 + i % 5) {
+				twheel_wheel_dequeue(w, &items[i].node);
+				items[i].nr = ++nr;
+				twheel_wheel_enqueue(w, &items[i].node);
+			}
+			expect_sound(w);
+			expect_queues(w, tick, 1 + k % 7);
+			expect_sound(w);
+			if (w->clk > TICK_MAX / 4)
+				w->clk = 0;
+		}
+		wheel_free(w);
+	}
+}
+
+/* Those that are overdue when they are enqueued come behind what is in work by then. */
+static void overdue_is_first_in_first_out(void)
+{
+	struct twheel_node nodes[20], *out[ROOM_MAX];
+	struct twheel_wheel *w = small_wheel(100);
+	u32 i, n;
+
+	for (i = 0; i < 10; i++)
+		enqueue(w, &nodes[i], 103);
+	expect(twheel_wheel_take(w, 103, out, 3) == 3 && w->clk == 103, "clk=%llu", w->clk);
+	for (; i < ARRAY_SIZE(nodes); i++)
+		enqueue(w, &nodes[i], 103 - i);
+	n = 3 + collect(w, 103, out + 3);
+	expect(n == ARRAY_SIZE(nodes), "%u came", n);
+	for (i = 0; i < n; i++)
+		expect(out[i] == &nodes[i], "%u is another", i);
+	wheel_free(w);
+}
+
+/* All that were moved to a later tick in place come there in the order in which they were. */
+static void postponed_in_place_stays_in_order(void)
+{
+	struct queued items[30] = { 0 };
+	u32 slots = 0, levels = 0, k, i;
+	u64 seed = 16;
+
+	while (next_geometry(&slots, &levels)) {
+		for (k = 0; k < 40; k++) {
+			struct twheel_wheel *w = wheel_new(slots, levels, rng_next(&seed) >> 20);
+			u64 tick = w->clk + 1 + (rng_next(&seed) >> (63 - k));
+			u64 later = tick + (rng_next(&seed) >> (63 - k));
+
+			for (i = 0; i < ARRAY_SIZE(items); i++) {
+				items[i].nr = i + 1;
+				items[i].node.expires = tick;
+				twheel_wheel_enqueue(w, &items[i].node);
+			}
+			for (i = 0; i < ARRAY_SIZE(items); i++)
+				items[i].node.expires = later;
+			expect_queues(w, later, 1 + k % 7);
+			wheel_free(w);
+		}
+	}
+}
+
 /* A sound wheel, in which check() has to find what was broken. */
 static struct twheel_node sound[4];
 
@@ -1437,18 +1548,20 @@ static void check_finds_wrong_counts(void)
 	expect_found_at_work(w->nr_nodes--);
 }
 
-static void check_finds_broken_links(void)
+static void check_finds_broken_queues(void)
 {
-	struct hlist_node *stray = NULL;
+	struct list_head stray = { NULL, NULL };
 
-	expect_found(sound[0].entry.pprev = &stray);
-	expect_found(sound[1].entry.pprev = &stray);
+	expect_found(sound[0].entry.prev = &stray);
+	expect_found(sound[1].entry.prev = &stray);
 	/* One node is lost, and one is in two places. */
 	expect_found(sound[1].entry.next = NULL);
-	expect_found(w->buckets[BUCKET_3].first = &sound[0].entry);
-	expect_found_at_work(w->rows[ROW_9].visit.first->pprev = &stray);
-	expect_found_at_work(w->rows[ROW_9].visit.first = NULL);
-	expect_found_at_work(w->rows[0].visit.first = &sound[0].entry);
+	expect_found(w->buckets[BUCKET_9].prev = &sound[0].entry);
+	expect_found(w->buckets[BUCKET_3].next = &sound[0].entry);
+	expect_found_at_work(w->rows[ROW_9].visit.next->prev = &stray);
+	expect_found_at_work(INIT_LIST_HEAD(&w->rows[ROW_9].visit));
+	expect_found_at_work(w->rows[ROW_9].visit.prev = &sound[0].entry);
+	expect_found_at_work(w->rows[0].visit.next = &sound[0].entry);
 }
 
 static void check_finds_nodes_behind_their_bucket(void)
@@ -1519,12 +1632,15 @@ int main(void)
 		TAP_TEST(a_jump_past_all_takes_them_in_order),
 		TAP_TEST(a_jump_over_rounds_takes_them_in_order),
 		TAP_TEST(what_is_put_back_comes_after_what_was_due_before),
+		TAP_TEST(a_tick_is_first_in_first_out),
+		TAP_TEST(overdue_is_first_in_first_out),
+		TAP_TEST(postponed_in_place_stays_in_order),
 		TAP_TEST(coalesce_finds_the_roundest_tick),
 		TAP_TEST(coalesce_with_huge_slack),
 		TAP_TEST(check_finds_wrong_pending_bits),
 		TAP_TEST(check_finds_wrong_turns),
 		TAP_TEST(check_finds_wrong_counts),
-		TAP_TEST(check_finds_broken_links),
+		TAP_TEST(check_finds_broken_queues),
 		TAP_TEST(check_finds_nodes_behind_their_bucket),
 		TAP_TEST(check_finds_late_work),
 		TAP_TEST(check_finds_a_late_next_expiry),

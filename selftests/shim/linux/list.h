@@ -7,53 +7,38 @@
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-struct hlist_node {
-	struct hlist_node *next, **pprev;
+struct list_head {
+	struct list_head *next, *prev;
 };
 
-struct hlist_head {
-	struct hlist_node *first;
-};
+#define list_entry(ptr, type, member) container_of(ptr, type, member)
 
-#define hlist_entry(ptr, type, member) container_of(ptr, type, member)
-
-static inline bool hlist_empty(const struct hlist_head *h)
+static inline void INIT_LIST_HEAD(struct list_head *list)
 {
-	return !h->first;
+	list->next = list;
+	list->prev = list;
 }
 
-static inline bool hlist_unhashed(const struct hlist_node *n)
+static inline bool list_empty(const struct list_head *head)
 {
-	return !n->pprev;
+	return head->next == head;
 }
 
-static inline void hlist_del_init(struct hlist_node *n)
+static inline void __list_del(struct list_head *prev, struct list_head *next)
 {
-	if (!n->pprev)
+	next->prev = prev;
+	prev->next = next;
+}
+
+static inline void list_splice_tail_init(struct list_head *list, struct list_head *head)
+{
+	if (list_empty(list))
 		return;
-	*n->pprev = n->next;
-	if (n->next)
-		n->next->pprev = n->pprev;
-	n->next = NULL;
-	n->pprev = NULL;
-}
-
-static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *h)
-{
-	n->next = h->first;
-	if (h->first)
-		h->first->pprev = &n->next;
-	h->first = n;
-	n->pprev = &h->first;
-}
-
-static inline void hlist_move_list(struct hlist_head *old,
-				   struct hlist_head *new)
-{
-	new->first = old->first;
-	if (new->first)
-		new->first->pprev = &new->first;
-	old->first = NULL;
+	list->next->prev = head->prev;
+	head->prev->next = list->next;
+	list->prev->next = head;
+	head->prev = list->prev;
+	INIT_LIST_HEAD(list);
 }
 
 #endif /* SHIM_LINUX_LIST_H */

@@ -20,15 +20,15 @@ uint32_t twheel_emb_levels(void)
  * The earlier one of @first and the first node in a list, of which none is due before @due.
  * If @looks runs out, @due in place of the node.
  */
-static u64 first_in_list(const struct hlist_head *head, u64 due, u64 first, u32 *looks)
+static u64 first_in_list(const struct list_head *head, u64 due, u64 first, u32 *looks)
 {
-	const struct hlist_node *entry;
+	const struct list_head *entry;
 
-	for (entry = head->first; entry; entry = entry->next) {
+	for (entry = head->next; entry != head; entry = entry->next) {
 		if (!*looks)
 			return min_t(u64, first, due);
 		--*looks;
-		first = min_t(u64, first, hlist_entry(entry, struct twheel_node, entry)->expires);
+		first = min_t(u64, first, list_entry(entry, struct twheel_node, entry)->expires);
 	}
 	return first;
 }
