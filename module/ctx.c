@@ -10,6 +10,7 @@
  * context may have been released.
  */
 #include <linux/err.h>
+#include <linux/minmax.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 
@@ -18,6 +19,19 @@
 #include "stats.h"
 #include "timer_types.h"
 #include "trace.h"
+
+/* Put @timer into the ready list: see twheel_ctx_make_ready(). Nearly always that is its end. */
+static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
+{
+	u32 left = min_t(u32, ctx->nr_ready, TWHEEL_PASS_MAX);
+	struct list_head *prev = ctx->ready.prev;
+
+	for (; left && list_entry(prev, struct twheel_timer, ready)->deadline > timer->deadline;
+	     left--)
+		prev = prev->prev;
+	list_add(&timer->ready, prev);
+	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
+}
 
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now)
 {
@@ -30,8 +44,7 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 	if (trace_twheel_expire_enabled())
 		trace_twheel_expire(ctx, twheel_pool_handle(timer),
 				    twheel_clockids[ctx->clock], timer->deadline, now);
-	list_add_tail(&timer->ready, &ctx->ready);
-	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
+	ctx_add_ready(ctx, timer);
 }
 
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)

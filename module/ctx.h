@@ -21,7 +21,7 @@ struct twheel_timer;
  * struct twheel_ctx - what one open of the device is
  * @lock:	guards what is marked (l), here and in @pool, and each timer that is ready
  *		or free
- * @ready:	(l) timers with an unread expiration, in the order in which they expired
+ * @ready:	(l) timers with an unread expiration, in the order in which they are read
  * @nr_ready:	(l) length of @ready; also read without the lock
  * @pool:	the timers
  * @clock:	the clock of all timers; under @pool.grow until the pool is settled
@@ -51,6 +51,9 @@ struct twheel_ctx {
 	wait_queue_head_t	poll_wq;
 	struct rcu_head		rcu;
 };
+
+/* So many records with later deadlines at most does one pass. At least an expire batch's */
+#define TWHEEL_PASS_MAX		32
 
 /**
  * twheel_ctx_of() - the context of a timer
@@ -123,10 +126,15 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
 
 /**
- * twheel_ctx_make_ready() - append a timer to the ready list
+ * twheel_ctx_make_ready() - put a timer into the ready list
  * @ctx:	the context
  * @timer:	the timer, which is in no list and no wheel
  * @now:	the time on the context's clock, in ns
+ *
+ * It goes to the end, but passes up to %TWHEEL_PASS_MAX timers with later deadlines there. So
+ * what few timers there are is read by deadline, whichever CPUs it comes from, and what one
+ * expire batch adds to records that are no later is sorted. Timers with equal deadlines stay in
+ * the order in which they came.
  *
  * Context: the caller holds @ctx->lock and, if the timer was pending, that of its base. It
  * calls twheel_ctx_wake() later, without them.

@@ -8,6 +8,7 @@
  * a record and ending its timer, or starting the timer's next round: a cancel comes before both
  * or after both.
  */
+#include <linux/build_bug.h>
 #include <linux/math64.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -74,6 +75,9 @@ static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *r
 {
 	struct twheel_ctx *ctxs[TWHEEL_EXPIRE_BATCH];
 	u32 i, k;
+
+	/* So a batch is sorted by deadline. */
+	BUILD_BUG_ON(TWHEEL_PASS_MAX < TWHEEL_EXPIRE_BATCH);
 
 	for (i = 0; i < n; i++)
 		ctxs[i] = twheel_ctx_of(container_of(due[i], struct twheel_timer, node));

@@ -58,7 +58,7 @@ struct key {
 };
 
 /**
- * struct order - records of a context, in the order in which they were made ready
+ * struct order - records of a context, in the order in which they waited to be read
  *
  * The timers on one CPU's wheel expire in the order of their ticks. A record does not
  * say which CPU it was. But the records of all of them are one sequence for each CPU,
@@ -72,7 +72,8 @@ struct key {
  * that did not overlap. Of other reads those records count that were expired later
  * than all that were counted so far: the time at which a CPU expires timers does not
  * go back, unless the clock is set back, and then all begins anew. To leave out any
- * records is no harm.
+ * records is no harm. A record may have passed others of later deadlines when it was made
+ * ready, which brings no sequence further out of order.
  *
  * @ctx: serial of the context
  * @back: how often the clock had been set when it was last set back

@@ -221,6 +221,34 @@ TEST_F(order, pushed_back)
 	step(_metadata, self, 5 * HOUR, TIMERS);
 }
 
+/*
+ * Four timers each have the same deadline, from a tick to 40 years ahead. They come in the order
+ * in which they were armed, however often they have moved down.
+ */
+TEST_F(order, equal_deadlines)
+{
+	static __u64 last[TIMERS / 4];
+	int i, turned = 0;
+
+	for (i = 0; i < TIMERS; i += 4) {
+		__u64 ahead = random_below(self, 40 * YEAR) >> random_below(self, 50);
+		__u64 expires = wall_now() + TW_SEC + ahead;
+		int k;
+
+		for (k = i; k < i + 4; k++)
+			plan(k, expires);
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
+	step(_metadata, self, 41 * YEAR, TIMERS);
+	for (i = 0; i < TIMERS; i++) {
+		__u64 nr = events[i].user_data;
+
+		turned += nr < last[nr / 4];
+		last[nr / 4] = nr;
+	}
+	EXPECT_EQ(0, turned);
+}
+
 /* The last deadline in the word of a lease is the one that counts. */
 TEST_F(order, leases)
 {

@@ -322,11 +322,14 @@ enum twheel_state {
  * Timers of one clock that are armed on one CPU expire in the order of the ticks
  * in which they are due, however late the CPU is, and also after a stall or a step
  * of CLOCK_REALTIME. The tick of a timer is its deadline rounded up, or a later
- * one that @slack allows. Within a tick there is no order. A timer whose deadline
- * has passed when it is armed does not wait for its turn, and a lease that is
- * looked at less often comes late. A re-arm to a later time leaves the timer on
- * its CPU. The next round of a periodic timer is armed on the CPU that reads its
- * record.
+ * one that @slack allows. Timers with the same deadline expire in the order in
+ * which they were armed, as far as they came the same way. One that was armed long
+ * before another, or pushed back in place, may come after it; timers that were
+ * pushed back together keep their order. A timer whose deadline has passed when it
+ * is armed does not wait for its turn, and a lease that is looked at less often
+ * comes late. A re-arm to a later time leaves the timer on its CPU. The next round
+ * of a periodic timer is armed on the CPU that reads its record. See also &struct
+ * twheel_event.
  *
  * Other programs' timers make one's own late by no more than the time that it
  * takes to work off what comes up on that CPU before it: timers that are due
@@ -530,9 +533,16 @@ struct twheel_list {
  * @reserved: zero
  *
  * read() fills an array of these, as many as fit and are ready. Every expiration
- * is counted in exactly one record, whichever of several readers gets that. The
- * records come in the order in which the timers expired: see &struct twheel_arm.
- * Each CPU has an order of its own.
+ * is counted in exactly one record, whichever of several readers gets that.
+ *
+ * The records wait in a queue, and a read takes the first ones. A timer that expires
+ * (see &struct twheel_arm for the order of each CPU) goes to the end, but passes
+ * up to 32 records there that have later deadlines. So a few records are read by
+ * deadline, whichever CPUs they come from, and equal deadlines in the order in
+ * which their timers expired. Of more than that each CPU's are still in the order of
+ * ticks, but not exactly by deadline within a tick; nor are those of different
+ * CPUs. A program that wants that sorts what it has read, as twheel_dispatch() of
+ * libtwheel does.
  *
  * Errors of read(): EINVAL when there is no room for one record; EAGAIN when
  * nothing is ready and the descriptor is non-blocking; EINTR; EFAULT when the

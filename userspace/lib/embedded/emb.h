@@ -174,7 +174,7 @@ TAILQ_HEAD(emb_list, emb_timer);
  * @memory: of the wheel's buckets
  * @first: no timer is to expire before this tick, and nearly always one is in it
  * @recheck: @first may be too early, as the timer that was due then has left the wheel
- * @ready: timers with an unread expiration, in the order in which they expired
+ * @ready: timers with an unread expiration, in the order in which they are read
  * @nr_ready: length of @ready
  * @stepped: the clock was set, and no reader has been told of it
  * @set_to: the time that the timerfd is set to; %EMB_TIME_NEVER if it is not to fire
@@ -297,7 +297,10 @@ uint64_t twheel_emb_tick(const struct emb_timer *timer);
 
 /* expire.c */
 
-/* Append a timer that is in no list and no wheel to those that are ready. */
+/*
+ * Put a timer that is in no list and no wheel behind those that are ready; it passes a bounded
+ * number of them if it was due before.
+ */
 void twheel_emb_make_ready(struct twheel_emb *emb, struct emb_timer *timer);
 
 /* Take a timer off the list of those that are ready. */

@@ -12,13 +12,31 @@
 
 /* So many timers are taken out of the wheel at once. */
 #define BATCH		32
+/* So many records with later deadlines does one pass that becomes ready: as in the module. */
+#define PASS_MAX	32
+
+/* Put @timer into the list of those that are ready. Nearly always that is its end. */
+static void add_ready(struct twheel_emb *emb, struct emb_timer *timer)
+{
+	struct emb_timer *next = NULL, *prev = TAILQ_LAST(&emb->ready, emb_list);
+	uint32_t left = PASS_MAX;
+
+	while (prev && prev->deadline > timer->deadline && left--) {
+		next = prev;
+		prev = TAILQ_PREV(prev, emb_list, ready);
+	}
+	if (next)
+		TAILQ_INSERT_BEFORE(next, timer, ready);
+	else
+		TAILQ_INSERT_TAIL(&emb->ready, timer, ready);
+	emb->nr_ready++;
+}
 
 void twheel_emb_make_ready(struct twheel_emb *emb, struct emb_timer *timer)
 {
 	timer->state = TWHEEL_STATE_READY;
 	timer->expired = emb->now;
-	TAILQ_INSERT_TAIL(&emb->ready, timer, ready);
-	emb->nr_ready++;
+	add_ready(emb, timer);
 	emb->news = true;
 }
 
