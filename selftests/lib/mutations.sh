@@ -50,7 +50,9 @@ mutations() {
 	a timer that ended is queued		/^static bool twheel_may_queue/,/^}/s/ && !timer->ended//
 	a timer without a handle is queued	/^static bool twheel_may_queue/,/^}/s/timer->handle && //
 	a word beside the queue			/^static int twheel_timer_set/,/^}/s/^\ttimer->word = NULL;//
-	the arming is not counted		/^static int twheel_timer_set/,/^}/s/timer->arming++;//
+	the arming is not counted		/^static int twheel_timer_set/,/^}/s/timer->arming = (uint32_t)(arm.user_data >> 32);//
+	equal deadlines are called as read	/^static bool twheel_is_before/,/^}/s/loop->armings - (uint32_t)(a->user_data >> 32) >/0 \&\& &/
+	equal deadlines are called last armed first	/^static bool twheel_is_before/,/^}/s/loop->armings - (uint32_t)(a->user_data >> 32) >/loop->armings - (uint32_t)(a->user_data >> 32) </
 	an arming does not flush its own	/^static int twheel_timer_arm_now/,/^}/s/if (timer->slot)/if (0)/
 	a cancel does not flush its own		/^TWHEEL_API int twheel_timer_cancel(/,/^}/s/if (timer->slot)/if (0)/
 	a get does not flush			/^TWHEEL_API int twheel_timer_get/,/^}/s/if (timer->slot)/if (0)/

@@ -691,6 +691,29 @@ TEST_F(timers, in_order_whoever_calls)
 	EXPECT_EQ(0, sequence.wrong);
 }
 
+/*
+ * Equal deadlines go by the last arming, even if that has left a timer in its place. With
+ * another slack it is no push back by a word, which keeps the number of the arming.
+ */
+TEST_F(timers, in_order_as_armed_last)
+{
+	struct twheel_arm setting = { .flags = TWHEEL_ARM_ABS, .slack = 1 };
+	uint64_t soon = twheel_now(self->tw) + 2400 * MSEC;
+	static struct set set;
+	size_t i;
+
+	set.tw = self->tw;
+	for (i = TIMERS; i--;)
+		ASSERT_TRUE(arm_in_turn(&set, i, soon));
+	setting.expires = soon + 100 * MSEC;
+	for (i = 0; i < TIMERS; i++)
+		ASSERT_EQ(0, twheel_timer_arm(set.probes[i].timer, &setting, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(TIMERS, sequence.calls);
+	EXPECT_EQ(0, sequence.wrong);
+}
+
 /* Each CPU expires its own timers, so the records of the two CPUs have to be merged. */
 TEST_F(timers, in_order_from_two_cpus)
 {

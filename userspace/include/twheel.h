@@ -832,7 +832,8 @@ int twheel_timer_flush(struct twheel *tw);
  *
  * The records of one read are handled in the order of their deadlines, whichever CPUs
  * they come from. Records with the same deadline are handled in the order in which
- * they were read.
+ * their timers were armed last. To push a timer back without a call, by the word of a
+ * lease, does not count as arming it.
  *
  * If a function leaves by longjmp() or by an exception, the records after its own are
  * kept. The next call goes on with them, and neither reads nor waits. These records

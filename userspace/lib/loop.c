@@ -10,12 +10,13 @@
  * - user_data is not a pointer but a token: the timer's index in the lower half, and
  *   the number of the arming in the upper half. A record is dropped unless its timer
  *   is armed with the same handle and for the same arming. The handle alone does not
- *   tell, as a re-arm in place keeps it.
+ *   tell, as a re-arm in place keeps it. The armings of a context are numbered one after
+ *   another, so that the numbers also tell which of two timers was armed first.
  * - Timers are allocated in chunks that stay until the context is closed, so that
  *   this can be checked even when the timer was freed.
  *
- * To mistake one arming for another would take 2^32 re-arms of one timer between a
- * read and the end of its dispatch.
+ * To mistake one arming for another would take 2^32 armings in a context between a read
+ * and the end of its dispatch.
  *
  * A function need not return: it may leave by longjmp() or by an exception of C++. So a
  * record counts as taken before its function is called, and the records after it stay
@@ -23,10 +24,10 @@
  * one by a function that is still running, so the latter is allowed, too: the outer
  * call does not find the records any more that the inner one has taken.
  *
- * Functions are called in the order of deadlines. Each CPU expires its timers in that
- * order, tick by tick, but a context's timers may be on several CPUs, and within a tick
- * they come in any order. So the records of a read are sorted before the first of them
- * is taken.
+ * Functions are called in the order of deadlines, and of equal deadlines in the order in
+ * which the timers were armed. Records nearly come that way, but a context's timers may be
+ * on several CPUs, and one that was pushed back in place comes as it was armed before. So
+ * the records of a read are sorted before the first of them is taken.
  *
  * In a context with leases a one-shot timer is a lease in the device, and its word pushes
  * it back without a call. A push back keeps the number of the arming: if the exchange has
@@ -237,7 +238,7 @@ void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *
 static void twheel_timer_name(const struct twheel_timer *timer, struct twheel_arm *arm)
 {
 	arm->handle = timer->handle;
-	arm->user_data = twheel_token(timer->index, timer->arming + 1);
+	arm->user_data = twheel_token(timer->index, ++timer->tw->loop->armings);
 }
 
 /* Timers whose cancels are queued still take room in the device. */
@@ -357,7 +358,7 @@ static int twheel_timer_set(struct twheel_timer *timer,
 	if (setting->flags & TWHEEL_ARM_CONDITIONS || !twheel_may_queue(timer, old))
 		return twheel_timer_arm_now(timer, &arm, old);
 	twheel_timer_name(timer, &arm);
-	timer->arming++;
+	timer->arming = (uint32_t)(arm.user_data >> 32);
 	/* Until the flush the word is that of the earlier arming. */
 	timer->word = NULL;
 	twheel_queue_arm(timer, &arm);
@@ -530,24 +531,30 @@ TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
 	return timer->handle && !twheel_inherited(timer->tw);
 }
 
-static int twheel_by_deadline(const void *a, const void *b)
+/* Is the record @a to be handled before the record @b? */
+static bool twheel_is_before(const struct twheel_loop *loop, const struct twheel_event *a,
+			     const struct twheel_event *b)
 {
-	const struct twheel_event *x = *(const struct twheel_event *const *)a;
-	const struct twheel_event *y = *(const struct twheel_event *const *)b;
-
-	if (x->deadline != y->deadline)
-		return x->deadline < y->deadline ? -1 : 1;
-	/* Keep the order of the read: qsort() leaves equal ones in any order. */
-	return x < y ? -1 : x > y;
+	if (a->deadline != b->deadline)
+		return a->deadline < b->deadline;
+	/* The numbers of armings may have wrapped around: compare how long ago they were. */
+	return loop->armings - (uint32_t)(a->user_data >> 32) >
+	       loop->armings - (uint32_t)(b->user_data >> 32);
 }
 
+/* Insertion: nearly always each of the few records is behind all that came before it. */
 static void twheel_loop_sort(struct twheel_loop *loop)
 {
 	size_t i;
+	size_t k;
 
-	for (i = 0; i < loop->filled; i++)
-		loop->order[i] = &loop->events[i];
-	qsort(loop->order, loop->filled, sizeof(loop->order[0]), twheel_by_deadline);
+	for (i = 0; i < loop->filled; i++) {
+		const struct twheel_event *event = &loop->events[i];
+
+		for (k = i; k && twheel_is_before(loop, event, loop->order[k - 1]); k--)
+			loop->order[k] = loop->order[k - 1];
+		loop->order[k] = event;
+	}
 }
 
 /* Timers whose last records were read have ended, and may have lost their words to others. */

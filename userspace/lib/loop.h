@@ -22,7 +22,7 @@ struct twheel_queue;
  * @word: the word by which it is pushed back, or NULL if that needs a call
  * @next_free: the next timer on the free list
  * @index: its index in all chunks together
- * @arming: number of its current arming; a push back does not change it
+ * @arming: number of its current arming; a push back by a word does not change it
  * @slot: where its re-arm is in the queue, counted from 1; 0 if it is not there
  * @ended: armed, but its last record was read: it is in the buffer, and the device has
  *	no such timer any more
@@ -52,10 +52,11 @@ struct twheel_timer {
  * @queue: what is not told to the device yet; NULL unless the program has asked for it
  * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
  * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
+ * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read
  * @events: the records of the last read
- * @order: pointers to these records, by deadline
+ * @order: pointers to these records, by deadline; equal deadlines as armed
  */
 struct twheel_loop {
 	struct twheel_timer	**chunks;
@@ -65,6 +66,7 @@ struct twheel_loop {
 	struct twheel_queue	*queue;
 	int			error;
 	bool			wordless;
+	uint32_t		armings;
 	size_t			next;
 	size_t			filled;
 	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
