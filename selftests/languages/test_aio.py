@@ -103,6 +103,38 @@ class Calling(AioTest):
             os.sched_setaffinity(0, cpus)
         self.assertEqual(done, list(range(53)))
 
+    async def test_first_in_first_out(self) -> None:
+        done: list = []
+
+        async def sleep(n: int) -> None:
+            await self.wheel.sleep(0.05)
+            done.append(n)
+
+        for _ in range(5):
+            await asyncio.gather(*(sleep(n) for n in range(10)))
+            self.assertEqual(done, list(range(10)))
+            done.clear()
+
+    async def test_equal_deadlines(self) -> None:
+        """As last armed, even where a timer that is pushed back stays in its place."""
+        done: list = []
+        when = int((self.wheel.time() + 0.05) * 1e9)
+        timers = [self.wheel.call_later(0.02, done.append, n) for n in range(20)]
+        for timer in reversed(timers):
+            self.wheel._arm(timer, when, absolute=True)
+        await self.wheel.sleep(0.2)
+        self.assertEqual(done, list(reversed(range(20))))
+
+    async def test_by_deadline_within_a_tick(self) -> None:
+        done: list = []
+        when = self.wheel.time() + 0.05
+        for n in ((n * 7) % 20 for n in range(20)):
+            self.wheel.call_at(when + n * 0.0001, done.append, n)
+        # Late enough for all to be in one read
+        time.sleep(0.1)
+        await self.wheel.sleep(0.02)
+        self.assertEqual(done, list(range(20)))
+
     async def test_cancel_and_push(self) -> None:
         done: list = []
         first = self.wheel.call_later(0.01, done.append, 1)

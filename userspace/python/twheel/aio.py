@@ -108,7 +108,8 @@ class Wheel:
     `path` and `embedded` are as for `Context`, too.
 
     All methods are called in the event loop in which the wheel was entered. Callbacks run
-    there, each in the context (`contextvars`) in which its timer was made. Errors are OSError.
+    there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
+    equal deadlines in the order in which their timers were armed. Errors are OSError.
     When the wheel is closed, its callbacks are not called any more, and tasks that wait in it
     get OSError with EBADF.
     """
@@ -286,9 +287,12 @@ class Wheel:
 
     def _readable(self) -> None:
         try:
-            self._events.extend(self._use().read())
+            events = self._use().read()
         except BlockingIOError:
             return
+        # By deadline as asyncio's own; equal deadlines as armed, which the serial numbers tell.
+        events.sort(key=lambda event: (event.deadline, event.user_data))
+        self._events.extend(events)
         self._handle()
 
     def _handle(self) -> None:
