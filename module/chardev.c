@@ -61,6 +61,17 @@ static __poll_t twheel_poll(struct file *file, poll_table *wait)
 }
 
 /*
+ * Wake-ups are exclusive, and the caller may have had the only one: if something is left to
+ * read, wake the next reader. To be called before the caller sleeps or leaves. If the next
+ * reader is woken in vain it waits again.
+ */
+static void wake_next_reader(struct twheel_ctx *ctx)
+{
+	if (is_readable(ctx))
+		wake_up_interruptible(&ctx->read_wq);
+}
+
+/*
  * Store all that is ready and fits: the bytes, 0 if nothing was ready, or a
  * negative errno if nothing was stored.
  */
@@ -76,11 +87,15 @@ static ssize_t read_ready(struct twheel_ctx *ctx, struct iov_iter *to)
 			tries = TWHEEL_FAULT_TRIES;
 			if (signal_pending(current))
 				break;
+			if (need_resched())
+				wake_next_reader(ctx);
 			cond_resched();
 			continue;
 		}
 		if (n != -EFAULT)
 			break;
+		/* The fault may wait for a disk or for another program, and that for ever. */
+		wake_next_reader(ctx);
 		if (!tries-- ||
 		    fault_in_iov_iter_writeable(to, sizeof(struct twheel_event)))
 			return total ?: -EFAULT;
@@ -93,7 +108,6 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	struct file *file = iocb->ki_filp;
 	struct twheel_ctx *ctx = file->private_data;
 	ssize_t n;
-	int ret;
 
 	if (iov_iter_count(to) < sizeof(struct twheel_event))
 		return -EINVAL;
@@ -105,12 +119,12 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		n = read_ready(ctx, to);
 		if (n)
 			break;
+		n = -EAGAIN;
 		if (file->f_flags & O_NONBLOCK || iocb->ki_flags & IOCB_NOWAIT)
-			return -EAGAIN;
-		ret = wait_event_interruptible_exclusive(ctx->read_wq,
-							 is_readable(ctx));
-		if (ret)
-			return ret;
+			break;
+		n = wait_event_interruptible_exclusive(ctx->read_wq, is_readable(ctx));
+		if (n)
+			break;
 	}
 
 	if (n > 0) {
@@ -118,9 +132,7 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		trace_twheel_read(ctx, n / sizeof(struct twheel_event));
 	}
 
-	/* Wake-ups are exclusive: if records remain, wake the next reader. */
-	if (is_readable(ctx))
-		wake_up_interruptible(&ctx->read_wq);
+	wake_next_reader(ctx);
 	return n;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Callers that stall half way: stopped, or while a copy from or to user memory waits for a
  * page fault that nobody answers (userfaultfd). They hold up nobody else, not even users of
- * the same context, and can be killed there.
+ * the same context or those who wait for its records, and can be killed there.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -137,8 +137,8 @@ FIXTURE_VARIANT_ADD(stall, writes)
 };
 
 /*
- * Maps memory of this process in which each page fault waits for an answer. Returns NULL,
- * or why that is not possible.
+ * Maps a page of this process in which each page fault waits for an answer, after one in which
+ * none does. Returns NULL, or why that is not possible.
  */
 static const char *make_stalling(const FIXTURE_VARIANT(stall) * variant, int *fd, void **mem)
 {
@@ -155,7 +155,8 @@ static const char *make_stalling(const FIXTURE_VARIANT(stall) * variant, int *fd
 		return "no userfaultfd for faults of the kernel's";
 	if (ioctl(*fd, UFFDIO_API, &api))
 		return "userfaultfd cannot do that";
-	*mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*mem = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*mem += PAGE;
 	range.range.start = (unsigned long)*mem;
 	range.range.len = PAGE;
 	return ioctl(*fd, UFFDIO_REGISTER, &range) ? "userfaultfd cannot do that" : NULL;
@@ -293,6 +294,147 @@ TEST_F(stall, holds_up_nobody)
 			EXPECT_EQ(100, ((struct twheel_event *)self->mem)->user_data);
 		close(s.fd);
 	}
+}
+
+/**
+ * struct reader - a thread that waits in a read
+ * @fd: the context
+ * @buf: where to read to
+ * @room: for how many records there is room
+ * @tid: its thread ID, once it has one
+ * @ret: what the read returned
+ * @done: the read has returned
+ * @thread: the thread
+ */
+struct reader {
+	int fd;
+	struct twheel_event *buf;
+	size_t room;
+	pid_t tid;
+	ssize_t ret;
+	int done;
+	pthread_t thread;
+};
+
+static void *wait_in_read(void *arg)
+{
+	struct reader *r = arg;
+
+	__atomic_store_n(&r->tid, gettid(), __ATOMIC_RELEASE);
+	r->ret = tw_read(r->fd, r->buf, r->room * sizeof(*r->buf));
+	set(&r->done);
+	return NULL;
+}
+
+/* Starts a reader, and waits until it sleeps. Returns whether it does. */
+static bool begin_to_wait(struct reader *r, int fd, void *buf, size_t room)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	char path[64], state = 0;
+	FILE *file;
+	pid_t tid;
+
+	*r = (struct reader) { .fd = fd, .buf = buf, .room = room };
+	if (pthread_create(&r->thread, NULL, wait_in_read, r))
+		return false;
+	while (!(tid = __atomic_load_n(&r->tid, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	while (state != 'S' && tw_now(CLOCK_MONOTONIC) < limit) {
+		sched_yield();
+		file = fopen(path, "r");
+		if (!file)
+			return false;
+		if (fscanf(file, "%*d %*s %c", &state) != 1)
+			state = 0;
+		fclose(file);
+	}
+	return state == 'S';
+}
+
+/* Waits until a reader has @n records. Returns whether it gets them. */
+static bool has_read(struct reader *r, ssize_t n)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+
+	while (!__atomic_load_n(&r->done, __ATOMIC_ACQUIRE)) {
+		if (tw_now(CLOCK_MONOTONIC) > limit)
+			return false;
+		sched_yield();
+	}
+	return !pthread_join(r->thread, NULL) && r->ret == n * (ssize_t)sizeof(*r->buf);
+}
+
+/*
+ * One reader is woken for a record. If its buffer stalls the next reader is woken for it, and
+ * after that one, if it stalls as well, the third.
+ */
+TEST_F(stall, wakes_the_next_reader)
+{
+	struct twheel_event buf = { }, *stalling = self->mem;
+	char content[PAGE] = "";
+	struct reader r[3];
+	int fd, n, i;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	for (n = 1; n <= 2; n++) {
+		fd = tw_open();
+		ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
+		ASSERT_TRUE(lay(self, variant->on_write, content));
+		for (i = 0; i < n; i++)
+			ASSERT_TRUE(begin_to_wait(&r[i], fd, &stalling[i], 1));
+		ASSERT_TRUE(begin_to_wait(&r[n], fd, &buf, 1));
+		ASSERT_NE(0, tw_arm(fd, 5 * TW_MSEC, 0, 5));
+		for (i = 0; i < n; i++)
+			ASSERT_TRUE(stalls(self)) {
+				TH_LOG("stalled readers: %d of %d", i, n);
+			}
+		ASSERT_TRUE(has_read(&r[n], 1));
+		EXPECT_EQ(5, buf.user_data);
+		EXPECT_EQ(0, tw_info(fd).ready);
+		/* Those that have stalled find nothing, and wait for the next records. */
+		release(self, variant->on_write, content);
+		for (i = 0; i < n; i++)
+			ASSERT_NE(0, tw_arm(fd, 0, 0, 6));
+		for (i = 0; i < n; i++) {
+			EXPECT_TRUE(has_read(&r[i], 1));
+			EXPECT_EQ(6, stalling[i].user_data);
+		}
+		close(fd);
+	}
+}
+
+/* The same half way through a buffer: its reader keeps what it has, and no more. */
+TEST_F(stall, wakes_the_next_reader_half_way)
+{
+	enum { ROOM = 3, BEFORE = 2, ALL = 5 };
+	struct twheel_event buf[ALL], *half = (struct twheel_event *)self->mem - BEFORE;
+	struct twheel_arm arms[ALL];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = ALL };
+	char content[PAGE] = "";
+	struct reader r[2];
+	int fd, i;
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	fd = tw_open();
+	ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
+	ASSERT_TRUE(lay(self, variant->on_write, content));
+	memset(half, 0, BEFORE * sizeof(*half));
+	ASSERT_TRUE(begin_to_wait(&r[0], fd, half, ROOM));
+	ASSERT_TRUE(begin_to_wait(&r[1], fd, buf, ALL));
+	arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC, TWHEEL_ARM_ABS, 5);
+	for (i = 1; i < ALL; i++)
+		arms[i] = arms[0];
+	ASSERT_EQ(ALL, tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_TRUE(stalls(self));
+	ASSERT_TRUE(has_read(&r[1], ALL - BEFORE));
+	EXPECT_EQ(0, __atomic_load_n(&r[0].done, __ATOMIC_ACQUIRE));
+	release(self, variant->on_write, content);
+	EXPECT_TRUE(has_read(&r[0], BEFORE));
+	EXPECT_EQ(0, tw_info(fd).ready);
+	close(fd);
 }
 
 /* Stalled callers that are killed leave nothing behind. */
