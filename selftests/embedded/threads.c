@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many threads on one embedded context: each arming ends in exactly one record or one
- * successful cancel, and none comes early.
+ * successful cancel, and none comes early. A reader whose buffer is not there yet holds up no
+ * other thread.
  */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "lib_util.h"
 
@@ -210,6 +217,105 @@ TEST(each_arming_ends_once)
 	EXPECT_EQ(0, shared.wrong);
 	EXPECT_TRUE(all_ended_once());
 	twheel_close(shared.tw);
+}
+
+/**
+ * struct reader - a thread that reads
+ * @tw: the context
+ * @events: where to
+ * @room: for how many records there is room
+ * @ret: what the read returned
+ * @done: it has returned
+ * @thread: the thread
+ */
+struct reader {
+	struct twheel		*tw;
+	struct twheel_event	*events;
+	size_t			room;
+	ssize_t			ret;
+	bool			done;
+	pthread_t		thread;
+};
+
+static void *read_once(void *arg)
+{
+	struct reader *r = arg;
+
+	r->ret = twheel_read(r->tw, r->events, r->room);
+	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Returns how many records a reader gets, or -ETIME if it does not return for a minute. */
+static ssize_t has_read(struct reader *r)
+{
+	int i;
+
+	for (i = 0; i < 60000 && !__atomic_load_n(&r->done, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	if (!__atomic_load_n(&r->done, __ATOMIC_ACQUIRE))
+		return -ETIME;
+	pthread_join(r->thread, NULL);
+	return r->ret;
+}
+
+/* Registers @page, so that a thread that touches it sleeps. Returns a userfaultfd, or -1. */
+static int make_stalling(void *page, size_t size)
+{
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)page, size }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return -1;
+	return fd;
+}
+
+/* The memory of a reader's buffer is not there: what is left is for other readers meanwhile. */
+TEST(a_reader_that_stalls)
+{
+	enum { PART = 64, ALL = PART + 2 };
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct uffdio_zeropage zero = { };
+	struct reader stalled = { .room = ALL }, other = { .room = ALL };
+	struct twheel_event events[ALL];
+	struct pollfd fault = { .events = POLLIN };
+	struct twheel_info info;
+	struct twheel *tw;
+	void *page;
+	int i;
+
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	fault.fd = make_stalling(page, size);
+	if (fault.fd < 0)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+	for (i = 0; i < ALL; i++)
+		ASSERT_EQ(0, twheel_arm_after(tw, 0, (uint64_t)i, NULL));
+	stalled.tw = tw;
+	stalled.events = page;
+	ASSERT_EQ(0, pthread_create(&stalled.thread, NULL, read_once, &stalled));
+	ASSERT_EQ(1, poll(&fault, 1, 60000));
+
+	other.tw = tw;
+	other.events = events;
+	ASSERT_EQ(0, pthread_create(&other.thread, NULL, read_once, &other));
+	ASSERT_EQ(ALL - PART, has_read(&other));
+	EXPECT_EQ(PART, events[0].user_data);
+	ASSERT_EQ(0, twheel_get_info(tw, 0, &info));
+	EXPECT_EQ(0, info.ready);
+	EXPECT_EQ(0, twheel_arm_after(tw, FAR, 0, NULL));
+
+	zero.range = (struct uffdio_range){ (uintptr_t)page, size };
+	ASSERT_EQ(0, ioctl(fault.fd, UFFDIO_ZEROPAGE, &zero));
+	EXPECT_EQ(PART, has_read(&stalled));
+	EXPECT_EQ(0, stalled.events[0].user_data);
+	EXPECT_EQ(PART - 1, stalled.events[PART - 1].user_data);
+	close(fault.fd);
+	twheel_close(tw);
 }
 
 TEST_HARNESS_MAIN

@@ -12,7 +12,7 @@
 
 #include "emb.h"
 
-/* Entries of a batch after which other threads get their turn, and the clock is read. */
+/* Entries of a batch, or records, after which other threads get their turn, and the clock is read. */
 #define BATCH_PART	64
 
 #define FEATURES	(TWHEEL_FEATURE_BOOTTIME | TWHEEL_FEATURE_BATCH | \
@@ -294,29 +294,55 @@ static bool take_step(struct twheel_emb *emb)
 	return stepped;
 }
 
+/*
+ * Take up to @room records. If there are none wait for some, unless the caller has @some
+ * already. How many, or -errno.
+ */
+static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t room,
+			    bool some)
+{
+	size_t n = 0;
+	int ret = 0;
+
+	pthread_mutex_lock(&emb->lock);
+	emb->now = emb_time(emb->clock);
+	while (!ret) {
+		if (!some && take_step(emb)) {
+			ret = -ECANCELED;
+			break;
+		}
+		n = twheel_emb_deliver(emb, events, room);
+		if (n || some)
+			break;
+		ret = twheel_emb_wait(emb);
+	}
+	twheel_emb_end_call(emb);
+	return n ? (ssize_t)n : ret;
+}
+
 ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 {
-	size_t room = size / sizeof(struct twheel_event), n = 0;
-	int ret = 0;
+	struct twheel_event events[BATCH_PART];
+	size_t room = size / sizeof(*events), done = 0, part;
+	ssize_t n;
 
 	if (!room)
 		return -EINVAL;
 	if (!buf)
 		return -EFAULT;
-	pthread_mutex_lock(&emb->lock);
-	emb->now = emb_time(emb->clock);
-	while (!ret) {
-		if (take_step(emb)) {
-			ret = -ECANCELED;
+	do {
+		part = room - done < BATCH_PART ? room - done : BATCH_PART;
+		n = take_records(emb, events, part, done);
+		if (n <= 0)
 			break;
-		}
-		n = twheel_emb_deliver(emb, buf, room);
-		if (n)
-			break;
-		ret = twheel_emb_wait(emb);
-	}
-	twheel_emb_end_call(emb);
-	return n ? (ssize_t)(n * sizeof(struct twheel_event)) : ret;
+		/*
+		 * The program's memory may have to come from a disk, or from another thread. So it
+		 * is touched without the lock, and after other readers were told of what is left.
+		 */
+		memcpy((char *)buf + done * sizeof(*events), events, (size_t)n * sizeof(*events));
+		done += (size_t)n;
+	} while ((size_t)n == part && done < room);
+	return done ? (ssize_t)(done * sizeof(*events)) : n;
 }
 
 int twheel_emb_new(struct twheel_emb **embp, int flags)

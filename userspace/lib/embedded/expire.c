@@ -170,7 +170,6 @@ size_t twheel_emb_deliver(struct twheel_emb *emb, struct twheel_event *buf, size
 
 	while (n < room) {
 		struct emb_timer *timer = TAILQ_FIRST(&emb->ready);
-		struct twheel_event event;
 
 		if (!timer) {
 			bool more = twheel_emb_look(emb, BATCH);
@@ -179,10 +178,8 @@ size_t twheel_emb_deliver(struct twheel_emb *emb, struct twheel_event *buf, size
 				break;
 			continue;
 		}
-		make_event(emb, timer, &event);
-		/* A buffer need not be aligned. */
-		__builtin_memcpy((char *)buf + n * sizeof(event), &event, sizeof(event));
-		finish_event(emb, timer, &event);
+		make_event(emb, timer, &buf[n]);
+		finish_event(emb, timer, &buf[n]);
 		n++;
 	}
 	/* A reader that leaves some knows that there may be more. */
