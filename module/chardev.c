@@ -56,6 +56,9 @@ static __poll_t twheel_poll(struct file *file, poll_table *wait)
 {
 	struct twheel_ctx *ctx = file->private_data;
 
+	/* A read would not wait either, but fail with EBADF: there is nothing to wake up for. */
+	if (!(file->f_mode & FMODE_READ))
+		return 0;
 	poll_wait(file, &ctx->poll_wq, wait);
 	return is_readable(ctx) ? EPOLLIN | EPOLLRDNORM : 0;
 }
@@ -160,10 +163,10 @@ static int twheel_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!(READ_ONCE(ctx->config) & TWHEEL_CONFIG_LEASE))
 		return -ENODEV;
 	/*
-	 * A private mapping would be a copy, in which the module cannot see what the
-	 * program stores. VM_SHARED is not set if the descriptor is read-only.
+	 * A private mapping would be a copy, in which the module cannot see what the program
+	 * stores. (A context with leases was configured, so its descriptor is open for writing.)
 	 */
-	if (!(vma->vm_flags & VM_MAYSHARE))
+	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 
 	vma->vm_ops = &twheel_words_ops;

@@ -275,7 +275,7 @@ static long ioctl_get(struct twheel_ctx *ctx,
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
-static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg)
+static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg, bool writable)
 {
 	struct twheel_list list;
 	u32 index, end;
@@ -286,6 +286,8 @@ static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg)
 	if (list.flags & ~TWHEEL_LIST_DRAIN || !list.count ||
 	    list.count > INT_MAX)
 		return -EINVAL;
+	if (list.flags & TWHEEL_LIST_DRAIN && !writable)
+		return -EBADF;
 
 	/* The cursor is the next index, and the end as it was at the start. */
 	index = lower_32_bits(list.cursor);
@@ -309,24 +311,27 @@ long twheel_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct twheel_ctx *ctx = file->private_data;
 	void __user *argp = (void __user *)arg;
+	/* What tells of timers is to a descriptor as a read is, and what changes them as a write. */
+	bool readable = file->f_mode & FMODE_READ;
+	bool writable = file->f_mode & FMODE_WRITE;
 
 	switch (cmd) {
 	case TWHEEL_IOC_GET_INFO:
-		return ioctl_get_info(ctx, argp);
+		return readable ? ioctl_get_info(ctx, argp) : -EBADF;
 	case TWHEEL_IOC_CONFIG:
-		return ioctl_config(ctx, argp);
+		return writable ? ioctl_config(ctx, argp) : -EBADF;
 	case TWHEEL_IOC_ARM:
-		return ioctl_one(ctx, &twheel_op_arm, argp);
+		return writable ? ioctl_one(ctx, &twheel_op_arm, argp) : -EBADF;
 	case TWHEEL_IOC_ARM_BATCH:
-		return ioctl_batch(ctx, &twheel_op_arm, argp);
+		return writable ? ioctl_batch(ctx, &twheel_op_arm, argp) : -EBADF;
 	case TWHEEL_IOC_CANCEL:
-		return ioctl_one(ctx, &twheel_op_cancel, argp);
+		return writable ? ioctl_one(ctx, &twheel_op_cancel, argp) : -EBADF;
 	case TWHEEL_IOC_CANCEL_BATCH:
-		return ioctl_batch(ctx, &twheel_op_cancel, argp);
+		return writable ? ioctl_batch(ctx, &twheel_op_cancel, argp) : -EBADF;
 	case TWHEEL_IOC_GET:
-		return ioctl_get(ctx, argp);
+		return readable ? ioctl_get(ctx, argp) : -EBADF;
 	case TWHEEL_IOC_LIST:
-		return ioctl_list(ctx, argp);
+		return readable ? ioctl_list(ctx, argp, writable) : -EBADF;
 	default:
 		return -ENOTTY;
 	}

@@ -529,37 +529,6 @@ TEST_F(forge, pages_in_a_pipe)
 	self->own = tw_open();
 }
 
-/* With a read-only descriptor the words can be read but not written. */
-TEST_F(forge, a_reader_of_words)
-{
-	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
-	__u64 evil = 1, old;
-	const __u64 *p;
-	int fd, mem;
-
-	if (!(variant->config & TWHEEL_CONFIG_LEASE))
-		SKIP(return, "no words");
-	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
-	ASSERT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-	ASSERT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
-	p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	ASSERT_NE(MAP_FAILED, p);
-	old = p[arm.word];
-	EXPECT_EQ(-1, mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE));
-	/* They cannot be written in the way of debuggers, either. */
-	mem = open("/proc/self/mem", O_RDWR);
-	ASSERT_LE(0, mem);
-	EXPECT_EQ(-1, pwrite(mem, &evil, sizeof(evil), (unsigned long)&p[arm.word]));
-	/* Nor can the kernel be made to read something into them. */
-	EXPECT_EQ(-1, pread(mem, (void *)&p[arm.word], sizeof(evil), (unsigned long)&evil));
-	EXPECT_EQ(old, p[arm.word]);
-	close(mem);
-	close(fd);
-}
-
 /* /proc gives no access to the descriptor of another process. */
 TEST_F(forge, through_proc)
 {

@@ -118,7 +118,6 @@ TEST_F(lease, kinds_of_mappings)
 {
 	volatile uint64_t *words;
 	__u32 word;
-	int fd;
 
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 				   self->fd, 0));
@@ -126,19 +125,12 @@ TEST_F(lease, kinds_of_mappings)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, MAP_SIZE, PROT_READ, MAP_PRIVATE, self->fd, 0));
 	EXPECT_EQ(EINVAL, errno);
 
-	/* A program that may not write to the file may still read the words. */
-	fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	EXPECT_EQ(MAP_FAILED, map_words(fd, MAP_SIZE, 0));
-	EXPECT_EQ(EACCES, errno);
-	words = mmap(NULL, MAP_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	/* A program that only looks need not map for writing. */
+	words = mmap(NULL, MAP_SIZE, PROT_READ, MAP_SHARED, self->fd, 0);
 	ASSERT_NE(MAP_FAILED, words);
-	EXPECT_EQ(-1, mprotect((void *)words, MAP_SIZE, PROT_READ | PROT_WRITE));
-	ASSERT_NE(0, arm_lease(fd, 12345 * TW_FAR, TWHEEL_ARM_ABS, &word));
+	ASSERT_NE(0, arm_lease(self->fd, 12345 * TW_FAR, TWHEEL_ARM_ABS, &word));
 	EXPECT_EQ(12345 * TW_FAR, words[word]);
 	munmap((void *)words, MAP_SIZE);
-	close(fd);
 }
 
 /* The page of a word is allocated for the first timer that needs it. */

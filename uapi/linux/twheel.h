@@ -16,6 +16,13 @@
  * - Flags that are not defined, and reserved fields that are not zero, are
  *   refused with EINVAL.
  * - An ioctl that this version does not know is refused with ENOTTY.
+ * - What changes timers or settings (%TWHEEL_IOC_CONFIG, arming, cancelling) needs
+ *   a descriptor that is open for writing, and what tells of them
+ *   (%TWHEEL_IOC_GET_INFO, %TWHEEL_IOC_GET, %TWHEEL_IOC_LIST, read()) one that is
+ *   open for reading; %TWHEEL_LIST_DRAIN needs both, and so does mmap(). Otherwise
+ *   the call fails with EBADF, or mmap() with EACCES or ENODEV. If it is not open
+ *   for reading poll() never reports it as readable. As each open makes a context,
+ *   one that is open for reading only has no timers.
  * - A call that fails has changed nothing, unless its description says so.
  */
 #ifndef _UAPI_LINUX_TWHEEL_H
@@ -251,7 +258,8 @@ struct twheel_config {
  * A page of words can be touched once a timer whose word lies in it has been
  * armed; before that it raises SIGBUS. The page lives until the last copy of the
  * descriptor is closed and unmapped. mmap() fails with ENODEV in a context without
- * leases, and with EINVAL for a MAP_PRIVATE mapping.
+ * leases, with EINVAL for a MAP_PRIVATE mapping, and with EACCES for a descriptor
+ * that is not open for reading and writing.
  */
 #define TWHEEL_LEASE_EXPIRED	0x8000000000000000ULL
 

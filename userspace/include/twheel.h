@@ -154,8 +154,9 @@ int twheel_open(struct twheel **twp, const char *path, unsigned int flags,
  *
  * After a success the context owns @fd. After a failure the caller still owns it.
  *
- * Return: 0, or -errno as for twheel_open() with a path; also -EBADF. The descriptor of an
- * embedded context is no twheel device: -ENOTTY.
+ * Return: 0, or -errno as for twheel_open() with a path; also -EBADF if @fd is not open for
+ * reading (if it is not open for writing, calls that change the context return that later). The
+ * descriptor of an embedded context is no twheel device: -ENOTTY.
  */
 int twheel_adopt(struct twheel **twp, int fd);
 
