@@ -106,8 +106,6 @@ long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 		rcu_read_unlock();
 		if (*index >= end || n == count)
 			return n;
-		if (signal_pending(current))
-			return n ?: -EINTR;
 
 		ret = list_one(ctx, *index, drain, to + n);
 		if (ret == -EFAULT) {
@@ -119,6 +117,9 @@ long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 		n += ret;
 		(*index)++;
 		tries = TWHEEL_FAULT_TRIES;
+		/* Not before: so each call goes on, however often signals come. */
+		if (signal_pending(current))
+			return n ?: -ERESTARTSYS;
 		cond_resched();
 	}
 }

@@ -31,7 +31,8 @@ int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
  * @count:	how many fit there
  *
  * Context: may sleep; in the task whose time namespace counts.
- * Return: how many were stored; or, if none was, 0 at the end, -EFAULT, or -EINTR.
+ * Return: how many were stored; or, if none was, 0 at the end, -EFAULT, or
+ * -ERESTARTSYS if a signal is pending, and @index has moved on.
  */
 long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 		      struct twheel_timer_info __user *to, u32 count);

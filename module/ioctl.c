@@ -301,7 +301,7 @@ static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg, b
 
 	n = twheel_info_list(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
 			     u64_to_user_ptr(list.entries), list.count);
-	/* Also after -EINTR: it may have passed many timers that are not pending. */
+	/* Also after a signal: the call that restarts, or the next one, goes on from here. */
 	if (n != -EFAULT && put_user((u64)end << 32 | index, &arg->cursor) && n <= 0)
 		return -EFAULT;
 	return n;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "twheel_test.h"
 
@@ -365,6 +366,152 @@ TEST_F(tw, drain_under_a_hail_of_signals)
 	EXPECT_EQ(N, got);
 	EXPECT_TRUE(complete(entries, got, handles, N));
 	EXPECT_EQ(0, tw_info(self->fd).pending);
+}
+
+/**
+ * struct walks - what a process that walks in a loop has found
+ * @fd: the context
+ * @stop: the process is to end
+ * @whole: walks that have returned the pending timers, each once
+ * @cut: calls that have failed with EINTR
+ * @stuck: of these, calls that have not moved the cursor on
+ * @wrong: other failures, and walks that have returned something else
+ */
+struct walks {
+	int fd;
+	int stop;
+	int whole;
+	int cut;
+	int stuck;
+	int wrong;
+};
+
+enum { SKIPPED = 20000, WANTED = 10 };
+
+/* Walks once, over many timers that are ready to the few that are pending. */
+static void walk_over_ready(struct walks *w)
+{
+	struct twheel_timer_info info;
+	unsigned int seen = 0;
+	__u64 cursor = 0, old;
+	int ret, n = 0;
+
+	do {
+		old = cursor;
+		ret = step(w->fd, &cursor, &info, 1, 0);
+		if (ret == -EINTR) {
+			w->cut++;
+			w->stuck += cursor == old;
+		} else if (ret == 1) {
+			seen |= 1U << info.user_data;
+			n++;
+		}
+	} while (ret == 1 || ret == -EINTR);
+	if (ret == 0 && n == WANTED && seen == (1U << WANTED) - 1)
+		w->whole++;
+	else
+		w->wrong++;
+}
+
+/* Makes a context in which a call of a walk takes long before it finds a timer. */
+static bool begin_walks(struct walks *w)
+{
+	int i;
+
+	w->fd = tw_open();
+	for (i = 0; i < SKIPPED; i++)
+		if (!tw_arm(w->fd, 0, 0, 0))
+			return false;
+	for (i = 0; i < WANTED; i++)
+		if (!tw_arm(w->fd, TW_FAR, 0, i))
+			return false;
+	return true;
+}
+
+/* A process that is stopped and continued has no handler, and never sees EINTR. */
+TEST(stopped_and_continued)
+{
+	struct walks *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int i, status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, w);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (!begin_walks(w))
+			_exit(1);
+		while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE))
+			walk_over_ready(w);
+		_exit(0);
+	}
+	while (!__atomic_load_n(&w->whole, __ATOMIC_ACQUIRE))
+		ASSERT_EQ(0, waitpid(pid, &status, WNOHANG));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(0, kill(pid, SIGSTOP));
+		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
+		ASSERT_EQ(0, kill(pid, SIGCONT));
+		ASSERT_EQ(pid, waitpid(pid, &status, WCONTINUED));
+	}
+	__atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, w->cut) {
+		TH_LOG("%d calls failed with EINTR in %d walks", w->cut, w->whole);
+	}
+	EXPECT_EQ(0, w->wrong);
+}
+
+FIXTURE(handler)
+{
+};
+
+FIXTURE_VARIANT(handler)
+{
+	int flags;
+};
+
+FIXTURE_VARIANT_ADD(handler, that_restarts)
+{
+	.flags = SA_RESTART,
+};
+
+FIXTURE_VARIANT_ADD(handler, that_does_not)
+{
+	.flags = 0,
+};
+
+FIXTURE_SETUP(handler)
+{
+}
+
+FIXTURE_TEARDOWN(handler)
+{
+}
+
+TEST_F(handler, interrupts)
+{
+	struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, off = { };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = variant->flags };
+	struct walks w = { };
+	int i;
+
+	ASSERT_TRUE(begin_walks(&w));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	setitimer(ITIMER_REAL, &every, NULL);
+	for (i = 0; i < 50; i++)
+		walk_over_ready(&w);
+	setitimer(ITIMER_REAL, &off, NULL);
+	EXPECT_EQ(50, w.whole);
+	EXPECT_EQ(0, w.wrong);
+	EXPECT_EQ(0, w.stuck);
+	if (TW_EMBEDDED || variant->flags & SA_RESTART) {
+		EXPECT_EQ(0, w.cut);
+	} else {
+		EXPECT_LT(0, w.cut);
+	}
+	close(w.fd);
 }
 
 TEST_HARNESS_MAIN

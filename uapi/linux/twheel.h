@@ -509,9 +509,10 @@ struct twheel_timer_info {
  * A signal, or memory that is not there after the first entry, ends a call early:
  * it returns what it has stored, and nothing is lost.
  *
- * Errors: EFAULT; EINVAL for a @count of 0 or over 2^31 - 1, or unknown flags;
- * EINTR if a signal arrives before the first entry is stored, with @cursor moved
- * on.
+ * Errors: EFAULT, and nothing was drained; EINVAL for a @count of 0 or over 2^31 - 1, or unknown flags;
+ * EINTR if a signal arrives before the first entry is stored and its handler was
+ * installed without SA_RESTART, with @cursor moved on. (With SA_RESTART, or after
+ * SIGSTOP and SIGCONT, the call goes on by itself, from what it has left in @cursor.)
  */
 struct twheel_list {
 	__u64 cursor;

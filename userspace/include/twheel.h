@@ -63,8 +63,9 @@
  * looks at them. Documentation/embedded.md has the whole list, and libtwheel(3) names the
  * differences, too.
  *
- * Signals: a call that waits or walks may return -EINTR, as its description says.
- * The program can then call it again. Batches go on by themselves.
+ * Signals: a call that waits or walks may return -EINTR, as its description says, if a
+ * handler runs that was installed without SA_RESTART. The program can then call it again.
+ * Batches go on by themselves.
  */
 #ifndef TWHEEL_H
 #define TWHEEL_H

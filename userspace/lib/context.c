@@ -217,8 +217,6 @@ static ssize_t twheel_batch(struct twheel *tw, unsigned long request,
 		};
 		int ret = twheel_ioctl(tw, request, &batch);
 
-		if (ret == -EINTR)
-			continue;
 		if (ret < 0)
 			return done ? (ssize_t)done : ret;
 		if (!ret)
