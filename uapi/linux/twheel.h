@@ -23,7 +23,8 @@
  *   the call fails with EBADF, or mmap() with EACCES or ENODEV. If it is not open
  *   for reading poll() never reports it as readable. As each open makes a context,
  *   one that is open for reading only has no timers.
- * - A call that fails has changed nothing, unless its description says so.
+ * - A call that fails has changed nothing, unless its description says otherwise.
+ *   After EFAULT a structure that is only written to may hold part of the answer.
  */
 #ifndef _UAPI_LINUX_TWHEEL_H
 #define _UAPI_LINUX_TWHEEL_H
@@ -359,8 +360,10 @@ enum twheel_state {
  * the user's contexts take as much memory as that many timers may: 96 bytes for
  * each of them, and 16 pages. ENOMEM, for example when the memory cgroup is at its
  * limit. After an error @handle is as it was, and @old_state and @old_remaining
- * are 0. From the single call also EFAULT, which leaves the whole structure as it
- * was.
+ * are 0. From the single call also EFAULT, with the whole structure as it was:
+ * nothing was done, unless another thread has taken the structure's memory away
+ * during the call. Then a timer may have been re-armed, or made if timers have
+ * keys: see &struct twheel_batch.
  */
 __extension__ struct twheel_arm {
 	__u64 handle;
@@ -399,7 +402,9 @@ __extension__ struct twheel_arm {
  *
  * Errors, both in @result and from the single call: ENOENT if there is no such
  * timer, or if its last expiration was read or it was cancelled; EINVAL for a
- * non-zero @flags or @reserved. From the single call also EFAULT.
+ * non-zero @flags or @reserved. From the single call also EFAULT: nothing was done,
+ * unless another thread has taken the structure's memory away during the call. Then
+ * the timer may have been cancelled.
  */
 struct twheel_cancel {
 	__u64 handle;
@@ -426,11 +431,12 @@ struct twheel_cancel {
  * and nothing was done for them. A call whose first entry cannot be reached fails
  * with EFAULT. A signal never stops a call before its first entry.
  *
- * There is one exception: memory that another thread unmaps during the call.
- * Entries whose result could not be stored are not counted. New timers among them
- * are cancelled again, unless they have keys, as others may have armed them by
- * then. But a re-arm or a cancel may have taken place. The single calls are the
- * same.
+ * There is one exception: memory that another thread unmaps, or protects, during
+ * the call. Entries whose result could not be stored are not counted, and if they
+ * are the first ones the call fails with EFAULT. All the same they were carried out.
+ * New timers among them are cancelled again, unless they have keys, as others may
+ * have armed them by then. But a re-arm or a cancel has taken place, and the record
+ * that it withdrew is lost. The single calls are the same.
  *
  * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
  */
@@ -507,12 +513,14 @@ struct twheel_timer_info {
  * to be read.
  *
  * A signal, or memory that is not there after the first entry, ends a call early:
- * it returns what it has stored, and nothing is lost.
+ * it returns what it has stored, and nothing is lost. If another thread takes away
+ * the memory of @cursor during the call, @cursor stays as it was.
  *
- * Errors: EFAULT, and nothing was drained; EINVAL for a @count of 0 or over 2^31 - 1, or unknown flags;
- * EINTR if a signal arrives before the first entry is stored and its handler was
- * installed without SA_RESTART, with @cursor moved on. (With SA_RESTART, or after
- * SIGSTOP and SIGCONT, the call goes on by itself, from what it has left in @cursor.)
+ * Errors: EFAULT, and nothing was drained; EINVAL for a @count of 0 or over
+ * 2^31 - 1, or unknown flags; EINTR if a signal arrives before the first entry is
+ * stored and its handler was installed without SA_RESTART, with @cursor moved on.
+ * (With SA_RESTART, or after SIGSTOP and SIGCONT, the call goes on by itself, from
+ * what it has left in @cursor.)
  */
 struct twheel_list {
 	__u64 cursor;
