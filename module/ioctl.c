@@ -311,7 +311,7 @@ long twheel_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct twheel_ctx *ctx = file->private_data;
 	void __user *argp = (void __user *)arg;
-	/* What tells of timers is to a descriptor as a read is, and what changes them as a write. */
+	/* As with a pipe: to look at timers is to read, and to change them is to write. */
 	bool readable = file->f_mode & FMODE_READ;
 	bool writable = file->f_mode & FMODE_WRITE;
 

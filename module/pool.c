@@ -358,7 +358,7 @@ void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 		      struct twheel_quota *quota)
 {
 	pool->lock = lock;
-	twheel_account_init(&pool->account, quota, lock);
+	twheel_account_init(&pool->account, lock, quota);
 	INIT_LIST_HEAD(&pool->partial);
 	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, lock, quota);
 	ida_init(&pool->indices);

@@ -245,8 +245,8 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota)
 	return min_t(unsigned long, timers, atomic_long_read(&quota->timers));
 }
 
-void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota,
-			 spinlock_t *lock)
+void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
+			 struct twheel_quota *quota)
 {
 	*account = (struct twheel_account) { .quota = quota, .lock = lock };
 	INIT_LIST_HEAD(&account->entry);

@@ -81,6 +81,7 @@ struct twheel_quota {
  */
 struct twheel_account {
 	struct twheel_quota	*quota;
+	/* that of the context: see base.c */
 	spinlock_t		*lock;
 	unsigned long		max;
 	u32			spare;
@@ -176,11 +177,11 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
 /**
  * twheel_account_init() - open an account without timers
  * @account:	the account
- * @quota:	of the user. Outlives @account
  * @lock:	the lock of the context that @account is embedded in
+ * @quota:	of the user. Outlives @account
  */
-void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota,
-			 spinlock_t *lock);
+void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
+			 struct twheel_quota *quota);
 
 /**
  * twheel_account_close() - give up all timers

@@ -48,6 +48,7 @@ struct twheel_table {
 	u32				size;
 	u32				first;
 	unsigned long			charged;
+	/* that of the context: see base.c */
 	spinlock_t			*lock;
 	struct twheel_quota		*quota;
 };

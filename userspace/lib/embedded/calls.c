@@ -12,7 +12,7 @@
 
 #include "emb.h"
 
-/* Entries of a batch, or records, after which other threads get their turn, and the clock is read. */
+/* Entries of a batch, or records, after which others get their turn, and the clock is read. */
 #define BATCH_PART	64
 
 #define FEATURES	(TWHEEL_FEATURE_BOOTTIME | TWHEEL_FEATURE_BATCH | \
