@@ -105,7 +105,11 @@ static void ctx_set_config(struct twheel_ctx *ctx, u32 config)
 	if (old & ~config & TWHEEL_CONFIG_CANCEL_ON_SET)
 		twheel_clock_unwatch(&ctx->watch);
 
-	WRITE_ONCE(ctx->config, config);
+	/*
+	 * Pairs with smp_load_acquire() in twheel_ctx_stepped(): with the flag set @steps is that
+	 * of the watch.
+	 */
+	smp_store_release(&ctx->config, config);
 	/* A step since the watch began has woken nobody: wake the waiters now. */
 	if (twheel_ctx_stepped(ctx))
 		twheel_ctx_wake(ctx);

@@ -171,7 +171,8 @@ void twheel_ctx_wake(struct twheel_ctx *ctx);
  */
 static inline bool twheel_ctx_stepped(const struct twheel_ctx *ctx)
 {
-	return READ_ONCE(ctx->config) & TWHEEL_CONFIG_CANCEL_ON_SET &&
+	/* Pairs with smp_store_release() in ctx_set_config(). */
+	return smp_load_acquire(&ctx->config) & TWHEEL_CONFIG_CANCEL_ON_SET &&
 	       READ_ONCE(ctx->steps) != twheel_clock_steps();
 }
 

@@ -136,7 +136,8 @@ u64 twheel_info_next_expiry(struct twheel_ctx *ctx)
 		rcu_read_lock();
 		index = twheel_pool_next_index(&ctx->pool, index, end);
 		timer = index < end ? twheel_pool_lookup(&ctx->pool, index) : NULL;
-		where = timer ? READ_ONCE(timer->where) : TWHEEL_STATE_NONE;
+		/* Pairs with smp_store_release() in arm_new(). */
+		where = timer ? smp_load_acquire(&timer->where) : TWHEEL_STATE_NONE;
 		if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
 			next = min(next, deadline_of(timer, where));
 		rcu_read_unlock();

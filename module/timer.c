@@ -208,11 +208,13 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 	/*
 	 * From now on the lock of the base guards the timers, so the context's lock, which all
 	 * CPUs share, can be released. With keys it is needed for the next entry, too. Only
-	 * twheel_info_next_expiry() reads the timers without a lock.
+	 * twheel_info_next_expiry() reads the timers without a lock: it must not find the
+	 * deadline of the timer that was there before.
 	 */
 	for (i = 0; i < ret; i++) {
 		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
-		WRITE_ONCE(timers[i]->where, twheel_where_pending(hold->local->cpu));
+		/* Pairs with smp_load_acquire() in twheel_info_next_expiry(). */
+		smp_store_release(&timers[i]->where, twheel_where_pending(hold->local->cpu));
 	}
 	if (!hold->ctx->pool.keyed)
 		twheel_hold_unlock_ctx(hold);
