@@ -24,7 +24,6 @@
 #include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
-#include <linux/siphash.h>
 
 #include "chunk.h"
 #include "keys.h"
@@ -38,16 +37,14 @@
 /* Timers that a look-up without a lock follows: nearly all buckets have fewer than three. */
 #define STEPS_MAX	32
 
-static hsiphash_key_t twheel_keys_secret;
-
-void twheel_keys_init_secret(void)
+void twheel_keys_choose_secret(struct twheel_keys *keys)
 {
-	get_random_bytes(&twheel_keys_secret, sizeof(twheel_keys_secret));
+	get_random_bytes(&keys->secret, sizeof(keys->secret));
 }
 
-static u32 hash_key(u64 key)
+static u32 hash_key(const struct twheel_keys *keys, u64 key)
 {
-	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &twheel_keys_secret);
+	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &keys->secret);
 }
 
 /* Where the head of @bucket is; or NULL without room for it. */
@@ -60,7 +57,7 @@ static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 static u32 *head_for(const struct twheel_keys *keys, u64 key)
 {
 	u32 nr = READ_ONCE(keys->nr), mask = roundup_pow_of_two(nr) - 1;
-	u32 bucket = hash_key(key) & mask;
+	u32 bucket = hash_key(keys, key) & mask;
 
 	/* Those from @nr on are not split off yet. */
 	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
@@ -108,7 +105,7 @@ static bool split(struct twheel_keys *keys)
 	while ((index = *from)) {
 		struct twheel_timer *timer = twheel_chunk_timer(keys->chunks, index);
 
-		if ((hash_key(*twheel_key_of(timer)) & mask) != nr) {
+		if ((hash_key(keys, *twheel_key_of(timer)) & mask) != nr) {
 			from = &timer->next;
 			continue;
 		}

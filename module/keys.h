@@ -3,6 +3,7 @@
 #ifndef TWHEEL_KEYS_H
 #define TWHEEL_KEYS_H
 
+#include <linux/siphash.h>
 #include <linux/types.h>
 
 #include "table.h"
@@ -13,19 +14,25 @@
  * @chunks:	the chunks that they live in; constant
  * @heads:	by bucket: the index of the first timer in it, or 0
  * @nr:		how many buckets there are; read without a lock
+ * @secret:	of the hash; constant once there is a timer
  */
 struct twheel_keys {
 	const struct twheel_table	*chunks;
 	struct twheel_table		heads;
 	u32				nr;
+	hsiphash_key_t			secret;
 };
 
 /**
- * twheel_keys_init_secret() - choose the secret of all tables
+ * twheel_keys_choose_secret() - choose the secret of a table
+ * @keys:	the table, which is empty
  *
- * With it nobody can choose keys that collide.
+ * With it nobody can choose keys that collide. Each table has its own: what somebody learns of
+ * one, by the time that calls take, tells nothing of another.
+ *
+ * Context: any.
  */
-void twheel_keys_init_secret(void);
+void twheel_keys_choose_secret(struct twheel_keys *keys);
 
 /**
  * twheel_keys_init() - make an empty table

@@ -41,11 +41,7 @@ int twheel_pool_cache_init(void)
 {
 	twheel_chunk_cache = kmem_cache_create("twheel_chunk", TWHEEL_CHUNK_SIZE,
 					       TWHEEL_CHUNK_SIZE, SLAB_ACCOUNT, NULL);
-	if (!twheel_chunk_cache)
-		return -ENOMEM;
-
-	twheel_keys_init_secret();
-	return 0;
+	return twheel_chunk_cache ? 0 : -ENOMEM;
 }
 
 void twheel_pool_cache_exit(void)
@@ -379,6 +375,8 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 
 	set_chunk_timers(pool, keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS);
 	pool->keyed = keyed;
+	if (keyed)
+		twheel_keys_choose_secret(&pool->keys);
 	pool->leases = leases;
 	WRITE_ONCE(pool->limit, limit);
 	return 0;
