@@ -120,7 +120,8 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 {
 	int ret;
 
-	mutex_lock(&ctx->pool.grow);
+	if (mutex_lock_killable(&ctx->pool.grow))
+		return -EINTR;
 	ret = twheel_pool_configure(&ctx->pool, config & TWHEEL_CONFIG_KEYED,
 				    config & TWHEEL_CONFIG_LEASE, limit);
 	if (!ret) {

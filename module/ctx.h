@@ -110,7 +110,8 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx);
  * @limit:	most timers, or 0 for the module's limit
  *
  * Context: may sleep; in the task whose time namespace counts.
- * Return: 0; or -EBUSY, -EINVAL or -ENOMEM, and nothing has changed.
+ * Return: 0; or -EBUSY, -EINVAL or -ENOMEM, or -EINTR if the task was killed while it waited
+ * for others that make chunks, and nothing has changed.
  */
 int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 		      u32 config, u64 limit);

@@ -259,7 +259,8 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	bool enough, key_room;
 	int ret = 0;
 
-	mutex_lock(&pool->grow);
+	if (mutex_lock_killable(&pool->grow))
+		return -EINTR;
 
 	/* Another call may have made one while this one waited for the mutex. */
 	spin_lock_bh(pool->lock);

@@ -172,7 +172,7 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u3
  * Makes a chunk of free timers and room for keys, and reserves timers of the user's limit.
  *
  * Context: may sleep.
- * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR.
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; or -EINTR if the task was killed while it waited.
  */
 int twheel_pool_grow(struct twheel_pool *pool);
 
