@@ -3,6 +3,7 @@
 #ifndef TWHEEL_CTX_H
 #define TWHEEL_CTX_H
 
+#include <linux/build_bug.h>
 #include <linux/container_of.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -37,20 +38,24 @@ struct twheel_timer;
  * @rcu:	frees the context once no expiry can use it any more
  */
 struct twheel_ctx {
+	/* What every call reads comes first, and goes on in @pool: see there. */
+	enum twheel_clock	clock;
+	u32			config;
+	s64			word_offset;
+	struct twheel_pool	pool;
 	/* order: see base.c */
 	spinlock_t		lock;
 	struct list_head	ready;
 	u32			nr_ready;
-	struct twheel_pool	pool;
-	enum twheel_clock	clock;
-	u32			config;
-	s64			word_offset;
 	struct twheel_clock_watch watch;
 	u32			steps;
 	wait_queue_head_t	read_wq;
 	wait_queue_head_t	poll_wq;
 	struct rcu_head		rcu;
 };
+
+/* What arming changes begins on a cache line of its own. */
+static_assert(offsetof(struct twheel_ctx, pool.account.max) % 64 == 0);
 
 /* So many records with later deadlines at most does one pass. At least an expire batch's */
 #define TWHEEL_PASS_MAX		32

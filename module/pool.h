@@ -43,24 +43,27 @@
  * @words:	if @leases, the words of timers by index; grows under @grow
  */
 struct twheel_pool {
-	/* order: see base.c */
-	spinlock_t		*lock;
-	struct twheel_account	account;
-	u32			generation;
-	unsigned long		limit;
-	struct list_head	partial;
-	bool			has_empty;
+	/* What look-ups read on all CPUs, and what hardly changes */
 	struct twheel_table	chunks;
-	struct ida		indices;
-	u32			end;
-	/* before @lock */
-	struct mutex		grow;
 	bool			settled;
 	bool			keyed;
 	bool			leases;
 	u32			chunk_timers;
 	u64			places;
+	unsigned long		limit;
+	/* order: see base.c */
+	spinlock_t		*lock;
 	struct twheel_keys	keys;
+
+	/* What arming and freeing change: on other cache lines, which go from CPU to CPU */
+	struct twheel_account	account;
+	u32			generation;
+	bool			has_empty;
+	struct list_head	partial;
+	u32			end;
+	struct ida		indices;
+	/* before @lock */
+	struct mutex		grow;
 	struct twheel_words	words;
 };
 
