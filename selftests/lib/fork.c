@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* libtwheel across fork(): which process the timers belong to. */
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "child.h"
@@ -115,6 +117,56 @@ TEST_F(fork, child_is_refused_the_first_object)
 	EXPECT_TRUE(well(pid));
 	EXPECT_EQ(1, count(tw));
 	twheel_close(tw);
+}
+
+/* The C library may be older than _Fork(), which calls no handlers of pthread_atfork(). */
+pid_t _Fork(void) __attribute__((weak));
+
+static pid_t bare_clone(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+/* A child is a child, also if the library is not called at the fork. */
+TEST_F(fork, child_without_handlers)
+{
+	pid_t (*const ways[])(void) = { bare_clone, _Fork };
+	pid_t pid, grandchild;
+	size_t i;
+
+	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!ways[i])
+			continue;
+		pid = ways[i]();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct twheel *own;
+
+			CHECK(twheel_dispatch(self->tw) == -ECHILD);
+			CHECK(twheel_timer_start(self->timer, FAR, 0) == -ECHILD);
+			/* That the child has a context of its own changes nothing. */
+			CHECK(!twheel_open(&own, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
+			CHECK(!twheel_dispatch(own));
+			CHECK(twheel_dispatch(self->tw) == -ECHILD);
+			grandchild = ways[i]();
+			CHECK(grandchild >= 0);
+			if (!grandchild) {
+				CHECK(twheel_dispatch(own) == -ECHILD);
+				CHECK(twheel_dispatch(self->tw) == -ECHILD);
+				twheel_take_over(own);
+				CHECK(!twheel_dispatch(own));
+				CHECK(twheel_dispatch(self->tw) == -ECHILD);
+				_exit(0);
+			}
+			CHECK(well(grandchild));
+			_exit(0);
+		}
+		EXPECT_TRUE(well(pid));
+	}
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, self->probe.calls);
 }
 
 /* Calls without timer objects work on both sides, as the descriptor is shared. */

@@ -52,8 +52,10 @@
  * from before the fork. So does twheel_drain() if the context has timer objects.
  * The child can do one of two things. It gives up the context by twheel_close(),
  * which leaves the parent's timers as they are. Or, if the parent will not use the
- * context any more, it takes the context over by twheel_take_over(). The library
- * learns of a fork by pthread_atfork(), so it does not notice a bare clone().
+ * context any more, it takes the context over by twheel_take_over(). Children by
+ * _Fork() or a bare clone() are the same, unless they share their parent's memory
+ * (vfork(), CLONE_VM). Before Linux 4.14, or if madvise() is refused, the library
+ * learns only of fork().
  *
  * Embedded contexts: where the device is not there, or if the program asks for it, the wheel
  * of a context is in the process, driven by a timerfd. Its calls are the same. What only the

@@ -25,7 +25,7 @@ struct twheel_loop;
  * @emb: the wheel of an embedded context; otherwise NULL
  * @clock: the context's clock, which cannot change any more
  * @config: its TWHEEL_CONFIG_* bits, which cannot change any more either
- * @forks: twheel_forks at the time when this process made or took over the context
+ * @process: the number of the process that made or took over the context: see fork.c
  * @leases: where the words of leases are mapped; NULL in a context without leases
  * @loop: timer objects, or NULL before the first one or the first twheel_dispatch()
  */
@@ -35,7 +35,7 @@ struct twheel {
 	struct twheel_emb	*emb;
 	int			clock;
 	unsigned int		config;
-	unsigned int		forks;
+	unsigned int		process;
 	struct twheel_leases	*leases;
 	struct twheel_loop	*loop;
 };
@@ -54,16 +54,16 @@ static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 		*old = (struct twheel_old){ .state = state, .remaining = remaining };
 }
 
-/* How many forks lie between this process and the first one that used the library. */
-extern unsigned int twheel_forks;
+/* Where the number of this process is; 0 if it has none, as a child of one that has. */
+extern unsigned int *twheel_process;
 
-/* Count forks from now on, and note that the context belongs to this process. */
+/* Number this process, if need be, and note that the context belongs to it. 0 or -errno. */
 int twheel_watch_forks(struct twheel *tw);
 
 /* Was the context made by another process, and not taken over by this one? */
 static inline bool twheel_inherited(const struct twheel *tw)
 {
-	return tw->forks != twheel_forks;
+	return tw->process != __atomic_load_n(twheel_process, __ATOMIC_RELAXED);
 }
 
 /**
