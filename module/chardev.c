@@ -18,7 +18,6 @@
 #include "ctx.h"
 #include "expire.h"
 #include "hold.h"
-#include "info.h"
 #include "ioctl.h"
 #include "stats.h"
 #include "timer.h"
@@ -176,7 +175,6 @@ static int twheel_mmap(struct file *file, struct vm_area_struct *vma)
 static void twheel_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct twheel_ctx *ctx = file->private_data;
-	u64 next = twheel_info_next_expiry(ctx);
 	u64 pending, ready;
 
 	twheel_ctx_count(ctx, &pending, &ready);
@@ -186,10 +184,6 @@ static void twheel_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "pending:\t%llu\n", pending);
 	seq_printf(m, "ready:\t%llu\n", ready);
 	seq_printf(m, "limit:\t%lu\n", twheel_pool_limit(&ctx->pool));
-	if (next == TWHEEL_NO_EXPIRY)
-		seq_puts(m, "next-expiry:\tnone\n");
-	else
-		seq_printf(m, "next-expiry:\t%llu\n", next);
 }
 
 static const struct file_operations twheel_fops = {

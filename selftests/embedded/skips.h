@@ -73,7 +73,7 @@ static const struct skip skips[] = {
 	{ "tw", "fork_shares_the_context", SHARED },
 	{ "tw", "passed_over_a_socket", SHARED },
 	{ "tw", "fdinfo", NODE },
-	{ "tw", "fdinfo_without_timers", NODE },
+	{ "tw", "fdinfo_does_not_walk", NODE },
 	/* lib/calls.c */
 	{ "calls", "open", NODE },
 	{ "calls", "adopt_and_release", SHARED },

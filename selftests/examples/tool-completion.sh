@@ -65,7 +65,7 @@ echo 1:3 >"$root/sys/class/misc/twheel/dev"
 for pid in 99999901 99999912; do
 	mkdir -p "$root/proc/$pid/fd" "$root/proc/$pid/fdinfo"
 	ln -s /dev/null "$root/proc/$pid/fd/3"
-	printf 'clock:\t1\nconfig:\t0\npending:\t1\nready:\t0\nlimit:\t9\nnext-expiry:\tnone\n' \
+	printf 'clock:\t1\nconfig:\t0\npending:\t1\nready:\t0\nlimit:\t9\n' \
 		>"$root/proc/$pid/fdinfo/3"
 done
 export TWHEEL_TEST_ROOT="$root"

@@ -294,22 +294,18 @@ static int walked;
 static void *walk(void *arg)
 {
 	static __thread struct twheel_timer_info infos[4096];
-	static __thread char text[512];
 	struct scene *scene = arg;
+	struct twheel_info info;
 	struct twheel_list list;
-	char path[64];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", walked);
 	for (;;) {
 		memset(&list, 0, sizeof(list));
 		list.entries = (unsigned long)infos;
 		list.count = 4096;
 		while (tw_call(walked, TWHEEL_IOC_LIST, &list) > 0)
 			;
-		fd = open(path, O_RDONLY);
-		(void)!read(fd, text, sizeof(text));
-		close(fd);
+		info = (struct twheel_info) { .flags = TWHEEL_INFO_NEXT };
+		tw_call(walked, TWHEEL_IOC_GET_INFO, &info);
 		set(&scene->ready);
 	}
 	return NULL;

@@ -838,18 +838,15 @@ TEST_F(tw, cancels_under_a_blocked_reader)
 
 TEST_F(tw, fdinfo)
 {
-	static const char * const keys[] = {
-		"clock:", "pending:", "ready:", "limit:", "next-expiry:",
-	};
+	static const char * const keys[] = { "clock:", "pending:", "ready:", "limit:" };
 	unsigned long long values[ARRAY_SIZE(keys)];
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
 	unsigned int found = 0;
 	char path[64], line[256];
 	FILE *file;
 	size_t i;
 
-	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 0));
-	ASSERT_NE(0, tw_arm(self->fd, deadline + 1, TWHEEL_ARM_ABS, 0));
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
 	ASSERT_TRUE(make_ready(self->fd, 0, 1));
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
 	file = fopen(path, "r");
@@ -866,23 +863,25 @@ TEST_F(tw, fdinfo)
 	EXPECT_EQ(2, values[1]);
 	EXPECT_EQ(1, values[2]);
 	EXPECT_EQ(tw_info(self->fd).limit, values[3]);
-	EXPECT_EQ(deadline, values[4]);
 }
 
-TEST_F(tw, fdinfo_without_timers)
+/* To look at fdinfo takes no walk of the timers: others may look, and often. */
+TEST_F(tw, fdinfo_does_not_walk)
 {
-	bool none = false;
 	char path[64], line[256];
+	bool walked = false;
 	FILE *file;
 
+	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
 	file = fopen(path, "r");
 	if (!file)
 		SKIP(return, "no %s", path);
+	/* Only a walk finds the next expiration, which TWHEEL_INFO_NEXT tells. */
 	while (fgets(line, sizeof(line), file))
-		none |= !strcmp(line, "next-expiry:\tnone\n");
+		walked |= !!strstr(line, "expiry");
 	fclose(file);
-	EXPECT_TRUE(none);
+	EXPECT_FALSE(walked);
 }
 
 TEST_HARNESS_MAIN

@@ -163,22 +163,6 @@ static __u64 next_expiry(int fd)
 	return tw_call(fd, TWHEEL_IOC_GET_INFO, &info) ? 0 : info.next_expiry;
 }
 
-static __u64 next_expiry_of_fdinfo(int fd)
-{
-	unsigned long long value = 0;
-	char path[64], line[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, "next-expiry: %llu", &value);
-	fclose(file);
-	return value;
-}
-
 /*
  * Expects that all calls show @want as the deadline, a point in time on the caller's own
  * clock.
@@ -197,7 +181,6 @@ static __u64 next_expiry_of_fdinfo(int fd)
 	EXPECT_EQ(1, tw_call(__fd, TWHEEL_IOC_LIST, &__list)); \
 	EXPECT_EQ(__want, __entry.deadline); \
 	EXPECT_EQ(__want, next_expiry(__fd)); \
-	EXPECT_EQ(__want, next_expiry_of_fdinfo(__fd)); \
 } while (0)
 
 TEST_F(ns, absolute_seen_from_both_sides)

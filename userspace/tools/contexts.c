@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include <linux/kcmp.h>
-#include <linux/twheel.h>
 
 #include "contexts.h"
 #include "number.h"
@@ -214,22 +213,17 @@ static bool read_fdinfo(struct context *context, const struct holder *holder)
 {
 	char path[ROOT_PATH], line[128];
 	unsigned int found = 0;
-	uint64_t next;
 	FILE *file;
 
 	file = fopen(root_path(path, "/proc/%d/fdinfo/%d", (int)holder->pid, holder->fd), "re");
 	if (!file)
 		return false;
-	context->next = TWHEEL_NO_EXPIRY;
 	while (fgets(line, sizeof(line), file)) {
 		found += sscanf(line, "clock: %" SCNu32, &context->clock) == 1;
 		found += sscanf(line, "config: %" SCNx32, &context->config) == 1;
 		found += sscanf(line, "pending: %" SCNu64, &context->pending) == 1;
 		found += sscanf(line, "ready: %" SCNu64, &context->ready) == 1;
 		found += sscanf(line, "limit: %" SCNu64, &context->limit) == 1;
-		/* "none" is no number. */
-		if (sscanf(line, "next-expiry: %" SCNu64, &next) == 1)
-			context->next = next;
 	}
 	fclose(file);
 	return found == 5;
@@ -247,7 +241,7 @@ static void read_contexts(struct contexts *contexts, const struct search *search
 		for (end = first; end < search->n; end++) {
 			if (search->holders[end].context != search->holders[first].context)
 				break;
-			/* All of them tell the same, and to tell it walks all timers. */
+			/* All of them tell the same. */
 			told = told || read_fdinfo(context, &search->holders[end]);
 		}
 		context->holders = &search->holders[first];

@@ -34,7 +34,6 @@ struct holder {
  * @pending: timers that have not expired
  * @ready: timers that have expired and were not read
  * @limit: how many timers it may have
- * @next: the earliest deadline, on @clock; %TWHEEL_NO_EXPIRY if there is none
  */
 struct context {
 	const struct holder	*holders;
@@ -44,7 +43,6 @@ struct context {
 	uint64_t		pending;
 	uint64_t		ready;
 	uint64_t		limit;
-	uint64_t		next;
 };
 
 /**

@@ -8,13 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <linux/twheel.h>
 
 #include "contexts.h"
 #include "device.h"
-#include "duration.h"
 #include "names.h"
 #include "terminal.h"
 #include "tool.h"
@@ -35,22 +33,6 @@ struct widths {
 	int	command;
 };
 
-static uint64_t now_on(uint32_t clock)
-{
-	struct timespec ts = { };
-
-	clock_gettime((clockid_t)clock, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
-/* How long it is until the next expiration; 0 if that is due. */
-static uint64_t time_left(const struct context *context)
-{
-	uint64_t now = now_on(context->clock);
-
-	return context->next > now ? context->next - now : 0;
-}
-
 static void print_json(const struct context *context)
 {
 	char user[NAME_SIZE];
@@ -60,11 +42,6 @@ static void print_json(const struct context *context)
 	print_bits(config_names, context->config, "\"", ",");
 	printf("],\"pending\":%" PRIu64 ",\"ready\":%" PRIu64 ",\"limit\":%" PRIu64,
 	       context->pending, context->ready, context->limit);
-	if (context->next == TWHEEL_NO_EXPIRY)
-		printf(",\"next_expiry\":null,\"remaining\":null");
-	else
-		printf(",\"next_expiry\":%" PRIu64 ",\"remaining\":%" PRIu64,
-		       context->next, time_left(context));
 	printf(",\"holders\":[");
 	for (i = 0; i < context->n; i++) {
 		const struct holder *holder = &context->holders[i];
@@ -111,13 +88,11 @@ static void print_holder(const struct widths *widths, const struct holder *holde
 
 static void print_context(const struct widths *widths, const struct context *context)
 {
-	char left[DURATION_SIZE];
 	size_t i;
 
 	print_holder(widths, context->holders);
-	printf("%-9s %9" PRIu64 " %9" PRIu64 " %9s  ", clock_name(context->clock),
-	       context->pending, context->ready, context->next == TWHEEL_NO_EXPIRY ? "-" :
-	       duration_format(left, time_left(context)));
+	printf("%-9s %9" PRIu64 " %9" PRIu64 "  ", clock_name(context->clock),
+	       context->pending, context->ready);
 	if (context->config)
 		print_bits(config_names, context->config, "", " ");
 	else
@@ -138,10 +113,10 @@ static void print_text(const struct contexts *contexts)
 
 	measure(contexts, &widths);
 	if (contexts->n)
-		printf("%s%7s %-*s %-*s %3s %-9s %9s %9s %9s  %s%s\n",
+		printf("%s%7s %-*s %-*s %3s %-9s %9s %9s  %s%s\n",
 		       terminal_colour(COLOUR_BOLD), "PID", widths.user, "USER",
-		       widths.command, "COMMAND", "FD", "CLOCK", "PENDING", "READY", "NEXT",
-		       "MODE", terminal_colour(COLOUR_NONE));
+		       widths.command, "COMMAND", "FD", "CLOCK", "PENDING", "READY", "MODE",
+		       terminal_colour(COLOUR_NONE));
 	else
 		puts("no process that may be looked at has the device open");
 	for (i = 0; i < contexts->n; i++)
