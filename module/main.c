@@ -24,6 +24,18 @@
 #error "twheel is for 64-bit kernels"
 #endif
 
+/*
+ * Programs and the kernel swap the words of leases at two addresses. Where a data cache may hold
+ * both, neither would see the other's. Which machines have such caches is known only at run
+ * time, so leave out all that may. From 6.9 on the kernel's configuration says so; before, name
+ * those of them that have 64 bits. (That an architecture has flush_dcache_page() says less: arm64
+ * has it for its instruction cache.)
+ */
+#if defined(CONFIG_ARCH_HAS_CPU_CACHE_ALIASING) || defined(CONFIG_MIPS) || \
+	defined(CONFIG_PARISC) || defined(CONFIG_SPARC)
+#error "twheel is for kernels whose data caches do not alias"
+#endif
+
 #define TWHEEL_TICK_NS_MIN	1024U
 #define TWHEEL_TICK_NS_MAX	(1024U * 1024 * 1024)
 
