@@ -40,15 +40,18 @@
  * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
  * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
  * turns these wheels from then on. Timers stay in their wheels, and none is lost or late.
- * (The hrtimer core would hand the hrtimers to any CPU, even to an isolated one.) A CPU that
- * comes online takes its hrtimers back, or later, if one is just running elsewhere.
+ * (The hrtimer core would do so later. At first it took any CPU, even an isolated one. Now,
+ * and in 6.1.192 and 6.12.117, it takes one that nohz_full= leaves, which isolcpus= or a cpuset
+ * may still isolate; and always the same.) A CPU that comes online takes its hrtimers back, or
+ * later, if one is just running elsewhere.
  *
  * Isolation: an isolated CPU has no timers. Timers that are armed there go to the wheel of
- * another CPU. If such a timer comes first, that CPU is sent an interrupt, a kick, to set
- * its hrtimer: an hrtimer that is set from afar would expire on the CPU that set it. The
- * kick takes no lock. It sets the hrtimer to what the base says, and then checks that the
- * base still says so. Code that changes the base meanwhile either sends another kick, as
- * this one has read the base already, or finds it pending and relies on it.
+ * another CPU, of the same node if possible; isolated CPUs are spread over these. If such a
+ * timer comes first, that CPU is sent an interrupt, a kick, to set its hrtimer: an hrtimer that
+ * is set from afar would expire on the CPU that set it. The kick takes no lock. It sets the
+ * hrtimer to what the base says, and then checks that the base still says so. Code that changes
+ * the base meanwhile either sends another kick, as this one has read the base already, or finds
+ * it pending and relies on it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -57,6 +60,7 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
+#include <linux/topology.h>
 
 #include "base.h"
 #include "compat.h"
@@ -83,6 +87,8 @@ struct twheel_round {
 };
 
 static DEFINE_PER_CPU(struct twheel_round, twheel_round);
+/* How many possible CPUs of its node come before a CPU; constant after init */
+static DEFINE_PER_CPU(unsigned int, twheel_before);
 
 struct twheel_geometry twheel_geometry __read_mostly;
 struct twheel_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
@@ -91,15 +97,66 @@ static enum cpuhp_state twheel_cpuhp_state;
 static u32 (*expire_nodes)(struct twheel_base *base, struct twheel_run *run) __ro_after_init;
 static void (*end_run)(const struct twheel_run *run) __ro_after_init;
 
-unsigned int twheel_housekeeping_cpu(void)
+/* May @cpu turn wheels? One that is going offline is not active any more. */
+static bool is_housekeeper(unsigned int cpu)
 {
-	unsigned int cpu;
+	return cpu_active(cpu) && !twheel_cpu_isolated(cpu);
+}
 
-	/* A CPU that is going offline is not active any more. */
-	for_each_cpu_and(cpu, housekeeping_cpumask(HK_TYPE_TIMER), cpu_active_mask)
-		if (!twheel_cpu_isolated(cpu))
-			return cpu;
-	return smp_processor_id();
+/*
+ * One of the CPUs in @mask that may turn wheels, for @cpu, which has @before others before it, of
+ * its node or of all. nr_cpu_ids if there is none. The CPUs that may not turn wheels are counted,
+ * and take those that may in turn. By their own numbers all even ones could have the same.
+ */
+static unsigned int pick_housekeeper(const struct cpumask *mask, unsigned int cpu,
+				     unsigned int before)
+{
+	unsigned int other, nr = 0, picked = nr_cpu_ids;
+
+	for_each_cpu_and(other, mask, housekeeping_cpumask(HK_TYPE_TIMER)) {
+		if (!is_housekeeper(other))
+			continue;
+		nr++;
+		before -= other < cpu;
+	}
+	if (!nr)
+		return picked;
+	before %= nr;
+	/* The last one has to do if some have become isolated meanwhile. */
+	for_each_cpu_and(other, mask, housekeeping_cpumask(HK_TYPE_TIMER)) {
+		if (!is_housekeeper(other))
+			continue;
+		picked = other;
+		if (!before--)
+			break;
+	}
+	return picked;
+}
+
+unsigned int twheel_housekeeping_cpu(unsigned int cpu)
+{
+	int node = cpu_to_node(cpu);
+	unsigned int picked = nr_cpu_ids;
+
+	/* The kernel's own search for the closest CPU is not exported. */
+	if (node != NUMA_NO_NODE)
+		picked = pick_housekeeper(cpumask_of_node(node), cpu, per_cpu(twheel_before, cpu));
+	if (picked >= nr_cpu_ids)
+		picked = pick_housekeeper(cpu_active_mask, cpu, cpu);
+	return picked < nr_cpu_ids ? picked : smp_processor_id();
+}
+
+/* Count for each possible CPU the others of its node that come before it. */
+static void count_before(void)
+{
+	unsigned int cpu, other;
+
+	for_each_possible_cpu(cpu) {
+		per_cpu(twheel_before, cpu) = 0;
+		for_each_possible_cpu(other)
+			per_cpu(twheel_before, cpu) += other < cpu &&
+						       cpu_to_node(other) == cpu_to_node(cpu);
+	}
 }
 
 static u64 now_to_tick(u64 now)
@@ -157,7 +214,7 @@ static bool base_is_away(const struct twheel_base *base)
 /* Set the hrtimer to @ns, where it is turned; base->programmed is to say @tick. */
 static void base_program(struct twheel_base *base, u64 tick, u64 ns)
 {
-	unsigned int cpu = base_is_away(base) ? twheel_housekeeping_cpu() : base->cpu;
+	unsigned int cpu = base_is_away(base) ? twheel_housekeeping_cpu(base->cpu) : base->cpu;
 
 	lockdep_assert_held(&base->lock);
 
@@ -315,7 +372,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 
 	/* This CPU has become isolated: hand the hrtimer over now, as a pause would end here. */
 	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
-	    twheel_housekeeping_cpu() != smp_processor_id()) {
+	    twheel_housekeeping_cpu(smp_processor_id()) != smp_processor_id()) {
 		count_run(0);
 		base_reprogram(base);
 		return HRTIMER_NORESTART;
@@ -477,6 +534,7 @@ int twheel_bases_init(u32 (*expire)(struct twheel_base *base, struct twheel_run 
 
 	expire_nodes = expire;
 	end_run = end;
+	count_before();
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
 		ret = -ENOMEM;
 		twheel_bases[clock] = alloc_percpu(struct twheel_base);

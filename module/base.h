@@ -89,12 +89,16 @@ static inline bool twheel_cpu_isolated(unsigned int cpu)
 }
 
 /**
- * twheel_housekeeping_cpu() - a CPU that may turn wheels
+ * twheel_housekeeping_cpu() - a CPU that turns wheels for another one
+ * @cpu:	any possible CPU, which is isolated or offline
+ *
+ * Takes O(CPUs that are not isolated).
  *
  * Context: any in which the task stays on its CPU.
- * Return: the first CPU that is active and not isolated, or this CPU if there is none.
+ * Return: a CPU that is active and not isolated, of the same node if there is one there; the
+ * CPUs of a node are spread over these by their numbers. Or this CPU if there is none.
  */
-unsigned int twheel_housekeeping_cpu(void);
+unsigned int twheel_housekeeping_cpu(unsigned int cpu);
 
 /**
  * twheel_base_local() - the base for timers that are armed on this CPU
@@ -108,7 +112,7 @@ static inline struct twheel_base *twheel_base_local(enum twheel_clock clock)
 	unsigned int cpu = smp_processor_id();
 
 	if (unlikely(twheel_cpu_isolated(cpu)))
-		cpu = twheel_housekeeping_cpu();
+		cpu = twheel_housekeeping_cpu(cpu);
 	return twheel_base_of(clock, cpu);
 }
 

@@ -291,6 +291,34 @@ TEST_F(isolation, earlier_than_all_before)
 	expect_silence(_metadata, self);
 }
 
+/* Isolated CPUs do not all burden the same one of the others. */
+TEST_F(isolation, spread_over_the_others)
+{
+	int cpu, other, used = 0, nr_others = sysconf(_SC_NPROCESSORS_ONLN) - self->nr_isolated;
+	__u64 before[CPUS_MAX], deadlines[1];
+
+	if (self->obstacle)
+		SKIP(return, "%s", self->obstacle);
+	if (self->nr_isolated < 2 || nr_others < 2)
+		SKIP(return, "there are too few CPUs of either kind");
+	for (cpu = 0; cpu < self->cpus; cpu++)
+		before[cpu] = tw_counter(cpu, "expired");
+	for (cpu = next_isolated(self, -1); cpu >= 0;
+	     cpu = next_isolated(self, cpu)) {
+		ASSERT_TRUE(tw_pin(cpu));
+		deadlines[0] = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
+		ASSERT_NE(0, tw_arm(self->fd, deadlines[0], TWHEEL_ARM_ABS, 0));
+		expect_all(_metadata, self, deadlines, 1);
+	}
+	for (other = 0; other < self->cpus; other++)
+		used += tw_counter(other, "expired") != before[other];
+	EXPECT_EQ(self->nr_isolated < nr_others ? self->nr_isolated : nr_others, used) {
+		TH_LOG("%d isolated CPUs, %d others, of which %d had timers to expire",
+		       self->nr_isolated, nr_others, used);
+	}
+	expect_silence(_metadata, self);
+}
+
 /* The next round of a periodic timer is armed on the CPU where it is read. */
 TEST_F(isolation, periodic)
 {
