@@ -30,7 +30,7 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	u64 deadline = timer->deadline;
 
 	if (state == TWHEEL_STATE_PENDING) {
-		deadline = twheel_timer_set_word(ctx, timer, TWHEEL_LEASE_EXPIRED);
+		deadline = twheel_timer_end_lease(ctx, timer);
 		twheel_base_dequeue(hold->base, &timer->node);
 	} else {
 		twheel_ctx_withdraw(ctx, timer);

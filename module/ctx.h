@@ -13,6 +13,7 @@
 #include <linux/twheel.h>
 
 #include "clock.h"
+#include "lease.h"
 #include "pool.h"
 
 struct cred;
@@ -79,13 +80,13 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
  * @deadline:	of the timer itself, in ns
  *
  * Context: any, once the pool of @ctx is settled.
- * Return: the time in @word, in ns on the context's clock, or @deadline if there is none.
+ * Return: the time in @word, in ns on the context's clock; or @deadline if the lease is over.
  */
 static inline u64 twheel_ctx_word_deadline(const struct twheel_ctx *ctx, u64 word,
 					   u64 deadline)
 {
 	return word & TWHEEL_LEASE_EXPIRED ? deadline :
-	       twheel_clock_shift(word, -ctx->word_offset);
+	       twheel_clock_shift(twheel_lease_deadline(word), -ctx->word_offset);
 }
 
 /**

@@ -48,9 +48,11 @@ static void describe(const struct twheel_timer *timer,
 		.count		= timer->count,
 		.state		= twheel_timer_state(timer),
 		.flags		= twheel_flags_of(timer->where),
-		.word		= twheel_is_lease(timer->where) ?
-				  twheel_pool_index(timer) : 0,
 	};
+	if (twheel_is_lease(timer->where)) {
+		info->word = twheel_pool_index(timer);
+		info->tag = twheel_lease_tag(atomic64_read(twheel_pool_word(timer)));
+	}
 }
 
 int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)

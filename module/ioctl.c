@@ -39,10 +39,19 @@ static_assert(sizeof(struct twheel_timer_info) == 64);
 static_assert(sizeof(struct twheel_list) == 24);
 static_assert(sizeof(struct twheel_event) == 48);
 static_assert(offsetof(struct twheel_info, now) == 40);
-static_assert(offsetof(struct twheel_arm, result) == 48);
+static_assert(offsetof(struct twheel_arm, flags) == 48);
+static_assert(offsetof(struct twheel_arm, old_state) == 54);
 static_assert(offsetof(struct twheel_cancel, result) == 16);
-static_assert(offsetof(struct twheel_timer_info, count) == 48);
+static_assert(offsetof(struct twheel_timer_info, flags) == 56);
+static_assert(offsetof(struct twheel_timer_info, word) == 60);
 static_assert(offsetof(struct twheel_event, flags) == 40);
+
+/* What &twheel_config.clock calls @clock */
+static u32 info_clock(enum twheel_clock clock)
+{
+	/* CLOCK_REALTIME is 0, and 0 asks for nothing: so wall time has a number of its own. */
+	return clock == TWHEEL_REALTIME ? TWHEEL_CLOCK_REALTIME : twheel_clockids[clock];
+}
 
 static long ioctl_get_info(struct twheel_ctx *ctx,
 			   struct twheel_info __user *arg)
@@ -53,7 +62,7 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
-	if (info.flags & ~TWHEEL_INFO_NEXT || info.config)
+	if (info.flags & ~TWHEEL_INFO_NEXT)
 		return -EINVAL;
 
 	flags = info.flags;
@@ -64,7 +73,7 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 		.tick_ns	= 1ULL << twheel_geometry.tick_shift,
 		.slots		= twheel_geometry.slots,
 		.levels		= twheel_geometry.levels,
-		.clock		= twheel_clockids[clock],
+		.clock		= info_clock(clock),
 		.config		= READ_ONCE(ctx->config),
 		.now		= twheel_clock_to_user(clock, twheel_clock_now(clock)),
 		.limit		= twheel_pool_limit(&ctx->pool),
@@ -83,7 +92,6 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 static int config_clock(u32 clock)
 {
 	switch (clock) {
-	/* CLOCK_REALTIME is 0, and 0 asks for nothing: so wall time has a number of its own. */
 	case 0:
 	case CLOCK_MONOTONIC:
 		return TWHEEL_MONOTONIC;

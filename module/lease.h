@@ -2,10 +2,14 @@
 /*
  * The kernel's side of a lease: one word that a program may change at any time.
  *
- * The word holds a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs. The program
- * replaces a deadline by a later one, and the kernel claims the word by setting the bit.
- * Both use compare-and-swap, so only one of them wins, and the other one learns it. The
- * kernel does not rely on anything that it reads here.
+ * The word holds a tag and a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs. The
+ * program replaces a deadline by a later one, and the kernel claims the word by setting the
+ * bit. Both use compare-and-swap, so only one of them wins, and the other one learns it.
+ *
+ * A word belongs to one timer after another. Each of them begins by giving it the next tag, so
+ * that a program which is late by a timer or more finds another tag than that of its lease.
+ * The tag is kept nowhere else, so a program that changes it only misleads itself: the kernel
+ * does not rely on anything that it reads here.
  *
  * The number of tries is bounded. Where an atomic operation is itself a loop of
  * load-linked and store-conditional (arm64 without LSE), a program that stores to the word
@@ -18,10 +22,55 @@
 #define TWHEEL_LEASE_H
 
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
 #include <linux/twheel.h>
+
+static_assert(TWHEEL_LEASE_EXPIRED >> TWHEEL_LEASE_TAG_SHIFT == TWHEEL_LEASE_TAG_MASK + 1);
+static_assert(TWHEEL_LEASE_UNITS_MASK == (1ULL << TWHEEL_LEASE_TAG_SHIFT) - 1);
+static_assert(TWHEEL_LEASE_UNITS_MASK << TWHEEL_LEASE_UNIT_SHIFT < TWHEEL_LEASE_EXPIRED);
+
+#define TWHEEL_LEASE_TAG_BITS	((u64)TWHEEL_LEASE_TAG_MASK << TWHEEL_LEASE_TAG_SHIFT)
+
+/**
+ * twheel_lease_deadline() - the deadline that a word holds
+ * @word:	what it says
+ *
+ * Context: any.
+ * Return: the deadline on the word's clock, in ns; at most 2^63 - 1.
+ */
+static inline u64 twheel_lease_deadline(u64 word)
+{
+	return (word & TWHEEL_LEASE_UNITS_MASK) << TWHEEL_LEASE_UNIT_SHIFT;
+}
+
+/**
+ * twheel_lease_tag() - the tag that a word holds
+ * @word:	what it says
+ *
+ * Context: any.
+ * Return: the tag.
+ */
+static inline u16 twheel_lease_tag(u64 word)
+{
+	return word >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK;
+}
+
+/**
+ * twheel_lease_units() - the deadline as it is in a word
+ * @deadline:	the deadline on the word's clock, in ns; at most 2^63 - 1
+ *
+ * Context: any.
+ * Return: the deadline in units, rounded up; but at most the largest one.
+ */
+static inline u64 twheel_lease_units(u64 deadline)
+{
+	u64 units = (deadline + (1ULL << TWHEEL_LEASE_UNIT_SHIFT) - 1) >> TWHEEL_LEASE_UNIT_SHIFT;
+
+	return min_t(u64, units, TWHEEL_LEASE_UNITS_MASK);
+}
 
 /* If a program changes the word more often meanwhile, the kernel looks again a tick later. */
 #define TWHEEL_LEASE_TRIES	4
@@ -44,12 +93,12 @@ static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 	for (tries = 0; tries < TWHEEL_LEASE_TRIES; tries++) {
 		s64 seen = old;
 
-		*deadline = min_t(u64, old & ~TWHEEL_LEASE_EXPIRED, now);
+		*deadline = min_t(u64, twheel_lease_deadline(old), now);
 		/* Only the program can have set the bit, and ended its own lease. */
 		if (old & TWHEEL_LEASE_EXPIRED)
 			return true;
-		if (old > now) {
-			*deadline = old;
+		if (twheel_lease_deadline(old) > now) {
+			*deadline = twheel_lease_deadline(old);
 			return false;
 		}
 		if (atomic64_try_cmpxchg(word, &seen, old | TWHEEL_LEASE_EXPIRED))
@@ -92,16 +141,60 @@ static inline u64 twheel_lease_charge(u64 *account, u64 now, u64 cost)
 }
 
 /**
- * twheel_lease_set() - store a value in a word, whatever the program does meanwhile
- * @word:	the word
- * @value:	the value
+ * twheel_lease_begin() - give a word to a new timer
+ * @word:	the word. The timer that had it before, if any, has ended
+ * @value:	its deadline in units, or 0 if it is no lease; with %TWHEEL_LEASE_EXPIRED
+ *		unless it is a lease that runs
  *
  * Context: any.
- * Return: the value before.
+ * Return: what the word says now, which has the tag after that of the last timer.
  */
-static inline u64 twheel_lease_set(atomic64_t *word, u64 value)
+static inline u64 twheel_lease_begin(atomic64_t *word, u64 value)
 {
-	return atomic64_xchg(word, value);
+	u64 next = atomic64_read(word) + (1ULL << TWHEEL_LEASE_TAG_SHIFT);
+
+	value |= next & TWHEEL_LEASE_TAG_BITS;
+	/* The bit is set, so nobody changes the word but a program that harms itself. */
+	atomic64_set_release(word, value);
+	return value;
+}
+
+/**
+ * twheel_lease_renew() - arm a lease anew, whatever the program does meanwhile
+ * @word:	the word
+ * @value:	the new deadline in units; with %TWHEEL_LEASE_EXPIRED if it has passed
+ * @old:	set to what the word said before
+ *
+ * Context: any.
+ * Return: what the word says now, which has the tag that it had.
+ */
+static inline u64 twheel_lease_renew(atomic64_t *word, u64 value, u64 *old)
+{
+	/* A program that extends the lease meanwhile does not change the tag. */
+	value |= atomic64_read(word) & TWHEEL_LEASE_TAG_BITS;
+	*old = atomic64_xchg(word, value);
+	return value;
+}
+
+/**
+ * twheel_lease_end() - end a lease that has not expired, whatever the program does meanwhile
+ * @word:	the word, which keeps its tag and its deadline
+ *
+ * Context: any.
+ * Return: what the word said before; without %TWHEEL_LEASE_EXPIRED, unless the program itself
+ * had ended the lease.
+ */
+static inline u64 twheel_lease_end(atomic64_t *word)
+{
+	u64 old = atomic64_read(word);
+
+	if (old & TWHEEL_LEASE_EXPIRED)
+		return old;
+	/* A fetch_or is a loop on some machines. From then on the word does not change. */
+	smp_mb__before_atomic();
+	atomic64_or(TWHEEL_LEASE_EXPIRED, word);
+	smp_mb__after_atomic();
+	return atomic64_read(word) & ~TWHEEL_LEASE_EXPIRED;
 }
 
 #endif /* TWHEEL_LEASE_H */

@@ -40,35 +40,62 @@ static_assert(!offsetof(struct twheel_arm, handle));
 /* The conditions of an arming, which has one at most. They are not kept with the timer. */
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
-u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *timer, u64 value)
+u64 twheel_timer_end_lease(const struct twheel_ctx *ctx, const struct twheel_timer *timer)
+{
+	if (!twheel_is_lease(timer->where))
+		return timer->deadline;
+	return twheel_ctx_word_deadline(ctx, twheel_lease_end(twheel_pool_word(timer)),
+					timer->deadline);
+}
+
+/*
+ * What the word of a timer is to say, but for its tag, when @arm arms it for @deadline. @ready:
+ * the timer expires at once.
+ */
+static u64 word_for(const struct twheel_ctx *ctx, const struct twheel_arm *arm, u64 deadline,
+		    bool ready)
+{
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return TWHEEL_LEASE_EXPIRED;
+	return twheel_lease_units(twheel_clock_shift(deadline, ctx->word_offset)) |
+	       (ready ? TWHEEL_LEASE_EXPIRED : 0);
+}
+
+/* If @arm has armed @timer as a lease, whose word says @word, tell that. */
+static void tell_word(const struct twheel_timer *timer, struct twheel_arm *arm, u64 word)
+{
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return;
+	arm->word = twheel_pool_index(timer);
+	arm->tag = twheel_lease_tag(word);
+}
+
+/* As replace_word(), for a timer that is to be a lease. */
+static noinline u64 renew_word(const struct twheel_ctx *ctx, const struct twheel_timer *timer,
+			       struct twheel_arm *arm, u64 deadline, bool ready)
 {
 	u64 old;
 
-	if (!ctx->pool.leases)
-		return timer->deadline;
-
-	old = twheel_lease_set(twheel_pool_word(timer), value);
+	tell_word(timer, arm, twheel_lease_renew(twheel_pool_word(timer),
+						 word_for(ctx, arm, deadline, ready), &old));
 	return twheel_is_lease(timer->where) ?
 	       twheel_ctx_word_deadline(ctx, old, timer->deadline) : timer->deadline;
 }
 
 /*
- * Store @deadline in the word of @timer, if it has one. @ready: the timer expires at once. From
- * here on, an extension by a program either changes this new word or comes too late. Returns the
- * deadline that the timer had until now.
+ * Set the word of @timer, which is live, as @arm says: see word_for(). From here on, an extension
+ * by a program either changes this new word or comes too late. Returns the deadline that the
+ * timer had until now.
  */
-static u64 replace_word(const struct twheel_ctx *ctx, struct twheel_timer *timer,
-			const struct twheel_arm *arm, u64 deadline, bool ready)
+static __always_inline u64 replace_word(const struct twheel_ctx *ctx,
+					const struct twheel_timer *timer,
+					struct twheel_arm *arm, u64 deadline, bool ready)
 {
-	u64 value = TWHEEL_LEASE_EXPIRED;
-
-	if (!ctx->pool.leases)
-		return timer->deadline;
-
-	if (arm->flags & TWHEEL_ARM_LEASE)
-		value = twheel_clock_shift(deadline, ctx->word_offset) |
-			(ready ? TWHEEL_LEASE_EXPIRED : 0);
-	return twheel_timer_set_word(ctx, timer, value);
+	if (unlikely(arm->flags & TWHEEL_ARM_LEASE))
+		return renew_word(ctx, timer, arm, deadline, ready);
+	if (unlikely(twheel_is_lease(timer->where)))
+		return twheel_timer_end_lease(ctx, timer);
+	return timer->deadline;
 }
 
 static u64 tick_of(u64 deadline, u32 slack)
@@ -106,21 +133,45 @@ static __always_inline int check_arm(const struct twheel_ctx *ctx, const struct 
 		return -EINVAL;
 	if ((flags & TWHEEL_ARM_CONDITIONS) == TWHEEL_ARM_CONDITIONS)
 		return -EINVAL;
-	if (flags & TWHEEL_ARM_LEASE)
-		return !arm->interval && !(flags & TWHEEL_ARM_FIXED_DELAY) &&
-		       READ_ONCE(ctx->config) & TWHEEL_CONFIG_LEASE ? 0 : -EINVAL;
+	if (flags & TWHEEL_ARM_LEASE &&
+	    (arm->interval || !(READ_ONCE(ctx->config) & TWHEEL_CONFIG_LEASE)))
+		return -EINVAL;
 	if (!arm->interval &&
 	    (arm->count > 1 || flags & TWHEEL_ARM_FIXED_DELAY))
 		return -EINVAL;
 	return 0;
 }
 
-/* When @arm, which is valid, is due, in ns on the context's clock. */
-static u64 deadline_of(const struct twheel_hold *hold, const struct twheel_arm *arm, u64 now)
+/*
+ * @deadline, as a word can say it. What has passed @now has passed afterwards, too: so it is not
+ * rounded up.
+ */
+static noinline u64 round_for_word(const struct twheel_ctx *ctx, u64 deadline, u64 now)
+{
+	u64 time = twheel_clock_shift(deadline, ctx->word_offset);
+	u64 units = deadline > now ? twheel_lease_units(time) : time >> TWHEEL_LEASE_UNIT_SHIFT;
+
+	return twheel_clock_shift(twheel_lease_deadline(units), -ctx->word_offset);
+}
+
+/* The time that @arm, which is valid, asks for, in ns on the context's clock. */
+static __always_inline u64 expires_at(const struct twheel_hold *hold,
+				      const struct twheel_arm *arm, u64 now)
 {
 	if (!(arm->flags & TWHEEL_ARM_ABS))
 		return min_t(u64, now + arm->expires, KTIME_MAX);
 	return hold->offset ? twheel_clock_shift(arm->expires, -hold->offset) : arm->expires;
+}
+
+/* When @arm is due: that time, or for a lease what a word can say. */
+static __always_inline u64 deadline_of(const struct twheel_hold *hold,
+				       const struct twheel_arm *arm, u64 now)
+{
+	u64 time = expires_at(hold, arm, now);
+
+	if (unlikely(arm->flags & TWHEEL_ARM_LEASE))
+		return round_for_word(hold->ctx, time, now);
+	return time;
 }
 
 /* The slack that @arm asks for, in ticks */
@@ -144,13 +195,6 @@ static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm, 
 		   kept | (arm->flags & TWHEEL_TIMER_FLAGS) << TWHEEL_FLAGS_SHIFT);
 }
 
-/* If @arm asks for a lease, store the number of @timer's word in it. */
-static void tell_word(const struct twheel_timer *timer, struct twheel_arm *arm)
-{
-	if (arm->flags & TWHEEL_ARM_LEASE)
-		arm->word = twheel_pool_index(timer);
-}
-
 static bool is_keyed(const struct twheel_ctx *ctx)
 {
 	return READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED;
@@ -172,10 +216,13 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 	struct twheel_ctx *ctx = hold->ctx;
 	bool ready = deadline <= now;
 
-	replace_word(ctx, timer, arm, deadline, ready);
+	arm->word = 0;
+	arm->tag = 0;
+	if (ctx->pool.leases)
+		tell_word(timer, arm, twheel_lease_begin(twheel_pool_word(timer),
+							 word_for(ctx, arm, deadline, ready)));
 	set_timer(timer, arm, deadline, slack_of(arm));
 	arm->handle = twheel_pool_handle(timer);
-	tell_word(timer, arm);
 	twheel_count(TWHEEL_COUNT_ARMED);
 	if (trace_twheel_arm_enabled())
 		trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
@@ -318,7 +365,6 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		rearm_ready(hold, timer, arm, deadline, now);
 	}
 
-	tell_word(timer, arm);
 	twheel_count(TWHEEL_COUNT_REARMED);
 	if (trace_twheel_rearm_enabled())
 		trace_twheel_rearm(hold->ctx, arm->handle, twheel_clockids[hold->local->clock],
@@ -360,6 +406,8 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 	struct twheel_timer *timer;
 	int ret;
 
+	arm->word = 0;
+	arm->tag = 0;
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 
@@ -417,7 +465,7 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (timers[i] && deadline_of(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
+		if (timers[i] && expires_at(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
 }
 

@@ -45,15 +45,14 @@ void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, 
 void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
- * twheel_timer_set_word() - set the word of a timer, if it has one
+ * twheel_timer_end_lease() - let nobody extend a timer any more
  * @ctx:	the context
- * @timer:	the timer, which is locked or was just allocated
- * @value:	what to store: a time, or %TWHEEL_LEASE_EXPIRED if it is no lease any more
+ * @timer:	the timer, which is locked and pending; a lease or not
  *
  * Context: any.
  * Return: the deadline that the timer had until then, in ns on the context's clock.
  */
-u64 twheel_timer_set_word(const struct twheel_ctx *ctx, struct twheel_timer *timer, u64 value);
+u64 twheel_timer_end_lease(const struct twheel_ctx *ctx, const struct twheel_timer *timer);
 
 /**
  * twheel_timer_fetch_neighbours() - fetch the memory that dequeueing a timer will change

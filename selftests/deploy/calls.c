@@ -85,16 +85,16 @@ static int use_library(unsigned int flags)
 	struct pollfd ready = { .events = POLLIN };
 	struct twheel_event event;
 	struct twheel *tw;
-	uint64_t *word;
+	struct twheel_lease lease;
 	ssize_t ret;
 
 	ret = twheel_open(&tw, NULL, flags | TWHEEL_OPEN_CLOEXEC, &config);
 	if (ret)
 		return ret;
-	ret = twheel_lease_new(tw, 50 * MSEC, 0, 7, NULL, &word, NULL);
+	ret = twheel_lease_new(tw, 50 * MSEC, 0, 7, NULL, &lease, NULL);
 	if (!ret) {
 		/* On a slow machine this may be too late, and that is no error. */
-		twheel_lease_extend(word, twheel_now(tw) + 50 * MSEC);
+		twheel_lease_extend(lease, twheel_now(tw) + 50 * MSEC);
 		ready.fd = twheel_fd(tw);
 		ret = poll(&ready, 1, LIMIT / 2 / MSEC);
 		ret = ret == 1 ? 0 : ret ? -errno : -ETIME;

@@ -158,14 +158,16 @@ TEST_F(fd, an_extended_lease_does_not_spin)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct twheel_event event;
-	uint64_t *word, deadline;
+	struct twheel_lease lease;
+	uint64_t deadline;
 	struct twheel *tw;
 	int woken = 0;
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK, &config));
-	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &word, NULL));
-	deadline = twheel_lease_deadline(word) + 300 * MSEC;
-	ASSERT_EQ(1, twheel_lease_extend(word, deadline));
+	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &lease, NULL));
+	/* Of whole units, as the deadline of a lease is. */
+	deadline = twheel_lease_deadline(lease) + 304 * MSEC;
+	ASSERT_EQ(1, twheel_lease_extend(lease, deadline));
 	do {
 		ASSERT_EQ(1, readable(tw, 60000));
 		woken++;
@@ -173,7 +175,7 @@ TEST_F(fd, an_extended_lease_does_not_spin)
 	EXPECT_EQ(2, woken);
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_LE(deadline, event.expired);
-	EXPECT_EQ(1, twheel_lease_expired(word));
+	EXPECT_EQ(1, twheel_lease_expired(lease));
 	twheel_close(tw);
 }
 
@@ -182,13 +184,14 @@ TEST_F(fd, a_read_waits)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct twheel_event event;
-	uint64_t *word, deadline;
+	struct twheel_lease lease;
+	uint64_t deadline;
 	struct twheel *tw;
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
-	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &word, NULL));
-	deadline = twheel_lease_deadline(word) + 200 * MSEC;
-	ASSERT_EQ(1, twheel_lease_extend(word, deadline));
+	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &lease, NULL));
+	deadline = twheel_lease_deadline(lease) + 208 * MSEC;
+	ASSERT_EQ(1, twheel_lease_extend(lease, deadline));
 	ASSERT_EQ(1, twheel_read(tw, &event, 1));
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_LE(deadline, twheel_now(tw));

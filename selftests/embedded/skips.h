@@ -55,6 +55,7 @@ static const struct skip skips[] = {
 	{ "lease", "pages_on_demand", MAPPED },
 	{ "lease", "fork", SHARED },
 	{ "lease", "sent_to_another_process", SHARED },
+	{ "lease", "found_by_another_process", SHARED },
 	{ "tw", "mapping_outlives_close", MAPPED },
 	/* uapi/list.c */
 	{ "tw", "drain_into_a_buffer_that_ends_early", FAULT },

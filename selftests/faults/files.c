@@ -364,7 +364,8 @@ static long look_at_words(const struct world *w)
 
 	for (i = 0; i < w->nr; i++)
 		if (w->timers[i].flags & TWHEEL_ARM_LEASE &&
-		    words[w->timers[i].word] != w->timers[i].deadline)
+		    words[w->timers[i].word] != tw_lease_value(w->timers[i].tag,
+							       w->timers[i].deadline))
 			return -EPROTO;
 	return 0;
 }

@@ -120,7 +120,7 @@ static long call_arm_lease(struct world *w)
 static long call_arm_invalid(struct world *w)
 {
 	arm = world_request(w, TW_FAR);
-	arm.flags = ~0U;
+	arm.flags = 0xffff;
 	return call_arm(w);
 }
 
@@ -318,7 +318,7 @@ static long call_batch_mixed(struct world *w)
 			expected[nr] = -ENOENT;
 			break;
 		case 2:
-			a->flags = ~0U;
+			a->flags = 0xffff;
 			expected[nr] = -EINVAL;
 			break;
 		}
@@ -429,7 +429,6 @@ static long get_info(struct world *w, __u32 flags)
 {
 	memset(&info, 0xcc, sizeof(info));
 	info.flags = flags;
-	info.config = 0;
 	return tw_call(w->fd, TWHEEL_IOC_GET_INFO, &info);
 }
 
@@ -449,7 +448,7 @@ static void after_info(struct world *w, long ret)
 		oracle_info(&w->ctx, &info, true);
 	if (!ret && info.flags && info.next_expiry == TWHEEL_NO_EXPIRY)
 		violation("%llu pending, and none is next", info.pending);
-	if (ret && (info.pending != 0xccccccccccccccccULL || info.config))
+	if (ret && (info.pending != 0xccccccccccccccccULL || info.config != 0xcccccccc))
 		violation("GET_INFO failed, and yet something was stored");
 }
 

@@ -14,6 +14,8 @@
 
 #define TIMERS	200
 #define PAGE	4096UL
+/* Of the deadline in a word */
+#define UNIT	(1 << TWHEEL_LEASE_UNIT_SHIFT)
 
 /* All data of the victim's timers that must not change, that is, all but the remaining time. */
 struct snapshot {
@@ -76,7 +78,7 @@ FIXTURE_SETUP(forge)
 	int i;
 
 	self->size = 16 * PAGE;
-	self->deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	self->deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
 	if (geteuid() == 0) {
 		self->victim = open_as(VICTIM);
 		ASSERT_TRUE(become(NOBODY));
@@ -92,7 +94,8 @@ FIXTURE_SETUP(forge)
 	for (i = 0; i < 2 * TIMERS; i++) {
 		bool own = i < TIMERS;
 
-		arm = tw_request(self->deadline + i % TIMERS, TWHEEL_ARM_ABS | variant->flags, i);
+		arm = tw_request(self->deadline + i % TIMERS * UNIT,
+				 TWHEEL_ARM_ABS | variant->flags, i);
 		if (variant->config & TWHEEL_CONFIG_KEYED)
 			arm.handle = own ? 1000000 + i : i - TIMERS;
 		ASSERT_EQ(0, tw_call(own ? self->own : self->victim, TWHEEL_IOC_ARM, &arm));
@@ -398,8 +401,11 @@ static bool is_there(const volatile __u64 *p)
 /* Returns whether @word is the deadline of one of the attacker's timers, or of none. */
 static bool is_own(const FIXTURE_DATA(forge) * self, __u64 word)
 {
+	__u64 deadline = (word & TWHEEL_LEASE_UNITS_MASK) * UNIT;
+
 	return word == TWHEEL_LEASE_EXPIRED ||
-	       (word >= self->deadline && word < self->deadline + TIMERS);
+	       (word == tw_lease_value(1, deadline) && deadline >= self->deadline &&
+		deadline < self->deadline + TIMERS * UNIT);
 }
 
 /* Whichever offset is mapped, the page has the attacker's own words, or there is none. */

@@ -163,13 +163,13 @@ static void store(struct load *load, __u64 round)
 			soon = tw_now(load->clock) + 2 * round + TICK_NS;
 		switch (plan->ahead) {
 		case A_TICK:
-			load->words[i] = soon;
+			load->words[i] = tw_lease_value(0, soon);
 			break;
 		case SCATTERED:
-			load->words[i] = soon + scatter[(now + i) % 1024];
+			load->words[i] = tw_lease_value(0, soon + scatter[(now + i) % 1024]);
 			break;
 		case TOGETHER:
-			load->words[i] = load->common;
+			load->words[i] = tw_lease_value(0, load->common);
 			break;
 		}
 	}

@@ -122,9 +122,22 @@ static void leases()
 	tw::context wheel(options);
 	tw::lease lease = wheel.lease(2s, 9);
 	steady_clock::time_point later = steady_clock::now() + 2100ms;
+	std::chrono::nanoseconds unit(1 << TWHEEL_LEASE_UNIT_SHIFT);
 
-	expect(lease.extend(later) && lease.deadline() == later.time_since_epoch() &&
-	       !lease.expired(), "a lease is extended");
+	expect(lease.extend(later) && lease.deadline() >= later.time_since_epoch() &&
+	       lease.deadline() < later.time_since_epoch() + unit && !lease.expired(),
+	       "a lease is extended");
+	struct twheel_timer_info info;
+	expect(!twheel_get(wheel.get(), lease.handle(), &info) &&
+	       wheel.lease_at(info).deadline() == lease.deadline(), "and found by its handle");
+	tw::lease old = wheel.lease(1h);
+	wheel.cancel(old.handle());
+	tw::lease next = wheel.lease(1h);
+	expect(old.expired() && !old.deadline() && !old.extend(later + 1h) && !next.expired(),
+	       "the next lease in its word is not extended");
+	wheel.cancel(next.handle());
+	info.word = 0;
+	expect(fails(EINVAL, [&] { wheel.lease_at(info); }), "a timer that is no lease is none");
 	expect(fails(EINVAL, [&] { lease.extend(system_clock::now()); }),
 	       "not on another clock");
 	tw::event event = read_all(wheel, 1)[0];

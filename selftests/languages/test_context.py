@@ -10,7 +10,7 @@ import time
 import unittest
 
 import twheel
-from twheel import Arm, Context, lease_extend
+from twheel import Arm, Context
 
 MSEC = 1_000_000
 
@@ -190,19 +190,21 @@ class Keys(ContextTest):
 class Leases(ContextTest):
     options = {"lease": True}
 
-    def test_push_through_the_memoryview(self) -> None:
+    def test_push(self) -> None:
         lease = self.ctx.lease(300 * MSEC, 7)
         first = lease.deadline
+        assert first
         self.assertIsInstance(lease.word, memoryview)
-        self.assertEqual((lease.word.nbytes, lease.word[0]), (8, first))
+        self.assertEqual((lease.word.nbytes, lease.word[0]), (8, lease.tag << 53 | first >> 10))
         time.sleep(0.01)
-        later = self.ctx.now() + 400 * MSEC
-        self.assertTrue(lease_extend(lease.word, later))
-        self.assertEqual((lease.word[0], lease.deadline, lease.expired), (later, later, False))
+        later = (self.ctx.now() + 400 * MSEC) & -1024
+        self.assertTrue(lease.extend(later - 5))
+        self.assertEqual((lease.word[0], lease.deadline, lease.expired),
+                         (lease.tag << 53 | later >> 10, later, False))
         self.assertEqual(self.ctx.get(lease.handle).deadline, later)
         # An earlier deadline is nothing to store.
         self.assertTrue(lease.extend(first))
-        self.assertEqual(lease.word[0], later)
+        self.assertEqual(lease.deadline, later)
         (event,) = self.wait(1)
         self.assertEqual((event.user_data, event.deadline), (7, later))
         self.assertGreaterEqual(event.expired, later)
@@ -213,7 +215,28 @@ class Leases(ContextTest):
         lease = self.ctx.lease(10_000 * MSEC)
         self.assertEqual(lease.cancel().old_state, twheel.STATE_PENDING)
         self.assertTrue(lease.expired)
-        self.assertFalse(lease_extend(lease.word, self.ctx.now() + 1000 * MSEC))
+        self.assertFalse(lease.extend(self.ctx.now() + 1000 * MSEC))
+
+    def test_word_of_another_lease(self) -> None:
+        lease = self.ctx.lease(10_000 * MSEC)
+        lease.cancel()
+        other = self.ctx.lease(10_000 * MSEC)
+        self.assertNotEqual(lease.tag, other.tag)
+        self.assertFalse(lease.extend(self.ctx.now() + 20_000 * MSEC))
+        self.assertEqual((lease.expired, lease.deadline), (True, None))
+        self.assertFalse(other.expired)
+
+    def test_found_by_its_handle(self) -> None:
+        lease = self.ctx.lease(10_000 * MSEC)
+        info = self.ctx.get(lease.handle)
+        again = self.ctx.lease_at(info)
+        self.assertEqual((again.handle, again.tag), (lease.handle, lease.tag))
+        self.assertTrue(again.extend(info.deadline + 1024))
+        self.assertEqual(lease.deadline, info.deadline + 1024)
+        plain = self.ctx.get(self.ctx.arm(1000 * MSEC).handle)
+        self.assertEqual((plain.word, plain.tag), (0, 0))
+        with self.refused(errno.EINVAL):
+            self.ctx.lease_at(plain)
 
     def test_views_after_close(self) -> None:
         lease = self.ctx.lease(10_000 * MSEC)
@@ -231,13 +254,13 @@ class Leases(ContextTest):
 
     def test_a_view_keeps_the_context(self) -> None:
         word = Context(lease=True).lease(10_000 * MSEC).word
-        self.assertTrue(lease_extend(word, word[0] + 1))
+        self.assertEqual(word[0] >> 53, 1)
+
+    def test_a_lease_keeps_the_context(self) -> None:
+        lease = Context(lease=True).lease(10_000 * MSEC)
+        self.assertTrue(lease.extend((lease.deadline or 0) + 1))
 
     def test_no_words(self) -> None:
-        with self.assertRaises(ValueError):
-            lease_extend(memoryview(bytearray(4)), 1)
-        with self.assertRaises(ValueError):
-            lease_extend(memoryview(bytearray(32))[3:11], 1)
         with Context() as ctx, self.refused(errno.EINVAL):
             ctx.lease(1)
 

@@ -18,6 +18,7 @@
 uint64_t word_read(const uint64_t *word);
 bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new);
 uint64_t word_set(uint64_t *word, uint64_t new);
+void word_or(uint64_t *word, uint64_t bits);
 void word_store(uint64_t *word, uint64_t new);
 
 /* How often the kernel has read the word or tried to change it. */
@@ -49,6 +50,16 @@ static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 new)
 static inline s64 atomic64_xchg(atomic64_t *v, s64 new)
 {
 	return (s64)word_set((uint64_t *)v, (uint64_t)new);
+}
+
+static inline void atomic64_set_release(atomic64_t *v, s64 new)
+{
+	word_set((uint64_t *)v, (uint64_t)new);
+}
+
+static inline void atomic64_or(s64 bits, atomic64_t *v)
+{
+	word_or((uint64_t *)v, (uint64_t)bits);
 }
 
 /* Only mutations use this: see mutations.sh. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel and programs at one lease, in all interleavings.
+ * The kernel and programs at one word, in all interleavings.
  *
  * Around module/lease.h there is a small model of its callers, module/timer.c and expire.c:
- * a lock, a timer that is pending or not, a clock that goes on at any moment, and an expiry
- * that runs once it is due. Beside it, a model of the promises notes each access and each
- * result.
+ * a lock, a timer that is pending or not, a clock that goes on at any moment, an expiry
+ * that runs once it is due, and a new lease in the word of one that has ended. Beside it, a
+ * model of the promises notes each access and each result.
+ *
+ * All times are in units of the word.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,16 +19,20 @@
 #define MAX_ARMINGS	8
 /* Later than any time that a scenario reaches. */
 #define FAR		1000
+/* The tag of the first lease. The next one is 0. */
+#define TAG		TWHEEL_LEASE_TAG_MASK
 
 enum end { RUNNING, EXPIRED, CANCELLED, SUPERSEDED };
 
 /**
- * struct arming - the promises for one arming of the lease, and its end
+ * struct arming - the promises for one arming of a lease, and its end
+ * @lease:	which lease it is, from 0: all armings of one have the same
  * @stored:	the deadline in its word, if the program stores nothing but deadlines
  * @promised:	the latest deadline that the program was told to be in time for
  * @end:	how it has ended
  */
 struct arming {
+	unsigned int	lease;
 	u64		stored;
 	u64		promised;
 	enum end	end;
@@ -44,10 +50,14 @@ static struct {
 	struct arming	armings[MAX_ARMINGS];
 	struct arming	*arming;
 	bool		hostile;
+	/* The next arming is that of a new lease. */
+	bool		reused;
+	/* As the kernel told the program: by lease */
+	u16		tags[MAX_ARMINGS];
 } m;
 
 /* The results of all executions of a test, added up. */
-static unsigned long long expired, extended, refused;
+static unsigned long long expired, extended, refused, late;
 
 unsigned int kernel_accesses;
 
@@ -56,10 +66,25 @@ unsigned int kernel_accesses;
 
 /* Accesses to the word. */
 
+static u64 ns(u64 units)
+{
+	return units << TWHEEL_LEASE_UNIT_SHIFT;
+}
+
+static u64 units_of(u64 word)
+{
+	return word & TWHEEL_LEASE_UNITS_MASK;
+}
+
+static u64 word_of(u16 tag, u64 units)
+{
+	return (u64)tag << TWHEEL_LEASE_TAG_SHIFT | units;
+}
+
 static void note_write(u64 new)
 {
 	if (!(new & TWHEEL_LEASE_EXPIRED))
-		m.arming->stored = new;
+		m.arming->stored = units_of(new);
 }
 
 uint64_t word_read(const uint64_t *word)
@@ -83,7 +108,7 @@ bool word_cmpxchg(uint64_t *word, uint64_t *old, uint64_t new)
 	return true;
 }
 
-/* The kernel sets the word to begin an arming, and to end one. */
+/* The kernel sets the word to begin an arming. */
 uint64_t word_set(uint64_t *word, uint64_t new)
 {
 	uint64_t old;
@@ -94,10 +119,24 @@ uint64_t word_set(uint64_t *word, uint64_t new)
 	*word = new;
 	if (!(new & TWHEEL_LEASE_EXPIRED)) {
 		check(m.arming < &m.armings[MAX_ARMINGS - 1], "too many armings");
+		m.arming[1].lease = m.arming->lease + m.reused;
+		m.reused = false;
 		m.arming++;
 	}
 	note_write(new);
 	return old;
+}
+
+/* It ends one by setting a bit. */
+void word_or(uint64_t *word, uint64_t bits)
+{
+	step();
+	trace("or", bits);
+	if (!m.hostile) {
+		check(m.arming->end == RUNNING, "ended after its end (%d)", m.arming->end);
+		m.arming->end = CANCELLED;
+	}
+	*word |= bits;
 }
 
 void word_store(uint64_t *word, uint64_t new)
@@ -117,13 +156,13 @@ static bool unlocked(void)
 
 static bool due(void)
 {
-	return !m.locked && m.pending && m.clock >= m.deadline;
+	return !m.locked && m.pending && ns(m.clock) >= m.deadline;
 }
 
 /* Looks at the lease as module/expire.c does when its bucket comes due. */
 static void expire_locked(void)
 {
-	u64 now = m.clock, deadline = ~0ULL;
+	u64 now = ns(m.clock), deadline = ~0ULL;
 	struct arming *a = m.arming;
 	bool claimed;
 
@@ -132,9 +171,11 @@ static void expire_locked(void)
 	trace(claimed ? "expired" : "goes on", deadline);
 	check(kernel_accesses <= 1 + TWHEEL_LEASE_TRIES, "%u accesses", kernel_accesses);
 	if (!claimed) {
+		check(deadline == now + 1 || !(m.word & TWHEEL_LEASE_EXPIRED),
+		      "goes on, and the word says %lx", m.word);
 		check(deadline > now && deadline < TWHEEL_LEASE_EXPIRED,
 		      "looks again at %llx, at %llx", deadline, now);
-		check(m.hostile || deadline <= a->stored || deadline == now + 1,
+		check(m.hostile || deadline <= ns(a->stored) || deadline == now + 1,
 		      "looks again at %llx, %llx is stored", deadline, a->stored);
 		m.deadline = deadline;
 		return;
@@ -147,10 +188,11 @@ static void expire_locked(void)
 	expired++;
 	if (m.hostile)
 		return;
-	check(m.word & TWHEEL_LEASE_EXPIRED, "the word says %lx", m.word);
-	check(deadline >= a->promised, "expired with deadline %llx, promised %llx",
+	check(m.word == (word_of(m.tags[a->lease], a->stored) | TWHEEL_LEASE_EXPIRED),
+	      "the word says %lx", m.word);
+	check(deadline >= ns(a->promised), "expired with deadline %llx, promised %llx",
 	      deadline, a->promised);
-	check(deadline == a->stored, "expired with deadline %llx, stored %llx",
+	check(deadline == ns(a->stored), "expired with deadline %llx, stored %llx",
 	      deadline, a->stored);
 }
 
@@ -176,49 +218,96 @@ static void advance(void *arg)
 	}
 }
 
-/* Ends an arming, whose word was @old when the kernel set it. */
-static void end_arming(struct arming *a, u64 old, enum end end)
+/* The word was @old when the kernel ended @a. */
+static void check_end(const struct arming *a, u64 old, bool ended)
 {
-	if (a->end == RUNNING) {
-		check(m.hostile || old == a->stored, "%llx replaced, %llx was stored",
-		      old, a->stored);
-		a->end = end;
-	} else if (!m.hostile) {
-		check(old & TWHEEL_LEASE_EXPIRED, "%llx replaced after its end", old);
-	}
+	u64 said = word_of(m.tags[a->lease], a->stored);
+
+	if (m.hostile)
+		return;
+	check(old == (ended ? said | TWHEEL_LEASE_EXPIRED : said), "%llx replaced, %llx was stored",
+	      old, a->stored);
 }
 
 static void rearm(void *arg)
 {
-	u64 deadline = *(const u64 *)arg;
+	u64 deadline = *(const u64 *)arg, old, new;
 	struct arming *a;
+	bool ended;
 
 	step_when(unlocked);
 	m.locked = true;
 	a = m.arming;
-	end_arming(a, twheel_lease_set(kernel_word(&m.word), deadline), SUPERSEDED);
+	ended = a->end != RUNNING;
+	new = twheel_lease_renew(kernel_word(&m.word), deadline, &old);
+	check_end(a, old, ended);
+	if (!ended)
+		a->end = SUPERSEDED;
+	check(m.hostile || new == word_of(m.tags[a->lease], deadline), "%llx stored", new);
+	m.tags[a->lease] = twheel_lease_tag(new);
 	m.pending = true;
-	m.deadline = deadline;
+	m.deadline = ns(deadline);
 	m.locked = false;
 }
 
 static void cancel(void *arg)
 {
+	struct arming *a;
+	bool ended;
+	u64 old;
+
 	(void)arg;
 	step_when(unlocked);
 	m.locked = true;
-	end_arming(m.arming, twheel_lease_set(kernel_word(&m.word), TWHEEL_LEASE_EXPIRED),
-		   CANCELLED);
+	a = m.arming;
+	ended = a->end != RUNNING;
+	old = twheel_lease_end(kernel_word(&m.word));
+	if (!m.hostile)
+		check(m.word == (word_of(m.tags[a->lease], a->stored) | TWHEEL_LEASE_EXPIRED),
+		      "the word says %lx", m.word);
+	else
+		a->end = CANCELLED;
+	check_end(a, old, ended);
 	m.pending = false;
+	m.locked = false;
+}
+
+static bool free_again(void)
+{
+	return !m.locked && !m.pending;
+}
+
+/* The timer has ended: its record was read, or it was cancelled. A new lease gets its word. */
+static void reuse(void *arg)
+{
+	u64 deadline = *(const u64 *)arg, new;
+	unsigned int lease;
+
+	if (!step_when(free_again))
+		return;
+	m.locked = true;
+	lease = m.arming->lease + 1;
+	/* The program learns the tag later, from the call. Nobody extends it before. */
+	m.tags[lease] = (m.tags[lease - 1] + 1) & TWHEEL_LEASE_TAG_MASK;
+	m.reused = true;
+	new = twheel_lease_begin(kernel_word(&m.word), deadline);
+	check(new == word_of(m.tags[lease], deadline), "%llx stored", new);
+	m.pending = true;
+	m.deadline = ns(deadline);
 	m.locked = false;
 }
 
 /* The programs' side. */
 
-static void extend(void *arg)
+/* Does @lease run? */
+static bool runs(unsigned int lease)
 {
-	u64 deadline = *(const u64 *)arg;
-	int ret = lease_word_extend(&m.word, deadline);
+	return m.arming->lease == lease && m.arming->end == RUNNING;
+}
+
+static void extend_lease(unsigned int lease, u64 deadline)
+{
+	int ret = lease_word_extend(&m.word, m.tags[lease], ns(deadline));
 
 	/* There was no step since the access that decided. */
 	trace(ret ? "extended" : "refused", deadline);
@@ -226,25 +315,51 @@ static void extend(void *arg)
 	if (m.hostile)
 		return;
 	if (ret) {
-		check(m.arming->end == RUNNING, "extended after the end (%d)",
-		      m.arming->end);
+		check(runs(lease), "extended after the end (%d), lease %u in place of %u",
+		      m.arming->end, m.arming->lease, lease);
 		if (deadline > m.arming->promised)
 			m.arming->promised = deadline;
 		extended++;
 	} else {
-		check(m.arming->end != RUNNING, "refused before the end");
+		check(!runs(lease), "refused before the end");
 		refused++;
+		late += m.arming->lease != lease;
 	}
+}
+
+static void extend(void *arg)
+{
+	extend_lease(0, *(const u64 *)arg);
+}
+
+/* Extends the lease that has got the word of the first one. */
+static bool has_next(void)
+{
+	return m.arming->lease == 1;
+}
+
+static void extend_next(void *arg)
+{
+	if (step_when(has_next))
+		extend_lease(1, *(const u64 *)arg);
 }
 
 /* A program that only reads the word checks the answer. */
 static void look(void *arg)
 {
-	int over = lease_word_expired(&m.word);
+	int over = lease_word_expired(&m.word, m.tags[0]);
 
 	(void)arg;
-	check(over == (m.arming->end != RUNNING), "expired: %d, the end: %d", over,
-	      m.arming->end);
+	check(over == !runs(0), "expired: %d, the end: %d", over, m.arming->end);
+}
+
+static void look_at_deadline(void *arg)
+{
+	u64 deadline = lease_word_deadline(&m.word, m.tags[0]);
+
+	(void)arg;
+	check(deadline == (m.arming->lease ? 0 : ns(m.arming->stored)), "the deadline is %llx",
+	      deadline);
 }
 
 static void extend_twice(void *arg)
@@ -284,8 +399,9 @@ static void begin(u64 deadline, unsigned int runs)
 	memset(&m, 0, sizeof(m));
 	m.arming = m.armings;
 	m.arming->stored = deadline;
-	m.word = deadline;
-	m.deadline = deadline;
+	m.tags[0] = TAG;
+	m.word = word_of(TAG, deadline);
+	m.deadline = ns(deadline);
 	m.pending = true;
 	m.runs = runs;
 }
@@ -303,8 +419,8 @@ static void run(u64 until)
 	threads_run();
 
 	while (m.pending) {
-		if (m.clock < m.deadline)
-			m.clock = m.deadline;
+		if (ns(m.clock) < m.deadline)
+			m.clock = twheel_lease_units(m.deadline);
 		expire_locked();
 	}
 	for (a = m.armings; a <= m.arming; a++)
@@ -319,6 +435,7 @@ static void in_all_ways(void (*execution)(void))
 	expired = 0;
 	extended = 0;
 	refused = 0;
+	late = 0;
 	n = explore(execution);
 	printf("# %llu interleavings: %llu expired, %llu extended, %llu refused\n",
 	       n, expired, extended, refused);
@@ -493,6 +610,114 @@ static void rearm_twice_and_cancel(void)
 	contested(rearm_twice_and_cancel_executed);
 }
 
+/*
+ * The word is used again while a program extends the lease that had it: after its end by
+ * expiry, whose record another thread has read; or after a cancel.
+ */
+static void word_of_another_lease_executed(void)
+{
+	static const u64 next = 3;
+	u64 a = 2 + choose(3);
+	u64 b = 3 + choose(2);
+
+	begin(2, 2);
+	if (choose(2))
+		thread_start("cancel", cancel, NULL);
+	thread_start("program", extend, &a);
+	thread_start("reuse", reuse, (void *)&next);
+	thread_start("next", extend_next, &b);
+	run(3);
+}
+
+static void word_of_another_lease(void)
+{
+	contested(word_of_another_lease_executed);
+	expect(late, "nobody was late by a lease");
+}
+
+/* The same with the deadline that the first lease had, so that only the tag differs. */
+static void word_with_the_same_deadline_executed(void)
+{
+	static const u64 next = 2;
+	u64 a = 2 + choose(2);
+
+	begin(2, 1);
+	thread_start("cancel", cancel, NULL);
+	thread_start("program", extend, &a);
+	thread_start("looks", look, NULL);
+	thread_start("reads", look_at_deadline, NULL);
+	thread_start("reuse", reuse, (void *)&next);
+	run(2);
+}
+
+static void word_with_the_same_deadline(void)
+{
+	contested(word_with_the_same_deadline_executed);
+	expect(late, "nobody was late by a lease");
+}
+
+/* The next of many timers in one word, leases and others; the first lease had it before. */
+static void next_timer_executed(void)
+{
+	static unsigned int n;
+	static uint64_t word;
+	u16 tag = n & TWHEEL_LEASE_TAG_MASK;
+	bool lease = n % 3;
+	u64 said;
+
+	memset(&m, 0, sizeof(m));
+	m.arming = m.armings;
+	if (!n)
+		word = word_of(TAG, 7);
+	word |= TWHEEL_LEASE_EXPIRED;
+	said = twheel_lease_begin(kernel_word(&word), lease ? n : TWHEEL_LEASE_EXPIRED);
+	expect(said == word && twheel_lease_tag(word) == tag &&
+	       word == (lease ? word_of(tag, n) : word_of(tag, 0) | TWHEEL_LEASE_EXPIRED),
+	       "timer %u: %lx", n, word);
+	if (tag != TAG)
+		expect(!lease_word_extend(&word, TAG, ns(FAR)) &&
+		       lease_word_expired(&word, TAG) && !lease_word_deadline(&word, TAG),
+		       "timer %u is extended", n);
+	n++;
+}
+
+/* A lease that has ended is refused while its word is used for 1,023 other timers. */
+static void tags_follow_each_other(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < 3 * (TWHEEL_LEASE_TAG_MASK + 1); n++)
+		explore(next_timer_executed);
+}
+
+/* A deadline is rounded up, on both sides alike; the latest one has no next unit. */
+static void deadlines_are_rounded_up(void)
+{
+	static const struct {
+		u64 ns;
+		u64 units;
+	} cases[] = {
+		{ 0, 0 }, { 1, 1 }, { 1023, 1 }, { 1024, 1 }, { 1025, 2 }, { 2047, 2 },
+		{ 1024 * FAR, FAR }, { 1024 * FAR + 1, FAR + 1 },
+		{ TWHEEL_LEASE_EXPIRED - 1025, TWHEEL_LEASE_UNITS_MASK },
+		{ TWHEEL_LEASE_EXPIRED - 1024, TWHEEL_LEASE_UNITS_MASK },
+		{ TWHEEL_LEASE_EXPIRED - 1023, TWHEEL_LEASE_UNITS_MASK },
+		{ TWHEEL_LEASE_EXPIRED - 1, TWHEEL_LEASE_UNITS_MASK },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 units = cases[i].units;
+
+		expect(twheel_lease_units(cases[i].ns) == units, "case %u: %llu, in the kernel", i,
+		       twheel_lease_units(cases[i].ns));
+		expect(lease_word_units(cases[i].ns) == units, "case %u: %lu, in the program", i,
+		       lease_word_units(cases[i].ns));
+		expect(twheel_lease_deadline(word_of(TAG, units)) == ns(units) &&
+		       lease_word_ns(word_of(TAG, units)) == ns(units), "case %u: back", i);
+	}
+}
+
 static void hostile_words_executed(void)
 {
 	static const unsigned int stores = 3;
@@ -550,8 +775,10 @@ static void a_deadline_with_the_bit_is_refused(void)
 	unsigned int i;
 	uint64_t word = 5;
 
+	memset(&m, 0, sizeof(m));
+	m.arming = m.armings;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		int ret = lease_word_extend(&word, bad[i]);
+		int ret = lease_word_extend(&word, 0, bad[i]);
 
 		expect(ret == -EINVAL && word == 5, "%d, the word is %lx", ret, word);
 	}
@@ -559,12 +786,16 @@ static void a_deadline_with_the_bit_is_refused(void)
 
 static const struct tap_test tests[] = {
 	TAP_TEST(a_deadline_with_the_bit_is_refused),
+	TAP_TEST(deadlines_are_rounded_up),
+	TAP_TEST(tags_follow_each_other),
 	TAP_TEST(one_extension),
 	TAP_TEST(extensions_in_a_row),
 	TAP_TEST(extensions_too_short),
 	TAP_TEST(extend_and_rearm),
 	TAP_TEST(extend_and_cancel),
 	TAP_TEST(rearm_twice_and_cancel),
+	TAP_TEST(word_of_another_lease),
+	TAP_TEST(word_with_the_same_deadline),
 	TAP_TEST(hostile_words),
 	TAP_TEST(hostile_words_and_calls),
 	TAP_TEST(word_spoiled_at_every_try),

@@ -186,7 +186,7 @@ TEST_F(calls, arm_rearm_cancel)
 
 	/* A failed call stores nothing that the caller did not ask for. */
 	handle = 12345;
-	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 31 };
+	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 15 };
 	EXPECT_EQ(-EINVAL, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(0, arm.handle);
 }
@@ -274,7 +274,7 @@ TEST_F(calls, batches)
 
 	for (i = 0; i < 5; i++)
 		arms[i].expires = FAR;
-	arms[2].flags = 1U << 31;
+	arms[2].flags = 1U << 15;
 	arms[3].handle = 12345;
 	EXPECT_EQ(0, twheel_arm_batch(self->tw, arms, 0));
 	EXPECT_EQ(5, twheel_arm_batch(self->tw, arms, 5));

@@ -88,6 +88,14 @@ static uint64_t live(struct twheel *tw)
  * Words
  */
 
+/* The unit of the deadlines in words: others would be rounded up to it. */
+#define UNIT	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+
+static uint64_t rounded(uint64_t ns)
+{
+	return (ns + UNIT - 1) & -UNIT;
+}
+
 FIXTURE(words) {
 	struct twheel *tw;
 	uint64_t far;
@@ -110,7 +118,7 @@ FIXTURE_SETUP(words)
 	ASSERT_EQ(0, twheel_open(&self->tw, NULL, NONBLOCK, &config));
 	if (variant->deferred)
 		ASSERT_EQ(0, twheel_timer_defer(self->tw, 1));
-	self->far = twheel_now(self->tw) + FAR;
+	self->far = rounded(twheel_now(self->tw) + FAR);
 }
 
 FIXTURE_TEARDOWN(words)
@@ -132,7 +140,7 @@ TEST_F(words, a_push_back_makes_no_call)
 	}
 	before = calls.ioctls;
 	for (i = 0; i < MANY; i++) {
-		failed += !!arm_at(timers[i], self->far + i);
+		failed += !!arm_at(timers[i], self->far + i * UNIT);
 		failed += !!twheel_timer_start(timers[i], FAR + FAR, 0);
 		failed += REPLACED(start_later, timers[i]) != TWHEEL_STATE_PENDING;
 	}
@@ -165,7 +173,7 @@ TEST_F(words, sooner_is_told_at_once)
 /* What a push back may not decide, the device does. */
 TEST_F(words, not_every_call_is_a_push_back)
 {
-	struct twheel_arm setting = { .expires = self->far + 2, .flags = TWHEEL_ARM_ABS };
+	struct twheel_arm setting = { .expires = self->far + 2 * UNIT, .flags = TWHEEL_ARM_ABS };
 	struct twheel_timer *timer = new_timer(self->tw, self->far);
 	struct twheel_arm bad;
 	struct twheel_timer_info info;
@@ -181,7 +189,7 @@ TEST_F(words, not_every_call_is_a_push_back)
 	bad.slack = UINT64_MAX;
 	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &bad, NULL));
 	bad = setting;
-	bad.flags |= 1U << 31;
+	bad.flags |= 1U << 15;
 	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &bad, NULL));
 	bad.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE;
 	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &bad, NULL));
@@ -195,25 +203,26 @@ TEST_F(words, not_every_call_is_a_push_back)
 
 	setting.flags |= TWHEEL_ARM_IF_PENDING;
 	EXPECT_EQ(0, IOCTLS(twheel_timer_arm(timer, &setting, NULL)));
-	EXPECT_EQ(self->far + 2, deadline_of(timer));
+	EXPECT_EQ(self->far + 2 * UNIT, deadline_of(timer));
 	/* Another slack is another setting. */
 	setting.slack = SEC;
-	setting.expires++;
+	setting.expires += UNIT;
 	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
 	ASSERT_EQ(0, twheel_timer_get(timer, &info));
-	EXPECT_EQ(self->far + 3, info.deadline);
+	EXPECT_EQ(self->far + 3 * UNIT, info.deadline);
 	EXPECT_LT(0, info.slack);
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(0, info.word);
+	EXPECT_EQ(0, info.tag);
 	setting.slack = 0;
-	setting.expires++;
+	setting.expires += UNIT;
 	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
 	ASSERT_EQ(0, twheel_timer_get(timer, &info));
-	EXPECT_EQ(self->far + 4, info.deadline);
+	EXPECT_EQ(self->far + 4 * UNIT, info.deadline);
 	EXPECT_EQ(0, info.slack);
 	/* The sum is capped. */
 	EXPECT_EQ(0, IOCTLS(twheel_timer_start(timer, TWHEEL_LEASE_EXPIRED - 1, 0)));
-	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, deadline_of(timer));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - UNIT, deadline_of(timer));
 }
 
 /* A timer that repeats has no word, and may become one that has. */
@@ -294,7 +303,7 @@ TEST_F(words, no_room_to_map)
 	ASSERT_EQ(0, arm_at(timer, self->far + FAR));
 	EXPECT_EQ(self->far + FAR, deadline_of(timer));
 	/* It is not tried again. */
-	EXPECT_EQ(!variant->deferred, IOCTLS(arm_at(timer, self->far + FAR + 1)));
+	EXPECT_EQ(!variant->deferred, IOCTLS(arm_at(timer, self->far + FAR + UNIT)));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(start_later, timer));
 	ASSERT_EQ(0, arm_at(timer, 1));
 	EXPECT_EQ(0, twheel_timer_flush(self->tw));
@@ -314,7 +323,7 @@ TEST_F(words, wall_time)
 	uint64_t far;
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, NONBLOCK, &config));
-	far = twheel_now(tw) + FAR;
+	far = rounded(twheel_now(tw) + FAR);
 	timer = new_timer(tw, far);
 	ASSERT_NE(NULL, timer);
 	EXPECT_EQ(-EINVAL, twheel_timer_start(timer, 2 * FAR, 0));
@@ -354,21 +363,21 @@ TEST_F(words, another_time_namespace)
 		uint64_t far;
 
 		CHECK(!twheel_adopt(&tw, dup(twheel_fd(self->tw))));
-		far = twheel_now(tw) + FAR;
+		far = rounded(twheel_now(tw) + FAR);
 		CHECK(far > self->far + 900000 * SEC);
 		timer = new_timer(tw, far);
 		CHECK(timer);
-		CHECK(!arm_at(timer, far + SEC));
-		CHECK(deadline_of(timer) == far + SEC);
+		CHECK(!arm_at(timer, far + 2 * SEC));
+		CHECK(deadline_of(timer) == far + 2 * SEC);
 		CHECK(!twheel_timer_cancel(timer, NULL));
 
 		/* The timer that it takes over is armed by its own clock from now on. */
 		CHECK(arm_at(mine, far) == -ECHILD);
 		twheel_take_over(self->tw);
-		CHECK(!arm_at(mine, far + SEC));
-		CHECK(deadline_of(mine) == far + SEC);
 		CHECK(!arm_at(mine, far + 2 * SEC));
 		CHECK(deadline_of(mine) == far + 2 * SEC);
+		CHECK(!arm_at(mine, far + 4 * SEC));
+		CHECK(deadline_of(mine) == far + 4 * SEC);
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
@@ -398,13 +407,13 @@ TEST_F(words, of_a_child)
 	if (!pid) {
 		twheel_take_over(self->tw);
 		CHECK(!arm_at(timer, self->far + FAR));
-		CHECK(!arm_at(timer, self->far + FAR + 1));
-		CHECK(IOCTLS(arm_at(timer, self->far + FAR + 2)) == 0);
-		CHECK(deadline_of(timer) == self->far + FAR + 2);
+		CHECK(!arm_at(timer, self->far + FAR + UNIT));
+		CHECK(IOCTLS(arm_at(timer, self->far + FAR + 2 * UNIT)) == 0);
+		CHECK(deadline_of(timer) == self->far + FAR + 2 * UNIT);
 		_exit(0);
 	}
 	ASSERT_TRUE(well(pid));
-	EXPECT_EQ(self->far + FAR + 2, deadline_of(timer));
+	EXPECT_EQ(self->far + FAR + 2 * UNIT, deadline_of(timer));
 }
 
 /*

@@ -17,6 +17,8 @@
 #define ROUNDS	30
 #define ACTIONS	1500
 
+#define UNIT	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+
 /**
  * struct object - what the model knows of a timer
  * @timer: the timer
@@ -171,6 +173,11 @@ static void arm(struct object *object)
 		object->from += before;
 		object->until += after;
 	}
+	/* A lease's is rounded up, or down if it has passed. */
+	if (twheel_config_flags(model.tw) & TWHEEL_CONFIG_LEASE && !setting.interval) {
+		object->from &= -UNIT;
+		object->until = (object->until + UNIT - 1) & -UNIT;
+	}
 	object->interval = setting.interval;
 	object->slack = setting.slack;
 }
@@ -197,7 +204,7 @@ static void get(const struct object *object)
 	if (ret)
 		return;
 	CHECK(info.deadline >= object->from);
-	CHECK(!(info.flags & TWHEEL_ARM_LEASE) && !info.word);
+	CHECK(!(info.flags & TWHEEL_ARM_LEASE) && !info.word && !info.tag);
 	if (!object->interval)
 		CHECK(info.deadline <= object->until);
 	if (info.state == TWHEEL_STATE_PENDING) {

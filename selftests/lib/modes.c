@@ -52,34 +52,73 @@ do { \
  * The word of a lease, without a kernel
  */
 
+/* What a word says of the lease with tag 5 and this deadline, in units. */
+#define WORD(units)	(5ULL << TWHEEL_LEASE_TAG_SHIFT | (units))
+
+#define UNIT		(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+
+/* The deadline of a lease that is armed or extended until then. */
+static uint64_t rounded(uint64_t ns)
+{
+	return (ns + UNIT - 1) & -UNIT;
+}
+
 TEST(extend)
 {
-	uint64_t word = 1000;
+	uint64_t word = WORD(1000);
+	struct twheel_lease lease = { .word = &word, .tag = 5 };
 
-	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
-	EXPECT_EQ(1001, word);
+	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT));
+	EXPECT_EQ(WORD(1001), word);
 	/* The lease lasts that long already. */
-	EXPECT_EQ(1, twheel_lease_extend(&word, 1001));
-	EXPECT_EQ(1, twheel_lease_extend(&word, 7));
-	EXPECT_EQ(1001, word);
-	EXPECT_EQ(1001, twheel_lease_deadline(&word));
-	EXPECT_EQ(0, twheel_lease_expired(&word));
+	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT));
+	EXPECT_EQ(1, twheel_lease_extend(lease, 1000 * UNIT + 1));
+	EXPECT_EQ(1, twheel_lease_extend(lease, 7));
+	EXPECT_EQ(WORD(1001), word);
+	EXPECT_EQ(1001 * UNIT, twheel_lease_deadline(lease));
+	EXPECT_EQ(0, twheel_lease_expired(lease));
+	/* A deadline is rounded up. */
+	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT + 1));
+	EXPECT_EQ(WORD(1002), word);
 
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, TWHEEL_LEASE_EXPIRED));
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, UINT64_MAX));
-	EXPECT_EQ(1001, word);
-	EXPECT_EQ(1, twheel_lease_extend(&word, MAX));
-	EXPECT_EQ(MAX, word);
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, TWHEEL_LEASE_EXPIRED));
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, UINT64_MAX));
+	EXPECT_EQ(WORD(1002), word);
+	EXPECT_EQ(1, twheel_lease_extend(lease, MAX));
+	EXPECT_EQ(WORD(TWHEEL_LEASE_UNITS_MASK), word);
 
 	/* A lease that is over can be extended to neither an earlier nor a later time. */
-	word = TWHEEL_LEASE_EXPIRED | 1000;
-	EXPECT_EQ(0, twheel_lease_extend(&word, 0));
-	EXPECT_EQ(0, twheel_lease_extend(&word, 999));
-	EXPECT_EQ(0, twheel_lease_extend(&word, MAX));
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(&word, UINT64_MAX));
-	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | 1000, word);
-	EXPECT_EQ(1000, twheel_lease_deadline(&word));
-	EXPECT_EQ(1, twheel_lease_expired(&word));
+	word = TWHEEL_LEASE_EXPIRED | WORD(1000);
+	EXPECT_EQ(0, twheel_lease_extend(lease, 0));
+	EXPECT_EQ(0, twheel_lease_extend(lease, 999 * UNIT));
+	EXPECT_EQ(0, twheel_lease_extend(lease, MAX));
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, UINT64_MAX));
+	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | WORD(1000), word);
+	EXPECT_EQ(1000 * UNIT, twheel_lease_deadline(lease));
+	EXPECT_EQ(1, twheel_lease_expired(lease));
+}
+
+/* The word belongs to another lease, which has another tag. */
+TEST(another_lease)
+{
+	uint64_t word = WORD(1000);
+	struct twheel_lease lease = { .word = &word, .tag = 5 };
+	uint16_t tag;
+
+	for (tag = 0; tag <= TWHEEL_LEASE_TAG_MASK; tag++) {
+		if (tag == 5)
+			continue;
+		lease.tag = tag;
+		EXPECT_EQ(0, twheel_lease_extend(lease, 1001 * UNIT));
+		EXPECT_EQ(0, twheel_lease_extend(lease, 999 * UNIT));
+		EXPECT_EQ(0, twheel_lease_deadline(lease));
+		EXPECT_EQ(1, twheel_lease_expired(lease));
+		word |= TWHEEL_LEASE_EXPIRED;
+		EXPECT_EQ(0, twheel_lease_extend(lease, 1001 * UNIT));
+		EXPECT_EQ(0, twheel_lease_deadline(lease));
+		EXPECT_EQ(1, twheel_lease_expired(lease));
+		word = WORD(1000);
+	}
 }
 
 #define EXTENDERS	4
@@ -88,14 +127,14 @@ TEST(extend)
 /**
  * struct extender - one of several threads that extend a lease
  * @start: where they wait for each other
- * @word: the lease's word
- * @step: by how much this one extends it
+ * @lease: the lease
+ * @step: by how many units this one extends it
  * @last: the deadline that it has reached
  * @wrong: how often an extension failed, or the word went back
  */
 struct extender {
 	pthread_barrier_t	*start;
-	uint64_t		*word;
+	struct twheel_lease	lease;
 	uint64_t		step;
 	uint64_t		last;
 	unsigned int		wrong;
@@ -108,10 +147,10 @@ static void *extend_often(void *arg)
 
 	pthread_barrier_wait(extender->start);
 	for (i = 0; i < EXTENSIONS; i++) {
-		uint64_t old = twheel_lease_deadline(extender->word);
-		uint64_t new = old + extender->step;
+		uint64_t old = twheel_lease_deadline(extender->lease);
+		uint64_t new = old + extender->step * UNIT;
 
-		if (old < extender->last || twheel_lease_extend(extender->word, new) != 1)
+		if (old < extender->last || twheel_lease_extend(extender->lease, new) != 1)
 			extender->wrong++;
 		extender->last = new;
 	}
@@ -130,7 +169,7 @@ TEST(extenders)
 	ASSERT_EQ(0, pthread_barrier_init(&start, NULL, EXTENDERS));
 	for (i = 0; i < EXTENDERS; i++) {
 		extenders[i].start = &start;
-		extenders[i].word = &word;
+		extenders[i].lease = (struct twheel_lease){ .word = &word, .tag = 0 };
 		extenders[i].step = i + 1;
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, extend_often, &extenders[i]));
 	}
@@ -139,7 +178,7 @@ TEST(extenders)
 		EXPECT_EQ(0, extenders[i].wrong);
 	}
 	for (i = 0; i < EXTENDERS; i++)
-		EXPECT_LE(extenders[i].last, word);
+		EXPECT_LE(extenders[i].last, word * UNIT);
 	pthread_barrier_destroy(&start);
 }
 
@@ -163,16 +202,16 @@ FIXTURE_TEARDOWN(plain)
 
 TEST_F(plain, calls_of_other_modes)
 {
-	uint64_t *word = NULL;
+	struct twheel_lease lease = { };
 	struct twheel_info info;
 	uint64_t handle = 5;
 
 	EXPECT_EQ(0, twheel_config_flags(self->tw));
 	EXPECT_EQ(-EINVAL, twheel_put_after(self->tw, 5, FAR, 0, NULL));
 	EXPECT_EQ(-EINVAL, twheel_put_at(self->tw, 5, FAR, 0, NULL));
-	EXPECT_EQ(-ENODEV, twheel_lease_word(self->tw, 0, &word));
-	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
-	EXPECT_EQ(NULL, word);
+	EXPECT_EQ(-ENODEV, twheel_lease_at(self->tw, 1, 0, &lease));
+	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &lease, NULL));
+	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(5, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
@@ -563,7 +602,7 @@ TEST_F(lease, life)
 	struct twheel_event event;
 	uint64_t delay = 50 * MSEC;
 	uint64_t handle = 42;
-	uint64_t *word;
+	struct twheel_lease lease;
 	uint64_t begin;
 	uint64_t end;
 
@@ -571,11 +610,11 @@ TEST_F(lease, life)
 	for (;;) {
 		begin = twheel_now(self->tw);
 		ASSERT_EQ(TWHEEL_STATE_NONE,
-			  REPLACED(twheel_lease_new, self->tw, delay, 0, 7, &handle, &word));
-		end = twheel_lease_deadline(word);
+			  REPLACED(twheel_lease_new, self->tw, delay, 0, 7, &handle, &lease));
+		end = twheel_lease_deadline(lease);
 		EXPECT_LE(begin + delay, end);
-		end += delay;
-		if (twheel_lease_extend(word, end))
+		end = rounded(end + delay);
+		if (twheel_lease_extend(lease, end))
 			break;
 		/* This thread was delayed for too long: try again with more time. */
 		ASSERT_TRUE(wait_readable(self->tw));
@@ -587,9 +626,9 @@ TEST_F(lease, life)
 	/* The extension was in time: nothing comes before the new deadline. */
 	ASSERT_TRUE(wait_readable(self->tw));
 	EXPECT_LE(end, twheel_now(self->tw));
-	EXPECT_EQ(1, twheel_lease_expired(word));
-	EXPECT_EQ(end, twheel_lease_deadline(word));
-	EXPECT_EQ(0, twheel_lease_extend(word, end + FAR));
+	EXPECT_EQ(1, twheel_lease_expired(lease));
+	EXPECT_EQ(end, twheel_lease_deadline(lease));
+	EXPECT_EQ(0, twheel_lease_extend(lease, end + FAR));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(end, event.deadline);
 	EXPECT_LE(end, event.expired);
@@ -602,24 +641,25 @@ TEST_F(lease, life)
 
 TEST_F(lease, cancel_and_rearm)
 {
-	uint64_t far = twheel_now(self->tw) + FAR;
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	struct twheel_arm arm;
 	uint64_t handle = 42;
 	struct twheel_old old;
-	uint64_t *word;
-	uint64_t *same;
+	struct twheel_lease lease;
+	struct twheel_lease same;
 
 	ASSERT_EQ(TWHEEL_STATE_NONE,
-		  REPLACED(twheel_lease_new, self->tw, far, TWHEEL_ARM_ABS, 7, &handle, &word));
-	EXPECT_EQ(far, twheel_lease_deadline(word));
-	EXPECT_EQ(1, twheel_lease_extend(word, far + FAR));
+		  REPLACED(twheel_lease_new, self->tw, far, TWHEEL_ARM_ABS, 7, &handle, &lease));
+	EXPECT_EQ(far, twheel_lease_deadline(lease));
+	EXPECT_EQ(1, twheel_lease_extend(lease, far + FAR));
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
-	EXPECT_EQ(far + FAR, info.deadline);
+	EXPECT_EQ(rounded(far + FAR), info.deadline);
 	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
-	ASSERT_EQ(0, twheel_lease_word(self->tw, info.word, &same));
-	EXPECT_EQ(word, same);
+	ASSERT_EQ(0, twheel_lease_at(self->tw, info.word, info.tag, &same));
+	EXPECT_EQ(lease.word, same.word);
+	EXPECT_EQ(lease.tag, same.tag);
 
 	/* Only a re-arm shortens a lease. */
 	arm = (struct twheel_arm){
@@ -630,55 +670,56 @@ TEST_F(lease, cancel_and_rearm)
 	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	EXPECT_EQ(info.word, arm.word);
+	EXPECT_EQ(info.tag, arm.tag);
 	EXPECT_LE(FAR, arm.old_remaining);
-	EXPECT_EQ(far - FAR / 2, twheel_lease_deadline(word));
+	EXPECT_EQ(rounded(far - FAR / 2), twheel_lease_deadline(lease));
 
 	/* A re-arm also revives a lease that has expired. */
 	arm.expires = 1;
 	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_lease_expired(word));
+	EXPECT_EQ(1, twheel_lease_expired(lease));
 	arm.expires = far;
 	EXPECT_EQ(0, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
-	EXPECT_EQ(0, twheel_lease_expired(word));
-	EXPECT_EQ(1, twheel_lease_extend(word, far + 1));
+	EXPECT_EQ(0, twheel_lease_expired(lease));
+	EXPECT_EQ(1, twheel_lease_extend(lease, far + 1));
 
 	EXPECT_EQ(0, twheel_cancel(self->tw, handle, &old));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, old.state);
-	EXPECT_GE(FAR + 1, old.remaining);
+	EXPECT_GE(FAR + 2 * UNIT, old.remaining);
 	EXPECT_LT(FAR - LIMIT, old.remaining);
-	EXPECT_EQ(1, twheel_lease_expired(word));
-	EXPECT_EQ(0, twheel_lease_extend(word, far + FAR));
+	EXPECT_EQ(1, twheel_lease_expired(lease));
+	EXPECT_EQ(0, twheel_lease_extend(lease, far + FAR));
 	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
 }
 
 TEST_F(lease, bad_arguments)
 {
 	struct twheel_info info;
-	uint64_t *word = NULL;
+	struct twheel_lease lease = { };
 	uint64_t handle = 42;
 
 	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_FIXED_DELAY, 0,
-					    &handle, &word, NULL));
+					    &handle, &lease, NULL));
 	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, TWHEEL_ARM_LEASE, 0,
-					    &handle, &word, NULL));
+					    &handle, &lease, NULL));
 	if (variant->flags & TWHEEL_CONFIG_KEYED)
-		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word, NULL));
-	EXPECT_EQ(NULL, word);
+		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &lease, NULL));
+	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(42, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
 
 	if (!(variant->flags & TWHEEL_CONFIG_KEYED)) {
-		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &word, NULL));
-		EXPECT_EQ(1, twheel_lease_extend(word, MAX));
+		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &lease, NULL));
+		EXPECT_EQ(1, twheel_lease_extend(lease, MAX));
 	} else {
 		EXPECT_EQ(TWHEEL_STATE_NONE,
-			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &word));
+			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &lease));
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
-			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &word));
+			  REPLACED(twheel_lease_new, self->tw, FAR, 0, 0, &handle, &lease));
 		EXPECT_EQ(42, handle);
 	}
 }
@@ -706,30 +747,30 @@ TEST_F(lease, no_room_to_map)
 	struct twheel_info info;
 	struct rlimit none;
 	struct rlimit old;
-	uint64_t *word = NULL;
+	struct twheel_lease lease = { };
 	uint64_t handle = 42;
 
 	ASSERT_EQ(0, getrlimit(RLIMIT_AS, &old));
 	none = old;
 	none.rlim_cur = 0;
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
-	EXPECT_EQ(-ENOMEM, twheel_lease_word(self->tw, 0, &word));
-	EXPECT_EQ(-ENOMEM, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
+	EXPECT_EQ(-ENOMEM, twheel_lease_at(self->tw, 1, 0, &lease));
+	EXPECT_EQ(-ENOMEM, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &lease, NULL));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &old));
-	EXPECT_EQ(NULL, word);
+	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(42, handle);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(0, info.pending + info.ready);
-	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &word, NULL));
+	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &lease, NULL));
 }
 
 /* Each lease has a word of its own, in whichever page. */
 TEST_F(lease, many)
 {
 	enum { N = 2000 };
-	uint64_t far = twheel_now(self->tw) + FAR;
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
 	static uint64_t handles[N];
-	static uint64_t *words[N];
+	static struct twheel_lease leases[N];
 	struct twheel_timer_info info;
 	unsigned int wrong = 0;
 	uint64_t i;
@@ -737,34 +778,72 @@ TEST_F(lease, many)
 	for (i = 0; i < N; i++) {
 		handles[i] = i;
 		ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, i,
-					      &handles[i], &words[i], NULL));
+					      &handles[i], &leases[i], NULL));
 	}
 	for (i = 0; i < N; i++)
-		wrong += twheel_lease_extend(words[i], far + i) != 1;
+		wrong += twheel_lease_extend(leases[i], far + i) != 1;
 	for (i = 0; i < N; i++) {
 		ASSERT_EQ(0, twheel_get(self->tw, handles[i], &info));
-		wrong += info.deadline != far + i || info.user_data != i;
+		wrong += info.deadline != rounded(far + i) || info.user_data != i;
 	}
 	EXPECT_EQ(0, wrong);
 }
 
 TEST_F(lease, segments)
 {
-	static const uint32_t indexes[] = { 0, 1, (1U << 20) - 1, 1U << 20, UINT32_MAX };
-	uint64_t *words[5];
-	uint64_t *again;
+	static const uint32_t indexes[] = { 1, 2, (1U << 20) - 1, 1U << 20, UINT32_MAX };
+	struct twheel_lease leases[5];
+	struct twheel_lease again = { };
+	const uint64_t *first;
 	unsigned int i;
 
-	for (i = 0; i < 5; i++)
-		ASSERT_EQ(0, twheel_lease_word(self->tw, indexes[i], &words[i]));
-	EXPECT_EQ(words[0] + 1, words[1]);
-	EXPECT_EQ(words[0] + (1U << 20) - 1, words[2]);
-	EXPECT_TRUE(words[3] < words[0] || words[3] > words[2]);
-	EXPECT_TRUE(words[4] < words[0] || words[4] > words[2]);
 	for (i = 0; i < 5; i++) {
-		EXPECT_EQ(0, twheel_lease_word(self->tw, indexes[i], &again));
-		EXPECT_EQ(words[i], again);
+		ASSERT_EQ(0, twheel_lease_at(self->tw, indexes[i], (uint16_t)i, &leases[i]));
+		EXPECT_EQ(i, leases[i].tag);
 	}
+	first = leases[0].word - 1;
+	EXPECT_EQ(first + 2, leases[1].word);
+	EXPECT_EQ(first + (1U << 20) - 1, leases[2].word);
+	EXPECT_TRUE(leases[3].word < first || leases[3].word > leases[2].word);
+	EXPECT_TRUE(leases[4].word < first || leases[4].word > leases[2].word);
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(0, twheel_lease_at(self->tw, indexes[i], TWHEEL_LEASE_TAG_MASK, &again));
+		EXPECT_EQ(leases[i].word, again.word);
+		EXPECT_EQ(TWHEEL_LEASE_TAG_MASK, again.tag);
+	}
+
+	/* What a timer that is no lease has, and what no lease has. */
+	again.word = NULL;
+	EXPECT_EQ(-EINVAL, twheel_lease_at(self->tw, 0, 0, &again));
+	EXPECT_EQ(-EINVAL, twheel_lease_at(self->tw, 1, TWHEEL_LEASE_TAG_MASK + 1, &again));
+	EXPECT_EQ(NULL, again.word);
+}
+
+/* A program that keeps a lease when it is over does not extend the next one in its word. */
+TEST_F(lease, word_of_another_lease)
+{
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
+	struct twheel_lease first;
+	struct twheel_lease next;
+	uint64_t handle = 42;
+	int i;
+
+	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &first, NULL));
+	for (i = 0; i < TWHEEL_LEASE_TAG_MASK; i++) {
+		ASSERT_EQ(0, twheel_cancel(self->tw, handle, NULL));
+		EXPECT_EQ(i ? 0 : far, twheel_lease_deadline(first));
+		ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &next,
+					      NULL));
+		ASSERT_EQ(first.word, next.word);
+		ASSERT_NE(first.tag, next.tag);
+		EXPECT_EQ(0, twheel_lease_extend(first, far + FAR));
+		EXPECT_EQ(1, twheel_lease_expired(first));
+		EXPECT_EQ(0, twheel_lease_deadline(first));
+		EXPECT_EQ(far, twheel_lease_deadline(next));
+		EXPECT_EQ(0, twheel_lease_expired(next));
+	}
+	EXPECT_EQ(1, twheel_lease_extend(next, far + 1));
+	EXPECT_EQ(far + UNIT, twheel_lease_deadline(next));
 }
 
 /* The word of the first lease beyond a million lies in another mapping. */
@@ -773,12 +852,12 @@ TEST_F(lease, second_segment)
 	enum { BATCH = 4096 };
 	const uint32_t boundary = 1U << 20;
 	const uint32_t most = boundary + boundary / 8;
-	uint64_t far = twheel_now(self->tw) + FAR;
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
 	static struct twheel_arm arms[BATCH];
 	struct twheel_timer_info timer;
 	struct twheel_info info;
 	uint64_t armed = 0;
-	uint64_t *word;
+	struct twheel_lease lease;
 	unsigned int i;
 
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
@@ -800,56 +879,56 @@ TEST_F(lease, second_segment)
 	} while (i == BATCH);
 
 	ASSERT_EQ(0, arms[i].result);
-	ASSERT_EQ(0, twheel_lease_word(self->tw, arms[i].word, &word));
-	EXPECT_EQ(far, twheel_lease_deadline(word));
-	EXPECT_EQ(1, twheel_lease_extend(word, far + 9));
+	ASSERT_EQ(0, twheel_lease_at(self->tw, arms[i].word, arms[i].tag, &lease));
+	EXPECT_EQ(far, twheel_lease_deadline(lease));
+	EXPECT_EQ(1, twheel_lease_extend(lease, far + 9));
 	ASSERT_EQ(0, twheel_get(self->tw, arms[i].handle, &timer));
-	EXPECT_EQ(far + 9, timer.deadline);
+	EXPECT_EQ(far + UNIT, timer.deadline);
 }
 
 /* An extension by a child is visible to its parent, and the lease outlives the mapping. */
 TEST_F(lease, shared)
 {
-	uint64_t far = twheel_now(self->tw) + FAR;
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
 	struct twheel_timer_info info;
 	uint64_t handle = 42;
-	uint64_t *word;
+	struct twheel_lease lease;
 	int status;
 	pid_t pid;
 	int fd;
 
-	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &word, NULL));
+	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &lease, NULL));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
-		_exit(twheel_lease_extend(word, far + 5) == 1 ? 0 : 1);
+		_exit(twheel_lease_extend(lease, far + 5) == 1 ? 0 : 1);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(far + 5, twheel_lease_deadline(word));
+	EXPECT_EQ(far + UNIT, twheel_lease_deadline(lease));
 
 	fd = twheel_release(self->tw);
 	self->tw = NULL;
 	ASSERT_EQ(0, twheel_adopt(&self->tw, fd));
 	EXPECT_EQ(variant->flags, twheel_config_flags(self->tw));
 	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
-	ASSERT_EQ(0, twheel_lease_word(self->tw, info.word, &word));
-	EXPECT_EQ(far + 5, twheel_lease_deadline(word));
-	EXPECT_EQ(1, twheel_lease_extend(word, far + 6));
-	EXPECT_EQ(far + 6, twheel_lease_deadline(word));
+	ASSERT_EQ(0, twheel_lease_at(self->tw, info.word, info.tag, &lease));
+	EXPECT_EQ(far + UNIT, twheel_lease_deadline(lease));
+	EXPECT_EQ(1, twheel_lease_extend(lease, far + UNIT + 1));
+	EXPECT_EQ(far + 2 * UNIT, twheel_lease_deadline(lease));
 }
 
 /* Closing a context leaves nothing mapped. */
 TEST_F(lease, close_unmaps)
 {
 	char line[512];
-	uint64_t *word;
+	struct twheel_lease lease;
 	FILE *maps;
 	int mapped;
 	int round;
 
 	for (round = 0; round < 2; round++) {
 		if (!round) {
-			ASSERT_EQ(0, twheel_lease_word(self->tw, 5, &word));
+			ASSERT_EQ(0, twheel_lease_at(self->tw, 5, 0, &lease));
 		} else {
 			twheel_close(self->tw);
 			self->tw = NULL;
@@ -868,7 +947,7 @@ TEST_F(lease, close_unmaps)
  * struct mapper - one of several threads that map the same segments
  * @tw: the context of all of them
  * @go: set when all threads have started
- * @words: where this thread sees the first word of each segment
+ * @words: where this thread sees a word of each segment
  * @wrong: calls that failed
  */
 struct mapper {
@@ -883,10 +962,14 @@ static void *map_all(void *arg)
 	struct mapper *mapper = arg;
 	uint32_t i;
 
+	struct twheel_lease lease = { };
+
 	while (!__atomic_load_n(mapper->go, __ATOMIC_ACQUIRE))
 		;
-	for (i = 0; i < 64; i++)
-		mapper->wrong += !!twheel_lease_word(mapper->tw, i << 20, &mapper->words[i]);
+	for (i = 0; i < 64; i++) {
+		mapper->wrong += !!twheel_lease_at(mapper->tw, i << 20 | 1, 0, &lease);
+		mapper->words[i] = lease.word;
+	}
 	return NULL;
 }
 

@@ -30,10 +30,10 @@ mutations() {
 	a record of another handle		/^TWHEEL_API int twheel_dispatch/,/^}/s/|| timer->handle != event.handle//
 	any slack is pushed			s/timer->slack != setting->slack ||//
 	a push of what exists is new		/^static bool twheel_timer_push/,/^}/s/setting->flags & TWHEEL_ARM_IF_NONE/0/
-	a push to an earlier time		/^static bool twheel_timer_push/,/^}/s/if (was > deadline)/if (0)/
-	a push of what has ended		/^static bool twheel_timer_push/,/^}/s/if (was > deadline)/if (!(was \& TWHEEL_LEASE_EXPIRED) \&\& was > deadline)/
+	a push to an earlier time		/^static bool twheel_timer_push/,/^}/s/if (was > lease_word_ns(.*)))/if (0)/
+	a push of what has ended		/^static bool twheel_timer_push/,/^}/s/if (!lease_word_runs(was, timer->tag))/if (0)/
 	what was replaced is not what was left	s/was > now ? was - now : 0/deadline > now ? deadline - now : 0/
-	times of another namespace		s/return lease_word_deadline(word) == arm->expires ? word : NULL;/return word;/
+	times of another namespace		s/return twheel_lease_deadline(lease) == .* ?/return 1 ?/
 	a child keeps the words			/^TWHEEL_API void twheel_take_over/,/^}/s/if (twheel_inherited(tw))/if (0)/
 	a failed mapping is tried again		s/tw->loop->wordless = true;/;/
 	the word of a cancelled timer		/^void twheel_timer_disarmed/,/^}/s/timer->word = NULL;//
@@ -67,8 +67,10 @@ mutations() {
 	a child flushes				/^static void twheel_end/,/^}/s/if (!twheel_inherited(tw))//
 	an error is told twice			/^static int twheel_loop_error/,/^}/s/loop->error = 0;//
 	an error is not told			s/tw->loop->error = ret;/;/
-	a lease is seen				s/info->flags &= ~(uint32_t)TWHEEL_ARM_LEASE;//
+	a lease is seen				s/info->flags &= (uint16_t)~TWHEEL_ARM_LEASE;//
 	a word is seen				/^TWHEEL_API int twheel_timer_get/,/^}/s/info->word = 0;//
+	a tag is seen				/^TWHEEL_API int twheel_timer_get/,/^}/s/info->tag = 0;//
+	a timer keeps an old tag		s/timer->tag = arm->tag;//
 	a full queue of re-arms			s/if (queue->nr_arms == TWHEEL_QUEUE_MAX)/if (queue->nr_arms > TWHEEL_QUEUE_MAX)/
 	a full queue of cancels			s/if (queue->nr_cancels == TWHEEL_QUEUE_MAX)/if (queue->nr_cancels > TWHEEL_QUEUE_MAX)/
 	a queue is full too soon		s/if (queue->nr_arms == TWHEEL_QUEUE_MAX)/if (queue->nr_arms == TWHEEL_QUEUE_MAX - 1)/

@@ -42,6 +42,9 @@ FIXTURE_TEARDOWN(timers)
 	twheel_close(self->tw);
 }
 
+/* A deadline that has passed, and that a lease can have exactly */
+#define PAST	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+
 /**
  * struct probe - a timer and what was seen of it
  * @timer: the timer
@@ -113,7 +116,7 @@ static int start(struct twheel_timer *timer, uint64_t delay, uint64_t interval)
 static int make_ready(struct set *set, struct twheel *tw, uint64_t interval)
 {
 	struct twheel_arm past = {
-		.expires = 1,
+		.expires = PAST,
 		.interval = interval,
 		.flags = TWHEEL_ARM_ABS,
 	};
@@ -650,7 +653,8 @@ static bool make_ready_in_disorder(struct set *set, struct twheel *tw)
 
 	set->tw = tw;
 	for (i = 0; i < TIMERS && armed; i++)
-		armed = arm_in_turn(set, i, 1 + i * 37 % TIMERS / 4);
+		armed = arm_in_turn(set, i, (1 + i * 37 % TIMERS / 4) <<
+					    TWHEEL_LEASE_UNIT_SHIFT);
 	return armed && wait_ready(tw, TIMERS);
 }
 
@@ -951,7 +955,7 @@ static void get_others(struct set *set, struct probe *first)
 			set->wrong += ret != -ENOENT;
 		else
 			set->wrong += ret || info.state != TWHEEL_STATE_READY ||
-				      info.deadline != 1 || info.remaining;
+				      info.deadline != PAST || info.remaining;
 	}
 }
 

@@ -440,7 +440,7 @@ TEST(list_shows_keys_and_leases)
 		 "descriptor %d: 2 pending, 0 ready, clock boottime, keyed, lease\n        KEY ",
 		 fd);
 	EXPECT_EQ(0, strncmp(text, want, strlen(want)));
-	snprintf(want, sizeof(want), "  lease word %" PRIu32 "\n", lease.word);
+	snprintf(want, sizeof(want), "  lease word %" PRIu32 " tag 1\n", lease.word);
 	line = strstr(text, "\n          0          7 ");
 	ASSERT_NE(NULL, line);
 	EXPECT_NE(NULL, strstr(line + 1, want));
@@ -449,8 +449,8 @@ TEST(list_shows_keys_and_leases)
 	snprintf(command, sizeof(command), "twheel list --json --fd %d", fd);
 	output(command, text, sizeof(text));
 	EXPECT_NE(NULL, strstr(text, "\"key\":0,\"data\":7,"));
-	snprintf(want, sizeof(want), "\"flags\":[\"lease\"],\"word\":%" PRIu32 "}\n",
-		 lease.word);
+	snprintf(want, sizeof(want),
+		 "\"flags\":[\"lease\"],\"word\":%" PRIu32 ",\"tag\":1}\n", lease.word);
 	EXPECT_NE(NULL, strstr(text, want));
 	EXPECT_NE(NULL, strstr(text, "\"key\":18446744073709551615,\"data\":8,"));
 

@@ -121,9 +121,12 @@ static void check_arm(const struct twheel_arm *in, const struct twheel_arm *out)
 {
 	bool lease = in->flags & TWHEEL_ARM_LEASE && !out->result;
 
+	if (lease ? !(out->word % CHUNK_SLOTS) || out->tag > TWHEEL_LEASE_TAG_MASK :
+		    out->word || out->tag)
+		violation("arm: word %#x, tag %#x", out->word, out->tag);
 	if (in->user_data != out->user_data || in->expires != out->expires ||
 	    in->interval != out->interval || in->slack != out->slack ||
-	    in->flags != out->flags || (!lease && in->count != out->count))
+	    in->flags != out->flags || in->count != out->count)
 		violation("arm: what is only read has changed");
 	check_old(out->old_state, out->old_remaining, out->result, "arm");
 	if ((in->expires | in->interval | in->slack) >> 63 && out->result != -EINVAL)
@@ -250,8 +253,10 @@ void oracle_told(struct context *ctx, const struct twheel_timer_info *info, bool
 		violation("%s: flags %#x", call, info->flags);
 	if (info->slack % ctx->tick_ns)
 		violation("%s: slack %#llx", call, info->slack);
-	if (lease ? !(info->word % CHUNK_SLOTS) || info->interval : info->word)
+	if (lease ? !(info->word % CHUNK_SLOTS) || info->interval : info->word || info->tag)
 		violation("%s: word %#x, interval %#llx", call, info->word, info->interval);
+	if (info->tag > TWHEEL_LEASE_TAG_MASK)
+		violation("%s: tag %#x", call, info->tag);
 	if (drain)
 		ended(ctx, info->handle);
 }
@@ -273,6 +278,8 @@ void oracle_read(struct context *ctx, const struct twheel_event *event)
 
 void oracle_info(struct context *ctx, const struct twheel_info *info, bool quiet)
 {
+	__u32 clock = ctx->clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME : ctx->clock;
+
 	if (info->abi_version != TWHEEL_ABI_VERSION || info->features != FEATURES ||
 	    info->tick_ns != ctx->tick_ns || info->config & ~CONFIGS)
 		violation("info: version %u features %#llx tick %llu config %#x",
@@ -285,9 +292,9 @@ void oracle_info(struct context *ctx, const struct twheel_info *info, bool quiet
 	if (info->pending + info->ready > info->user_timers)
 		violation("info: %llu + %llu timers of %llu", info->pending,
 			  info->ready, info->user_timers);
-	if (info->clock != ctx->clock || info->config != ctx->config)
+	if (info->clock != clock || info->config != ctx->config)
 		violation("info: clock %u and config %#x, not %u and %#x",
-			  info->clock, info->config, ctx->clock, ctx->config);
+			  info->clock, info->config, clock, ctx->config);
 	if (info->pending + info->ready != (__u64)ctx->live)
 		violation("info: %llu pending and %llu ready, not %lld", info->pending,
 			  info->ready, ctx->live);

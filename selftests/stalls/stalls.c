@@ -288,7 +288,8 @@ static void leases(unsigned long n, struct figures *f)
 	expect("expired", n - extended, tw_info(fd).ready);
 	expect("pending", extended, tw_info(fd).pending);
 	for (i = 0; i < slots; i++)
-		expired += tw_lease_load(&words[i]) == (deadline | TWHEEL_LEASE_EXPIRED);
+		expired += tw_lease_expired(&words[i]) &&
+			   tw_lease_deadline(&words[i]) == tw_lease_round(deadline);
 	expect("words that say so", n - extended, expired);
 	munmap(words, slots * sizeof(*words));
 	close(fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Leases extended at their deadlines: for each exactly one side wins, and both know which.
+ * Leases extended at their deadlines: for each exactly one side wins, and both know which; also
+ * when their words get new leases at the same time.
  *
  * Runs until TWHEEL_STRESS_CONTESTS leases were contested (10 million, or a tenth of it on
  * a debug kernel). A lease is contested if a program tried to extend it when the kernel was
@@ -63,6 +64,7 @@ struct extender {
  * @fd: the context
  * @cpu: the CPU on which the leases are armed
  * @words: all words of the context
+ * @tags: of the leases
  * @arms: the request for each lease
  * @promised: the latest deadline that a thread has stored in each word
  * @tick: length of a tick
@@ -83,6 +85,7 @@ struct team {
 	pthread_barrier_t start, end;
 	int fd, cpu;
 	uint64_t *words;
+	__u16 tags[NR_LEASES];
 	struct twheel_arm arms[NR_LEASES];
 	__u64 promised[NR_LEASES];
 	__u64 tick, due, between, arming;
@@ -139,9 +142,9 @@ static bool extend_one(struct extender *e, int i, __u64 deadline)
 {
 	struct team *team = e->team;
 
-	if (tw_lease_extend(&team->words[team->arms[i].word], deadline) != 1)
+	if (!tw_lease_extend_own(&team->words[team->arms[i].word], team->tags[i], deadline))
 		return false;
-	promise(team, i, deadline);
+	promise(team, i, tw_lease_round(deadline));
 	return true;
 }
 
@@ -257,9 +260,13 @@ static void arm_all(struct team *team, __u32 round)
 		else if (promised && (left > promised - begin || left < promised - end))
 			wrong(team, "re-armed with %llu left, promised %llu, at %llu",
 			      left, promised, begin);
+		/* A re-arm keeps the tag. */
+		if (promised && arm->tag != team->tags[i])
+			wrong(team, "tag %u became %u", team->tags[i], arm->tag);
+		team->tags[i] = arm->tag;
 		team->armed += !promised;
 		team->rearmed += promised != 0;
-		team->promised[i] = deadline;
+		team->promised[i] = tw_lease_round(deadline);
 	}
 	team->arming = end - begin;
 }
@@ -443,6 +450,7 @@ struct hostile {
 static __u64 rubbish(__u64 *state)
 {
 	__u64 random = tw_random(state), now = tw_now(CLOCK_MONOTONIC);
+	__u16 tag = tw_random(state) & TWHEEL_LEASE_TAG_MASK;
 
 	switch (tw_random(state) % 8) {
 	case 0:
@@ -452,13 +460,13 @@ static __u64 rubbish(__u64 *state)
 	case 2:
 		return random | TWHEEL_LEASE_EXPIRED;
 	case 3:
-		return (now + random % (4 * TW_MSEC)) | TWHEEL_LEASE_EXPIRED;
+		return tw_lease_value(tag, now + random % (4 * TW_MSEC)) | TWHEEL_LEASE_EXPIRED;
 	case 4:
 		return TWHEEL_LEASE_EXPIRED - 1 - random % 3;
 	case 5:
-		return now - random % (4 * TW_MSEC);
+		return tw_lease_value(tag, now - random % (4 * TW_MSEC));
 	default:
-		return now + random % (4 * TW_MSEC);
+		return tw_lease_value(tag, now + random % (4 * TW_MSEC));
 	}
 }
 
@@ -549,6 +557,241 @@ static void *be_hostile(void *arg)
 		}
 	read_hostile(h, handles);
 	return NULL;
+}
+
+/* So many leases are made at most, and so many of them run at once. */
+#define ROTA_MAX	(1 << 20)
+#define ROTA_LIVE	16
+/* Extenders choose among so many that were made last. Most of those have ended. */
+#define ROTA_RECENT	64
+
+/**
+ * struct place - one lease of a rota
+ * @handle: its handle
+ * @armed: the deadline for which it was armed
+ * @promised: the latest deadline that an extender was told to be in time for
+ * @last: the deadline in its record; 0 if it was cancelled
+ * @word: the index of its word
+ * @tag: its tag
+ * @ended: its record was read, or it was cancelled
+ */
+struct place {
+	__u64 handle, armed, promised, last;
+	__u32 word;
+	__u16 tag;
+	bool ended;
+};
+
+/**
+ * struct rota - leases that follow each other in few words
+ * @fd: the context
+ * @words: its words
+ * @places: all leases, in the order in which they were armed
+ * @made: how many there are
+ * @live: how many run
+ * @own: extenders look at the tag of their lease, and not only at its word
+ * @stop: no more leases are made
+ * @quit: the reader and the extenders have to end
+ * @extended: extensions that succeeded
+ * @refused: extensions that were refused
+ * @strangers: extensions that succeeded, of leases that had ended before the attempt
+ * @broken: calls that failed
+ */
+struct rota {
+	int fd;
+	uint64_t *words;
+	struct place *places;
+	__u32 made;
+	int live;
+	bool own, stop, quit;
+	__u64 extended, refused, strangers, broken;
+};
+
+static void *arm_rota(void *arg)
+{
+	struct rota *r = arg;
+	__u64 state = 4711;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED) && r->made < ROTA_MAX) {
+		struct place *p = &r->places[r->made], *other;
+		struct twheel_arm arm;
+
+		if (__atomic_load_n(&r->live, __ATOMIC_RELAXED) >= ROTA_LIVE) {
+			other = p - 1 - tw_random(&state) % ROTA_LIVE;
+			/* Make room by a cancel, or wait for the reader to do so. */
+			if (other < r->places || tw_random(&state) % 4 ||
+			    tw_cancel(r->fd, other->handle)) {
+				sched_yield();
+				continue;
+			}
+			__atomic_store_n(&other->ended, true, __ATOMIC_RELEASE);
+			__atomic_sub_fetch(&r->live, 1, __ATOMIC_RELAXED);
+		}
+		arm = tw_request(tw_now(CLOCK_MONOTONIC) + tw_random(&state) % (2 * TW_MSEC),
+				 TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, r->made);
+		if (tw_call(r->fd, TWHEEL_IOC_ARM, &arm) || arm.word >= MAP_SIZE / 8) {
+			r->broken++;
+			break;
+		}
+		p->handle = arm.handle;
+		p->armed = tw_lease_round(arm.expires);
+		p->word = arm.word;
+		p->tag = arm.tag;
+		__atomic_add_fetch(&r->live, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&r->made, r->made + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *read_rota(void *arg)
+{
+	struct twheel_event events[4];
+	struct rota *r = arg;
+	ssize_t ret, i;
+
+	while (!__atomic_load_n(&r->quit, __ATOMIC_RELAXED)) {
+		ret = tw_read(r->fd, events, sizeof(events));
+		if (ret == -EAGAIN)
+			tw_poll(r->fd, 10);
+		for (i = 0; i < ret / (ssize_t)sizeof(events[0]); i++) {
+			struct place *p = &r->places[events[i].user_data];
+
+			p->last = events[i].deadline;
+			__atomic_store_n(&p->ended, true, __ATOMIC_RELEASE);
+			__atomic_sub_fetch(&r->live, 1, __ATOMIC_RELAXED);
+		}
+	}
+	return NULL;
+}
+
+static void extend_place(struct rota *r, struct place *p, __u64 deadline)
+{
+	bool ended = __atomic_load_n(&p->ended, __ATOMIC_ACQUIRE);
+	uint64_t *word = &r->words[p->word];
+	__u64 old;
+
+	if (!(r->own ? tw_lease_extend_own(word, p->tag, deadline) :
+		       tw_lease_extend(word, deadline))) {
+		__atomic_add_fetch(&r->refused, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_add_fetch(&r->extended, 1, __ATOMIC_RELAXED);
+	if (ended)
+		__atomic_add_fetch(&r->strangers, 1, __ATOMIC_RELAXED);
+	deadline = tw_lease_round(deadline);
+	old = __atomic_load_n(&p->promised, __ATOMIC_RELAXED);
+	while (old < deadline &&
+	       !__atomic_compare_exchange_n(&p->promised, &old, deadline, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void *extend_rota(void *arg)
+{
+	struct rota *r = arg;
+	__u64 state = 1 + (unsigned long)&state;
+
+	while (!__atomic_load_n(&r->quit, __ATOMIC_RELAXED)) {
+		__u32 made = __atomic_load_n(&r->made, __ATOMIC_ACQUIRE);
+		__u32 back = 1 + tw_random(&state) % ROTA_RECENT;
+
+		if (back <= made)
+			extend_place(r, &r->places[made - back],
+				     tw_now(CLOCK_MONOTONIC) + tw_random(&state) % (2 * TW_MSEC));
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+/*
+ * Lets leases follow each other in their words for a while, with extenders that are late. A
+ * record has the latest deadline that somebody was promised for its lease; so how often that is
+ * not so is returned in *@wrong: a promise was broken, or a lease was extended in the place of
+ * another one.
+ */
+static bool run_rota(struct rota *r, int fd, __u64 ns, __u64 *wrong)
+{
+	void *(*const bodies[])(void *) = { arm_rota, read_rota, extend_rota, extend_rota };
+	pthread_t threads[ARRAY_SIZE(bodies)];
+	__u64 limit;
+	__u32 i;
+
+	r->fd = fd;
+	r->words = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	r->places = calloc(ROTA_MAX, sizeof(*r->places));
+	/* The first page of words exists only after a lease was armed. */
+	if (r->words == MAP_FAILED || !r->places ||
+	    tw_cancel(fd, tw_arm(fd, TW_FAR, TWHEEL_ARM_LEASE, 0)))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(bodies); i++)
+		if (pthread_create(&threads[i], NULL, bodies[i], r))
+			return false;
+	if (!tw_pass(ns))
+		return false;
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELAXED);
+	pthread_join(threads[0], NULL);
+	/* Those that are left end for good once nobody extends them any more. */
+	__atomic_store_n(&r->quit, true, __ATOMIC_RELAXED);
+	for (i = 1; i < ARRAY_SIZE(bodies); i++)
+		pthread_join(threads[i], NULL);
+	r->quit = false;
+	if (pthread_create(&threads[1], NULL, read_rota, r))
+		return false;
+	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	while (__atomic_load_n(&r->live, __ATOMIC_RELAXED) && tw_now(CLOCK_MONOTONIC) < limit)
+		sched_yield();
+	__atomic_store_n(&r->quit, true, __ATOMIC_RELAXED);
+	pthread_join(threads[1], NULL);
+
+	*wrong = 0;
+	for (i = 0; i < r->made; i++) {
+		const struct place *p = &r->places[i];
+		__u64 most = p->promised > p->armed ? p->promised : p->armed;
+
+		/* One that had passed when it was armed is rounded down. */
+		if (p->last && p->last != most &&
+		    !(most == p->armed && p->last == p->armed - 1024))
+			++*wrong;
+	}
+	munmap(r->words, MAP_SIZE);
+	free(r->places);
+	return !r->live && !r->broken;
+}
+
+/*
+ * A word outlives its lease: one thread extends a lease, another one reads its last record, and a
+ * third one arms the next lease, which gets the word. By the tag the first one is told that it
+ * is too late.
+ */
+TEST_F(tw, words_of_others)
+{
+	struct rota rota = { .own = true }, blind = { };
+	__u64 wrong, seen;
+	int fd;
+
+	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
+		SKIP(return, "this kernel has no leases");
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	ASSERT_TRUE(run_rota(&rota, self->fd, load_seconds() * TW_SEC, &wrong));
+	TH_LOG("%u leases: %llu extensions, %llu refused", rota.made, rota.extended,
+	       rota.refused);
+	EXPECT_EQ(0, rota.strangers);
+	EXPECT_EQ(0, wrong);
+	EXPECT_LT(0, rota.extended);
+	EXPECT_LT(0, rota.refused);
+	EXPECT_LT(1000, rota.made);
+
+	/* Extenders that do not look at the tag are found out. */
+	fd = tw_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	ASSERT_TRUE(run_rota(&blind, fd, load_seconds() * TW_SEC / 4, &seen));
+	TH_LOG("without tags: %llu of %llu extensions were of others, and %llu records told so",
+	       blind.strangers, blind.extended, seen);
+	EXPECT_LT(0, blind.strangers);
+	EXPECT_LT(0, seen);
+	close(fd);
 }
 
 /* Values that a program stores in its words do not affect the timers of others. */

@@ -170,7 +170,8 @@ TEST_F(far, each_on_its_tick)
 				arm.expires = expires += self->tick_ns;
 				ASSERT_EQ(0, tw_call(self->fd[k], TWHEEL_IOC_ARM, &arm));
 			}
-			self->deadlines[k][i] = expires;
+			self->deadlines[k][i] = kinds[k].flags & TWHEEL_ARM_LEASE ?
+						tw_lease_round(expires) : expires;
 			looks += self->levels + 2;
 		}
 	}
@@ -226,7 +227,7 @@ TEST_F(far, leases_that_are_extended_for_months)
 						   TWHEEL_ARM_LEASE, i);
 
 		ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
-		self->deadlines[LEASE_KIND][i] = arm.expires;
+		self->deadlines[LEASE_KIND][i] = tw_lease_round(arm.expires);
 		words[i] = arm.word;
 	}
 	while (came < LEASES) {
@@ -242,7 +243,7 @@ TEST_F(far, leases_that_are_extended_for_months)
 				continue;
 			}
 			ASSERT_EQ(1, tw_lease_extend(&word[words[i]], later));
-			self->deadlines[LEASE_KIND][i] = later;
+			self->deadlines[LEASE_KIND][i] = tw_lease_round(later);
 		}
 		do {
 			got = take(_metadata, self, LEASE_KIND);

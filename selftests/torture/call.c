@@ -81,7 +81,7 @@ int call_arm(struct log *log, struct call *call, int fd)
 
 	for (i = 0; i < call->n; i++) {
 		call->arms[i].result = CALL_POISON;
-		call->arms[i].old_state = 0xcccccccc;
+		call->arms[i].old_state = 0xcccc;
 		call->arms[i].old_remaining = ~0ULL;
 		call->rearms[i] = call->arms[i].handle &&
 				  !(call->config & TWHEEL_CONFIG_KEYED);

@@ -71,6 +71,7 @@ enum call_state { CALL_FREE, CALL_OPEN, CALL_DONE };
  * @new: what it then does
  * @found: what it did hold
  * @handle: whose it is
+ * @word: its index
  */
 struct call {
 	__u64 begin;
@@ -110,6 +111,7 @@ struct call {
 			__u64 new;
 			__u64 found;
 			__u64 handle;
+			__u32 word;
 		};
 	};
 };

@@ -134,6 +134,10 @@ static void arm_state(const struct call *call, const struct twheel_arm *arm, str
 	take_effect(call, s);
 	s->count = arm->interval ? arm->count : 1;
 	s->flags = arm->flags & (TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE);
+	if (arm->result == CALL_POISON)
+		return;
+	s->word = arm->word;
+	s->tag = arm->tag;
 }
 
 static bool apply_arm(const struct call *call, int index, struct state *s,
@@ -232,6 +236,8 @@ static bool apply_info(const struct call *call, const struct twheel_timer_info *
 	if (info->interval != s->interval || info->slack != s->slack ||
 	    info->count != s->count || info->flags != s->flags)
 		return no(why, "shows other settings");
+	if (s->word && (info->word != s->word || info->tag != s->tag))
+		return no(why, "shows another word");
 	s->lo = info->deadline;
 	s->hi = info->deadline;
 	if (info->state == TWHEEL_STATE_PENDING) {
@@ -335,8 +341,10 @@ static bool apply_event(const struct call *call, const struct twheel_event *even
 
 static bool apply_extend(const struct call *call, struct state *s, const char **why)
 {
-	bool same = s->id && s->flags & TWHEEL_ARM_LEASE && s->lo <= call->old &&
-		    s->hi >= call->old;
+	__u64 deadline = (call->old & TWHEEL_LEASE_UNITS_MASK) << TWHEEL_LEASE_UNIT_SHIFT;
+	bool same = s->id && s->flags & TWHEEL_ARM_LEASE && s->word == call->word &&
+		    s->tag == call->old >> TWHEEL_LEASE_TAG_SHIFT && s->lo <= deadline &&
+		    s->hi >= deadline;
 
 	if (call->ret == 0) {
 		if (same && call->found != (call->old | TWHEEL_LEASE_EXPIRED))
@@ -353,8 +361,8 @@ static bool apply_extend(const struct call *call, struct state *s, const char **
 		return no(why, "extended a lease that has ended");
 	if (s->ready)
 		return no(why, "extended a lease that has expired");
-	s->lo = call->new;
-	s->hi = call->new;
+	s->lo = (call->new & TWHEEL_LEASE_UNITS_MASK) << TWHEEL_LEASE_UNIT_SHIFT;
+	s->hi = s->lo;
 	s->extended = 1;
 	take_effect(call, s);
 	return true;

@@ -41,6 +41,9 @@ struct op {
  * @base: the time when its round had begun at the latest
  * @count: expirations left; 0 for no end
  * @flags: %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE
+ * @tag: of a lease, its tag; 0 unless the call that has armed it told that
+ * @word: of a lease, the index of its word; likewise
+ * @zero: 0
  * @ready: somebody saw that it has expired
  * @extended: it is a lease whose word was changed
  */
@@ -53,7 +56,10 @@ struct state {
 	__u64 since;
 	__u64 base;
 	__u32 count;
+	__u32 word;
 	__u16 flags;
+	__u16 tag;
+	__u16 zero;
 	__u8 ready;
 	__u8 extended;
 };

@@ -61,10 +61,11 @@ struct ctx {
  * struct note - how a timer was last armed, for all threads that use it
  * @ref: what refers to this note; anything else means that it was overwritten
  * @handle: its handle or key
- * @deadline: of a lease, what its word holds
+ * @deadline: of a lease, the deadline that its word holds
  * @interval: as armed
  * @count: as armed
  * @word: of a lease, the index of its word
+ * @tag: and its tag
  * @lease: it is one
  * @far: it will not expire during the run
  */
@@ -75,6 +76,7 @@ struct note {
 	__u64 interval;
 	__u32 count;
 	__u32 word;
+	__u16 tag;
 	bool lease;
 	bool far;
 };

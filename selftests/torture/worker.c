@@ -129,8 +129,11 @@ static struct twheel_arm make_arm(struct worker *w, const struct ctx *ctx, struc
 	}
 	if (note->lease) {
 		arm.flags |= TWHEEL_ARM_LEASE;
-		/* A deadline that no other lease has tells whose word it is. */
-		arm.expires = (arm.expires & ~0xffffULL & ~TWHEEL_LEASE_EXPIRED) | (id & 0xffff);
+		/*
+		 * Of whole units, so that it is known exactly. Many leases have the same one, and
+		 * only the tag tells whose word it is.
+		 */
+		arm.expires &= ~0x3ffffULL;
 		note->deadline = arm.expires;
 	} else if (!dice(w, 6)) {
 		arm.interval = 1 + dice(w, dice(w, 2) ? 50 * TW_MSEC : 1 + dice(w, TW_MSEC));
@@ -202,6 +205,7 @@ static void arm(struct worker *w, struct ctx *ctx, int fd, int first, int n)
 		}
 		notes[i].handle = arms[i].handle;
 		notes[i].word = arms[i].word;
+		notes[i].tag = arms[i].tag;
 		ref = write_note(w, &notes[i]);
 		if (!swap_slot(ctx, slot, refs[i], ref) && !ends(&notes[i]) &&
 		    !(ctx->config & TWHEEL_CONFIG_KEYED))
@@ -284,15 +288,16 @@ static void extend(struct worker *w, struct ctx *ctx, int slot)
 	if (!ctx->words || !read_note(ref, &note) || !note.lease ||
 	    note.word >= WORDS_SIZE / sizeof(__u64))
 		return;
-	deadline = note.deadline + (1 + dice(w, 1000)) * 0x10000;
+	deadline = note.deadline + (1 + dice(w, 250)) * 0x40000;
 	/* An earlier one is for the kernel to notice, or not. */
 	if (deadline & TWHEEL_LEASE_EXPIRED)
 		return;
 	call = call_new(w->log, CALL_EXTEND, ctx);
-	call->old = note.deadline;
-	call->new = deadline;
+	call->old = tw_lease_value(note.tag, note.deadline);
+	call->new = tw_lease_value(note.tag, deadline);
+	call->word = note.word;
 	call->handle = note.handle;
-	note.deadline = call->new;
+	note.deadline = deadline;
 	if (call_extend(w->log, call, &ctx->words[note.word]))
 		swap_slot(ctx, slot, ref, write_note(w, &note));
 }

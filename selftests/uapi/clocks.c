@@ -21,7 +21,7 @@ TEST_F(wall, absolute_deadline)
 	now = tw_info(self->fd).now;
 	EXPECT_LE(before, now);
 	EXPECT_GE(wall_now(), now);
-	EXPECT_EQ(CLOCK_REALTIME, tw_info(self->fd).clock);
+	EXPECT_EQ(TWHEEL_CLOCK_REALTIME, tw_info(self->fd).clock);
 
 	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 7);
 	ASSERT_NE(0, handle);

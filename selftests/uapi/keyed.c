@@ -273,7 +273,7 @@ TEST_F(keyed, bad_requests)
 	struct twheel_arm arm;
 
 	ASSERT_EQ(TWHEEL_STATE_NONE, put(self->fd, 1, TW_FAR, 5));
-	arm = tw_request(TW_FAR, 1U << 31, 0);
+	arm = tw_request(TW_FAR, 1U << 15, 0);
 	arm.handle = 1;
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.handle = 2;

@@ -60,8 +60,6 @@ static __u64 arm_lease(int fd, __u64 expires, __u32 flags, __u32 *word)
 {
 	struct twheel_arm arm = tw_request(expires, flags | TWHEEL_ARM_LEASE, 7);
 
-	/* The request has its count in the place where the kernel returns the word. */
-	arm.count = 0xcccccccc;
 	if (tw_call(fd, TWHEEL_IOC_ARM, &arm))
 		return 0;
 	*word = arm.word;
@@ -129,7 +127,7 @@ TEST_F(lease, kinds_of_mappings)
 	words = mmap(NULL, MAP_SIZE, PROT_READ, MAP_SHARED, self->fd, 0);
 	ASSERT_NE(MAP_FAILED, words);
 	ASSERT_NE(0, arm_lease(self->fd, 12345 * TW_FAR, TWHEEL_ARM_ABS, &word));
-	EXPECT_EQ(12345 * TW_FAR, words[word]);
+	EXPECT_EQ(tw_lease_value(1, 12345 * TW_FAR), words[word]);
 	munmap((void *)words, MAP_SIZE);
 }
 
@@ -202,18 +200,21 @@ TEST_F(lease, word_while_it_runs)
 
 	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
 	after = tw_now(CLOCK_MONOTONIC);
-	EXPECT_LE(before + TW_FAR, self->words[word]);
-	EXPECT_GE(after + TW_FAR, self->words[word]);
+	EXPECT_LE(before + TW_FAR, tw_lease_deadline(&self->words[word]));
+	EXPECT_GE(tw_lease_round(after + TW_FAR), tw_lease_deadline(&self->words[word]));
 	ASSERT_NE(0, arm_lease(self->fd, after + TW_FAR, TWHEEL_ARM_ABS, &other));
 	EXPECT_NE(word, other);
-	EXPECT_EQ(after + TW_FAR, self->words[other]);
+	EXPECT_EQ(tw_lease_value(1, after + TW_FAR), self->words[other]);
 	/*
-	 * A deadline that is too large is cut, and never has the bit of an expired lease.
+	 * A deadline that is too large is cut, and changes neither the tag nor the bit of an
+	 * expired lease.
 	 */
 	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, 0, &other));
-	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
+	EXPECT_EQ(tw_lease_value(1, TWHEEL_LEASE_EXPIRED - 1), self->words[other]);
+	EXPECT_EQ(TWHEEL_LEASE_UNITS_MASK, self->words[other] & TWHEEL_LEASE_UNITS_MASK);
 	ASSERT_NE(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED - 1, TWHEEL_ARM_ABS, &other));
-	EXPECT_EQ(TWHEEL_LEASE_EXPIRED - 1, self->words[other]);
+	EXPECT_EQ(tw_lease_value(1, TWHEEL_LEASE_EXPIRED - 1), self->words[other]);
+	EXPECT_EQ(TWHEEL_LEASE_UNITS_MASK, self->words[other] & TWHEEL_LEASE_UNITS_MASK);
 	EXPECT_EQ(0, arm_lease(self->fd, TWHEEL_LEASE_EXPIRED, TWHEEL_ARM_ABS, &other));
 }
 
@@ -227,13 +228,13 @@ TEST_F(lease, word_when_it_expires)
 	ASSERT_NE(0, handle);
 	ASSERT_TRUE(wait_expired(self->fd, &self->words[word]));
 	EXPECT_LE(deadline, tw_now(CLOCK_MONOTONIC));
-	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, self->words[word]);
+	EXPECT_EQ(tw_lease_value(1, deadline) | TWHEEL_LEASE_EXPIRED, self->words[word]);
 	EXPECT_EQ(0, tw_lease_extend(&self->words[word], deadline + TW_FAR));
 
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(handle, event.handle);
-	EXPECT_EQ(deadline, event.deadline);
-	EXPECT_LE(deadline, event.expired);
+	EXPECT_EQ(tw_lease_round(deadline), event.deadline);
+	EXPECT_LE(event.deadline, event.expired);
 	EXPECT_EQ(1, event.expirations);
 	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
 	EXPECT_EQ(7, event.user_data);
@@ -246,11 +247,34 @@ TEST_F(lease, too_late_from_the_start)
 	struct twheel_event event;
 	__u32 word;
 
-	ASSERT_NE(0, arm_lease(self->fd, 1, TWHEEL_ARM_ABS, &word));
+	ASSERT_NE(0, arm_lease(self->fd, 1025, TWHEEL_ARM_ABS, &word));
 	EXPECT_TRUE(tw_lease_expired(&self->words[word]));
 	EXPECT_EQ(0, tw_lease_extend(&self->words[word], TW_FAR + tw_now(CLOCK_MONOTONIC)));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_EQ(1, event.deadline);
+	/* Rounded down, as it had passed. */
+	EXPECT_EQ(1024, event.deadline);
+}
+
+/*
+ * A lease for this very moment ends at once, although its deadline would be ahead if it were
+ * rounded up.
+ */
+TEST_F(lease, now)
+{
+	struct twheel_event event;
+	__u64 now;
+	__u32 word;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		now = tw_now(CLOCK_MONOTONIC);
+		ASSERT_NE(0, arm_lease(self->fd, 0, 0, &word));
+		ASSERT_TRUE(tw_lease_expired(&self->words[word]));
+		ASSERT_EQ(sizeof(event), tw_read(self->fd, &event, sizeof(event)));
+		ASSERT_GE(event.expired, event.deadline);
+		ASSERT_LT(now - 1024, event.deadline);
+		ASSERT_EQ(0, event.deadline % 1024);
+	}
 }
 
 /* The lease is pushed back twenty times, each time before it was due. */
@@ -268,12 +292,12 @@ TEST_F(lease, extend)
 		if (!tw_lease_extend(&self->words[word], deadline + step))
 			break;
 		deadline += step;
-		EXPECT_EQ(deadline, self->words[word]);
+		EXPECT_EQ(tw_lease_value(1, deadline), self->words[word]);
 	}
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_EQ(deadline, event.deadline);
-	EXPECT_LE(deadline, event.expired);
-	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, self->words[word]);
+	EXPECT_EQ(tw_lease_round(deadline), event.deadline);
+	EXPECT_LE(event.deadline, event.expired);
+	EXPECT_EQ(tw_lease_value(1, deadline) | TWHEEL_LEASE_EXPIRED, self->words[word]);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 	TH_LOG("extended %d times", i);
 }
@@ -303,10 +327,10 @@ TEST_F(lease, extended_by_far)
 	ASSERT_EQ(1, in_time);
 	ASSERT_TRUE(tw_pass(2 * wait));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
-	EXPECT_EQ(deadline + TW_FAR, info.deadline);
+	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), info.deadline);
 }
 
 TEST_F(lease, word_after_cancel_and_drain)
@@ -316,18 +340,21 @@ TEST_F(lease, word_after_cancel_and_drain)
 		.entries = (unsigned long)&entry, .count = 1, .flags = TWHEEL_LIST_DRAIN,
 	};
 	__u32 cancelled, drained;
-	__u64 handle;
+	__u64 handle, said;
 
 	handle = arm_lease(self->fd, TW_FAR, 0, &cancelled);
 	ASSERT_NE(0, handle);
+	said = self->words[cancelled];
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
-	EXPECT_TRUE(tw_lease_expired(&self->words[cancelled]));
+	/* Tag and deadline stay. */
+	EXPECT_EQ(said | TWHEEL_LEASE_EXPIRED, self->words[cancelled]);
 	EXPECT_EQ(0, tw_lease_extend(&self->words[cancelled], 2 * TW_FAR));
 
 	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &drained));
+	said = self->words[drained];
 	EXPECT_FALSE(tw_lease_expired(&self->words[drained]));
 	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
-	EXPECT_TRUE(tw_lease_expired(&self->words[drained]));
+	EXPECT_EQ(said | TWHEEL_LEASE_EXPIRED, self->words[drained]);
 	EXPECT_EQ(0, tw_lease_extend(&self->words[drained], 2 * TW_FAR));
 }
 
@@ -337,33 +364,37 @@ TEST_F(lease, rearm)
 	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 2 * TW_FAR;
 	struct twheel_event event;
 	uint64_t *word;
+	__u16 tag;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	word = &self->words[arm.word];
-	ASSERT_EQ(1, tw_lease_extend(word, deadline));
+	tag = arm.tag;
+	EXPECT_EQ(1, tag);
+	ASSERT_EQ(1, tw_lease_extend_own(word, tag, deadline));
 
 	/* The time that was left follows from the word, not from the deadline as armed. */
 	arm = (struct twheel_arm){
 		.handle = arm.handle, .expires = deadline + TW_FAR,
-		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, .word = 0xcccccccc,
+		.flags = TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, .word = 0xcccccccc, .tag = 0xcccc,
 	};
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(word, &self->words[arm.word]);
+	EXPECT_EQ(tag, arm.tag);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
-	EXPECT_GE(2 * TW_FAR, arm.old_remaining);
+	EXPECT_GE(2 * TW_FAR + 1023, arm.old_remaining);
 	EXPECT_LT(2 * TW_FAR - TW_LIMIT_MS * TW_MSEC, arm.old_remaining);
-	EXPECT_EQ(deadline + TW_FAR, *word);
+	EXPECT_EQ(tw_lease_value(tag, deadline + TW_FAR), *word);
 
 	/*
 	 * A re-arm shortens a lease. An extension to an earlier deadline changes nothing.
 	 */
 	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
 	EXPECT_EQ(1, tw_lease_extend(word, deadline));
-	EXPECT_LT(deadline, *word);
+	EXPECT_LT(tw_lease_round(deadline), tw_lease_deadline(word));
 	arm.expires = deadline;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_TRUE(wait_expired(self->fd, word));
-	EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, *word);
+	EXPECT_EQ(tw_lease_value(tag, deadline) | TWHEEL_LEASE_EXPIRED, *word);
 
 	/*
 	 * The lease has expired, but nobody has read that: the re-arm revives it, whatever
@@ -373,16 +404,17 @@ TEST_F(lease, rearm)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
 	EXPECT_EQ(0, arm.old_remaining);
-	EXPECT_EQ(deadline + TW_FAR, *word);
+	EXPECT_EQ(tw_lease_value(tag, deadline + TW_FAR), *word);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 	EXPECT_EQ(1, tw_lease_extend(word, deadline + 2 * TW_FAR));
 
 	/* Re-arm it to a time in the past. */
-	arm.expires = 1;
+	arm.expires = 1024;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(tw_lease_value(tag, 1024) | TWHEEL_LEASE_EXPIRED, *word);
 	EXPECT_EQ(0, tw_lease_extend(word, deadline + 2 * TW_FAR));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_EQ(1, event.deadline);
+	EXPECT_EQ(1024, event.deadline);
 }
 
 TEST_F(lease, rearm_as_something_else)
@@ -400,14 +432,18 @@ TEST_F(lease, rearm_as_something_else)
 	arm.interval = TW_SEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
+	EXPECT_EQ(0, arm.word);
+	EXPECT_EQ(0, arm.tag);
 	EXPECT_TRUE(tw_lease_expired(word));
+	EXPECT_EQ(1, tw_lease_tag(word));
 	EXPECT_EQ(0, tw_lease_extend(word, 3 * TW_FAR));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(0, info.word);
+	EXPECT_EQ(0, info.tag);
 
 	/* The timer is no lease now, so nothing looks at a value stored in the word. */
-	*word = tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR;
+	*word = tw_lease_value(1, tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR);
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_GE(tw_now(CLOCK_MONOTONIC) + TW_FAR, info.deadline);
 
@@ -420,7 +456,186 @@ TEST_F(lease, rearm_as_something_else)
 	EXPECT_FALSE(tw_lease_expired(word));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
-	EXPECT_EQ(*word, info.deadline);
+	EXPECT_EQ(tw_lease_deadline(word), info.deadline);
+	EXPECT_EQ(1, info.tag);
+}
+
+/*
+ * One structure for a lease, a periodic timer with an end, a lease again: what the kernel has
+ * written into it for one is not taken for anything by the next call.
+ */
+TEST_F(lease, one_structure_for_several_calls)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	struct twheel_timer_info info;
+	__u32 word;
+	__u16 tag;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		/* A new timer each time, and then a re-arm */
+		arm.handle = i == 2 ? arm.handle : 0;
+		arm.flags = TWHEEL_ARM_LEASE;
+		arm.interval = 0;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_NE(0, arm.word);
+		EXPECT_EQ(i == 1 ? 1 : arm.tag, arm.tag);
+		word = arm.word;
+		tag = arm.tag;
+		/* As it is */
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(word, arm.word);
+		EXPECT_EQ(tag, arm.tag);
+		EXPECT_EQ(0, arm.count);
+
+		/* An ordinary timer in its place; a periodic one, without an end; a new one */
+		arm.flags = 0;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(0, arm.word);
+		EXPECT_EQ(0, arm.tag);
+		arm.interval = TW_SEC;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+		EXPECT_EQ(0, info.count);
+		EXPECT_EQ(TW_SEC, info.interval);
+	}
+}
+
+/* A lease is one shot: a count over 1 is refused, as for other timers. */
+TEST_F(lease, count)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+
+	arm.count = 2;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(0, arm.word);
+	EXPECT_EQ(0, arm.tag);
+	EXPECT_EQ(2, arm.count);
+	arm.count = ~0U;
+	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	arm.count = 1;
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(1, arm.count);
+}
+
+/* What GET tells of a lease can be armed as it is, with the same result. */
+TEST_F(lease, armed_as_it_was_described)
+{
+	struct twheel_arm arm = tw_request(TW_FAR + 1, TWHEEL_ARM_LEASE, 9), again;
+	struct twheel_timer_info info, other;
+
+	arm.slack = 5 * TW_SEC;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	again = tw_request(info.deadline, info.flags | TWHEEL_ARM_ABS, info.user_data);
+	again.interval = info.interval;
+	again.slack = info.slack;
+	again.count = info.count;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &again));
+	ASSERT_EQ(0, tw_get(self->fd, again.handle, &other));
+	EXPECT_EQ(info.deadline, other.deadline);
+	EXPECT_EQ(info.slack, other.slack);
+	EXPECT_EQ(info.count, other.count);
+	EXPECT_EQ(info.flags, other.flags);
+	/* And so does a second GET with the same structure. */
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_GET, &other));
+	EXPECT_EQ(again.tag, other.tag);
+}
+
+/*
+ * Ends a lease and arms 1,024 others after it in its word. The program that still has the first
+ * one is too late for 1,023 of them. With the last the tag comes again: see
+ * TWHEEL_LEASE_TAG_SHIFT.
+ */
+static bool stale_lease(int fd, uint64_t *words, __u64 key)
+{
+	struct twheel_arm first = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1), arm;
+	__u64 later = tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR, said, handle;
+	struct twheel_timer_info info;
+	uint64_t *word;
+	bool ok;
+	int i;
+
+	first.handle = key;
+	if (tw_call(fd, TWHEEL_IOC_ARM, &first))
+		return false;
+	word = &words[first.word];
+	ok = tw_lease_extend_own(word, first.tag, later - TW_FAR);
+	handle = first.handle;
+	for (i = 1; ok && i <= TWHEEL_LEASE_TAG_MASK + 1; i++) {
+		/* It ends by a cancel, or expires and is read. */
+		if (i % 2) {
+			ok = !tw_cancel(fd, handle);
+		} else {
+			struct twheel_event event;
+
+			arm = tw_request(0, TWHEEL_ARM_LEASE, 2);
+			arm.handle = handle;
+			ok = !tw_call(fd, TWHEEL_IOC_ARM, &arm) &&
+			     tw_collect(fd, &event, 1) == 1 && event.handle == handle;
+		}
+		ok = ok && !tw_lease_extend_own(word, first.tag, later);
+
+		/* An ordinary timer may have the place as well. */
+		arm = tw_request(TW_FAR, i % 5 && i <= TWHEEL_LEASE_TAG_MASK ?
+				 TWHEEL_ARM_LEASE : 0, 3);
+		if (i > TWHEEL_LEASE_TAG_MASK)
+			arm.flags = TWHEEL_ARM_LEASE;
+		arm.handle = key;
+		ok = ok && !tw_call(fd, TWHEEL_IOC_ARM, &arm);
+		handle = arm.handle;
+		said = *word;
+		ok = ok && !tw_get(fd, handle, &info) && info.tag == arm.tag;
+		if (arm.flags & TWHEEL_ARM_LEASE)
+			ok = ok && arm.word == first.word &&
+			     arm.tag == ((first.tag + i) & TWHEEL_LEASE_TAG_MASK) &&
+			     tw_lease_tag(word) == arm.tag;
+		if (i <= TWHEEL_LEASE_TAG_MASK)
+			ok = ok && !tw_lease_extend_own(word, first.tag, later) && *word == said;
+		else
+			ok = ok && tw_lease_extend_own(word, first.tag, later);
+		if (!ok)
+			ksft_print_msg("timer %d: tag %u, word %llx\n", i, arm.tag, said);
+	}
+	return ok && !tw_cancel(fd, handle);
+}
+
+TEST_F(lease, stale_lease_is_too_late)
+{
+	EXPECT_TRUE(stale_lease(self->fd, self->words, 0));
+}
+
+TEST_F(tw, stale_lease_with_a_key_is_too_late)
+{
+	uint64_t *words;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC,
+				  TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED));
+	words = map_words(self->fd, MAP_SIZE, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	EXPECT_TRUE(stale_lease(self->fd, words, 77));
+	munmap(words, MAP_SIZE);
+}
+
+/* A re-arm of an ordinary timer as a lease does not revive the lease that had the word before. */
+TEST_F(lease, ordinary_timer_that_becomes_a_lease)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	__u64 later = tw_now(CLOCK_MONOTONIC) + 3 * TW_FAR;
+	uint64_t *word;
+	__u16 tag;
+
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	word = &self->words[arm.word];
+	tag = arm.tag;
+	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));
+	arm = tw_request(TW_FAR, 0, 2);
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	arm.flags = TWHEEL_ARM_LEASE;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	ASSERT_EQ(word, &self->words[arm.word]);
+	EXPECT_FALSE(tw_lease_extend_own(word, tag, later));
+	EXPECT_TRUE(tw_lease_extend_own(word, arm.tag, later));
 }
 
 /* A word that is used again holds nothing of the timer that had it before. */
@@ -437,7 +652,7 @@ TEST_F(lease, words_are_used_again)
 		self->words[first] = i;
 		handle = arm_lease(self->fd, TW_FAR, 0, &word);
 		EXPECT_EQ(first, word);
-		EXPECT_LT(TW_FAR, self->words[word]);
+		EXPECT_LT(TW_FAR, tw_lease_deadline(&self->words[word]));
 	}
 	/* The word of a timer that is no lease says so. */
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
@@ -448,7 +663,8 @@ TEST_F(lease, words_are_used_again)
 
 TEST_F(lease, what_calls_tell_of_it)
 {
-	__u64 now = tw_now(CLOCK_MONOTONIC), deadline = now + TW_FAR, handle;
+	__u64 now = tw_now(CLOCK_MONOTONIC), handle;
+	__u64 deadline = tw_lease_round(now) + (TW_FAR & -1024);
 	struct twheel_timer_info info, entry;
 	struct twheel_list list = { .entries = (unsigned long)&entry, .count = 1 };
 	struct twheel_info next = { .flags = TWHEEL_INFO_NEXT };
@@ -464,6 +680,7 @@ TEST_F(lease, what_calls_tell_of_it)
 	EXPECT_LT(TW_FAR - TW_LIMIT_MS * TW_MSEC, info.remaining);
 	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
 	EXPECT_EQ(word, info.word);
+	EXPECT_EQ(1, info.tag);
 	EXPECT_EQ(0, info.interval);
 	EXPECT_EQ(1, info.count);
 
@@ -471,6 +688,7 @@ TEST_F(lease, what_calls_tell_of_it)
 	EXPECT_EQ(handle, entry.handle);
 	EXPECT_EQ(deadline, entry.deadline);
 	EXPECT_EQ(word, entry.word);
+	EXPECT_EQ(1, entry.tag);
 	EXPECT_EQ(TWHEEL_ARM_LEASE, entry.flags);
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_GET_INFO, &next));
@@ -485,7 +703,7 @@ TEST_F(lease, what_calls_tell_of_it)
 
 TEST_F(lease, what_calls_tell_when_it_is_over)
 {
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC, handle;
+	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC), handle;
 	struct twheel_timer_info info;
 	struct twheel_cancel cancel;
 	__u32 word;
@@ -497,12 +715,13 @@ TEST_F(lease, what_calls_tell_when_it_is_over)
 		deadline = tw_lease_deadline(&self->words[word]);
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 	/* A value that is stored after the end misleads nobody. */
-	self->words[word] = deadline + TW_FAR;
+	self->words[word] = tw_lease_value(1, deadline + TW_FAR);
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(TWHEEL_STATE_READY, info.state);
 	EXPECT_EQ(deadline, info.deadline);
 	EXPECT_EQ(0, info.remaining);
 	EXPECT_EQ(word, info.word);
+	EXPECT_EQ(1, info.tag);
 	cancel = (struct twheel_cancel){ .handle = handle };
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
@@ -518,7 +737,7 @@ TEST_F(lease, rubbish_in_the_word)
 	static const uint64_t rubbish[] = {
 		0, 1, TWHEEL_LEASE_EXPIRED, TWHEEL_LEASE_EXPIRED + 1, ~0ULL,
 		TWHEEL_LEASE_EXPIRED | TW_FAR, TWHEEL_LEASE_EXPIRED - 1,
-		TWHEEL_LEASE_EXPIRED - 2, 1ULL << 62,
+		TWHEEL_LEASE_EXPIRED - 2, 1ULL << 52,
 	};
 	__u64 deadline, handle, old, wait = 20 * TW_MSEC;
 	struct twheel_timer_info info;
@@ -555,7 +774,7 @@ TEST_F(lease, rubbish_in_the_word)
 		ASSERT_TRUE(tw_pass(2 * wait));
 		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 		EXPECT_EQ(0, tw_get(self->fd, handle, &info));
-		EXPECT_EQ(rubbish[i], info.deadline);
+		EXPECT_EQ(tw_lease_deadline(&rubbish[i]), info.deadline);
 		EXPECT_EQ(0, tw_cancel(self->fd, handle));
 	}
 	EXPECT_EQ(0, tw_info(self->fd).pending);
@@ -564,7 +783,7 @@ TEST_F(lease, rubbish_in_the_word)
 /* A child inherits the mapping, and the words are the same on both sides. */
 TEST_F(lease, fork)
 {
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
 	int status;
 	__u32 word;
 	pid_t pid;
@@ -573,11 +792,11 @@ TEST_F(lease, fork)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0)
-		_exit(self->words[word] == deadline &&
+		_exit(tw_lease_deadline(&self->words[word]) == deadline &&
 		      tw_lease_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 }
 
 /*
@@ -600,12 +819,12 @@ static int be_sent_a_lease(int sock, __u32 word, __u64 by)
 	words = map_words(fd, MAP_SIZE, 0);
 	if (words == MAP_FAILED)
 		return 2;
-	return tw_lease_extend(&words[word], words[word] + by) == 1 ? 0 : 3;
+	return tw_lease_extend(&words[word], tw_lease_deadline(&words[word]) + by) ? 0 : 3;
 }
 
 TEST_F(lease, sent_to_another_process)
 {
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + TW_FAR;
+	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
 	int status, pair[2];
 	__u32 word;
 	pid_t pid;
@@ -622,8 +841,66 @@ TEST_F(lease, sent_to_another_process)
 	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0, 0));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(deadline + TW_FAR, self->words[word]);
+	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 	close(pair[0]);
+	close(pair[1]);
+}
+
+/* Another process finds the lease by its handle, and extends it; then its lease is over. */
+static int find_and_extend(int sock, __u64 handle)
+{
+	struct twheel_timer_info info;
+	uint64_t *words;
+	char byte;
+	int fd;
+
+	fd = tw_receive_fd(sock, &byte, 0);
+	if (fd < 0)
+		return 1;
+	words = map_words(fd, MAP_SIZE, 0);
+	if (words == MAP_FAILED || tw_get(fd, handle, &info))
+		return 2;
+	if (!tw_lease_extend_own(&words[info.word], info.tag, info.deadline + TW_FAR))
+		return 3;
+	/* Meanwhile the word gets another lease. */
+	if (write(sock, "", 1) != 1 || read(sock, &byte, 1) != 1)
+		return 4;
+	return tw_lease_extend_own(&words[info.word], info.tag, info.deadline + 2 * TW_FAR) ?
+	       5 : 0;
+}
+
+TEST_F(lease, found_by_another_process)
+{
+	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	__u32 word;
+	int status, pair[2];
+	__u64 said;
+	pid_t pid;
+	char byte;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	word = arm.word;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		munmap(self->words, MAP_SIZE);
+		close(self->fd);
+		close(pair[1]);
+		_exit(find_and_extend(pair[0], arm.handle));
+	}
+	close(pair[0]);
+	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0, 0));
+	ASSERT_EQ(1, read(pair[1], &byte, 1));
+	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));
+	arm.handle = 0;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(word, arm.word);
+	said = self->words[word];
+	ASSERT_EQ(1, write(pair[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(said, self->words[word]);
 	close(pair[1]);
 }
 
@@ -645,7 +922,7 @@ TEST_F(tw, mapping_outlives_close)
 	EXPECT_EQ(before + 2, tw_info(self->fd).user_timers);
 	EXPECT_TRUE(wait_expired(self->fd, &words[word]));
 	EXPECT_FALSE(tw_lease_expired(&words[far]));
-	EXPECT_EQ(1, tw_lease_extend(&words[far], words[far] + 1));
+	EXPECT_EQ(1, tw_lease_extend(&words[far], tw_lease_deadline(&words[far]) + 1));
 	munmap(words, MAP_SIZE);
 
 	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
@@ -666,8 +943,8 @@ TEST_F(lease, slack)
 	if (tw_lease_extend(&self->words[arm.word], deadline + 5 * TW_MSEC))
 		deadline += 5 * TW_MSEC;
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_EQ(deadline, event.deadline);
-	EXPECT_LE(deadline, event.expired);
+	EXPECT_EQ(tw_lease_round(deadline), event.deadline);
+	EXPECT_LE(event.deadline, event.expired);
 }
 
 /* The word counts on the clock of the context, whichever that is. */
@@ -692,10 +969,10 @@ TEST_F(tw, clocks)
 		if (tw_lease_extend(&words[word], deadline + TW_MSEC))
 			deadline += TW_MSEC;
 		ASSERT_EQ(1, tw_collect(fd, &event, 1));
-		EXPECT_EQ(deadline, event.deadline);
-		EXPECT_LE(deadline, event.expired);
+		EXPECT_EQ(tw_lease_round(deadline), event.deadline);
+		EXPECT_LE(event.deadline, event.expired);
 		EXPECT_LE(event.expired, tw_now(clocks[i]));
-		EXPECT_EQ(deadline | TWHEEL_LEASE_EXPIRED, words[word]);
+		EXPECT_EQ(tw_lease_value(1, deadline) | TWHEEL_LEASE_EXPIRED, words[word]);
 		munmap(words, MAP_SIZE);
 		close(fd);
 	}

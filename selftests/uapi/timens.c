@@ -385,7 +385,8 @@ TEST_F(ns, words_of_leases)
 {
 	struct twheel_event event;
 	struct twheel_arm arm;
-	__u64 *words, *word, deadline, later, old;
+	__u64 deadline, later;
+	uint64_t *words, *word;
 	int inside;
 
 	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
@@ -402,7 +403,8 @@ TEST_F(ns, words_of_leases)
 		ASSERT_EQ(0, tw_configure(self->fd, self->clock, TWHEEL_CONFIG_LEASE));
 
 		ASSERT_EQ(0, enter(inside ? self->outside : self->inside));
-		deadline = tw_now(self->clock) + TW_FAR;
+		/* On no whole unit on either side */
+		deadline = tw_lease_round(tw_now(self->clock) + TW_FAR) + 1;
 		arm = tw_request(deadline, TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, 1);
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		words = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
@@ -411,14 +413,13 @@ TEST_F(ns, words_of_leases)
 		ASSERT_NE(MAP_FAILED, words);
 		word = &words[arm.word % PAGE_WORDS];
 		deadline += inside ? self->offset : -self->offset;
-		EXPECT_EQ(deadline, __atomic_load_n(word, __ATOMIC_SEQ_CST));
+		EXPECT_EQ(tw_lease_value(arm.tag, deadline),
+			  __atomic_load_n(word, __ATOMIC_SEQ_CST));
+		deadline = tw_lease_round(deadline);
 
 		/* Extend the lease on the clock of the word. Both sides see the new deadline. */
-		later = deadline + TW_SEC;
-		old = deadline;
-		ASSERT_TRUE(__atomic_compare_exchange_n(word, &old, later, false,
-							__ATOMIC_SEQ_CST,
-							__ATOMIC_SEQ_CST));
+		later = tw_lease_round(deadline + TW_SEC);
+		ASSERT_TRUE(tw_lease_extend_own(word, arm.tag, later));
 		ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
 		EXPECT_DEADLINE(later, self->fd, arm.handle);
 		ASSERT_EQ(0, enter(inside ? self->outside : self->inside));
@@ -427,18 +428,16 @@ TEST_F(ns, words_of_leases)
 
 		/* The lease ends at the deadline in its word. */
 		ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
-		deadline = tw_now(self->clock) + 30 * TW_MSEC;
+		deadline = tw_lease_round(tw_now(self->clock) + 30 * TW_MSEC);
 		arm.expires = deadline;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		old = deadline;
-		later = deadline + 100 * TW_MSEC;
-		if (!__atomic_compare_exchange_n(word, &old, later, false,
-						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		later = tw_lease_round(deadline + 100 * TW_MSEC);
+		if (!tw_lease_extend_own(word, arm.tag, later))
 			later = deadline;
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(later, event.deadline);
 		EXPECT_LE(later, event.expired);
-		EXPECT_EQ(later | TWHEEL_LEASE_EXPIRED,
+		EXPECT_EQ(tw_lease_value(arm.tag, later) | TWHEEL_LEASE_EXPIRED,
 			  __atomic_load_n(word, __ATOMIC_SEQ_CST));
 		munmap(words, sysconf(_SC_PAGESIZE));
 	}

@@ -84,23 +84,51 @@ static inline bool tw_lease_expired(const uint64_t *word)
 
 static inline uint64_t tw_lease_deadline(const uint64_t *word)
 {
-	return tw_lease_load(word) & ~TWHEEL_LEASE_EXPIRED;
+	return (tw_lease_load(word) & TWHEEL_LEASE_UNITS_MASK) << TWHEEL_LEASE_UNIT_SHIFT;
 }
 
-/* Returns whether the lease goes on, with @deadline or a later one. */
-static inline bool tw_lease_extend(uint64_t *word, uint64_t deadline)
+static inline uint16_t tw_lease_tag(const uint64_t *word)
 {
-	uint64_t old = tw_lease_load(word);
+	return tw_lease_load(word) >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK;
+}
 
-	while (!(old & TWHEEL_LEASE_EXPIRED) && old < deadline)
-		if (__atomic_compare_exchange_n(word, &old, deadline, false,
+/* The deadline of a lease that is armed for @deadline. */
+static inline uint64_t tw_lease_round(uint64_t deadline)
+{
+	uint64_t units = (deadline >> TWHEEL_LEASE_UNIT_SHIFT) +
+			 !!(deadline & ((1 << TWHEEL_LEASE_UNIT_SHIFT) - 1));
+
+	return (units < TWHEEL_LEASE_UNITS_MASK ? units : TWHEEL_LEASE_UNITS_MASK) <<
+	       TWHEEL_LEASE_UNIT_SHIFT;
+}
+
+/* What a word says of a lease with @tag that runs until @deadline. */
+static inline uint64_t tw_lease_value(uint16_t tag, uint64_t deadline)
+{
+	return (uint64_t)tag << TWHEEL_LEASE_TAG_SHIFT |
+	       tw_lease_round(deadline) >> TWHEEL_LEASE_UNIT_SHIFT;
+}
+
+/* Returns whether the lease with @tag goes on, until @deadline or later. */
+static inline bool tw_lease_extend_own(uint64_t *word, uint16_t tag, uint64_t deadline)
+{
+	uint64_t old = tw_lease_load(word), new = tw_lease_value(tag, deadline);
+
+	while (old >> TWHEEL_LEASE_TAG_SHIFT == tag && old < new)
+		if (__atomic_compare_exchange_n(word, &old, new, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			return true;
-	return !(old & TWHEEL_LEASE_EXPIRED);
+	return old >> TWHEEL_LEASE_TAG_SHIFT == tag;
+}
+
+/* The same, where the word is known to be that of the lease. */
+static inline bool tw_lease_extend(uint64_t *word, uint64_t deadline)
+{
+	return tw_lease_extend_own(word, tw_lease_tag(word), deadline);
 }
 
 /* Makes a request whose output fields hold rubbish, which the kernel has to overwrite. */
-static inline struct twheel_arm tw_request(__u64 expires, __u32 flags, __u64 user_data)
+static inline struct twheel_arm tw_request(__u64 expires, __u16 flags, __u64 user_data)
 {
 	struct twheel_arm arm;
 
@@ -116,7 +144,7 @@ static inline struct twheel_arm tw_request(__u64 expires, __u32 flags, __u64 use
 }
 
 /* Arms a one-shot timer; returns its handle, or 0 after a failure. */
-static inline __u64 tw_arm(int fd, __u64 expires, __u32 flags, __u64 user_data)
+static inline __u64 tw_arm(int fd, __u64 expires, __u16 flags, __u64 user_data)
 {
 	struct twheel_arm arm = tw_request(expires, flags, user_data);
 
@@ -166,7 +194,6 @@ static inline struct twheel_info tw_info(int fd)
 
 	memset(&info, 0xcc, sizeof(info));
 	info.flags = 0;
-	info.config = 0;
 	if (tw_call(fd, TWHEEL_IOC_GET_INFO, &info))
 		memset(&info, 0xff, sizeof(info));
 	return info;

@@ -221,7 +221,8 @@ static bool look_at_lease(struct sim *s, struct timer *t)
 		t->word = word;
 
 	if (t->node.expires <= clk) {
-		bool claimed = twheel_lease_claim((atomic64_t *)&t->word, ns_of(clk), &deadline);
+		atomic64_t as_it_is = { twheel_lease_units(t->word) };
+		bool claimed = twheel_lease_claim(&as_it_is, ns_of(clk), &deadline);
 
 		t->seen = deadline;
 		if (claimed)

@@ -13,6 +13,10 @@
  *   sees it: in a time namespace points in time are on the namespace's clock.
  * - Fields marked (in) are read. Fields marked (out) are written, whatever they
  *   held before.
+ * - A field that is written is valid input as it was written, and no two fields
+ *   share a place. So a structure can be used again for the next call as it is, and
+ *   what one structure reports can be copied to the field of the same name in
+ *   another one.
  * - Flags that are not defined, and reserved fields that are not zero, are
  *   refused with EINVAL.
  * - An ioctl that this version does not know is refused with ENOTTY.
@@ -33,7 +37,7 @@
 #include <linux/types.h>
 
 /** define TWHEEL_ABI_VERSION - the version of the interface in this file */
-#define TWHEEL_ABI_VERSION	1
+#define TWHEEL_ABI_VERSION	2
 
 /**
  * enum twheel_feature - bits of &twheel_info.features
@@ -76,9 +80,9 @@ enum twheel_feature {
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
  * @levels: (out) levels of a wheel: as many as it takes to reach any time
- * @clock: (out) this context's clock, as clock_gettime() takes it:
- *	CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
- * @config: (in) zero; (out) this context's TWHEEL_CONFIG_* bits
+ * @clock: (out) this context's clock, as &twheel_config.clock takes it:
+ *	CLOCK_MONOTONIC, CLOCK_BOOTTIME or %TWHEEL_CLOCK_REALTIME
+ * @config: (out) this context's TWHEEL_CONFIG_* bits
  * @now: (out) the time on that clock
  * @limit: (out) how many timers this context may hold
  * @user_limit: (out) how many timers all contexts that one user has opened may
@@ -96,7 +100,7 @@ enum twheel_feature {
  *
  * Argument of %TWHEEL_IOC_GET_INFO. Every timer is either pending or ready.
  *
- * Errors: EFAULT; EINVAL for unknown @flags or a non-zero @config.
+ * Errors: EFAULT; EINVAL for unknown @flags.
  */
 struct twheel_info {
 	__u32 flags;
@@ -231,25 +235,32 @@ struct twheel_config {
  *
  * A lease is a timer that a program pushes back without a system call. Its word
  * is the __u64 at offset 8 * &twheel_arm.word of the descriptor, which mmap() with
- * MAP_SHARED makes accessible. While the lease is pending the word holds its
- * deadline, on the context's clock as it is in the time namespace of the program
- * that configured the context.
+ * MAP_SHARED makes accessible. It holds:
+ *
+ *	bit 63		%TWHEEL_LEASE_EXPIRED: the lease is over
+ *	bits 62 to 53	the tag of the lease: see %TWHEEL_LEASE_TAG_SHIFT
+ *	bits 52 to 0	its deadline: see %TWHEEL_LEASE_UNIT_SHIFT
  *
  * To extend the lease, the program replaces the deadline by a later one with a
- * compare-and-swap. When the deadline comes the kernel looks at the word. If the
- * word holds a later deadline by then, the kernel waits for that one. Otherwise
- * it sets this bit, also by compare-and-swap, and the lease has expired. So one of
- * the two wins and both know which: a program that replaced a deadline without
- * this bit was in time, and a program that finds the bit was not.
+ * compare-and-swap, and leaves the tag as it is. It may do so only while the word
+ * has the tag of its lease, &twheel_arm.tag, and not this bit: a program that finds
+ * the bit, or another tag, is too late.
+ *
+ * When the deadline comes the kernel looks at the word. If the word holds a later
+ * deadline by then, the kernel waits for that one. Otherwise it sets this bit, also
+ * by compare-and-swap, and the lease has expired. So one of the two wins and both
+ * know which: a program whose compare-and-swap succeeded was in time, and one that
+ * is too late was not. That holds for a lease that threads and processes share, too,
+ * also while the word changes over to another lease.
  *
  * The bit is also set when the lease is cancelled, drained, or re-armed as an
- * ordinary timer. Re-arming the timer, whether pending or expired, stores the new
- * deadline whatever the word held. To shorten a lease it has to be re-armed: the
- * kernel notices an earlier deadline in the word only when the later one comes, or
- * never.
+ * ordinary timer. Tag and deadline then stay. Re-arming the timer as a lease, whether
+ * pending or expired, stores the new deadline whatever the word held, and keeps the
+ * tag. To shorten a lease it has to be re-armed: the kernel notices an earlier
+ * deadline in the word only when the later one comes, or never.
  *
- * A program that stores anything else harms only its own leases: they expire
- * early or late.
+ * A program that stores anything else harms only the leases of its own context: they
+ * expire early or late, and others extend them by mistake.
  *
  * The kernel has to look again at a lease that was extended, which costs as much
  * as a timer. All such looks at the leases of one user take no more than an eighth
@@ -263,6 +274,45 @@ struct twheel_config {
  * that is not open for reading and writing.
  */
 #define TWHEEL_LEASE_EXPIRED	0x8000000000000000ULL
+
+/**
+ * define TWHEEL_LEASE_TAG_SHIFT - from which bit on a word holds its tag
+ *
+ * A word outlives its lease: it may belong to a new timer as soon as the last record
+ * of the old one was read, or the old one was cancelled. The tag tells them apart.
+ * Each new timer that gets the word, lease or not, also gets the tag after that of
+ * the timer before it, and keeps it until it ends; after %TWHEEL_LEASE_TAG_MASK comes
+ * 0. (&twheel_arm.tag tells it, and so does &twheel_timer_info.tag, for instance to
+ * another process.)
+ *
+ * So a program that goes on using a lease after its end is told that it is too late,
+ * while the word is used for 1,023 more timers. The tag of the one after these is the
+ * same again. A program that still keeps the lease then would extend that one. To be
+ * safe, it forgets a lease when it is told that it is too late, or knows otherwise
+ * that the lease has ended. A compare-and-swap errs only if all of these 1,024
+ * timers were made since the program loaded the word, and the last of them has the
+ * same deadline.
+ */
+#define TWHEEL_LEASE_TAG_SHIFT	53
+
+/** define TWHEEL_LEASE_TAG_MASK - the bits of a tag, and the largest one */
+#define TWHEEL_LEASE_TAG_MASK	0x3ff
+
+/**
+ * define TWHEEL_LEASE_UNIT_SHIFT - log2 of the unit of the deadline in a word, in ns
+ *
+ * The deadline of a lease is a number of units of 1,024 ns, on the context's clock as
+ * it is in the time namespace of the program that configured the context. A time is
+ * rounded up to whole units, so that the lease does not end early; but one that has
+ * passed when the lease is armed is rounded down, as the lease ends at once. The
+ * largest deadline is %TWHEEL_LEASE_UNITS_MASK units, which is 2^63 - 1,024 ns: later
+ * times become that. Whatever tells the deadline of a lease in nanoseconds, tells the
+ * rounded one.
+ */
+#define TWHEEL_LEASE_UNIT_SHIFT	10
+
+/** define TWHEEL_LEASE_UNITS_MASK - the bits of the deadline in a word */
+#define TWHEEL_LEASE_UNITS_MASK	0x001fffffffffffffULL
 
 /**
  * enum twheel_state - the state of a timer, or its state just before a call
@@ -293,10 +343,13 @@ enum twheel_state {
  *	timers can share wake-ups. Kept in whole ticks, rounded down, at most
  *	2^32 - 1 of them.
  * @count: (in) number of expirations after which the timer ends by itself;
- *	0 for no end. Without an interval only 0 and 1 are allowed, and both
- *	mean one shot. Ignored with %TWHEEL_ARM_LEASE.
- * @word: (out) with %TWHEEL_ARM_LEASE the index of the lease's word
+ *	0 for no end. Without an interval, and so for a lease, only 0 and 1 are
+ *	allowed, and both mean one shot.
+ * @word: (out) with %TWHEEL_ARM_LEASE the index of the lease's word, which is
+ *	never 0; otherwise 0
  * @flags: (in) TWHEEL_ARM_* bits
+ * @tag: (out) with %TWHEEL_ARM_LEASE the tag of the lease, as in its word;
+ *	otherwise 0
  * @result: (out) 0, or a negative errno for this entry
  * @old_state: (out) what was replaced, &enum twheel_state
  * @old_remaining: (out) for %TWHEEL_STATE_PENDING the time that was left until
@@ -359,26 +412,24 @@ enum twheel_state {
  * the context's limit is reached. EDQUOT when the user's limit is reached, or when
  * the user's contexts take as much memory as that many timers may: 96 bytes for
  * each of them, and 16 pages. ENOMEM, for example when the memory cgroup is at its
- * limit. After an error @handle is as it was, and @old_state and @old_remaining
- * are 0. From the single call also EFAULT, with the whole structure as it was:
- * nothing was done, unless another thread has taken the structure's memory away
- * during the call. Then a timer may have been re-armed, or made if timers have
- * keys: see &struct twheel_batch.
+ * limit. After an error @handle is as it was, and @word, @tag, @old_state and
+ * @old_remaining are 0. From the single call also EFAULT, with the whole structure
+ * as it was: nothing was done, unless another thread has taken the structure's
+ * memory away during the call. Then a timer may have been re-armed, or made if
+ * timers have keys: see &struct twheel_batch.
  */
-__extension__ struct twheel_arm {
+struct twheel_arm {
 	__u64 handle;
 	__u64 user_data;
 	__u64 expires;
 	__u64 interval;
 	__u64 slack;
-	/* Unnamed, which is C11: hence __extension__, for -std=c99 -pedantic. */
-	union {
-		__u32 count;
-		__u32 word;
-	};
-	__u32 flags;
-	__s32 result;
-	__u32 old_state;
+	__u32 count;
+	__u32 word;
+	__u16 flags;
+	__u16 tag;
+	__s16 result;
+	__u16 old_state;
 	__u64 old_remaining;
 };
 
@@ -459,9 +510,15 @@ struct twheel_batch {
  *	those that are not read yet; 0 for no end
  * @state: (out) %TWHEEL_STATE_PENDING or %TWHEEL_STATE_READY
  * @flags: (out) %TWHEEL_ARM_FIXED_DELAY and %TWHEEL_ARM_LEASE, as armed
- * @word: (out) the index of a lease's word; 0 for others
+ * @tag: (out) the tag of a lease, as in its word; 0 for others
+ * @word: (out) the index of a lease's word, which is never 0; 0 for others
  *
- * The deadline of a pending lease is the one in its word.
+ * The deadline of a pending lease is the one in its word. With @word and @tag another
+ * thread or process that finds the lease here can extend it.
+ *
+ * To arm the timer again as it is here, for instance in another context, copy
+ * @user_data, @interval, @slack, @count and @flags to &struct twheel_arm, @deadline to
+ * its expires, and add %TWHEEL_ARM_ABS to its flags.
  *
  * A periodic timer whose record waits to be read is %TWHEEL_STATE_READY. Its
  * @deadline is that of the first expiration in the record: by the grid the next
@@ -486,7 +543,8 @@ struct twheel_timer_info {
 	__u64 slack;
 	__u32 count;
 	__u32 state;
-	__u32 flags;
+	__u16 flags;
+	__u16 tag;
 	__u32 word;
 };
 
@@ -542,7 +600,7 @@ struct twheel_list {
  * @handle: the timer
  * @deadline: when the first expiration in this record was due; the others were
  *	due every interval from there on. For a lease, the last deadline in its
- *	word
+ *	word: a multiple of 1,024 ns on the clock of the word
  * @expired: when the kernel noticed that expiration; never before @deadline
  * @expirations: how many expirations there were since the last record: 1, or more,
  *	which only a periodic timer on a grid can have that is read late

@@ -30,14 +30,25 @@ uint64_t heartbeat_handle(const struct heartbeat *hb, uint32_t driver)
 	return hb->handles ? hb->handles[driver] : 0;
 }
 
+/*
+ * The deadline of a timer that is armed or pushed back at @now. The deadline of a lease is in
+ * units: with whole ones a record has exactly what was asked for.
+ */
+static uint64_t deadline_from(const struct heartbeat *hb, uint64_t now)
+{
+	uint64_t unit = 1 << TWHEEL_LEASE_UNIT_SHIFT;
+
+	return (now + hb->timeout + unit - 1) & -unit;
+}
+
 static void prepare(struct heartbeat *hb, uint32_t count, uint32_t driver, uint64_t now)
 {
 	hb->who[count] = driver;
 	hb->arms[count] = (struct twheel_arm){
 		.handle = heartbeat_handle(hb, driver),
 		.user_data = driver,
-		.expires = now + hb->timeout,
-		.flags = TWHEEL_ARM_ABS | (hb->words ? TWHEEL_ARM_LEASE : 0),
+		.expires = deadline_from(hb, now),
+		.flags = TWHEEL_ARM_ABS | (hb->leases ? TWHEEL_ARM_LEASE : 0),
 	};
 }
 
@@ -50,16 +61,16 @@ static uint32_t next_driver(struct heartbeat *hb)
 	return driver;
 }
 
-/* Keep the handle or the word by which the timer of a new driver is pushed back. */
+/* Keep the handle or the lease by which the timer of a new driver is pushed back. */
 static void keep(struct heartbeat *hb, uint32_t driver, const struct twheel_arm *arm)
 {
 	int ret;
 
 	if (hb->handles)
 		hb->handles[driver] = arm->handle;
-	if (!hb->words)
+	if (!hb->leases)
 		return;
-	ret = twheel_lease_word(hb->tw, arm->word, &hb->words[driver]);
+	ret = twheel_lease_at(hb->tw, arm->word, arm->tag, &hb->leases[driver]);
 	if (ret)
 		die(EXIT_FAILED, "cannot map the word of a lease: %s", strerror(-ret));
 }
@@ -106,7 +117,7 @@ static void pushed_back(struct heartbeat *hb, uint32_t index, uint64_t now)
 {
 	struct driver *driver = &hb->drivers[index];
 
-	driver->deadline = now + hb->timeout;
+	driver->deadline = deadline_from(hb, now);
 	hb->pushed++;
 }
 
@@ -170,7 +181,7 @@ static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 		uint32_t index = hb->who[i];
 		struct driver *driver = &hb->drivers[index];
 
-		if (twheel_lease_extend(hb->words[index], now + hb->timeout) > 0) {
+		if (twheel_lease_extend(hb->leases[index], deadline_from(hb, now)) > 0) {
 			check_pending(hb, index, now);
 			pushed_back(hb, index, now);
 			continue;
@@ -202,7 +213,7 @@ void heartbeat_report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 	}
 	if (!count)
 		return;
-	if (hb->words)
+	if (hb->leases)
 		extend_leases(hb, count, now);
 	else
 		rearm_timers(hb, count, now);

@@ -17,7 +17,7 @@
  *
  * - handles: a table of handles. A batch of reports is a batch of re-arms.
  * - keys: no table. The driver's number is the key of its timer.
- * - leases: a table of words. A report is a compare-and-swap and no system call.
+ * - leases: a table of leases. A report is a compare-and-swap and no system call.
  *   If that fails, the driver was declared offline before, and a record of it
  *   has to follow.
  *
@@ -216,8 +216,8 @@ static void set_up(struct heartbeat *hb)
 		hb->table_bytes = sizeof(*hb->handles);
 	}
 	if (hb->config & TWHEEL_CONFIG_LEASE) {
-		hb->words = allocate(hb->n, sizeof(*hb->words));
-		hb->table_bytes = sizeof(*hb->words);
+		hb->leases = allocate(hb->n, sizeof(*hb->leases));
+		hb->table_bytes = sizeof(*hb->leases);
 	}
 
 	hb->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -238,7 +238,7 @@ static void tear_down(struct heartbeat *hb)
 	twheel_close(hb->tw);
 	free(hb->drivers);
 	free(hb->handles);
-	free(hb->words);
+	free(hb->leases);
 	free(hb->arms);
 	free(hb->who);
 	free(hb->events);

@@ -71,7 +71,7 @@ struct driver {
  * @epoll: waits for @tw
  * @drivers: the books
  * @handles: the drivers' timers, NULL with keys or leases
- * @words: the words of the drivers' leases, NULL without leases
+ * @leases: the drivers' leases, NULL without leases
  * @arms: a batch of requests
  * @who: the drivers in @arms
  * @events: what was read
@@ -96,7 +96,7 @@ struct driver {
  * @complaints: how many were made
  * @embedded: there is no device, and the wheel is in this process
  * @kernel_bytes: kernel memory a timer, or negative when it could not be measured
- * @table_bytes: memory a timer in @handles or @words
+ * @table_bytes: memory a timer in @handles or @leases
  * @elapsed: time from the first arm to the last drain
  * @usage: how much was used in that time
  * @ioctls: calls of ioctl()
@@ -125,7 +125,7 @@ struct heartbeat {
 	int			epoll;
 	struct driver		*drivers;
 	uint64_t		*handles;
-	uint64_t		**words;
+	struct twheel_lease	*leases;
 	struct twheel_arm	*arms;
 	uint32_t		*who;
 	struct twheel_event	*events;

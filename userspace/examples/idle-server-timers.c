@@ -16,7 +16,9 @@
  */
 static size_t extend_leases(struct server *server)
 {
-	uint64_t now = twheel_now(server->tw);
+	uint64_t now = twheel_now(server->tw), unit = 1 << TWHEEL_LEASE_UNIT_SHIFT;
+	/* Of whole units, so that the record of a lease has exactly this deadline. */
+	uint64_t deadline = (now + server->timeout + unit - 1) & -unit;
 	size_t count = 0;
 	size_t i;
 
@@ -30,9 +32,8 @@ static size_t extend_leases(struct server *server)
 		conn->active = false;
 		conn->last_active = now;
 		/* If the lease is over the timer is armed, which withdraws its record. */
-		if (conn->word &&
-		    twheel_lease_extend(conn->word, now + server->timeout) > 0) {
-			conn->deadline = now + server->timeout;
+		if (conn->lease.word && twheel_lease_extend(conn->lease, deadline) > 0) {
+			conn->deadline = deadline;
 			server->extended++;
 			continue;
 		}
@@ -40,7 +41,7 @@ static size_t extend_leases(struct server *server)
 		server->arms[count++] = (struct twheel_arm){
 			.handle = conn->handle,
 			.user_data = server_name(server, slot),
-			.expires = now + server->timeout,
+			.expires = deadline,
 			.flags = TWHEEL_ARM_ABS | (server->leases ? TWHEEL_ARM_LEASE : 0),
 		};
 	}
@@ -91,7 +92,7 @@ static void arm_timers(struct server *server, size_t count)
 			continue;
 		}
 		if (server->leases) {
-			ret = twheel_lease_word(server->tw, arm->word, &conn->word);
+			ret = twheel_lease_at(server->tw, arm->word, arm->tag, &conn->lease);
 			if (ret)
 				die(EXIT_FAILED, "cannot map the word of a lease: %s",
 				    strerror((int)-ret));
@@ -151,7 +152,7 @@ void server_cut_idle(struct server *server)
 		if (has_spoken(conn)) {
 			/* Its timer has ended; the next round arms another. */
 			conn->handle = 0;
-			conn->word = NULL;
+			conn->lease.word = NULL;
 			server_touch(server, slot);
 			server->saved++;
 			continue;

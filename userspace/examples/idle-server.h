@@ -46,7 +46,7 @@ struct bytes {
  * @events: the events that epoll looks for
  * @next_free: the next free slot
  * @handle: its timer, 0 before the first arm
- * @word: the word of its lease, NULL without leases or before the first arm
+ * @lease: its lease; the word is NULL without leases or before the first arm
  * @deadline: the deadline that the timer is armed for
  * @last_active: the end of step 1 of the last round in which it was active
  * @in: the beginning of a request
@@ -60,7 +60,7 @@ struct connection {
 	uint32_t	events;
 	uint32_t	next_free;
 	uint64_t	handle;
-	uint64_t	*word;
+	struct twheel_lease lease;
 	uint64_t	deadline;
 	uint64_t	last_active;
 	struct bytes	in;

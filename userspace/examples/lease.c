@@ -27,21 +27,21 @@ int main(void)
 	struct twheel_event event;
 	struct twheel *tw;
 	int extended = 0;
-	uint64_t *word;
+	struct twheel_lease lease;
 
 	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config), TWHEEL_DEVICE);
-	check(twheel_lease_new(tw, 1000 * MSEC, 0, 7, NULL, &word, NULL), "lease 7");
+	check(twheel_lease_new(tw, 1000 * MSEC, 0, 7, NULL, &lease, NULL), "lease 7");
 
 	/* Each extension is a compare-and-swap. */
-	while (extended < 1000 && twheel_lease_extend(word, twheel_now(tw) + 1000 * MSEC) > 0)
+	while (extended < 1000 && twheel_lease_extend(lease, twheel_now(tw) + 1000 * MSEC) > 0)
 		extended++;
 	printf("extended %d times\n", extended);
 
 	/* The lease is not extended any more, so this waits for a second. */
 	check(twheel_read(tw, &event, 1), "read");
 	printf("lease %" PRIu64 " is over, %s its last deadline\n", (uint64_t)event.user_data,
-	       event.deadline == twheel_lease_deadline(word) ? "by" : "not by");
-	if (!twheel_lease_extend(word, twheel_now(tw) + 1000 * MSEC))
+	       event.deadline == twheel_lease_deadline(lease) ? "by" : "not by");
+	if (!twheel_lease_extend(lease, twheel_now(tw) + 1000 * MSEC))
 		puts("too late to extend it");
 	twheel_close(tw);
 	return 0;

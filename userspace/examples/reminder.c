@@ -251,7 +251,7 @@ static void get_timers(struct reminder *r)
 			ret = twheel_get_info(r->tw, 0, &info);
 		if (ret)
 			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': %s", strerror(-ret));
-		if (info.clock != CLOCK_REALTIME || info.config != config.flags)
+		if (info.clock != config.clock || info.config != config.flags)
 			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': not from this program");
 		printf("taken over: %" PRIu64 " pending, %" PRIu64 " expired\n",
 		       (uint64_t)info.pending, (uint64_t)info.ready);

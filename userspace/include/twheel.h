@@ -42,7 +42,7 @@
  * together: twheel_dispatch() and every twheel_timer_*() call on that context run
  * in one thread, or under one lock of the program's own. The same goes for
  * twheel_drain() if the context has timer objects, as it disarms them. Any number
- * of threads and processes may use the word of a lease.
+ * of threads and processes may use a lease.
  *
  * Processes: after a fork parent and child share the descriptor. They have the same
  * timers, and each record goes to the process that reads it first. Calls and
@@ -220,7 +220,9 @@ int twheel_fd(const struct twheel *tw);
  * twheel_clock() - the clock that the times of a context are on
  * @tw: a context
  *
- * Return: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME.
+ * Return: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME, as clock_gettime() takes it.
+ * To open a context with the same clock use &twheel_info.clock: CLOCK_REALTIME is 0, which
+ * stands for CLOCK_MONOTONIC in &twheel_config.
  */
 int twheel_clock(const struct twheel *tw);
 
@@ -444,7 +446,7 @@ int twheel_get(const struct twheel *tw, uint64_t handle,
  * The program calls this until it returns 0. Timers that have expired are left
  * alone, as they are there to be read. If a timer object has armed a timer that is
  * cancelled, the object is not armed any more. The user_data and handle of such a
- * timer in @infos are the library's, and so are word and %TWHEEL_ARM_LEASE.
+ * timer in @infos are the library's, and so are word, tag and %TWHEEL_ARM_LEASE.
  *
  * Return: how many timers were cancelled and stored; 0 at the end; or -errno:
  * -EINVAL for an @n of 0, -EFAULT, -EINTR, or -ECHILD in a child that has inherited
@@ -547,11 +549,32 @@ twheel_event_buffer_next(struct twheel_event_buffer *buf);
  * in time: either the program extends the lease or the kernel ends it, never both.
  * The event of a lease that is over is read like any other.
  *
+ * The deadline of a lease is rounded up to a multiple of 1,024 ns: see
+ * %TWHEEL_LEASE_UNIT_SHIFT.
+ *
  * Leases need a context with %TWHEEL_CONFIG_LEASE.
  */
 
 /**
- * twheel_lease_new() - arm a lease and find its word
+ * struct twheel_lease - a lease, by which threads and processes extend it
+ * @word: where its word is; valid until twheel_close() or twheel_release()
+ * @tag: the tag that its word has as long as the word is that of this lease
+ *
+ * A value, to be copied and kept like a number. twheel_lease_new() and twheel_lease_at()
+ * fill it in; programs leave the fields alone.
+ *
+ * The word may belong to another timer as soon as the lease has ended and its record was
+ * read, or it was cancelled. By the tag the calls notice that, and say that the lease is
+ * over, while the word is used for 1,023 more timers. So a program has to forget a lease
+ * some time after its end, and not keep it for ever: see %TWHEEL_LEASE_TAG_SHIFT.
+ */
+struct twheel_lease {
+	uint64_t	*word;
+	uint16_t	tag;
+};
+
+/**
+ * twheel_lease_new() - arm a lease
  * @tw: a context
  * @expires: the first deadline: a point in time with %TWHEEL_ARM_ABS, otherwise
  *	nanoseconds from now
@@ -559,44 +582,44 @@ twheel_event_buffer_next(struct twheel_event_buffer *buf);
  * @user_data: given back in the event
  * @handle: where the lease's handle is stored; may be NULL. In a context with keys
  *	it holds the lease's key, and must not be NULL.
- * @wordp: where the address of its word is stored
+ * @lease: where the lease is stored
  * @old: filled in with what was replaced; may be NULL
  *
  * To cancel the lease, call twheel_cancel(). To shorten it, or to revive it when it
  * has expired and its record was not read yet, re-arm it: call twheel_arm() with its
- * handle and %TWHEEL_ARM_LEASE.
+ * handle and %TWHEEL_ARM_LEASE. It then stays the same lease.
  *
  * If the word cannot be mapped, the lease is cancelled again. If there was a timer
  * with the same key, which the lease has replaced, that timer is gone, too.
  *
- * Return: 0, or -errno as for twheel_arm() and twheel_lease_word(); also -EINVAL for
+ * Return: 0, or -errno as for twheel_arm() and twheel_lease_at(); also -EINVAL for
  * other @flags, or if the key is missing.
  */
 int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
-		     uint64_t user_data, uint64_t *handle, uint64_t **wordp,
+		     uint64_t user_data, uint64_t *handle, struct twheel_lease *lease,
 		     struct twheel_old *old);
 
 /**
- * twheel_lease_word() - find the word of a lease
+ * twheel_lease_at() - get a lease that was armed otherwise
  * @tw: a context
- * @word: its index, from &twheel_arm.word or &twheel_timer_info.word
- * @wordp: where the address of the word is stored
+ * @word: the index of its word: &twheel_arm.word or &twheel_timer_info.word
+ * @tag: its tag, from the same structure: &twheel_arm.tag or &twheel_timer_info.tag
+ * @lease: where the lease is stored
  *
  * For a lease that twheel_arm(), twheel_arm_batch() or another process has armed.
- * Words are mapped a million at a time, when one of them is first asked for. The
- * address is valid until twheel_close() or twheel_release().
+ * Words are mapped a million at a time, when one of them is first asked for.
  *
- * The use of a word that has never belonged to a timer may raise SIGBUS. The word of
- * a lease that is over may belong to another lease already: a program that extends a
- * lease must know that the word still belongs to it.
+ * The use of a word that has never belonged to a timer may raise SIGBUS.
  *
- * Return: 0, or -errno: -ENODEV in a context without leases, -ENOMEM.
+ * Return: 0, or -errno: -EINVAL for a @word of 0, as of a timer that is no lease, or a @tag
+ * over %TWHEEL_LEASE_TAG_MASK; -ENODEV in a context without leases, -ENOMEM.
  */
-int twheel_lease_word(struct twheel *tw, uint32_t word, uint64_t **wordp);
+int twheel_lease_at(struct twheel *tw, uint32_t word, uint16_t tag,
+		    struct twheel_lease *lease);
 
 /**
  * twheel_lease_extend() - push a lease back
- * @word: its word
+ * @lease: the lease
  * @deadline: its new deadline, a point in time on the context's clock
  *
  * This takes one compare-and-swap. It is tried again only if the lease was extended
@@ -604,22 +627,23 @@ int twheel_lease_word(struct twheel *tw, uint32_t word, uint64_t **wordp);
  * @deadline already.
  *
  * Return: 1 when the lease lasts until @deadline or longer; 0 when it is over, that
- * is, it has expired, was cancelled, or is no lease any more; -EINVAL for a
- * @deadline over 2^63 - 1.
+ * is, it has expired, was cancelled, or is no lease any more, whatever its word is
+ * used for by now; -EINVAL for a @deadline over 2^63 - 1.
  */
-int twheel_lease_extend(uint64_t *word, uint64_t deadline);
+int twheel_lease_extend(struct twheel_lease lease, uint64_t deadline);
 
 /**
  * twheel_lease_deadline() - get the deadline of a lease
- * @word: its word
+ * @lease: the lease
  *
- * Return: the deadline in the word. For a lease that is over, its last deadline.
+ * Return: the deadline. For a lease that is over, its last deadline; or 0 if its word is
+ * that of another timer by now.
  */
-uint64_t twheel_lease_deadline(const uint64_t *word);
+uint64_t twheel_lease_deadline(struct twheel_lease lease);
 
 /**
  * twheel_lease_expired() - is a lease over?
- * @word: its word
+ * @lease: the lease
  *
  * When its deadline has passed, a lease is not over before the kernel has noticed
  * that. Until then it can be extended.
@@ -627,7 +651,7 @@ uint64_t twheel_lease_deadline(const uint64_t *word);
  * Return: 1 when twheel_lease_extend() would return 0, as the lease is over;
  * otherwise 0.
  */
-int twheel_lease_expired(const uint64_t *word);
+int twheel_lease_expired(struct twheel_lease lease);
 
 /*
  * Timer objects
@@ -640,7 +664,8 @@ int twheel_lease_expired(const uint64_t *word);
  *
  * A timer that was pushed back comes as late as any lease may: see %TWHEEL_LEASE_EXPIRED
  * about very many leases that are pushed back by very little. Each timer takes 8 bytes
- * more. If the words cannot be mapped the library makes system calls instead, and the
+ * more, and deadlines are rounded as those of any lease are, so timers that are due
+ * within 1,024 ns of each other may have the same. If the words cannot be mapped the library makes system calls instead, and the
  * same holds for a process in another time namespace than that in which the context was
  * configured. A process must not move to another one by setns() while such timers are
  * armed.

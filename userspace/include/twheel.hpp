@@ -101,8 +101,10 @@ struct old {
 };
 
 /*
- * A timer that is pushed back without a system call; made by context::lease(). It must not be
- * used after its context was closed. To end it, cancel its handle.
+ * A timer that is pushed back without a system call; made by context::lease(). It is a value,
+ * which may be copied. It must not be used after its context was closed, nor kept for ever when
+ * it is over: see struct twheel_lease. To end it, cancel its handle. Its deadline is rounded up
+ * to a multiple of 1,024 ns.
  */
 class lease {
 public:
@@ -118,27 +120,34 @@ public:
 	/* The same, with the time on the context's clock. */
 	bool extend(nanoseconds deadline) const
 	{
-		return detail::check(twheel_lease_extend(word_, detail::count(deadline)),
+		return detail::check(twheel_lease_extend(lease_, detail::count(deadline)),
 				     "twheel_lease_extend");
 	}
 
-	/* The deadline on the context's clock; that of a lease which is over, its last one. */
-	nanoseconds deadline() const
+	/*
+	 * The deadline on the context's clock; that of a lease which is over, its last one. Nothing
+	 * if another timer has its word by now.
+	 */
+	std::optional<nanoseconds> deadline() const
 	{
-		return nanoseconds(static_cast<std::int64_t>(twheel_lease_deadline(word_)));
+		std::uint64_t ns = twheel_lease_deadline(lease_);
+
+		if (!ns)
+			return std::nullopt;
+		return nanoseconds(static_cast<std::int64_t>(ns));
 	}
 
-	bool expired() const { return twheel_lease_expired(word_); }
+	bool expired() const { return twheel_lease_expired(lease_); }
 	std::uint64_t handle() const { return handle_; }
 
 private:
 	friend class context;
-	lease(std::uint64_t *word, std::uint64_t handle, int clock)
-		: word_(word), handle_(handle), clock_(clock) {}
+	lease(struct twheel_lease lease, std::uint64_t handle, int clock)
+		: lease_(lease), handle_(handle), clock_(clock) {}
 
-	std::uint64_t	*word_;
-	std::uint64_t	handle_;
-	int		clock_;
+	struct twheel_lease	lease_;
+	std::uint64_t		handle_;
+	int			clock_;
 };
 
 /* A set of timers: an open of /dev/twheel, or a timer wheel in the process. */
@@ -323,11 +332,24 @@ public:
 	tw::lease lease(std::chrono::duration<Rep, Period> expires, std::uint64_t user_data = 0,
 			std::uint64_t key = 0)
 	{
-		std::uint64_t *word;
+		struct twheel_lease made;
 
 		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &key,
-					       &word, nullptr), "twheel_lease_new");
-		return tw::lease(word, key, clock());
+					       &made, nullptr), "twheel_lease_new");
+		return tw::lease(made, key, clock());
+	}
+
+	/*
+	 * The lease that @info of twheel_get() or of a walk describes, which another process may
+	 * have armed. EINVAL if it describes another timer.
+	 */
+	tw::lease lease_at(const struct twheel_timer_info &info)
+	{
+		struct twheel_lease found;
+
+		detail::check(twheel_lease_at(get(), info.word, info.tag, &found),
+			      "twheel_lease_at");
+		return tw::lease(found, info.handle, clock());
 	}
 
 	/*

@@ -43,8 +43,8 @@ void twheel_leases_free(struct twheel *tw)
 	free(leases);
 }
 
-TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
-				 uint64_t **wordp)
+TWHEEL_API int twheel_lease_at(struct twheel *tw, uint32_t word, uint16_t tag,
+			       struct twheel_lease *lease)
 {
 	uint32_t index = word >> TWHEEL_SEGMENT_SHIFT;
 	uint64_t *segment;
@@ -52,6 +52,9 @@ TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
 
 	if (!tw->leases)
 		return -ENODEV;
+	/* That of a timer which is no lease */
+	if (!word || tag > TWHEEL_LEASE_TAG_MASK)
+		return -EINVAL;
 
 	slot = &tw->leases->segments[index];
 	segment = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
@@ -68,20 +71,21 @@ TWHEEL_API int twheel_lease_word(struct twheel *tw, uint32_t word,
 		else
 			tw->backend->unmap(mapped);
 	}
-	*wordp = &segment[word % TWHEEL_SEGMENT_WORDS];
+	lease->word = &segment[word % TWHEEL_SEGMENT_WORDS];
+	lease->tag = tag;
 	return 0;
 }
 
 TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 				unsigned int flags, uint64_t user_data,
-				uint64_t *handle, uint64_t **wordp,
+				uint64_t *handle, struct twheel_lease *lease,
 				struct twheel_old *old)
 {
 	bool keyed = tw->config & TWHEEL_CONFIG_KEYED;
 	struct twheel_arm arm = {
 		.expires = expires,
 		.user_data = user_data,
-		.flags = flags | TWHEEL_ARM_LEASE,
+		.flags = (uint16_t)(flags | TWHEEL_ARM_LEASE),
 	};
 	int ret;
 
@@ -93,7 +97,7 @@ TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 	if (ret)
 		return ret;
 
-	ret = twheel_lease_word(tw, arm.word, wordp);
+	ret = twheel_lease_at(tw, arm.word, arm.tag, lease);
 	if (ret) {
 		/* Without its word the lease could never be extended. */
 		twheel_cancel(tw, arm.handle, NULL);
@@ -105,17 +109,17 @@ TWHEEL_API int twheel_lease_new(struct twheel *tw, uint64_t expires,
 	return 0;
 }
 
-TWHEEL_API int twheel_lease_extend(uint64_t *word, uint64_t deadline)
+TWHEEL_API int twheel_lease_extend(struct twheel_lease lease, uint64_t deadline)
 {
-	return lease_word_extend(word, deadline);
+	return lease_word_extend(lease.word, lease.tag, deadline);
 }
 
-TWHEEL_API uint64_t twheel_lease_deadline(const uint64_t *word)
+TWHEEL_API uint64_t twheel_lease_deadline(struct twheel_lease lease)
 {
-	return lease_word_deadline(word);
+	return lease_word_deadline(lease.word, lease.tag);
 }
 
-TWHEEL_API int twheel_lease_expired(const uint64_t *word)
+TWHEEL_API int twheel_lease_expired(struct twheel_lease lease)
 {
-	return lease_word_expired(word);
+	return lease_word_expired(lease.word, lease.tag);
 }

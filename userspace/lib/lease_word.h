@@ -39,40 +39,64 @@ static inline bool lease_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
 
 #endif /* LEASE_WORD_ATOMICS */
 
+/* Does a word belong to the lease with @tag, which is not over? */
+static inline bool lease_word_runs(uint64_t word, uint16_t tag)
+{
+	return word >> TWHEEL_LEASE_TAG_SHIFT == tag;
+}
+
+/* The deadline that a word holds, in ns. */
+static inline uint64_t lease_word_ns(uint64_t word)
+{
+	return (word & TWHEEL_LEASE_UNITS_MASK) << TWHEEL_LEASE_UNIT_SHIFT;
+}
+
+/* A time of at most 2^63 - 1 ns as it is in a word: rounded up, but at most the largest one. */
+static inline uint64_t lease_word_units(uint64_t ns)
+{
+	uint64_t units = (ns + (1ULL << TWHEEL_LEASE_UNIT_SHIFT) - 1) >> TWHEEL_LEASE_UNIT_SHIFT;
+
+	return units < TWHEEL_LEASE_UNITS_MASK ? units : TWHEEL_LEASE_UNITS_MASK;
+}
+
 /*
- * Replace the word by @deadline, unless it holds that or a later one. Returns the word as
- * it was found: it holds @deadline now if that is not more than @deadline. A word of a lease
- * that is over is more than any deadline, as %TWHEEL_LEASE_EXPIRED is the top bit.
+ * Replace the deadline in the word by @deadline, in ns, unless the word holds that or a later
+ * one, or is not the word of the lease with @tag any more. Returns the word as it was found,
+ * or as it was replaced: lease_word_runs() tells whether the lease goes on.
  *
  * A deadline is only ever replaced by a later one. So if several threads extend a lease
  * at once, the latest deadline stays, in whatever order they come. An exchange that
  * fails means that another thread has extended the lease, that the lease is over, or
- * that it was re-armed.
+ * that it was re-armed; or that the word has another lease by now.
  */
-static inline uint64_t lease_word_push(uint64_t *word, uint64_t deadline)
+static inline uint64_t lease_word_push(uint64_t *word, uint16_t tag, uint64_t deadline)
 {
+	uint64_t new = (uint64_t)tag << TWHEEL_LEASE_TAG_SHIFT | lease_word_units(deadline);
 	uint64_t old = lease_word_load(word);
 
-	while (old < deadline && !lease_word_cas(word, &old, deadline))
+	while (lease_word_runs(old, tag) && old < new && !lease_word_cas(word, &old, new))
 		;
 	return old;
 }
 
-static inline int lease_word_extend(uint64_t *word, uint64_t deadline)
+static inline int lease_word_extend(uint64_t *word, uint16_t tag, uint64_t deadline)
 {
 	if (deadline & TWHEEL_LEASE_EXPIRED)
 		return -EINVAL;
-	return !(lease_word_push(word, deadline) & TWHEEL_LEASE_EXPIRED);
+	return lease_word_runs(lease_word_push(word, tag, deadline), tag);
 }
 
-static inline uint64_t lease_word_deadline(const uint64_t *word)
+/* 0 if the word has another lease by now, so that nothing is known of that with @tag. */
+static inline uint64_t lease_word_deadline(const uint64_t *word, uint16_t tag)
 {
-	return lease_word_load(word) & ~TWHEEL_LEASE_EXPIRED;
+	uint64_t seen = lease_word_load(word);
+
+	return lease_word_runs(seen & ~TWHEEL_LEASE_EXPIRED, tag) ? lease_word_ns(seen) : 0;
 }
 
-static inline int lease_word_expired(const uint64_t *word)
+static inline int lease_word_expired(const uint64_t *word, uint16_t tag)
 {
-	return !!(lease_word_load(word) & TWHEEL_LEASE_EXPIRED);
+	return !lease_word_runs(lease_word_load(word), tag);
 }
 
 #endif /* TWHEEL_LEASE_WORD_H */

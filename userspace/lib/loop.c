@@ -31,9 +31,10 @@
  *
  * In a context with leases a one-shot timer is a lease in the device, and its word pushes
  * it back without a call. A push back keeps the number of the arming: if the exchange has
- * succeeded the timer had not expired, so there is no record of the earlier deadline. As a
- * word may become that of another timer when its own has ended, the records of a read are
- * looked through for the last ones of timers, and those timers lose their words.
+ * succeeded the timer had not expired, so there is no record of the earlier deadline. A word
+ * may become that of another timer when its own has ended, and the tag in it tells. As a tag
+ * comes again after a thousand timers, and timer objects are kept for long, the records of a
+ * read are looked through for the last ones of timers, and those timers lose their words.
  *
  * What else needs a call is queued if the program wishes: see queue.c.
  *
@@ -214,14 +215,15 @@ void twheel_timer_disarmed(struct twheel_timer *timer)
  */
 static uint64_t *twheel_timer_word(struct twheel *tw, const struct twheel_arm *arm)
 {
-	uint64_t *word;
+	struct twheel_lease lease;
 
-	if (twheel_lease_word(tw, arm->word, &word)) {
+	if (twheel_lease_at(tw, arm->word, arm->tag, &lease)) {
 		/* Do not try that again for each timer. */
 		tw->loop->wordless = true;
 		return NULL;
 	}
-	return lease_word_deadline(word) == arm->expires ? word : NULL;
+	return twheel_lease_deadline(lease) == lease_word_ns(lease_word_units(arm->expires)) ?
+	       lease.word : NULL;
 }
 
 void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm)
@@ -229,6 +231,7 @@ void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *
 	timer->handle = arm->handle;
 	timer->arming = (uint32_t)(arm->user_data >> 32);
 	timer->slack = arm->slack;
+	timer->tag = arm->tag;
 	timer->ended = false;
 	timer->word = arm->flags & TWHEEL_ARM_LEASE ?
 		      twheel_timer_word(timer->tw, arm) : NULL;
@@ -305,8 +308,11 @@ static bool twheel_timer_push(const struct twheel_timer *timer,
 	if (!timer->word || timer->slack != setting->slack ||
 	    setting->flags & TWHEEL_ARM_IF_NONE)
 		return false;
-	was = lease_word_push(timer->word, deadline);
-	if (was > deadline)
+	was = lease_word_push(timer->word, timer->tag, deadline);
+	if (!lease_word_runs(was, timer->tag))
+		return false;
+	was = lease_word_ns(was);
+	if (was > lease_word_ns(lease_word_units(deadline)))
 		return false;
 	twheel_store_old(old, TWHEEL_STATE_PENDING, was > now ? was - now : 0);
 	return true;
@@ -503,7 +509,8 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 	ret = twheel_get(timer->tw, timer->handle, info);
 	if (ret != -ENOENT) {
 		/* That the timer is a lease is the library's affair. */
-		info->flags &= ~(uint32_t)TWHEEL_ARM_LEASE;
+		info->flags &= (uint16_t)~TWHEEL_ARM_LEASE;
+		info->tag = 0;
 		info->word = 0;
 		return ret;
 	}

@@ -20,6 +20,7 @@ struct twheel_queue;
  * @handle: the device's handle while armed, otherwise 0
  * @slack: its slack, as given when it was armed; only for a timer with a word
  * @word: the word by which it is pushed back, or NULL if that needs a call
+ * @tag: the tag that the word has as long as it is this timer's
  * @next_free: the next timer on the free list
  * @index: its index in all chunks together
  * @arming: number of its current arming; a push back by a word does not change it
@@ -40,6 +41,7 @@ struct twheel_timer {
 	uint32_t		index;
 	uint32_t		arming;
 	uint32_t		slot;
+	uint16_t		tag;
 	bool			ended;
 };
 

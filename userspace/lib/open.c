@@ -39,7 +39,7 @@ static int twheel_begin(struct twheel *tw, const struct twheel_config *config)
 	if (info.abi_version < TWHEEL_ABI_VERSION)
 		return -EPROTONOSUPPORT;
 
-	tw->clock = info.clock;
+	tw->clock = info.clock == TWHEEL_CLOCK_REALTIME ? CLOCK_REALTIME : (int)info.clock;
 	tw->config = info.config;
 	return tw->config & TWHEEL_CONFIG_LEASE ? twheel_leases_new(tw) : 0;
 }

@@ -28,9 +28,12 @@ RUST = USER / "examples/languages/twheel_abi.rs"
 SCALARS = {
     "__u64": ("c_uint64", "u64"),
     "__u32": ("c_uint32", "u32"),
+    "__u16": ("c_uint16", "u16"),
     "__s32": ("c_int32", "i32"),
+    "__s16": ("c_int16", "i16"),
     "uint64_t": ("c_uint64", "u64"),
     "uint32_t": ("c_uint32", "u32"),
+    "uint16_t": ("c_uint16", "u16"),
     "int": ("c_int", "c_int"),
     "unsigned int": ("c_uint", "c_uint"),
     "size_t": ("c_size_t", "usize"),
@@ -39,40 +42,30 @@ SCALARS = {
 
 
 class Field:
-    """A field of a structure; others that share its place are its aliases."""
+    """A field of a structure."""
 
     def __init__(self, declaration: str) -> None:
-        match = re.fullmatch(r"(\w+)\s+(\w+)(?:\[(\d+)\])?", declaration.strip())
+        match = re.fullmatch(r"(\w+)\s+(\*?)(\w+)(?:\[(\d+)\])?", declaration.strip())
         if not match:
             raise SystemExit(f"generate.py: not understood: {declaration}")
-        self.type, self.name = match[1], match[2]
-        self.length = int(match[3] or 0)
-        self.aliases: list[Field] = []
+        self.type, self.pointer, self.name = match[1], bool(match[2]), match[3]
+        self.length = int(match[4] or 0)
 
     def python(self) -> str:
         kind = SCALARS[self.type][0]
+        if self.pointer:
+            return f"POINTER({kind})"
         return f"{kind} * {self.length}" if self.length else kind
 
     def rust(self) -> str:
         kind = SCALARS[self.type][1]
+        if self.pointer:
+            return f"*mut {kind}"
         return f"[{kind}; {self.length}]" if self.length else kind
 
 
-def declarations(text: str) -> list[str]:
-    return [part for part in text.split(";") if part.strip()]
-
-
 def fields_of(body: str) -> list[Field]:
-    fields = []
-    for part in re.findall(r"\s*(union\s*\{[^}]*\}\s*;|[^;]+;)", body):
-        union = re.match(r"\s*union\s*\{([^}]*)\}", part)
-        if not union:
-            fields.append(Field(part.rstrip(";")))
-            continue
-        first, *others = (Field(each) for each in declarations(union[1]))
-        first.aliases = others
-        fields.append(first)
-    return fields
+    return [Field(part) for part in body.split(";") if part.strip()]
 
 
 class Headers:
@@ -84,7 +77,7 @@ class Headers:
         self.structs = {
             name: fields_of(body)
             for name, body in re.findall(
-                r"struct (\w+)\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*;", text)
+                r"struct (\w+)\s*\{([^{}]*)\}\s*;", text)
         }
         # What has a value that is not a text; the guard of a file has none.
         names = re.findall(r"^#define[ \t]+(TWHEEL_\w+)[ \t]+[^\s\"]", text, flags=re.M)
@@ -104,7 +97,7 @@ class Headers:
         lines = [f'printf("{n} %llu\\n", (unsigned long long){n});' for n in names]
         for struct, fields in self.structs.items():
             lines.append(f'printf("{struct} %zu\\n", sizeof(struct {struct}));')
-            for field in [f for each in fields for f in (each, *each.aliases)]:
+            for field in fields:
                 at = f"struct {struct}, {field.name}"
                 size = f"sizeof(((struct {struct} *)0)->{field.name})"
                 lines.append(f'printf("{struct}.{field.name} %zu\\n", offsetof({at}));')
@@ -180,28 +173,17 @@ def python(headers: Headers) -> str:
     version, soversion = versions()
     out = ["# SPDX-License-Identifier: GPL-2.0-only OR MIT",
            '"""The interface of libtwheel and of the device, as generate.py found it."""',
-           "", "from ctypes import (POINTER, Structure, Union, c_char_p, c_int, c_int32, c_size_t,",
-           "                    c_ssize_t, c_uint, c_uint32, c_uint64, c_void_p)",
+           "", "from ctypes import (POINTER, Structure, c_char_p, c_int, c_int16, c_int32, c_size_t,",
+           "                    c_ssize_t, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)",
            "from typing import Any", "",
            f'VERSION = "{version}"', f'LIBRARY = "libtwheel.so.{soversion}"',
            f"TWHEEL_DEVICE = {headers.device}"]
     out += [f"{name} = {number(value)}" for name, value in headers.constants.items()]
     for struct, fields in headers.structs.items():
-        listed, anonymous = [], ""
-        for field in fields:
-            if not field.aliases:
-                listed.append(f'        ("{field.name}", {field.python()}),')
-                continue
-            together = [field, *field.aliases]
-            out += ["", "", f"class _{struct}_union(Union):", "    _fields_ = ["]
-            out += [f'        ("{f.name}", {f.python()}),' for f in together] + ["    ]"]
-            anonymous = '    _anonymous_ = ("_union",)'
-            listed.append(f'        ("_union", _{struct}_union),')
         out += ["", "", f"class {struct}(Structure):"]
-        out += [f"    {f.name}: {'Any' if f.length else 'int'}"
-                for each in fields for f in (each, *each.aliases)]
-        out += [anonymous] if anonymous else []
-        out += ["    _fields_ = [", *listed, "    ]"]
+        out += [f"    {f.name}: {'Any' if f.length or f.pointer else 'int'}" for f in fields]
+        out += ["    _fields_ = [", *(f'        ("{f.name}", {f.python()}),' for f in fields),
+                "    ]"]
     out += ["", "", "# By name: the type of the result, those of the parameters",
             "FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {"]
     for name, kind, args in headers.functions:
@@ -218,10 +200,10 @@ def rust(headers: Headers) -> str:
     out += [f"pub const {name}: u{64 if value >> 32 else 32} = {number(value)};"
             for name, value in headers.constants.items()]
     for struct, fields in headers.structs.items():
-        out += ["", "#[repr(C)]", "#[derive(Clone, Copy, Default)]", f"pub struct {struct} {{"]
-        for f in fields:
-            note = "".join(f" // or {alias.name}" for alias in f.aliases)
-            out.append(f"    pub {f.name}: {f.rust()},{note}")
+        # A pointer has no default in Rust.
+        default = "" if any(f.pointer for f in fields) else ", Default"
+        out += ["", "#[repr(C)]", f"#[derive(Clone, Copy{default})]", f"pub struct {struct} {{"]
+        out += [f"    pub {f.name}: {f.rust()}," for f in fields]
         out += ["}", f"const _: () = assert!(std::mem::size_of::<{struct}>() == "
                 f"{headers.numbers[struct]});"]
     out += ["", 'extern "C" {']
@@ -242,7 +224,7 @@ def compare_layout(headers: Headers, source: str) -> None:
     for struct, fields in headers.structs.items():
         kind = module[struct]
         places = {struct: ctypes.sizeof(kind)}  # type: ignore[arg-type]
-        for field in [f for each in fields for f in (each, *each.aliases)]:
+        for field in fields:
             place = getattr(kind, field.name)
             places[f"{struct}.{field.name}"] = place.offset
             places[f"{struct}.{field.name}:size"] = place.size

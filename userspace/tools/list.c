@@ -106,7 +106,7 @@ static void print_text(const struct twheel_timer_info *timer)
 		printf("  ");
 	print_bits(timer_names, timer->flags, "", " ");
 	if (timer->flags & TWHEEL_ARM_LEASE)
-		printf(" word %" PRIu32, timer->word);
+		printf(" word %" PRIu32 " tag %d", timer->word, timer->tag);
 	putchar('\n');
 }
 
@@ -129,7 +129,7 @@ static void print_json(const struct request *request, int fd,
 	print_bits(timer_names, timer->flags, "\"", ",");
 	putchar(']');
 	if (timer->flags & TWHEEL_ARM_LEASE)
-		printf(",\"word\":%" PRIu32, timer->word);
+		printf(",\"word\":%" PRIu32 ",\"tag\":%d", timer->word, timer->tag);
 	puts("}");
 }
 

@@ -64,6 +64,7 @@ const char *clock_name(uint32_t clock)
 	case CLOCK_BOOTTIME:
 		return "boottime";
 	case CLOCK_REALTIME:
+	case TWHEEL_CLOCK_REALTIME:
 		return "realtime";
 	default:
 		return "unknown";

@@ -39,7 +39,7 @@ void print_bits(const struct bit_name *names, uint64_t bits, const char *quote,
 
 /**
  * clock_name() - the name of a clock
- * @clock: a CLOCK_* number
+ * @clock: a CLOCK_* number or %TWHEEL_CLOCK_REALTIME
  *
  * Return: its name as the command line takes it, or "unknown".
  */

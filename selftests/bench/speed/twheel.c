@@ -214,9 +214,10 @@ static int push(uint64_t *words, const uint32_t *targets, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		uint64_t *word = &words[targets[i]];
+		uint64_t *word = &words[targets[i]], said = lease_word_load(word);
 
-		if (lease_word_extend(word, lease_word_load(word) + SPEED_STEP) != 1)
+		if (lease_word_extend(word, said >> TWHEEL_LEASE_TAG_SHIFT,
+				      lease_word_ns(said) + SPEED_STEP) != 1)
 			return -EBADE;
 	}
 	return 0;
@@ -327,7 +328,7 @@ static int arm_word(struct job *job, const uint32_t *which, uint32_t n,
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		s->map[which[i]] = aim_at(aim, which[i]);
+		s->map[which[i]] = lease_word_units(aim_at(aim, which[i]));
 	return 0;
 }
 

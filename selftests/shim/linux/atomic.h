@@ -11,6 +11,10 @@
 
 #define atomic64_t struct shim_atomic64
 
+/* atomic64_or() orders everything already. */
+#define smp_mb__before_atomic()	((void)0)
+#define smp_mb__after_atomic()	((void)0)
+
 struct shim_atomic64 {
 	s64 counter;
 };
@@ -20,6 +24,16 @@ struct shim_atomic64 {
 static inline s64 atomic64_read(const atomic64_t *v)
 {
 	return v->counter;
+}
+
+static inline void atomic64_set_release(atomic64_t *v, s64 new)
+{
+	v->counter = new;
+}
+
+static inline void atomic64_or(s64 bits, atomic64_t *v)
+{
+	v->counter |= bits;
 }
 
 static inline s64 atomic64_xchg(atomic64_t *v, s64 new)

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """lease: push a deadline back without a system call, and learn whether it was in time."""
 
-from twheel import Context, lease_extend
+from twheel import Context
 
 SECOND = 1_000_000_000
 
 with Context(lease=True) as wheel:
     lease = wheel.lease(SECOND // 5, user_data=7)
-    word = lease.word
 
     extended = 0
-    while extended < 1000 and lease_extend(word, wheel.now() + SECOND // 5):
+    while extended < 1000 and lease.extend(wheel.now() + SECOND // 5):
         extended += 1
     print(f"extended {extended} times")
 
     # It is not extended any more, so this waits.
     (event,) = wheel.read(1)
-    in_word = word[0] & ~(1 << 63)
-    print(f"lease {event.user_data} is over, {'by' if event.deadline == in_word else 'not by'} "
-          "its last deadline")
-    if not lease_extend(word, wheel.now() + SECOND):
+    by = "by" if event.deadline == lease.deadline else "not by"
+    print(f"lease {event.user_data} is over, {by} its last deadline")
+    if not lease.extend(wheel.now() + SECOND):
         print("too late to extend it")

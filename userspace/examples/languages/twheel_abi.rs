@@ -3,7 +3,7 @@
 #![allow(dead_code, non_camel_case_types)]
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 
-pub const TWHEEL_ABI_VERSION: u32 = 1;
+pub const TWHEEL_ABI_VERSION: u32 = 2;
 pub const TWHEEL_INFO_NEXT: u32 = 1;
 pub const TWHEEL_NO_EXPIRY: u64 = 0xffffffffffffffff;
 pub const TWHEEL_CONFIG_KEYED: u32 = 1;
@@ -16,6 +16,10 @@ pub const TWHEEL_ARM_LEASE: u32 = 4;
 pub const TWHEEL_ARM_IF_PENDING: u32 = 8;
 pub const TWHEEL_ARM_IF_NONE: u32 = 0x10;
 pub const TWHEEL_LEASE_EXPIRED: u64 = 0x8000000000000000;
+pub const TWHEEL_LEASE_TAG_SHIFT: u32 = 0x35;
+pub const TWHEEL_LEASE_TAG_MASK: u32 = 0x3ff;
+pub const TWHEEL_LEASE_UNIT_SHIFT: u32 = 0xa;
+pub const TWHEEL_LEASE_UNITS_MASK: u64 = 0x1fffffffffffff;
 pub const TWHEEL_LIST_DRAIN: u32 = 1;
 pub const TWHEEL_EVENT_LAST: u32 = 1;
 pub const TWHEEL_IOC_MAGIC: u32 = 0xf7;
@@ -84,10 +88,12 @@ pub struct twheel_arm {
     pub expires: u64,
     pub interval: u64,
     pub slack: u64,
-    pub count: u32, // or word
-    pub flags: u32,
-    pub result: i32,
-    pub old_state: u32,
+    pub count: u32,
+    pub word: u32,
+    pub flags: u16,
+    pub tag: u16,
+    pub result: i16,
+    pub old_state: u16,
     pub old_remaining: u64,
 }
 const _: () = assert!(std::mem::size_of::<twheel_arm>() == 64);
@@ -124,7 +130,8 @@ pub struct twheel_timer_info {
     pub slack: u64,
     pub count: u32,
     pub state: u32,
-    pub flags: u32,
+    pub flags: u16,
+    pub tag: u16,
     pub word: u32,
 }
 const _: () = assert!(std::mem::size_of::<twheel_timer_info>() == 64);
@@ -160,6 +167,14 @@ pub struct twheel_old {
 }
 const _: () = assert!(std::mem::size_of::<twheel_old>() == 16);
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct twheel_lease {
+    pub word: *mut u64,
+    pub tag: u16,
+}
+const _: () = assert!(std::mem::size_of::<twheel_lease>() == 16);
+
 extern "C" {
     pub fn twheel_open(twp: *mut *mut c_void, path: *const c_char, flags: c_uint, config: *const twheel_config) -> c_int;
     pub fn twheel_adopt(twp: *mut *mut c_void, fd: c_int) -> c_int;
@@ -193,11 +208,11 @@ extern "C" {
     pub fn twheel_event_buffer_free(buf: *mut c_void);
     pub fn twheel_event_buffer_fill(buf: *mut c_void, tw: *mut c_void) -> isize;
     pub fn twheel_event_buffer_next(buf: *mut c_void) -> *const twheel_event;
-    pub fn twheel_lease_new(tw: *mut c_void, expires: u64, flags: c_uint, user_data: u64, handle: *mut u64, wordp: *mut *mut u64, old: *mut twheel_old) -> c_int;
-    pub fn twheel_lease_word(tw: *mut c_void, word: u32, wordp: *mut *mut u64) -> c_int;
-    pub fn twheel_lease_extend(word: *mut u64, deadline: u64) -> c_int;
-    pub fn twheel_lease_deadline(word: *const u64) -> u64;
-    pub fn twheel_lease_expired(word: *const u64) -> c_int;
+    pub fn twheel_lease_new(tw: *mut c_void, expires: u64, flags: c_uint, user_data: u64, handle: *mut u64, lease: *mut twheel_lease, old: *mut twheel_old) -> c_int;
+    pub fn twheel_lease_at(tw: *mut c_void, word: u32, tag: u16, lease: *mut twheel_lease) -> c_int;
+    pub fn twheel_lease_extend(lease: twheel_lease, deadline: u64) -> c_int;
+    pub fn twheel_lease_deadline(lease: twheel_lease) -> u64;
+    pub fn twheel_lease_expired(lease: twheel_lease) -> c_int;
     pub fn twheel_timer_new(timerp: *mut *mut c_void, tw: *mut c_void, r#fn: *mut c_void, arg: *mut c_void) -> c_int;
     pub fn twheel_timer_free(timer: *mut c_void);
     pub fn twheel_timer_arm(timer: *mut c_void, setting: *const twheel_arm, old: *mut twheel_old) -> c_int;

@@ -26,9 +26,9 @@ static int check_arm(const struct twheel_emb *emb, const struct twheel_arm *arm)
 		return -EINVAL;
 	if ((flags & CONDITIONS) == CONDITIONS)
 		return -EINVAL;
-	if (flags & TWHEEL_ARM_LEASE)
-		return !arm->interval && !(flags & TWHEEL_ARM_FIXED_DELAY) &&
-		       emb->config & TWHEEL_CONFIG_LEASE ? 0 : -EINVAL;
+	if (flags & TWHEEL_ARM_LEASE &&
+	    (arm->interval || !(emb->config & TWHEEL_CONFIG_LEASE)))
+		return -EINVAL;
 	if (!arm->interval && (arm->count > 1 || flags & TWHEEL_ARM_FIXED_DELAY))
 		return -EINVAL;
 	return 0;
@@ -36,7 +36,14 @@ static int check_arm(const struct twheel_emb *emb, const struct twheel_arm *arm)
 
 static uint64_t deadline_of(const struct twheel_emb *emb, const struct twheel_arm *arm)
 {
-	return arm->flags & TWHEEL_ARM_ABS ? arm->expires : emb_add(emb->now, arm->expires);
+	uint64_t deadline = arm->flags & TWHEEL_ARM_ABS ? arm->expires :
+			    emb_add(emb->now, arm->expires);
+
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return deadline;
+	/* What has passed has passed afterwards, too. */
+	return twheel_lease_deadline(deadline > emb->now ? twheel_lease_units(deadline) :
+				     deadline >> TWHEEL_LEASE_UNIT_SHIFT);
 }
 
 uint64_t twheel_emb_tick(const struct emb_timer *timer)
@@ -70,22 +77,54 @@ static void take_out(struct twheel_emb *emb, struct emb_timer *timer)
 		twheel_emb_withdraw(emb, timer);
 }
 
-/* Set the word of @timer, if it has one. Returns the deadline that it had until then. */
-static uint64_t set_word(struct emb_timer *timer, uint64_t value)
+/* Let nobody extend @timer, which is live, any more. Returns the deadline that it had. */
+static uint64_t end_lease(struct emb_timer *timer)
 {
-	uint64_t *word = twheel_emb_word(timer);
-	uint64_t old;
-
-	if (!word)
+	if (!(timer->flags & TWHEEL_ARM_LEASE))
 		return timer->deadline;
-	old = twheel_lease_set(emb_atomic(word), value);
-	return timer->flags & TWHEEL_ARM_LEASE && timer->state == TWHEEL_STATE_PENDING ?
-	       emb_word_deadline(old, timer->deadline) : timer->deadline;
+	return emb_word_deadline(twheel_lease_end(emb_atomic(twheel_emb_word(timer))),
+				 timer->deadline);
+}
+
+/* What the word of a timer is to say, but for its tag, when @arm arms it for @deadline. */
+static uint64_t word_for(const struct twheel_emb *emb, const struct twheel_arm *arm,
+			 uint64_t deadline)
+{
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return TWHEEL_LEASE_EXPIRED;
+	return twheel_lease_units(deadline) |
+	       (deadline <= emb->now ? TWHEEL_LEASE_EXPIRED : 0);
+}
+
+/* If @arm has armed @timer as a lease, whose word says @word, tell that. */
+static void tell_word(const struct emb_timer *timer, struct twheel_arm *arm, uint64_t word)
+{
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return;
+	arm->word = twheel_emb_index(timer);
+	arm->tag = twheel_lease_tag(word);
+}
+
+/*
+ * Set the word of @timer, which is live, for @arm and @deadline, as above. Returns the deadline
+ * that the timer had until then.
+ */
+static uint64_t replace_word(const struct twheel_emb *emb, struct emb_timer *timer,
+			     struct twheel_arm *arm, uint64_t deadline)
+{
+	u64 old;
+
+	if (!(arm->flags & TWHEEL_ARM_LEASE))
+		return end_lease(timer);
+	tell_word(timer, arm, twheel_lease_renew(emb_atomic(twheel_emb_word(timer)),
+						 word_for(emb, arm, deadline), &old));
+	return timer->flags & TWHEEL_ARM_LEASE ? emb_word_deadline(old, timer->deadline) :
+	       timer->deadline;
 }
 
 /* Set @timer, which is in no list and no wheel, as @arm says. */
 static void set_timer(struct twheel_emb *emb, struct emb_timer *timer,
-		      struct twheel_arm *arm, uint64_t deadline)
+		      const struct twheel_arm *arm, uint64_t deadline)
 {
 	uint64_t slack = arm->slack >> EMB_TICK_SHIFT;
 
@@ -95,23 +134,12 @@ static void set_timer(struct twheel_emb *emb, struct emb_timer *timer,
 	timer->slack = slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX;
 	timer->count = arm->interval ? arm->count : 1;
 	timer->flags = arm->flags & EMB_TIMER_FLAGS;
-	if (arm->flags & TWHEEL_ARM_LEASE)
-		arm->word = twheel_emb_index(timer);
 	if (deadline <= emb->now) {
 		twheel_emb_make_ready(emb, timer);
 		emb->late = true;
 	} else {
 		twheel_emb_enqueue(emb, timer);
 	}
-}
-
-/* What the word of a timer says from now on that @arm arms for @deadline. */
-static uint64_t word_for(const struct twheel_emb *emb, const struct twheel_arm *arm,
-			 uint64_t deadline)
-{
-	if (!(arm->flags & TWHEEL_ARM_LEASE))
-		return TWHEEL_LEASE_EXPIRED;
-	return deadline | (deadline <= emb->now ? TWHEEL_LEASE_EXPIRED : 0);
 }
 
 static int rearm(struct twheel_emb *emb, struct emb_timer *timer, struct twheel_arm *arm)
@@ -124,7 +152,7 @@ static int rearm(struct twheel_emb *emb, struct emb_timer *timer, struct twheel_
 	if (arm->flags & TWHEEL_ARM_IF_PENDING && !pending)
 		return -ENOENT;
 
-	old = set_word(timer, word_for(emb, arm, deadline));
+	old = replace_word(emb, timer, arm, deadline);
 	arm->old_state = timer->state;
 	if (pending)
 		arm->old_remaining = emb_until(old, emb->now);
@@ -140,6 +168,8 @@ int twheel_emb_arm(struct twheel_emb *emb, struct twheel_arm *arm)
 	uint64_t deadline;
 	int ret;
 
+	arm->word = 0;
+	arm->tag = 0;
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 	ret = check_arm(emb, arm);
@@ -157,7 +187,9 @@ int twheel_emb_arm(struct twheel_emb *emb, struct twheel_arm *arm)
 	if (ret)
 		return ret;
 	deadline = deadline_of(emb, arm);
-	set_word(timer, word_for(emb, arm, deadline));
+	if (emb->config & TWHEEL_CONFIG_LEASE)
+		tell_word(timer, arm, twheel_lease_begin(emb_atomic(twheel_emb_word(timer)),
+							 word_for(emb, arm, deadline)));
 	arm->handle = twheel_emb_handle(timer);
 	set_timer(emb, timer, arm, deadline);
 	return 0;
@@ -169,7 +201,7 @@ uint64_t twheel_emb_cancel_timer(struct twheel_emb *emb, struct emb_timer *timer
 
 	/* The word of a timer that is ready is over already. */
 	if (timer->state == TWHEEL_STATE_PENDING)
-		deadline = set_word(timer, TWHEEL_LEASE_EXPIRED);
+		deadline = end_lease(timer);
 	take_out(emb, timer);
 	twheel_emb_free(&emb->pool, timer);
 	return deadline;

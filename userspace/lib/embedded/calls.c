@@ -28,7 +28,7 @@ static int get_info(struct twheel_emb *emb, struct twheel_info *info)
 {
 	uint32_t flags = info->flags;
 
-	if (flags & ~(uint32_t)TWHEEL_INFO_NEXT || info->config)
+	if (flags & ~(uint32_t)TWHEEL_INFO_NEXT)
 		return -EINVAL;
 	twheel_emb_begin(emb);
 	*info = (struct twheel_info){
@@ -38,7 +38,9 @@ static int get_info(struct twheel_emb *emb, struct twheel_info *info)
 		.tick_ns	= 1ULL << EMB_TICK_SHIFT,
 		.slots		= EMB_SLOTS,
 		.levels		= twheel_emb_levels(),
-		.clock		= (uint32_t)emb->clock,
+		/* CLOCK_REALTIME is 0, which asks for nothing in &twheel_config.clock. */
+		.clock		= emb->clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME :
+				  (uint32_t)emb->clock,
 		.config		= emb->config,
 		.now		= emb->now,
 		.limit		= emb->pool.limit,
@@ -143,7 +145,7 @@ static int one_arm(struct twheel_emb *emb, void *entry)
 
 	/* An array need not be aligned. */
 	memcpy(&arm, entry, sizeof(arm));
-	arm.result = twheel_emb_arm(emb, &arm);
+	arm.result = (int16_t)twheel_emb_arm(emb, &arm);
 	memcpy(entry, &arm, sizeof(arm));
 	return arm.result;
 }

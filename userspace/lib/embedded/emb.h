@@ -315,12 +315,6 @@ bool twheel_emb_look(struct twheel_emb *emb, uint32_t looks);
 /* Move up to @room records to @buf, including what is due and was not ready yet. */
 size_t twheel_emb_deliver(struct twheel_emb *emb, struct twheel_event *buf, size_t room);
 
-/* When a lease whose word is @word is due; @deadline is that of the timer itself. */
-static inline uint64_t emb_word_deadline(uint64_t word, uint64_t deadline)
-{
-	return word & TWHEEL_LEASE_EXPIRED ? deadline : word;
-}
-
 /* info.c */
 int twheel_emb_get(struct twheel_emb *emb, struct twheel_timer_info *info);
 int twheel_emb_list(struct twheel_emb *emb, struct twheel_list *list);

@@ -6,14 +6,20 @@
 #include <string.h>
 
 #include "emb.h"
+#include "lease_seam.h"
+
+/* What the word of @timer, a lease, says. */
+static uint64_t word_of(const struct emb_timer *timer)
+{
+	return (uint64_t)atomic64_read(emb_atomic(twheel_emb_word(timer)));
+}
 
 /* When @timer is due: a pending lease when its word says. */
 static uint64_t deadline_of(const struct emb_timer *timer)
 {
 	if (!(timer->flags & TWHEEL_ARM_LEASE) || timer->state != TWHEEL_STATE_PENDING)
 		return timer->deadline;
-	return emb_word_deadline(__atomic_load_n(twheel_emb_word(timer), __ATOMIC_ACQUIRE),
-				 timer->deadline);
+	return emb_word_deadline(word_of(timer), timer->deadline);
 }
 
 static void describe(const struct twheel_emb *emb, const struct emb_timer *timer,
@@ -31,8 +37,11 @@ static void describe(const struct twheel_emb *emb, const struct emb_timer *timer
 		.count		= timer->count,
 		.state		= timer->state,
 		.flags		= timer->flags,
-		.word		= timer->flags & TWHEEL_ARM_LEASE ? twheel_emb_index(timer) : 0,
 	};
+	if (timer->flags & TWHEEL_ARM_LEASE) {
+		info->word = twheel_emb_index(timer);
+		info->tag = twheel_lease_tag(word_of(timer));
+	}
 }
 
 int twheel_emb_get(struct twheel_emb *emb, struct twheel_timer_info *info)

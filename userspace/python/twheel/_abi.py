@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The interface of libtwheel and of the device, as generate.py found it."""
 
-from ctypes import (POINTER, Structure, Union, c_char_p, c_int, c_int32, c_size_t,
-                    c_ssize_t, c_uint, c_uint32, c_uint64, c_void_p)
+from ctypes import (POINTER, Structure, c_char_p, c_int, c_int16, c_int32, c_size_t,
+                    c_ssize_t, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)
 from typing import Any
 
 VERSION = "0.3.0"
 LIBRARY = "libtwheel.so.0.1"
 TWHEEL_DEVICE = "/dev/twheel"
-TWHEEL_ABI_VERSION = 1
+TWHEEL_ABI_VERSION = 2
 TWHEEL_INFO_NEXT = 1
 TWHEEL_NO_EXPIRY = 0xffffffffffffffff
 TWHEEL_CONFIG_KEYED = 1
@@ -21,6 +21,10 @@ TWHEEL_ARM_LEASE = 4
 TWHEEL_ARM_IF_PENDING = 8
 TWHEEL_ARM_IF_NONE = 0x10
 TWHEEL_LEASE_EXPIRED = 0x8000000000000000
+TWHEEL_LEASE_TAG_SHIFT = 0x35
+TWHEEL_LEASE_TAG_MASK = 0x3ff
+TWHEEL_LEASE_UNIT_SHIFT = 0xa
+TWHEEL_LEASE_UNITS_MASK = 0x1fffffffffffff
 TWHEEL_LIST_DRAIN = 1
 TWHEEL_EVENT_LAST = 1
 TWHEEL_IOC_MAGIC = 0xf7
@@ -99,13 +103,6 @@ class twheel_config(Structure):
     ]
 
 
-class _twheel_arm_union(Union):
-    _fields_ = [
-        ("count", c_uint32),
-        ("word", c_uint32),
-    ]
-
-
 class twheel_arm(Structure):
     handle: int
     user_data: int
@@ -115,20 +112,22 @@ class twheel_arm(Structure):
     count: int
     word: int
     flags: int
+    tag: int
     result: int
     old_state: int
     old_remaining: int
-    _anonymous_ = ("_union",)
     _fields_ = [
         ("handle", c_uint64),
         ("user_data", c_uint64),
         ("expires", c_uint64),
         ("interval", c_uint64),
         ("slack", c_uint64),
-        ("_union", _twheel_arm_union),
-        ("flags", c_uint32),
-        ("result", c_int32),
-        ("old_state", c_uint32),
+        ("count", c_uint32),
+        ("word", c_uint32),
+        ("flags", c_uint16),
+        ("tag", c_uint16),
+        ("result", c_int16),
+        ("old_state", c_uint16),
         ("old_remaining", c_uint64),
     ]
 
@@ -171,6 +170,7 @@ class twheel_timer_info(Structure):
     count: int
     state: int
     flags: int
+    tag: int
     word: int
     _fields_ = [
         ("handle", c_uint64),
@@ -181,7 +181,8 @@ class twheel_timer_info(Structure):
         ("slack", c_uint64),
         ("count", c_uint32),
         ("state", c_uint32),
-        ("flags", c_uint32),
+        ("flags", c_uint16),
+        ("tag", c_uint16),
         ("word", c_uint32),
     ]
 
@@ -227,6 +228,15 @@ class twheel_old(Structure):
     ]
 
 
+class twheel_lease(Structure):
+    word: Any
+    tag: int
+    _fields_ = [
+        ("word", POINTER(c_uint64)),
+        ("tag", c_uint16),
+    ]
+
+
 # By name: the type of the result, those of the parameters
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_open": (c_int, [POINTER(c_void_p), c_char_p, c_uint, POINTER(twheel_config)]),
@@ -261,11 +271,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_event_buffer_free": (None, [c_void_p]),
     "twheel_event_buffer_fill": (c_ssize_t, [c_void_p, c_void_p]),
     "twheel_event_buffer_next": (POINTER(twheel_event), [c_void_p]),
-    "twheel_lease_new": (c_int, [c_void_p, c_uint64, c_uint, c_uint64, POINTER(c_uint64), POINTER(POINTER(c_uint64)), POINTER(twheel_old)]),
-    "twheel_lease_word": (c_int, [c_void_p, c_uint32, POINTER(POINTER(c_uint64))]),
-    "twheel_lease_extend": (c_int, [POINTER(c_uint64), c_uint64]),
-    "twheel_lease_deadline": (c_uint64, [POINTER(c_uint64)]),
-    "twheel_lease_expired": (c_int, [POINTER(c_uint64)]),
+    "twheel_lease_new": (c_int, [c_void_p, c_uint64, c_uint, c_uint64, POINTER(c_uint64), POINTER(twheel_lease), POINTER(twheel_old)]),
+    "twheel_lease_at": (c_int, [c_void_p, c_uint32, c_uint16, POINTER(twheel_lease)]),
+    "twheel_lease_extend": (c_int, [twheel_lease, c_uint64]),
+    "twheel_lease_deadline": (c_uint64, [twheel_lease]),
+    "twheel_lease_expired": (c_int, [twheel_lease]),
     "twheel_timer_new": (c_int, [POINTER(c_void_p), c_void_p, c_void_p, c_void_p]),
     "twheel_timer_free": (None, [c_void_p]),
     "twheel_timer_arm": (c_int, [c_void_p, POINTER(twheel_arm), POINTER(twheel_old)]),

@@ -10,7 +10,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterable, Iterator
-from ctypes import POINTER, byref, c_uint64, c_void_p
+from ctypes import byref, c_uint64, c_void_p
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -142,7 +142,9 @@ class TimerInfo:
     count: int
     state: int
     flags: int
+    #: of a lease, for Context.lease_at()
     word: int
+    tag: int
 
 
 class Info(NamedTuple):
@@ -165,7 +167,7 @@ class Info(NamedTuple):
 
 def _timer_info(info: _abi.twheel_timer_info) -> TimerInfo:
     return TimerInfo(info.handle, info.user_data, info.deadline, info.remaining, info.interval,
-                     info.slack, info.count, info.state, info.flags, info.word)
+                     info.slack, info.count, info.state, info.flags, info.word, info.tag)
 
 
 class _Word(c_uint64):
@@ -177,53 +179,56 @@ class _Word(c_uint64):
         return id(self)
 
 
-def lease_extend(word: memoryview, deadline: int) -> bool:
-    """Push back the lease with this word by a compare-and-swap.
-
-    `word` is `Lease.word`, or another writable view of such a word. Returns False if the lease
-    is over, so that it was not pushed back.
-    """
-    cell = c_uint64.from_buffer(word)
-    if ctypes.addressof(cell) % ctypes.sizeof(cell):
-        raise ValueError("the word of a lease is aligned to 8 bytes")
-    return bool(_check(_lib.twheel_lease_extend(byref(cell), _u64(deadline))))
-
-
 class Lease:
     """A timer that is pushed back without a system call; made by `Context.lease()`.
 
-    `word` is a view of one item, the lease's word: its deadline, with the top bit set when the
-    lease is over. To read it takes no call. Extend the lease with `extend()`, not by storing
-    into the view: a store could undo that the lease has just expired.
+    `word` is a view of one item, the lease's word, which <linux/twheel.h> describes, and `tag`
+    is the tag that it has as long as the word is that of this lease. To read it takes no call.
+    Extend the lease with `extend()`, not by storing into the view: a store could undo that the
+    lease has just expired, or extend another one.
+
+    Its deadline is rounded up to a multiple of 1,024 ns. A lease that is over is not to be kept
+    for ever: see struct twheel_lease.
     """
 
-    def __init__(self, context: Context, handle: int, address: int) -> None:
-        word = _Word.from_address(address)
+    def __init__(self, context: Context, handle: int, lease: _abi.twheel_lease) -> None:
+        word = _Word.from_address(ctypes.addressof(lease.word.contents))
         word.context = context
         self.context = context
         self.handle = handle
+        self.tag: int = lease.tag
         self.word: memoryview = memoryview(word).cast("B").cast("Q")
         context._words.add(word)
         context._leases.add(self)
 
+    @property
+    def _lease(self) -> _abi.twheel_lease:
+        # Holds the view, so that the word stays during the call.
+        return _abi.twheel_lease(ctypes.pointer(c_uint64.from_buffer(self.word)), self.tag)
+
     def extend(self, deadline: int) -> bool:
-        """Push the lease back to a point in time. False if it is over already."""
-        return lease_extend(self.word, deadline)
+        """Push the lease back to a point in time, by a compare-and-swap.
+
+        False if it is over already, so that it was not pushed back.
+        """
+        return bool(_check(_lib.twheel_lease_extend(self._lease, _u64(deadline))))
 
     def cancel(self) -> Result:
         """End the lease without an event."""
         return self.context.cancel(self.handle)
 
     @property
-    def deadline(self) -> int:
-        """The deadline; that of a lease which is over, its last one."""
-        word: int = self.word[0]
-        return word & ~_abi.TWHEEL_LEASE_EXPIRED
+    def deadline(self) -> int | None:
+        """The deadline; that of a lease which is over, its last one.
+
+        None if another timer has its word by now.
+        """
+        return int(_lib.twheel_lease_deadline(self._lease)) or None
 
     @property
     def expired(self) -> bool:
         """Is the lease over?"""
-        return bool(self.word[0] & _abi.TWHEEL_LEASE_EXPIRED)
+        return bool(_lib.twheel_lease_expired(self._lease))
 
 
 class Context:
@@ -444,11 +449,20 @@ class Context:
               key: int | None = None) -> Lease:
         """Arm a lease; in a context with keys, that with this key."""
         handle, old = c_uint64(_u64(key or 0)), _abi.twheel_old()
-        word = POINTER(c_uint64)()
+        lease = _abi.twheel_lease()
         _check(_lib.twheel_lease_new(
             self._pointer, _u64(expires), _abi.TWHEEL_ARM_ABS if absolute else 0,
-            _u64(user_data), byref(handle), byref(word), byref(old)))
-        return Lease(self, handle.value, ctypes.addressof(word.contents))
+            _u64(user_data), byref(handle), byref(lease), byref(old)))
+        return Lease(self, handle.value, lease)
+
+    def lease_at(self, info: TimerInfo) -> Lease:
+        """The lease that `get()` or a walk describes, which another process may have armed.
+
+        EINVAL if it describes another timer.
+        """
+        lease = _abi.twheel_lease()
+        _check(_lib.twheel_lease_at(self._pointer, info.word, info.tag, byref(lease)))
+        return Lease(self, info.handle, lease)
 
     def take_over(self) -> None:
         """Go on, in a child, with a context that the parent will not use any more."""
