@@ -5,7 +5,7 @@ from ctypes import (POINTER, Structure, c_char_p, c_int, c_int16, c_int32, c_siz
                     c_ssize_t, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)
 from typing import Any
 
-VERSION = "0.3.0"
+VERSION = "0.4.0"
 LIBRARY = "libtwheel.so.0.1"
 TWHEEL_DEVICE = "/dev/twheel"
 TWHEEL_ABI_VERSION = 2
