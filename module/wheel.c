@@ -48,8 +48,9 @@
  * from its head, and what is put back is appended in that order one level below. So nodes for
  * one tick that were added to one bucket stay in order, however many levels they go down. Nodes
  * that were added to different buckets do not tell which was first: one was further ahead
- * when it was added, one was moved to this tick in its old bucket, or the wheel was so late
- * with a bucket that the clock came near to the tick in the middle of it.
+ * when it was added, if only by a tick where a level ends; one was moved to this tick in its
+ * old bucket; or the wheel was so late with a bucket that the clock came near to the tick in
+ * the middle of it, and the rest went to a lower level.
  *
  * A turn of the clock costs a look at each row, and at the bitmap of the rows whose buckets
  * come up. Between two turns there is nothing to do. So the cost of a jump depends on the

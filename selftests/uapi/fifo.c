@@ -94,10 +94,13 @@ TEST_F(fifo, sleeps)
 	}
 }
 
-/* From two ticks to some seconds ahead, so that some go down two levels. */
+/*
+ * From some ticks to some seconds ahead, so that some go down two levels. By default, as all
+ * that is armed here, none is near to where a level ends: at 67 ms and 2.1 s.
+ */
 TEST_F(fifo, equal_deadlines)
 {
-	static const __u64 ahead[] = { 0, 30 * TW_MSEC, 90 * TW_MSEC, 2500 * TW_MSEC };
+	static const __u64 ahead[] = { 0, 20 * TW_MSEC, 1000 * TW_MSEC, 4000 * TW_MSEC };
 	__u64 now = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
 	int i;
 
@@ -110,7 +113,7 @@ TEST_F(fifo, equal_deadlines)
 /* A cancelled timer leaves no gap, and one that is armed in its place is the last. */
 TEST_F(fifo, armed_again)
 {
-	__u64 expires = tw_now(CLOCK_MONOTONIC) + 2500 * TW_MSEC;
+	__u64 expires = tw_now(CLOCK_MONOTONIC) + 4000 * TW_MSEC;
 	int i, n = 0;
 
 	for (i = 0; i < TIMERS / 2; i++)
@@ -135,7 +138,7 @@ TEST_F(fifo, moved_up)
 		plan(i, now + TW_FAR + i);
 	ASSERT_TRUE(arm(self->fd, 0, TIMERS));
 	for (i = TIMERS; i--;) {
-		plan(i, now + 2500 * TW_MSEC);
+		plan(i, now + 4000 * TW_MSEC);
 		arms[i].user_data = TIMERS - i;
 		ASSERT_TRUE(arm(self->fd, i, 1));
 	}
@@ -145,7 +148,7 @@ TEST_F(fifo, moved_up)
 /* Pushed back together they stay in the order in which they were. */
 TEST_F(fifo, pushed_back)
 {
-	__u64 expires = tw_now(CLOCK_MONOTONIC) + 2500 * TW_MSEC;
+	__u64 expires = tw_now(CLOCK_MONOTONIC) + 4000 * TW_MSEC;
 	int i, round;
 
 	for (round = 0; round < 4; round++) {
@@ -186,6 +189,34 @@ TEST_F(fifo, by_deadline_within_a_tick)
 	}
 	ASSERT_TRUE(arm(self->fd, 0, PASSED));
 	expect_in_order(_metadata, self, PASSED);
+}
+
+/* The deadline of a lease is the one in its word, and not the one that it was armed with. */
+TEST_F(fifo, leases_by_their_words)
+{
+	const size_t size = 4096;
+	__u64 end = (tw_now(CLOCK_MONOTONIC) / self->tick + 1) * self->tick;
+	uint64_t *words;
+	int i;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+	words = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+	ASSERT_NE(MAP_FAILED, words);
+	end += (100 * TW_MSEC / self->tick) * self->tick;
+	for (i = 0; i < PASSED; i++) {
+		plan(i, end - 2 * self->tick);
+		arms[i].flags |= TWHEEL_ARM_LEASE;
+	}
+	ASSERT_TRUE(arm(self->fd, 0, PASSED));
+	for (i = 0; i < PASSED; i++) {
+		ASSERT_GT(size / sizeof(*words), arms[i].word);
+		EXPECT_TRUE(tw_lease_extend(&words[arms[i].word],
+					    end - i * 13 % PASSED * (self->tick / PASSED)));
+	}
+	/* The module may look at some of them later. */
+	ASSERT_TRUE(tw_wait_ready(self->fd, PASSED));
+	expect_in_order(_metadata, self, PASSED);
+	munmap(words, size);
 }
 
 /* Timers that are due when they are armed: each passes as many records as it is said to. */

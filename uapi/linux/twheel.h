@@ -385,13 +385,15 @@ enum twheel_state {
  * in which they are due, however late the CPU is, and also after a stall or a step
  * of CLOCK_REALTIME. The tick of a timer is its deadline rounded up, or a later
  * one that @slack allows. Timers with the same deadline expire in the order in
- * which they were armed, as far as they came the same way. One that was armed long
- * before another, or pushed back in place, may come after it; timers that were
- * pushed back together keep their order. A timer whose deadline has passed when it
- * is armed does not wait for its turn, and a lease that is looked at less often
- * comes late. A re-arm to a later time leaves the timer on its CPU. The next round
- * of a periodic timer is armed on the CPU that reads its record. See also &struct
- * twheel_event.
+ * which they were armed, as far as they came the same way, which is through the
+ * same buckets of the wheel. What is armed together does, unless a level of the
+ * wheel ends at that distance (by default at 64 ticks, 2048 and so on) or the CPU is
+ * late by half a bucket. But a timer that was armed much earlier than another, or
+ * was pushed back in place, may come after it. Those that were pushed back together
+ * keep their order. A timer whose deadline has passed when it is armed does not wait
+ * for its turn, and a lease that is looked at less often comes late. A re-arm to a
+ * later time leaves the timer on its CPU. The next round of a periodic timer is
+ * armed on the CPU that reads its record. See also &struct twheel_event.
  *
  * Other programs' timers make one's own late by no more than the time that it
  * takes to work off what comes up on that CPU before it: timers that are due
