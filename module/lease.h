@@ -190,9 +190,10 @@ static inline u64 twheel_lease_end(atomic64_t *word)
 
 	if (old & TWHEEL_LEASE_EXPIRED)
 		return old;
-	/* A fetch_or is a loop on some machines. From then on the word does not change. */
+	/* Code that finds the bit sees all that happened before. A fetch_or might be a loop. */
 	smp_mb__before_atomic();
 	atomic64_or(TWHEEL_LEASE_EXPIRED, word);
+	/* Orders the read after it: from then on no program changes the word. */
 	smp_mb__after_atomic();
 	return atomic64_read(word) & ~TWHEEL_LEASE_EXPIRED;
 }

@@ -665,10 +665,10 @@ int twheel_lease_expired(struct twheel_lease lease);
  * A timer that was pushed back comes as late as any lease may: see %TWHEEL_LEASE_EXPIRED
  * about very many leases that are pushed back by very little. Each timer takes 8 bytes
  * more, and deadlines are rounded as those of any lease are, so timers that are due
- * within 1,024 ns of each other may have the same. If the words cannot be mapped the library makes system calls instead, and the
- * same holds for a process in another time namespace than that in which the context was
- * configured. A process must not move to another one by setns() while such timers are
- * armed.
+ * within 1,024 ns of each other may have the same. If the words cannot be mapped the
+ * library makes system calls instead, and the same holds for a process in another time
+ * namespace than that in which the context was configured. A process must not move to
+ * another one by setns() while such timers are armed.
  */
 
 /**

@@ -13,6 +13,7 @@
 
 /* atomic64_or() orders everything already. */
 #define smp_mb__before_atomic()	((void)0)
+/* As above. */
 #define smp_mb__after_atomic()	((void)0)
 
 struct shim_atomic64 {
