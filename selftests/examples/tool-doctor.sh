@@ -196,14 +196,14 @@ finds "of the same version" ok version "the same version as this tool, $version"
 
 put usr/lib/x/libtwheel.so.0.1.2 ''
 put usr/local/lib/libtwheel.so."$version" ''
-put usr/include/linux/twheel.h '#define TWHEEL_ABI_VERSION	1'
+put usr/include/linux/twheel.h '#define TWHEEL_ABI_VERSION	2'
 ln -s lib "$root/usr/lib64"
 ln -s . "$root/usr/lib/linked"
 doctor
 finds "an old library" note library '/usr/lib/x/libtwheel.so.0.1.2 is not of version' 'ldconfig -p'
 finds "and a new one" ok library "/usr/local/lib/libtwheel.so.$version"
 finds "are two" note library 'installed 2 times'
-finds "the header" ok header '/usr/include/linux/twheel.h, interface version 1'
+finds "the header" ok header '/usr/include/linux/twheel.h, interface version 2'
 put usr/local/include/linux/twheel.h '#define TWHEEL_ABI_VERSION 9'
 doctor
 finds "another header" WRONG header '/usr/local/.* is of interface version 9' 'libtwheel-dev'
@@ -260,7 +260,7 @@ check "with the device nothing is wrong" test "$status" = 0
 check "and that is said" test "$(tail -n 1 "$tmp/out")" = "nothing is wrong"
 finds "the module is loaded" ok module 'loaded, '
 finds "the node of it" ok node '/dev/twheel, owner root, group root, mode 0666$'
-finds "all features" ok interface 'version 1, all [1-9][0-9]* features'
+finds "all features" ok interface 'version 2, all [1-9][0-9]* features'
 finds "a timer expires" ok timer 'has expired, [0-9.]* [mun]*s late$'
 finds "limits" ok limits 'you have [0-9]* of [1-9][0-9]* timers, a context at most [1-9]'
 show "$tmp/out"
