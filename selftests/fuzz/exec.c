@@ -53,7 +53,7 @@ static struct slot *slot_of(const struct call *call, int flags)
 		if (slot->ctx) {
 			slot->fd = open(TW_DEVICE, flags | O_CLOEXEC);
 			if (slot->fd < 0)
-				expect("open", -errno, 0, "m");
+				expect("open", -errno, 0, "mq");
 		}
 	}
 	pthread_mutex_unlock(&run.slots_lock);

@@ -27,6 +27,19 @@ static struct twheel_config make_config(const struct call *call)
 	return config;
 }
 
+/* Is @slot not open for writing? Then what would change its context is refused. */
+static bool is_read_only(const struct slot *slot)
+{
+	return (fcntl(slot->fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+}
+
+static long expect_refusal(const char *name, long ret)
+{
+	if (ret != -EBADF)
+		violation("%s: returned %ld for a descriptor to be read only", name, ret);
+	return ret;
+}
+
 long op_config(struct thread *self, const struct call *call, struct slot *slot)
 {
 	struct twheel_config config = make_config(call);
@@ -41,6 +54,8 @@ long op_config(struct thread *self, const struct call *call, struct slot *slot)
 		lose_track(ctx);
 
 	ret = tw_call(slot->fd, TWHEEL_IOC_CONFIG, buffer.at);
+	if (is_read_only(slot))
+		return expect_refusal("config", ret);
 	expect_of(&buffer, "config", ret, 0, "ibmf");
 	if (!ret && used && ctx->exact && !ctx->unsure)
 		violation("config: after the first timer");
@@ -211,6 +226,11 @@ static long call_entries(struct thread *self, const struct call *call, struct sl
 		argument = bad_header ? (void *)(call->slack - 252UL) : &header;
 	}
 	ret = tw_call(slot->fd, type->cmd, argument);
+	if (is_read_only(slot)) {
+		if (memory_sure(&buffer))
+			check_entries(type, slot->ctx, in, &buffer, made, 0, ret);
+		return expect_refusal(type->name, ret);
+	}
 	if (bad_header)
 		expect(type->name, ret, header.count, type->errors);
 	else
@@ -325,6 +345,8 @@ long op_list(struct thread *self, const struct call *call, struct slot *slot)
 		expect("list", ret, list.count, "ifr");
 	} else {
 		ret = tw_call(slot->fd, TWHEEL_IOC_LIST, &list);
+		if (drain && is_read_only(slot) && ret != -EINVAL)
+			return expect_refusal("list", ret);
 		expect_of(&buffer, "list", ret, list.count, "ifr");
 	}
 	*cursor = list.cursor;
