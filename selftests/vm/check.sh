@@ -261,9 +261,10 @@ table() {
 	done
 }
 
-# Words are names of suites, or of several.
+# Words are names of suites, or of several. A suite that is within another one is not run
+# beside it.
 find_suites() {
-	local word name kernel set list
+	local word name kernel set within list all=()
 
 	for word; do
 		case $word in
@@ -272,18 +273,21 @@ find_suites() {
 		*/*)		list=("$word") jobs=1 ;;
 		*)		list=("$word") ;;
 		esac
-		for name in "${list[@]}"; do
-			[ -z "${needs[$name]+known}" ] || continue
-			suites+=("$name")
-			needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
-			load[$name]=$("$vm/suite.sh" load "${name#*/}")
-			for set in $("$vm/suite.sh" sets "${name#*/}"); do
-				sets[$set]=1
-			done
-			for kernel in ${needs[$name]}; do
-				[ -n "${kernels[$kernel]-}" ] || wanted+=("$kernel")
-				kernels[$kernel]=wanted
-			done
+		all+=("${list[@]}")
+	done
+	for name in "${all[@]}"; do
+		within=$("$vm/suite.sh" within "${name#*/}")
+		[ -z "${needs[$name]+known}" ] || continue
+		[ -z "$within" ] || [[ " ${all[*]} " != *" ${name%"${name#*/}"}$within "* ]] || continue
+		suites+=("$name")
+		needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
+		load[$name]=$("$vm/suite.sh" load "${name#*/}")
+		for set in $("$vm/suite.sh" sets "${name#*/}"); do
+			sets[$set]=1
+		done
+		for kernel in ${needs[$name]}; do
+			[ -n "${kernels[$kernel]-}" ] || wanted+=("$kernel")
+			kernels[$kernel]=wanted
 		done
 	done
 }

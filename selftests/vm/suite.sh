@@ -6,6 +6,7 @@
 # usage: [KERNEL=k] [CPUS=n] suite.sh run SUITE
 #	 suite.sh list check|long	its suites
 #	 suite.sh needs SUITE		the kernels that it uses whatever KERNEL is
+#	 suite.sh within SUITE		the suite that does all of it and more, if there is one
 #	 suite.sh sets SUITE		the sets of packages that it takes, as setup.sh names them
 #	 suite.sh load SUITE		what it does to this machine: idle, if its guests mostly
 #					wait, busy, or alone, if it wants the machine to itself
@@ -26,6 +27,13 @@ list() {
 			report ;;
 	long)	echo seeded-long stress-long torture-long loops-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long dist html schedule ;;
+	esac
+}
+
+within() {
+	case $1 in
+	seeded|stress|torture|loops|fuzz|time|vm)	echo "$1-long" ;;
+	module)						echo stress-long ;;
 	esac
 }
 
@@ -303,7 +311,7 @@ suite_torture() {
 }
 
 suite_torture-long() {
-	MINUTES=${TORTURE_MINUTES:-5} "$vm/torture.sh"
+	MINUTES=${TORTURE_MINUTES:-3} "$vm/torture.sh"
 }
 
 suite_module() {
@@ -358,7 +366,7 @@ suite_deb() {
 
 case "$#,${1-}" in
 2,list)		list "$2" ;;
-2,run|2,needs|2,sets|2,load)
+2,run|2,within|2,needs|2,sets|2,load)
 		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
 		[ "$1" != run ] || set -- "suite_$2"
 		"$@" ;;
