@@ -264,7 +264,7 @@ table() {
 # Words are names of suites, or of several. A suite that is within another one is not run
 # beside it.
 find_suites() {
-	local word name kernel set within list all=()
+	local word name suite kernel set within list all=()
 
 	for word; do
 		case $word in
@@ -276,13 +276,15 @@ find_suites() {
 		all+=("${list[@]}")
 	done
 	for name in "${all[@]}"; do
-		within=$("$vm/suite.sh" within "${name#*/}")
 		[ -z "${needs[$name]+known}" ] || continue
-		[ -z "$within" ] || [[ " ${all[*]} " != *" ${name%"${name#*/}"}$within "* ]] || continue
+		suite=${name#*/}
+		within=$("$vm/suite.sh" within "$suite")
+		# On the same kernel
+		[ -z "$within" ] || [[ " ${all[*]} " != *" ${name%"$suite"}$within "* ]] || continue
 		suites+=("$name")
-		needs[$name]=$("$vm/suite.sh" needs "${name#*/}")
-		load[$name]=$("$vm/suite.sh" load "${name#*/}")
-		for set in $("$vm/suite.sh" sets "${name#*/}"); do
+		needs[$name]=$("$vm/suite.sh" needs "$suite")
+		load[$name]=$("$vm/suite.sh" load "$suite")
+		for set in $("$vm/suite.sh" sets "$suite"); do
 			sets[$set]=1
 		done
 		for kernel in ${needs[$name]}; do
