@@ -181,10 +181,12 @@ dist: ## a tarball of the last commit, the same bytes wherever it is made (REVIS
 
 .PHONY: deb
 deb: ## build Debian packages in build/deb, and run lintian on them
+	$(Q)$(vm)/setup.sh deb
 	$(Q)packaging/deb.sh
 
 .PHONY: rpm
 rpm: ## build RPM packages in build/rpm, and run rpmlint on them
+	$(Q)$(vm)/setup.sh dist
 	$(Q)packaging/rpm.sh
 
 .PHONY: clean

@@ -8,10 +8,9 @@
 #
 # What git does not know is left out; without git everything but build/ goes in.
 
-. "$(dirname "$0")/../selftests/vm/common.sh"
+. "$(dirname "$0")/common.sh"
 
 unset MAKEFLAGS MFLAGS
-"$vm/setup.sh" deb
 version=$(cat "$top/VERSION")
 out=$build/deb
 tree=$out/twheel-$version

@@ -8,7 +8,7 @@
 # The same commit gives the same bytes on each machine: git takes the times from the commit,
 # and gzip stores neither a name nor a time.
 
-. "$(dirname "$0")/../selftests/vm/common.sh"
+. "$(dirname "$0")/common.sh"
 
 revision=${1:-HEAD}
 git -C "$top" rev-parse -q --verify "$revision^{commit}" >/dev/null ||

@@ -8,10 +8,9 @@
 # What is required for the build is not looked up: on Debian there is no database of RPMs.
 # Nor are there packages of debug information, which takes tools that Debian has elsewhere.
 
-. "$(dirname "$0")/../selftests/vm/common.sh"
+. "$(dirname "$0")/common.sh"
 
 unset MAKEFLAGS MFLAGS
-"$vm/setup.sh" dist
 out=$build/rpm
 tarball=$("$top/packaging/dist.sh")
 
