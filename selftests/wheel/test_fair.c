@@ -221,7 +221,7 @@ static bool look_at_lease(struct sim *s, struct timer *t)
 		t->word = word;
 
 	if (t->node.expires <= clk) {
-		atomic64_t as_it_is = { twheel_lease_units(t->word) };
+		atomic64_t as_it_is = { (s64)twheel_lease_units(t->word) };
 		bool claimed = twheel_lease_claim(&as_it_is, ns_of(clk), &deadline);
 
 		t->seen = deadline;
