@@ -4,7 +4,7 @@
  *
  * No allocation, no clock, no lock: memory and time are parameters, and the
  * caller sees to it that one thread at a time uses a wheel. The tests compile it
- * unchanged in user space: selftests/shim has the kernel headers that it needs there.
+ * unchanged in user space: userspace/shim has the kernel headers that it needs there.
  */
 #ifndef TWHEEL_WHEEL_H
 #define TWHEEL_WHEEL_H

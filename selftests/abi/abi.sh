@@ -34,10 +34,9 @@ compare() {
 
 # copy NAME - a copy of what the library is made of, to be broken
 copy() {
-	mkdir -p "$tmp/$1"/{userspace,selftests}
-	cp -r "$top"/userspace/{Makefile,include,lib} "$tmp/$1/userspace"
+	mkdir -p "$tmp/$1/userspace"
+	cp -r "$top"/userspace/{Makefile,include,lib,shim} "$tmp/$1/userspace"
 	cp -r "$top"/{VERSION,uapi,module} "$tmp/$1"
-	cp -r "$top/selftests/shim" "$tmp/$1/selftests"
 }
 
 # noticed NAME SAID EXPRESSION FILE... - is a library noticed that sed has broken like this?

@@ -95,7 +95,7 @@ user_sources() {
 	echo module/wheel.c
 }
 
-# Where the module's code is compiled, the kernel's headers come from selftests/shim.
+# Where the module's code is compiled, the kernel's headers come from userspace/shim.
 compiler() {
 	local file shim status=0
 	while read -r file; do
@@ -103,7 +103,7 @@ compiler() {
 		case $file in
 		module/*|userspace/lib/embedded/*|selftests/wheel/*|selftests/lease/*|\
 		selftests/bench/speed/core.c)
-			shim=(-Iselftests/shim -DTWHEEL_DEBUG) ;;
+			shim=(-Iuserspace/shim -DTWHEEL_DEBUG) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
 	done < <(user_sources)
@@ -170,6 +170,11 @@ no_circles() {
 	rooms | tsort >"$out/rooms" && [ -s "$out/rooms" ]
 }
 
+# A product does not include its tests.
+no_tests() {
+	! grep -rn selftests userspace packaging debian dkms.conf
+}
+
 cd "$top"
 mkdir -p "$out"
 unset MAKEFLAGS MFLAGS
@@ -179,6 +184,7 @@ tool "checkpatch (user space)" checkpatch_user
 tool "sparse and W=1" sparse_and_warnings
 tool "kernel-doc" kernel_doc
 tool "no circles of includes" no_circles
+tool "products without tests" no_tests
 tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone

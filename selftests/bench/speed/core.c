@@ -4,7 +4,7 @@
  * the cost when there is no system call, no lock and no handle. core6 has six levels of 64
  * buckets; core1 has one level, with as many buckets as there can be, and so rounds.
  *
- * This file is compiled with selftests/shim in place of the kernel's headers.
+ * This file is compiled with userspace/shim in place of the kernel's headers.
  */
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /*
  * A 64-bit word that others may change at any time. Here nobody does while it is
  * looked at. A test in which somebody does defines SHIM_ATOMICS and brings its own
- * functions: see selftests/lease/seam.h.
+ * functions.
  */
 #ifndef SHIM_LINUX_ATOMIC_H
 #define SHIM_LINUX_ATOMIC_H
