@@ -3,6 +3,7 @@
 #
 # common.sh - what the scripts of the virtual machine harness share
 
+# shellcheck source=packaging/common.sh
 . "${BASH_SOURCE[0]%/*}/../../packaging/common.sh"
 
 vm=$top/selftests/vm
