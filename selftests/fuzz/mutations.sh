@@ -7,7 +7,7 @@
 # them all.
 
 export KERNEL=kasan VARIANT=kcov
-files=(module/*.[ch])
+files=(module/*/*.[ch])
 
 found_by() {
 	local module

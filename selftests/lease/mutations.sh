@@ -3,12 +3,12 @@
 #
 # mutations.sh - mutations of the protocol of leases, on both of its sides
 
-files=(module/lease.h userspace/lib/lease_word.h)
+files=(module/core/lease.h userspace/lib/lease_word.h)
 
 # Prints the first test that fails. The rest of the output ends by SIGPIPE.
 found_by() {
 	local -x UBSAN_OPTIONS=exitcode=99
-	make -s -C selftests/lease O="$scratch/out" MODULE="$tree/module" \
+	make -s -C selftests/lease O="$scratch/out" MODULE="$tree/module/core" \
 		LIBRARY="$tree/userspace/lib" >"$scratch/log" 2>&1 || {
 		tail -n 20 "$scratch/log" >&2
 		return 1

@@ -2,7 +2,7 @@
 /*
  * The kernel and programs at one word, in all interleavings.
  *
- * Around module/lease.h there is a small model of its callers, module/timer.c and expire.c:
+ * Around module/core/lease.h there is a small model of its callers, module/core/arm.c and expire.c:
  * a lock, a timer that is pending or not, a clock that goes on at any moment, an expiry
  * that runs once it is due, and a new lease in the word of one that has ended. Beside it, a
  * model of the promises notes each access and each result.
@@ -159,7 +159,7 @@ static bool due(void)
 	return !m.locked && m.pending && ns(m.clock) >= m.deadline;
 }
 
-/* Looks at the lease as module/expire.c does when its bucket comes due. */
+/* Looks at the lease as module/core/expire.c does when its bucket comes due. */
 static void expire_locked(void)
 {
 	u64 now = ns(m.clock), deadline = ~0ULL;

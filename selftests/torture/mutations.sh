@@ -3,7 +3,7 @@
 #
 # mutations.sh - of the module, for torture to find: SECONDS_EACH (60) in a guest
 
-files=(module/*.[ch])
+files=(module/*/*.[ch])
 
 # Whatever else goes wrong, the oracle has to say so.
 found_by() {

@@ -45,7 +45,7 @@ sub add_counts {
 	open(my $in, '<', $path) or die "$path: $!\n";
 	while (my $document = <$in>) {
 		for my $file (@{decode_json($document)->{files}}) {
-			$file->{file} =~ m{(?:^|/)module/(?:\./)?([\w.]+)$} or next;
+			$file->{file} =~ m{(?:^|/)module/\w+/(?:\./)?([\w.]+)$} or next;
 			add_line($1, $_, $host) for @{$file->{lines}};
 		}
 	}
@@ -119,7 +119,7 @@ $total{$_} = 0 for qw(hit all never taken branches);
 printf("%-12s %6s %6s %8s  %6s %6s\n", 'file', 'lines', 'of', '', 'branches', 'of');
 for my $file (sort grep { %{$lines{$_}} } keys %lines) {
 	my %sum = (hit => 0, all => 0, never => 0, taken => 0, branches => 0);
-	my @text = read_lines("$sources/$file");
+	my @text = read_lines(glob "$sources/*/$file");
 
 	for my $number (sort { $a <=> $b } keys %{$lines{$file}}) {
 		my $line = $lines{$file}{$number};

@@ -59,7 +59,7 @@ report() {
 		[ -s "$tar" ] || continue
 		mkdir -p "$folder"/{in,out}
 		tar -x -f "$tar" -C "$folder/in"
-		cp -sf "$build/module/$(cat "$kernel/release")-gcov"/module/*.gcno "$folder/in"
+		cp -sf "$build/module/$(cat "$kernel/release")-gcov"/module/*/*.gcno "$folder/in"
 		(cd "$folder/in" && count ./*.gcda) >"$folder/out/$(basename "$tar" .tar)"
 		rm -r "$folder/in"
 	done

@@ -50,7 +50,7 @@ checkpatch_kernel() {
 	mapfile -t files < <(sources module '*.[ch]' | grep -v /trace.h
 		sources uapi '*.h')
 	checkpatch "${files[@]/#/$top/}"
-	checkpatch --ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/module/trace.h"
+	checkpatch --ignore OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/module/linux/trace.h"
 }
 
 # In user space there are no u64, ARRAY_SIZE, BIT or __printf, a signal handler's
@@ -79,7 +79,7 @@ kernel_doc() {
 }
 
 flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
-	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule
+	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule/core
 	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib
 	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.
@@ -92,7 +92,7 @@ user_sources() {
 	# The module for Node wants the headers of that: suite languages compiles it.
 	sources userspace '*.c' | grep -v examples/languages
 	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
-	echo module/wheel.c
+	echo module/core/wheel.c
 }
 
 # Where the module's code is compiled, the kernel's headers come from userspace/shim.
@@ -159,8 +159,8 @@ prose() {
 
 # Which room of the module knows which: "A B" if A.c or A.h includes B.h.
 rooms() {
-	grep -o '^#include "[a-z_]*\.h"' module/*.[ch] |
-		sed -E 's#^module/([a-z_]*)\.[ch]:.*"([a-z_]*)\.h"$#\1 \2#' |
+	grep -o '^#include "[a-z_./]*\.h"' module/*/*.[ch] |
+		sed -E 's#^module/[a-z]*/([a-z_]*)\.[ch]:.*["/]([a-z_]*)\.h"$#\1 \2#' |
 		awk '$1 != $2' | sort -u
 }
 

@@ -206,7 +206,7 @@ sub read_prose {
 			# `quota.c` `one()`, `two()`
 			while ($page && /`([\w.-]+\.[ch])`((?:,? (?:and )?`\w+\(\)`)+)/g) {
 				my ($in, $functions) = ($1, $2);
-				my ($path) = grep { m{^module/\Q$in\E$} } keys %file or next;
+				my ($path) = grep { m{^module/\w+/\Q$in\E$} } keys %file or next;
 				for ($functions =~ /(\w+)\(/g) {
 					!$called{$_} || $code{$path} =~ /\b\Q$_\E[ \t]*\(/ or
 						finding($name, $line, "$_() is not in $path");
@@ -269,7 +269,7 @@ sub look_outside {
 
 # The lock order: what stands in the section of design.md, and in the head of base.c
 sub locks {
-	my ($page, $head) = ('Documentation/design.md', 'module/base.c');
+	my ($page, $head) = ('Documentation/design.md', 'module/linux/base.c');
 	my %order = (
 		$page => ($prose{$page} // '') =~ /^## Lock order\n(.*?)(?:^## |\z)/ms ? "$1" : '',
 		$head => ($prose{$head} // '') =~ m{(/\*.*?\*/)}s ? "$1" : '',

@@ -3,7 +3,7 @@
 #
 # mutations.sh - mutations of the wheel, and of the account of leases
 
-files=(module/wheel.c module/lease.h)
+files=(module/core/wheel.c module/core/lease.h)
 
 # Prints the tests that fail, of the first program in which any does.
 found_by() {
@@ -11,7 +11,7 @@ found_by() {
 	local -x ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
 	local out=$scratch/out log=$scratch/log test status
 
-	make -s -C selftests/wheel O="$out" MODULE="$tree/module" >"$log" 2>&1 || {
+	make -s -C selftests/wheel O="$out" MODULE="$tree/module/core" >"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
 		return 1
 	}

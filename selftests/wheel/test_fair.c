@@ -25,7 +25,7 @@
 #define MSEC		1000000ULL
 #define SEC		1000000000ULL
 
-/* The default geometry, and constants of module/base.c and timer.h. */
+/* The default geometry, and constants of module/linux/base.c and timer.h. */
 #define TICK_SHIFT	20
 #define TICK_NS		(1ULL << TICK_SHIFT)
 #define SLOTS		64
@@ -210,7 +210,7 @@ static bool can_afford(struct sim *s, u64 cost)
 }
 
 /*
- * See look_at_lease() in module/expire.c: if the lease is not over, its node says when to
+ * See look_at_lease() in module/core/expire.c: if the lease is not over, its node says when to
  * look again.
  */
 static bool look_at_lease(struct sim *s, struct timer *t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The wheel of the module, module/wheel.c compiled unchanged, in the process: what is left of
+ * The wheel of the module, module/core/wheel.c compiled unchanged, in the process: what is left of
  * the cost when there is no system call, no lock and no handle. core6 has six levels of 64
  * buckets; core1 has one level, with as many buckets as there can be, and so rounds.
  *

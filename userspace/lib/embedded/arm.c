@@ -2,7 +2,7 @@
 /*
  * The way into an embedded context's wheel: arming, re-arming, cancelling.
  *
- * As module/timer.c, but that a timer that is moved to a later time leaves its bucket at
+ * As module/core/arm.c, but that a timer that is moved to a later time leaves its bucket at
  * once: so there is always a timer in emb->first.
  */
 #include <errno.h>

@@ -8,7 +8,7 @@
  *	info.c		what a program is told of its timers
  *	pool.c keys.c	the timers' memory, handles, words and keys
  *	fd.c		the timerfd, and waiting for it
- *	wheel.c		module/wheel.c
+ *	wheel.c		module/core/wheel.c
  *
  * Locking rules: one mutex guards all of a context. The functions here are called with it
  * held, unless they say otherwise. The program changes the words of leases without it.

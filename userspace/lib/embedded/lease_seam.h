@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * module/lease.h for an embedded context, with the atomic operations that it needs.
+ * module/core/lease.h for an embedded context, with the atomic operations that it needs.
  */
 #ifndef TWHEEL_EMB_LEASE_SEAM_H
 #define TWHEEL_EMB_LEASE_SEAM_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The wheel of an embedded context: module/wheel.c as it is, and a question that the module
+ * The wheel of an embedded context: module/core/wheel.c as it is, and a question that the module
  * does not ask.
  *
  * The module's hrtimer may be set to the turn of a bucket, and find nothing due: nobody
  * notices. A timerfd that has fired wakes the program. So an embedded context sets it to the
  * first tick in which a timer is due, and that has to be looked for in buckets.
  */
-#include "../../../module/wheel.c"
+#include "../../../module/core/wheel.c"
 
 #include "emb.h"
 

@@ -3,7 +3,7 @@
  * The kernel's integer types. Those that the interface is made of come from the
  * system's header of this name.
  *
- * This folder holds the few kernel headers that module/wheel.c and module/lease.h
+ * This folder holds the few kernel headers that module/core/wheel.c and module/core/lease.h
  * include, with what the two use of them, so that tests and libtwheel compile both
  * unchanged in user space. They come before the system's headers in the include path.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The way in: arming, re-arming and cancelling a timer. */
-#ifndef TWHEEL_TIMER_H
-#define TWHEEL_TIMER_H
+#ifndef TWHEEL_ARM_H
+#define TWHEEL_ARM_H
 
 #include <linux/compiler.h>
 #include <linux/prefetch.h>
@@ -9,7 +9,7 @@
 
 #include <linux/twheel.h>
 
-#include "timer_types.h"
+#include "timer.h"
 
 struct twheel_base;
 struct twheel_ctx;
@@ -100,4 +100,4 @@ void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, 
  */
 void twheel_timer_discard_all(struct twheel_ctx *ctx);
 
-#endif /* TWHEEL_TIMER_H */
+#endif /* TWHEEL_ARM_H */

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "base.h"
+#include "../linux/base.h"
 
 /*
  * While a timer is held, a store to a program's memory must not fault. The caller tries to store.

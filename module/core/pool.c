@@ -23,11 +23,11 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "../linux/quota.h"
 #include "chunk.h"
 #include "keys.h"
 #include "pool.h"
-#include "quota.h"
-#include "timer_types.h"
+#include "timer.h"
 #include "words.h"
 
 #define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */

@@ -19,7 +19,7 @@
 #include <linux/types.h>
 
 #include "table.h"
-#include "timer_types.h"
+#include "timer.h"
 
 struct twheel_pool;
 struct twheel_quota;

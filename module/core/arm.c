@@ -12,7 +12,7 @@
  *	ready	 ready	  re-arm, if the deadline has passed
  *	ready	 free	  read, cancel
  *
- * Expiry and read are in expire.c, cancel in cancel.c, drain in info.c.
+ * Expiry and read are in expire.c, cancel in cancel.c, drain in list.c.
  *
  * A batch is carried out in parts. First the timers of all entries of a part are looked up
  * and their memory is fetched, so that the CPU waits for it once. Then they are re-armed one
@@ -25,14 +25,14 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 
-#include "base.h"
+#include "../linux/base.h"
+#include "../linux/stats.h"
+#include "../linux/trace.h"
+#include "arm.h"
 #include "ctx.h"
 #include "hold.h"
 #include "lease.h"
-#include "stats.h"
 #include "timer.h"
-#include "timer_types.h"
-#include "trace.h"
 
 /* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */
 static_assert(!offsetof(struct twheel_arm, handle));

@@ -9,15 +9,15 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "../core/expire.h"
+#include "../core/pool.h"
+#include "../core/timer.h"
+#include "../core/wheel.h"
 #include "base.h"
 #include "chardev.h"
 #include "clock.h"
 #include "debugfs.h"
-#include "expire.h"
-#include "pool.h"
 #include "quota.h"
-#include "timer_types.h"
-#include "wheel.h"
 
 /* The words of leases, and times that are read without a lock, are 64 bits. */
 #ifndef CONFIG_64BIT

@@ -17,10 +17,10 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "base.h"
+#include "../linux/base.h"
 #include "ctx.h"
 #include "hold.h"
-#include "timer_types.h"
+#include "timer.h"
 
 static void lock_bases(struct twheel_base *a, struct twheel_base *b)
 	__acquires(&a->lock)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a timer is made of, and its field that says where it is. */
-#ifndef TWHEEL_TIMER_TYPES_H
-#define TWHEEL_TIMER_TYPES_H
+#ifndef TWHEEL_TIMER_H
+#define TWHEEL_TIMER_H
 
 #include <linux/bits.h>
 #include <linux/compiler.h>
@@ -113,4 +113,4 @@ static inline enum twheel_state twheel_timer_state(const struct twheel_timer *ti
 	return twheel_state_of(READ_ONCE(timer->where));
 }
 
-#endif /* TWHEEL_TIMER_TYPES_H */
+#endif /* TWHEEL_TIMER_H */

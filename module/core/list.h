@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a program is told of its timers. */
-#ifndef TWHEEL_INFO_H
-#define TWHEEL_INFO_H
+#ifndef TWHEEL_LIST_H
+#define TWHEEL_LIST_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
@@ -48,4 +48,4 @@ long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
  */
 u64 twheel_info_next_expiry(struct twheel_ctx *ctx);
 
-#endif /* TWHEEL_INFO_H */
+#endif /* TWHEEL_LIST_H */

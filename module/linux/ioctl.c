@@ -11,12 +11,12 @@
 
 #include <linux/twheel.h>
 
+#include "../core/arm.h"
+#include "../core/ctx.h"
+#include "../core/list.h"
 #include "base.h"
-#include "ctx.h"
-#include "info.h"
 #include "ioctl.h"
 #include "quota.h"
-#include "timer.h"
 
 /* Entries of a batch that are copied in and out at a time. */
 #define TWHEEL_BATCH_PART	64

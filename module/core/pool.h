@@ -10,11 +10,11 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "../linux/quota.h"
 #include "chunk.h"
 #include "keys.h"
-#include "quota.h"
 #include "table.h"
-#include "timer_types.h"
+#include "timer.h"
 #include "words.h"
 
 /**

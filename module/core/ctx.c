@@ -14,11 +14,11 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 
+#include "../linux/quota.h"
+#include "../linux/stats.h"
+#include "../linux/trace.h"
 #include "ctx.h"
-#include "quota.h"
-#include "stats.h"
-#include "timer_types.h"
-#include "trace.h"
+#include "timer.h"
 
 /* Put @timer into the ready list: see twheel_ctx_make_ready(). Nearly always that is its end. */
 static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)

@@ -13,14 +13,14 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "base.h"
+#include "../linux/base.h"
+#include "../linux/quota.h"
+#include "../linux/stats.h"
+#include "arm.h"
 #include "ctx.h"
 #include "expire.h"
 #include "lease.h"
-#include "quota.h"
-#include "stats.h"
 #include "timer.h"
-#include "timer_types.h"
 
 /* Records that are stored before the locks are released. They are on the stack. */
 #define TWHEEL_DELIVER_MAX	16

@@ -9,8 +9,8 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 
+#include "../core/wheel.h"
 #include "clock.h"
-#include "wheel.h"
 
 struct twheel_ctx;
 

@@ -8,13 +8,13 @@
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
 
-#include "base.h"
+#include "../linux/base.h"
+#include "../linux/stats.h"
+#include "../linux/trace.h"
+#include "arm.h"
 #include "ctx.h"
 #include "hold.h"
-#include "stats.h"
 #include "timer.h"
-#include "timer_types.h"
-#include "trace.h"
 
 /* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */
 static_assert(!offsetof(struct twheel_cancel, handle));

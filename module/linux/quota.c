@@ -31,7 +31,7 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
-#include "lease.h"
+#include "../core/lease.h"
 #include "quota.h"
 
 /* How long to wait at most for memory that is about to be freed. */

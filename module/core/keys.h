@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 #include "table.h"
-#include "timer_types.h"
+#include "timer.h"
 
 /**
  * struct twheel_keys - the timers of a pool by key

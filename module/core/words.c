@@ -13,7 +13,7 @@
 
 #include <linux/twheel.h>
 
-#include "quota.h"
+#include "../linux/quota.h"
 #include "words.h"
 
 void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)

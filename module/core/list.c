@@ -14,12 +14,12 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "base.h"
+#include "../linux/base.h"
+#include "arm.h"
 #include "ctx.h"
 #include "hold.h"
-#include "info.h"
+#include "list.h"
 #include "timer.h"
-#include "timer_types.h"
 
 /* When @timer, which is @where, is due: a lease when its word says. */
 static u64 deadline_of(const struct twheel_timer *timer, u32 where)

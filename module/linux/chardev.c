@@ -14,13 +14,13 @@
 
 #include <linux/twheel.h>
 
+#include "../core/arm.h"
+#include "../core/ctx.h"
+#include "../core/expire.h"
+#include "../core/hold.h"
 #include "chardev.h"
-#include "ctx.h"
-#include "expire.h"
-#include "hold.h"
 #include "ioctl.h"
 #include "stats.h"
-#include "timer.h"
 #include "trace.h"
 
 static int twheel_open(struct inode *inode, struct file *file)

@@ -12,7 +12,7 @@
 
 #include <linux/twheel.h>
 
-#include "clock.h"
+#include "../linux/clock.h"
 #include "lease.h"
 #include "pool.h"
 
