@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The way in: arming, re-arming and cancelling a timer. */
 #ifndef TWHEEL_ARM_H
 #define TWHEEL_ARM_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What one open of the device is: settings, ready list, waiters, lifetime. */
 #ifndef TWHEEL_CTX_H
 #define TWHEEL_CTX_H

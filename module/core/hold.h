@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Holding a timer: with the locks that guard it, wherever it is. */
 #ifndef TWHEEL_HOLD_H
 #define TWHEEL_HOLD_H

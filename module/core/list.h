@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What a program is told of its timers. */
 #ifndef TWHEEL_LIST_H
 #define TWHEEL_LIST_H

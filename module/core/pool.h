@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The timers of one context: their memory, and how they are found. */
 #ifndef TWHEEL_POOL_H
 #define TWHEEL_POOL_H

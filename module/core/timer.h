@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What a timer is made of, and its field that says where it is. */
 #ifndef TWHEEL_TIMER_H
 #define TWHEEL_TIMER_H

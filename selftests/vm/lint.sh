@@ -170,6 +170,15 @@ no_circles() {
 	rooms | tsort >"$out/rooms" && [ -s "$out/rooms" ]
 }
 
+# Each file of some folders names the licence that COPYING gives them.
+licences() {
+	local folder
+	for folder in module/core userspace uapi; do
+		grep -rLE 'SPDX-License-Identifier: \(?GPL-2.0-only( WITH Linux-syscall-note\))? OR MIT' \
+			"$folder" --include='*.[ch]'
+	done
+}
+
 # A product does not include its tests.
 no_tests() {
 	! grep -rn selftests userspace packaging debian dkms.conf
@@ -185,6 +194,7 @@ tool "sparse and W=1" sparse_and_warnings
 tool "kernel-doc" kernel_doc
 tool "no circles of includes" no_circles
 tool "products without tests" no_tests
+tool "licences" licences
 tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
