@@ -25,12 +25,11 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 
-#include "../linux/base.h"
-#include "../linux/stats.h"
-#include "../linux/trace.h"
 #include "arm.h"
+#include "base.h"
 #include "ctx.h"
 #include "hold.h"
+#include "host.h"
 #include "lease.h"
 #include "timer.h"
 
@@ -225,8 +224,8 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 	arm->handle = twheel_pool_handle(timer);
 	twheel_count(TWHEEL_COUNT_ARMED);
 	if (trace_twheel_arm_enabled())
-		trace_twheel_arm(ctx, arm->handle, twheel_clockids[ctx->clock],
-				 deadline, arm->interval, arm->slack);
+		trace_twheel_arm(ctx, arm->handle, ctx->clock, deadline,
+				 arm->interval, arm->slack);
 	if (ready)
 		make_ready(hold, timer, now);
 	else
@@ -293,7 +292,7 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	u64 tick = tick_of(deadline, slack);
 	bool ready = deadline <= now;
 	bool stay = !ready && tick >= timer->node.expires &&
-		    !twheel_cpu_isolated(hold->base->cpu);
+		    twheel_base_stays(hold->base);
 
 	if (!stay && !ready && hold->base != local && hold->second != local)
 		return -EAGAIN;
@@ -367,8 +366,8 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 
 	twheel_count(TWHEEL_COUNT_REARMED);
 	if (trace_twheel_rearm_enabled())
-		trace_twheel_rearm(hold->ctx, arm->handle, twheel_clockids[hold->local->clock],
-				   deadline, arm->interval, arm->slack);
+		trace_twheel_rearm(hold->ctx, arm->handle, hold->local->clock, deadline,
+				   arm->interval, arm->slack);
 	return 0;
 }
 

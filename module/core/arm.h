@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The way in: arming, re-arming and cancelling a timer. */
+/* The way in: arming and re-arming a timer. */
 #ifndef TWHEEL_ARM_H
 #define TWHEEL_ARM_H
 
@@ -13,7 +13,6 @@
 
 struct twheel_base;
 struct twheel_ctx;
-struct twheel_hold;
 
 /**
  * twheel_timer_arm() - carry out entries of TWHEEL_IOC_ARM_BATCH
@@ -24,25 +23,6 @@ struct twheel_hold;
  * Context: may sleep; in the task whose time namespace counts.
  */
 void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n);
-
-/**
- * twheel_timer_cancel() - carry out entries of TWHEEL_IOC_CANCEL_BATCH
- * @ctx:	the context
- * @cancels:	the entries, in order; their (out) fields are filled
- * @n:		how many
- *
- * Context: process.
- */
-void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n);
-
-/**
- * twheel_timer_cancel_held() - cancel a timer that is held
- * @hold:	of the timer
- * @timer:	the timer, which is pending or ready; free afterwards
- *
- * Context: holds @timer.
- */
-void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
  * twheel_timer_end_lease() - let nobody extend a timer any more
@@ -89,15 +69,5 @@ u64 twheel_timer_tick(const struct twheel_timer *timer);
  * Context: the caller holds @base->lock.
  */
 void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now);
-
-/**
- * twheel_timer_discard_all() - take all timers of a context out of their wheels, for good
- * @ctx:	the context, which nobody else uses any more
- *
- * Afterwards no expiry comes to @ctx any more. Takes O(timers).
- *
- * Context: may sleep.
- */
-void twheel_timer_discard_all(struct twheel_ctx *ctx);
 
 #endif /* TWHEEL_ARM_H */

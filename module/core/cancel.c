@@ -8,12 +8,12 @@
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
 
-#include "../linux/base.h"
-#include "../linux/stats.h"
-#include "../linux/trace.h"
 #include "arm.h"
+#include "base.h"
+#include "cancel.h"
 #include "ctx.h"
 #include "hold.h"
+#include "host.h"
 #include "timer.h"
 
 /* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */

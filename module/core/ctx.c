@@ -11,13 +11,10 @@
  */
 #include <linux/err.h>
 #include <linux/minmax.h>
-#include <linux/poll.h>
 #include <linux/slab.h>
 
-#include "../linux/quota.h"
-#include "../linux/stats.h"
-#include "../linux/trace.h"
 #include "ctx.h"
+#include "host.h"
 #include "timer.h"
 
 /* Put @timer into the ready list: see twheel_ctx_make_ready(). Nearly always that is its end. */
@@ -42,8 +39,8 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 	twheel_count(TWHEEL_COUNT_EXPIRED);
 	twheel_observe(TWHEEL_HIST_LATENESS, now - timer->deadline);
 	if (trace_twheel_expire_enabled())
-		trace_twheel_expire(ctx, twheel_pool_handle(timer),
-				    twheel_clockids[ctx->clock], timer->deadline, now);
+		trace_twheel_expire(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
+				    now);
 	ctx_add_ready(ctx, timer);
 }
 
@@ -65,8 +62,7 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 
 void twheel_ctx_wake(struct twheel_ctx *ctx)
 {
-	wake_up_interruptible_poll(&ctx->poll_wq, EPOLLIN | EPOLLRDNORM);
-	wake_up_interruptible(&ctx->read_wq);
+	twheel_waiters_wake(&ctx->waiters);
 }
 
 bool twheel_ctx_take_step(struct twheel_ctx *ctx)
@@ -133,38 +129,27 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 	return ret;
 }
 
-struct twheel_ctx *twheel_ctx_create(const struct cred *cred)
+struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 {
-	struct twheel_quota *quota;
 	struct twheel_ctx *ctx;
 	int ret;
 
-	quota = twheel_quota_get(cred);
-	if (!quota)
-		return ERR_PTR(-ENOMEM);
-
 	ret = twheel_quota_try_add_memory(quota, sizeof(*ctx));
 	if (ret)
-		goto put;
+		return ERR_PTR(ret);
 
-	ret = -ENOMEM;
 	ctx = kzalloc(sizeof(*ctx), TWHEEL_OPEN_GFP);
-	if (!ctx)
-		goto uncharge;
+	if (!ctx) {
+		twheel_quota_sub_memory(quota, sizeof(*ctx));
+		return ERR_PTR(-ENOMEM);
+	}
 
 	spin_lock_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->ready);
 	twheel_pool_init(&ctx->pool, &ctx->lock, quota);
 	ctx->watch.notify = ctx_notify;
-	init_waitqueue_head(&ctx->read_wq);
-	init_waitqueue_head(&ctx->poll_wq);
+	twheel_waiters_init(&ctx->waiters);
 	return ctx;
-
-uncharge:
-	twheel_quota_sub_memory(quota, sizeof(*ctx));
-put:
-	twheel_quota_put(quota);
-	return ERR_PTR(ret);
 }
 
 static void free_ctx(struct rcu_head *rcu)

@@ -8,15 +8,13 @@
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 
 #include <linux/twheel.h>
 
-#include "../linux/clock.h"
+#include "host.h"
 #include "lease.h"
 #include "pool.h"
 
-struct cred;
 struct twheel_timer;
 
 /**
@@ -34,8 +32,7 @@ struct twheel_timer;
  * @steps:	the value of twheel_clock_steps() that a reader has been told of; (l), but
  *		under @pool.grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
  *		without a lock by twheel_ctx_stepped()
- * @read_wq:	readers that wait; exclusively, as a record goes to one of them
- * @poll_wq:	poll, epoll and io_uring
+ * @waiters:	those who wait for something to read
  * @rcu:	frees the context once no expiry can use it any more
  */
 struct twheel_ctx {
@@ -50,8 +47,7 @@ struct twheel_ctx {
 	u32			nr_ready;
 	struct twheel_clock_watch watch;
 	u32			steps;
-	wait_queue_head_t	read_wq;
-	wait_queue_head_t	poll_wq;
+	struct twheel_waiters	waiters;
 	struct rcu_head		rcu;
 };
 
@@ -91,12 +87,12 @@ static inline u64 twheel_ctx_word_deadline(const struct twheel_ctx *ctx, u64 wor
 
 /**
  * twheel_ctx_create() - make a context
- * @cred:	of the program that opens the device: its user's quota is charged
+ * @quota:	of the user. The context takes over a reference of the caller, unless it fails
  *
  * Context: may sleep.
  * Return: the context, or an ERR_PTR().
  */
-struct twheel_ctx *twheel_ctx_create(const struct cred *cred);
+struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota);
 
 /**
  * twheel_ctx_destroy() - free a context and all its timers

@@ -13,12 +13,11 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "../linux/base.h"
-#include "../linux/quota.h"
-#include "../linux/stats.h"
 #include "arm.h"
+#include "base.h"
 #include "ctx.h"
 #include "expire.h"
+#include "host.h"
 #include "lease.h"
 #include "timer.h"
 
@@ -54,7 +53,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 	}
 
 	timer->node.expires = max(timer->node.expires, twheel_timer_tick(timer));
-	wait = twheel_quota_charge_look(ctx->pool.account.quota, run->now, base->look_ns);
+	wait = twheel_quota_charge_look(ctx->pool.account.quota, run->now, run->look_ns);
 	if (wait)
 		timer->node.expires = max(timer->node.expires, run->tick + 1 +
 					  (wait >> twheel_geometry.tick_shift));
@@ -231,7 +230,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	u64 now;
 
 	local_bh_disable();
-	base = twheel_base_local(ctx->clock);
+	base = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	spin_lock(&base->lock);
 	spin_lock(&ctx->lock);
 

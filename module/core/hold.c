@@ -17,9 +17,10 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "../linux/base.h"
+#include "base.h"
 #include "ctx.h"
 #include "hold.h"
+#include "host.h"
 #include "timer.h"
 
 static void lock_bases(struct twheel_base *a, struct twheel_base *b)
@@ -114,6 +115,8 @@ static bool is_guarded(const struct twheel_hold *hold, u32 where)
 static void lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 		       struct twheel_base *second)
 {
+	struct twheel_quota *quota = hold->ctx->pool.account.quota;
+
 	for (;;) {
 		u32 where = READ_ONCE(timer->where);
 		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
@@ -122,7 +125,7 @@ static void lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 		    (!second || hold->base == second || hold->second == second))
 			return;
 
-		hold_bases(hold, pending ? twheel_base_of(hold->local->clock,
+		hold_bases(hold, pending ? twheel_base_of(quota, hold->local->clock,
 							  twheel_cpu_of(where)) :
 				 hold->local, second);
 		if (!pending)
@@ -138,7 +141,7 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
 	*hold = (struct twheel_hold) { .ctx = ctx, .here = ~0U };
 	/* With bottom halves off this stays the base of this CPU. */
 	if (twheel_pool_settled(&ctx->pool)) {
-		hold->local = twheel_base_local(ctx->clock);
+		hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 		hold->offset = twheel_clock_offset(ctx->clock);
 	}
 }

@@ -5,7 +5,8 @@
 
 #include <linux/types.h>
 
-#include "../linux/base.h"
+#include "base.h"
+#include "host.h"
 
 /*
  * While a timer is held, a store to a program's memory must not fault. The caller tries to store.

@@ -14,10 +14,10 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "../linux/base.h"
-#include "arm.h"
+#include "cancel.h"
 #include "ctx.h"
 #include "hold.h"
+#include "host.h"
 #include "list.h"
 #include "timer.h"
 

@@ -23,12 +23,11 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../linux/quota.h"
 #include "chunk.h"
+#include "host.h"
 #include "keys.h"
 #include "pool.h"
 #include "timer.h"
-#include "words.h"
 
 #define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */
 /* So that each index, and the end of all of them, fits 32 bits. */

@@ -10,12 +10,11 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#include "../linux/quota.h"
 #include "chunk.h"
+#include "host.h"
 #include "keys.h"
 #include "table.h"
 #include "timer.h"
-#include "words.h"
 
 /**
  * struct twheel_pool - the timers of one context
@@ -66,9 +65,6 @@ struct twheel_pool {
 	struct mutex		grow;
 	struct twheel_words	words;
 };
-
-/* The limit for each context: the module parameter max_fd_timers. */
-extern unsigned long twheel_max_fd_timers;
 
 /**
  * twheel_pool_cache_init() - create the slab caches that all pools allocate from

@@ -13,7 +13,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#include "../linux/quota.h"
+#include "host.h"
 
 /* Bytes of a block of entries. The same for all page sizes: a small table is to stay small. */
 #define TWHEEL_TABLE_BLOCK	4096

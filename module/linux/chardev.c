@@ -14,21 +14,27 @@
 
 #include <linux/twheel.h>
 
-#include "../core/arm.h"
+#include "../core/cancel.h"
 #include "../core/ctx.h"
 #include "../core/expire.h"
 #include "../core/hold.h"
+#include "../core/host.h"
 #include "chardev.h"
+#include "clock.h"
 #include "ioctl.h"
-#include "stats.h"
-#include "trace.h"
 
 static int twheel_open(struct inode *inode, struct file *file)
 {
-	struct twheel_ctx *ctx = twheel_ctx_create(file->f_cred);
+	struct twheel_quota *quota = twheel_quota_get(file->f_cred);
+	struct twheel_ctx *ctx;
 
-	if (IS_ERR(ctx))
+	if (!quota)
+		return -ENOMEM;
+	ctx = twheel_ctx_create(quota);
+	if (IS_ERR(ctx)) {
+		twheel_quota_put(quota);
 		return PTR_ERR(ctx);
+	}
 
 	file->private_data = ctx;
 	/* read_iter() honours IOCB_NOWAIT. */
@@ -58,7 +64,7 @@ static __poll_t twheel_poll(struct file *file, poll_table *wait)
 	/* A read would not wait either, but fail with EBADF: there is nothing to wake up for. */
 	if (!(file->f_mode & FMODE_READ))
 		return 0;
-	poll_wait(file, &ctx->poll_wq, wait);
+	poll_wait(file, &ctx->waiters.pollers, wait);
 	return is_readable(ctx) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
@@ -70,7 +76,7 @@ static __poll_t twheel_poll(struct file *file, poll_table *wait)
 static void wake_next_reader(struct twheel_ctx *ctx)
 {
 	if (is_readable(ctx))
-		wake_up_interruptible(&ctx->read_wq);
+		wake_up_interruptible(&ctx->waiters.readers);
 }
 
 /*
@@ -124,7 +130,7 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		n = -EAGAIN;
 		if (file->f_flags & O_NONBLOCK || iocb->ki_flags & IOCB_NOWAIT)
 			break;
-		n = wait_event_interruptible_exclusive(ctx->read_wq, is_readable(ctx));
+		n = wait_event_interruptible_exclusive(ctx->waiters.readers, is_readable(ctx));
 		if (n)
 			break;
 	}

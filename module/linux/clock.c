@@ -13,7 +13,6 @@
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
-#include <linux/overflow.h>
 #include <linux/pvclock_gtod.h>
 #include <linux/sched.h>
 #include <linux/time_namespace.h>
@@ -21,6 +20,7 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
+#include "../core/host.h"
 #include "clock.h"
 
 static LIST_HEAD(twheel_watches);
@@ -90,15 +90,6 @@ s64 twheel_clock_offset(enum twheel_clock clock)
 #else
 	return 0;
 #endif
-}
-
-u64 twheel_clock_shift(u64 ns, s64 offset)
-{
-	s64 sum;
-
-	if (check_add_overflow((s64)min_t(u64, ns, KTIME_MAX), offset, &sum))
-		return KTIME_MAX;
-	return max_t(s64, sum, 0);
 }
 
 u32 twheel_clock_steps(void)

@@ -17,8 +17,8 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 
+#include "counters.h"
 #include "debugfs.h"
-#include "stats.h"
 
 DEFINE_PER_CPU(struct twheel_stats, twheel_stats);
 

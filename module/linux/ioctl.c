@@ -12,11 +12,12 @@
 #include <linux/twheel.h>
 
 #include "../core/arm.h"
+#include "../core/cancel.h"
 #include "../core/ctx.h"
+#include "../core/host.h"
 #include "../core/list.h"
-#include "base.h"
+#include "clock.h"
 #include "ioctl.h"
-#include "quota.h"
 
 /* Entries of a batch that are copied in and out at a time. */
 #define TWHEEL_BATCH_PART	64

@@ -9,15 +9,14 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "../core/expire.h"
+#include "../core/host.h"
 #include "../core/pool.h"
 #include "../core/timer.h"
 #include "../core/wheel.h"
-#include "base.h"
 #include "chardev.h"
 #include "clock.h"
 #include "debugfs.h"
-#include "quota.h"
+#include "turn.h"
 
 /* The words of leases, and times that are read without a lock, are 64 bits. */
 #ifndef CONFIG_64BIT
@@ -100,7 +99,7 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_bases_init(twheel_expire, twheel_expire_wake);
+	ret = twheel_bases_init();
 	if (ret)
 		goto cache_exit;
 

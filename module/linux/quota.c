@@ -31,6 +31,7 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "../core/host.h"
 #include "../core/lease.h"
 #include "quota.h"
 

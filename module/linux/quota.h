@@ -90,9 +90,6 @@ struct twheel_account {
 	struct list_head	entry;
 };
 
-/* The limit for each user: the module parameter max_user_timers. */
-extern unsigned long twheel_max_user_timers;
-
 /**
  * twheel_quota_get() - the quota that counts what a program opens
  * @cred:	of the program
@@ -101,108 +98,6 @@ extern unsigned long twheel_max_user_timers;
  * Return: the quota, with a reference for the caller, or NULL without memory.
  */
 struct twheel_quota *twheel_quota_get(const struct cred *cred);
-
-/**
- * twheel_quota_put() - drop a reference
- * @quota:	the quota. Whatever the reference was for is no longer counted
- *
- * Context: any but a hard interrupt.
- */
-void twheel_quota_put(struct twheel_quota *quota);
-
-/**
- * twheel_quota_timers() - how many timers there are
- * @quota:	the quota
- *
- * Takes O(contexts of the user).
- *
- * Context: may sleep.
- * Return: timers that are pending or ready, in all contexts of the user.
- */
-unsigned long twheel_quota_timers(struct twheel_quota *quota);
-
-/**
- * twheel_quota_try_add_memory() - count more memory, if there is room for it now
- * @quota:	the quota
- * @bytes:	how much
- *
- * Context: any.
- * Return: 0, or -EDQUOT, and nothing is counted.
- */
-int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_quota_add_memory() - count more memory
- * @quota:	the quota
- * @bytes:	how much
- *
- * If there is no room, but memory of the user waits for an RCU grace period, so does the
- * caller.
- *
- * Context: may sleep.
- * Return: 0; or -EDQUOT, or -EINTR if a signal kills the task, and nothing is counted.
- */
-int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_quota_sub_memory() - memory was freed
- * @quota:	the quota
- * @bytes:	how much
- *
- * Context: any.
- */
-void twheel_quota_sub_memory(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_quota_memory_leaves() - memory will be freed after an RCU grace period
- * @quota:	the quota, which gets one more reference
- * @bytes:	how much
- *
- * It counts until then: a program that makes and frees timers as fast as it can would
- * otherwise have more memory than it may.
- *
- * Context: any.
- */
-void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_quota_memory_left() - memory was freed after an RCU grace period
- * @quota:	as of twheel_quota_memory_leaves(). The reference is dropped
- * @bytes:	how much
- *
- * Context: soft interrupt, or process.
- */
-void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_account_init() - open an account without timers
- * @account:	the account
- * @lock:	the lock of the context that @account is embedded in
- * @quota:	of the user. Outlives @account
- */
-void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
-			 struct twheel_quota *quota);
-
-/**
- * twheel_account_close() - give up all timers
- * @account:	the account, which nobody uses any more
- *
- * Context: may sleep.
- */
-void twheel_account_close(struct twheel_account *account);
-
-/**
- * twheel_account_reserve() - reserve timers, unless some are
- * @account:	the account
- *
- * Takes O(contexts of the user) if the user's limit is reached: what other contexts have
- * reserved and do not use is taken from them.
- *
- * Context: may sleep; without @account->lock.
- * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal
- * kills the task. After 0 another context may take away what was reserved.
- */
-int twheel_account_reserve(struct twheel_account *account);
 
 /**
  * twheel_account_shrink() - give back half or more of what is reserved and not used
@@ -245,16 +140,5 @@ static inline void twheel_account_give(struct twheel_account *account, u32 n)
 	if (unlikely(account->reserved - account->timers > account->spare))
 		twheel_account_shrink(account);
 }
-
-/**
- * twheel_quota_charge_look() - charge the user for a look at a lease that was extended
- * @quota:	the quota
- * @now:	the time on CLOCK_MONOTONIC, in ns
- * @cost:	what the look took, in ns
- *
- * Context: the soft interrupt that turns wheels.
- * Return: for how many ns the lease is not to be looked at: see twheel_lease_charge().
- */
-u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost);
 
 #endif /* TWHEEL_QUOTA_H */

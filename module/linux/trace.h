@@ -14,8 +14,10 @@
 
 #include <linux/tracepoint.h>
 
+#include "clock.h"
+
 DECLARE_EVENT_CLASS(twheel_setting,
-	TP_PROTO(const void *ctx, u64 handle, clockid_t clock, u64 deadline,
+	TP_PROTO(const void *ctx, u64 handle, enum twheel_clock clock, u64 deadline,
 		 u64 interval, u64 slack),
 	TP_ARGS(ctx, handle, clock, deadline, interval, slack),
 	TP_STRUCT__entry(
@@ -32,7 +34,7 @@ DECLARE_EVENT_CLASS(twheel_setting,
 		__entry->deadline = deadline;
 		__entry->interval = interval;
 		__entry->slack = slack;
-		__entry->clock = clock;
+		__entry->clock = twheel_clockids[clock];
 	),
 	TP_printk("ctx=%p handle=%llu clock=%d deadline=%llu interval=%llu slack=%llu",
 		  __entry->ctx, __entry->handle, __entry->clock,
@@ -41,14 +43,14 @@ DECLARE_EVENT_CLASS(twheel_setting,
 
 /* A new timer was armed. */
 DEFINE_EVENT(twheel_setting, twheel_arm,
-	TP_PROTO(const void *ctx, u64 handle, clockid_t clock, u64 deadline,
+	TP_PROTO(const void *ctx, u64 handle, enum twheel_clock clock, u64 deadline,
 		 u64 interval, u64 slack),
 	TP_ARGS(ctx, handle, clock, deadline, interval, slack)
 );
 
 /* A live timer was armed anew. */
 DEFINE_EVENT(twheel_setting, twheel_rearm,
-	TP_PROTO(const void *ctx, u64 handle, clockid_t clock, u64 deadline,
+	TP_PROTO(const void *ctx, u64 handle, enum twheel_clock clock, u64 deadline,
 		 u64 interval, u64 slack),
 	TP_ARGS(ctx, handle, clock, deadline, interval, slack)
 );
@@ -73,7 +75,7 @@ TRACE_EVENT(twheel_cancel,
 
 /* A timer became ready at @now. */
 TRACE_EVENT(twheel_expire,
-	TP_PROTO(const void *ctx, u64 handle, clockid_t clock, u64 deadline,
+	TP_PROTO(const void *ctx, u64 handle, enum twheel_clock clock, u64 deadline,
 		 u64 now),
 	TP_ARGS(ctx, handle, clock, deadline, now),
 	TP_STRUCT__entry(
@@ -88,7 +90,7 @@ TRACE_EVENT(twheel_expire,
 		__entry->handle = handle;
 		__entry->deadline = deadline;
 		__entry->now = now;
-		__entry->clock = clock;
+		__entry->clock = twheel_clockids[clock];
 	),
 	TP_printk("ctx=%p handle=%llu clock=%d deadline=%llu now=%llu late=%llu",
 		  __entry->ctx, __entry->handle, __entry->clock,
@@ -98,7 +100,7 @@ TRACE_EVENT(twheel_expire,
 
 /* In the wheel of @cpu timers came up and were moved to another bucket. */
 TRACE_EVENT(twheel_cascade,
-	TP_PROTO(u32 cpu, clockid_t clock, u32 timers),
+	TP_PROTO(u32 cpu, enum twheel_clock clock, u32 timers),
 	TP_ARGS(cpu, clock, timers),
 	TP_STRUCT__entry(
 		__field(u32, cpu)
@@ -107,7 +109,7 @@ TRACE_EVENT(twheel_cascade,
 	),
 	TP_fast_assign(
 		__entry->cpu = cpu;
-		__entry->clock = clock;
+		__entry->clock = twheel_clockids[clock];
 		__entry->timers = timers;
 	),
 	TP_printk("cpu=%u clock=%d timers=%u",

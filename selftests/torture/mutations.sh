@@ -35,6 +35,6 @@ mutations() {
 	a step is not told		/^bool twheel_ctx_take_step/,/^}/s/stepped = ctx->steps != steps;/stepped = ctx->steps != steps \&\& steps % 4;/
 	a wheel sleeps by an old time	s/-ktime_to_ns(ktime_mono_to_real(0))/({ static s64 o; o = o ?: ktime_to_ns(ktime_mono_to_real(0)); -o; })/
 	a late bucket			/^void twheel_base_enqueue/,/^}/s/if (base->wheel.next_expiry < base->programmed)/if (base->wheel.next_expiry + 4096 < base->programmed)/
-	a CPU that goes takes its timers	/^static int twheel_cpu_offline/,/^}/s/^\t\t\tbase_reprogram(base);/\t\t\tWRITE_ONCE(base->programmed, 0);/
+	a CPU that goes takes its timers	/^static int twheel_cpu_offline/,/^}/s/^\t\t\ttwheel_reprogram(cbase);/\t\t\tWRITE_ONCE(cbase->base.programmed, 0);/
 	END
 }

@@ -269,7 +269,7 @@ sub look_outside {
 
 # The lock order: what stands in the section of design.md, and in the head of base.c
 sub locks {
-	my ($page, $head) = ('Documentation/design.md', 'module/linux/base.c');
+	my ($page, $head) = ('Documentation/design.md', 'module/core/base.c');
 	my %order = (
 		$page => ($prose{$page} // '') =~ /^## Lock order\n(.*?)(?:^## |\z)/ms ? "$1" : '',
 		$head => ($prose{$head} // '') =~ m{(/\*.*?\*/)}s ? "$1" : '',

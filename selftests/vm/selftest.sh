@@ -290,8 +290,8 @@ prose() {
 # What lint says of names that are wrong, each in a small tree that is in order otherwise.
 test_prose() {
 	local status=0 file text finding
-	mkdir -p "$tmp/order/module/linux" "$tmp/order/Documentation" "$tmp/headers"
-	cat >"$tmp/order/module/linux/base.c" <<-'END'
+	mkdir -p "$tmp/order/module/core" "$tmp/order/Documentation" "$tmp/headers"
+	cat >"$tmp/order/module/core/base.c" <<-'END'
 		/* thing_lock, then twheel_thing.gate and twheel_thing.door */
 		static DEFINE_SPINLOCK(thing_lock);
 		int thing_init(void); // see thing_exit(), thing->gate and outside_here()
@@ -331,19 +331,19 @@ test_prose() {
 		module/thing.c|/* thing->gone is NULL. */|7: no struct has a member gone
 		README.md|[this](gone.md)|1: there is no file gone.md
 		module/thing.c|/* See module/gone.c. */|7: there is no file module/gone.c
-		README.md|`base.c` `thing_init()`, `thing_exit()`|1: thing_exit() is not in module/linux/base.c
+		README.md|`base.c` `thing_init()`, `thing_exit()`|1: thing_exit() is not in module/core/base.c
 	END
 	result $status "a function, a word, a member or a file that is not there" "$tmp/missed"
 
 	prose module/thing.c 'static DEFINE_MUTEX(late);' \
 'module/thing.c:7: late is not in the lock order of Documentation/design.md
-module/thing.c:7: late is not in the lock order of module/linux/base.c'
+module/thing.c:7: late is not in the lock order of module/core/base.c'
 	result $? "a lock that has no place in the order"
 	prose module/thing.h 'struct twheel_box { /* */
 	raw_spinlock_t	gate;
 };' \
 'module/thing.h:2: twheel_box.gate is not in the lock order of Documentation/design.md
-module/thing.h:2: twheel_box.gate is not in the lock order of module/linux/base.c'
+module/thing.h:2: twheel_box.gate is not in the lock order of module/core/base.c'
 	result $? "and one that is called as another is"
 
 	prose selftests/vm/prose.pl '' ''

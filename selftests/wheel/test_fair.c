@@ -2,7 +2,7 @@
 /*
  * How late does the load of another user make the timers of a user? This is a simulation of
  * one CPU. The wheel and the policy of leases are those of the module, in wheel.c and
- * lease.h. What base.c and expire.c do with them is repeated here. Time is a number, and
+ * lease.h. What turn.c and expire.c do with them is repeated here. Time is a number, and
  * all work has a price.
  *
  * The other user is as good an attacker as possible. They have CPUs of their own, know the
@@ -25,7 +25,7 @@
 #define MSEC		1000000ULL
 #define SEC		1000000000ULL
 
-/* The default geometry, and constants of module/linux/base.c and timer.h. */
+/* The default geometry, and constants of module/linux/turn.c and module/core/expire.h. */
 #define TICK_SHIFT	20
 #define TICK_NS		(1ULL << TICK_SHIFT)
 #define SLOTS		64

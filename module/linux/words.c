@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The words of leases: pages that the kernel and programs share.
  *
@@ -13,7 +13,7 @@
 
 #include <linux/twheel.h>
 
-#include "../linux/quota.h"
+#include "../core/host.h"
 #include "words.h"
 
 void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)

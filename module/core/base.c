@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A wheel and its lock.
+ *
+ * Locking rules
+ *
+ * The locks of the module are taken in this order:
+ *
+ *   1. twheel_pool.grow, a mutex, and inside it those of the host: twheel_watches_mutex or
+ *	twheel_quota.mutex
+ *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
+ *	number first
+ *   3. twheel_ctx.lock
+ *   4. locks of the kernel: the hrtimer's inside 2, those of the slab and the IDA inside 3
+ *
+ * Bottom halves are off wherever a spinlock is taken, since the hrtimer's callback runs in the
+ * soft interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3.
+ * twheel_quota_lock (quota.c) and reset_lock (debugfs.c), a mutex, are each taken alone.
+ *
+ * Silence: the host turns a wheel only when its next bucket that is not empty has its turn. It is
+ * told when an earlier turn comes up, and sees to the next one whenever it has turned the wheel.
+ * When a timer is removed nothing changes, and the host may find nothing to do.
+ */
+#include "base.h"
+#include "host.h"
+
+struct twheel_geometry twheel_geometry __read_mostly;
+
+void twheel_base_init(struct twheel_base *base, enum twheel_clock clock, u16 cpu,
+		      void *memory)
+{
+	spin_lock_init(&base->lock);
+	base->clock = clock;
+	base->cpu = cpu;
+	base->programmed = TWHEEL_NEVER;
+	twheel_wheel_init(&base->wheel, twheel_geometry.slots, twheel_geometry.levels,
+			  twheel_now_to_tick(twheel_clock_now(clock)), memory);
+}
+
+void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
+			 u64 now)
+{
+	u64 tick = twheel_now_to_tick(now);
+
+	lockdep_assert_held(&base->lock);
+
+	if (tick < base->wheel.clk)
+		twheel_wheel_rewind(&base->wheel, tick);
+	else
+		twheel_wheel_forward(&base->wheel, tick);
+	twheel_wheel_enqueue(&base->wheel, node);
+	if (base->wheel.next_expiry < base->programmed)
+		twheel_base_program(base);
+}
+
+void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
+{
+	lockdep_assert_held(&base->lock);
+
+	twheel_wheel_dequeue(&base->wheel, node);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* A wheel and its lock. */
+#ifndef TWHEEL_BASE_H
+#define TWHEEL_BASE_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "ticks.h"
+#include "wheel.h"
+
+/**
+ * struct twheel_base - a wheel and its lock
+ * @lock:	guards all fields below, and each timer while it is in @wheel
+ * @wheel:	the wheel
+ * @programmed:	a lower bound of the tick at which the host will turn the wheel, or
+ *		%TWHEEL_NEVER; written by the host
+ * @clock:	the clock; constant
+ * @cpu:	which of the wheels on that clock this is; constant
+ */
+struct twheel_base {
+	/* order: see base.c */
+	spinlock_t		lock;
+	struct twheel_wheel	wheel;
+	u64			programmed;
+	enum twheel_clock	clock;
+	u16			cpu;
+};
+
+/**
+ * twheel_base_init() - begin with an empty wheel
+ * @base:	the base
+ * @clock:	the clock
+ * @cpu:	which of the wheels on that clock it is
+ * @memory:	of twheel_wheel_size() bytes, zeroed
+ */
+void twheel_base_init(struct twheel_base *base, enum twheel_clock clock, u16 cpu,
+		      void *memory);
+
+/**
+ * twheel_base_enqueue() - put a node into the wheel, and have the host turn it in time
+ * @base:	the base
+ * @node:	the node; @node->expires is set
+ * @now:	the time on the base's clock, in ns
+ *
+ * Context: the caller holds @base->lock.
+ */
+void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
+			 u64 now);
+
+/**
+ * twheel_base_dequeue() - take a node out of the wheel
+ * @base:	the base
+ * @node:	the node, which is in the wheel
+ *
+ * The host is not told: it may turn the wheel once in vain.
+ *
+ * Context: the caller holds @base->lock.
+ */
+void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
+
+#endif /* TWHEEL_BASE_H */

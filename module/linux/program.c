@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The wheels of all CPUs, and which CPU turns which: hrtimers, kicks, hotplug, isolation.
+ *
+ * Locking rules: see core/base.c for the order.
+ *
+ * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
+ * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
+ * turns these wheels from then on. Timers stay in their wheels, and none is lost or late.
+ * (The hrtimer core would do so later. At first it took any CPU, even an isolated one. Now,
+ * and in 6.1.192 and 6.12.117, it takes one that nohz_full= leaves, which isolcpus= or a cpuset
+ * may still isolate; and always the same.) A CPU that comes online takes its hrtimers back, or
+ * later, if one is just running elsewhere.
+ *
+ * Isolation: an isolated CPU has no timers. Timers that are armed there go to the wheel of
+ * another CPU, of the same node if possible; isolated CPUs are spread over these. If such a
+ * timer comes first, that CPU is sent an interrupt, a kick, to set its hrtimer: an hrtimer that
+ * is set from afar would expire on the CPU that set it. The kick takes no lock. It sets the
+ * hrtimer to what the base says, and then checks that the base still says so. Code that changes
+ * the base meanwhile either sends another kick, as this one has read the base already, or finds
+ * it pending and relies on it.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/topology.h>
+
+#include "../core/host.h"
+#include "clock.h"
+#include "program.h"
+
+struct twheel_cpu_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
+
+/* How many possible CPUs of its node come before a CPU; constant after init */
+static DEFINE_PER_CPU(unsigned int, twheel_before);
+static enum cpuhp_state twheel_cpuhp_state;
+
+/* May @cpu turn wheels? One that is going offline is not active any more. */
+static bool is_housekeeper(unsigned int cpu)
+{
+	return cpu_active(cpu) && !twheel_cpu_isolated(cpu);
+}
+
+/*
+ * One of the CPUs in @mask that may turn wheels, for @cpu, which has @before others before it, of
+ * its node or of all. nr_cpu_ids if there is none. The CPUs that may not turn wheels are counted,
+ * and take those that may in turn. By their own numbers all even ones could have the same.
+ */
+static unsigned int pick_housekeeper(const struct cpumask *mask, unsigned int cpu,
+				     unsigned int before)
+{
+	unsigned int other, nr = 0, picked = nr_cpu_ids;
+
+	for_each_cpu_and(other, mask, housekeeping_cpumask(HK_TYPE_TIMER)) {
+		if (!is_housekeeper(other))
+			continue;
+		nr++;
+		before -= other < cpu;
+	}
+	if (!nr)
+		return picked;
+	before %= nr;
+	/* The last one has to do if some have become isolated meanwhile. */
+	for_each_cpu_and(other, mask, housekeeping_cpumask(HK_TYPE_TIMER)) {
+		if (!is_housekeeper(other))
+			continue;
+		picked = other;
+		if (!before--)
+			break;
+	}
+	return picked;
+}
+
+unsigned int twheel_housekeeping_cpu(unsigned int cpu)
+{
+	int node = cpu_to_node(cpu);
+	unsigned int picked = nr_cpu_ids;
+
+	/* The kernel's own search for the closest CPU is not exported. */
+	if (node != NUMA_NO_NODE)
+		picked = pick_housekeeper(cpumask_of_node(node), cpu, per_cpu(twheel_before, cpu));
+	if (picked >= nr_cpu_ids)
+		picked = pick_housekeeper(cpu_active_mask, cpu, cpu);
+	return picked < nr_cpu_ids ? picked : smp_processor_id();
+}
+
+/* Count for each possible CPU the others of its node that come before it. */
+static void count_before(void)
+{
+	unsigned int cpu, other;
+
+	for_each_possible_cpu(cpu) {
+		per_cpu(twheel_before, cpu) = 0;
+		for_each_possible_cpu(other)
+			per_cpu(twheel_before, cpu) += other < cpu &&
+						       cpu_to_node(other) == cpu_to_node(cpu);
+	}
+}
+
+/* Also called from the hrtimer's callback, which therefore always returns NORESTART. */
+static void start(struct twheel_cpu_base *cbase, u64 ns)
+{
+	hrtimer_start(&cbase->hrtimer,
+		      ns_to_ktime(twheel_clock_to_steady(cbase->base.clock, ns)),
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
+}
+
+/* Runs on the CPU that is to turn the wheel, with interrupts off. */
+static void kick(void *arg)
+{
+	struct twheel_cpu_base *cbase = arg;
+	u64 tick;
+
+	do {
+		/* Pairs with smp_mb() in start_remote(). */
+		smp_mb();
+		tick = READ_ONCE(cbase->base.programmed);
+		if (tick == TWHEEL_NEVER)
+			break;
+		start(cbase, tick << twheel_geometry.tick_shift);
+	} while (READ_ONCE(cbase->base.programmed) != tick);
+
+	/* Pairs with the acquire in wait_for_kicks(). */
+	atomic_fetch_dec_release(&cbase->kicked);
+}
+
+/* Make @cpu set the hrtimer. False if that CPU has gone. */
+static bool start_remote(struct twheel_cpu_base *cbase, unsigned int cpu)
+{
+	int ret;
+
+	atomic_inc(&cbase->kicked);
+	/* Pairs with smp_mb() in kick(): a kick that is pending sees base->programmed. */
+	smp_mb();
+	ret = smp_call_function_single_async(cpu, &cbase->kick);
+	if (ret)
+		atomic_dec(&cbase->kicked);
+	return !ret || ret == -EBUSY;
+}
+
+/* Does another CPU turn the wheel? A CPU may become isolated while it is online. */
+static bool is_away(const struct twheel_cpu_base *cbase)
+{
+	return cbase->away || twheel_cpu_isolated(cbase->base.cpu);
+}
+
+void twheel_program(struct twheel_cpu_base *cbase, u64 tick, u64 ns)
+{
+	struct twheel_base *base = &cbase->base;
+	unsigned int cpu = is_away(cbase) ? twheel_housekeeping_cpu(base->cpu) : base->cpu;
+
+	lockdep_assert_held(&base->lock);
+
+	/* No hrtimer is set and no kick is sent once the last context has gone. */
+	if (!base->wheel.nr_nodes) {
+		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
+		return;
+	}
+	WRITE_ONCE(base->programmed, tick);
+	if (cpu == smp_processor_id() || !start_remote(cbase, cpu))
+		start(cbase, ns);
+}
+
+void twheel_base_program(struct twheel_base *base)
+{
+	u64 tick = base->wheel.next_expiry;
+
+	twheel_program(twheel_cpu_base_of(base), tick, tick << twheel_geometry.tick_shift);
+}
+
+void twheel_reprogram(struct twheel_cpu_base *cbase)
+{
+	spin_lock_bh(&cbase->base.lock);
+	twheel_base_program(&cbase->base);
+	spin_unlock_bh(&cbase->base.lock);
+}
+
+static void set_away(struct twheel_cpu_base *cbase, bool away)
+{
+	spin_lock_bh(&cbase->base.lock);
+	cbase->away = away;
+	spin_unlock_bh(&cbase->base.lock);
+}
+
+/* Wait for every kick in flight, including those sent before cbase->away changed. */
+static void wait_for_kicks(const struct twheel_cpu_base *cbase)
+{
+	while (atomic_read_acquire(&cbase->kicked))
+		cpu_relax();
+}
+
+static int twheel_cpu_online(unsigned int cpu)
+{
+	enum twheel_clock clock;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		struct twheel_cpu_base *cbase = twheel_cpu_base(clock, cpu);
+
+		set_away(cbase, false);
+		/* A late kick would take the hrtimer back to the other CPU. */
+		wait_for_kicks(cbase);
+		twheel_reprogram(cbase);
+	}
+	return 0;
+}
+
+/* Runs on @cpu, which is not active any more: no wheel is programmed here from now on. */
+static int twheel_cpu_offline(unsigned int cpu)
+{
+	enum twheel_clock clock;
+	int other;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		set_away(twheel_cpu_base(clock, cpu), true);
+		for_each_possible_cpu(other) {
+			struct twheel_cpu_base *cbase = twheel_cpu_base(clock, other);
+
+			/* Its hrtimer may be set here: set it elsewhere, after any kick. */
+			if (!is_away(cbase))
+				continue;
+			wait_for_kicks(cbase);
+			hrtimer_cancel(&cbase->hrtimer);
+			twheel_reprogram(cbase);
+		}
+	}
+	return 0;
+}
+
+void twheel_program_begin(struct twheel_cpu_base *cbase)
+{
+	INIT_CSD(&cbase->kick, kick, cbase);
+}
+
+void twheel_program_end(struct twheel_cpu_base *cbase)
+{
+	wait_for_kicks(cbase);
+	hrtimer_cancel(&cbase->hrtimer);
+}
+
+int twheel_program_init(void)
+{
+	int ret;
+
+	count_before();
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "twheel:online",
+					twheel_cpu_online, twheel_cpu_offline);
+	if (ret < 0)
+		return ret;
+	twheel_cpuhp_state = ret;
+	return 0;
+}
+
+void twheel_program_exit(void)
+{
+	cpuhp_remove_state_nocalls(twheel_cpuhp_state);
+}

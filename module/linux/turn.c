@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who turns the wheels, and for how long: rounds, and the share of a CPU.
+ *
+ * Locking rules: see core/base.c for the order.
+ *
+ * The hrtimer of a wheel is set only to the next bucket's turn. It is moved when an earlier turn
+ * comes up, and set anew by its own callback.
+ *
+ * Bounded work: the lock is held for one expire batch at a time. The callback runs for
+ * TWHEEL_BATCHES_PER_RUN batches or TWHEEL_RUN_NS, whichever ends first. Then it wakes the
+ * waiters of each context once, which takes long if there are very many of them.
+ *
+ * Share: the wheels that a CPU turns, on all clocks and including those of other CPUs, take
+ * half of its time at most. They run in rounds, each wheel at most once in a round: so none
+ * waits for another that has more to do. The next round begins when twice as much time has
+ * gone by as all runs of the round took together.
+ *
+ * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all such
+ * wheels are looked at again when the clock was set. An hrtimer on CLOCK_REALTIME would not
+ * need that, but has two faults. The hrtimer core reads the clock once and then expires
+ * what is due, until nothing is. If the clock is set back meanwhile, all hrtimers that are
+ * then set to a time before the one it has read expire at once, again and again, for as
+ * long as the clock was set back by. And without high resolution the core does not look
+ * when the clock is set.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/timekeeping.h>
+
+#include "../core/expire.h"
+#include "../core/host.h"
+#include "clock.h"
+#include "compat.h"
+#include "program.h"
+#include "turn.h"
+
+#define TWHEEL_BATCHES_PER_RUN	32
+#define TWHEEL_RUN_NS		NSEC_PER_MSEC
+/* A run that took longer than this was most likely interrupted by a stop of the machine. */
+#define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
+/* A look at a timer that took longer than this was interrupted, or waited for a lock. */
+#define TWHEEL_LOOK_MAX_NS	(2 * NSEC_PER_USEC)
+
+/**
+ * struct twheel_round - when a CPU may turn wheels again
+ * @nr:		the number of the round
+ * @until:	when the next round may begin, in ns on CLOCK_MONOTONIC
+ *
+ * Used by the soft interrupt of its CPU only.
+ */
+struct twheel_round {
+	u32	nr;
+	u64	until;
+};
+
+static DEFINE_PER_CPU(struct twheel_round, twheel_round);
+
+/* Looks at @n timers took @ns: bring the average up to date. A single look would mislead. */
+static void count_looks(struct twheel_cpu_base *cbase, u64 ns, u32 n)
+{
+	if (n)
+		cbase->look_ns = (7 * cbase->look_ns +
+				  min_t(u64, div_u64(ns, n), TWHEEL_LOOK_MAX_NS)) / 8;
+}
+
+/*
+ * In a DEBUG build, check the wheel: the more nodes there are the less often, as a check
+ * looks at all of them. On average it looks at 1024 nodes a batch at most. Returns the ns
+ * that it took, which are not charged to users.
+ */
+static u64 check_wheel(const struct twheel_base *base)
+{
+#ifdef TWHEEL_DEBUG
+	if (!(get_random_u32() % (1 + base->wheel.nr_nodes / 1024))) {
+		u64 begin = ktime_get_ns();
+		const char *why = twheel_wheel_check(&base->wheel);
+
+		WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
+		return ktime_get_ns() - begin;
+	}
+#endif
+	return 0;
+}
+
+/*
+ * Look at one batch of timers. Returns whether there may be more. Noinline so that it can be
+ * traced: it takes as long as base->lock is held.
+ */
+static noinline bool expire_batch(struct twheel_cpu_base *cbase, struct twheel_run *run)
+{
+	struct twheel_base *base = &cbase->base;
+	u32 seen, moved = run->moved;
+	u64 begin = run->now;
+
+	spin_lock(&base->lock);
+	run->time = twheel_clock_now(base->clock);
+	run->tick = twheel_now_to_tick(run->time);
+	run->look_ns = cbase->look_ns;
+	seen = twheel_expire(base, run);
+	begin += check_wheel(base);
+	if (seen < TWHEEL_EXPIRE_BATCH) {
+		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
+		if (base->wheel.next_expiry != TWHEEL_NEVER)
+			twheel_base_program(base);
+	}
+	spin_unlock(&base->lock);
+
+	moved = run->moved - moved;
+	if (moved) {
+		twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
+		trace_twheel_cascade(base->cpu, base->clock, moved);
+	}
+	run->now = ktime_get_ns();
+	count_looks(cbase, run->now - begin, seen);
+	return seen == TWHEEL_EXPIRE_BATCH;
+}
+
+/* Set the hrtimer to the next turn, but not to before @pause ns have gone by. */
+static void postpone(struct twheel_cpu_base *cbase, u64 pause)
+{
+	struct twheel_base *base = &cbase->base;
+	u64 next, from;
+
+	spin_lock(&base->lock);
+	next = base->wheel.next_expiry;
+	/* If the clock is set back after it was read here, twheel_bases_look() mends that. */
+	from = twheel_clock_now(base->clock) + pause;
+	twheel_program(cbase, next,
+		       max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
+				 << twheel_geometry.tick_shift));
+	spin_unlock(&base->lock);
+}
+
+/*
+ * How much CPU time the current task has had, in ns. It is needed on PREEMPT_RT, where that
+ * is the soft interrupt's thread, which others may preempt.
+ */
+static u64 own_time(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) ? current->se.sum_exec_runtime : 0;
+}
+
+/* The CPU time of a run that began @wall ns ago, when own_time() was @own. */
+static u64 run_took(u64 wall, u64 own)
+{
+	/* own_time() is updated when the task is switched, and with each tick. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		wall = min(wall, own_time() - own + TICK_NSEC);
+	return min_t(u64, wall, TWHEEL_TOOK_MAX_NS);
+}
+
+static void count_run(u32 expired)
+{
+	twheel_count(TWHEEL_COUNT_INTERRUPTS);
+	twheel_observe(TWHEEL_HIST_EXPIRED, expired);
+}
+
+static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
+{
+	struct twheel_cpu_base *cbase = container_of(hrtimer, struct twheel_cpu_base, hrtimer);
+	struct twheel_round *round = this_cpu_ptr(&twheel_round);
+	u64 began = ktime_get_ns(), own = own_time(), end;
+	struct twheel_run run = { .now = began };
+	u32 batches = TWHEEL_BATCHES_PER_RUN;
+	bool more;
+
+	/* This CPU has become isolated: hand the hrtimer over now, as a pause would end here. */
+	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
+	    twheel_housekeeping_cpu(smp_processor_id()) != smp_processor_id()) {
+		count_run(0);
+		twheel_reprogram(cbase);
+		return HRTIMER_NORESTART;
+	}
+	if (began >= round->until) {
+		round->nr++;
+		round->until = began;
+	} else if (cbase->round == round->nr) {
+		count_run(0);
+		postpone(cbase, round->until - began);
+		return HRTIMER_NORESTART;
+	}
+	cbase->round = round->nr;
+
+	/* Keeps the contexts in run.wake, though not their timers, beyond the lock. */
+	rcu_read_lock();
+	do {
+		more = expire_batch(cbase, &run);
+	} while (more && --batches && run.now - began < TWHEEL_RUN_NS &&
+		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_EXPIRE_BATCH);
+	count_run(run.expired);
+	twheel_expire_wake(&run);
+	rcu_read_unlock();
+
+	end = ktime_get_ns();
+	round->until += end - began + run_took(end - began, own);
+	if (more)
+		postpone(cbase, round->until - end);
+	return HRTIMER_NORESTART;
+}
+
+void twheel_bases_look(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct twheel_cpu_base *cbase = twheel_cpu_base(TWHEEL_REALTIME, cpu);
+
+		spin_lock_bh(&cbase->base.lock);
+		twheel_program(cbase, 0, 0);
+		spin_unlock_bh(&cbase->base.lock);
+	}
+}
+
+static int base_init(struct twheel_cpu_base *cbase, enum twheel_clock clock, int cpu)
+{
+	const struct twheel_geometry *g = &twheel_geometry;
+	void *memory;
+
+	memory = kvzalloc_node(twheel_wheel_size(g->slots, g->levels),
+			       GFP_KERNEL, cpu_to_node(cpu));
+	if (!memory)
+		return -ENOMEM;
+
+	twheel_base_init(&cbase->base, clock, cpu, memory);
+	twheel_program_begin(cbase);
+	hrtimer_setup(&cbase->hrtimer, twheel_base_fire, twheel_clock_steady(clock),
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
+	return 0;
+}
+
+static void base_exit(struct twheel_cpu_base *cbase)
+{
+	/* base_init() has failed here, or was not called. */
+	if (!cbase->base.wheel.rows)
+		return;
+
+	twheel_program_end(cbase);
+	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
+	kvfree(cbase->base.wheel.rows);
+}
+
+static void free_bases(void)
+{
+	enum twheel_clock clock;
+	int cpu;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		if (!twheel_bases[clock])
+			continue;
+		for_each_possible_cpu(cpu)
+			base_exit(twheel_cpu_base(clock, cpu));
+		free_percpu(twheel_bases[clock]);
+	}
+}
+
+void twheel_bases_exit(void)
+{
+	twheel_program_exit();
+	free_bases();
+	/* The last instructions of a kick must have run before this code is unloaded. */
+	synchronize_rcu();
+}
+
+int twheel_bases_init(void)
+{
+	enum twheel_clock clock;
+	int cpu, ret;
+
+	BUILD_BUG_ON(CONFIG_NR_CPUS > 0x10000);
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+		ret = -ENOMEM;
+		twheel_bases[clock] = alloc_percpu(struct twheel_cpu_base);
+		if (!twheel_bases[clock])
+			goto fail;
+		for_each_possible_cpu(cpu) {
+			ret = base_init(twheel_cpu_base(clock, cpu), clock, cpu);
+			if (ret)
+				goto fail;
+		}
+	}
+
+	ret = twheel_program_init();
+	if (ret)
+		goto fail;
+	return 0;
+
+fail:
+	free_bases();
+	return ret;
+}
