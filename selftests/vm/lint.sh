@@ -170,6 +170,11 @@ no_circles() {
 	rooms | tsort >"$out/rooms" && [ -s "$out/rooms" ]
 }
 
+# What a timer is knows its host by core/host.h alone.
+core_alone() {
+	! grep -n '#include "[^"]*/' module/core/*.[ch]
+}
+
 # Each file of some folders names the licence that COPYING gives them.
 licences() {
 	local folder
@@ -193,6 +198,7 @@ tool "checkpatch (user space)" checkpatch_user
 tool "sparse and W=1" sparse_and_warnings
 tool "kernel-doc" kernel_doc
 tool "no circles of includes" no_circles
+tool "core without its host" core_alone
 tool "products without tests" no_tests
 tool "licences" licences
 tool "gcc" compiler gcc
