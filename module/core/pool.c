@@ -34,7 +34,6 @@
 #define CHUNK_MAX	(U32_MAX >> TWHEEL_PLACE_BITS)
 
 static struct kmem_cache *twheel_chunk_cache;
-unsigned long twheel_max_fd_timers;
 
 int twheel_pool_cache_init(void)
 {

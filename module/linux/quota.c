@@ -42,6 +42,7 @@ static DEFINE_HASHTABLE(twheel_quotas, 6);
 static DEFINE_SPINLOCK(twheel_quota_lock);
 
 unsigned long twheel_max_user_timers;
+unsigned long twheel_max_fd_timers;
 
 static struct twheel_quota *find_quota(kuid_t uid)
 {
