@@ -254,12 +254,12 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 	/*
 	 * From now on the lock of the base guards the timers, so the context's lock, which all
 	 * CPUs share, can be released. With keys it is needed for the next entry, too. Only
-	 * twheel_info_next_expiry() reads the timers without a lock: it must not find the
+	 * twheel_list_next_expiry() reads the timers without a lock: it must not find the
 	 * deadline of the timer that was there before.
 	 */
 	for (i = 0; i < ret; i++) {
 		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
-		/* Pairs with smp_load_acquire() in twheel_info_next_expiry(). */
+		/* Pairs with smp_load_acquire() in twheel_list_next_expiry(). */
 		smp_store_release(&timers[i]->where, twheel_where_pending(hold->local->cpu));
 	}
 	if (!hold->ctx->pool.keyed)
@@ -501,7 +501,7 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 	return arm - arms;
 }
 
-void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
+void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
 	u32 part, done;
 	int full = 0;

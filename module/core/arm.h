@@ -15,14 +15,14 @@ struct twheel_base;
 struct twheel_ctx;
 
 /**
- * twheel_timer_arm() - carry out entries of TWHEEL_IOC_ARM_BATCH
+ * twheel_arm_entries() - carry out entries of TWHEEL_IOC_ARM_BATCH
  * @ctx:	the context
  * @arms:	the entries, in order; their (out) fields are filled
  * @n:		how many
  *
  * Context: may sleep; in the task whose time namespace counts.
  */
-void twheel_timer_arm(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n);
+void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n);
 
 /**
  * twheel_timer_end_lease() - let nobody extend a timer any more

@@ -111,7 +111,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 	twheel_hold_end(&hold);
 }
 
-void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
+void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
 {
 	u32 part;
 

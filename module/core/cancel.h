@@ -12,14 +12,14 @@ struct twheel_hold;
 struct twheel_timer;
 
 /**
- * twheel_timer_cancel() - carry out entries of TWHEEL_IOC_CANCEL_BATCH
+ * twheel_cancel_entries() - carry out entries of TWHEEL_IOC_CANCEL_BATCH
  * @ctx:	the context
  * @cancels:	the entries, in order; their (out) fields are filled
  * @n:		how many
  *
  * Context: process.
  */
-void twheel_timer_cancel(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n);
+void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n);
 
 /**
  * twheel_timer_cancel_held() - cancel a timer that is held

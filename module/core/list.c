@@ -55,7 +55,7 @@ static void describe(const struct twheel_timer *timer,
 	}
 }
 
-int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
+int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 {
 	struct twheel_timer *timer, *hint;
 	struct twheel_hold hold;
@@ -94,8 +94,8 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 	return ret;
 }
 
-long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
-		      struct twheel_timer_info __user *to, u32 count)
+long twheel_list_pending(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
+			 struct twheel_timer_info __user *to, u32 count)
 {
 	u32 tries = TWHEEL_FAULT_TRIES;
 	long n = 0;
@@ -126,7 +126,7 @@ long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
 	}
 }
 
-u64 twheel_info_next_expiry(struct twheel_ctx *ctx)
+u64 twheel_list_next_expiry(struct twheel_ctx *ctx)
 {
 	u32 index = 0, end = twheel_pool_end(&ctx->pool);
 	u64 next = TWHEEL_NO_EXPIRY;

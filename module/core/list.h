@@ -11,17 +11,17 @@
 struct twheel_ctx;
 
 /**
- * twheel_info_get() - describe one timer
+ * twheel_list_get() - describe one timer
  * @ctx:	the context
  * @info:	@info->handle names the timer; the rest is filled
  *
  * Context: process; in the task whose time namespace counts.
  * Return: 0, or -ENOENT if @info->handle names no timer.
  */
-int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
+int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
 
 /**
- * twheel_info_list() - describe pending timers
+ * twheel_list_pending() - describe pending timers
  * @ctx:	the context
  * @index:	where to begin; set to where to go on
  * @end:	where to end: what twheel_pool_end() has said or, as a program may pass it, any
@@ -34,11 +34,11 @@ int twheel_info_get(struct twheel_ctx *ctx, struct twheel_timer_info *info);
  * Return: how many were stored; or, if none was, 0 at the end, -EFAULT, or
  * -ERESTARTSYS if a signal is pending, and @index has moved on.
  */
-long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
-		      struct twheel_timer_info __user *to, u32 count);
+long twheel_list_pending(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
+			 struct twheel_timer_info __user *to, u32 count);
 
 /**
- * twheel_info_next_expiry() - the earliest deadline of all pending timers
+ * twheel_list_next_expiry() - the earliest deadline of all pending timers
  * @ctx:	the context
  *
  * Takes O(timers), and stops when a signal kills the task.
@@ -46,6 +46,6 @@ long twheel_info_list(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain,
  * Context: may sleep; in the task whose time namespace counts.
  * Return: the deadline as that task sees it, in ns, or %TWHEEL_NO_EXPIRY.
  */
-u64 twheel_info_next_expiry(struct twheel_ctx *ctx);
+u64 twheel_list_next_expiry(struct twheel_ctx *ctx);
 
 #endif /* TWHEEL_LIST_H */

@@ -82,7 +82,7 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 		.user_timers	= twheel_quota_timers(ctx->pool.account.quota),
 	};
 	if (flags & TWHEEL_INFO_NEXT)
-		info.next_expiry = twheel_info_next_expiry(ctx);
+		info.next_expiry = twheel_list_next_expiry(ctx);
 
 	twheel_ctx_count(ctx, &info.pending, &info.ready);
 
@@ -140,7 +140,7 @@ struct twheel_op {
 
 static void run_arm(struct twheel_ctx *ctx, void *entries, u32 n)
 {
-	twheel_timer_arm(ctx, entries, n);
+	twheel_arm_entries(ctx, entries, n);
 }
 
 static void undo_arm(struct twheel_ctx *ctx, void *entry)
@@ -152,7 +152,7 @@ static void undo_arm(struct twheel_ctx *ctx, void *entry)
 	if (READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED)
 		return;
 	if (!arm->result && arm->old_state == TWHEEL_STATE_NONE)
-		twheel_timer_cancel(ctx, &cancel, 1);
+		twheel_cancel_entries(ctx, &cancel, 1);
 }
 
 static s32 arm_result(const void *entry)
@@ -162,7 +162,7 @@ static s32 arm_result(const void *entry)
 
 static void run_cancel(struct twheel_ctx *ctx, void *entries, u32 n)
 {
-	twheel_timer_cancel(ctx, entries, n);
+	twheel_cancel_entries(ctx, entries, n);
 }
 
 static s32 cancel_result(const void *entry)
@@ -278,7 +278,7 @@ static long ioctl_get(struct twheel_ctx *ctx,
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
-	ret = twheel_info_get(ctx, &info);
+	ret = twheel_list_get(ctx, &info);
 	if (ret)
 		return ret;
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
@@ -308,7 +308,7 @@ static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg, b
 	if (put_user(list.cursor, &arg->cursor))
 		return -EFAULT;
 
-	n = twheel_info_list(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
+	n = twheel_list_pending(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
 			     u64_to_user_ptr(list.entries), list.count);
 	/* Also after a signal: the call that restarts, or the next one, goes on from here. */
 	if (n != -EFAULT && put_user((u64)end << 32 | index, &arg->cursor) && n <= 0)

@@ -31,7 +31,7 @@ mutations() {
 	a lease is not looked at	/^static bool is_over/,/^}/s/if (twheel_is_lease(timer->where))/if (twheel_is_lease(timer->where) \&\& timer->user_data % 16)/
 	a drain forgets to cancel	s/if (ret == 1 \&\& drain)$/if (ret == 1 \&\& drain \&\& info.user_data % 8)/
 	a list leaves one out		/^static int list_one/,/^}/s/if (timer && /if (timer \&\& timer->user_data % 64 \&\& /
-	a list goes back		/^long twheel_info_list/,/^}/s/^\t\t(\*index)++;/\t\tif (ret != 1 || n != count || ktime_get_ns() \& 7)\n\t&/
+	a list goes back		/^long twheel_list_pending/,/^}/s/^\t\t(\*index)++;/\t\tif (ret != 1 || n != count || ktime_get_ns() \& 7)\n\t&/
 	a step is not told		/^bool twheel_ctx_take_step/,/^}/s/stepped = ctx->steps != steps;/stepped = ctx->steps != steps \&\& steps % 4;/
 	a wheel sleeps by an old time	s/-ktime_to_ns(ktime_mono_to_real(0))/({ static s64 o; o = o ?: ktime_to_ns(ktime_mono_to_real(0)); -o; })/
 	a late bucket			/^void twheel_base_enqueue/,/^}/s/if (base->wheel.next_expiry < base->programmed)/if (base->wheel.next_expiry + 4096 < base->programmed)/

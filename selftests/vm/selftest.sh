@@ -93,7 +93,7 @@ test_log() {
 		WARNING: possible circular locking dependency detected
 		WARNING: suspicious RCU usage
 		BUG: KASAN: slab-use-after-free in twheel_pool_free+0x1/0x2 [twheel]
-		BUG: KCSAN: data-race in twheel_timer_arm / twheel_expire
+		BUG: KCSAN: data-race in twheel_arm_entries / twheel_expire
 		UBSAN: shift-out-of-bounds in module/core/wheel.c:1:2
 		BUG: sleeping function called from invalid context at mm/slab.h:1
 		kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
@@ -142,7 +142,7 @@ test_log() {
 	race >"$tmp/log"
 	[ "$(other_races "$tmp/log")" = 1 ] && ! complaints "$tmp/log" >"$tmp/out"
 	result $? "a data race of the kernel's own does not count"
-	race '  twheel_timer_arm+0x1/0x2 [twheel]' >"$tmp/log"
+	race '  twheel_arm_entries+0x1/0x2 [twheel]' >"$tmp/log"
 	[ "$(other_races "$tmp/log")" = 0 ] && complaints "$tmp/log" >"$tmp/out"
 	result $? "one that names the module does"
 	race 'BUG: sleeping function called from invalid context' >"$tmp/log"
