@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file operations of /dev/twheel, but for ioctl, which is in ioctl.c.
+ * The file operations of /dev/twheel.
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
@@ -19,9 +19,9 @@
 #include "../core/expire.h"
 #include "../core/hold.h"
 #include "../core/host.h"
+#include "../core/ioctl.h"
 #include "chardev.h"
 #include "clock.h"
-#include "ioctl.h"
 
 static int twheel_open(struct inode *inode, struct file *file)
 {
@@ -144,6 +144,13 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return n;
 }
 
+static long twheel_unlocked_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	/* As with a pipe: to look at timers is to read, and to change them is to write. */
+	return twheel_ioctl(file->private_data, cmd, (void __user *)arg,
+			    file->f_mode & FMODE_READ, file->f_mode & FMODE_WRITE);
+}
+
 static vm_fault_t twheel_words_fault(struct vm_fault *vmf)
 {
 	struct twheel_ctx *ctx = vmf->vma->vm_file->private_data;
@@ -199,7 +206,7 @@ static const struct file_operations twheel_fops = {
 	.read_iter	= twheel_read_iter,
 	.poll		= twheel_poll,
 	.mmap		= twheel_mmap,
-	.unlocked_ioctl	= twheel_ioctl,
+	.unlocked_ioctl	= twheel_unlocked_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.show_fdinfo	= twheel_show_fdinfo,
 };

@@ -1,23 +1,23 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The ioctls of /dev/twheel: the interface of uapi/linux/twheel.h, in and out.
+ * The requests of uapi/linux/twheel.h, in and out.
  */
 #include <linux/build_bug.h>
-#include <linux/fs.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/time.h>
 #include <linux/uaccess.h>
 
 #include <linux/twheel.h>
 
-#include "../core/arm.h"
-#include "../core/cancel.h"
-#include "../core/ctx.h"
-#include "../core/host.h"
-#include "../core/list.h"
-#include "clock.h"
+#include "arm.h"
+#include "cancel.h"
+#include "ctx.h"
+#include "host.h"
 #include "ioctl.h"
+#include "list.h"
 
 /* Entries of a batch that are copied in and out at a time. */
 #define TWHEEL_BATCH_PART	64
@@ -47,12 +47,13 @@ static_assert(offsetof(struct twheel_timer_info, flags) == 56);
 static_assert(offsetof(struct twheel_timer_info, word) == 60);
 static_assert(offsetof(struct twheel_event, flags) == 40);
 
-/* What &twheel_config.clock calls @clock */
-static u32 info_clock(enum twheel_clock clock)
-{
+/* What &twheel_config.clock calls each clock */
+static const u32 config_clocks[TWHEEL_NR_CLOCKS] = {
+	[TWHEEL_MONOTONIC]	= CLOCK_MONOTONIC,
+	[TWHEEL_BOOTTIME]	= CLOCK_BOOTTIME,
 	/* CLOCK_REALTIME is 0, and 0 asks for nothing: so wall time has a number of its own. */
-	return clock == TWHEEL_REALTIME ? TWHEEL_CLOCK_REALTIME : twheel_clockids[clock];
-}
+	[TWHEEL_REALTIME]	= TWHEEL_CLOCK_REALTIME,
+};
 
 static long ioctl_get_info(struct twheel_ctx *ctx,
 			   struct twheel_info __user *arg)
@@ -74,7 +75,7 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 		.tick_ns	= 1ULL << twheel_geometry.tick_shift,
 		.slots		= twheel_geometry.slots,
 		.levels		= twheel_geometry.levels,
-		.clock		= info_clock(clock),
+		.clock		= config_clocks[clock],
 		.config		= READ_ONCE(ctx->config),
 		.now		= twheel_clock_to_user(clock, twheel_clock_now(clock)),
 		.limit		= twheel_pool_limit(&ctx->pool),
@@ -90,19 +91,16 @@ static long ioctl_get_info(struct twheel_ctx *ctx,
 }
 
 /* The clock that &twheel_config.clock asks for, or -EINVAL. */
-static int config_clock(u32 clock)
+static int find_clock(u32 clock)
 {
-	switch (clock) {
-	case 0:
-	case CLOCK_MONOTONIC:
+	int i;
+
+	if (!clock)
 		return TWHEEL_MONOTONIC;
-	case CLOCK_BOOTTIME:
-		return TWHEEL_BOOTTIME;
-	case TWHEEL_CLOCK_REALTIME:
-		return TWHEEL_REALTIME;
-	default:
-		return -EINVAL;
-	}
+	for (i = 0; i < TWHEEL_NR_CLOCKS; i++)
+		if (config_clocks[i] == clock)
+			return i;
+	return -EINVAL;
 }
 
 static long ioctl_config(struct twheel_ctx *ctx,
@@ -116,7 +114,7 @@ static long ioctl_config(struct twheel_ctx *ctx,
 	if (config.flags & ~TWHEEL_CONFIGS || config.reserved[0] ||
 	    config.reserved[1])
 		return -EINVAL;
-	clock = config_clock(config.clock);
+	clock = find_clock(config.clock);
 	if (clock < 0)
 		return clock;
 	if (config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && clock != TWHEEL_REALTIME)
@@ -309,38 +307,33 @@ static long ioctl_list(struct twheel_ctx *ctx, struct twheel_list __user *arg, b
 		return -EFAULT;
 
 	n = twheel_list_pending(ctx, &index, end, list.flags & TWHEEL_LIST_DRAIN,
-			     u64_to_user_ptr(list.entries), list.count);
+				u64_to_user_ptr(list.entries), list.count);
 	/* Also after a signal: the call that restarts, or the next one, goes on from here. */
 	if (n != -EFAULT && put_user((u64)end << 32 | index, &arg->cursor) && n <= 0)
 		return -EFAULT;
 	return n;
 }
 
-long twheel_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+long twheel_ioctl(struct twheel_ctx *ctx, unsigned int cmd, void __user *arg, bool readable,
+		  bool writable)
 {
-	struct twheel_ctx *ctx = file->private_data;
-	void __user *argp = (void __user *)arg;
-	/* As with a pipe: to look at timers is to read, and to change them is to write. */
-	bool readable = file->f_mode & FMODE_READ;
-	bool writable = file->f_mode & FMODE_WRITE;
-
 	switch (cmd) {
 	case TWHEEL_IOC_GET_INFO:
-		return readable ? ioctl_get_info(ctx, argp) : -EBADF;
+		return readable ? ioctl_get_info(ctx, arg) : -EBADF;
 	case TWHEEL_IOC_CONFIG:
-		return writable ? ioctl_config(ctx, argp) : -EBADF;
+		return writable ? ioctl_config(ctx, arg) : -EBADF;
 	case TWHEEL_IOC_ARM:
-		return writable ? ioctl_one(ctx, &twheel_op_arm, argp) : -EBADF;
+		return writable ? ioctl_one(ctx, &twheel_op_arm, arg) : -EBADF;
 	case TWHEEL_IOC_ARM_BATCH:
-		return writable ? ioctl_batch(ctx, &twheel_op_arm, argp) : -EBADF;
+		return writable ? ioctl_batch(ctx, &twheel_op_arm, arg) : -EBADF;
 	case TWHEEL_IOC_CANCEL:
-		return writable ? ioctl_one(ctx, &twheel_op_cancel, argp) : -EBADF;
+		return writable ? ioctl_one(ctx, &twheel_op_cancel, arg) : -EBADF;
 	case TWHEEL_IOC_CANCEL_BATCH:
-		return writable ? ioctl_batch(ctx, &twheel_op_cancel, argp) : -EBADF;
+		return writable ? ioctl_batch(ctx, &twheel_op_cancel, arg) : -EBADF;
 	case TWHEEL_IOC_GET:
-		return readable ? ioctl_get(ctx, argp) : -EBADF;
+		return readable ? ioctl_get(ctx, arg) : -EBADF;
 	case TWHEEL_IOC_LIST:
-		return readable ? ioctl_list(ctx, argp, writable) : -EBADF;
+		return readable ? ioctl_list(ctx, arg, writable) : -EBADF;
 	default:
 		return -ENOTTY;
 	}
