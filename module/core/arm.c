@@ -303,6 +303,7 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	if (likely(stay)) {
 		/* The turn of its bucket comes first, and moves it. */
 		set_timer(timer, arm, deadline, slack);
+		twheel_base_changed(hold->base, timer->node.expires, tick);
 		timer->node.expires = tick;
 		return 0;
 	}

@@ -49,6 +49,7 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 	else
 		twheel_wheel_forward(&base->wheel, tick);
 	twheel_wheel_enqueue(&base->wheel, node);
+	twheel_base_changed(base, TWHEEL_NEVER, node->expires);
 	if (base->wheel.next_expiry < base->programmed)
 		twheel_base_program(base);
 }
@@ -58,4 +59,5 @@ void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
 	lockdep_assert_held(&base->lock);
 
 	twheel_wheel_dequeue(&base->wheel, node);
+	twheel_base_changed(base, node->expires, TWHEEL_NEVER);
 }

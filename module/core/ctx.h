@@ -51,9 +51,6 @@ struct twheel_ctx {
 	struct rcu_head		rcu;
 };
 
-/* What arming changes begins on a cache line of its own. */
-static_assert(offsetof(struct twheel_ctx, pool.account.max) % 64 == 0);
-
 /* So many records with later deadlines at most does one pass. At least an expire batch's */
 #define TWHEEL_PASS_MAX		32
 

@@ -16,6 +16,7 @@
 #ifndef TWHEEL_HOST_H
 #define TWHEEL_HOST_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -124,6 +125,13 @@ void twheel_base_program(struct twheel_base *base);
  *
  *	bool twheel_base_stays(const struct twheel_base *base)
  *		May timers that are armed anew stay there? Otherwise they move to the local one.
+ *		Context: the caller holds @base->lock.
+ *
+ *	void twheel_base_changed(struct twheel_base *base, u64 old, u64 new)
+ *		A node of the wheel is now to come at tick @new and not at tick @old;
+ *		%TWHEEL_NEVER stands for a node that is not in the wheel. For hosts to which it
+ *		matters when the first node is due, and not only when the wheel has to be turned.
+ *		Nodes that the host's own calls of twheel_expire() take and put back are not told.
  *		Context: the caller holds @base->lock.
  */
 

@@ -23,7 +23,6 @@
 #include <linux/minmax.h>
 #include <linux/prefetch.h>
 #include <linux/random.h>
-#include <linux/rcupdate.h>
 
 #include "chunk.h"
 #include "keys.h"

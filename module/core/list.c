@@ -22,7 +22,7 @@
 #include "timer.h"
 
 /* When @timer, which is @where, is due: a lease when its word says. */
-static u64 deadline_of(const struct twheel_timer *timer, u32 where)
+static u64 due_time(const struct twheel_timer *timer, u32 where)
 {
 	u64 deadline = READ_ONCE(timer->deadline);
 
@@ -36,7 +36,7 @@ static void describe(const struct twheel_timer *timer,
 		     struct twheel_timer_info *info)
 {
 	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
-	u64 deadline = deadline_of(timer, timer->where);
+	u64 deadline = due_time(timer, timer->where);
 
 	*info = (struct twheel_timer_info) {
 		.handle		= twheel_pool_handle(timer),
@@ -141,7 +141,7 @@ u64 twheel_list_next_expiry(struct twheel_ctx *ctx)
 		/* Pairs with smp_store_release() in arm_new(). */
 		where = timer ? smp_load_acquire(&timer->where) : TWHEEL_STATE_NONE;
 		if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
-			next = min(next, deadline_of(timer, where));
+			next = min(next, due_time(timer, where));
 		rcu_read_unlock();
 
 		if (index >= end || fatal_signal_pending(current))

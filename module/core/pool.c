@@ -14,7 +14,7 @@
  * that the caller has to know. A look-up by key is the same: the timer may get another key
  * meanwhile, which the caller sees once it has locked the timer.
  */
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>

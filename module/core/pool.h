@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/idr.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>

@@ -39,7 +39,8 @@
  * leave its base without the context's lock, since nobody uses it until it is freed, which takes
  * the context's lock.
  *
- * A timer fits a cache line, as there are millions of them.
+ * A timer is a cache line, as there are millions of them; with pointers of 32 bits some of it is
+ * not used.
  */
 struct twheel_timer {
 	union {
@@ -59,7 +60,7 @@ struct twheel_timer {
 		u32	next;
 	};
 	u32	where;
-};
+} __aligned(64);
 
 #define TWHEEL_CPU_SHIFT	8
 #define TWHEEL_FLAGS_SHIFT	24

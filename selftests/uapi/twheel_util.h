@@ -207,7 +207,7 @@ static inline struct twheel_info tw_info(int fd)
 #endif
 
 /* What poll() reports while there is something to read. */
-#define TW_READABLE	(TW_EMBEDDED ? POLLIN : POLLIN | POLLRDNORM)
+#define TW_READABLE	(POLLIN | POLLRDNORM)
 
 /* Returns the events that poll() reported, or 0 after @limit_ms. */
 static inline int tw_poll(int fd, int limit_ms)

@@ -92,18 +92,20 @@ user_sources() {
 	# The module for Node wants the headers of that: suite languages compiles it.
 	sources userspace '*.c' | grep -v examples/languages
 	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
-	echo module/core/wheel.c
+	echo module/core/*.c | tr ' ' '\n'
 }
 
-# Where the module's code is compiled, the kernel's headers come from userspace/shim.
+# Where the module's code is compiled, the kernel's headers come from userspace/shim: so core/
+# includes no others. Its host is the process.
 compiler() {
 	local file shim status=0
 	while read -r file; do
 		shim=()
 		case $file in
-		module/*|userspace/lib/embedded/*|selftests/wheel/*|selftests/lease/*|\
+		module/*|userspace/lib/process/*|selftests/wheel/*|selftests/lease/*|\
 		selftests/bench/speed/core.c)
-			shim=(-Iuserspace/shim -DTWHEEL_DEBUG) ;;
+			shim=(-Iuserspace/shim -Iuserspace/lib/process -fno-strict-aliasing
+				-DTWHEEL_DEBUG) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
 	done < <(user_sources)

@@ -32,8 +32,10 @@ static int twheel_begin(struct twheel *tw, const struct twheel_config *config)
 			return ret;
 	}
 
-	/* This fails with -ENOTTY if the descriptor is not a twheel. */
 	ret = twheel_get_info(tw, 0, &info);
+	/* What some kinds of files, such as an epoll, say of a request that they do not know */
+	if (ret == -EINVAL)
+		ret = -ENOTTY;
 	if (ret)
 		return ret;
 	if (info.abi_version < TWHEEL_ABI_VERSION)

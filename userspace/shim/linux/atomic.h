@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * A 64-bit word that others may change at any time. Here nobody does while it is
- * looked at. A test in which somebody does defines SHIM_ATOMICS and brings its own
- * functions.
+ * 64-bit words that others may change at any time: the same, and what the kernel orders less is
+ * ordered here as well. A test that looks at what happens between two accesses defines
+ * SHIM_ATOMICS, and brings its own functions.
  */
 #ifndef SHIM_LINUX_ATOMIC_H
 #define SHIM_LINUX_ATOMIC_H
@@ -11,7 +11,7 @@
 
 #define atomic64_t struct shim_atomic64
 
-/* atomic64_or() orders everything already. */
+/* Empty: atomic64_or() orders everything already. */
 #define smp_mb__before_atomic()	((void)0)
 /* As above. */
 #define smp_mb__after_atomic()	((void)0)
@@ -24,37 +24,28 @@ struct shim_atomic64 {
 
 static inline s64 atomic64_read(const atomic64_t *v)
 {
-	return v->counter;
+	return __atomic_load_n(&v->counter, __ATOMIC_ACQUIRE);
 }
 
 static inline void atomic64_set_release(atomic64_t *v, s64 new)
 {
-	v->counter = new;
+	__atomic_store_n(&v->counter, new, __ATOMIC_RELEASE);
 }
 
 static inline void atomic64_or(s64 bits, atomic64_t *v)
 {
-	v->counter |= bits;
+	__atomic_fetch_or(&v->counter, bits, __ATOMIC_SEQ_CST);
 }
 
 static inline s64 atomic64_xchg(atomic64_t *v, s64 new)
 {
-	s64 old = v->counter;
-
-	v->counter = new;
-	return old;
+	return __atomic_exchange_n(&v->counter, new, __ATOMIC_SEQ_CST);
 }
 
 static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 new)
 {
-	s64 seen = v->counter;
-
-	if (seen != *old) {
-		*old = seen;
-		return false;
-	}
-	v->counter = new;
-	return true;
+	return __atomic_compare_exchange_n(&v->counter, old, new, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 #endif /* SHIM_ATOMICS */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The same. */
 #ifndef SHIM_LINUX_BITMAP_H
 #define SHIM_LINUX_BITMAP_H
 

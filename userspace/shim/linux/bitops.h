@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The same. */
 #ifndef SHIM_LINUX_BITOPS_H
 #define SHIM_LINUX_BITOPS_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #define BITS_PER_LONG		(8 * sizeof(long))
@@ -10,6 +12,16 @@
 static inline int fls64(u64 x)
 {
 	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline unsigned long __ffs64(u64 x)
+{
+	return (unsigned long)__builtin_ctzll(x);
+}
+
+static inline unsigned long hweight64(u64 x)
+{
+	return (unsigned long)__builtin_popcountll(x);
 }
 
 static inline void __set_bit(unsigned long nr, unsigned long *map)

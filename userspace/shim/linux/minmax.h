@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The same, but that no types are compared. */
 #ifndef SHIM_LINUX_MINMAX_H
 #define SHIM_LINUX_MINMAX_H
 
@@ -13,5 +14,15 @@
 	type max_b = (b);			\
 	max_a > max_b ? max_a : max_b;		\
 })
+
+#define min(a, b)	min_t(__typeof__(a), a, b)
+#define max(a, b)	max_t(__typeof__(a), a, b)
+#define min3(a, b, c)	min_t(__typeof__(a), a, min_t(__typeof__(a), b, c))
+
+#define swap(a, b) do {				\
+	__typeof__(a) swap_a = (a);		\
+	(a) = (b);				\
+	(b) = swap_a;				\
+} while (0)
 
 #endif /* SHIM_LINUX_MINMAX_H */

@@ -2,14 +2,14 @@
 /*
  * What the library sees of an embedded context.
  *
- * After a fork parent and child have the same timerfd, but a wheel each. So only the process
+ * After a fork parent and child have the same descriptors, but a wheel each. So only the process
  * that made the context may use it, or a child that has taken it over.
  */
 #include <errno.h>
-#include <sys/timerfd.h>
+#include <fcntl.h>
 
 #include "../internal.h"
-#include "emb.h"
+#include "calls.h"
 
 static int embedded_ioctl(const struct twheel *tw, unsigned long request, void *arg)
 {
@@ -23,15 +23,7 @@ static ssize_t embedded_read(const struct twheel *tw, void *buf, size_t size)
 
 static int embedded_map(const struct twheel *tw, uint32_t segment, uint64_t **words)
 {
-	struct twheel_emb *emb = tw->emb;
-	int ret;
-
-	if (twheel_inherited(tw))
-		return -ECHILD;
-	pthread_mutex_lock(&emb->lock);
-	ret = twheel_emb_words(&emb->pool, segment, words);
-	pthread_mutex_unlock(&emb->lock);
-	return ret;
+	return twheel_inherited(tw) ? -ECHILD : twheel_emb_map(tw->emb, segment, words);
 }
 
 /* They go with the context. */
@@ -61,16 +53,13 @@ static const struct twheel_backend twheel_embedded = {
 
 int twheel_embedded_open(struct twheel *tw, unsigned int flags)
 {
-	int ret, tfd = 0;
+	int oflags = 0;
 
 	if (flags & TWHEEL_OPEN_NONBLOCK)
-		tfd |= TFD_NONBLOCK;
+		oflags |= O_NONBLOCK;
 	if (flags & TWHEEL_OPEN_CLOEXEC)
-		tfd |= TFD_CLOEXEC;
-	ret = twheel_emb_new(&tw->emb, tfd);
-	if (ret)
-		return ret;
+		oflags |= O_CLOEXEC;
 	tw->backend = &twheel_embedded;
-	tw->fd = tw->emb->fd;
-	return 0;
+	tw->fd = twheel_emb_new(&tw->emb, oflags);
+	return tw->fd < 0 ? tw->fd : 0;
 }

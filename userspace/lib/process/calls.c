@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The calls on an embedded context: requests, which the core carries out as for a device, and
+ * reads; and how a context begins and ends.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/err.h>
+#include <linux/uio.h>
+
+#include "emb.h"
+#include "expire.h"
+#include "ioctl.h"
+
+/* Records after which others get their turn, and the clock is read. */
+#define READ_PART	64
+
+/* The wheel is empty: let it begin at the present time of @clock. */
+static void begin_wheel(struct twheel_emb *emb, enum twheel_clock clock)
+{
+	emb->user.base.clock = clock;
+	emb->now = emb_time(twheel_emb_clock(emb));
+	twheel_base_init(&emb->user.base, clock, 0, emb->memory);
+	emb->user.first = TWHEEL_NEVER;
+	emb->user.recheck = false;
+}
+
+/* The context has other settings. 0 or -errno. */
+static int follow_config(struct twheel_emb *emb)
+{
+	enum twheel_clock old = emb->user.base.clock;
+	int ret = 0;
+
+	begin_wheel(emb, emb->ctx->clock);
+	if (emb->ctx->clock != old)
+		ret = twheel_emb_fd_clock(emb, twheel_emb_clock(emb));
+	/* So that it is set, and tells of steps from now on. */
+	emb->spent = true;
+	return ret;
+}
+
+int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
+{
+	int ret;
+
+	twheel_emb_begin(emb);
+	ret = (int)twheel_ioctl(emb->ctx, (unsigned int)request, arg, true, true);
+	if (!ret && request == TWHEEL_IOC_CONFIG)
+		ret = follow_config(emb);
+	twheel_emb_end_call(emb);
+	return ret;
+}
+
+int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words)
+{
+	int ret;
+
+	twheel_emb_begin(emb);
+	ret = twheel_emb_words(emb, segment, words);
+	twheel_emb_end_call(emb);
+	return ret;
+}
+
+/* Is this reader to be told that the clock was set? */
+static bool take_step(struct twheel_emb *emb)
+{
+	if (!(emb->ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET))
+		return false;
+	if (!twheel_ctx_stepped(emb->ctx))
+		twheel_emb_ask_for_steps(emb);
+	return twheel_ctx_take_step(emb->ctx);
+}
+
+/* Fill @to with records, including what is due and was not ready yet. How many bytes. */
+static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
+{
+	ssize_t n, total = 0;
+	bool more;
+
+	while (iov_iter_count(to)) {
+		n = twheel_expire_deliver(emb->ctx, to);
+		total += n;
+		if (n)
+			continue;
+		more = twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH);
+		if (!more && !emb->ctx->nr_ready)
+			break;
+	}
+	/* A reader that leaves some knows that there may be more. */
+	emb->news = false;
+	return total;
+}
+
+/*
+ * Take records that fit @size bytes. If there are none wait for some, unless the caller has @some
+ * already. How many bytes, or -errno.
+ */
+static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t size,
+			    bool some)
+{
+	struct iov_iter to = { (char *)events, size };
+	ssize_t n = 0;
+	int ret = 0;
+
+	twheel_emb_lock(emb);
+	while (!ret) {
+		if (!some && take_step(emb)) {
+			ret = -ECANCELED;
+			break;
+		}
+		n = fill(emb, &to);
+		if (n || some)
+			break;
+		ret = twheel_emb_wait(emb);
+	}
+	twheel_emb_end_call(emb);
+	return n ? n : ret;
+}
+
+ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
+{
+	struct twheel_event events[READ_PART];
+	size_t done = 0, part;
+	ssize_t n;
+
+	size -= size % sizeof(*events);
+	if (!size)
+		return -EINVAL;
+	if (!buf)
+		return -EFAULT;
+	do {
+		part = size - done < sizeof(events) ? size - done : sizeof(events);
+		n = take_records(emb, events, part, done);
+		if (n <= 0)
+			break;
+		/*
+		 * The program's memory may have to come from a disk, or from another thread. So it
+		 * is touched without the lock, and after other readers were told of what is left.
+		 */
+		memcpy((char *)buf + done, events, (size_t)n);
+		done += (size_t)n;
+	} while ((size_t)n == part && done < size);
+	return done ? (ssize_t)done : n;
+}
+
+/* What all contexts of a process share. */
+static void init_process(void)
+{
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	twheel_geometry = (struct twheel_geometry){
+		.tick_shift	= EMB_TICK_SHIFT,
+		.slots		= EMB_SLOTS,
+		.levels		= twheel_emb_levels(),
+	};
+	/* What fits 4% of memory, as the module has it. */
+	twheel_max_fd_timers = (unsigned long)(pages / 25 * (size / sizeof(struct twheel_timer)));
+	twheel_pool_cache_init();
+}
+
+static void init_locks(struct twheel_emb *emb)
+{
+	pthread_mutex_init(&emb->lock, NULL);
+	pthread_mutex_init(&emb->queue, NULL);
+}
+
+int twheel_emb_new(struct twheel_emb **embp, int flags)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct twheel_emb *emb = calloc(1, sizeof(*emb));
+	int ret = -ENOMEM;
+
+	if (!emb)
+		return ret;
+	pthread_once(&once, init_process);
+	emb->memory = calloc(1, twheel_wheel_size(EMB_SLOTS, twheel_geometry.levels));
+	if (!emb->memory)
+		goto err_free;
+	emb->ctx = twheel_ctx_create(&emb->user);
+	if (IS_ERR(emb->ctx))
+		goto err_free_memory;
+	ret = twheel_emb_fd_open(emb, flags);
+	if (ret)
+		goto err_destroy;
+	init_locks(emb);
+	twheel_emb_enter(emb);
+	begin_wheel(emb, emb->ctx->clock);
+	*embp = emb;
+	return emb->fd;
+
+err_destroy:
+	twheel_emb_enter(emb);
+	twheel_ctx_destroy(emb->ctx);
+	twheel_emb_free_later(emb);
+err_free_memory:
+	free(emb->memory);
+err_free:
+	free(emb);
+	return ret;
+}
+
+void twheel_emb_destroy(struct twheel_emb *emb)
+{
+	emb->closing = true;
+	twheel_emb_enter(emb);
+	twheel_emb_fd_close(emb);
+	/* None of its timers comes up any more, as nobody turns the wheel. */
+	twheel_ctx_destroy(emb->ctx);
+	twheel_emb_free_later(emb);
+	twheel_emb_free_pages(emb);
+	free(emb->memory);
+	free(emb);
+}
+
+void twheel_emb_take_over(struct twheel_emb *emb)
+{
+	init_locks(emb);
+	emb->waiting = 0;
+}

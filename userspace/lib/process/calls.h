@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The calls on an embedded context, for the library above. They take its lock. */
+#ifndef TWHEEL_EMB_CALLS_H
+#define TWHEEL_EMB_CALLS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct twheel_emb;
+
+/* A request of <linux/twheel.h>. What ioctl() returns, or -errno. */
+int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
+
+/* As read(), but returns -errno. */
+ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size);
+
+/* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
+int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
+
+/*
+ * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. Returns its descriptor, or
+ * -errno.
+ */
+int twheel_emb_new(struct twheel_emb **embp, int flags);
+
+/* Free a context, and close its descriptors. */
+void twheel_emb_destroy(struct twheel_emb *emb);
+
+/* In a child, which has a copy of it. */
+void twheel_emb_take_over(struct twheel_emb *emb);
+
+#endif /* TWHEEL_EMB_CALLS_H */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A wheel in the process: module/core, and the process as its host.
+ *
+ *	backend.c	what the library above sees
+ *	calls.c		requests and reads; how a context begins and ends
+ *	turn.c		a call begins, turns the wheel, and ends
+ *	fd.c		the descriptor, and waiting for it
+ *	first.c		module/core/wheel.c, and when its first timer is due
+ *	host.c		what the core asks its host for
+ *	twheel_host.h	the part of that which is inline
+ *
+ * Locking rules: one mutex guards all of a context, and all functions of the core that are called
+ * on it. The functions here are called with it held, unless they say otherwise. The program changes
+ * the words of leases without it. Whoever holds it is no point of cancellation.
+ *
+ * Lifetime rules: nobody calls anything on a context while it is freed. The memory of a
+ * timer lives as long as the context.
+ */
+#ifndef TWHEEL_EMB_H
+#define TWHEEL_EMB_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "../backend.h"
+#include "calls.h"
+#include "ctx.h"
+#include "host.h"
+
+/* The geometry that the module has by default. */
+#define EMB_TICK_SHIFT		20
+#define EMB_SLOTS		64
+
+#define EMB_SEC_NS		1000000000ULL
+
+/* The time to which a timerfd is set that is not to fire. */
+#define EMB_TIME_NEVER		UINT64_MAX
+
+/**
+ * struct emb_pages - memory in pages, which goes with the context
+ * @free: the first page that was freed; each begins with the address of the next one
+ * @next: the first page of @arenas that was never used
+ * @left: how many there are
+ * @total: pages of all arenas
+ * @nr_arenas: how many arenas there are
+ * @arenas: the arenas: each but the first few adds half to those before
+ */
+struct emb_pages {
+	void		*free;
+	char		*next;
+	size_t		left;
+	size_t		total;
+	unsigned int	nr_arenas;
+	void		*arenas[64];
+};
+
+/**
+ * struct twheel_emb - an embedded context
+ * @lock: guards all else, but for the descriptors, which are constant
+ * @queue: whoever has to wait for @lock holds this meanwhile
+ * @fd: what the program sees: an epoll of the two that follow
+ * @event: an eventfd, readable while something is ready
+ * @timer: a timerfd, readable from the first deadline on
+ * @user: what the core takes for the user of the context; has the wheel
+ * @memory: of the wheel's buckets
+ * @ctx: the core's context
+ * @now: the time at which the present call looks at timers
+ * @faked: programs are told another time than the kernel's, as under faketime
+ * @closing: the context is being freed, and nobody else waits for @lock
+ * @steps: how often the clock was set
+ * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
+ * @spent: @timer was read, or is not set yet
+ * @shown: @event is readable
+ * @news: something became ready in a call that does not read
+ * @waiting: threads that wait for @timer by reading it
+ * @freed: what is to be freed before @lock is
+ * @pages: the memory of timers
+ * @segments: in a context with leases, the words by segment; NULL before the first
+ */
+struct twheel_emb {
+	pthread_mutex_t		lock;
+	pthread_mutex_t		queue;
+	int			fd;
+	int			event;
+	int			timer;
+	struct twheel_quota	user;
+	void			*memory;
+	struct twheel_ctx	*ctx;
+	uint64_t		now;
+	bool			faked;
+	bool			closing;
+	uint32_t		steps;
+	uint64_t		set_to;
+	bool			spent;
+	bool			shown;
+	bool			news;
+	unsigned int		waiting;
+	struct rcu_head		*freed;
+	struct emb_pages	pages;
+	uint64_t		**segments;
+};
+
+/* first.c */
+
+/* The levels that it takes to reach the latest deadline, and the longest slack after it. */
+uint32_t twheel_emb_levels(void);
+
+/*
+ * The tick of the first node of a wheel or, after @looks nodes, a lower bound of it. TWHEEL_NEVER
+ * if there is none.
+ */
+uint64_t twheel_emb_first(const struct twheel_wheel *w, uint32_t looks);
+
+/* host.c */
+
+/* Make what follows, in this thread, a call on @emb. */
+void twheel_emb_enter(struct twheel_emb *emb);
+
+/* Free what waits for the end of a call. */
+void twheel_emb_free_later(struct twheel_emb *emb);
+
+/* Free the pages of all timers. */
+void twheel_emb_free_pages(struct twheel_emb *emb);
+
+/* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
+int twheel_emb_words(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
+
+/* The clock of a context */
+clockid_t twheel_emb_clock(const struct twheel_emb *emb);
+
+static inline uint64_t emb_time(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * EMB_SEC_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* turn.c */
+
+/* A call begins: take the lock, without it, and read the clock. */
+void twheel_emb_lock(struct twheel_emb *emb);
+
+/* As above; and make ready what is due, as far as that takes a bounded time. */
+void twheel_emb_begin(struct twheel_emb *emb);
+
+/* The call ends: see to it that the descriptor is readable when it has to be, and unlock. */
+void twheel_emb_end_call(struct twheel_emb *emb);
+
+/*
+ * Make ready what is due at emb->now, looking at up to @looks timers. Returns whether there
+ * may be more.
+ */
+bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks);
+
+/* fd.c */
+
+/* Open the descriptors: O_NONBLOCK and O_CLOEXEC may be in @flags. 0 or -errno. */
+int twheel_emb_fd_open(struct twheel_emb *emb, int flags);
+
+void twheel_emb_fd_close(struct twheel_emb *emb);
+
+/* Let the timerfd go by another clock: 0 or -errno, and nothing has changed. */
+int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock);
+
+/* Let the descriptor be readable now, or from the first deadline on. */
+void twheel_emb_settle(struct twheel_emb *emb);
+
+/* Learn whether the clock was set. To be called in a context that is told of that. */
+void twheel_emb_ask_for_steps(struct twheel_emb *emb);
+
+/*
+ * Wait until there may be something to read, without the lock. 0; or -errno: -EAGAIN if the
+ * descriptor says not to wait, -EINTR.
+ */
+int twheel_emb_wait(struct twheel_emb *emb);
+
+#endif /* TWHEEL_EMB_H */

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The descriptor of an embedded context: when it is readable, and waiting for that.
+ *
+ * The program sees an epoll of two others. A timerfd is set to the first tick in which a timer is
+ * due. An eventfd is readable while something is ready, and is written to again whenever
+ * something has become ready, for those who wait for edges. (One timerfd could do it all, set to
+ * the past while something is ready. But that takes the kernel ten times as long as an
+ * eventfd, since the timer has to interrupt the CPU.)
+ *
+ * A thread that waits in a read of records waits in a read of the timerfd. So it is the kernel that
+ * knows whether a signal ends it (SA_RESTART). While such threads wait and something is ready
+ * the timerfd is set to the past; what it had to tell is spent when one of them has read it.
+ *
+ * If the clock is set, that makes a timerfd readable which was set with
+ * TFD_TIMER_CANCEL_ON_SET. The next call that sets it or reads it is told, by ECANCELED.
+ *
+ * No function here is a point of cancellation but that read: close(), read() and write() are by
+ * syscall().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "emb.h"
+
+/* So many nodes are looked at to find the first one. Beyond that a guess has to do. */
+#define FIRST_LOOKS	64
+
+/* The latest second that a timerfd can be set to, as time_t may have 32 bits. */
+#define SEC_MAX		((uint64_t)(sizeof(time_t) < sizeof(int64_t) ? INT32_MAX : INT64_MAX))
+
+/* A time in the past: 0 would disarm it. */
+#define TIME_PAST	1
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+}
+
+/* Have emb->fd tell whether @fd is readable. 0 or -errno, also for an @fd that could not be made. */
+static int watch(const struct twheel_emb *emb, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return fd < 0 || epoll_ctl(emb->fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* Is the time that the C library tells another one than that of the kernel? */
+static bool is_faked(clockid_t clock)
+{
+#ifdef SYS_clock_gettime
+	uint64_t now = emb_time(clock) / EMB_SEC_NS;
+	struct timespec ts;
+
+	if (!syscall(SYS_clock_gettime, clock, &ts))
+		return (uint64_t)ts.tv_sec + 1 < now || (uint64_t)ts.tv_sec > now + 1;
+#endif
+	(void)clock;
+	return false;
+}
+
+static int open_timer(struct twheel_emb *emb, clockid_t clock)
+{
+	int fd = timerfd_create(clock, TFD_CLOEXEC), ret = watch(emb, fd);
+
+	if (ret) {
+		close_fd(fd);
+		return ret;
+	}
+	emb->timer = fd;
+	emb->faked = is_faked(clock);
+	emb->set_to = EMB_TIME_NEVER;
+	/* So that it is set, and tells of steps from now on. */
+	emb->spent = true;
+	return 0;
+}
+
+static int open_event(struct twheel_emb *emb)
+{
+	emb->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return watch(emb, emb->event);
+}
+
+int twheel_emb_fd_open(struct twheel_emb *emb, int flags)
+{
+	int ret = 0;
+
+	emb->timer = emb->event = -1;
+	emb->fd = epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
+	if (emb->fd < 0 || (flags & O_NONBLOCK && fcntl(emb->fd, F_SETFL, O_NONBLOCK)))
+		ret = -errno;
+	if (!ret)
+		ret = open_event(emb);
+	if (!ret)
+		ret = open_timer(emb, CLOCK_MONOTONIC);
+	if (ret)
+		twheel_emb_fd_close(emb);
+	return ret;
+}
+
+void twheel_emb_fd_close(struct twheel_emb *emb)
+{
+	close_fd(emb->timer);
+	close_fd(emb->event);
+	close_fd(emb->fd);
+}
+
+int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock)
+{
+	int old = emb->timer, ret = open_timer(emb, clock);
+
+	if (ret)
+		return ret;
+	/* A child may have it, too: so it would not leave the epoll by itself. */
+	epoll_ctl(emb->fd, EPOLL_CTL_DEL, old, NULL);
+	close_fd(old);
+	return 0;
+}
+
+static noinline void set_timerfd(struct twheel_emb *emb, uint64_t ns)
+{
+	int flags = TFD_TIMER_ABSTIME;
+	struct itimerspec at = { };
+	uint64_t sec;
+
+	emb->set_to = ns;
+	emb->spent = false;
+	if (emb->ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET) {
+		flags |= TFD_TIMER_CANCEL_ON_SET;
+		/* One that is disarmed would not tell. */
+		if (ns == EMB_TIME_NEVER)
+			ns = KTIME_MAX;
+	}
+	if (emb->faked && ns != TIME_PAST && ns != EMB_TIME_NEVER) {
+		/* What the kernel has to wait for is the same. */
+		flags = 0;
+		ns = twheel_ns_until(ns, emb->now) ?: TIME_PAST;
+	}
+	if (ns != EMB_TIME_NEVER) {
+		sec = ns / EMB_SEC_NS;
+		at.it_value.tv_sec = (time_t)(sec < SEC_MAX ? sec : SEC_MAX);
+		at.it_value.tv_nsec = (long)(ns % EMB_SEC_NS);
+	}
+	if (timerfd_settime(emb->timer, flags, &at, NULL) && errno == ECANCELED)
+		emb->steps++;
+}
+
+void twheel_emb_ask_for_steps(struct twheel_emb *emb)
+{
+	set_timerfd(emb, emb->set_to);
+}
+
+/* Is there anything to read, or may there be? If not, emb->user.first is right. */
+static bool is_readable(struct twheel_emb *emb)
+{
+	if (emb->user.recheck) {
+		emb->user.first = twheel_emb_first(&emb->user.base.wheel, FIRST_LOOKS);
+		emb->user.recheck = false;
+	}
+	return emb->ctx->nr_ready || twheel_ctx_stepped(emb->ctx) ||
+	       emb->user.first <= twheel_now_to_tick(emb->now);
+}
+
+/* When the timerfd is to fire next */
+static uint64_t first_time(const struct twheel_emb *emb)
+{
+	uint64_t first = emb->user.first;
+
+	if (first == TWHEEL_NEVER)
+		return EMB_TIME_NEVER;
+	return first > KTIME_MAX >> EMB_TICK_SHIFT ? KTIME_MAX : first << EMB_TICK_SHIFT;
+}
+
+/* Let the eventfd be readable, or not; and if it is, and there are news, tell them. */
+static noinline void show(struct twheel_emb *emb, bool readable)
+{
+	uint64_t count = 1;
+
+	if (readable && (!emb->shown || emb->news))
+		syscall(SYS_write, emb->event, &count, sizeof(count));
+	if (!readable && emb->shown)
+		syscall(SYS_read, emb->event, &count, sizeof(count));
+	emb->shown = readable;
+	emb->news = false;
+}
+
+/* Does the timerfd have to be set? If so, *@time is to when. */
+static bool is_unset(const struct twheel_emb *emb, bool readable, uint64_t *time)
+{
+	if (readable && emb->waiting) {
+		*time = TIME_PAST;
+		/* If it has fired, one of those who wait is being told. */
+		return emb->spent || emb->set_to > emb->now;
+	}
+	*time = first_time(emb);
+	return (emb->spent || emb->set_to != *time) &&
+	       emb->user.first > twheel_now_to_tick(emb->now);
+}
+
+void twheel_emb_settle(struct twheel_emb *emb)
+{
+	bool readable = is_readable(emb);
+	uint64_t time;
+
+	if (is_unset(emb, readable, &time)) {
+		set_timerfd(emb, time);
+		/* It may have told that the clock was set. */
+		readable = is_readable(emb);
+	}
+	if (readable != emb->shown || emb->news)
+		show(emb, readable);
+}
+
+/* A thread was cancelled while it waited, perhaps just after it had read. */
+static void wait_cancelled(void *arg)
+{
+	struct twheel_emb *emb = arg;
+
+	twheel_emb_begin(emb);
+	emb->waiting--;
+	emb->spent = true;
+	twheel_emb_end_call(emb);
+}
+
+int twheel_emb_wait(struct twheel_emb *emb)
+{
+	uint64_t fired;
+	int ret;
+
+	if (fcntl(emb->fd, F_GETFL) & O_NONBLOCK)
+		return -EAGAIN;
+	emb->waiting++;
+	twheel_emb_end_call(emb);
+
+	pthread_cleanup_push(wait_cancelled, emb);
+	ret = read(emb->timer, &fired, sizeof(fired)) < 0 ? -errno : 0;
+	pthread_cleanup_pop(0);
+
+	twheel_emb_lock(emb);
+	emb->waiting--;
+	if (ret == -ECANCELED) {
+		emb->steps++;
+		ret = 0;
+	}
+	if (!ret)
+		emb->spent = true;
+	return ret;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What the core asks its host for: see module/core/host.h and userspace/shim.
+ *
+ * The core does not say for which context it asks. So each call notes its context for the
+ * thread that makes it, and all of a call happens at one time.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <linux/err.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "chunk.h"
+#include "emb.h"
+#include "lease.h"
+
+/* For so long a call may keep others waiting before it lets them have their turn. */
+#define TURN_NS		100000
+
+/* Pages of the first arenas */
+#define FIRST_PAGES	4
+
+/* A library that is loaded late finds room for this where the C library is glibc. */
+#ifdef __GLIBC__
+#define EMB_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define EMB_TLS
+#endif
+
+/* The context that this thread has called something on. */
+static __thread struct twheel_emb *called EMB_TLS;
+
+#ifdef TWHEEL_DEBUG
+__thread unsigned int shim_locks, shim_bh, shim_rcu;
+#endif
+
+void twheel_emb_enter(struct twheel_emb *emb)
+{
+	called = emb;
+}
+
+/*
+ * Clocks
+ */
+
+clockid_t twheel_emb_clock(const struct twheel_emb *emb)
+{
+	static const clockid_t clocks[TWHEEL_NR_CLOCKS] = {
+		[TWHEEL_MONOTONIC]	= CLOCK_MONOTONIC,
+		[TWHEEL_BOOTTIME]	= CLOCK_BOOTTIME,
+		[TWHEEL_REALTIME]	= CLOCK_REALTIME,
+	};
+
+	return clocks[emb->user.base.clock];
+}
+
+u64 twheel_clock_now(enum twheel_clock clock)
+{
+	(void)clock;
+	return called->now;
+}
+
+/* The clocks of a process are those of its time namespace. */
+s64 twheel_clock_offset(enum twheel_clock clock)
+{
+	(void)clock;
+	return 0;
+}
+
+u32 twheel_clock_steps(void)
+{
+	return called->steps;
+}
+
+/* The timerfd tells of steps. */
+void twheel_clock_watch(struct twheel_clock_watch *watch)
+{
+	(void)watch;
+}
+
+void twheel_clock_unwatch(struct twheel_clock_watch *watch)
+{
+	(void)watch;
+}
+
+/*
+ * Wheels. Each call turns its wheel, and sets the timerfd when it ends.
+ */
+
+void twheel_base_program(struct twheel_base *base)
+{
+	(void)base;
+}
+
+void twheel_waiters_wake(struct twheel_waiters *waiters)
+{
+	(void)waiters;
+	called->news = true;
+}
+
+/*
+ * Limits. A process has what memory it gets.
+ */
+
+unsigned long twheel_max_user_timers = ~0UL;
+unsigned long twheel_max_fd_timers;
+u64 twheel_all_timers;
+
+void twheel_quota_put(struct twheel_quota *quota)
+{
+	(void)quota;
+}
+
+unsigned long twheel_quota_timers(struct twheel_quota *quota)
+{
+	(void)quota;
+	return __atomic_load_n(&twheel_all_timers, __ATOMIC_RELAXED);
+}
+
+int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	(void)quota;
+	(void)bytes;
+	return 0;
+}
+
+int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	return twheel_quota_try_add_memory(quota, bytes);
+}
+
+void twheel_quota_sub_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	(void)quota;
+	(void)bytes;
+}
+
+void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes)
+{
+	(void)quota;
+	(void)bytes;
+}
+
+void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
+{
+	(void)quota;
+	(void)bytes;
+}
+
+/* Whoever extends a lease pays for the looks: it is the program that turns the wheel. */
+u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)
+{
+	(void)quota;
+	(void)now;
+	(void)cost;
+	return 0;
+}
+
+void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
+			 struct twheel_quota *quota)
+{
+	(void)lock;
+	*account = (struct twheel_account){ .quota = quota };
+}
+
+void twheel_account_close(struct twheel_account *account)
+{
+	twheel_account_give(account, account->timers);
+}
+
+int twheel_account_reserve(struct twheel_account *account)
+{
+	(void)account;
+	return 0;
+}
+
+/*
+ * Words, in segments, which are address space until a page is touched. A child that fork() makes
+ * shares them, as it does those of the device.
+ */
+
+void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)
+{
+	(void)words;
+	(void)quota;
+}
+
+void twheel_words_destroy(struct twheel_words *words)
+{
+	uint64_t **segments = called->segments;
+	uint32_t i;
+
+	(void)words;
+	for (i = 0; segments && i < TWHEEL_SEGMENTS; i++) {
+		if (segments[i])
+			munmap(segments[i], TWHEEL_SEGMENT_BYTES);
+	}
+	free(segments);
+}
+
+int twheel_emb_words(struct twheel_emb *emb, uint32_t segment, uint64_t **words)
+{
+	void *mapped;
+
+	if (!(emb->ctx->config & TWHEEL_CONFIG_LEASE))
+		return -ENODEV;
+	if (!emb->segments)
+		emb->segments = calloc(TWHEEL_SEGMENTS, sizeof(*emb->segments));
+	if (!emb->segments)
+		return -ENOMEM;
+	if (!emb->segments[segment]) {
+		mapped = mmap(NULL, TWHEEL_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (mapped == MAP_FAILED)
+			return -ENOMEM;
+		emb->segments[segment] = mapped;
+	}
+	*words = emb->segments[segment];
+	return 0;
+}
+
+atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr)
+{
+	atomic64_t *first;
+	uint64_t *segment;
+	uint32_t i;
+
+	(void)words;
+	if (twheel_emb_words(called, nr >> TWHEEL_SEGMENT_SHIFT, &segment))
+		return ERR_PTR(-ENOMEM);
+	first = (atomic64_t *)segment + nr % TWHEEL_SEGMENT_WORDS;
+	for (i = 0; i < TWHEEL_PLACES; i++) {
+		if (!atomic64_read(&first[i]))
+			atomic64_set_release(&first[i], TWHEEL_LEASE_EXPIRED);
+	}
+	return first;
+}
+
+/*
+ * Memory of timers. aligned_alloc() of single pages would take two for each.
+ */
+
+/* Make an arena, of which all pages are unused. */
+static bool add_arena(struct emb_pages *pages)
+{
+	size_t n = pages->total / 2 > FIRST_PAGES ? pages->total / 2 : FIRST_PAGES;
+	void *arena;
+
+	if (pages->nr_arenas == sizeof(pages->arenas) / sizeof(pages->arenas[0]))
+		return false;
+	arena = aligned_alloc(PAGE_SIZE, n * PAGE_SIZE);
+	if (!arena)
+		return false;
+	pages->arenas[pages->nr_arenas++] = arena;
+	pages->total += n;
+	pages->next = arena;
+	pages->left = n;
+	return true;
+}
+
+void *twheel_page_alloc(void)
+{
+	struct emb_pages *pages = &called->pages;
+	void *page = pages->free;
+
+	if (page) {
+		pages->free = *(void **)page;
+		return memset(page, 0, PAGE_SIZE);
+	}
+	if (!pages->left && !add_arena(pages))
+		return NULL;
+	page = pages->next;
+	pages->next += PAGE_SIZE;
+	pages->left--;
+	return memset(page, 0, PAGE_SIZE);
+}
+
+void twheel_page_free(void *page)
+{
+	struct emb_pages *pages = &called->pages;
+
+	/* All arenas are about to be freed. */
+	if (called->closing)
+		return;
+	*(void **)page = pages->free;
+	pages->free = page;
+}
+
+void twheel_emb_free_pages(struct twheel_emb *emb)
+{
+	unsigned int i;
+
+	for (i = 0; i < emb->pages.nr_arenas; i++)
+		free(emb->pages.arenas[i]);
+}
+
+/*
+ * The end of a call, or a rest in the middle of one
+ */
+
+void twheel_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	head->func = func;
+	head->next = called->freed;
+	called->freed = head;
+}
+
+void twheel_rcu_barrier(void)
+{
+	twheel_emb_free_later(called);
+}
+
+void twheel_emb_free_later(struct twheel_emb *emb)
+{
+	struct rcu_head *head, *next;
+
+	for (head = emb->freed, emb->freed = NULL; head; head = next) {
+		next = head->next;
+		if (head->func)
+			head->func(head);
+		else
+			free(head);
+	}
+}
+
+void twheel_resched(void)
+{
+	struct twheel_emb *emb = called;
+
+	if (emb->closing || emb_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
+		return;
+	twheel_emb_end_call(emb);
+	twheel_emb_begin(emb);
+}

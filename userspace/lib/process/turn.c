@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A call on an embedded context begins, turns the wheel, and ends.
+ *
+ * No thread of its own turns the wheel: each call looks first at what has come up. A read
+ * looks until it has found as many records as fit, and other calls for a bounded time: what
+ * is left keeps the descriptor readable, and comes later in the same order.
+ */
+#include "emb.h"
+#include "expire.h"
+
+/* So many timers that come up are looked at by a call that has other things to do. */
+#define LOOKS	256
+
+void twheel_emb_lock(struct twheel_emb *emb)
+{
+	/*
+	 * A call that lets go of the lock only to take it again would nearly always get it before
+	 * the threads that wait. So it waits behind them.
+	 */
+	if (pthread_mutex_trylock(&emb->lock)) {
+		pthread_mutex_lock(&emb->queue);
+		pthread_mutex_lock(&emb->lock);
+		pthread_mutex_unlock(&emb->queue);
+	}
+	twheel_emb_enter(emb);
+	emb->now = emb_time(twheel_emb_clock(emb));
+}
+
+/* As twheel_emb_turn(), when there is something to do. */
+static noinline bool turn(struct twheel_emb *emb, uint64_t tick, uint32_t looks)
+{
+	struct twheel_base *base = &emb->user.base;
+	struct twheel_run run;
+	uint32_t n;
+	bool more;
+
+	run.time = run.now = emb->now;
+	run.tick = tick;
+	run.look_ns = run.expired = run.moved = run.nr_wake = 0;
+
+	local_bh_disable();
+	rcu_read_lock();
+	spin_lock(&base->lock);
+
+	/* The clock was set back. What is armed now must not look as if it were late. */
+	if (tick < base->wheel.clk)
+		twheel_wheel_rewind(&base->wheel, tick);
+	/* What was due so early leaves the wheel. */
+	emb->user.recheck = true;
+
+	while ((more = base->wheel.next_expiry <= tick) && looks) {
+		n = twheel_expire(base, &run);
+		looks -= n < looks ? n : looks;
+	}
+
+	spin_unlock(&base->lock);
+	twheel_expire_wake(&run);
+	rcu_read_unlock();
+	local_bh_enable();
+	return more;
+}
+
+bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks)
+{
+	const struct twheel_wheel *wheel = &emb->user.base.wheel;
+	uint64_t tick = twheel_now_to_tick(emb->now);
+
+	if (tick < wheel->next_expiry && tick < emb->user.first && tick >= wheel->clk)
+		return false;
+	return turn(emb, tick, looks);
+}
+
+void twheel_emb_begin(struct twheel_emb *emb)
+{
+	twheel_emb_lock(emb);
+	twheel_emb_turn(emb, LOOKS);
+}
+
+void twheel_emb_end_call(struct twheel_emb *emb)
+{
+	twheel_emb_free_later(emb);
+	twheel_emb_settle(emb);
+	pthread_mutex_unlock(&emb->lock);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The process as a host: what module/core/host.h says that a host has.
+ *
+ * Each context has a user, a quota and a wheel of its own. So the core's locks have nothing to
+ * keep apart, and the mutex of the context is enough.
+ */
+#ifndef TWHEEL_PROCESS_HOST_H
+#define TWHEEL_PROCESS_HOST_H
+
+#include <linux/gfp.h>
+#include <linux/minmax.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "base.h"
+
+#define TWHEEL_OPEN_GFP		GFP_KERNEL
+#define TWHEEL_POOL_GFP		GFP_KERNEL
+
+/**
+ * struct twheel_quota - what the core takes for a user: one context
+ * @base: its wheel
+ * @first: no timer is to expire before this tick, and nearly always one is in it
+ * @recheck: @first may be too early, as the timer that was due then has left the wheel
+ */
+struct twheel_quota {
+	struct twheel_base	base;
+	u64			first;
+	bool			recheck;
+};
+
+/**
+ * struct twheel_account - the timers of a context
+ * @quota: the context's
+ * @timers: how many are pending or ready
+ */
+struct twheel_account {
+	struct twheel_quota	*quota;
+	u32			timers;
+};
+
+/* Timers of all contexts in this process. */
+extern u64 twheel_all_timers;
+
+static inline u32 twheel_account_take(struct twheel_account *account, u32 n)
+{
+	account->timers += n;
+	__atomic_fetch_add(&twheel_all_timers, n, __ATOMIC_RELAXED);
+	return n;
+}
+
+static inline void twheel_account_give(struct twheel_account *account, u32 n)
+{
+	account->timers -= n;
+	__atomic_fetch_sub(&twheel_all_timers, n, __ATOMIC_RELAXED);
+}
+
+static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
+						 enum twheel_clock clock, u16 cpu)
+{
+	(void)clock;
+	(void)cpu;
+	return &quota->base;
+}
+
+static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
+						    enum twheel_clock clock)
+{
+	return twheel_base_of(quota, clock, 0);
+}
+
+static inline bool twheel_base_stays(const struct twheel_base *base)
+{
+	(void)base;
+	return true;
+}
+
+/*
+ * A program is woken when a timer is due, and not for a wheel that only moves timers. So it is the
+ * first tick that counts, which the wheel does not know.
+ */
+static inline void twheel_base_changed(struct twheel_base *base, u64 old, u64 new)
+{
+	struct twheel_quota *quota = container_of(base, struct twheel_quota, base);
+
+	if (new < quota->first)
+		quota->first = new;
+	else if (old <= quota->first)
+		quota->recheck = true;
+}
+
+/* Words are made by segments, in the context: see host.c. */
+struct twheel_words { };
+
+/* Who waits looks at the descriptor of the context: see host.c. */
+struct twheel_waiters { };
+
+static inline void twheel_waiters_init(struct twheel_waiters *waiters)
+{
+	(void)waiters;
+}
+
+void twheel_waiters_wake(struct twheel_waiters *waiters);
+
+/* Nobody counts or traces. */
+#define twheel_count(counter)			((void)0)
+#define twheel_count_n(counter, n)		((void)0)
+#define twheel_observe(histogram, value)	((void)0)
+
+#define trace_twheel_arm_enabled()		false
+#define trace_twheel_rearm_enabled()		false
+#define trace_twheel_migrate_enabled()		false
+#define trace_twheel_cancel_enabled()		false
+#define trace_twheel_expire_enabled()		false
+#define trace_twheel_arm(...)			((void)0)
+#define trace_twheel_rearm(...)			((void)0)
+#define trace_twheel_migrate(...)		((void)0)
+#define trace_twheel_cancel(...)		((void)0)
+#define trace_twheel_expire(...)		((void)0)
+
+#endif /* TWHEEL_PROCESS_HOST_H */

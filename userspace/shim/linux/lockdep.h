@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Who holds what, with TWHEEL_DEBUG; otherwise empty. One thread at a time is in the functions of a
+ * context, so it is enough to know whether a lock is held, and how many that thread holds.
+ */
+#ifndef SHIM_LINUX_LOCKDEP_H
+#define SHIM_LINUX_LOCKDEP_H
+
+#ifdef TWHEEL_DEBUG
+
+#include <assert.h>
+#include <stdbool.h>
+
+/**
+ * struct shim_lock - a lock
+ * @held: somebody holds it
+ */
+struct shim_lock {
+	bool held;
+};
+
+/* What this thread is in: locks, and sections without bottom halves or under RCU. */
+extern __thread unsigned int shim_locks, shim_bh, shim_rcu;
+
+static inline void shim_lock(struct shim_lock *lock)
+{
+	assert(!lock->held);
+	lock->held = true;
+	shim_locks++;
+}
+
+static inline void shim_unlock(struct shim_lock *lock)
+{
+	assert(lock->held);
+	lock->held = false;
+	shim_locks--;
+}
+
+#define shim_enter(section)	((void)(section)++)
+#define shim_leave(section)	(assert(section), (void)(section)--)
+#define shim_assert(condition)	assert(condition)
+/* The mutexes that a spinlock must not be held for, and sleeping that no section allows */
+#define shim_may_sleep()	assert(!shim_locks && !shim_bh && !shim_rcu)
+#define lockdep_assert_held(lock) assert((lock)->held)
+
+#else
+
+struct shim_lock { };
+
+#define shim_lock(lock)		((void)(lock))
+#define shim_unlock(lock)	((void)(lock))
+#define shim_enter(section)	((void)0)
+#define shim_leave(section)	((void)0)
+#define shim_assert(condition)	((void)0)
+#define shim_may_sleep()	((void)0)
+#define lockdep_assert_held(lock) ((void)(lock))
+
+#endif
+
+#endif /* SHIM_LINUX_LOCKDEP_H */
