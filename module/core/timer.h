@@ -17,6 +17,7 @@
  * @node:	while pending: its place in a wheel
  * @ready:	while ready: its place in the context's list
  * @expired:	while ready: when it was expired, in ns
+ * @room:	makes a timer with pointers of 32 bits as large as any other
  * @deadline:	when it is to expire next or, while ready, when the first unread expiration
  *		was due, in ns
  * @user_data:	as the program chose it
@@ -39,8 +40,7 @@
  * leave its base without the context's lock, since nobody uses it until it is freed, which takes
  * the context's lock.
  *
- * A timer is a cache line, as there are millions of them; with pointers of 32 bits some of it is
- * not used.
+ * A timer is a cache line, as there are millions of them.
  */
 struct twheel_timer {
 	union {
@@ -49,6 +49,7 @@ struct twheel_timer {
 			struct list_head	ready;
 			u64			expired;
 		};
+		u64			room[3];
 	};
 	u64	deadline;
 	u64	user_data;
@@ -60,7 +61,7 @@ struct twheel_timer {
 		u32	next;
 	};
 	u32	where;
-} __aligned(64);
+};
 
 #define TWHEEL_CPU_SHIFT	8
 #define TWHEEL_FLAGS_SHIFT	24

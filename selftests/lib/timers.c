@@ -5,7 +5,10 @@
  * In most tests many timers are ready before one dispatch. This makes sure that their
  * records are in its buffer while the first function runs.
  */
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib_util.h"
 #include "twheel_util.h"
@@ -1099,6 +1102,102 @@ TEST_F(timers, random_actions)
 	for (i = 0; i < CHANCES; i++)
 		EXPECT_EQ(chance.probes[i].allowed,
 			  twheel_timer_armed(chance.probes[i].timer));
+}
+
+static void ignore(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	(void)timer;
+	(void)event;
+	(void)arg;
+}
+
+/* A timer that was freed is refused, until another one is made, and never freed twice. */
+TEST_F(timers, use_after_free)
+{
+	struct twheel_arm setting = { .expires = SEC };
+	struct twheel_timer_info info;
+	struct twheel_timer *timer;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, ignore, NULL));
+	ASSERT_EQ(0, twheel_timer_start(timer, SEC, 0));
+	twheel_timer_free(timer);
+	EXPECT_EQ(-EINVAL, twheel_timer_start(timer, SEC, 0));
+	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &setting, NULL));
+	EXPECT_EQ(-EINVAL, twheel_timer_cancel(timer, NULL));
+	EXPECT_EQ(-EINVAL, twheel_timer_get(timer, &info));
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+}
+
+TEST_F(timers, free_twice)
+{
+	struct twheel_timer *timer;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, ignore, NULL));
+	twheel_timer_free(timer);
+	pid = fork();
+	if (!pid) {
+		/* What it says is not for the log of the tests. */
+		fclose(stderr);
+		twheel_timer_free(timer);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* What a function of a timer sees that closes the context */
+struct closing {
+	struct twheel *tw;
+	int calls;
+	int nested;
+	int inner;
+};
+
+static void close_context(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	struct closing *closing = arg;
+
+	closing->calls++;
+	if (closing->nested) {
+		closing->nested = 0;
+		closing->inner = twheel_dispatch(closing->tw);
+		return;
+	}
+	twheel_close(closing->tw);
+}
+
+TEST_F(timers, close_in_a_function)
+{
+	struct closing closing = { .tw = self->tw };
+	struct twheel_timer *timer;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, close_context, &closing));
+		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	}
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, closing.calls);
+	self->tw = NULL;
+}
+
+/* The context is closed in a call of twheel_dispatch() by another function. */
+TEST_F(timers, close_in_an_inner_dispatch)
+{
+	struct closing closing = { .tw = self->tw, .nested = 1 };
+	struct twheel_timer *timer;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, close_context, &closing));
+		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	}
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(2, closing.calls);
+	EXPECT_EQ(1, closing.inner);
+	self->tw = NULL;
 }
 
 TEST_HARNESS_MAIN

@@ -186,8 +186,8 @@ int twheel_release(struct twheel *tw);
  *
  * Frees all timer objects of the context. Cancels all its timers, too, unless
  * another copy of the descriptor is open. In a child that has inherited the context
- * the timers go on, as the parent's copy is open. A timer's function must not call
- * this.
+ * the timers go on, as the parent's copy is open. After a call by a timer's function
+ * twheel_dispatch() calls no other one, and returns.
  */
 void twheel_close(struct twheel *tw);
 
@@ -680,8 +680,8 @@ int twheel_lease_expired(struct twheel_lease lease);
  *
  * The function may arm, cancel and free any timer of the context, @timer included.
  * It may call twheel_dispatch(), which handles the records after this one. It may
- * leave by longjmp() or by an exception of C++. It must not call twheel_close() or
- * twheel_release() on the context. @event is valid until it returns.
+ * leave by longjmp() or by an exception of C++. It may close the context, and then must not
+ * use @timer any more. @event is valid until it returns.
  */
 typedef void twheel_timer_fn(struct twheel_timer *timer,
 			     const struct twheel_event *event, void *arg);
@@ -710,6 +710,9 @@ int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
  * The timer's function will not be called any more, not even for a record that
  * twheel_dispatch() has read already. In a child that has inherited the context the
  * call frees the child's copy, and the parent's timer goes on.
+ *
+ * The program ends by abort() if the timer is free already and no other was made since. Until
+ * then the other calls refuse such a timer with -EINVAL.
  */
 void twheel_timer_free(struct twheel_timer *timer);
 

@@ -96,7 +96,10 @@ void twheel_loop_forget_words(struct twheel_loop *loop);
 /* Tell the device what timer objects have queued for it, if anything: see queue.c. */
 void twheel_queue_flush(struct twheel *tw);
 
-/* Free all timer objects, and the buffer of the records to dispatch. */
-void twheel_loop_free(struct twheel_loop *loop);
+/*
+ * Free a context, all its timer objects, and the buffer of the records to dispatch. If a function of
+ * a timer has closed the context, twheel_dispatch() does that when the function is done.
+ */
+void twheel_loop_free(struct twheel *tw);
 
 #endif /* TWHEEL_INTERNAL_H */

@@ -46,6 +46,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lease_word.h"
@@ -150,8 +151,15 @@ static int twheel_loop_grow(struct twheel *tw)
 	return 0;
 }
 
-void twheel_loop_free(struct twheel_loop *loop)
+void twheel_loop_free(struct twheel *tw)
 {
+	struct twheel_loop *loop = tw->loop;
+
+	if (loop && loop->dispatching) {
+		loop->closed = true;
+		return;
+	}
+	free(tw);
 	if (!loop)
 		return;
 	while (loop->chunks_used)
@@ -189,6 +197,11 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 
 	if (!timer)
 		return;
+	/* Two that are made later would be the same. */
+	if (!timer->fn) {
+		fputs("libtwheel: twheel_timer_free() was called twice for a timer\n", stderr);
+		abort();
+	}
 	/* In a child this fails, and leaves the parent's timer alone. */
 	twheel_timer_cancel(timer, NULL);
 
@@ -343,7 +356,7 @@ static int twheel_timer_set(struct twheel_timer *timer,
 	if (twheel_inherited(tw))
 		return -ECHILD;
 	/* The caller would not learn which word belongs to the lease. */
-	if (setting->flags & TWHEEL_ARM_LEASE)
+	if (!timer->fn || setting->flags & TWHEEL_ARM_LEASE)
 		return -EINVAL;
 	if (!(leases || tw->loop->queue) || !twheel_is_plain(tw, setting))
 		return twheel_timer_arm_now(timer, &arm, old);
@@ -397,6 +410,8 @@ TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
 
 	if (twheel_inherited(tw))
 		return -ECHILD;
+	if (!timer->fn)
+		return -EINVAL;
 	if (twheel_may_queue(timer, old)) {
 		twheel_queue_forget(timer);
 		twheel_queue_cancel(tw, timer->handle);
@@ -502,6 +517,8 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 
 	if (twheel_inherited(timer->tw))
 		return -ECHILD;
+	if (!timer->fn)
+		return -EINVAL;
 	if (timer->slot)
 		twheel_queue_flush(timer->tw);
 	if (!timer->handle)
@@ -583,6 +600,27 @@ static void twheel_loop_note_ended(struct twheel_loop *loop)
 	}
 }
 
+/* A function has returned, or was left by an exception. */
+static void end_function(struct twheel **twp)
+{
+	struct twheel_loop *loop = (*twp)->loop;
+
+	loop->dispatching--;
+	if (loop->closed)
+		twheel_loop_free(*twp);
+}
+
+/* Call the function of @timer. Returns whether the context is still open. */
+static bool call_function(struct twheel *tw, struct twheel_timer *timer,
+			  const struct twheel_event *event)
+{
+	struct twheel *running __attribute__((cleanup(end_function))) = tw;
+
+	tw->loop->dispatching++;
+	timer->fn(timer, event, timer->arg);
+	return !running->loop->closed;
+}
+
 TWHEEL_API int twheel_dispatch(struct twheel *tw)
 {
 	struct twheel_loop *loop;
@@ -619,7 +657,8 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 			continue;
 		if (event.flags & TWHEEL_EVENT_LAST)
 			twheel_timer_disarmed(timer);
-		timer->fn(timer, &event, timer->arg);
+		if (!call_function(tw, timer, &event))
+			return taken;
 		/* In a child that the function has forked: the parent handles the rest. */
 		if (twheel_inherited(tw))
 			return -ECHILD;

@@ -54,6 +54,9 @@ struct twheel_timer {
  * @queue: what is not told to the device yet; NULL unless the program has asked for it
  * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
  * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
+ * @closed: the context was closed by a function that twheel_dispatch() has called
+ * @dispatching: how many calls of twheel_dispatch() have called a function, and it has not returned:
+ *	one more for each function that was left by longjmp()
  * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read
@@ -68,6 +71,8 @@ struct twheel_loop {
 	struct twheel_queue	*queue;
 	int			error;
 	bool			wordless;
+	bool			closed;
+	unsigned int		dispatching;
 	uint32_t		armings;
 	size_t			next;
 	size_t			filled;

@@ -176,7 +176,6 @@ static void twheel_end(struct twheel *tw)
 	if (!twheel_inherited(tw))
 		twheel_queue_flush(tw);
 	twheel_leases_free(tw);
-	twheel_loop_free(tw->loop);
 }
 
 TWHEEL_API int twheel_release(struct twheel *tw)
@@ -187,7 +186,7 @@ TWHEEL_API int twheel_release(struct twheel *tw)
 	if (tw->emb)
 		return -EOPNOTSUPP;
 	twheel_end(tw);
-	free(tw);
+	twheel_loop_free(tw);
 	return fd;
 }
 
@@ -197,5 +196,5 @@ TWHEEL_API void twheel_close(struct twheel *tw)
 		return;
 	twheel_end(tw);
 	tw->backend->close(tw);
-	free(tw);
+	twheel_loop_free(tw);
 }
