@@ -88,7 +88,7 @@ static const struct skip skips[] = {
 	{ "fork", "plain_calls_are_shared", SHARED },
 	{ "fork", "drain_without_objects", SHARED },
 	/* lib/modes.c */
-	{ "lease", "shared", SHARED },
+	{ "lease", "passed_on", SHARED },
 	{ "lease", "close_unmaps", MAPPED },
 #ifdef __SANITIZE_ADDRESS__
 	{ "lease", "no_room_to_map", "the sanitizer needs room, too" },

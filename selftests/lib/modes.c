@@ -887,7 +887,7 @@ TEST_F(lease, second_segment)
 }
 
 /* An extension by a child is visible to its parent, and the lease outlives the mapping. */
-TEST_F(lease, shared)
+TEST_F(lease, extended_by_a_child)
 {
 	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
 	struct twheel_timer_info info;
@@ -895,7 +895,6 @@ TEST_F(lease, shared)
 	struct twheel_lease lease;
 	int status;
 	pid_t pid;
-	int fd;
 
 	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &lease, NULL));
 	pid = fork();
@@ -905,7 +904,21 @@ TEST_F(lease, shared)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(far + UNIT, twheel_lease_deadline(lease));
+	ASSERT_EQ(0, twheel_get(self->tw, handle, &info));
+	EXPECT_EQ(far + UNIT, info.deadline);
+}
 
+/* A lease goes on in a context that is given away, as do others by their words. */
+TEST_F(lease, passed_on)
+{
+	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
+	struct twheel_timer_info info;
+	uint64_t handle = 42;
+	struct twheel_lease lease;
+	int fd;
+
+	ASSERT_EQ(0, twheel_lease_new(self->tw, far + UNIT, TWHEEL_ARM_ABS, 0, &handle, &lease,
+				      NULL));
 	fd = twheel_release(self->tw);
 	self->tw = NULL;
 	ASSERT_EQ(0, twheel_adopt(&self->tw, fd));
