@@ -584,4 +584,13 @@ TEST_F(calls, threads)
 	EXPECT_EQ(0, info.pending + info.ready);
 }
 
+#ifndef EMBEDDED_TESTS
+/* The clock of a context of the device is the kernel's. */
+TEST_F(calls, set_now)
+{
+	EXPECT_EQ(-EOPNOTSUPP, twheel_set_now(self->tw, SEC));
+	EXPECT_EQ(-EINVAL, twheel_set_now(self->tw, 0));
+}
+
+#endif
 TEST_HARNESS_MAIN

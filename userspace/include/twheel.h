@@ -245,6 +245,22 @@ unsigned int twheel_config_flags(const struct twheel *tw);
 uint64_t twheel_now(const struct twheel *tw);
 
 /**
+ * twheel_set_now() - set the clock of a context, and let it stand still
+ * @tw: an embedded context
+ * @ns: the time, in ns; neither 0 nor above 2^63 - 1
+ *
+ * For tests of programs, which then need not wait. From the first call on the time on the
+ * context's clock is @ns until the next call. What is due by then is ready when the call
+ * returns, in the order of the deadlines, and who waits for the context is woken. As ever a
+ * timer is due at the first tick that is not before its deadline. The time may go back; with a
+ * context on CLOCK_REALTIME that is a step of the clock.
+ *
+ * Return: 0; -EINVAL for another @ns; -EOPNOTSUPP if the context is of the device; or -ECHILD
+ * in a child that has inherited the context.
+ */
+int twheel_set_now(struct twheel *tw, uint64_t ns);
+
+/**
  * twheel_get_info() - describe the module and the present state of a context
  * @tw: a context
  * @flags: 0 or %TWHEEL_INFO_NEXT

@@ -220,6 +220,12 @@ public:
 		return nanoseconds(static_cast<std::int64_t>(twheel_now(get())));
 	}
 
+	/* Let the clock of an embedded context stand still at a time, for tests. */
+	void set_now(nanoseconds now)
+	{
+		detail::check(twheel_set_now(get(), detail::count(now)), "twheel_set_now");
+	}
+
 	struct twheel_info info(unsigned int flags = 0) const
 	{
 		struct twheel_info info = {};

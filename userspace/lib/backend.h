@@ -26,6 +26,7 @@ struct twheel;
  * @read: as read(), but returns -errno
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that
+ * @set_now: sets the clock, which stands still from then on. 0 or -errno
  * @take_over: goes on in a child, which alone uses the context from now on
  * @close: closes the descriptor, and frees all that @map and @unmap do not
  */
@@ -34,6 +35,7 @@ struct twheel_backend {
 	ssize_t	(*read)(const struct twheel *tw, void *buf, size_t size);
 	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
 	void	(*unmap)(uint64_t *words);
+	int	(*set_now)(struct twheel *tw, uint64_t ns);
 	void	(*take_over)(struct twheel *tw);
 	void	(*close)(struct twheel *tw);
 };

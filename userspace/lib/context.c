@@ -30,10 +30,25 @@ TWHEEL_API unsigned int twheel_config_flags(const struct twheel *tw)
 
 TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
 {
+	uint64_t now = __atomic_load_n(&tw->now, __ATOMIC_ACQUIRE);
 	struct timespec ts;
 
+	if (now)
+		return now;
 	clock_gettime(tw->clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+TWHEEL_API int twheel_set_now(struct twheel *tw, uint64_t ns)
+{
+	int ret;
+
+	if (!ns || ns > INT64_MAX)
+		return -EINVAL;
+	ret = tw->backend->set_now(tw, ns);
+	if (!ret)
+		__atomic_store_n(&tw->now, ns, __ATOMIC_RELEASE);
+	return ret;
 }
 
 TWHEEL_API int twheel_get_info(const struct twheel *tw, unsigned int flags,

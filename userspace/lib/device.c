@@ -43,6 +43,13 @@ static void device_unmap(uint64_t *words)
 	munmap(words, TWHEEL_SEGMENT_BYTES);
 }
 
+static int device_set_now(struct twheel *tw, uint64_t ns)
+{
+	(void)tw;
+	(void)ns;
+	return -EOPNOTSUPP;
+}
+
 static void device_take_over(struct twheel *tw)
 {
 	/* A child may be in another time namespace, with other times in the words. */
@@ -59,6 +66,7 @@ const struct twheel_backend twheel_device = {
 	.read		= device_read,
 	.map		= device_map,
 	.unmap		= device_unmap,
+	.set_now	= device_set_now,
 	.take_over	= device_take_over,
 	.close		= device_close,
 };

@@ -185,6 +185,7 @@ extern "C" {
     pub fn twheel_clock(tw: *const c_void) -> c_int;
     pub fn twheel_config_flags(tw: *const c_void) -> c_uint;
     pub fn twheel_now(tw: *const c_void) -> u64;
+    pub fn twheel_set_now(tw: *mut c_void, ns: u64) -> c_int;
     pub fn twheel_get_info(tw: *const c_void, flags: c_uint, info: *mut twheel_info) -> c_int;
     pub fn twheel_arm(tw: *mut c_void, arm: *mut twheel_arm) -> c_int;
     pub fn twheel_arm_after(tw: *mut c_void, delay: u64, user_data: u64, handle: *mut u64) -> c_int;

@@ -32,6 +32,14 @@ static void embedded_unmap(uint64_t *words)
 	(void)words;
 }
 
+static int embedded_set_now(struct twheel *tw, uint64_t ns)
+{
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	twheel_emb_set_now(tw->emb, ns);
+	return 0;
+}
+
 static void embedded_take_over(struct twheel *tw)
 {
 	twheel_emb_take_over(tw->emb);
@@ -47,6 +55,7 @@ static const struct twheel_backend twheel_embedded = {
 	.read		= embedded_read,
 	.map		= embedded_map,
 	.unmap		= embedded_unmap,
+	.set_now	= embedded_set_now,
 	.take_over	= embedded_take_over,
 	.close		= embedded_close,
 };

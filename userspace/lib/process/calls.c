@@ -146,6 +146,18 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 	return done ? (ssize_t)done : n;
 }
 
+void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)
+{
+	twheel_emb_lock(emb);
+	if (emb->user.base.clock == TWHEEL_REALTIME && ns < emb->now)
+		emb->steps++;
+	emb->stopped = true;
+	emb->now = ns;
+	while (twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH))
+		;
+	twheel_emb_end_call(emb);
+}
+
 /* What all contexts of a process share. */
 static void init_process(void)
 {

@@ -17,6 +17,9 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size);
 /* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
 
+/* Let the clock stand still at @ns. */
+void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns);
+
 /*
  * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. Returns its descriptor, or
  * -errno.

@@ -69,6 +69,7 @@ struct emb_pages {
  * @memory: of the wheel's buckets
  * @ctx: the core's context
  * @now: the time at which the present call looks at timers
+ * @stopped: @now does not follow a clock any more: see twheel_set_now()
  * @faked: programs are told another time than the kernel's, as under faketime
  * @closing: the context is being freed, and nobody else waits for @lock
  * @steps: how often the clock was set
@@ -91,6 +92,7 @@ struct twheel_emb {
 	void			*memory;
 	struct twheel_ctx	*ctx;
 	uint64_t		now;
+	bool			stopped;
 	bool			faked;
 	bool			closing;
 	uint32_t		steps;

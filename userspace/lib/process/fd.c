@@ -172,7 +172,7 @@ static uint64_t first_time(const struct twheel_emb *emb)
 {
 	uint64_t first = emb->user.first;
 
-	if (first == TWHEEL_NEVER)
+	if (first == TWHEEL_NEVER || emb->stopped)
 		return EMB_TIME_NEVER;
 	return first > KTIME_MAX >> EMB_TICK_SHIFT ? KTIME_MAX : first << EMB_TICK_SHIFT;
 }

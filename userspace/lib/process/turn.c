@@ -24,7 +24,8 @@ void twheel_emb_lock(struct twheel_emb *emb)
 		pthread_mutex_unlock(&emb->queue);
 	}
 	twheel_emb_enter(emb);
-	emb->now = emb_time(twheel_emb_clock(emb));
+	if (!emb->stopped)
+		emb->now = emb_time(twheel_emb_clock(emb));
 }
 
 /* As twheel_emb_turn(), when there is something to do. */

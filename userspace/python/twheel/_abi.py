@@ -248,6 +248,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_clock": (c_int, [c_void_p]),
     "twheel_config_flags": (c_uint, [c_void_p]),
     "twheel_now": (c_uint64, [c_void_p]),
+    "twheel_set_now": (c_int, [c_void_p, c_uint64]),
     "twheel_get_info": (c_int, [c_void_p, c_uint, POINTER(twheel_info)]),
     "twheel_arm": (c_int, [c_void_p, POINTER(twheel_arm)]),
     "twheel_arm_after": (c_int, [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)]),

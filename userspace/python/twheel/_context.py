@@ -341,6 +341,10 @@ class Context:
         """The time on the context's clock."""
         return int(_lib.twheel_now(self._pointer))
 
+    def set_now(self, ns: int) -> None:
+        """Let the clock of an embedded context stand still at a time, for tests of programs."""
+        _check(_lib.twheel_set_now(self._pointer, _u64(ns)))
+
     def info(self, find_next: bool = False) -> Info:
         """Describe the module and the context; with `find_next` the next deadline, too."""
         info = _abi.twheel_info()

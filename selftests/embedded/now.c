@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A context whose clock the program sets: nothing waits for time to pass.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "lib_util.h"
+
+#define HOUR	(3600 * SEC)
+#define START	(1000 * HOUR)
+/* No tick is longer. */
+#define TICK	(1ULL << 20)
+
+FIXTURE(now) {
+	struct twheel *tw;
+};
+
+FIXTURE_VARIANT(now) {
+	uint32_t clock;
+	uint32_t flags;
+};
+
+FIXTURE_VARIANT_ADD(now, monotonic) {};
+
+FIXTURE_VARIANT_ADD(now, realtime) {
+	.clock = TWHEEL_CLOCK_REALTIME,
+	.flags = TWHEEL_CONFIG_CANCEL_ON_SET,
+};
+
+FIXTURE_VARIANT_ADD(now, leases) {
+	.flags = TWHEEL_CONFIG_LEASE,
+};
+
+FIXTURE_SETUP(now)
+{
+	struct twheel_config config = { .clock = variant->clock, .flags = variant->flags };
+
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED,
+				 &config));
+	ASSERT_EQ(0, twheel_set_now(self->tw, 1));
+	/* Not a step, as it goes forward; the one before was. */
+	ASSERT_EQ(0, twheel_set_now(self->tw, START));
+	if (variant->flags & TWHEEL_CONFIG_CANCEL_ON_SET) {
+		struct twheel_event event;
+
+		ASSERT_EQ(-ECANCELED, twheel_read(self->tw, &event, 1));
+	}
+}
+
+FIXTURE_TEARDOWN(now)
+{
+	twheel_close(self->tw);
+}
+
+static int readable(struct twheel *tw)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, 0);
+}
+
+TEST_F(now, bad_times)
+{
+	EXPECT_EQ(-EINVAL, twheel_set_now(self->tw, 0));
+	EXPECT_EQ(-EINVAL, twheel_set_now(self->tw, INT64_MAX + 1ULL));
+	EXPECT_EQ(START, twheel_now(self->tw));
+	EXPECT_EQ(0, twheel_set_now(self->tw, INT64_MAX));
+	EXPECT_EQ(INT64_MAX, twheel_now(self->tw));
+}
+
+/* The clock stands still, and all that is due in a day comes at once and in order. */
+TEST_F(now, in_order)
+{
+	struct twheel_event events[24];
+	struct twheel_info info;
+	int i;
+
+	for (i = 23; i >= 0; i--) {
+		struct twheel_arm arm = {
+			.expires = START + (i + 1) * HOUR, .flags = TWHEEL_ARM_ABS, .user_data = i,
+		};
+
+		ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	}
+	usleep(20000);
+	EXPECT_EQ(0, readable(self->tw));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + HOUR - 1));
+	EXPECT_EQ(0, readable(self->tw));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 24 * HOUR + TICK));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(24, info.ready);
+	EXPECT_EQ(START + 24 * HOUR + TICK, info.now);
+	EXPECT_EQ(1, readable(self->tw));
+	ASSERT_EQ(24, twheel_read(self->tw, events, 24));
+	EXPECT_EQ(0, readable(self->tw));
+	for (i = 0; i < 24; i++) {
+		EXPECT_EQ(i, events[i].user_data);
+		EXPECT_EQ(START + (i + 1) * HOUR, events[i].deadline);
+		EXPECT_EQ(info.now, events[i].expired);
+	}
+}
+
+TEST_F(now, periodic)
+{
+	struct twheel_arm arm = {
+		.expires = START + SEC, .interval = SEC, .flags = TWHEEL_ARM_ABS,
+	};
+	struct twheel_event event;
+
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 10 * SEC + TICK));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(10, event.expirations);
+	EXPECT_EQ(0, readable(self->tw));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 11 * SEC + TICK));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(1, event.expirations);
+	EXPECT_EQ(START + 11 * SEC, event.deadline);
+}
+
+/* When the time goes back what is armed then is due by the new time. */
+TEST_F(now, back)
+{
+	struct twheel_arm arm = { .expires = START - HOUR, .flags = TWHEEL_ARM_ABS };
+	struct twheel_event event;
+
+	ASSERT_EQ(0, twheel_set_now(self->tw, START - 2 * HOUR));
+	if (variant->flags & TWHEEL_CONFIG_CANCEL_ON_SET) {
+		EXPECT_EQ(1, readable(self->tw));
+		EXPECT_EQ(-ECANCELED, twheel_read(self->tw, &event, 1));
+	}
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	EXPECT_EQ(0, readable(self->tw));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START - HOUR + TICK));
+	EXPECT_EQ(1, readable(self->tw));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+}
+
+static void *read_one(void *arg)
+{
+	struct twheel_event event;
+	ssize_t n = twheel_read(arg, &event, 1);
+
+	return (void *)(n == 1 ? (uintptr_t)event.user_data : 0);
+}
+
+/* A thread that waits is woken, whether it waits already or only now. */
+TEST_F(now, wakes)
+{
+	pthread_t thread;
+	void *ret;
+	int i;
+
+	for (i = 1; i <= 100; i++) {
+		struct twheel_arm arm = {
+			.expires = START + i * HOUR, .flags = TWHEEL_ARM_ABS, .user_data = i,
+		};
+
+		ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, self->tw));
+		if (i % 2)
+			usleep(1000);
+		ASSERT_EQ(0, twheel_set_now(self->tw, START + i * HOUR + TICK));
+		ASSERT_EQ(0, pthread_join(thread, &ret));
+		EXPECT_EQ((void *)(uintptr_t)i, ret);
+	}
+}
+
+/* Timer objects follow the same clock, by calls and by words. */
+static void note_time(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	(void)timer;
+	*(uint64_t *)arg = event->deadline;
+}
+
+TEST_F(now, timer_objects)
+{
+	struct twheel_timer *timer;
+	struct twheel_arm setting = { .expires = START + HOUR, .flags = TWHEEL_ARM_ABS };
+	uint64_t called = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, note_time, &called));
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + HOUR / 2));
+	setting.expires = START + 3 * HOUR / 2;
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + HOUR + TICK));
+	EXPECT_EQ(0, readable(self->tw));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 2 * HOUR));
+	ASSERT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_LE(START + 3 * HOUR / 2, called);
+	EXPECT_GT(START + 3 * HOUR / 2 + TICK, called);
+}
+
+TEST_HARNESS_MAIN
