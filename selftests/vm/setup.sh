@@ -23,7 +23,7 @@ packages() {
 	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
 	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
 	# Python, with pip's parts and mypy: the package in userspace/python.
-	check)	echo abigail-tools g++ gcc-multilib clang tzdata patch rsync perl zsh "$loops" \
+	check)	echo abigail-tools g++ gcc-multilib musl-tools clang tzdata patch rsync perl zsh "$loops" \
 			python3 python3-pip python3-setuptools python3-wheel mypy ;;
 	# To build kernels: debug ones, that Debian does not have.
 	kernel)	echo flex bison bc ;;

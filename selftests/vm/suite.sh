@@ -184,7 +184,7 @@ suite_lib() {
 suite_embedded() {
 	local status=0
 	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" \
-		"make -s -k -j8 -O -C $tests/embedded examples" || status=$?
+		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \

@@ -61,18 +61,28 @@ static void look_at_library(struct doctor *doctor, const char *file)
 /* Look at each library with the full version in its name. */
 static void look_at_libraries(struct doctor *doctor)
 {
+	/* Not every C library has GLOB_BRACE. */
+	static const char *const patterns[] = {
+		"/usr/local/lib/libtwheel.so.*.*.*",
+		"/usr/local/lib64/libtwheel.so.*.*.*",
+		"/usr/local/lib/*/libtwheel.so.*.*.*",
+		"/usr/lib/libtwheel.so.*.*.*",
+		"/usr/lib64/libtwheel.so.*.*.*",
+		"/usr/lib/*/libtwheel.so.*.*.*",
+	};
 	char path[ROOT_PATH];
 	size_t i, n = 0;
-	glob_t files;
+	glob_t files = { };
 
-	root_path(path, "/usr/{local/,}{lib,lib64,lib/*}/libtwheel.so.*.*.*");
-	if (!glob(path, GLOB_BRACE, NULL, &files)) {
-		for (i = 0; i < files.gl_pathc; i++) {
-			if (is_again(files.gl_pathv, i))
-				continue;
-			look_at_library(doctor, files.gl_pathv[i] + strlen(root_folder()));
-			n++;
-		}
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		root_path(path, patterns[i]);
+		glob(path, i ? GLOB_APPEND : 0, NULL, &files);
+	}
+	for (i = 0; i < files.gl_pathc; i++) {
+		if (is_again(files.gl_pathv, i))
+			continue;
+		look_at_library(doctor, files.gl_pathv[i] + strlen(root_folder()));
+		n++;
 	}
 	globfree(&files);
 	if (n > 1) {

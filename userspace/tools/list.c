@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -186,7 +186,7 @@ static enum tool_exit list_copy(const struct request *request, int copy, int fd)
 
 static enum tool_exit list_other(const struct request *request, int pidfd, int fd)
 {
-	int copy = pidfd_getfd(pidfd, fd, 0);
+	int copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	enum tool_exit code;
 
 	if (copy < 0)
@@ -247,7 +247,7 @@ static enum tool_exit run(const struct request *request)
 	if (!request->pid)
 		return list_copy(request, request->fd, request->fd);
 
-	pidfd = pidfd_open(request->pid, 0);
+	pidfd = (int)syscall(SYS_pidfd_open, request->pid, 0);
 	if (pidfd < 0)
 		return tool_complain(TOOL_FAILED, "list: process %d: %s",
 				     (int)request->pid, strerror(errno));
