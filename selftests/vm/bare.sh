@@ -11,7 +11,9 @@
 # demo has fewer drivers than usual, and the check one suite of each set that setup.sh
 # installs. What they say is in build/log/bare.WHO.WHAT.
 #
-# root.sh makes the roots. It takes what setup.sh installs as bare.
+# root.sh makes the roots. It takes what setup.sh installs as bare. To build a debug kernel takes
+# most of the time: so those that root has built are kept in the cache, for the next root, until
+# something changes that builds or installs for building them.
 
 . "$(dirname "$0")/common.sh"
 . "$vm/apt.sh"
@@ -22,7 +24,7 @@ revision=$(git -C "$top" rev-parse "${REVISION:-HEAD}")
 
 # What the environment says, so that the command need not
 small() {
-	echo 'export DRIVERS=20000 FUZZ_MINUTES=1 TERM=dumb'
+	echo 'export DRIVERS=20000 FUZZ_MINUTES=1 OPS=200000 TERM=dumb'
 	case $1 in
 	root)	echo "export SUITES='module fuzz-long'" ;;
 	user)	echo "export SUITES='install wheel lib'" ;;
@@ -36,6 +38,31 @@ commands() {
 	root)	awk '/not even make/, /^$/' "$clone/README.md" | grep -o '`[^`]*`' | tr -d '\140' ;;
 	user)	sed -n 's/^    \(make [a-z]*\)  *#.*/\1/p' "$clone/README.md" ;;
 	esac
+}
+
+# The debug kernels that a root has built, by what has built them
+kept_kernels() {
+	cat "$clone"/selftests/vm/{kernel,setup,apt,common}.sh "$clone"/selftests/vm/config/* |
+		sha256sum | sed "s#\(.\{12\}\).*#$cache/bare/$release.kernels.\1.tar#"
+}
+
+keep_kernels() {
+	local kept
+	kept=$(kept_kernels)
+	[ ! -e "$kept" ] || return 0
+	# shellcheck disable=SC2016 # these are the inner shell's
+	as_root bash -euc 'cd "$1"; tar -c -f "$2" kernel/*kasan*' - \
+		"$roots/root/root/.cache/twheel" "$roots/kernels.tar"
+	rm -f "$cache/bare/$release.kernels."*
+	mv "$roots/kernels.tar" "$kept"
+}
+
+use_kernels() {
+	local kept folder=$roots/root/root/.cache/twheel
+	kept=$(kept_kernels)
+	[ -e "$kept" ] || return 0
+	as_root mkdir -p "$folder"
+	as_root tar -x -f "$kept" -C "$folder"
 }
 
 # A root for one of the two, with the clone in it.
@@ -52,7 +79,11 @@ prepare() {
 		echo 'user ALL=(ALL) NOPASSWD: ALL' | as_root tee "$root/etc/sudoers.d/user"
 	fi
 	as_root cp -r "$clone" "$root/$home/twheel"
-	[ "$who" = root ] || as_root chroot "$root" chown -R user: /home/user/twheel
+	if [ "$who" = root ]; then
+		use_kernels
+		return
+	fi
+	as_root chroot "$root" chown -R user: /home/user/twheel
 }
 
 # Each command of one of the two: leaves in $tmp WHO.NUMBER.what, which says how long it
@@ -101,4 +132,5 @@ for who in root user; do
 		result $status "$what" "$build/log/bare.$who.$number"
 	done
 done
+[ ! -e "$tmp/root.2.ok" ] || keep_kernels
 finish

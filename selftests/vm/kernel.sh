@@ -395,6 +395,12 @@ kasan|kcsan|gcov|uml)	unless_there "$link" build ;;
 named)			unless_there "$link" name_kernel ;;
 *)			unless_there "$link" fetch ;;
 esac
+# The modules of a debug kernel are built in its tree, and that is nothing without the source.
+case $name in
+kasan|kcsan|gcov)
+	source=$cache/source/$(series "$(cat "$link/release")")
+	unless_there "$source" fetch_source "$source" ;;
+esac
 case ${1-} in
 "")		readlink -f "$link" ;;
 --compiler)	cat "$link/compiler" ;;
