@@ -54,12 +54,16 @@ checkpatch_kernel() {
 }
 
 # In user space there are no u64, ARRAY_SIZE, BIT or __printf, a signal handler's
-# flag is volatile, fuzzers have names of their own, and splat.c is there to BUG.
+# flag is volatile, fuzzers have names of their own, and splat.c is there to BUG. The shim
+# has the kernel's own macros and types.
 checkpatch_user() {
 	local files ignore
-	mapfile -t files < <(sources userspace '*.[ch]'; sources selftests '*.[ch]')
+	mapfile -t files < <(sources userspace '*.[ch]' | grep -v /shim/; sources selftests '*.[ch]')
 	ignore=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,BIT_MACRO
 	ignore+=,VOLATILE,CAMELCASE,EMBEDDED_FUNCTION_NAME,AVOID_BUG
+	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
+	mapfile -t files < <(sources userspace/shim '*.h')
+	ignore+=,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,NEW_TYPEDEFS,COMPLEX_MACRO,MEMORY_BARRIER
 	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
 }
 

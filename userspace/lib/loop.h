@@ -55,8 +55,8 @@ struct twheel_timer {
  * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
  * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
  * @closed: the context was closed by a function that twheel_dispatch() has called
- * @dispatching: how many calls of twheel_dispatch() have called a function, and it has not returned:
- *	one more for each function that was left by longjmp()
+ * @dispatching: how many functions have been called by twheel_dispatch() and have not returned;
+ *	also those that were left by longjmp()
  * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read

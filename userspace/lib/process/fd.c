@@ -43,7 +43,7 @@ static void close_fd(int fd)
 		syscall(SYS_close, fd);
 }
 
-/* Have emb->fd tell whether @fd is readable. 0 or -errno, also for an @fd that could not be made. */
+/* Have emb->fd tell whether @fd is readable. 0, or -errno, as when @fd could not be made. */
 static int watch(const struct twheel_emb *emb, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -91,7 +91,8 @@ int twheel_emb_fd_open(struct twheel_emb *emb, int flags)
 {
 	int ret = 0;
 
-	emb->timer = emb->event = -1;
+	emb->timer = -1;
+	emb->event = -1;
 	emb->fd = epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
 	if (emb->fd < 0 || (flags & O_NONBLOCK && fcntl(emb->fd, F_SETFL, O_NONBLOCK)))
 		ret = -errno;

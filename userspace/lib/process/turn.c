@@ -6,6 +6,9 @@
  * looks until it has found as many records as fit, and other calls for a bounded time: what
  * is left keeps the descriptor readable, and comes later in the same order.
  */
+#include <stddef.h>
+#include <string.h>
+
 #include "emb.h"
 #include "expire.h"
 
@@ -36,9 +39,11 @@ static noinline bool turn(struct twheel_emb *emb, uint64_t tick, uint32_t looks)
 	uint32_t n;
 	bool more;
 
-	run.time = run.now = emb->now;
+	/* All but the contexts that are to be woken. */
+	memset(&run, 0, offsetof(struct twheel_run, wake));
+	run.time = emb->now;
+	run.now = emb->now;
 	run.tick = tick;
-	run.look_ns = run.expired = run.moved = run.nr_wake = 0;
 
 	local_bh_disable();
 	rcu_read_lock();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * A stand-in: early at boot, when the system has no random numbers yet, an address and the time have
- * to do.
+ * A stand-in: early at boot, when the system has no random numbers yet, an address and the time
+ * have to do.
  */
 #ifndef SHIM_LINUX_RANDOM_H
 #define SHIM_LINUX_RANDOM_H

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The kernel's integer types: the same. Those that the interface is made of come from the system's
- * header of this name.
+ * The kernel's integer types: the same. Those that the interface is made of come from the
+ * system's header of this name.
  *
  * This folder holds the kernel headers that module/core includes, with what it uses of them, so
- * that libtwheel and tests compile it unchanged in user space. They come before the system's headers
- * in the include path. Each says how true it is:
+ * that libtwheel and tests compile it unchanged in user space. They come before the system's
+ * headers in the include path. Each says how true it is:
  *
  *	the same	means here what it means in the kernel
  *	a stand-in	does the job in another way, or only for the use that core/ makes of it
  *	empty		does nothing, for the reason that is given
  *
- * Much is empty because whoever includes it runs the core under a lock of its own: one thread at a
- * time is in the functions of one context. With TWHEEL_DEBUG the empty locks note who holds
+ * Much is empty because whoever includes it runs the core under a lock of its own: one thread
+ * at a time is in the functions of one context. With TWHEEL_DEBUG the empty locks note who holds
  * them, and assertions are checked.
  */
 #ifndef SHIM_LINUX_TYPES_H
