@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,8 +118,8 @@ static int twheel_open_fd(struct twheel *tw, const char *path, unsigned int flag
 
 #define OPEN_FLAGS	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED)
 
-int twheel_open_as(struct twheel **twp, const char *path, unsigned int flags,
-		   const struct twheel_config *config, enum twheel_choice unasked)
+static int twheel_open_new(struct twheel **twp, const char *path, unsigned int flags,
+			   const struct twheel_config *config, enum twheel_choice unasked)
 {
 	struct twheel *tw;
 	int ret;
@@ -141,6 +142,18 @@ err_close:
 	tw->backend->close(tw);
 err_free:
 	free(tw);
+	return ret;
+}
+
+int twheel_open_as(struct twheel **twp, const char *path, unsigned int flags,
+		   const struct twheel_config *config, enum twheel_choice unasked)
+{
+	int ret, state;
+
+	/* open() is a point of cancellation, and the memory of the context would be lost there. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ret = twheel_open_new(twp, path, flags, config, unasked);
+	pthread_setcancelstate(state, &state);
 	return ret;
 }
 
