@@ -45,6 +45,7 @@
  * handle). Its chunk lives as long as the loop, and the loop as the context.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -573,7 +574,7 @@ static void twheel_loop_sort(struct twheel_loop *loop)
 	size_t k;
 
 	for (i = 0; i < loop->filled; i++) {
-		const struct twheel_event *event = &loop->events[i];
+		struct twheel_event *event = &loop->events[i];
 
 		for (k = i; k && twheel_is_before(loop, event, loop->order[k - 1]); k--)
 			loop->order[k] = loop->order[k - 1];
@@ -598,6 +599,44 @@ static void twheel_loop_note_ended(struct twheel_loop *loop)
 		timer->word = NULL;
 		timer->ended = true;
 	}
+}
+
+/* The first @n of loop->events were read. */
+static void twheel_loop_filled(struct twheel_loop *loop, size_t n)
+{
+	loop->next = 0;
+	loop->filled = n;
+	twheel_loop_note_ended(loop);
+	twheel_loop_sort(loop);
+}
+
+/*
+ * The thread was cancelled in its read. Some C libraries, such as glibc before 2.41, may do so
+ * after the device has handed out records. The next twheel_dispatch() handles these.
+ */
+static void twheel_loop_read_cancelled(void *arg)
+{
+	struct twheel_loop *loop = arg;
+	size_t n = 0;
+
+	while (n < TWHEEL_DISPATCH_MAX && loop->events[n].handle)
+		n++;
+	twheel_loop_filled(loop, n);
+}
+
+/* Fill the buffer, from which all records were taken. 0 or -errno. */
+static int twheel_loop_read(struct twheel *tw)
+{
+	struct twheel_loop *loop = tw->loop;
+	ssize_t n;
+
+	pthread_cleanup_push(twheel_loop_read_cancelled, loop);
+	n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
+	pthread_cleanup_pop(0);
+	if (n < 0)
+		return (int)n;
+	twheel_loop_filled(loop, (size_t)n);
+	return 0;
 }
 
 /* A function has returned, or was left by an exception. */
@@ -636,21 +675,18 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	if (ret)
 		return ret;
 	if (loop->next == loop->filled) {
-		ssize_t n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
-
-		if (n < 0)
-			return n == -EAGAIN ? 0 : (int)n;
-		loop->next = 0;
-		loop->filled = (size_t)n;
-		twheel_loop_note_ended(loop);
-		twheel_loop_sort(loop);
+		ret = twheel_loop_read(tw);
+		if (ret)
+			return ret == -EAGAIN ? 0 : ret;
 	}
 
 	while (loop->next < loop->filled) {
+		struct twheel_event *record = loop->order[loop->next++];
 		/* A copy, as an inner call may fill the buffer again. */
-		const struct twheel_event event = *loop->order[loop->next++];
+		const struct twheel_event event = *record;
 		struct twheel_timer *timer;
 
+		record->handle = 0;
 		taken++;
 		timer = twheel_loop_find(loop, event.user_data);
 		if (!timer || timer->handle != event.handle)

@@ -60,7 +60,7 @@ struct twheel_timer {
  * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read
- * @events: the records of the last read
+ * @events: the records of the last read; the handle of one that was taken is 0
  * @order: pointers to these records, by deadline; equal deadlines as armed
  */
 struct twheel_loop {
@@ -77,7 +77,7 @@ struct twheel_loop {
 	size_t			next;
 	size_t			filled;
 	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
-	const struct twheel_event *order[TWHEEL_DISPATCH_MAX];
+	struct twheel_event	*order[TWHEEL_DISPATCH_MAX];
 };
 
 /* The device has carried out @arm for @timer: note how it is armed. */
