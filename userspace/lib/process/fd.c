@@ -226,6 +226,9 @@ static void wait_cancelled(void *arg)
 	twheel_emb_begin(emb);
 	emb->waiting--;
 	emb->spent = true;
+	/* If it has read of a step, that must not be lost: better to tell of one too many. */
+	if (emb->ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET)
+		emb->steps++;
 	twheel_emb_end_call(emb);
 }
 
