@@ -44,6 +44,15 @@
  * twheel_drain() if the context has timer objects, as it disarms them. Any number
  * of threads and processes may use a lease.
  *
+ * Cancellation of threads: twheel_read(), twheel_event_buffer_fill() and twheel_dispatch() are
+ * points of cancellation; in an embedded context they are so only while they wait. No other
+ * function here is one. A thread that is cancelled there has taken no record, with one exception:
+ * some C libraries (glibc before 2.41) may cancel a thread after the device has given it records.
+ * These are in @events of twheel_read(), or are handled by the next twheel_dispatch(). A timer's
+ * function may end its thread, which is the same as leaving by an exception. The call of a thread
+ * that was cancelled ends when the thread does: join it before twheel_close(). Cancellation has
+ * to be deferred, as it is by default.
+ *
  * Processes: after a fork parent and child share the descriptor. They have the same
  * timers, and each record goes to the process that reads it first. Calls and
  * records work in both. Timer objects belong to one process, as otherwise each
@@ -512,7 +521,8 @@ void twheel_walk_free(struct twheel_walk *walk);
  *
  * With %TWHEEL_CONFIG_CANCEL_ON_SET the call fails with -ECANCELED once after each
  * step of the clock, as the step may have made wrong what the program has computed
- * from wall time. No event is lost then either.
+ * from wall time. No event is lost then either. In an embedded context the call may also fail so
+ * after a thread was cancelled that waited in it.
  *
  * Return: how many events were stored, or -errno: -EAGAIN, -EINTR, -ECANCELED,
  * -EFAULT, -EINVAL for an @n of 0.

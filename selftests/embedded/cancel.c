@@ -1,0 +1,1194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads that are cancelled in calls of the library. A call is a point of cancellation only where
+ * it waits for a record. Wherever its thread ends, the context works on for other threads, each
+ * record goes to one reader, and no descriptor is lost.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <regex.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include "internal.h"
+#include "lib_util.h"
+#include "wrapped.h"
+
+/* The Makefile has its whole path. */
+#ifndef HEADER
+#define HEADER	"userspace/include/twheel.h"
+#endif
+
+/* Seconds after which a call hangs, as somebody has kept the mutex */
+#define HANGS	120
+
+/* Timers that are pending before a call is made, and those that are ready if it is to find some */
+#define PENDING	3
+#define READY	3
+/* What the latest record has for its user_data */
+#define MARK	77
+
+/* Readers that are cancelled */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define READERS	500
+#else
+#define READERS	5000
+#endif
+/* How many of them read at once */
+#define CROWD	10
+#define ROUNDS	(READERS / CROWD)
+#define BATCH	4
+
+/* What is being called */
+static const char *calling = "nothing";
+
+static void timed_out(int sig)
+{
+	static const char text[] = "# this call, or one after it, hangs: ";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
+	    write(STDERR_FILENO, calling, strlen(calling)) < 0 ||
+	    write(STDERR_FILENO, "\n", 1) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+static void set_alarm(void)
+{
+	signal(SIGALRM, timed_out);
+	alarm(HANGS);
+}
+
+/* How many descriptors this process has, and one more. */
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+struct subject;
+
+/**
+ * struct call - a function of the library
+ * @name: its name, with a blank and more if it is called in several ways
+ * @make: calls it
+ * @config: of the context
+ * @ready: there is something to read
+ * @waits: there is nothing to read, so it is where the thread ends
+ */
+struct call {
+	const char	*name;
+	void		(*make)(struct subject *s);
+	uint32_t	config;
+	bool		ready;
+	bool		waits;
+};
+
+/**
+ * struct subject - a context, and what a thread did to it
+ * @tw: the context
+ * @call: what the thread calls
+ * @pending: handles of timers that are pending; or their keys
+ * @timer: a timer object that is armed; NULL in a context with keys
+ * @walk: a walk
+ * @buffer: an empty buffer
+ * @armed: handles of timers that the call has armed, or armed again
+ * @nr_armed: how many there are
+ * @nr_new: how many of these were no timers before
+ * @nr_ended: timers that the call has cancelled
+ * @nr_read: records that it has read
+ * @ret: what it has returned
+ * @returned: whether it has returned
+ */
+struct subject {
+	struct twheel			*tw;
+	const struct call		*call;
+	uint64_t			pending[PENDING];
+	struct twheel_timer		*timer;
+	struct twheel_walk		*walk;
+	struct twheel_event_buffer	*buffer;
+	uint64_t			armed[PENDING];
+	unsigned int			nr_armed;
+	unsigned int			nr_new;
+	ssize_t				nr_ended;
+	ssize_t				nr_read;
+	ssize_t				ret;
+	bool				returned;
+};
+
+/* The call has armed a new timer, if @ret is 0. */
+static void armed(struct subject *s, ssize_t ret, uint64_t handle)
+{
+	s->ret = ret;
+	if (ret)
+		return;
+	s->armed[s->nr_armed++] = handle;
+	s->nr_new++;
+}
+
+/* The call has armed a timer that was pending. */
+static void armed_again(struct subject *s, int ret)
+{
+	s->ret = ret;
+	if (!ret)
+		s->armed[s->nr_armed++] = s->pending[0];
+}
+
+/* The call has cancelled @n timers. */
+static void ended(struct subject *s, int ret, ssize_t n)
+{
+	s->ret = ret;
+	if (!ret)
+		s->nr_ended = n;
+}
+
+static void has_read(struct subject *s, ssize_t n)
+{
+	s->ret = n < 0 ? n : 0;
+	if (n > 0)
+		s->nr_read = n;
+}
+
+static void make_fd(struct subject *s)
+{
+	s->ret = twheel_fd(s->tw) < 0;
+}
+
+static void make_clock(struct subject *s)
+{
+	s->ret = twheel_clock(s->tw) != CLOCK_MONOTONIC;
+}
+
+static void make_config_flags(struct subject *s)
+{
+	s->ret = twheel_config_flags(s->tw) != s->call->config;
+}
+
+static void make_now(struct subject *s)
+{
+	s->ret = !twheel_now(s->tw);
+}
+
+static void make_set_now(struct subject *s)
+{
+	s->ret = twheel_set_now(s->tw, twheel_now(s->tw) + MSEC);
+}
+
+static void make_get_info(struct subject *s)
+{
+	struct twheel_info info;
+
+	s->ret = twheel_get_info(s->tw, TWHEEL_INFO_NEXT, &info);
+}
+
+static void make_take_over(struct subject *s)
+{
+	twheel_take_over(s->tw);
+	s->ret = 0;
+}
+
+static void make_release(struct subject *s)
+{
+	s->ret = twheel_release(s->tw) != -EOPNOTSUPP;
+}
+
+static void make_arm(struct subject *s)
+{
+	struct twheel_arm arm = { .expires = FAR };
+
+	s->ret = twheel_arm(s->tw, &arm);
+	armed(s, s->ret, arm.handle);
+}
+
+static void make_arm_after(struct subject *s)
+{
+	uint64_t handle;
+
+	s->ret = twheel_arm_after(s->tw, FAR, 0, &handle);
+	armed(s, s->ret, handle);
+}
+
+static void make_arm_at(struct subject *s)
+{
+	uint64_t handle;
+
+	s->ret = twheel_arm_at(s->tw, twheel_now(s->tw) + FAR, 0, &handle);
+	armed(s, s->ret, handle);
+}
+
+static void make_rearm_after(struct subject *s)
+{
+	armed_again(s, twheel_rearm_after(s->tw, s->pending[0], FAR, 0, NULL));
+}
+
+static void make_rearm_at(struct subject *s)
+{
+	armed_again(s, twheel_rearm_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
+}
+
+static void make_set_after(struct subject *s)
+{
+	uint64_t handle = 0;
+
+	s->ret = twheel_set_after(s->tw, &handle, FAR, 0, NULL);
+	armed(s, s->ret, handle);
+}
+
+static void make_set_at(struct subject *s)
+{
+	armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
+}
+
+static void make_put_after(struct subject *s)
+{
+	armed(s, twheel_put_after(s->tw, MARK + 1, FAR, 0, NULL), MARK + 1);
+}
+
+static void make_put_at(struct subject *s)
+{
+	armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
+}
+
+static void make_cancel(struct subject *s)
+{
+	ended(s, twheel_cancel(s->tw, s->pending[0], NULL), 1);
+}
+
+static void make_arm_batch(struct subject *s)
+{
+	struct twheel_arm arms[PENDING] = { };
+	ssize_t n;
+	int i;
+
+	for (i = 0; i < PENDING; i++)
+		arms[i].expires = FAR;
+	n = twheel_arm_batch(s->tw, arms, PENDING);
+	for (i = 0; i < n; i++)
+		armed(s, arms[i].result, arms[i].handle);
+}
+
+static void make_cancel_batch(struct subject *s)
+{
+	struct twheel_cancel cancels[PENDING] = { };
+	int i;
+
+	for (i = 0; i < PENDING; i++)
+		cancels[i].handle = s->pending[i];
+	ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
+}
+
+static void make_get(struct subject *s)
+{
+	struct twheel_timer_info info;
+
+	s->ret = twheel_get(s->tw, s->pending[0], &info);
+}
+
+static void make_drain(struct subject *s)
+{
+	struct twheel_timer_info infos[2];
+	uint64_t cursor = 0;
+
+	ended(s, twheel_drain(s->tw, &cursor, infos, 2) != 2, 2);
+}
+
+static void make_walk_new(struct subject *s)
+{
+	struct twheel_walk *walk;
+
+	s->ret = twheel_walk_new(&walk, s->tw);
+	if (!s->ret)
+		twheel_walk_free(walk);
+}
+
+static void make_walk_next(struct subject *s)
+{
+	struct twheel_timer_info info;
+
+	s->ret = twheel_walk_next(s->walk, &info) != 1;
+}
+
+static void make_walk_free(struct subject *s)
+{
+	twheel_walk_free(s->walk);
+	s->walk = NULL;
+	s->ret = 0;
+}
+
+static void make_read(struct subject *s)
+{
+	struct twheel_event events[READY - 1];
+
+	has_read(s, twheel_read(s->tw, events, READY - 1));
+}
+
+static void make_buffer_fill(struct subject *s)
+{
+	has_read(s, twheel_event_buffer_fill(s->buffer, s->tw));
+}
+
+static void make_lease_new(struct subject *s)
+{
+	struct twheel_lease lease;
+	uint64_t handle;
+
+	s->ret = twheel_lease_new(s->tw, FAR, 0, 0, &handle, &lease, NULL);
+	armed(s, s->ret, handle);
+}
+
+static void make_lease_at(struct subject *s)
+{
+	struct twheel_lease lease;
+
+	s->ret = twheel_lease_at(s->tw, 1, 0, &lease);
+}
+
+static void do_nothing(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+}
+
+static void make_timer_new(struct subject *s)
+{
+	struct twheel_timer *timer;
+
+	s->ret = twheel_timer_new(&timer, s->tw, do_nothing, NULL);
+}
+
+static void make_timer_free(struct subject *s)
+{
+	twheel_timer_free(s->timer);
+	s->timer = NULL;
+	ended(s, 0, 1);
+}
+
+static void make_timer_arm(struct subject *s)
+{
+	struct twheel_arm setting = { .expires = FAR };
+
+	s->ret = twheel_timer_arm(s->timer, &setting, NULL);
+}
+
+static void make_timer_start(struct subject *s)
+{
+	s->ret = twheel_timer_start(s->timer, FAR, FAR);
+}
+
+static void make_timer_cancel(struct subject *s)
+{
+	ended(s, twheel_timer_cancel(s->timer, NULL), 1);
+}
+
+static void make_timer_cancel_all(struct subject *s)
+{
+	ended(s, twheel_timer_cancel_all(s->tw), 1);
+}
+
+static void make_timer_get(struct subject *s)
+{
+	struct twheel_timer_info info;
+
+	s->ret = twheel_timer_get(s->timer, &info);
+}
+
+static void make_timer_armed(struct subject *s)
+{
+	s->ret = twheel_timer_armed(s->timer) != 1;
+}
+
+static void make_timer_defer(struct subject *s)
+{
+	s->ret = twheel_timer_defer(s->tw, 1);
+}
+
+/* What is queued is told to the wheel by the flush. */
+static void make_timer_flush(struct subject *s)
+{
+	if (!twheel_timer_defer(s->tw, 1) && !twheel_timer_cancel(s->timer, NULL))
+		ended(s, twheel_timer_flush(s->tw), 1);
+}
+
+static void make_dispatch(struct subject *s)
+{
+	has_read(s, twheel_dispatch(s->tw));
+}
+
+#define KEYS	TWHEEL_CONFIG_KEYED
+#define LEASES	TWHEEL_CONFIG_LEASE
+
+#define MADE(name_, make_, ...)	{ .name = name_, .make = make_, __VA_ARGS__ }
+
+static const struct call calls[] = {
+	MADE("twheel_fd", make_fd),
+	MADE("twheel_clock", make_clock),
+	MADE("twheel_config_flags", make_config_flags),
+	MADE("twheel_now", make_now),
+	MADE("twheel_set_now", make_set_now),
+	MADE("twheel_get_info", make_get_info),
+	MADE("twheel_take_over", make_take_over),
+	MADE("twheel_release", make_release),
+	MADE("twheel_arm", make_arm),
+	MADE("twheel_arm_after", make_arm_after),
+	MADE("twheel_arm_at", make_arm_at),
+	MADE("twheel_rearm_after", make_rearm_after),
+	MADE("twheel_rearm_at", make_rearm_at),
+	MADE("twheel_set_after", make_set_after),
+	MADE("twheel_set_at", make_set_at),
+	MADE("twheel_put_after", make_put_after, .config = KEYS),
+	MADE("twheel_put_at", make_put_at, .config = KEYS),
+	MADE("twheel_cancel", make_cancel),
+	MADE("twheel_cancel of a key", make_cancel, .config = KEYS),
+	MADE("twheel_arm_batch", make_arm_batch),
+	MADE("twheel_cancel_batch", make_cancel_batch),
+	MADE("twheel_get", make_get),
+	MADE("twheel_drain", make_drain),
+	MADE("twheel_walk_new", make_walk_new),
+	MADE("twheel_walk_next", make_walk_next),
+	MADE("twheel_walk_free", make_walk_free),
+	MADE("twheel_read", make_read, .ready = true),
+	MADE("twheel_read of keys", make_read, .config = KEYS, .ready = true),
+	MADE("twheel_read that waits", make_read, .waits = true),
+	MADE("twheel_event_buffer_fill", make_buffer_fill, .ready = true),
+	MADE("twheel_event_buffer_fill that waits", make_buffer_fill, .waits = true),
+	MADE("twheel_lease_new", make_lease_new, .config = LEASES),
+	MADE("twheel_lease_at", make_lease_at, .config = LEASES),
+	MADE("twheel_timer_new", make_timer_new),
+	MADE("twheel_timer_free", make_timer_free),
+	MADE("twheel_timer_arm", make_timer_arm),
+	MADE("twheel_timer_arm of a lease", make_timer_arm, .config = LEASES),
+	MADE("twheel_timer_start", make_timer_start),
+	MADE("twheel_timer_cancel", make_timer_cancel),
+	MADE("twheel_timer_cancel_all", make_timer_cancel_all),
+	MADE("twheel_timer_get", make_timer_get),
+	MADE("twheel_timer_armed", make_timer_armed),
+	MADE("twheel_timer_defer", make_timer_defer),
+	MADE("twheel_timer_flush", make_timer_flush),
+	MADE("twheel_dispatch", make_dispatch, .ready = true),
+	MADE("twheel_dispatch that waits", make_dispatch, .waits = true),
+};
+
+#define NR_CALLS	(sizeof(calls) / sizeof(calls[0]))
+
+static bool is_called(const char *name, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < NR_CALLS; i++) {
+		const char *called = calls[i].name;
+
+		if (!strncmp(called, name, length) && (!called[length] || called[length] == ' '))
+			return true;
+	}
+	return false;
+}
+
+/* Returns what the header @path has in it, or NULL. */
+static char *read_header(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	size_t size = 1 << 20, n;
+	char *text;
+
+	if (!file)
+		return NULL;
+	text = malloc(size);
+	n = text ? fread(text, 1, size - 1, file) : 0;
+	fclose(file);
+	if (text)
+		text[n] = '\0';
+	return text;
+}
+
+/* Each function that takes a context, or an object with one, is called below. */
+TEST(no_call_is_left_out)
+{
+	static const char declared[] =
+		"(twheel_[a-z_]+)\\([^;)]*struct twheel(_timer|_walk)? \\*[a-z]";
+	/* It ends the context; and that is what the program writes. */
+	static const char * const others[] = { "twheel_close", "twheel_timer_fn" };
+	char *header = read_header(HEADER), *at = header;
+	unsigned int found = 0;
+	regmatch_t match[2];
+	regex_t regex;
+
+	ASSERT_NE(NULL, header);
+	ASSERT_EQ(0, regcomp(&regex, declared, REG_EXTENDED));
+	for (; !regexec(&regex, at, 2, match, 0); at += match[0].rm_eo) {
+		const char *name = at + match[1].rm_so;
+		size_t length = (size_t)(match[1].rm_eo - match[1].rm_so);
+
+		found++;
+		if (!strncmp(name, others[0], length) || !strncmp(name, others[1], length))
+			continue;
+		EXPECT_TRUE(is_called(name, length))
+			TH_LOG("%.*s is not called", (int)length, name);
+	}
+	EXPECT_LT(30, found);
+	regfree(&regex);
+	free(header);
+}
+
+/* Returns 0 if the subject is there, with its timers. */
+static int make_subject(struct subject *s, const struct call *call)
+{
+	struct twheel_config config = { .flags = call->config };
+	bool keyed = call->config & KEYS;
+	int i, ret;
+
+	*s = (struct subject){ .call = call, .ret = -1 };
+	ret = twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED, &config);
+	if (ret)
+		return ret;
+	for (i = 0; i < PENDING; i++) {
+		struct twheel_arm arm = {
+			.expires = FAR, .handle = keyed ? i + 1 : 0,
+			.flags = call->config & LEASES ? TWHEEL_ARM_LEASE : 0,
+		};
+
+		ret |= twheel_arm(s->tw, &arm);
+		s->pending[i] = arm.handle;
+	}
+	for (i = 0; call->ready && i < READY; i++) {
+		struct twheel_arm arm = { .handle = keyed ? 100 + i : 0, .user_data = i };
+
+		ret |= twheel_arm(s->tw, &arm);
+	}
+	if (!keyed) {
+		ret |= twheel_timer_new(&s->timer, s->tw, do_nothing, NULL);
+		ret |= twheel_timer_start(s->timer, FAR, 0);
+	}
+	ret |= twheel_walk_new(&s->walk, s->tw);
+	ret |= twheel_event_buffer_new(&s->buffer, READY);
+	return ret || (call->ready && !wait_ready(s->tw, READY));
+}
+
+static void free_subject(struct subject *s)
+{
+	twheel_event_buffer_free(s->buffer);
+	twheel_walk_free(s->walk);
+	twheel_close(s->tw);
+}
+
+/* Makes its call with a cancellation pending. */
+static void *be_cancelled(void *arg)
+{
+	struct subject *s = arg;
+
+	pthread_cancel(pthread_self());
+	s->call->make(s);
+	s->returned = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Runs a thread to its end. Returns whether that was its cancellation. */
+static bool is_cancelled(void *(*function)(void *arg), void *arg)
+{
+	pthread_t thread;
+	void *result;
+
+	return !pthread_create(&thread, NULL, function, arg) && !pthread_join(thread, &result) &&
+	       result == PTHREAD_CANCELED;
+}
+
+/* How many timers a walk finds, or -1 */
+static int count_walked(struct twheel *tw)
+{
+	struct twheel_timer_info info;
+	struct twheel_walk *walk;
+	int n = 0, ret;
+
+	if (twheel_walk_new(&walk, tw))
+		return -1;
+	while ((ret = twheel_walk_next(walk, &info)) == 1)
+		n++;
+	twheel_walk_free(walk);
+	return ret ? -1 : n;
+}
+
+/* Arms a timer, and reads its record. Returns how many records came before it, or -errno. */
+static ssize_t read_mark(struct subject *s)
+{
+	struct twheel_arm arm = {
+		.handle = s->call->config & KEYS ? MARK : 0, .user_data = MARK,
+	};
+	struct twheel_event event;
+	ssize_t ret, n = 0;
+
+	ret = twheel_arm(s->tw, &arm);
+	while (!ret) {
+		ret = twheel_read(s->tw, &event, 1);
+		if (ret < 0)
+			break;
+		if (event.user_data == MARK)
+			return n;
+		n++;
+		ret = 0;
+	}
+	return ret;
+}
+
+TEST(a_context_outlives_its_threads)
+{
+	size_t nr;
+
+	set_alarm();
+	for (nr = 0; nr < NR_CALLS; nr++) {
+		const struct call *call = &calls[nr];
+		int fds = count_fds(), inner;
+		struct twheel_timer_info timer;
+		struct twheel_info info;
+		struct subject s;
+		uint64_t pending;
+		unsigned int i;
+
+		calling = call->name;
+		ASSERT_EQ(0, make_subject(&s, call))
+			TH_LOG("before %s", call->name);
+		inner = count_fds();
+		EXPECT_TRUE(is_cancelled(be_cancelled, &s));
+		EXPECT_EQ(!call->waits, s.returned);
+		if (s.returned)
+			EXPECT_EQ(0, s.ret);
+
+		pending = PENDING + (call->config & KEYS ? 0 : 1) + s.nr_new - s.nr_ended;
+		ASSERT_EQ(0, twheel_get_info(s.tw, 0, &info));
+		EXPECT_EQ(pending, info.pending);
+		EXPECT_EQ((call->ready ? READY : 0) - s.nr_read, info.ready);
+		EXPECT_EQ(pending, count_walked(s.tw));
+		for (i = 0; i < s.nr_armed; i++)
+			EXPECT_EQ(0, twheel_get(s.tw, s.armed[i], &timer));
+		EXPECT_EQ((call->ready ? READY : 0) - s.nr_read, read_mark(&s));
+		EXPECT_EQ(inner, count_fds());
+		free_subject(&s);
+		EXPECT_EQ(fds, count_fds());
+		if (!_metadata->passed) {
+			TH_LOG("by %s", call->name);
+			break;
+		}
+	}
+}
+
+/**
+ * struct opening - a context that a thread is to open
+ * @path: as twheel_open() has it
+ * @flags: as well
+ * @config: as well
+ * @expected: what that should return
+ * @tw: the context
+ * @ret: what twheel_open() has returned
+ * @opened: it has returned
+ * @closed: twheel_close() has
+ */
+struct opening {
+	const char		*path;
+	unsigned int		flags;
+	struct twheel_config	config;
+	int			expected;
+	struct twheel		*tw;
+	int			ret;
+	bool			opened;
+	bool			closed;
+};
+
+static void *open_cancelled(void *arg)
+{
+	struct opening *o = arg;
+
+	pthread_cancel(pthread_self());
+	o->ret = twheel_open(&o->tw, o->path, o->flags, &o->config);
+	o->opened = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *adopt_cancelled(void *arg)
+{
+	struct opening *o = arg;
+
+	pthread_cancel(pthread_self());
+	o->ret = twheel_adopt(&o->tw, STDIN_FILENO);
+	o->opened = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *close_cancelled(void *arg)
+{
+	struct opening *o = arg;
+
+	pthread_cancel(pthread_self());
+	twheel_close(o->tw);
+	o->closed = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+#define EMBEDDED	TWHEEL_OPEN_EMBEDDED
+
+/* Some fail after they have opened something. */
+static struct opening openings[] = {
+	{ .flags = EMBEDDED },
+	{ .flags = EMBEDDED | TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC },
+	{ .flags = EMBEDDED, .config = { .clock = TWHEEL_CLOCK_REALTIME } },
+	{ .flags = EMBEDDED, .config = { .flags = LEASES } },
+	{ .flags = EMBEDDED, .config = { .flags = KEYS } },
+	{ .flags = EMBEDDED, .config = { .flags = UINT32_MAX }, .expected = -EINVAL },
+	{ .flags = ~0U, .expected = -EINVAL },
+	{ .path = "/dev/null", .expected = -ENOTTY },
+	{ .path = "/dev/no-such-wheel", .expected = -ENOENT },
+};
+
+/* Nothing that a context consists of is lost when the thread that opens or closes it ends. */
+TEST(open_and_close)
+{
+	size_t i;
+
+	set_alarm();
+	calling = "twheel_open or twheel_close";
+	for (i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+		struct opening *o = &openings[i];
+		int fds = count_fds();
+
+		EXPECT_TRUE(is_cancelled(open_cancelled, o));
+		/* If it has not, what it has allocated is lost. */
+		ASSERT_TRUE(o->opened)
+			TH_LOG("opening %d", (int)i);
+		ASSERT_EQ(o->expected, o->ret);
+		if (!o->ret) {
+			EXPECT_EQ(0, twheel_config_flags(o->tw) ^ o->config.flags);
+			EXPECT_TRUE(is_cancelled(close_cancelled, o));
+			EXPECT_TRUE(o->closed);
+		}
+		EXPECT_EQ(fds, count_fds());
+	}
+}
+
+TEST(adopt)
+{
+	struct opening o = { };
+	int fds;
+
+	set_alarm();
+	ASSERT_EQ(STDIN_FILENO, dup2(open("/dev/null", O_RDWR), STDIN_FILENO));
+	fds = count_fds();
+	EXPECT_TRUE(is_cancelled(adopt_cancelled, &o));
+	ASSERT_TRUE(o.opened);
+	EXPECT_EQ(-ENOTTY, o.ret);
+	EXPECT_EQ(fds, count_fds());
+}
+
+/* To close a context of the device it takes no device. */
+TEST(close_of_a_device)
+{
+	struct opening o = { .tw = calloc(1, sizeof(*o.tw)) };
+	int fds = count_fds();
+
+	set_alarm();
+	ASSERT_NE(NULL, o.tw);
+	ASSERT_EQ(0, twheel_watch_forks(o.tw));
+	o.tw->backend = &twheel_device;
+	o.tw->fd = open("/dev/null", O_RDWR);
+	ASSERT_LE(0, o.tw->fd);
+	EXPECT_TRUE(is_cancelled(close_cancelled, &o));
+	EXPECT_TRUE(o.closed);
+	EXPECT_EQ(fds, count_fds());
+}
+
+/**
+ * struct crowd - threads that read from one context
+ * @tw: the context
+ * @taken: records that they have read
+ * @wrong: reads that have failed
+ * @ends: how often each record was read
+ */
+struct crowd {
+	struct twheel	*tw;
+	unsigned int	taken;
+	unsigned int	wrong;
+	unsigned char	ends[2 * BATCH * ROUNDS];
+};
+
+/**
+ * struct reader - one of them
+ * @crowd: the others
+ * @room: for how many records it has room
+ * @doomed: it is cancelled as soon as it has been told that there is something to read
+ * @thread: the thread
+ */
+struct reader {
+	struct crowd	*crowd;
+	size_t		room;
+	bool		doomed;
+	pthread_t	thread;
+};
+
+static struct crowd crowd;
+static __thread bool doomed;
+
+/*
+ * With a C library such as glibc before 2.41 a thread may be cancelled in read() although that has
+ * read something. Here it is so with each C library.
+ */
+ssize_t __wrap_read(int fd, void *buf, size_t size)
+{
+	ssize_t ret = __real_read(fd, buf, size);
+
+	if (doomed) {
+		pthread_cancel(pthread_self());
+		pthread_testcancel();
+	}
+	return ret;
+}
+
+static void take(struct crowd *c, const struct twheel_event *events, ssize_t n)
+{
+	ssize_t i;
+
+	for (i = 0; i < n; i++)
+		__atomic_fetch_add(&c->ends[events[i].user_data], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(n < 0 ? &c->wrong : &c->taken, n < 0 ? 1 : (unsigned int)n,
+			   __ATOMIC_RELEASE);
+}
+
+static unsigned int taken(struct crowd *c)
+{
+	return __atomic_load_n(&c->taken, __ATOMIC_ACQUIRE);
+}
+
+/* Reads until it is cancelled, which happens nowhere but in the read. */
+static void *read_for_ever(void *arg)
+{
+	struct reader *r = arg;
+	struct twheel_event events[2];
+
+	doomed = r->doomed;
+	for (;;)
+		take(r->crowd, events, twheel_read(r->crowd->tw, events, r->room));
+	return NULL;
+}
+
+/* Lets others run, for a while that differs. */
+static void pause_randomly(unsigned int *seed)
+{
+	unsigned int n = rand_r(seed) % 20000;
+
+	switch (rand_r(seed) % 4) {
+	case 0:
+		sched_yield();
+		break;
+	case 1:
+		usleep(n / 20);
+		break;
+	case 2:
+		while (n--)
+			__asm__ volatile("" : : : "memory");
+		break;
+	}
+}
+
+/* Arms two timers or more at once, each for now or soon. Returns how many, or 0. */
+static unsigned int arm_some(struct crowd *c, unsigned int first, unsigned int *seed)
+{
+	struct twheel_arm arms[BATCH] = { };
+	unsigned int i, n = 2 + rand_r(seed) % (BATCH - 1);
+	bool now = rand_r(seed) % 2;
+
+	for (i = 0; i < n; i++) {
+		arms[i].expires = now ? 0 : (uint64_t)rand_r(seed) % (2 * MSEC);
+		arms[i].user_data = first + i;
+	}
+	if (twheel_arm_batch(c->tw, arms, n) != (ssize_t)n)
+		return 0;
+	for (i = 0; i < n; i++)
+		if (arms[i].result)
+			return 0;
+	return n;
+}
+
+/*
+ * Some readers, and two batches of timers while all of them, but for @survivors, are cancelled.
+ * Returns how many timers were armed.
+ */
+static unsigned int run_round(struct crowd *c, struct reader *readers, unsigned int survivors,
+			      unsigned int first, unsigned int *seed)
+{
+	unsigned int i, n, middle = rand_r(seed) % (CROWD - survivors);
+
+	for (i = 0; i < CROWD; i++) {
+		readers[i] = (struct reader){
+			.crowd = c, .room = 1 + rand_r(seed) % 2,
+			.doomed = rand_r(seed) % 2 && i < CROWD - survivors,
+		};
+		if (pthread_create(&readers[i].thread, NULL, read_for_ever, &readers[i]))
+			abort();
+	}
+	pause_randomly(seed);
+	n = arm_some(c, first, seed);
+	for (i = 0; i < CROWD - survivors; i++) {
+		pause_randomly(seed);
+		if (i == middle)
+			n += arm_some(c, first + n, seed);
+		pthread_cancel(readers[i].thread);
+	}
+	return n;
+}
+
+/* Joins readers, and returns how many of them were not cancelled. */
+static int join(struct reader *readers, int n)
+{
+	int i, others = 0;
+	void *result;
+
+	for (i = 0; i < n; i++)
+		others += pthread_join(readers[i].thread, &result) || result != PTHREAD_CANCELED;
+	return others;
+}
+
+/* Waits until all timers have expired, and returns how many records are there; or -1. */
+static int count_ready(struct twheel *tw)
+{
+	struct twheel_info info;
+
+	for (;;) {
+		if (twheel_get_info(tw, 0, &info))
+			return -1;
+		if (!info.pending)
+			return (int)info.ready;
+		usleep(100);
+	}
+}
+
+static bool is_readable(struct twheel *tw)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+/* Records are for those who are left; and if nobody is, the descriptor is readable. */
+TEST(readers_are_cancelled)
+{
+	struct twheel_event events[2 * BATCH];
+	struct reader readers[CROWD];
+	unsigned int i, armed = 0, seed = 1;
+	int fds = count_fds(), left;
+
+	set_alarm();
+	calling = "twheel_read";
+	ASSERT_EQ(0, twheel_open(&crowd.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+	for (i = 0; i < ROUNDS; i++) {
+		unsigned int survivors = i % 2;
+
+		armed += run_round(&crowd, readers, survivors, armed, &seed);
+		ASSERT_EQ(0, join(readers, CROWD - survivors));
+		if (survivors) {
+			while (taken(&crowd) < armed)
+				usleep(100);
+			pthread_cancel(readers[CROWD - 1].thread);
+			ASSERT_EQ(0, join(&readers[CROWD - 1], 1));
+			ASSERT_EQ(0, count_ready(crowd.tw));
+			continue;
+		}
+		left = count_ready(crowd.tw);
+		ASSERT_EQ(armed, taken(&crowd) + left);
+		if (left) {
+			ASSERT_TRUE(is_readable(crowd.tw));
+			take(&crowd, events, twheel_read(crowd.tw, events, 2 * BATCH));
+		}
+		ASSERT_EQ(armed, taken(&crowd));
+	}
+	EXPECT_LE(4 * ROUNDS, armed);
+	EXPECT_EQ(0, crowd.wrong);
+	for (i = 0; i < armed; i++)
+		ASSERT_EQ(1, crowd.ends[i]);
+	twheel_close(crowd.tw);
+	EXPECT_EQ(fds, count_fds());
+}
+
+static void *read_one(void *arg)
+{
+	struct twheel_event event;
+
+	twheel_read(arg, &event, 1);
+	return NULL;
+}
+
+/* The thread may have been cancelled just when it was told of a step, so another one is told. */
+TEST(a_step_is_not_lost)
+{
+	struct twheel_config config = {
+		.clock = TWHEEL_CLOCK_REALTIME, .flags = TWHEEL_CONFIG_CANCEL_ON_SET,
+	};
+	struct twheel_event event;
+	pthread_t thread;
+	struct twheel *tw;
+	void *result;
+
+	set_alarm();
+	calling = "twheel_read";
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, tw));
+	pthread_cancel(thread);
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(PTHREAD_CANCELED, result);
+	EXPECT_EQ(-ECANCELED, twheel_read(tw, &event, 1));
+	EXPECT_EQ(0, twheel_arm_at(tw, 1, MARK, NULL));
+	EXPECT_EQ(1, twheel_read(tw, &event, 1));
+	EXPECT_EQ(MARK, event.user_data);
+	twheel_close(tw);
+}
+
+/**
+ * struct run - functions of timers that twheel_dispatch() calls
+ * @tw: the context
+ * @backend: its backend
+ * @lossy: the same, but for reads
+ * @timers: the timers
+ * @called: how many of their functions were called
+ * @leave: what the first function does with its thread
+ */
+struct run {
+	struct twheel			*tw;
+	const struct twheel_backend	*backend;
+	struct twheel_backend		lossy;
+	struct twheel_timer		*timers[READY];
+	unsigned int			called;
+	void				(*leave)(void);
+};
+
+static struct run run;
+
+static void be_called(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	if (!run.called++ && run.leave)
+		run.leave();
+}
+
+static void exit_thread(void)
+{
+	pthread_exit(PTHREAD_CANCELED);
+}
+
+static void cancel_thread(void)
+{
+	pthread_cancel(pthread_self());
+	pthread_testcancel();
+}
+
+static void close_and_exit(void)
+{
+	twheel_close(run.tw);
+	exit_thread();
+}
+
+static void *dispatch(void *arg)
+{
+	twheel_dispatch(run.tw);
+	return NULL;
+}
+
+/* Returns 0 if the timers are there, and ready. */
+static int make_run(void (*leave)(void))
+{
+	int i, ret;
+
+	run = (struct run){ .leave = leave };
+	ret = twheel_open(&run.tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK, NULL);
+	if (ret)
+		return ret;
+	for (i = 0; i < READY; i++) {
+		ret |= twheel_timer_new(&run.timers[i], run.tw, be_called, NULL);
+		/* The last one repeats, but not soon. */
+		ret |= twheel_timer_start(run.timers[i], 0, i == READY - 1 ? FAR : 0);
+	}
+	return ret || !wait_ready(run.tw, READY);
+}
+
+/* The function of a timer may end its thread: another one goes on with the records after it. */
+TEST(a_function_is_cancelled)
+{
+	static void (* const leaves[])(void) = { exit_thread, cancel_thread };
+	size_t i;
+
+	set_alarm();
+	calling = "twheel_dispatch";
+	for (i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		ASSERT_EQ(0, make_run(leaves[i]));
+		EXPECT_TRUE(is_cancelled(dispatch, NULL));
+		EXPECT_EQ(1, run.called);
+		EXPECT_EQ(0, twheel_timer_armed(run.timers[0]));
+		EXPECT_EQ(1, twheel_timer_armed(run.timers[1]));
+		EXPECT_EQ(READY - 1, twheel_dispatch(run.tw));
+		EXPECT_EQ(READY, run.called);
+		EXPECT_EQ(0, twheel_dispatch(run.tw));
+		twheel_close(run.tw);
+	}
+}
+
+/* And so may one that has closed its context. */
+TEST(a_function_closes_its_context)
+{
+	int fds = count_fds();
+
+	set_alarm();
+	calling = "twheel_dispatch";
+	ASSERT_EQ(0, make_run(close_and_exit));
+	EXPECT_TRUE(is_cancelled(dispatch, NULL));
+	EXPECT_EQ(1, run.called);
+	EXPECT_EQ(fds, count_fds());
+}
+
+/* Reads as the device does where the thread is cancelled after that. */
+static ssize_t read_and_cancel(const struct twheel *tw, void *buf, size_t size)
+{
+	ssize_t n = run.backend->read(tw, buf, size);
+
+	cancel_thread();
+	return n;
+}
+
+/* What was read for a thread that is cancelled there is for the next one. */
+TEST(dispatch_is_cancelled_after_its_read)
+{
+	int i;
+
+	set_alarm();
+	calling = "twheel_dispatch";
+	ASSERT_EQ(0, make_run(NULL));
+	/* Records that were handled must not come again. */
+	EXPECT_EQ(READY, twheel_dispatch(run.tw));
+	EXPECT_EQ(READY, run.called);
+	EXPECT_EQ(0, twheel_timer_start(run.timers[0], 0, 0));
+	EXPECT_EQ(0, twheel_timer_start(run.timers[1], 0, 0));
+	ASSERT_TRUE(wait_ready(run.tw, 2));
+
+	run.backend = run.tw->backend;
+	run.lossy = *run.backend;
+	run.lossy.read = read_and_cancel;
+	run.tw->backend = &run.lossy;
+	EXPECT_TRUE(is_cancelled(dispatch, NULL));
+	EXPECT_EQ(READY, run.called);
+	run.tw->backend = run.backend;
+	EXPECT_EQ(2, twheel_dispatch(run.tw));
+	EXPECT_EQ(READY + 2, run.called);
+	for (i = 0; i < READY; i++)
+		EXPECT_EQ(i == READY - 1, twheel_timer_armed(run.timers[i]));
+
+	/* And where it has read nothing there is nothing. */
+	run.tw->backend = &run.lossy;
+	EXPECT_TRUE(is_cancelled(dispatch, NULL));
+	run.tw->backend = run.backend;
+	EXPECT_EQ(0, twheel_dispatch(run.tw));
+	EXPECT_EQ(READY + 2, run.called);
+	twheel_close(run.tw);
+}
+
+TEST_HARNESS_MAIN
