@@ -8,7 +8,9 @@
 
 #ifdef TWHEEL_DEBUG
 
-#include <assert.h>
+/* It has assert.h, which would undo the kernel's static_assert() after it. */
+#include <linux/build_bug.h>
+
 #include <stdbool.h>
 
 /**
