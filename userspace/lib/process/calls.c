@@ -176,8 +176,16 @@ static void init_process(void)
 
 static void init_locks(struct twheel_emb *emb)
 {
-	pthread_mutex_init(&emb->lock, NULL);
-	pthread_mutex_init(&emb->queue, NULL);
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+#ifdef __GLIBC__
+	/* Most calls take less time than to sleep and to be woken does. */
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(&emb->lock, &attr);
+	pthread_mutex_init(&emb->queue, &attr);
+	pthread_mutexattr_destroy(&attr);
 }
 
 int twheel_emb_new(struct twheel_emb **embp, int flags)
