@@ -28,6 +28,7 @@
 #include "arm.h"
 #include "base.h"
 #include "ctx.h"
+#include "debug.h"
 #include "hold.h"
 #include "host.h"
 #include "lease.h"
@@ -293,6 +294,9 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	bool ready = deadline <= now;
 	bool stay = !ready && tick >= timer->node.expires &&
 		    twheel_base_stays(hold->base);
+
+	lockdep_assert_held(&hold->base->lock);
+	twheel_assert(twheel_cpu_of(timer->where) == hold->base->cpu);
 
 	if (!stay && !ready && hold->base != local && hold->second != local)
 		return -EAGAIN;

@@ -12,6 +12,7 @@
 #include "base.h"
 #include "cancel.h"
 #include "ctx.h"
+#include "debug.h"
 #include "hold.h"
 #include "host.h"
 #include "timer.h"
@@ -28,6 +29,9 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	enum twheel_state state = twheel_timer_state(timer);
 	struct twheel_ctx *ctx = hold->ctx;
 	u64 deadline = timer->deadline;
+
+	lockdep_assert_held(&hold->base->lock);
+	twheel_assert(state != TWHEEL_STATE_NONE);
 
 	if (state == TWHEEL_STATE_PENDING) {
 		deadline = twheel_timer_end_lease(ctx, timer);

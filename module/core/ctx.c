@@ -14,8 +14,22 @@
 #include <linux/slab.h>
 
 #include "ctx.h"
+#include "debug.h"
 #include "host.h"
 #include "timer.h"
+
+/* Is @ctx->nr_ready right? A long list is not looked at, and others now and then. */
+static bool __maybe_unused is_counted(const struct twheel_ctx *ctx)
+{
+	const struct list_head *entry;
+	u32 n = 0;
+
+	if (ctx->nr_ready > 100 && ctx->nr_ready % 128)
+		return true;
+	list_for_each(entry, &ctx->ready)
+		n++;
+	return n == ctx->nr_ready;
+}
 
 /* Put @timer into the ready list: see twheel_ctx_make_ready(). Nearly always that is its end. */
 static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
@@ -28,6 +42,7 @@ static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
 		prev = prev->prev;
 	list_add(&timer->ready, prev);
 	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
+	twheel_assert(is_counted(ctx));
 }
 
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now)
@@ -47,6 +62,7 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
 {
 	lockdep_assert_held(&ctx->lock);
+	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY && ctx->nr_ready);
 
 	list_del(&timer->ready);
 	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready - 1);

@@ -16,6 +16,7 @@
 #include "arm.h"
 #include "base.h"
 #include "ctx.h"
+#include "debug.h"
 #include "expire.h"
 #include "host.h"
 #include "lease.h"
@@ -64,6 +65,8 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
 		    const struct twheel_run *run)
 {
+	twheel_assert(twheel_where_without_flags(timer->where) == twheel_where_pending(base->cpu));
+
 	if (twheel_is_lease(timer->where))
 		return look_at_lease(base, timer, run);
 	return timer->node.expires <= base->wheel.clk;
@@ -183,6 +186,8 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 		       const struct twheel_event *event)
 {
 	u64 deadline = now;
+
+	lockdep_assert_held(&base->lock);
 
 	/* Cannot overflow: the last expiration counted is the first, or not after @now. */
 	if (has_grid(timer))

@@ -19,6 +19,7 @@
 
 #include "base.h"
 #include "ctx.h"
+#include "debug.h"
 #include "hold.h"
 #include "host.h"
 #include "timer.h"
@@ -85,6 +86,8 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 
 	if (!locked || (second && hold->base != second && hold->second != second)) {
 		unlock_all(hold);
+		/* They come before that of the context. */
+		twheel_assert(!hold->ctx_locked);
 		lock_bases(base, second);
 		__release(&base->lock);
 		hold->base = base;

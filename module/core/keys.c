@@ -25,6 +25,7 @@
 #include <linux/random.h>
 
 #include "chunk.h"
+#include "debug.h"
 #include "keys.h"
 
 /* Buckets to begin with: enough for the timers of a chunk */
@@ -120,6 +121,7 @@ void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u6
 {
 	u32 *head = head_for(keys, key), splits = SPLITS_MAX;
 
+	twheel_assert(!twheel_keys_find(keys, key));
 	WRITE_ONCE(*twheel_key_of(timer), key);
 	WRITE_ONCE(timer->next, *head);
 	WRITE_ONCE(*head, twheel_index_of(timer));

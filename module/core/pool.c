@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 
 #include "chunk.h"
+#include "debug.h"
 #include "host.h"
 #include "keys.h"
 #include "pool.h"
@@ -182,6 +183,7 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 		pool->has_empty = false;
 	for (n = 0; n < taken; n++, free &= free - 1) {
 		timers[n] = &chunk->timers[__ffs64(free)];
+		twheel_assert(twheel_timer_state(timers[n]) == TWHEEL_STATE_NONE);
 		if (!pool->keyed)
 			timers[n]->generation = ++pool->generation;
 	}
@@ -309,6 +311,7 @@ static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
 {
 	struct twheel_chunk *chunk = twheel_chunk_of(timer);
 
+	twheel_assert(chunk->pool == pool && !(chunk->free & BIT_ULL(twheel_place_of(timer))));
 	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 	if (pool->keyed)
 		twheel_keys_remove(&pool->keys, timer);

@@ -10,6 +10,7 @@
 
 #include <linux/twheel.h>
 
+#include "debug.h"
 #include "wheel.h"
 
 /**
@@ -106,6 +107,9 @@ static inline void twheel_timer_set_where(struct twheel_timer *timer,
 {
 	u32 flags = twheel_flags_of(timer->where);
 
+	/* One that is free becomes pending in arm_new(), and none becomes free here. */
+	twheel_assert(twheel_state_of(timer->where) != TWHEEL_STATE_NONE &&
+		      state != TWHEEL_STATE_NONE);
 	WRITE_ONCE(timer->where, state | (u32)cpu << TWHEEL_CPU_SHIFT |
 				 flags << TWHEEL_FLAGS_SHIFT);
 }

@@ -60,6 +60,11 @@ static noinline bool turn(struct twheel_emb *emb, uint64_t tick, uint32_t looks)
 		looks -= n < looks ? n : looks;
 	}
 
+#ifdef TWHEEL_DEBUG
+	/* It takes a look at each node. */
+	if (base->wheel.nr_nodes < 1000)
+		shim_assert(!twheel_wheel_check(&base->wheel));
+#endif
 	spin_unlock(&base->lock);
 	twheel_expire_wake(&run);
 	rcu_read_unlock();

@@ -9,7 +9,7 @@
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define noinline		__attribute__((__noinline__))
-#define __aligned(n)		__attribute__((__aligned__(n)))
+#define __maybe_unused		__attribute__((__unused__))
 #undef __always_inline
 #define __always_inline		inline __attribute__((__always_inline__))
 

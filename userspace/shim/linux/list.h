@@ -15,6 +15,9 @@ struct list_head {
 #define list_first_entry_or_null(head, type, member) \
 	(list_empty(head) ? NULL : list_entry((head)->next, type, member))
 
+#define list_for_each(pos, head) \
+	for ((pos) = (head)->next; (pos) != (head); (pos) = (pos)->next)
+
 #define list_for_each_entry(pos, head, member)					\
 	for ((pos) = list_entry((head)->next, __typeof__(*(pos)), member);	\
 	     &(pos)->member != (head);						\
