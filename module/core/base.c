@@ -4,7 +4,7 @@
  *
  * Locking rules
  *
- * The locks of the module are taken in this order:
+ * Locks are taken in this order:
  *
  *   1. twheel_pool.grow, a mutex, and inside it those of the host: twheel_watches_mutex or
  *	twheel_quota.mutex
@@ -13,9 +13,9 @@
  *   3. twheel_ctx.lock
  *   4. locks of the kernel: the hrtimer's inside 2, those of the slab and the IDA inside 3
  *
- * Bottom halves are off wherever a spinlock is taken, since the hrtimer's callback runs in the
- * soft interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3.
- * twheel_quota_lock (quota.c) and reset_lock (debugfs.c), a mutex, are each taken alone.
+ * Bottom halves are off wherever a spinlock is taken, since the host turns wheels in a soft
+ * interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3. Other locks of
+ * the host are each taken alone: twheel_quota_lock and reset_lock, a mutex, of module/linux.
  *
  * Silence: the host turns a wheel only when its next bucket that is not empty has its turn. It is
  * told when an earlier turn comes up, and sees to the next one whenever it has turned the wheel.

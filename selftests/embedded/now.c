@@ -168,6 +168,24 @@ TEST_F(now, wakes)
 	}
 }
 
+/* A thread waits by the real clock when it is stopped, for a time that is long after that. */
+TEST(wakes_who_waits_for_a_real_time)
+{
+	struct twheel_arm arm = { .expires = HOUR, .user_data = 7 };
+	struct twheel *tw;
+	pthread_t thread;
+	void *ret;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED, NULL));
+	ASSERT_EQ(0, twheel_arm(tw, &arm));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, tw));
+	usleep(20000);
+	ASSERT_EQ(0, twheel_set_now(tw, twheel_now(tw) + 2 * HOUR));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	EXPECT_EQ((void *)7, ret);
+	twheel_close(tw);
+}
+
 /* Timer objects follow the same clock, by calls and by words. */
 static void note_time(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
 {

@@ -158,6 +158,31 @@ TEST_F(wall, a_step_back_postpones)
 }
 
 /*
+ * A deadline has passed, and nobody has looked, when the clock is set to before it. The device has
+ * expired the timer. An embedded wheel may let it come when its time comes again, but does not
+ * spin until then.
+ */
+TEST_F(wall, a_step_back_over_a_deadline)
+{
+	__u64 deadline = wall_now() + 20 * TW_MSEC;
+	struct twheel_event event;
+	int ret;
+
+	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 7));
+	usleep(60000);
+	ASSERT_EQ(0, set_clock(self->ahead, -(__s64)TW_SEC));
+	ret = tw_read(self->fd, &event, RECORD);
+	if (TW_EMBEDDED && ret == -EAGAIN) {
+		EXPECT_TRUE(!tw_poll(self->fd, 0) || wall_now() >= deadline);
+		ASSERT_EQ(TW_READABLE, tw_poll(self->fd, TW_LIMIT_MS));
+		ret = tw_read(self->fd, &event, RECORD);
+	}
+	ASSERT_EQ(RECORD, ret);
+	EXPECT_EQ(deadline, event.deadline);
+	EXPECT_LE(deadline, event.expired);
+}
+
+/*
  * The clock goes back and forth three times, with timers armed on both sides of the step.
  */
 TEST_F(wall, fifty_years_back_and_forth)

@@ -44,7 +44,7 @@ extern const struct twheel_backend twheel_device;
 
 /*
  * Make @tw an embedded context, with @flags of twheel_open(). 0 or -errno. It is there if the
- * library is built with TWHEEL_EMBEDDED, and the files in embedded.
+ * library is built with TWHEEL_EMBEDDED, and the files in process.
  */
 int twheel_embedded_open(struct twheel *tw, unsigned int flags);
 

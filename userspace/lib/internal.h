@@ -36,7 +36,7 @@ struct twheel {
 	struct twheel_emb	*emb;
 	int			clock;
 	unsigned int		config;
-	uint64_t		now;
+	uint64_t		now __attribute__((aligned(8)));
 	unsigned int		process;
 	struct twheel_leases	*leases;
 	struct twheel_loop	*loop;

@@ -28,7 +28,10 @@ static void begin_wheel(struct twheel_emb *emb, enum twheel_clock clock)
 	emb->user.recheck = false;
 }
 
-/* The context has other settings. 0 or -errno. */
+/*
+ * The context has other settings. 0 or -errno: then it must be closed, as twheel_open() does, from
+ * which alone the request comes.
+ */
 static int follow_config(struct twheel_emb *emb)
 {
 	enum twheel_clock old = emb->user.base.clock;
@@ -88,6 +91,8 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 		more = twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH);
 		if (!more && !emb->ctx->nr_ready)
 			break;
+		/* Many leases that were extended may come up. */
+		twheel_emb_rest(emb);
 	}
 	/* A reader that leaves some knows that there may be more. */
 	emb->news = false;
@@ -105,7 +110,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 	ssize_t n = 0;
 	int ret = 0;
 
-	twheel_emb_lock(emb);
+	twheel_emb_lock(emb, some);
 	while (!ret) {
 		if (!some && take_step(emb)) {
 			ret = -ECANCELED;
@@ -148,13 +153,15 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)
 {
-	twheel_emb_lock(emb);
+	twheel_emb_lock(emb, false);
+	/* From now on the timerfd is not set to @ns. */
+	emb->spent |= !emb->stopped;
 	if (emb->user.base.clock == TWHEEL_REALTIME && ns < emb->now)
 		emb->steps++;
 	emb->stopped = true;
 	emb->now = ns;
 	while (twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH))
-		;
+		twheel_emb_rest(emb);
 	twheel_emb_end_call(emb);
 }
 

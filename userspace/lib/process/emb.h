@@ -144,14 +144,20 @@ static inline uint64_t emb_time(clockid_t clock)
 
 /* turn.c */
 
-/* A call begins: take the lock, without it, and read the clock. */
-void twheel_emb_lock(struct twheel_emb *emb);
+/*
+ * A call begins: take the lock, without it, and read the clock. With @behind threads that wait
+ * already come first.
+ */
+void twheel_emb_lock(struct twheel_emb *emb, bool behind);
 
 /* As above; and make ready what is due, as far as that takes a bounded time. */
 void twheel_emb_begin(struct twheel_emb *emb);
 
 /* The call ends: see to it that the descriptor is readable when it has to be, and unlock. */
 void twheel_emb_end_call(struct twheel_emb *emb);
+
+/* If the call takes long, let others have their turn, who may change all that @lock guards. */
+void twheel_emb_rest(struct twheel_emb *emb);
 
 /*
  * Make ready what is due at emb->now, looking at up to @looks timers. Returns whether there

@@ -5,8 +5,8 @@
  * The program sees an epoll of two others. A timerfd is set to the first tick in which a timer is
  * due. An eventfd is readable while something is ready, and is written to again whenever
  * something has become ready, for those who wait for edges. (One timerfd could do it all, set to
- * the past while something is ready. But that takes the kernel ten times as long as an
- * eventfd, since the timer has to interrupt the CPU.)
+ * the past while something is ready. But that takes the kernel long, since a timer then has to
+ * interrupt the CPU.)
  *
  * A thread that waits in a read of records waits in a read of the timerfd. So it is the kernel that
  * knows whether a signal ends it (SA_RESTART). While such threads wait and something is ready
@@ -51,18 +51,28 @@ static int watch(const struct twheel_emb *emb, int fd)
 	return fd < 0 || epoll_ctl(emb->fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* Is the time that the C library tells another one than that of the kernel? */
-static bool is_faked(clockid_t clock)
+/* The seconds that the kernel tells; -1 if it cannot be asked. */
+static int64_t kernel_seconds(clockid_t clock)
 {
-#ifdef SYS_clock_gettime
-	uint64_t now = emb_time(clock) / EMB_SEC_NS;
+#ifdef SYS_clock_gettime64
+	int64_t ts[2];
+
+	return syscall(SYS_clock_gettime64, clock, ts) ? -1 : ts[0];
+#else
 	struct timespec ts;
 
-	if (!syscall(SYS_clock_gettime, clock, &ts))
-		return (uint64_t)ts.tv_sec + 1 < now || (uint64_t)ts.tv_sec > now + 1;
+	return syscall(SYS_clock_gettime, clock, &ts) ? -1 : ts.tv_sec;
 #endif
-	(void)clock;
-	return false;
+}
+
+/* Does the C library tell another time than the kernel? This thread may stand still meanwhile. */
+static bool is_faked(clockid_t clock)
+{
+	int64_t before = (int64_t)(emb_time(clock) / EMB_SEC_NS);
+	int64_t kernel = kernel_seconds(clock);
+	int64_t after = (int64_t)(emb_time(clock) / EMB_SEC_NS);
+
+	return kernel >= 0 && (kernel < before - 1 || kernel > after + 1);
 }
 
 static int open_timer(struct twheel_emb *emb, clockid_t clock)
@@ -191,13 +201,23 @@ static noinline void show(struct twheel_emb *emb, bool readable)
 	emb->news = false;
 }
 
+/* Has the timerfd fired, or does it at any moment, and nobody has read it since? */
+static bool is_firing(const struct twheel_emb *emb)
+{
+	if (emb->spent)
+		return false;
+	/* If the program's time is not the kernel's, it does not tell. */
+	return emb->set_to == TIME_PAST ||
+	       (emb->set_to <= emb->now && !emb->faked && !emb->stopped);
+}
+
 /* Does the timerfd have to be set? If so, *@time is to when. */
 static bool is_unset(const struct twheel_emb *emb, bool readable, uint64_t *time)
 {
 	if (readable && emb->waiting) {
 		*time = TIME_PAST;
-		/* If it has fired, one of those who wait is being told. */
-		return emb->spent || emb->set_to > emb->now;
+		/* If it fires one of those who wait is being told. */
+		return !is_firing(emb);
 	}
 	*time = first_time(emb);
 	return (emb->spent || emb->set_to != *time) &&
@@ -232,13 +252,29 @@ static void wait_cancelled(void *arg)
 	twheel_emb_end_call(emb);
 }
 
+/*
+ * A timerfd that has fired was perhaps set to a time that is to come once more, as the clock was set
+ * back. It would not fire again.
+ */
+static void see_whether_it_fired(struct twheel_emb *emb)
+{
+	struct itimerspec left;
+
+	if (emb->user.base.clock != TWHEEL_REALTIME && !emb->faked)
+		return;
+	if (!timerfd_gettime(emb->timer, &left) && !left.it_value.tv_sec && !left.it_value.tv_nsec)
+		emb->spent = true;
+}
+
 int twheel_emb_wait(struct twheel_emb *emb)
 {
 	uint64_t fired;
 	int ret;
 
-	if (fcntl(emb->fd, F_GETFL) & O_NONBLOCK)
+	if (fcntl(emb->fd, F_GETFL) & O_NONBLOCK) {
+		see_whether_it_fired(emb);
 		return -EAGAIN;
+	}
 	emb->waiting++;
 	twheel_emb_end_call(emb);
 
@@ -246,7 +282,7 @@ int twheel_emb_wait(struct twheel_emb *emb)
 	ret = read(emb->timer, &fired, sizeof(fired)) < 0 ? -errno : 0;
 	pthread_cleanup_pop(0);
 
-	twheel_emb_lock(emb);
+	twheel_emb_lock(emb, false);
 	emb->waiting--;
 	if (ret == -ECANCELED) {
 		emb->steps++;

@@ -18,9 +18,6 @@
 #include "emb.h"
 #include "lease.h"
 
-/* For so long a call may keep others waiting before it lets them have their turn. */
-#define TURN_NS		100000
-
 /* Pages of the first arenas */
 #define FIRST_PAGES	4
 
@@ -248,11 +245,15 @@ atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr)
 static bool add_arena(struct emb_pages *pages)
 {
 	size_t n = pages->total / 2 > FIRST_PAGES ? pages->total / 2 : FIRST_PAGES;
-	void *arena;
+	void *arena = NULL;
 
 	if (pages->nr_arenas == sizeof(pages->arenas) / sizeof(pages->arenas[0]))
 		return false;
-	arena = aligned_alloc(PAGE_SIZE, n * PAGE_SIZE);
+	for (; n >= FIRST_PAGES; n /= 2) {
+		arena = aligned_alloc(PAGE_SIZE, n * PAGE_SIZE);
+		if (arena)
+			break;
+	}
 	if (!arena)
 		return false;
 	pages->arenas[pages->nr_arenas++] = arena;
@@ -299,7 +300,7 @@ void twheel_emb_free_pages(struct twheel_emb *emb)
 }
 
 /*
- * The end of a call, or a rest in the middle of one
+ * The end of a call, or a rest in the middle of one: see turn.c
  */
 
 void twheel_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
@@ -329,10 +330,5 @@ void twheel_emb_free_later(struct twheel_emb *emb)
 
 void twheel_resched(void)
 {
-	struct twheel_emb *emb = called;
-
-	if (emb->closing || emb_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
-		return;
-	twheel_emb_end_call(emb);
-	twheel_emb_begin(emb);
+	twheel_emb_rest(called);
 }

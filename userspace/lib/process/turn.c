@@ -15,13 +15,16 @@
 /* So many timers that come up are looked at by a call that has other things to do. */
 #define LOOKS	256
 
-void twheel_emb_lock(struct twheel_emb *emb)
+/* For so long a call may keep others waiting before it lets them have their turn. */
+#define TURN_NS	100000
+
+void twheel_emb_lock(struct twheel_emb *emb, bool behind)
 {
 	/*
-	 * A call that lets go of the lock only to take it again would nearly always get it before
-	 * the threads that wait. So it waits behind them.
+	 * A thread that lets go of the lock only to take it again would nearly always get it
+	 * before those that wait. So it waits behind them.
 	 */
-	if (pthread_mutex_trylock(&emb->lock)) {
+	if (behind || pthread_mutex_trylock(&emb->lock)) {
 		pthread_mutex_lock(&emb->queue);
 		pthread_mutex_lock(&emb->lock);
 		pthread_mutex_unlock(&emb->queue);
@@ -84,7 +87,16 @@ bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks)
 
 void twheel_emb_begin(struct twheel_emb *emb)
 {
-	twheel_emb_lock(emb);
+	twheel_emb_lock(emb, false);
+	twheel_emb_turn(emb, LOOKS);
+}
+
+void twheel_emb_rest(struct twheel_emb *emb)
+{
+	if (emb->closing || emb_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
+		return;
+	twheel_emb_end_call(emb);
+	twheel_emb_lock(emb, true);
 	twheel_emb_turn(emb, LOOKS);
 }
 

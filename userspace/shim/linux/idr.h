@@ -41,12 +41,15 @@ static inline int ida_alloc_max(struct ida *ida, u32 max, gfp_t gfp)
 		return -ENOSPC;
 	if (ida->next == ida->room) {
 		u32 room = ida->room ? 2 * ida->room : 8;
-		u32 *freed = realloc(ida->freed, room * sizeof(*freed));
+		/* None is freed now. */
+		u32 *freed = malloc(room * sizeof(*freed)), *old = ida->freed;
 
 		if (!freed)
 			return -ENOMEM;
+		/* A child that fork() makes meanwhile finds one of them. */
 		ida->freed = freed;
 		ida->room = room;
+		free(old);
 	}
 	return (int)ida->next++;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The same as in a 64-bit kernel: SipHash-1-3, of which 32 bits are taken (J.-P. Aumasson and
- * D. J. Bernstein: SipHash: a fast short-input PRF, Indocrypt 2012).
+ * A stand-in: a hash with a secret, that is not SipHash but a multiplication. Whoever chooses keys
+ * without knowing the secret has two of them in one of m buckets with a probability of at most 2/m,
+ * whichever they are (M. Dietzfelbinger: Universal hashing and k-wise independent random variables
+ * via integer arithmetic without primes, STACS 1996). That is all that a table of keys needs, and
+ * here nobody sees the hash.
  */
 #ifndef SHIM_LINUX_SIPHASH_H
 #define SHIM_LINUX_SIPHASH_H
@@ -12,43 +15,25 @@ typedef struct {
 	u64 key[2];
 } hsiphash_key_t;
 
-static inline u64 shim_rotate(u64 x, unsigned int bits)
+/* The upper half of the product of two numbers */
+static inline u64 shim_mul_high(u64 a, u64 b)
 {
-	return x << bits | x >> (64 - bits);
+#ifdef __SIZEOF_INT128__
+	return (unsigned __int128)a * b >> 64;
+#else
+	u64 low = (u64)(u32)a * (u32)b, mid = (a >> 32) * (u32)b + (low >> 32);
+	u64 other = (u32)a * (b >> 32) + (u32)mid;
+
+	return (a >> 32) * (b >> 32) + (mid >> 32) + (other >> 32);
+#endif
 }
 
-static inline void shim_sipround(u64 *v)
-{
-	v[0] += v[1];
-	v[1] = shim_rotate(v[1], 13) ^ v[0];
-	v[0] = shim_rotate(v[0], 32);
-	v[2] += v[3];
-	v[3] = shim_rotate(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = shim_rotate(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = shim_rotate(v[1], 17) ^ v[2];
-	v[2] = shim_rotate(v[2], 32);
-}
-
+/* Bits 64 to 95 of the product of the number and the secret, which has 128 bits. */
 static inline u32 hsiphash_2u32(u32 first, u32 second, const hsiphash_key_t *key)
 {
-	u64 words[2] = { (u64)second << 32 | first, (u64)8 << 56 };
-	u64 v[4] = {
-		key->key[0] ^ 0x736f6d6570736575ULL, key->key[1] ^ 0x646f72616e646f6dULL,
-		key->key[0] ^ 0x6c7967656e657261ULL, key->key[1] ^ 0x7465646279746573ULL,
-	};
-	unsigned int i;
+	u64 number = (u64)second << 32 | first;
 
-	for (i = 0; i < 2; i++) {
-		v[3] ^= words[i];
-		shim_sipround(v);
-		v[0] ^= words[i];
-	}
-	v[2] ^= 0xff;
-	for (i = 0; i < 3; i++)
-		shim_sipround(v);
-	return (u32)(v[0] ^ v[1] ^ v[2] ^ v[3]);
+	return (u32)(key->key[1] * number + shim_mul_high(key->key[0], number));
 }
 
 #endif /* SHIM_LINUX_SIPHASH_H */
