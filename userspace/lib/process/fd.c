@@ -253,8 +253,8 @@ static void wait_cancelled(void *arg)
 }
 
 /*
- * A timerfd that has fired was perhaps set to a time that is to come once more, as the clock was set
- * back. It would not fire again.
+ * A timerfd that has fired was perhaps set to a time that is to come once more, as the clock was
+ * set back. It would not fire again.
  */
 static void see_whether_it_fired(struct twheel_emb *emb)
 {
