@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The functions that the verbs of the twheel tool share.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+#include "duration.h"
+#include "number.h"
+#include "tool.h"
+
+enum tool_exit tool_complain(enum tool_exit code, const char *format, ...)
+{
+	va_list args;
+
+	/* Keep the order if standard output and error go to the same place. */
+	fflush(stdout);
+	fputs("twheel: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+enum tool_exit tool_usage(const char *verb)
+{
+	fprintf(stderr, "See 'twheel %s --help'.\n", verb);
+	return TOOL_USAGE;
+}
+
+bool tool_duration(const char *verb, const char *text, uint64_t *ns)
+{
+	int ret = duration_parse(text, ns);
+
+	if (ret)
+		tool_complain(TOOL_USAGE, "%s: '%s' %s", verb, text,
+			      duration_error(ret));
+	return !ret;
+}
+
+bool tool_every(const char *verb, const char *text, uint64_t *ns)
+{
+	if (!tool_duration(verb, text, ns))
+		return false;
+	if (!*ns)
+		tool_complain(TOOL_USAGE, "%s: --every needs more than 0", verb);
+	return *ns;
+}
+
+bool tool_number(const char *verb, const char *text, uint64_t least,
+		 uint64_t most, uint64_t *number)
+{
+	int ret = number_parse(text, most, number);
+
+	if (!ret && *number >= least)
+		return true;
+	tool_complain(TOOL_USAGE, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
+		      verb, text, least, most);
+	return false;
+}
+
+enum tool_exit tool_open(struct twheel **twp, const char *path,
+			 unsigned int flags, const struct twheel_config *config)
+{
+	int ret;
+
+	if (!path)
+		path = TWHEEL_DEVICE;
+	ret = twheel_open(twp, path, flags, config);
+	if (!ret)
+		return TOOL_OK;
+	return tool_complain(TOOL_FAILED, "%s: %s%s", path, strerror(-ret),
+			     device_hint(path, ret));
+}
+
+enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd)
+{
+	int ret = twheel_adopt(twp, fd);
+
+	if (!ret)
+		return TOOL_OK;
+	return tool_complain(TOOL_FAILED, "%s: descriptor %d: %s%s", verb, fd,
+			     strerror(-ret), device_hint("", ret));
+}
+
+enum tool_exit tool_flush(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return tool_complain(TOOL_FAILED, "standard output: %s",
+				     strerror(errno));
+	return TOOL_OK;
+}
