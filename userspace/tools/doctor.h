@@ -64,6 +64,14 @@ void doctor_find(struct doctor *doctor, enum state state, const char *subject,
 __attribute__((format(printf, 2, 3)))
 void doctor_advise(struct doctor *doctor, const char *format, ...);
 
+/**
+ * doctor_report() - print the last finding if it is not printed yet, and count what is wrong
+ * @doctor: the examination
+ *
+ * doctor_find() does so before it begins the next finding. The last one of all has no next.
+ */
+void doctor_report(struct doctor *doctor);
+
 /* Look at the kernel, at the module, at its file, and at what may forbid to load it. */
 void doctor_kernel(struct doctor *doctor);
 void doctor_module(struct doctor *doctor);
