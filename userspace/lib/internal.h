@@ -5,6 +5,7 @@
 #ifndef TWHEEL_INTERNAL_H
 #define TWHEEL_INTERNAL_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include <twheel.h>
@@ -13,6 +14,9 @@
 
 /* All other symbols are hidden, so that the shared library exports only its API. */
 #define TWHEEL_API	__attribute__((visibility("default")))
+
+/* The most entries that the device takes in one array. */
+#define TWHEEL_ENTRIES_MAX	((size_t)INT_MAX)
 
 struct twheel_emb;
 struct twheel_leases;
