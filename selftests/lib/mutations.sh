@@ -3,7 +3,7 @@
 #
 # mutations.sh - of libtwheel's timer objects, for three programs in a guest to find
 
-files=(userspace/lib/{loop,queue,fork,list,open}.c)
+files=(userspace/lib/{arming,loop,queue,fork,list,open}.c)
 
 # Prints the first test that fails, or how the guest ended instead.
 found_by() {

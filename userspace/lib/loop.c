@@ -215,42 +215,6 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	loop->free = timer;
 }
 
-void twheel_timer_disarmed(struct twheel_timer *timer)
-{
-	timer->handle = 0;
-	timer->word = NULL;
-	timer->ended = false;
-}
-
-/*
- * The word of the lease that @arm has armed, or NULL if it must not be used. The word is on
- * the clock of the time namespace in which the context was configured. If it does not hold
- * the deadline that was asked for, this process is in another one.
- */
-static uint64_t *twheel_timer_word(struct twheel *tw, const struct twheel_arm *arm)
-{
-	struct twheel_lease lease;
-
-	if (twheel_lease_at(tw, arm->word, arm->tag, &lease)) {
-		/* Do not try that again for each timer. */
-		tw->loop->wordless = true;
-		return NULL;
-	}
-	return twheel_lease_deadline(lease) == lease_word_ns(lease_word_units(arm->expires)) ?
-	       lease.word : NULL;
-}
-
-void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm)
-{
-	timer->handle = arm->handle;
-	timer->arming = (uint32_t)(arm->user_data >> 32);
-	timer->slack = arm->slack;
-	timer->tag = arm->tag;
-	timer->ended = false;
-	timer->word = arm->flags & TWHEEL_ARM_LEASE ?
-		      twheel_timer_word(timer->tw, arm) : NULL;
-}
-
 /* Let @arm name @timer and its next arming. */
 static void twheel_timer_name(const struct twheel_timer *timer, struct twheel_arm *arm)
 {
