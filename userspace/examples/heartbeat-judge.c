@@ -11,17 +11,6 @@
 #include "heartbeat.h"
 #include "options.h"
 
-/* How many complaints about single drivers are worth reading. */
-#define COMPLAINTS	5
-
-void heartbeat_complain(struct heartbeat *hb, uint64_t driver, const char *what,
-			uint64_t seen, uint64_t expected)
-{
-	if (hb->complaints++ < COMPLAINTS)
-		complain("driver %" PRIu64 ": %s: %" PRIu64 ", not %" PRIu64,
-			 driver, what, seen, expected);
-}
-
 /* Is @handle this driver's? The handles of leases without keys are not kept. */
 static bool is_handle_of(const struct heartbeat *hb, uint32_t driver, uint64_t handle)
 {

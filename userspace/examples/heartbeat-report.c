@@ -23,13 +23,6 @@ static void send_batch(struct heartbeat *hb, uint32_t count)
 		die(EXIT_FAILED, "cannot arm: %s", strerror(ret < 0 ? (int)-ret : EFAULT));
 }
 
-uint64_t heartbeat_handle(const struct heartbeat *hb, uint32_t driver)
-{
-	if (hb->config & TWHEEL_CONFIG_KEYED)
-		return driver;
-	return hb->handles ? hb->handles[driver] : 0;
-}
-
 /*
  * The deadline of a timer that is armed or pushed back at @now. The deadline of a lease is in
  * units: with whole ones a record has exactly what was asked for.

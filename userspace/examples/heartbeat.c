@@ -67,8 +67,6 @@ static const char help[] =
 "Exit codes: 0 no driver was wrongly expired or missed; 1 some were, or a failure\n"
 "at run time; 2 wrong usage.\n";
 
-volatile sig_atomic_t heartbeat_interrupted;
-
 static void on_signal(int sig)
 {
 	(void)sig;

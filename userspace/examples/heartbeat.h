@@ -3,7 +3,8 @@
  * heartbeat: the books on the drivers, and what the parts of the program do with them.
  *
  * heartbeat.c has the main loop, heartbeat-report.c the drivers' side, heartbeat-judge.c
- * the side that watches, and heartbeat-table.c what is shown.
+ * the side that watches, heartbeat-books.c what these share, and heartbeat-table.c what is
+ * shown.
  */
 #ifndef HEARTBEAT_H
 #define HEARTBEAT_H
