@@ -176,6 +176,41 @@ no_circles() {
 	rooms | tsort >"$out/rooms" && [ -s "$out/rooms" ]
 }
 
+# calls FOLDER - which file there calls which: "A B" if A.o wants a symbol that B.o has
+calls() {
+	(cd "$1" && find ./* -name '[a-z]*.o' -exec nm -A -P -g {} +) | awk '
+		{ gsub(/^\.\/|\.o:$/, "", $1) }
+		$3 ~ /^[Uvw]$/ { wants[$2] = wants[$2] " " $1; next }
+		{ has[$2] = has[$2] " " $1 }
+		END {
+			for (symbol in wants) {
+				callers = split(wants[symbol], caller)
+				callees = split(has[symbol], callee)
+				for (i = 1; i <= callers; i++)
+					for (k = 1; k <= callees; k++)
+						print caller[i], callee[k]
+			}
+		}' | sort -u
+}
+
+# Calls go one way, too. Of the module only core/ is looked at, as built for sparse: core/ and its
+# host call each other on purpose. In a process these two are one file, lib/process/process.c.
+# The order that tsort finds, from the programs down, is left in build/lint/calls-core and
+# build/lint/calls-userspace.
+no_circles_of_calls() {
+	local folder status=0
+	rm -rf "$out/userspace"
+	make -s -C userspace O="$out/userspace" >"$out/build" 2>&1 ||
+		{ cat "$out/build"; return 1; }
+	for folder in "$out"/module/*/module/core "$out/userspace"; do
+		if ! calls "$folder" | tsort >"$out/calls-${folder##*/}" ||
+		   [ ! -s "$out/calls-${folder##*/}" ]; then
+			status=1
+		fi
+	done
+	return "$status"
+}
+
 # What a timer is knows its host by core/host.h alone.
 core_alone() {
 	! grep -n '#include "[^"]*/' module/core/*.[ch]
@@ -204,6 +239,7 @@ tool "checkpatch (user space)" checkpatch_user
 tool "sparse and W=1" sparse_and_warnings
 tool "kernel-doc" kernel_doc
 tool "no circles of includes" no_circles
+tool "no circles of calls" no_circles_of_calls
 tool "core without its host" core_alone
 tool "products without tests" no_tests
 tool "licences" licences
