@@ -19,7 +19,7 @@ typedef struct {
 static inline u64 shim_mul_high(u64 a, u64 b)
 {
 #ifdef __SIZEOF_INT128__
-	return (unsigned __int128)a * b >> 64;
+	return (__uint128_t)a * b >> 64;
 #else
 	u64 low = (u64)(u32)a * (u32)b, mid = (a >> 32) * (u32)b + (low >> 32);
 	u64 other = (u32)a * (b >> 32) + (u32)mid;
