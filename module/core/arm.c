@@ -532,7 +532,7 @@ void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 			 * Try that one again, even if there is no room: another call may have
 			 * made the timer with this key meanwhile, and then none is needed.
 			 */
-			full = twheel_pool_grow(&ctx->pool);
+			full = twheel_ctx_grow(ctx);
 			cond_resched();
 		}
 	}

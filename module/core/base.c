@@ -6,7 +6,7 @@
  *
  * Locks are taken in this order:
  *
- *   1. twheel_pool.grow, a mutex, and inside it those of the host: twheel_watches_mutex or
+ *   1. twheel_ctx.grow, a mutex, and inside it those of the host: twheel_watches_mutex or
  *	twheel_quota.mutex
  *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
  *	number first

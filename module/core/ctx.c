@@ -108,7 +108,7 @@ static void ctx_set_config(struct twheel_ctx *ctx, u32 config)
 {
 	u32 old = ctx->config;
 
-	lockdep_assert_held(&ctx->pool.grow);
+	lockdep_assert_held(&ctx->grow);
 
 	if (config & ~old & TWHEEL_CONFIG_CANCEL_ON_SET) {
 		WRITE_ONCE(ctx->steps, twheel_clock_steps());
@@ -132,7 +132,7 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 {
 	int ret;
 
-	if (mutex_lock_killable(&ctx->pool.grow))
+	if (mutex_lock_killable(&ctx->grow))
 		return -EINTR;
 	ret = twheel_pool_configure(&ctx->pool, config & TWHEEL_CONFIG_KEYED,
 				    config & TWHEEL_CONFIG_LEASE, limit);
@@ -141,7 +141,18 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 		WRITE_ONCE(ctx->clock, clock);
 		ctx->word_offset = twheel_clock_offset(clock);
 	}
-	mutex_unlock(&ctx->pool.grow);
+	mutex_unlock(&ctx->grow);
+	return ret;
+}
+
+int twheel_ctx_grow(struct twheel_ctx *ctx)
+{
+	int ret;
+
+	if (mutex_lock_killable(&ctx->grow))
+		return -EINTR;
+	ret = twheel_pool_grow(&ctx->pool);
+	mutex_unlock(&ctx->grow);
 	return ret;
 }
 
@@ -160,6 +171,7 @@ struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 		return ERR_PTR(-ENOMEM);
 	}
 
+	mutex_init(&ctx->grow);
 	spin_lock_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->ready);
 	twheel_pool_init(&ctx->pool, &ctx->lock, quota);
@@ -184,6 +196,7 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 	if (ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET)
 		twheel_clock_unwatch(&ctx->watch);
 	twheel_pool_destroy(&ctx->pool);
+	mutex_destroy(&ctx->grow);
 	twheel_quota_memory_leaves(quota, sizeof(*ctx));
 	twheel_quota_put(quota);
 	call_rcu(&ctx->rcu, free_ctx);

@@ -6,6 +6,7 @@
 #include <linux/build_bug.h>
 #include <linux/container_of.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 
@@ -24,13 +25,15 @@ struct twheel_timer;
  * @ready:	(l) timers with an unread expiration, in the order in which they are read
  * @nr_ready:	(l) length of @ready; also read without the lock
  * @pool:	the timers
- * @clock:	the clock of all timers; under @pool.grow until the pool is settled
- * @config:	TWHEEL_CONFIG_* bits; under @pool.grow until the pool is settled
+ * @grow:	serialises making chunks with each other and with configuration; taken before
+ *		@lock
+ * @clock:	the clock of all timers; under @grow until the pool is settled
+ * @config:	TWHEEL_CONFIG_* bits; under @grow until the pool is settled
  * @word_offset: by how many ns times in the words of leases are ahead of @clock; under
- *		@pool.grow until the pool is settled
+ *		@grow until the pool is settled
  * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
  * @steps:	the value of twheel_clock_steps() that a reader has been told of; (l), but
- *		under @pool.grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
+ *		under @grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
  *		without a lock by twheel_ctx_stepped()
  * @waiters:	those who wait for something to read
  * @rcu:	frees the context once no expiry can use it any more
@@ -41,6 +44,8 @@ struct twheel_ctx {
 	u32			config;
 	s64			word_offset;
 	struct twheel_pool	pool;
+	/* before @lock */
+	struct mutex		grow;
 	/* order: see base.c */
 	spinlock_t		lock;
 	struct list_head	ready;
@@ -114,6 +119,15 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx);
  */
 int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 		      u32 config, u64 limit);
+
+/**
+ * twheel_ctx_grow() - make room for a timer, unless there is some
+ * @ctx:	the context, whose pool is settled afterwards unless this fails
+ *
+ * Context: may sleep.
+ * Return: as twheel_pool_grow(); or -EINTR if the task was killed while it waited.
+ */
+int twheel_ctx_grow(struct twheel_ctx *ctx);
 
 /**
  * twheel_ctx_count() - how many timers there are

@@ -6,7 +6,8 @@
  * them is kept: a program that makes and ends a few timers again and again should not make and
  * free a chunk each time. In a pool with leases each chunk has its part of a page of words.
  *
- * Locking rules: see base.c for the order. twheel_pool.grow comes before all spinlocks.
+ * Locking rules: see base.c for the order. Whoever owns the pool serialises making chunks, and
+ * configuring, with a mutex that comes before all spinlocks: twheel_ctx.grow.
  *
  * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
  * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
@@ -202,8 +203,6 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 	struct twheel_chunk *chunk;
 	int ret, index;
 
-	lockdep_assert_held(&pool->grow);
-
 	ret = twheel_quota_add_memory(pool->account.quota, TWHEEL_CHUNK_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
@@ -259,10 +258,7 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	bool enough, key_room;
 	int ret = 0;
 
-	if (mutex_lock_killable(&pool->grow))
-		return -EINTR;
-
-	/* Another call may have made one while this one waited for the mutex. */
+	/* Another call may have made one while this one waited for its turn. */
 	spin_lock_bh(pool->lock);
 	if (pool->account.timers >= twheel_pool_limit(pool))
 		ret = -ENOSPC;
@@ -274,13 +270,11 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	if (!ret && !key_room)
 		ret = twheel_keys_reserve(&pool->keys);
 	if (ret || enough)
-		goto unlock;
+		return ret;
 
 	chunk = new_chunk(pool);
-	if (IS_ERR(chunk)) {
-		ret = PTR_ERR(chunk);
-		goto unlock;
-	}
+	if (IS_ERR(chunk))
+		return PTR_ERR(chunk);
 	set_chunk(pool, chunk->index, chunk);
 
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
@@ -292,10 +286,7 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	list_add_tail(&chunk->partial, &pool->partial);
 	pool->has_empty = true;
 	spin_unlock_bh(pool->lock);
-
-unlock:
-	mutex_unlock(&pool->grow);
-	return ret;
+	return 0;
 }
 
 static void free_chunk(struct rcu_head *rcu)
@@ -363,13 +354,10 @@ void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
 	twheel_words_init(&pool->words, quota);
 	twheel_keys_init(&pool->keys, &pool->chunks, lock, quota);
 	set_chunk_timers(pool, TWHEEL_CHUNK_TIMERS);
-	mutex_init(&pool->grow);
 }
 
 int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64 limit)
 {
-	lockdep_assert_held(&pool->grow);
-
 	if (pool->settled)
 		return -EBUSY;
 	if (limit > READ_ONCE(twheel_max_fd_timers))
@@ -404,5 +392,4 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 	twheel_words_destroy(&pool->words);
 
 	twheel_account_close(&pool->account);
-	mutex_destroy(&pool->grow);
 }

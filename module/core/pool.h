@@ -7,7 +7,6 @@
 #include <linux/idr.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -22,25 +21,24 @@
  * @lock:	the context's lock, which guards what is marked (l); constant
  * @account:	where the timers are counted that are pending or ready
  * @generation:	(l) generation of the timer that was allocated last
- * @limit:	most timers, or 0 for twheel_max_fd_timers; written under @grow, read
- *		without a lock
+ * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
  * @partial:	(l) chunks with free timers; those without any other come last
  * @has_empty:	(l) one of them has only free timers, and is kept for the next ones
- * @chunks:	all chunks by index; looked up under RCU. Room for them is made under @grow.
- *		They are stored under @grow, and removed under @lock
+ * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made and they are
+ *		stored; they are removed under @lock
  * @indices:	which indices are taken
  * @end:	(l) 1 + the highest chunk index ever used; read without a lock
- * @grow:	serialises making chunks with each other and with configuration; taken
- *		before @lock
- * @settled:	set under @grow when the first chunk is made: @keyed and @leases, and
- *		the settings of the context, are constant from then on
- * @keyed:	timers have keys, which are in @keys; under @grow until @settled
- * @leases:	timers have words, which are in @words; under @grow until @settled
- * @chunk_timers: how many timers a chunk has; under @grow until @settled
- * @places:	a bit for the place of each of them; under @grow until @settled
- * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock. Grows
- *		under @grow
- * @words:	if @leases, the words of timers by index; grows under @grow
+ * @settled:	(g) set when the first chunk is made: @keyed and @leases, and the settings
+ *		of the context, are constant from then on
+ * @keyed:	(g) timers have keys, which are in @keys
+ * @leases:	(g) timers have words, which are in @words
+ * @chunk_timers: (g) how many timers a chunk has
+ * @places:	(g) a bit for the place of each of them
+ * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock. (g) Grows
+ * @words:	(g) if @leases, the words of timers by index
+ *
+ * What is marked (g) happens or is written in twheel_pool_grow() and twheel_pool_configure(). The
+ * context serialises these by its mutex, twheel_ctx.grow.
  */
 struct twheel_pool {
 	/* What look-ups read on all CPUs, and what hardly changes */
@@ -62,8 +60,6 @@ struct twheel_pool {
 	struct list_head	partial;
 	u32			end;
 	struct ida		indices;
-	/* before @lock */
-	struct mutex		grow;
 	struct twheel_words	words;
 };
 
@@ -110,7 +106,7 @@ void twheel_pool_destroy(struct twheel_pool *pool);
  * @leases:	whether timers have words
  * @limit:	most timers, or 0 for twheel_max_fd_timers
  *
- * Context: may sleep. The caller holds @pool->grow.
+ * Context: may sleep. The caller serialises it with twheel_pool_grow().
  * Return: 0; or -EBUSY once the pool is settled, or -EINVAL for a limit above
  * twheel_max_fd_timers, and nothing has changed.
  */
@@ -151,7 +147,7 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
  *
  * Context: the caller holds @pool->lock.
  * Return: how many there are: from 1 to @n; or the error -ENOSPC (limit of the pool), or -EAGAIN
- * if the caller has to call twheel_pool_grow() and try again.
+ * if the pool has to grow first.
  */
 int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n);
 
@@ -171,7 +167,7 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u3
  *
  * Makes a chunk of free timers and room for keys, and reserves timers of the user's limit.
  *
- * Context: may sleep.
+ * Context: may sleep. The caller serialises all calls.
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; or -EINTR if the task was killed while it waited.
  */
 int twheel_pool_grow(struct twheel_pool *pool);

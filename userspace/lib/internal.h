@@ -24,23 +24,23 @@ struct twheel_loop;
 
 /**
  * struct twheel - an open context
+ * @now: the time at which its clock stands still, or 0 if it does not: see twheel_set_now()
  * @fd: the descriptor, owned
  * @backend: what stands behind it
  * @emb: the wheel of an embedded context; otherwise NULL
  * @clock: the context's clock, which cannot change any more
  * @config: its TWHEEL_CONFIG_* bits, which cannot change any more either
- * @now: the time at which its clock stands still, or 0 if it does not: see twheel_set_now()
  * @process: the number of the process that made or took over the context: see fork.c
  * @leases: where the words of leases are mapped; NULL in a context without leases
  * @loop: timer objects, or NULL before the first one or the first twheel_dispatch()
  */
 struct twheel {
+	uint64_t		now;
 	int			fd;
 	const struct twheel_backend *backend;
 	struct twheel_emb	*emb;
 	int			clock;
 	unsigned int		config;
-	uint64_t		now __attribute__((aligned(8)));
 	unsigned int		process;
 	struct twheel_leases	*leases;
 	struct twheel_loop	*loop;

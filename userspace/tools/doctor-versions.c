@@ -75,7 +75,7 @@ static void look_at_libraries(struct doctor *doctor)
 	glob_t files = { };
 
 	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-		root_path(path, patterns[i]);
+		root_path(path, "%s", patterns[i]);
 		glob(path, i ? GLOB_APPEND : 0, NULL, &files);
 	}
 	for (i = 0; i < files.gl_pathc; i++) {
