@@ -172,7 +172,8 @@ TEST_F(fd, an_extended_lease_does_not_spin)
 		ASSERT_EQ(1, readable(tw, 60000));
 		woken++;
 	} while (twheel_read(tw, &event, 1) == -EAGAIN);
-	EXPECT_EQ(2, woken);
+	/* It is once if this thread has slept over both times. */
+	EXPECT_GE(2, woken);
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_LE(deadline, event.expired);
 	EXPECT_EQ(1, twheel_lease_expired(lease));
