@@ -108,6 +108,16 @@ static void contexts()
 	       wall.put_at(5, system_clock::now() + 2h).state == TWHEEL_STATE_PENDING,
 	       "there are keys, and wall time");
 
+	tw::options in_process;
+	in_process.embedded = true;
+	in_process.nonblock = true;
+	tw::context still(in_process);
+	still.set_now(1000h);
+	still.arm_after(1h);
+	expect(!still.read(events) && still.now() == 1000h, "a clock stands still");
+	still.set_now(1002h);
+	expect(still.read(events) && events.size() == 1, "and goes on when it is told to");
+
 	std::vector<tw::arm_request> arms(2);
 	arms[0].expires = 1;
 	arms[1].expires = 1ULL << 63;

@@ -67,6 +67,21 @@ class Timers(ContextTest):
             self.assertGreaterEqual(event.deadline, before[event.user_data])
         self.assertGreaterEqual(self.ctx.now(), max(e.deadline for e in events))
 
+    def test_set_now(self) -> None:
+        hour = 3600 * 1000 * MSEC
+        with Context(nonblock=True, embedded=True) as ctx:
+            ctx.set_now(1000 * hour)
+            ctx.arm(hour, 7)
+            self.assertEqual(ctx.now(), 1000 * hour)
+            with self.assertRaises(BlockingIOError):
+                ctx.read()
+            ctx.set_now(1002 * hour)
+            self.assertEqual([e.user_data for e in ctx.read()], [7])
+            with self.refused(errno.EINVAL):
+                ctx.set_now(0)
+            with self.assertRaises(OverflowError):
+                ctx.set_now(-1)
+
     def test_order(self) -> None:
         # On one CPU: each has an order of its own. Two ticks apart.
         cpus = os.sched_getaffinity(0)
