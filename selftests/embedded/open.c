@@ -82,6 +82,38 @@ TEST_F(choice, not_when_descriptors_have_run_out)
 	EXPECT_EQ(-EMFILE, opened("embedded", NULL, 0));
 }
 
+/* A context takes three, whatever its clock is, and never more for a moment. */
+TEST_F(choice, three_descriptors_are_enough)
+{
+	static const uint32_t clocks[] = {
+		0, CLOCK_MONOTONIC, CLOCK_BOOTTIME, TWHEEL_CLOCK_REALTIME,
+	};
+	struct twheel_config config = { };
+	struct rlimit limit = { 64, 64 };
+	struct twheel *tw;
+	size_t i;
+	int fd, last = -1;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	while ((fd = dup(0)) >= 0)
+		last = fd;
+	for (fd = last - 2; fd <= last; fd++)
+		close(fd);
+	for (i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		config.clock = clocks[i];
+		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+		EXPECT_EQ(-1, dup(0));
+		twheel_close(tw);
+	}
+	/* With two there is an error, which leaves both. */
+	ASSERT_LE(0, dup(0));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-EMFILE, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+	EXPECT_LE(0, dup(0));
+	EXPECT_LE(0, dup(0));
+	EXPECT_EQ(-1, dup(0));
+}
+
 TEST_F(choice, flags_of_the_descriptor)
 {
 	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };

@@ -172,7 +172,7 @@ int twheel_emb_fd_open(struct twheel_emb *emb, int flags);
 
 void twheel_emb_fd_close(struct twheel_emb *emb);
 
-/* Let the timerfd go by another clock: 0 or -errno, and nothing has changed. */
+/* Let the timerfd go by another clock. 0; or -errno, and there is none any more. */
 int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock);
 
 /* Let the descriptor be readable now, or from the first deadline on. */

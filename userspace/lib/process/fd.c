@@ -124,14 +124,12 @@ void twheel_emb_fd_close(struct twheel_emb *emb)
 
 int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock)
 {
-	int old = emb->timer, ret = open_timer(emb, clock);
-
-	if (ret)
-		return ret;
 	/* A child may have it, too: so it would not leave the epoll by itself. */
-	epoll_ctl(emb->fd, EPOLL_CTL_DEL, old, NULL);
-	close_fd(old);
-	return 0;
+	epoll_ctl(emb->fd, EPOLL_CTL_DEL, emb->timer, NULL);
+	close_fd(emb->timer);
+	/* Not before, as there may be no other descriptor. */
+	emb->timer = -1;
+	return open_timer(emb, clock);
 }
 
 static noinline void set_timerfd(struct twheel_emb *emb, uint64_t ns)
