@@ -5,6 +5,7 @@
  * The kselftest harness cannot be compiled as C++, so this program prints its own TAP.
  */
 #include <cstdio>
+#include <limits>
 #include <poll.h>
 #include <stdexcept>
 #include <thread>
@@ -125,6 +126,145 @@ static void contexts()
 	       "a batch has results");
 }
 
+/* A wheel in the process whose clock stands still at 1,000 hours */
+static tw::context still(tw::options options)
+{
+	options.embedded = options.nonblock = true;
+	tw::context wheel(options);
+
+	wheel.set_now(1000h);
+	return wheel;
+}
+
+static std::uint64_t deadline(const tw::context &wheel, std::uint64_t handle)
+{
+	struct twheel_timer_info info = {};
+
+	return twheel_get(wheel.get(), handle, &info) ? 0 : info.deadline;
+}
+
+template <typename Rep, intmax_t Num, intmax_t Den>
+static std::uint64_t count(Rep count)
+{
+	return tw::detail::count(std::chrono::duration<Rep, std::ratio<Num, Den>>(count));
+}
+
+constexpr std::uint64_t never = std::numeric_limits<std::int64_t>::max();
+
+/* Is @time, of any type, as long as can be for all that takes a duration? */
+template <typename Duration>
+static bool lasts(Duration time)
+{
+	tw::options options;
+	options.lease = true;
+	tw::context wheel = still(options);
+	options.keyed = true;
+	tw::context keyed = still(options);
+	struct twheel_timer_info info = {};
+	tw::timer timer(wheel, [](const tw::event &) {});
+
+	try {
+		keyed.put_after(1, time);
+		timer.start(time, time);
+		tw::lease lease = wheel.lease(time);
+		/* Words have 53 bits. */
+		return deadline(wheel, wheel.arm_after(time)) == never &&
+			deadline(keyed, 1) == never &&
+			!twheel_timer_get(timer.get(), &info) && info.deadline == never &&
+			info.interval == never && lease.extend(time) &&
+			lease.deadline() == std::chrono::nanoseconds(never - 1023);
+	} catch (const std::system_error &) {
+		return false;
+	}
+}
+
+/* Is @time refused by all that takes a duration? */
+template <typename Duration>
+static bool refused(Duration time)
+{
+	tw::options options;
+	options.lease = true;
+	tw::context wheel = still(options);
+	options.keyed = true;
+	tw::context keyed = still(options);
+	tw::timer timer(wheel, [](const tw::event &) {});
+	tw::lease lease = wheel.lease(1h);
+
+	return fails(EINVAL, [&] { wheel.arm_after(time); }) &&
+		fails(EINVAL, [&] { keyed.put_after(1, time); }) &&
+		fails(EINVAL, [&] { wheel.lease(time); }) &&
+		fails(EINVAL, [&] { lease.extend(time); }) &&
+		fails(EINVAL, [&] { timer.start(time); }) &&
+		fails(EINVAL, [&] { timer.start(1s, time); }) &&
+		fails(EINVAL, [&] { wheel.set_now(time); }) &&
+		wheel.info().pending == 1 && wheel.now() == 1000h;
+}
+
+static void times()
+{
+	using seconds = std::chrono::duration<double>;
+	using years = std::chrono::duration<std::int64_t, std::ratio<31556952>>;
+	constexpr double inf = std::numeric_limits<double>::infinity();
+
+	expect(lasts(years(600)) && lasts(18446744074s) && lasts(std::chrono::hours::max()) &&
+	       lasts(std::chrono::milliseconds::max()) &&
+	       lasts(std::chrono::duration<unsigned long long, std::milli>(1ULL << 63)) &&
+	       lasts(std::chrono::duration<int, std::exa>(1)),
+	       "what is too long lasts for ever");
+	expect(lasts(seconds(inf)) && lasts(seconds(1e30)) && lasts(seconds(9223372037.0)) &&
+	       lasts(std::chrono::duration<float, std::femto>(1e38f)) &&
+	       lasts(std::chrono::duration<long double, std::ratio<86400>>(1e4000L)),
+	       "so do such times of floating point");
+	expect(refused(-1s) && refused(std::chrono::hours::min()) && refused(years(-600)) &&
+	       refused(-18446744074s) && refused(seconds(-inf)) && refused(seconds(-1e-12)) &&
+	       refused(std::chrono::duration<std::int64_t, std::pico>(-1)) &&
+	       refused(seconds(std::numeric_limits<double>::quiet_NaN())),
+	       "negative times and NaN are refused");
+
+	expect(count<int, 1, 1000000000000>(1) == 1 && count<int, 1, 1000000000000>(1001) == 2 &&
+	       count<unsigned char, 1, 1000000000000000>(255) == 1 &&
+	       count<std::int64_t, 1, 1000000000000>(never) == 9223372036854776 &&
+	       count<int, 1, 3>(1) == 333333334 && count<int, 1, 3>(3) == 1000000000 &&
+	       count<int, 1001, 30000>(7) == 233566667 &&
+	       count<int, 86400, 1>(106751) == 9223286400000000000 &&
+	       count<int, 86400, 1>(106752) == never &&
+	       count<std::int64_t, 1000000007, 998244353>(9000000000) == 9015828675566772778,
+	       "units of any length are rounded up");
+	expect(count<double, 1, 1>(0.5) == 500000000 && count<double, 1, 1>(1e-300) == 1 &&
+	       count<double, 1, 1>(0.0007) == 700000 && count<double, 1, 1>(0.0) == 0 &&
+	       count<double, 1, 1>(-0.0) == 0 && count<float, 1, 1000>(0.5f) == 500000 &&
+	       /* As it is in binary, a little more than a tenth */
+	       count<double, 1, 1>(0.1) == 100000001 &&
+	       count<double, 1, 1>(1795629600.123456717) == 1795629600123456717 &&
+	       count<double, 1, 3>(0.75) == 250000000, "fractions are rounded up");
+
+	tw::options options;
+	options.clock = CLOCK_REALTIME;
+	options.keyed = true;
+	tw::context wall = still(options);
+	system_clock::time_point epoch;
+	std::chrono::time_point<system_clock, years> past(years(-300));
+	std::chrono::time_point<system_clock, std::chrono::seconds> year2600(19880899200s);
+	std::vector<tw::event> events(4);
+	wall.put_at(1, year2600);
+	wall.put_at(2, std::chrono::time_point<system_clock, years>(years::max()));
+	wall.put_at(3, std::chrono::time_point<system_clock, seconds>(seconds(inf)));
+	expect(deadline(wall, 1) == never && deadline(wall, 2) == never &&
+	       deadline(wall, 3) == never,
+	       "so does what is for a far year");
+	expect(fails(EINVAL, [&] { wall.put_at(4, epoch - 1ns); }) &&
+	       fails(EINVAL, [&] { wall.put_at(4, past); }) &&
+	       fails(EINVAL, [&] { wall.put_at(4, system_clock::time_point::min()); }),
+	       "nothing is before the epoch");
+	wall.put_at(5, epoch + 1h);
+	expect(wall.read(events) && events.size() == 1 && events[0].handle == 5,
+	       "what has passed since then is due at once");
+
+	tw::context wheel = still({});
+	wheel.set_now(std::chrono::hours::max());
+	expect(wheel.now() == std::chrono::nanoseconds(never), "a clock is set to a far time");
+}
+
 static void leases()
 {
 	tw::options options;
@@ -237,6 +377,7 @@ static void descriptors()
 
 int main()
 {
+	static_assert(tw::count(2us) == 2000 && tw::count(steady_clock::time_point(1ms)) == 1000000);
 	static_assert(!std::is_copy_constructible_v<tw::context> &&
 		      !std::is_copy_constructible_v<tw::timer>);
 	static_assert(std::is_nothrow_move_constructible_v<tw::context> &&
@@ -244,6 +385,7 @@ int main()
 
 	std::puts("TAP version 13");
 	contexts();
+	times();
 	leases();
 	timers();
 	descriptors();

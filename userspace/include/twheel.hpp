@@ -14,8 +14,11 @@
  *   here is said there: threads, forks, what a wheel in the process does otherwise.
  * - A failure is a std::system_error with the errno. A context that was moved from or closed
  *   is EBADF. What may be missing is no failure: it is an empty std::optional.
- * - Durations are rounded up to nanoseconds, so nothing is early. A negative one is refused
- *   with EINVAL.
+ * - Durations and points in time are of any type of std::chrono, and are
+ *   rounded up to nanoseconds, so nothing is early. What is more than 2^63 - 1 ns, which is 292
+ *   years, becomes that; the timer then never expires. A negative duration, a point in time
+ *   before the clock's epoch, and NaN are refused with EINVAL. A point in time that has
+ *   passed since the epoch is due at once.
  * - A point in time is of the clock of the context: std::chrono::steady_clock for
  *   CLOCK_MONOTONIC, std::chrono::system_clock for CLOCK_REALTIME. Another one is refused with
  *   EINVAL. For CLOCK_BOOTTIME use tw::context::now() and durations.
@@ -24,14 +27,18 @@
 #ifndef TWHEEL_HPP
 #define TWHEEL_HPP
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <ratio>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,20 +50,153 @@ using std::chrono::nanoseconds;
 
 namespace detail {
 
+[[noreturn]] inline void fail(int number, const char *what)
+{
+	throw std::system_error(number, std::generic_category(), what);
+}
+
 /* The result of a call of the library, if that is no error. */
 template <typename T>
 T check(T result, const char *what)
 {
 	if (result < 0)
-		throw std::system_error(static_cast<int>(-result), std::generic_category(), what);
+		fail(static_cast<int>(-result), what);
 	return result;
 }
 
-/* A negative duration becomes a number that the library refuses. */
-template <typename Rep, typename Period>
-std::uint64_t count(std::chrono::duration<Rep, Period> duration)
+/* The latest time, in ns: "never". The library refuses what is more, and caps sums. */
+constexpr std::uint64_t latest = std::numeric_limits<std::int64_t>::max();
+
+struct division {
+	std::uint64_t quotient;
+	std::uint64_t rest;
+};
+
+/* @a * @b / @by without overflow; @a is at most @by, which is at most 2^63. */
+constexpr division scale(std::uint64_t a, std::uint64_t b, std::uint64_t by)
 {
-	return static_cast<std::uint64_t>(std::chrono::ceil<nanoseconds>(duration).count());
+	division result = {0, 0};
+
+	if (!a || b <= std::numeric_limits<std::uint64_t>::max() / a)
+		return {a * b / by, a * b % by};
+	/* By hand, as not all machines have integers of 128 bits. */
+	for (std::uint64_t bit = std::uint64_t(1) << 63; bit; bit >>= 1) {
+		result = {2 * result.quotient, 2 * result.rest};
+		if (result.rest >= by)
+			result = {result.quotient + 1, result.rest - by};
+		if (b & bit)
+			result.rest += a;
+		if (result.rest >= by)
+			result = {result.quotient + 1, result.rest - by};
+	}
+	return result;
+}
+
+/*
+ * A count of some unit of time: @whole + @part / 2^63 + @fine / 2^126, which is exact for a
+ * double; or @whole * 2^@doublings
+ */
+struct amount {
+	std::uint64_t	whole = 0;
+	std::uint64_t	part = 0;
+	std::uint64_t	fine = 0;
+	int		doublings = 0;
+};
+
+constexpr std::uint64_t part_unit = std::uint64_t(1) << 63;
+
+template <typename Rep>
+constexpr amount amount_of(Rep count)
+{
+	amount result;
+
+	if constexpr (std::numeric_limits<Rep>::is_integer) {
+		if constexpr (std::numeric_limits<Rep>::is_signed) {
+			if (count < 0)
+				fail(EINVAL, "a negative time");
+		}
+		/* Not all of them are standard. */
+		if constexpr (std::numeric_limits<Rep>::digits > 64) {
+			for (; count >= Rep(part_unit); count = count / 2 + count % 2)
+				result.doublings++;
+		}
+		result.whole = static_cast<std::uint64_t>(count);
+	} else if constexpr (!std::is_same_v<Rep, double> && !std::is_same_v<Rep, long double>) {
+		using wide = std::conditional_t<std::is_same_v<Rep, float>, double, long double>;
+
+		return amount_of(static_cast<wide>(count));
+	} else {
+		/* NaN, too */
+		if (!(count >= 0))
+			fail(EINVAL, "a negative time");
+		/* After 127 of them it is too long in any unit. */
+		for (; count >= Rep(part_unit) && result.doublings < 127; count /= 2)
+			result.doublings++;
+		if (count >= Rep(part_unit))
+			return {part_unit, 0, 0, 127};
+		result.whole = static_cast<std::uint64_t>(count);
+		count = (count - Rep(result.whole)) * Rep(part_unit);
+		result.part = static_cast<std::uint64_t>(count);
+		count = (count - Rep(result.part)) * Rep(part_unit);
+		result.fine = static_cast<std::uint64_t>(count);
+		result.fine += Rep(result.fine) < count;
+	}
+	return result;
+}
+
+/* @num times what @count has below its @whole */
+constexpr amount scale_part(const amount &count, std::uint64_t num)
+{
+	division part = scale(count.part, num, part_unit);
+	division fine = scale(count.fine, num, part_unit);
+	std::uint64_t sum = part.rest + fine.quotient;
+
+	return {part.quotient + sum / part_unit, sum % part_unit, fine.rest, 0};
+}
+
+/* @count units of @num / @den ns in ns, rounded up; at most @latest. Only the last step rounds. */
+constexpr std::uint64_t to_ns(const amount &count, std::uint64_t num, std::uint64_t den)
+{
+	std::uint64_t quotient = count.whole / den, rest = count.whole % den;
+
+	for (int i = 0; i < count.doublings; i++) {
+		if (quotient > latest)
+			return latest;
+		quotient = 2 * quotient + (2 * rest >= den);
+		rest = 2 * rest % den;
+	}
+	if (quotient > latest / num)
+		return latest;
+
+	/* No sum overflows, as @rest and the part together are at most @den. */
+	division more = scale(rest, num, den);
+	amount part = scale_part(count, num);
+	std::uint64_t last = more.rest + part.whole + (part.part || part.fine);
+
+	return std::min(quotient * num + more.quotient + last / den + (last % den != 0), latest);
+}
+
+/* The one conversion of durations and points in time. */
+template <typename Rep, typename Period>
+constexpr std::uint64_t count(std::chrono::duration<Rep, Period> duration)
+{
+	amount count = amount_of(duration.count());
+
+	if constexpr (Period::num / Period::den > latest / std::nano::den) {
+		/* A unit that is longer itself. A part of it is counted in seconds. */
+		return count.whole ? latest :
+			to_ns(scale_part(count, Period::num), std::nano::den, Period::den);
+	} else {
+		using unit = std::ratio_divide<Period, std::nano>;
+
+		return to_ns(count, unit::num, unit::den);
+	}
+}
+
+template <typename Clock, typename Duration>
+constexpr std::uint64_t count(std::chrono::time_point<Clock, Duration> time)
+{
+	return count(time.time_since_epoch());
 }
 
 template <typename Clock>
@@ -75,6 +215,12 @@ struct closer {
 };
 
 } /* namespace detail */
+
+/*
+ * count(2s), count(deadline): a duration or a point in time as expires, interval and slack of an
+ * arm_request take it
+ */
+using detail::count;
 
 /* Requests and records; in C++ the functions of the same names would hide the structures. */
 using arm_request = struct ::twheel_arm;
@@ -113,15 +259,15 @@ public:
 	bool extend(std::chrono::time_point<Clock, Duration> deadline) const
 	{
 		if (detail::clock_of<Clock>() != clock_)
-			detail::check(-EINVAL, "a lease on another clock");
-		return extend(std::chrono::ceil<nanoseconds>(deadline.time_since_epoch()));
+			detail::fail(EINVAL, "a lease on another clock");
+		return push(detail::count(deadline));
 	}
 
 	/* The same, with the time on the context's clock. */
-	bool extend(nanoseconds deadline) const
+	template <typename Rep, typename Period>
+	bool extend(std::chrono::duration<Rep, Period> deadline) const
 	{
-		return detail::check(twheel_lease_extend(lease_, detail::count(deadline)),
-				     "twheel_lease_extend");
+		return push(detail::count(deadline));
 	}
 
 	/*
@@ -144,6 +290,11 @@ private:
 	friend class context;
 	lease(struct twheel_lease lease, std::uint64_t handle, int clock)
 		: lease_(lease), handle_(handle), clock_(clock) {}
+
+	bool push(std::uint64_t deadline) const
+	{
+		return detail::check(twheel_lease_extend(lease_, deadline), "twheel_lease_extend");
+	}
 
 	struct twheel_lease	lease_;
 	std::uint64_t		handle_;
@@ -205,7 +356,7 @@ public:
 	struct twheel *get() const
 	{
 		if (!tw_)
-			detail::check(-EBADF, "a closed context");
+			detail::fail(EBADF, "a closed context");
 		return tw_.get();
 	}
 
@@ -221,7 +372,8 @@ public:
 	}
 
 	/* Let the clock of an embedded context stand still at a time, for tests. */
-	void set_now(nanoseconds now)
+	template <typename Rep, typename Period>
+	void set_now(std::chrono::duration<Rep, Period> now)
 	{
 		detail::check(twheel_set_now(get(), detail::count(now)), "twheel_set_now");
 	}
@@ -260,8 +412,8 @@ public:
 		std::uint64_t handle;
 
 		check_clock<Clock>();
-		detail::check(twheel_arm_at(get(), detail::count(expires.time_since_epoch()),
-					    user_data, &handle), "twheel_arm_at");
+		detail::check(twheel_arm_at(get(), detail::count(expires), user_data, &handle),
+			      "twheel_arm_at");
 		return handle;
 	}
 
@@ -284,8 +436,8 @@ public:
 		struct twheel_old was;
 
 		check_clock<Clock>();
-		detail::check(twheel_put_at(get(), key, detail::count(expires.time_since_epoch()),
-					    user_data, &was), "twheel_put_at");
+		detail::check(twheel_put_at(get(), key, detail::count(expires), user_data, &was),
+			      "twheel_put_at");
 		return made(was);
 	}
 
@@ -384,7 +536,7 @@ private:
 	void check_clock() const
 	{
 		if (detail::clock_of<Clock>() != clock())
-			detail::check(-EINVAL, "a context on another clock");
+			detail::fail(EINVAL, "a context on another clock");
 	}
 
 	static old made(const struct twheel_old &was)
@@ -437,8 +589,10 @@ public:
 	}
 
 	/* Arm it, whether it is armed or not; it repeats if @interval is not 0. */
-	template <typename Rep, typename Period>
-	void start(std::chrono::duration<Rep, Period> delay, nanoseconds interval = {})
+	template <typename Rep, typename Period, typename Rep2 = nanoseconds::rep,
+		  typename Period2 = nanoseconds::period>
+	void start(std::chrono::duration<Rep, Period> delay,
+		   std::chrono::duration<Rep2, Period2> interval = {})
 	{
 		detail::check(twheel_timer_start(get(), detail::count(delay),
 						 detail::count(interval)), "twheel_timer_start");
@@ -469,7 +623,7 @@ public:
 	struct twheel_timer *get() const
 	{
 		if (!state_ || state_->of.expired())
-			detail::check(-EBADF, "a timer of a closed context");
+			detail::fail(EBADF, "a timer of a closed context");
 		return state_->made;
 	}
 
