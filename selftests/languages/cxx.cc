@@ -293,6 +293,30 @@ static void leases()
 	tw::event event = read_all(wheel, 1)[0];
 	expect(steady_clock::now() >= later && event.user_data == 9 && lease.expired() &&
 	       !lease.extend(later + 1h), "it is over at its deadline");
+
+	tw::context slow = still(options);
+	tw::lease alive = slow.lease(300ms);
+	bool lasts = true;
+	for (int i = 1; i <= 20; i++) {
+		slow.set_now(1000h + i * 50ms);
+		lasts = lasts && alive.extend(300ms);
+	}
+	expect(lasts && !alive.expired() && slow.info().ready == 0 &&
+	       alive.deadline() >= 1000h + 1300ms && alive.deadline() < 1000h + 1300ms + unit,
+	       "a lease is extended from now on");
+	slow.set_now(1000h + 1400ms);
+	expect(slow.info().ready == 1 && !alive.extend(300ms), "and ends without that");
+
+	options.clock = CLOCK_REALTIME;
+	tw::context wall = still(options);
+	tw::arm_request arm = {};
+	arm.expires = std::chrono::nanoseconds(2000h).count();
+	arm.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE;
+	wall.arm(arm);
+	twheel_get(wall.get(), arm.handle, &info);
+	lease = wall.lease_at(info);
+	expect(lease.extend(system_clock::time_point(3000h)) &&
+	       fails(EINVAL, [&] { lease.extend(4000h); }), "not from now on wall time");
 }
 
 static void timers()

@@ -14,7 +14,7 @@
  *   here is said there: threads, forks, what a wheel in the process does otherwise.
  * - A failure is a std::system_error with the errno. A context that was moved from or closed
  *   is EBADF. What may be missing is no failure: it is an empty std::optional.
- * - Durations and points in time are of any type of std::chrono, and are
+ * - Durations count from now. They and points in time are of any type of std::chrono, and are
  *   rounded up to nanoseconds, so nothing is early. What is more than 2^63 - 1 ns, which is 292
  *   years, becomes that; the timer then never expires. A negative duration, a point in time
  *   before the clock's epoch, and NaN are refused with EINVAL. A point in time that has
@@ -263,11 +263,15 @@ public:
 		return push(detail::count(deadline));
 	}
 
-	/* The same, with the time on the context's clock. */
+	/* The same, counted from now. On CLOCK_REALTIME that is EINVAL. */
 	template <typename Rep, typename Period>
-	bool extend(std::chrono::duration<Rep, Period> deadline) const
+	bool extend(std::chrono::duration<Rep, Period> delay) const
 	{
-		return push(detail::count(deadline));
+		std::uint64_t ns = detail::count(delay);
+
+		if (clock_ == CLOCK_REALTIME)
+			detail::fail(EINVAL, "a delay on CLOCK_REALTIME");
+		return push(std::min(twheel_now(tw_) + ns, detail::latest));
 	}
 
 	/*
@@ -288,8 +292,8 @@ public:
 
 private:
 	friend class context;
-	lease(struct twheel_lease lease, std::uint64_t handle, int clock)
-		: lease_(lease), handle_(handle), clock_(clock) {}
+	lease(struct twheel_lease lease, std::uint64_t handle, const struct twheel *tw)
+		: lease_(lease), handle_(handle), tw_(tw), clock_(twheel_clock(tw)) {}
 
 	bool push(std::uint64_t deadline) const
 	{
@@ -298,6 +302,7 @@ private:
 
 	struct twheel_lease	lease_;
 	std::uint64_t		handle_;
+	const struct twheel	*tw_;
 	int			clock_;
 };
 
@@ -494,7 +499,7 @@ public:
 
 		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &key,
 					       &made, nullptr), "twheel_lease_new");
-		return tw::lease(made, key, clock());
+		return tw::lease(made, key, get());
 	}
 
 	/*
@@ -507,7 +512,7 @@ public:
 
 		detail::check(twheel_lease_at(get(), info.word, info.tag, &found),
 			      "twheel_lease_at");
-		return tw::lease(found, info.handle, clock());
+		return tw::lease(found, info.handle, get());
 	}
 
 	/*
