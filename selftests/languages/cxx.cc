@@ -4,10 +4,12 @@
  *
  * The kselftest harness cannot be compiled as C++, so this program prints its own TAP.
  */
+#include <csignal>
 #include <cstdio>
 #include <limits>
 #include <poll.h>
 #include <stdexcept>
+#include <sys/time.h>
 #include <thread>
 #include <type_traits>
 
@@ -265,6 +267,44 @@ static void times()
 	expect(wheel.now() == std::chrono::nanoseconds(never), "a clock is set to a far time");
 }
 
+static void reads()
+{
+	tw::options options;
+	options.clock = CLOCK_REALTIME;
+	options.cancel_on_set = true;
+	tw::context wall = still(options);
+	std::vector<tw::event> events(4);
+
+	/* The clock was set. */
+	expect(fails(ECANCELED, [&] { wall.read(events); }) && events.empty() &&
+	       events.capacity() == 4, "a read that fails has no events");
+	wall.close();
+	events.resize(4);
+	expect(fails(EBADF, [&] { wall.read(events); }) && events.empty(),
+	       "nor has one of a closed context");
+
+	/* More than one signal, in case that one comes before the wait. */
+	struct sigaction action = {};
+	itimerval often = { { 0, 10000 }, { 0, 10000 } };
+	tw::context waits;
+	action.sa_handler = [](int) {};
+	sigaction(SIGALRM, &action, nullptr);
+	setitimer(ITIMER_REAL, &often, nullptr);
+	events.resize(4);
+	bool interrupted = fails(EINTR, [&] { waits.read(events); });
+	often = {};
+	setitimer(ITIMER_REAL, &often, nullptr);
+	expect(interrupted && events.empty(), "nor has one that a signal interrupts");
+
+	tw::context wheel = still({});
+	for (int i = 0; i < 100; i++)
+		wheel.arm_at(steady_clock::time_point(1ns));
+	std::vector<tw::event> made;
+	expect(!fails(EINVAL, [&] { wheel.read(made); }) && made.size() == 64 &&
+	       wheel.read(made) && made.size() == 36 && !wheel.read(made) && made.empty(),
+	       "a vector without capacity gets some");
+}
+
 static void leases()
 {
 	tw::options options;
@@ -410,6 +450,7 @@ int main()
 	std::puts("TAP version 13");
 	contexts();
 	times();
+	reads();
 	leases();
 	timers();
 	descriptors();

@@ -474,19 +474,21 @@ public:
 	}
 
 	/*
-	 * Read as many events as @events has capacity for: its size is then that of those that
-	 * there were, its capacity stays.
+	 * Read as many events as @events has capacity for, or 64 if it has none: its size is then
+	 * that of those that there were, its capacity stays.
 	 * Returns false, with @events empty, if nothing is ready and the context does not wait.
+	 * After a failure @events is empty, too.
 	 */
 	bool read(std::vector<event> &events)
 	{
-		events.resize(events.capacity());
+		filling taken{events};
+
+		events.resize(events.capacity() ? events.capacity() : 64);
 		ssize_t n = twheel_read(get(), events.data(), events.size());
 
 		if (n == -EAGAIN)
 			n = 0;
-		detail::check(n, "twheel_read");
-		events.resize(static_cast<std::size_t>(n));
+		taken.read = static_cast<std::size_t>(detail::check(n, "twheel_read"));
 		return n > 0;
 	}
 
@@ -525,6 +527,14 @@ private:
 	friend class timer;
 	struct nothing {};
 	explicit context(nothing) {}
+
+	/* A vector that is left with what was read, however the call ends. */
+	struct filling {
+		std::vector<event>	&events;
+		std::size_t		read = 0;
+
+		~filling() { events.resize(read); }
+	};
 
 	void own(struct twheel *tw)
 	{
