@@ -12,10 +12,50 @@
 
 flags=(-Wall -Wextra -Wpedantic -Werror)
 
+# without_exceptions COMPILER... - what a program with and without them does, linked from two files
+without_exceptions() {
+	# shellcheck disable=SC2046
+	"$@" -fno-exceptions "${flags[@]}" -c -o "$tmp/without.o" "$tmp/without.cc" \
+			$(pkg-config --cflags libtwheel) &&
+		"$@" "${flags[@]}" -o "$tmp/without" "$tmp/with.cc" "$tmp/without.o" \
+			$(pkg-config --cflags --libs libtwheel)
+}
+
 if [ $# = 0 ]; then
 	install_library || { cat "$tmp/out" >&2; exit 1; }
 	printf '#include <twheel.hpp>\n#include <twheel.hpp>\n' | tee "$tmp/a.cc" >"$tmp/b.cc"
 	echo 'int main() { return tw::context().fd() < 0; }' >>"$tmp/a.cc"
+	cat >"$tmp/without.cc" <<-'END'
+		#include <twheel.hpp>
+
+		int without(bool fail)
+		{
+			tw::context wheel;
+			int called = 0;
+			tw::timer timer(wheel, [&](const tw::event &) { called++; });
+
+			timer.start(std::chrono::milliseconds(1));
+			wheel.dispatch();
+			if (fail)
+				wheel.arm_after(std::chrono::seconds(-1));
+			return called;
+		}
+	END
+	cat >"$tmp/with.cc" <<-'END'
+		#include <twheel.hpp>
+
+		int without(bool fail);
+
+		int main(int argc, char **)
+		{
+			try {
+				tw::context().arm_after(std::chrono::seconds(-1));
+			} catch (const std::system_error &error) {
+				return without(argc > 1) == 1 ? 0 : 2;
+			}
+			return 1;
+		}
+	END
 	for compiler in g++ clang++; do
 		has "$compiler" --version || {
 			skip "$compiler" "there is no $compiler (Debian: ${compiler/clang++/clang})"
@@ -28,6 +68,14 @@ if [ $# = 0 ]; then
 				"${flags[@]}" -o "$tmp/two" "$tmp/a.cc" "$tmp/b.cc" \
 				$(pkg-config --cflags --libs libtwheel)
 			try "it runs" "$tmp/two"
+			try "one of two without exceptions" \
+				without_exceptions "$compiler" "-std=$standard"
+			try "it runs" "$tmp/without"
+			# The shell tells of the signal elsewhere.
+			run sh -c '"$0" fail >"$1" 2>&1; exit $?' "$tmp/without" "$tmp/message"
+			check "and ends at a failure" test "$status" = 134
+			check "with a message" grep -qx \
+				'twheel.hpp: a negative time: Invalid argument' "$tmp/message"
 		done
 	done
 	finish

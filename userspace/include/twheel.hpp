@@ -14,6 +14,10 @@
  *   here is said there: threads, forks, what a wheel in the process does otherwise.
  * - A failure is a std::system_error with the errno. A context that was moved from or closed
  *   is EBADF. What may be missing is no failure: it is an empty std::optional.
+ * - Without exceptions (-fno-exceptions) a failure ends the program by abort(), with a message.
+ *   To go on after one, such as the EINTR of read(), call the function of twheel.h with get().
+ *   Files with and without exceptions can be linked, but cannot pass each other what is declared
+ *   here.
  * - Durations count from now. They and points in time are of any type of std::chrono, and are
  *   rounded up to nanoseconds, so nothing is early. What is more than 2^63 - 1 ns, which is 292
  *   years, becomes that; the timer then never expires. A negative duration, a point in time
@@ -32,6 +36,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -46,13 +52,24 @@
 
 namespace tw {
 
+/* A name of its own: what is inline must not be linked with that of files with exceptions. */
+#ifndef __cpp_exceptions
+inline namespace no_exceptions {
+#endif
+
 using std::chrono::nanoseconds;
 
 namespace detail {
 
 [[noreturn]] inline void fail(int number, const char *what)
 {
+#ifdef __cpp_exceptions
 	throw std::system_error(number, std::generic_category(), what);
+#else
+	std::fprintf(stderr, "twheel.hpp: %s: %s\n", what,
+		     std::generic_category().message(number).c_str());
+	std::abort();
+#endif
 }
 
 /* The result of a call of the library, if that is no error. */
@@ -659,6 +676,10 @@ private:
 
 	std::shared_ptr<state> state_;
 };
+
+#ifndef __cpp_exceptions
+} /* namespace no_exceptions */
+#endif
 
 } /* namespace tw */
 
