@@ -37,6 +37,21 @@ example() {
 	try "$what prints what it should" diff "$tmp/expected" "$tmp/got"
 }
 
+# edges NAME EXPECTED-OUTPUT SOURCE LINE - after `example NAME`: the same commands, where the input
+# takes the place of all of SOURCE from LINE on. What is left of it is what programs copy.
+edges() {
+	local what=$1 dir=$tmp/$1 input
+	input=$(cat)
+	[ -d "$dir" ] || { skip "$what with times and keys at the edges" "there is no $what"; return; }
+	sed -i "/$4/,\$d" "$dir/$3"
+	printf '%s\n' "$input" >>"$dir/$3"
+	run timeout 300 sh -ec "cd '$dir'; . '$dir.sh'"
+	[ "$status" = 0 ] || echo "exit status $status" >>"$tmp/out"
+	printf '%b' "$2" >"$tmp/expected"
+	cp "$tmp/out" "$tmp/got"
+	try "$what with times and keys at the edges" diff "$tmp/expected" "$tmp/got"
+}
+
 install_library || { cat "$tmp/out" >&2; exit 1; }
 
 for file in "$examples"/*; do
@@ -57,9 +72,73 @@ example python python3 "$sessions" "$python" --version
 example lease python3 "$lease" "$python" --version
 example c++ g++ "$sessions" c++ --version
 example go golang-go "$sessions" go version
+edges go '0\n' sessions.go '^func main' <<'END'
+func main() {
+	wheel, err := Open()
+	for key, delay := range []time.Duration{-1 << 63, 1<<63 - 1} {
+		if err == nil {
+			err = wheel.Put(uint64(key), delay)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(<-wheel.Expired())
+}
+END
 example rust rustc "$sessions" rustc --version
+edges rust 'expired 0\n' sessions.rs '^fn main' <<'END'
+fn main() -> io::Result<()> {
+    let wheel = Wheel::open()?;
+    // From 2^63 ns on, from 2^64 ns on, and 10,000 years, in seconds
+    for secs in [9_223_372_037, 18_446_744_074, 315_569_520_000, u64::MAX] {
+        let mut info = abi::twheel_timer_info::default();
+        wheel.put(secs, Duration::from_secs(secs))?;
+        check(unsafe { abi::twheel_get(wheel.0, secs, &mut info) } as isize)?;
+        assert_eq!(info.deadline, i64::MAX as u64, "{} s", secs);
+        wheel.cancel(secs)?;
+    }
+    wheel.put(0, Duration::ZERO)?;
+    for event in wheel.read()? {
+        println!("expired {}", event.handle);
+    }
+    Ok(())
+}
+END
 if [ -e /usr/include/node/node_api.h ]; then
 	example node nodejs "$sessions" node --version
+	edges node 'expired 8, 9\n' sessions.js '^let left' <<'END'
+const assert = require('assert');
+const expired = [];
+const wheel = open((key) => expired.push(key));
+
+for (const key of [NaN, Infinity, -Infinity, 0.5, -1, -0.1, 2 ** 53, 2 ** 64, 1e300])
+	for (const call of [() => put(wheel, key, 1), () => cancel(wheel, key)])
+		assert.throws(call, RangeError, String(key));
+for (const key of [undefined, null, '1', 1n, {}])
+	for (const call of [() => put(wheel, key, 1), () => cancel(wheel, key)])
+		assert.throws(call, TypeError, String(key));
+assert.throws(() => put(wheel, 1, NaN), RangeError);
+for (const ms of [undefined, null, '1', 1n])
+	assert.throws(() => put(wheel, 1, ms), TypeError);
+/* None of these has armed anything. */
+assert.equal(cancel(wheel, 0), false);
+assert.equal(cancel(wheel, 1), false);
+
+/* For ever: none of these comes, or is refused. */
+const long = [Infinity, Number.MAX_VALUE, 2 ** 64 / 1e6, 2 ** 63 / 1e6, 9223372036853.999, 9e12];
+long.forEach((ms, key) => put(wheel, key, ms));
+put(wheel, Number.MAX_SAFE_INTEGER, 1e10);
+put(wheel, 8, -Infinity);
+put(wheel, 9, 1.5);
+setTimeout(() => {
+	console.log('expired ' + expired.join(', '));
+	assert.ok(long.every((ms, key) => cancel(wheel, key)));
+	assert.ok(cancel(wheel, Number.MAX_SAFE_INTEGER));
+	close(wheel);
+}, 300);
+END
 else
 	skip node "node_api.h is missing (Debian: libnode-dev)"
 fi

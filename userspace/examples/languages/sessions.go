@@ -36,8 +36,11 @@ func Open() (*Wheel, error) {
 	return wheel, failed("twheel_open", result)
 }
 
-// Put arms or re-arms the timer with this key.
+// Put arms or re-arms the timer with this key. A negative delay is none, as for Go's timers.
 func (w *Wheel) Put(key uint64, delay time.Duration) error {
+	if delay < 0 {
+		delay = 0
+	}
 	return failed("twheel_put_after",
 		C.twheel_put_after(w.tw, C.uint64_t(key), C.uint64_t(delay), 0, nil))
 }

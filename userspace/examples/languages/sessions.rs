@@ -29,9 +29,9 @@ impl Wheel {
         Ok(wheel)
     }
 
-    /// Arms or re-arms the timer with this key.
+    /// Arms or re-arms the timer with this key. A delay that is too long is the longest one.
     fn put(&self, key: u64, delay: Duration) -> io::Result<()> {
-        let ns = delay.as_nanos() as u64;
+        let ns = delay.as_nanos().min(i64::MAX as u128) as u64;
         check(unsafe { abi::twheel_put_after(self.0, key, ns, 0, ptr::null_mut()) } as isize)?;
         Ok(())
     }

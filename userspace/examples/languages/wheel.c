@@ -3,19 +3,29 @@
  * wheel: a module for Node, by its N-API.
  *
  *	open(function)		a wheel, whose function gets the key of each timer that expires
- *	put(wheel, key, ms)	arm or re-arm the timer with this key
+ *	put(wheel, key, ms)	arm or re-arm the timer with this key; Infinity ms are for ever
  *	cancel(wheel, key)	cancel it; false if there is none
  *	close(wheel)		end it, and all its timers
+ *
+ * A key is an integer from 0 to Number.MAX_SAFE_INTEGER: any other is a RangeError, and so is NaN
+ * as a time.
  *
  * Node's own event loop watches the wheel's descriptor. A wheel that is open keeps it running.
  */
 #include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <node_api.h>
 #include <twheel.h>
 #include <uv.h>
+
+/* Number.MAX_SAFE_INTEGER */
+#define KEY_MAX		9007199254740991.0
+/* More milliseconds than these are the latest time, 2^63 - 1 ns. */
+#define MS_MAX		9223372036854.0
 
 struct wheel {
 	napi_env	env;
@@ -38,18 +48,58 @@ static void put_wheel(struct wheel *wheel)
 		free(wheel);
 }
 
-/* The arguments of a call: the wheel, then up to two numbers. */
-static struct wheel *arguments(napi_env env, napi_callback_info info, int64_t *key, double *ms)
+/* Stores @number in @key if it is an integer that a number in Node holds exactly. */
+static bool to_key(double number, uint64_t *key)
+{
+	/* False for NaN, too */
+	if (!(number >= 0 && number <= KEY_MAX))
+		return false;
+	*key = (uint64_t)number;
+	return (double)*key == number;
+}
+
+/* Stores @ms in nanoseconds, rounded up so that it is not early, in @ns; not if it is NaN. */
+static bool to_ns(double ms, uint64_t *ns)
+{
+	uint64_t whole;
+	double part;
+
+	if (isnan(ms))
+		return false;
+	if (ms <= 0) {
+		*ns = 0;
+	} else if (ms >= MS_MAX) {
+		*ns = INT64_MAX;
+	} else {
+		/* Both are exact; the product in one piece would not be. */
+		whole = (uint64_t)ms;
+		part = ms - (double)whole;
+		*ns = whole * 1000000 + (part > 0 ? (uint64_t)(part * 1e6) + 1 : 0);
+	}
+	return true;
+}
+
+/* The arguments of a call: the wheel, then up to two numbers, the key and a time. */
+static struct wheel *arguments(napi_env env, napi_callback_info info, uint64_t *key, uint64_t *ns)
 {
 	struct wheel *wheel;
 	napi_value args[3];
+	double number, ms;
 	size_t n = 3;
 
 	if (napi_get_cb_info(env, info, &n, args, NULL, NULL) ||
 	    napi_get_value_external(env, args[0], (void **)&wheel) ||
-	    (key && napi_get_value_int64(env, args[1], key)) ||
-	    (ms && napi_get_value_double(env, args[2], ms))) {
+	    (key && napi_get_value_double(env, args[1], &number)) ||
+	    (ns && napi_get_value_double(env, args[2], &ms))) {
 		napi_throw_type_error(env, NULL, "a wheel and numbers are expected");
+		return NULL;
+	}
+	if (key && !to_key(number, key)) {
+		napi_throw_range_error(env, NULL, "a key is an integer from 0 to 2^53 - 1");
+		return NULL;
+	}
+	if (ns && !to_ns(ms, ns)) {
+		napi_throw_range_error(env, NULL, "a time in milliseconds is no NaN");
 		return NULL;
 	}
 	if (!wheel->tw) {
@@ -137,21 +187,14 @@ static napi_value wheel_open(napi_env env, napi_callback_info info)
 
 static napi_value wheel_put(napi_env env, napi_callback_info info)
 {
-	uint64_t delay = UINT64_MAX;
 	struct wheel *wheel;
-	int64_t key;
-	double ms;
+	uint64_t key, delay;
 	int err;
 
-	wheel = arguments(env, info, &key, &ms);
+	wheel = arguments(env, info, &key, &delay);
 	if (!wheel)
 		return NULL;
-	/* Rounded up, so that it is not early. The library refuses the largest number. */
-	if (ms <= 0)
-		delay = 0;
-	else if (ms < 9e12)
-		delay = (uint64_t)(ms * 1e6) + 1;
-	err = twheel_put_after(wheel->tw, (uint64_t)key, delay, 0, NULL);
+	err = twheel_put_after(wheel->tw, key, delay, 0, NULL);
 	return err ? fail(env, err) : NULL;
 }
 
@@ -159,13 +202,13 @@ static napi_value wheel_cancel(napi_env env, napi_callback_info info)
 {
 	struct wheel *wheel;
 	napi_value done;
-	int64_t key;
+	uint64_t key;
 	int err;
 
 	wheel = arguments(env, info, &key, NULL);
 	if (!wheel)
 		return NULL;
-	err = twheel_cancel(wheel->tw, (uint64_t)key, NULL);
+	err = twheel_cancel(wheel->tw, key, NULL);
 	if (err && err != -ENOENT)
 		return fail(env, err);
 	napi_get_boolean(env, !err, &done);
