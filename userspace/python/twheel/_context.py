@@ -22,6 +22,8 @@ _CLOCKS = {
     time.CLOCK_BOOTTIME: time.CLOCK_BOOTTIME,
     time.CLOCK_REALTIME: _abi.TWHEEL_CLOCK_REALTIME,
 }
+# The latest time, which is for ever: the module takes none that is later.
+LATEST = (1 << 63) - 1
 # How many timers a call of the library looks at in a walk
 _BATCH = 256
 
@@ -62,6 +64,14 @@ def _u32(value: int) -> int:
     if not 0 <= value < 1 << 32:
         raise OverflowError(f"{value} does not fit into 32 bits without a sign")
     return value
+
+
+def _ns(value: int) -> int:
+    """A time that the library takes. What is later than the latest is that."""
+    value = operator.index(value)
+    if value < 0:
+        raise OverflowError(f"a time of {value} ns is negative")
+    return min(value, LATEST)
 
 
 class Event(NamedTuple):
@@ -106,9 +116,9 @@ class Arm:
     def _fill(self, arm: _abi.twheel_arm) -> None:
         arm.handle = _u64(self.handle)
         arm.user_data = _u64(self.user_data)
-        arm.expires = _u64(self.expires)
-        arm.interval = _u64(self.interval)
-        arm.slack = _u64(self.slack)
+        arm.expires = _ns(self.expires)
+        arm.interval = _ns(self.interval)
+        arm.slack = _ns(self.slack)
         arm.count = _u32(self.count)
         arm.flags = (
             (_abi.TWHEEL_ARM_ABS if self.absolute else 0) |
@@ -211,7 +221,7 @@ class Lease:
 
         False if it is over already, so that it was not pushed back.
         """
-        return bool(_check(_lib.twheel_lease_extend(self._lease, _u64(deadline))))
+        return bool(_check(_lib.twheel_lease_extend(self._lease, _ns(deadline))))
 
     def cancel(self) -> Result:
         """End the lease without an event."""
@@ -239,8 +249,10 @@ class Context:
     `clock` is time.CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME. With `keyed`, handles are
     numbers that the program chooses. With `lease` there can be leases.
 
-    All times are nanoseconds on that clock. Errors are OSError with the errno of libtwheel; a
-    closed context is EBADF. Calls may be made from several threads, but none during close().
+    All times are nanoseconds on that clock, and integers; what is later than 2^63 - 1 is that,
+    which is for ever. Negative times, and handles and keys that do not fit, are OverflowError.
+    Other errors are OSError with the errno of libtwheel; a closed context is EBADF. Calls may be
+    made from several threads, but none during close().
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -452,10 +464,10 @@ class Context:
     def lease(self, expires: int, user_data: int = 0, *, absolute: bool = False,
               key: int | None = None) -> Lease:
         """Arm a lease; in a context with keys, that with this key."""
-        handle, old = c_uint64(_u64(key or 0)), _abi.twheel_old()
+        handle, old = c_uint64(_u64(0 if key is None else key)), _abi.twheel_old()
         lease = _abi.twheel_lease()
         _check(_lib.twheel_lease_new(
-            self._pointer, _u64(expires), _abi.TWHEEL_ARM_ABS if absolute else 0,
+            self._pointer, _ns(expires), _abi.TWHEEL_ARM_ABS if absolute else 0,
             _u64(user_data), byref(handle), byref(lease), byref(old)))
         return Lease(self, handle.value, lease)
 
