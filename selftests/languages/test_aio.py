@@ -5,12 +5,22 @@ import asyncio
 import contextlib
 import contextvars
 import errno
+import math
 import os
+import random
+import sys
 import threading
 import time
 import unittest
+from fractions import Fraction
 
-from twheel.aio import Wheel
+from twheel.aio import Timer, Wheel
+
+# In ns: the module takes none that is later.
+LATEST = (1 << 63) - 1
+# In seconds: too long, or nearly
+LONG = (math.inf, sys.float_info.max, sys.maxsize, 10**400, 1e10, 2**64 / 1e9, 2**63 / 1e9,
+        9_223_372_037, 9e9, 2**32)
 
 
 class AioTest(unittest.IsolatedAsyncioTestCase):
@@ -83,6 +93,16 @@ class Sleeping(AioTest):
             await self.wheel.sleep(0)
         with self.refused(errno.EBADF):
             self.wheel.call_later(1, print)
+
+    async def test_for_ever(self) -> None:
+        tasks = [asyncio.create_task(self.wheel.sleep(delay)) for delay in LONG]
+        done, waiting = await asyncio.wait(tasks, timeout=0.1)
+        self.assertEqual([task.exception() for task in done], [])
+        self.assertEqual(len(self.wheel), len(LONG))
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(tasks)
+        self.assertEqual(len(self.wheel), 0)
 
     async def test_many(self) -> None:
         await asyncio.gather(*(self.wheel.sleep(0.05) for _ in range(3000)))
@@ -239,6 +259,79 @@ class Calling(AioTest):
         await asyncio.create_task(inner())
         await self.wheel.sleep(0.05)
         self.assertEqual(done, ["inner"])
+
+
+class Conversions(AioTest):
+    def deadline(self, timer: Timer) -> int:
+        return self.wheel._context.get(timer._id).deadline
+
+    async def test_points_in_time(self) -> None:
+        """Rounded up: by less than 1 ns, and never down where floats are coarser than that."""
+        numbers = random.Random(1)
+        for _ in range(3000):
+            when = 10 ** numbers.uniform(6, 9.9)
+            timer = self.wheel.call_at(when, print)
+            deadline, exact = self.deadline(timer), Fraction(when) * 10**9
+            timer.cancel()
+            self.assertGreaterEqual(deadline / 10**9, when)
+            self.assertLess(deadline - exact, 1)
+            if deadline >= 1 << 53:
+                self.assertGreaterEqual(deadline, exact)
+
+    async def test_time(self) -> None:
+        """Rounded once, also where a float does not hold all nanoseconds."""
+        numbers = random.Random(1)
+        async with Wheel(embedded=True) as wheel:
+            for ns in sorted(numbers.randrange(1 << 50, 1 << 62) for _ in range(300)):
+                wheel._context.set_now(ns)
+                self.assertEqual(wheel.time(), ns / 10**9)
+
+    async def test_delays(self) -> None:
+        """As they were written: no nanosecond more, which would add up in rounds."""
+        for delay, ns in ((0.1, 10**8), (0.001, 10**6), (1e-6, 10**3), (1e-12, 1), (1e-9, 1),
+                          (1.1e-9, 2), (1 / 3, 333_333_334), (5_000_000.3, 5_000_000_300_000_000),
+                          (-1, 0), (-math.inf, 0), (-0.0, 0), (Fraction(1, 3), 333_333_334)):
+            before = self.wheel._context.now()
+            timer = self.wheel.call_later(delay, print)
+            after = self.wheel._context.now()
+            self.assertTrue(before + ns <= self.deadline(timer) <= after + ns, delay)
+            timer.cancel()
+        rounds = self.wheel.every(0.001)
+        await anext(rounds)
+        (timer,) = self.wheel._timers.values()
+        self.assertEqual(self.wheel._context.get(timer._id).interval, 10**6)
+        await rounds.aclose()
+
+    async def test_latest(self) -> None:
+        for long in LONG[:-2]:
+            for timer in (self.wheel.call_later(long, print), self.wheel.call_at(long, print),
+                          self.wheel.put("key", long, print)):
+                self.assertEqual(self.deadline(timer), LATEST)
+                timer.push(long)
+                self.assertEqual(self.deadline(timer), LATEST)
+        async with Wheel(slack=math.inf) as wheel:
+            wheel.call_later(1, print)
+        rounds = asyncio.create_task(anext(self.wheel.every(math.inf)))
+        done, _ = await asyncio.wait([rounds], timeout=0.05)
+        self.assertFalse(done)
+        rounds.cancel()
+
+    async def test_not_a_number(self) -> None:
+        nan = math.nan
+        timer = self.wheel.call_later(100, print)
+        for call in (lambda: self.wheel.call_later(nan, print), lambda: Wheel(slack=nan),
+                     lambda: self.wheel.call_at(nan, print), lambda: timer.push(nan),
+                     lambda: self.wheel.put("key", nan, print)):
+            with self.assertRaisesRegex(ValueError, "^a time is no number"):
+                call()
+        with self.assertRaisesRegex(ValueError, "^a time is no number"):
+            await self.wheel.sleep(nan)
+        with self.assertRaisesRegex(ValueError, "^a time is no number"):
+            await anext(self.wheel.every(nan))
+        for wrong in (None, "1"):
+            with self.assertRaises(TypeError):
+                self.wheel.call_later(wrong, print)
+        self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (1, 1))
 
 
 class Places(AioTest):

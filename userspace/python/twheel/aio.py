@@ -4,7 +4,7 @@
     async with Wheel() as wheel:
         await wheel.sleep(0.5)
 
-Times are seconds. Nothing is ever early.
+Times are seconds. Nothing is ever early; what is too long, as math.inf, is for ever.
 """
 
 from __future__ import annotations
@@ -29,8 +29,20 @@ _NO_KEY = object()
 
 
 def _ns(seconds: float) -> int:
-    """Rounded up, so that it is not early; what has passed is now."""
-    return max(0, math.ceil(seconds * 1_000_000_000))
+    """In nanoseconds, rounded up so that it is not early; what has passed is now."""
+    if seconds != seconds:
+        raise ValueError("a time is no number (NaN)")
+    if seconds <= 0:
+        return 0
+    if seconds > _context.LATEST // 1_000_000_000:
+        return _context.LATEST
+    # As it was written: 0.1 is a bit more than a tenth, and 1 ns more would add up in rounds.
+    ns = math.ceil(seconds * 1_000_000_000)
+    if ns < 1 << 53 and ns / 1_000_000_000 == seconds:
+        return ns
+    # That product was rounded to a float, perhaps down.
+    numerator, denominator = seconds.as_integer_ratio()
+    return -(-numerator * 1_000_000_000 // denominator)
 
 
 class Timer:
@@ -109,8 +121,8 @@ class Wheel:
 
     All methods are called in the event loop in which the wheel was entered. Callbacks run
     there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
-    equal deadlines in the order in which their timers were armed. Errors are OSError.
-    When the wheel is closed, its callbacks are not called any more, and tasks that wait in it
+    equal deadlines in the order in which their timers were armed. Errors are OSError; for NaN as
+    a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks that wait in it
     get OSError with EBADF.
     """
 
@@ -170,7 +182,8 @@ class Wheel:
 
     def time(self) -> float:
         """The time on the wheel's clock."""
-        return self._use().now() / 1e9
+        # Both are integers: the quotient is rounded once.
+        return self._use().now() / 1_000_000_000
 
     async def sleep(self, delay: float) -> None:
         """Wait for `delay` seconds. If the task is cancelled, so is the timer."""
