@@ -141,7 +141,7 @@ class Calling(AioTest):
         when = int((self.wheel.time() + 0.05) * 1e9)
         timers = [self.wheel.call_later(0.02, done.append, n) for n in range(20)]
         for timer in reversed(timers):
-            self.wheel._arm(timer, when, absolute=True)
+            self.wheel._arm(timer, when)
         await self.wheel.sleep(0.2)
         self.assertEqual(done, list(reversed(range(20))))
 
@@ -308,7 +308,9 @@ class Conversions(AioTest):
                           self.wheel.put("key", long, print)):
                 self.assertEqual(self.deadline(timer), LATEST)
                 timer.push(long)
-                self.assertEqual(self.deadline(timer), LATEST)
+                self.assertEqual((self.deadline(timer), timer.when()), (LATEST, math.inf))
+            async with self.wheel.timeout(long), self.wheel.timeout_at(long):
+                pass
         async with Wheel(slack=math.inf) as wheel:
             wheel.call_later(1, print)
         rounds = asyncio.create_task(anext(self.wheel.every(math.inf)))
@@ -321,7 +323,8 @@ class Conversions(AioTest):
         timer = self.wheel.call_later(100, print)
         for call in (lambda: self.wheel.call_later(nan, print), lambda: Wheel(slack=nan),
                      lambda: self.wheel.call_at(nan, print), lambda: timer.push(nan),
-                     lambda: self.wheel.put("key", nan, print)):
+                     lambda: self.wheel.put("key", nan, print), lambda: self.wheel.timeout(nan),
+                     lambda: self.wheel.timeout_at(nan)):
             with self.assertRaisesRegex(ValueError, "^a time is no number"):
                 call()
         with self.assertRaisesRegex(ValueError, "^a time is no number"):
@@ -332,6 +335,199 @@ class Conversions(AioTest):
             with self.assertRaises(TypeError):
                 self.wheel.call_later(wrong, print)
         self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (1, 1))
+
+
+class Handles(AioTest):
+    """What asyncio's handles have, compared with those."""
+
+    async def test_when(self) -> None:
+        before = self.wheel.time()
+        timer = self.wheel.call_later(0.02, lambda: called.append(self.wheel.time()))
+        called: list = []
+        when = timer.when()
+        self.assertTrue(before + 0.02 <= when <= self.wheel.time() + 0.02)
+        self.assertEqual(when, self.wheel._context.get(timer._id).deadline / 10**9)
+        await self.wheel.sleep(0.1)
+        self.assertGreaterEqual(called[0], when)
+        self.assertEqual(timer.when(), when)
+        timer.push(100)
+        self.assertGreater(timer.when(), when + 50)
+        exact = self.wheel.time() + 1 / 3
+        self.assertEqual(self.wheel.call_at(exact, print).when(), exact)
+
+    async def test_cancelled(self) -> None:
+        for call_later in (self.wheel.call_later, asyncio.get_running_loop().call_later):
+            first, second = call_later(100, print), call_later(0, int)
+            self.assertFalse(first.cancelled() or second.cancelled())
+            first.cancel()
+            await asyncio.sleep(0.05)
+            self.assertEqual((first.cancelled(), second.cancelled()), (True, False))
+            second.cancel()
+            self.assertTrue(second.cancelled())
+        timer = self.wheel.call_later(100, print)
+        timer.cancel()
+        timer.push(100)
+        self.assertFalse(timer.cancelled())
+        old = self.wheel.put("key", 100, print)
+        old.push(200)
+        self.assertFalse(old.cancelled())
+        new = self.wheel.put("key", 100, print)
+        self.assertEqual((old.cancelled(), new.cancelled()), (True, False))
+        self.wheel.close()
+        self.assertTrue(new.cancelled() and timer.cancelled())
+
+    async def test_repr(self) -> None:
+        timer = self.wheel.put("name", 100, print)
+        self.assertEqual(repr(timer), f"<Timer armed when={timer.when()} key='name' "
+                                      "callback=<built-in function print>>")
+        self.assertEqual(repr(self.wheel), "<Wheel open timers=1>")
+        timer.cancel()
+        self.assertIn("<Timer cancelled when=", repr(timer))
+        over = self.wheel.call_later(0, int)
+        await self.wheel.sleep(0.02)
+        self.assertIn("<Timer over when=", repr(over))
+        self.wheel.close()
+        self.assertEqual(repr(self.wheel), "<Wheel closed timers=0>")
+
+
+class Timeouts(AioTest):
+    """Each is done with asyncio's timeouts, too, which say what is right."""
+
+    def makers(self):
+        loop = asyncio.get_running_loop()
+        return ((asyncio.timeout, asyncio.timeout_at, loop.time),
+                (self.wheel.timeout, self.wheel.timeout_at, self.wheel.time))
+
+    async def test_expired(self) -> None:
+        for timeout, timeout_at, now in self.makers():
+            for made in (lambda: timeout(0.02), lambda: timeout_at(now() + 0.02)):
+                start = now()
+                with self.assertRaises(TimeoutError):
+                    async with made() as scope:
+                        self.assertFalse(scope.expired())
+                        await asyncio.sleep(100)
+                self.assertGreaterEqual(now(), start + 0.02)
+                self.assertTrue(scope.expired())
+            self.assertEqual(asyncio.current_task().cancelling(), 0)
+        self.assertEqual((len(self.wheel), self.wheel._timeouts), (0, set()))
+
+    async def test_in_time(self) -> None:
+        for timeout, timeout_at, _ in self.makers():
+            for made in (timeout(100), timeout(None), timeout_at(None), timeout(math.inf)):
+                async with made as scope:
+                    await asyncio.sleep(0)
+                self.assertFalse(scope.expired())
+            async with timeout(None) as scope:
+                self.assertIsNone(scope.when())
+            with self.assertRaises(ZeroDivisionError):
+                async with timeout(100):
+                    print(1 / 0)
+        self.assertEqual((len(self.wheel), self.wheel._timeouts), (0, set()))
+
+    async def test_passed_already(self) -> None:
+        for timeout, timeout_at, now in self.makers():
+            for made in (timeout(0), timeout(-1), timeout_at(now()), timeout_at(-math.inf)):
+                steps = 0
+                with self.assertRaises(TimeoutError):
+                    async with made:
+                        while True:
+                            await asyncio.sleep(0)
+                            steps += 1
+                self.assertEqual(steps, 0)
+            # It ends before there was a wait.
+            async with timeout(0) as scope:
+                pass
+            self.assertFalse(scope.expired())
+
+    async def test_reschedule(self) -> None:
+        for timeout, _, now in self.makers():
+            async with timeout(0.02) as scope:
+                scope.reschedule(None)
+                await asyncio.sleep(0.05)
+                scope.reschedule(now() + 100)
+                when = now() + 200
+                scope.reschedule(when)
+                self.assertEqual(scope.when(), when)
+            for when in (0, now() + 0.02):
+                with self.assertRaises(TimeoutError):
+                    async with timeout(100) as scope:
+                        scope.reschedule(when)
+                        await asyncio.sleep(100)
+        self.assertEqual((len(self.wheel), self.wheel._timeouts), (0, set()))
+
+    async def test_out_of_its_block(self) -> None:
+        scope = self.wheel.timeout(100)
+        with self.assertRaises(RuntimeError):
+            scope.reschedule(1)
+        async with scope:
+            pass
+        with self.assertRaises(RuntimeError):
+            scope.reschedule(None)
+        with self.assertRaises(RuntimeError):
+            async with scope:
+                pass
+        with self.assertRaises(TimeoutError):
+            async with self.wheel.timeout(0) as scope:
+                try:
+                    await asyncio.sleep(100)
+                finally:
+                    with self.assertRaises(RuntimeError):
+                        scope.reschedule(None)
+        self.assertEqual((len(self.wheel), self.wheel._timeouts), (0, set()))
+
+    async def test_cancelled_by_another(self) -> None:
+        async def block(timeout) -> None:
+            async with timeout(0.02 if late else 100):
+                await asyncio.sleep(0)
+                if late:
+                    time.sleep(0.1)
+                asyncio.current_task().cancel()
+                await asyncio.sleep(100)
+
+        for late in (False, True):
+            for timeout, _, _ in self.makers():
+                task = asyncio.create_task(block(timeout))
+                await asyncio.wait([task])
+                self.assertTrue(task.cancelled())
+
+    async def test_nested(self) -> None:
+        for outer, _, _ in self.makers():
+            for inner, _, _ in self.makers():
+                with self.assertRaises(TimeoutError):
+                    async with outer(0.02) as first:
+                        async with inner(100) as second:
+                            await asyncio.sleep(100)
+                self.assertEqual((first.expired(), second.expired()), (True, False))
+                async with outer(100) as first:
+                    with self.assertRaises(TimeoutError):
+                        async with inner(0.02) as second:
+                            await asyncio.sleep(100)
+                self.assertEqual((first.expired(), second.expired()), (False, True))
+
+    async def test_closed(self) -> None:
+        with self.refused(errno.EBADF):
+            async with self.wheel.timeout(100) as scope:
+                asyncio.get_running_loop().call_later(0.01, self.wheel.close)
+                await asyncio.sleep(100)
+        self.assertFalse(scope.expired())
+        self.assertEqual(asyncio.current_task().cancelling(), 0)
+        with self.refused(errno.EBADF):
+            self.wheel.timeout(1)
+
+    async def test_limit(self) -> None:
+        """One that is pushed back needs no second timer."""
+        async with Wheel(limit=1) as wheel, wheel.timeout(100) as scope:
+            scope.reschedule(wheel.time() + 50)
+            with self.refused(errno.ENOSPC):
+                async with wheel.timeout(1):
+                    pass
+            self.assertEqual(len(wheel), 1)
+
+    async def test_repr(self) -> None:
+        scope = self.wheel.timeout(100)
+        self.assertEqual(repr(scope), f"<Timeout not set when={scope.when()}>")
+        async with scope:
+            self.assertEqual(repr(scope), f"<Timeout set when={scope.when()}>")
 
 
 class Places(AioTest):
@@ -388,6 +584,9 @@ class Places(AioTest):
         with self.refused(errno.EINVAL):
             async with Wheel(clock=time.CLOCK_REALTIME) as wheel:
                 await wheel.sleep(1)
+        with self.refused(errno.EINVAL):
+            async with Wheel(clock=time.CLOCK_REALTIME) as wheel:
+                wheel.timeout(1)
         async with Wheel(limit=1) as wheel:
             kept = wheel.put("a", 100, print)
             with self.refused(errno.ENOSPC):

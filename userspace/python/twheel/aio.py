@@ -23,7 +23,7 @@ from typing import Any
 
 from . import _context
 
-__all__ = ["Timer", "Wheel"]
+__all__ = ["Timeout", "Timer", "Wheel"]
 
 _NO_KEY = object()
 
@@ -45,10 +45,19 @@ def _ns(seconds: float) -> int:
     return -(-numerator * 1_000_000_000 // denominator)
 
 
-class Timer:
-    """A timer of a wheel, as `Wheel.call_later()` and others return it."""
+def _seconds(ns: int) -> float:
+    # Both are integers: the quotient is rounded once.
+    return math.inf if ns == _context.LATEST else ns / 1_000_000_000
 
-    __slots__ = ("_wheel", "_id", "_serial", "_callback", "_args", "_context", "_key")
+
+class Timer:
+    """A timer of a wheel, as `Wheel.call_later()` and others return it.
+
+    It has the methods of asyncio's handles, too.
+    """
+
+    __slots__ = ("_wheel", "_id", "_serial", "_callback", "_args", "_context", "_key", "_when",
+                 "_cancelled")
 
     def __init__(self, wheel: Wheel, callback: Callable[..., object],
                  args: tuple[Any, ...] | None, key: Hashable = _NO_KEY) -> None:
@@ -60,6 +69,13 @@ class Timer:
         self._args = args
         self._context = contextvars.copy_context()
         self._key = key
+        self._when = math.inf
+        self._cancelled = False
+
+    def __repr__(self) -> str:
+        state = "armed" if self.armed else "cancelled" if self._cancelled else "over"
+        key = "" if self._key is _NO_KEY else f" key={self._key!r}"
+        return f"<Timer {state} when={self._when}{key} callback={self._callback!r}>"
 
     @property
     def armed(self) -> bool:
@@ -68,7 +84,19 @@ class Timer:
 
     def cancel(self) -> bool:
         """Cancel the timer: its callback is not called any more. False if it is not armed."""
+        self._cancelled = True
         return self._wheel._cancel(self)
+
+    def cancelled(self) -> bool:
+        """Was it cancelled since it was armed, or replaced, or its wheel closed?
+
+        As with asyncio's handles, to cancel one that was called counts, too.
+        """
+        return self._cancelled
+
+    def when(self) -> float:
+        """When the callback is due, or was, on the wheel's clock; see `Wheel.time()`."""
+        return self._when
 
     def push(self, delay: float) -> None:
         """Have the callback called once, `delay` seconds from now, and not before that.
@@ -76,7 +104,7 @@ class Timer:
         This works for a timer that was called or cancelled, too. If another timer has its key
         by now, that one is replaced.
         """
-        self._wheel._arm(self, _ns(delay))
+        self._wheel._arm(self, self._wheel._after(delay))
 
     def _run(self, expirations: int) -> None:
         try:
@@ -112,18 +140,105 @@ class _Rounds:
         return taken
 
 
+class Timeout:
+    """A timeout for a block, as `Wheel.timeout()` and `timeout_at()` return it.
+
+    It is used as that of asyncio.timeout(), and has its methods.
+    """
+
+    __slots__ = ("_wheel", "_deadline", "_when", "_timer", "_inner", "_entered", "_closed")
+
+    def __init__(self, wheel: Wheel, deadline: int | None, when: float | None) -> None:
+        self._wheel = wheel
+        self._deadline = deadline
+        self._when = when
+        self._timer: Timer | None = None
+        self._entered = False
+        self._closed = False
+        # This cancels the task and makes a TimeoutError of that. It has no time of its own.
+        self._inner = asyncio.timeout(None)
+
+    def __repr__(self) -> str:
+        state = "expired" if self.expired() else "set" if self._timer else "not set"
+        return f"<Timeout {state} when={self._when}>"
+
+    def when(self) -> float | None:
+        """The deadline on the wheel's clock; None if there is none."""
+        return self._when
+
+    def expired(self) -> bool:
+        """Was the block ended by its deadline?"""
+        return self._inner.expired() and not self._closed
+
+    def reschedule(self, when: float | None) -> None:
+        """Set another deadline, or with None no deadline. RuntimeError outside of the block."""
+        if self not in self._wheel._timeouts:
+            raise RuntimeError("the timeout is not in its block")
+        self._set(None if when is None else _ns(when), when)
+
+    async def __aenter__(self) -> Timeout:
+        self._wheel._loop_of_caller()
+        if self._entered:
+            raise RuntimeError("the timeout was used already")
+        await self._inner.__aenter__()
+        self._entered = True
+        self._set(self._deadline, self._when)
+        self._wheel._timeouts.add(self)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        self._wheel._timeouts.discard(self)
+        self._stop()
+        try:
+            await self._inner.__aexit__(kind, value, trace)
+        except TimeoutError:
+            if not self._closed:
+                raise
+            raise OSError(errno.EBADF, "the wheel was closed") from None
+
+    def _set(self, deadline: int | None, when: float | None) -> None:
+        now = self._wheel._use().now()
+        # It refuses that once it has expired.
+        self._inner.reschedule(None)
+        if deadline is not None and deadline > now:
+            timer = self._timer or Timer(self._wheel, self._expire, ())
+            self._wheel._arm(timer, deadline)
+            self._timer = timer
+        else:
+            self._stop()
+            if deadline is not None:
+                self._expire()
+        self._when = when
+
+    def _stop(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer:
+            timer.cancel()
+
+    def _expire(self) -> None:
+        self._inner.reschedule(self._wheel._loop.time())
+
+    def _close(self) -> None:
+        # Not if it has expired already
+        if not self._inner.expired():
+            self._closed = True
+            self._expire()
+
+
 class Wheel:
     """Timers of one event loop: an asynchronous context manager.
 
-    `clock` is as for `Context`; on CLOCK_REALTIME there is only `call_at()`. With `slack`,
+    `clock` is as for `Context`; on CLOCK_REALTIME there are only `call_at()` and `timeout_at()`,
+    and delays are OSError with EINVAL. With `slack`,
     one-shot and periodic timers may be that many seconds late, and share wake-ups. `limit`,
     `path` and `embedded` are as for `Context`, too.
 
     All methods are called in the event loop in which the wheel was entered. Callbacks run
     there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
     equal deadlines in the order in which their timers were armed. Errors are OSError; for NaN as
-    a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks that wait in it
-    get OSError with EBADF.
+    a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks
+    that wait in it, or are in a block with its timeout, get OSError with EBADF.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -136,10 +251,16 @@ class Wheel:
         self._timers: dict[int, Timer] = {}
         self._keys: dict[Hashable, Timer] = {}
         self._waiters: set[asyncio.Future[Any]] = set()
+        self._timeouts: set[Timeout] = set()
         self._events: collections.deque[_context.Event] = collections.deque()
         self._context: _context.Context | None = None
         self._loop: asyncio.AbstractEventLoop
+        self._can_be_set = False
         self._pid = 0
+
+    def __repr__(self) -> str:
+        state = "closed" if self._context is None else "open"
+        return f"<Wheel {state} timers={len(self)}>"
 
     async def __aenter__(self) -> Wheel:
         if self._context is not None:
@@ -150,6 +271,7 @@ class Wheel:
         context = _context.Context(keyed=True, nonblock=True, **self._settings)
         self._loop.add_reader(context.fileno(), self._readable)
         self._context = context
+        self._can_be_set = context.clock == time.CLOCK_REALTIME
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
@@ -165,12 +287,18 @@ class Wheel:
             # A child has the parent's epoll, which goes on.
             self._loop.remove_reader(context.fileno())
         context.close()
+        for timer in self._timers.values():
+            timer._cancelled = True
         self._timers.clear()
         self._keys.clear()
         self._events.clear()
+        if self._loop.is_closed():
+            return
         for waiter in self._waiters:
-            if not waiter.done() and not self._loop.is_closed():
+            if not waiter.done():
                 waiter.set_exception(OSError(errno.EBADF, "the wheel was closed"))
+        for timeout in self._timeouts:
+            timeout._close()
 
     def __len__(self) -> int:
         """How many timers are armed."""
@@ -182,8 +310,7 @@ class Wheel:
 
     def time(self) -> float:
         """The time on the wheel's clock."""
-        # Both are integers: the quotient is rounded once.
-        return self._use().now() / 1_000_000_000
+        return _seconds(self._use().now())
 
     async def sleep(self, delay: float) -> None:
         """Wait for `delay` seconds. If the task is cancelled, so is the timer."""
@@ -197,14 +324,27 @@ class Wheel:
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Timer:
         """Have `callback(*args)` called in `delay` seconds."""
         timer = Timer(self, callback, args)
-        self._arm(timer, _ns(delay))
+        self._arm(timer, self._after(delay))
         return timer
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
         """Have `callback(*args)` called at a point in time on the wheel's clock."""
         timer = Timer(self, callback, args)
-        self._arm(timer, _ns(when), absolute=True)
+        self._arm(timer, _ns(when))
+        timer._when = when
         return timer
+
+    def timeout(self, delay: float | None) -> Timeout:
+        """A timeout for an `async with` block, `delay` seconds from now; see asyncio.timeout().
+
+        With None there is none, unless `reschedule()` sets one.
+        """
+        deadline = None if delay is None else self._after(delay)
+        return Timeout(self, deadline, None if deadline is None else _seconds(deadline))
+
+    def timeout_at(self, when: float | None) -> Timeout:
+        """As timeout(), with a point in time on the wheel's clock."""
+        return Timeout(self, None if when is None else _ns(when), when)
 
     def put(self, key: Hashable, delay: float, callback: Callable[..., object],
             *args: Any) -> Timer:
@@ -213,7 +353,7 @@ class Wheel:
         The earlier callback is not called any more.
         """
         timer = Timer(self, callback, args, key)
-        self._arm(timer, _ns(delay))
+        self._arm(timer, self._after(delay))
         return timer
 
     def cancel(self, key: Hashable) -> bool:
@@ -234,7 +374,7 @@ class Wheel:
         rounds = _Rounds(self)
         self._loop_of_caller()
         timer = Timer(self, rounds.add, None)
-        self._arm(timer, _ns(interval), interval=_ns(interval), count=count)
+        self._arm(timer, self._after(interval), interval=_ns(interval), count=count)
         try:
             while timer.armed or rounds.due:
                 yield await rounds.take()
@@ -264,8 +404,14 @@ class Wheel:
         finally:
             self._waiters.discard(future)
 
-    def _arm(self, timer: Timer, expires: int, absolute: bool = False, interval: int = 0,
-             count: int = 0) -> None:
+    def _after(self, delay: float) -> int:
+        """The point in time `delay` seconds from now, in ns."""
+        context, ns = self._use(), _ns(delay)
+        if self._can_be_set:
+            raise OSError(errno.EINVAL, "CLOCK_REALTIME can be set: there are no delays on it")
+        return min(context.now() + ns, _context.LATEST)
+
+    def _arm(self, timer: Timer, deadline: int, interval: int = 0, count: int = 0) -> None:
         self._loop_of_caller()
         holder = self._keys.get(timer._key)
         if holder is not None:
@@ -273,9 +419,11 @@ class Wheel:
             timer._id = holder._id
         # Events that were read before this are told from those after it by their user_data.
         serial = next(self._numbers)
-        self._use().arm(expires, serial, handle=timer._id, absolute=absolute, interval=interval,
+        self._use().arm(deadline, serial, handle=timer._id, absolute=True, interval=interval,
                         slack=self._slack, count=count)
-        timer._serial = serial
+        if holder is not None:
+            holder._cancelled = True
+        timer._serial, timer._when, timer._cancelled = serial, _seconds(deadline), False
         self._timers[timer._id] = timer
         if timer._key is not _NO_KEY:
             self._keys[timer._key] = timer
