@@ -1168,17 +1168,24 @@ static void close_context(struct twheel_timer *timer, const struct twheel_event 
 	twheel_close(closing->tw);
 }
 
-TEST_F(timers, close_in_a_function)
+/* Three timers are due at once, and the functions close their context. */
+static void dispatch_and_close(struct __test_metadata *_metadata, struct closing *closing)
 {
-	struct closing closing = { .tw = self->tw };
 	struct twheel_timer *timer;
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, close_context, &closing));
+		ASSERT_EQ(0, twheel_timer_new(&timer, closing->tw, close_context, closing));
 		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
 	}
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, twheel_dispatch(closing->tw));
+}
+
+TEST_F(timers, close_in_a_function)
+{
+	struct closing closing = { .tw = self->tw };
+
+	dispatch_and_close(_metadata, &closing);
 	EXPECT_EQ(1, closing.calls);
 	self->tw = NULL;
 }
@@ -1187,14 +1194,8 @@ TEST_F(timers, close_in_a_function)
 TEST_F(timers, close_in_an_inner_dispatch)
 {
 	struct closing closing = { .tw = self->tw, .nested = 1 };
-	struct twheel_timer *timer;
-	int i;
 
-	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, close_context, &closing));
-		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
-	}
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_and_close(_metadata, &closing);
 	EXPECT_EQ(2, closing.calls);
 	EXPECT_EQ(1, closing.inner);
 	self->tw = NULL;
