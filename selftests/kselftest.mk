@@ -6,7 +6,8 @@
 # TEST_GEN_PROGS and the like were set. Further variables for the Makefiles:
 #
 #	NEEDS_LIBURING	programs that are left out where there is no liburing
-#	NEEDS_32BIT	NAME32 is NAME.c as a 32-bit program, left out likewise
+#	NEEDS_32BIT	NAME32 runs NAME.c as a 32-bit program, NAME32.elf: see run32.c;
+#			left out likewise
 #
 # and for the command line:
 #
@@ -79,8 +80,11 @@ ifneq ($(NEEDS_32BIT),)
 ifeq ($(call links,-m32 $(static) -include stdio.h),yes)
 with_32bit := $(addprefix $(OUTPUT)/,$(NEEDS_32BIT))
 TEST_GEN_PROGS += $(with_32bit)
-all: $(with_32bit)
-$(with_32bit): $(OUTPUT)/%32: %.c $(LOCAL_HDRS)
+TEST_GEN_FILES += $(with_32bit:%=%.elf)
+all: $(with_32bit) $(with_32bit:%=%.elf)
+$(with_32bit): $(selftests)run32.c
+	$(LINK.c) $< -o $@
+$(with_32bit:%=%.elf): $(OUTPUT)/%32.elf: %.c $(LOCAL_HDRS)
 	$(LINK.c) -m32 $< $(LDLIBS) -o $@
 else
 all: no-32bit

@@ -81,7 +81,7 @@ guest() {
 
 # The programs of a suite, as the guest names them
 programs() {
-	(cd "$build/selftests" && find "$1" -type f -executable | sort)
+	(cd "$build/selftests" && find "$1" -type f -executable ! -name '*.elf' | sort)
 }
 
 # Core tests in user space, on this machine: no device is needed.
