@@ -10,7 +10,7 @@
  *	twheel_quota.mutex
  *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
  *	number first
- *   3. twheel_ctx.lock
+ *   3. twheel_pool.lock, which is that of its context, too
  *   4. locks of the kernel: the hrtimer's inside 2, those of the slab and the IDA inside 3
  *
  * Bottom halves are off wherever a spinlock is taken, since the host turns wheels in a soft

@@ -163,6 +163,6 @@ void twheel_timer_discard_all(struct twheel_ctx *ctx)
 	 * The timer that expired last is no longer pending, but its expiry may still
 	 * hold the lock and be linking it.
 	 */
-	spin_lock_bh(&ctx->lock);
-	spin_unlock_bh(&ctx->lock);
+	spin_lock_bh(&ctx->pool.lock);
+	spin_unlock_bh(&ctx->pool.lock);
 }

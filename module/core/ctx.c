@@ -47,7 +47,7 @@ static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
 
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&ctx->pool.lock);
 
 	twheel_timer_set_where(timer, TWHEEL_STATE_READY, 0);
 	timer->expired = now;
@@ -61,7 +61,7 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
 
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&ctx->pool.lock);
 	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY && ctx->nr_ready);
 
 	list_del(&timer->ready);
@@ -70,10 +70,10 @@ void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 {
-	spin_lock_bh(&ctx->lock);
+	spin_lock_bh(&ctx->pool.lock);
 	*ready = ctx->nr_ready;
 	*pending = ctx->pool.account.timers - *ready;
-	spin_unlock_bh(&ctx->lock);
+	spin_unlock_bh(&ctx->pool.lock);
 }
 
 void twheel_ctx_wake(struct twheel_ctx *ctx)
@@ -90,11 +90,11 @@ bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 		return false;
 
 	/* Read the count once: a step may come between comparing and storing it. */
-	spin_lock_bh(&ctx->lock);
+	spin_lock_bh(&ctx->pool.lock);
 	steps = twheel_clock_steps();
 	stepped = ctx->steps != steps;
 	WRITE_ONCE(ctx->steps, steps);
-	spin_unlock_bh(&ctx->lock);
+	spin_unlock_bh(&ctx->pool.lock);
 	return stepped;
 }
 
@@ -172,9 +172,8 @@ struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 	}
 
 	mutex_init(&ctx->grow);
-	spin_lock_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->ready);
-	twheel_pool_init(&ctx->pool, &ctx->lock, quota);
+	twheel_pool_init(&ctx->pool, quota);
 	ctx->watch.notify = ctx_notify;
 	twheel_waiters_init(&ctx->waiters);
 	return ctx;

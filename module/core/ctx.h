@@ -20,21 +20,20 @@ struct twheel_timer;
 
 /**
  * struct twheel_ctx - what one open of the device is
- * @lock:	guards what is marked (l), here and in @pool, and each timer that is ready
- *		or free
- * @ready:	(l) timers with an unread expiration, in the order in which they are read
- * @nr_ready:	(l) length of @ready; also read without the lock
- * @pool:	the timers
- * @grow:	serialises making chunks with each other and with configuration; taken before
- *		@lock
  * @clock:	the clock of all timers; under @grow until the pool is settled
  * @config:	TWHEEL_CONFIG_* bits; under @grow until the pool is settled
- * @word_offset: by how many ns times in the words of leases are ahead of @clock; under
- *		@grow until the pool is settled
- * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
  * @steps:	the value of twheel_clock_steps() that a reader has been told of; (l), but
  *		under @grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
  *		without a lock by twheel_ctx_stepped()
+ * @word_offset: by how many ns times in the words of leases are ahead of @clock; under
+ *		@grow until the pool is settled
+ * @pool:	the timers, and the lock of the context, @pool.lock, which guards what is
+ *		marked (l)
+ * @grow:	serialises making chunks with each other and with configuration; taken before
+ *		the lock of @pool
+ * @ready:	(l) timers with an unread expiration, in the order in which they are read
+ * @nr_ready:	(l) length of @ready; also read without the lock
+ * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
  * @waiters:	those who wait for something to read
  * @rcu:	frees the context once no expiry can use it any more
  */
@@ -42,16 +41,14 @@ struct twheel_ctx {
 	/* What every call reads comes first, and goes on in @pool: see there. */
 	enum twheel_clock	clock;
 	u32			config;
+	u32			steps;
 	s64			word_offset;
 	struct twheel_pool	pool;
-	/* before @lock */
+	/* before @pool.lock */
 	struct mutex		grow;
-	/* order: see base.c */
-	spinlock_t		lock;
 	struct list_head	ready;
 	u32			nr_ready;
 	struct twheel_clock_watch watch;
-	u32			steps;
 	struct twheel_waiters	waiters;
 	struct rcu_head		rcu;
 };
@@ -150,7 +147,7 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
  * expire batch adds to records that are no later is sorted. Timers with equal deadlines stay in
  * the order in which they came.
  *
- * Context: the caller holds @ctx->lock and, if the timer was pending, that of its base. It
+ * Context: the caller holds the lock of @ctx and, if the timer was pending, that of its base. It
  * calls twheel_ctx_wake() later, without them.
  */
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now);
@@ -160,7 +157,7 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u
  * @ctx:	the context
  * @timer:	the timer, which is ready
  *
- * Context: the caller holds @ctx->lock, and changes the state of @timer before letting go
+ * Context: the caller holds the lock of @ctx, and changes the state of @timer before letting go
  * of it.
  */
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);

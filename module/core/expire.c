@@ -89,7 +89,7 @@ static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *r
 
 		if (!ctx)
 			continue;
-		spin_lock(&ctx->lock);
+		spin_lock(&ctx->pool.lock);
 		for (k = i; k < n; k++) {
 			if (ctxs[k] != ctx)
 				continue;
@@ -98,7 +98,7 @@ static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *r
 					      run->time);
 			ctxs[k] = NULL;
 		}
-		spin_unlock(&ctx->lock);
+		spin_unlock(&ctx->pool.lock);
 
 		/* Note each context once: waking its waiters may take long. */
 		for (k = 0; k < run->nr_wake && run->wake[k] != ctx; k++)
@@ -237,7 +237,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	local_bh_disable();
 	base = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	spin_lock(&base->lock);
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->pool.lock);
 
 	now = twheel_clock_now(ctx->clock);
 	list_for_each_entry(timer, &ctx->ready, ready) {
@@ -264,7 +264,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 	if (nr_ended)
 		twheel_pool_free(&ctx->pool, ended, nr_ended);
 	twheel_count_n(TWHEEL_COUNT_READ, i);
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->pool.lock);
 	spin_unlock(&base->lock);
 	local_bh_enable();
 

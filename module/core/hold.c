@@ -51,17 +51,17 @@ void twheel_hold_lock_ctx(struct twheel_hold *hold)
 {
 	if (hold->ctx_locked)
 		return;
-	spin_lock(&hold->ctx->lock);
+	spin_lock(&hold->ctx->pool.lock);
 	hold->ctx_locked = true;
 	/* For sparse, which cannot follow a lock that depends on a condition. */
-	__release(&hold->ctx->lock);
+	__release(&hold->ctx->pool.lock);
 }
 
 void twheel_hold_unlock_ctx(struct twheel_hold *hold)
 {
 	/* For sparse, as above. */
-	__acquire(&hold->ctx->lock);
-	spin_unlock(&hold->ctx->lock);
+	__acquire(&hold->ctx->pool.lock);
+	spin_unlock(&hold->ctx->pool.lock);
 	hold->ctx_locked = false;
 }
 

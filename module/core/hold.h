@@ -31,7 +31,7 @@ struct twheel_timer;
  * @second:	NULL, or one more base, which is locked as well
  * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
  *		lock is held
- * @ctx_locked:	@ctx->lock is held
+ * @ctx_locked:	the lock of @ctx is held
  * @wake:	waiters of @ctx are to be woken at the end
  * @offset:	twheel_clock_offset() of the calling program, in ns
  * @now:	the time on the context's clock, in ns, since these bases were locked; 0 if

@@ -77,7 +77,7 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 
 struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key)
 {
-	lockdep_assert_held(pool->lock);
+	lockdep_assert_held(&pool->lock);
 
 	return twheel_keys_find(&pool->keys, key);
 }
@@ -162,7 +162,7 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 	u32 taken;
 	u64 free;
 
-	lockdep_assert_held(pool->lock);
+	lockdep_assert_held(&pool->lock);
 
 	if (pool->account.timers >= limit)
 		return -ENOSPC;
@@ -259,12 +259,12 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	int ret = 0;
 
 	/* Another call may have made one while this one waited for its turn. */
-	spin_lock_bh(pool->lock);
+	spin_lock_bh(&pool->lock);
 	if (pool->account.timers >= twheel_pool_limit(pool))
 		ret = -ENOSPC;
 	enough = !list_empty(&pool->partial);
 	key_room = has_key_room(pool);
-	spin_unlock_bh(pool->lock);
+	spin_unlock_bh(&pool->lock);
 	if (!ret)
 		ret = twheel_account_reserve(&pool->account);
 	if (!ret && !key_room)
@@ -280,12 +280,12 @@ int twheel_pool_grow(struct twheel_pool *pool)
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
 
-	spin_lock_bh(pool->lock);
+	spin_lock_bh(&pool->lock);
 	if (chunk->index >= pool->end)
 		WRITE_ONCE(pool->end, chunk->index + 1);
 	list_add_tail(&chunk->partial, &pool->partial);
 	pool->has_empty = true;
-	spin_unlock_bh(pool->lock);
+	spin_unlock_bh(&pool->lock);
 	return 0;
 }
 
@@ -330,7 +330,7 @@ void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u3
 {
 	u32 i;
 
-	lockdep_assert_held(pool->lock);
+	lockdep_assert_held(&pool->lock);
 
 	for (i = 0; i < n; i++)
 		free_timer(pool, timers[i]);
@@ -343,16 +343,16 @@ static void set_chunk_timers(struct twheel_pool *pool, u32 n)
 	pool->places = GENMASK_ULL(n, 1);
 }
 
-void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
-		      struct twheel_quota *quota)
+void twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 {
-	pool->lock = lock;
-	twheel_account_init(&pool->account, lock, quota);
+	spin_lock_init(&pool->lock);
+	twheel_account_init(&pool->account, &pool->lock, quota);
 	INIT_LIST_HEAD(&pool->partial);
-	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, lock, quota);
+	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, &pool->lock,
+			  quota);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
-	twheel_keys_init(&pool->keys, &pool->chunks, lock, quota);
+	twheel_keys_init(&pool->keys, &pool->chunks, &pool->lock, quota);
 	set_chunk_timers(pool, TWHEEL_CHUNK_TIMERS);
 }
 

@@ -18,7 +18,7 @@
 
 /**
  * struct twheel_pool - the timers of one context
- * @lock:	the context's lock, which guards what is marked (l); constant
+ * @lock:	guards what is marked (l), and each timer that is ready or free
  * @account:	where the timers are counted that are pending or ready
  * @generation:	(l) generation of the timer that was allocated last
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
@@ -49,12 +49,12 @@ struct twheel_pool {
 	u32			chunk_timers;
 	u64			places;
 	unsigned long		limit;
-	/* order: see base.c */
-	spinlock_t		*lock;
 	struct twheel_keys	keys;
 
 	/* What arming and freeing change: on other cache lines, which go from CPU to CPU */
 	struct twheel_account	account;
+	/* order: see base.c */
+	spinlock_t		lock;
 	u32			generation;
 	bool			has_empty;
 	struct list_head	partial;
@@ -83,11 +83,9 @@ void twheel_pool_cache_exit(void);
 /**
  * twheel_pool_init() - make an empty pool
  * @pool:	the pool
- * @lock:	the lock of the context that @pool is embedded in
  * @quota:	where its timers and its memory are to be counted. Outlives @pool
  */
-void twheel_pool_init(struct twheel_pool *pool, spinlock_t *lock,
-		      struct twheel_quota *quota);
+void twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota);
 
 /**
  * twheel_pool_destroy() - free all timers, keys and words

@@ -15,7 +15,7 @@
  * It is a spinlock since all users need it to open the device: a task that slept with it, as its
  * memory cgroup has no memory left, would delay the others. For the same reason an open takes no
  * twheel_quota.mutex, which is taken to reserve timers for the first time, when the limit is
- * reached, and at the last close. twheel_ctx.lock, of one context at a time, is taken inside it.
+ * reached, and at the last close. twheel_pool.lock, of one context at a time, is taken inside it.
  *
  * Lifetime rules: each context holds a reference from open until its memory is freed, and each
  * chunk that waits to be freed. Dropping the last one takes the entry out of the table, under

@@ -63,7 +63,7 @@ struct twheel_quota {
 	atomic_long_t		memory;
 	atomic_long_t		leaving;
 	wait_queue_head_t	left;
-	/* inside twheel_ctx.grow, outside twheel_ctx.lock */
+	/* inside twheel_ctx.grow, outside twheel_pool.lock */
 	struct mutex		mutex;
 	struct list_head	accounts;
 	u64 __percpu		*looks;
