@@ -112,6 +112,7 @@ u64 twheel_timer_tick(const struct twheel_timer *timer)
 
 void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now)
 {
+	twheel_assert(twheel_where_without_flags(timer->where) == twheel_where_pending(base->cpu));
 	timer->node.expires = twheel_timer_tick(timer);
 	twheel_base_enqueue(base, &timer->node, now);
 }
@@ -186,6 +187,7 @@ static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm, 
 {
 	u32 kept = twheel_where_without_flags(timer->where);
 
+	twheel_assert(twheel_state_of(kept) != TWHEEL_STATE_NONE);
 	WRITE_ONCE(timer->deadline, deadline);
 	timer->user_data = arm->user_data;
 	timer->interval = arm->interval;
@@ -296,6 +298,7 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 		    twheel_base_stays(hold->base);
 
 	lockdep_assert_held(&hold->base->lock);
+	twheel_ctx_assert_held(hold->ctx, timer);
 	twheel_assert(twheel_cpu_of(timer->where) == hold->base->cpu);
 
 	if (!stay && !ready && hold->base != local && hold->second != local)
@@ -330,6 +333,9 @@ static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
 			struct twheel_arm *arm, u64 deadline, u64 now)
 {
 	bool ready = deadline <= now;
+
+	lockdep_assert_held(&hold->local->lock);
+	lockdep_assert_held(&hold->ctx->pool.lock);
 
 	arm->old_state = TWHEEL_STATE_READY;
 	replace_word(hold->ctx, timer, arm, deadline, ready);

@@ -30,7 +30,7 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	struct twheel_ctx *ctx = hold->ctx;
 	u64 deadline = timer->deadline;
 
-	lockdep_assert_held(&hold->base->lock);
+	twheel_ctx_assert_held(ctx, timer);
 	twheel_assert(state != TWHEEL_STATE_NONE);
 
 	if (state == TWHEEL_STATE_PENDING) {

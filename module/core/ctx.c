@@ -48,6 +48,8 @@ static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now)
 {
 	lockdep_assert_held(&ctx->pool.lock);
+	twheel_ctx_assert_held(ctx, timer);
+	twheel_assert(timer->deadline <= now);
 
 	twheel_timer_set_where(timer, TWHEEL_STATE_READY, 0);
 	timer->expired = now;

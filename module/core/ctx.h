@@ -69,6 +69,21 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 }
 
 /**
+ * twheel_ctx_assert_held() - the caller holds the lock that guards a timer, and lockdep checks it
+ * @ctx:	the context of @timer
+ * @timer:	the timer
+ */
+static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
+					  const struct twheel_timer *timer)
+{
+	if (twheel_state_of(timer->where) == TWHEEL_STATE_PENDING)
+		lockdep_assert_held(&twheel_base_of(ctx->pool.account.quota, ctx->clock,
+						    twheel_cpu_of(timer->where))->lock);
+	else
+		lockdep_assert_held(&ctx->pool.lock);
+}
+
+/**
  * twheel_ctx_word_deadline() - the deadline of a lease
  * @ctx:	the context
  * @word:	what the word of the timer says

@@ -164,6 +164,8 @@ static void make_event(const struct twheel_timer *timer, u64 now, s64 offset,
 	bool last = !timer->interval;
 	u64 expirations = 1;
 
+	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY);
+
 	if (has_grid(timer) && now > timer->deadline)
 		expirations += div64_u64(now - timer->deadline, timer->interval);
 	if (timer->count && expirations >= timer->count) {
@@ -188,6 +190,8 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 	u64 deadline = now;
 
 	lockdep_assert_held(&base->lock);
+	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
+	twheel_assert(timer->interval && event->expirations);
 
 	/* Cannot overflow: the last expiration counted is the first, or not after @now. */
 	if (has_grid(timer))

@@ -30,6 +30,7 @@ static void lock_bases(struct twheel_base *a, struct twheel_base *b)
 	if (b && b->cpu < a->cpu)
 		swap(a, b);
 
+	twheel_assert(!b || b == a || (a->cpu < b->cpu && a->clock == b->clock));
 	spin_lock(&a->lock);
 	if (b && b != a) {
 		spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
@@ -59,6 +60,7 @@ void twheel_hold_lock_ctx(struct twheel_hold *hold)
 
 void twheel_hold_unlock_ctx(struct twheel_hold *hold)
 {
+	twheel_assert(hold->ctx_locked);
 	/* For sparse, as above. */
 	__acquire(&hold->ctx->pool.lock);
 	spin_unlock(&hold->ctx->pool.lock);
@@ -125,8 +127,10 @@ static void lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
 
 		if (likely(is_guarded(hold, where)) &&
-		    (!second || hold->base == second || hold->second == second))
+		    (!second || hold->base == second || hold->second == second)) {
+			twheel_ctx_assert_held(hold->ctx, timer);
 			return;
+		}
 
 		hold_bases(hold, pending ? twheel_base_of(quota, hold->local->clock,
 							  twheel_cpu_of(where)) :

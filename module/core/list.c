@@ -38,6 +38,8 @@ static void describe(const struct twheel_timer *timer,
 	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
 	u64 deadline = due_time(timer, timer->where);
 
+	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
+
 	*info = (struct twheel_timer_info) {
 		.handle		= twheel_pool_handle(timer),
 		.user_data	= timer->user_data,

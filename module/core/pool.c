@@ -180,6 +180,7 @@ int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **t
 		return -EAGAIN;
 
 	free = chunk->free;
+	twheel_assert(chunk->pool == pool && free && !(free & ~pool->places));
 	if (free == pool->places)
 		pool->has_empty = false;
 	for (n = 0; n < taken; n++, free &= free - 1) {
@@ -223,6 +224,7 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 		goto free;
 	}
 	chunk->index = index;
+	twheel_assert(!twheel_chunk_get(&pool->chunks, index));
 	ret = twheel_table_reserve(&pool->chunks, index);
 	if (ret)
 		goto release;

@@ -80,6 +80,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
+#include "debug.h"
 #include "wheel.h"
 
 /* Level 0 has one row of buckets, each other level two: one on time, and one with a lead. */
@@ -264,6 +265,8 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	__set_bit(index, w->pending);
 
 	turn = bucket_turn(w, row, slot);
+	/* The bucket is done before the node is late. */
+	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);
 	if (turn < w->rows[row].turn)
 		w->rows[row].turn = turn;
 	if (turn < w->next_expiry)
@@ -273,6 +276,8 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	struct list_head *next = node->entry.next, *prev = node->entry.prev;
+
+	twheel_assert(w->nr_nodes && next->prev == &node->entry && prev->next == &node->entry);
 
 	/*
 	 * The neighbour on both sides of the only node is the head of its queue, whose address
@@ -315,6 +320,8 @@ static void open_bucket(struct twheel_wheel *w, u32 row)
 	u32 slot = hand_at(w->clk, lead, level_shift(w, row_level(w, row))) & (w->slots - 1);
 	u32 index = row * w->slots + slot;
 
+	twheel_assert(list_empty(&r->visit));
+
 	/* All its nodes may have been removed since. */
 	if (test_bit(index, w->pending)) {
 		__clear_bit(index, w->pending);
@@ -343,6 +350,8 @@ static struct twheel_row *next_row(struct twheel_wheel *w, u64 now)
 			if (!list_empty(&r->visit) && (!first || r->due < first->due))
 				first = r;
 		}
+
+		twheel_assert(turn > w->clk && (!first || first->due >= w->clk));
 
 		/* No other bucket comes up before @first has to be done, or by @now. */
 		if (turn > now || (first && first->due <= turn)) {
@@ -420,6 +429,7 @@ u32 twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **node
 	/* Cut them off: @entry is the first one that is left, or the head. */
 	visit->next = entry;
 	entry->prev = visit;
+	twheel_assert(n <= w->nr_nodes && (n || !size));
 	w->nr_nodes -= n;
 	w->next_expiry = w->clk;
 	return n;
