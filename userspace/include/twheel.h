@@ -738,7 +738,8 @@ int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
  * call frees the child's copy, and the parent's timer goes on.
  *
  * The program ends by abort() if the timer is free already and no other was made since. Until
- * then the other calls refuse such a timer with -EINVAL.
+ * then the other calls refuse such a timer with -EINVAL. If the library was compiled with
+ * AddressSanitizer, or in valgrind, such a call is told of.
  */
 void twheel_timer_free(struct twheel_timer *timer);
 

@@ -52,6 +52,7 @@
 
 #include "lease_word.h"
 #include "loop.h"
+#include "poison.h"
 
 /* How many timers are allocated at once. */
 #define TWHEEL_CHUNK_TIMERS	256
@@ -120,6 +121,29 @@ static int begin_loop(struct twheel *tw)
 	return tw->loop ? 0 : -ENOMEM;
 }
 
+/*
+ * Put @timer on the free list. Each call for a timer reads its function first, so under
+ * AddressSanitizer or valgrind a call for one that is free is told of.
+ */
+static void put_timer(struct twheel_loop *loop, struct twheel_timer *timer)
+{
+	timer->fn = NULL;
+	timer->next_free = loop->free;
+	loop->free = timer;
+	twheel_poison(&timer->fn, sizeof(timer->fn));
+}
+
+/* Take a timer off the free list, which is not empty. */
+static struct twheel_timer *take_timer(struct twheel_loop *loop)
+{
+	struct twheel_timer *timer = loop->free;
+
+	loop->free = timer->next_free;
+	timer->next_free = NULL;
+	twheel_unpoison(&timer->fn, sizeof(timer->fn));
+	return timer;
+}
+
 static int twheel_loop_grow(struct twheel *tw)
 {
 	struct twheel_loop *loop = tw->loop;
@@ -145,8 +169,7 @@ static int twheel_loop_grow(struct twheel *tw)
 	for (i = TWHEEL_CHUNK_TIMERS; i--;) {
 		chunk[i].tw = tw;
 		chunk[i].index = (uint32_t)(loop->chunks_used * TWHEEL_CHUNK_TIMERS + i);
-		chunk[i].next_free = loop->free;
-		loop->free = &chunk[i];
+		put_timer(loop, &chunk[i]);
 	}
 	loop->chunks[loop->chunks_used++] = chunk;
 	return 0;
@@ -183,9 +206,7 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 	if (ret)
 		return ret;
 
-	timer = tw->loop->free;
-	tw->loop->free = timer->next_free;
-	timer->next_free = NULL;
+	timer = take_timer(tw->loop);
 	timer->fn = fn;
 	timer->arg = arg;
 	*timerp = timer;
@@ -194,8 +215,6 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 
 TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 {
-	struct twheel_loop *loop;
-
 	if (!timer)
 		return;
 	/* Two that are made later would be the same. */
@@ -209,10 +228,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	/* Even if the cancel has failed, the timer's function is not called. */
 	twheel_queue_forget(timer);
 	twheel_timer_disarmed(timer);
-	timer->fn = NULL;
-	loop = timer->tw->loop;
-	timer->next_free = loop->free;
-	loop->free = timer;
+	put_timer(timer->tw->loop, timer);
 }
 
 /* Let @arm name @timer and its next arming. */

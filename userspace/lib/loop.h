@@ -15,7 +15,7 @@ struct twheel_queue;
 /**
  * struct twheel_timer - a timer object
  * @tw: its context
- * @fn: its function, NULL while the timer is on the free list
+ * @fn: its function, NULL and poisoned while the timer is on the free list
  * @arg: the argument of @fn
  * @handle: the device's handle while armed, otherwise 0
  * @slack: its slack, as given when it was armed; only for a timer with a word
