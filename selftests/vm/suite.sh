@@ -79,6 +79,14 @@ guest() {
 		"cd /twheel && ./ktap-run.sh ${*@Q}"
 }
 
+# As guest(), and the module checks itself as it goes: see DEBUG in the Makefile. Other suites have
+# the module as it is for users.
+checked_guest() {
+	local -x VARIANT=${VARIANT:-debug}
+	"$vm/build.sh" module >&2
+	guest "$@"
+}
+
 # The programs of a suite, as the guest names them
 programs() {
 	(cd "$build/selftests" && find "$1" -type f -executable ! -name '*.elf' | sort)
@@ -122,7 +130,7 @@ suite_kselftest-long() {
 suite_uapi() {
 	local shape status=0
 	mapfile -t list < <(programs uapi)
-	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
+	checked_guest 900 2 -m 2048 -- "${list[@]}" || status=$?
 	for shape in slots=4 slots=4096 tick_ns=1024; do
 		echo "# $shape"
 		guest 300 2 -o "$shape" -- uapi/order || status=$?
@@ -175,7 +183,7 @@ suite_report() {
 # the tool and of the module's files, and the device in a container.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
+	checked_guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
 		readme/files.sh deploy/calls deploy/namespace.sh
 }
 
@@ -184,7 +192,8 @@ suite_lib() {
 suite_embedded() {
 	local status=0
 	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" \
-		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" || status=$?
+		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" \
+		"$tests/embedded/valgrind.sh" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
@@ -233,13 +242,13 @@ suite_loops-long() {
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.
 suite_stress() {
 	mapfile -t list < <(programs stress | grep -v -e /isolation -e /reload.sh)
-	guest 1800 4 -m 3072 -- "${list[@]/#/TWHEEL_STRESS_SECONDS=2 }"
+	checked_guest 1800 4 -m 3072 -- "${list[@]/#/TWHEEL_STRESS_SECONDS=2 }"
 }
 
 # For five seconds.
 suite_stress-long() {
 	mapfile -t list < <(programs stress | grep -v /isolation)
-	guest 1800 4 -m 3072 -- "${list[@]}"
+	checked_guest 1800 4 -m 3072 -- "${list[@]}"
 }
 
 # Programs that mean harm, as an ordinary user; and one that looks for what leaks of
@@ -247,7 +256,7 @@ suite_stress-long() {
 suite_hostile() {
 	local status=0
 	mapfile -t list < <(programs hostile | grep -v '/leak\|/cpu\|/late')
-	guest 900 2 -m 2048 -- "${list[@]}" || status=$?
+	checked_guest 900 2 -m 2048 -- "${list[@]}" || status=$?
 	guest 300 2 -a "$poison" -- hostile/leak || status=$?
 	return $status
 }
