@@ -13,11 +13,21 @@ static struct twheel *timers;
 static bool stopped;
 static int epoll;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
+{
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	return epoll < 0 ? -errno : 0;
+}
+
+int loop_attach(struct twheel *tw)
 {
 	timers = tw;
-	epoll = epoll_create1(EPOLL_CLOEXEC);
-	return epoll < 0 ? -errno : twheel_epoll_attach(epoll, tw);
+	return twheel_epoll_attach(epoll, tw);
+}
+
+void loop_detach(void)
+{
+	twheel_epoll_detach(epoll, timers);
 }
 
 int loop_watch(struct watch *watch)
@@ -61,6 +71,5 @@ void loop_stop(void)
 
 void loop_close(void)
 {
-	twheel_epoll_detach(epoll, timers);
 	close(epoll);
 }

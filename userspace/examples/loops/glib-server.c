@@ -11,11 +11,22 @@ const bool loop_flushes = true;
 static GMainLoop *loop;
 static GSource *timers;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
 {
 	loop = g_main_loop_new(NULL, FALSE);
+	return 0;
+}
+
+int loop_attach(struct twheel *tw)
+{
 	timers = twheel_glib_attach(NULL, tw, server_failed);
 	return 0;
+}
+
+void loop_detach(void)
+{
+	g_source_destroy(timers);
+	g_source_unref(timers);
 }
 
 static gboolean ready(gint fd, GIOCondition condition, gpointer watch)
@@ -54,7 +65,5 @@ void loop_stop(void)
 
 void loop_close(void)
 {
-	g_source_destroy(timers);
-	g_source_unref(timers);
 	g_main_loop_unref(loop);
 }

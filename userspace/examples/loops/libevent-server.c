@@ -9,12 +9,21 @@ const bool loop_flushes;
 static struct twheel_libevent *timers;
 static struct event_base *base;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
 {
 	base = event_base_new();
-	if (base)
-		timers = twheel_libevent_attach(base, tw, server_failed);
+	return base ? 0 : -ENOMEM;
+}
+
+int loop_attach(struct twheel *tw)
+{
+	timers = twheel_libevent_attach(base, tw, server_failed);
 	return timers ? 0 : -ENOMEM;
+}
+
+void loop_detach(void)
+{
+	twheel_libevent_detach(timers);
 }
 
 static void ready(evutil_socket_t fd, short what, void *watch)
@@ -48,6 +57,5 @@ void loop_stop(void)
 
 void loop_close(void)
 {
-	twheel_libevent_detach(timers);
 	event_base_free(base);
 }

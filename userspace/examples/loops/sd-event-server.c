@@ -9,13 +9,23 @@ const bool loop_flushes = true;
 static sd_event_source *timers;
 static sd_event *loop;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
 {
 	int ret = sd_event_new(&loop);
 
-	if (ret >= 0)
-		ret = twheel_sd_event_attach(loop, &timers, tw);
 	return ret < 0 ? ret : 0;
+}
+
+int loop_attach(struct twheel *tw)
+{
+	int ret = twheel_sd_event_attach(loop, &timers, tw);
+
+	return ret < 0 ? ret : 0;
+}
+
+void loop_detach(void)
+{
+	sd_event_source_disable_unref(timers);
 }
 
 static int ready(sd_event_source *source, int fd, uint32_t events, void *watch)
@@ -54,6 +64,5 @@ void loop_stop(void)
 
 void loop_close(void)
 {
-	sd_event_source_disable_unref(timers);
 	sd_event_unref(loop);
 }

@@ -160,7 +160,9 @@ int main(int argc, char **argv)
 	errno = loop_flushes ? -twheel_timer_defer(timers, 1) : 0;
 	if (errno)
 		err(1, "queue");
-	errno = -loop_open(timers);
+	errno = -loop_open();
+	if (!errno)
+		errno = -loop_attach(timers);
 	if (errno)
 		err(1, "loop");
 	signals.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -170,6 +172,7 @@ int main(int argc, char **argv)
 	ret = loop_run();
 	if (ret)
 		server_failed(timers, ret);
+	loop_detach();
 	loop_close();
 	twheel_close(timers);
 	return 0;

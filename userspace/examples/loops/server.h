@@ -30,8 +30,14 @@ struct watch {
 /** loop_flushes - does the loop call twheel_timer_flush() before it waits? */
 extern const bool loop_flushes;
 
-/** loop_open() - make the loop, and have it call the functions of timers; 0 or -errno */
-int loop_open(struct twheel *tw);
+/** loop_open() - make the loop; 0 or -errno */
+int loop_open(void);
+
+/** loop_attach() - have it call the functions of timers; 0 or -errno */
+int loop_attach(struct twheel *tw);
+
+/** loop_detach() - end that */
+void loop_detach(void);
 
 /** loop_watch() - have the loop wait for a descriptor; 0 or -errno */
 int loop_watch(struct watch *watch);
@@ -45,7 +51,7 @@ int loop_run(void);
 /** loop_stop() - have loop_run() return; called from within the loop */
 void loop_stop(void);
 
-/** loop_close() - detach the timers */
+/** loop_close() - end the loop, after loop_detach() */
 void loop_close(void);
 
 /** server_failed() - end, as the timers' functions cannot be called */

@@ -16,12 +16,22 @@ static struct io_uring ring;
 static struct twheel *timers;
 static bool stopped;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
 {
 	int ret = io_uring_queue_init(4096, &ring, 0);
 
+	return ret < 0 ? ret : 0;
+}
+
+int loop_attach(struct twheel *tw)
+{
 	timers = tw;
-	return ret < 0 ? ret : twheel_uring_attach(&ring, tw);
+	return twheel_uring_attach(&ring, tw);
+}
+
+void loop_detach(void)
+{
+	twheel_uring_detach(&ring, timers);
 }
 
 int loop_watch(struct watch *watch)
@@ -91,6 +101,5 @@ void loop_stop(void)
 
 void loop_close(void)
 {
-	twheel_uring_detach(&ring, timers);
 	io_uring_queue_exit(&ring);
 }

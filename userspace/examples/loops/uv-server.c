@@ -9,14 +9,20 @@ const bool loop_flushes = true;
 static struct twheel_uv *timers;
 static uv_loop_t loop;
 
-int loop_open(struct twheel *tw)
+int loop_open(void)
 {
-	int ret = uv_loop_init(&loop);
+	return uv_loop_init(&loop);
+}
 
-	if (ret)
-		return ret;
+int loop_attach(struct twheel *tw)
+{
 	timers = twheel_uv_attach(&loop, tw, server_failed);
 	return timers ? 0 : -ENOMEM;
+}
+
+void loop_detach(void)
+{
+	twheel_uv_detach(timers);
 }
 
 static void ready(uv_poll_t *poll, int status, int events)
@@ -69,7 +75,6 @@ void loop_stop(void)
 /* The two handles of the source end in one round each. */
 void loop_close(void)
 {
-	twheel_uv_detach(timers);
 	uv_run(&loop, UV_RUN_NOWAIT);
 	uv_run(&loop, UV_RUN_NOWAIT);
 }
