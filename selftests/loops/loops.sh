@@ -85,6 +85,21 @@ crowd() {
 		test "$(said 'a client has left')" = "$(figure left)"
 }
 
+# attach LOOP - detach timers in a loop, where something could be left over
+#
+# What is freed is filled with something else, so that it is not used.
+attach() {
+	while read -r test name; do
+		try "$1: $name" env MALLOC_PERTURB_=165 \
+			lib/ld.so --library-path lib "./$1-attach" "$test"
+	done <<-END
+		outside		detached, closed and opened anew before a round
+		callback	detached, closed and opened anew in a callback
+		function	detached, closed and opened anew in a timer's function
+		forks		detached in a timer's function that forks
+	END
+}
+
 for loop; do
 	if ! [ -e "$loop-server" ]; then
 		skip "$loop" "not built: its headers are missing"
@@ -106,5 +121,6 @@ for loop; do
 	start "$loop" 10000
 	try "$loop: a deadline that comes closer is kept" ./clients soon "$tmp/socket" 10000
 	stop
+	attach "$loop"
 done
 finish

@@ -84,7 +84,7 @@ kernel_doc() {
 
 flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
 	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule/core
-	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib
+	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib -Iuserspace/examples/loops
 	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.
 	-Wno-sign-compare -Wno-unused-parameter -Wno-empty-body)

@@ -21,13 +21,17 @@ int loop_open(void)
 
 int loop_attach(struct twheel *tw)
 {
-	timers = tw;
-	return twheel_epoll_attach(epoll, tw);
+	int ret = twheel_epoll_attach(epoll, tw);
+
+	if (!ret)
+		timers = tw;
+	return ret;
 }
 
 void loop_detach(void)
 {
 	twheel_epoll_detach(epoll, timers);
+	timers = NULL;
 }
 
 int loop_watch(struct watch *watch)
@@ -50,15 +54,18 @@ int loop_run(void)
 	int i, n, ret = 0;
 
 	while (!stopped && (ret >= 0 || ret == -EINTR)) {
-		n = twheel_epoll_wait(epoll, timers, events, 256, -1);
+		struct twheel *tw = timers;
+
+		n = twheel_epoll_wait(epoll, tw, events, 256, -1);
 		ret = n;
 		for (i = 0; i < n; i++) {
 			struct watch *watch = events[i].data.ptr;
 
-			if (events[i].data.ptr == timers)
-				ret = twheel_dispatch(timers);
-			else
+			if (events[i].data.ptr != tw)
 				watch->ready(watch);
+			else if (tw == timers)
+				ret = twheel_dispatch(tw);
+			/* Otherwise a watch has detached it in this round. */
 		}
 	}
 	return ret < 0 && ret != -EINTR ? ret : 0;

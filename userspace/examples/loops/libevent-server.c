@@ -18,7 +18,7 @@ int loop_open(void)
 int loop_attach(struct twheel *tw)
 {
 	timers = twheel_libevent_attach(base, tw, server_failed);
-	return timers ? 0 : -ENOMEM;
+	return timers ? 0 : -errno;
 }
 
 void loop_detach(void)

@@ -36,7 +36,7 @@ int loop_open(void);
 /** loop_attach() - have it call the functions of timers; 0 or -errno */
 int loop_attach(struct twheel *tw);
 
-/** loop_detach() - end that */
+/** loop_detach() - end that; also called from within the loop */
 void loop_detach(void);
 
 /** loop_watch() - have the loop wait for a descriptor; 0 or -errno */

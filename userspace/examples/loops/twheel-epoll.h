@@ -27,6 +27,7 @@ static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
 
 /**
  * twheel_epoll_wait() - epoll_wait() that puts the event of the timers last
+ * @tw: the context, or NULL
  *
  * When an event's data.ptr is @tw, call twheel_dispatch(). As it comes last, what a timer's
  * function closes and frees has no other event left in @events.
@@ -36,7 +37,7 @@ static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
 static inline int twheel_epoll_wait(int epoll, struct twheel *tw, struct epoll_event *events,
 				    int max, int timeout)
 {
-	int i, n = twheel_timer_flush(tw);
+	int i, n = tw ? twheel_timer_flush(tw) : 0;
 
 	if (n)
 		return n;
@@ -53,7 +54,14 @@ static inline int twheel_epoll_wait(int epoll, struct twheel *tw, struct epoll_e
 	return n < 0 ? -errno : n;
 }
 
-/** twheel_epoll_detach() - the opposite of twheel_epoll_attach() */
+/**
+ * twheel_epoll_detach() - the opposite of twheel_epoll_attach()
+ *
+ * The context may be closed at once. That of a timer's function is the last event of its round.
+ * From any other one the event of @tw may still be in the array that twheel_epoll_wait() has
+ * filled in: leave that out. In a child after a fork the epoll is the parent's, too: there close
+ * the context without this.
+ */
 static inline void twheel_epoll_detach(int epoll, struct twheel *tw)
 {
 	epoll_ctl(epoll, EPOLL_CTL_DEL, twheel_fd(tw), NULL);

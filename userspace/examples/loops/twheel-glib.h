@@ -18,13 +18,21 @@ struct twheel_glib {
 	void		(*failed)(struct twheel *tw, int err);
 };
 
-static inline gboolean twheel_glib_prepare(GSource *source, gint *timeout)
+static inline void twheel_glib_fail(GSource *source, int err)
 {
 	struct twheel_glib *self = (struct twheel_glib *)source;
-	int ret = twheel_timer_flush(self->tw);
+
+	/* A timer's function may have destroyed it. */
+	if (err != -EINTR && !g_source_is_destroyed(source))
+		self->failed(self->tw, err);
+}
+
+static inline gboolean twheel_glib_prepare(GSource *source, gint *timeout)
+{
+	int ret = twheel_timer_flush(((struct twheel_glib *)source)->tw);
 
 	if (ret)
-		self->failed(self->tw, ret);
+		twheel_glib_fail(source, ret);
 	*timeout = -1;
 	return FALSE;
 }
@@ -32,13 +40,12 @@ static inline gboolean twheel_glib_prepare(GSource *source, gint *timeout)
 /* Called when the descriptor is readable, as there is no function to check that. */
 static inline gboolean twheel_glib_dispatch(GSource *source, GSourceFunc fn, gpointer arg)
 {
-	struct twheel_glib *self = (struct twheel_glib *)source;
-	int ret = twheel_dispatch(self->tw);
+	int ret = twheel_dispatch(((struct twheel_glib *)source)->tw);
 
 	(void)fn;
 	(void)arg;
-	if (ret < 0 && ret != -EINTR)
-		self->failed(self->tw, ret);
+	if (ret < 0)
+		twheel_glib_fail(source, ret);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -47,7 +54,8 @@ static inline gboolean twheel_glib_dispatch(GSource *source, GSourceFunc fn, gpo
  * @loop: the context of GLib; NULL for the default one
  * @failed: called with the -errno of twheel_dispatch() or twheel_timer_flush()
  *
- * To detach it call g_source_destroy() and g_source_unref().
+ * To detach it call g_source_destroy() and g_source_unref(), from wherever. The context may be
+ * closed at once.
  *
  * Return: the source.
  */

@@ -2,40 +2,50 @@
 /*
  * A twheel context in a loop of libevent. Copy this file into your program.
  *
- * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
+ * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it or free the loop.
  */
 #ifndef TWHEEL_LIBEVENT_H
 #define TWHEEL_LIBEVENT_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <event2/event.h>
 #include <twheel.h>
 
 /** struct twheel_libevent - a context as a source of a loop; @event may get a priority */
 struct twheel_libevent {
+	/* NULL: it was detached by a function that is being called. */
 	struct event	*event;
 	struct twheel	*tw;
 	void		(*failed)(struct twheel *tw, int err);
+	bool		dispatching;
 };
 
-static inline void twheel_libevent_ready(evutil_socket_t fd, short what, void *arg)
-{
-	struct twheel_libevent *source = arg;
-	int ret = twheel_dispatch(source->tw);
-
-	(void)fd;
-	(void)what;
-	if (ret < 0 && ret != -EINTR)
-		source->failed(source->tw, ret);
-}
-
-/** twheel_libevent_detach() - end it; not from the function of a timer */
+/** twheel_libevent_detach() - end it, from wherever; the context may be closed at once */
 static inline void twheel_libevent_detach(struct twheel_libevent *source)
 {
 	if (source->event)
 		event_free(source->event);
-	free(source);
+	source->event = NULL;
+	if (!source->dispatching)
+		free(source);
+}
+
+static inline void twheel_libevent_ready(evutil_socket_t fd, short what, void *arg)
+{
+	struct twheel_libevent *source = arg;
+	int ret;
+
+	(void)fd;
+	(void)what;
+	source->dispatching = true;
+	ret = twheel_dispatch(source->tw);
+	source->dispatching = false;
+	if (!source->event)
+		free(source);
+	else if (ret < 0 && ret != -EINTR)
+		source->failed(source->tw, ret);
 }
 
 /**
@@ -45,13 +55,13 @@ static inline void twheel_libevent_detach(struct twheel_libevent *source)
  * libevent 2.1 calls nothing before it waits: if you use twheel_timer_defer(), call
  * twheel_timer_flush() at the end of every callback that touches a timer.
  *
- * Return: the source, or NULL.
+ * Return: the source, or NULL with errno.
  */
 static inline struct twheel_libevent *
 twheel_libevent_attach(struct event_base *base, struct twheel *tw,
 		       void (*failed)(struct twheel *tw, int err))
 {
-	struct twheel_libevent *source = malloc(sizeof(*source));
+	struct twheel_libevent *source = calloc(1, sizeof(*source));
 
 	if (!source)
 		return NULL;
@@ -62,6 +72,7 @@ twheel_libevent_attach(struct event_base *base, struct twheel *tw,
 	if (source->event && !event_add(source->event, NULL))
 		return source;
 	twheel_libevent_detach(source);
+	errno = ENOMEM;
 	return NULL;
 }
 

@@ -36,7 +36,8 @@ static inline int twheel_sd_event_flush(sd_event_source *source, void *tw)
  * @source: where the source is stored
  *
  * If twheel_dispatch() or twheel_timer_flush() fails, sd_event_loop() returns that -errno.
- * To detach it call sd_event_source_disable_unref().
+ * To detach it call sd_event_source_disable_unref(), from wherever. The context may be closed at
+ * once.
  *
  * The source comes before those of normal priority. Otherwise, as sd-event calls one source
  * a round, 256 timers at most would expire for each turn of all else that is ready.
@@ -53,7 +54,10 @@ static inline int twheel_sd_event_attach(sd_event *loop, sd_event_source **sourc
 		return ret;
 	sd_event_source_set_description(*source, "twheel");
 	sd_event_source_set_priority(*source, SD_EVENT_PRIORITY_IMPORTANT);
-	return sd_event_source_set_prepare(*source, twheel_sd_event_flush);
+	ret = sd_event_source_set_prepare(*source, twheel_sd_event_flush);
+	if (ret < 0)
+		*source = sd_event_source_disable_unref(*source);
+	return ret;
 }
 
 #endif /* TWHEEL_SD_EVENT_H */

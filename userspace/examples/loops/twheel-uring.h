@@ -5,6 +5,10 @@
  * The context is polled by one request at a time: each completion has the request made again,
  * which is as good as level-triggered. A multishot poll would be an edge.
  *
+ * A completion may come after its context was detached and closed. So its user data is not that
+ * of a context but of a source, which stays until then, plus one: no pointer of the program is
+ * the same.
+ *
  * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
  */
 #ifndef TWHEEL_URING_H
@@ -12,8 +16,19 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <liburing.h>
 #include <twheel.h>
+
+/** struct twheel_uring - a context as a source of a ring */
+struct twheel_uring {
+	struct io_uring	*ring;
+	/* NULL: it was detached. */
+	struct twheel	*tw;
+	bool		polled;
+	bool		dispatching;
+};
 
 /** twheel_uring_sqe() - a free entry of the submission queue, or NULL */
 static inline struct io_uring_sqe *twheel_uring_sqe(struct io_uring *ring)
@@ -26,59 +41,117 @@ static inline struct io_uring_sqe *twheel_uring_sqe(struct io_uring *ring)
 }
 
 /**
- * twheel_uring_attach() - have a ring wait for the timers of a context
- * @tw: the context; the user data of its completions is this address
+ * twheel_uring_poll() - wait for the timers of a source that has no request, after an error
  *
  * Return: 0 or -EBUSY.
  */
-static inline int twheel_uring_attach(struct io_uring *ring, struct twheel *tw)
+static inline int twheel_uring_poll(struct twheel_uring *source)
 {
-	struct io_uring_sqe *sqe = twheel_uring_sqe(ring);
+	struct io_uring_sqe *sqe = twheel_uring_sqe(source->ring);
 
 	if (!sqe)
 		return -EBUSY;
-	io_uring_prep_poll_add(sqe, twheel_fd(tw), POLLIN);
-	io_uring_sqe_set_data(sqe, tw);
+	io_uring_prep_poll_add(sqe, twheel_fd(source->tw), POLLIN);
+	io_uring_sqe_set_data(sqe, (char *)source + 1);
+	source->polled = true;
 	return 0;
 }
 
 /**
- * twheel_uring_done() - call the functions of the timers, for a completion with user data @tw
- * @res: of the completion, which was marked as seen
+ * twheel_uring_attach() - have a ring wait for the timers of a context
  *
- * Return: 0; or -errno of the poll, of twheel_dispatch(), or -EBUSY: then no request is left.
+ * Return: the source, or NULL with errno.
  */
-static inline int twheel_uring_done(struct io_uring *ring, struct twheel *tw, int res)
+static inline struct twheel_uring *twheel_uring_attach(struct io_uring *ring, struct twheel *tw)
 {
-	int ret = res < 0 ? res : twheel_dispatch(tw);
+	struct twheel_uring *source = calloc(1, sizeof(*source));
+	int ret = -ENOMEM;
 
-	return ret < 0 && ret != -EINTR ? ret : twheel_uring_attach(ring, tw);
+	if (source) {
+		source->ring = ring;
+		source->tw = tw;
+		ret = twheel_uring_poll(source);
+	}
+	if (!ret)
+		return source;
+	free(source);
+	errno = -ret;
+	return NULL;
 }
 
-/** twheel_uring_wait() - submit and wait for a completion: 0 or more, or -errno */
+/** twheel_uring_is() - is a completion with this user data for twheel_uring_done()? */
+static inline bool twheel_uring_is(const void *data)
+{
+	return (uintptr_t)data & 1;
+}
+
+/**
+ * twheel_uring_done() - call the functions of the timers
+ * @data: the user data of a completion for which twheel_uring_is() is true
+ * @res: of the completion, which was marked as seen
+ *
+ * Return: 0; 1 if that was the last completion of a source that was detached; or -EBUSY, or -errno
+ * of the poll or of twheel_dispatch(): then no request is left. twheel_uring_poll() makes one.
+ */
+static inline int twheel_uring_done(void *data, int res)
+{
+	struct twheel_uring *source = (struct twheel_uring *)((char *)data - 1);
+	int ret = res;
+
+	source->polled = false;
+	if (!source->tw) {
+		free(source);
+		return 1;
+	}
+	if (res >= 0) {
+		source->dispatching = true;
+		ret = twheel_dispatch(source->tw);
+		source->dispatching = false;
+	}
+	if (source->tw)
+		return ret < 0 && ret != -EINTR ? ret : twheel_uring_poll(source);
+	free(source);
+	return 0;
+}
+
+/**
+ * twheel_uring_wait() - submit and wait for a completion
+ * @tw: the context, or NULL
+ *
+ * Return: 0 or more, or -errno, which may be that of twheel_timer_flush().
+ */
 static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
 {
-	int ret = twheel_timer_flush(tw);
+	int ret = tw ? twheel_timer_flush(tw) : 0;
 
 	return ret ? ret : io_uring_submit_and_wait(ring, 1);
 }
 
 /**
- * twheel_uring_detach() - cancel the request
+ * twheel_uring_detach() - end it, from wherever; the context may be closed at once
  *
- * Not from a timer's function. Wait for the last completion with user data @tw before
- * twheel_close(), and do not pass it to twheel_uring_done(): it has -ECANCELED or, if timers
- * were due just then, the events of the poll.
+ * If the ring has ended, as by io_uring_queue_exit(), free() the source instead.
+ *
+ * Return: 1 if there is a completion to come, at which twheel_uring_done() frees the source; 0 if
+ * there is none; or -EBUSY, and nothing has changed.
  */
-static inline void twheel_uring_detach(struct io_uring *ring, struct twheel *tw)
+static inline int twheel_uring_detach(struct twheel_uring *source)
 {
-	struct io_uring_sqe *sqe = twheel_uring_sqe(ring);
+	struct io_uring_sqe *sqe;
 
-	if (!sqe)
-		return;
-	io_uring_prep_cancel(sqe, tw, 0);
-	io_uring_sqe_set_data(sqe, NULL);
-	io_uring_submit(ring);
+	if (source->polled && source->tw) {
+		sqe = twheel_uring_sqe(source->ring);
+		if (!sqe)
+			return -EBUSY;
+		io_uring_prep_cancel(sqe, (char *)source + 1, 0);
+		io_uring_sqe_set_data(sqe, NULL);
+		io_uring_submit(source->ring);
+	}
+	source->tw = NULL;
+	if (source->polled || source->dispatching)
+		return source->polled;
+	free(source);
+	return 0;
 }
 
 #endif /* TWHEEL_URING_H */

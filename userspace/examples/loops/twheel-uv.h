@@ -18,7 +18,16 @@ struct twheel_uv {
 	uv_prepare_t	prepare;
 	struct twheel	*tw;
 	void		(*failed)(struct twheel *tw, int err);
+	/* How many handles are not closed yet; the last one frees this. */
+	int		handles;
 };
+
+static inline void twheel_uv_fail(struct twheel_uv *source, int err)
+{
+	/* A timer's function may have detached it. */
+	if (err != -EINTR && !uv_is_closing((uv_handle_t *)&source->poll))
+		source->failed(source->tw, err);
+}
 
 static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
 {
@@ -26,8 +35,8 @@ static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
 	int ret = status < 0 ? status : twheel_dispatch(source->tw);
 
 	(void)events;
-	if (ret < 0 && ret != -EINTR)
-		source->failed(source->tw, ret);
+	if (ret < 0)
+		twheel_uv_fail(source, ret);
 }
 
 static inline void twheel_uv_flush(uv_prepare_t *prepare)
@@ -36,7 +45,7 @@ static inline void twheel_uv_flush(uv_prepare_t *prepare)
 	int ret = twheel_timer_flush(source->tw);
 
 	if (ret)
-		source->failed(source->tw, ret);
+		twheel_uv_fail(source, ret);
 }
 
 /**
@@ -45,19 +54,22 @@ static inline void twheel_uv_flush(uv_prepare_t *prepare)
  *
  * The loop does not end before the source is detached; but see uv_unref() of its poll.
  *
- * Return: the source, or NULL.
+ * Return: the source, or NULL with errno.
  */
 static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel *tw,
 						 void (*failed)(struct twheel *tw, int err))
 {
 	struct twheel_uv *source = malloc(sizeof(*source));
+	int ret = source ? uv_poll_init(loop, &source->poll, twheel_fd(tw)) : -ENOMEM;
 
-	if (!source || uv_poll_init(loop, &source->poll, twheel_fd(tw))) {
+	if (ret) {
 		free(source);
+		errno = -ret;
 		return NULL;
 	}
 	source->tw = tw;
 	source->failed = failed;
+	source->handles = 2;
 	source->poll.data = source;
 	source->prepare.data = source;
 	uv_poll_start(&source->poll, UV_READABLE, twheel_uv_ready);
@@ -67,23 +79,28 @@ static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel 
 	return source;
 }
 
-static inline void twheel_uv_closed(uv_handle_t *poll)
+static inline void twheel_uv_closed(uv_handle_t *handle)
 {
-	free(poll->data);
+	struct twheel_uv *source = handle->data;
+
+	if (!--source->handles)
+		free(source);
 }
 
-static inline void twheel_uv_closing(uv_handle_t *prepare)
-{
-	struct twheel_uv *source = prepare->data;
-
-	uv_close((uv_handle_t *)&source->poll, twheel_uv_closed);
-}
-
-/** twheel_uv_detach() - end it; the loop frees @source in the second round from now */
+/**
+ * twheel_uv_detach() - end it, from wherever; the loop frees @source at the end of this round
+ *
+ * Nothing of @tw is used from then on: the context may be closed at once. If the program has
+ * closed the handles itself, as by uv_walk(), this does nothing: then free() the source when they
+ * are closed.
+ */
 static inline void twheel_uv_detach(struct twheel_uv *source)
 {
-	uv_poll_stop(&source->poll);
-	uv_close((uv_handle_t *)&source->prepare, twheel_uv_closing);
+	/* Both at once: the descriptor may belong to another handle in the next round. */
+	if (!uv_is_closing((uv_handle_t *)&source->poll)) {
+		uv_close((uv_handle_t *)&source->poll, twheel_uv_closed);
+		uv_close((uv_handle_t *)&source->prepare, twheel_uv_closed);
+	}
 }
 
 #endif /* TWHEEL_UV_H */

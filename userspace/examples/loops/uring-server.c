@@ -13,8 +13,10 @@ enum { POLLED, SERVED, ENDED };
 
 const bool loop_flushes = true;
 static struct io_uring ring;
-static struct twheel *timers;
+static struct twheel_uring *timers;
 static bool stopped;
+/* How many sources that were detached have a completion to come */
+static int detached;
 
 int loop_open(void)
 {
@@ -25,13 +27,18 @@ int loop_open(void)
 
 int loop_attach(struct twheel *tw)
 {
-	timers = tw;
-	return twheel_uring_attach(&ring, tw);
+	timers = twheel_uring_attach(&ring, tw);
+	return timers ? 0 : -errno;
 }
 
 void loop_detach(void)
 {
-	twheel_uring_detach(&ring, timers);
+	int ret = twheel_uring_detach(timers);
+
+	if (ret < 0)
+		server_failed(timers->tw, ret);
+	detached += ret;
+	timers = NULL;
 }
 
 int loop_watch(struct watch *watch)
@@ -53,7 +60,7 @@ void loop_unwatch(struct watch *watch)
 	if (watch->state == POLLED) {
 		sqe = twheel_uring_sqe(&ring);
 		if (!sqe)
-			server_failed(timers, -EBUSY);
+			server_failed(NULL, -EBUSY);
 		io_uring_prep_cancel(sqe, watch, 0);
 		io_uring_sqe_set_data(sqe, NULL);
 	}
@@ -72,23 +79,40 @@ static int completed(struct watch *watch)
 	return 0;
 }
 
-int loop_run(void)
+/* Take the next completion, if there is one. Those of cancellations have no data. */
+static int take_completion(void **data, int *res)
 {
 	struct io_uring_cqe *cqe;
-	int ret = 0;
+
+	if (io_uring_peek_cqe(&ring, &cqe))
+		return 0;
+	*data = io_uring_cqe_get_data(cqe);
+	*res = cqe->res;
+	io_uring_cqe_seen(&ring, cqe);
+	return 1;
+}
+
+static int timers_completed(void *data, int res)
+{
+	int ret = twheel_uring_done(data, res);
+
+	if (ret > 0)
+		detached--;
+	return ret;
+}
+
+int loop_run(void)
+{
+	int res, ret = 0;
+	void *data;
 
 	while (!stopped && (ret >= 0 || ret == -EINTR)) {
-		ret = twheel_uring_wait(&ring, timers);
-		while (ret >= 0 && !io_uring_peek_cqe(&ring, &cqe)) {
-			void *what = io_uring_cqe_get_data(cqe);
-			int res = cqe->res;
-
-			io_uring_cqe_seen(&ring, cqe);
-			/* Those of cancellations have no data. */
-			if (what == timers)
-				ret = twheel_uring_done(&ring, timers, res);
-			else if (what)
-				ret = completed(what);
+		ret = twheel_uring_wait(&ring, timers ? timers->tw : NULL);
+		while (ret >= 0 && take_completion(&data, &res)) {
+			if (twheel_uring_is(data))
+				ret = timers_completed(data, res);
+			else if (data)
+				ret = completed(data);
 		}
 	}
 	return ret < 0 && ret != -EINTR ? ret : 0;
@@ -101,5 +125,14 @@ void loop_stop(void)
 
 void loop_close(void)
 {
+	void *data;
+	int res;
+
+	while (detached && twheel_uring_wait(&ring, NULL) >= 0) {
+		while (take_completion(&data, &res)) {
+			if (twheel_uring_is(data))
+				timers_completed(data, res);
+		}
+	}
 	io_uring_queue_exit(&ring);
 }

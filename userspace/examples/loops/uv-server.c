@@ -17,7 +17,7 @@ int loop_open(void)
 int loop_attach(struct twheel *tw)
 {
 	timers = twheel_uv_attach(&loop, tw, server_failed);
-	return timers ? 0 : -ENOMEM;
+	return timers ? 0 : -errno;
 }
 
 void loop_detach(void)
@@ -72,9 +72,17 @@ void loop_stop(void)
 	uv_stop(&loop);
 }
 
-/* The two handles of the source end in one round each. */
+/* The handles that are not closing are those of watches. */
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(handle))
+		uv_close(handle, closed);
+}
+
 void loop_close(void)
 {
-	uv_run(&loop, UV_RUN_NOWAIT);
-	uv_run(&loop, UV_RUN_NOWAIT);
+	uv_walk(&loop, close_handle, NULL);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
 }
