@@ -85,7 +85,7 @@ crowd() {
 		test "$(said 'a client has left')" = "$(figure left)"
 }
 
-# attach LOOP - detach timers in a loop, where something could be left over
+# attach LOOP - what a loop does with timers that it cannot have, or that are detached in it
 #
 # What is freed is filled with something else, so that it is not used.
 attach() {
@@ -93,10 +93,14 @@ attach() {
 		try "$1: $name" env MALLOC_PERTURB_=165 \
 			lib/ld.so --library-path lib "./$1-attach" "$test"
 	done <<-END
+		keyed		a context with keys is refused
+		inherits	a context that a child has inherited is refused
+		child		a child that goes on is told once, and waits
 		outside		detached, closed and opened anew before a round
 		callback	detached, closed and opened anew in a callback
 		function	detached, closed and opened anew in a timer's function
 		forks		detached in a timer's function that forks
+		step		after a step of the clock the timers go on, or the loop ends
 	END
 }
 

@@ -20,7 +20,7 @@ int loop_open(void)
 int loop_attach(struct twheel *tw)
 {
 	timers = twheel_glib_attach(NULL, tw, server_failed);
-	return 0;
+	return timers ? 0 : -errno;
 }
 
 void loop_detach(void)

@@ -8,6 +8,7 @@
 #define TWHEEL_EPOLL_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <twheel.h>
 
@@ -16,13 +17,16 @@
  * @epoll: as of epoll_create1()
  * @tw: the context; the data.ptr of its event is this address
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno, which is -EINVAL for a context with keys, as timer objects are not for
+ * these.
  */
 static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tw };
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
 
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, twheel_fd(tw), &event) ? -errno : 0;
+	return !ret && epoll_ctl(epoll, EPOLL_CTL_ADD, twheel_fd(tw), &event) ? -errno : ret;
 }
 
 /**
@@ -31,6 +35,9 @@ static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
  *
  * When an event's data.ptr is @tw, call twheel_dispatch(). As it comes last, what a timer's
  * function closes and frees has no other event left in @events.
+ *
+ * After -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM of either call go on. Any other error would come
+ * again at once, in each round.
  *
  * Return: the number of events, or -errno, which may be that of twheel_timer_flush().
  */

@@ -8,6 +8,7 @@
 #define TWHEEL_GLIB_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <glib.h>
 #include <twheel.h>
 
@@ -23,8 +24,11 @@ static inline void twheel_glib_fail(GSource *source, int err)
 	struct twheel_glib *self = (struct twheel_glib *)source;
 
 	/* A timer's function may have destroyed it. */
-	if (err != -EINTR && !g_source_is_destroyed(source))
-		self->failed(self->tw, err);
+	if (err == -EINTR || g_source_is_destroyed(source))
+		return;
+	if (err != -ECANCELED && err != -ENOSPC && err != -EDQUOT && err != -ENOMEM)
+		g_source_destroy(source);
+	self->failed(self->tw, err);
 }
 
 static inline gboolean twheel_glib_prepare(GSource *source, gint *timeout)
@@ -54,10 +58,14 @@ static inline gboolean twheel_glib_dispatch(GSource *source, GSourceFunc fn, gpo
  * @loop: the context of GLib; NULL for the default one
  * @failed: called with the -errno of twheel_dispatch() or twheel_timer_flush()
  *
+ * After -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM the source goes on. Any other error would come
+ * again in each round, so the source is destroyed before @failed is told.
+ *
  * To detach it call g_source_destroy() and g_source_unref(), from wherever. The context may be
  * closed at once.
  *
- * Return: the source.
+ * Return: the source; or NULL with errno, which is EINVAL for a context with keys, as timer
+ * objects are not for these.
  */
 static inline GSource *twheel_glib_attach(GMainContext *loop, struct twheel *tw,
 					  void (*failed)(struct twheel *tw, int err))
@@ -66,9 +74,17 @@ static inline GSource *twheel_glib_attach(GMainContext *loop, struct twheel *tw,
 		.prepare = twheel_glib_prepare,
 		.dispatch = twheel_glib_dispatch,
 	};
-	GSource *source = g_source_new(&funcs, sizeof(struct twheel_glib));
-	struct twheel_glib *self = (struct twheel_glib *)source;
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
+	struct twheel_glib *self;
+	GSource *source;
 
+	if (ret) {
+		errno = -ret;
+		return NULL;
+	}
+	source = g_source_new(&funcs, sizeof(*self));
+	self = (struct twheel_glib *)source;
 	self->tw = tw;
 	self->failed = failed;
 	g_source_add_unix_fd(source, twheel_fd(tw), G_IO_IN);

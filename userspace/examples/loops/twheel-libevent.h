@@ -42,27 +42,38 @@ static inline void twheel_libevent_ready(evutil_socket_t fd, short what, void *a
 	source->dispatching = true;
 	ret = twheel_dispatch(source->tw);
 	source->dispatching = false;
-	if (!source->event)
+	if (!source->event) {
 		free(source);
-	else if (ret < 0 && ret != -EINTR)
+	} else if (ret < 0 && ret != -EINTR) {
+		if (ret != -ECANCELED && ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM)
+			event_del(source->event);
 		source->failed(source->tw, ret);
+	}
 }
 
 /**
  * twheel_libevent_attach() - call the functions of a context's timers from a loop
  * @failed: called with the -errno of twheel_dispatch()
  *
+ * After -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM the source goes on. Any other error would come
+ * again in each round, so the source is stopped before @failed is told: detach it, there or later.
+ *
  * libevent 2.1 calls nothing before it waits: if you use twheel_timer_defer(), call
  * twheel_timer_flush() at the end of every callback that touches a timer.
  *
- * Return: the source, or NULL with errno.
+ * Return: the source; or NULL with errno, which is EINVAL for a context with keys, as timer
+ * objects are not for these.
  */
 static inline struct twheel_libevent *
 twheel_libevent_attach(struct event_base *base, struct twheel *tw,
 		       void (*failed)(struct twheel *tw, int err))
 {
-	struct twheel_libevent *source = calloc(1, sizeof(*source));
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
+	struct twheel_libevent *source;
 
+	errno = -ret;
+	source = ret ? NULL : calloc(1, sizeof(*source));
 	if (!source)
 		return NULL;
 	source->tw = tw;

@@ -8,6 +8,7 @@
 #define TWHEEL_SD_EVENT_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <systemd/sd-event.h>
 #include <twheel.h>
@@ -42,14 +43,18 @@ static inline int twheel_sd_event_flush(sd_event_source *source, void *tw)
  * The source comes before those of normal priority. Otherwise, as sd-event calls one source
  * a round, 256 timers at most would expire for each turn of all else that is ready.
  *
- * Return: 0 or more, or -errno.
+ * Return: 0 or more; or -errno, which is -EINVAL for a context with keys, as timer objects are not
+ * for these.
  */
 static inline int twheel_sd_event_attach(sd_event *loop, sd_event_source **source,
 					 struct twheel *tw)
 {
-	int ret = sd_event_add_io(loop, source, twheel_fd(tw), EPOLLIN,
-				  twheel_sd_event_ready, tw);
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
 
+	if (!ret)
+		ret = sd_event_add_io(loop, source, twheel_fd(tw), EPOLLIN,
+				      twheel_sd_event_ready, tw);
 	if (ret < 0)
 		return ret;
 	sd_event_source_set_description(*source, "twheel");

@@ -60,13 +60,19 @@ static inline int twheel_uring_poll(struct twheel_uring *source)
 /**
  * twheel_uring_attach() - have a ring wait for the timers of a context
  *
- * Return: the source, or NULL with errno.
+ * Return: the source; or NULL with errno, which is EINVAL for a context with keys, as timer
+ * objects are not for these.
  */
 static inline struct twheel_uring *twheel_uring_attach(struct io_uring *ring, struct twheel *tw)
 {
-	struct twheel_uring *source = calloc(1, sizeof(*source));
-	int ret = -ENOMEM;
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
+	struct twheel_uring *source = NULL;
 
+	if (!ret) {
+		source = calloc(1, sizeof(*source));
+		ret = -ENOMEM;
+	}
 	if (source) {
 		source->ring = ring;
 		source->tw = tw;
@@ -91,7 +97,8 @@ static inline bool twheel_uring_is(const void *data)
  * @res: of the completion, which was marked as seen
  *
  * Return: 0; 1 if that was the last completion of a source that was detached; or -EBUSY, or -errno
- * of the poll or of twheel_dispatch(): then no request is left. twheel_uring_poll() makes one.
+ * of the poll or of twheel_dispatch(): then no request is left. After -EBUSY, -ECANCELED, -ENOSPC,
+ * -EDQUOT and -ENOMEM make one by twheel_uring_poll(). Any other error would come again at once.
  */
 static inline int twheel_uring_done(void *data, int res)
 {

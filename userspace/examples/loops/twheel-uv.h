@@ -8,6 +8,7 @@
 #define TWHEEL_UV_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <uv.h>
 #include <twheel.h>
@@ -25,8 +26,13 @@ struct twheel_uv {
 static inline void twheel_uv_fail(struct twheel_uv *source, int err)
 {
 	/* A timer's function may have detached it. */
-	if (err != -EINTR && !uv_is_closing((uv_handle_t *)&source->poll))
-		source->failed(source->tw, err);
+	if (err == -EINTR || uv_is_closing((uv_handle_t *)&source->poll))
+		return;
+	if (err != -ECANCELED && err != -ENOSPC && err != -EDQUOT && err != -ENOMEM) {
+		uv_poll_stop(&source->poll);
+		uv_prepare_stop(&source->prepare);
+	}
+	source->failed(source->tw, err);
 }
 
 static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
@@ -52,16 +58,25 @@ static inline void twheel_uv_flush(uv_prepare_t *prepare)
  * twheel_uv_attach() - call the functions of a context's timers from a loop
  * @failed: called with the -errno of twheel_dispatch() or twheel_timer_flush()
  *
+ * After -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM the source goes on. Any other error would come
+ * again in each round, so the source is stopped before @failed is told: detach it, there or later.
+ *
  * The loop does not end before the source is detached; but see uv_unref() of its poll.
  *
- * Return: the source, or NULL with errno.
+ * Return: the source; or NULL with errno, which is EINVAL for a context with keys, as timer
+ * objects are not for these.
  */
 static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel *tw,
 						 void (*failed)(struct twheel *tw, int err))
 {
-	struct twheel_uv *source = malloc(sizeof(*source));
-	int ret = source ? uv_poll_init(loop, &source->poll, twheel_fd(tw)) : -ENOMEM;
+	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
+	struct twheel_uv *source = NULL;
 
+	if (!ret) {
+		source = malloc(sizeof(*source));
+		ret = source ? uv_poll_init(loop, &source->poll, twheel_fd(tw)) : -ENOMEM;
+	}
 	if (ret) {
 		free(source);
 		errno = -ret;
