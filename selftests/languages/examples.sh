@@ -52,6 +52,18 @@ edges() {
 	try "$what with times and keys at the edges" diff "$tmp/expected" "$tmp/got"
 }
 
+# also NAME TITLE EXPECTED-OUTPUT COMMAND... - after `example NAME`, in its folder
+also() {
+	local what=$1 title=$2 expected=$3
+	shift 3
+	[ -d "$tmp/$what" ] || { skip "$what $title" "there is no $what"; return; }
+	run timeout 300 env -C "$tmp/$what" "$@"
+	[ "$status" = 0 ] || echo "exit status $status" >>"$tmp/out"
+	printf '%b' "$expected" >"$tmp/expected"
+	cp "$tmp/out" "$tmp/got"
+	try "$what $title" diff "$tmp/expected" "$tmp/got"
+}
+
 install_library || { cat "$tmp/out" >&2; exit 1; }
 
 for file in "$examples"/*; do
@@ -139,6 +151,11 @@ setTimeout(() => {
 	close(wheel);
 }, 300);
 END
+	ends='runs out: 0\nexits: 7\nexits in the function: 7\nthrows: 1, on purpose\n'
+	ends+='throws in the function: 1, on purpose\nis terminated: 1\n'
+	ends+='is terminated in the function: 1\nexits after close: 7\nexits with many: 7\n'
+	ends+='the main thread has its wheel\n'
+	also node "with workers that end while wheels are open" "$ends" node "$here/workers.js"
 else
 	skip node "node_api.h is missing (Debian: libnode-dev)"
 fi

@@ -10,7 +10,8 @@
  * A key is an integer from 0 to Number.MAX_SAFE_INTEGER: any other is a RangeError, and so is NaN
  * as a time.
  *
- * Node's own event loop watches the wheel's descriptor. A wheel that is open keeps it running.
+ * Node's own event loop watches the wheel's descriptor. A wheel that is open keeps it running. When
+ * a worker or the process ends, its wheels are closed.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAPI_VERSION 8
 #include <node_api.h>
 #include <twheel.h>
 #include <uv.h>
@@ -32,6 +34,8 @@ struct wheel {
 	napi_ref	function;
 	struct twheel	*tw;
 	uv_poll_t	poll;
+	/* Node waits until it is removed before it ends the loop. */
+	napi_async_cleanup_hook_handle hook;
 	/* Node's object and the loop; the last of them frees this. */
 	int		users;
 };
@@ -123,6 +127,32 @@ static void expired(struct wheel *wheel, uint64_t key)
 	}
 }
 
+static void closed(uv_handle_t *poll)
+{
+	struct wheel *wheel = poll->data;
+
+	napi_remove_async_cleanup_hook(wheel->hook);
+	put_wheel(wheel);
+}
+
+static void end(struct wheel *wheel)
+{
+	uv_close((uv_handle_t *)&wheel->poll, closed);
+	napi_delete_reference(wheel->env, wheel->function);
+	twheel_close(wheel->tw);
+	wheel->tw = NULL;
+}
+
+/* The worker or the process ends. Node runs the loop until closed() has removed the hook. */
+static void end_with_loop(napi_async_cleanup_hook_handle hook, void *arg)
+{
+	struct wheel *wheel = arg;
+
+	(void)hook;
+	if (wheel->tw)
+		end(wheel);
+}
+
 static void readable(uv_poll_t *poll, int status, int what)
 {
 	struct wheel *wheel = poll->data;
@@ -145,11 +175,6 @@ static void forgotten(napi_env env, void *wheel, void *hint)
 	(void)env;
 	(void)hint;
 	put_wheel(wheel);
-}
-
-static void closed(uv_handle_t *poll)
-{
-	put_wheel(poll->data);
 }
 
 static napi_value wheel_open(napi_env env, napi_callback_info info)
@@ -179,6 +204,7 @@ static napi_value wheel_open(napi_env env, napi_callback_info info)
 		return fail(env, err);
 	}
 	napi_create_external(env, wheel, forgotten, NULL, &made);
+	napi_add_async_cleanup_hook(env, end_with_loop, wheel, &wheel->hook);
 	wheel->users = 2;
 	wheel->poll.data = wheel;
 	uv_poll_start(&wheel->poll, UV_READABLE, readable);
@@ -220,12 +246,8 @@ static napi_value wheel_close(napi_env env, napi_callback_info info)
 	struct wheel *wheel;
 
 	wheel = arguments(env, info, NULL, NULL);
-	if (wheel) {
-		uv_close((uv_handle_t *)&wheel->poll, closed);
-		napi_delete_reference(env, wheel->function);
-		twheel_close(wheel->tw);
-		wheel->tw = NULL;
-	}
+	if (wheel)
+		end(wheel);
 	return NULL;
 }
 
