@@ -155,6 +155,32 @@ END
 	ends+='throws in the function: 1, on purpose\nis terminated: 1\n'
 	ends+='is terminated in the function: 1\nexits after close: 7\nexits with many: 7\n'
 	ends+='the main thread has its wheel\n'
+	cat >"$tmp/node/unreadable.c" <<-'END'
+		#include <errno.h>
+		#include <twheel.h>
+
+		ssize_t twheel_read(struct twheel *tw, struct twheel_event *events, size_t n)
+		{
+			(void)tw, (void)events, (void)n;
+			return -EIO;
+		}
+	END
+	cat >"$tmp/node/unreadable.js" <<-'END'
+		const { open, put } = require('./wheel.node');
+
+		process.on('uncaughtException', (error) => console.log('uncaught: ' + error.message));
+		const wheel = open(() => {});
+		put(wheel, 1, 1);
+		setTimeout(() => put(wheel, 1, 1), 100);
+		/* Nothing keeps the loop running then. */
+	END
+	# The words of pkg-config are options.
+	# shellcheck disable=SC2046
+	cc -shared -fPIC -o "$tmp/node/unreadable.so" "$tmp/node/unreadable.c" \
+		$(pkg-config --cflags libtwheel)
+	also node "with a wheel that cannot be read" \
+		'uncaught: Input/output error\nuncaught: Bad file descriptor\n' \
+		env LD_PRELOAD=./unreadable.so timeout 20 node unreadable.js
 	also node "with workers that end while wheels are open" "$ends" node "$here/workers.js"
 else
 	skip node "node_api.h is missing (Debian: libnode-dev)"

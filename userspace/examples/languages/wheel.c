@@ -11,7 +11,8 @@
  * as a time.
  *
  * Node's own event loop watches the wheel's descriptor. A wheel that is open keeps it running. When
- * a worker or the process ends, its wheels are closed.
+ * a worker or the process ends, its wheels are closed. A wheel that cannot be read is closed, too,
+ * and its error is uncaught.
  */
 #include <errno.h>
 #include <math.h>
@@ -158,15 +159,22 @@ static void readable(uv_poll_t *poll, int status, int what)
 	struct wheel *wheel = poll->data;
 	struct twheel_event events[64];
 	napi_handle_scope scope;
+	napi_value text, error;
 	ssize_t i, n;
 
-	(void)status;
 	(void)what;
 	napi_open_handle_scope(wheel->env, &scope);
-	n = twheel_read(wheel->tw, events, 64);
+	n = status < 0 ? status : twheel_read(wheel->tw, events, 64);
 	/* The function may close the wheel. */
 	for (i = 0; i < n && wheel->tw; i++)
 		expired(wheel, events[i].handle);
+	/* It would come again at once. */
+	if (n < 0 && n != -EAGAIN && n != -EINTR) {
+		end(wheel);
+		napi_create_string_utf8(wheel->env, strerror((int)-n), NAPI_AUTO_LENGTH, &text);
+		napi_create_error(wheel->env, NULL, text, &error);
+		napi_fatal_exception(wheel->env, error);
+	}
 	napi_close_handle_scope(wheel->env, scope);
 }
 
