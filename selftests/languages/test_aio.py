@@ -8,6 +8,7 @@ import errno
 import math
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -576,6 +577,30 @@ class Places(AioTest):
                 os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         await asyncio.wait_for(task, 20)
+
+    async def test_fork_that_goes_on(self) -> None:
+        task = asyncio.create_task(self.wheel.sleep(0.05))
+        await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        pid = os.fork()
+        if not pid:
+            # If the loop is not stopped it calls the wheel again and again.
+            signal.alarm(20)
+            loop.stop = lambda: os._exit(0)
+            await loop.create_future()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        await asyncio.wait_for(task, 20)
+        self.assertEqual(self.complaints, [])
+
+    async def test_cannot_be_read(self) -> None:
+        def read() -> None:
+            raise OSError(errno.EIO, "cannot be read")
+
+        self.wheel._context.read = read
+        with self.refused(errno.EBADF):
+            await asyncio.wait_for(self.wheel.sleep(0.01), 20)
+        await asyncio.sleep(0.1)
+        self.assertEqual([each["exception"].errno for each in self.complaints], [errno.EIO])
 
     async def test_errors(self) -> None:
         with self.refused(errno.ENOENT):

@@ -238,7 +238,9 @@ class Wheel:
     there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
     equal deadlines in the order in which their timers were armed. Errors are OSError; for NaN as
     a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks
-    that wait in it, or are in a block with its timeout, get OSError with EBADF.
+    that wait in it, or are in a block with its timeout, get OSError with EBADF. If it cannot be
+    read, the loop's exception handler is told and the wheel is closed; in a child that goes on with
+    the loop of its parent, that loop is stopped instead.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -451,6 +453,14 @@ class Wheel:
             events = self._use().read()
         except BlockingIOError:
             return
+        except OSError:
+            # It would come again at once, for ever.
+            if os.getpid() == self._pid:
+                self.close()
+            else:
+                # The parent has the same epoll, where nothing must be taken out.
+                self._loop.stop()
+            raise
         # By deadline as asyncio's own; equal deadlines as armed, which the serial numbers tell.
         events.sort(key=lambda event: (event.deadline, event.user_data))
         self._events.extend(events)
