@@ -242,6 +242,15 @@ put proc/self/status 'Seccomp:	2'
 doctor
 finds "seccomp" note seccomp 'may forbid calls'
 
+run env PATH="$tmp/bin:$PATH" TWHEEL_TEST_ROOT="$root" TWHEEL_BACKEND=embeded twheel doctor
+finds "TWHEEL_BACKEND is misspelt" WRONG backend "'embeded': it must be auto, device or embedded" 'correct it'
+run env PATH="$tmp/bin:$PATH" TWHEEL_TEST_ROOT="$root" TWHEEL_BACKEND=embedded twheel doctor
+finds "it is embedded" note backend 'a wheel of their own' 'unset it'
+run env PATH="$tmp/bin:$PATH" TWHEEL_TEST_ROOT="$root" TWHEEL_BACKEND=device twheel doctor
+finds "it is device" ok backend 'without it programs fail'
+run env PATH="$tmp/bin:$PATH" TWHEEL_TEST_ROOT="$root" TWHEEL_BACKEND= twheel doctor
+silent "it is empty" backend
+
 doctor --json
 check "--json: an object in each line" test "$(grep -c '^{"state":"[a-z]*","subject":"[a-z]*","finding":".*","advice":.*}$' "$tmp/out")" = \
 	"$(wc -l <"$tmp/out")"

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 import unittest
+from unittest import mock
 
 import twheel
 from twheel import Arm, Context
@@ -322,6 +323,9 @@ class Errors(ContextTest):
             Context.adopt(-1)
         with self.refused(errno.EINVAL):
             Context(clock=99)
+        with mock.patch.dict(os.environ, TWHEEL_BACKEND="embeded"):
+            with self.assertRaisesRegex(OSError, r"TWHEEL_BACKEND \(auto, device, embedded\)"):
+                Context()
 
     def test_limit(self) -> None:
         with Context(limit=2) as ctx:

@@ -350,9 +350,6 @@ static void set_up(struct cron *cron)
 
 	ret = twheel_open(&cron->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
 			  &config);
-	if (ret == -EINVAL)
-		die(EXIT_FAILED,
-		    "this module has no wall time or keys: see features in twheel info");
 	if (ret)
 		die_without_device(ret);
 	cron->arms = calloc(cron->count, sizeof(*cron->arms));

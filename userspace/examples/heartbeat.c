@@ -188,9 +188,6 @@ static void set_up(struct heartbeat *hb)
 	int ret;
 
 	ret = twheel_open(&hb->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
-	if (ret == -EINVAL)
-		die(EXIT_FAILED, "this module has no %s: see features in twheel info",
-		    heartbeat_form(hb));
 	if (ret)
 		die_without_device(ret);
 	ret = twheel_get_info(hb->tw, 0, &info);

@@ -30,7 +30,8 @@ int main(void)
 	ssize_t n, i;
 	int left = 2;
 
-	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config), TWHEEL_DEVICE);
+	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config),
+	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	check(twheel_put_after(tw, 1001, 200 * MSEC, 0, NULL), "session 1001");
 	check(twheel_put_after(tw, 1002, 100 * MSEC, 0, NULL), "session 1002");
 	check(twheel_put_after(tw, 1003, 300 * MSEC, 0, NULL), "session 1003");

@@ -29,7 +29,8 @@ int main(void)
 	int extended = 0;
 	struct twheel_lease lease;
 
-	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config), TWHEEL_DEVICE);
+	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, &config),
+	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	check(twheel_lease_new(tw, 1000 * MSEC, 0, 7, NULL, &lease, NULL), "lease 7");
 
 	/* Each extension is a compare-and-swap. */

@@ -53,6 +53,10 @@ void die(int code, const char *format, ...)
 
 void die_without_device(int err)
 {
+	const char *backend = err == -EINVAL ? backend_misspelt() : NULL;
+
+	if (backend)
+		die(EXIT_FAILED, BACKEND_MISSPELT, backend);
 	die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-err),
 	    device_hint(TWHEEL_DEVICE, err));
 }

@@ -28,8 +28,8 @@ __attribute__((noreturn, format(printf, 2, 3)))
 void die(int code, const char *format, ...);
 
 /**
- * die_without_device() - say why the device could not be opened, and end
- * @err: what twheel_open() has returned
+ * die_without_device() - say why a context could not be opened, and end
+ * @err: what twheel_open() without a path has returned
  */
 __attribute__((noreturn))
 void die_without_device(int err);

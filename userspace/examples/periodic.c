@@ -33,7 +33,8 @@ int main(void)
 	uint64_t rounds = 0;
 	struct twheel *tw;
 
-	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, NULL), TWHEEL_DEVICE);
+	check(twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, NULL),
+	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	check(twheel_arm(tw, &arm), "arm");
 	do {
 		check(twheel_read(tw, &event, 1), "read");

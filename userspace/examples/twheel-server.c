@@ -63,7 +63,7 @@ int main(void)
 
 	errno = -twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (errno)
-		err(1, TWHEEL_DEVICE);
+		err(1, TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	if (bind(listener, (struct sockaddr *)&at, len) || listen(listener, SOMAXCONN) ||
 	    getsockname(listener, (struct sockaddr *)&at, &len))
 		err(1, "listen");

@@ -340,7 +340,8 @@ public:
 		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC |
 					  (how.nonblock ? TWHEEL_OPEN_NONBLOCK : 0) |
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
-			      how.path ? how.path : TWHEEL_DEVICE);
+			      how.path ? how.path :
+			      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 		own(tw);
 	}
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How all programs explain that the device cannot be opened.
+ * How all programs explain that a context cannot be opened.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -82,7 +83,21 @@ const char *device_hint(const char *path, int err)
 		return " (this is not a twheel device)";
 	case EPROTONOSUPPORT:
 		return " (the module is older than this program)";
+	case EINVAL:
+		return " (the module lacks what this program needs: see features in 'twheel info')";
 	default:
 		return "";
 	}
+}
+
+const char *backend_misspelt(void)
+{
+	static const char *const names[] = { "", "auto", "device", "embedded" };
+	const char *backend = secure_getenv("TWHEEL_BACKEND");
+	size_t i;
+
+	for (i = 0; backend && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(backend, names[i]))
+			return NULL;
+	return backend;
 }

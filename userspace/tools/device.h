@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How all programs explain that the device cannot be opened.
+ * How all programs explain that a context cannot be opened.
  */
 #ifndef DEVICE_H
 #define DEVICE_H
@@ -24,5 +24,17 @@ bool device_registered(const char *root);
  * it; "" when there is nothing to add. It is valid until the next call.
  */
 const char *device_hint(const char *path, int err);
+
+/**
+ * backend_misspelt() - is TWHEEL_BACKEND what twheel_open() refuses with -EINVAL?
+ *
+ * It does so for a program that names no device, and whatever the device is like.
+ *
+ * Return: its value, or NULL if it is unset, empty, auto, device or embedded.
+ */
+const char *backend_misspelt(void);
+
+/* What to say of such a value: a format for printf() that takes it. */
+#define BACKEND_MISSPELT	"TWHEEL_BACKEND is '%s': it must be auto, device or embedded"
 
 #endif /* DEVICE_H */

@@ -13,8 +13,8 @@ static const char help[] =
 "Usage: twheel doctor [OPTION]...\n"
 "Look for what keeps programs from using the timer wheel device, and say what to\n"
 "do about each thing: the kernel, the module and its file, signatures, versions,\n"
-"the node and who may open it, containers, limits. Arms one timer, and changes\n"
-"nothing else.\n"
+"TWHEEL_BACKEND, the node and who may open it, containers, limits. Arms one timer,\n"
+"and changes nothing else.\n"
 "\n"
 "  -j, --json  a JSON object in each line, for each thing that was looked at\n"
 "  -h, --help  show this help\n"
@@ -33,6 +33,7 @@ static enum tool_exit examine(struct doctor *doctor)
 	doctor_kernel(doctor);
 	doctor_module(doctor);
 	doctor_versions(doctor);
+	doctor_backend(doctor);
 	doctor_node(doctor);
 	doctor_device(doctor);
 	doctor_report(doctor);

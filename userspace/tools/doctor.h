@@ -79,6 +79,9 @@ void doctor_module(struct doctor *doctor);
 /* Look at the versions of the module, of this tool and of what is installed. */
 void doctor_versions(struct doctor *doctor);
 
+/* Look at what TWHEEL_BACKEND in the environment has programs use. */
+void doctor_backend(struct doctor *doctor);
+
 /* Look at the node, open it, have a timer expire, and look at the limits. */
 void doctor_node(struct doctor *doctor);
 void doctor_device(struct doctor *doctor);

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	errno = -twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (errno)
-		err(1, TWHEEL_DEVICE);
+		err(1, TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	errno = loop_flushes ? -twheel_timer_defer(timers, 1) : 0;
 	if (errno)
 		err(1, "queue");

@@ -273,9 +273,12 @@ class Context:
             _abi.TWHEEL_OPEN_CLOEXEC | (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
             (_abi.TWHEEL_OPEN_EMBEDDED if embedded else 0))
         tw = c_void_p()
-        _check(_lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
-                                byref(config)),
-               os.fspath(path) if path is not None else _abi.TWHEEL_DEVICE)
+        result = _lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
+                                  byref(config))
+        what = os.fspath(path) if path is not None else _abi.TWHEEL_DEVICE
+        if result == -errno.EINVAL and path is None and "TWHEEL_BACKEND" in os.environ:
+            what += " or TWHEEL_BACKEND (auto, device, embedded)"
+        _check(result, what)
         self._tw = tw.value
 
     @classmethod
