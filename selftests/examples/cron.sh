@@ -62,6 +62,7 @@ wrong "'more' is too much" "$tmp/tab" more
 wrong 'No such file' "$tmp/none"
 wrong "'0' is not a number from 1" --next 0 "$tmp/tab"
 wrong 'after needs --next' --after @0 "$tmp/tab"
+wrong 'next runs nothing: ' --next 1 --grace 2h "$tmp/tab"
 wrong "'noon' is not a time since 1970: use e.g." --next 1 --after noon "$tmp/tab"
 wrong "'2026-01-01 00:00 today' is not" --next 1 --after '2026-01-01 00:00 today' "$tmp/tab"
 

@@ -177,6 +177,8 @@ run heartbeat --timeout 5 --duration 5
 check "a run too short to tell is refused" test "$status" = 2
 run heartbeat --timeout 9s --drivers 1000 --rate 10
 check "a rate too low is refused" test "$status" = 2
+run heartbeat --silent 0.5 --dead 5
+check "two numbers of silent drivers are refused" test "$status" = 2
 run heartbeat --compare --lease
 check "comparing one form is refused" test "$status" = 2
 run heartbeat --drivers 1000000000

@@ -84,6 +84,12 @@ check "a keeper's address that is none is refused" said 'NOTIFY_SOCKET'
 run env NOTIFY_SOCKET=@nobody TWHEEL_BACKEND=embedded \
 	reminder --socket "$socket" --journal "$tmp/journal"
 check "a keeper for a wheel in the process is refused" said 'a keeper can keep the timers of '
+run env LISTEN_PID=me LISTEN_FDS=1 LISTEN_FDNAMES=timers \
+	reminder --socket "$socket" --journal "$tmp/journal"
+check "a keeper that names no process is refused" said "LISTEN_PID: 'me' is not a process"
+run env LISTEN_FDS=1 sh -c 'LISTEN_PID=$$ exec "$@"' sh \
+	reminder --socket "$socket" --journal "$tmp/journal"
+check "so are descriptors without names" said 'LISTEN_FDNAMES: missing'
 run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 reminder --help
 check "--help" said '^Usage: reminder'
 

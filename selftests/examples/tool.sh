@@ -40,6 +40,8 @@ refuses 2 'fixed-delay needs --every' arm 1s --fixed-delay
 refuses 2 "'4294967296' is not a number" arm 1s --every 1s --count 4294967296
 refuses 2 "'-5' is not a number" arm 1s --data -5
 refuses 2 "'sidereal' is not a clock" arm 1s --clock sidereal
+refuses 2 'fd takes no --device' info --fd 0 --device /dev/null
+refuses 2 'fd takes no --device' list --fd 0 --device /dev/null
 refuses 1 'No such file' info --device /dev/no-such-wheel
 refuses 1 'not a twheel device' info --device /dev/null
 

@@ -118,6 +118,9 @@ static const char help[] =
 /* How many records are read at once. */
 #define ROUND_EVENTS	256
 
+/* The default of --grace. */
+#define GRACE		(3600 * NSEC_PER_SEC)
+
 /* &line.round of a line that will not be run any more. */
 #define NEVER		UINT64_MAX
 
@@ -463,6 +466,10 @@ static void parse_options(struct cron *cron, int argc, char **argv)
 	cron->after = after ? parse_time(after) : time(NULL);
 	if (after && !cron->next)
 		die(EXIT_USAGE, "--after needs --next");
+	if (cron->next && (cron->dry || cron->verbose || cron->grace || cron->slack))
+		die(EXIT_USAGE, "--next runs nothing: of the other options it takes --after alone");
+	if (!cron->grace)
+		cron->grace = GRACE;
 	if (!*argv)
 		die(EXIT_USAGE, "no FILE: see --help");
 	if (argv[1])
@@ -472,9 +479,7 @@ static void parse_options(struct cron *cron, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct cron cron = {
-		.grace = 3600 * NSEC_PER_SEC,
-	};
+	static struct cron cron;
 	size_t i;
 
 	tzset();

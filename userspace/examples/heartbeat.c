@@ -274,6 +274,8 @@ static uint32_t count_silent(const struct heartbeat *hb, uint64_t dead, const ch
 	double silent = 0.01;
 	char *end;
 
+	if (share && dead != UINT64_MAX)
+		die(EXIT_USAGE, "--silent and --dead both say how many fall silent: use one");
 	if (share) {
 		silent = strtod(share, &end);
 		if (end == share || *end || !(silent >= 0 && silent <= 1))

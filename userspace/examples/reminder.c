@@ -212,12 +212,17 @@ static int kept(const char *name)
 	uint64_t n;
 	uint64_t i;
 
+	if (!pid || !fds)
+		return -1;
+	if (number_parse(pid, INT32_MAX, &n))
+		die(EXIT_FAILED, "LISTEN_PID: '%s' is not a process", pid);
 	/* Variables that were only inherited are meant for another process. */
-	if (!pid || !fds || !names || number_parse(pid, INT32_MAX, &n) ||
-	    (pid_t)n != getpid())
+	if ((pid_t)n != getpid())
 		return -1;
 	if (number_parse(fds, INT32_MAX - LISTEN_FDS_START, &n))
 		die(EXIT_FAILED, "LISTEN_FDS: '%s' is not a number of descriptors", fds);
+	if (!names)
+		die(EXIT_FAILED, "LISTEN_FDNAMES: missing, so nobody knows what they are");
 
 	for (i = 0; i < n; i++) {
 		size_t len = strcspn(names, ":");

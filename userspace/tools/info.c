@@ -135,6 +135,9 @@ enum tool_exit tool_info(int argc, char **argv)
 	if (optind < argc)
 		return tool_complain(TOOL_USAGE, "info: '%s' is too much: no argument is taken",
 				     argv[optind]);
+	if (context && device)
+		return tool_complain(TOOL_USAGE,
+				     "info: --fd takes no --device: the descriptor is open");
 
 	if (context) {
 		if (tool_adopt(&tw, "info", (int)fd) != TOOL_OK)

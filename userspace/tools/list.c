@@ -23,14 +23,14 @@
 
 static const char help[] =
 "Usage: twheel list [OPTION]... --fd N\n"
-"       twheel list [OPTION]... --pid PID [--fd N]\n"
+"       twheel list [OPTION]... --pid PID [--fd N | --device PATH]\n"
 "Show the pending timers of a descriptor that this program has inherited, or of\n"
 "those of another process, which takes the right to trace it.\n"
 "\n"
 "  -F, --fd N         this descriptor\n"
 "  -p, --pid PID      of this process: --fd, or all that are open on the device\n"
 "  -j, --json         a JSON object in each line\n"
-"  -D, --device PATH  the device (default " TWHEEL_DEVICE ")\n"
+"  -D, --device PATH  with --pid alone: the device (default " TWHEEL_DEVICE ")\n"
 "  -h, --help         show this help\n"
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
@@ -267,7 +267,7 @@ enum tool_exit tool_list(int argc, char **argv)
 		{ "help",	no_argument,		NULL, 'h' },
 		{ }
 	};
-	struct request request = { .device = TWHEEL_DEVICE, .fd = -1 };
+	struct request request = { .fd = -1 };
 	uint64_t value = 0;
 	int c;
 
@@ -301,6 +301,11 @@ enum tool_exit tool_list(int argc, char **argv)
 				     argv[optind]);
 	if (!request.pid && request.fd < 0)
 		return tool_complain(TOOL_USAGE, "list: whose timers? use --fd or --pid");
+	if (request.device && request.fd >= 0)
+		return tool_complain(TOOL_USAGE,
+				     "list: --fd takes no --device: the descriptor is open");
+	if (!request.device)
+		request.device = TWHEEL_DEVICE;
 
 	return run(&request);
 }

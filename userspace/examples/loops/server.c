@@ -122,8 +122,9 @@ static int listen_at(const char *path)
 	struct sockaddr *at = path ? (struct sockaddr *)&un : (struct sockaddr *)&in;
 	int fd = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if (path)
-		snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (path && snprintf(un.sun_path, sizeof(un.sun_path), "%s", path) >=
+	    (int)sizeof(un.sun_path))
+		errx(2, "%s: too long for a socket", path);
 	if (bind(fd, at, len) || listen(fd, SOMAXCONN) || getsockname(fd, at, &len))
 		err(1, "listen");
 	if (path)
@@ -143,8 +144,13 @@ int main(int argc, char **argv)
 	int ret;
 
 	setlinebuf(stdout);
-	if (argc > 1)
-		idle_ns = strtoull(argv[1], NULL, 10) * 1000000;
+	if (argc > 1) {
+		char *end;
+
+		idle_ns = strtoull(argv[1], &end, 10) * 1000000;
+		if (*end || !idle_ns)
+			errx(2, "'%s' is not a number of milliseconds", argv[1]);
+	}
 	/* As many descriptors as this user may have. */
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
