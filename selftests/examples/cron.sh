@@ -188,6 +188,17 @@ check "commands: and signals" said "^cron: $tmp/tab:302: 'kill .*was killed by s
 check "commands: failures are counted" test "$(value failed)" = 2
 check "commands: none is still running" test "$(value 'still running')" = 0
 
+# What ends cron, and the processes around it, as Ctrl-C at a terminal does, is not for commands.
+tab "@every 1s echo begun; sleep 2; echo yes >'$tmp/ended'"
+: >"$tmp/log"
+setsid cron "$tmp/tab" >"$tmp/log" 2>&1 &
+pid=$!
+await logged '^begun$'
+kill -TERM -$pid
+wait $pid
+check "ended with its process group: exit status 0" test $? = 0
+check "ended: what it has started goes on" await test -e "$tmp/ended"
+
 if ! may_set_clock; then
 	for name in "an hour is skipped" "an hour is repeated" "forward" "back" "thousands"; do
 		skip "$name" "sets the clock, which is for a guest"

@@ -41,7 +41,8 @@ static int spawn(struct cron *cron, const struct line *line)
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	/* In a session of its own neither Ctrl-C nor the end of cron's terminal reaches it. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	ret = posix_spawn(&pid, "/bin/sh", &actions, &attr, argv, environ);
