@@ -256,6 +256,11 @@ set_clock '2026-05-05 15:59:56'
 await logged ' line 7: '
 stop "forward"
 check "forward: what is long over is not run" test "$(ran 5)" = ""
+check "forward: but that is told" said \
+	'^let go: 1 run of line 5 (x), which missed the time 2026-05-05 13:00:00 +0000$'
+check "forward: of many that are long over the first" said \
+	'^let go: 239 runs of line 4 (x), which missed its times from 2026-05-05 11:01:00 +0000 on$'
+check "forward: they are counted" test "$(value 'let go')" = 240
 check "forward: what is not long over is" test "$(ran 6)" = "2026-05-05 15:30:00 +0000;"
 check "forward: nothing twice" test "$(ran 1)$(ran 2)$(ran 7)" = \
 	"2026-05-05 10:30:00 +0000;2026-05-05 11:00:00 +0000;2026-05-05 16:00:00 +0000;"

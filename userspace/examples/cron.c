@@ -14,7 +14,8 @@
  *   before that. So after a step back it waits until that time comes again. If that
  *   would take longer than the grace time, the line goes by the new time at once.
  * - Times that were passed over, by a step forward or because the machine slept,
- *   are made up for by one run, unless they are further back than the grace time.
+ *   are made up for by one run, unless they are further back than the grace time:
+ *   those are let go, and counted.
  *
  * Expirations that were not read by then are withdrawn by the re-arm. None is lost: a
  * line that is due is due in the new plan, too, and its timer expires at once.
@@ -104,7 +105,8 @@ static const char help[] =
 "\n"
 "When the clock is set forward, or the machine slept, a line that missed some of\n"
 "its times is run once, at once; times of more than the grace time ago are let\n"
-"go. When it is set back, no line is run again for a time it was run for: it\n"
+"go. --verbose tells of these, and the figures count them, up to 1000 of a line\n"
+"each time. When the clock is set back, no line is run again for a time it was run for: it\n"
 "waits for the next one after that; but if it would be for longer than the grace\n"
 "time, it goes by the new time, and runs again.\n"
 "\n"
@@ -117,6 +119,9 @@ static const char help[] =
 
 /* How many records are read at once. */
 #define ROUND_EVENTS	256
+
+/* How many times of a line are counted at once that are let go: there may be millions. */
+#define LET_GO_MOST	1000
 
 /* The default of --grace. */
 #define GRACE		(3600 * NSEC_PER_SEC)
@@ -175,8 +180,30 @@ static time_t too_old(const struct cron *cron, const struct line *line, uint64_t
 	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->delay);
 }
 
+/* Give up what a line has missed up to @until. */
+static void let_go(struct cron *cron, struct line *line, time_t until)
+{
+	time_t t = line->done;
+	unsigned int n = 0;
+	time_t first = 0;
+
+	while (n < LET_GO_MOST && schedule_next(&line->schedule, t, &t) && t <= until)
+		if (!n++)
+			first = t;
+	line->done = until;
+	cron->let_go += n;
+	if (!n || !cron->verbose)
+		return;
+	printf("let go: %u run%s of line %u (%s), which missed %s ", n,
+	       n == LET_GO_MOST ? "s or more" : n == 1 ? "" : "s", line->number, line->command,
+	       n == 1 ? "the time" : "its times from");
+	cron_print_time(first);
+	puts(n == 1 ? "" : " on");
+	fflush(stdout);
+}
+
 /* Finds out when a line is to be run. Returns whether it ever is. */
-static bool plan(const struct cron *cron, struct line *line, uint64_t now)
+static bool plan(struct cron *cron, struct line *line, uint64_t now)
 {
 	uint64_t due;
 	time_t next;
@@ -197,7 +224,7 @@ static bool plan(const struct cron *cron, struct line *line, uint64_t now)
 	if (line->done > (time_t)(now / NSEC_PER_SEC) + seconds(cron->grace))
 		line->done = (time_t)(now / NSEC_PER_SEC);
 	if (line->done < too_old(cron, line, now))
-		line->done = too_old(cron, line, now);
+		let_go(cron, line, too_old(cron, line, now));
 	if (!schedule_next(&line->schedule, line->done, &next))
 		return false;
 	due = (uint64_t)next * NSEC_PER_SEC;
@@ -310,7 +337,7 @@ static void run_due(struct cron *cron)
 		}
 		if (events[i].expired < events[i].deadline)
 			cron->early++;
-		/* If this program was stopped for long, the run may be too old. */
+		/* If this program was stopped for long, the run may be too old: plan() says so. */
 		if ((time_t)(line->due / NSEC_PER_SEC) > too_old(cron, line, now)) {
 			cron_run_line(cron, line);
 			settle(line, now);
@@ -408,6 +435,7 @@ static void print_figures(const struct cron *cron)
 {
 	printf("runs               %" PRIu64 "\n", cron->runs);
 	printf("failed             %" PRIu64 "\n", cron->failed);
+	printf("let go             %" PRIu64 "\n", cron->let_go);
 	printf("still running      %zu\n", cron->children_len);
 	printf("early              %" PRIu64 "\n", cron->early);
 	printf("stale expirations  %" PRIu64 "\n", cron->stale);

@@ -75,6 +75,7 @@ struct child {
  * @children_room: how many @children has room for
  * @runs: commands started or, with @dry, only due
  * @failed: commands that could not be started, or returned a failure
+ * @let_go: runs that were given up, as they would have been later than @grace
  * @early: runs before their time
  * @stale: expirations with another deadline than the one that was armed
  * @steps: how often the clock was set
@@ -105,6 +106,7 @@ struct cron {
 
 	uint64_t		runs;
 	uint64_t		failed;
+	uint64_t		let_go;
 	uint64_t		early;
 	uint64_t		stale;
 	uint64_t		steps;
