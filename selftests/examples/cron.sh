@@ -92,6 +92,52 @@ next_times 1 --after '2026-05-05 12:00'
 check "other line ends, and none" test "$times" = \
 	"1: 2027-01-01 00:00:00 +0100;2: 2026-05-06 00:00:00 +0200;"
 
+# refuses_zone NAME [TZDIR] - is this TZ refused?
+refuses_zone() {
+	run env TZ="$1" TZDIR="${2-}" cron --next 1 "$tmp/tab"
+	[ "$status" = 1 ] && [ "$(wc -l <"$tmp/out")" = 1 ] && said "^cron: TZ is '$1', but .* is no time zone: use"
+	result $? "TZ=$1 is refused"
+}
+
+# takes_zone NAME OFFSET [TZDIR] - is this TZ taken, and its offset that one?
+takes_zone() {
+	run env TZ="$1" TZDIR="${3-}" cron --next 1 --after @0 "$tmp/tab"
+	[ "$status" = 0 ] && said " $2\$"
+	result $? "TZ=$1 is taken"
+}
+
+refuses_zone Europe/Berlni
+refuses_zone CEST
+refuses_zone UTC+
+refuses_zone :nowhere
+refuses_zone /dev/null
+refuses_zone Europe "$tmp"
+takes_zone UTC +0000 "$tmp"
+takes_zone Etc/UTC +0000 "$tmp"
+takes_zone '' +0000
+takes_zone EST5 -0500
+takes_zone '<+0330>-3:30' +0330
+takes_zone $central_europe +0100
+if [ -e /usr/share/zoneinfo/Asia/Kolkata ]; then
+	takes_zone Asia/Kolkata +0530
+	takes_zone :/usr/share/zoneinfo/Asia/Kolkata +0530
+	refuses_zone Asia/Kolkata "$tmp"
+else
+	skip "a zone of the world" "there is no tzdata"
+fi
+if [ -e /vm/config ] && [ ! -e /etc/localtime ]; then
+	takes_localtime() {
+		run env -u TZ cron --next 1 "$tmp/tab"
+		[ "$status" = 0 ]
+	}
+	check "without /etc/localtime it is UTC" takes_localtime
+	ln -s nowhere /etc/localtime
+	check "one that leads nowhere is refused" eval '! takes_localtime && said "^cron: /etc/localtime is no"'
+	rm /etc/localtime
+else
+	skip "/etc/localtime" "is made and removed, which is for a guest"
+fi
+
 if ! embedded && [ ! -e /dev/twheel ]; then
 	run env TWHEEL_BACKEND=device cron "$tmp/tab"
 	check "without a device" said '(is the module loaded? '

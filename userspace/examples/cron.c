@@ -95,7 +95,8 @@ static const char help[] =
 "With ~DELAY, such as ~30s, each run is put off by a random time of less than\n"
 "that, so that a thousand lines at 09:00 need not start at once.\n"
 "\n"
-"Times are local: TZ says where, or /etc/localtime does. Both are read once.\n"
+"Times are local: TZ says where, or /etc/localtime does. Both are read once. A zone\n"
+"that is not there is refused; without either, local time is UTC.\n"
 "\n"
 "When the clocks are moved for daylight saving time, lines whose minute or hour\n"
 "begins with '*' go with them: they have no times in an hour that is skipped, and\n"
@@ -512,6 +513,7 @@ int main(int argc, char **argv)
 
 	tzset();
 	parse_options(&cron, argc, argv);
+	cron_check_zone();
 	cron_read_file(&cron);
 	if (cron.next) {
 		print_next(&cron);

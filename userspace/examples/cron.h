@@ -2,8 +2,8 @@
 /*
  * cron: the lines of the file, and what the parts of the program do with them.
  *
- * cron.c has the main loop and the timers, cron-file.c reads the file, cron-commands.c
- * starts the commands, and schedule.c says when that is due.
+ * cron.c has the main loop and the timers, cron-file.c reads the file, cron-zone.c looks for
+ * the time zone, cron-commands.c starts the commands, and schedule.c says when that is due.
  */
 #ifndef CRON_H
 #define CRON_H
@@ -124,6 +124,13 @@ struct cron {
  * Return: where the elements are now.
  */
 void *cron_grow(void *array, size_t *room, size_t size);
+
+/**
+ * cron_check_zone() - look for the time zone that TZ or /etc/localtime names
+ *
+ * Ends the program if there is none.
+ */
+void cron_check_zone(void);
 
 /**
  * cron_read_file() - read the lines of the file

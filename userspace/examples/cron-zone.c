@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * cron: is there such a time zone?
+ *
+ * The C library takes a zone that it does not find for UTC, and says nothing. So this looks for
+ * what it looks for.
+ */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cron.h"
+#include "options.h"
+
+#define LOCALTIME	"/etc/localtime"
+
+/* Does this file begin as files of time zones do? */
+static bool is_zone_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char magic[4] = "";
+	bool is;
+
+	if (!file)
+		return false;
+	is = fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
+	     !memcmp(magic, "TZif", sizeof(magic));
+	fclose(file);
+	return is;
+}
+
+/* Does @name begin as a rule does, with letters or <...> and a number, as in CET-1CEST? */
+static bool is_rule(const char *name)
+{
+	size_t letters = 0;
+
+	if (*name == '<') {
+		name += strcspn(name, ">");
+		name += !!*name;
+		letters = 3;
+	}
+	for (; isalpha((unsigned char)*name); name++)
+		letters++;
+	return letters >= 3 && isdigit((unsigned char)name[*name == '+' || *name == '-']);
+}
+
+/* These are UTC, with or without a file. */
+static bool is_utc(const char *name)
+{
+	static const char *const names[] = { "", "UTC", "GMT", "Etc/UTC" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+void cron_check_zone(void)
+{
+	const char *folder = getenv("TZDIR");
+	const char *name = getenv("TZ");
+	char path[PATH_MAX];
+	struct stat link;
+
+	if (!name) {
+		/* Without the file local time is UTC, but a link may lead nowhere. */
+		if (!lstat(LOCALTIME, &link) && !is_zone_file(LOCALTIME))
+			die(EXIT_FAILED, "%s is no time zone: is tzdata installed? or set TZ=UTC",
+			    LOCALTIME);
+		return;
+	}
+	name += *name == ':';
+	if (!folder || !*folder)
+		folder = "/usr/share/zoneinfo";
+	snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : folder,
+		 *name == '/' ? "" : "/", name);
+	if (!is_utc(name) && !is_rule(name) && !is_zone_file(path))
+		die(EXIT_FAILED,
+		    "TZ is '%s', but %s is no time zone: use e.g. Europe/Berlin with tzdata installed, UTC, or a rule such as CET-1CEST,M3.5.0,M10.5.0/3",
+		    getenv("TZ"), path);
+}
