@@ -201,6 +201,12 @@ stop "elapsed time"
 check "elapsed time: the start was once" test "$(grep -c ' line 2: ' "$tmp/log")" = 1
 check "elapsed time: an hour is not over" test "$(ran 3)" = ""
 
+tab '~1h @every 1s x'
+start --dry-run --verbose
+await logged ' line 1: ' 3
+stop "a random delay"
+check "a random delay: it ends before the line is due again" test "$(ran 1 | tr ';' '\n' | wc -l)" -ge 3
+
 # Commands are run, print something, and fail.
 due=@reboot
 if may_set_clock; then
@@ -246,7 +252,8 @@ check "ended with its process group: exit status 0" test $? = 0
 check "ended: what it has started goes on" await test -e "$tmp/ended"
 
 if ! may_set_clock; then
-	for name in "an hour is skipped" "an hour is repeated" "forward" "back" "thousands"; do
+	for name in "an hour is skipped" "an hour is repeated" "forward" "back" "a random delay by the clock" \
+		"thousands"; do
 		skip "$name" "sets the clock, which is for a guest"
 	done
 	finish
@@ -342,6 +349,16 @@ check "back by a day: all is as it is that day" test "$(ran 1)$(ran 4)" = \
 	"2026-05-05 12:00:00 +0000;2026-05-04 12:00:00 +0000;2026-05-05 12:01:00 +0000;"
 check "back: the start was once" test "$(grep -c ' line 5: ' "$tmp/log")" = 1
 check "back: it was told each time" test "$(value 'clock was set')" = 4
+
+# The same of a line that goes by the clock.
+set_clock '2026-05-05 12:00:02'
+tab '~1h * * * * * x'
+start --dry-run --verbose
+set_clock '2026-05-05 12:01:58'
+await logged ' line 1: '
+stop "a random delay by the clock"
+check "a random delay by the clock: a minute is enough" \
+	test "$(ran 1 | cut -d ';' -f 1)" = "2026-05-05 12:01:00 +0000"
 
 # There are thousands of lines, and some of them have a random delay.
 set_clock '2026-05-05 12:00:02'

@@ -93,7 +93,8 @@ static const char help[] =
 "                the time that passes counts, asleep or not, not the clock\n"
 "\n"
 "With ~DELAY, such as ~30s, each run is put off by a random time of less than\n"
-"that, so that a thousand lines at 09:00 need not start at once.\n"
+"that, so that a thousand lines at 09:00 need not start at once; but never until\n"
+"the line is due again.\n"
 "\n"
 "Times are local: TZ says where, or /etc/localtime does. Both are read once. A zone\n"
 "that is not there is refused; without either, local time is UTC.\n"
@@ -161,12 +162,22 @@ static uint64_t boottime(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+/*
+ * Draw the random delay of the run that is due at line->due. It ends before the line is due again:
+ * longer ones would run into each other, and several runs come at once.
+ */
 static void draw(struct line *line)
 {
+	time_t due = (time_t)(line->due / NSEC_PER_SEC);
 	uint64_t random = 0;
+	time_t next;
 
-	if (line->delay && getrandom(&random, sizeof(random), 0) == sizeof(random))
-		line->wait = random % line->delay;
+	line->spread = line->delay;
+	if (line->delay && schedule_next(&line->schedule, due, &next) &&
+	    line->spread > (uint64_t)(next - due) * NSEC_PER_SEC)
+		line->spread = (uint64_t)(next - due) * NSEC_PER_SEC;
+	if (line->spread && getrandom(&random, sizeof(random), 0) == sizeof(random))
+		line->wait = random % line->spread;
 }
 
 /* @ns in seconds, rounded up */
@@ -178,7 +189,7 @@ static time_t seconds(uint64_t ns)
 /* The time up to which a run is too old to be made up for. */
 static time_t too_old(const struct cron *cron, const struct line *line, uint64_t now)
 {
-	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->delay);
+	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->spread);
 }
 
 /* Give up what a line has missed up to @until. */
@@ -229,9 +240,10 @@ static bool plan(struct cron *cron, struct line *line, uint64_t now)
 	if (!schedule_next(&line->schedule, line->done, &next))
 		return false;
 	due = (uint64_t)next * NSEC_PER_SEC;
-	if (due != line->due)
+	if (due != line->due) {
+		line->due = due;
 		draw(line);
-	line->due = due;
+	}
 	line->deadline = due + line->wait;
 	return true;
 }
@@ -246,7 +258,7 @@ static void settle(struct line *line, uint64_t now)
 	switch (line->schedule.kind) {
 	case SCHEDULE_CALENDAR:
 		/* Times less than the delay ago are not done: their runs may be put off. */
-		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->delay);
+		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->spread);
 		line->done = (time_t)(line->due / NSEC_PER_SEC);
 		if (line->done < past)
 			line->done = past;
@@ -254,8 +266,8 @@ static void settle(struct line *line, uint64_t now)
 	case SCHEDULE_EVERY:
 		every = (uint64_t)line->schedule.every * NSEC_PER_SEC;
 		line->round += every;
-		if (line->round + line->delay < boot)
-			line->round += (boot - line->delay - line->round) / every * every;
+		if (line->round + line->spread < boot)
+			line->round += (boot - line->spread - line->round) / every * every;
 		draw(line);
 		break;
 	case SCHEDULE_REBOOT:

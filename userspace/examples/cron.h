@@ -23,7 +23,8 @@
  * @number: its number in the file
  * @command: the command that it runs
  * @schedule: when it runs the command
- * @delay: the random delay is less than this
+ * @delay: random delays are less than this
+ * @spread: and that of the next run than this: the line is due again then, or later
  * @wait: the random delay of the next run
  * @done: for %SCHEDULE_CALENDAR, times up to this one are done with
  * @round: for other schedules, when the next run is due on CLOCK_BOOTTIME without @wait
@@ -35,6 +36,7 @@ struct line {
 	char			*command;
 	struct schedule		schedule;
 	uint64_t		delay;
+	uint64_t		spread;
 	uint64_t		wait;
 	time_t			done;
 	uint64_t		round;
