@@ -44,6 +44,7 @@ check "--help tells of daylight saving time" said 'daylight saving'
 refuses_line '60 * * * * true' "minute: '60' is not 0 to 59"
 refuses_line '* * * *' 'day of week: missing'
 refuses_line '* * * * *' 'no command'
+refuses_line '* * * * 5#6 true' "day of week: '5#6' is not 0 to 7 or sun to sat, nor one with #1 to #5 or L"
 refuses_line '* * 31 2 * true' 'none of these months has such a day'
 refuses_line '@often true' "'@often' is none of @hourly"
 refuses_line '@every true' "@every: 'true' is not a duration: use e.g. 250ms"
@@ -86,6 +87,11 @@ next_times 1 --after '2026-10-25 01:00Z'
 before=$times
 next_times 1 --after @1792890000
 check "--after in all its forms" test "$times" = "$before"
+
+tab '0 0 L * * true' '0 0 * * friL true' '0 0 * * 5#2 true'
+next_times 1 --after '2026-02-01 12:00'
+check "days that depend on the month" test "$times" = "1: 2026-02-28 00:00:00 +0100;\
+2: 2026-02-27 00:00:00 +0100;3: 2026-02-13 00:00:00 +0100;"
 
 printf '0 0 1 1 * true\r\n@daily true' >"$tmp/tab"
 next_times 1 --after '2026-05-05 12:00'

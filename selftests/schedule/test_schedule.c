@@ -139,6 +139,35 @@ static void the_calendar(void)
 		    "2026-10-31 00:00 +0000", "2026-12-31 00:00 +0000" } },
 		{ "0 0 30 1-3 *", "2026-01-30 00:00 +0000",
 		  { "2026-03-30 00:00 +0000", "2027-01-30 00:00 +0000" } },
+		/* The last day of a month */
+		{ "0 0 L * *", "2028-01-30 12:00 +0000",
+		  { "2028-01-31 00:00 +0000", "2028-02-29 00:00 +0000",
+		    "2028-03-31 00:00 +0000", "2028-04-30 00:00 +0000" } },
+		{ "0 0 15,l feb *", "2026-01-01 00:00 +0000",
+		  { "2026-02-15 00:00 +0000", "2026-02-28 00:00 +0000",
+		    "2027-02-15 00:00 +0000" } },
+		/* The last Friday, the second one, a fifth one */
+		{ "0 0 * * 5L", "2026-01-01 00:00 +0000",
+		  { "2026-01-30 00:00 +0000", "2026-02-27 00:00 +0000",
+		    "2026-03-27 00:00 +0000" } },
+		{ "0 0 * * fri#2", "2026-01-01 00:00 +0000",
+		  { "2026-01-09 00:00 +0000", "2026-02-13 00:00 +0000",
+		    "2026-03-13 00:00 +0000" } },
+		{ "0 0 * * 5#5", "2026-01-01 00:00 +0000",
+		  { "2026-01-30 00:00 +0000", "2026-05-29 00:00 +0000" } },
+		{ "0 0 * 2 5#5", "2026-01-01 00:00 +0000",
+		  { "2036-02-29 00:00 +0000", "2064-02-29 00:00 +0000" } },
+		{ "0 0 * * 7#1,sunl,mon", "2026-03-01 00:00 +0000",
+		  { "2026-03-02 00:00 +0000", "2026-03-09 00:00 +0000",
+		    "2026-03-16 00:00 +0000", "2026-03-23 00:00 +0000",
+		    "2026-03-29 00:00 +0000", "2026-03-30 00:00 +0000" } },
+		/* With a day of month they go together as without. */
+		{ "0 0 L * 1#1", "2026-01-01 00:00 +0000",
+		  { "2026-01-05 00:00 +0000", "2026-01-31 00:00 +0000",
+		    "2026-02-02 00:00 +0000", "2026-02-28 00:00 +0000" } },
+		{ "0 0 */2 * 5#2", "2026-01-01 00:00 +0000",
+		  { "2026-01-09 00:00 +0000", "2026-02-13 00:00 +0000",
+		    "2026-03-13 00:00 +0000", "2026-09-11 00:00 +0000" } },
 		/* Leap years: 2100 is none, 2400 is one. */
 		{ "0 0 29 2 *", "2026-01-01 00:00 +0000",
 		  { "2028-02-29 00:00 +0000", "2032-02-29 00:00 +0000" } },
@@ -346,6 +375,18 @@ static void what_is_refused(void)
 		{ "* * * 13 *",			"month: '13' is not 1 to 12" },
 		{ "* * * january *",		"month: 'january' is not 1 to 12 or jan" },
 		{ "* * * anf *",		"month: 'anf' is not" },
+		{ "* * L-3 * *",		"day of month: 'L' is not 1 to 31, nor L alone" },
+		{ "* * 5L * *",			"day of month: '5L' is not" },
+		{ "* * 15W * *",		"day of month: '15W' is not" },
+		{ "* * * * L",			"day of week: 'L' is not 0 to 7" },
+		{ "* * * * 5#6",		"day of week: '5#6' is not 0 to 7 or" },
+		{ "* * * * 5#0",		"day of week: '5#0' is not" },
+		{ "* * * * 8#1",		"day of week: '8' is not" },
+		{ "* * * * 1-5L",		"day of week: '1-5' is not" },
+		{ "* * * * */2#1",		"day of week: '*/2' is not" },
+		{ "5L * * * *",			"minute: '5L' is not" },
+		{ "* * */31 * 5#2",		"would never run" },
+		{ "* * 30 2 5#5",		NULL },
 		{ "* * * * 8",			"day of week: '8' is not 0 to 7 or sun to sat" },
 		{ "* * * * may",		"day of week: 'may' is not" },
 		{ "1, * * * *",			"minute: '' is not" },
@@ -470,7 +511,8 @@ struct zone_table {
 /**
  * struct rule - a schedule, and what it means by its making
  * @text: the fields
- * @in: for each field, which values are in it
+ * @in: for each field, which values are in it; of days of month 0 is the last, and of days of
+ *	week 8 + 7 n + d is weekday d if it is the n-th of the month from 0, the last if n is 5
  * @star: for each field, whether it begins with '*'
  */
 struct rule {
@@ -537,6 +579,18 @@ static void make_field(struct rule *rule, int field, unsigned int least,
 
 		if (i)
 			text += sprintf(text, ",");
+		if (field == 2 && !rule->star[2] && !random_below(4)) {
+			text += sprintf(text, "L");
+			in[0] = true;
+			continue;
+		}
+		if (field == 4 && !rule->star[4] && !random_below(2)) {
+			unsigned int n = random_below(6);
+
+			text += sprintf(text, n == 5 ? "%uL" : "%u#%u", first, n + 1);
+			in[8 + 7 * n + first % 7] = true;
+			continue;
+		}
 		if (rule->star[field]) {
 			first = least;
 			last = most;
@@ -569,6 +623,15 @@ static void make_rule(struct rule *rule)
 	make_field(rule, 4, 0, 7);
 }
 
+/* Is the day of @t, so many days later, in the same month? */
+static bool same_month(time_t t, int days)
+{
+	time_t other = t + (time_t)days * DAY;
+	struct tm tm, other_tm;
+
+	return gmtime_r(&t, &tm)->tm_mon == gmtime_r(&other, &other_tm)->tm_mon;
+}
+
 /* Is this minute of wall time one of the rule's? */
 static bool matches(const struct rule *rule, int32_t wall)
 {
@@ -576,13 +639,17 @@ static bool matches(const struct rule *rule, int32_t wall)
 	bool day_of_month;
 	bool day_of_week;
 	struct tm tm;
+	int n;
 
 	/* Days are asked about last: they take the longest. */
 	if (!rule->in[0][wall % 60] || !rule->in[1][wall / 60 % 24])
 		return false;
 	gmtime_r(&t, &tm);
-	day_of_month = rule->in[2][tm.tm_mday];
+	day_of_month = rule->in[2][tm.tm_mday] || (rule->in[2][0] && !same_month(t, 1));
 	day_of_week = rule->in[4][tm.tm_wday] || (!tm.tm_wday && rule->in[4][7]);
+	day_of_week |= rule->in[4][8 + 7 * 5 + tm.tm_wday] && !same_month(t, 7);
+	for (n = 0; same_month(t, -7 * n); n++)
+		day_of_week |= rule->in[4][8 + 7 * n + tm.tm_wday] && !same_month(t, -7 * n - 7);
 	return rule->in[3][tm.tm_mon + 1] &&
 	       (rule->star[2] || rule->star[4] ? day_of_month && day_of_week :
 						day_of_month || day_of_week);

@@ -29,6 +29,13 @@
 #define WINDOW		(3 * DAY)
 #define MARGIN		(2 * DAY)
 
+/*
+ * The row of &schedule.weekdays for the last ones of a month; before it are those for the first
+ * to the fifth. While the field is parsed they begin at this bit, behind both Sundays.
+ */
+#define LAST		5
+#define ROWS		8
+
 /* A 29 February that is a Sunday may be 40 years away, across 2100. */
 #define YEARS		41
 
@@ -53,11 +60,12 @@ enum { MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, FIELDS };
 static const struct field fields[FIELDS] = {
 	[MINUTE] = { "minute", "0 to 59", 0, 59, NULL },
 	[HOUR] = { "hour", "0 to 23", 0, 23, NULL },
-	[DAY_OF_MONTH] = { "day of month", "1 to 31", 1, 31, NULL },
+	[DAY_OF_MONTH] = { "day of month", "1 to 31, nor L alone (the last day)", 1, 31, NULL },
 	[MONTH] = { "month", "1 to 12 or jan to dec", 1, 12,
 		    "janfebmaraprmayjunjulaugsepoctnovdec" },
-	[DAY_OF_WEEK] = { "day of week", "0 to 7 or sun to sat", 0, 7,
-			  "sunmontuewedthufrisat" },
+	[DAY_OF_WEEK] = { "day of week",
+			  "0 to 7 or sun to sat, nor one with #1 to #5 or L (the last) behind it",
+			  0, 7, "sunmontuewedthufrisat" },
 };
 
 static const struct {
@@ -120,7 +128,25 @@ static int parse_value(const struct field *field, const char *text,
 	return 0;
 }
 
-/* One part of a list: a value, a range, or a range with a step. */
+/* Does @item end as 5#2 or 5L do? If so cut that off, and store the row that it stands for. */
+static bool cut_row(char *item, unsigned int *row)
+{
+	size_t len = strlen(item);
+
+	if (len > 1 && (item[len - 1] == 'L' || item[len - 1] == 'l')) {
+		*row = LAST;
+		item[len - 1] = '\0';
+		return true;
+	}
+	if (len > 2 && item[len - 2] == '#' && item[len - 1] >= '1' && item[len - 1] <= '5') {
+		*row = (unsigned int)(item[len - 1] - '1');
+		item[len - 2] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* One part of a list: a value, a range, a range with a step, or what depends on the month. */
 static int parse_item(const struct field *field, char *item, uint64_t *set,
 		      char *error)
 {
@@ -130,7 +156,20 @@ static int parse_item(const struct field *field, char *item, uint64_t *set,
 	char *first_text;
 	char *last_text;
 	uint64_t step = 1;
+	unsigned int row;
 	unsigned int i;
+
+	if (field == &fields[DAY_OF_MONTH] && !strcasecmp(item, "L")) {
+		*set |= 1;
+		return 0;
+	}
+	if (field == &fields[DAY_OF_WEEK] && cut_row(item, &row)) {
+		if (parse_value(field, item, &first))
+			return refuse(error, "%s: '%s' is not %s", field->name, item,
+				      field->allowed);
+		*set |= 1ULL << (ROWS + 7 * row + first % 7);
+		return 0;
+	}
 
 	first_text = strsep(&step_text, "/");
 	last_text = first_text;
@@ -177,16 +216,38 @@ static int parse_field(const struct field *field, char *text, uint64_t *set,
 	return 0;
 }
 
-/* Does one of the months have one of the days, at least in leap years? */
+/* How many days month @mon, from 0, has in @year */
+static int month_length(int mon, int year)
+{
+	static const int lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	bool leap = !(year % 4) && (year % 100 || !(year % 400));
+
+	return lengths[mon] - (mon == 1 && !leap);
+}
+
+/* Is a day of a month of that length in the schedule? */
+static bool is_day(const struct schedule *schedule, int day, int weekday, int length)
+{
+	uint64_t rows = schedule->weekdays >> weekday;
+	bool in_days = schedule->days >> day & 1 || (day == length && schedule->days & 1);
+	bool in_weekdays = rows >> (day - 1) / 7 * 7 & 1 ||
+			   (day > length - 7 && rows >> 7 * LAST & 1);
+
+	return schedule->either_day ? in_days || in_weekdays : in_days && in_weekdays;
+}
+
+/* Does a year that begins on any day of the week, leap or not, have a day in the schedule? */
 static bool has_date(const struct schedule *schedule)
 {
-	static const uint8_t lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	unsigned int month;
+	int year, mon, day, weekday;
 
-	for (month = 1; month <= 12; month++)
-		if (schedule->months & 1U << month &&
-		    schedule->days & ((2ULL << lengths[month - 1]) - 1))
-			return true;
+	for (year = 2003; year <= 2004; year++)
+		for (mon = 0; mon < 12; mon++)
+			for (day = 1; day <= month_length(mon, year); day++)
+				for (weekday = 0; weekday < 7; weekday++)
+					if (schedule->months & 2U << mon &&
+					    is_day(schedule, day, weekday, month_length(mon, year)))
+						return true;
 	return false;
 }
 
@@ -195,6 +256,7 @@ static int parse_fields(struct schedule *schedule, const char *text,
 {
 	bool star[FIELDS];
 	uint64_t sets[FIELDS];
+	uint64_t weekdays;
 	char word[256];
 	int ret;
 	int i;
@@ -212,20 +274,22 @@ static int parse_fields(struct schedule *schedule, const char *text,
 	}
 	*rest = text;
 
-	/* Sunday has two numbers, 0 and 7. */
-	if (sets[DAY_OF_WEEK] & 1U << 7)
-		sets[DAY_OF_WEEK] |= 1;
+	/* Sunday has two numbers, 0 and 7. Days without a row are in all but the last. */
+	weekdays = (sets[DAY_OF_WEEK] | (sets[DAY_OF_WEEK] & 1U << 7) >> 7) & 0x7f;
+	sets[DAY_OF_WEEK] >>= ROWS;
+	for (i = 0; i < LAST; i++)
+		sets[DAY_OF_WEEK] |= weekdays << 7 * i;
 	*schedule = (struct schedule){
 		.kind = SCHEDULE_CALENDAR,
 		.minutes = sets[MINUTE],
 		.hours = (uint32_t)sets[HOUR],
 		.days = (uint32_t)sets[DAY_OF_MONTH],
 		.months = (uint32_t)sets[MONTH],
-		.weekdays = (uint32_t)sets[DAY_OF_WEEK] & 0x7f,
+		.weekdays = sets[DAY_OF_WEEK],
 		.either_day = !star[DAY_OF_MONTH] && !star[DAY_OF_WEEK],
 		.wildcard = star[MINUTE] || star[HOUR],
 	};
-	if (!schedule->either_day && !has_date(schedule))
+	if (!has_date(schedule))
 		return refuse(error, "none of these months has such a day: it would never run");
 	return 0;
 }
@@ -301,14 +365,6 @@ static int next_in(uint64_t set, int from)
 	return set ? from + __builtin_ctzll(set) : -1;
 }
 
-static bool is_day(const struct schedule *schedule, const struct tm *tm)
-{
-	bool in_days = schedule->days & 1U << tm->tm_mday;
-	bool in_weekdays = schedule->weekdays & 1U << tm->tm_wday;
-
-	return schedule->either_day ? in_days || in_weekdays : in_days && in_weekdays;
-}
-
 /* Find the first wall time from @from on that is in the schedule. */
 static bool next_wall(const struct schedule *schedule, time_t from, time_t *wall)
 {
@@ -331,7 +387,8 @@ static bool next_wall(const struct schedule *schedule, time_t from, time_t *wall
 			tm.tm_mday = 1;
 			tm.tm_hour = 0;
 			tm.tm_min = 0;
-		} else if (!is_day(schedule, &tm) || hour < 0) {
+		} else if (hour < 0 || !is_day(schedule, tm.tm_mday, tm.tm_wday,
+					       month_length(tm.tm_mon, tm.tm_year + 1900))) {
 			tm.tm_mday++;
 			tm.tm_hour = 0;
 			tm.tm_min = 0;

@@ -30,9 +30,10 @@ enum schedule_kind {
  *	%SCHEDULE_CALENDAR
  * @minutes: bit m: at minute m
  * @hours: bit h: in hour h
- * @days: bit d: on the d-th of a month, from 1
+ * @days: bit d: on the d-th of a month, from 1; bit 0: on its last day
  * @months: bit m: in month m, from 1
- * @weekdays: bit d: on that day of the week, 0 is Sunday
+ * @weekdays: bit 7 n + d: on weekday d, of which 0 is Sunday, if it is the n-th of the month, from
+ *	0; with 5 for n: if it is the last of the month
  * @either_day: a day has to be in @days or @weekdays; otherwise in both
  * @wildcard: minute or hour begin with '*': the schedule goes with the clock when that
  *	is moved for daylight saving time. Otherwise it is due once for each of its times.
@@ -44,7 +45,7 @@ struct schedule {
 	uint32_t		hours;
 	uint32_t		days;
 	uint32_t		months;
-	uint32_t		weekdays;
+	uint64_t		weekdays;
 	bool			either_day;
 	bool			wildcard;
 	time_t			every;
