@@ -101,7 +101,8 @@ check "other line ends, and none" test "$times" = \
 # refuses_zone NAME [TZDIR] - is this TZ refused?
 refuses_zone() {
 	run env TZ="$1" TZDIR="${2-}" cron --next 1 "$tmp/tab"
-	[ "$status" = 1 ] && [ "$(wc -l <"$tmp/out")" = 1 ] && said "^cron: TZ is '$1', but .* is no time zone: use"
+	[ "$status" = 1 ] && [ "$(wc -l <"$tmp/out")" = 1 ] &&
+		said "^cron: TZ is '$1', but .* is no time zone: use"
 	result $? "TZ=$1 is refused"
 }
 
@@ -138,7 +139,8 @@ if [ -e /vm/config ] && [ ! -e /etc/localtime ]; then
 	}
 	check "without /etc/localtime it is UTC" takes_localtime
 	ln -s nowhere /etc/localtime
-	check "one that leads nowhere is refused" eval '! takes_localtime && said "^cron: /etc/localtime is no"'
+	takes_localtime
+	check "one that leads nowhere is refused" said '^cron: /etc/localtime is no time zone'
 	rm /etc/localtime
 else
 	skip "/etc/localtime" "is made and removed, which is for a guest"
@@ -211,7 +213,8 @@ tab '~1h @every 1s x'
 start --dry-run --verbose
 await logged ' line 1: ' 3
 stop "a random delay"
-check "a random delay: it ends before the line is due again" test "$(ran 1 | tr ';' '\n' | wc -l)" -ge 3
+check "a random delay: it ends before the line is due again" \
+	test "$(grep -c ' line 1: ' "$tmp/out")" -ge 3
 
 # Commands are run, print something, and fail.
 due=@reboot
@@ -246,6 +249,30 @@ check "commands: and signals" said "^cron: $tmp/tab:302: 'kill .*was killed by s
 check "commands: failures are counted" test "$(value failed)" = 2
 check "commands: none is still running" test "$(value 'still running')" = 0
 
+# The file is read again.
+tab '@every 3s a' '@reboot b' '@every 1h c' '@every 1s d'
+start --dry-run --verbose
+await logged ' line 4: ' 2
+tab '@reboot e' '@every 1s f' '@every 3s a' '60 * * * * g'
+kill -HUP $pid
+await logged 'the lines that were read before go on$'
+check "read again: what is wrong is told" logged "^cron: $tmp/tab:4: minute: '60'"
+check "read again: all goes on" await logged ' line 4: d' 3
+tab '@reboot e' '@every 1s f' '@every 3s a' '@reboot b'
+kill -HUP $pid
+await logged '^read again: 4 lines$'
+# Were it to begin anew each time, a line of three seconds would not be run.
+for pause in 1 1 1 1 1; do
+	sleep $pause
+	kill -HUP $pid
+done
+stop "read again"
+sed -n '/^read again/,$p' "$tmp/out" >"$tmp/after"
+check "read again: a line that is new begins" grep -q ' line 2: f' "$tmp/after"
+check "read again: one that is gone ends" test "$(grep -c ': d ' "$tmp/after")" = 0
+check "read again: one that is as it was goes on" grep -q ' line 3: a' "$tmp/after"
+check "read again: the start was once" test "$(grep -c ': [be] ' "$tmp/out")" = 1
+
 # What ends cron, and the processes around it, as Ctrl-C at a terminal does, is not for commands.
 tab "@every 1s echo begun; sleep 2; echo yes >'$tmp/ended'"
 : >"$tmp/log"
@@ -258,8 +285,8 @@ check "ended with its process group: exit status 0" test $? = 0
 check "ended: what it has started goes on" await test -e "$tmp/ended"
 
 if ! may_set_clock; then
-	for name in "an hour is skipped" "an hour is repeated" "forward" "back" "a random delay by the clock" \
-		"thousands"; do
+	for name in "an hour is skipped" "an hour is repeated" "forward" "back" \
+		"a random delay by the clock" "thousands"; do
 		skip "$name" "sets the clock, which is for a guest"
 	done
 	finish

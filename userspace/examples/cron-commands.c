@@ -2,10 +2,12 @@
 /*
  * cron: start the commands, and learn how they end.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@ static int spawn(struct cron *cron, const struct line *line)
 	char *const argv[] = { "sh", "-c", line->command, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
+	char *command;
 	sigset_t none;
 	pid_t pid;
 	int ret;
@@ -51,9 +54,13 @@ static int spawn(struct cron *cron, const struct line *line)
 	if (ret)
 		return ret;
 
+	command = strdup(line->command);
+	if (!command)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
 	cron->children[cron->children_len++] = (struct child){
 		.pid = pid,
-		.line = line,
+		.number = line->number,
+		.command = command,
 	};
 	return 0;
 }
@@ -87,7 +94,7 @@ void cron_run_line(struct cron *cron, const struct line *line)
 
 void cron_reap(struct cron *cron)
 {
-	const struct line *line;
+	struct child child;
 	int status;
 	pid_t pid;
 	size_t i;
@@ -98,16 +105,15 @@ void cron_reap(struct cron *cron)
 		/* The process may have had this child before it executed cron. */
 		if (i == cron->children_len)
 			continue;
-		line = cron->children[i].line;
+		child = cron->children[i];
 		cron->children[i] = cron->children[--cron->children_len];
-		if (!status)
-			continue;
-		cron->failed++;
-		if (WIFEXITED(status))
-			complain("%s:%u: '%s' returned %d", cron->file, line->number,
-				 line->command, WEXITSTATUS(status));
-		else
+		cron->failed += status != 0;
+		if (WIFSIGNALED(status))
 			complain("%s:%u: '%s' was killed by signal %d", cron->file,
-				 line->number, line->command, WTERMSIG(status));
+				 child.number, child.command, WTERMSIG(status));
+		else if (status)
+			complain("%s:%u: '%s' returned %d", cron->file, child.number,
+				 child.command, WEXITSTATUS(status));
+		free(child.command);
 	}
 }

@@ -113,6 +113,9 @@ static const char help[] =
 "run for: it waits for the next one after that; but if it would be for longer\n"
 "than the grace time, it goes by the new time, and runs again.\n"
 "\n"
+"SIGHUP has FILE read again. Lines that are in it as before go on as they are, and\n"
+"others begin, but for @reboot. If a line is wrong, all goes on as it is.\n"
+"\n"
 "SIGINT or SIGTERM ends cron, and not what it has started; so does Ctrl-C.\n"
 "Figures are printed at the end.\n"
 "\n"
@@ -281,6 +284,30 @@ static void settle(struct line *line, uint64_t now)
  * Timers
  */
 
+/* Lines that were just read begin. @start: so does the program. */
+static void begin_lines(struct cron *cron, bool start)
+{
+	time_t now = (time_t)(twheel_now(cron->tw) / NSEC_PER_SEC);
+	uint64_t boot = boottime();
+	size_t i;
+
+	for (i = 0; i < cron->count; i++) {
+		struct line *line = &cron->lines[i];
+
+		if (line->begun)
+			continue;
+		line->begun = true;
+		line->done = now;
+		line->round = boot + (uint64_t)line->schedule.every * NSEC_PER_SEC;
+		if (line->schedule.kind == SCHEDULE_REBOOT && !start)
+			line->round = NEVER;
+		draw(line);
+	}
+	cron->arms = realloc(cron->arms, cron->count * sizeof(*cron->arms));
+	if (!cron->arms)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+}
+
 /* Plans a line, and adds its timer to those that arm_lines() will arm. */
 static void add_line(struct cron *cron, struct line *line, uint64_t now)
 {
@@ -361,13 +388,38 @@ static void run_due(struct cron *cron)
 	arm_lines(cron);
 }
 
+static void reload(struct cron *cron)
+{
+	size_t count = cron->count;
+	size_t i;
+
+	if (!cron_read_again(cron)) {
+		complain("%s: the lines that were read before go on", cron->file);
+		return;
+	}
+	/* Whatever has expired and was not read is due in the new plan, too. */
+	for (i = 0; i < count; i++) {
+		int ret = twheel_cancel(cron->tw, i, NULL);
+
+		if (ret && ret != -ENOENT)
+			die(EXIT_FAILED, "cannot cancel: %s", strerror(-ret));
+	}
+	begin_lines(cron, false);
+	plan_all(cron);
+	printf("read again: %zu lines\n", cron->count);
+	fflush(stdout);
+}
+
 static void take_signals(struct cron *cron)
 {
 	struct signalfd_siginfo info;
 
-	while (read(cron->signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD)
+	while (read(cron->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload(cron);
+		else if (info.ssi_signo != SIGCHLD)
 			cron->stop = true;
+	}
 	/* Signals of several children may have become one. */
 	cron_reap(cron);
 }
@@ -386,23 +438,18 @@ static void set_up(struct cron *cron)
 		.clock = TWHEEL_CLOCK_REALTIME,
 		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
 	};
-	uint64_t boot = boottime();
 	sigset_t blocked;
-	time_t begin;
-	size_t i;
 	int ret;
 
 	ret = twheel_open(&cron->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
 			  &config);
 	if (ret)
 		die_without_device(ret);
-	cron->arms = calloc(cron->count, sizeof(*cron->arms));
-	if (!cron->arms)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
 
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
 	sigaddset(&blocked, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	cron->signals = signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -414,14 +461,7 @@ static void set_up(struct cron *cron)
 	watch_fd(cron, cron->signals);
 	watch_fd(cron, twheel_fd(cron->tw));
 
-	begin = (time_t)(twheel_now(cron->tw) / NSEC_PER_SEC);
-	for (i = 0; i < cron->count; i++) {
-		struct line *line = &cron->lines[i];
-
-		line->done = begin;
-		line->round = boot + (uint64_t)line->schedule.every * NSEC_PER_SEC;
-		draw(line);
-	}
+	begin_lines(cron, true);
 	plan_all(cron);
 	printf("%zu lines\n", cron->count);
 	fflush(stdout);
@@ -522,12 +562,12 @@ static void parse_options(struct cron *cron, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct cron cron;
-	size_t i;
 
 	tzset();
 	parse_options(&cron, argc, argv);
 	cron_check_zone();
-	cron_read_file(&cron);
+	if (!cron_read_file(&cron))
+		return EXIT_USAGE;
 	if (cron.next) {
 		print_next(&cron);
 	} else {
@@ -539,10 +579,10 @@ int main(int argc, char **argv)
 		twheel_close(cron.tw);
 	}
 
-	for (i = 0; i < cron.count; i++)
-		free(cron.lines[i].command);
-	free(cron.lines);
+	cron_free_lines(&cron);
 	free(cron.arms);
+	while (cron.children_len)
+		free(cron.children[--cron.children_len].command);
 	free(cron.children);
 	if (fflush(stdout) || ferror(stdout))
 		die(EXIT_FAILED, "standard output: %s", strerror(errno));

@@ -21,7 +21,9 @@
 /**
  * struct line - a line of the file
  * @number: its number in the file
- * @command: the command that it runs
+ * @text: the line
+ * @command: the command that it runs, which is the end of @text
+ * @begun: the fields from @done on were filled in
  * @schedule: when it runs the command
  * @delay: random delays are less than this
  * @spread: and that of the next run than this: the line is due again then, or later
@@ -33,7 +35,9 @@
  */
 struct line {
 	unsigned int		number;
+	char			*text;
 	char			*command;
+	bool			begun;
 	struct schedule		schedule;
 	uint64_t		delay;
 	uint64_t		spread;
@@ -47,11 +51,13 @@ struct line {
 /**
  * struct child - a command that runs
  * @pid: its process
- * @line: the line that has started it
+ * @number: of the line that has started it, which may be gone by now
+ * @command: of that line, a copy
  */
 struct child {
 	pid_t			pid;
-	const struct line	*line;
+	unsigned int		number;
+	char			*command;
 };
 
 /**
@@ -136,11 +142,24 @@ void cron_check_zone(void);
 
 /**
  * cron_read_file() - read the lines of the file
+ * @cron: the state, without lines
+ *
+ * Return: whether nothing is wrong with them; else what is wrong was told.
+ */
+bool cron_read_file(struct cron *cron);
+
+/**
+ * cron_read_again() - read the file again, in place of the lines that were read before
  * @cron: the state
  *
- * Ends the program if something is wrong with them.
+ * A line with the text of one that was there before takes its place, and goes on.
+ *
+ * Return: as for cron_read_file(). If something is wrong all is as it was.
  */
-void cron_read_file(struct cron *cron);
+bool cron_read_again(struct cron *cron);
+
+/* Free the lines. */
+void cron_free_lines(struct cron *cron);
 
 /**
  * cron_print_time() - print a time with its offset
