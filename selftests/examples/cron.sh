@@ -3,9 +3,8 @@
 #
 # cron.sh - are lines run at their wall time, whatever the clock does?
 #
-# This sets the clock back and forth: in a guest only, and with an embedded wheel only if
-# TWHEEL_TEST_CLOCK is yes, as that needs no guest. selftests/schedule tests when lines are due.
-# This test is about what happens if the clock is set.
+# This sets the clock back and forth: in a guest only, see may_set_clock in programs.sh.
+# selftests/schedule tests when lines are due. This test is about what happens if the clock is set.
 
 . "$(dirname "$0")/programs.sh"
 
@@ -152,11 +151,6 @@ if ! embedded && [ ! -e /dev/twheel ]; then
 	finish
 fi
 
-# set_clock TIME - in UTC
-set_clock() {
-	date -u -s "$1" >/dev/null
-}
-
 # start OPTION... - run $tmp/tab in the background: $pid, $tmp/log
 #
 # Starting may take a while: set_clock then goes to shortly before the awaited time.
@@ -193,11 +187,6 @@ stop() {
 # ran LINE - print the times at which it was run
 ran() {
 	sed -n "s/ line $1: .*//p" "$tmp/log" | tr '\n' ';'
-}
-
-# may_set_clock - is this a guest?
-may_set_clock() {
-	! embedded || [ "${TWHEEL_TEST_CLOCK-}" = yes ]
 }
 
 # Whatever the clock does, time goes by.

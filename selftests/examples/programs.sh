@@ -54,6 +54,16 @@ embedded() {
 	[ "${TWHEEL_BACKEND-}" = embedded ]
 }
 
+# may_set_clock - is this a guest? Without TWHEEL_TEST_CLOCK that is so where the device is used
+may_set_clock() {
+	! embedded || [ "${TWHEEL_TEST_CLOCK-}" = yes ]
+}
+
+# set_clock TIME - in UTC
+set_clock() {
+	date -u -s "$1" >/dev/null
+}
+
 # need_wheel - end here if programs would have neither
 need_wheel() {
 	embedded || need_device

@@ -198,7 +198,8 @@ suite_embedded() {
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
 			embedded/uapi-abi32 embedded/uapi-lease32 embedded/loop32 \
-			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/cron.sh' ||
+			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/cron.sh' \
+			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/reminder.sh' ||
 		status=$?
 	return $status
 }

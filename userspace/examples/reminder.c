@@ -2,8 +2,8 @@
 /*
  * reminder: a service whose timers outlive its process.
  *
- * It has two descriptors: the timers, and the socket that requests come in on. The
- * process that started it, its keeper, is given copies of both, by systemd's protocol
+ * It has three descriptors: two of timers, and the socket that requests come in on. The
+ * process that started it, its keeper, is given copies of them, by systemd's protocol
  * for that (see "File Descriptor Store" in systemd.service(5) and sd_notify(3)), and
  * hands them back when it starts the service again. Meanwhile the timers go on in the
  * kernel, and requests wait in the socket. As a unit:
@@ -11,8 +11,12 @@
  *	[Service]
  *	Type=notify
  *	ExecStart=/usr/local/bin/reminder -s /run/reminder -j /var/lib/reminder
- *	FileDescriptorStoreMax=2
+ *	FileDescriptorStoreMax=3
  *	Restart=always
+ *
+ * A reminder after some time and one at some time are two things as soon as the clock is set:
+ * the former must not move, and the latter must move with the clock. So there are two contexts, on
+ * CLOCK_BOOTTIME and on CLOCK_REALTIME. A key is in one of them at most.
  *
  * A reminder is in one of three places, none of which is this process: in the
  * socket, in the wheel, or in the journal, a file. It leaves each for the next
@@ -20,8 +24,9 @@
  *
  * - A request is looked at in the socket (MSG_PEEK), carried out, and only then
  *   taken out. Done twice it does the same: it is for a key of the client's own
- *   (TWHEEL_CONFIG_KEYED) and a point in time. No expiration is read between, so
- *   the second time cannot come after the reminder was given.
+ *   (TWHEEL_CONFIG_KEYED). No expiration is read between, so the second time cannot
+ *   come after the reminder was given, nor does a key come up that was still in both
+ *   contexts.
  * - Expirations are read straight into the journal, which is mapped: the kernel
  *   stores a record, and only then forgets the timer. A record that is there
  *   while its timer is, too, was cut off, and counts as not read.
@@ -81,14 +86,25 @@ static const char help[] =
 "  KEY @NANOSECONDS    at this time, as date +%s%N prints it\n"
 "  KEY cancel\n"
 "\n"
-"A key that is pending already is moved. In a service with Type=notify and\n"
-"FileDescriptorStoreMax=2 all reminders survive a restart.\n"
+"If the clock is set, a DURATION stays as it is, asleep or not, and @NANOSECONDS is\n"
+"when the clock shows it. A key that is pending already is moved. In a service with\n"
+"Type=notify and FileDescriptorStoreMax=3 all reminders survive a restart.\n"
 "\n"
 "Exit codes: 0 stopped by SIGINT or SIGTERM, or request sent; 1 a failure at run\n"
 "time; 2 wrong usage.\n";
 
-/* The names of the descriptors in the keeper's store. */
-#define NAME_TIMERS	"timers"
+enum { AFTER, AT, CONTEXTS };
+
+/* The clocks of the contexts, and their names in the keeper's store. */
+static const struct {
+	const char	*name;
+	uint32_t	clock;
+} contexts[CONTEXTS] = {
+	[AFTER]	= { "delays",	CLOCK_BOOTTIME },
+	[AT]	= { "timers",	TWHEEL_CLOCK_REALTIME },
+};
+
+/* The name of the socket there. */
 #define NAME_REQUESTS	"requests"
 
 /* Where the protocol has the first descriptor. */
@@ -124,7 +140,7 @@ struct journal {
  * @socket_path: where requests come in
  * @journal_path: where the journal is
  * @list: print what is pending
- * @tw: the timers
+ * @tw: the contexts
  * @socket: the requests
  * @journal: the journal
  * @journal_fd: its file
@@ -132,13 +148,14 @@ struct journal {
  * @len: how many records it has
  * @arms: requests that are not carried out yet
  * @arms_len: how many requests there are
+ * @arms_of: the context that all of them are for
  */
 struct reminder {
 	const char		*socket_path;
 	const char		*journal_path;
 	bool			list;
 
-	struct twheel		*tw;
+	struct twheel		*tw[CONTEXTS];
 	int			socket;
 
 	struct journal		*journal;
@@ -148,6 +165,7 @@ struct reminder {
 
 	struct twheel_arm	arms[BATCH_MAX];
 	size_t			arms_len;
+	unsigned int		arms_of;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -240,38 +258,46 @@ static int kept(const char *name)
 	return -1;
 }
 
-static void get_timers(struct reminder *r)
+/* Make a context of what the keeper has handed over. */
+static void take_over(struct twheel **twp, const char *name, uint32_t clock, int fd)
 {
-	const struct twheel_config config = {
-		.clock = TWHEEL_CLOCK_REALTIME,
-		.flags = TWHEEL_CONFIG_KEYED,
-	};
-	int fd = kept(NAME_TIMERS);
 	struct twheel_info info;
 	int ret;
 
+	ret = twheel_adopt(twp, fd);
+	if (!ret)
+		ret = twheel_get_info(*twp, 0, &info);
+	if (ret)
+		die(EXIT_FAILED, "descriptor '%s': %s", name, strerror(-ret));
+	if (info.clock != clock || info.config != TWHEEL_CONFIG_KEYED)
+		die(EXIT_FAILED, "descriptor '%s': not from this program", name);
+	printf("taken over: %s, %" PRIu64 " pending, %" PRIu64 " expired\n", name,
+	       (uint64_t)info.pending, (uint64_t)info.ready);
+}
+
+static void get_timers(struct twheel **twp, const char *name, uint32_t clock)
+{
+	const struct twheel_config config = { .clock = clock, .flags = TWHEEL_CONFIG_KEYED };
+	int fd = kept(name);
+	struct twheel_info info;
+	char message[64];
+	int ret;
+
 	if (fd >= 0) {
-		ret = twheel_adopt(&r->tw, fd);
-		if (!ret)
-			ret = twheel_get_info(r->tw, 0, &info);
-		if (ret)
-			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': %s", strerror(-ret));
-		if (info.clock != config.clock || info.config != config.flags)
-			die(EXIT_FAILED, "descriptor '" NAME_TIMERS "': not from this program");
-		printf("taken over: %" PRIu64 " pending, %" PRIu64 " expired\n",
-		       (uint64_t)info.pending, (uint64_t)info.ready);
+		take_over(twp, name, clock, fd);
 		return;
 	}
 
-	ret = twheel_open(&r->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	ret = twheel_open(twp, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (!ret)
-		ret = twheel_get_info(r->tw, 0, &info);
+		ret = twheel_get_info(*twp, 0, &info);
 	if (ret)
 		die_without_device(ret);
 	if ((info.features & TWHEEL_FEATURE_EMBEDDED) && getenv("NOTIFY_SOCKET"))
 		die(EXIT_FAILED, "NOTIFY_SOCKET: a keeper can keep the timers of "
 		    TWHEEL_DEVICE ", but not a wheel in this process");
-	notify("FDSTORE=1\nFDNAME=" NAME_TIMERS, twheel_fd(r->tw));
+	snprintf(message, sizeof(message), "FDSTORE=1\nFDNAME=%s", name);
+	notify(message, twheel_fd(*twp));
 }
 
 /* The keeper is given the socket before it has an address, and so before any request. */
@@ -304,14 +330,14 @@ static void get_socket(struct reminder *r)
 		die(EXIT_FAILED, "%s: %s", r->socket_path, strerror(errno));
 }
 
-static void list_pending(struct reminder *r)
+static void list_pending(struct twheel *tw)
 {
 	struct twheel_timer_info info;
 	char text[DURATION_SIZE];
 	struct twheel_walk *walk;
 	int ret;
 
-	ret = twheel_walk_new(&walk, r->tw);
+	ret = twheel_walk_new(&walk, tw);
 	while (!ret) {
 		ret = twheel_walk_next(walk, &info);
 		if (ret == 0 || (ret < 0 && ret != -EINTR))
@@ -358,8 +384,10 @@ static void open_journal(struct reminder *r)
 	struct twheel_timer_info info;
 	struct twheel_event *event;
 	uint64_t room = JOURNAL_STEP;
+	bool cut = false;
 	uint64_t head[2];
 	struct stat st;
+	unsigned int c;
 	ssize_t n;
 
 	r->journal_fd = open(r->journal_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -391,7 +419,9 @@ static void open_journal(struct reminder *r)
 
 	/* Only the last record can have been cut off, by a kill during a page fault. */
 	event = &r->journal->events[r->len - 1];
-	if (!twheel_get(r->tw, event->handle, &info)) {
+	for (c = 0; c < CONTEXTS; c++)
+		cut |= !twheel_get(r->tw[c], event->handle, &info);
+	if (cut) {
 		*event = (struct twheel_event){ };
 		r->len--;
 	}
@@ -419,13 +449,13 @@ static void give(struct reminder *r, bool after_restart)
 	}
 }
 
-static void read_expirations(struct reminder *r)
+static void read_expirations(struct reminder *r, struct twheel *tw)
 {
 	ssize_t n;
 
 	if (r->room - r->len < TURN_EVENTS)
 		map_journal(r, r->room + JOURNAL_STEP);
-	n = twheel_read(r->tw, &r->journal->events[r->len], TURN_EVENTS);
+	n = twheel_read(tw, &r->journal->events[r->len], TURN_EVENTS);
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n < 0)
@@ -434,23 +464,45 @@ static void read_expirations(struct reminder *r)
 	give(r, false);
 }
 
+/* Cancel these keys in a context that has them perhaps. */
+static void cancel_all(struct twheel *tw, struct twheel_cancel *cancels, size_t len)
+{
+	ssize_t n = twheel_cancel_batch(tw, cancels, len);
+	size_t i;
+
+	if (n != (ssize_t)len)
+		die(EXIT_FAILED, "cannot cancel: %s", strerror(n < 0 ? (int)-n : EFAULT));
+	for (i = 0; i < len; i++)
+		if (cancels[i].result && cancels[i].result != -ENOENT)
+			die(EXIT_FAILED, "cannot cancel: %s", strerror(-cancels[i].result));
+}
+
 static void arm_all(struct reminder *r)
 {
-	ssize_t n = twheel_arm_batch(r->tw, r->arms, r->arms_len);
+	ssize_t n = twheel_arm_batch(r->tw[r->arms_of], r->arms, r->arms_len);
+	struct twheel_cancel moved[BATCH_MAX] = { };
+	size_t len = 0;
 	size_t i;
 
 	if (n != (ssize_t)r->arms_len)
 		die(EXIT_FAILED, "cannot arm: %s", strerror(n < 0 ? (int)-n : EFAULT));
-	for (i = 0; i < r->arms_len; i++)
+	for (i = 0; i < r->arms_len; i++) {
 		if (r->arms[i].result)
 			complain("reminder %" PRIu64 " is lost: %s",
 				 (uint64_t)r->arms[i].handle, strerror(-r->arms[i].result));
+		else
+			moved[len++].handle = r->arms[i].handle;
+	}
+	/* The other context may have had some of these keys. */
+	cancel_all(r->tw[!r->arms_of], moved, len);
 	r->arms_len = 0;
 }
 
 static void carry_out(struct reminder *r, char *line)
 {
+	struct twheel_cancel cancel = { };
 	char *when = strchr(line, ' ');
+	unsigned int c;
 	uint64_t ns;
 	uint64_t key;
 	int ret;
@@ -465,30 +517,26 @@ static void carry_out(struct reminder *r, char *line)
 	if (!strcmp(when, "cancel")) {
 		/* Keep the order: the timer may be one of those that are not armed yet. */
 		arm_all(r);
-		ret = twheel_cancel(r->tw, key, NULL);
-		if (ret && ret != -ENOENT)
-			die(EXIT_FAILED, "cannot cancel: %s", strerror(-ret));
+		cancel.handle = key;
+		for (c = 0; c < CONTEXTS; c++)
+			cancel_all(r->tw[c], &cancel, 1);
 		return;
 	}
 
-	if (when[0] == '@') {
-		ret = number_parse(when + 1, INT64_MAX, &ns);
-	} else {
-		ret = duration_parse(when, &ns);
-		if (!ret) {
-			ns += twheel_now(r->tw);
-			ret = ns > INT64_MAX;
-		}
-	}
+	c = when[0] == '@' ? AT : AFTER;
+	ret = c == AT ? number_parse(when + 1, INT64_MAX, &ns) : duration_parse(when, &ns);
 	if (ret) {
 		complain("reminder %" PRIu64 ": '%s' is no duration, @NANOSECONDS or 'cancel'",
 			 key, when);
 		return;
 	}
+	if (r->arms_of != c)
+		arm_all(r);
+	r->arms_of = c;
 	r->arms[r->arms_len++] = (struct twheel_arm){
 		.handle = key,
 		.expires = ns,
-		.flags = TWHEEL_ARM_ABS,
+		.flags = c == AT ? TWHEEL_ARM_ABS : 0,
 	};
 	if (r->arms_len == BATCH_MAX)
 		arm_all(r);
@@ -546,23 +594,26 @@ static void run(struct reminder *r)
 {
 	struct pollfd fds[] = {
 		{ .fd = r->socket, .events = POLLIN },
-		{ .fd = twheel_fd(r->tw), .events = POLLIN },
+		{ .fd = twheel_fd(r->tw[AFTER]), .events = POLLIN },
+		{ .fd = twheel_fd(r->tw[AT]), .events = POLLIN },
 	};
 	sigset_t waiting;
+	unsigned int c;
 
 	sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGINT);
 	sigdelset(&waiting, SIGTERM);
 
 	while (!interrupted) {
-		if (ppoll(fds, 2, NULL, &waiting) < 0) {
+		if (ppoll(fds, 1 + CONTEXTS, NULL, &waiting) < 0) {
 			if (errno == EINTR)
 				continue;
 			die(EXIT_FAILED, "poll: %s", strerror(errno));
 		}
 		/* In this order: see the head of this file. */
 		take_requests(r);
-		read_expirations(r);
+		for (c = 0; c < CONTEXTS; c++)
+			read_expirations(r, r->tw[c]);
 	}
 }
 
@@ -598,6 +649,7 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_signal };
 	static struct reminder r;
 	sigset_t blocked;
+	unsigned int c;
 
 	parse_options(&r, argc, argv);
 	/* Write whole lines, so that a kill does not leave a part of one. */
@@ -611,10 +663,11 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 
-	get_timers(&r);
+	for (c = 0; c < CONTEXTS; c++)
+		get_timers(&r.tw[c], contexts[c].name, contexts[c].clock);
 	open_journal(&r);
-	if (r.list)
-		list_pending(&r);
+	for (c = 0; r.list && c < CONTEXTS; c++)
+		list_pending(r.tw[c]);
 	get_socket(&r);
 	give(&r, true);
 	notify("READY=1", -1);
