@@ -42,6 +42,9 @@ refuses 2 "'-5' is not a number" arm 1s --data -5
 refuses 2 "'sidereal' is not a clock" arm 1s --clock sidereal
 refuses 2 'fd takes no --device' info --fd 0 --device /dev/null
 refuses 2 'fd takes no --device' list --fd 0 --device /dev/null
+refuses 2 "'10m' is not @SECONDS" arm 10m --clock realtime
+refuses 2 "'@0' is a point in time: use --clock realtime" arm 1s @0
+refuses 2 "'noon' is not a duration" arm @noon --clock realtime
 refuses 1 'No such file' info --device /dev/no-such-wheel
 refuses 1 'not a twheel device' info --device /dev/null
 
@@ -118,13 +121,31 @@ check "none is early" test "$(grep -c '"late":-' "$tmp/out")" = 0
 
 run twheel arm 50ms --clock boottime --slack 10ms
 check "--clock boottime --slack" test "$status" = 0
-run twheel arm 50ms --clock realtime --every 50ms --fixed-delay --count 2
+run twheel arm "@$(date +%s)" --clock realtime --every 50ms --fixed-delay --count 2
 check "--clock realtime --fixed-delay" test "$status" = 0 -a "$(grep -c ' s  timer 1 ' "$tmp/out")" = 2
 
 begin=$(cut -d. -f1 /proc/uptime)
 run twheel arm 1h --for 1s
 end=$(cut -d. -f1 /proc/uptime)
 check "--for stops it" test "$status" = 0 -a ! -s "$tmp/out" -a $((end - begin)) -lt 60
+
+# The clock is set by an hour, either way.
+hour_away=@$(($(date +%s) + 3600))
+twheel arm "$hour_away" --clock realtime --for 1m >"$tmp/out" 2>&1 &
+set_clock "$hour_away"
+wait $!
+check "a point in time comes when the clock is set to it" said ' s  timer 1 .*  last$'
+twheel arm "@$(($(date +%s) + 3600))" --clock realtime --for 3s >"$tmp/out" 2>&1 &
+pid=$!
+sleep 1
+set_clock "@$(($(date +%s) - 3600))"
+tenths=100
+ended() {
+	! kill -0 "$pid" 2>/dev/null
+}
+check "--for ends although the clock was set back" await ended
+check "and no timer has expired" test ! -s "$tmp/out"
+kill $pid 2>/dev/null
 
 # A shell without job control makes its background children ignore SIGINT. SIGTERM has the
 # same effect.

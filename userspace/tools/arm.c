@@ -19,6 +19,7 @@
 
 static const char help[] =
 "Usage: twheel arm [OPTION]... DURATION...\n"
+"       twheel arm [OPTION]... --clock realtime @SECONDS...\n"
 "Arm one timer for each DURATION and print expirations as they come, until all\n"
 "timers have ended. One that repeats without --count ends with --for, or with an\n"
 "interrupt.\n"
@@ -28,17 +29,18 @@ static const char help[] =
 "  -y, --fixed-delay      count each interval from the last read, not on a grid\n"
 "  -s, --slack DURATION   let each expiration be this much later\n"
 "  -C, --clock CLOCK      monotonic (default); boottime, which goes on during\n"
-"                         suspend; or realtime, where a DURATION ends at the\n"
-"                         time of day that it would end at now\n"
+"                         suspend; or realtime, which is set now and then and so\n"
+"                         takes points in time: @SECONDS since 1970\n"
 "  -d, --data N           user data of the first timer (default 1); the others\n"
 "                         count up from it\n"
-"  -f, --for DURATION     stop after this time\n"
+"  -f, --for DURATION     stop after this time, whatever clock is set meanwhile\n"
 "  -j, --json             a JSON object in each line\n"
 "  -D, --device PATH      the device (default " TWHEEL_DEVICE ")\n"
 "  -h, --help             show this help\n"
 "\n"
 "A DURATION is written as 250ms, 10m, 1h30m or 1.5s; a number alone is seconds.\n"
 "The units are d, h, m or min, s or sec, ms, us and ns, the larger first.\n"
+"'date -d 12:00 +@%s' prints the @SECONDS of 12:00 today.\n"
 "\n"
 "Exit codes: 0 all timers have ended, or an interrupt or --for stopped them;\n"
 "1 failure at run time; 2 wrong usage.\n";
@@ -138,13 +140,13 @@ static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
 	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
 	uint64_t stop = UINT64_MAX;
 
-	/* --for counts on the context's clock, like the timers. */
-	if (settings->stops && __builtin_add_overflow(start, settings->run_time, &stop))
+	/* The context's clock may be set; and poll() knows only this one. */
+	if (settings->stops && __builtin_add_overflow(tool_now(), settings->run_time, &stop))
 		stop = UINT64_MAX;
 
 	while (live && !interrupted) {
 		struct twheel_event events[EVENTS];
-		uint64_t now = twheel_now(tw);
+		uint64_t now = tool_now();
 		struct timespec timeout;
 		ssize_t n;
 		ssize_t i;
@@ -204,6 +206,25 @@ static enum tool_exit arm_all(struct twheel *tw, struct twheel_arm *arms, size_t
 	return TOOL_OK;
 }
 
+/* Read a DURATION, or @SECONDS of the clock that takes these. */
+static bool parse_when(const struct settings *settings, const char *text, struct twheel_arm *arm)
+{
+	bool at = settings->config.clock == TWHEEL_CLOCK_REALTIME;
+	uint64_t ns;
+
+	if (at != (*text == '@')) {
+		tool_complain(TOOL_USAGE, "arm: '%s' is %s", text, at ?
+			      "not @SECONDS, which realtime takes: use e.g. $(date -d 12:00 +@%s)" :
+			      "a point in time: use --clock realtime");
+		return false;
+	}
+	if (!tool_duration("arm", text + at, &ns))
+		return false;
+	arm->expires = ns;
+	arm->flags |= at ? TWHEEL_ARM_ABS : 0;
+	return true;
+}
+
 static enum tool_exit run(const struct settings *settings, size_t n, char **durations)
 {
 	enum tool_exit code = TOOL_FAILED;
@@ -217,15 +238,12 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	if (!arms)
 		return tool_complain(TOOL_FAILED, "arm: %s", strerror(ENOMEM));
 	for (i = 0; i < n; i++) {
-		uint64_t delay;
-
 		arms[i] = settings->arm;
 		arms[i].user_data += i;
-		if (!tool_duration("arm", durations[i], &delay)) {
+		if (!parse_when(settings, durations[i], &arms[i])) {
 			code = TOOL_USAGE;
 			goto out_free;
 		}
-		arms[i].expires = delay;
 	}
 
 	if (tool_open(&tw, settings->device, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
@@ -234,13 +252,6 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	catch_signals(&waiting);
 
 	start = twheel_now(tw);
-	/* In wall time timers can only be armed for a point in time. */
-	for (i = 0; settings->config.clock == TWHEEL_CLOCK_REALTIME && i < n; i++) {
-		arms[i].flags |= TWHEEL_ARM_ABS;
-		arms[i].expires += start;
-		if (arms[i].expires > INT64_MAX)
-			arms[i].expires = INT64_MAX;
-	}
 	code = arm_all(tw, arms, n, durations);
 	if (code == TOOL_OK)
 		code = watch(tw, settings, start, n, &waiting);

@@ -151,14 +151,6 @@ static enum tool_exit show(const struct counters *counters, uint64_t ns, bool js
 	return tool_flush();
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 static void sleep_until(uint64_t ns)
 {
 	struct timespec ts = {
@@ -188,7 +180,7 @@ static enum tool_exit show_once(bool json)
 static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 {
 	struct counters then, now, delta;
-	uint64_t since = now_ns(), next = since;
+	uint64_t since = tool_now(), next = since;
 	enum tool_exit code = TOOL_OK;
 	struct progress progress;
 	uint64_t rounds = 0;
@@ -204,7 +196,7 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 
 		next += interval;
 		sleep_until(next);
-		time = now_ns();
+		time = tool_now();
 		ret = counters_read(&now);
 		if (ret)
 			break;

@@ -55,14 +55,6 @@ static void on_signal(int sig)
 		quitting = 1;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 static void enter_screen(void)
 {
 	struct termios raw = saved;
@@ -137,7 +129,7 @@ static enum tool_exit draw(const struct sample *sample)
 static int take_sample(struct sample *sample, uint64_t *since)
 {
 	struct counters now, delta;
-	uint64_t time = now_ns();
+	uint64_t time = tool_now();
 	struct cpu_counters sum;
 	size_t i;
 	int ret;
@@ -173,7 +165,7 @@ static void free_sample(struct sample *sample)
 static void wait_until(uint64_t until, const sigset_t *waiting)
 {
 	struct pollfd pollfd = { .fd = STDIN_FILENO, .events = POLLIN };
-	uint64_t now = now_ns(), left = until > now ? until - now : 0;
+	uint64_t now = tool_now(), left = until > now ? until - now : 0;
 	struct timespec timeout = {
 		.tv_sec = (time_t)(left / NSEC_PER_SEC),
 		.tv_nsec = (long)(left % NSEC_PER_SEC),
@@ -248,7 +240,7 @@ static enum tool_exit watch(uint64_t interval, struct sample *sample, uint64_t s
 			raise(SIGSTOP);
 			enter_screen();
 		}
-		if (now_ns() >= next) {
+		if (tool_now() >= next) {
 			ret = take_sample(sample, &since);
 			next = since + interval;
 		}
