@@ -25,7 +25,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(memory, size)	((void)(memory), (void)(size))
 #endif
 
-#if __has_include(<valgrind/memcheck.h>)
+#if __has_include("valgrind/memcheck.h")
 #include <valgrind/memcheck.h>
 #else
 #define VALGRIND_MAKE_MEM_NOACCESS(memory, size)	((void)(memory), (void)(size))
