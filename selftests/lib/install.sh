@@ -22,6 +22,10 @@ here() {
 		{ cat "$tmp/said"; return 1; }
 }
 
+refused() {
+	! "$@"
+}
+
 is_built() {
 	! make -C "$user" O="$tmp/build" | grep -q CC
 }
@@ -58,6 +62,8 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/include/linux/twheel.h
 ./usr/include/twheel.h
 ./usr/include/twheel.hpp
+./usr/lib/here/cmake/twheel/twheelConfig.cmake
+./usr/lib/here/cmake/twheel/twheelConfigVersion.cmake
 ./usr/lib/here/libtwheel.a
 ./usr/lib/here/libtwheel.so
 ./usr/lib/here/libtwheel.so.0.1
@@ -220,9 +226,47 @@ if [ ! -e /dev/twheel ]; then
 	check "a program from before gets ENOENT" test "$status" = 2
 fi
 
+# The folders may be moved together.
+cp -r "$root/usr" "$tmp/moved"
+for folder in libdir includedir; do
+	pkg-config --define-variable=prefix=/p --variable=$folder libtwheel
+done >"$tmp/folders"
+printf '/p/lib/here\n/p/include\n' >"$tmp/expected"
+try "what pkg-config says is below the prefix" same "$tmp/folders" "$tmp/expected"
+
+# cmake_builds VERSION - a program that wants that version, with what was moved
+cmake_builds() {
+	mkdir -p "$tmp/cmake"
+	cp "$tmp/program.c" "$tmp/cmake"
+	cat >"$tmp/cmake/CMakeLists.txt" <<-END
+		cmake_minimum_required(VERSION 3.13)
+		project(program C)
+		find_package(twheel $1 REQUIRED)
+		add_executable(dynamic program.c)
+		target_link_libraries(dynamic PRIVATE twheel::twheel)
+		add_executable(static program.c)
+		target_link_libraries(static PRIVATE twheel::twheel_static)
+	END
+	rm -rf "$tmp/cmake/build"
+	cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -Dtwheel_DIR="$tmp/moved/lib/here/cmake/twheel" \
+		>"$tmp/out" 2>&1 && cmake --build "$tmp/cmake/build" >"$tmp/out" 2>&1 &&
+		"$tmp/cmake/build/dynamic" && "$tmp/cmake/build/static"
+}
+
+if command -v cmake >/dev/null; then
+	check "a program by CMake" cmake_builds "$version"
+	check "and none that wants a later version" refused cmake_builds 99
+else
+	skip "a program by CMake" "there is no cmake"
+fi
+
 try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
 try "nothing is left" test ! -s "$tmp/files"
+(cd "$root" && find . -type d | sort | paste -sd' ') >"$tmp/folders"
+echo ". ./usr ./usr/bin ./usr/include ./usr/lib ./usr/lib/here ./usr/share ./usr/share/doc" \
+	"./usr/share/man" >"$tmp/expected"
+try "nor a folder that was made for it" same "$tmp/folders" "$tmp/expected"
 
 # An ldconfig in place of the machine's, which is left alone: it only lists the libraries that
 # were there when it ran last.
@@ -236,6 +280,13 @@ fi
 END
 chmod +x "$tmp/ldconfig"
 
+# What most projects call it.
+check "make install PREFIX=" make -s -C "$user" O="$tmp/build" PREFIX="$tmp/capitals" LDCONFIG=false \
+	install
+check "installs there" test -x "$tmp/capitals/bin/twheel"
+check "and make uninstall PREFIX= removes it" make -s -C "$user" O="$tmp/build" \
+	PREFIX="$tmp/capitals" LDCONFIG=false uninstall
+check "all of it" test ! -e "$tmp/capitals/bin/twheel"
 try "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
 try "it says nothing" test ! -s "$tmp/said"
 try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.1$' "$tmp/cache"
