@@ -177,6 +177,11 @@ static void make_now(struct subject *s)
 	s->ret = !twheel_now(s->tw);
 }
 
+static void make_version(struct subject *s)
+{
+	s->ret = twheel_version() != TWHEEL_VERSION_NUMBER;
+}
+
 static void make_set_now(struct subject *s)
 {
 	s->ret = twheel_set_now(s->tw, twheel_now(s->tw) + MSEC);
@@ -431,6 +436,7 @@ static const struct call calls[] = {
 	MADE("twheel_config_flags", make_config_flags),
 	MADE("twheel_now", make_now),
 	MADE("twheel_set_now", make_set_now),
+	MADE("twheel_version", make_version),
 	MADE("twheel_get_info", make_get_info),
 	MADE("twheel_take_over", make_take_over),
 	MADE("twheel_release", make_release),

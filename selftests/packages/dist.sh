@@ -100,6 +100,11 @@ releases() {
 
 equal "debian/changelog has the version of VERSION" "$version" \
 	sed -n '1s/^twheel (\(.*\)) .*/\1/p' "$top/debian/changelog"
+equal "so has twheel.h" "$version" \
+	sed -n 's/^#define TWHEEL_VERSION\t*"\(.*\)"$/\1/p' "$top/userspace/include/twheel.h"
+# shellcheck disable=SC2016 # these are awk's
+equal "as a number, too" "$(awk -F. '{ print $1 * 10000 + $2 * 100 + $3 }' "$top/VERSION")" \
+	awk '/^#define TWHEEL_VERSION_NUMBER/ { print $3 }' "$top/userspace/include/twheel.h"
 equal "so has the spec file" "$version" sed -n 's/^Version: *//p' "$top/packaging/twheel.spec"
 equal "and the last release in CHANGELOG.md" "$version" \
 	sed -n '/^## [0-9]/ { s/^## \([0-9.]*\).*/\1/p; q }' "$top/CHANGELOG.md"

@@ -82,7 +82,7 @@ kernel_doc() {
 	perl "$scripts/kernel-doc" -none -Werror "${files[@]}"
 }
 
-flags=(-std=gnu11 -D_GNU_SOURCE '-DTWHEEL_VERSION=""' -Wall -Wextra
+flags=(-std=gnu11 -D_GNU_SOURCE -Wall -Wextra
 	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule/core
 	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib -Iuserspace/examples/loops
 	-isystem "$source/tools/testing/selftests"

@@ -95,6 +95,19 @@ extern "C" {
 /** define TWHEEL_DEVICE - the device that twheel_open() opens by default */
 #define TWHEEL_DEVICE		"/dev/twheel"
 
+/** define TWHEEL_VERSION - the version of this header, as text */
+#define TWHEEL_VERSION		"0.4.0"
+
+/** define TWHEEL_VERSION_NUMBER - as a number: major * 10000 + minor * 100 + patch */
+#define TWHEEL_VERSION_NUMBER	400
+
+/**
+ * twheel_version() - the version of the library that the program runs with
+ *
+ * Return: what %TWHEEL_VERSION_NUMBER was when the library was built.
+ */
+unsigned int twheel_version(void);
+
 struct twheel;
 struct twheel_walk;
 struct twheel_event_buffer;

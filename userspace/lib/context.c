@@ -34,6 +34,11 @@ TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+TWHEEL_API unsigned int twheel_version(void)
+{
+	return TWHEEL_VERSION_NUMBER;
+}
+
 TWHEEL_API int twheel_set_now(struct twheel *tw, uint64_t ns)
 {
 	int ret;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <linux/twheel.h>
+#include <twheel.h>
 
 #include "doctor.h"
 #include "root.h"

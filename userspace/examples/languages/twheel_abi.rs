@@ -31,6 +31,7 @@ pub const TWHEEL_IOC_CANCEL: u32 = 0xc020f704;
 pub const TWHEEL_IOC_CANCEL_BATCH: u32 = 0x4010f705;
 pub const TWHEEL_IOC_GET: u32 = 0xc040f706;
 pub const TWHEEL_IOC_LIST: u32 = 0xc018f707;
+pub const TWHEEL_VERSION_NUMBER: u32 = 0x190;
 pub const TWHEEL_FEATURE_EMBEDDED: u64 = 0x8000000000000000;
 pub const TWHEEL_FEATURE_BOOTTIME: u32 = 1;
 pub const TWHEEL_FEATURE_BATCH: u32 = 2;
@@ -176,6 +177,7 @@ pub struct twheel_lease {
 const _: () = assert!(std::mem::size_of::<twheel_lease>() == 16);
 
 extern "C" {
+    pub fn twheel_version() -> c_uint;
     pub fn twheel_open(twp: *mut *mut c_void, path: *const c_char, flags: c_uint, config: *const twheel_config) -> c_int;
     pub fn twheel_adopt(twp: *mut *mut c_void, fd: c_int) -> c_int;
     pub fn twheel_release(tw: *mut c_void) -> c_int;

@@ -36,6 +36,7 @@ TWHEEL_IOC_CANCEL = 0xc020f704
 TWHEEL_IOC_CANCEL_BATCH = 0x4010f705
 TWHEEL_IOC_GET = 0xc040f706
 TWHEEL_IOC_LIST = 0xc018f707
+TWHEEL_VERSION_NUMBER = 0x190
 TWHEEL_FEATURE_EMBEDDED = 0x8000000000000000
 TWHEEL_FEATURE_BOOTTIME = 1
 TWHEEL_FEATURE_BATCH = 2
@@ -239,6 +240,7 @@ class twheel_lease(Structure):
 
 # By name: the type of the result, those of the parameters
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "twheel_version": (c_uint, []),
     "twheel_open": (c_int, [POINTER(c_void_p), c_char_p, c_uint, POINTER(twheel_config)]),
     "twheel_adopt": (c_int, [POINTER(c_void_p), c_int]),
     "twheel_release": (c_int, [c_void_p]),
