@@ -75,6 +75,7 @@
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
+#include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -158,10 +159,16 @@ size_t twheel_wheel_size(u32 slots, u32 levels)
 	       BITS_TO_LONGS(n) * sizeof(long);
 }
 
+/* Can a node that is @distance ahead be on @level, wherever the hands point? */
+static bool may_reach(const struct twheel_wheel *w, u32 level, u64 distance)
+{
+	return level == w->levels - 1u || distance >> level_shift(w, level) <= w->slots + 2u;
+}
+
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory)
 {
-	u32 row, index;
+	u32 row, index, bits, level = 0;
 
 	*w = (struct twheel_wheel) {
 		.clk		= clk,
@@ -179,6 +186,11 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 	}
 	for (index = 0; index < nr_buckets(w); index++)
 		INIT_LIST_HEAD(&w->buckets[index]);
+	for (bits = 0; bits <= 64; bits++) {
+		while (!may_reach(w, level, bits ? 1ULL << (bits - 1) : 0))
+			level++;
+		w->first_level[bits] = (u8)level;
+	}
 }
 
 /*
@@ -202,12 +214,7 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
  */
 static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
-	u64 distance = expires - w->clk;
-	u32 level = 0;
-
-	/* Skip those that do not reach that far, wherever their hands point. */
-	while (level < w->levels - 1u && distance >> level_shift(w, level) > w->slots + 2u)
-		level++;
+	u32 level = w->first_level[fls64(expires - w->clk)];
 
 	for (; level < w->levels - 1u; level++) {
 		u64 ahead = (expires >> level_shift(w, level)) -
@@ -219,14 +226,6 @@ static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 			break;
 	}
 	return level;
-}
-
-/* A bucket whose turn comes on time is only for nodes that are due at that turn. */
-static u32 choose_row(const struct twheel_wheel *w, u32 level, u64 expires)
-{
-	u32 shift = level_shift(w, level);
-
-	return expires >> shift << shift == expires ? level : lead_row(w, level);
 }
 
 /*
@@ -245,8 +244,8 @@ static void queue_append(struct list_head *queue, struct twheel_node *node)
 
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 {
-	u64 expires = node->expires, turn;
-	u32 level, row, slot, index;
+	u64 expires = node->expires, first, lead = 0, turn;
+	u32 level, row, slot, index, shift;
 
 	w->nr_nodes++;
 	if (expires <= w->clk) {
@@ -258,13 +257,24 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	}
 
 	level = choose_level(w, expires);
-	row = choose_row(w, level, expires);
-	slot = (expires >> level_shift(w, level)) & (w->slots - 1);
+	shift = level_shift(w, level);
+	slot = (expires >> shift) & (w->slots - 1);
+	/* The first tick that the bucket stands for */
+	first = expires >> shift << shift;
+	/* A bucket whose turn comes on time is only for nodes that are due at that turn. */
+	row = level;
+	if (first != expires) {
+		row = lead_row(w, level);
+		lead = level_lead(w, level);
+	}
 	index = row * w->slots + slot;
 	queue_append(&w->buckets[index], node);
 	__set_bit(index, w->pending);
 
-	turn = bucket_turn(w, row, slot);
+	/* What is further ahead than the last level reaches waits for some rounds. */
+	turn = first - lead;
+	if (unlikely((expires >> shift) - hand_at(w->clk, lead, shift) > w->slots))
+		turn = bucket_turn(w, row, slot);
 	/* The bucket is done before the node is late. */
 	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);
 	if (turn < w->rows[row].turn)

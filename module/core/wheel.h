@@ -56,6 +56,8 @@ struct twheel_row {
  * @slots:	buckets a row, a power of two
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
+ * @first_level: by the bits of a distance in ticks, from 0 to 64, the lowest level that may
+ *		reach so far
  * @rows:	of each level the row that comes on time, then of level 1 and up
  *		the row that comes ahead of time
  * @buckets:	queues, @slots a row; after @rows in memory
@@ -68,6 +70,7 @@ struct twheel_wheel {
 	u32			slots;
 	u8			slot_bits;
 	u8			levels;
+	u8			first_level[65];
 	struct twheel_row	*rows;
 	struct list_head	*buckets;
 	unsigned long		*pending;

@@ -65,8 +65,14 @@ mutations() {
 	s/expires >> level_shift(w, level + 1) <=/0 \&\& expires >> level_shift(w, level + 1) <=/
 	s/expires >> level_shift(w, level + 1) <=/expires >> level_shift(w, level + 1) </
 	/^static u32 choose_level/,/^}/s/level_hand(w, level);/(w->clk >> level_shift(w, level));/
-	s/return expires >> shift << shift == expires ?/return 1 ?/
-	s/return expires >> shift << shift == expires ?/return 0 ?/
+	s/if (first != expires) {/if (0) {/
+	s/if (first != expires) {/if (1) {/
+	s/<= w->slots + 2u;/<= w->slots \/ 4;/
+	s/bits ? 1ULL << (bits - 1) : 0/~0ULL >> (64 - bits)/
+	/^void twheel_wheel_enqueue/,/^}/s/lead = level_lead(w, level);/;/
+	/^void twheel_wheel_enqueue/,/^}/s/turn = first - lead;/turn = first;/
+	/^void twheel_wheel_enqueue/,/^}/s/turn = bucket_turn(w, row, slot);/;/
+	/^void twheel_wheel_enqueue/,/^}/s/shift) > w->slots)/shift) > 2 * w->slots)/
 	/^void twheel_wheel_init/,/^}/s/INIT_LIST_HEAD(&w->rows\[row\].visit);/;/
 	/^void twheel_wheel_init/,/^}/s/INIT_LIST_HEAD(&w->buckets\[index\]);/;/
 	/^static void queue_append/,/^}/s/node->entry.prev = last;/node->entry.prev = queue;/
@@ -80,7 +86,7 @@ mutations() {
 	/^void twheel_wheel_enqueue/,/^}/s/w->rows\[0\].due = w->clk;/;/
 	/^void twheel_wheel_enqueue/,/^}/s/w->next_expiry = w->clk;/;/
 	/^void twheel_wheel_enqueue/,/^}/s/w->next_expiry = w->clk;/w->next_expiry = w->clk + 1;/
-	s/slot = (expires >> level_shift/slot = ((expires - w->clk) >> level_shift/
+	s/slot = (expires >> shift/slot = ((expires - w->clk) >> shift/
 	/^void twheel_wheel_enqueue/,/^}/s/__set_bit(index, w->pending);/;/
 	s/turn = bucket_turn(w, row, slot);$/turn = expires;/
 	/^void twheel_wheel_enqueue/,/^}/s/if (turn < w->rows\[row\].turn)$/if (0)/
