@@ -405,6 +405,15 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	}
 }
 
+/* Say in @arm that no timer was replaced, and that there is no lease. */
+static void clear_answer(struct twheel_arm *arm)
+{
+	arm->word = 0;
+	arm->tag = 0;
+	arm->old_state = TWHEEL_STATE_NONE;
+	arm->old_remaining = 0;
+}
+
 /*
  * Carry out @arm. @hint: the timer that it probably names, or NULL. @full: 0, or the error for
  * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
@@ -416,11 +425,7 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 	struct twheel_timer *timer;
 	int ret;
 
-	arm->word = 0;
-	arm->tag = 0;
-	arm->old_state = TWHEEL_STATE_NONE;
-	arm->old_remaining = 0;
-
+	clear_answer(arm);
 	ret = check_arm(ctx, arm);
 	if (ret)
 		return ret;
@@ -512,11 +517,55 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 	return arm - arms;
 }
 
+/* As arm_alone(), for a timer that is pending. */
+static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
+{
+	struct twheel_timer *timer;
+	struct twheel_hold hold;
+
+	timer = twheel_hold_one(&hold, ctx, arm->handle);
+	if (!timer)
+		return false;
+	arm->result = rearm_held(&hold, timer, arm);
+	twheel_hold_end(&hold);
+	return arm->result != -EAGAIN;
+}
+
+/* As arm_alone(), for a new timer without a key. */
+static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
+{
+	struct twheel_timer *timer;
+	struct twheel_hold hold;
+	int ret;
+
+	twheel_hold_begin(&hold, ctx);
+	ret = arm_new(&hold, arm, 1, &timer);
+	twheel_hold_end(&hold);
+	arm->result = min(ret, 0);
+	return ret > 0;
+}
+
+/*
+ * Carry out @arm, unless that takes more than most single calls do: which need nothing of what is
+ * done for a batch. Returns whether it was carried out.
+ */
+static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
+{
+	if (check_arm(ctx, arm))
+		return false;
+	clear_answer(arm);
+	if (arm->handle || is_keyed(ctx))
+		return rearm_alone(ctx, arm);
+	return !(arm->flags & TWHEEL_ARM_IF_PENDING) && arm_new_alone(ctx, arm);
+}
+
 void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
 	u32 part, done;
 	int full = 0;
 
+	if (n == 1 && arm_alone(ctx, arms))
+		return;
 	for (; n; arms += done, n -= done) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
 		/*

@@ -59,30 +59,43 @@ void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *tim
 	twheel_pool_free(&hold->ctx->pool, &timer, 1);
 }
 
+/* Say in @cancel that no timer has ended. Returns 0, or -EINVAL if @cancel asks for more. */
+static int begin_cancel(struct twheel_cancel *cancel)
+{
+	cancel->old_state = TWHEEL_STATE_NONE;
+	cancel->old_remaining = 0;
+	return cancel->flags || cancel->reserved ? -EINVAL : 0;
+}
+
+/* End @timer, which is held and live, and say so in @cancel. */
+static void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
+			struct twheel_cancel *cancel)
+{
+	u64 deadline;
+
+	cancel->old_state = twheel_timer_state(timer);
+	deadline = end_held(hold, timer);
+	if (cancel->old_state == TWHEEL_STATE_PENDING)
+		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
+}
+
 /*
  * Carry out @cancel. @hint: the timer that it probably names, or NULL. A timer that ends is stored
  * in *@ended. Returns the result.
  */
-static int cancel_one(struct twheel_hold *hold, struct twheel_cancel *cancel,
+static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
 		      struct twheel_timer *hint, struct twheel_timer **ended)
 {
 	struct twheel_timer *timer;
-	u64 deadline;
+	int ret = begin_cancel(cancel);
 
-	cancel->old_state = TWHEEL_STATE_NONE;
-	cancel->old_remaining = 0;
-	if (cancel->flags || cancel->reserved)
-		return -EINVAL;
-
+	if (ret)
+		return ret;
 	timer = twheel_hold_handle(hold, cancel->handle, hint);
 	if (!timer)
 		return -ENOENT;
-
-	cancel->old_state = twheel_timer_state(timer);
-	deadline = end_held(hold, timer);
+	cancel_held(hold, timer, cancel);
 	*ended = timer;
-	if (cancel->old_state == TWHEEL_STATE_PENDING)
-		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 	return 0;
 }
 
@@ -104,7 +117,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 			twheel_timer_fetch_neighbours(timers[i]);
 	for (i = 0; i < n; i++) {
 		/* timers[] is reused: ended timers overwrite hints that were used already. */
-		cancels[i].result = cancel_one(&hold, &cancels[i], timers[i], &timers[ended]);
+		cancels[i].result = cancel_entry(&hold, &cancels[i], timers[i], &timers[ended]);
 		ended += !cancels[i].result;
 		if (ended && (ctx->pool.keyed || i == n - 1)) {
 			twheel_hold_lock_ctx(&hold);
@@ -115,10 +128,34 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 	twheel_hold_end(&hold);
 }
 
+/*
+ * Carry out @cancel, if that ends a pending timer: without what is done for a batch. Returns whether it
+ * was carried out.
+ */
+static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
+{
+	struct twheel_timer *timer;
+	struct twheel_hold hold;
+
+	if (begin_cancel(cancel))
+		return false;
+	timer = twheel_hold_one(&hold, ctx, cancel->handle);
+	if (!timer)
+		return false;
+	cancel_held(&hold, timer, cancel);
+	cancel->result = 0;
+	twheel_hold_lock_ctx(&hold);
+	twheel_pool_free(&ctx->pool, &timer, 1);
+	twheel_hold_end(&hold);
+	return true;
+}
+
 void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
 {
 	u32 part;
 
+	if (n == 1 && cancel_alone(ctx, cancels))
+		return;
 	for (; n; cancels += part, n -= part) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
 		if (part == 1) {

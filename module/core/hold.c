@@ -153,6 +153,60 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
 	}
 }
 
+/* Hold the pending timer @handle of @hold->ctx, which is settled, or return NULL. */
+static struct twheel_timer *lock_one(struct twheel_hold *hold, u64 handle)
+{
+	struct twheel_pool *pool = &hold->ctx->pool;
+	struct twheel_timer *timer = twheel_pool_guess(pool, handle);
+	struct twheel_base *base;
+	u32 where;
+
+	if (unlikely(!timer))
+		return NULL;
+	where = READ_ONCE(timer->where);
+	if (unlikely(twheel_state_of(where) != TWHEEL_STATE_PENDING))
+		return NULL;
+
+	base = twheel_base_of(pool->account.quota, hold->ctx->clock, twheel_cpu_of(where));
+	spin_lock(&base->lock);
+	hold->here = twheel_where_pending(base->cpu);
+	if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&
+		   twheel_pool_is_named(pool, timer, handle))) {
+		/* For sparse, as above. */
+		__release(&base->lock);
+		hold->base = base;
+		return timer;
+	}
+	spin_unlock(&base->lock);
+	return NULL;
+}
+
+struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx *ctx,
+				     u64 handle)
+	__acquires(RCU)
+{
+	struct twheel_timer *timer;
+
+	if (unlikely(!twheel_pool_settled(&ctx->pool)))
+		return NULL;
+	local_bh_disable();
+	rcu_read_lock();
+	hold->ctx = ctx;
+	hold->second = NULL;
+	hold->ctx_locked = false;
+	hold->wake = false;
+	hold->now = 0;
+	timer = lock_one(hold, handle);
+	if (unlikely(!timer)) {
+		rcu_read_unlock();
+		local_bh_enable();
+		return NULL;
+	}
+	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
+	hold->offset = twheel_clock_offset(ctx->clock);
+	return timer;
+}
+
 void twheel_hold_end(struct twheel_hold *hold)
 	__releases(RCU)
 {
@@ -185,8 +239,7 @@ static bool is_live(const struct twheel_hold *hold, const struct twheel_timer *t
 void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints)
 {
-	/* Only a look-up with the lock of the context tells that no timer has a key. */
-	if (hold->local && (n > 1 || hold->ctx->pool.keyed))
+	if (hold->local && n > 1)
 		twheel_pool_look_ahead(&hold->ctx->pool, entries, size, n, hints);
 	else
 		memset(hints, 0, n * sizeof(*hints));

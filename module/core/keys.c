@@ -163,6 +163,13 @@ struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key)
 	return head ? follow(keys, *head, key, U32_MAX) : NULL;
 }
 
+struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
+{
+	const u32 *head = head_for(keys, key);
+
+	return head ? follow(keys, READ_ONCE(*head), key, STEPS_MAX) : NULL;
+}
+
 /* Each step needs what the one before has found: so take it for all of them. */
 void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **timers)

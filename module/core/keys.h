@@ -103,6 +103,16 @@ void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer);
 struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key);
 
 /**
+ * twheel_keys_guess() - find the timer with a key, without a lock
+ * @keys:	the table
+ * @key:	any number
+ *
+ * Context: under RCU.
+ * Return: as twheel_keys_look_ahead() fills in for the only key.
+ */
+struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
+
+/**
  * twheel_keys_look_ahead() - find the timers with many keys, without a lock
  * @keys:	the table
  * @entries:	structs that begin with a key

@@ -197,6 +197,20 @@ static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *
 struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key);
 
 /**
+ * twheel_pool_guess() - find the timer that a handle or key may name
+ * @pool:	the pool, which is settled
+ * @handle:	any number
+ *
+ * Context: under RCU.
+ * Return: as twheel_pool_look_ahead() fills in for the only handle.
+ */
+static inline struct twheel_timer *twheel_pool_guess(const struct twheel_pool *pool, u64 handle)
+{
+	return unlikely(pool->keyed) ? twheel_keys_guess(&pool->keys, handle) :
+	       twheel_pool_lookup(pool, lower_32_bits(handle));
+}
+
+/**
  * twheel_pool_look_ahead() - find timers for many handles, and have their memory fetched
  * @pool:	the pool, which is settled
  * @entries:	structs that begin with a handle or key
