@@ -11,6 +11,8 @@
 #include <linux/err.h>
 #include <linux/uio.h>
 
+#include "arm.h"
+#include "cancel.h"
 #include "emb.h"
 #include "expire.h"
 #include "ioctl.h"
@@ -45,14 +47,32 @@ static int follow_config(struct twheel_emb *emb)
 	return ret;
 }
 
+/*
+ * Carry out a request. What single calls ask for needs not be copied in and out, as it is done in the
+ * memory of the program.
+ */
+static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg)
+{
+	int ret;
+
+	if (arg && request == TWHEEL_IOC_ARM) {
+		twheel_arm_entries(emb->ctx, arg, 1);
+		return ((struct twheel_arm *)arg)->result;
+	}
+	if (arg && request == TWHEEL_IOC_CANCEL) {
+		twheel_cancel_entries(emb->ctx, arg, 1);
+		return ((struct twheel_cancel *)arg)->result;
+	}
+	ret = (int)twheel_ioctl(emb->ctx, (unsigned int)request, arg, true, true);
+	return !ret && request == TWHEEL_IOC_CONFIG ? follow_config(emb) : ret;
+}
+
 int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
 {
 	int ret;
 
 	twheel_emb_begin(emb);
-	ret = (int)twheel_ioctl(emb->ctx, (unsigned int)request, arg, true, true);
-	if (!ret && request == TWHEEL_IOC_CONFIG)
-		ret = follow_config(emb);
+	ret = carry_out(emb, request, arg);
 	twheel_emb_end_call(emb);
 	return ret;
 }
