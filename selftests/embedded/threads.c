@@ -318,4 +318,69 @@ TEST(a_reader_that_stalls)
 	twheel_close(tw);
 }
 
+/**
+ * struct neighbour - a thread that makes small calls while another one makes a large one
+ * @tw: the context, which has no timers before the large call
+ * @all: how many the large call arms
+ * @turns: in how many of its pauses there was a small call
+ * @stop: no more of them
+ * @thread: the thread
+ */
+struct neighbour {
+	struct twheel	*tw;
+	uint64_t	all;
+	unsigned int	turns;
+	bool		stop;
+	pthread_t	thread;
+};
+
+static void *make_small_calls(void *arg)
+{
+	struct neighbour *n = arg;
+	struct twheel_info info;
+	uint64_t last = 0;
+
+	while (!__atomic_load_n(&n->stop, __ATOMIC_ACQUIRE)) {
+		twheel_get_info(n->tw, 0, &info);
+		n->turns += info.pending != last && info.pending != n->all;
+		last = info.pending;
+	}
+	return NULL;
+}
+
+/* In how many pauses of a call that arms @n timers another thread gets its turn; or -1. */
+static int turns_during(struct twheel_arm *arms, size_t n)
+{
+	struct neighbour neighbour = { .all = n };
+	ssize_t ret;
+
+	if (twheel_open(&neighbour.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL))
+		return -1;
+	if (pthread_create(&neighbour.thread, NULL, make_small_calls, &neighbour))
+		return -1;
+	ret = twheel_arm_batch(neighbour.tw, arms, n);
+	__atomic_store_n(&neighbour.stop, true, __ATOMIC_RELEASE);
+	pthread_join(neighbour.thread, NULL);
+	twheel_close(neighbour.tw);
+	return ret == (ssize_t)n ? (int)neighbour.turns : -1;
+}
+
+/* A large call pauses now and then, and whoever waits gets a turn. */
+TEST(a_large_call_lets_others_have_their_turn)
+{
+	enum { ARMS = 300000, TURNS = 20, TRIES = 100 };
+	struct twheel_arm *arms = calloc(ARMS, sizeof(*arms));
+	int tries = TRIES, turns = 0, i;
+
+	ASSERT_NE(NULL, arms);
+	/* The other thread may not run during a call, as the machine is busy. */
+	while (turns >= 0 && turns < TURNS && tries--) {
+		for (i = 0; i < ARMS; i++)
+			arms[i] = (struct twheel_arm){ .expires = FAR };
+		turns = turns_during(arms, ARMS);
+	}
+	EXPECT_GE(turns, TURNS);
+	free(arms);
+}
+
 TEST_HARNESS_MAIN

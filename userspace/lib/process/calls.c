@@ -130,7 +130,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 	ssize_t n = 0;
 	int ret = 0;
 
-	twheel_emb_lock(emb, some);
+	twheel_emb_lock(emb);
 	while (!ret) {
 		if (!some && take_step(emb)) {
 			ret = -ECANCELED;
@@ -173,7 +173,7 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)
 {
-	twheel_emb_lock(emb, false);
+	twheel_emb_lock(emb);
 	/* From now on the timerfd is not set to @ns. */
 	emb->spent |= !emb->stopped;
 	if (emb->user.base.clock == TWHEEL_REALTIME && ns < emb->now)
@@ -267,4 +267,5 @@ void twheel_emb_take_over(struct twheel_emb *emb)
 {
 	init_locks(emb);
 	emb->waiting = 0;
+	emb->overdue = 0;
 }

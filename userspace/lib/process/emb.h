@@ -62,6 +62,7 @@ struct emb_pages {
  * struct twheel_emb - an embedded context
  * @lock: guards all else, but for the descriptors, which are constant
  * @queue: whoever has to wait for @lock holds this meanwhile
+ * @overdue: whoever holds @queue has waited for long, so nobody else comes first; atomic
  * @fd: what the program sees: an epoll of the two that follow
  * @event: an eventfd, readable while something is ready
  * @timer: a timerfd, readable from the first deadline on
@@ -85,6 +86,7 @@ struct emb_pages {
 struct twheel_emb {
 	pthread_mutex_t		lock;
 	pthread_mutex_t		queue;
+	unsigned int		overdue;
 	int			fd;
 	int			event;
 	int			timer;
@@ -144,11 +146,8 @@ static inline uint64_t emb_time(clockid_t clock)
 
 /* turn.c */
 
-/*
- * A call begins: take the lock, without it, and read the clock. With @behind threads that wait
- * already come first.
- */
-void twheel_emb_lock(struct twheel_emb *emb, bool behind);
+/* A call begins: take the lock, without it, and read the clock. */
+void twheel_emb_lock(struct twheel_emb *emb);
 
 /* As above; and make ready what is due, as far as that takes a bounded time. */
 void twheel_emb_begin(struct twheel_emb *emb);

@@ -271,7 +271,7 @@ int twheel_emb_wait(struct twheel_emb *emb)
 	ret = read(emb->timer, &fired, sizeof(fired)) < 0 ? -errno : 0;
 	pthread_cleanup_pop(0);
 
-	twheel_emb_lock(emb, false);
+	twheel_emb_lock(emb);
 	emb->waiting--;
 	if (ret == -ECANCELED) {
 		emb->steps++;

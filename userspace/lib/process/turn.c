@@ -18,17 +18,37 @@
 /* For so long a call may keep others waiting before it lets them have their turn. */
 #define TURN_NS	100000
 
-void twheel_emb_lock(struct twheel_emb *emb, bool behind)
+/*
+ * Take the lock, behind the threads that wait for it already.
+ *
+ * Whoever has to be woken is later than a thread that lets go of the lock only to take it again, for its
+ * next call or for the rest of a large one. That is best as long as it does not last: so nobody
+ * goes first any more once the first one in the queue has waited for a turn's time.
+ */
+static noinline void lock_in_turn(struct twheel_emb *emb)
 {
-	/*
-	 * A thread that lets go of the lock only to take it again would nearly always get it
-	 * before those that wait. So it waits behind them.
-	 */
-	if (behind || pthread_mutex_trylock(&emb->lock)) {
-		pthread_mutex_lock(&emb->queue);
-		pthread_mutex_lock(&emb->lock);
-		pthread_mutex_unlock(&emb->queue);
+	struct timespec until;
+
+	pthread_mutex_lock(&emb->queue);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TURN_NS;
+	if (until.tv_nsec >= (long)EMB_SEC_NS) {
+		until.tv_nsec -= (long)EMB_SEC_NS;
+		until.tv_sec++;
 	}
+	if (pthread_mutex_timedlock(&emb->lock, &until)) {
+		__atomic_store_n(&emb->overdue, 1, __ATOMIC_RELAXED);
+		pthread_mutex_lock(&emb->lock);
+		__atomic_store_n(&emb->overdue, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&emb->queue);
+}
+
+void twheel_emb_lock(struct twheel_emb *emb)
+{
+	if (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&emb->lock))
+		lock_in_turn(emb);
 	twheel_emb_enter(emb);
 	if (!emb->stopped)
 		emb->now = emb_time(twheel_emb_clock(emb));
@@ -87,7 +107,7 @@ bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks)
 
 void twheel_emb_begin(struct twheel_emb *emb)
 {
-	twheel_emb_lock(emb, false);
+	twheel_emb_lock(emb);
 	twheel_emb_turn(emb, LOOKS);
 }
 
@@ -96,7 +116,7 @@ void twheel_emb_rest(struct twheel_emb *emb)
 	if (emb->closing || emb_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
 		return;
 	twheel_emb_end_call(emb);
-	twheel_emb_lock(emb, true);
+	twheel_emb_lock(emb);
 	twheel_emb_turn(emb, LOOKS);
 }
 
