@@ -161,7 +161,7 @@ static __always_inline u64 expires_at(const struct twheel_hold *hold,
 {
 	if (!(arm->flags & TWHEEL_ARM_ABS))
 		return min_t(u64, now + arm->expires, KTIME_MAX);
-	return hold->offset ? twheel_clock_shift(arm->expires, -hold->offset) : arm->expires;
+	return twheel_hold_time(hold, arm->expires);
 }
 
 /* When @arm is due: that time, or for a lease what a word can say. */
@@ -283,6 +283,42 @@ static void count_migration(const struct twheel_ctx *ctx,
 		trace_twheel_migrate(ctx, twheel_pool_handle(timer), from->cpu, to->cpu);
 }
 
+/* May @timer, pending on hold->base, be due at @tick where it is? */
+static __always_inline bool can_stay(const struct twheel_hold *hold,
+				     const struct twheel_timer *timer, u64 tick)
+{
+	return tick >= timer->node.expires && twheel_base_stays(hold->base);
+}
+
+/* Let @timer be due at @tick where it is: the turn of its bucket comes first, and moves it. */
+static __always_inline void stay_until(struct twheel_hold *hold, struct twheel_timer *timer,
+				       u64 tick)
+{
+	twheel_base_changed(hold->base, timer->node.expires, tick);
+	timer->node.expires = tick;
+}
+
+bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline)
+{
+	u64 tick = tick_of(deadline, timer->slack);
+
+	lockdep_assert_held(&hold->base->lock);
+	twheel_ctx_assert_held(hold->ctx, timer);
+
+	/* A lease may be due at a time that its program has stored. */
+	if (unlikely(twheel_is_lease(timer->where)) || deadline <= twheel_hold_now(hold) ||
+	    !can_stay(hold, timer, tick))
+		return false;
+	WRITE_ONCE(timer->deadline, deadline);
+	stay_until(hold, timer, tick);
+	twheel_count(TWHEEL_COUNT_REARMED);
+	if (trace_twheel_rearm_enabled())
+		trace_twheel_rearm(hold->ctx, twheel_pool_handle(timer), hold->local->clock,
+				   deadline, timer->interval,
+				   (u64)timer->slack << twheel_geometry.tick_shift);
+	return true;
+}
+
 /*
  * Re-arm @timer, which is held and pending, to be due at @deadline. Returns 0; or -EAGAIN if the
  * timer has to move to hold->local, and that base is not locked.
@@ -294,8 +330,7 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	u32 slack = slack_of(arm);
 	u64 tick = tick_of(deadline, slack);
 	bool ready = deadline <= now;
-	bool stay = !ready && tick >= timer->node.expires &&
-		    twheel_base_stays(hold->base);
+	bool stay = !ready && can_stay(hold, timer, tick);
 
 	lockdep_assert_held(&hold->base->lock);
 	twheel_ctx_assert_held(hold->ctx, timer);
@@ -308,10 +343,8 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, ready),
 					     now);
 	if (likely(stay)) {
-		/* The turn of its bucket comes first, and moves it. */
 		set_timer(timer, arm, deadline, slack);
-		twheel_base_changed(hold->base, timer->node.expires, tick);
-		timer->node.expires = tick;
+		stay_until(hold, timer, tick);
 		return 0;
 	}
 
@@ -349,12 +382,8 @@ static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
 	twheel_timer_enqueue(timer, hold->local, now);
 }
 
-/*
- * Re-arm @timer, which is held and live. Returns 0; -ENOENT or -EEXIST if the condition of @arm is
- * not met; or -EAGAIN if twheel_hold_both() is needed first.
- */
-static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm)
+int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
+		       struct twheel_arm *arm)
 {
 	bool pending = twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
 	u64 now = twheel_hold_now(hold), deadline = deadline_of(hold, arm, now);
@@ -384,7 +413,7 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 
 /*
  * Re-arm the timer that @arm names. @hint: the timer that it probably names, or NULL. Returns as
- * rearm_held(); or -ENOENT if there is no such timer: if timers have keys the lock of the context
+ * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of the context
  * is then held, so that no other call makes one.
  */
 static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
@@ -396,11 +425,11 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 		timer = twheel_hold_handle(hold, arm->handle, hint);
 		if (!timer)
 			return -ENOENT;
-		ret = rearm_held(hold, timer, arm);
+		ret = twheel_timer_rearm(hold, timer, arm);
 		if (ret != -EAGAIN)
 			return ret;
 		if (twheel_hold_both(hold, timer, arm->handle))
-			return rearm_held(hold, timer, arm);
+			return twheel_timer_rearm(hold, timer, arm);
 		/* The timer has ended while it was not held. */
 	}
 }
@@ -526,7 +555,7 @@ static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	timer = twheel_hold_one(&hold, ctx, arm->handle);
 	if (!timer)
 		return false;
-	arm->result = rearm_held(&hold, timer, arm);
+	arm->result = twheel_timer_rearm(&hold, timer, arm);
 	twheel_hold_end(&hold);
 	return arm->result != -EAGAIN;
 }

@@ -13,6 +13,7 @@
 
 struct twheel_base;
 struct twheel_ctx;
+struct twheel_hold;
 
 /**
  * twheel_arm_entries() - carry out entries of TWHEEL_IOC_ARM_BATCH
@@ -23,6 +24,31 @@ struct twheel_ctx;
  * Context: may sleep; in the task whose time namespace counts.
  */
 void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n);
+
+/**
+ * twheel_timer_rearm() - re-arm a timer that is held
+ * @hold:	of the timer
+ * @timer:	the timer, which is live
+ * @arm:	valid; its (out) fields @old_state, @old_remaining, @word and @tag are filled
+ *
+ * Context: holds @timer.
+ * Return: 0; -ENOENT or -EEXIST if the condition of @arm is not met; or -EAGAIN if
+ * twheel_hold_both() is needed first.
+ */
+int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
+		       struct twheel_arm *arm);
+
+/**
+ * twheel_timer_postpone() - let a timer be due at another time, if it can stay where it is
+ * @hold:	of the timer
+ * @timer:	the timer, which is pending. All its settings but the deadline stay
+ * @deadline:	the time on the context's clock, in ns
+ *
+ * Context: holds @timer.
+ * Return: true if so; false if nothing has changed and it takes twheel_timer_rearm(): for a lease,
+ * or a time that has passed or would be in an earlier tick, or if the timer has to leave its CPU.
+ */
+bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline);
 
 /**
  * twheel_timer_end_lease() - let nobody extend a timer any more

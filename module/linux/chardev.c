@@ -20,6 +20,7 @@
 #include "../core/hold.h"
 #include "../core/host.h"
 #include "../core/ioctl.h"
+#include "../core/push.h"
 #include "chardev.h"
 #include "clock.h"
 
@@ -40,7 +41,7 @@ static int twheel_open(struct inode *inode, struct file *file)
 	}
 
 	file->private_data = ctx;
-	/* read_iter() honours IOCB_NOWAIT. */
+	/* read_iter() and write_iter() honour IOCB_NOWAIT. */
 	file->f_mode |= FMODE_NOWAIT;
 	return stream_open(inode, file);
 }
@@ -147,6 +148,12 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return n;
 }
 
+static ssize_t twheel_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	/* Whoever must not wait need not: it takes memory at most. */
+	return twheel_push_entries(iocb->ki_filp->private_data, from);
+}
+
 static long twheel_unlocked_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	/* As with a pipe: to look at timers is to read, and to change them is to write. */
@@ -207,6 +214,7 @@ static const struct file_operations twheel_fops = {
 	.open		= twheel_open,
 	.release	= twheel_release,
 	.read_iter	= twheel_read_iter,
+	.write_iter	= twheel_write_iter,
 	.poll		= twheel_poll,
 	.mmap		= twheel_mmap,
 	.unlocked_ioctl	= twheel_unlocked_ioctl,

@@ -107,6 +107,13 @@ ssize_t emb_test_read(int fd, void *buf, size_t size)
 	return tw ? result(tw->backend->read(tw, buf, size)) : read(fd, buf, size);
 }
 
+ssize_t emb_test_write(int fd, const void *buf, size_t size)
+{
+	struct twheel *tw = context_of(fd);
+
+	return tw ? result(tw->backend->write(tw, buf, size)) : write(fd, buf, size);
+}
+
 /* The addresses of words that tests have asked for: there is nothing to unmap. */
 static uintptr_t first_mapped = UINTPTR_MAX, last_mapped;
 

@@ -64,6 +64,10 @@ SAME(twheel_cancel, result, 16);
 SAME(twheel_cancel, old_state, 20);
 SAME(twheel_cancel, old_remaining, 24);
 
+SIZE(twheel_push, 16);
+SAME(twheel_push, handle, 0);
+SAME(twheel_push, expires, 8);
+
 SIZE(twheel_batch, 16);
 SAME(twheel_batch, entries, 0);
 SAME(twheel_batch, count, 8);
@@ -117,6 +121,7 @@ NUMBER(FEATURE_FIXED_DELAY, 64);
 NUMBER(FEATURE_KEYED, 128);
 NUMBER(FEATURE_LEASE, 256);
 NUMBER(FEATURE_CONDITIONAL, 512);
+NUMBER(FEATURE_PUSH, 1024);
 NUMBER(INFO_NEXT, 1);
 NUMBER(NO_EXPIRY, 0xffffffffffffffffULL);
 NUMBER(CLOCK_REALTIME, 0x10000);

@@ -186,6 +186,7 @@ static __u64 next_expiry(int fd)
 TEST_F(ns, absolute_seen_from_both_sides)
 {
 	__u64 deadline, handle;
+	struct twheel_push push;
 
 	/* The deadline is stated inside the namespace. */
 	ASSERT_EQ(0, enter(self->inside));
@@ -204,6 +205,15 @@ TEST_F(ns, absolute_seen_from_both_sides)
 	EXPECT_DEADLINE(deadline, self->fd, handle);
 	ASSERT_EQ(0, enter(self->inside));
 	EXPECT_DEADLINE(deadline + self->offset, self->fd, handle);
+
+	/* It is pushed back from inside, to a later tick and to an earlier one. */
+	push = (struct twheel_push){ handle, deadline + self->offset + TW_SEC };
+	ASSERT_EQ(sizeof(push), write(self->fd, &push, sizeof(push)));
+	EXPECT_DEADLINE(push.expires, self->fd, handle);
+	push.expires -= 2 * TW_SEC;
+	ASSERT_EQ(sizeof(push), write(self->fd, &push, sizeof(push)));
+	ASSERT_EQ(0, enter(self->outside));
+	EXPECT_DEADLINE(deadline - TW_SEC, self->fd, handle);
 }
 
 TEST_F(ns, events_on_both_sides)

@@ -172,6 +172,32 @@ TEST_F(uring, nonblocking)
 	EXPECT_EQ(5, event.user_data);
 }
 
+/* Pushes timers back, one of which has to be made. */
+TEST_F(uring, writes)
+{
+	__u64 far = tw_now(CLOCK_MONOTONIC) + 3600 * TW_SEC;
+	struct twheel_push pushes[] = { { 1, far }, { 2, far } };
+	struct twheel_arm arm = tw_request(TW_SEC, 0, 7);
+	struct twheel_timer_info info;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
+	arm.handle = 2;
+	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	sqe = io_uring_get_sqe(&self->ring);
+	ASSERT_NE(NULL, sqe);
+	io_uring_prep_write(sqe, self->fd, pushes, sizeof(pushes), -1);
+	ASSERT_EQ(1, io_uring_submit(&self->ring));
+	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+	EXPECT_EQ(sizeof(pushes), cqe.res);
+	ASSERT_EQ(0, tw_get(self->fd, 1, &info));
+	EXPECT_EQ(far, info.deadline);
+	ASSERT_EQ(0, tw_get(self->fd, 2, &info));
+	EXPECT_EQ(far, info.deadline);
+	EXPECT_EQ(7, info.user_data);
+}
+
 TEST_F(uring, bad_buffers_lose_nothing)
 {
 	char *end = tw_guarded(1) + sysconf(_SC_PAGESIZE);

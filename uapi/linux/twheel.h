@@ -4,7 +4,8 @@
  *
  * One open of /dev/twheel is a *context*: an independent set of timers.
  * ioctl() arms and cancels them, poll() says when some have expired, and
- * read() returns the expirations as an array of &struct twheel_event.
+ * read() returns the expirations as an array of &struct twheel_event. write() of an array
+ * of &struct twheel_push pushes timers back.
  *
  * Rules that hold for every structure here:
  *
@@ -20,8 +21,8 @@
  * - Flags that are not defined, and reserved fields that are not zero, are
  *   refused with EINVAL.
  * - An ioctl that this version does not know is refused with ENOTTY.
- * - What changes timers or settings (%TWHEEL_IOC_CONFIG, arming, cancelling) needs
- *   a descriptor that is open for writing, and what tells of them
+ * - What changes timers or settings (%TWHEEL_IOC_CONFIG, arming, cancelling, write())
+ *   needs a descriptor that is open for writing, and what tells of them
  *   (%TWHEEL_IOC_GET_INFO, %TWHEEL_IOC_GET, %TWHEEL_IOC_LIST, read()) one that is
  *   open for reading; %TWHEEL_LIST_DRAIN needs both, and so does mmap(). Otherwise
  *   the call fails with EBADF, or mmap() with EACCES or ENODEV. If it is not open
@@ -52,6 +53,7 @@
  * @TWHEEL_FEATURE_KEYED: %TWHEEL_CONFIG_KEYED
  * @TWHEEL_FEATURE_LEASE: %TWHEEL_CONFIG_LEASE
  * @TWHEEL_FEATURE_CONDITIONAL: %TWHEEL_ARM_IF_PENDING and %TWHEEL_ARM_IF_NONE
+ * @TWHEEL_FEATURE_PUSH: write() of &struct twheel_push
  */
 enum twheel_feature {
 	TWHEEL_FEATURE_BOOTTIME	= 1 << 0,
@@ -64,6 +66,7 @@ enum twheel_feature {
 	TWHEEL_FEATURE_KEYED	= 1 << 7,
 	TWHEEL_FEATURE_LEASE	= 1 << 8,
 	TWHEEL_FEATURE_CONDITIONAL = 1 << 9,
+	TWHEEL_FEATURE_PUSH	= 1 << 10,
 };
 
 /** define TWHEEL_INFO_NEXT - in &twheel_info.flags, find @next_expiry as well */
@@ -433,6 +436,31 @@ struct twheel_arm {
 	__s16 result;
 	__u16 old_state;
 	__u64 old_remaining;
+};
+
+/**
+ * struct twheel_push - push a timer back
+ * @handle: (in) the timer
+ * @expires: (in) when it is to expire now: a point in time
+ *
+ * The element of the array that write(), writev() or %IORING_OP_WRITE takes. Only the
+ * deadline changes: all other settings of the timer stay, an interval, a count, slack and
+ * a lease among them. A time that has passed expires the timer at once.
+ *
+ * Without keys the timer has to be pending: one that has expired is refused with ENOENT, so
+ * its record is not withdrawn. With keys any timer is armed anew, and if there is none
+ * with @handle it is made: a one-shot timer whose @user_data is 0.
+ *
+ * The entries are carried out one after another, up to the first that fails. The result is how
+ * many bytes of entries were carried out; nothing is written back. If it is the first entry that
+ * fails the result is its error: ENOENT; EINVAL for an @expires with the top bit set; EFAULT;
+ * or if a timer has to be made as for &struct twheel_arm. EINVAL for a size that is no multiple of
+ * that of an entry: nothing was done. A signal can end a call after any entry but the first. A call
+ * waits for nothing but memory, so poll() says nothing of writing.
+ */
+struct twheel_push {
+	__u64 handle;
+	__u64 expires;
 };
 
 /**

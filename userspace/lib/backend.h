@@ -24,6 +24,7 @@ struct twheel;
  * struct twheel_backend - the calls that a context makes
  * @ioctl: as ioctl(), but returns -errno
  * @read: as read(), but returns -errno
+ * @write: as write(), but returns -errno
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that
  * @set_now: sets the clock, which stands still from then on. 0 or -errno
@@ -33,6 +34,7 @@ struct twheel;
 struct twheel_backend {
 	int	(*ioctl)(const struct twheel *tw, unsigned long request, void *arg);
 	ssize_t	(*read)(const struct twheel *tw, void *buf, size_t size);
+	ssize_t	(*write)(const struct twheel *tw, const void *buf, size_t size);
 	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
 	void	(*unmap)(uint64_t *words);
 	int	(*set_now)(struct twheel *tw, uint64_t ns);

@@ -27,6 +27,14 @@ static ssize_t device_read(const struct twheel *tw, void *buf, size_t size)
 	return ret < 0 ? -errno : ret;
 }
 
+static ssize_t device_write(const struct twheel *tw, const void *buf, size_t size)
+{
+	/* write() would be a point of cancellation, and nobody would learn how much was done. */
+	ssize_t ret = syscall(SYS_write, tw->fd, buf, size);
+
+	return ret < 0 ? -errno : ret;
+}
+
 /* A whole segment takes address space but no memory: the kernel makes pages one by one. */
 static int device_map(const struct twheel *tw, uint32_t segment, uint64_t **words)
 {
@@ -66,6 +74,7 @@ static void device_close(struct twheel *tw)
 const struct twheel_backend twheel_device = {
 	.ioctl		= device_ioctl,
 	.read		= device_read,
+	.write		= device_write,
 	.map		= device_map,
 	.unmap		= device_unmap,
 	.set_now	= device_set_now,

@@ -23,6 +23,7 @@ const struct bit_name feature_names[] = {
 	{ TWHEEL_FEATURE_KEYED,		"keyed" },
 	{ TWHEEL_FEATURE_LEASE,		"lease" },
 	{ TWHEEL_FEATURE_CONDITIONAL,	"conditional" },
+	{ TWHEEL_FEATURE_PUSH,		"push" },
 	{ }
 };
 

@@ -21,6 +21,11 @@ static ssize_t embedded_read(const struct twheel *tw, void *buf, size_t size)
 	return twheel_inherited(tw) ? -ECHILD : twheel_emb_read(tw->emb, buf, size);
 }
 
+static ssize_t embedded_write(const struct twheel *tw, const void *buf, size_t size)
+{
+	return twheel_inherited(tw) ? -ECHILD : twheel_emb_write(tw->emb, buf, size);
+}
+
 static int embedded_map(const struct twheel *tw, uint32_t segment, uint64_t **words)
 {
 	return twheel_inherited(tw) ? -ECHILD : twheel_emb_map(tw->emb, segment, words);
@@ -53,6 +58,7 @@ static void embedded_close(struct twheel *tw)
 static const struct twheel_backend twheel_embedded = {
 	.ioctl		= embedded_ioctl,
 	.read		= embedded_read,
+	.write		= embedded_write,
 	.map		= embedded_map,
 	.unmap		= embedded_unmap,
 	.set_now	= embedded_set_now,

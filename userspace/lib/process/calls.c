@@ -16,6 +16,7 @@
 #include "emb.h"
 #include "expire.h"
 #include "ioctl.h"
+#include "push.h"
 
 /* Records after which others get their turn, and the clock is read. */
 #define READ_PART	64
@@ -169,6 +170,19 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 		done += (size_t)n;
 	} while ((size_t)n == part && done < size);
 	return done ? (ssize_t)done : n;
+}
+
+ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)
+{
+	struct iov_iter from = { (void *)buf, size };
+	ssize_t ret;
+
+	if (!buf && size)
+		return -EFAULT;
+	twheel_emb_begin(emb);
+	ret = twheel_push_entries(emb->ctx, &from);
+	twheel_emb_end_call(emb);
+	return ret;
 }
 
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)

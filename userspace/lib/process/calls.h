@@ -14,6 +14,9 @@ int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 /* As read(), but returns -errno. */
 ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size);
 
+/* As write(), but returns -errno. */
+ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size);
+
 /* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
 

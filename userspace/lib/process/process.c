@@ -15,6 +15,7 @@
 #include "../../../module/core/keys.c"
 #include "../../../module/core/list.c"
 #include "../../../module/core/pool.c"
+#include "../../../module/core/push.c"
 #include "../../../module/core/table.c"
 
 #include "calls.c"

@@ -8,12 +8,12 @@
 #include <linux/types.h>
 
 /**
- * struct iov_iter - memory that is filled
- * @to: where to go on
+ * struct iov_iter - memory that is filled or read
+ * @at: where to go on
  * @count: how many bytes are left
  */
 struct iov_iter {
-	char	*to;
+	char	*at;
 	size_t	count;
 };
 
@@ -25,15 +25,23 @@ static inline size_t iov_iter_count(const struct iov_iter *iter)
 /* The caller has looked whether it fits. */
 static inline size_t copy_to_iter(const void *from, size_t size, struct iov_iter *iter)
 {
-	memcpy(iter->to, from, size);
-	iter->to += size;
+	memcpy(iter->at, from, size);
+	iter->at += size;
+	iter->count -= size;
+	return size;
+}
+
+static inline size_t copy_from_iter(void *to, size_t size, struct iov_iter *iter)
+{
+	memcpy(to, iter->at, size);
+	iter->at += size;
 	iter->count -= size;
 	return size;
 }
 
 static inline void iov_iter_revert(struct iov_iter *iter, size_t size)
 {
-	iter->to -= size;
+	iter->at -= size;
 	iter->count += size;
 }
 

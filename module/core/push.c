@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Pushing timers back: only the deadline changes, and nothing is told but how many.
+ *
+ * That is what a server does for each packet that it gets. An entry has 16 bytes instead of the 64 of an
+ * arming, which are not copied back.
+ *
+ * Locking rules: see hold.c for what guards a timer, base.c for the order. A timer's settings are
+ * read and its deadline is changed while it is held, so no other call comes in between.
+ */
+#include <linux/build_bug.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+#include <linux/twheel.h>
+
+#include "arm.h"
+#include "ctx.h"
+#include "hold.h"
+#include "push.h"
+#include "timer.h"
+
+static_assert(sizeof(struct twheel_push) == 16);
+/* twheel_hold_look_ahead() reads the handle at offset 0 of each entry. */
+static_assert(!offsetof(struct twheel_push, handle));
+
+/* An arming that gives @timer, which is held, the deadline of @push and leaves it as it is. */
+static struct twheel_arm arming_of(const struct twheel_timer *timer,
+				   const struct twheel_push *push)
+{
+	return (struct twheel_arm) {
+		.handle		= push->handle,
+		.user_data	= timer->user_data,
+		.expires	= push->expires,
+		.interval	= timer->interval,
+		.slack		= (u64)timer->slack << twheel_geometry.tick_shift,
+		.count		= timer->count,
+		.flags		= TWHEEL_ARM_ABS | twheel_flags_of(timer->where),
+	};
+}
+
+/* Push @timer, which is held and live. 0, or -ENOENT if it has ended meanwhile. */
+static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
+		     const struct twheel_push *push)
+{
+	struct twheel_arm arm = arming_of(timer, push);
+	int ret = twheel_timer_rearm(hold, timer, &arm);
+
+	if (ret != -EAGAIN)
+		return ret;
+	/* It was not held for a moment. */
+	if (!twheel_hold_both(hold, timer, push->handle))
+		return -ENOENT;
+	arm = arming_of(timer, push);
+	return twheel_timer_rearm(hold, timer, &arm);
+}
+
+/*
+ * Carry out @push. @hint: the timer that it probably names, or NULL. 0; -EINVAL; or -ENOENT if there is
+ * no such timer, or without keys if it is not pending.
+ */
+static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
+		    struct twheel_timer *hint)
+{
+	struct twheel_timer *timer;
+
+	if (unlikely(push->expires > KTIME_MAX))
+		return -EINVAL;
+	timer = twheel_hold_handle(hold, push->handle, hint);
+	if (unlikely(!timer))
+		return -ENOENT;
+	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING)) {
+		if (likely(twheel_timer_postpone(hold, timer,
+						 twheel_hold_time(hold, push->expires))))
+			return 0;
+	} else if (!hold->ctx->pool.keyed) {
+		return -ENOENT;
+	}
+	return push_held(hold, timer, push);
+}
+
+/*
+ * Carry out the @n entries at @pushes. Returns how many, up to the first that fails: *@error says
+ * why, and is 0 otherwise.
+ */
+static u32 push_some(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
+{
+	struct twheel_timer *timers[TWHEEL_HOLD_MAX];
+	struct twheel_hold hold;
+	u32 i;
+
+	twheel_hold_begin(&hold, ctx);
+	twheel_hold_look_ahead(&hold, pushes, sizeof(*pushes), n, timers);
+	for (i = 0, *error = 0; i < n; i++) {
+		*error = push_one(&hold, &pushes[i], timers[i]);
+		if (*error)
+			break;
+	}
+	twheel_hold_end(&hold);
+	return i;
+}
+
+/* Make the timer of @push, whose key no timer has. 0; or an error, -EEXIST if one has it by now. */
+static int push_new(struct twheel_ctx *ctx, const struct twheel_push *push)
+{
+	struct twheel_arm arm = {
+		.handle		= push->handle,
+		.expires	= push->expires,
+		.flags		= TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE,
+	};
+
+	twheel_arm_entries(ctx, &arm, 1);
+	return arm.result;
+}
+
+/* As push_some(), and with keys timers are made. */
+static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
+{
+	u32 done = 0;
+
+	for (;;) {
+		done += push_some(ctx, pushes + done, n - done, error);
+		if (*error != -ENOENT || !(READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED))
+			return done;
+		*error = push_new(ctx, &pushes[done]);
+		if (!*error)
+			done++;
+		else if (*error != -EEXIST)
+			return done;
+	}
+}
+
+ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
+{
+	struct twheel_push pushes[TWHEEL_HOLD_MAX];
+	ssize_t total = 0;
+	size_t bytes;
+	u32 n, done;
+	int error;
+
+	/* Half an entry would be lost. */
+	if (iov_iter_count(from) % sizeof(*pushes))
+		return -EINVAL;
+	while (iov_iter_count(from)) {
+		bytes = min_t(size_t, iov_iter_count(from), sizeof(pushes));
+		n = copy_from_iter(pushes, bytes, from) / sizeof(*pushes);
+		done = push_all(ctx, pushes, n, &error);
+		total += done * sizeof(*pushes);
+		if (!error && n < bytes / sizeof(*pushes))
+			error = -EFAULT;
+		if (error)
+			return total ?: error;
+		if (signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return total;
+}
