@@ -290,6 +290,18 @@ static void make_cancel_batch(struct subject *s)
 	ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
 }
 
+static void make_push(struct subject *s)
+{
+	armed_again(s, twheel_push(s->tw, s->pending[0], twheel_now(s->tw) + FAR));
+}
+
+static void make_push_batch(struct subject *s)
+{
+	struct twheel_push push = { s->pending[0], twheel_now(s->tw) + FAR };
+
+	armed_again(s, twheel_push_batch(s->tw, &push, 1) != 1);
+}
+
 static void make_get(struct subject *s)
 {
 	struct twheel_timer_info info;
@@ -453,6 +465,9 @@ static const struct call calls[] = {
 	MADE("twheel_cancel of a key", make_cancel, .config = KEYS),
 	MADE("twheel_arm_batch", make_arm_batch),
 	MADE("twheel_cancel_batch", make_cancel_batch),
+	MADE("twheel_push", make_push),
+	MADE("twheel_push of a key", make_push, .config = KEYS),
+	MADE("twheel_push_batch", make_push_batch),
 	MADE("twheel_get", make_get),
 	MADE("twheel_drain", make_drain),
 	MADE("twheel_walk_new", make_walk_new),

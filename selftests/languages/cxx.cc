@@ -110,11 +110,15 @@ static void contexts()
 	expect(wall.put_at(5, system_clock::now() + 1h).state == TWHEEL_STATE_NONE &&
 	       wall.put_at(5, system_clock::now() + 2h).state == TWHEEL_STATE_PENDING,
 	       "there are keys, and wall time");
+	expect(wall.push(5, system_clock::now() + 3h) && wall.info().pending == 1 &&
+	       wall.push(6, system_clock::now() + 1h) && wall.info().pending == 2,
+	       "a push re-arms the timer with a key, or makes one");
 
 	tw::options in_process;
 	in_process.embedded = true;
 	in_process.nonblock = true;
 	tw::context still(in_process);
+	expect(!still.push(1, steady_clock::now() + 1h), "a push of no timer is false");
 	still.set_now(1000h);
 	still.arm_after(1h);
 	expect(!still.read(events) && still.now() == 1000h, "a clock stands still");

@@ -135,6 +135,23 @@ class Timers(ContextTest):
         with self.refused(errno.ENOENT):
             self.ctx.arm(1, handle=handle)
 
+    def test_push(self) -> None:
+        handle = self.ctx.arm(10_000 * MSEC, 7, interval=3 * MSEC, count=2).handle
+        at = self.ctx.now() + 20 * MSEC
+        self.ctx.push(handle, at)
+        event = self.wait(1)[0]
+        self.assertEqual((event.deadline, event.user_data), (at, 7))
+        other = self.ctx.arm(10_000 * MSEC).handle
+        pushes = [(other, at + 20_000 * MSEC), (other + 1, at), (other, 2**64)]
+        self.assertEqual(self.ctx.push_batch(pushes), 1)
+        self.assertEqual(self.ctx.get(other).deadline, at + 20_000 * MSEC)
+        with self.refused(errno.ENOENT):
+            self.ctx.push_batch(pushes[1:])
+        with self.refused(errno.ENOENT):
+            self.ctx.push(other + 1, at)
+        with self.assertRaises(OverflowError):
+            self.ctx.push(other, -1)
+
     def test_conditions(self) -> None:
         handle = self.ctx.arm(10_000 * MSEC).handle
         with self.refused(errno.EEXIST):

@@ -425,6 +425,37 @@ int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
 		  uint64_t user_data, struct twheel_old *old);
 
 /**
+ * twheel_push() - push a timer back, and leave its settings as they are
+ * @tw: a context
+ * @handle: the timer, which is pending; in a context with keys any key
+ * @expires: when it is to expire now, a point in time on the context's clock. If that has
+ *	passed it expires at once
+ *
+ * It is the cheapest way to re-arm a timer: nothing but the deadline changes, and nothing is
+ * told of what it was. In a context with keys a timer that has expired is armed anew, and if
+ * there is none with that key it is made, with 0 as its user data.
+ *
+ * Return: 0, or -errno: -ENOENT if there is no such timer or, without keys, if it has
+ * expired; -EINVAL for an @expires over %INT64_MAX, or from a module that has no
+ * %TWHEEL_FEATURE_PUSH; with keys also as for twheel_put_at().
+ */
+int twheel_push(struct twheel *tw, uint64_t handle, uint64_t expires);
+
+/**
+ * twheel_push_batch() - push many timers back with one system call
+ * @tw: a context
+ * @pushes: which timers, and until when: see twheel_push()
+ * @n: their number
+ *
+ * A signal does not end the call.
+ *
+ * Return: how many were pushed back, up to the first for which that failed; or if that is the
+ * very first one -errno, as twheel_push() returns it, or -EFAULT. So a call with the
+ * rest tells why.
+ */
+ssize_t twheel_push_batch(struct twheel *tw, const struct twheel_push *pushes, size_t n);
+
+/**
  * twheel_cancel() - cancel a timer
  * @tw: a context
  * @handle: the timer

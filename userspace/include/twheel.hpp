@@ -464,6 +464,23 @@ public:
 		return made(was);
 	}
 
+	/*
+	 * Push a pending timer back, and leave its settings as they are. False if there is no such timer
+	 * or, in a context without keys, if it has expired.
+	 */
+	template <typename Clock, typename Duration>
+	bool push(std::uint64_t handle, std::chrono::time_point<Clock, Duration> expires)
+	{
+		int result;
+
+		check_clock<Clock>();
+		result = twheel_push(get(), handle, detail::count(expires));
+		if (result == -ENOENT)
+			return false;
+		detail::check(result, "twheel_push");
+		return true;
+	}
+
 	/* Nothing if there is no such timer. */
 	std::optional<old> cancel(std::uint64_t handle)
 	{

@@ -254,6 +254,32 @@ TWHEEL_API ssize_t twheel_cancel_batch(struct twheel *tw,
 			    sizeof(*cancels));
 }
 
+TWHEEL_API ssize_t twheel_push_batch(struct twheel *tw, const struct twheel_push *pushes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t rest = n - done;
+		size_t part = rest < TWHEEL_ENTRIES_MAX / sizeof(*pushes) ?
+			      rest : TWHEEL_ENTRIES_MAX / sizeof(*pushes);
+		ssize_t ret = tw->backend->write(tw, pushes + done, part * sizeof(*pushes));
+
+		/* What a signal has ended goes on; what failed fails again, as the first entry. */
+		if (ret <= 0)
+			return done ? (ssize_t)done : ret;
+		done += (size_t)ret / sizeof(*pushes);
+	}
+	return (ssize_t)done;
+}
+
+TWHEEL_API int twheel_push(struct twheel *tw, uint64_t handle, uint64_t expires)
+{
+	struct twheel_push push = { .handle = handle, .expires = expires };
+	ssize_t ret = twheel_push_batch(tw, &push, 1);
+
+	return ret < 0 ? (int)ret : 0;
+}
+
 TWHEEL_API int twheel_get(const struct twheel *tw, uint64_t handle,
 			  struct twheel_timer_info *info)
 {

@@ -43,6 +43,7 @@ pub const TWHEEL_FEATURE_FIXED_DELAY: u32 = 0x40;
 pub const TWHEEL_FEATURE_KEYED: u32 = 0x80;
 pub const TWHEEL_FEATURE_LEASE: u32 = 0x100;
 pub const TWHEEL_FEATURE_CONDITIONAL: u32 = 0x200;
+pub const TWHEEL_FEATURE_PUSH: u32 = 0x400;
 pub const TWHEEL_STATE_NONE: u32 = 0;
 pub const TWHEEL_STATE_PENDING: u32 = 1;
 pub const TWHEEL_STATE_READY: u32 = 2;
@@ -98,6 +99,14 @@ pub struct twheel_arm {
     pub old_remaining: u64,
 }
 const _: () = assert!(std::mem::size_of::<twheel_arm>() == 64);
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct twheel_push {
+    pub handle: u64,
+    pub expires: u64,
+}
+const _: () = assert!(std::mem::size_of::<twheel_push>() == 16);
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -198,6 +207,8 @@ extern "C" {
     pub fn twheel_set_at(tw: *mut c_void, handle: *mut u64, expires: u64, user_data: u64, old: *mut twheel_old) -> c_int;
     pub fn twheel_put_after(tw: *mut c_void, key: u64, delay: u64, user_data: u64, old: *mut twheel_old) -> c_int;
     pub fn twheel_put_at(tw: *mut c_void, key: u64, expires: u64, user_data: u64, old: *mut twheel_old) -> c_int;
+    pub fn twheel_push(tw: *mut c_void, handle: u64, expires: u64) -> c_int;
+    pub fn twheel_push_batch(tw: *mut c_void, pushes: *const twheel_push, n: usize) -> isize;
     pub fn twheel_cancel(tw: *mut c_void, handle: u64, old: *mut twheel_old) -> c_int;
     pub fn twheel_arm_batch(tw: *mut c_void, arms: *mut twheel_arm, n: usize) -> isize;
     pub fn twheel_cancel_batch(tw: *mut c_void, cancels: *mut twheel_cancel, n: usize) -> isize;

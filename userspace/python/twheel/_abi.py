@@ -48,6 +48,7 @@ TWHEEL_FEATURE_FIXED_DELAY = 0x40
 TWHEEL_FEATURE_KEYED = 0x80
 TWHEEL_FEATURE_LEASE = 0x100
 TWHEEL_FEATURE_CONDITIONAL = 0x200
+TWHEEL_FEATURE_PUSH = 0x400
 TWHEEL_STATE_NONE = 0
 TWHEEL_STATE_PENDING = 1
 TWHEEL_STATE_READY = 2
@@ -130,6 +131,15 @@ class twheel_arm(Structure):
         ("result", c_int16),
         ("old_state", c_uint16),
         ("old_remaining", c_uint64),
+    ]
+
+
+class twheel_push(Structure):
+    handle: int
+    expires: int
+    _fields_ = [
+        ("handle", c_uint64),
+        ("expires", c_uint64),
     ]
 
 
@@ -261,6 +271,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_set_at": (c_int, [c_void_p, POINTER(c_uint64), c_uint64, c_uint64, POINTER(twheel_old)]),
     "twheel_put_after": (c_int, [c_void_p, c_uint64, c_uint64, c_uint64, POINTER(twheel_old)]),
     "twheel_put_at": (c_int, [c_void_p, c_uint64, c_uint64, c_uint64, POINTER(twheel_old)]),
+    "twheel_push": (c_int, [c_void_p, c_uint64, c_uint64]),
+    "twheel_push_batch": (c_ssize_t, [c_void_p, POINTER(twheel_push), c_size_t]),
     "twheel_cancel": (c_int, [c_void_p, c_uint64, POINTER(twheel_old)]),
     "twheel_arm_batch": (c_ssize_t, [c_void_p, POINTER(twheel_arm), c_size_t]),
     "twheel_cancel_batch": (c_ssize_t, [c_void_p, POINTER(twheel_cancel), c_size_t]),

@@ -397,6 +397,24 @@ class Context:
         done = _check(_lib.twheel_arm_batch(self._pointer, arms, len(listed))) if listed else 0
         return [Result(-a.result, a.handle, a.old_state, a.old_remaining) for a in arms[:done]]
 
+    def push(self, handle: int, expires: int) -> None:
+        """Push a pending timer back to a point in time, and leave its settings as they are.
+
+        ENOENT if there is no such timer or, without keys, if it has expired.
+        """
+        _check(_lib.twheel_push(self._pointer, _u64(handle), _ns(expires)))
+
+    def push_batch(self, pushes: Iterable[tuple[int, int]]) -> int:
+        """Push many timers back with one system call: pairs of a handle and a point in time.
+
+        Returns how many were pushed back, up to the first for which that failed.
+        """
+        listed = [(_u64(handle), _ns(expires)) for handle, expires in pushes]
+        entries: Any = (_abi.twheel_push * len(listed))()
+        for entry, (handle, expires) in zip(entries, listed):
+            entry.handle, entry.expires = handle, expires
+        return _check(_lib.twheel_push_batch(self._pointer, entries, len(listed)))
+
     def cancel(self, handle: int) -> Result:
         """Cancel a timer: no event of it will be read any more. ENOENT if it is not live."""
         old = _abi.twheel_old()
