@@ -69,7 +69,7 @@ header() {
 	echo
 	perl -pe 's{^/\*\* (define .*) \*/$}{/**\n * $1\n */}' "$2" >"$build/site.h"
 	version=$(sphinx-build --version)
-	perl "$kernel_doc" -rst -sphinx-version "${version##* }" "$build/site.h" 2>&1 | perl -0pe '
+	perl "$kernel_doc" -rst -Werror -sphinx-version "${version##* }" "$build/site.h" | perl -0pe '
 		s/^``\w+ \(\)``\n//mg;
 		s/^\*\*Parameters\*\*\n\n(?=\n|\*\*Description)//mg;
 		s/^(?!\.\.)(.*)$/my $l = $1;

@@ -98,7 +98,7 @@ extern "C" {
 /** define TWHEEL_VERSION - the version of this header, as text */
 #define TWHEEL_VERSION		"0.4.0"
 
-/** define TWHEEL_VERSION_NUMBER - as a number: major * 10000 + minor * 100 + patch */
+/** define TWHEEL_VERSION_NUMBER - the same as a number, major * 10000 + minor * 100 + patch */
 #define TWHEEL_VERSION_NUMBER	400
 
 /**
