@@ -2,6 +2,7 @@
 """How Sphinx makes the site of what html.sh has gathered in build/site."""
 
 import os
+import pathlib
 import re
 import shutil
 
@@ -26,11 +27,16 @@ OTHERS = {
     "uapi/linux/twheel.h": "api/uapi.rst",
     "userspace/include/twheel.h": "api/libtwheel.rst",
     "userspace/man": "man/index.md",
-    "userspace/examples": "examples.md",
+    "userspace/examples": "examples/index.md",
+    "userspace/examples/languages": "examples/index.md#in-other-languages",
+    "userspace/examples/loops": "examples/index.md#in-the-loop-of-a-library",
 }
+for page in pathlib.Path("examples").rglob("*.md"):
+    for included in re.findall(r"^```\{literalinclude\} /(.*)$", page.read_text("utf-8"), re.M):
+        OTHERS[included] = str(page)
 LINK = re.compile(r"\[([^]]*)\]\(([^):#\s]+)(?=[)#])")
 # Where the sources are; html.sh says so.
-TOP = os.environ.get("TWHEEL_TOP", "")
+TOP = os.environ["TWHEEL_TOP"]
 
 
 def retarget(app, docname, source):
@@ -42,8 +48,6 @@ def retarget(app, docname, source):
 
     def replace(match):
         target = os.path.normpath(os.path.join(folder, match[2]))
-        if os.path.dirname(target) == "userspace/examples":
-            target = "userspace/examples"
         if target in OTHERS:
             return f"[{match[1]}]({os.path.relpath(OTHERS[target], folder or '.')}"
         here = os.path.join(app.srcdir, target)

@@ -5,8 +5,8 @@
 #
 # It gathers in build/site what the pages are made of, at the places where it is in the sources,
 # so that links among the Markdown pages lead to the same files: README.md and its like,
-# Documentation, the manual pages by mandoc, and what the headers say by the kernel's kernel-doc.
-# Then Sphinx makes a site of that. Any warning is a failure, and so is a broken link.
+# Documentation, the manual pages by mandoc, what the headers say by the kernel's kernel-doc, and the
+# examples. Then Sphinx makes a site of that. Any warning is a failure, and so is a broken link.
 
 . "$(dirname "$0")/../../selftests/vm/common.sh"
 
@@ -88,18 +88,6 @@ headers() {
 		sed -E "s/(:c:type:\`[^\`<]*<)($names)>/\1uapi.\2>/g" >"$site/api/libtwheel.rst"
 }
 
-examples() {
-	local file
-
-	mkdir -p "$site/userspace/examples"
-	echo '# Examples'
-	for file in "$top"/userspace/examples/*.[ch]; do
-		cp "$file" "$site/userspace/examples"
-		printf '%s\n' '' "## ${file##*/}" '' \
-			"\`\`\`{literalinclude} userspace/examples/${file##*/}" ':language: c' '```'
-	done
-}
-
 rm -rf "$site" "$out"
 mkdir -p "$site"
 cd "$top"
@@ -112,7 +100,9 @@ cp "$own/site.css" "$site/_static"
 cp "$own/conf.py" "$own/index.md" "$site"
 manuals
 headers
-examples >"$site/examples.md"
+mkdir "$site/userspace"
+ln -s "$top/userspace/examples" "$site/userspace"
+"$own/examples.py" "$top/userspace/examples" "$site/examples"
 
 TWHEEL_TOP=$top sphinx-build -q -W --keep-going -b html -d "$build/site.doctrees" "$site" "$out"
 python3 "$own/links.py" "$out"
