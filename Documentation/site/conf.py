@@ -6,6 +6,8 @@ import pathlib
 import re
 import shutil
 
+import furo
+
 project = "twheel"
 author = "The twheel developers"
 with open("VERSION", encoding="ascii") as file:
@@ -16,11 +18,22 @@ exclude_patterns = ["_build"]
 highlight_language = "none"
 primary_domain = "c"
 myst_heading_anchors = 4
-html_theme = "alabaster"
-html_theme_options = {"description": "a timer wheel as a Linux device", "page_width": "1100px"}
+html_theme = "furo"
+html_title = f"twheel {release}"
+# What is readable on their backgrounds, in comments too
+pygments_style = "default"
+pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_use_index = False
+html_show_copyright = False
+
+# Debian's furo is dark for those who ask for it by a click. Its colours, given here as our own, are
+# also used where the browser asks.
+CSS = pathlib.Path(furo.__file__).parent / "theme/furo/static/styles/furo.css"
+DARK = re.search(r'body\[data-theme="?dark"?\]\s*\{(.*?)\}', CSS.read_text("utf-8"), re.S)[1]
+html_theme_options = {"dark_css_variables": dict(re.findall(r"--([\w-]+):\s*([^;]+)", DARK))}
 
 # What Markdown pages link to that is a page of another kind here.
 OTHERS = {

@@ -6,13 +6,15 @@
 # It gathers in build/site what the pages are made of, at the places where it is in the sources,
 # so that links among the Markdown pages lead to the same files: README.md and its like,
 # Documentation, the manual pages by mandoc, what the headers say by the kernel's kernel-doc, and the
-# examples. Then Sphinx makes a site of that. Any warning is a failure, and so is a broken link.
+# examples. Then Sphinx makes a site of that, in the order of index.md. Any warning is a failure, and
+# so is a broken link.
 
 . "$(dirname "$0")/../../selftests/vm/common.sh"
 
 own=$top/Documentation/site
 site=$build/site
 out=$build/html
+normalize=/usr/share/javascript/normalize.css/normalize.css
 kernel_doc=$("$vm/kernel.sh" --source)/scripts/kernel-doc
 
 # manual PAGE - as HTML, with links to the others
@@ -97,7 +99,9 @@ find . -path ./build -prune -o -path ./debian -prune -o \
 	-exec cp --parents -t "$site" {} +
 mkdir "$site/_static"
 cp "$own/site.css" "$site/_static"
-cp "$own/conf.py" "$own/index.md" "$site"
+cp "$own/conf.py" "$site"
+sed -n '2,/^## / { /^## /!p }' README.md >"$build/site.start"
+sed "/^<!-- README/r $build/site.start" "$own/index.md" >"$site/index.md"
 manuals
 headers
 mkdir "$site/userspace"
@@ -105,4 +109,9 @@ ln -s "$top/userspace/examples" "$site/userspace"
 "$own/examples.py" "$top/userspace/examples" "$site/examples"
 
 TWHEEL_TOP=$top sphinx-build -q -W --keep-going -b html -d "$build/site.doctrees" "$site" "$out"
+# Debian 12's furo looks for this file where only Debian's web servers have it.
+if [ -e "$normalize" ]; then
+	cp "$normalize" "$out/_static"
+	sed -i 's|url(/javascript/normalize.css/|url(../|' "$out/_static/styles/furo.css"
+fi
 python3 "$own/links.py" "$out"

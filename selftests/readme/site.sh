@@ -40,6 +40,10 @@ grep -o '^\(struct\|#define\) \(twheel\|TWHEEL_IOC\)_[A-Za-z_]*' "$top/uapi/linu
 done >"$tmp/out"
 check "each structure of the interface is on it" test ! -s "$tmp/out"
 
+command=$(sed -n '/^    /{ s/^ *//; s/ *#.*//; p; q }' "$top/README.md")
+run grep -F "$command" "$html/index.html"
+check "the README's first command is on its first page" test "$status" = 0
+
 # Would it be noticed?
 cp -r "$top/build/site" "$tmp/site"
 echo '[nowhere](nowhere.md)' >>"$tmp/site/README.md"
