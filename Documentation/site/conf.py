@@ -7,6 +7,8 @@ import re
 import shutil
 
 import furo
+from docutils import nodes
+from sphinx import addnodes
 
 project = "twheel"
 author = "The twheel developers"
@@ -75,6 +77,65 @@ def retarget(app, docname, source):
     source[0] = LINK.sub(replace, source[0])
 
 
+def describe(app, doctree):
+    """Make the members and constants of a header places that a link can lead to."""
+    owner = kind = None
+    for node in doctree.findall(lambda n: isinstance(n, (addnodes.desc, nodes.term))):
+        if isinstance(node, addnodes.desc):
+            owner, kind = node[0]["ids"][-1], node["objtype"]
+        elif kind in ("struct", "enum") and isinstance(node[0], nodes.literal):
+            name = node.astext()
+            if kind == "struct":
+                name = f"{owner.rpartition('.')[2]}.{name}"
+            node["ids"].append(f"c.{name}")
+            PLACES[name] = (app.env.docname, f"c.{name}")
+
+
+def collect(app, env):
+    """Find the place of each other name of a header; a function's has () after it."""
+    for name, _, kind, docname, anchor, _ in env.get_domain("c").get_objects():
+        if kind in ("function", "struct", "enum", "macro"):
+            PLACES[name.removeprefix("uapi.") + "()" * (kind == "function")] = (docname, anchor)
+    # An ioctl is described with its argument.
+    header = pathlib.Path(TOP, "uapi/linux/twheel.h").read_text("utf-8")
+    for name, argument in re.findall(r"^#define (\w+)\s+_IO\w+\(.*struct (\w+)\)", header, re.M):
+        PLACES[name] = PLACES[argument]
+
+
+# Of each name of a header: the page and the place on it
+PLACES = {}
+WORD = re.compile(r"<(/?)(\w+)([^>]*)>|\b(?:twheel|TWHEEL)_\w+(?:\.\w+)?")
+TAG = re.compile(r"<[^>]*>")
+
+
+def link_names(app, pagename, _, context, __):
+    """Have the names of a header, wherever they are in code, lead to their places."""
+    body = context.get("body", "")
+    code = closed = 0
+
+    def replace(match):
+        nonlocal code, closed
+        if match[2]:
+            step = -1 if match[1] else 1
+            if match[2] in ("pre", "code", "b", "i"):
+                code += step
+            elif match[2] in ("a", "dt", "h1", "h2", "h3", "h4"):
+                closed += step
+            return match[0]
+        call = TAG.sub("", body[match.end():match.end() + 60]).startswith("(")
+        names = [match[0] + "()", match[0]]
+        place = next((PLACES[n] for n in (names if call else names[::-1]) if n in PLACES), None)
+        if not place or not code or closed:
+            return match[0]
+        page = app.builder.get_relative_uri(pagename, place[0])
+        return f'<a class="name" href="{page}#{place[1]}">{match[0]}</a>'
+
+    context["body"] = WORD.sub(replace, body)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", retarget)
+    app.connect("doctree-read", describe)
+    app.connect("env-updated", collect)
+    app.connect("html-page-context", link_names)

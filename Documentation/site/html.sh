@@ -55,8 +55,8 @@ manuals() {
 	printf '%s\n' '' '```{toctree}' ':hidden:' ':glob:' '' '*' '```' >>"$site/man/index.md"
 }
 
-# header TITLE FILE - what a header says: the comment at its head, and what kernel-doc makes of
-# the rest
+# header TITLE FILE - what a header says: the comment at its head, a list of what is in it, and what
+# kernel-doc makes of the rest
 #
 # The interface's structures are in a namespace of Sphinx's: C keeps their names apart from
 # those of functions, and Sphinx does not. This kernel-doc skips comments of one line, and takes
@@ -67,15 +67,22 @@ header() {
 	printf '%s\n' "$1" "${1//?/=}" ''
 	awk '/^\/\*$/ && !n++ { on = 1; next } /^ \*\/$/ { on = 0 } on { print substr($0, 4) }' "$2" |
 		perl -pe 's/&(?:struct |enum )?(\w+(?:\.\w+)?)/``$1``/g; s/%(\w+)/``$1``/g;
-			s/\b(\w+_\*(?:\(\))?)/``$1``/g'
+			s/(?<!\w)(\w+_\*(?:\(\))?|twheel_\w+\(\))/``$1``/g'
 	echo
 	perl -pe 's{^/\*\* (define .*) \*/$}{/**\n * $1\n */}' "$2" >"$build/site.h"
 	version=$(sphinx-build --version)
 	perl "$kernel_doc" -rst -Werror -sphinx-version "${version##* }" "$build/site.h" | perl -0pe '
 		s/^``\w+ \(\)``\n//mg;
+		s/^(\*\*Definition\*\*\n\n)::$/$1.. code-block:: c/mg;
+		s/:c:type:`(\w+\.\w+) <\w+>`/``$1``/g;
 		s/^\*\*Parameters\*\*\n\n(?=\n|\*\*Description)//mg;
 		s/^(?!\.\.)(.*)$/my $l = $1;
-			$l =~ s|(?<![\w`:<])(twheel_\w+)\(\)(?![\w`])|:c:func:`$1()`|g; $l/gem'
+			$l =~ s|(?<![\w`:<])(twheel_\w+)\(\)(?![\w`])|:c:func:`$1()`|g; $l/gem;
+		my $rows = ".. list-table::\n   :widths: auto\n\n";
+		while (/^\.\. c:(\w+):: (?:.* \**)?(\w+)(?: \(.*)?\n\n+   (.*)/mg) {
+			$rows .= "   * - ``$2" . ($1 eq "function" && "()") . "``\n     - $3\n";
+		}
+		$_ = "$rows\n$_"'
 	rm "$build/site.h"
 }
 
@@ -102,13 +109,13 @@ cp "$own/site.css" "$site/_static"
 cp "$own/conf.py" "$site"
 sed -n '2,/^## / { /^## /!p }' README.md >"$build/site.start"
 sed "/^<!-- README/r $build/site.start" "$own/index.md" >"$site/index.md"
-manuals
-headers
 mkdir "$site/userspace"
 ln -s "$top/userspace/examples" "$site/userspace"
+manuals
+headers
 "$own/examples.py" "$top/userspace/examples" "$site/examples"
 
-TWHEEL_TOP=$top sphinx-build -q -W --keep-going -b html -d "$build/site.doctrees" "$site" "$out"
+TWHEEL_TOP=$top sphinx-build -q -E -W --keep-going -b html -d "$build/site.doctrees" "$site" "$out"
 # Debian 12's furo looks for this file where only Debian's web servers have it.
 if [ -e "$normalize" ]; then
 	cp "$normalize" "$out/_static"

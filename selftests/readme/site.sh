@@ -39,7 +39,19 @@ grep -o '^\(struct\|#define\) \(twheel\|TWHEEL_IOC\)_[A-Za-z_]*' "$top/uapi/linu
 	grep -q "id=\"c.uapi.$name\"" "$html/api/uapi.html" || echo "$name"
 done >"$tmp/out"
 check "each structure of the interface is on it" test ! -s "$tmp/out"
-
+grep -oh '\<TWHEEL_[A-Z_]*[[:space:]]*=\|^#define TWHEEL_[A-Z_]*[[:space:]]' \
+	"$top/uapi/linux/twheel.h" "$top/userspace/include/twheel.h" |
+	grep -o 'TWHEEL_[A-Z_]*' | grep -v '_H$\|_MAGIC$' | while read -r name; do
+	grep -rqE " id=\"c\.(uapi\.)?$name\"|<a class=\"name\"[^>]*>$name</a>" "$html/api" || echo "$name"
+done >"$tmp/out"
+check "each constant has a place on it, or leads to one" test ! -s "$tmp/out"
+for link in 'man/twheel.4.html ../api/uapi.html#c.uapi.twheel_arm">TWHEEL_IOC_ARM' \
+	'examples/keyed.html ../api/libtwheel.html#c.twheel_put_after">twheel_put_after' \
+	'api/uapi.html #c.twheel_arm.slack">twheel_arm.slack' \
+	'README.html api/libtwheel.html#c.twheel_dispatch">twheel_dispatch'; do
+	grep -qF "href=\"${link#* }</a>" "$html/${link%% *}" || echo "$link"
+done >"$tmp/out"
+check "names lead to where they are described, on pages of each kind" test ! -s "$tmp/out"
 command=$(sed -n '/^    /{ s/^ *//; s/ *#.*//; p; q }' "$top/README.md")
 run grep -F "$command" "$html/index.html"
 check "the README's first command is on its first page" test "$status" = 0
