@@ -7,7 +7,7 @@
 # so that links among the Markdown pages lead to the same files: README.md and its like,
 # Documentation, the manual pages by mandoc, what the headers say by the kernel's kernel-doc, and the
 # examples. Then Sphinx makes a site of that, in the order of index.md. Any warning is a failure, and
-# so is a broken link.
+# so is a broken link. selftests/readme/browser.py looks at the site.
 
 . "$(dirname "$0")/../../selftests/vm/common.sh"
 
