@@ -18,8 +18,12 @@ normalize=/usr/share/javascript/normalize.css/normalize.css
 kernel_doc=$("$vm/kernel.sh" --source)/scripts/kernel-doc
 
 # manual PAGE - as HTML, with links to the others
+#
+# In code mandoc drops empty lines, so they are a space for it, and ends indented lines twice.
 manual() {
-	mandoc -Thtml -O fragment "$1" | perl -pe '
+	perl -pe '$code = /^\.(EX|nf)/ if /^\.(EX|EE|nf|fi)\b/; s/^$/\\ / if $code' "$1" |
+		mandoc -Thtml -O fragment | perl -pe '
+		s/^<br\/>\n//; s/^&#x00A0;$//;
 		s/<(\/?)h2\b/<$1h3/g; s/<(\/?)h1\b/<$1h2/g;
 		s{<b>((?:lib)?twheel\w*)</b>\((\d)\)}{<a href="$1.$2.html"><b>$1</b>($2)</a>}g'
 }

@@ -22,6 +22,9 @@ for page in "$top"/userspace/man/*.[134]; do
 	grep -q '<h2 class="Sh" id="NAME">' "$html/man/${page##*/}.html" || echo "$page"
 done >"$tmp/out" 2>&1
 check "each manual page is on it" test ! -s "$tmp/out"
+awk '/^<br\/>$/ || /^int main/ && last != "" { print FILENAME ": " $0 } { last = $0 }' \
+	"$html"/man/*.html >"$tmp/out"
+check "and its code has the lines that it should" test ! -s "$tmp/out"
 for file in "$top"/userspace/examples/{,*/}*.[a-z]*; do
 	grep -rqF ">${file##*/}<a class=\"headerlink\"" "$html/examples" || echo "$file"
 done >"$tmp/out"
