@@ -3,8 +3,8 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|languages|
-#		 arm64]...
+# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|browser|
+#		 languages|arm64]...
 #
 # Without a set: build guest check kernel fuzz lint. With KERNEL=arm64 in the environment guest
 # includes arm64.
@@ -41,13 +41,15 @@ packages() {
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	# mandoc reads manual pages as they are, and says what is wrong with them.
 	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
-	# Sphinx makes the site, MyST has it read Markdown.
-	html)	echo perl mandoc python3-sphinx python3-myst-parser ;;
+	# Sphinx makes the site, MyST has it read Markdown, and furo is what it looks like.
+	html)	echo perl mandoc python3-sphinx python3-myst-parser furo ;;
+	# A browser in which the site is looked at, and what drives it
+	browser) echo chromium chromium-driver python3-selenium ;;
 	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
 	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross \
 		qemu-system-arm ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
-			"languages, arm64)" ;;
+			"browser, languages, arm64)" ;;
 	esac
 }
 
@@ -63,6 +65,8 @@ commands() {
 	bench)	echo liburing.h uv.h event2/event.h gnuplot perl ;;
 	dist)	echo gcc git gpg make rpmbuild rpmlint ;;
 	html)	echo perl mandoc sphinx-build ;;
+	# Where there is none the site is not looked at.
+	browser) ;;
 	lint)	echo perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
 	*)	die "$1 takes a Debian system: there is no apt here" ;;
 	esac

@@ -54,7 +54,8 @@ sets() {
 	case $1 in
 	fuzz*)				echo fuzz ;;
 	bare|deb)			echo bare ;;
-	dist|html)			echo "$1" ;;
+	dist)				echo dist ;;
+	html)				echo html browser ;;
 	esac
 }
 
