@@ -187,6 +187,13 @@ static void make_set_now(struct subject *s)
 	s->ret = twheel_set_now(s->tw, twheel_now(s->tw) + MSEC);
 }
 
+static void make_stats(struct subject *s)
+{
+	struct twheel_counters counters;
+
+	s->ret = twheel_stats(s->tw, &counters, sizeof(counters));
+}
+
 static void make_get_info(struct subject *s)
 {
 	struct twheel_info info;
@@ -449,6 +456,7 @@ static const struct call calls[] = {
 	MADE("twheel_now", make_now),
 	MADE("twheel_set_now", make_set_now),
 	MADE("twheel_version", make_version),
+	MADE("twheel_stats", make_stats),
 	MADE("twheel_get_info", make_get_info),
 	MADE("twheel_take_over", make_take_over),
 	MADE("twheel_release", make_release),

@@ -125,6 +125,10 @@ static void contexts()
 	still.set_now(1002h);
 	expect(still.read(events) && events.size() == 1, "and goes on when it is told to");
 
+	const auto counted = still.stats();
+	expect(counted.armed == 1 && counted.read == 1 && counted.lateness[42] == 1,
+	       "what was done is counted, and how late it was");
+
 	std::vector<tw::arm_request> arms(2);
 	arms[0].expires = 1;
 	arms[1].expires = 1ULL << 63;

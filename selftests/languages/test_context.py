@@ -110,6 +110,24 @@ class Timers(ContextTest):
             with self.assertRaises(OverflowError):
                 ctx.set_now(-1)
 
+    def test_stats(self) -> None:
+        hour = 3600 * 1000 * MSEC
+        with Context(nonblock=True, embedded=True) as ctx:
+            ctx.set_now(1000 * hour)
+            handle = ctx.arm(hour, 7).handle
+            ctx.arm(hour, 8)
+            ctx.cancel(handle)
+            ctx.set_now(1002 * hour)
+            ctx.read()
+            stats = ctx.stats()
+            self.assertEqual((stats.armed, stats.cancelled, stats.expired, stats.read),
+                             (2, 1, 1, 1))
+            self.assertEqual(stats.lateness[hour.bit_length()], 1)
+            self.assertEqual(sum(stats.lateness), 1)
+        if not self.ctx.embedded:
+            with self.refused(errno.EOPNOTSUPP):
+                self.ctx.stats()
+
     def test_order(self) -> None:
         # On one CPU: each has an order of its own. Two ticks apart.
         cpus = os.sched_getaffinity(0)

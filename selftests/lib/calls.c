@@ -585,10 +585,14 @@ TEST_F(calls, threads)
 }
 
 #ifndef EMBEDDED_TESTS
-/* The clock of a context of the device is the kernel's. */
+/* The clock of a context of the device is the kernel's, and so are the counters. */
 TEST_F(calls, set_now)
 {
+	struct twheel_counters counters = { .armed = 7 };
+
 	EXPECT_EQ(-EOPNOTSUPP, twheel_set_now(self->tw, SEC));
+	EXPECT_EQ(-EOPNOTSUPP, twheel_stats(self->tw, &counters, sizeof(counters)));
+	EXPECT_EQ(7, counters.armed);
 	EXPECT_EQ(-EINVAL, twheel_set_now(self->tw, 0));
 }
 

@@ -293,6 +293,60 @@ int twheel_set_now(struct twheel *tw, uint64_t ns);
 int twheel_get_info(const struct twheel *tw, unsigned int flags,
 		    struct twheel_info *info);
 
+/** define TWHEEL_BUCKETS - how many values a distribution of &struct twheel_counters has */
+#define TWHEEL_BUCKETS	64
+
+/**
+ * struct twheel_counters - what was counted in an embedded context since it was opened
+ * @armed: new timers
+ * @rearmed: live timers that were armed again
+ * @cancelled: timers that were cancelled or drained
+ * @expired: timers that became ready to be read
+ * @read: records that were read
+ * @cascaded: timers that a turn of the wheel moved to another bucket
+ * @migrated: 0: there is one wheel
+ * @turns: calls that found timers due, or to be moved. The device's name for it is interrupts
+ * @lateness: how many timers became ready so many nanoseconds after their deadline, their
+ *	slack included
+ * @expired_a_turn: how many turns had so many timers expire
+ * @read_a_call: how many calls returned so many records
+ *
+ * The last three are distributions: element 0 counts the value 0, element k the values from
+ * 2^(k-1) to 2^k - 1, and the last one also those above. These are the counters and buckets that
+ * the device has for each CPU in debugfs. Later versions of the library add fields at the end.
+ */
+struct twheel_counters {
+	uint64_t	armed;
+	uint64_t	rearmed;
+	uint64_t	cancelled;
+	uint64_t	expired;
+	uint64_t	read;
+	uint64_t	cascaded;
+	uint64_t	migrated;
+	uint64_t	turns;
+	uint64_t	lateness[TWHEEL_BUCKETS];
+	uint64_t	expired_a_turn[TWHEEL_BUCKETS];
+	uint64_t	read_a_call[TWHEEL_BUCKETS];
+};
+
+/**
+ * twheel_stats() - get what was counted in an embedded context
+ * @tw: a context
+ * @counters: filled in
+ * @size: sizeof(*@counters). Fields that the library does not know yet become 0.
+ *
+ * Counting is always on. The call takes no lock and turns no wheel, so it may be made at any
+ * time. The counters are read one after another: what other threads do meanwhile may be in one
+ * of them already and not yet in another. They are never set back. After twheel_take_over()
+ * they go on in the child.
+ *
+ * The device counts for all contexts together, which 'twheel stat' shows.
+ *
+ * Return: 0; -EINVAL for a @size of 0; -EOPNOTSUPP if the context is of the device; or -ECHILD in
+ * a child that has inherited the context. After a failure @counters is as it was.
+ */
+int twheel_stats(const struct twheel *tw, struct twheel_counters *counters, size_t size);
+
 /**
  * twheel_arm() - arm a new timer, or re-arm one with all its settings
  * @tw: a context

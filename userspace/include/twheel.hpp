@@ -409,6 +409,15 @@ public:
 		return info;
 	}
 
+	/* What was counted in an embedded context. */
+	struct twheel_counters stats() const
+	{
+		struct twheel_counters counters = {};
+
+		detail::check(twheel_stats(get(), &counters, sizeof(counters)), "twheel_stats");
+		return counters;
+	}
+
 	/* With all settings; the (out) fields of @arm are written. */
 	void arm(arm_request &arm)
 	{

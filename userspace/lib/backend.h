@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct twheel;
+struct twheel_counters;
 
 /* The words of leases are mapped a segment at a time: 8 MiB for a million leases. */
 #define TWHEEL_SEGMENT_SHIFT	20
@@ -28,6 +29,7 @@ struct twheel;
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that
  * @set_now: sets the clock, which stands still from then on. 0 or -errno
+ * @stats: stores what was counted. 0 or -errno
  * @take_over: goes on in a child, which alone uses the context from now on
  * @close: closes the descriptor, and frees all that @map and @unmap do not
  */
@@ -38,6 +40,7 @@ struct twheel_backend {
 	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
 	void	(*unmap)(uint64_t *words);
 	int	(*set_now)(struct twheel *tw, uint64_t ns);
+	int	(*stats)(const struct twheel *tw, struct twheel_counters *counters);
 	void	(*take_over)(struct twheel *tw);
 	void	(*close)(struct twheel *tw);
 };

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "internal.h"
@@ -49,6 +50,23 @@ TWHEEL_API int twheel_set_now(struct twheel *tw, uint64_t ns)
 	if (!ret)
 		__atomic_store_n(&tw->now, ns, __ATOMIC_RELEASE);
 	return ret;
+}
+
+TWHEEL_API int twheel_stats(const struct twheel *tw, struct twheel_counters *counters, size_t size)
+{
+	struct twheel_counters now;
+	int ret;
+
+	if (!size)
+		return -EINVAL;
+	ret = tw->backend->stats(tw, &now);
+	if (ret)
+		return ret;
+	memcpy(counters, &now, size < sizeof(now) ? size : sizeof(now));
+	/* The program may be newer than the library. */
+	if (size > sizeof(now))
+		memset((char *)counters + sizeof(now), 0, size - sizeof(now));
+	return 0;
 }
 
 TWHEEL_API int twheel_get_info(const struct twheel *tw, unsigned int flags,

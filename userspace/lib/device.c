@@ -59,6 +59,14 @@ static int device_set_now(struct twheel *tw, uint64_t ns)
 	return -EOPNOTSUPP;
 }
 
+/* The device's counters are those of all contexts. */
+static int device_stats(const struct twheel *tw, struct twheel_counters *counters)
+{
+	(void)tw;
+	(void)counters;
+	return -EOPNOTSUPP;
+}
+
 static void device_take_over(struct twheel *tw)
 {
 	/* A child may be in another time namespace, with other times in the words. */
@@ -78,6 +86,7 @@ const struct twheel_backend twheel_device = {
 	.map		= device_map,
 	.unmap		= device_unmap,
 	.set_now	= device_set_now,
+	.stats		= device_stats,
 	.take_over	= device_take_over,
 	.close		= device_close,
 };

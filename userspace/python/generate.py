@@ -74,6 +74,9 @@ class Headers:
     def __init__(self) -> None:
         text = "\n".join(path.read_text() for path in HEADERS)
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        # How long an array is may have a name.
+        values = dict(re.findall(r"^#define\s+(TWHEEL_\w+)\s+(\d+)$", text, flags=re.M))
+        text = re.sub(r"\[(TWHEEL_\w+)\]", lambda match: f"[{values[match[1]]}]", text)
         self.structs = {
             name: fields_of(body)
             for name, body in re.findall(

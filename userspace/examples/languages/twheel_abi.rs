@@ -33,6 +33,7 @@ pub const TWHEEL_IOC_GET: u32 = 0xc040f706;
 pub const TWHEEL_IOC_LIST: u32 = 0xc018f707;
 pub const TWHEEL_VERSION_NUMBER: u32 = 0x190;
 pub const TWHEEL_FEATURE_EMBEDDED: u64 = 0x8000000000000000;
+pub const TWHEEL_BUCKETS: u32 = 0x40;
 pub const TWHEEL_FEATURE_BOOTTIME: u32 = 1;
 pub const TWHEEL_FEATURE_BATCH: u32 = 2;
 pub const TWHEEL_FEATURE_INTERVAL: u32 = 4;
@@ -178,6 +179,23 @@ pub struct twheel_old {
 const _: () = assert!(std::mem::size_of::<twheel_old>() == 16);
 
 #[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct twheel_counters {
+    pub armed: u64,
+    pub rearmed: u64,
+    pub cancelled: u64,
+    pub expired: u64,
+    pub read: u64,
+    pub cascaded: u64,
+    pub migrated: u64,
+    pub turns: u64,
+    pub lateness: [u64; 64],
+    pub expired_a_turn: [u64; 64],
+    pub read_a_call: [u64; 64],
+}
+const _: () = assert!(std::mem::size_of::<twheel_counters>() == 1600);
+
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct twheel_lease {
     pub word: *mut u64,
@@ -198,6 +216,7 @@ extern "C" {
     pub fn twheel_now(tw: *const c_void) -> u64;
     pub fn twheel_set_now(tw: *mut c_void, ns: u64) -> c_int;
     pub fn twheel_get_info(tw: *const c_void, flags: c_uint, info: *mut twheel_info) -> c_int;
+    pub fn twheel_stats(tw: *const c_void, counters: *mut twheel_counters, size: usize) -> c_int;
     pub fn twheel_arm(tw: *mut c_void, arm: *mut twheel_arm) -> c_int;
     pub fn twheel_arm_after(tw: *mut c_void, delay: u64, user_data: u64, handle: *mut u64) -> c_int;
     pub fn twheel_arm_at(tw: *mut c_void, expires: u64, user_data: u64, handle: *mut u64) -> c_int;

@@ -7,9 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 
 #include "../internal.h"
 #include "calls.h"
+#include "stats.h"
 
 static int embedded_ioctl(const struct twheel *tw, unsigned long request, void *arg)
 {
@@ -45,6 +47,32 @@ static int embedded_set_now(struct twheel *tw, uint64_t ns)
 	return 0;
 }
 
+/* The core counts by its enums. */
+#define COUNTED(field, index) \
+	_Static_assert(offsetof(struct twheel_counters, field) == (index) * sizeof(uint64_t), "")
+#define DISTRIBUTED(field, index) \
+	COUNTED(field, TWHEEL_NR_COUNTERS + (index) * TWHEEL_BUCKETS)
+COUNTED(armed, TWHEEL_COUNT_ARMED);
+COUNTED(rearmed, TWHEEL_COUNT_REARMED);
+COUNTED(cancelled, TWHEEL_COUNT_CANCELLED);
+COUNTED(expired, TWHEEL_COUNT_EXPIRED);
+COUNTED(read, TWHEEL_COUNT_READ);
+COUNTED(cascaded, TWHEEL_COUNT_CASCADED);
+COUNTED(migrated, TWHEEL_COUNT_MIGRATED);
+COUNTED(turns, TWHEEL_COUNT_INTERRUPTS);
+DISTRIBUTED(lateness, TWHEEL_HIST_LATENESS);
+DISTRIBUTED(expired_a_turn, TWHEEL_HIST_EXPIRED);
+DISTRIBUTED(read_a_call, TWHEEL_HIST_READ);
+_Static_assert(sizeof(struct twheel_counters) == TWHEEL_SHARE_COUNTS * sizeof(uint64_t), "");
+
+static int embedded_stats(const struct twheel *tw, struct twheel_counters *counters)
+{
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	twheel_emb_stats(tw->emb, (uint64_t *)counters);
+	return 0;
+}
+
 static void embedded_take_over(struct twheel *tw)
 {
 	twheel_emb_take_over(tw->emb);
@@ -62,6 +90,7 @@ static const struct twheel_backend twheel_embedded = {
 	.map		= embedded_map,
 	.unmap		= embedded_unmap,
 	.set_now	= embedded_set_now,
+	.stats		= embedded_stats,
 	.take_over	= embedded_take_over,
 	.close		= embedded_close,
 };

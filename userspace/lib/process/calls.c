@@ -45,6 +45,8 @@ static int follow_config(struct twheel_emb *emb)
 		ret = twheel_emb_fd_clock(emb, twheel_emb_clock(emb));
 	/* So that it is set, and tells of steps from now on. */
 	emb->spent = true;
+	if (!ret)
+		twheel_emb_describe(emb);
 	return ret;
 }
 
@@ -121,13 +123,14 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 }
 
 /*
- * Take records that fit @size bytes. If there are none wait for some, unless the caller has @some
- * already. How many bytes, or -errno.
+ * Take records that fit @size bytes. If there are none wait for some, unless the caller has @done
+ * bytes of a read of @total already. How many bytes, or -errno.
  */
 static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t size,
-			    bool some)
+			    size_t done, size_t total)
 {
 	struct iov_iter to = { (char *)events, size };
+	bool some = done;
 	ssize_t n = 0;
 	int ret = 0;
 
@@ -142,6 +145,9 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 			break;
 		ret = twheel_emb_wait(emb);
 	}
+	done += (size_t)n;
+	if (done && ((size_t)n < size || done == total))
+		twheel_observe(TWHEEL_HIST_READ, done / sizeof(*events));
 	twheel_emb_end_call(emb);
 	return n ? n : ret;
 }
@@ -159,7 +165,7 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 		return -EFAULT;
 	do {
 		part = size - done < sizeof(events) ? size - done : sizeof(events);
-		n = take_records(emb, events, part, done);
+		n = take_records(emb, events, part, done, size);
 		if (n <= 0)
 			break;
 		/*
@@ -237,6 +243,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags)
 
 	if (!emb)
 		return ret;
+	emb->slot = &emb->own;
 	pthread_once(&once, init_process);
 	emb->memory = calloc(1, twheel_wheel_size(EMB_SLOTS, twheel_geometry.levels));
 	if (!emb->memory)
@@ -250,6 +257,8 @@ int twheel_emb_new(struct twheel_emb **embp, int flags)
 	init_locks(emb);
 	twheel_emb_enter(emb);
 	begin_wheel(emb, emb->ctx->clock);
+	twheel_emb_describe(emb);
+	twheel_emb_share(emb);
 	*embp = emb;
 	return emb->fd;
 
@@ -267,6 +276,7 @@ err_free:
 void twheel_emb_destroy(struct twheel_emb *emb)
 {
 	emb->closing = true;
+	twheel_emb_unshare(emb);
 	twheel_emb_enter(emb);
 	twheel_emb_fd_close(emb);
 	/* None of its timers comes up any more, as nobody turns the wheel. */
@@ -280,6 +290,8 @@ void twheel_emb_destroy(struct twheel_emb *emb)
 void twheel_emb_take_over(struct twheel_emb *emb)
 {
 	init_locks(emb);
+	twheel_emb_unshare(emb);
+	twheel_emb_share(emb);
 	emb->waiting = 0;
 	emb->overdue = 0;
 }

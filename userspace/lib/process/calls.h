@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "share.h"
+
 struct twheel_emb;
 
 /* A request of <linux/twheel.h>. What ioctl() returns, or -errno. */
@@ -22,6 +24,9 @@ int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
 
 /* Let the clock stand still at @ns. */
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns);
+
+/* What was counted so far, as in share.h. It takes no lock. */
+void twheel_emb_stats(const struct twheel_emb *emb, uint64_t counts[TWHEEL_SHARE_COUNTS]);
 
 /*
  * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. Returns its descriptor, or

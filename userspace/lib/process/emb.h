@@ -8,6 +8,7 @@
  *	fd.c		the descriptor, and waiting for it
  *	first.c		module/core/wheel.c, and when its first timer is due
  *	host.c		what the core asks its host for
+ *	share.c		what is counted, and who can read it
  *	twheel_host.h	the part of that which is inline
  *
  * Locking rules: one mutex guards all of a context, and all functions of the core that are called
@@ -82,6 +83,8 @@ struct emb_pages {
  * @freed: what is to be freed before @lock is
  * @pages: the memory of timers
  * @segments: in a context with leases, the words by segment; NULL before the first
+ * @own: what is counted, unless that is shared
+ * @slot: where it is counted; constant, except in a child that takes the context over
  */
 struct twheel_emb {
 	pthread_mutex_t		lock;
@@ -106,6 +109,8 @@ struct twheel_emb {
 	struct rcu_head		*freed;
 	struct emb_pages	pages;
 	uint64_t		**segments;
+	struct twheel_share_slot own;
+	struct twheel_share_slot *slot;
 };
 
 /* first.c */
@@ -142,6 +147,24 @@ static inline uint64_t emb_time(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * EMB_SEC_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* share.c */
+
+/* Find out where to count, and go on there from what was counted so far. Without the lock. */
+void twheel_emb_share(struct twheel_emb *emb);
+
+/* Count where no other process sees it. Without the lock. */
+void twheel_emb_unshare(struct twheel_emb *emb);
+
+/* Tell other processes what the context is. */
+void twheel_emb_describe(struct twheel_emb *emb);
+
+/* Tell them what it has. */
+static inline void twheel_emb_show(struct twheel_emb *emb)
+{
+	__atomic_store_n(&emb->slot->timers, emb->ctx->pool.account.timers, __ATOMIC_RELAXED);
+	__atomic_store_n(&emb->slot->ready, emb->ctx->nr_ready, __ATOMIC_RELAXED);
 }
 
 /* turn.c */

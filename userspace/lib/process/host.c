@@ -21,13 +21,6 @@
 /* Pages of the first arenas */
 #define FIRST_PAGES	4
 
-/* A library that is loaded late finds room for this where the C library is glibc. */
-#ifdef __GLIBC__
-#define EMB_TLS __attribute__((tls_model("initial-exec")))
-#else
-#define EMB_TLS
-#endif
-
 /* The context that this thread has called something on. */
 static __thread struct twheel_emb *called EMB_TLS;
 
@@ -38,6 +31,7 @@ __thread unsigned int shim_locks, shim_bh, shim_rcu;
 void twheel_emb_enter(struct twheel_emb *emb)
 {
 	called = emb;
+	twheel_counted = emb->slot;
 }
 
 /*

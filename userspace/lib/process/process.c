@@ -22,4 +22,5 @@
 #include "fd.c"
 #include "first.c"
 #include "host.c"
+#include "share.c"
 #include "turn.c"

@@ -8,12 +8,21 @@
 #ifndef TWHEEL_PROCESS_HOST_H
 #define TWHEEL_PROCESS_HOST_H
 
+#include <linux/bitops.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "base.h"
+#include "share.h"
+
+/* A library that is loaded late finds room for this where the C library is glibc. */
+#ifdef __GLIBC__
+#define EMB_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define EMB_TLS
+#endif
 
 #define TWHEEL_OPEN_GFP		GFP_KERNEL
 #define TWHEEL_POOL_GFP		GFP_KERNEL
@@ -103,10 +112,38 @@ static inline void twheel_waiters_init(struct twheel_waiters *waiters)
 
 void twheel_waiters_wake(struct twheel_waiters *waiters);
 
-/* Nobody counts or traces. */
-#define twheel_count(counter)			((void)0)
-#define twheel_count_n(counter, n)		((void)0)
-#define twheel_observe(histogram, value)	((void)0)
+/* Where the context of the present call counts: see share.h. */
+extern __thread struct twheel_share_slot *twheel_counted EMB_TLS;
+
+/*
+ * Calls on a context count under its mutex, and nobody else does. twheel_stats() and other
+ * processes read meanwhile.
+ */
+static inline void twheel_count_at(u32 index, u64 n)
+{
+	uint64_t *count = &twheel_counted->counts[index];
+
+	__atomic_store_n(count, *count + n, __ATOMIC_RELAXED);
+}
+
+static inline void twheel_count_n(enum twheel_counter counter, unsigned long n)
+{
+	twheel_count_at(counter, n);
+}
+
+static inline void twheel_count(enum twheel_counter counter)
+{
+	twheel_count_at(counter, 1);
+}
+
+static inline void twheel_observe(enum twheel_histogram histogram, u64 value)
+{
+	u32 bucket = min_t(u32, fls64(value), TWHEEL_SHARE_BUCKETS - 1);
+
+	twheel_count_at(TWHEEL_SHARE_COUNTERS + histogram * TWHEEL_SHARE_BUCKETS + bucket, 1);
+}
+
+/* Nobody traces. */
 
 #define trace_twheel_arm_enabled()		false
 #define trace_twheel_rearm_enabled()		false

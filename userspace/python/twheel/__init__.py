@@ -10,9 +10,9 @@ TWHEEL_LIBRARY in the environment names.
 
 from ._abi import (TWHEEL_STATE_NONE as STATE_NONE, TWHEEL_STATE_PENDING as STATE_PENDING,
                    TWHEEL_STATE_READY as STATE_READY, VERSION as __version__)
-from ._context import Arm, Context, Event, Info, Lease, Result, TimerInfo
+from ._context import Arm, Context, Counters, Event, Info, Lease, Result, TimerInfo
 
 __all__ = [
-    "Arm", "Context", "Event", "Info", "Lease", "Result", "STATE_NONE", "STATE_PENDING",
+    "Arm", "Context", "Counters", "Event", "Info", "Lease", "Result", "STATE_NONE", "STATE_PENDING",
     "STATE_READY", "TimerInfo", "__version__",
 ]

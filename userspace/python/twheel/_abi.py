@@ -38,6 +38,7 @@ TWHEEL_IOC_GET = 0xc040f706
 TWHEEL_IOC_LIST = 0xc018f707
 TWHEEL_VERSION_NUMBER = 0x190
 TWHEEL_FEATURE_EMBEDDED = 0x8000000000000000
+TWHEEL_BUCKETS = 0x40
 TWHEEL_FEATURE_BOOTTIME = 1
 TWHEEL_FEATURE_BATCH = 2
 TWHEEL_FEATURE_INTERVAL = 4
@@ -239,6 +240,33 @@ class twheel_old(Structure):
     ]
 
 
+class twheel_counters(Structure):
+    armed: int
+    rearmed: int
+    cancelled: int
+    expired: int
+    read: int
+    cascaded: int
+    migrated: int
+    turns: int
+    lateness: Any
+    expired_a_turn: Any
+    read_a_call: Any
+    _fields_ = [
+        ("armed", c_uint64),
+        ("rearmed", c_uint64),
+        ("cancelled", c_uint64),
+        ("expired", c_uint64),
+        ("read", c_uint64),
+        ("cascaded", c_uint64),
+        ("migrated", c_uint64),
+        ("turns", c_uint64),
+        ("lateness", c_uint64 * 64),
+        ("expired_a_turn", c_uint64 * 64),
+        ("read_a_call", c_uint64 * 64),
+    ]
+
+
 class twheel_lease(Structure):
     word: Any
     tag: int
@@ -262,6 +290,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_now": (c_uint64, [c_void_p]),
     "twheel_set_now": (c_int, [c_void_p, c_uint64]),
     "twheel_get_info": (c_int, [c_void_p, c_uint, POINTER(twheel_info)]),
+    "twheel_stats": (c_int, [c_void_p, POINTER(twheel_counters), c_size_t]),
     "twheel_arm": (c_int, [c_void_p, POINTER(twheel_arm)]),
     "twheel_arm_after": (c_int, [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)]),
     "twheel_arm_at": (c_int, [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)]),

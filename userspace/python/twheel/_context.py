@@ -10,7 +10,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterable, Iterator
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -155,6 +155,25 @@ class TimerInfo:
     #: of a lease, for Context.lease_at()
     word: int
     tag: int
+
+
+class Counters(NamedTuple):
+    """What was counted in an embedded context; see struct twheel_counters."""
+
+    armed: int
+    rearmed: int
+    cancelled: int
+    expired: int
+    read: int
+    cascaded: int
+    migrated: int
+    turns: int
+    #: how many timers were so late, in ns: element 0 for 0, element k for 2**(k-1) to 2**k - 1
+    lateness: tuple[int, ...]
+    #: likewise, how many turns had so many timers expire
+    expired_a_turn: tuple[int, ...]
+    #: likewise, how many calls returned so many events
+    read_a_call: tuple[int, ...]
 
 
 class Info(NamedTuple):
@@ -369,6 +388,15 @@ class Context:
         return Info(info.abi_version, info.features, info.tick_ns, info.slots, info.levels,
                     info.now, info.limit, info.user_limit, info.user_timers, info.pending,
                     info.ready, info.next_expiry if known else None)
+
+    def stats(self) -> Counters:
+        """What was counted in an embedded context."""
+        counters = _abi.twheel_counters()
+        _check(_lib.twheel_stats(self._pointer, byref(counters), sizeof(counters)))
+        return Counters(counters.armed, counters.rearmed, counters.cancelled, counters.expired,
+                        counters.read, counters.cascaded, counters.migrated, counters.turns,
+                        tuple(counters.lateness), tuple(counters.expired_a_turn),
+                        tuple(counters.read_a_call))
 
     @property
     def embedded(self) -> bool:

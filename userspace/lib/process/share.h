@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What an embedded context counts, and where other processes can read it: in a memfd, if
+ * TWHEEL_STATS in the environment asks for that.
+ *
+ * Other processes of the same user, and root, find it in /proc/PID/fd by its name. They can only
+ * read it, and the library looks at nothing in it but its own counters. The layout is part of
+ * the name.
+ */
+#ifndef TWHEEL_SHARE_H
+#define TWHEEL_SHARE_H
+
+#include <stdint.h>
+
+#define TWHEEL_SHARE_NAME	"twheel-stats-1"
+
+/* Eight counters, and three distributions of 64 buckets each: see &struct twheel_counters. */
+#define TWHEEL_SHARE_COUNTERS	8
+#define TWHEEL_SHARE_HISTOGRAMS	3
+#define TWHEEL_SHARE_BUCKETS	64
+#define TWHEEL_SHARE_COUNTS \
+	(TWHEEL_SHARE_COUNTERS + TWHEEL_SHARE_HISTOGRAMS * TWHEEL_SHARE_BUCKETS)
+
+/* So many contexts of a process can be seen. */
+#define TWHEEL_SHARE_SLOTS	1024
+
+/**
+ * struct twheel_share_slot - a context
+ * @used: there is one
+ * @fd: its descriptor
+ * @clock: CLOCK_*
+ * @config: TWHEEL_CONFIG_* bits
+ * @limit: how many timers it may have
+ * @timers: how many it had at the end of the last call, pending or ready
+ * @ready: how many of these were ready
+ * @counts: the counters, then the buckets of one distribution after another
+ */
+struct twheel_share_slot {
+	uint32_t		used;
+	uint32_t		fd;
+	uint32_t		clock;
+	uint32_t		config;
+	uint64_t		limit;
+	uint64_t		timers;
+	uint64_t		ready;
+	uint64_t		counts[TWHEEL_SHARE_COUNTS];
+};
+
+/**
+ * struct twheel_share - the contexts of a process
+ * @pid: the process, as it knows itself: a child inherits the descriptor
+ * @unseen: contexts that were opened when all slots were used
+ * @slots: the contexts
+ */
+struct twheel_share {
+	uint64_t		pid;
+	uint64_t		unseen;
+	struct twheel_share_slot slots[TWHEEL_SHARE_SLOTS];
+};
+
+#endif /* TWHEEL_SHARE_H */
