@@ -48,8 +48,27 @@ refuses 2 "'noon' is not a duration" arm @noon --clock realtime
 refuses 1 'No such file' info --device /dev/no-such-wheel
 refuses 1 'not a twheel device' info --device /dev/null
 
+# A wheel in the process needs no device either.
+export TWHEEL_BACKEND=embedded
+run twheel info
+check "info of a wheel in the process" test "$status" = 0
+check "says so" said '^backend  *a wheel in the process'
+check "and has no bits without a name" test "$(grep -c 0x "$tmp/out")" = 0
+run twheel info --json
+check "info --json, too" said '^{"backend":"embedded","module_version":null,.*"features":\[.*"batch".*}$'
+run twheel arm 20ms 10ms --every 10ms --count 2
+check "arm with a wheel in the process" test "$status" = 0 -a "$(grep -c ' late  last$' "$tmp/out")" = 2
+TWHEEL_BACKEND=embeded
+refuses 1 "TWHEEL_BACKEND is 'embeded': it must be auto, device or embedded" info
+refuses 1 "TWHEEL_BACKEND is 'embeded'" arm 1s
+unset TWHEEL_BACKEND
+
 if [ ! -e /dev/twheel ]; then
+	run twheel arm 1ms
+	check "without the device arm has a wheel in the process" test "$status" = 0
+	export TWHEEL_BACKEND=device
 	refuses 1 '(is the module loaded?' info
+	refuses 1 '(is the module loaded?' arm 1s
 	refuses 1 '(is the module loaded?' stat
 	refuses 1 '(is the module loaded?' top --count 1
 	finish
@@ -98,6 +117,7 @@ check "info tells the tick" said '^tick .*ns)'
 check "info tells the limits" said '^timers a user '
 run twheel info --json
 check "info --json is one object in one line" test "$(grep -c '^{.*}$' "$tmp/out")" = 1
+check "info --json is of the device" said '^{"backend":"device","module_version":"'
 check "info --json has the features" said '"features":\[.*"batch"'
 
 run twheel arm 0.001min 0.1sec

@@ -101,3 +101,10 @@ const char *backend_misspelt(void)
 			return NULL;
 	return backend;
 }
+
+bool backend_is(const char *name)
+{
+	const char *backend = secure_getenv("TWHEEL_BACKEND");
+
+	return backend && !strcmp(backend, name);
+}

@@ -34,6 +34,9 @@ const char *device_hint(const char *path, int err);
  */
 const char *backend_misspelt(void);
 
+/* Is TWHEEL_BACKEND @name? */
+bool backend_is(const char *name);
+
 /* What to say of such a value: a format for printf() that takes it. */
 #define BACKEND_MISSPELT	"TWHEEL_BACKEND is '%s': it must be auto, device or embedded"
 

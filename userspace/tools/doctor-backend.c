@@ -3,7 +3,6 @@
  * twheel doctor: does TWHEEL_BACKEND let programs use the device?
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -12,18 +11,17 @@
 void doctor_backend(struct doctor *doctor)
 {
 	const char *misspelt = backend_misspelt();
-	const char *backend = getenv("TWHEEL_BACKEND");
 
 	if (misspelt) {
 		doctor_find(doctor, STATE_WRONG, "backend", BACKEND_MISSPELT, misspelt);
 		doctor_advise(doctor,
 			      "correct it, or unset it: until then programs get \"%s\" (EINVAL)",
 			      strerror(EINVAL));
-	} else if (backend && !strcmp(backend, "embedded")) {
+	} else if (backend_is("embedded")) {
 		doctor_find(doctor, STATE_NOTE, "backend",
-			    "TWHEEL_BACKEND is embedded: programs get a wheel of their own");
+			    "TWHEEL_BACKEND is embedded: programs get a wheel in the process");
 		doctor_advise(doctor, "for them to use the device, unset it");
-	} else if (backend && !strcmp(backend, "device")) {
+	} else if (backend_is("device")) {
 		doctor_find(doctor, STATE_OK, "backend",
 			    "TWHEEL_BACKEND is device: without it programs fail");
 	}

@@ -3,6 +3,7 @@
  * twheel doctor: the node, who may open it, whether a timer expires, and the limits.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <twheel.h>
 
 #include "contexts.h"
+#include "device.h"
 #include "doctor.h"
 #include "duration.h"
 #include "names.h"
@@ -226,7 +228,7 @@ static void look_at_timer(struct doctor *doctor, struct twheel *tw)
 	else if (filtered())
 		doctor_advise(doctor, "%s", let_pass);
 	else
-		doctor_advise(doctor, "a fault of the module: report it, with the log");
+		doctor_advise(doctor, "a fault of twheel: report it, with the log");
 }
 
 /* Which context of those that can be looked at has come nearest to its limit? */
@@ -304,5 +306,49 @@ void doctor_device(struct doctor *doctor)
 	look_at_interface(doctor, &info);
 	look_at_timer(doctor, tw);
 	look_at_limits(doctor, &info);
+	twheel_close(tw);
+}
+
+/* Does twheel_open() give programs a wheel in the process, as far as that can be told? */
+static bool get_process(void)
+{
+	char path[ROOT_PATH];
+	int fd;
+
+	if (backend_is("embedded"))
+		return true;
+	if (backend_is("device") || backend_misspelt())
+		return false;
+	fd = open(root_path(path, TWHEEL_DEVICE), O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == ENOENT || errno == ENODEV);
+}
+
+void doctor_process(struct doctor *doctor)
+{
+	struct twheel *tw;
+	int ret;
+
+	if (!get_process())
+		return;
+	ret = twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC |
+			  TWHEEL_OPEN_EMBEDDED, NULL);
+	if (ret) {
+		doctor_find(doctor, STATE_WRONG, "process",
+			    "programs use a wheel in the process, which cannot be made: %s",
+			    strerror(-ret));
+		if (filtered())
+			doctor_advise(doctor,
+				      "a seccomp filter is in force: let it pass timerfd, eventfd, epoll");
+		return;
+	}
+	doctor->process = true;
+	doctor_find(doctor, STATE_OK, "process",
+		    "programs use a wheel in the process, which needs no module");
+	if (!doctor->loaded)
+		doctor_advise(doctor,
+			      "for the device, which processes share, see what the notes advise");
+	look_at_timer(doctor, tw);
 	twheel_close(tw);
 }

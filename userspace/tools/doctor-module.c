@@ -96,18 +96,18 @@ void doctor_kernel(struct doctor *doctor)
 	if (doctor->loaded) {
 		doctor_find(doctor, STATE_OK, "kernel", "%s", doctor->release);
 	} else if (!root_exists("/proc/modules")) {
-		doctor_find(doctor, STATE_WRONG, "kernel",
+		doctor_find(doctor, STATE_LACK, "kernel",
 			    "%s loads no modules: it was built without CONFIG_MODULES",
 			    doctor->release);
 		doctor_advise(doctor,
 			      "boot one that does, or use a virtual machine, as 'make demo' does");
 	} else if (*disabled == '1') {
-		doctor_find(doctor, STATE_WRONG, "kernel",
+		doctor_find(doctor, STATE_LACK, "kernel",
 			    "%s loads no more modules: kernel.modules_disabled is 1",
 			    doctor->release);
 		doctor_advise(doctor, "write twheel into " LOAD_AT_BOOT ", and reboot");
 	} else if (is_old(doctor->release)) {
-		doctor_find(doctor, STATE_WRONG, "kernel",
+		doctor_find(doctor, STATE_LACK, "kernel",
 			    "%s is older than 6.1, the first that the module is for",
 			    doctor->release);
 		doctor_advise(doctor, "boot a newer kernel");
@@ -171,7 +171,7 @@ static void explain_no_file(struct doctor *doctor)
 	char other[128], build[ROOT_PATH];
 	bool elsewhere = modinfo_elsewhere(other, sizeof(other));
 
-	doctor_find(doctor, STATE_WRONG, "module",
+	doctor_find(doctor, STATE_LACK, "module",
 		    "not loaded, and there is no twheel.ko for this kernel%s%s",
 		    elsewhere ? ", only for " : "", elsewhere ? other : "");
 	snprintf(build, sizeof(build), "/lib/modules/%s/build", doctor->release);
@@ -190,28 +190,28 @@ static void explain_absence(struct doctor *doctor, const struct modinfo *file)
 	size_t len = strlen(doctor->release);
 
 	if (!root_exists("/proc/modules")) {
-		doctor_find(doctor, STATE_WRONG, "module", "not loaded, as this kernel loads none");
+		doctor_find(doctor, STATE_NOTE, "module", "not loaded, as this kernel loads none");
 	} else if (*doctor->container) {
-		doctor_find(doctor, STATE_WRONG, "module", "not loaded");
+		doctor_find(doctor, STATE_LACK, "module", "not loaded");
 		doctor_advise(doctor,
 			      "outside of it: sudo modprobe twheel; 'twheel doctor' there tells more");
 	} else if (!*file->path) {
 		explain_no_file(doctor);
 	} else if (!root_exists(file->path)) {
-		doctor_find(doctor, STATE_WRONG, "module",
+		doctor_find(doctor, STATE_LACK, "module",
 			    "not loaded, and %s is listed in modules.dep but is gone", file->path);
 		doctor_advise(doctor, BUILD " && sudo modprobe twheel");
 	} else if (file->read && (strncmp(file->vermagic, doctor->release, len) ||
 				  file->vermagic[len] != ' ')) {
-		doctor_find(doctor, STATE_WRONG, "module", "not loaded, and %s is for %.*s",
+		doctor_find(doctor, STATE_LACK, "module", "not loaded, and %s is for %.*s",
 			    file->path, (int)strcspn(file->vermagic, " "), file->vermagic);
 		doctor_advise(doctor, "build it for this kernel: " BUILD);
 	} else if (!file->listed) {
-		doctor_find(doctor, STATE_WRONG, "module",
+		doctor_find(doctor, STATE_LACK, "module",
 			    "not loaded, and modprobe does not find %s", file->path);
 		doctor_advise(doctor, "sudo depmod && sudo modprobe twheel");
 	} else {
-		doctor_find(doctor, STATE_WRONG, "module", "not loaded, but installed: %s",
+		doctor_find(doctor, STATE_LACK, "module", "not loaded, but installed: %s",
 			    file->path);
 		doctor_advise(doctor,
 			      "sudo modprobe twheel (at each boot: put twheel into "
@@ -249,7 +249,7 @@ static void look_at_signature(struct doctor *doctor, const struct modinfo *file)
 	} else if (!file->read) {
 		return;
 	} else if (!*file->signer) {
-		doctor_find(doctor, wanted ? STATE_WRONG : STATE_OK, "signature",
+		doctor_find(doctor, wanted ? STATE_LACK : STATE_OK, "signature",
 			    "%s is not signed", file->path);
 		if (wanted)
 			doctor_advise(doctor, "%s", sign_it);

@@ -56,7 +56,8 @@ void doctor_find(struct doctor *doctor, enum state state, const char *subject,
 	va_list args;
 
 	doctor_report(doctor);
-	doctor->state = state;
+	doctor->state = state != STATE_LACK ? state :
+			doctor->device ? STATE_WRONG : STATE_NOTE;
 	doctor->subject = subject;
 	doctor->advice[0] = 0;
 	va_start(args, format);

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "device.h"
 #include "doctor.h"
 #include "root.h"
 #include "tool.h"
@@ -13,13 +14,15 @@ static const char help[] =
 "Usage: twheel doctor [OPTION]...\n"
 "Look for what keeps programs from using the timer wheel device, and say what to\n"
 "do about each thing: the kernel, the module and its file, signatures, versions,\n"
-"TWHEEL_BACKEND, the node and who may open it, containers, limits. Arms one timer,\n"
-"and changes nothing else.\n"
+"TWHEEL_BACKEND, the node and who may open it, containers, limits. Where there is\n"
+"no device programs have a wheel in the process, and that is tried. Arms one\n"
+"timer or two, and changes nothing else.\n"
 "\n"
 "  -j, --json  a JSON object in each line, for each thing that was looked at\n"
 "  -h, --help  show this help\n"
 "\n"
-"Each finding is ok, a note, or WRONG.\n"
+"Each finding is ok, a note, or WRONG. That there is no device is a note, and says\n"
+"how to get it, unless TWHEEL_BACKEND=device lets programs have nothing else.\n"
 "\n"
 "Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.\n";
 
@@ -27,6 +30,7 @@ static enum tool_exit examine(struct doctor *doctor)
 {
 	enum tool_exit code;
 
+	doctor->device = backend_is("device");
 	if (*root_folder())
 		doctor_find(doctor, STATE_NOTE, "test", "the files below %s, not this system's",
 			    root_folder());
@@ -36,13 +40,15 @@ static enum tool_exit examine(struct doctor *doctor)
 	doctor_backend(doctor);
 	doctor_node(doctor);
 	doctor_device(doctor);
+	doctor_process(doctor);
 	doctor_report(doctor);
 
 	if (!doctor->json && doctor->wrong)
 		printf("\n%u thing%s wrong\n", doctor->wrong,
 		       doctor->wrong == 1 ? " is" : "s are");
 	else if (!doctor->json)
-		puts("\nnothing is wrong");
+		printf("\nnothing is wrong%s\n",
+		       doctor->process ? ": programs use a wheel in the process" : "");
 	code = tool_flush();
 	return code == TOOL_OK && doctor->wrong ? TOOL_FAILED : code;
 }

@@ -11,11 +11,14 @@
  * enum state - how a thing that was looked at is
  * @STATE_OK: as it should be
  * @STATE_NOTE: to be known; it may be what somebody wants
+ * @STATE_LACK: there is no device, for this reason. doctor_find() makes that %STATE_NOTE, as
+ *	programs have a wheel in the process; or %STATE_WRONG if they are to have the device alone
  * @STATE_WRONG: programs cannot use the device, or not as they should
  */
 enum state {
 	STATE_OK,
 	STATE_NOTE,
+	STATE_LACK,
 	STATE_WRONG,
 };
 
@@ -25,7 +28,8 @@ enum state {
  * @release: the release of the kernel that runs
  * @loaded: the kernel has the device
  * @container: the kind of container that this is; "" outside of one
- * @usable: the device could be opened
+ * @device: TWHEEL_BACKEND lets programs have the device alone
+ * @process: programs get a wheel in the process
  * @wrong: how many things are wrong
  * @state: of the finding that is not printed yet
  * @subject: of that finding; NULL if there is none
@@ -37,7 +41,8 @@ struct doctor {
 	char		release[65];
 	bool		loaded;
 	char		container[32];
-	bool		usable;
+	bool		device;
+	bool		process;
 	unsigned int	wrong;
 	enum state	state;
 	const char	*subject;
@@ -85,5 +90,8 @@ void doctor_backend(struct doctor *doctor);
 /* Look at the node, open it, have a timer expire, and look at the limits. */
 void doctor_node(struct doctor *doctor);
 void doctor_device(struct doctor *doctor);
+
+/* If programs get a wheel in the process, try one. */
+void doctor_process(struct doctor *doctor);
 
 #endif /* DOCTOR_H */

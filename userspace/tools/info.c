@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * twheel info: what the device is, and what its limits are.
+ * twheel info: what the device or a wheel in the process is, and what its limits are.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -17,12 +17,14 @@
 
 static const char help[] =
 "Usage: twheel info [OPTION]...\n"
-"Show what the timer wheel device is and what its limits are.\n"
+"Show what the timer wheel device, or without it a wheel in the process, is and\n"
+"what its limits are.\n"
 "\n"
 "  -j, --json         one JSON object\n"
 "  -F, --fd N         of the context behind this descriptor, which the program has\n"
 "                     inherited: also its clock, settings and timers\n"
-"  -D, --device PATH  the device (default " TWHEEL_DEVICE ")\n"
+"  -D, --device PATH  the device (default " TWHEEL_DEVICE " or, if that is not there,\n"
+"                     a wheel in the process)\n"
 "  -h, --help         show this help\n"
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
@@ -35,11 +37,20 @@ static const char *module_version(void)
 										    "unknown";
 }
 
+static bool in_process(const struct twheel_info *info)
+{
+	return info->features & TWHEEL_FEATURE_EMBEDDED;
+}
+
 static void print_json(const struct twheel_info *info, bool context)
 {
-	printf("{\"module_version\":\"%s\",\"abi_version\":%" PRIu32 ",\"features\":[",
-	       module_version(), info->abi_version);
-	print_bits(feature_names, info->features, "\"", ",");
+	printf("{\"backend\":\"%s\",\"module_version\":", in_process(info) ? "embedded" : "device");
+	if (in_process(info))
+		printf("null");
+	else
+		printf("\"%s\"", module_version());
+	printf(",\"abi_version\":%" PRIu32 ",\"features\":[", info->abi_version);
+	print_bits(feature_names, info->features & ~TWHEEL_FEATURE_EMBEDDED, "\"", ",");
 	printf("],\"tick_ns\":%" PRIu64 ",\"slots\":%" PRIu32 ",\"levels\":%" PRIu32,
 	       (uint64_t)info->tick_ns, info->slots, info->levels);
 	printf(",\"limit\":%" PRIu64 ",\"user_limit\":%" PRIu64
@@ -79,17 +90,21 @@ static void print_text(const struct twheel_info *info, bool context)
 {
 	char tick[DURATION_SIZE];
 
-	printf("module version     %s\n", module_version());
+	if (in_process(info))
+		puts("backend            a wheel in the process: see 'twheel doctor'");
+	else
+		printf("module version     %s\n", module_version());
 	printf("interface version  %" PRIu32 "\n", info->abi_version);
 	printf("features           ");
-	print_bits(feature_names, info->features, "", " ");
+	print_bits(feature_names, info->features & ~TWHEEL_FEATURE_EMBEDDED, "", " ");
 	printf("\ntick               %s (%" PRIu64 " ns)\n",
 	       duration_format(tick, info->tick_ns), (uint64_t)info->tick_ns);
 	printf("wheel              %" PRIu32 " levels of %" PRIu32 " slots\n",
 	       info->levels, info->slots);
 	printf("timers a context   %" PRIu64 " at most\n", (uint64_t)info->limit);
-	printf("timers a user      %" PRIu64 " at most, you have %" PRIu64 "\n",
-	       (uint64_t)info->user_limit, (uint64_t)info->user_timers);
+	if (!in_process(info))
+		printf("timers a user      %" PRIu64 " at most, you have %" PRIu64 "\n",
+		       (uint64_t)info->user_limit, (uint64_t)info->user_timers);
 	if (context)
 		print_context(info);
 }

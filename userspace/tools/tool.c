@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "duration.h"
@@ -76,13 +77,18 @@ bool tool_number(const char *verb, const char *text, uint64_t least,
 enum tool_exit tool_open(struct twheel **twp, const char *path,
 			 unsigned int flags, const struct twheel_config *config)
 {
-	int ret;
+	const char *misspelt = path ? NULL : backend_misspelt();
+	int ret = twheel_open(twp, path, flags, config);
 
-	if (!path)
-		path = TWHEEL_DEVICE;
-	ret = twheel_open(twp, path, flags, config);
 	if (!ret)
 		return TOOL_OK;
+	if (misspelt)
+		return tool_complain(TOOL_FAILED, BACKEND_MISSPELT, misspelt);
+	if (!path && (backend_is("embedded") || (!backend_is("device") &&
+						 access(TWHEEL_DEVICE, F_OK))))
+		return tool_complain(TOOL_FAILED, "a wheel in the process: %s", strerror(-ret));
+	if (!path)
+		path = TWHEEL_DEVICE;
 	return tool_complain(TOOL_FAILED, "%s: %s%s", path, strerror(-ret),
 			     device_hint(path, ret));
 }

@@ -73,7 +73,7 @@ bool tool_number(const char *verb, const char *text, uint64_t least,
 /**
  * tool_open() - open a context, or complain
  * @twp: where it is stored
- * @path: the device, or NULL
+ * @path: the device; or NULL for what programs get, which may be a wheel in the process
  * @flags: as for twheel_open()
  * @config: as for twheel_open()
  *

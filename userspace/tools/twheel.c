@@ -9,9 +9,9 @@
 
 static const char help[] =
 "Usage: twheel VERB [OPTION]... [ARGUMENT]...\n"
-"Look at the timer wheel device, and use it from a shell.\n"
+"Look at timer wheels, of the device and in processes, and use them from a shell.\n"
 "\n"
-"  doctor  look for what keeps programs from using it, and say what to do\n"
+"  doctor  look for what keeps programs from using the device, and say what to do\n"
 "  info    show what the device is and what its limits are\n"
 "  arm     arm timers and print their expirations as they come\n"
 "  ps      show which processes have timers, and how many\n"
