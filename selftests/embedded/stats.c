@@ -316,6 +316,7 @@ TEST_F(stats, shared)
 	fd = twheel_fd(tw[0]);
 	twheel_close(tw[0]);
 	EXPECT_EQ(NULL, slot_of(share, fd));
+	EXPECT_EQ(2, share->gone[0]);
 	EXPECT_EQ(b, slot_of(share, twheel_fd(tw[1])));
 	/* The place is free again, and begins with nothing. */
 	tw[0] = open_context(0, 0);

@@ -59,7 +59,7 @@ check "one without settings" said '^99999901 root  *few  *3 monotonic  *5  *0  -
 check "no colours in a file" test "$(grep -c "$(printf '\033')" "$tmp/out")" = 0
 ps --json
 check "--json: a line each" test "$(grep -c '^{.*}$' "$tmp/out")" = 3
-check "--json: all of it" said '^{"clock":"boottime","config":\["keyed","lease"\],"pending":100,"ready":20,"limit":1000,"holders":\[{"pid":99999902,"fd":12,"uid":54321,"user":"54321","command":"b?\\"\\\\d"}\]}$'
+check "--json: all of it" said '^{"backend":"device","clock":"boottime","config":\["keyed","lease"\],"pending":100,"ready":20,"limit":1000,"holders":\[{"pid":99999902,"fd":12,"uid":54321,"user":"54321","command":"b?\\"\\\\d"}\]}$'
 
 sleepers=''
 cleanup() {
@@ -97,8 +97,10 @@ wait
 sleepers=''
 
 rm -r "$root/sys"
-TWHEEL_TEST_ROOT=$root twheel ps >"$tmp/out" 2>&1
-check "without the device" test $? = 1
+ps
+check "without the device there may be wheels in processes" test "$status" = 0
+TWHEEL_BACKEND=device TWHEEL_TEST_ROOT=$root twheel ps >"$tmp/out" 2>&1
+check "unless only the device is to be used" test $? = 1
 check "that is said" said '^twheel: ps: the kernel has no such device'
 
 if [ ! -e /dev/twheel ]; then

@@ -45,7 +45,7 @@ top_between() {
 }
 
 refuses 2 "requires an argument" top --svg
-refuses 1 'No such file\|is the module loaded' top --count 1 --svg "$tmp/no/such/folder"
+refuses 1 'No such file\|no process shows counters' top --count 1 --svg "$tmp/no/such/folder"
 
 counters 1000 20=700
 TWHEEL_TEST_ROOT=$root twheel top --every 50ms --count 3 >"$tmp/out" 2>&1

@@ -170,7 +170,7 @@ suite_html() {
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
 # shells complete.
 suite_tool() {
-	local list=(tool.sh tool-doctor.sh tool-ps.sh tool-top.sh tool-completion.sh)
+	local list=(tool.sh tool-doctor.sh tool-ps.sh tool-process.sh tool-top.sh tool-completion.sh)
 	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/#/examples/}")
 }
 

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <search.h>
@@ -23,17 +24,31 @@
 #include "root.h"
 
 /**
- * struct search - the descriptors found so far
- * @holders: an array
+ * struct search - what was found so far
+ * @number: the device
+ * @device: there is one to look for
+ * @closed: tell of what is closed, too
+ * @holders: an array of its descriptors
  * @n: how many there are
  * @room: how many there is room for
+ * @slots: an array of what wheels in processes show
+ * @programs: for each of them its descriptor
+ * @m: how many there are
  * @hidden: how many processes may not be looked at
+ * @unseen: how many wheels in processes had no room
  */
 struct search {
-	struct holder	*holders;
-	size_t		n;
-	size_t		room;
-	size_t		hidden;
+	dev_t				number;
+	bool				device;
+	bool				closed;
+	struct holder			*holders;
+	size_t				n;
+	size_t				room;
+	struct twheel_share_slot	*slots;
+	struct holder			*programs;
+	size_t				m;
+	size_t				hidden;
+	uint64_t			unseen;
 };
 
 int device_number(dev_t *number)
@@ -87,8 +102,79 @@ static int add_holder(struct search *search, const struct holder *holder)
 	return 0;
 }
 
-/* Add the descriptors of a process that are open on the device. */
-static int search_process(struct search *search, pid_t pid, dev_t number)
+/* The number by which a process knows itself, in the innermost of its namespaces */
+static uint64_t inner_pid(pid_t pid)
+{
+	char file[64], text[128], *last;
+
+	snprintf(file, sizeof(file), "/proc/%d/status", (int)pid);
+	if (!root_field(file, "NSpid", text, sizeof(text)))
+		return (uint64_t)pid;
+	last = strrchr(text, '\t');
+	return strtoull(last ? last + 1 : text, NULL, 10);
+}
+
+/* Add a context that a process shows. */
+static int add_slot(struct search *search, const struct holder *holder,
+		    const struct twheel_share_slot *slot)
+{
+	struct twheel_share_slot *slots;
+	struct holder *programs;
+
+	slots = reallocarray(search->slots, search->m + 1, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	search->slots = slots;
+	programs = reallocarray(search->programs, search->m + 1, sizeof(*programs));
+	if (!programs)
+		return -ENOMEM;
+	search->programs = programs;
+	slots[search->m] = *slot;
+	programs[search->m] = *holder;
+	programs[search->m++].fd = (int)slot->fd;
+	return 0;
+}
+
+/*
+ * Add the contexts that the process of @holder shows, if its descriptor @name in @dir is the memory
+ * for that. Any program may have made that up: its numbers are only printed.
+ */
+static int search_share(struct search *search, struct holder *holder, int dir, const char *name)
+{
+	static const char memfd[] = "/memfd:" TWHEEL_SHARE_NAME " (deleted)";
+	static struct twheel_share share;
+	char link[sizeof(memfd) + 1];
+	ssize_t n;
+	size_t i;
+	int fd, ret = 0;
+
+	n = readlinkat(dir, name, link, sizeof(link));
+	if (n != sizeof(memfd) - 1 || memcmp(link, memfd, (size_t)n))
+		return 0;
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	n = pread(fd, &share, sizeof(share), 0);
+	close(fd);
+	/* A child has its parent's. */
+	if (n != sizeof(share) || share.pid != inner_pid(holder->pid))
+		return 0;
+	describe(holder);
+	search->unseen += share.unseen;
+	if (search->closed) {
+		struct twheel_share_slot gone = { .fd = UINT32_MAX };
+
+		memcpy(gone.counts, share.gone, sizeof(gone.counts));
+		ret = add_slot(search, holder, &gone);
+	}
+	for (i = 0; i < TWHEEL_SHARE_SLOTS && !ret; i++)
+		if (share.slots[i].used)
+			ret = add_slot(search, holder, &share.slots[i]);
+	return ret;
+}
+
+/* Add the descriptors of a process that are open on the device, and what it shows. */
+static int search_process(struct search *search, pid_t pid)
 {
 	struct holder holder = { .pid = pid };
 	char path[ROOT_PATH];
@@ -108,8 +194,11 @@ static int search_process(struct search *search, pid_t pid, dev_t number)
 
 		/* A descriptor may be closed meanwhile. */
 		if (number_parse(entry->d_name, INT_MAX, &fd) ||
-		    fstatat(dirfd(dir), entry->d_name, &file, 0) ||
-		    !S_ISCHR(file.st_mode) || file.st_rdev != number)
+		    fstatat(dirfd(dir), entry->d_name, &file, 0))
+			continue;
+		if (S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share))
+			ret = search_share(search, &holder, dirfd(dir), entry->d_name);
+		if (!search->device || !S_ISCHR(file.st_mode) || file.st_rdev != search->number)
 			continue;
 		if (!described)
 			describe(&holder);
@@ -121,7 +210,7 @@ static int search_process(struct search *search, pid_t pid, dev_t number)
 	return ret;
 }
 
-static int search_all(struct search *search, dev_t number)
+static int search_all(struct search *search)
 {
 	char path[ROOT_PATH];
 	struct dirent *entry;
@@ -135,7 +224,7 @@ static int search_all(struct search *search, dev_t number)
 		uint64_t pid;
 
 		if (!number_parse(entry->d_name, INT_MAX, &pid))
-			ret = search_process(search, (pid_t)pid, number);
+			ret = search_process(search, (pid_t)pid);
 	}
 	closedir(dir);
 	return ret;
@@ -250,39 +339,79 @@ static void read_contexts(struct contexts *contexts, const struct search *search
 	}
 }
 
-int contexts_read(struct contexts *contexts)
+/* Add what wheels in processes show to @contexts, which has room for it. */
+static void read_slots(struct contexts *contexts, struct search *search, size_t n)
 {
-	struct search search = { };
-	dev_t number;
+	size_t i;
+
+	for (i = 0; i < search->m; i++) {
+		const struct twheel_share_slot *slot = &search->slots[i];
+		uint64_t ready = slot->ready < slot->timers ? slot->ready : slot->timers;
+
+		search->programs[i].context = n + i;
+		contexts->all[contexts->n++] = (struct context){
+			.holders = &search->programs[i],
+			.n = 1,
+			.clock = slot->clock,
+			.config = slot->config,
+			.pending = slot->timers - ready,
+			.ready = ready,
+			.limit = slot->limit,
+			.slot = slot,
+		};
+	}
+}
+
+static int read_all(struct contexts *contexts, bool programs)
+{
+	struct search search = { .closed = programs };
 	ssize_t n;
 
 	*contexts = (struct contexts){ };
-	n = device_number(&number);
-	if (!n)
-		n = search_all(&search, number);
+	search.device = !programs && !device_number(&search.number);
+	n = search_all(&search);
 	if (!n)
 		n = number_contexts(&search);
 	if (n >= 0) {
 		if (search.n)
 			qsort(search.holders, search.n, sizeof(*search.holders), by_context);
-		contexts->all = calloc((size_t)n + 1, sizeof(*contexts->all));
+		contexts->all = calloc((size_t)n + search.m + 1, sizeof(*contexts->all));
 		if (!contexts->all)
 			n = -ENOMEM;
 	}
+	contexts->holders = search.holders;
+	contexts->programs = search.programs;
+	contexts->slots = search.slots;
+	contexts->hidden = search.hidden;
+	contexts->unseen = search.unseen;
 	if (n < 0) {
-		free(search.holders);
+		contexts_free(contexts);
 		return (int)n;
 	}
-	contexts->holders = search.holders;
-	contexts->hidden = search.hidden;
 	read_contexts(contexts, &search, (size_t)n);
-	qsort(contexts->all, contexts->n, sizeof(*contexts->all), by_timers);
+	read_slots(contexts, &search, (size_t)n);
 	return 0;
+}
+
+int contexts_read_programs(struct contexts *contexts)
+{
+	return read_all(contexts, true);
+}
+
+int contexts_read(struct contexts *contexts)
+{
+	int ret = read_all(contexts, false);
+
+	if (!ret)
+		qsort(contexts->all, contexts->n, sizeof(*contexts->all), by_timers);
+	return ret;
 }
 
 void contexts_free(struct contexts *contexts)
 {
 	free(contexts->all);
 	free(contexts->holders);
+	free(contexts->programs);
+	free(contexts->slots);
 	*contexts = (struct contexts){ };
 }

@@ -5,9 +5,12 @@
 #ifndef CONTEXTS_H
 #define CONTEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "../lib/process/share.h"
 
 /**
  * struct holder - a descriptor of a context
@@ -26,7 +29,7 @@ struct holder {
 };
 
 /**
- * struct context - what one open of the device has
+ * struct context - what one open of the device has, or a wheel in a process
  * @holders: its first descriptor; the others are behind it
  * @n: how many descriptors it has
  * @clock: CLOCK_*
@@ -34,6 +37,7 @@ struct holder {
  * @pending: timers that have not expired
  * @ready: timers that have expired and were not read
  * @limit: how many timers it may have
+ * @slot: what a wheel in a process shows; NULL if it is of the device
  */
 struct context {
 	const struct holder	*holders;
@@ -43,6 +47,7 @@ struct context {
 	uint64_t		pending;
 	uint64_t		ready;
 	uint64_t		limit;
+	const struct twheel_share_slot *slot;
 };
 
 /**
@@ -50,13 +55,19 @@ struct context {
  * @all: an array, those with the most timers first
  * @n: its length
  * @hidden: how many processes may not be looked at
- * @holders: the descriptors, those of a context beside each other
+ * @unseen: how many wheels in processes had no room to show what they do
+ * @holders: the descriptors of the device, those of a context beside each other
+ * @programs: the descriptors of wheels in processes
+ * @slots: what wheels in processes show
  */
 struct contexts {
 	struct context	*all;
 	size_t		n;
 	size_t		hidden;
+	uint64_t	unseen;
 	struct holder	*holders;
+	struct holder	*programs;
+	struct twheel_share_slot *slots;
 };
 
 /**
@@ -64,11 +75,18 @@ struct contexts {
  * @contexts: filled in; to be freed by contexts_free() after a success
  *
  * Descriptors that share a context are found by kcmp(2). Where the kernel refuses that
- * each seems to have a context of its own.
+ * each seems to have a context of its own. Of wheels in processes those are found that show what
+ * they do: see TWHEEL_STATS in twheel_stats(3).
  *
- * Return: 0 or -errno: -ENODEV if the kernel has no such device.
+ * Return: 0 or -errno.
  */
 int contexts_read(struct contexts *contexts);
+
+/*
+ * As above, but only of wheels in processes. Those of a process are beside each other; the first,
+ * whose descriptor is -1, stands for all that were closed.
+ */
+int contexts_read_programs(struct contexts *contexts);
 void contexts_free(struct contexts *contexts);
 
 /**

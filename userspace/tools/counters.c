@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The module's counters and histograms, from debugfs.
+ * Counters and histograms: the module's, from debugfs, or those of wheels in processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,16 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include "contexts.h"
 #include "counters.h"
 #include "device.h"
 #include "root.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 #define FOLDER	DEBUGFS "/twheel"
+
+/* What a process can show */
+#define COUNTERS_SHOWN	"counters of a wheel in the process: run it with TWHEEL_STATS=1"
 
 const char *const counter_names[COUNTERS] = {
 	[COUNTER_ARMED]		= "armed",
@@ -79,20 +83,20 @@ static bool parse_header(const char *line)
 
 static int parse_counts(struct counters *counters, const char *line)
 {
-	struct cpu_counters *cpus, *cpu;
+	struct counters_row *rows, *row;
 	uint64_t number;
 
-	cpus = reallocarray(counters->cpus, counters->n + 1, sizeof(*cpus));
-	if (!cpus)
+	rows = reallocarray(counters->rows, counters->n + 1, sizeof(*rows));
+	if (!rows)
 		return -ENOMEM;
-	counters->cpus = cpus;
+	counters->rows = rows;
 
-	cpu = &cpus[counters->n++];
-	*cpu = (struct cpu_counters){ };
+	row = &rows[counters->n++];
+	*row = (struct counters_row){ };
 	if (!pass_numbers(&line, &number, 1) ||
-	    !pass_numbers(&line, cpu->counts, COUNTERS) || *line)
+	    !pass_numbers(&line, row->counts, COUNTERS) || *line)
 		return -EPROTO;
-	cpu->cpu = (uint32_t)number;
+	row->nr = (uint32_t)number;
 	return 0;
 }
 
@@ -107,10 +111,10 @@ static int parse_buckets(struct counters *counters, const char *line)
 	if (i == HISTOGRAMS || !pass_numbers(&line, &number, 1))
 		return -EPROTO;
 	for (k = 0; k < counters->n; k++)
-		if (counters->cpus[k].cpu == number)
+		if (counters->rows[k].nr == number)
 			break;
 	if (k == counters->n ||
-	    !pass_numbers(&line, counters->cpus[k].buckets[i], BUCKETS) || *line)
+	    !pass_numbers(&line, counters->rows[k].buckets[i], BUCKETS) || *line)
 		return -EPROTO;
 	return 0;
 }
@@ -142,16 +146,82 @@ static int parse_file(const char *name, bool header, struct counters *counters,
 	return ret;
 }
 
-int counters_read(struct counters *counters)
+/* Read the counters of the module. */
+static int read_module(struct counters *counters)
+{
+	int ret = parse_file("counters", true, counters, parse_counts);
+
+	if (!ret)
+		ret = parse_file("histograms", false, counters, parse_buckets);
+	return !ret && !counters->n ? -EPROTO : ret;
+}
+
+/* Add what a context has counted to the last row, or to a new one if that is not @nr. */
+static int add_slot(struct counters *counters, uint32_t nr, const struct twheel_share_slot *slot)
+{
+	const uint64_t *from = slot->counts;
+	struct counters_row *rows, *row;
+	size_t i, b;
+
+	_Static_assert(COUNTERS + HISTOGRAMS * BUCKETS == TWHEEL_SHARE_COUNTS, "share.h");
+	if (!counters->n || counters->rows[counters->n - 1].nr != nr) {
+		rows = reallocarray(counters->rows, counters->n + 1, sizeof(*rows));
+		if (!rows)
+			return -ENOMEM;
+		counters->rows = rows;
+		rows[counters->n++] = (struct counters_row){ .nr = nr };
+	}
+	row = &counters->rows[counters->n - 1];
+	for (i = 0; i < COUNTERS; i++)
+		row->counts[i] += *from++;
+	for (i = 0; i < HISTOGRAMS; i++)
+		for (b = 0; b < BUCKETS; b++)
+			row->buckets[i][b] += *from++;
+	return 0;
+}
+
+/* Read the counters of wheels in processes. */
+static int read_programs(struct counters *counters, pid_t pid)
+{
+	struct contexts contexts;
+	size_t i;
+	int ret;
+
+	ret = contexts_read_programs(&contexts);
+	if (ret)
+		return ret;
+	for (i = 0; i < contexts.n && !ret; i++) {
+		const struct holder *holder = contexts.all[i].holders;
+
+		if (!pid || (holder->pid == pid && holder->fd >= 0))
+			ret = add_slot(counters, (uint32_t)(pid ? holder->fd : holder->pid),
+				       contexts.all[i].slot);
+	}
+	contexts_free(&contexts);
+	return !ret && !counters->n ? -ESRCH : ret;
+}
+
+struct source counters_of(const char *verb, pid_t pid)
+{
+	return (struct source){
+		.verb = verb,
+		.programs = pid || backend_is("embedded") ||
+			    (!backend_is("device") && !device_registered(root_folder())),
+		.pid = pid,
+	};
+}
+
+const char *counters_row_name(const struct source *source)
+{
+	return !source->programs ? "cpu" : source->pid ? "fd" : "pid";
+}
+
+int counters_read(const struct source *source, struct counters *counters)
 {
 	int ret;
 
 	*counters = (struct counters){ };
-	ret = parse_file("counters", true, counters, parse_counts);
-	if (!ret)
-		ret = parse_file("histograms", false, counters, parse_buckets);
-	if (!ret && !counters->n)
-		ret = -EPROTO;
+	ret = source->programs ? read_programs(counters, source->pid) : read_module(counters);
 	if (ret)
 		counters_free(counters);
 	return ret;
@@ -159,7 +229,7 @@ int counters_read(struct counters *counters)
 
 void counters_free(struct counters *counters)
 {
-	free(counters->cpus);
+	free(counters->rows);
 	*counters = (struct counters){ };
 }
 
@@ -176,12 +246,20 @@ int counters_reset(void)
 	return ret;
 }
 
-enum tool_exit counters_complain(const char *verb, int err)
+enum tool_exit counters_complain(const struct source *source, int err)
 {
+	const char *verb = source->verb;
 	const char *hint = "";
 	char path[ROOT_PATH];
 	struct statfs fs;
 
+	if (source->programs && err == -ESRCH && source->pid)
+		return tool_complain(TOOL_FAILED, "%s: process %d shows no " COUNTERS_SHOWN, verb,
+				     (int)source->pid);
+	if (source->programs && err == -ESRCH)
+		return tool_complain(TOOL_FAILED, "%s: no process shows " COUNTERS_SHOWN, verb);
+	if (source->programs)
+		return tool_complain(TOOL_FAILED, "%s: /proc: %s", verb, strerror(-err));
 	if (err == -EACCES || err == -EPERM)
 		hint = " (the counters are for root)";
 	else if (err == -ENOENT && !device_registered(root_folder()))
@@ -206,49 +284,65 @@ static void subtract(uint64_t *now, const uint64_t *then, size_t n)
 			now[i] -= then[i];
 }
 
+/* Find the row of number @nr, which is most likely at @hint. NULL if there is none. */
+static const struct counters_row *find_row(const struct counters *counters, uint32_t nr,
+					   size_t hint)
+{
+	size_t i;
+
+	if (hint < counters->n && counters->rows[hint].nr == nr)
+		return &counters->rows[hint];
+	for (i = 0; i < counters->n; i++)
+		if (counters->rows[i].nr == nr)
+			return &counters->rows[i];
+	return NULL;
+}
+
 int counters_since(const struct counters *now, const struct counters *then,
 		   struct counters *delta)
 {
 	size_t i, k;
 
-	delta->cpus = calloc(now->n, sizeof(*delta->cpus));
-	if (!delta->cpus)
+	delta->rows = calloc(now->n + 1, sizeof(*delta->rows));
+	if (!delta->rows)
 		return -ENOMEM;
 
-	/* The set of possible CPUs does not change. */
 	delta->n = now->n;
-	memcpy(delta->cpus, now->cpus, now->n * sizeof(*delta->cpus));
-	for (i = 0; i < now->n && i < then->n; i++) {
-		subtract(delta->cpus[i].counts, then->cpus[i].counts, COUNTERS);
+	memcpy(delta->rows, now->rows, now->n * sizeof(*delta->rows));
+	for (i = 0; i < now->n; i++) {
+		const struct counters_row *old = find_row(then, now->rows[i].nr, i);
+
+		if (!old)
+			continue;
+		subtract(delta->rows[i].counts, old->counts, COUNTERS);
 		for (k = 0; k < HISTOGRAMS; k++)
-			subtract(delta->cpus[i].buckets[k],
-				 then->cpus[i].buckets[k], BUCKETS);
+			subtract(delta->rows[i].buckets[k], old->buckets[k], BUCKETS);
 	}
 	return 0;
 }
 
-void counters_sum(const struct counters *counters, struct cpu_counters *sum)
+void counters_sum(const struct counters *counters, struct counters_row *sum)
 {
 	size_t i, k, b;
 
-	*sum = (struct cpu_counters){ };
+	*sum = (struct counters_row){ };
 	for (i = 0; i < counters->n; i++) {
-		const struct cpu_counters *cpu = &counters->cpus[i];
+		const struct counters_row *row = &counters->rows[i];
 
 		for (k = 0; k < COUNTERS; k++)
-			sum->counts[k] += cpu->counts[k];
+			sum->counts[k] += row->counts[k];
 		for (k = 0; k < HISTOGRAMS; k++)
 			for (b = 0; b < BUCKETS; b++)
-				sum->buckets[k][b] += cpu->buckets[k][b];
+				sum->buckets[k][b] += row->buckets[k][b];
 	}
 }
 
-bool counters_any(const struct cpu_counters *cpu)
+bool counters_any(const struct counters_row *row)
 {
 	size_t i;
 
 	for (i = 0; i < COUNTERS; i++)
-		if (cpu->counts[i])
+		if (row->counts[i])
 			return true;
 	return false;
 }

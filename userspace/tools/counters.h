@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The module's counters and histograms, from debugfs.
+ * Counters and histograms: the module's, from debugfs, or those of wheels in processes.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tool.h"
 
@@ -37,40 +38,65 @@ extern const char *const counter_names[COUNTERS];
 extern const char *const histogram_names[HISTOGRAMS];
 
 /**
- * struct cpu_counters - what one CPU has counted
- * @cpu: its number
+ * struct counters_row - what one CPU, process or context has counted
+ * @nr: its number: of a context its descriptor
  * @counts: by &enum counter
  * @buckets: by &enum histogram. Bucket 0 is for the value 0, bucket k for
  *	[2^(k-1), 2^k).
  */
-struct cpu_counters {
-	uint32_t	cpu;
+struct counters_row {
+	uint32_t	nr;
 	uint64_t	counts[COUNTERS];
 	uint64_t	buckets[HISTOGRAMS][BUCKETS];
 };
 
 /**
- * struct counters - what all CPUs have counted
- * @cpus: an array, one for each possible CPU
+ * struct counters - what all of them have counted
+ * @rows: an array: one for each possible CPU; or for each process, or each context of one, that
+ *	is there and shows its counters
  * @n: its length
  */
 struct counters {
-	struct cpu_counters	*cpus;
+	struct counters_row	*rows;
 	size_t			n;
 };
 
 /**
+ * struct source - whose counters they are
+ * @verb: the verb that wants them, for messages
+ * @programs: those of wheels in processes, and not the module's
+ * @pid: of this process, by context; 0 for all, by process
+ */
+struct source {
+	const char	*verb;
+	bool		programs;
+	pid_t		pid;
+};
+
+/**
+ * counters_of() - say whose counters they are
+ * @verb: the verb
+ * @pid: of this process; if it is 0, the module's, or those of all processes if there is no
+ *	device or TWHEEL_BACKEND is embedded
+ */
+struct source counters_of(const char *verb, pid_t pid);
+
+/* What a row is: "cpu", "pid" or "fd". */
+const char *counters_row_name(const struct source *source);
+
+/**
  * counters_read() - read the present counters
+ * @source: whose
  * @counters: filled in; to be freed by counters_free() after a success
  *
  * Return: 0 or -errno, for counters_complain(): -EPROTO when the files are not in the
- * form that this program knows.
+ * form that this program knows, -ESRCH if no process shows counters.
  */
-int counters_read(struct counters *counters);
+int counters_read(const struct source *source, struct counters *counters);
 void counters_free(struct counters *counters);
 
 /**
- * counters_reset() - have all counters count from 0 again
+ * counters_reset() - have all counters of the module count from 0 again
  *
  * Return: 0 or -errno, for counters_complain().
  */
@@ -78,12 +104,12 @@ int counters_reset(void);
 
 /**
  * counters_complain() - say why the counters cannot be read or reset
- * @verb: the verb that wanted them
+ * @source: whose
  * @err: negative errno
  *
  * Return: %TOOL_FAILED.
  */
-enum tool_exit counters_complain(const char *verb, int err);
+enum tool_exit counters_complain(const struct source *source, int err);
 
 /**
  * counters_since() - what was counted between two readings
@@ -91,7 +117,8 @@ enum tool_exit counters_complain(const char *verb, int err);
  * @then: the earlier one
  * @delta: filled in; to be freed by counters_free()
  *
- * A number that is lower than before was reset in between, and counts from the reset.
+ * A number that is lower than before was reset in between, and counts from the reset. What has
+ * come in between counts from its beginning.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -99,17 +126,17 @@ int counters_since(const struct counters *now, const struct counters *then,
 		   struct counters *delta);
 
 /**
- * counters_sum() - add up all CPUs
- * @counters: the counters of all CPUs
- * @sum: filled in, except for its cpu
+ * counters_sum() - add up all rows
+ * @counters: the counters
+ * @sum: filled in, except for its number
  */
-void counters_sum(const struct counters *counters, struct cpu_counters *sum);
+void counters_sum(const struct counters *counters, struct counters_row *sum);
 
 /**
- * counters_any() - has this CPU counted anything?
- * @cpu: its counters
+ * counters_any() - has this one counted anything?
+ * @row: its counters
  */
-bool counters_any(const struct cpu_counters *cpu);
+bool counters_any(const struct counters_row *row);
 
 /**
  * bucket_of() - the bucket that a quantile lies in

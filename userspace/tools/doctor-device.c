@@ -245,7 +245,7 @@ static void look_at_contexts(struct doctor *doctor)
 		const struct context *context = &contexts.all[i];
 		uint64_t timers = context->pending + context->ready;
 
-		if (is_near(timers, context->limit) && timers >= most) {
+		if (!context->slot && is_near(timers, context->limit) && timers >= most) {
 			fullest = context;
 			most = timers;
 		}

@@ -33,6 +33,8 @@ static const char help[] =
 "  -D, --device PATH  with --pid alone: the device (default " TWHEEL_DEVICE ")\n"
 "  -h, --help         show this help\n"
 "\n"
+"The timers of a wheel in a process are in its memory, where only it can list them.\n"
+"\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
 /**
@@ -48,6 +50,11 @@ struct request {
 	int		fd;
 	bool		json;
 };
+
+/* What can be had of a wheel in a process from outside */
+#define NOT_ITS_OWN \
+	"there is no device, and the timers of a wheel in a process only that can list, " \
+	"by twheel_walk_new(); 'twheel stat --pid %d' has its counters"
 
 /* Describes the descriptor @fd of the request's process, for a message. */
 static const char *source(const struct request *request, int fd)
@@ -211,6 +218,10 @@ static enum tool_exit list_all(const struct request *request, int pidfd)
 	if (stat(request->device, &device)) {
 		int err = errno;
 
+		if (err == ENOENT && !strcmp(request->device, TWHEEL_DEVICE) &&
+		    !device_registered("") && !backend_is("device"))
+			return tool_complain(TOOL_FAILED, "list: process %d: " NOT_ITS_OWN,
+					     (int)request->pid, (int)request->pid);
 		return tool_complain(TOOL_FAILED, "list: %s: %s%s", request->device,
 				     strerror(err), device_hint(request->device, -err));
 	}

@@ -19,8 +19,9 @@
 
 static const char help[] =
 "Usage: twheel ps [OPTION]...\n"
-"Show the contexts of all processes, those with the most timers first. Other\n"
-"users' processes take root.\n"
+"Show the contexts of all processes, those with the most timers first: of the\n"
+"device, and wheels in processes that run with TWHEEL_STATS=1 in their environment.\n"
+"Other users' processes take root.\n"
 "\n"
 "  -j, --json  a JSON object in each line, for each context\n"
 "  -h, --help  show this help\n"
@@ -38,7 +39,8 @@ static void print_json(const struct context *context)
 	char user[NAME_SIZE];
 	size_t i;
 
-	printf("{\"clock\":\"%s\",\"config\":[", clock_name(context->clock));
+	printf("{\"backend\":\"%s\",\"clock\":\"%s\",\"config\":[",
+	       context->slot ? "embedded" : "device", clock_name(context->clock));
 	print_bits(config_names, context->config, "\"", ",");
 	printf("],\"pending\":%" PRIu64 ",\"ready\":%" PRIu64 ",\"limit\":%" PRIu64,
 	       context->pending, context->ready, context->limit);
@@ -93,9 +95,10 @@ static void print_context(const struct widths *widths, const struct context *con
 	print_holder(widths, context->holders);
 	printf("%-9s %9" PRIu64 " %9" PRIu64 "  ", clock_name(context->clock),
 	       context->pending, context->ready);
-	if (context->config)
-		print_bits(config_names, context->config, "", " ");
-	else
+	if (context->slot)
+		printf("in the process%s", context->config ? " " : "");
+	print_bits(config_names, context->config, "", " ");
+	if (!context->slot && !context->config)
 		putchar('-');
 	putchar('\n');
 	for (i = 1; i < context->n; i++) {
@@ -118,7 +121,8 @@ static void print_text(const struct contexts *contexts)
 		       widths.command, "COMMAND", "FD", "CLOCK", "PENDING", "READY", "MODE",
 		       terminal_colour(COLOUR_NONE));
 	else
-		puts("no process that may be looked at has the device open");
+		puts("no process that may be looked at has the device open\n"
+		     "(or runs with TWHEEL_STATS=1, to show its own wheel)");
 	for (i = 0; i < contexts->n; i++)
 		print_context(&widths, &contexts->all[i]);
 }
@@ -132,6 +136,7 @@ enum tool_exit tool_ps(int argc, char **argv)
 	};
 	struct contexts contexts;
 	bool json = false;
+	dev_t number;
 	size_t i;
 	int ret;
 	int c;
@@ -152,10 +157,10 @@ enum tool_exit tool_ps(int argc, char **argv)
 		return tool_complain(TOOL_USAGE, "ps: '%s' is too much: no argument is taken",
 				     argv[optind]);
 
-	ret = contexts_read(&contexts);
-	if (ret == -ENODEV)
+	if (backend_is("device") && device_number(&number))
 		return tool_complain(TOOL_FAILED, "ps: the kernel has no such device%s",
-				     device_hint(TWHEEL_DEVICE, ret));
+				     device_hint(TWHEEL_DEVICE, -ENODEV));
+	ret = contexts_read(&contexts);
 	if (ret)
 		return tool_complain(TOOL_FAILED, "ps: /proc: %s", strerror(-ret));
 	for (i = 0; json && i < contexts.n; i++)
@@ -167,6 +172,9 @@ enum tool_exit tool_ps(int argc, char **argv)
 		fprintf(stderr,
 			"twheel: ps: %zu processes of others were not looked at: that takes root\n",
 			contexts.hidden);
+	if (contexts.unseen)
+		fprintf(stderr, "twheel: ps: %" PRIu64 " wheels in processes had no room to show\n",
+			contexts.unseen);
 	contexts_free(&contexts);
 	return tool_flush();
 }

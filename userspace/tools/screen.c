@@ -15,7 +15,7 @@
 /* The columns to the left of the bars. */
 #define TABLE_COLS	68
 
-/* The lines that are not rows of CPUs, without the histogram. */
+/* The lines that are not rows of the table, without the histogram. */
 #define HEAD_LINES	7
 
 /* The lines of the histogram's bars, in a terminal. */
@@ -76,20 +76,22 @@ static void put_bar(FILE *out, int cols, int p50, int p99, int max)
 	fputs(terminal_colour(COLOUR_NONE), out);
 }
 
-static void put_row(FILE *out, int cols, const char *name,
-		    const struct cpu_counters *cpu, uint64_t ns)
+static void put_row(FILE *out, int cols, const struct source *source, const char *name,
+		    const struct counters_row *row, uint64_t ns)
 {
-	const uint64_t *late = cpu->buckets[HISTOGRAM_LATENESS];
+	const uint64_t *late = row->buckets[HISTOGRAM_LATENESS];
 	int p50 = bucket_of(late, 50), p99 = bucket_of(late, 99);
 	int max = bucket_of(late, 100);
 
-	fprintf(out, "%3s", name);
-	put_rate(out, 6, cpu->counts[COUNTER_ARMED], ns);
-	put_rate(out, 6, cpu->counts[COUNTER_REARMED], ns);
-	put_rate(out, 6, cpu->counts[COUNTER_CANCELLED], ns);
-	put_rate(out, 6, cpu->counts[COUNTER_EXPIRED], ns);
-	put_rate(out, 7, cpu->counts[COUNTER_CASCADED], ns);
-	put_rate(out, 6, cpu->counts[COUNTER_INTERRUPTS], ns);
+	fprintf(out, "%*s", source->programs ? 7 : 3, name);
+	put_rate(out, 6, row->counts[COUNTER_ARMED], ns);
+	put_rate(out, 6, row->counts[COUNTER_REARMED], ns);
+	put_rate(out, 6, row->counts[COUNTER_CANCELLED], ns);
+	put_rate(out, 6, row->counts[COUNTER_EXPIRED], ns);
+	/* The numbers of processes take the room of this. */
+	if (!source->programs)
+		put_rate(out, 7, row->counts[COUNTER_CASCADED], ns);
+	put_rate(out, 6, row->counts[COUNTER_INTERRUPTS], ns);
 	put_time(out, p50);
 	put_time(out, p99);
 	put_time(out, max);
@@ -110,32 +112,46 @@ static void put_batches(FILE *out, const char *what, const uint64_t *buckets)
 			bucket_limit(bucket_of(buckets, 99)), bucket_limit(max));
 }
 
-/* Print a row for each CPU that has counted something, in no more than @rows lines. */
-static void put_cpus(FILE *out, int rows, int cols, const struct sample *sample, size_t cpus)
+/* Print the @n rows that have counted something, in no more than @rows lines. */
+static void put_rows(FILE *out, int rows, int cols, const struct sample *sample, size_t n)
 {
 	char name[16];
 	size_t i;
 
 	for (i = 0; i < sample->total.n; i++) {
 		/* Many of the possible CPUs may not exist. */
-		if (!counters_any(&sample->total.cpus[i]))
+		if (!counters_any(&sample->total.rows[i]))
 			continue;
-		if (rows == 1 && cpus > 1) {
-			fprintf(out, "and %zu more\n", cpus);
+		if (rows == 1 && n > 1) {
+			fprintf(out, "and %zu more\n", n);
 			return;
 		}
-		snprintf(name, sizeof(name), "%" PRIu32, sample->total.cpus[i].cpu);
-		put_row(out, cols, name, &sample->delta.cpus[i], sample->ns);
+		snprintf(name, sizeof(name), "%" PRIu32, sample->total.rows[i].nr);
+		put_row(out, cols, &sample->source, name, &sample->delta.rows[i], sample->ns);
 		rows--;
-		cpus--;
+		n--;
 	}
 }
 
-/* How high the histogram can be if there are @cpus rows; 0 if there is no room for it. */
-static int histogram_height(int rows, int cols, size_t cpus)
+static void put_title(FILE *out, const struct source *source)
+{
+	static const char late[] = "--- late by at most ---";
+
+	if (source->programs) {
+		fprintf(out, "%8s------------ a second ------------ %s\n", "", late);
+		fprintf(out, "%7s    arm  rearm cancel expire   turn    p50    p99    max ",
+			counters_row_name(source));
+	} else {
+		fprintf(out, "%4s---------------- a second ----------------- %s\n", "", late);
+		fprintf(out, "cpu    arm  rearm cancel expire cascade   intr    p50    p99    max ");
+	}
+}
+
+/* How high the histogram can be if the table has @n rows; 0 if there is no room for it. */
+static int histogram_height(int rows, int cols, size_t n)
 {
 	int room = rows - HEAD_LINES - HISTOGRAM_LINES - 2;
-	int height = room - (cpus < (size_t)room ? (int)cpus : room);
+	int height = room - (n < (size_t)room ? (int)n : room);
 
 	if (room < 2 * LEAST_HEIGHT || cols < HISTOGRAM_COLS)
 		return 0;
@@ -147,9 +163,10 @@ static int histogram_height(int rows, int cols, size_t cpus)
 void screen_put(FILE *out, int rows, int cols, const struct sample *sample)
 {
 	int scale = 10 * bar_cols(cols) / HISTOGRAM_BARS;
-	struct cpu_counters sum;
+	struct counters_row sum;
 	char buf[DURATION_SIZE];
-	size_t i, cpus = 0;
+	bool programs = sample->source.programs;
+	size_t i, n = 0;
 	int height;
 
 	counters_sum(&sample->delta, &sum);
@@ -158,21 +175,21 @@ void screen_put(FILE *out, int rows, int cols, const struct sample *sample)
 			duration_format(buf, sample->ns));
 	else
 		fprintf(out, "twheel top: counting\n\n");
-	put_batches(out, "timers expired by one interrupt, at most:",
+	put_batches(out, programs ? "timers expired by one turn, at most:     " :
+		    "timers expired by one interrupt, at most:",
 		    sum.buckets[HISTOGRAM_EXPIRED]);
 	put_batches(out, "records returned by one read(), at most: ",
 		    sum.buckets[HISTOGRAM_READ]);
-	fprintf(out, "\n%s%4s---------------- a second ----------------- --- late by at most ---\n",
-		terminal_colour(COLOUR_BOLD), "");
-	fprintf(out, "cpu    arm  rearm cancel expire cascade   intr    p50    p99    max ");
+	fprintf(out, "\n%s", terminal_colour(COLOUR_BOLD));
+	put_title(out, &sample->source);
 	fprintf(out, "%-*s%-*s1s%s\n", scale, "1us", scale, "1ms", terminal_colour(COLOUR_NONE));
-	put_row(out, cols, "all", &sum, sample->ns);
+	put_row(out, cols, &sample->source, "all", &sum, sample->ns);
 
 	for (i = 0; i < sample->total.n; i++)
-		cpus += counters_any(&sample->total.cpus[i]);
-	height = rows < INT32_MAX ? histogram_height(rows, cols, cpus) : 0;
-	put_cpus(out, rows - HEAD_LINES - 1 - (height ? height + HISTOGRAM_LINES + 1 : 0), cols,
-		 sample, cpus);
+		n += counters_any(&sample->total.rows[i]);
+	height = rows < INT32_MAX ? histogram_height(rows, cols, n) : 0;
+	put_rows(out, rows - HEAD_LINES - 1 - (height ? height + HISTOGRAM_LINES + 1 : 0), cols,
+		 sample, n);
 	if (height) {
 		putc('\n', out);
 		histogram_draw(out, sample->late, height);

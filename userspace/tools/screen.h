@@ -12,6 +12,7 @@
 
 /**
  * struct sample - what was counted in a period
+ * @source: whose counters these are
  * @delta: the counts of the period
  * @total: the counts up to its end
  * @ns: how long the period was; 0 for the first sample
@@ -19,6 +20,7 @@
  * @watched: how long ago that was
  */
 struct sample {
+	struct source	source;
 	struct counters	delta;
 	struct counters	total;
 	uint64_t	ns;

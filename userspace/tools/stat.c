@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * twheel stat: what the module has counted.
+ * twheel stat: what the module, or wheels in processes, have counted.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +19,10 @@
 static const char help[] =
 "Usage: twheel stat [OPTION]...\n"
 "Show what each CPU has counted since the module was loaded or the counters were\n"
-"reset. Takes root, and debugfs.\n"
+"reset. Takes root, and debugfs. Where there is no device: what each process has\n"
+"counted that runs with TWHEEL_STATS=1 in its environment.\n"
 "\n"
+"  -p, --pid PID         what this process has counted, for each of its descriptors\n"
 "  -e, --every DURATION  show again and again what was counted in this time\n"
 "  -c, --count N         end after N times (with --every)\n"
 "  -r, --reset           set all to 0, and show nothing\n"
@@ -35,25 +38,26 @@ static const char *const titles[HISTOGRAMS] = {
 	[HISTOGRAM_READ]	= "records a read",
 };
 
-static void print_json(const struct counters *counters, uint64_t ns)
+static void print_json(const struct source *source, const struct counters *counters, uint64_t ns)
 {
+	const char *row_name = counters_row_name(source);
 	size_t i, k, b;
 
 	putchar('{');
 	if (ns)
 		printf("\"interval\":%" PRIu64 ",", ns);
-	printf("\"cpus\":[");
+	printf("\"%ss\":[", row_name);
 	for (i = 0; i < counters->n; i++) {
-		const struct cpu_counters *cpu = &counters->cpus[i];
+		const struct counters_row *row = &counters->rows[i];
 
-		printf("%s{\"cpu\":%" PRIu32, i ? "," : "", cpu->cpu);
+		printf("%s{\"%s\":%" PRIu32, i ? "," : "", row_name, row->nr);
 		for (k = 0; k < COUNTERS; k++)
-			printf(",\"%s\":%" PRIu64, counter_names[k], cpu->counts[k]);
+			printf(",\"%s\":%" PRIu64, counter_names[k], row->counts[k]);
 		printf(",\"histograms\":{");
 		for (k = 0; k < HISTOGRAMS; k++) {
 			printf("%s\"%s\":[", k ? "," : "", histogram_names[k]);
 			for (b = 0; b < BUCKETS; b++)
-				printf("%s%" PRIu64, b ? "," : "", cpu->buckets[k][b]);
+				printf("%s%" PRIu64, b ? "," : "", row->buckets[k][b]);
 			putchar(']');
 		}
 		printf("}}");
@@ -61,27 +65,28 @@ static void print_json(const struct counters *counters, uint64_t ns)
 	puts("]}");
 }
 
-static void print_row(const char *name, const uint64_t *counts, const int *widths)
+static void print_row(int width, const char *name, const uint64_t *counts, const int *widths)
 {
 	size_t i;
 
-	printf("%3s", name);
+	printf("%*s", width, name);
 	for (i = 0; i < COUNTERS; i++)
 		printf("  %*" PRIu64, widths[i], counts[i]);
 	putchar('\n');
 }
 
-static void print_counts(const struct counters *counters,
-			 const struct cpu_counters *sum)
+static void print_counts(const struct source *source, const struct counters *counters,
+			 const struct counters_row *sum)
 {
+	int width = source->programs ? 7 : 3;
 	int widths[COUNTERS];
 	size_t i;
 
-	printf("cpu");
+	printf("%*s", width, counters_row_name(source));
 	for (i = 0; i < COUNTERS; i++) {
 		int len = (int)strlen(counter_names[i]);
 
-		/* No CPU's number has more digits than the sum. */
+		/* No row's number has more digits than the sum. */
 		widths[i] = snprintf(NULL, 0, "%" PRIu64, sum->counts[i]);
 		if (widths[i] < len)
 			widths[i] = len;
@@ -89,15 +94,15 @@ static void print_counts(const struct counters *counters,
 	}
 	putchar('\n');
 
-	/* Many of the possible CPUs may not exist: leave out those without counts. */
 	for (i = 0; i < counters->n; i++) {
 		char name[16];
 
-		snprintf(name, sizeof(name), "%" PRIu32, counters->cpus[i].cpu);
-		if (counters_any(&counters->cpus[i]))
-			print_row(name, counters->cpus[i].counts, widths);
+		/* Many of the possible CPUs may not exist: leave out those without counts. */
+		snprintf(name, sizeof(name), "%" PRIu32, counters->rows[i].nr);
+		if (source->programs || counters_any(&counters->rows[i]))
+			print_row(width, name, counters->rows[i].counts, widths);
 	}
-	print_row("all", sum->counts, widths);
+	print_row(width, "all", sum->counts, widths);
 }
 
 static void print_limit(enum histogram histogram, int bucket)
@@ -111,7 +116,7 @@ static void print_limit(enum histogram histogram, int bucket)
 	printf("  %10s", buf);
 }
 
-static void print_histograms(const struct cpu_counters *sum)
+static void print_histograms(const struct counters_row *sum)
 {
 	static const unsigned int percents[] = { 50, 90, 99, 100 };
 	size_t i, k;
@@ -131,20 +136,21 @@ static void print_histograms(const struct cpu_counters *sum)
 	}
 }
 
-static enum tool_exit show(const struct counters *counters, uint64_t ns, bool json)
+static enum tool_exit show(const struct source *source, const struct counters *counters,
+			   uint64_t ns, bool json)
 {
-	struct cpu_counters sum;
+	struct counters_row sum;
 	char time[DURATION_SIZE];
 
 	if (json) {
-		print_json(counters, ns);
+		print_json(source, counters, ns);
 		return tool_flush();
 	}
 
 	counters_sum(counters, &sum);
 	if (ns)
 		printf("in %s:\n", duration_format(time, ns));
-	print_counts(counters, &sum);
+	print_counts(source, counters, &sum);
 	print_histograms(&sum);
 	if (ns)
 		putchar('\n');
@@ -162,22 +168,23 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-static enum tool_exit show_once(bool json)
+static enum tool_exit show_once(const struct source *source, bool json)
 {
 	struct counters counters;
 	enum tool_exit code;
 	int ret;
 
-	ret = counters_read(&counters);
+	ret = counters_read(source, &counters);
 	if (ret)
-		return counters_complain("stat", ret);
-	code = show(&counters, 0, json);
+		return counters_complain(source, ret);
+	code = show(source, &counters, 0, json);
 	counters_free(&counters);
 	return code;
 }
 
 /* Show what was counted in each @interval, @count times, or for ever if @count is 0. */
-static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
+static enum tool_exit show_every(const struct source *source, uint64_t interval,
+				 uint64_t count, bool json)
 {
 	struct counters then, now, delta;
 	uint64_t since = tool_now(), next = since;
@@ -186,9 +193,9 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 	uint64_t rounds = 0;
 	int ret;
 
-	ret = counters_read(&then);
+	ret = counters_read(source, &then);
 	if (ret)
-		return counters_complain("stat", ret);
+		return counters_complain(source, ret);
 
 	progress_begin(&progress, "periods", count);
 	while (code == TOOL_OK && (!count || rounds < count)) {
@@ -197,7 +204,7 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 		next += interval;
 		sleep_until(next);
 		time = tool_now();
-		ret = counters_read(&now);
+		ret = counters_read(source, &now);
 		if (ret)
 			break;
 		ret = counters_since(&now, &then, &delta);
@@ -205,14 +212,14 @@ static enum tool_exit show_every(uint64_t interval, uint64_t count, bool json)
 		then = now;
 		if (ret)
 			break;
-		code = show(&delta, time - since, json);
+		code = show(source, &delta, time - since, json);
 		counters_free(&delta);
 		since = time;
 		progress_update(&progress, ++rounds);
 	}
 	progress_end(&progress);
 	counters_free(&then);
-	return ret ? counters_complain("stat", ret) : code;
+	return ret ? counters_complain(source, ret) : code;
 }
 
 enum tool_exit tool_stat(int argc, char **argv)
@@ -220,19 +227,21 @@ enum tool_exit tool_stat(int argc, char **argv)
 	static const struct option options[] = {
 		{ "every",	required_argument,	NULL, 'e' },
 		{ "count",	required_argument,	NULL, 'c' },
+		{ "pid",	required_argument,	NULL, 'p' },
 		{ "reset",	no_argument,		NULL, 'r' },
 		{ "json",	no_argument,		NULL, 'j' },
 		{ "help",	no_argument,		NULL, 'h' },
 		{ }
 	};
-	uint64_t interval = 0, count = 0;
+	uint64_t interval = 0, count = 0, pid = 0;
+	struct source source;
 	bool every = false;
 	bool reset = false;
 	bool json = false;
 	int ret;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "e:c:rjh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "e:c:p:rjh", options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (!tool_every("stat", optarg, &interval))
@@ -241,6 +250,10 @@ enum tool_exit tool_stat(int argc, char **argv)
 			break;
 		case 'c':
 			if (!tool_number("stat", optarg, 1, UINT64_MAX, &count))
+				return TOOL_USAGE;
+			break;
+		case 'p':
+			if (!tool_number("stat", optarg, 1, INT_MAX, &pid))
 				return TOOL_USAGE;
 			break;
 		case 'r':
@@ -261,12 +274,14 @@ enum tool_exit tool_stat(int argc, char **argv)
 				     argv[optind]);
 	if (count && !every)
 		return tool_complain(TOOL_USAGE, "stat: --count needs --every");
-	if (reset && (every || json))
+	if (reset && (every || json || pid))
 		return tool_complain(TOOL_USAGE, "stat: --reset goes with no other option");
 
+	source = counters_of("stat", (pid_t)pid);
 	if (reset) {
+		source.programs = false;
 		ret = counters_reset();
-		return ret ? counters_complain("stat", ret) : TOOL_OK;
+		return ret ? counters_complain(&source, ret) : TOOL_OK;
 	}
-	return every ? show_every(interval, count, json) : show_once(json);
+	return every ? show_every(&source, interval, count, json) : show_once(&source, json);
 }

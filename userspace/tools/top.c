@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * twheel top: what each CPU's wheels do, live in a terminal.
+ * twheel top: what wheels do, live in a terminal.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,8 +27,11 @@ static const char help[] =
 "Usage: twheel top [OPTION]...\n"
 "Show live what each CPU's wheels do: how many timers a second they arm, cancel\n"
 "and expire, and how late: of the last time, and below that a histogram of all\n"
-"that expired since the start. Takes root, and debugfs. q quits.\n"
+"that expired since the start. Takes root, and debugfs. Where there is no device:\n"
+"what the wheel of each process does that runs with TWHEEL_STATS=1 in its\n"
+"environment. q quits.\n"
 "\n"
+"  -p, --pid PID         what this process does, for each of its descriptors\n"
 "  -e, --every DURATION  show it anew after this time (default 1s)\n"
 "  -c, --count N         print N times, line by line, also into a file or pipe;\n"
 "                        the histogram follows at the end\n"
@@ -125,16 +129,16 @@ static enum tool_exit draw(const struct sample *sample)
 	return tool_flush();
 }
 
-/* Replace @sample, which is all zero at first, by the next one. Returns 0 or -errno. */
+/* Replace @sample, which has only its source at first, by the next one. Returns 0 or -errno. */
 static int take_sample(struct sample *sample, uint64_t *since)
 {
 	struct counters now, delta;
 	uint64_t time = tool_now();
-	struct cpu_counters sum;
+	struct counters_row sum;
 	size_t i;
 	int ret;
 
-	ret = counters_read(&now);
+	ret = counters_read(&sample->source, &now);
 	if (ret)
 		return ret;
 	ret = counters_since(&now, sample->total.n ? &sample->total : &now, &delta);
@@ -246,7 +250,7 @@ static enum tool_exit watch(uint64_t interval, struct sample *sample, uint64_t s
 		}
 	}
 	leave_screen();
-	return ret ? counters_complain("top", ret) : code;
+	return ret ? counters_complain(&sample->source, ret) : code;
 }
 
 static enum tool_exit print(uint64_t interval, uint64_t count, struct sample *sample,
@@ -276,15 +280,15 @@ static enum tool_exit print(uint64_t interval, uint64_t count, struct sample *sa
 	}
 	progress_end(&progress);
 	if (ret)
-		return counters_complain("top", ret);
+		return counters_complain(&sample->source, ret);
 	histogram_draw(stdout, sample->late, BARS);
 	return code == TOOL_OK ? tool_flush() : code;
 }
 
 /* Watch, or print @count times if that is not 0, and write @svg unless that is NULL. */
-static enum tool_exit run(uint64_t interval, uint64_t count, const char *svg)
+static enum tool_exit run(pid_t pid, uint64_t interval, uint64_t count, const char *svg)
 {
-	struct sample sample = { };
+	struct sample sample = { .source = counters_of("top", pid) };
 	enum tool_exit code, kept;
 	uint64_t since = 0;
 	FILE *file = NULL;
@@ -293,7 +297,7 @@ static enum tool_exit run(uint64_t interval, uint64_t count, const char *svg)
 	/* Find out what is wrong before the screen is switched, so that it can be read. */
 	ret = take_sample(&sample, &since);
 	if (ret)
-		return counters_complain("top", ret);
+		return counters_complain(&sample.source, ret);
 	if (svg) {
 		file = fopen(svg, "we");
 		if (!file) {
@@ -313,16 +317,17 @@ enum tool_exit tool_top(int argc, char **argv)
 	static const struct option options[] = {
 		{ "every",	required_argument,	NULL, 'e' },
 		{ "count",	required_argument,	NULL, 'c' },
+		{ "pid",	required_argument,	NULL, 'p' },
 		{ "svg",	required_argument,	NULL, 's' },
 		{ "help",	no_argument,		NULL, 'h' },
 		{ }
 	};
-	uint64_t interval = NSEC_PER_SEC, count = 0;
+	uint64_t interval = NSEC_PER_SEC, count = 0, pid = 0;
 	const char *terminal = getenv("TERM");
 	const char *svg = NULL;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "e:c:s:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "e:c:p:s:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (!tool_every("top", optarg, &interval))
@@ -330,6 +335,10 @@ enum tool_exit tool_top(int argc, char **argv)
 			break;
 		case 'c':
 			if (!tool_number("top", optarg, 1, UINT64_MAX, &count))
+				return TOOL_USAGE;
+			break;
+		case 'p':
+			if (!tool_number("top", optarg, 1, INT_MAX, &pid))
 				return TOOL_USAGE;
 			break;
 		case 's':
@@ -346,12 +355,12 @@ enum tool_exit tool_top(int argc, char **argv)
 		return tool_complain(TOOL_USAGE, "top: '%s' is too much: no argument is taken",
 				     argv[optind]);
 	if (count)
-		return run(interval, count, svg);
+		return run((pid_t)pid, interval, count, svg);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return tool_complain(TOOL_FAILED,
 				     "top: not a terminal: use --count N to print line by line");
 	if (!terminal || !*terminal || !strcmp(terminal, "dumb"))
 		return tool_complain(TOOL_FAILED,
 				     "top: TERM names no terminal that can be drawn on: use --count N");
-	return run(interval, 0, svg);
+	return run((pid_t)pid, interval, 0, svg);
 }

@@ -147,9 +147,12 @@ void twheel_emb_unshare(struct twheel_emb *emb)
 	if (mine->pid != getpid() || slot < mine->share->slots ||
 	    slot >= mine->share->slots + TWHEEL_SHARE_SLOTS)
 		return;
-	i = (size_t)(slot - mine->share->slots);
 	__atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&mine->taken[i], false, __ATOMIC_RELEASE);
+	for (i = 0; i < TWHEEL_SHARE_COUNTS; i++)
+		if (emb->own.counts[i])
+			__atomic_fetch_add(&mine->share->gone[i], emb->own.counts[i],
+					   __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->taken[slot - mine->share->slots], false, __ATOMIC_RELEASE);
 }
 
 void twheel_emb_describe(struct twheel_emb *emb)

@@ -50,11 +50,13 @@ struct twheel_share_slot {
  * struct twheel_share - the contexts of a process
  * @pid: the process, as it knows itself: a child inherits the descriptor
  * @unseen: contexts that were opened when all slots were used
+ * @gone: what was counted in contexts that are closed
  * @slots: the contexts
  */
 struct twheel_share {
 	uint64_t		pid;
 	uint64_t		unseen;
+	uint64_t		gone[TWHEEL_SHARE_COUNTS];
 	struct twheel_share_slot slots[TWHEEL_SHARE_SLOTS];
 };
 

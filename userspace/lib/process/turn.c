@@ -88,9 +88,11 @@ static noinline bool turn(struct twheel_emb *emb, uint64_t tick, uint32_t looks)
 	if (base->wheel.nr_nodes < 1000)
 		shim_assert(!twheel_wheel_check(&base->wheel));
 #endif
-	twheel_count(TWHEEL_COUNT_INTERRUPTS);
-	twheel_count_n(TWHEEL_COUNT_CASCADED, run.moved);
-	twheel_observe(TWHEEL_HIST_EXPIRED, run.expired);
+	if (run.expired || run.moved) {
+		twheel_count(TWHEEL_COUNT_INTERRUPTS);
+		twheel_count_n(TWHEEL_COUNT_CASCADED, run.moved);
+		twheel_observe(TWHEEL_HIST_EXPIRED, run.expired);
+	}
 	spin_unlock(&base->lock);
 	twheel_expire_wake(&run);
 	rcu_read_unlock();

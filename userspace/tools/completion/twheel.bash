@@ -11,8 +11,8 @@ _twheel_options() {
 	info)	echo --json --fd --device --help ;;
 	arm)	echo --every --count --fixed-delay --slack --clock --data --for --json --device --help ;;
 	list)	echo --fd --pid --json --device --help ;;
-	stat)	echo --every --count --reset --json --help ;;
-	top)	echo --every --count --svg --help ;;
+	stat)	echo --every --count --pid --reset --json --help ;;
+	top)	echo --every --count --pid --svg --help ;;
 	*)	echo --help --version ;;
 	esac
 }
@@ -24,7 +24,7 @@ _twheel_values() {
 		compgen -W "monotonic boottime realtime" -- "$3" ;;
 	*/--device|*/-D|top/--svg|top/-s)
 		compgen -f -- "$3" ;;
-	list/--pid|list/-p)
+	*/--pid|*/-p)
 		compgen -W "$(twheel ps --json 2>/dev/null | grep -o '"pid":[0-9]*' |
 			sed 's/.*://' | sort -un)" -- "$3" ;;
 	*/--fd|*/-F|*/--every|*/-e|*/--count|*/-c|arm/--slack|arm/-s|arm/--data|arm/-d|arm/--for|arm/-f)

@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# tool-process.sh - do twheel ps, stat, top and list know wheels in processes?
+#
+# This needs no device.
+
+. "$(dirname "$0")/programs.sh"
+
+export TWHEEL_BACKEND=embedded
+
+# column NAME ROW - print a counter from the table in $tmp/out
+column() {
+	awk -v name="$1" -v row="$2" '
+		$0 ~ / armed / { for (i = 2; i <= NF; i++) if ($i == name) col = i }
+		$1 == row { print $col }' "$tmp/out"
+}
+
+# counts NAME COUNT COMMAND... - has its output so many in the row "all"?
+counts() {
+	name=$1 want=$2
+	shift 2
+	"$@" >"$tmp/out" 2>&1
+	[ "$(column "$name" all)" = "$want" ]
+}
+
+refuses 2 "'0' is not a number from 1" stat --pid 0
+refuses 2 "'x' is not a number from 1" top --pid x
+refuses 2 'reset goes with no other option' stat --reset --pid 1
+
+twheel arm 1h >/dev/null &
+silent=$!
+TWHEEL_STATS=1 twheel arm 1h 2h 10ms 20ms >"$tmp/events" &
+first=$!
+TWHEEL_STATS=1 twheel arm 1h --clock boottime >/dev/null &
+second=$!
+cleanup() {
+	kill $silent $first $second 2>/dev/null
+}
+
+await counts read 2 twheel stat --pid $first
+check "what a process has counted" test "$(column armed all)$(column expired all)$(column cancelled all)" = 420
+fd=$(awk '$1 ~ /^[0-9]+$/ { print $1 }' "$tmp/out")
+check "for each of its descriptors" test "$(readlink "/proc/$first/fd/$fd")" = "anon_inode:[eventpoll]"
+check "and how late" said '^late by  *[0-9.]* [mun]*s '
+await prints 1 "^ *$second .* boottime " twheel ps
+run twheel ps
+check "ps succeeds" test "$status" = 0
+check "ps shows it" said "^ *$first  *[^ ]*  *twheel  *$fd monotonic  *2  *0  in the process\$"
+check "and the other one" said "^ *$second  *[^ ]*  *twheel  *[0-9]* boottime  *1  *0  in the process\$"
+check "but none that was not asked to show it" test "$(grep -c "^ *$silent " "$tmp/out")" = 0
+run twheel ps --json
+check "ps --json" said "^{\"backend\":\"embedded\",\"clock\":\"monotonic\",\"config\":\\[\\],\"pending\":2,\"ready\":0,\"limit\":[0-9]*,\"holders\":\\[{\"pid\":$first,\"fd\":$fd,.*}$"
+
+run twheel stat
+check "stat has a row for each process" test "$(column armed $first)$(column armed $second)" = 41
+run twheel stat --json
+check "stat --json" said "^{\"pids\":\\[{.*{*\"pid\":$first,\"armed\":4,\"rearmed\":0,.*\"histograms\":{\"lateness\":\\[[0-9,]*\\],"
+run twheel stat --pid $first --every 50ms --count 3 --json
+check "stat --every: so many lines" test "$(grep -c '^{"interval":[0-9]*,"fds":\[{"fd":' "$tmp/out")" = 3
+check "of what was counted meanwhile" test "$(grep -c '"armed":0,' "$tmp/out")" = 3
+run twheel stat --pid $silent
+check "a process that shows nothing" test "$status" = 1
+check "is named, and what to do" said "^twheel: stat: process $silent shows no counters .*TWHEEL_STATS=1$"
+
+run twheel top --every 50ms --count 2
+check "top has a row for each" test "$(grep -c "^ *$first " "$tmp/out")$(grep -c "^ *$second " "$tmp/out")" = 22
+check "no line is too long" test "$(awk '{ gsub(/[^ -~]+/, "##") } length > 80' "$tmp/out" | wc -l)" = 0
+run twheel top --every 50ms --count 1 --pid $first --svg "$tmp/late.svg"
+check "top --pid" said "^ *$fd  "
+check "keeps a drawing" grep -q '^<svg ' "$tmp/late.svg"
+run twheel top --count 1 --pid $silent
+check "top of one that shows nothing" test "$status" = 1
+
+if [ ! -e /dev/twheel ]; then
+	unset TWHEEL_BACKEND
+	refuses 1 "only that can list, .* 'twheel stat --pid $first'" list --pid $first
+	run twheel stat
+	check "without the device stat is of processes" test "$status$(column armed $first)" = 04
+	TWHEEL_BACKEND=device twheel ps >"$tmp/out" 2>&1
+	check "unless only the device is to be used" test $? = 1
+	export TWHEEL_BACKEND=embedded
+fi
+
+if [ "$(id -u)" = 0 ]; then
+	run su -s /bin/sh nobody -c "TWHEEL_BACKEND=embedded $(command -v twheel) ps"
+	check "others' processes are not shown to everyone" test "$(grep -c "^ *$first " "$tmp/out")" = 0
+fi
+
+# Memory that a child has inherited, and what somebody has made up
+if command -v python3 >/dev/null; then
+	cat >"$tmp/fake.py" <<-'END'
+		import os, struct, sys
+		share = next(f for f in os.scandir(f"/proc/{sys.argv[1]}/fd")
+		             if "/memfd:twheel-stats-" in os.readlink(f.path))
+		size = os.stat(share.path).st_size
+		pid = int(sys.argv[1]) if sys.argv[2] == "inherited" else os.getpid()
+		fd = os.memfd_create(os.readlink(share.path).split(":")[1].split()[0])
+		os.ftruncate(fd, size)
+		os.pwrite(fd, struct.pack("Q", pid), 0)
+		os.pwrite(fd, b"\x7f" * (size - 8), 8)
+		print("made", flush=True)
+		sys.stdin.read()
+	END
+	# fake KIND - a process that has such memory, as $fake
+	fake() {
+		rm -f "$tmp/pipe" "$tmp/made"
+		mkfifo "$tmp/pipe"
+		python3 "$tmp/fake.py" $first "$1" <"$tmp/pipe" >"$tmp/made" &
+		fake=$!
+		exec 7>"$tmp/pipe"
+		await grep -q made "$tmp/made"
+	}
+	fake inherited
+	run twheel ps
+	check "what was inherited is not shown twice" test "$(grep -c "^ *$fake " "$tmp/out")" = 0
+	exec 7>&-
+	wait $fake
+	fake mine
+	run twheel ps
+	check "what was made up is shown, and does no harm" \
+		test "$status" = 0 -a "$(grep -c "^ *$fake .* unknown " "$tmp/out")" = 1024
+	run twheel top --count 1 --every 10ms --pid $fake
+	check "nor in top" test "$status" = 0
+	exec 7>&-
+	wait $fake
+else
+	skip "memory that was inherited or made up" "takes python3"
+fi
+
+kill $first
+wait $first 2>/dev/null
+run twheel stat --pid $first
+check "one that has ended shows nothing" test "$status" = 1
+cleanup
+wait
+
+finish
