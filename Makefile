@@ -104,6 +104,11 @@ bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 
 	$(Q)$(vm)/setup.sh build guest check kernel bench
 	$(Q)selftests/bench/bench.sh $(if $(QUICK),quick)
 
+.PHONY: bench-process
+bench-process: ## measure the wheel in the process beside libuv, libevent and a heap: 2 minutes
+	$(Q)$(vm)/setup.sh build kernel bench
+	$(Q)selftests/bench/bench.sh process
+
 .PHONY: bench-insn
 bench-insn: ## count the instructions of each operation (KEEP=1, WHERE=later, PENDING="1000")
 	$(Q)$(vm)/setup.sh build guest check

@@ -3,7 +3,7 @@
 #
 # bench.sh - measure twheel and its peers side by side, and report: `make bench`
 #
-# usage: bench.sh [quick]
+# usage: bench.sh [quick|process]
 #
 # Measures
 #
@@ -11,9 +11,11 @@
 #	- natively, in turns and on one CPU: the peers on this machine's own kernel, and
 #	  twheel and the kernel's own timers in user-mode Linux
 #	- instructions, in a guest that counts them
+#	- natively, wheels in the process and what else there is: with `process` nothing else,
+#	  in two minutes
 #
 # and prints the tables. What the programs said is left in build/bench, and results.json
-# in this folder. The plots in Documentation/plots and the tables in README.md and
+# and process.json in this folder. The plots in Documentation/plots and the tables in README.md and
 # Documentation/benchmarks.md are made anew, but not of the quick form, which measures
 # fewer sizes in fewer rounds: it leaves its plots in build/bench.
 #
@@ -145,13 +147,45 @@ part_insn() {
 		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random -o later $most"
 }
 
+part_process() {
+	"$build/selftests/bench/speed.sh" process
+}
+
+part_apart() {
+	"$build/selftests/bench/speed.sh" apart
+}
+
+part_together() {
+	"$build/selftests/bench/speed.sh" together
+}
+
 # What is true of the whole run
 about() {
 	local kvm
 	kvm=$(cat "$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" 2>/dev/null) || :
-	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "${quick:-whole}" \
+	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "$1" \
 		machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs" \
 		guests "$([ "$kvm" = kvm ] && echo "run by KVM" || echo emulated)"
+}
+
+# Wheels in the process need no guest: what they cost has a file of its own, made in minutes.
+bench_process() {
+	local results=$bench/process.json i
+
+	out=$build/bench-process names=()
+	rm -rf "$out"
+	mkdir -p "$out"
+	for ((i = 1; i <= 5; i++)); do
+		later "process.$i" 20 0 "$(uname -r)"
+		later "apart.$i" 5 0 "$(uname -r)"
+		later "together.$i" 3 0 "$(uname -r)"
+	done
+	measure
+	about process >"$out/about"
+	"$bench/report.pl" "$out" >"$results.new"
+	mv "$results.new" "$results"
+	"$bench/show.pl" "$results" "$top/README.md" "$top/Documentation/benchmarks.md"
+	"$bench/show.pl" "$results"
 }
 
 report() {
@@ -168,15 +202,22 @@ report() {
 
 quick='' rounds=3
 case "$*" in
-"")	;;
-quick)	quick=quick rounds=1 ;;
-*)	usage ;;
+""|process)	;;
+quick)		quick=quick rounds=1 ;;
+*)		usage ;;
 esac
 cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
 
 # As it is now, since that is what is built.
 commit=$(git -C "$top" describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null) ||
 	commit=unknown
+if [ "$*" = process ]; then
+	make -s -C "$bench" BENCH=1 KSELFTEST="$("$vm/kernel.sh" --source)/tools/testing/selftests" \
+		OUTPUT="$build/selftests/bench" "$build/selftests/bench/speed" >&2
+	cp "$bench/speed.sh" "$build/selftests/bench"
+	bench_process
+	exit $failed
+fi
 BENCH=1 "$vm/build.sh"
 begun=$SECONDS
 "$top/selftests/time/build.sh" bench
@@ -197,7 +238,8 @@ later situations 300 70 "$guest"
 later insn 150 40 "$guest"
 begun=$SECONDS
 measure
-about >"$out/about"
+about "${quick:-whole}" >"$out/about"
 say "measured in $(minutes $((SECONDS - begun)))"
 report
+[ -n "$quick" ] || bench_process
 exit $failed

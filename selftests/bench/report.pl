@@ -12,6 +12,9 @@
 #	shared*		the same, of threads that share a descriptor
 #	host*		lines of speed, from this machine's own kernel
 #	uml*		lines of speed and of peers.ko, from user-mode Linux
+#	process*	lines of speed, of what lives in the process, from this machine's own kernel
+#	apart*		the same, of threads with a context each
+#	together*	the same, of threads that share a context
 #	situations*	lines of situations.sh, from a guest
 #	insn*		lines "operation batch pending instructions"
 #
@@ -193,6 +196,9 @@ my %part = (
 	guest		=> $speed,
 	host		=> $speed,
 	uml		=> $speed,
+	process		=> $speed,
+	apart		=> $speed,
+	together	=> $speed,
 	situations	=> [ qr/^(accuracy(\t[\w-]+){3}|silence\t[^\t]+\tinterrupts|
 			      memory\t[\w-]+\t\d+|hold\t\d+\t\w+)\t$value$/x,
 			     \&add_situation ],
@@ -382,6 +388,9 @@ for my $name (keys %ratio) {
 	$reached{$name} = $value;
 	$reasons{$name} = $why if defined $why;
 }
+@goals = () if ($about{form} // '') eq 'process';
+%reasons = () unless @goals;
+%reached = () unless @goals;
 print JSON::PP->new->pretty->canonical->encode({
 	about => \%about,
 	figures => [ map { $figure{$_} } sort keys %figure ],

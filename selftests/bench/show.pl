@@ -1,13 +1,13 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# show.pl - show results.json as tables: the goals, and what each facility costs
+# show.pl - show results.json or process.json as tables: the goals, and what each facility costs
 #
-# usage: show.pl results.json
-#	 show.pl results.json PAGE...
+# usage: show.pl FILE
+#	 show.pl FILE PAGE...
 #
 # Tables for a terminal; or, in each PAGE of Markdown, what is between these two lines
-# (GOALS or COSTS) is replaced:
+# (GOALS, COSTS or DEVICE of results.json, PROCESS or BESIDE of process.json) is replaced:
 #
 #	<!-- bench: GOALS -->
 #	<!-- bench: end -->
@@ -224,8 +224,50 @@ sub table_of_instructions {
 		     sort(values_of('operation', unit => 'instructions')));
 }
 
+# What lives in the process
+my @in_process = (
+	[ 'twheel, one at a time', facility => 'embedded', batch => 1 ],
+	[ 'twheel, batches of 256', facility => 'embedded', batch => 256 ],
+	[ "twheel, timer objects", facility => 'embedded-timers' ],
+	[ 'libuv', facility => 'libuv' ],
+	[ 'libevent', facility => 'libevent' ],
+	[ 'a binary heap, without clock or lock', facility => 'heap' ],
+);
+
+sub table_of_process {
+	my ($pending) = @_;
+	my %same = (place => 'process', threads => 1, pending => $pending);
+
+	return table('In the process, ' . number($pending) .
+		     ' pending, ns of CPU time an operation',
+		     [ map { [ $_->[1], operation => $_->[0], %same ] }
+		       grep { $_->[0] !~ /^(expire|heartbeat)$/ } @operations ],
+		     @in_process);
+}
+
+sub table_of_process_threads {
+	my %same = (facility => 'embedded', pending => 100_000);
+	my @rows;
+
+	for my $batch (1, 256) {
+		push @rows, map { [ ($batch > 1 ? "batches of $batch" : 'one at a time') . ": $_->[1]",
+				    %same, operation => $_->[0], batch => $batch ] }
+			grep { $_->[0] =~ /^(arm|random|cancel|deliver)$/ } @operations;
+	}
+	return table('Wheels in the process, 100,000 pending in all, ns of a thread for an operation',
+		     [ [ 'one thread', place => 'apart', threads => 1 ],
+		       [ '2 threads, a context each', place => 'apart', threads => 2 ],
+		       [ '2 threads, one context', place => 'together', threads => 2 ] ], @rows);
+}
+
+sub is_process {
+	return ($results->{about}{form} // '') eq 'process';
+}
+
 # All tables but that of the goals
 sub costs {
+	return ((map { table_of_process($_) } 1_000, 100_000, 1_000_000),
+		table_of_process_threads()) if is_process();
 	return (tables_of_costs(), tables_of_batches(), table_of_threads(),
 		tables_of_situations(), table_of_instructions());
 }
@@ -256,7 +298,7 @@ sub origin {
 
 	return "Measured at $about{commit}" . ($about{date} ? " on $about{date}" : '') .
 		($about{machine} ? ", $about{machine}" : '') .
-		($about{form} && $about{form} ne 'whole' ? ", $about{form} form" : '') . ".\n";
+		($about{form} && $about{form} !~ /^(whole|process)$/ ? ", $about{form} form" : '') . ".\n";
 }
 
 sub goals_of_page {
@@ -273,9 +315,28 @@ sub costs_of_page {
 	return @lines;
 }
 
+# The device, in a few rows: what a reader who decides wants to know
+sub device_of_page {
+	my %few = map { $_ => 1 } qw(arm_batch_vs_timerfd rearm_batch_vs_timerfd
+		cancel_vs_io_uring_100k deliver_vs_timerfd lease_vs_timerfd);
+	my ($head, @rows) = goals();
+	my @shown = map { [ @{$rows[$_]}[0 .. 3] ] }
+		grep { $few{$results->{goals}[$_]{name}} } 0 .. $#rows;
+
+	return rows_of_markdown([ @$head[0 .. 3] ], @shown);
+}
+
+sub beside_of_page {
+	my (undef, @rows) = @{(table_of_process(100_000))[0]};
+
+	return ("In the process, with 100,000 timers pending, ns of CPU time an operation, of five rounds of\n",
+		"`make bench-process`. ", origin(), "\n", rows_of_markdown(@rows));
+}
+
 sub replace {
 	my ($page) = @_;
-	my %parts = (GOALS => \&goals_of_page, COSTS => \&costs_of_page);
+	my %parts = is_process() ? (PROCESS => \&costs_of_page, BESIDE => \&beside_of_page) :
+		(GOALS => \&goals_of_page, COSTS => \&costs_of_page, DEVICE => \&device_of_page);
 	my $replaced = 0;
 
 	open my $in, '<', $page or die "show.pl: $page: $!\n";
@@ -296,6 +357,8 @@ sub show {
 		my ($title, @rows) = @$table;
 		print "$title:\n\n", rows_of_terminal(@rows), "\n";
 	}
+	print origin() if is_process();
+	return if is_process();
 	my @goals = goals();
 	my $met = grep { $_->{met} } @{$results->{goals}};
 	my $measured = grep { defined $_->{met} } @{$results->{goals}};

@@ -5,11 +5,15 @@
 # speed.sh - what make bench asks of speed, in one round
 #
 # usage: speed.sh guest|shared|host|uml [quick]
+#	 speed.sh process|apart|together
 #
 #	guest	all facilities, in a guest
 #	shared	threads that share a descriptor, in a guest
 #	host	what twheel is compared with natively
 #	uml	twheel and the kernel's own timers, in user-mode Linux
+#	process	wheels in the process, and what else programs have there, on this machine: CPU time
+#	apart	one thread and two on these wheels, a context each
+#	together	two threads on one context
 #
 # Prints the lines of speed; for each size one facility after the other. The exit status
 # is 1 if a facility did something wrong. That there was no time or no room for one is in its
@@ -90,8 +94,25 @@ uml_quick() {
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
 }
 
+process() {
+	for n in 1k 100k 1M; do
+		speed -c -n $n -b 1,256 -o arm,later,random,cancel,deliver -w 10 \
+			-f embedded,embedded-timers,libuv,libevent,heap
+	done
+}
+
+apart() {
+	for threads in 1 2; do
+		speed -n 100k -b 1,256 -o $few -t $threads -f embedded
+	done
+}
+
+together() {
+	speed -n 100k -b 1,256 -o $few -t 2 -s -f embedded
+}
+
 case "$*" in
-guest|shared|host|uml)			"$1" ;;
+guest|shared|host|uml|process|apart|together)			"$1" ;;
 guest\ quick|host\ quick|uml\ quick)	"$1_quick" ;;
 *)	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
 	exit 2 ;;

@@ -166,6 +166,11 @@ check "replaces the old one" sh -c "! grep -q old '$tmp/page'"
 check "and leaves the rest" test "$(sed -n '1p;$p' "$tmp/page")" = $'before\nafter'
 check "with a row for a goal" grep -q '^| arm, batches of 256 | 100 ns |.*| yes |$' "$tmp/page"
 
+printf '%s\n' '<!-- bench: DEVICE -->' '<!-- bench: end -->' >"$tmp/page"
+"$here/show.pl" "$tmp/results.json" "$tmp/page"
+check "a few of them without their limits" \
+	grep -q '^| arm, batches of 256 | 100 ns | timerfd, its three calls | 10 us |$' "$tmp/page"
+
 if command -v gnuplot >/dev/null; then
 	"$here/plot.pl" "$tmp/results.json" "$tmp" >"$tmp/out" 2>&1
 	result $? "plots"
@@ -174,6 +179,35 @@ if command -v gnuplot >/dev/null; then
 else
 	skip "plots" "there is no gnuplot"
 fi
+
+# Wheels in the process have results of their own.
+run=$tmp/process
+mkdir "$run"
+line about commit 4567def
+line about form process
+for round in 1 2 3; do
+	line process.$round embedded 1 arm 100000 1 1 ${round}0
+	line process.$round libuv 0 arm 100000 1 1 5${round}
+	line apart.$round embedded 1 arm 100000 2 1 7${round}
+	line together.$round embedded 1 arm 100000 2 1 9${round}
+done
+report
+result $? "a report of wheels in the process"
+equals "the median of rounds, each in a part of its own" 20 \
+	figure place=process facility=embedded median
+equals "threads with a context each" 72 figure place=apart median
+equals "and with one" 92 figure place=together median
+printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
+	'<!-- bench: PROCESS -->' '<!-- bench: end -->' \
+	'<!-- bench: GOALS -->' kept '<!-- bench: end -->' >"$tmp/page"
+"$here/show.pl" "$tmp/results.json" "$tmp/page" >"$tmp/out" 2>&1
+result $? "pages get them"
+check "beside others" test "$(grep -c '^| libuv | 52 |' "$tmp/page")" = 2
+check "and threads" grep -q '^| one at a time: arm |  | 72 | 92 |$' "$tmp/page"
+check "the device's goals stay as they are" grep -q '^kept$' "$tmp/page"
+"$here/show.pl" "$tmp/results.json" >"$tmp/out" 2>&1
+check "a terminal, too" grep -q '^twheel, one at a time  *20 *$' "$tmp/out"
+run=$tmp/run
 
 line host twheel 256 nonsense
 ! report && grep -q 'host:.*: no such line: twheel' "$tmp/out"

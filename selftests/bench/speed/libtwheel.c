@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* libtwheel's timer objects, with functions that an event loop calls. */
+/*
+ * libtwheel's timer objects, with functions that an event loop calls: of the device, and in the
+ * process.
+ */
 #include <string.h>
 #include <twheel.h>
 
@@ -32,15 +35,18 @@ static int open_state(struct job *job)
 	/* As the manual page advises to programs that mostly push timers back */
 	const struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct state *s = table(1, sizeof(*s));
+	bool in_process = job->plan->facility == &embedded_timers;
 
 	job->state = s;
-	limit_file(TW_PARAMETERS "max_user_timers", 2ULL * job->plan->pending + 1000);
-	limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
+	if (!in_process) {
+		limit_file(TW_PARAMETERS "max_user_timers", 2ULL * job->plan->pending + 1000);
+		limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
+	}
 	mine = s;
 	s->timers = table(job->nr, sizeof(*s->timers));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));
-	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
-			   &config);
+	return twheel_open(&s->tw, in_process ? NULL : TW_DEVICE, TWHEEL_OPEN_NONBLOCK |
+			   TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0), &config);
 }
 
 static void close_state(struct job *job)
@@ -121,8 +127,14 @@ static int64_t ready(struct job *job)
 	return ret ?: (int64_t)info.ready;
 }
 
+#define OBJECTS \
+	.keeps = true, .open = open_state, .close = close_state, .arm = arm, .again = move, \
+	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for
+
 const struct facility libtwheel = {
-	.name = "libtwheel", .ops = OPS_KERNEL, .keeps = true, .absent = absent,
-	.open = open_state, .close = close_state, .arm = arm, .again = move, .move = move,
-	.cancel = cancel, .reap = reap, .wait = wait_for, .ready = ready,
+	.name = "libtwheel", OBJECTS, .ops = OPS_KERNEL, .absent = absent, .ready = ready,
+};
+
+const struct facility embedded_timers = {
+	.name = "embedded-timers", OBJECTS, .ops = OPS_ALL,
 };

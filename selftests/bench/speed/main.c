@@ -36,7 +36,8 @@
 
 static const struct facility *const facilities[] = {
 	&twheel, &twheel_keyed, &twheel_lease, &word, &libtwheel, &timerfd, &timerfd_et,
-	&posix_timer, &io_uring_timeout, &io_uring_multishot, &libuv, &libevent,
+	&posix_timer, &io_uring_timeout, &io_uring_multishot, &embedded, &embedded_timers,
+	&libuv, &libevent,
 	&libevent_common, &heap, &hashed, &core6, &core1, &empty_call,
 };
 
@@ -53,17 +54,18 @@ static struct list batches = { 5, { 1, 16, 64, 256, 1024 } };
 static unsigned long chosen = (1UL << NR_FACILITIES) - 1;
 static unsigned int ops = (1U << NR_OPS) - 1;
 static unsigned int threads = 1, rounds = 1, seconds = 20;
-static bool shared;
+static bool shared, cpu_time;
 
 static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: speed [-f facility,...] [-n pending,...] [-o operation,...] [-b batch,...]\n"
-	      "             [-t threads] [-s] [-r rounds] [-w seconds] [-l]\n"
+	      "             [-t threads] [-s] [-c] [-r rounds] [-w seconds] [-l]\n"
 	      "  -n  pending timers of all threads together; k and M are thousand and million\n"
 	      "      (1k,10k,100k,1M)\n"
 	      "  -b  timers in a call, where calls take several (1,16,64,256,1024)\n"
 	      "  -s  one descriptor for all threads, and not one each\n"
+	      "  -c  CPU time, and not the time that passes, for what does not wait\n"
 	      "  -w  limit for one measure (20)\n"
 	      "  -l  list what can be measured here\n", stderr);
 	exit(2);
@@ -208,6 +210,7 @@ static bool run_facility(const struct facility *f, uint32_t pending, unsigned in
 		.batch		= 1,
 		.threads	= threads,
 		.shared		= shared,
+		.cpu_time	= cpu_time,
 		.round		= round,
 		.ops		= ops & f->ops,
 		.limit		= seconds * 1000000000ULL,
@@ -261,7 +264,7 @@ int main(int argc, char **argv)
 	int opt;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((opt = getopt(argc, argv, "f:n:o:b:t:sr:w:l")) >= 0) {
+	while ((opt = getopt(argc, argv, "f:n:o:b:t:scr:w:l")) >= 0) {
 		switch (opt) {
 		case 'f':
 			chosen = names(opt, optarg, facility_name, NR_FACILITIES);
@@ -280,6 +283,9 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			shared = true;
+			break;
+		case 'c':
+			cpu_time = true;
 			break;
 		case 'r':
 			rounds = number(opt, optarg, 1, 1000);

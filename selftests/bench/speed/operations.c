@@ -19,6 +19,8 @@
  *			Linux it is counted in ticks of 10 ms
  *	call		one system call that does nothing
  *
+ * With plan.cpu_time it is CPU time, for what does not wait.
+ *
  * With several threads it is the sum of their times divided by that of their operations: so
  * a facility that scales has the same figure for any number of threads on as many CPUs.
  *
@@ -49,10 +51,15 @@
 typedef int (*move_fn)(struct job *job, const uint32_t *which, uint32_t n,
 		       const struct aim *aim);
 
-/* The time since @begun, without that for reading the clock */
-static uint64_t since(uint64_t begun)
+uint64_t speed_now(const struct plan *plan)
 {
-	uint64_t ns = clock_ns() - begun;
+	return plan->cpu_time ? tw_now(CLOCK_THREAD_CPUTIME_ID) : clock_ns();
+}
+
+/* The time since @begun, without that for reading the clock */
+static uint64_t since(const struct worker *w, uint64_t begun)
+{
+	uint64_t ns = speed_now(w->job.plan) - begun;
 
 	return ns > common.clock_cost ? ns - common.clock_cost : 0;
 }
@@ -146,9 +153,9 @@ static bool fill(struct worker *w, const struct aim *aim, bool timed)
 		n = job->nr - i < chunk ? job->nr - i : chunk;
 		for (k = 0; k < n; k++)
 			which[k] = i + k;
-		at = clock_ns();
+		at = speed_now(w->job.plan);
 		ret = f->arm(job, which, n, aim);
-		at = since(at);
+		at = since(w, at);
 		ns += at;
 		if (no_room(ret)) {
 			give_up(w, clock_ns() - begun, "%s after about %u of %u", strerror(-ret),
@@ -265,7 +272,7 @@ static void do_move(struct worker *w, enum speed_op op)
 		return;
 	aim = next_aim(w, op);
 	while (!enough_for_all(w, LEAST_NS)) {
-		begun = clock_ns();
+		begun = speed_now(w->job.plan);
 		for (left = chunk; left; left -= n) {
 			if (w->pos == job->nr) {
 				w->pos = 0;
@@ -275,7 +282,7 @@ static void do_move(struct worker *w, enum speed_op op)
 			check(w, op, move(job, job->order + w->pos, n, &aim));
 			w->pos += n;
 		}
-		ns = since(begun);
+		ns = since(w, begun);
 		w->ns += ns;
 		w->ops += chunk;
 		chunk = chunk_after(chunk, ns);
@@ -294,9 +301,9 @@ static void do_cancel(struct worker *w)
 			return;
 		for (i = 0; i < job->nr && w->ns < job->plan->limit; i += n) {
 			n = job->nr - i < chunk ? job->nr - i : chunk;
-			begun = clock_ns();
+			begun = speed_now(w->job.plan);
 			check(w, OP_CANCEL, f->cancel(job, job->order + i, n));
-			ns = since(begun);
+			ns = since(w, begun);
 			w->ns += ns;
 			w->ops += n;
 			chunk = chunk_after(chunk, ns);
@@ -481,9 +488,9 @@ static void do_deliver(struct worker *w)
 		if (job->plan->shared)
 			pthread_barrier_wait(&common.barrier);
 		sum = 0;
-		begun = clock_ns();
+		begun = speed_now(w->job.plan);
 		got = reap(w, OP_DELIVER, job->nr, &sum);
-		w->ns += since(begun);
+		w->ns += since(w, begun);
 		w->ops += got;
 		check_reaped(w, OP_DELIVER, got, sum);
 		if (job->plan->shared) {
@@ -605,7 +612,7 @@ static void do_heartbeat(struct worker *w)
 			return;
 		for (left = beats; left && !enough_for_all(w, 0); left -= n) {
 			n = left < chunk ? left : chunk;
-			begun = clock_ns();
+			begun = speed_now(w->job.plan);
 			for (k = 0; k < n; k += run) {
 				uint32_t some = n - k < run ? n - k : run;
 
@@ -616,7 +623,7 @@ static void do_heartbeat(struct worker *w)
 				pos += 99 * some;
 				beat(w, some, &aim);
 			}
-			ns = since(begun);
+			ns = since(w, begun);
 			w->ns += ns;
 			w->ops += 100 * n;
 			chunk = chunk_after(chunk, ns);
@@ -631,10 +638,10 @@ static void do_heartbeat(struct worker *w)
 static void do_call(struct worker *w)
 {
 	const struct facility *f = w->job.plan->facility;
-	uint64_t begun = clock_ns();
+	uint64_t begun = speed_now(w->job.plan);
 
 	check(w, OP_CALL, f->move(&w->job, NULL, ENOUGH_OPS / 4, NULL));
-	w->ns = since(begun);
+	w->ns = since(w, begun);
 	w->ops = ENOUGH_OPS / 4;
 }
 

@@ -73,6 +73,7 @@ static inline uint64_t clock_ns(void)
  * @batch: timers in one call; 1 where the facility has no batches
  * @threads: how many threads do the same at once, each with its share of the timers
  * @shared: they have one descriptor, and not one each
+ * @cpu_time: measure the CPU time of each thread, and not the time that passes
  * @round: printed
  * @ops: OPS() of what to measure
  * @limit: ns that one measure may take
@@ -83,6 +84,7 @@ struct plan {
 	uint32_t		batch;
 	unsigned int		threads;
 	bool			shared;
+	bool			cpu_time;
 	unsigned int		round;
 	unsigned int		ops;
 	uint64_t		limit;
@@ -157,6 +159,7 @@ struct facility {
 };
 
 extern const struct facility twheel, twheel_keyed, twheel_lease, word, libtwheel;
+extern const struct facility embedded, embedded_timers;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
 extern const struct facility io_uring_multishot, libuv, libevent, libevent_common;
 extern const struct facility heap, hashed, core6, core1, empty_call;

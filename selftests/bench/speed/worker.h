@@ -66,6 +66,9 @@ struct common {
 
 extern struct common common;
 
+/* What is measured by: the time, or the CPU time of this thread */
+uint64_t speed_now(const struct plan *plan);
+
 void operate(struct worker *w, enum speed_op op);
 void check(const struct worker *w, enum speed_op op, int ret);
 

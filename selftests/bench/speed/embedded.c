@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A wheel in the process, by libtwheel's calls: with handles. Threads may share a context. */
+#include <errno.h>
+#include <twheel.h>
+
+#include "speed.h"
+
+struct state {
+	struct twheel		*tw;
+	uint64_t		*handles;
+	struct twheel_arm	*arms;
+	struct twheel_cancel	*cancels;
+	struct twheel_event	*events;
+};
+
+static int open_state(struct job *job)
+{
+	struct state *s = table(1, sizeof(*s));
+	uint32_t batch = job->plan->batch;
+
+	job->state = s;
+	s->handles = table(job->nr, sizeof(*s->handles));
+	s->arms = table(batch, sizeof(*s->arms));
+	s->cancels = table(batch, sizeof(*s->cancels));
+	s->events = table(SPEED_REAP, sizeof(*s->events));
+	if (job->first) {
+		s->tw = ((struct state *)job->first->state)->tw;
+		return 0;
+	}
+	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
+			   TWHEEL_OPEN_CLOEXEC, NULL);
+}
+
+static void close_state(struct job *job)
+{
+	struct state *s = job->state;
+	uint32_t batch = job->plan->batch;
+
+	if (!job->first)
+		twheel_close(s->tw);
+	table_free(s->handles, job->nr, sizeof(*s->handles));
+	table_free(s->arms, batch, sizeof(*s->arms));
+	table_free(s->cancels, batch, sizeof(*s->cancels));
+	table_free(s->events, SPEED_REAP, sizeof(*s->events));
+	table_free(s, 1, sizeof(*s));
+}
+
+/* Every result is looked at, as a program has to. */
+static int arm_all(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim,
+		   bool pending)
+{
+	struct state *s = job->state;
+	uint32_t i, part;
+	ssize_t ret;
+
+	for (; n; n -= part, which += part) {
+		part = n < job->plan->batch ? n : job->plan->batch;
+		for (i = 0; i < part; i++)
+			s->arms[i] = (struct twheel_arm){
+				.handle = pending ? s->handles[which[i]] : 0,
+				.user_data = which[i],
+				.expires = aim_at(aim, which[i]),
+				.flags = TWHEEL_ARM_ABS,
+			};
+		if (part == 1)
+			ret = twheel_arm(s->tw, s->arms);
+		else
+			ret = twheel_arm_batch(s->tw, s->arms, part);
+		if (ret != (part == 1 ? 0 : part))
+			return ret < 0 ? ret : -EIO;
+		for (i = 0; i < part; i++) {
+			if (s->arms[i].result)
+				return s->arms[i].result;
+			s->handles[which[i]] = s->arms[i].handle;
+		}
+	}
+	return 0;
+}
+
+static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	return arm_all(job, which, n, aim, false);
+}
+
+static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	return arm_all(job, which, n, aim, true);
+}
+
+static int cancel(struct job *job, const uint32_t *which, uint32_t n)
+{
+	struct state *s = job->state;
+	uint32_t i, part;
+	ssize_t ret;
+
+	for (; n; n -= part, which += part) {
+		part = n < job->plan->batch ? n : job->plan->batch;
+		if (part == 1) {
+			ret = twheel_cancel(s->tw, s->handles[*which], NULL);
+			if (ret)
+				return ret;
+			continue;
+		}
+		for (i = 0; i < part; i++)
+			s->cancels[i] = (struct twheel_cancel){ .handle = s->handles[which[i]] };
+		ret = twheel_cancel_batch(s->tw, s->cancels, part);
+		if (ret != part)
+			return ret < 0 ? ret : -EIO;
+		for (i = 0; i < part; i++)
+			if (s->cancels[i].result)
+				return s->cancels[i].result;
+	}
+	return 0;
+}
+
+static int reap(struct job *job, uint32_t *which, uint32_t max)
+{
+	struct state *s = job->state;
+	ssize_t i, n = twheel_read(s->tw, s->events, max < SPEED_REAP ? max : SPEED_REAP);
+
+	for (i = 0; i < n; i++)
+		which[i] = s->events[i].user_data;
+	return n == -EAGAIN ? 0 : n;
+}
+
+static void wait_for(struct job *job)
+{
+	wait_fd(twheel_fd(((struct state *)job->state)->tw));
+}
+
+const struct facility embedded = {
+	.name = "embedded", .ops = OPS_ALL, .batches = true, .shares = true, .open = open_state,
+	.close = close_state, .arm = arm, .move = move, .cancel = cancel, .reap = reap,
+	.wait = wait_for,
+};
