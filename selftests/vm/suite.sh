@@ -146,10 +146,11 @@ suite_uapi-long() {
 }
 
 # Is what make install leaves behind of use, without Debian's commands too, and with a kernel
-# that the user names; and the files for services and containers? On this machine too.
+# that the user names; and the files for services and containers? On this machine too, as is the
+# first program of the README.
 suite_install() {
-	timeout 600 "$tests/ktap-run.sh" "$tests/lib/install.sh" "$tests/packages/anywhere.sh" \
-		"$tests/packages/deploy.sh"
+	timeout 600 "$tests/ktap-run.sh" "$tests/readme/first.sh" "$tests/lib/install.sh" \
+		"$tests/packages/anywhere.sh" "$tests/packages/deploy.sh"
 }
 
 # Can programs that were linked with the last release use this library?
