@@ -109,7 +109,7 @@ functions >"$tmp/named"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
 	sed -n 's/.* T \(.*\)@@LIBTWHEEL_[0-9.]*$/\1/p' | sort >"$tmp/exported"
 nm -D --defined-only "$root/usr/lib/here/libtwheel.so" |
-	grep -v ' twheel_open@LIBTWHEEL_0.1$' | grep -c ' T ' >"$tmp/count"
+	grep -v ' twheel_open@LIBTWHEEL_0.[13]$' | grep -c ' T ' >"$tmp/count"
 wc -l <"$tmp/exported" >"$tmp/versioned"
 try "the header and the library have the same functions" \
 	same "$tmp/named" "$tmp/exported"
@@ -160,19 +160,33 @@ int main(void)
 }
 END
 cp "$tmp/program.c" "$tmp/program.cc"
-# Without an argument, as a program that was linked with the first version of the library.
+# With OLD as a program that was linked with that version of the library, in which the flags were
+# 1 for NONBLOCK, 2 for CLOEXEC and 4 for EMBEDDED.
 cat >"$tmp/chosen.c" <<'END'
+#include <errno.h>
+#include <fcntl.h>
 #include <twheel.h>
 
 #ifdef OLD
-__asm__(".symver twheel_open, twheel_open@LIBTWHEEL_0.1");
+__asm__(".symver twheel_open, twheel_open@LIBTWHEEL_" OLD);
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct twheel *tw;
+	int status, close;
 
-	return -twheel_open(&tw, 0, 0, 0);
+	(void)argv;
+	if (argc == 1)
+		return -twheel_open(&tw, 0, 0, 0);
+	if (twheel_open(&tw, 0, TWHEEL_OPEN_EMBEDDED, 0) != -EINVAL ||
+	    twheel_open(&tw, 0, 8, 0) != -EINVAL || twheel_open(&tw, 0, 1 | 2 | 4, 0))
+		return 1;
+	status = fcntl(twheel_fd(tw), F_GETFL);
+	close = fcntl(twheel_fd(tw), F_GETFD);
+	twheel_close(tw);
+	return !(status & O_NONBLOCK && close & FD_CLOEXEC) || twheel_open(&tw, 0, 4, 0) ||
+	       fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK;
 }
 END
 # The one header has everything that a configuration needs.
@@ -204,9 +218,9 @@ END
 	try "the same in C99 with POSIX" \
 		cc -std=c99 -D_POSIX_C_SOURCE=199309L -Wall -Wextra -Werror \
 		-o "$tmp/clocks" "$tmp/clocks.c" $(pkg-config --cflags --libs libtwheel)
-	for old in '' -DOLD; do
-		try "one that opens the default${old:+, as it was}" \
-			cc $old -o "$tmp/chosen$old" "$tmp/chosen.c" \
+	for old in '' 0.1 0.3; do
+		try "one that opens the default${old:+, as in $old}" \
+			cc ${old:+"-DOLD=\"$old\""} -o "$tmp/chosen$old" "$tmp/chosen.c" \
 			$(pkg-config --cflags --libs libtwheel)
 	done
 	if command -v c++ >/dev/null; then
@@ -222,9 +236,13 @@ try "it runs with the archive" "$tmp/static"
 if [ ! -e /dev/twheel ]; then
 	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"
 	check "without the device it gets an embedded wheel" test "$status" = 0
-	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen-DOLD"
+	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen0.1"
 	check "a program from before gets ENOENT" test "$status" = 2
 fi
+for old in 0.1 0.3; do
+	try "a program of $old has the flags of that time" \
+		env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen$old" flags
+done
 
 # The folders may be moved together.
 cp -r "$root/usr" "$tmp/moved"

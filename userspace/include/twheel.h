@@ -133,11 +133,13 @@ struct twheel_old {
  * @TWHEEL_OPEN_NONBLOCK: reading returns -EAGAIN instead of waiting
  * @TWHEEL_OPEN_CLOEXEC: the descriptor does not survive an exec
  * @TWHEEL_OPEN_EMBEDDED: an embedded context, also where the device is there
+ *
+ * None of them is a TWHEEL_CONFIG_* bit: where one belongs the other is refused.
  */
 enum twheel_open_flag {
-	TWHEEL_OPEN_NONBLOCK	= 1 << 0,
-	TWHEEL_OPEN_CLOEXEC	= 1 << 1,
-	TWHEEL_OPEN_EMBEDDED	= 1 << 2,
+	TWHEEL_OPEN_NONBLOCK	= 1 << 28,
+	TWHEEL_OPEN_CLOEXEC	= 1 << 29,
+	TWHEEL_OPEN_EMBEDDED	= 1 << 30,
 };
 
 /**

@@ -48,9 +48,9 @@ pub const TWHEEL_FEATURE_PUSH: u32 = 0x400;
 pub const TWHEEL_STATE_NONE: u32 = 0;
 pub const TWHEEL_STATE_PENDING: u32 = 1;
 pub const TWHEEL_STATE_READY: u32 = 2;
-pub const TWHEEL_OPEN_NONBLOCK: u32 = 1;
-pub const TWHEEL_OPEN_CLOEXEC: u32 = 2;
-pub const TWHEEL_OPEN_EMBEDDED: u32 = 4;
+pub const TWHEEL_OPEN_NONBLOCK: u32 = 0x10000000;
+pub const TWHEEL_OPEN_CLOEXEC: u32 = 0x20000000;
+pub const TWHEEL_OPEN_EMBEDDED: u32 = 0x40000000;
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
