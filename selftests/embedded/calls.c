@@ -104,7 +104,7 @@ ssize_t emb_test_read(int fd, void *buf, size_t size)
 {
 	struct twheel *tw = context_of(fd);
 
-	return tw ? result(tw->backend->read(tw, buf, size)) : read(fd, buf, size);
+	return tw ? result(tw->backend->read(tw, buf, size, true)) : read(fd, buf, size);
 }
 
 ssize_t emb_test_write(int fd, const void *buf, size_t size)

@@ -354,6 +354,19 @@ static void make_read(struct subject *s)
 	has_read(s, twheel_read(s->tw, events, READY - 1));
 }
 
+static void make_read_timeout(struct subject *s)
+{
+	struct twheel_event events[READY - 1];
+
+	has_read(s, twheel_read_timeout(s->tw, events, READY - 1, FAR));
+}
+
+static void make_cancel_all(struct subject *s)
+{
+	ended(s, twheel_cancel_all(s->tw), PENDING + 1);
+	s->nr_read = READY;
+}
+
 static void make_buffer_fill(struct subject *s)
 {
 	has_read(s, twheel_event_buffer_fill(s->buffer, s->tw));
@@ -405,6 +418,52 @@ static void make_timer_start(struct subject *s)
 	s->ret = twheel_timer_start(s->timer, FAR, FAR);
 }
 
+static void make_timer_again(struct subject *s)
+{
+	s->ret = twheel_timer_again(s->timer);
+}
+
+static void make_timer_push(struct subject *s)
+{
+	s->ret = twheel_timer_push(s->timer, 2 * FAR, 0);
+}
+
+static void make_timer_remaining(struct subject *s)
+{
+	s->ret = !twheel_timer_remaining(s->timer);
+}
+
+static void make_timer_arg(struct subject *s)
+{
+	twheel_timer_set_arg(s->timer, s);
+	s->ret = twheel_timer_arg(s->timer) != s;
+}
+
+/* With its timer in it, it is cancelled or freed. */
+static void make_group(struct subject *s, bool cancel)
+{
+	struct twheel_group *group;
+
+	s->ret = twheel_group_new(&group, s->tw);
+	if (!s->ret)
+		s->ret = twheel_timer_set_group(s->timer, group);
+	if (s->ret)
+		return;
+	ended(s, cancel ? twheel_group_cancel(group) : 0, 1);
+	if (!cancel)
+		twheel_group_free(group);
+}
+
+static void make_group_cancel(struct subject *s)
+{
+	make_group(s, true);
+}
+
+static void make_group_free(struct subject *s)
+{
+	make_group(s, false);
+}
+
 static void make_timer_cancel(struct subject *s)
 {
 	ended(s, twheel_timer_cancel(s->timer, NULL), 1);
@@ -442,6 +501,11 @@ static void make_timer_flush(struct subject *s)
 static void make_dispatch(struct subject *s)
 {
 	has_read(s, twheel_dispatch(s->tw));
+}
+
+static void make_dispatch_timeout(struct subject *s)
+{
+	has_read(s, twheel_dispatch_timeout(s->tw, FAR));
 }
 
 #define KEYS	TWHEEL_CONFIG_KEYED
@@ -484,6 +548,9 @@ static const struct call calls[] = {
 	MADE("twheel_read", make_read, .ready = true),
 	MADE("twheel_read of keys", make_read, .config = KEYS, .ready = true),
 	MADE("twheel_read that waits", make_read, .waits = true),
+	MADE("twheel_read_timeout", make_read_timeout, .ready = true),
+	MADE("twheel_read_timeout that waits", make_read_timeout, .waits = true),
+	MADE("twheel_cancel_all", make_cancel_all, .ready = true),
 	MADE("twheel_event_buffer_fill", make_buffer_fill, .ready = true),
 	MADE("twheel_event_buffer_fill that waits", make_buffer_fill, .waits = true),
 	MADE("twheel_lease_new", make_lease_new, .config = LEASES),
@@ -493,6 +560,15 @@ static const struct call calls[] = {
 	MADE("twheel_timer_arm", make_timer_arm),
 	MADE("twheel_timer_arm of a lease", make_timer_arm, .config = LEASES),
 	MADE("twheel_timer_start", make_timer_start),
+	MADE("twheel_timer_again", make_timer_again),
+	MADE("twheel_timer_push", make_timer_push),
+	MADE("twheel_timer_remaining", make_timer_remaining),
+	MADE("twheel_timer_arg", make_timer_arg),
+	MADE("twheel_timer_set_arg", make_timer_arg),
+	MADE("twheel_group_new", make_group_cancel),
+	MADE("twheel_timer_set_group", make_group_cancel),
+	MADE("twheel_group_cancel", make_group_cancel),
+	MADE("twheel_group_free", make_group_free),
 	MADE("twheel_timer_cancel", make_timer_cancel),
 	MADE("twheel_timer_cancel_all", make_timer_cancel_all),
 	MADE("twheel_timer_get", make_timer_get),
@@ -501,6 +577,8 @@ static const struct call calls[] = {
 	MADE("twheel_timer_flush", make_timer_flush),
 	MADE("twheel_dispatch", make_dispatch, .ready = true),
 	MADE("twheel_dispatch that waits", make_dispatch, .waits = true),
+	MADE("twheel_dispatch_timeout", make_dispatch_timeout, .ready = true),
+	MADE("twheel_dispatch_timeout that waits", make_dispatch_timeout, .waits = true),
 };
 
 #define NR_CALLS	(sizeof(calls) / sizeof(calls[0]))
@@ -539,7 +617,7 @@ static char *read_header(const char *path)
 TEST(no_call_is_left_out)
 {
 	static const char declared[] =
-		"(twheel_[a-z_]+)\\([^;)]*struct twheel(_timer|_walk)? \\*[a-z]";
+		"(twheel_[a-z_]+)\\([^;)]*struct twheel(_timer|_walk|_group)? \\*[a-z]";
 	/* It ends the context; and that is what the program writes. */
 	static const char * const others[] = { "twheel_close", "twheel_timer_fn" };
 	char *header = read_header(HEADER), *at = header;
@@ -1176,9 +1254,9 @@ TEST(a_function_closes_its_context)
 }
 
 /* Reads as the device does where the thread is cancelled after that. */
-static ssize_t read_and_cancel(const struct twheel *tw, void *buf, size_t size)
+static ssize_t read_and_cancel(const struct twheel *tw, void *buf, size_t size, bool wait)
 {
-	ssize_t n = run.backend->read(tw, buf, size);
+	ssize_t n = run.backend->read(tw, buf, size, wait);
 
 	cancel_thread();
 	return n;

@@ -178,6 +178,8 @@ static void use_inherited(struct twheel *tw, uint64_t handle)
 	CHECK(twheel_get(tw, handle, &info) == -ECHILD);
 	CHECK(twheel_get_info(tw, 0, &about) == -ECHILD);
 	CHECK(twheel_read(tw, &event, 1) == -ECHILD);
+	CHECK(twheel_read_timeout(tw, &event, 1, SEC) == -ECHILD);
+	CHECK(twheel_cancel_all(tw) == -ECHILD);
 	CHECK(twheel_drain(tw, &cursor, &info, 1) == -ECHILD);
 	CHECK(!twheel_walk_new(&walk, tw) && twheel_walk_next(walk, &info) == -ECHILD);
 	twheel_walk_free(walk);

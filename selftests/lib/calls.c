@@ -492,6 +492,99 @@ TEST_F(calls, read)
 	twheel_close(blocking);
 }
 
+TEST_F(calls, read_timeout)
+{
+	const uint64_t wait = 20 * MSEC;
+	struct twheel_event events[4];
+	struct twheel *contexts[] = { self->tw, NULL };
+	uint64_t begin;
+	int i;
+
+	ASSERT_EQ(0, twheel_open(&contexts[1], NULL, TWHEEL_OPEN_CLOEXEC, NULL));
+	for (i = 0; i < 2; i++) {
+		struct twheel *tw = contexts[i];
+
+		EXPECT_EQ(-EINVAL, twheel_read_timeout(tw, events, 0, wait));
+		EXPECT_EQ(-EINVAL, twheel_read_timeout(tw, events, 4, 1ULL << 63));
+		EXPECT_EQ(0, twheel_read_timeout(tw, events, 4, 0));
+		begin = twheel_now(tw);
+		EXPECT_EQ(0, twheel_read_timeout(tw, events, 4, wait));
+		EXPECT_LE(begin + wait, twheel_now(tw));
+
+		ASSERT_EQ(0, twheel_arm_after(tw, wait, 5, NULL));
+		EXPECT_EQ(1, twheel_read_timeout(tw, events, 4, INT64_MAX));
+		EXPECT_EQ(5, events[0].user_data);
+		ASSERT_EQ(0, twheel_arm_after(tw, 0, 6, NULL));
+		ASSERT_TRUE(wait_ready(tw, 1));
+		EXPECT_EQ(1, twheel_read_timeout(tw, events, 4, 0));
+		EXPECT_EQ(6, events[0].user_data);
+	}
+	twheel_close(contexts[1]);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+/* A handler that does not restart calls ends the wait; others do not, and make it no longer. */
+TEST_F(calls, read_timeout_and_signals)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
+	struct itimerval often = {
+		.it_interval.tv_usec = 5000,
+		.it_value.tv_usec = 5000,
+	};
+	struct itimerval never = { };
+	struct twheel_event event;
+	uint64_t begin = twheel_now(self->tw);
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (!signals)
+		EXPECT_EQ(0, twheel_read_timeout(self->tw, &event, 1, 50 * MSEC));
+	EXPECT_LE(begin + 50 * MSEC, twheel_now(self->tw));
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 5, NULL));
+	EXPECT_EQ(1, twheel_read_timeout(self->tw, &event, 1, FAR));
+
+	action.sa_flags = 0;
+	sigaction(SIGALRM, &action, NULL);
+	EXPECT_EQ(-EINTR, twheel_read_timeout(self->tw, &event, 1, FAR));
+	EXPECT_EQ(-EINTR, twheel_dispatch_timeout(self->tw, FAR));
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
+/* Of those that are pending, those that are ready, and those that would repeat nothing comes. */
+TEST_F(calls, cancel_all)
+{
+	struct twheel_arm arm = { .expires = 0 };
+	struct twheel_event event;
+	struct twheel_info info;
+	int i;
+
+	EXPECT_EQ(0, twheel_cancel_all(self->tw));
+	for (i = 0; i < 200; i++)
+		ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 0, NULL));
+	for (i = 0; i < 100; i++) {
+		arm.handle = 0;
+		arm.interval = i % 2 ? 1000 : 0;
+		ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, 100));
+	EXPECT_EQ(0, twheel_cancel_all(self->tw));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(0, info.pending);
+	EXPECT_EQ(0, info.ready);
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, &event, 1));
+	/* It goes on as it was. */
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 7, NULL));
+	EXPECT_EQ(1, twheel_read_timeout(self->tw, &event, 1, FAR));
+	EXPECT_EQ(7, event.user_data);
+}
+
 TEST_F(calls, event_buffer)
 {
 	struct twheel_event_buffer *buf;

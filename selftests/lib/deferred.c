@@ -152,6 +152,21 @@ TEST_F(words, a_push_back_makes_no_call)
 }
 
 /* The program may wait after a call that makes a timer earlier: the device knows. */
+TEST_F(words, of_the_calls_by_name)
+{
+	struct twheel_timer *timer = new_timer(self->tw, 0);
+
+	ASSERT_NE(NULL, timer);
+	ASSERT_EQ(0, twheel_timer_start(timer, FAR, 0));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_again(timer)));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_push(timer, 2 * FAR, 0)));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_push(timer, self->far + 2 * FAR, TWHEEL_ARM_ABS)));
+	EXPECT_EQ(self->far + 2 * FAR, deadline_of(timer));
+	EXPECT_EQ(1, IOCTLS(twheel_timer_push(timer, self->far, TWHEEL_ARM_ABS)));
+	EXPECT_EQ(self->far, deadline_of(timer));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_push(timer, 2 * FAR, 0)));
+}
+
 TEST_F(words, sooner_is_told_at_once)
 {
 	struct twheel_timer *timer = new_timer(self->tw, self->far);
@@ -442,6 +457,28 @@ FIXTURE_SETUP(queue)
 FIXTURE_TEARDOWN(queue)
 {
 	twheel_close(self->tw);
+}
+
+/* What is queued is told before a timer is pushed or a group is cancelled, both of which are not. */
+TEST_F(queue, of_the_calls_by_name)
+{
+	struct twheel_timer **timers = self->timers;
+	struct twheel_group *group;
+	size_t i;
+
+	EXPECT_EQ(0, IOCTLS(arm_at(timers[0], self->far + 1)));
+	EXPECT_EQ(2, IOCTLS(twheel_timer_push(timers[0], self->far + FAR, TWHEEL_ARM_ABS)));
+	EXPECT_EQ(self->far + FAR, deadline_of(timers[0]));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_start(timers[0], FAR, 0)));
+	EXPECT_EQ(0, IOCTLS(twheel_timer_again(timers[0])));
+
+	ASSERT_EQ(0, twheel_group_new(&group, self->tw));
+	for (i = 0; i < QUEUE; i++)
+		ASSERT_EQ(0, twheel_timer_set_group(timers[i], group));
+	EXPECT_EQ(2, IOCTLS(twheel_group_cancel(group)));
+	EXPECT_EQ(2 * QUEUE, live(self->tw));
+	EXPECT_EQ(0, twheel_timer_armed(timers[0]));
+	EXPECT_EQ(0, IOCTLS(twheel_group_cancel(group)));
 }
 
 /* Calls are collected, and reach the device as two batches. */

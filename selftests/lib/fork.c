@@ -51,6 +51,7 @@ static uint64_t count(struct twheel *tw)
 /* A child's calls neither take nor cancel what the parent has armed. */
 TEST_F(fork, child_is_refused)
 {
+	struct twheel_group *group;
 	struct twheel_arm setting = { .expires = FAR };
 	struct twheel_timer *far;
 	struct twheel_timer *none;
@@ -60,6 +61,8 @@ TEST_F(fork, child_is_refused)
 	ASSERT_EQ(0, twheel_timer_new(&none, self->tw, on_expiry, &self->probe));
 	ASSERT_EQ(0, twheel_timer_start(far, FAR, 0));
 	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
+	ASSERT_EQ(0, twheel_group_new(&group, self->tw));
+	ASSERT_EQ(0, twheel_timer_set_group(far, group));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 
 	pid = fork();
@@ -67,6 +70,7 @@ TEST_F(fork, child_is_refused)
 	if (!pid) {
 		struct twheel_timer_info info;
 		struct twheel_timer *new;
+		struct twheel_group *more;
 		uint64_t cursor = 0;
 
 		CHECK(twheel_dispatch(self->tw) == -ECHILD);
@@ -77,7 +81,16 @@ TEST_F(fork, child_is_refused)
 		CHECK(twheel_timer_cancel(none, NULL) == -ECHILD);
 		CHECK(twheel_timer_cancel_all(self->tw) == -ECHILD);
 		CHECK(twheel_timer_get(far, &info) == -ECHILD);
+		CHECK(twheel_timer_again(far) == -ECHILD);
+		CHECK(twheel_timer_push(far, 0, 0) == -ECHILD);
+		CHECK(twheel_timer_set_group(far, NULL) == -ECHILD);
+		CHECK(twheel_group_new(&more, self->tw) == -ECHILD);
+		CHECK(twheel_group_cancel(group) == -ECHILD);
+		CHECK(twheel_dispatch_timeout(self->tw, FAR) == -ECHILD);
+		CHECK(twheel_cancel_all(self->tw) == -ECHILD);
 		CHECK(twheel_drain(self->tw, &cursor, &info, 1) == -ECHILD);
+		twheel_group_free(group);
+		CHECK(!twheel_timer_remaining(far));
 		CHECK(!twheel_timer_armed(far));
 		CHECK(!twheel_timer_armed(self->timer));
 		twheel_timer_free(far);

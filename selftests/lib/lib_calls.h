@@ -42,8 +42,8 @@ static int count_request(unsigned long request)
 struct twheel_emb;
 int __real_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
-ssize_t __real_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n);
-ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n);
+ssize_t __real_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n, bool wait);
+ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n, bool wait);
 
 int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
 {
@@ -52,9 +52,9 @@ int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void 
 	return ret ? ret : __real_twheel_emb_ioctl(emb, request, arg);
 }
 
-ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n)
+ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n, bool wait)
 {
-	ssize_t ret = __real_twheel_emb_read(emb, buf, n);
+	ssize_t ret = __real_twheel_emb_read(emb, buf, n, wait);
 
 	if (ret > 0)
 		calls.reads++;

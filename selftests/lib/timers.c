@@ -1032,8 +1032,9 @@ static void act(void)
 	struct probe *probe = &chance.probes[rand_r(&chance.seed) % CHANCES];
 	int ret;
 
-	switch (rand_r(&chance.seed) % 4) {
+	switch (rand_r(&chance.seed) % 8) {
 	case 0:
+	case 1:
 		ret = REPLACED(twheel_timer_cancel, probe->timer);
 		if (ret != -ENOENT && ret != TWHEEL_STATE_PENDING &&
 		    ret != TWHEEL_STATE_READY)
@@ -1047,11 +1048,24 @@ static void act(void)
 		chance.withdrawn += ret == TWHEEL_STATE_READY;
 		probe->allowed = 0;
 		break;
-	case 1:
+	case 2:
 		twheel_timer_free(probe->timer);
 		probe->allowed = 0;
 		if (twheel_timer_new(&probe->timer, chance.tw, on_chance, probe))
 			chance.wrong++;
+		break;
+	case 3:
+		/* It may have expired and not be called yet. */
+		ret = twheel_timer_push(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
+		if (ret ? ret != -ENOENT : !probe->allowed)
+			chance.wrong++;
+		break;
+	case 4:
+		ret = twheel_timer_again(probe->timer);
+		/* It is new, and so not armed. */
+		if (ret && (ret != -ENOENT || probe->allowed))
+			chance.wrong++;
+		probe->allowed = !ret;
 		break;
 	default:
 		ret = start(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
@@ -1248,6 +1262,341 @@ TEST_F(timers, close_in_an_inner_dispatch)
 	EXPECT_EQ(2, closing.calls);
 	EXPECT_EQ(1, closing.inner);
 	self->tw = NULL;
+}
+
+/*
+ * What a timer object remembers
+ */
+
+static void count_calls(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	unsigned int *calls = arg;
+
+	(void)timer;
+	(void)event;
+	++*calls;
+}
+
+TEST_F(timers, argument)
+{
+	unsigned int first = 0, second = 0;
+	struct twheel_timer *timer;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &first));
+	EXPECT_EQ(&first, twheel_timer_arg(timer));
+	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	/* The new one is given also for what has expired already. */
+	twheel_timer_set_arg(timer, &second);
+	EXPECT_EQ(&second, twheel_timer_arg(timer));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, first);
+	EXPECT_EQ(1, second);
+}
+
+TEST_F(timers, remaining)
+{
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	EXPECT_EQ(0, twheel_timer_remaining(timer));
+	ASSERT_EQ(0, twheel_timer_start(timer, FAR, 0));
+	/* A lease is rounded up by less than a unit. */
+	EXPECT_GE(FAR + PAST, twheel_timer_remaining(timer));
+	EXPECT_LE(FAR - LIMIT, twheel_timer_remaining(timer));
+	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(0, twheel_timer_remaining(timer));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, twheel_timer_remaining(timer));
+}
+
+TEST_F(timers, again)
+{
+	struct twheel_arm setting = {
+		.expires = FAR, .interval = FAR / 2, .slack = 100 * MSEC, .count = 7,
+		.flags = TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_IF_NONE,
+	};
+	struct twheel_timer_info before, after;
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	EXPECT_EQ(-ENOENT, twheel_timer_again(timer));
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	ASSERT_EQ(0, twheel_timer_get(timer, &before));
+	ASSERT_EQ(0, twheel_timer_cancel(timer, NULL));
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+	/* Whether it is armed or not, and without the condition. */
+	EXPECT_EQ(0, twheel_timer_again(timer));
+	EXPECT_EQ(0, twheel_timer_again(timer));
+	ASSERT_EQ(0, twheel_timer_get(timer, &after));
+	EXPECT_LE(before.deadline, after.deadline);
+	EXPECT_EQ(before.interval, after.interval);
+	EXPECT_EQ(before.slack, after.slack);
+	EXPECT_EQ(before.count, after.count);
+	EXPECT_EQ(before.flags, after.flags);
+
+	/* What was refused is not remembered. */
+	setting.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE;
+	EXPECT_EQ(-EEXIST, twheel_timer_arm(timer, &setting, NULL));
+	EXPECT_EQ(0, twheel_timer_again(timer));
+
+	/* A one-shot timer that was called, even in its own function */
+	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, twheel_timer_again(timer));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(2, calls);
+
+	/* A point in time does not come again. */
+	setting.flags = TWHEEL_ARM_ABS;
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	EXPECT_EQ(-EINVAL, twheel_timer_again(timer));
+	EXPECT_EQ(1, twheel_timer_armed(timer));
+
+	/* A new timer in the same place remembers nothing. */
+	twheel_timer_free(timer);
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	EXPECT_EQ(-ENOENT, twheel_timer_again(timer));
+}
+
+/* Later and earlier; what is not the deadline stays, for timers of each kind. */
+TEST_F(timers, push_keeps_the_settings)
+{
+	static const struct twheel_arm settings[] = {
+		{ .expires = FAR },
+		{ .expires = FAR, .slack = 100 * MSEC },
+		{ .expires = FAR, .interval = SEC },
+		{ .expires = FAR, .interval = SEC, .count = 5, .slack = 100 * MSEC },
+		{ .expires = FAR, .interval = SEC, .flags = TWHEEL_ARM_FIXED_DELAY },
+	};
+	struct twheel_timer_info before, after;
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+	uint64_t at;
+	size_t i;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		ASSERT_EQ(0, twheel_timer_arm(timer, &settings[i], NULL));
+		ASSERT_EQ(0, twheel_timer_get(timer, &before));
+		EXPECT_EQ(-EINVAL, twheel_timer_push(timer, FAR, TWHEEL_ARM_IF_NONE));
+		EXPECT_EQ(-EINVAL, twheel_timer_push(timer, UINT64_MAX, 0));
+		for (at = before.deadline + SEC; at > before.deadline - 3 * SEC; at -= 2 * SEC) {
+			EXPECT_EQ(0, twheel_timer_push(timer, at, TWHEEL_ARM_ABS));
+			ASSERT_EQ(0, twheel_timer_get(timer, &after));
+			EXPECT_LE(at, after.deadline);
+			EXPECT_GT(at + PAST, after.deadline);
+			EXPECT_EQ(before.interval, after.interval);
+			EXPECT_EQ(before.slack, after.slack);
+			EXPECT_EQ(before.count, after.count);
+			EXPECT_EQ(before.flags, after.flags);
+		}
+		EXPECT_EQ(0, twheel_timer_push(timer, 2 * FAR, 0));
+		EXPECT_LT(FAR, twheel_timer_remaining(timer));
+		/* As it was armed, and not as it was pushed */
+		EXPECT_EQ(0, twheel_timer_again(timer));
+		EXPECT_GE(FAR + PAST, twheel_timer_remaining(timer));
+	}
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, calls);
+}
+
+/* The rounds that are left are not begun anew. */
+TEST_F(timers, push_keeps_the_rounds)
+{
+	struct twheel_arm setting = { .expires = 0, .interval = FAR, .count = 3 };
+	struct twheel_timer_info info;
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	/* It is not pending: the record comes. */
+	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, calls);
+	EXPECT_EQ(0, twheel_timer_push(timer, 2 * FAR, 0));
+	ASSERT_EQ(0, twheel_timer_get(timer, &info));
+	EXPECT_EQ(2, info.count);
+	EXPECT_EQ(0, twheel_timer_push(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(0, twheel_timer_push(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(3, calls);
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+}
+
+/* A push that comes too late leaves the record. */
+TEST_F(timers, push_too_late)
+{
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
+	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, calls);
+	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
+	EXPECT_EQ(0, twheel_timer_armed(timer));
+}
+
+/*
+ * Groups
+ */
+
+/* More than are cancelled at once */
+#define MANY	600
+
+/* Makes timers in @group, all but every third of them armed for @delay. */
+static int fill_group(struct twheel *tw, struct twheel_group *group, struct twheel_timer **timers,
+		      uint64_t delay, unsigned int *calls)
+{
+	int i, ret = 0;
+
+	for (i = 0; !ret && i < MANY; i++) {
+		ret = twheel_timer_new(&timers[i], tw, count_calls, calls);
+		if (!ret)
+			ret = twheel_timer_set_group(timers[i], group);
+		if (!ret && i % 3)
+			ret = twheel_timer_start(timers[i], delay, 0);
+	}
+	return ret;
+}
+
+static uint64_t pending(struct twheel *tw)
+{
+	struct twheel_info info;
+
+	return twheel_get_info(tw, 0, &info) ? UINT64_MAX : info.pending;
+}
+
+TEST_F(timers, group_cancel)
+{
+	static struct twheel_timer *timers[MANY];
+	struct twheel_timer *other;
+	struct twheel_group *group, *empty;
+	unsigned int calls = 0;
+	int i;
+
+	ASSERT_EQ(0, twheel_group_new(&group, self->tw));
+	ASSERT_EQ(0, twheel_group_new(&empty, self->tw));
+	ASSERT_EQ(0, fill_group(self->tw, group, timers, FAR, &calls));
+	ASSERT_EQ(0, twheel_timer_new(&other, self->tw, count_calls, &calls));
+	ASSERT_EQ(0, twheel_timer_start(other, FAR, 0));
+	EXPECT_EQ(0, twheel_group_cancel(empty));
+	EXPECT_EQ(MANY - MANY / 3 + 1, pending(self->tw));
+
+	/* One leaves it, one leaves for another group, one is freed: the first, in the middle, last. */
+	EXPECT_EQ(0, twheel_timer_set_group(timers[MANY - 1], NULL));
+	EXPECT_EQ(0, twheel_timer_set_group(timers[MANY / 2 + 1], empty));
+	twheel_timer_free(timers[1]);
+	EXPECT_EQ(MANY - MANY / 3, pending(self->tw));
+	/* A new timer may be where the freed one was, and is in no group. */
+	ASSERT_EQ(0, twheel_timer_new(&timers[1], self->tw, count_calls, &calls));
+	ASSERT_EQ(0, twheel_timer_start(timers[1], FAR, 0));
+	EXPECT_EQ(0, twheel_group_cancel(group));
+	EXPECT_EQ(4, pending(self->tw));
+	EXPECT_EQ(1, twheel_timer_armed(timers[1]));
+	EXPECT_EQ(0, twheel_timer_cancel(timers[1], NULL));
+	for (i = 2; i < MANY; i++)
+		EXPECT_EQ(i == MANY - 1 || i == MANY / 2 + 1, twheel_timer_armed(timers[i]));
+	EXPECT_EQ(0, twheel_group_cancel(empty));
+	EXPECT_EQ(2, pending(self->tw));
+
+	/* They stay in it. */
+	EXPECT_EQ(0, twheel_timer_again(timers[2]));
+	EXPECT_EQ(3, pending(self->tw));
+	twheel_group_free(group);
+	EXPECT_EQ(2, pending(self->tw));
+	EXPECT_EQ(0, twheel_timer_again(timers[2]));
+	EXPECT_EQ(3, pending(self->tw));
+	twheel_group_free(NULL);
+	EXPECT_EQ(0, calls);
+}
+
+/* Records that were read already are withdrawn, too. */
+static struct twheel_group *ending;
+
+static void end_group(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	count_calls(timer, event, arg);
+	if (ending)
+		twheel_group_free(ending);
+	ending = NULL;
+}
+
+TEST_F(timers, group_ends_in_a_function)
+{
+	struct twheel_timer *timer;
+	unsigned int calls = 0;
+	int i;
+
+	ASSERT_EQ(0, twheel_group_new(&ending, self->tw));
+	for (i = 0; i < TIMERS; i++) {
+		ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, end_group, &calls));
+		ASSERT_EQ(0, twheel_timer_set_group(timer, ending));
+		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
+	}
+	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
+	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, calls);
+	EXPECT_EQ(0, twheel_dispatch(self->tw));
+}
+
+/* Groups go with their context, and none has timers of another one. */
+TEST_F(timers, group_and_context)
+{
+	struct twheel_timer *timer;
+	struct twheel_group *group;
+	unsigned int calls = 0;
+	struct twheel *tw;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, NULL));
+	ASSERT_EQ(0, twheel_group_new(&group, tw));
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
+	EXPECT_EQ(-EINVAL, twheel_timer_set_group(timer, group));
+	ASSERT_EQ(0, twheel_timer_new(&timer, tw, count_calls, &calls));
+	EXPECT_EQ(0, twheel_timer_set_group(timer, group));
+	twheel_close(tw);
+}
+
+/*
+ * Waiting for so long
+ */
+
+TEST_F(timers, dispatch_timeout)
+{
+	const uint64_t wait = 20 * MSEC;
+	struct twheel_timer *timer;
+	unsigned int calls = 0, i;
+	struct twheel *contexts[] = { self->tw, NULL };
+	uint64_t begin;
+
+	ASSERT_EQ(0, twheel_open(&contexts[1], NULL, TWHEEL_OPEN_CLOEXEC, NULL));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(-EINVAL, twheel_dispatch_timeout(contexts[i], UINT64_MAX));
+		EXPECT_EQ(0, twheel_dispatch_timeout(contexts[i], 0));
+		ASSERT_EQ(0, twheel_timer_new(&timer, contexts[i], count_calls, &calls));
+		ASSERT_EQ(0, twheel_timer_start(timer, FAR, 0));
+		begin = twheel_now(contexts[i]);
+		EXPECT_EQ(0, twheel_dispatch_timeout(contexts[i], wait));
+		EXPECT_LE(begin + wait, twheel_now(contexts[i]));
+		ASSERT_EQ(0, twheel_timer_start(timer, wait, 0));
+		EXPECT_EQ(1, twheel_dispatch_timeout(contexts[i], FAR));
+		EXPECT_EQ(i + 1, calls);
+	}
+	twheel_close(contexts[1]);
 }
 
 TEST_HARNESS_MAIN

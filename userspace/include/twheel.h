@@ -39,13 +39,14 @@
  * Threads: calls on one context may run in any number of threads at once. No other
  * call may overlap twheel_close() or twheel_release(). An event buffer and a walk
  * belong to one thread at a time, and so do all timer objects of one context
- * together: twheel_dispatch() and every twheel_timer_*() call on that context run
- * in one thread, or under one lock of the program's own. The same goes for
- * twheel_drain() if the context has timer objects, as it disarms them. Any number
- * of threads and processes may use a lease.
+ * together: twheel_dispatch() and every twheel_timer_*() and twheel_group_*() call on
+ * that context run in one thread, or under one lock of the program's own. The same
+ * goes for twheel_drain() and twheel_cancel_all() if the context has timer objects, as
+ * they disarm them. Any number of threads and processes may use a lease.
  *
  * Cancellation of threads: twheel_read(), twheel_event_buffer_fill() and twheel_dispatch() are
- * points of cancellation; in an embedded context they are so only while they wait. No other
+ * points of cancellation; in an embedded context they are so only while they wait, and with
+ * those whose names end in _timeout() it is so in every context. No other
  * function here is one. A thread that is cancelled there has taken no record, with one exception:
  * some C libraries (glibc before 2.41) may cancel a thread after the device has given it records.
  * These are in @events of twheel_read(), or are handled by the next twheel_dispatch(). A timer's
@@ -57,8 +58,9 @@
  * timers, and each record goes to the process that reads it first. Calls and
  * records work in both. Timer objects belong to one process, as otherwise each
  * process would lose expirations to the other. So in a child, twheel_dispatch() and
- * each twheel_timer_*() call that returns an error fail with -ECHILD on a context
- * from before the fork. So does twheel_drain() if the context has timer objects.
+ * each twheel_timer_*() and twheel_group_*() call that returns an error fail with
+ * -ECHILD on a context from before the fork. So do twheel_drain() and
+ * twheel_cancel_all() if the context has timer objects.
  * The child can do one of two things. It gives up the context by twheel_close(),
  * which leaves the parent's timers as they are. Or, if the parent will not use the
  * context any more, it takes the context over by twheel_take_over(). Children by
@@ -112,6 +114,7 @@ struct twheel;
 struct twheel_walk;
 struct twheel_event_buffer;
 struct twheel_timer;
+struct twheel_group;
 
 /**
  * struct twheel_old - what a call has replaced or cancelled
@@ -581,6 +584,20 @@ ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 		     struct twheel_timer_info *infos, size_t n);
 
 /**
+ * twheel_cancel_all() - cancel all timers of a context
+ * @tw: a context
+ *
+ * Cancels the pending timers, as twheel_drain() does, and drops the records that were not read.
+ * Timer objects are cancelled as by twheel_timer_cancel_all(). A timer that another thread arms
+ * meanwhile may stay.
+ *
+ * Return: 0, also when there was none; or -errno: -ECANCELED as for twheel_read(), -ECHILD in a
+ * child that has inherited a context with timer objects. Some may have been cancelled then, and
+ * the program can call again.
+ */
+int twheel_cancel_all(struct twheel *tw);
+
+/**
  * twheel_walk_new() - begin to walk the pending timers
  * @walkp: where the walk is stored
  * @tw: a context, which has to outlive the walk
@@ -628,6 +645,25 @@ void twheel_walk_free(struct twheel_walk *walk);
  * -EFAULT, -EINVAL for an @n of 0.
  */
 ssize_t twheel_read(struct twheel *tw, struct twheel_event *events, size_t n);
+
+/**
+ * twheel_read_timeout() - read events, and wait for so long at most
+ * @tw: a context
+ * @events: filled in
+ * @n: how many events @events has room for
+ * @timeout: nanoseconds, on CLOCK_MONOTONIC whatever the clock of the context is; with 0 the
+ *	call does not wait
+ *
+ * Whether the descriptor is non-blocking makes no difference. The call never gives up early.
+ *
+ * It returns -EINTR where twheel_read() does. It may do so after a handler with SA_RESTART, too,
+ * if the program has any handler without.
+ *
+ * Return: how many events were stored; 0 if there was none in time; or -errno as for
+ * twheel_read() but -EAGAIN, and also -EINVAL for a @timeout over 2^63 - 1.
+ */
+ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *events, size_t n,
+			    uint64_t timeout);
 
 /**
  * twheel_event_buffer_new() - make a buffer for events
@@ -880,6 +916,33 @@ int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 		       uint64_t interval);
 
 /**
+ * twheel_timer_again() - arm a timer again with the settings of before
+ * @timer: a timer, armed or not
+ *
+ * The same as the last call of twheel_timer_arm() or twheel_timer_start() that has succeeded,
+ * without its conditions. The delay counts from now, and so does the count.
+ *
+ * Return: as for twheel_timer_arm(); also -ENOENT if the timer was never armed, and -EINVAL if
+ * that was for a point in time, which does not come again.
+ */
+int twheel_timer_again(struct twheel_timer *timer);
+
+/**
+ * twheel_timer_push() - change when a pending timer is due, and nothing else
+ * @timer: a timer
+ * @expires: when it is to expire next: a point in time with %TWHEEL_ARM_ABS, otherwise
+ *	nanoseconds from now
+ * @flags: 0 or %TWHEEL_ARM_ABS
+ *
+ * It may become later or earlier. A timer that repeats keeps its interval, and the rounds that
+ * are left of its count; its grid is moved. What twheel_timer_again() does stays the same.
+ *
+ * Return: 0, or -errno as for twheel_timer_arm(): -ENOENT when the timer is not pending, as it has
+ * expired already or is not armed; nothing has changed then.
+ */
+int twheel_timer_push(struct twheel_timer *timer, uint64_t expires, unsigned int flags);
+
+/**
  * twheel_timer_cancel() - cancel a timer
  * @timer: a timer
  * @old: filled in with what was cancelled; may be NULL
@@ -923,6 +986,32 @@ int twheel_timer_get(const struct twheel_timer *timer,
 		     struct twheel_timer_info *info);
 
 /**
+ * twheel_timer_remaining() - how long until a timer is due
+ * @timer: a timer
+ *
+ * For a timer without an object, and to learn of errors, see remaining in &struct
+ * twheel_timer_info.
+ *
+ * Return: nanoseconds; 0 if it is due or not armed, and in a child that has inherited the context.
+ */
+uint64_t twheel_timer_remaining(const struct twheel_timer *timer);
+
+/**
+ * twheel_timer_arg() - the argument of a timer
+ * @timer: a timer
+ *
+ * Return: what was given to twheel_timer_new() or twheel_timer_set_arg().
+ */
+void *twheel_timer_arg(const struct twheel_timer *timer);
+
+/**
+ * twheel_timer_set_arg() - give a timer another argument
+ * @timer: a timer
+ * @arg: given to its function from now on, also for what has expired already
+ */
+void twheel_timer_set_arg(struct twheel_timer *timer, void *arg);
+
+/**
  * twheel_timer_armed() - is a timer armed?
  * @timer: a timer
  *
@@ -932,6 +1021,53 @@ int twheel_timer_get(const struct twheel_timer *timer,
  * function will be called there.
  */
 int twheel_timer_armed(const struct twheel_timer *timer);
+
+/**
+ * twheel_group_new() - make a group of timer objects, which are cancelled together
+ * @groupp: where the group is stored
+ * @tw: a context
+ *
+ * For what ends as a whole, such as a connection with its timers. twheel_close() and
+ * twheel_release() free the groups of the context, too.
+ *
+ * Return: 0; -EINVAL if the context has keys; -ECHILD in a child that has inherited the context;
+ * or -ENOMEM.
+ */
+int twheel_group_new(struct twheel_group **groupp, struct twheel *tw);
+
+/**
+ * twheel_timer_set_group() - put a timer into a group
+ * @timer: a timer, armed or not. It leaves the group in which it is, if any
+ * @group: the group; or NULL to have it in none
+ *
+ * A timer that is freed leaves its group.
+ *
+ * Return: 0; -EINVAL if the group is of another context; or -ECHILD in a child that has inherited
+ * the context.
+ */
+int twheel_timer_set_group(struct twheel_timer *timer, struct twheel_group *group);
+
+/**
+ * twheel_group_cancel() - cancel the timers of a group
+ * @group: a group
+ *
+ * The same as twheel_timer_cancel() on each of its timers that is armed, but one system call
+ * cancels many. They stay in the group, and may be armed again. Any timer's function may call
+ * this. Takes time for each timer in the group.
+ *
+ * Return: 0, also when none was armed; or -errno: -ECHILD in a child that has inherited the
+ * context. After another failure some may have been cancelled.
+ */
+int twheel_group_cancel(struct twheel_group *group);
+
+/**
+ * twheel_group_free() - cancel the timers of a group, and free the group
+ * @group: a group, or NULL
+ *
+ * The timers are still there and in no group then. Who has made them frees them. In a child that
+ * has inherited the context the call frees the child's copy, and the parent's timers go on.
+ */
+void twheel_group_free(struct twheel_group *group);
 
 /**
  * twheel_timer_defer() - queue what timer objects have to tell the device, or stop that
@@ -951,8 +1087,8 @@ int twheel_timer_armed(const struct twheel_timer *timer);
  * the result depends on what is queued for its timer: that flushes the queue first.
  *
  * The queue is flushed by twheel_timer_flush(); at the beginning and at the end of
- * twheel_dispatch(); when it is full; by twheel_timer_cancel_all(), twheel_drain(),
- * twheel_release() and twheel_close(). So a program that waits only in twheel_dispatch()
+ * twheel_dispatch(); when it is full; by twheel_timer_cancel_all(), twheel_group_cancel(),
+ * twheel_drain(), twheel_cancel_all(), twheel_release() and twheel_close(). So a program that waits only in twheel_dispatch()
  * need not flush. A program that waits elsewhere, say in epoll_wait() for twheel_fd(),
  * has to call twheel_timer_flush() before it waits: otherwise a timer that was made to
  * expire earlier comes late, and a timer that was cancelled or made to expire later wakes
@@ -1018,6 +1154,19 @@ int twheel_timer_flush(struct twheel *tw);
  * child that has inherited the context; -ENOMEM.
  */
 int twheel_dispatch(struct twheel *tw);
+
+/**
+ * twheel_dispatch_timeout() - dispatch, and wait for so long at most
+ * @tw: a context
+ * @timeout: as for twheel_read_timeout()
+ *
+ * As twheel_dispatch(), but it waits as twheel_read_timeout() does, if it has to. The functions
+ * that it calls take the time that they take.
+ *
+ * Return: as for twheel_dispatch(): 0 when there was no record in time; also -EINVAL for a
+ * @timeout over 2^63 - 1.
+ */
+int twheel_dispatch_timeout(struct twheel *tw, uint64_t timeout);
 
 #ifdef __cplusplus
 }

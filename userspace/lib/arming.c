@@ -39,7 +39,6 @@ void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *
 {
 	timer->handle = arm->handle;
 	timer->arming = (uint32_t)(arm->user_data >> 32);
-	timer->slack = arm->slack;
 	timer->tag = arm->tag;
 	timer->ended = false;
 	timer->word = arm->flags & TWHEEL_ARM_LEASE ?

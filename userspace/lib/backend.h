@@ -8,6 +8,7 @@
 #ifndef TWHEEL_BACKEND_H
 #define TWHEEL_BACKEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,7 +25,7 @@ struct twheel_counters;
 /**
  * struct twheel_backend - the calls that a context makes
  * @ioctl: as ioctl(), but returns -errno
- * @read: as read(), but returns -errno
+ * @read: as read(), but returns -errno; without @wait it does not wait, nor end as a cancelled thread
  * @write: as write(), but returns -errno
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that
@@ -35,7 +36,7 @@ struct twheel_counters;
  */
 struct twheel_backend {
 	int	(*ioctl)(const struct twheel *tw, unsigned long request, void *arg);
-	ssize_t	(*read)(const struct twheel *tw, void *buf, size_t size);
+	ssize_t	(*read)(const struct twheel *tw, void *buf, size_t size, bool wait);
 	ssize_t	(*write)(const struct twheel *tw, const void *buf, size_t size);
 	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
 	void	(*unmap)(uint64_t *words);

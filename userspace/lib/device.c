@@ -9,9 +9,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "internal.h"
+
+/* RWF_NOWAIT, which not all C libraries have */
+#define NOWAIT	8
 
 static int device_ioctl(const struct twheel *tw, unsigned long request, void *arg)
 {
@@ -20,10 +24,14 @@ static int device_ioctl(const struct twheel *tw, unsigned long request, void *ar
 	return ret < 0 ? -errno : ret;
 }
 
-static ssize_t device_read(const struct twheel *tw, void *buf, size_t size)
+static ssize_t device_read(const struct twheel *tw, void *buf, size_t size, bool wait)
 {
-	ssize_t ret = read(tw->fd, buf, size);
+	struct iovec iov = { buf, size };
+	ssize_t ret;
 
+	/* The C library's preadv2() is a point of cancellation. */
+	ret = wait ? read(tw->fd, buf, size) :
+	      syscall(SYS_preadv2, tw->fd, &iov, 1, -1L, -1L, NOWAIT);
 	return ret < 0 ? -errno : ret;
 }
 

@@ -2,7 +2,14 @@
 /*
  * libtwheel: reading events, and buffers of them.
  */
+/* For ppoll() */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -10,8 +17,10 @@
 /* The most events that one read() returns: the kernel limits it to 0x7ffff000 bytes. */
 #define TWHEEL_READ_MAX		(0x7ffff000 / sizeof(struct twheel_event))
 
-TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
-			       size_t n)
+/* The most seconds that are waited at once, as time_t may have 32 bits. */
+#define TWHEEL_WAIT_MAX		1000000000
+
+static ssize_t read_events(struct twheel *tw, struct twheel_event *events, size_t n, bool wait)
 {
 	ssize_t ret;
 
@@ -20,8 +29,79 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 		return -EINVAL;
 	if (n > TWHEEL_READ_MAX)
 		n = TWHEEL_READ_MAX;
-	ret = tw->backend->read(tw, events, n * sizeof(*events));
+	ret = tw->backend->read(tw, events, n * sizeof(*events), wait);
 	return ret < 0 ? ret : ret / (ssize_t)sizeof(*events);
+}
+
+TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
+			       size_t n)
+{
+	return read_events(tw, events, n, true);
+}
+
+/* The time that is not set and stands still in no process */
+static uint64_t steady_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Was each signal handler of the program installed with SA_RESTART? */
+static bool all_handlers_restart(void)
+{
+	struct sigaction action;
+	int sig;
+
+	for (sig = 1; sig < NSIG; sig++) {
+		/* The C library has some signals to itself. */
+		if (sigaction(sig, NULL, &action) || action.sa_flags & SA_RESTART)
+			continue;
+		/* A handler that is to run once is gone by now, but for its flags. */
+		if (action.sa_flags & SA_RESETHAND ||
+		    (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN))
+			return false;
+	}
+	return true;
+}
+
+/* Wait until the descriptor is readable, or for @ns. 0 or -EINTR. */
+static int wait_readable(const struct twheel *tw, uint64_t ns)
+{
+	struct pollfd pollfd = { .fd = tw->fd, .events = POLLIN };
+	uint64_t sec = ns / 1000000000;
+	struct timespec rest = {
+		.tv_sec = sec < TWHEEL_WAIT_MAX ? (time_t)sec : TWHEEL_WAIT_MAX,
+		.tv_nsec = (long)(ns % 1000000000),
+	};
+
+	if (ppoll(&pollfd, 1, &rest, NULL) >= 0)
+		return 0;
+	/* The kernel restarts a read itself, but no poll. It does not tell which handler has run. */
+	return errno == EINTR && all_handlers_restart() ? 0 : -errno;
+}
+
+TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *events,
+				       size_t n, uint64_t timeout)
+{
+	uint64_t now, end;
+	ssize_t ret;
+
+	if (timeout > INT64_MAX)
+		return -EINVAL;
+	end = steady_now() + timeout;
+	for (;;) {
+		ret = read_events(tw, events, n, false);
+		if (ret != -EAGAIN)
+			return ret;
+		now = steady_now();
+		if (now >= end)
+			return 0;
+		ret = wait_readable(tw, end - now);
+		if (ret)
+			return ret;
+	}
 }
 
 /**

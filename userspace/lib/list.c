@@ -42,6 +42,46 @@ TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 	return ret;
 }
 
+/* How many timers are cancelled, or records dropped, at once */
+#define TWHEEL_DROP_MAX		64
+
+/* Read what is ready, and cancel what repeats. How many were read; or -errno. */
+static ssize_t drop_ready(struct twheel *tw)
+{
+	struct twheel_event events[TWHEEL_DROP_MAX];
+	struct twheel_cancel cancels[TWHEEL_DROP_MAX] = { };
+	ssize_t i, ret, n = twheel_read_timeout(tw, events, TWHEEL_DROP_MAX, 0);
+	size_t live = 0;
+
+	for (i = 0; i < n; i++)
+		if (!(events[i].flags & TWHEEL_EVENT_LAST))
+			cancels[live++].handle = events[i].handle;
+	ret = twheel_cancel_batch(tw, cancels, live);
+	return ret < 0 ? ret : n;
+}
+
+TWHEEL_API int twheel_cancel_all(struct twheel *tw)
+{
+	struct twheel_timer_info infos[TWHEEL_DROP_MAX];
+	uint64_t cursor = 0;
+	ssize_t n = 0;
+
+	if (tw->loop)
+		n = twheel_timer_cancel_all(tw);
+	if (n)
+		return (int)n;
+	do {
+		n = twheel_drain(tw, &cursor, infos, TWHEEL_DROP_MAX);
+	} while (n > 0 || n == -EINTR);
+	/* Nothing is pending any more, and what is ready has been so before. */
+	if (!n) {
+		do {
+			n = drop_ready(tw);
+		} while (n > 0);
+	}
+	return (int)n;
+}
+
 /* How many timers one system call of a walk returns at most. */
 #define TWHEEL_WALK_CHUNK	64
 

@@ -54,11 +54,11 @@
 #include "loop.h"
 #include "poison.h"
 
-/* How many timers are allocated at once. */
-#define TWHEEL_CHUNK_TIMERS	256
-
 /* The latest time: what a sum that is too large for the clock becomes. */
 #define TWHEEL_TIME_MAX		(TWHEEL_LEASE_EXPIRED - 1)
+
+/* Wait as the descriptor does. */
+#define TWHEEL_NO_TIMEOUT	UINT64_MAX
 
 #define TWHEEL_ARM_CONDITIONS	(TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE)
 
@@ -105,12 +105,7 @@ void twheel_loop_forget_words(struct twheel_loop *loop)
 	}
 }
 
-/*
- * How a call that uses timer objects begins: make sure that @tw has a loop. Returns 0; -ECHILD
- * in a child that has inherited @tw; -EINVAL if @tw has keys, as timer objects are found by
- * handle, and a key may look like one; or -ENOMEM.
- */
-static int begin_loop(struct twheel *tw)
+int twheel_loop_begin(struct twheel *tw)
 {
 	if (twheel_inherited(tw))
 		return -ECHILD;
@@ -189,6 +184,7 @@ void twheel_loop_free(struct twheel *tw)
 	while (loop->chunks_used)
 		free(loop->chunks[--loop->chunks_used]);
 	free(loop->chunks);
+	twheel_groups_free(loop);
 	free(loop->queue);
 	free(loop);
 }
@@ -197,7 +193,7 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 				twheel_timer_fn *fn, void *arg)
 {
 	struct twheel_timer *timer;
-	int ret = begin_loop(tw);
+	int ret = twheel_loop_begin(tw);
 
 	if (!ret && !fn)
 		ret = -EINVAL;
@@ -209,6 +205,7 @@ TWHEEL_API int twheel_timer_new(struct twheel_timer **timerp, struct twheel *tw,
 	timer = take_timer(tw->loop);
 	timer->fn = fn;
 	timer->arg = arg;
+	timer->known = false;
 	*timerp = timer;
 	return 0;
 }
@@ -228,6 +225,7 @@ TWHEEL_API void twheel_timer_free(struct twheel_timer *timer)
 	/* Even if the cancel has failed, the timer's function is not called. */
 	twheel_queue_forget(timer);
 	twheel_timer_disarmed(timer);
+	twheel_group_leave(timer);
 	put_timer(timer->tw->loop, timer);
 }
 
@@ -293,9 +291,9 @@ static bool twheel_is_plain(const struct twheel *tw, const struct twheel_arm *se
  * Push @timer back by its word. Returns false if that cannot be done: the timer has expired,
  * is due later already, or is armed with another slack.
  */
-static bool twheel_timer_push(const struct twheel_timer *timer,
-			      const struct twheel_arm *setting, uint64_t deadline,
-			      uint64_t now, struct twheel_old *old)
+static bool twheel_timer_push_word(const struct twheel_timer *timer,
+				   const struct twheel_arm *setting, uint64_t deadline,
+				   uint64_t now, struct twheel_old *old)
 {
 	uint64_t was;
 
@@ -350,7 +348,7 @@ static int twheel_timer_set(struct twheel_timer *timer,
 			arm.expires = TWHEEL_TIME_MAX;
 		arm.flags |= TWHEEL_ARM_ABS;
 	}
-	if (twheel_timer_push(timer, setting, arm.expires, now, old))
+	if (twheel_timer_push_word(timer, setting, arm.expires, now, old))
 		return 0;
 
 	if (leases)
@@ -369,7 +367,17 @@ TWHEEL_API int twheel_timer_arm(struct twheel_timer *timer,
 				const struct twheel_arm *setting,
 				struct twheel_old *old)
 {
-	return twheel_timer_set(timer, setting, old);
+	int ret = twheel_timer_set(timer, setting, old);
+
+	if (ret)
+		return ret;
+	timer->known = true;
+	timer->delay = setting->expires;
+	timer->interval = setting->interval;
+	timer->slack = setting->slack;
+	timer->count = setting->count;
+	timer->flags = (uint16_t)(setting->flags & ~TWHEEL_ARM_CONDITIONS);
+	return 0;
 }
 
 TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
@@ -380,6 +388,56 @@ TWHEEL_API int twheel_timer_start(struct twheel_timer *timer, uint64_t delay,
 		.interval = interval,
 	};
 
+	return twheel_timer_arm(timer, &setting, NULL);
+}
+
+TWHEEL_API int twheel_timer_again(struct twheel_timer *timer)
+{
+	const struct twheel_arm setting = {
+		.expires = timer->delay,
+		.interval = timer->interval,
+		.slack = timer->slack,
+		.count = timer->count,
+		.flags = timer->flags,
+	};
+
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
+	if (timer->fn && !timer->known)
+		return -ENOENT;
+	/* A point in time does not come again. */
+	if (setting.flags & TWHEEL_ARM_ABS)
+		return -EINVAL;
+	return twheel_timer_set(timer, &setting, NULL);
+}
+
+TWHEEL_API int twheel_timer_push(struct twheel_timer *timer, uint64_t expires,
+				 unsigned int flags)
+{
+	struct twheel_arm setting = {
+		.expires = expires,
+		.slack = timer->slack,
+		.flags = (uint16_t)(flags | TWHEEL_ARM_IF_PENDING),
+	};
+	struct twheel_timer_info info;
+	int ret;
+
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
+	if (!timer->fn || flags & ~(unsigned int)TWHEEL_ARM_ABS)
+		return -EINVAL;
+	if (!timer->handle)
+		return -ENOENT;
+	if (timer->interval) {
+		/* How many rounds are left only the device knows. */
+		ret = twheel_timer_get(timer, &info);
+		if (ret)
+			return ret;
+		setting.interval = info.interval;
+		setting.slack = info.slack;
+		setting.count = info.count;
+		setting.flags |= info.flags & TWHEEL_ARM_FIXED_DELAY;
+	}
 	return twheel_timer_set(timer, &setting, NULL);
 }
 
@@ -435,7 +493,7 @@ TWHEEL_API int twheel_timer_flush(struct twheel *tw)
 
 TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
 {
-	int ret = begin_loop(tw);
+	int ret = twheel_loop_begin(tw);
 
 	if (ret)
 		return ret;
@@ -447,26 +505,31 @@ TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
 	return ret;
 }
 
+ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *timers, size_t n)
+{
+	struct twheel_cancel cancels[TWHEEL_CHUNK_TIMERS] = { };
+	ssize_t ret;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		cancels[i].handle = timers[i]->handle;
+	ret = twheel_cancel_batch(tw, cancels, n);
+	/* If the device does not know a timer, its last record is in the buffer. */
+	for (i = 0; ret > 0 && i < (size_t)ret; i++)
+		twheel_timer_disarmed(timers[i]);
+	return ret;
+}
+
 /* Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
 static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
 {
-	struct twheel_cancel cancels[TWHEEL_CHUNK_TIMERS] = { };
 	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
-	size_t n = 0;
-	ssize_t ret;
-	ssize_t i;
+	size_t i, n = 0;
 
-	for (i = 0; i < TWHEEL_CHUNK_TIMERS; i++) {
-		if (!chunk[i].handle)
-			continue;
-		cancels[n].handle = chunk[i].handle;
-		timers[n++] = &chunk[i];
-	}
-	ret = twheel_cancel_batch(tw, cancels, n);
-	/* If the device does not know a timer, its last record is in the buffer. */
-	for (i = 0; i < ret; i++)
-		twheel_timer_disarmed(timers[i]);
-	return ret;
+	for (i = 0; i < TWHEEL_CHUNK_TIMERS; i++)
+		if (chunk[i].handle)
+			timers[n++] = &chunk[i];
+	return twheel_timers_cancel(tw, timers, n);
 }
 
 TWHEEL_API int twheel_timer_cancel_all(struct twheel *tw)
@@ -529,6 +592,24 @@ TWHEEL_API int twheel_timer_get(const struct twheel_timer *timer,
 		return 0;
 	}
 	return -ENOENT;
+}
+
+TWHEEL_API uint64_t twheel_timer_remaining(const struct twheel_timer *timer)
+{
+	struct twheel_timer_info info;
+
+	return twheel_timer_get(timer, &info) ? 0 : info.remaining;
+}
+
+TWHEEL_API void *twheel_timer_arg(const struct twheel_timer *timer)
+{
+	return timer->fn ? timer->arg : NULL;
+}
+
+TWHEEL_API void twheel_timer_set_arg(struct twheel_timer *timer, void *arg)
+{
+	if (timer->fn)
+		timer->arg = arg;
 }
 
 TWHEEL_API int twheel_timer_armed(const struct twheel_timer *timer)
@@ -605,13 +686,15 @@ static void twheel_loop_read_cancelled(void *arg)
 }
 
 /* Fill the buffer, from which all records were taken. 0 or -errno. */
-static int twheel_loop_read(struct twheel *tw)
+static int twheel_loop_read(struct twheel *tw, uint64_t timeout)
 {
 	struct twheel_loop *loop = tw->loop;
 	ssize_t n;
 
 	pthread_cleanup_push(twheel_loop_read_cancelled, loop);
-	n = twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX);
+	n = timeout == TWHEEL_NO_TIMEOUT ?
+	    twheel_read(tw, loop->events, TWHEEL_DISPATCH_MAX) :
+	    twheel_read_timeout(tw, loop->events, TWHEEL_DISPATCH_MAX, timeout);
 	pthread_cleanup_pop(0);
 	if (n < 0)
 		return (int)n;
@@ -640,12 +723,12 @@ static bool call_function(struct twheel *tw, struct twheel_timer *timer,
 	return !running->loop->closed;
 }
 
-TWHEEL_API int twheel_dispatch(struct twheel *tw)
+static int dispatch(struct twheel *tw, uint64_t timeout)
 {
 	struct twheel_loop *loop;
 	int taken = 0;
 	/* Without timer objects there may still be records to drop or wait for. */
-	int ret = begin_loop(tw);
+	int ret = twheel_loop_begin(tw);
 
 	if (ret)
 		return ret;
@@ -655,7 +738,7 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	if (ret)
 		return ret;
 	if (loop->next == loop->filled) {
-		ret = twheel_loop_read(tw);
+		ret = twheel_loop_read(tw, timeout);
 		if (ret)
 			return ret == -EAGAIN ? 0 : ret;
 	}
@@ -682,4 +765,14 @@ TWHEEL_API int twheel_dispatch(struct twheel *tw)
 	/* The program may wait now. */
 	twheel_queue_flush(tw);
 	return taken;
+}
+
+TWHEEL_API int twheel_dispatch(struct twheel *tw)
+{
+	return dispatch(tw, TWHEEL_NO_TIMEOUT);
+}
+
+TWHEEL_API int twheel_dispatch_timeout(struct twheel *tw, uint64_t timeout)
+{
+	return timeout > TWHEEL_TIME_MAX ? -EINVAL : dispatch(tw, timeout);
 }

@@ -18,7 +18,7 @@ struct twheel_queue;
  * @fn: its function, NULL and poisoned while the timer is on the free list
  * @arg: the argument of @fn
  * @handle: the device's handle while armed, otherwise 0
- * @slack: its slack, as given when it was armed; only for a timer with a word
+ * @slack: its slack, as given when it was armed
  * @word: the word by which it is pushed back, or NULL if that needs a call
  * @tag: the tag that the word has as long as it is this timer's
  * @next_free: the next timer on the free list
@@ -27,6 +27,13 @@ struct twheel_queue;
  * @slot: where its re-arm is in the queue, counted from 1; 0 if it is not there
  * @ended: armed, but its last record was read: it is in the buffer, and the device has
  *	no such timer any more
+ * @known: it was armed before, so that what follows, and @slack, is known
+ * @delay: the time from now for which it was armed; or a point in time
+ * @interval: its interval, as given then
+ * @count: its count, as given then
+ * @flags: TWHEEL_ARM_* bits, as given then, without conditions
+ * @group_next: the next timer of its group, or NULL
+ * @group_link: what points to this timer in the list of its group; NULL without a group
  */
 struct twheel_timer {
 	struct twheel		*tw;
@@ -43,7 +50,17 @@ struct twheel_timer {
 	uint32_t		slot;
 	uint16_t		tag;
 	bool			ended;
+	bool			known;
+	uint64_t		delay;
+	uint64_t		interval;
+	uint32_t		count;
+	uint16_t		flags;
+	struct twheel_timer	*group_next;
+	struct twheel_timer	**group_link;
 };
+
+/* How many timers are cancelled at once, and allocated at once */
+#define TWHEEL_CHUNK_TIMERS	256
 
 /**
  * struct twheel_loop - all timer objects of a context
@@ -51,6 +68,7 @@ struct twheel_timer {
  * @chunks_used: how many there are
  * @chunks_room: how many @chunks has room for
  * @free: the free list
+ * @groups: all groups of the context
  * @queue: what is not told to the device yet; NULL unless the program has asked for it
  * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
  * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
@@ -68,6 +86,7 @@ struct twheel_loop {
 	size_t			chunks_used;
 	size_t			chunks_room;
 	struct twheel_timer	*free;
+	struct twheel_group	*groups;
 	struct twheel_queue	*queue;
 	int			error;
 	bool			wordless;
@@ -79,6 +98,25 @@ struct twheel_loop {
 	struct twheel_event	events[TWHEEL_DISPATCH_MAX];
 	struct twheel_event	*order[TWHEEL_DISPATCH_MAX];
 };
+
+/*
+ * How a call that uses timer objects begins: make sure that @tw has a loop. Returns 0; -ECHILD
+ * in a child that has inherited @tw; -EINVAL if @tw has keys, as timer objects are found by
+ * handle, and a key may look like one; or -ENOMEM.
+ */
+int twheel_loop_begin(struct twheel *tw);
+
+/*
+ * Cancel the @n timers, which are armed and at most %TWHEEL_CHUNK_TIMERS. Returns how many of them,
+ * from the first one on; or -errno. The caller has flushed the queue.
+ */
+ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *timers, size_t n);
+
+/* Take @timer out of its group, if it is in one. */
+void twheel_group_leave(struct twheel_timer *timer);
+
+/* Free all groups. */
+void twheel_groups_free(struct twheel_loop *loop);
 
 /* The device has carried out @arm for @timer: note how it is armed. */
 void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm);

@@ -233,10 +233,12 @@ extern "C" {
     pub fn twheel_cancel_batch(tw: *mut c_void, cancels: *mut twheel_cancel, n: usize) -> isize;
     pub fn twheel_get(tw: *const c_void, handle: u64, info: *mut twheel_timer_info) -> c_int;
     pub fn twheel_drain(tw: *mut c_void, cursor: *mut u64, infos: *mut twheel_timer_info, n: usize) -> isize;
+    pub fn twheel_cancel_all(tw: *mut c_void) -> c_int;
     pub fn twheel_walk_new(walkp: *mut *mut c_void, tw: *mut c_void) -> c_int;
     pub fn twheel_walk_next(walk: *mut c_void, info: *mut twheel_timer_info) -> c_int;
     pub fn twheel_walk_free(walk: *mut c_void);
     pub fn twheel_read(tw: *mut c_void, events: *mut twheel_event, n: usize) -> isize;
+    pub fn twheel_read_timeout(tw: *mut c_void, events: *mut twheel_event, n: usize, timeout: u64) -> isize;
     pub fn twheel_event_buffer_new(bufp: *mut *mut c_void, capacity: usize) -> c_int;
     pub fn twheel_event_buffer_free(buf: *mut c_void);
     pub fn twheel_event_buffer_fill(buf: *mut c_void, tw: *mut c_void) -> isize;
@@ -250,11 +252,21 @@ extern "C" {
     pub fn twheel_timer_free(timer: *mut c_void);
     pub fn twheel_timer_arm(timer: *mut c_void, setting: *const twheel_arm, old: *mut twheel_old) -> c_int;
     pub fn twheel_timer_start(timer: *mut c_void, delay: u64, interval: u64) -> c_int;
+    pub fn twheel_timer_again(timer: *mut c_void) -> c_int;
+    pub fn twheel_timer_push(timer: *mut c_void, expires: u64, flags: c_uint) -> c_int;
     pub fn twheel_timer_cancel(timer: *mut c_void, old: *mut twheel_old) -> c_int;
     pub fn twheel_timer_cancel_all(tw: *mut c_void) -> c_int;
     pub fn twheel_timer_get(timer: *const c_void, info: *mut twheel_timer_info) -> c_int;
+    pub fn twheel_timer_remaining(timer: *const c_void) -> u64;
+    pub fn twheel_timer_arg(timer: *const c_void) -> *mut c_void;
+    pub fn twheel_timer_set_arg(timer: *mut c_void, arg: *mut c_void);
     pub fn twheel_timer_armed(timer: *const c_void) -> c_int;
+    pub fn twheel_group_new(groupp: *mut *mut c_void, tw: *mut c_void) -> c_int;
+    pub fn twheel_timer_set_group(timer: *mut c_void, group: *mut c_void) -> c_int;
+    pub fn twheel_group_cancel(group: *mut c_void) -> c_int;
+    pub fn twheel_group_free(group: *mut c_void);
     pub fn twheel_timer_defer(tw: *mut c_void, defer: c_int) -> c_int;
     pub fn twheel_timer_flush(tw: *mut c_void) -> c_int;
     pub fn twheel_dispatch(tw: *mut c_void) -> c_int;
+    pub fn twheel_dispatch_timeout(tw: *mut c_void, timeout: u64) -> c_int;
 }

@@ -18,9 +18,9 @@ static int embedded_ioctl(const struct twheel *tw, unsigned long request, void *
 	return twheel_inherited(tw) ? -ECHILD : twheel_emb_ioctl(tw->emb, request, arg);
 }
 
-static ssize_t embedded_read(const struct twheel *tw, void *buf, size_t size)
+static ssize_t embedded_read(const struct twheel *tw, void *buf, size_t size, bool wait)
 {
-	return twheel_inherited(tw) ? -ECHILD : twheel_emb_read(tw->emb, buf, size);
+	return twheel_inherited(tw) ? -ECHILD : twheel_emb_read(tw->emb, buf, size, wait);
 }
 
 static ssize_t embedded_write(const struct twheel *tw, const void *buf, size_t size)

@@ -123,11 +123,11 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 }
 
 /*
- * Take records that fit @size bytes. If there are none wait for some, unless the caller has @done
+ * Take records that fit @size bytes. If there are none @wait for some, unless the caller has @done
  * bytes of a read of @total already. How many bytes, or -errno.
  */
 static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t size,
-			    size_t done, size_t total)
+			    size_t done, size_t total, bool wait)
 {
 	struct iov_iter to = { (char *)events, size };
 	bool some = done;
@@ -143,7 +143,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 		n = fill(emb, &to);
 		if (n || some)
 			break;
-		ret = twheel_emb_wait(emb);
+		ret = twheel_emb_wait(emb, wait);
 	}
 	done += (size_t)n;
 	if (done && ((size_t)n < size || done == total))
@@ -152,7 +152,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 	return n ? n : ret;
 }
 
-ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
+ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait)
 {
 	struct twheel_event events[READ_PART];
 	size_t done = 0, part;
@@ -165,7 +165,7 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size)
 		return -EFAULT;
 	do {
 		part = size - done < sizeof(events) ? size - done : sizeof(events);
-		n = take_records(emb, events, part, done, size);
+		n = take_records(emb, events, part, done, size, wait);
 		if (n <= 0)
 			break;
 		/*

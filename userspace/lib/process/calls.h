@@ -3,6 +3,7 @@
 #ifndef TWHEEL_EMB_CALLS_H
 #define TWHEEL_EMB_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,8 +14,8 @@ struct twheel_emb;
 /* A request of <linux/twheel.h>. What ioctl() returns, or -errno. */
 int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 
-/* As read(), but returns -errno. */
-ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size);
+/* As read(), but returns -errno; without @wait as if the descriptor were non-blocking. */
+ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait);
 
 /* As write(), but returns -errno. */
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size);

@@ -205,8 +205,8 @@ void twheel_emb_ask_for_steps(struct twheel_emb *emb);
 
 /*
  * Wait until there may be something to read, without the lock. 0; or -errno: -EAGAIN if the
- * descriptor says not to wait, -EINTR.
+ * descriptor, or @wait, says not to wait, -EINTR.
  */
-int twheel_emb_wait(struct twheel_emb *emb);
+int twheel_emb_wait(struct twheel_emb *emb, bool wait);
 
 #endif /* TWHEEL_EMB_H */

@@ -250,12 +250,12 @@ static void wait_cancelled(void *arg)
 	twheel_emb_end_call(emb);
 }
 
-int twheel_emb_wait(struct twheel_emb *emb)
+int twheel_emb_wait(struct twheel_emb *emb, bool wait)
 {
 	uint64_t fired;
 	int ret;
 
-	if (fcntl(emb->fd, F_GETFL) & O_NONBLOCK) {
+	if (!wait || fcntl(emb->fd, F_GETFL) & O_NONBLOCK) {
 		/*
 		 * The timerfd has perhaps fired for a time that is to come once more, as the clock
 		 * was set back. To ask it would cost as much as to set it again.

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libtwheel: groups of timer objects, which are cancelled together.
+ *
+ * Locking rules: as in loop.c.
+ *
+ * Lifetime rules: a timer is in one group at most, and leaves it when it is freed or the group is.
+ * A group lives until it is freed, or as long as the loop.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "loop.h"
+
+/**
+ * struct twheel_group - some timer objects of a context
+ * @tw: the context
+ * @first: the first of the timers, or NULL
+ * @next: the next group of the context, or NULL
+ * @link: what points to this one in the list of all groups
+ */
+struct twheel_group {
+	struct twheel		*tw;
+	struct twheel_timer	*first;
+	struct twheel_group	*next;
+	struct twheel_group	**link;
+};
+
+void twheel_group_leave(struct twheel_timer *timer)
+{
+	if (!timer->group_link)
+		return;
+	*timer->group_link = timer->group_next;
+	if (timer->group_next)
+		timer->group_next->group_link = timer->group_link;
+	timer->group_link = NULL;
+}
+
+void twheel_groups_free(struct twheel_loop *loop)
+{
+	struct twheel_group *group, *next;
+
+	for (group = loop->groups; group; group = next) {
+		next = group->next;
+		free(group);
+	}
+}
+
+TWHEEL_API int twheel_group_new(struct twheel_group **groupp, struct twheel *tw)
+{
+	struct twheel_group *group;
+	int ret = twheel_loop_begin(tw);
+
+	if (ret)
+		return ret;
+	group = calloc(1, sizeof(*group));
+	if (!group)
+		return -ENOMEM;
+	group->tw = tw;
+	group->link = &tw->loop->groups;
+	group->next = *group->link;
+	if (group->next)
+		group->next->link = &group->next;
+	*group->link = group;
+	*groupp = group;
+	return 0;
+}
+
+TWHEEL_API int twheel_timer_set_group(struct twheel_timer *timer, struct twheel_group *group)
+{
+	if (twheel_inherited(timer->tw))
+		return -ECHILD;
+	if (!timer->fn || (group && group->tw != timer->tw))
+		return -EINVAL;
+	twheel_group_leave(timer);
+	if (!group)
+		return 0;
+	timer->group_next = group->first;
+	timer->group_link = &group->first;
+	if (timer->group_next)
+		timer->group_next->group_link = &timer->group_next;
+	group->first = timer;
+	return 0;
+}
+
+TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
+{
+	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
+	struct twheel_timer *timer = group->first;
+	size_t n, done;
+	ssize_t ret;
+
+	if (twheel_inherited(group->tw))
+		return -ECHILD;
+	twheel_queue_flush(group->tw);
+	while (timer) {
+		for (n = 0; timer && n < TWHEEL_CHUNK_TIMERS; timer = timer->group_next)
+			if (timer->handle)
+				timers[n++] = timer;
+		for (done = 0; done < n; done += (size_t)ret) {
+			ret = twheel_timers_cancel(group->tw, timers + done, n - done);
+			if (ret <= 0)
+				return (int)ret;
+		}
+	}
+	return 0;
+}
+
+TWHEEL_API void twheel_group_free(struct twheel_group *group)
+{
+	int ret;
+
+	if (!group)
+		return;
+	/* In a child this fails, and leaves the parent's timers alone. */
+	ret = twheel_group_cancel(group);
+	while (group->first) {
+		/* If the cancel has failed otherwise, their functions are not called all the same. */
+		if (ret != -ECHILD)
+			twheel_timer_disarmed(group->first);
+		twheel_group_leave(group->first);
+	}
+	*group->link = group->next;
+	if (group->next)
+		group->next->link = group->link;
+	free(group);
+}
