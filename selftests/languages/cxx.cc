@@ -432,6 +432,93 @@ static void timers()
 	expect(moved.armed() && wheel.info().pending == 1, "a timer is replaced");
 }
 
+/* Calls that take a time to wait, a timer again, its deadline, and all of a context */
+static void by_name()
+{
+	tw::context wheel;
+	std::vector<tw::event> events;
+	steady_clock::time_point start = steady_clock::now();
+
+	expect(!wheel.read(events, 20ms) && events.empty() && wheel.dispatch(20ms) == 0 &&
+	       steady_clock::now() >= start + 40ms, "a wait ends in time, and not early");
+	wheel.arm_after(1ms, 5);
+	expect(wheel.read(events, 1h) && events.size() == 1 && events[0].user_data == 5 &&
+	       !wheel.read(events, 0s), "and when something comes");
+	expect(fails(EINVAL, [&] { wheel.read(events, -1s); }) &&
+	       fails(EINVAL, [&] { wheel.dispatch(-1s); }), "a negative one is refused");
+
+	std::uint64_t handle = wheel.arm_after(1h);
+	std::optional<std::chrono::nanoseconds> left = wheel.remaining(handle);
+	expect(left && *left > 59min && *left <= 1h && !wheel.remaining(handle + 1),
+	       "the time that is left of a handle");
+	wheel.arm_after(0s);
+	wheel.cancel_all();
+	expect(!wheel.remaining(handle) && wheel.info().pending + wheel.info().ready == 0 &&
+	       !wheel.read(events, 0s), "all are cancelled");
+
+	int called = 0;
+	tw::timer timer(wheel, [&](const tw::event &) { called++; });
+	expect(fails(ENOENT, [&] { timer.again(); }) && !timer.push(1h) && timer.remaining() == 0s,
+	       "of a timer that was never armed there is nothing");
+	timer.start(1h, 2h);
+	expect(timer.push(3h) && timer.remaining() > 2h && timer.push(steady_clock::now() + 5h) &&
+	       timer.remaining() > 4h && fails(EINVAL, [&] { timer.push(system_clock::now()); }),
+	       "a timer is pushed");
+	struct twheel_timer_info info;
+	expect(!twheel_timer_get(timer.get(), &info) && info.interval == tw::count(2h),
+	       "and keeps its interval");
+	timer.cancel();
+	timer.again();
+	expect(timer.remaining() > 59min && timer.remaining() <= 1h, "and starts as before");
+	timer.start(1ms);
+	wheel.dispatch(1h);
+	timer.again();
+	wheel.dispatch(1h);
+	expect(called == 2 && !timer.push(1h), "also after it was called");
+}
+
+static void groups()
+{
+	tw::context wheel;
+	int called = 0;
+	std::vector<tw::timer> timers;
+	std::optional<tw::group> group(wheel);
+
+	for (int i = 0; i < 3; i++) {
+		timers.emplace_back(wheel, [&](const tw::event &) {
+			called++;
+			group.reset();
+		});
+		group->add(timers.back());
+		timers.back().start(1h);
+	}
+	tw::group moved(std::move(*group));
+	expect(fails(EBADF, [&] { group->cancel(); }), "a group that was moved is empty");
+	moved.cancel();
+	expect(wheel.info().pending == 0, "a group is cancelled");
+	*group = std::move(moved);
+	for (tw::timer &timer : timers)
+		timer.start(0s);
+	while (wheel.info().ready < 3)
+		std::this_thread::yield();
+	expect(wheel.dispatch() == 3 && called == 1 && !group,
+	       "a group ends in the function of one of its timers");
+
+	{
+		tw::group scope(wheel);
+
+		scope.add(timers[0]);
+		timers[0].start(1h);
+		timers[1].start(1h);
+		timers.pop_back();
+	}
+	expect(!timers[0].armed() && timers[1].armed(), "with its scope its timers are cancelled");
+	tw::group late(wheel);
+	late.add(timers[1]);
+	wheel.close();
+	expect(fails(EBADF, [&] { late.cancel(); }), "it may outlive its context");
+}
+
 static void descriptors()
 {
 	tw::context wheel;
@@ -461,6 +548,8 @@ int main()
 	reads();
 	leases();
 	timers();
+	by_name();
+	groups();
 	descriptors();
 	std::printf("1..%d\n", tests);
 	return failures != 0;

@@ -15,7 +15,7 @@ import time
 import unittest
 from fractions import Fraction
 
-from twheel.aio import Timer, Wheel
+from twheel.aio import Group, Timer, Wheel
 
 # In ns: the module takes none that is later.
 LATEST = (1 << 63) - 1
@@ -174,6 +174,52 @@ class Calling(AioTest):
         third.push(0.01)
         await self.wheel.sleep(0.03)
         self.assertEqual(done, [3, 2, 3])
+
+    async def test_again_and_remaining(self) -> None:
+        done: list = []
+        timer = self.wheel.call_later(100, done.append, 1)
+        self.assertTrue(90 < timer.remaining() <= 100)
+        timer.push(1000)
+        self.assertTrue(900 < timer.remaining() <= 1000)
+        timer.again()
+        self.assertTrue(90 < timer.remaining() <= 100)
+        timer.cancel()
+        self.assertEqual(timer.remaining(), 0)
+        short = self.wheel.put("key", 0.01, done.append, 2)
+        while short.armed:
+            await self.wheel.sleep(0.01)
+        short.again()
+        self.assertIn("key", self.wheel)
+        while short.armed:
+            await self.wheel.sleep(0.01)
+        self.assertEqual(done, [2, 2])
+        with self.assertRaisesRegex(ValueError, "point in time"):
+            self.wheel.call_at(self.wheel.time() + 1, print).again()
+
+    async def test_group(self) -> None:
+        done: list = []
+        with Group() as group:
+            timers = [group.add(self.wheel.call_later(100, done.append, n)) for n in range(5)]
+            group.discard(timers[1])
+            # One that nobody has: it is in the group as long as it is armed.
+            group.add(self.wheel.call_later(100, done.append, 5))
+            self.assertEqual(len(self.wheel), 6)
+            group.cancel()
+            self.assertEqual([t.armed for t in timers], [False, True, False, False, False])
+            self.assertEqual(len(self.wheel), 1)
+            timers[2].again()
+        self.assertFalse(timers[2].armed)
+
+        # In a callback, and all of them are due.
+        def end() -> None:
+            done.append(6)
+            group.cancel()
+
+        for _ in range(5):
+            group.add(self.wheel.call_later(0, end))
+        while len(self.wheel) > 1:
+            await self.wheel.sleep(0.01)
+        self.assertEqual(done, [6])
 
     async def test_cancelled_after_its_event_was_read(self) -> None:
         """One read takes the events of all; then a callback cancels or pushes back others."""

@@ -205,6 +205,18 @@ class Timers(ContextTest):
         self.assertEqual(self.ctx.arm_batch([]), [])
         self.assertEqual(self.ctx.cancel_batch([]), [])
 
+    def test_cancel_all(self) -> None:
+        handle = self.ctx.arm(10_000 * MSEC).handle
+        self.ctx.arm_batch([Arm(n, interval=1000) for n in range(10)])
+        select.select([self.ctx], [], [], 20)
+        self.ctx.cancel_all()
+        info = self.ctx.info()
+        self.assertEqual((info.pending, info.ready), (0, 0))
+        with self.refused(errno.ENOENT):
+            self.ctx.cancel(handle)
+        with self.assertRaises(BlockingIOError):
+            self.ctx.read()
+
     def test_walk_and_drain(self) -> None:
         handles = {self.ctx.arm(10_000 * MSEC + n, n, slack=0).handle for n in range(600)}
         self.assertEqual({t.handle for t in self.ctx.timers()}, handles)
@@ -216,6 +228,24 @@ class Timers(ContextTest):
         self.assertEqual(sorted(t.user_data for t in self.ctx.drain()), list(range(600)))
         info = self.ctx.info(find_next=True)
         self.assertEqual((info.pending, info.next_expiry), (0, None))
+
+    def test_read_timeout(self) -> None:
+        """It is never early, nor longer for a signal, and the same for both kinds of contexts."""
+        old = signal.signal(signal.SIGALRM, lambda *_: None)
+        self.addCleanup(signal.signal, signal.SIGALRM, old)
+        for nonblock in (False, True):
+            with Context(nonblock=nonblock) as ctx:
+                start = ctx.now()
+                signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+                self.assertEqual(ctx.read(timeout=50 * MSEC), [])
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                self.assertGreaterEqual(ctx.now(), start + 50 * MSEC)
+                self.assertEqual(ctx.read(timeout=0), [])
+                ctx.arm(1 * MSEC, 7)
+                (event,) = ctx.read(timeout=1 << 80)
+                self.assertEqual(event.user_data, 7)
+                with self.assertRaises(OverflowError):
+                    ctx.read(timeout=-1)
 
     def test_blocking_read(self) -> None:
         """It waits, lets other threads run, and a signal's handler too."""

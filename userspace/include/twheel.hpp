@@ -502,6 +502,21 @@ public:
 		return made(was);
 	}
 
+	/* How long until a timer is due, 0 if it is; nothing if there is no such timer. */
+	std::optional<nanoseconds> remaining(std::uint64_t handle) const
+	{
+		struct twheel_timer_info info;
+		int result = twheel_get(get(), handle, &info);
+
+		if (result == -ENOENT)
+			return std::nullopt;
+		detail::check(result, "twheel_get");
+		return nanoseconds(static_cast<std::int64_t>(info.remaining));
+	}
+
+	/* All timers, and what has expired and was not read. */
+	void cancel_all() { detail::check(twheel_cancel_all(get()), "twheel_cancel_all"); }
+
 	/* Each entry's result says how it went. Returns how many were handled. */
 	std::size_t arm_batch(std::vector<arm_request> &arms)
 	{
@@ -525,15 +540,20 @@ public:
 	 */
 	bool read(std::vector<event> &events)
 	{
-		filling taken{events};
+		return fill(events, "twheel_read", [this](event *to, std::size_t n) {
+			return twheel_read(get(), to, n);
+		});
+	}
 
-		events.resize(events.capacity() ? events.capacity() : 64);
-		ssize_t n = twheel_read(get(), events.data(), events.size());
+	/* The same, but it waits for so long, whatever the context does. False if nothing came. */
+	template <typename Rep, typename Period>
+	bool read(std::vector<event> &events, std::chrono::duration<Rep, Period> timeout)
+	{
+		std::uint64_t ns = detail::count(timeout);
 
-		if (n == -EAGAIN)
-			n = 0;
-		taken.read = static_cast<std::size_t>(detail::check(n, "twheel_read"));
-		return n > 0;
+		return fill(events, "twheel_read_timeout", [this, ns](event *to, std::size_t n) {
+			return twheel_read_timeout(get(), to, n, ns);
+		});
 	}
 
 	/* Arm a lease; @key is for a context with keys. */
@@ -567,8 +587,17 @@ public:
 	 */
 	int dispatch() { return detail::check(twheel_dispatch(get()), "twheel_dispatch"); }
 
+	/* The same, but it waits for so long, whatever the context does. 0 if nothing came. */
+	template <typename Rep, typename Period>
+	int dispatch(std::chrono::duration<Rep, Period> timeout)
+	{
+		return detail::check(twheel_dispatch_timeout(get(), detail::count(timeout)),
+				     "twheel_dispatch_timeout");
+	}
+
 private:
 	friend class timer;
+	friend class group;
 	struct nothing {};
 	explicit context(nothing) {}
 
@@ -579,6 +608,20 @@ private:
 
 		~filling() { events.resize(read); }
 	};
+
+	template <typename Read>
+	static bool fill(std::vector<event> &events, const char *what, Read read)
+	{
+		filling taken{events};
+
+		events.resize(events.capacity() ? events.capacity() : 64);
+		ssize_t n = read(events.data(), events.size());
+
+		if (n == -EAGAIN)
+			n = 0;
+		taken.read = static_cast<std::size_t>(detail::check(n, what));
+		return n > 0;
+	}
 
 	void own(struct twheel *tw)
 	{
@@ -663,6 +706,37 @@ public:
 		detail::check(twheel_timer_arm(get(), &setting, nullptr), "twheel_timer_arm");
 	}
 
+	/*
+	 * As it was last armed, counted from now. ENOENT if it never was, EINVAL if that was for a
+	 * point in time.
+	 */
+	void again() { detail::check(twheel_timer_again(get()), "twheel_timer_again"); }
+
+	/*
+	 * Change when it is due, and nothing else: an interval and the rounds that are left stay.
+	 * False if it is not pending, as it has expired or is not armed; nothing has changed then.
+	 */
+	template <typename Rep, typename Period>
+	bool push(std::chrono::duration<Rep, Period> delay)
+	{
+		return push(detail::count(delay), 0);
+	}
+
+	template <typename Clock, typename Duration>
+	bool push(std::chrono::time_point<Clock, Duration> expires)
+	{
+		get();
+		if (detail::clock_of<Clock>() != twheel_clock(state_->of.lock().get()))
+			detail::fail(EINVAL, "a timer on another clock");
+		return push(detail::count(expires), TWHEEL_ARM_ABS);
+	}
+
+	/* How long until it is due; 0 if it is, or is not armed. */
+	nanoseconds remaining() const
+	{
+		return nanoseconds(static_cast<std::int64_t>(twheel_timer_remaining(get())));
+	}
+
 	/* The function will not be called any more. False if it was not going to be. */
 	bool cancel()
 	{
@@ -693,6 +767,15 @@ private:
 		struct twheel_timer		*made = nullptr;
 	};
 
+	bool push(std::uint64_t expires, unsigned int flags)
+	{
+		int result = twheel_timer_push(get(), expires, flags);
+
+		if (result != -ENOENT)
+			detail::check(result, "twheel_timer_push");
+		return !result;
+	}
+
 	static void run(struct twheel_timer *, const struct twheel_event *event, void *arg)
 	{
 		/* The function may destroy its timer, and is part of it. */
@@ -702,6 +785,58 @@ private:
 	}
 
 	std::shared_ptr<state> state_;
+};
+
+/*
+ * Timers of a context that are cancelled together: by cancel(), or when the group ends. It does not
+ * own them. A timer is in one group at most, and leaves it when it ends. Any timer's function may
+ * cancel and destroy a group.
+ */
+class group {
+public:
+	explicit group(const context &of) : of_(of.tw_)
+	{
+		detail::check(twheel_group_new(&made_, of.get()), "twheel_group_new");
+	}
+
+	group(group &&other) noexcept
+		: of_(std::move(other.of_)), made_(std::exchange(other.made_, nullptr)) {}
+
+	group &operator=(group &&other) noexcept
+	{
+		group moved(std::move(other));
+
+		std::swap(of_, moved.of_);
+		std::swap(made_, moved.made_);
+		return *this;
+	}
+
+	~group()
+	{
+		/* Otherwise twheel_close() has freed it. */
+		if (!of_.expired())
+			twheel_group_free(made_);
+	}
+
+	/* Put a timer in, which leaves the group in which it is. */
+	void add(timer &timer)
+	{
+		detail::check(twheel_timer_set_group(timer.get(), get()), "twheel_timer_set_group");
+	}
+
+	/* Its timers stay in it, and may be armed again. */
+	void cancel() { detail::check(twheel_group_cancel(get()), "twheel_group_cancel"); }
+
+private:
+	struct twheel_group *get() const
+	{
+		if (!made_ || of_.expired())
+			detail::fail(EBADF, "a group of a closed context");
+		return made_;
+	}
+
+	std::weak_ptr<struct twheel>	of_;
+	struct twheel_group		*made_ = nullptr;
 };
 
 #ifndef __cpp_exceptions

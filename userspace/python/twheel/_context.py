@@ -496,14 +496,25 @@ class Context:
             if count != -errno.EINTR:
                 yield from [_timer_info(info) for info in infos[:_check(count)]]
 
-    def read(self, limit: int = 256) -> list[Event]:
+    def cancel_all(self) -> None:
+        """Cancel all timers, and drop the events that were not read."""
+        _check(_lib.twheel_cancel_all(self._pointer))
+
+    def read(self, limit: int = 256, *, timeout: int | None = None) -> list[Event]:
         """Read up to `limit` events, and wait for the first unless `nonblock` was given.
 
-        Without events a `nonblock` context raises BlockingIOError.
+        Without events a `nonblock` context raises BlockingIOError. With a `timeout`, in
+        nanoseconds, the call waits for so long at most, whatever `nonblock` is, and returns an
+        empty list if there was no event.
         """
         events: Any = (_abi.twheel_event * limit)()
+        end = 0 if timeout is None else time.monotonic_ns() + _ns(timeout)
         while True:
-            count = _lib.twheel_read(self._pointer, events, limit)
+            if timeout is None:
+                count = _lib.twheel_read(self._pointer, events, limit)
+            else:
+                rest = min(max(end - time.monotonic_ns(), 0), LATEST)
+                count = _lib.twheel_read_timeout(self._pointer, events, limit, rest)
             # Python has run its handler of the signal by now, which may have raised.
             if count != -errno.EINTR:
                 break

@@ -17,13 +17,14 @@ import itertools
 import math
 import os
 import time
+import weakref
 from collections.abc import AsyncGenerator, Callable, Hashable
 from types import TracebackType
 from typing import Any
 
 from . import _context
 
-__all__ = ["Timeout", "Timer", "Wheel"]
+__all__ = ["Group", "Timeout", "Timer", "Wheel"]
 
 _NO_KEY = object()
 
@@ -57,7 +58,7 @@ class Timer:
     """
 
     __slots__ = ("_wheel", "_id", "_serial", "_callback", "_args", "_context", "_key", "_when",
-                 "_cancelled")
+                 "_delay", "_cancelled", "__weakref__")
 
     def __init__(self, wheel: Wheel, callback: Callable[..., object],
                  args: tuple[Any, ...] | None, key: Hashable = _NO_KEY) -> None:
@@ -70,6 +71,7 @@ class Timer:
         self._context = contextvars.copy_context()
         self._key = key
         self._when = math.inf
+        self._delay: float | None = None
         self._cancelled = False
 
     def __repr__(self) -> str:
@@ -106,6 +108,20 @@ class Timer:
         """
         self._wheel._arm(self, self._wheel._after(delay))
 
+    def again(self) -> None:
+        """Have the callback called once more, after the delay with which the timer was made.
+
+        As push(), this works for a timer that was called or cancelled, too. ValueError if it was
+        made for a point in time.
+        """
+        if self._delay is None:
+            raise ValueError("the timer was made for a point in time")
+        self.push(self._delay)
+
+    def remaining(self) -> float:
+        """How many seconds are left until the callback is due; 0 if it is due or not armed."""
+        return max(self._when - self._wheel.time(), 0.0) if self.armed else 0.0
+
     def _run(self, expirations: int) -> None:
         try:
             args = (expirations,) if self._args is None else self._args
@@ -117,6 +133,38 @@ class Timer:
                 "message": f"Exception in the callback of a timer: {self._callback!r}",
                 "exception": error,
             })
+
+
+class Group:
+    """Timers that are cancelled together; a context manager, which cancels them at its end.
+
+    It does not keep timers that nobody else has and that are over.
+    """
+
+    def __init__(self) -> None:
+        self._timers: weakref.WeakSet[Timer] = weakref.WeakSet()
+
+    def add(self, timer: Timer) -> Timer:
+        """Put a timer into the group, and return it."""
+        self._timers.add(timer)
+        return timer
+
+    def discard(self, timer: Timer) -> None:
+        """Take a timer out, if it is in the group."""
+        self._timers.discard(timer)
+
+    def cancel(self) -> None:
+        """Cancel all its timers. They stay in the group."""
+        for timer in list(self._timers):
+            if timer.armed:
+                timer.cancel()
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.cancel()
 
 
 class _Rounds:
@@ -327,6 +375,7 @@ class Wheel:
         """Have `callback(*args)` called in `delay` seconds."""
         timer = Timer(self, callback, args)
         self._arm(timer, self._after(delay))
+        timer._delay = delay
         return timer
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
@@ -356,6 +405,7 @@ class Wheel:
         """
         timer = Timer(self, callback, args, key)
         self._arm(timer, self._after(delay))
+        timer._delay = delay
         return timer
 
     def cancel(self, key: Hashable) -> bool:
