@@ -21,6 +21,15 @@ without_exceptions() {
 			$(pkg-config --cflags --libs libtwheel)
 }
 
+# adapts COMPILER LOOP [MODULE] - a file with the adapter of a loop, which is written in C
+adapts() {
+	printf '#include "twheel-%s.h"\n' "$2" "$2" >"$tmp/adapter.cc"
+	# shellcheck disable=SC2046
+	"$1" -std=c++17 "${flags[@]}" -fsyntax-only -I"$top/userspace/examples/loops" \
+		"$tmp/adapter.cc" $(pkg-config --cflags libtwheel) \
+		${3:+$(PKG_CONFIG_SYSROOT_DIR='' pkg-config --cflags "$3")}
+}
+
 if [ $# = 0 ]; then
 	install_library || { cat "$tmp/out" >&2; exit 1; }
 	printf '#include <twheel.hpp>\n#include <twheel.hpp>\n' | tee "$tmp/a.cc" >"$tmp/b.cc"
@@ -77,6 +86,21 @@ if [ $# = 0 ]; then
 			check "with a message" grep -qx \
 				'twheel.hpp: a negative time: Invalid argument' "$tmp/message"
 		done
+		while read -r loop module; do
+			if [ -z "$module" ] || has pkg-config --exists "$module"; then
+				try "$compiler, the adapter for $loop" \
+					adapts "$compiler" "$loop" ${module:+"$module"}
+			else
+				skip "$compiler, the adapter for $loop" "pkg-config knows no $module"
+			fi
+		done <<-END
+			epoll
+			glib glib-2.0
+			libevent libevent_core
+			sd-event libsystemd
+			uring liburing
+			uv libuv
+		END
 	done
 	finish
 fi

@@ -22,7 +22,7 @@
  */
 static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tw };
+	struct epoll_event event = { EPOLLIN, { tw } };
 	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
 	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
 

@@ -71,8 +71,7 @@ static inline GSource *twheel_glib_attach(GMainContext *loop, struct twheel *tw,
 					  void (*failed)(struct twheel *tw, int err))
 {
 	static GSourceFuncs funcs = {
-		.prepare = twheel_glib_prepare,
-		.dispatch = twheel_glib_dispatch,
+		twheel_glib_prepare, NULL, twheel_glib_dispatch, NULL, NULL, NULL
 	};
 	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
 	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);

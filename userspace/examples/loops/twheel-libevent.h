@@ -34,7 +34,7 @@ static inline void twheel_libevent_detach(struct twheel_libevent *source)
 
 static inline void twheel_libevent_ready(evutil_socket_t fd, short what, void *arg)
 {
-	struct twheel_libevent *source = arg;
+	struct twheel_libevent *source = (struct twheel_libevent *)arg;
 	int ret;
 
 	(void)fd;
@@ -73,7 +73,7 @@ twheel_libevent_attach(struct event_base *base, struct twheel *tw,
 	struct twheel_libevent *source;
 
 	errno = -ret;
-	source = ret ? NULL : calloc(1, sizeof(*source));
+	source = ret ? NULL : (struct twheel_libevent *)calloc(1, sizeof(*source));
 	if (!source)
 		return NULL;
 	source->tw = tw;

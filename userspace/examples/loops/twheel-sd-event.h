@@ -16,7 +16,7 @@
 static inline int twheel_sd_event_ready(sd_event_source *source, int fd, uint32_t events,
 					void *tw)
 {
-	int ret = twheel_dispatch(tw);
+	int ret = twheel_dispatch((struct twheel *)tw);
 
 	(void)fd;
 	(void)events;
@@ -27,7 +27,7 @@ static inline int twheel_sd_event_ready(sd_event_source *source, int fd, uint32_
 
 static inline int twheel_sd_event_flush(sd_event_source *source, void *tw)
 {
-	int ret = twheel_timer_flush(tw);
+	int ret = twheel_timer_flush((struct twheel *)tw);
 
 	return ret ? sd_event_exit(sd_event_source_get_event(source), ret) : 0;
 }

@@ -70,7 +70,7 @@ static inline struct twheel_uring *twheel_uring_attach(struct io_uring *ring, st
 	struct twheel_uring *source = NULL;
 
 	if (!ret) {
-		source = calloc(1, sizeof(*source));
+		source = (struct twheel_uring *)calloc(1, sizeof(*source));
 		ret = -ENOMEM;
 	}
 	if (source) {

@@ -37,7 +37,7 @@ static inline void twheel_uv_fail(struct twheel_uv *source, int err)
 
 static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
 {
-	struct twheel_uv *source = poll->data;
+	struct twheel_uv *source = (struct twheel_uv *)poll->data;
 	int ret = status < 0 ? status : twheel_dispatch(source->tw);
 
 	(void)events;
@@ -47,7 +47,7 @@ static inline void twheel_uv_ready(uv_poll_t *poll, int status, int events)
 
 static inline void twheel_uv_flush(uv_prepare_t *prepare)
 {
-	struct twheel_uv *source = prepare->data;
+	struct twheel_uv *source = (struct twheel_uv *)prepare->data;
 	int ret = twheel_timer_flush(source->tw);
 
 	if (ret)
@@ -74,7 +74,7 @@ static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel 
 	struct twheel_uv *source = NULL;
 
 	if (!ret) {
-		source = malloc(sizeof(*source));
+		source = (struct twheel_uv *)malloc(sizeof(*source));
 		ret = source ? uv_poll_init(loop, &source->poll, twheel_fd(tw)) : -ENOMEM;
 	}
 	if (ret) {
@@ -96,7 +96,7 @@ static inline struct twheel_uv *twheel_uv_attach(uv_loop_t *loop, struct twheel 
 
 static inline void twheel_uv_closed(uv_handle_t *handle)
 {
-	struct twheel_uv *source = handle->data;
+	struct twheel_uv *source = (struct twheel_uv *)handle->data;
 
 	if (!--source->handles)
 		free(source);
