@@ -30,6 +30,17 @@ adapts() {
 		${3:+$(PKG_CONFIG_SYSROOT_DIR='' pkg-config --cflags "$3")}
 }
 
+# runs_asio COMPILER asio|boost/asio
+runs_asio() {
+	local define=
+	[ "$2" = asio ] || define=-DTWHEEL_BOOST_ASIO
+	# shellcheck disable=SC2046
+	"$1" -std=c++17 "${flags[@]}" ${define:+"$define"} -pthread -o "$tmp/asio" \
+			-I"$top/userspace/examples/loops" "$tmp/asio.cc" \
+			$(pkg-config --cflags --libs libtwheel) &&
+		timeout 60 "$tmp/asio"
+}
+
 if [ $# = 0 ]; then
 	install_library || { cat "$tmp/out" >&2; exit 1; }
 	printf '#include <twheel.hpp>\n#include <twheel.hpp>\n' | tee "$tmp/a.cc" >"$tmp/b.cc"
@@ -63,6 +74,45 @@ if [ $# = 0 ]; then
 				return without(argc > 1) == 1 ? 0 : 2;
 			}
 			return 1;
+		}
+	END
+	cat >"$tmp/asio.cc" <<-'END'
+		#include "twheel-asio.hpp"
+		#include "twheel-asio.hpp"
+		#include <twheel.hpp>
+
+		#ifdef TWHEEL_BOOST_ASIO
+		namespace asio = boost::asio;
+		#endif
+
+		/* A function throws: the timers after it come when the loop goes on. */
+		int main()
+		{
+			tw::options options;
+			options.nonblock = true;
+			tw::context wheel(options);
+			asio::io_context loop;
+			int called = 0, thrown = 0;
+			twheel_asio source(loop.get_executor(), wheel.get(), {});
+			auto call = [&](const tw::event &) {
+				if (++called == 1)
+					throw 1;
+				if (called == 3)
+					source.detach();
+			};
+			tw::timer first(wheel, call), second(wheel, call), third(wheel, call);
+
+			first.start(std::chrono::seconds(0));
+			second.start(std::chrono::seconds(0));
+			third.start(std::chrono::milliseconds(20));
+			while (called < 3) {
+				try {
+					loop.run();
+				} catch (int) {
+					thrown++;
+				}
+			}
+			return thrown != 1;
 		}
 	END
 	for compiler in g++ clang++; do
@@ -101,6 +151,13 @@ if [ $# = 0 ]; then
 			uring liburing
 			uv libuv
 		END
+		for asio in asio boost/asio; do
+			has "$compiler" -include "$asio/version.hpp" -E -x c++ /dev/null || {
+				skip "$compiler, $asio" "its headers are missing"
+				continue
+			}
+			try "$compiler, $asio" runs_asio "$compiler" "$asio"
+		done
 	done
 	finish
 fi

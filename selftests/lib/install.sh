@@ -73,12 +73,14 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/share/doc/twheel/examples/keyed.c
 ./usr/share/doc/twheel/examples/lease.c
 ./usr/share/doc/twheel/examples/loops/Makefile
+./usr/share/doc/twheel/examples/loops/asio-server.cc
 ./usr/share/doc/twheel/examples/loops/epoll-server.c
 ./usr/share/doc/twheel/examples/loops/glib-server.c
 ./usr/share/doc/twheel/examples/loops/libevent-server.c
 ./usr/share/doc/twheel/examples/loops/sd-event-server.c
 ./usr/share/doc/twheel/examples/loops/server.c
 ./usr/share/doc/twheel/examples/loops/server.h
+./usr/share/doc/twheel/examples/loops/twheel-asio.hpp
 ./usr/share/doc/twheel/examples/loops/twheel-epoll.h
 ./usr/share/doc/twheel/examples/loops/twheel-glib.h
 ./usr/share/doc/twheel/examples/loops/twheel-libevent.h

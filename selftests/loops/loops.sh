@@ -12,7 +12,7 @@
 
 clients=$1 idle=$2
 shift 2
-[ $# -gt 0 ] || set -- epoll libevent uv uring glib sd-event
+[ $# -gt 0 ] || set -- epoll libevent uv uring glib sd-event asio
 export TWHEEL_BACKEND=device
 [ -e /dev/twheel ] || TWHEEL_BACKEND=embedded
 cd "$(dirname "$0")" || exit

@@ -239,7 +239,7 @@ suite_loops() {
 
 # In an emulated guest sd-event cannot keep up with so many that talk as often.
 suite_loops-long() {
-	loops '10000 2000' '10000 6000 epoll libevent uv uring glib' '10000 24000 sd-event'
+	loops '10000 2000' '10000 6000 epoll libevent uv uring glib asio' '10000 24000 sd-event'
 }
 
 # Each of its loads lasts for two seconds. The module comes and goes in suite module, too.

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <twheel.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * struct watch - a descriptor that a loop waits for
  * @fd: the descriptor
@@ -56,5 +60,9 @@ void loop_close(void);
 
 /** server_failed() - end, as the timers' functions cannot be called */
 void server_failed(struct twheel *tw, int err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* SERVER_H */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A twheel context in a loop of asio or, with TWHEEL_BOOST_ASIO, of Boost.Asio. It is C++17. Copy
+ * this file into your program.
+ *
+ * Open the context with TWHEEL_OPEN_NONBLOCK. Detach it before you close it.
+ */
+#ifndef TWHEEL_ASIO_HPP
+#define TWHEEL_ASIO_HPP
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <twheel.h>
+
+#ifdef TWHEEL_BOOST_ASIO
+#include <boost/asio.hpp>
+#else
+#include <asio.hpp>
+#endif
+
+/* A context as a source of a loop. The destructor detaches it. */
+class twheel_asio {
+#ifdef TWHEEL_BOOST_ASIO
+	using descriptor = boost::asio::posix::stream_descriptor;
+#else
+	using descriptor = asio::posix::stream_descriptor;
+#endif
+
+public:
+	using failure = std::function<void(struct twheel *tw, int err)>;
+
+	twheel_asio() = default;
+
+	/*
+	 * Call the functions of a context's timers from a loop. @executor is that of the loop or, if
+	 * several threads run it, a strand: all that uses the context's timers belongs into it.
+	 *
+	 * @failed is called with the -errno of twheel_dispatch(). After -ECANCELED, -ENOSPC, -EDQUOT
+	 * and -ENOMEM the source goes on. Any other error would come again in each round, so the
+	 * source is detached before.
+	 *
+	 * asio calls nothing before it waits: if you use twheel_timer_defer(), call
+	 * twheel_timer_flush() at the end of every handler that touches a timer.
+	 *
+	 * Throws std::system_error: EINVAL for a context with keys, as timer objects are not for
+	 * these.
+	 */
+	twheel_asio(const descriptor::executor_type &executor, struct twheel *tw, failure failed)
+	{
+		bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
+		int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
+
+		if (ret)
+			throw std::system_error(-ret, std::generic_category(), "twheel_asio");
+		source_ = std::make_shared<source>(source{ descriptor(executor, twheel_fd(tw)), tw,
+							   std::move(failed) });
+		wait(source_);
+	}
+
+	twheel_asio(twheel_asio &&) = default;
+
+	twheel_asio &operator=(twheel_asio &&other)
+	{
+		std::swap(source_, other.source_);
+		other.detach();
+		return *this;
+	}
+
+	~twheel_asio() { detach(); }
+
+	/* End it, from wherever; the context may be closed at once. */
+	void detach()
+	{
+		if (source_)
+			end(*source_);
+		source_ = nullptr;
+	}
+
+private:
+	struct source {
+		descriptor	fd;
+		/* NULL: it was detached. */
+		struct twheel	*tw;
+		failure		failed;
+	};
+
+	static void end(source &source)
+	{
+		/* The descriptor is the context's. */
+		if (source.tw)
+			source.fd.release();
+		source.tw = nullptr;
+	}
+
+	/* A handler that waits keeps the source. */
+	static void wait(const std::shared_ptr<source> &source)
+	{
+		source->fd.async_wait(descriptor::wait_read, [source](auto error) {
+			ready(source, -error.value());
+		});
+	}
+
+	/* If a timer's function throws, records are left that do not make the descriptor readable. */
+	struct rest {
+		const std::shared_ptr<source> &source_;
+		bool thrown = true;
+
+		~rest()
+		{
+			if (thrown && source_->tw)
+				post(source_->fd.get_executor(),
+				     [source = source_] { ready(source, 0); });
+		}
+	};
+
+	static void ready(const std::shared_ptr<source> &source, int ret)
+	{
+		if (!source->tw)
+			return;
+		if (!ret) {
+			rest rest{source};
+
+			ret = twheel_dispatch(source->tw);
+			rest.thrown = false;
+		}
+		/* A timer's function may have detached it. */
+		struct twheel *tw = source->tw;
+		bool failed = tw && ret < 0 && ret != -EINTR;
+
+		if (failed && ret != -ECANCELED && ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM)
+			end(*source);
+		if (failed)
+			source->failed(tw, ret);
+		if (source->tw)
+			wait(source);
+	}
+
+	std::shared_ptr<source> source_;
+};
+
+#endif /* TWHEEL_ASIO_HPP */
