@@ -144,7 +144,8 @@ check "none names a page that is not there" test ! -s "$tmp/out"
 cat "$user/include/twheel.h" "$user/../uapi/linux/twheel.h" |
 	grep -o '\b\(twheel\|TWHEEL\)_[A-Za-z_]*' | sort -u >"$tmp/declared"
 # The page of leases is no function.
-grep -hv '^\.TH' "$user"/man/*.3 "$user/../Documentation/moving.md" |
+grep -hv '^\.TH' "$user"/man/*.3 "$user/../Documentation/moving.md" \
+	"$user/../Documentation/names.md" |
 	grep -o '\b\(twheel\|TWHEEL\)_[A-Za-z_]*[A-Za-z]' | sort -u |
 	grep -vxF -e twheel_lease -f "$tmp/declared" >"$tmp/out"
 check "they have only names that there are" test ! -s "$tmp/out"
