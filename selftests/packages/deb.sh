@@ -23,7 +23,7 @@ here=$top/selftests/packages
 page=$top/Documentation/installing.md
 release=$(other_release)
 version=$(cat "$top/VERSION")
-packages='twheel-dkms libtwheel-dev twheel-tools libtwheel0.1'
+packages='twheel-dkms libtwheel-dev python3-twheel twheel-tools libtwheel0.1'
 
 . "$top/selftests/tap.sh"
 out=$build/deb-$release
@@ -64,7 +64,7 @@ build_packages() {
 
 # The kernel that runs is this machine's: say that it is the one that is installed.
 prepare_fresh() {
-	prepare fresh dkms linux-image-amd64 openssl psmisc udev make gcc libc6-dev pkgconf
+	prepare fresh dkms linux-image-amd64 openssl psmisc udev make gcc libc6-dev pkgconf python3
 	as_root chroot "$roots/fresh" useradd -m -s /bin/bash user
 	kernel_of fresh -amd64 >"$roots/kernel"
 	as_root tee "$roots/fresh/usr/local/bin/uname" >/dev/null <<-END
@@ -124,6 +124,16 @@ compile() {
 	in_root "$roots/fresh" user \
 		'cc hello.c $(pkg-config --cflags --libs libtwheel) -o hello && ldd hello' |
 		tee /dev/stderr | grep -q "libtwheel.so.* => /"
+}
+
+# The root has no device, so the wheel is in the process.
+python_program() {
+	in_root "$roots/fresh" user "python3 -c '
+from twheel import Context, __version__
+with Context() as wheel:
+    wheel.arm(1000000, 7)
+    print(__version__, wheel.embedded, [event.user_data for event in wheel.read()])'" |
+		tee /dev/stderr | grep -qxF "$version True [7]"
 }
 
 # The other flavour's headers come along, as those of a later kernel would.
@@ -230,6 +240,8 @@ try "the packages install" documented fresh 'apt-get install -y ./build/deb/*.de
 try "DKMS says so" documented fresh 'dkms status twheel'
 try "the module is built for Linux $kernel" is_built "$kernel"
 try "a program of a user's, compiled with pkg-config" compile
+try "a program in Python" python_program
+try "the page of the device is there" inside fresh 'test -s /usr/share/man/man4/twheel.4.gz'
 try "a kernel is upgraded" upgrade_kernel
 cloud=$(cat "$roots/cloud")
 try "the module is built for Linux $cloud" is_built "$cloud"
