@@ -115,6 +115,23 @@ if [ $# = 0 ]; then
 			return thrown != 1;
 		}
 	END
+	page=$top/userspace/man/twheel.hpp.3
+	# Members are those lines of a public part that begin with one tab and call nothing.
+	awk '/^(class|private:)/ { on = 0 } /^public:/ { on = 1 }
+		on && /^\t[a-z~].*\(/ && !/operator|static_cast|using/ { sub(/\(.*/, ""); print $NF }' \
+		"$top/userspace/include/twheel.hpp" | sed 's/^[*&]*//' | grep -vx -e '~.*' \
+		-e context -e timer -e group | sort -u >"$tmp/members"
+	while read -r member; do
+		grep -q "\(^\.BR \|\\\\fB\)$member\(\\\\fP\| \)()*" "$page" || echo "$member"
+	done <"$tmp/members" >"$tmp/out"
+	check "twheel.hpp(3) has each member" test "$(wc -l <"$tmp/members")" -gt 30 -a ! -s "$tmp/out"
+	# The first block of EXAMPLES is a program, the second what it prints.
+	for block in 1 2; do
+		awk -v want=$block '/^\.EE/ { on = 0 }
+			on { gsub(/\\-/, "-"); gsub(/\\e/, "\\"); print }
+			/^\.EX/ { on = ++n == want }' "$page" >"$tmp/page.$block"
+	done
+	mv "$tmp/page.1" "$tmp/page.cc"
 	for compiler in g++ clang++; do
 		has "$compiler" --version || {
 			skip "$compiler" "there is no $compiler (Debian: ${compiler/clang++/clang})"
@@ -136,6 +153,11 @@ if [ $# = 0 ]; then
 			check "with a message" grep -qx \
 				'twheel.hpp: a negative time: Invalid argument' "$tmp/message"
 		done
+		# shellcheck disable=SC2046
+		try "$compiler, the program of twheel.hpp(3)" "$compiler" -std=c++17 "${flags[@]}" \
+			-o "$tmp/page" "$tmp/page.cc" $(pkg-config --cflags --libs libtwheel)
+		"$tmp/page" >"$tmp/printed"
+		try "it prints what the page says" diff "$tmp/page.2" "$tmp/printed"
 		while read -r loop module; do
 			if [ -z "$module" ] || has pkg-config --exists "$module"; then
 				try "$compiler, the adapter for $loop" \
