@@ -26,7 +26,7 @@ list() {
 			vm lib embedded loops time isolation insn languages lease abi tool install \
 			report ;;
 	long)	echo seeded-long stress-long torture-long loops-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long dist html schedule ;;
+			vm-long isolation-long uapi-long languages-long dist html schedule ;;
 	esac
 }
 
