@@ -413,8 +413,8 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 
 /*
  * Re-arm the timer that @arm names. @hint: the timer that it probably names, or NULL. Returns as
- * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of the context
- * is then held, so that no other call makes one.
+ * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of the
+ * context is then held, so that no other call makes one.
  */
 static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
 {

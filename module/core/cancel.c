@@ -84,7 +84,7 @@ static void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
  * in *@ended. Returns the result.
  */
 static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
-		      struct twheel_timer *hint, struct twheel_timer **ended)
+			struct twheel_timer *hint, struct twheel_timer **ended)
 {
 	struct twheel_timer *timer;
 	int ret = begin_cancel(cancel);
@@ -129,8 +129,8 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 }
 
 /*
- * Carry out @cancel, if that ends a pending timer: without what is done for a batch. Returns whether it
- * was carried out.
+ * Carry out @cancel, if that ends a pending timer: without what is done for a batch. Returns
+ * whether it was carried out.
  */
 static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 {

@@ -74,8 +74,8 @@ void twheel_hold_end(struct twheel_hold *hold);
  * @ctx:	the context
  * @handle:	a handle or a key; any number
  *
- * As twheel_hold_begin() and twheel_hold_handle(), for a call with one entry: in fewer instructions,
- * as no lock is held yet.
+ * As twheel_hold_begin() and twheel_hold_handle(), for a call with one entry: in fewer
+ * instructions, as no lock is held yet.
  *
  * Context: process. Unless it returns NULL, as after twheel_hold_begin().
  * Return: the timer, which is held; or NULL if no pending timer was found at once, and nothing has

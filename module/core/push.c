@@ -2,8 +2,8 @@
 /*
  * Pushing timers back: only the deadline changes, and nothing is told but how many.
  *
- * That is what a server does for each packet that it gets. An entry has 16 bytes instead of the 64 of an
- * arming, which are not copied back.
+ * That is what a server does for each packet that it gets. An entry has 16 bytes instead of the 64
+ * of an arming, which are not copied back.
  *
  * Locking rules: see hold.c for what guards a timer, base.c for the order. A timer's settings are
  * read and its deadline is changed while it is held, so no other call comes in between.
@@ -57,8 +57,8 @@ static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Carry out @push. @hint: the timer that it probably names, or NULL. 0; -EINVAL; or -ENOENT if there is
- * no such timer, or without keys if it is not pending.
+ * Carry out @push. @hint: the timer that it probably names, or NULL. 0; -EINVAL; or -ENOENT if
+ * there is no such timer, or without keys if it is not pending.
  */
 static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 		    struct twheel_timer *hint)

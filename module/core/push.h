@@ -16,8 +16,8 @@ struct twheel_ctx;
  * Waits for nothing but memory.
  *
  * Context: may sleep; in the task whose time namespace counts.
- * Return: how many bytes of entries were carried out, from the first one on; or, if there were none, why:
- * -EINVAL, -ENOENT or -EFAULT, or an error of twheel_arm_entries().
+ * Return: how many bytes of entries were carried out, from the first one on; or, if there were
+ * none, why: -EINVAL, -ENOENT or -EFAULT, or an error of twheel_arm_entries().
  */
 ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from);
 

@@ -147,7 +147,8 @@ TEST_F(push, entries_are_carried_out_up_to_the_first_that_fails)
 
 TEST_F(push, half_an_entry_is_refused)
 {
-	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR, handle = tw_arm(self->fd, far, TWHEEL_ARM_ABS, 0);
+	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
+	__u64 handle = tw_arm(self->fd, far, TWHEEL_ARM_ABS, 0);
 	struct twheel_push pushes[2] = { { handle, far + 1 }, { handle, far + 2 } };
 	size_t size;
 
@@ -166,7 +167,8 @@ TEST_F(push, half_an_entry_is_refused)
 TEST_F(push, memory_that_ends_early)
 {
 	char *end = tw_guarded(1) + sysconf(_SC_PAGESIZE);
-	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR, handle = tw_arm(self->fd, far, TWHEEL_ARM_ABS, 0);
+	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
+	__u64 handle = tw_arm(self->fd, far, TWHEEL_ARM_ABS, 0);
 	struct twheel_push *pushes = (struct twheel_push *)(end - PUSH);
 
 	pushes[0] = (struct twheel_push){ handle, far + 1 };
@@ -306,7 +308,8 @@ TEST_F(push, vectors_and_nowait)
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	struct twheel_push pushes[2] = { { 1, far + 1 }, { 2, far + 2 } };
 	struct iovec pieces[] = {
-		{ pushes, 5 }, { (char *)pushes + 5, PUSH }, { (char *)pushes + 5 + PUSH, PUSH - 5 },
+		{ pushes, 5 }, { (char *)pushes + 5, PUSH },
+		{ (char *)pushes + 5 + PUSH, PUSH - 5 },
 	};
 	struct iovec both = { pushes, sizeof(pushes) };
 

@@ -474,8 +474,8 @@ public:
 	}
 
 	/*
-	 * Push a pending timer back, and leave its settings as they are. False if there is no such timer
-	 * or, in a context without keys, if it has expired.
+	 * Push a pending timer back, and leave its settings as they are. False if there is no such
+	 * timer or, in a context without keys, if it has expired.
 	 */
 	template <typename Clock, typename Duration>
 	bool push(std::uint64_t handle, std::chrono::time_point<Clock, Duration> expires)

@@ -25,7 +25,8 @@ struct twheel_counters;
 /**
  * struct twheel_backend - the calls that a context makes
  * @ioctl: as ioctl(), but returns -errno
- * @read: as read(), but returns -errno; without @wait it does not wait, nor end as a cancelled thread
+ * @read: as read(), but returns -errno; without @wait it does not wait, and is no point of
+ *	cancellation
  * @write: as write(), but returns -errno
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that

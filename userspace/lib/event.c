@@ -78,7 +78,7 @@ static int wait_readable(const struct twheel *tw, uint64_t ns)
 
 	if (ppoll(&pollfd, 1, &rest, NULL) >= 0)
 		return 0;
-	/* The kernel restarts a read itself, but no poll. It does not tell which handler has run. */
+	/* The kernel restarts a read itself, but no poll, and tells not which handler has run. */
 	return errno == EINTR && all_handlers_restart() ? 0 : -errno;
 }
 

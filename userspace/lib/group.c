@@ -115,7 +115,7 @@ TWHEEL_API void twheel_group_free(struct twheel_group *group)
 	/* In a child this fails, and leaves the parent's timers alone. */
 	ret = twheel_group_cancel(group);
 	while (group->first) {
-		/* If the cancel has failed otherwise, their functions are not called all the same. */
+		/* If the cancel has failed otherwise their functions are not called all the same. */
 		if (ret != -ECHILD)
 			twheel_timer_disarmed(group->first);
 		twheel_group_leave(group->first);

@@ -103,7 +103,7 @@ private:
 		});
 	}
 
-	/* If a timer's function throws, records are left that do not make the descriptor readable. */
+	/* If a timer's function throws, records are left for which the descriptor is not readable. */
 	struct rest {
 		const std::shared_ptr<source> &source_;
 		bool thrown = true;

@@ -51,8 +51,8 @@ static int follow_config(struct twheel_emb *emb)
 }
 
 /*
- * Carry out a request. What single calls ask for needs not be copied in and out, as it is done in the
- * memory of the program.
+ * Carry out a request. What single calls ask for needs not be copied in and out, as it is done in
+ * the memory of the program.
  */
 static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg)
 {
