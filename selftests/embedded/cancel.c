@@ -842,12 +842,14 @@ static void *close_cancelled(void *arg)
 
 /* Some fail after they have opened something. */
 static struct opening openings[] = {
-	{ .flags = EMBEDDED },
-	{ .flags = EMBEDDED | TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC },
+	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC } },
+	{ .flags = EMBEDDED | TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
+	  .config = { .clock = CLOCK_BOOTTIME } },
 	{ .flags = EMBEDDED, .config = { .clock = TWHEEL_CLOCK_REALTIME } },
-	{ .flags = EMBEDDED, .config = { .flags = LEASES } },
-	{ .flags = EMBEDDED, .config = { .flags = KEYS } },
-	{ .flags = EMBEDDED, .config = { .flags = UINT32_MAX }, .expected = -EINVAL },
+	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = LEASES } },
+	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = KEYS } },
+	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = UINT32_MAX },
+	  .expected = -EINVAL },
 	{ .flags = ~0U, .expected = -EINVAL },
 	{ .path = "/dev/null", .expected = -ENOTTY },
 	{ .path = "/dev/no-such-wheel", .expected = -ENOENT },

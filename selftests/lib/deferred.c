@@ -459,7 +459,7 @@ FIXTURE_TEARDOWN(queue)
 	twheel_close(self->tw);
 }
 
-/* What is queued is told before a timer is pushed or a group cancelled, both of which are not. */
+/* What is queued is told before a timer is pushed or a group is cancelled. */
 TEST_F(queue, of_the_calls_by_name)
 {
 	struct twheel_timer **timers = self->timers;

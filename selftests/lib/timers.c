@@ -1497,7 +1497,7 @@ TEST_F(timers, group_cancel)
 	EXPECT_EQ(0, twheel_group_cancel(empty));
 	EXPECT_EQ(MANY - MANY / 3 + 1, pending(self->tw));
 
-	/* One leaves it, one goes to another group, one is freed: the first, in the middle, last. */
+	/* One leaves it, one leaves for another group, one is freed. */
 	EXPECT_EQ(0, twheel_timer_set_group(timers[MANY - 1], NULL));
 	EXPECT_EQ(0, twheel_timer_set_group(timers[MANY / 2 + 1], empty));
 	twheel_timer_free(timers[1]);

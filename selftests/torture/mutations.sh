@@ -24,7 +24,7 @@ mutations() {
 	the last to expire is told first	s/list_add(&timer->ready, prev)/list_add(\&timer->ready, \&ctx->ready)/
 	a last record that is not	s/expirations >= timer->count) {/expirations > timer->count) {/
 	a stale handle is as good	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
-	a push-back of what has expired	/^static int rearm_held/,/^}/s/if (!pending)$/if (!pending \&\& arm->user_data % 8)/
+	a push-back of what has expired	/^int twheel_timer_rearm/,/^}/s/if (!pending)$/if (!pending \&\& arm->user_data % 8)/
 	a push-back makes a timer	/^static int arm_one/,/^}/s/ret = rearm(hold, arm, hint);/&\n\t\tif (ret == -ENOENT \&\& arm->flags \& TWHEEL_ARM_IF_PENDING \&\& is_keyed(ctx)) return full ?: hold->local ? arm_new(hold, arm) : -EAGAIN;/
 	what there is is re-armed	s/if (arm->flags & TWHEEL_ARM_CONDITIONS) {/if (arm->flags \& TWHEEL_ARM_CONDITIONS \&\& !(arm->flags \& TWHEEL_ARM_IF_NONE \&\& arm->user_data % 8 == 0)) {/
 	a round is missed		s/(event->expirations - 1) \* timer->interval/event->expirations * timer->interval/

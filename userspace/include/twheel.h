@@ -657,7 +657,7 @@ ssize_t twheel_read(struct twheel *tw, struct twheel_event *events, size_t n);
  * Whether the descriptor is non-blocking makes no difference. The call never gives up early.
  *
  * It returns -EINTR where twheel_read() does. It may do so after a handler with SA_RESTART, too,
- * if the program has any handler without.
+ * if the program has any handler without (but for SIGSEGV, SIGBUS, SIGFPE and SIGILL).
  *
  * Return: how many events were stored; 0 if there was none in time; or -errno as for
  * twheel_read() but -EAGAIN, and also -EINVAL for a @timeout over 2^63 - 1.

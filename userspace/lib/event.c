@@ -55,6 +55,9 @@ static bool all_handlers_restart(void)
 	int sig;
 
 	for (sig = 1; sig < NSIG; sig++) {
+		/* Those that a program raises by its own mistakes interrupt no wait. */
+		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL)
+			continue;
 		/* The C library has some signals to itself. */
 		if (sigaction(sig, NULL, &action) || action.sa_flags & SA_RESTART)
 			continue;
@@ -78,7 +81,7 @@ static int wait_readable(const struct twheel *tw, uint64_t ns)
 
 	if (ppoll(&pollfd, 1, &rest, NULL) >= 0)
 		return 0;
-	/* The kernel restarts a read itself, but no poll, and tells not which handler has run. */
+	/* The kernel restarts reads, and no polls. It does not tell which handler has run. */
 	return errno == EINTR && all_handlers_restart() ? 0 : -errno;
 }
 

@@ -12,40 +12,6 @@
 
 #include "loop.h"
 
-/**
- * struct twheel_group - some timer objects of a context
- * @tw: the context
- * @first: the first of the timers, or NULL
- * @next: the next group of the context, or NULL
- * @link: what points to this one in the list of all groups
- */
-struct twheel_group {
-	struct twheel		*tw;
-	struct twheel_timer	*first;
-	struct twheel_group	*next;
-	struct twheel_group	**link;
-};
-
-void twheel_group_leave(struct twheel_timer *timer)
-{
-	if (!timer->group_link)
-		return;
-	*timer->group_link = timer->group_next;
-	if (timer->group_next)
-		timer->group_next->group_link = timer->group_link;
-	timer->group_link = NULL;
-}
-
-void twheel_groups_free(struct twheel_loop *loop)
-{
-	struct twheel_group *group, *next;
-
-	for (group = loop->groups; group; group = next) {
-		next = group->next;
-		free(group);
-	}
-}
-
 TWHEEL_API int twheel_group_new(struct twheel_group **groupp, struct twheel *tw)
 {
 	struct twheel_group *group;
@@ -115,7 +81,7 @@ TWHEEL_API void twheel_group_free(struct twheel_group *group)
 	/* In a child this fails, and leaves the parent's timers alone. */
 	ret = twheel_group_cancel(group);
 	while (group->first) {
-		/* If the cancel has failed otherwise their functions are not called all the same. */
+		/* Even if the cancel has failed, their functions are not called. */
 		if (ret != -ECHILD)
 			twheel_timer_disarmed(group->first);
 		twheel_group_leave(group->first);

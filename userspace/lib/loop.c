@@ -170,6 +170,16 @@ static int twheel_loop_grow(struct twheel *tw)
 	return 0;
 }
 
+static void free_groups(struct twheel_loop *loop)
+{
+	struct twheel_group *group, *next;
+
+	for (group = loop->groups; group; group = next) {
+		next = group->next;
+		free(group);
+	}
+}
+
 void twheel_loop_free(struct twheel *tw)
 {
 	struct twheel_loop *loop = tw->loop;
@@ -184,7 +194,7 @@ void twheel_loop_free(struct twheel *tw)
 	while (loop->chunks_used)
 		free(loop->chunks[--loop->chunks_used]);
 	free(loop->chunks);
-	twheel_groups_free(loop);
+	free_groups(loop);
 	free(loop->queue);
 	free(loop);
 }

@@ -99,6 +99,20 @@ struct twheel_loop {
 	struct twheel_event	*order[TWHEEL_DISPATCH_MAX];
 };
 
+/**
+ * struct twheel_group - some timer objects of a context
+ * @tw: the context
+ * @first: the first of the timers, or NULL
+ * @next: the next group of the context, or NULL
+ * @link: what points to this one in the list of all groups
+ */
+struct twheel_group {
+	struct twheel		*tw;
+	struct twheel_timer	*first;
+	struct twheel_group	*next;
+	struct twheel_group	**link;
+};
+
 /*
  * How a call that uses timer objects begins: make sure that @tw has a loop. Returns 0; -ECHILD
  * in a child that has inherited @tw; -EINVAL if @tw has keys, as timer objects are found by
@@ -113,10 +127,15 @@ int twheel_loop_begin(struct twheel *tw);
 ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *timers, size_t n);
 
 /* Take @timer out of its group, if it is in one. */
-void twheel_group_leave(struct twheel_timer *timer);
-
-/* Free all groups. */
-void twheel_groups_free(struct twheel_loop *loop);
+static inline void twheel_group_leave(struct twheel_timer *timer)
+{
+	if (!timer->group_link)
+		return;
+	*timer->group_link = timer->group_next;
+	if (timer->group_next)
+		timer->group_next->group_link = timer->group_link;
+	timer->group_link = NULL;
+}
 
 /* The device has carried out @arm for @timer: note how it is armed. */
 void twheel_timer_armed_by(struct twheel_timer *timer, const struct twheel_arm *arm);
