@@ -324,7 +324,7 @@ suite_torture() {
 }
 
 suite_torture-long() {
-	MINUTES=${TORTURE_MINUTES:-3} "$vm/torture.sh"
+	MINUTES=${TORTURE_MINUTES:-2} "$vm/torture.sh"
 }
 
 suite_module() {
@@ -358,13 +358,13 @@ suite_seeded-long() {
 	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh"
 }
 
-# The interface on a debug kernel for a minute; or for three, and the wheel.
+# The interface on a debug kernel for a minute; or for two, and the wheel.
 suite_fuzz() {
 	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"
 }
 
 suite_fuzz-long() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-3}"
+	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-2}"
 }
 
 # Both commands of the README on a machine that has nothing.
