@@ -143,7 +143,8 @@ static void put_title(FILE *out, const struct source *source)
 			counters_row_name(source));
 	} else {
 		fprintf(out, "%4s---------------- a second ----------------- %s\n", "", late);
-		fprintf(out, "cpu    arm  rearm cancel expire cascade   intr    p50    p99    max ");
+		fprintf(out, "%s    arm  rearm cancel expire cascade   intr    p50    p99    max ",
+			"cpu");
 	}
 }
 

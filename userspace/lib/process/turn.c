@@ -22,8 +22,8 @@
  * Take the lock, behind the threads that wait for it already.
  *
  * Whoever has to be woken is later than a thread that lets go of the lock only to take it again,
- * for its next call or for the rest of a large one. That is best as long as it does not last: so nobody
- * goes first any more once the first one in the queue has waited for a turn's time.
+ * for its next call or for the rest of a large one. That is best as long as it does not last: so
+ * nobody goes first any more once the first one in the queue has waited for a turn's time.
  */
 static noinline void lock_in_turn(struct twheel_emb *emb)
 {
