@@ -580,7 +580,8 @@ static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
  */
 static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
-	if (check_arm(ctx, arm))
+	/* Until the pool is settled what was checked may change before the timer is made. */
+	if (!twheel_pool_settled(&ctx->pool) || check_arm(ctx, arm))
 		return false;
 	clear_answer(arm);
 	if (arm->handle || is_keyed(ctx))

@@ -40,7 +40,13 @@ static struct twheel_arm arming_of(const struct twheel_timer *timer,
 	};
 }
 
-/* Push @timer, which is held and live. 0, or -ENOENT if it has ended meanwhile. */
+/* Without keys a timer that has expired is not pushed, as that would withdraw its record. */
+static bool may_push(const struct twheel_hold *hold, const struct twheel_timer *timer)
+{
+	return hold->ctx->pool.keyed || twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
+}
+
+/* Push @timer, which is held and may be pushed. 0, or -ENOENT if it may not any more. */
 static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		     const struct twheel_push *push)
 {
@@ -49,8 +55,8 @@ static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
 
 	if (ret != -EAGAIN)
 		return ret;
-	/* It was not held for a moment. */
-	if (!twheel_hold_both(hold, timer, push->handle))
+	/* It was not held for a moment, in which it may have expired. */
+	if (!twheel_hold_both(hold, timer, push->handle) || !may_push(hold, timer))
 		return -ENOENT;
 	arm = arming_of(timer, push);
 	return twheel_timer_rearm(hold, timer, &arm);
@@ -70,13 +76,11 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 	timer = twheel_hold_handle(hold, push->handle, hint);
 	if (unlikely(!timer))
 		return -ENOENT;
-	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING)) {
-		if (likely(twheel_timer_postpone(hold, timer,
-						 twheel_hold_time(hold, push->expires))))
-			return 0;
-	} else if (!hold->ctx->pool.keyed) {
+	if (unlikely(!may_push(hold, timer)))
 		return -ENOENT;
-	}
+	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING &&
+		   twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
+		return 0;
 	return push_held(hold, timer, push);
 }
 
@@ -131,27 +135,40 @@ static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u3
 	}
 }
 
+/* Copy @n entries. Returns how many: fewer if the rest cannot be read. */
+static u32 copy_in(struct twheel_push *pushes, u32 n, struct iov_iter *from)
+{
+	size_t bytes = copy_from_iter(pushes, n * sizeof(*pushes), from);
+	u32 i = bytes / sizeof(*pushes);
+
+	/* On arm64 up to 64 bytes before those that cannot be read count as not copied, too. */
+	iov_iter_revert(from, bytes % sizeof(*pushes));
+	while (i < n && copy_from_iter(&pushes[i], sizeof(*pushes), from) == sizeof(*pushes))
+		i++;
+	return i;
+}
+
 ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 {
 	struct twheel_push pushes[TWHEEL_HOLD_MAX];
 	ssize_t total = 0;
-	size_t bytes;
-	u32 n, done;
+	u32 n, want, done;
 	int error;
 
 	/* Half an entry would be lost. */
 	if (iov_iter_count(from) % sizeof(*pushes))
 		return -EINVAL;
 	while (iov_iter_count(from)) {
-		bytes = min_t(size_t, iov_iter_count(from), sizeof(pushes));
-		n = copy_from_iter(pushes, bytes, from) / sizeof(*pushes);
+		want = min_t(size_t, iov_iter_count(from) / sizeof(*pushes), TWHEEL_HOLD_MAX);
+		n = copy_in(pushes, want, from);
 		done = push_all(ctx, pushes, n, &error);
 		total += done * sizeof(*pushes);
-		if (!error && n < bytes / sizeof(*pushes))
+		if (!error && n < want)
 			error = -EFAULT;
 		if (error)
 			return total ?: error;
-		if (signal_pending(current))
+		/* Not for what io_uring has the task do: nobody would know why the rest was left. */
+		if (task_sigpending(current))
 			break;
 		cond_resched();
 	}

@@ -150,7 +150,7 @@ static ssize_t twheel_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 static ssize_t twheel_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	/* Whoever must not wait need not: it takes memory at most. */
+	/* As to write to a pipe, it may wait for memory even if it must not wait for others. */
 	return twheel_push_entries(iocb->ki_filp->private_data, from);
 }
 

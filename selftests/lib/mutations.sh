@@ -27,7 +27,7 @@ mutations() {
 	a word is kept after the last record	/^static void twheel_loop_note_ended/,/^}/s/timer->word = NULL;//
 	an ended timer may be queued		/^static void twheel_loop_note_ended/,/^}/s/timer->ended = true;//
 	a record of another arming		s/return timer->arming == token >> 32 ? timer : NULL;/return timer;/
-	a record of another handle		/^TWHEEL_API int twheel_dispatch/,/^}/s/|| timer->handle != event.handle//
+	a record of another handle		/^static int dispatch/,/^}/s/|| timer->handle != event.handle//
 	any slack is pushed			s/timer->slack != setting->slack ||//
 	a push of what exists is new		/^static bool twheel_timer_push/,/^}/s/setting->flags & TWHEEL_ARM_IF_NONE/0/
 	a push to an earlier time		/^static bool twheel_timer_push/,/^}/s/if (was > lease_word_ns(.*)))/if (0)/
@@ -60,8 +60,8 @@ mutations() {
 	a child's free forgets no re-arm	/^TWHEEL_API void twheel_timer_free/,/^}/s/twheel_queue_forget(timer);//
 	no room for new ones			/^static int twheel_arm_with_room/,/^}/s/!twheel_queue_has_cancels(tw->loop)/1/
 	cancel_all does not flush		/^TWHEEL_API int twheel_timer_cancel_all/,/^}/s/twheel_queue_flush(tw);//
-	a dispatch does not flush before it	/^TWHEEL_API int twheel_dispatch/,/^}/s/ret = twheel_timer_flush(tw);//
-	a dispatch does not flush behind it	/^TWHEEL_API int twheel_dispatch/,/^}/s/^\ttwheel_queue_flush(tw);//
+	a dispatch does not flush before it	/^static int dispatch/,/^}/s/ret = twheel_timer_flush(tw);//
+	a dispatch does not flush behind it	/^static int dispatch/,/^}/s/^\ttwheel_queue_flush(tw);//
 	a drain does not flush			/^TWHEEL_API ssize_t twheel_drain/,/^}/s/twheel_queue_flush(tw);//
 	a release does not flush		/^static void twheel_end/,/^}/s/twheel_queue_flush(tw);/;/
 	a child flushes				/^static void twheel_end/,/^}/s/if (!twheel_inherited(tw))//

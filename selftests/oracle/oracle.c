@@ -8,7 +8,7 @@
 
 #include "oracle.h"
 
-#define FEATURES	0x3ffULL
+#define FEATURES	0x7ffULL
 #define CONFIGS		7U
 /* A chunk of the module's memory has so many slots; the first is not a timer. */
 #define CHUNK_SLOTS	64

@@ -167,6 +167,20 @@ static int do_cancel(struct load_thread *t, __u64 handle)
 	return ret;
 }
 
+/* Pushes the timer of arming @number back, which stays that arming. */
+static void do_push(struct load_thread *t, __u64 handle, __u64 number)
+{
+	struct load *load = t->load;
+	struct twheel_push push = {
+		.handle = handle,
+		.expires = load->armings[number].lower + tw_random(&t->state) % load->mix.spread_ns,
+	};
+	ssize_t ret = write(load->fd, &push, sizeof(push));
+
+	if (ret != sizeof(push) && (ret >= 0 || errno != ENOENT))
+		wrong(load, "a push returned %zd, error %d", ret, errno);
+}
+
 /* A worker does something to a slot of its own. */
 static void step_own(struct load_thread *t, __u64 *slot, __u64 *number)
 {
@@ -187,6 +201,8 @@ static void step_own(struct load_thread *t, __u64 *slot, __u64 *number)
 			wrong(load, "GET returned %d, user_data %llu for %llu", ret,
 			      info.user_data, old);
 	}
+	if (mix->push && tw_random(&t->state) % mix->push == 0)
+		do_push(t, *slot, old);
 	dice = tw_random(&t->state) % (mix->cancel + mix->rearm + mix->leave);
 	if (dice < (__u64)mix->cancel) {
 		if (!do_cancel(t, *slot))

@@ -27,6 +27,7 @@
  * @cancel: weight of cancelling a timer that exists
  * @rearm: weight of re-arming it
  * @leave: weight of forgetting it, so that it has to be read
+ * @push: before one of this many steps a worker pushes its own timer back; 0 for never
  * @periodic: one of this many timers is periodic; 0 for none
  * @shared: workers use the timers of each other
  * @pinned: each worker stays on a CPU, and readers stay on others
@@ -40,6 +41,7 @@ struct load_mix {
 	int cancel;
 	int rearm;
 	int leave;
+	int push;
 	int periodic;
 	bool shared;
 	bool pinned;

@@ -5,6 +5,7 @@
  * Each test runs a load for TWHEEL_STRESS_SECONDS (5), which accounts for every arming: see
  * load.h for the results that it checks.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -67,6 +68,74 @@ TEST_F(tw, rearm_against_expire)
 	run(_metadata, &mix);
 	EXPECT_LT(0, load.superseded);
 	EXPECT_LT(0, load.delivered);
+}
+
+TEST_F(tw, push_against_expire)
+{
+	struct load_mix mix = {
+		.workers = cpus(), .readers = 2, .periodic = 3,
+		.spread_ns = 4 * TW_MSEC, .push = 2, .cancel = 1, .rearm = 1, .leave = 4,
+	};
+
+	run(_metadata, &mix);
+	EXPECT_LT(0, load.delivered);
+}
+
+/**
+ * struct first - two threads that make the first calls on a context
+ * @fd: the context
+ * @arm: what the other thread arms
+ * @meet: where both meet, before these calls and after them
+ * @stop: it has been enough
+ */
+struct first {
+	int fd;
+	struct twheel_arm arm;
+	pthread_barrier_t meet;
+	bool stop;
+};
+
+static void *arm_leases(void *arg)
+{
+	struct first *first = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&first->meet);
+		if (first->stop)
+			return NULL;
+		tw_call(first->fd, TWHEEL_IOC_ARM, &first->arm);
+		pthread_barrier_wait(&first->meet);
+	}
+}
+
+/* The settings change while a timer is armed that needs them: it has them, or is not armed. */
+TEST(settings_against_arming)
+{
+	__u64 end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
+	struct first first = { };
+	struct twheel_timer_info info;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_barrier_init(&first.meet, NULL, 2));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, arm_leases, &first));
+	while (tw_now(CLOCK_MONOTONIC) < end) {
+		first.fd = tw_open();
+		ASSERT_LE(0, first.fd);
+		ASSERT_EQ(0, tw_configure(first.fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
+		first.arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+		pthread_barrier_wait(&first.meet);
+		tw_configure(first.fd, CLOCK_MONOTONIC, 0);
+		EXPECT_NE(0, tw_arm(first.fd, TW_FAR, 0, 2));
+		pthread_barrier_wait(&first.meet);
+		if (!first.arm.result) {
+			EXPECT_TRUE(tw_info(first.fd).config & TWHEEL_CONFIG_LEASE);
+			EXPECT_EQ(0, tw_get(first.fd, first.arm.handle, &info));
+		}
+		close(first.fd);
+	}
+	first.stop = true;
+	pthread_barrier_wait(&first.meet);
+	pthread_join(thread, NULL);
 }
 
 /* Timers are re-armed between near and far buckets, on their own CPU and on others. */

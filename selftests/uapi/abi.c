@@ -229,7 +229,7 @@ TEST_F(tw, info_of_a_new_context)
 
 	EXPECT_EQ(0, info.flags);
 	EXPECT_EQ(2, info.abi_version);
-	EXPECT_EQ(0x3ff, info.features);
+	EXPECT_EQ(0x7ff, info.features);
 	EXPECT_TRUE(power_of_two(info.tick_ns));
 	EXPECT_TRUE(power_of_two(info.slots));
 	EXPECT_LE(4, info.slots);

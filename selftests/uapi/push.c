@@ -82,12 +82,12 @@ TEST_F(push, a_timer_expires_when_it_was_pushed_to)
 
 	ASSERT_NE(0, handle);
 	/* Earlier, later than that, and then a time that has passed */
-	ASSERT_EQ(PUSH, push(self->fd, handle, now + 20 * TW_MSEC));
-	ASSERT_EQ(PUSH, push(self->fd, handle, now + 40 * TW_MSEC));
+	ASSERT_EQ(PUSH, push(self->fd, handle, now + 200 * TW_MSEC));
+	ASSERT_EQ(PUSH, push(self->fd, handle, now + 400 * TW_MSEC));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(handle, event.handle);
 	EXPECT_EQ(42, event.user_data);
-	EXPECT_EQ(now + 40 * TW_MSEC, event.deadline);
+	EXPECT_EQ(now + 400 * TW_MSEC, event.deadline);
 	EXPECT_LE(event.deadline, event.expired);
 
 	handle = tw_arm(self->fd, FAR, 0, 43);
@@ -101,7 +101,7 @@ TEST_F(push, a_timer_expires_when_it_was_pushed_to)
 TEST_F(push, rounds_go_on_from_there)
 {
 	struct twheel_arm arm = tw_request(FAR, 0, 1);
-	__u64 first = tw_now(CLOCK_MONOTONIC) + 10 * TW_MSEC;
+	__u64 first = tw_now(CLOCK_MONOTONIC) + 200 * TW_MSEC;
 	struct twheel_event event;
 	__u64 seen = 0;
 

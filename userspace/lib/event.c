@@ -39,7 +39,7 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 	return read_events(tw, events, n, true);
 }
 
-/* The time that is not set and stands still in no process */
+/* A time that is not set */
 static uint64_t steady_now(void)
 {
 	struct timespec ts;
@@ -69,8 +69,11 @@ static bool all_handlers_restart(void)
 	return true;
 }
 
-/* Wait until the descriptor is readable, or for @ns. 0 or -EINTR. */
-static int wait_readable(const struct twheel *tw, uint64_t ns)
+/*
+ * Wait until the descriptor is readable, or for @ns: then set *@over, as a program that is told a
+ * time which stands still would not learn of it. 0 or -EINTR.
+ */
+static int wait_readable(const struct twheel *tw, uint64_t ns, bool *over)
 {
 	struct pollfd pollfd = { .fd = tw->fd, .events = POLLIN };
 	uint64_t sec = ns / 1000000000;
@@ -78,9 +81,12 @@ static int wait_readable(const struct twheel *tw, uint64_t ns)
 		.tv_sec = sec < TWHEEL_WAIT_MAX ? (time_t)sec : TWHEEL_WAIT_MAX,
 		.tv_nsec = (long)(ns % 1000000000),
 	};
+	int ret = ppoll(&pollfd, 1, &rest, NULL);
 
-	if (ppoll(&pollfd, 1, &rest, NULL) >= 0)
+	if (ret >= 0) {
+		*over = !ret && sec < TWHEEL_WAIT_MAX;
 		return 0;
+	}
 	/* The kernel restarts reads, and no polls. It does not tell which handler has run. */
 	return errno == EINTR && all_handlers_restart() ? 0 : -errno;
 }
@@ -88,6 +94,7 @@ static int wait_readable(const struct twheel *tw, uint64_t ns)
 TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *events,
 				       size_t n, uint64_t timeout)
 {
+	bool over = false;
 	uint64_t now, end;
 	ssize_t ret;
 
@@ -99,9 +106,9 @@ TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *e
 		if (ret != -EAGAIN)
 			return ret;
 		now = steady_now();
-		if (now >= end)
+		if (over || now >= end)
 			return 0;
-		ret = wait_readable(tw, end - now);
+		ret = wait_readable(tw, end - now, &over);
 		if (ret)
 			return ret;
 	}

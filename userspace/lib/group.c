@@ -65,6 +65,9 @@ TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 				timers[n++] = timer;
 		for (done = 0; done < n; done += (size_t)ret) {
 			ret = twheel_timers_cancel(group->tw, timers + done, n - done);
+			/* A call for one takes no memory. */
+			if (ret == -ENOMEM)
+				ret = twheel_timer_cancel(timers[done], NULL) ?: 1;
 			if (ret <= 0)
 				return (int)ret;
 		}

@@ -45,8 +45,24 @@ TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 /* How many timers are cancelled, or records dropped, at once */
 #define TWHEEL_DROP_MAX		64
 
-/* Read what is ready, and cancel what repeats. How many were read; or -errno. */
-static ssize_t drop_ready(struct twheel *tw)
+/* How often this is done, if others arm and read meanwhile */
+#define TWHEEL_DROP_TRIES	16
+
+/* Cancel what is pending. 0 or -errno. */
+static int drop_pending(struct twheel *tw)
+{
+	struct twheel_timer_info infos[TWHEEL_DROP_MAX];
+	uint64_t cursor = 0;
+	ssize_t n;
+
+	do {
+		n = twheel_drain(tw, &cursor, infos, TWHEEL_DROP_MAX);
+	} while (n > 0 || n == -EINTR);
+	return (int)n;
+}
+
+/* Read some of what is ready, and cancel what repeats. How many were read; or -errno. */
+static ssize_t drop_some(struct twheel *tw)
 {
 	struct twheel_event events[TWHEEL_DROP_MAX];
 	struct twheel_cancel cancels[TWHEEL_DROP_MAX] = { };
@@ -60,26 +76,34 @@ static ssize_t drop_ready(struct twheel *tw)
 	return ret < 0 ? ret : n;
 }
 
+/* The same with all that is ready. 0 or -errno. */
+static int drop_ready(struct twheel *tw)
+{
+	ssize_t n;
+
+	do {
+		n = drop_some(tw);
+	} while (n > 0);
+	return (int)n;
+}
+
 TWHEEL_API int twheel_cancel_all(struct twheel *tw)
 {
-	struct twheel_timer_info infos[TWHEEL_DROP_MAX];
-	uint64_t cursor = 0;
-	ssize_t n = 0;
+	int tries = TWHEEL_DROP_TRIES, ret = 0;
+	struct twheel_info info;
 
 	if (tw->loop)
-		n = twheel_timer_cancel_all(tw);
-	if (n)
-		return (int)n;
+		ret = twheel_timer_cancel_all(tw);
+	/* The record of a periodic timer may be read by another thread: then it is pending again. */
 	do {
-		n = twheel_drain(tw, &cursor, infos, TWHEEL_DROP_MAX);
-	} while (n > 0 || n == -EINTR);
-	/* Nothing is pending any more, and what is ready has been so before. */
-	if (!n) {
-		do {
-			n = drop_ready(tw);
-		} while (n > 0);
-	}
-	return (int)n;
+		if (!ret)
+			ret = drop_pending(tw);
+		if (!ret)
+			ret = drop_ready(tw);
+		if (!ret)
+			ret = twheel_get_info(tw, 0, &info);
+	} while (!ret && info.pending + info.ready && --tries);
+	return ret;
 }
 
 /* How many timers one system call of a walk returns at most. */

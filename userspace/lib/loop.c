@@ -429,26 +429,31 @@ TWHEEL_API int twheel_timer_push(struct twheel_timer *timer, uint64_t expires,
 		.slack = timer->slack,
 		.flags = (uint16_t)(flags | TWHEEL_ARM_IF_PENDING),
 	};
-	struct twheel_timer_info info;
-	int ret;
+	struct twheel *tw = timer->tw;
 
-	if (twheel_inherited(timer->tw))
+	if (twheel_inherited(tw))
 		return -ECHILD;
 	if (!timer->fn || flags & ~(unsigned int)TWHEEL_ARM_ABS)
 		return -EINVAL;
 	if (!timer->handle)
 		return -ENOENT;
-	if (timer->interval) {
-		/* How many rounds are left only the device knows. */
-		ret = twheel_timer_get(timer, &info);
-		if (ret)
-			return ret;
-		setting.interval = info.interval;
-		setting.slack = info.slack;
-		setting.count = info.count;
-		setting.flags |= info.flags & TWHEEL_ARM_FIXED_DELAY;
+	if (!timer->interval)
+		return twheel_timer_set(timer, &setting, NULL);
+
+	/*
+	 * How many rounds are left only the device knows. It stays the same arming, so a record that was
+	 * read already is not dropped.
+	 */
+	if (expires > TWHEEL_TIME_MAX ||
+	    (!(flags & TWHEEL_ARM_ABS) && tw->clock == CLOCK_REALTIME))
+		return -EINVAL;
+	if (!(flags & TWHEEL_ARM_ABS)) {
+		expires += twheel_now(tw);
+		if (expires > TWHEEL_TIME_MAX)
+			expires = TWHEEL_TIME_MAX;
 	}
-	return twheel_timer_set(timer, &setting, NULL);
+	twheel_queue_flush(tw);
+	return timer->handle ? twheel_push(tw, timer->handle, expires) : -ENOENT;
 }
 
 TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,

@@ -203,8 +203,8 @@ def rust(headers: Headers) -> str:
     out += [f"pub const {name}: u{64 if value >> 32 else 32} = {number(value)};"
             for name, value in headers.constants.items()]
     for struct, fields in headers.structs.items():
-        # A pointer has no default in Rust.
-        default = "" if any(f.pointer for f in fields) else ", Default"
+        # A pointer has no default in Rust, nor has an array of more than 32 numbers.
+        default = "" if any(f.pointer or f.length > 32 for f in fields) else ", Default"
         out += ["", "#[repr(C)]", f"#[derive(Clone, Copy{default})]", f"pub struct {struct} {{"]
         out += [f"    pub {f.name}: {f.rust()}," for f in fields]
         out += ["}", f"const _: () = assert!(std::mem::size_of::<{struct}>() == "

@@ -179,7 +179,7 @@ pub struct twheel_old {
 const _: () = assert!(std::mem::size_of::<twheel_old>() == 16);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct twheel_counters {
     pub armed: u64,
     pub rearmed: u64,

@@ -200,6 +200,9 @@ int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock);
 /* Let the descriptor be readable now, or from the first deadline on. */
 void twheel_emb_settle(struct twheel_emb *emb);
 
+/* The time that the kernel tells, whatever the C library does. 0, or -1 if it cannot be asked. */
+int twheel_emb_kernel_time(clockid_t clock, struct timespec *ts);
+
 /* Learn whether the clock was set. To be called in a context that is told of that. */
 void twheel_emb_ask_for_steps(struct twheel_emb *emb);
 

@@ -51,17 +51,18 @@ static int watch(const struct twheel_emb *emb, int fd)
 	return fd < 0 || epoll_ctl(emb->fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* The seconds that the kernel tells; -1 if it cannot be asked. */
-static int64_t kernel_seconds(clockid_t clock)
+int twheel_emb_kernel_time(clockid_t clock, struct timespec *ts)
 {
 #ifdef SYS_clock_gettime64
-	int64_t ts[2];
+	int64_t time[2];
 
-	return syscall(SYS_clock_gettime64, clock, ts) ? -1 : ts[0];
+	if (syscall(SYS_clock_gettime64, clock, time))
+		return -1;
+	ts->tv_sec = (time_t)time[0];
+	ts->tv_nsec = (long)time[1];
+	return 0;
 #else
-	struct timespec ts;
-
-	return syscall(SYS_clock_gettime, clock, &ts) ? -1 : ts.tv_sec;
+	return (int)syscall(SYS_clock_gettime, clock, ts);
 #endif
 }
 
@@ -69,10 +70,11 @@ static int64_t kernel_seconds(clockid_t clock)
 static bool is_faked(clockid_t clock)
 {
 	int64_t before = (int64_t)(emb_time(clock) / EMB_SEC_NS);
-	int64_t kernel = kernel_seconds(clock);
+	struct timespec kernel;
+	int ret = twheel_emb_kernel_time(clock, &kernel);
 	int64_t after = (int64_t)(emb_time(clock) / EMB_SEC_NS);
 
-	return kernel >= 0 && (kernel < before - 1 || kernel > after + 1);
+	return !ret && (kernel.tv_sec < before - 1 || kernel.tv_sec > after + 1);
 }
 
 static int open_timer(struct twheel_emb *emb, clockid_t clock)

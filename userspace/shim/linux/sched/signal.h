@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 
 #define signal_pending(task)		0
+#define task_sigpending(task)		0
 #define fatal_signal_pending(task)	0
 
 #endif /* SHIM_LINUX_SCHED_SIGNAL_H */
