@@ -42,7 +42,7 @@ commands() {
 
 # The debug kernels that a root has built, by what has built them
 kept_kernels() {
-	cat "$clone"/selftests/vm/{kernel,setup,apt,common}.sh "$clone"/selftests/vm/config/* |
+	cat "$clone"/selftests/vm/{kernel,common}.sh "$clone"/selftests/vm/config/* |
 		sha256sum | sed "s#\(.\{12\}\).*#$cache/bare/$release.kernels.\1.tar#"
 }
 
