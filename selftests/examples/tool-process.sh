@@ -83,6 +83,12 @@ if [ ! -e /dev/twheel ]; then
 fi
 
 if [ "$(id -u)" = 0 ]; then
+	run su -s /bin/sh nobody -c "TWHEEL_BACKEND=embedded $(command -v twheel) stat --pid $first"
+	check "nor their counters: that takes root" \
+		said "^twheel: stat: process $first: Permission denied (to look at it takes root)$"
+	run su -s /bin/sh nobody -c "TWHEEL_BACKEND=embedded $(command -v twheel) stat"
+	check "and that is said, too, where all are looked at" \
+		said '^twheel: stat: no process shows .*TWHEEL_STATS=1 (.*: that takes root)$'
 	run su -s /bin/sh nobody -c "TWHEEL_BACKEND=embedded $(command -v twheel) ps"
 	check "others' processes are not shown to everyone" test "$(grep -c "^ *$first " "$tmp/out")" = 0
 fi
@@ -132,6 +138,7 @@ kill $first
 wait $first 2>/dev/null
 run twheel stat --pid $first
 check "one that has ended shows nothing" test "$status" = 1
+check "as it is none" said "^twheel: stat: process $first: No such process$"
 cleanup
 wait
 

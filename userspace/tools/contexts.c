@@ -362,14 +362,15 @@ static void read_slots(struct contexts *contexts, struct search *search, size_t 
 	}
 }
 
-static int read_all(struct contexts *contexts, bool programs)
+/* With @programs only what wheels in processes show, and with @pid only of that process. */
+static int read_all(struct contexts *contexts, bool programs, pid_t pid)
 {
 	struct search search = { .closed = programs };
 	ssize_t n;
 
 	*contexts = (struct contexts){ };
 	search.device = !programs && !device_number(&search.number);
-	n = search_all(&search);
+	n = pid ? search_process(&search, pid) : search_all(&search);
 	if (!n)
 		n = number_contexts(&search);
 	if (n >= 0) {
@@ -393,14 +394,14 @@ static int read_all(struct contexts *contexts, bool programs)
 	return 0;
 }
 
-int contexts_read_programs(struct contexts *contexts)
+int contexts_read_programs(struct contexts *contexts, pid_t pid)
 {
-	return read_all(contexts, true);
+	return read_all(contexts, true, pid);
 }
 
 int contexts_read(struct contexts *contexts)
 {
-	int ret = read_all(contexts, false);
+	int ret = read_all(contexts, false, 0);
 
 	if (!ret)
 		qsort(contexts->all, contexts->n, sizeof(*contexts->all), by_timers);

@@ -83,10 +83,11 @@ struct contexts {
 int contexts_read(struct contexts *contexts);
 
 /*
- * As above, but only of wheels in processes. Those of a process are beside each other; the first,
- * whose descriptor is -1, stands for all that were closed.
+ * As above, but only of wheels in processes, or in the process @pid if that is not 0. Those of a
+ * process are beside each other; the first, whose descriptor is -1, stands for all that were
+ * closed.
  */
-int contexts_read_programs(struct contexts *contexts);
+int contexts_read_programs(struct contexts *contexts, pid_t pid);
 void contexts_free(struct contexts *contexts);
 
 /**

@@ -180,6 +180,18 @@ static int add_slot(struct counters *counters, uint32_t nr, const struct twheel_
 	return 0;
 }
 
+/* Why does no wheel in a process show its counters? Returns -errno, for counters_complain(). */
+static int why_none(const struct contexts *contexts, pid_t pid)
+{
+	char path[ROOT_PATH];
+
+	if (pid && access(root_path(path, "/proc/%d", (int)pid), F_OK))
+		return -ESRCH;
+	if (contexts->hidden)
+		return -EACCES;
+	return contexts->unseen ? -ENOSPC : -ENODATA;
+}
+
 /* Read the counters of wheels in processes. */
 static int read_programs(struct counters *counters, pid_t pid)
 {
@@ -187,18 +199,20 @@ static int read_programs(struct counters *counters, pid_t pid)
 	size_t i;
 	int ret;
 
-	ret = contexts_read_programs(&contexts);
+	ret = contexts_read_programs(&contexts, pid);
 	if (ret)
 		return ret;
 	for (i = 0; i < contexts.n && !ret; i++) {
 		const struct holder *holder = contexts.all[i].holders;
 
-		if (!pid || (holder->pid == pid && holder->fd >= 0))
+		if (!pid || holder->fd >= 0)
 			ret = add_slot(counters, (uint32_t)(pid ? holder->fd : holder->pid),
 				       contexts.all[i].slot);
 	}
+	if (!ret && !counters->n)
+		ret = why_none(&contexts, pid);
 	contexts_free(&contexts);
-	return !ret && !counters->n ? -ESRCH : ret;
+	return ret;
 }
 
 struct source counters_of(const char *verb, pid_t pid)
@@ -246,6 +260,30 @@ int counters_reset(void)
 	return ret;
 }
 
+static enum tool_exit complain_programs(const struct source *source, int err)
+{
+	const char *verb = source->verb;
+	int pid = (int)source->pid;
+
+	if (pid && err == -ENODATA)
+		return tool_complain(TOOL_FAILED, "%s: process %d shows no " COUNTERS_SHOWN, verb,
+				     pid);
+	if (pid && err == -ENOSPC)
+		return tool_complain(TOOL_FAILED,
+				     "%s: process %d has had too many wheels at once to show these",
+				     verb, pid);
+	if (pid && (err == -ESRCH || err == -EACCES))
+		return tool_complain(TOOL_FAILED, "%s: process %d: %s%s", verb, pid,
+				     strerror(-err),
+				     err == -EACCES ? " (to look at it takes root)" : "");
+	if (err == -ENODATA || err == -EACCES)
+		return tool_complain(TOOL_FAILED, "%s: no process shows " COUNTERS_SHOWN "%s", verb,
+				     err == -EACCES ?
+				     " (processes of others were not looked at: that takes root)" :
+				     "");
+	return tool_complain(TOOL_FAILED, "%s: /proc: %s", verb, strerror(-err));
+}
+
 enum tool_exit counters_complain(const struct source *source, int err)
 {
 	const char *verb = source->verb;
@@ -253,13 +291,8 @@ enum tool_exit counters_complain(const struct source *source, int err)
 	char path[ROOT_PATH];
 	struct statfs fs;
 
-	if (source->programs && err == -ESRCH && source->pid)
-		return tool_complain(TOOL_FAILED, "%s: process %d shows no " COUNTERS_SHOWN, verb,
-				     (int)source->pid);
-	if (source->programs && err == -ESRCH)
-		return tool_complain(TOOL_FAILED, "%s: no process shows " COUNTERS_SHOWN, verb);
 	if (source->programs)
-		return tool_complain(TOOL_FAILED, "%s: /proc: %s", verb, strerror(-err));
+		return complain_programs(source, err);
 	if (err == -EACCES || err == -EPERM)
 		hint = " (the counters are for root)";
 	else if (err == -ENOENT && !device_registered(root_folder()))

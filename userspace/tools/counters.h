@@ -90,7 +90,8 @@ const char *counters_row_name(const struct source *source);
  * @counters: filled in; to be freed by counters_free() after a success
  *
  * Return: 0 or -errno, for counters_complain(): -EPROTO when the files are not in the
- * form that this program knows, -ESRCH if no process shows counters.
+ * form that this program knows; where no process shows counters, -ESRCH if @source's is none,
+ * -EACCES if some may not be looked at, -ENOSPC if its wheels had no room, or else -ENODATA.
  */
 int counters_read(const struct source *source, struct counters *counters);
 void counters_free(struct counters *counters);
