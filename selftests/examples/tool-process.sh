@@ -74,7 +74,7 @@ check "top of one that shows nothing" test "$status" = 1
 
 if [ ! -e /dev/twheel ]; then
 	unset TWHEEL_BACKEND
-	refuses 1 "only that can list, .* 'twheel stat --pid $first'" list --pid $first
+	refuses 1 "only the process itself can list .* 'twheel stat --pid $first' shows its counters, if it runs with TWHEEL_STATS=1" list --pid $first
 	run twheel stat
 	check "without the device stat is of processes" test "$status$(column armed $first)" = 04
 	TWHEEL_BACKEND=device twheel ps >"$tmp/out" 2>&1

@@ -33,7 +33,7 @@ static const char help[] =
 "  -D, --device PATH  with --pid alone: the device (default " TWHEEL_DEVICE ")\n"
 "  -h, --help         show this help\n"
 "\n"
-"The timers of a wheel in a process are in its memory, where only it can list them.\n"
+"Only the process itself can list the timers of its wheel.\n"
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
@@ -53,8 +53,9 @@ struct request {
 
 /* What can be had of a wheel in a process from outside */
 #define NOT_ITS_OWN \
-	"there is no device, and the timers of a wheel in a process only that can list, " \
-	"by twheel_walk_new(); 'twheel stat --pid %d' has its counters"
+	"there is no device, and only the process itself can list the timers of its wheel, " \
+	"by twheel_walk_new(); 'twheel stat --pid %d' shows its counters, if it runs with " \
+	"TWHEEL_STATS=1"
 
 /* Describes the descriptor @fd of the request's process, for a message. */
 static const char *source(const struct request *request, int fd)
