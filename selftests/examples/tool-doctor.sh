@@ -95,7 +95,11 @@ doctor_of device
 check "unless only the device will do: exit status 1" test "$status" = 1
 finds "then it is wrong" WRONG module "no twheel.ko for this kernel$" 'make modules'
 silent "and there is no wheel in the process" process
-check "one thing is wrong" test "$(tail -n 1 "$tmp/out")" = "1 thing is wrong"
+finds "and why it is" WRONG backend 'is device, and there is none: programs fail$' 'unset it, and'
+check "two things are wrong" test "$(tail -n 1 "$tmp/out")" = "2 things are wrong"
+doctor_of embedded
+finds "where there is no device" note backend 'a wheel in the process'
+check "there is no advice to use it" test "$(sed -n 2p "$tmp/found" | grep -c -- '->')" = 0
 mkdir -p "$root/lib/modules/$release/build"
 doctor
 finds "no file, with headers" note module "no twheel.ko for this kernel$" 'make modules .*modprobe twheel$'

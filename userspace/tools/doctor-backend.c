@@ -20,7 +20,12 @@ void doctor_backend(struct doctor *doctor)
 	} else if (backend_is("embedded")) {
 		doctor_find(doctor, STATE_NOTE, "backend",
 			    "TWHEEL_BACKEND is embedded: programs get a wheel in the process");
-		doctor_advise(doctor, "for them to use the device, unset it");
+		if (doctor->loaded)
+			doctor_advise(doctor, "for them to use the device, unset it");
+	} else if (backend_is("device") && !doctor->loaded) {
+		doctor_find(doctor, STATE_WRONG, "backend",
+			    "TWHEEL_BACKEND is device, and there is none: programs fail");
+		doctor_advise(doctor, "unset it, and they use a wheel in the process");
 	} else if (backend_is("device")) {
 		doctor_find(doctor, STATE_OK, "backend",
 			    "TWHEEL_BACKEND is device: without it programs fail");
