@@ -61,6 +61,9 @@ check "arm with a wheel in the process" test "$status" = 0 -a "$(grep -c ' late 
 TWHEEL_BACKEND=embeded
 refuses 1 "TWHEEL_BACKEND is 'embeded': it must be auto, device or embedded" info
 refuses 1 "TWHEEL_BACKEND is 'embeded'" arm 1s
+refuses 1 "TWHEEL_BACKEND is 'embeded'" ps
+refuses 1 "TWHEEL_BACKEND is 'embeded'" stat
+refuses 1 "TWHEEL_BACKEND is 'embeded'" top --count 1
 unset TWHEEL_BACKEND
 
 if [ ! -e /dev/twheel ]; then

@@ -157,6 +157,8 @@ enum tool_exit tool_ps(int argc, char **argv)
 		return tool_complain(TOOL_USAGE, "ps: '%s' is too much: no argument is taken",
 				     argv[optind]);
 
+	if (!tool_backend())
+		return TOOL_FAILED;
 	if (backend_is("device") && device_number(&number))
 		return tool_complain(TOOL_FAILED, "ps: the kernel has no such device%s",
 				     device_hint(TWHEEL_DEVICE, -ENODEV));

@@ -277,6 +277,8 @@ enum tool_exit tool_stat(int argc, char **argv)
 	if (reset && (every || json || pid))
 		return tool_complain(TOOL_USAGE, "stat: --reset goes with no other option");
 
+	if (!tool_backend())
+		return TOOL_FAILED;
 	source = counters_of("stat", (pid_t)pid);
 	if (reset) {
 		source.programs = false;

@@ -74,16 +74,25 @@ bool tool_number(const char *verb, const char *text, uint64_t least,
 	return false;
 }
 
+bool tool_backend(void)
+{
+	const char *misspelt = backend_misspelt();
+
+	if (misspelt)
+		tool_complain(TOOL_FAILED, BACKEND_MISSPELT, misspelt);
+	return !misspelt;
+}
+
 enum tool_exit tool_open(struct twheel **twp, const char *path,
 			 unsigned int flags, const struct twheel_config *config)
 {
-	const char *misspelt = path ? NULL : backend_misspelt();
-	int ret = twheel_open(twp, path, flags, config);
+	int ret;
 
+	if (!path && !tool_backend())
+		return TOOL_FAILED;
+	ret = twheel_open(twp, path, flags, config);
 	if (!ret)
 		return TOOL_OK;
-	if (misspelt)
-		return tool_complain(TOOL_FAILED, BACKEND_MISSPELT, misspelt);
 	if (!path && (backend_is("embedded") || (!backend_is("device") &&
 						 access(TWHEEL_DEVICE, F_OK))))
 		return tool_complain(TOOL_FAILED, "a wheel in the process: %s", strerror(-ret));

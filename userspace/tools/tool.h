@@ -70,6 +70,9 @@ bool tool_every(const char *verb, const char *text, uint64_t *ns);
 bool tool_number(const char *verb, const char *text, uint64_t least,
 		 uint64_t most, uint64_t *number);
 
+/* Is TWHEEL_BACKEND what programs can use? If not, complain. */
+bool tool_backend(void);
+
 /**
  * tool_open() - open a context, or complain
  * @twp: where it is stored

@@ -354,6 +354,8 @@ enum tool_exit tool_top(int argc, char **argv)
 	if (optind < argc)
 		return tool_complain(TOOL_USAGE, "top: '%s' is too much: no argument is taken",
 				     argv[optind]);
+	if (!tool_backend())
+		return TOOL_FAILED;
 	if (count)
 		return run((pid_t)pid, interval, count, svg);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
