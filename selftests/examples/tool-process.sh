@@ -54,7 +54,9 @@ check "ps --json" said "^{\"backend\":\"embedded\",\"clock\":\"monotonic\",\"con
 
 run twheel stat
 check "stat has a row for each process" test "$(column armed $first)$(column armed $second)" = 41
+check "a process has turns, and no interrupts" said '^    pid .* migrated  *turns$'
 run twheel stat --json
+check "stat --json has turns, too" said "\"pid\":$first,.*\"migrated\":0,\"turns\":[1-9]"
 check "stat --json" said "^{\"pids\":\\[{.*{*\"pid\":$first,\"armed\":4,\"rearmed\":0,.*\"histograms\":{\"lateness\":\\[[0-9,]*\\],"
 run twheel stat --pid $first --every 50ms --count 3 --json
 check "stat --every: so many lines" test "$(grep -c '^{"interval":[0-9]*,"fds":\[{"fd":' "$tmp/out")" = 3

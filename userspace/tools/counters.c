@@ -23,7 +23,7 @@
 /* What a process can show */
 #define COUNTERS_SHOWN	"counters of a wheel in the process: run it with TWHEEL_STATS=1"
 
-const char *const counter_names[COUNTERS] = {
+static const char *const counter_names[COUNTERS] = {
 	[COUNTER_ARMED]		= "armed",
 	[COUNTER_REARMED]	= "rearmed",
 	[COUNTER_CANCELLED]	= "cancelled",
@@ -228,6 +228,12 @@ struct source counters_of(const char *verb, pid_t pid)
 const char *counters_row_name(const struct source *source)
 {
 	return !source->programs ? "cpu" : source->pid ? "fd" : "pid";
+}
+
+const char *counters_name(const struct source *source, enum counter counter)
+{
+	/* No interrupt turns the wheel of a process. */
+	return source->programs && counter == COUNTER_INTERRUPTS ? "turns" : counter_names[counter];
 }
 
 int counters_read(const struct source *source, struct counters *counters)

@@ -34,7 +34,6 @@ enum histogram {
 
 #define BUCKETS	64
 
-extern const char *const counter_names[COUNTERS];
 extern const char *const histogram_names[HISTOGRAMS];
 
 /**
@@ -83,6 +82,9 @@ struct source counters_of(const char *verb, pid_t pid);
 
 /* What a row is: "cpu", "pid" or "fd". */
 const char *counters_row_name(const struct source *source);
+
+/* What a counter is called in these rows. */
+const char *counters_name(const struct source *source, enum counter counter);
 
 /**
  * counters_read() - read the present counters

@@ -52,7 +52,7 @@ static void print_json(const struct source *source, const struct counters *count
 
 		printf("%s{\"%s\":%" PRIu32, i ? "," : "", row_name, row->nr);
 		for (k = 0; k < COUNTERS; k++)
-			printf(",\"%s\":%" PRIu64, counter_names[k], row->counts[k]);
+			printf(",\"%s\":%" PRIu64, counters_name(source, k), row->counts[k]);
 		printf(",\"histograms\":{");
 		for (k = 0; k < HISTOGRAMS; k++) {
 			printf("%s\"%s\":[", k ? "," : "", histogram_names[k]);
@@ -84,13 +84,14 @@ static void print_counts(const struct source *source, const struct counters *cou
 
 	printf("%*s", width, counters_row_name(source));
 	for (i = 0; i < COUNTERS; i++) {
-		int len = (int)strlen(counter_names[i]);
+		const char *name = counters_name(source, i);
+		int len = (int)strlen(name);
 
 		/* No row's number has more digits than the sum. */
 		widths[i] = snprintf(NULL, 0, "%" PRIu64, sum->counts[i]);
 		if (widths[i] < len)
 			widths[i] = len;
-		printf("  %*s", widths[i], counter_names[i]);
+		printf("  %*s", widths[i], name);
 	}
 	putchar('\n');
 
