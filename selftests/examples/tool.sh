@@ -56,6 +56,7 @@ check "says so" said '^backend  *a wheel in the process'
 check "and has no bits without a name" test "$(grep -c 0x "$tmp/out")" = 0
 run twheel info --json
 check "info --json, too" said '^{"backend":"embedded","module_version":null,.*"features":\[.*"batch".*}$'
+check "where a user has no limit" said '"limit":[0-9]*,"user_limit":null,"user_timers":'
 run twheel arm 20ms 10ms --every 10ms --count 2
 check "arm with a wheel in the process" test "$status" = 0 -a "$(grep -c ' late  last$' "$tmp/out")" = 2
 TWHEEL_BACKEND=embeded

@@ -53,9 +53,13 @@ static void print_json(const struct twheel_info *info, bool context)
 	print_bits(feature_names, info->features & ~TWHEEL_FEATURE_EMBEDDED, "\"", ",");
 	printf("],\"tick_ns\":%" PRIu64 ",\"slots\":%" PRIu32 ",\"levels\":%" PRIu32,
 	       (uint64_t)info->tick_ns, info->slots, info->levels);
-	printf(",\"limit\":%" PRIu64 ",\"user_limit\":%" PRIu64
-	       ",\"user_timers\":%" PRIu64, (uint64_t)info->limit,
-	       (uint64_t)info->user_limit, (uint64_t)info->user_timers);
+	printf(",\"limit\":%" PRIu64 ",\"user_limit\":", (uint64_t)info->limit);
+	/* What a user's processes have is not counted. */
+	if (in_process(info))
+		printf("null");
+	else
+		printf("%" PRIu64, (uint64_t)info->user_limit);
+	printf(",\"user_timers\":%" PRIu64, (uint64_t)info->user_timers);
 	if (context) {
 		printf(",\"clock\":\"%s\",\"now\":%" PRIu64 ",\"config\":[",
 		       clock_name(info->clock), (uint64_t)info->now);
