@@ -12,7 +12,7 @@ static const char help[] =
 "Look at timer wheels, of the device and in processes, and use them from a shell.\n"
 "\n"
 "  doctor  look for what keeps programs from using the device, and say what to do\n"
-"  info    show what the device is and what its limits are\n"
+"  info    show what the wheel is and what its limits are\n"
 "  arm     arm timers and print their expirations as they come\n"
 "  ps      show which processes have timers, and how many\n"
 "  list    show the pending timers of a descriptor or a process\n"
