@@ -100,6 +100,9 @@ check "two things are wrong" test "$(tail -n 1 "$tmp/out")" = "2 things are wron
 doctor_of embedded
 finds "where there is no device" note backend 'a wheel in the process'
 check "there is no advice to use it" test "$(sed -n 2p "$tmp/found" | grep -c -- '->')" = 0
+# Room for one file that it reads, and not for what a wheel takes
+run env TWHEEL_TEST_ROOT="$root" sh -c 'ulimit -n 4 && exec twheel doctor'
+finds "too many open files" WRONG process 'cannot be made: Too many open files' 'raise the limit of open files'
 mkdir -p "$root/lib/modules/$release/build"
 doctor
 finds "no file, with headers" note module "no twheel.ko for this kernel$" 'make modules .*modprobe twheel$'

@@ -40,6 +40,10 @@ static const char let_pass[] =
 static const char one_release[] =
 	"the module is older than this tool: install and load the one that goes with it";
 
+/* What to do if a process has no room for another descriptor. */
+static const char more_files[] =
+	"raise the limit of open files: ulimit -n, or LimitNOFILE= of a service";
+
 /* Is nine tenths of a limit used? */
 static bool is_near(uint64_t used, uint64_t limit)
 {
@@ -155,6 +159,9 @@ static void explain_failure(struct doctor *doctor, const char *path, int err)
 		break;
 	case EPROTONOSUPPORT:
 		doctor_advise(doctor, "%s", one_release);
+		break;
+	case EMFILE:
+		doctor_advise(doctor, "%s", more_files);
 		break;
 	default:
 		if (filtered())
@@ -338,7 +345,9 @@ void doctor_process(struct doctor *doctor)
 		doctor_find(doctor, STATE_WRONG, "process",
 			    "programs use a wheel in the process, which cannot be made: %s",
 			    strerror(-ret));
-		if (filtered())
+		if (ret == -EMFILE)
+			doctor_advise(doctor, "%s", more_files);
+		else if (filtered())
 			doctor_advise(doctor,
 				      "a seccomp filter is in force: let it pass timerfd, eventfd, epoll");
 		return;
