@@ -216,11 +216,8 @@ TEST_F(stats, threads)
 	EXPECT_EQ(2 * ROUNDS, counters.cancelled);
 }
 
-/*
- * The memory that a process shares, of which there is one at most that it has made itself. NULL if
- * there is none.
- */
-static const struct twheel_share *shared(void)
+/* The memory that a process shares, and has made itself, and how many there are. NULL if none. */
+static const struct twheel_share *count_shared(int *n)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct twheel_share *found = NULL;
@@ -238,11 +235,20 @@ static const struct twheel_share *shared(void)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		share = mmap(NULL, sizeof(*share), PROT_READ, MAP_SHARED, fd, 0);
 		close(fd);
-		if (share != MAP_FAILED && share->pid == (uint64_t)getpid())
+		if (share != MAP_FAILED && share->pid == (uint64_t)getpid()) {
 			found = share;
+			++*n;
+		}
 	}
 	closedir(dir);
 	return found;
+}
+
+static const struct twheel_share *shared(void)
+{
+	int n = 0;
+
+	return count_shared(&n);
 }
 
 /* The context with this descriptor in the memory. NULL if it is not there. */
@@ -369,6 +375,48 @@ TEST_F(stats, shared_with_a_child)
 	ASSERT_TRUE(well(pid));
 	EXPECT_EQ(1, slot->counts[0]);
 	twheel_close(tw);
+}
+
+#define OPENERS	4
+
+static void *open_at_once(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	return open_context(0, 0);
+}
+
+/* Threads that open contexts at the same time have one memory together. */
+static void open_together(void)
+{
+	pthread_t threads[OPENERS];
+	pthread_barrier_t barrier;
+	void *tw[OPENERS];
+	int i, n = 0;
+
+	CHECK(!pthread_barrier_init(&barrier, NULL, OPENERS));
+	for (i = 0; i < OPENERS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, open_at_once, &barrier));
+	for (i = 0; i < OPENERS; i++)
+		CHECK(!pthread_join(threads[i], &tw[i]));
+	CHECK(count_shared(&n) && n == 1);
+	for (i = 0; i < OPENERS; i++)
+		CHECK(slot_of(shared(), twheel_fd(tw[i])));
+}
+
+TEST_F(stats, shared_by_threads)
+{
+	int round;
+
+	setenv("TWHEEL_STATS", "1", 1);
+	for (round = 0; round < 100; round++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			open_together();
+			_exit(0);
+		}
+		ASSERT_TRUE(well(pid));
+	}
 }
 
 /* Nobody can write to it from outside, or take it away. */

@@ -47,8 +47,11 @@ struct area {
 /* The area of this process, or of one that it is a child of; or NULL */
 static struct area *area;
 
-/* Make the memory, which takes a page for every two contexts. NULL if there is none. */
-static struct twheel_share *make_share(void)
+/*
+ * Make the memory, which takes a page for every two contexts, and *@fdp, its descriptor. NULL if
+ * there is none.
+ */
+static struct twheel_share *make_share(int *fdp)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct twheel_share *share = MAP_FAILED;
@@ -74,6 +77,7 @@ static struct twheel_share *make_share(void)
 	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE))
 		fcntl(fd, F_ADD_SEALS, seals);
 	share->pid = (uint64_t)getpid();
+	*fdp = fd;
 	return share;
 }
 
@@ -81,6 +85,7 @@ static struct twheel_share *make_share(void)
 static struct area *get_area(void)
 {
 	struct area *old = __atomic_load_n(&area, __ATOMIC_ACQUIRE), *new;
+	int fd;
 
 	if (old && old->pid == getpid())
 		return old;
@@ -88,7 +93,7 @@ static struct area *get_area(void)
 	if (!new)
 		return NULL;
 	new->pid = getpid();
-	new->share = make_share();
+	new->share = make_share(&fd);
 	if (!new->share) {
 		free(new);
 		return NULL;
@@ -99,6 +104,7 @@ static struct area *get_area(void)
 		return new;
 	/* Another thread was faster. */
 	munmap(new->share, sizeof(*new->share));
+	syscall(SYS_close, fd);
 	free(new);
 	return old;
 }
