@@ -72,6 +72,8 @@ refuses "without headers it names them" \
 try "make install" make_there install CFLAGS=-O0 DESTDIR="$tmp/root" prefix=/usr
 check "installs the tool" test -x "$tmp/root/usr/bin/twheel"
 try "make demo TARGET=embedded" env DRIVERS=100 PATH="$tmp/elsewhere" make -s -C "$top" demo TARGET=embedded
+check "it counts its calls" \
+	grep -Eq '^these timers took 3 descriptors, [1-9][0-9]* calls and, by computation, ' "$tmp/out"
 # Of another machine than this one, which shall not load a module.
 refuses "make demo TARGET=host names what it lacks" \
 	'this kernel loads no modules|twheel is loaded already|no kernel headers for .* install linux-headers or kernel-devel' \
