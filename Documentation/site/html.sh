@@ -25,7 +25,7 @@ manual() {
 		mandoc -Thtml -O fragment | perl -pe '
 		s/^<br\/>\n//; s/^&#x00A0;$//;
 		s/<(\/?)h2\b/<$1h3/g; s/<(\/?)h1\b/<$1h2/g;
-		s{<b>((?:lib)?twheel\w*)</b>\((\d)\)}{<a href="$1.$2.html"><b>$1</b>($2)</a>}g'
+		s{<b>((?:lib)?twheel\w*(?:\.\w+)?)</b>\((\d)\)}{<a href="$1.$2.html"><b>$1</b>($2)</a>}g'
 }
 
 # A function's name leads to the page that describes it.

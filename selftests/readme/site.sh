@@ -49,6 +49,7 @@ grep -oh '\<TWHEEL_[A-Z_]*[[:space:]]*=\|^#define TWHEEL_[A-Z_]*[[:space:]]' \
 done >"$tmp/out"
 check "each constant has a place on it, or leads to one" test ! -s "$tmp/out"
 for link in 'man/twheel.4.html ../api/uapi.html#c.uapi.twheel_arm">TWHEEL_IOC_ARM' \
+	'man/libtwheel.3.html twheel.hpp.3.html"><b>twheel.hpp</b>(3)' \
 	'examples/keyed.html ../api/libtwheel.html#c.twheel_put_after">twheel_put_after' \
 	'api/uapi.html #c.twheel_arm.slack">twheel_arm.slack' \
 	'README.html api/libtwheel.html#c.twheel_dispatch">twheel_dispatch'; do
