@@ -13,8 +13,8 @@ import pathlib
 import re
 import sys
 
-LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".go": "go", ".js": "javascript",
-             ".py": "python", ".rs": "rust"}
+LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".go": "go",
+             ".js": "javascript", ".py": "python", ".rs": "rust"}
 GROUPS = {
     "": "Programs",
     "loops": "In the loop of a library",
