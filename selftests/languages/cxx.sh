@@ -85,8 +85,33 @@ if [ $# = 0 ]; then
 		namespace asio = boost::asio;
 		#endif
 
+		/* The clock steps, and nobody is to be told: the source goes on. */
+		static bool steps()
+		{
+			tw::options options;
+			options.clock = CLOCK_REALTIME;
+			options.cancel_on_set = options.embedded = options.nonblock = true;
+			tw::context wheel(options);
+			asio::io_context loop;
+			twheel_asio source(loop.get_executor(), wheel.get(), {});
+			bool called = false;
+			tw::timer timer(wheel, [&](const tw::event &) {
+				called = true;
+				source.detach();
+			});
+
+			tw::arm_request once = {};
+			once.expires = 1;
+			once.flags = TWHEEL_ARM_ABS;
+			wheel.set_now(std::chrono::seconds(1000));
+			timer.arm(once);
+			wheel.set_now(std::chrono::seconds(2000));
+			loop.run();
+			return called;
+		}
+
 		/* A function throws: the timers after it come when the loop goes on. */
-		int main()
+		static bool throws()
 		{
 			tw::options options;
 			options.nonblock = true;
@@ -112,7 +137,12 @@ if [ $# = 0 ]; then
 					thrown++;
 				}
 			}
-			return thrown != 1;
+			return thrown == 1;
+		}
+
+		int main()
+		{
+			return !steps() || !throws();
 		}
 	END
 	page=$top/userspace/man/twheel.hpp.3

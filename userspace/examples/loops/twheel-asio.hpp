@@ -38,7 +38,7 @@ public:
 	 * Call the functions of a context's timers from a loop. @executor is that of the loop or, if
 	 * several threads run it, a strand: all that uses the context's timers belongs into it.
 	 *
-	 * @failed is called with the -errno of twheel_dispatch(). After -ECANCELED, -ENOSPC, -EDQUOT
+	 * @failed, unless it is empty, is called with the -errno of twheel_dispatch(). After -ECANCELED, -ENOSPC, -EDQUOT
 	 * and -ENOMEM the source goes on. Any other error would come again in each round, so the
 	 * source is detached before.
 	 *
@@ -132,7 +132,7 @@ private:
 
 		if (failed && ret != -ECANCELED && ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM)
 			end(*source);
-		if (failed)
+		if (failed && source->failed)
 			source->failed(tw, ret);
 		if (source->tw)
 			wait(source);
