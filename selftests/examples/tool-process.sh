@@ -106,7 +106,10 @@ if command -v python3 >/dev/null; then
 		fd = os.memfd_create(os.readlink(share.path).split(":")[1].split()[0])
 		os.ftruncate(fd, size)
 		os.pwrite(fd, struct.pack("Q", pid), 0)
-		os.pwrite(fd, b"\x7f" * (size - 8), 8)
+		if sys.argv[2] == "full":
+		    os.pwrite(fd, struct.pack("Q", 1), 8)
+		else:
+		    os.pwrite(fd, b"\x7f" * (size - 8), 8)
 		print("made", flush=True)
 		sys.stdin.read()
 	END
@@ -130,6 +133,10 @@ if command -v python3 >/dev/null; then
 		test "$status" = 0 -a "$(grep -c "^ *$fake .* unknown " "$tmp/out")" = 1024
 	run twheel top --count 1 --every 10ms --pid $fake
 	check "nor in top" test "$status" = 0
+	exec 7>&-
+	wait $fake
+	fake full
+	refuses 1 "process $fake has had too many wheels at once to show these$" stat --pid $fake
 	exec 7>&-
 	wait $fake
 else
