@@ -1435,6 +1435,36 @@ TEST_F(timers, push_keeps_the_rounds)
 	EXPECT_EQ(0, twheel_timer_armed(timer));
 }
 
+static void push_other(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	(void)timer;
+	(void)event;
+	twheel_timer_push(arg, 2 * FAR, 0);
+}
+
+/* The record of a round was read already: that round is told, and the next one comes later. */
+TEST_F(timers, push_after_the_read)
+{
+	uint64_t now = twheel_now(self->tw);
+	struct twheel_arm first = { .expires = now - SEC, .flags = TWHEEL_ARM_ABS };
+	struct twheel_arm second = { .expires = now, .interval = FAR, .count = 3,
+				     .flags = TWHEEL_ARM_ABS };
+	struct twheel_timer *timer, *other;
+	struct twheel_timer_info info;
+	unsigned int calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_new(&other, self->tw, count_calls, &calls));
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, push_other, other));
+	ASSERT_EQ(0, twheel_timer_arm(timer, &first, NULL));
+	ASSERT_EQ(0, twheel_timer_arm(other, &second, NULL));
+	ASSERT_TRUE(wait_ready(self->tw, 2));
+	EXPECT_EQ(2, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, calls);
+	EXPECT_LT(FAR, twheel_timer_remaining(other));
+	ASSERT_EQ(0, twheel_timer_get(other, &info));
+	EXPECT_LT(0, info.count);
+}
+
 /* A push that comes too late leaves the record. */
 TEST_F(timers, push_too_late)
 {
