@@ -167,7 +167,7 @@ ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 			error = -EFAULT;
 		if (error)
 			return total ?: error;
-		/* Not for what io_uring has the task do: nobody would know why the rest was left. */
+		/* Not for work of io_uring: nobody would know why the rest was left. */
 		if (task_sigpending(current))
 			break;
 		cond_resched();

@@ -32,8 +32,10 @@ contained /bin/twheel doctor
 check "without the node the doctor finds something wrong" test "$status" = 1
 said "it says what" '^WRONG  node  .*/dev/twheel is not there, although the module is loaded'
 said "and what to do about it" '-> .*PrivateDevices='
+export TWHEEL_BACKEND=device
 contained /bin/twheel arm 10ms
 check "and no timer is armed on the device" test "$status" != 0
+unset TWHEEL_BACKEND
 
 # What engines and service managers do: the node of the host, bound over an empty file
 : >"$root/dev/twheel"

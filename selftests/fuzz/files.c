@@ -275,13 +275,27 @@ long op_fdinfo(struct thread *self, const struct call *call, struct slot *slot)
 /* Make a call that the device does not support, or have reads block or not. */
 long op_other(struct thread *self, const struct call *call, struct slot *slot)
 {
+	struct twheel_push pushes[4];
 	char bytes[64] = "";
+	unsigned int i;
 	long ret = 0;
 	int flags;
 
 	switch (call->mode % 8) {
 	case 0:
-		ret = write(slot->fd, bytes, sizeof(bytes));
+		/* Pushes timers, if it gets that far: other tests check what becomes of them. */
+		if (call->mag % 16 == 0) {
+			lose_track(slot->ctx);
+			for (i = 0; i < sizeof(pushes) / sizeof(pushes[0]); i++)
+				pushes[i] = (struct twheel_push) {
+					(i + call->time % 4) * 0x100000001ULL,
+					(__u64)call->mag << call->flags % 64,
+				};
+			ret = write(slot->fd, pushes, sizeof(pushes));
+			return ret < 0 ? -errno : ret;
+		}
+		/* Half an entry is none. */
+		ret = write(slot->fd, bytes, sizeof(bytes) - 1);
 		break;
 	case 1:
 		ret = pread(slot->fd, bytes, sizeof(bytes), call->mag);

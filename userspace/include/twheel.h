@@ -1092,8 +1092,8 @@ void twheel_group_free(struct twheel_group *group);
  * that waits only in twheel_dispatch() need not flush. A program that waits elsewhere, say
  * in epoll_wait() for twheel_fd(), has to call twheel_timer_flush() before it waits:
  * otherwise a timer that was made to expire earlier comes late, and a timer that was
- * cancelled or made to expire later wakes the program for nothing. What is queued does not show in twheel_get_info() and in walks
- * before the flush.
+ * cancelled or made to expire later wakes the program for nothing. What is queued does not
+ * show in twheel_get_info() and in walks before the flush.
  *
  * Return: 0, or -errno: -EINVAL in a context with keys, -ECHILD in a child that has
  * inherited the context, -ENOMEM; for a @defer of 0 also as for twheel_timer_flush().

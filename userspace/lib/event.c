@@ -39,6 +39,12 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 	return read_events(tw, events, n, true);
 }
 
+/*
+ * A thread may be cancelled in such a function, and leave it for functions that it runs at its end. The
+ * address sanitizer of GCC would take its variables for theirs.
+ */
+#define TWHEEL_LEAVES	__attribute__((__no_sanitize__("address")))
+
 /* A time that is not set */
 static uint64_t steady_now(void)
 {
@@ -70,10 +76,11 @@ static bool all_handlers_restart(void)
 }
 
 /*
- * Wait until the descriptor is readable, or for @ns: then set *@over, as a program that is told a
- * time which stands still would not learn of it. 0 or -EINTR.
+ * Wait until the descriptor is readable, or for @ns. 0; or 1 if that time is over, as a program that
+ * is told a time which stands still would not learn of it; or -EINTR.
  */
-static int wait_readable(const struct twheel *tw, uint64_t ns, bool *over)
+TWHEEL_LEAVES
+static int wait_readable(const struct twheel *tw, uint64_t ns)
 {
 	struct pollfd pollfd = { .fd = tw->fd, .events = POLLIN };
 	uint64_t sec = ns / 1000000000;
@@ -83,33 +90,33 @@ static int wait_readable(const struct twheel *tw, uint64_t ns, bool *over)
 	};
 	int ret = ppoll(&pollfd, 1, &rest, NULL);
 
-	if (ret >= 0) {
-		*over = !ret && sec < TWHEEL_WAIT_MAX;
-		return 0;
-	}
+	if (ret >= 0)
+		return !ret && sec < TWHEEL_WAIT_MAX;
 	/* The kernel restarts reads, and no polls. It does not tell which handler has run. */
 	return errno == EINTR && all_handlers_restart() ? 0 : -errno;
 }
 
+TWHEEL_LEAVES
 TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *events,
 				       size_t n, uint64_t timeout)
 {
-	bool over = false;
 	uint64_t now, end;
-	ssize_t ret;
+	ssize_t ret = 0;
+	bool over;
 
 	if (timeout > INT64_MAX)
 		return -EINVAL;
 	end = steady_now() + timeout;
 	for (;;) {
+		over = ret;
 		ret = read_events(tw, events, n, false);
 		if (ret != -EAGAIN)
 			return ret;
 		now = steady_now();
 		if (over || now >= end)
 			return 0;
-		ret = wait_readable(tw, end - now, &over);
-		if (ret)
+		ret = wait_readable(tw, end - now);
+		if (ret < 0)
 			return ret;
 	}
 }

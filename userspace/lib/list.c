@@ -94,7 +94,7 @@ TWHEEL_API int twheel_cancel_all(struct twheel *tw)
 
 	if (tw->loop)
 		ret = twheel_timer_cancel_all(tw);
-	/* The record of a periodic timer may be read by another thread: then it is pending again. */
+	/* Another thread may read the record of a periodic timer: then it is pending again. */
 	do {
 		if (!ret)
 			ret = drop_pending(tw);

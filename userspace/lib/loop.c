@@ -441,8 +441,8 @@ TWHEEL_API int twheel_timer_push(struct twheel_timer *timer, uint64_t expires,
 		return twheel_timer_set(timer, &setting, NULL);
 
 	/*
-	 * How many rounds are left only the device knows. It stays the same arming, so a record that was
-	 * read already is not dropped.
+	 * How many rounds are left only the device knows. It stays the same arming, so a record
+	 * that was read already is not dropped.
 	 */
 	if (expires > TWHEEL_TIME_MAX ||
 	    (!(flags & TWHEEL_ARM_ABS) && tw->clock == CLOCK_REALTIME))

@@ -52,17 +52,18 @@ static int follow_config(struct twheel_emb *emb)
 
 /*
  * Carry out a request. What single calls ask for needs not be copied in and out, as it is done in
- * the memory of the program.
+ * the memory of the program: if that is aligned, which nobody asks for.
  */
 static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg)
 {
+	bool in_place = arg && !((uintptr_t)arg % _Alignof(struct twheel_arm));
 	int ret;
 
-	if (arg && request == TWHEEL_IOC_ARM) {
+	if (in_place && request == TWHEEL_IOC_ARM) {
 		twheel_arm_entries(emb->ctx, arg, 1);
 		return ((struct twheel_arm *)arg)->result;
 	}
-	if (arg && request == TWHEEL_IOC_CANCEL) {
+	if (in_place && request == TWHEEL_IOC_CANCEL) {
 		twheel_cancel_entries(emb->ctx, arg, 1);
 		return ((struct twheel_cancel *)arg)->result;
 	}
