@@ -345,7 +345,8 @@ struct twheel_counters {
  * of them already and not yet in another. They are never set back. After twheel_take_over()
  * they go on in the child.
  *
- * The device counts for all contexts together, which 'twheel stat' shows.
+ * With TWHEEL_STATS=1 in the environment 'twheel stat --pid' shows them, too. The device counts
+ * for all contexts together, which 'twheel stat' shows.
  *
  * Return: 0; -EINVAL for a @size of 0; -EOPNOTSUPP if the context is of the device; or -ECHILD in
  * a child that has inherited the context. After a failure @counters is as it was.

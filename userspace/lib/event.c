@@ -40,8 +40,8 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 }
 
 /*
- * A thread may be cancelled in such a function, and leave it for functions that it runs at its end. The
- * address sanitizer of GCC would take its variables for theirs.
+ * A thread may be cancelled in such a function, and leave it for functions that it runs at its end.
+ * The address sanitizer of GCC would take its variables for theirs.
  */
 #define TWHEEL_LEAVES	__attribute__((__no_sanitize__("address")))
 
@@ -76,8 +76,8 @@ static bool all_handlers_restart(void)
 }
 
 /*
- * Wait until the descriptor is readable, or for @ns. 0; or 1 if that time is over, as a program that
- * is told a time which stands still would not learn of it; or -EINTR.
+ * Wait until the descriptor is readable, or for @ns. 0; or 1 if that time is over, as a program
+ * that is told a time which stands still would not learn of it; or -EINTR.
  */
 TWHEEL_LEAVES
 static int wait_readable(const struct twheel *tw, uint64_t ns)
