@@ -89,19 +89,14 @@ static int drop_ready(struct twheel *tw)
 
 TWHEEL_API int twheel_cancel_all(struct twheel *tw)
 {
-	int tries = TWHEEL_DROP_TRIES, ret = 0;
+	int tries = TWHEEL_DROP_TRIES, ret = tw->loop ? twheel_timer_cancel_all(tw) : 0;
 	struct twheel_info info;
 
-	if (tw->loop)
-		ret = twheel_timer_cancel_all(tw);
+	if (ret)
+		return ret;
 	/* Another thread may read the record of a periodic timer: then it is pending again. */
 	do {
-		if (!ret)
-			ret = drop_pending(tw);
-		if (!ret)
-			ret = drop_ready(tw);
-		if (!ret)
-			ret = twheel_get_info(tw, 0, &info);
+		ret = drop_pending(tw) ?: drop_ready(tw) ?: twheel_get_info(tw, 0, &info);
 	} while (!ret && info.pending + info.ready && --tries);
 	return ret;
 }
