@@ -27,12 +27,8 @@ TWHEEL_API unsigned int twheel_config_flags(const struct twheel *tw)
 TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
 {
 	uint64_t now = __atomic_load_n(&tw->now, __ATOMIC_ACQUIRE);
-	struct timespec ts;
 
-	if (now)
-		return now;
-	clock_gettime(tw->clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return now ? now : twheel_time(tw->clock);
 }
 
 TWHEEL_API unsigned int twheel_version(void)

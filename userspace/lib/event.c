@@ -45,15 +45,6 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
  */
 #define TWHEEL_LEAVES	__attribute__((__no_sanitize__("address")))
 
-/* A time that is not set */
-static uint64_t steady_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Was each signal handler of the program installed with SA_RESTART? */
 static bool all_handlers_restart(void)
 {
@@ -106,13 +97,13 @@ TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *e
 
 	if (timeout > INT64_MAX)
 		return -EINVAL;
-	end = steady_now() + timeout;
+	end = twheel_time(CLOCK_MONOTONIC) + timeout;
 	for (;;) {
 		over = ret;
 		ret = read_events(tw, events, n, false);
 		if (ret != -EAGAIN)
 			return ret;
-		now = steady_now();
+		now = twheel_time(CLOCK_MONOTONIC);
 		if (over || now >= end)
 			return 0;
 		ret = wait_readable(tw, end - now);

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include <twheel.h>
 
@@ -50,6 +51,15 @@ struct twheel {
 static inline int twheel_ioctl(const struct twheel *tw, unsigned long request, void *arg)
 {
 	return tw->backend->ioctl(tw, request, arg);
+}
+
+/* What time it is, in ns */
+static inline uint64_t twheel_time(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /* Store what was replaced, unless the caller has passed NULL. */
