@@ -173,7 +173,7 @@ TEST_F(leak, info)
 	want.limit = other.limit;
 	want.user_limit = other.user_limit;
 	want.user_timers = other.user_timers + 2;
-	EXPECT_GT(2 * TWHEEL_FEATURE_CONDITIONAL, other.features);
+	EXPECT_GT(2 * TWHEEL_FEATURE_PUSH, other.features);
 	EXPECT_GE(4096, other.slots);
 	EXPECT_GE(64, other.levels);
 	for (flags = 0; flags <= TWHEEL_INFO_NEXT; flags++) {
