@@ -66,6 +66,15 @@ static __u64 arm_lease(int fd, __u64 expires, __u32 flags, __u32 *word)
 	return arm.handle;
 }
 
+/*
+ * A time ahead that a word can say: what a word cannot say is rounded up, but down if the lease is
+ * armed too late for it.
+ */
+static __u64 soon(clockid_t clock)
+{
+	return tw_lease_round(tw_now(clock) + 30 * TW_MSEC);
+}
+
 /* Waits until the word says that the lease is over, as a program that never calls read() may. */
 static bool wait_expired(int fd, const uint64_t *word)
 {
@@ -220,7 +229,7 @@ TEST_F(lease, word_while_it_runs)
 
 TEST_F(lease, word_when_it_expires)
 {
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, handle;
+	__u64 deadline = soon(CLOCK_MONOTONIC), handle;
 	struct twheel_event event;
 	__u32 word;
 
@@ -280,7 +289,7 @@ TEST_F(lease, now)
 /* The lease is pushed back twenty times, each time before it was due. */
 TEST_F(lease, extend)
 {
-	__u64 step = 30 * TW_MSEC, deadline = tw_now(CLOCK_MONOTONIC) + step;
+	__u64 step = tw_lease_round(30 * TW_MSEC), deadline = soon(CLOCK_MONOTONIC);
 	struct twheel_event event;
 	__u32 word;
 	int i;
@@ -388,9 +397,9 @@ TEST_F(lease, rearm)
 	/*
 	 * A re-arm shortens a lease. An extension to an earlier deadline changes nothing.
 	 */
-	deadline = tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC;
+	deadline = soon(CLOCK_MONOTONIC);
 	EXPECT_EQ(1, tw_lease_extend(word, deadline));
-	EXPECT_LT(tw_lease_round(deadline), tw_lease_deadline(word));
+	EXPECT_LT(deadline, tw_lease_deadline(word));
 	arm.expires = deadline;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_TRUE(wait_expired(self->fd, word));
@@ -934,7 +943,7 @@ TEST_F(tw, mapping_outlives_close)
 /* Slack may delay the end of a lease, but never makes it come early. */
 TEST_F(lease, slack)
 {
-	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
+	__u64 deadline = soon(CLOCK_MONOTONIC);
 	struct twheel_arm arm = tw_request(deadline, TWHEEL_ARM_LEASE | TWHEEL_ARM_ABS, 0);
 	struct twheel_event event;
 
@@ -964,7 +973,7 @@ TEST_F(tw, clocks)
 		ASSERT_EQ(0, tw_configure(fd, clocks[i], TWHEEL_CONFIG_LEASE));
 		words = map_words(fd, MAP_SIZE, 0);
 		ASSERT_NE(MAP_FAILED, words);
-		deadline = tw_now(clocks[i]) + 20 * TW_MSEC;
+		deadline = soon(clocks[i]);
 		ASSERT_NE(0, arm_lease(fd, deadline, TWHEEL_ARM_ABS, &word));
 		if (tw_lease_extend(&words[word], deadline + TW_MSEC))
 			deadline += TW_MSEC;
