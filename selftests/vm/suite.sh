@@ -193,7 +193,7 @@ suite_lib() {
 # guest those that set the clock, and programs of 32 bits, which not every machine runs.
 suite_embedded() {
 	local status=0
-	timeout 1800 "$tests/ktap-run.sh" "make -s -j$(nproc) -C $tests/embedded check" \
+	timeout 1800 "$tests/ktap-run.sh" "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded check again" \
 		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" \
 		"$tests/embedded/valgrind.sh" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
