@@ -40,6 +40,8 @@ unpack_root() {
 	fi
 	mkdir "$2"
 	as_root tar -x -f "$cache/bare/$1.tar" -C "$2"
+	# It is thrown away soon, so it need not survive a crash.
+	echo force-unsafe-io | as_root tee "$2/etc/dpkg/dpkg.cfg.d/root" >/dev/null
 }
 
 # in_root FOLDER USER COMMAND - mounts and processes end with the command
