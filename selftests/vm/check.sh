@@ -56,6 +56,13 @@ remember() {
 	mv "$times.$$" "$times"
 }
 
+# The CPU time of all processes that have ended, those of guests included
+cpu_minutes() {
+	local stat
+	read -r -a stat </proc/$$/stat
+	echo $(((stat[15] + stat[16]) / 60 / $(getconf CLK_TCK)))
+}
+
 minutes() {
 	if [ "$1" -ge 100 ]; then
 		echo "$((($1 + 30) / 60)) min"
@@ -330,7 +337,7 @@ for name in "${suites[@]}"; do
 done
 recap "${bad[@]}"
 table
-echo "# $((SECONDS / 60)) min $((SECONDS % 60)) s"
+echo "# $((SECONDS / 60)) min $((SECONDS % 60)) s, with $(cpu_minutes) min of CPU time"
 [ "$failed" != 0 ] || remember "${whole%% *}" "$SECONDS"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

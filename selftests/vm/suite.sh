@@ -61,7 +61,7 @@ sets() {
 
 load() {
 	case $1 in
-	shares|stalls|bare)		echo alone ;;
+	shares|stalls)			echo alone ;;
 	examples|uapi*)			echo idle ;;
 	*)				echo busy ;;
 	esac
