@@ -12,9 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct twheel;
 struct twheel_counters;
+
+/* What time it is, in ns */
+static inline uint64_t twheel_time(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
 
 /* The words of leases are mapped a segment at a time: 8 MiB for a million leases. */
 #define TWHEEL_SEGMENT_SHIFT	20

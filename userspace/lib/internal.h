@@ -53,15 +53,6 @@ static inline int twheel_ioctl(const struct twheel *tw, unsigned long request, v
 	return tw->backend->ioctl(tw, request, arg);
 }
 
-/* What time it is, in ns */
-static inline uint64_t twheel_time(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Store what was replaced, unless the caller has passed NULL. */
 static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 				    uint64_t remaining)

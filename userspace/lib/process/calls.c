@@ -25,7 +25,7 @@
 static void begin_wheel(struct twheel_emb *emb, enum twheel_clock clock)
 {
 	emb->user.base.clock = clock;
-	emb->now = emb_time(twheel_emb_clock(emb));
+	emb->now = twheel_time(twheel_emb_clock(emb));
 	twheel_base_init(&emb->user.base, clock, 0, emb->memory);
 	emb->user.first = TWHEEL_NEVER;
 	emb->user.recheck = false;

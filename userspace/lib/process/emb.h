@@ -141,14 +141,6 @@ int twheel_emb_words(struct twheel_emb *emb, uint32_t segment, uint64_t **words)
 /* The clock of a context */
 clockid_t twheel_emb_clock(const struct twheel_emb *emb);
 
-static inline uint64_t emb_time(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * EMB_SEC_NS + (uint64_t)ts.tv_nsec;
-}
-
 /* share.c */
 
 /* Find out where to count, and go on there from what was counted so far. Without the lock. */

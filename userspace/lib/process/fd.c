@@ -69,10 +69,10 @@ int twheel_emb_kernel_time(clockid_t clock, struct timespec *ts)
 /* Does the C library tell another time than the kernel? This thread may stand still meanwhile. */
 static bool is_faked(clockid_t clock)
 {
-	int64_t before = (int64_t)(emb_time(clock) / EMB_SEC_NS);
+	int64_t before = (int64_t)(twheel_time(clock) / EMB_SEC_NS);
 	struct timespec kernel;
 	int ret = twheel_emb_kernel_time(clock, &kernel);
-	int64_t after = (int64_t)(emb_time(clock) / EMB_SEC_NS);
+	int64_t after = (int64_t)(twheel_time(clock) / EMB_SEC_NS);
 
 	return !ret && (kernel.tv_sec < before - 1 || kernel.tv_sec > after + 1);
 }

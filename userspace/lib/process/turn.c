@@ -64,7 +64,7 @@ void twheel_emb_lock(struct twheel_emb *emb)
 		lock_in_turn(emb);
 	twheel_emb_enter(emb);
 	if (!emb->stopped)
-		emb->now = emb_time(twheel_emb_clock(emb));
+		emb->now = twheel_time(twheel_emb_clock(emb));
 }
 
 /* As twheel_emb_turn(), when there is something to do. */
@@ -131,7 +131,7 @@ void twheel_emb_begin(struct twheel_emb *emb)
 
 void twheel_emb_rest(struct twheel_emb *emb)
 {
-	if (emb->closing || emb_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
+	if (emb->closing || twheel_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
 		return;
 	twheel_emb_end_call(emb);
 	twheel_emb_lock(emb);
