@@ -902,7 +902,7 @@ TEST(close_of_a_device)
 
 	set_alarm();
 	ASSERT_NE(NULL, o.tw);
-	ASSERT_EQ(0, twheel_watch_forks(o.tw));
+	ASSERT_EQ(0, twheel_which_process(&o.tw->process));
 	o.tw->backend = &twheel_device;
 	o.tw->fd = open("/dev/null", O_RDWR);
 	ASSERT_LE(0, o.tw->fd);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -375,6 +376,58 @@ TEST_F(stats, shared_with_a_child)
 	ASSERT_TRUE(well(pid));
 	EXPECT_EQ(1, slot->counts[0]);
 	twheel_close(tw);
+}
+
+/* Have children of this process begin a namespace, in which the first one is process 1. */
+static bool leave_namespace(void)
+{
+	return !unshare(CLONE_NEWPID) || !unshare(CLONE_NEWUSER | CLONE_NEWPID);
+}
+
+static void have_a_child_with_our_pid(void)
+{
+	struct twheel *tw = open_context(0, 0), *own;
+	const struct twheel_share_slot *slot = slot_of(shared(), twheel_fd(tw));
+	pid_t pid;
+
+	CHECK(getpid() == 1 && slot);
+	CHECK(!twheel_arm_after(tw, FAR, 0, NULL));
+	if (!leave_namespace())
+		_exit(0);
+	pid = fork();
+	if (!pid) {
+		CHECK(getpid() == 1);
+		own = open_context(0, 0);
+		CHECK(own && !twheel_arm_after(own, FAR, 0, NULL));
+		twheel_close(own);
+		twheel_take_over(tw);
+		CHECK(!twheel_arm_after(tw, FAR, 0, NULL));
+		CHECK(stats(tw).armed == 2);
+		twheel_close(tw);
+		_exit(0);
+	}
+	CHECK(well(pid));
+	CHECK(slot->used && slot->counts[0] == 1 && slot->timers == 1);
+	twheel_close(tw);
+}
+
+/* A child may have the number of its parent, as the first one in a namespace of its own. */
+TEST_F(stats, shared_with_a_child_of_the_same_pid)
+{
+	pid_t pid = fork();
+
+	setenv("TWHEEL_STATS", "1", 1);
+	if (!pid) {
+		if (!leave_namespace())
+			_exit(0);
+		pid = fork();
+		if (!pid) {
+			have_a_child_with_our_pid();
+			_exit(0);
+		}
+		_exit(!well(pid));
+	}
+	ASSERT_TRUE(well(pid));
 }
 
 #define OPENERS	4

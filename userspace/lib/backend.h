@@ -59,6 +59,9 @@ struct twheel_backend {
 
 extern const struct twheel_backend twheel_device;
 
+/* Number this process, if need be, and store its number: see fork.c. 0 or -errno. */
+int twheel_which_process(unsigned int *number);
+
 /*
  * Make @tw an embedded context, with @flags of twheel_open(). 0 or -errno. It is there if the
  * library is built with TWHEEL_EMBEDDED, and the files in process.

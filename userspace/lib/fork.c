@@ -77,7 +77,7 @@ static unsigned int number_process(void)
 	return __atomic_load_n(twheel_process, __ATOMIC_ACQUIRE);
 }
 
-int twheel_watch_forks(struct twheel *tw)
+int twheel_which_process(unsigned int *number)
 {
 	if (!__atomic_load_n(&twheel_process, __ATOMIC_ACQUIRE)) {
 		int ret = make_place();
@@ -85,7 +85,7 @@ int twheel_watch_forks(struct twheel *tw)
 		if (ret)
 			return ret;
 	}
-	tw->process = number_process();
+	*number = number_process();
 	return 0;
 }
 

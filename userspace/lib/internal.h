@@ -64,9 +64,6 @@ static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 /* Where the number of this process is; 0 if it has none, as a child of one that has. */
 extern unsigned int *twheel_process;
 
-/* Number this process, if need be, and note that the context belongs to it. 0 or -errno. */
-int twheel_watch_forks(struct twheel *tw);
-
 /* Was the context made by another process, and not taken over by this one? */
 static inline bool twheel_inherited(const struct twheel *tw)
 {

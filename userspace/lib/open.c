@@ -23,7 +23,7 @@ static int twheel_begin(struct twheel *tw, const struct twheel_config *config)
 	struct twheel_info info;
 	int ret;
 
-	ret = twheel_watch_forks(tw);
+	ret = twheel_which_process(&tw->process);
 	if (ret)
 		return ret;
 	if (config) {

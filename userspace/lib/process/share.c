@@ -34,12 +34,13 @@ __thread struct twheel_share_slot *twheel_counted EMB_TLS;
 
 /**
  * struct area - the memory that a process shares
- * @pid: the process. A child, which has a copy of this, makes an area of its own
+ * @process: the number of the process, of fork.c. A child, which has a copy of this, makes an area
+ *	of its own. It may have the pid of its parent, in another namespace
  * @share: what others read
  * @taken: which slots are
  */
 struct area {
-	pid_t			pid;
+	unsigned int		process;
 	struct twheel_share	*share;
 	bool			taken[TWHEEL_SHARE_SLOTS];
 };
@@ -85,14 +86,17 @@ static struct twheel_share *make_share(int *fdp)
 static struct area *get_area(void)
 {
 	struct area *old = __atomic_load_n(&area, __ATOMIC_ACQUIRE), *new;
+	unsigned int process;
 	int fd;
 
-	if (old && old->pid == getpid())
+	if (twheel_which_process(&process))
+		return NULL;
+	if (old && old->process == process)
 		return old;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return NULL;
-	new->pid = getpid();
+	new->process = process;
 	new->share = make_share(&fd);
 	if (!new->share) {
 		free(new);
@@ -142,6 +146,7 @@ void twheel_emb_unshare(struct twheel_emb *emb)
 {
 	struct twheel_share_slot *slot = emb->slot;
 	struct area *mine = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
+	unsigned int process;
 	size_t i;
 
 	emb->slot = &emb->own;
@@ -150,8 +155,8 @@ void twheel_emb_unshare(struct twheel_emb *emb)
 	emb->own = *slot;
 	emb->own.used = 0;
 	/* The slot of a context that a child has inherited is its parent's. */
-	if (mine->pid != getpid() || slot < mine->share->slots ||
-	    slot >= mine->share->slots + TWHEEL_SHARE_SLOTS)
+	if (twheel_which_process(&process) || mine->process != process ||
+	    slot < mine->share->slots || slot >= mine->share->slots + TWHEEL_SHARE_SLOTS)
 		return;
 	__atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
 	for (i = 0; i < TWHEEL_SHARE_COUNTS; i++)
