@@ -12,6 +12,7 @@
 #include "child.h"
 #include "lib_util.h"
 #include "process/share.h"
+#include "wrapped.h"
 
 #define START	(1000 * 3600 * SEC)
 /* No tick is longer. */
@@ -515,6 +516,48 @@ TEST_F(stats, no_room)
 		CHECK(tw && !shared());
 		CHECK(!twheel_arm_after(tw, FAR, 0, NULL));
 		CHECK(stats(tw).armed == 1);
+		_exit(0);
+	}
+	ASSERT_TRUE(well(pid));
+}
+
+/* How much of its memory the library gets: a store into the rest is SIGBUS. */
+static off_t granted = sizeof(struct twheel_share);
+
+int __wrap_ftruncate(int fd, off_t size)
+{
+	return __real_ftruncate(fd, size < granted ? size : granted);
+}
+
+/* A context that is not shared, as there is no memory for that, counts all the same. */
+static void counts_alone(struct twheel *tw)
+{
+	CHECK(tw && !twheel_arm_after(tw, FAR, 0, NULL));
+	CHECK(stats(tw).armed == 1);
+	twheel_close(tw);
+}
+
+TEST_F(stats, no_memory)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		const struct twheel_share *share;
+		struct twheel *tw;
+
+		setenv("TWHEEL_STATS", "1", 1);
+		granted = 0;
+		counts_alone(open_context(0, 0));
+		CHECK(!shared());
+		/* One slot is there, and half of another. */
+		granted = sysconf(_SC_PAGESIZE);
+		tw = open_context(0, 0);
+		share = shared();
+		CHECK(tw && share && share->slots[0].used && !share->unseen);
+		counts_alone(open_context(0, 0));
+		CHECK(share->unseen == 1);
+		twheel_close(tw);
+		CHECK(!share->slots[0].used);
 		_exit(0);
 	}
 	ASSERT_TRUE(well(pid));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The read() of the library in cancel.c: the linker makes it the second of these. */
+/* Calls of the library in cancel.c and stats.c: the linker makes each the second of a pair. */
 #ifndef EMBEDDED_WRAPPED_H
 #define EMBEDDED_WRAPPED_H
 
@@ -7,5 +7,8 @@
 
 ssize_t __real_read(int fd, void *buf, size_t size);
 ssize_t __wrap_read(int fd, void *buf, size_t size);
+
+int __real_ftruncate(int fd, off_t size);
+int __wrap_ftruncate(int fd, off_t size);
 
 #endif /* EMBEDDED_WRAPPED_H */

@@ -49,6 +49,15 @@ struct area {
 static struct area *area;
 
 /*
+ * Is there memory for what begins at @words, two of them? If there is none, as may be under strict
+ * overcommit, a store by the program would end it by SIGBUS. One by the kernel fails.
+ */
+static bool has_memory(uint64_t *words)
+{
+	return !syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, words);
+}
+
+/*
  * Make the memory, which takes a page for every two contexts, and *@fdp, its descriptor. NULL if
  * there is none.
  */
@@ -70,16 +79,23 @@ static struct twheel_share *make_share(int *fdp)
 		return NULL;
 	if (!ftruncate(fd, sizeof(*share)))
 		share = mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (share == MAP_FAILED) {
-		syscall(SYS_close, fd);
-		return NULL;
-	}
+	if (share == MAP_FAILED)
+		goto err_close;
+	if (!has_memory(share->gone))
+		goto err_unmap;
+	memset(share->gone, 0, sizeof(share->gone));
 	/* The descriptor stays open, to be found. It is never used again. */
 	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE))
 		fcntl(fd, F_ADD_SEALS, seals);
 	share->pid = (uint64_t)getpid();
 	*fdp = fd;
 	return share;
+
+err_unmap:
+	munmap(share, sizeof(*share));
+err_close:
+	syscall(SYS_close, fd);
+	return NULL;
 }
 
 /* Find the area of this process, or make it. NULL if that cannot be. */
@@ -116,11 +132,18 @@ static struct area *get_area(void)
 /* Take a slot. NULL if there is none. */
 static struct twheel_share_slot *take_slot(struct area *mine)
 {
+	struct twheel_share_slot *slot = mine->share->slots;
 	size_t i;
 
-	for (i = 0; i < TWHEEL_SHARE_SLOTS; i++)
-		if (!__atomic_exchange_n(&mine->taken[i], true, __ATOMIC_ACQUIRE))
-			return &mine->share->slots[i];
+	for (i = 0; i < TWHEEL_SHARE_SLOTS; i++, slot++) {
+		if (__atomic_exchange_n(&mine->taken[i], true, __ATOMIC_ACQUIRE))
+			continue;
+		/* It may be in two pages. Nobody reads its words before it is used. */
+		if (has_memory(&slot->limit) && has_memory(&slot->counts[TWHEEL_SHARE_COUNTS - 2]))
+			return slot;
+		__atomic_store_n(&mine->taken[i], false, __ATOMIC_RELEASE);
+		break;
+	}
 	__atomic_fetch_add(&mine->share->unseen, 1, __ATOMIC_RELAXED);
 	return NULL;
 }

@@ -26,23 +26,23 @@
 
 /**
  * struct twheel_share_slot - a context
+ * @limit: how many timers it may have
+ * @timers: how many it had at the end of the last call, pending or ready
+ * @ready: how many of these were ready
  * @used: there is one
  * @fd: its descriptor
  * @clock: CLOCK_*
  * @config: TWHEEL_CONFIG_* bits
- * @limit: how many timers it may have
- * @timers: how many it had at the end of the last call, pending or ready
- * @ready: how many of these were ready
  * @counts: the counters, then the buckets of one distribution after another
  */
 struct twheel_share_slot {
+	uint64_t		limit;
+	uint64_t		timers;
+	uint64_t		ready;
 	uint32_t		used;
 	uint32_t		fd;
 	uint32_t		clock;
 	uint32_t		config;
-	uint64_t		limit;
-	uint64_t		timers;
-	uint64_t		ready;
 	uint64_t		counts[TWHEEL_SHARE_COUNTS];
 };
 
