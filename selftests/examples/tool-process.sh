@@ -110,6 +110,8 @@ if command -v python3 >/dev/null; then
 		    os.pwrite(fd, struct.pack("Q", 1), 8)
 		else:
 		    os.pwrite(fd, b"\x7f" * (size - 8), 8)
+		    # A million of them would be as much memory as a million processes have.
+		    os.dup(fd)
 		print("made", flush=True)
 		sys.stdin.read()
 	END

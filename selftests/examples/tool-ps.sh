@@ -38,6 +38,13 @@ check "and is said" said '^no process '
 ps --json
 check "--json: nothing" test "$status" = 0 -a ! -s "$tmp/out"
 
+# /proc takes the last descriptor.
+put 99999900 others 0
+run env TWHEEL_TEST_ROOT="$root" sh -c 'ulimit -n 4 && exec twheel ps'
+check "a process that cannot be looked at is not left out without a word" test "$status" = 1
+check "and why is said" said '^twheel: ps: /proc: Too many open files$'
+rm -r "$root/proc/99999900"
+
 # No processes have such numbers.
 put 99999901 few 0
 open_context 99999901 3 1 0 5 0

@@ -135,9 +135,16 @@ static int add_slot(struct search *search, const struct holder *holder,
 	return 0;
 }
 
+/* Why a file of a process cannot be opened: 0 if it has ended, or may not be looked at */
+static int why_not_opened(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM ? -err : 0;
+}
+
 /*
  * Add the contexts that the process of @holder shows, if its descriptor @name in @dir is the memory
- * for that. Any program may have made that up: its numbers are only printed.
+ * for that. Any program may have made that up: its numbers are only printed. How many such memories
+ * it has, which is no more than one, or -errno.
  */
 static int search_share(struct search *search, struct holder *holder, int dir, const char *name)
 {
@@ -153,7 +160,7 @@ static int search_share(struct search *search, struct holder *holder, int dir, c
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return 0;
+		return why_not_opened(errno);
 	n = pread(fd, &share, sizeof(share), 0);
 	close(fd);
 	/* A child has its parent's. */
@@ -170,7 +177,7 @@ static int search_share(struct search *search, struct holder *holder, int dir, c
 	for (i = 0; i < TWHEEL_SHARE_SLOTS && !ret; i++)
 		if (share.slots[i].used)
 			ret = add_slot(search, holder, &share.slots[i]);
-	return ret;
+	return ret ? ret : 1;
 }
 
 /* Add the descriptors of a process that are open on the device, and what it shows. */
@@ -181,13 +188,14 @@ static int search_process(struct search *search, pid_t pid)
 	struct dirent *entry;
 	bool described = false;
 	struct stat file;
+	int shares = 0;
 	int ret = 0;
 	DIR *dir;
 
 	dir = opendir(root_path(path, "/proc/%d/fd", (int)pid));
 	if (!dir) {
 		search->hidden += errno == EACCES || errno == EPERM;
-		return 0;
+		return why_not_opened(errno);
 	}
 	while (!ret && (entry = readdir(dir))) {
 		uint64_t fd;
@@ -196,8 +204,11 @@ static int search_process(struct search *search, pid_t pid)
 		if (number_parse(entry->d_name, INT_MAX, &fd) ||
 		    fstatat(dirfd(dir), entry->d_name, &file, 0))
 			continue;
-		if (S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share))
-			ret = search_share(search, &holder, dirfd(dir), entry->d_name);
+		/* Somebody who has opened his a million times is not to take all memory. */
+		if (!shares && S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share))
+			shares = search_share(search, &holder, dirfd(dir), entry->d_name);
+		if (shares < 0)
+			ret = shares;
 		if (!search->device || !S_ISCHR(file.st_mode) || file.st_rdev != search->number)
 			continue;
 		if (!described)
@@ -297,8 +308,8 @@ static int by_timers(const void *left, const void *right)
 	return by_context(a->holders, b->holders);
 }
 
-/* Read what a descriptor tells of its context. False if it is closed meanwhile. */
-static bool read_fdinfo(struct context *context, const struct holder *holder)
+/* Read what a descriptor tells of its context. 1; 0 if it is closed meanwhile; or -errno. */
+static int read_fdinfo(struct context *context, const struct holder *holder)
 {
 	char path[ROOT_PATH], line[128];
 	unsigned int found = 0;
@@ -306,7 +317,7 @@ static bool read_fdinfo(struct context *context, const struct holder *holder)
 
 	file = fopen(root_path(path, "/proc/%d/fdinfo/%d", (int)holder->pid, holder->fd), "re");
 	if (!file)
-		return false;
+		return why_not_opened(errno);
 	while (fgets(line, sizeof(line), file)) {
 		found += sscanf(line, "clock: %" SCNu32, &context->clock) == 1;
 		found += sscanf(line, "config: %" SCNx32, &context->config) == 1;
@@ -318,25 +329,29 @@ static bool read_fdinfo(struct context *context, const struct holder *holder)
 	return found == 5;
 }
 
-/* Fill in @contexts, which has room for @n. */
-static void read_contexts(struct contexts *contexts, const struct search *search, size_t n)
+/* Fill in @contexts, which has room for @n. 0 or -errno. */
+static int read_contexts(struct contexts *contexts, const struct search *search, size_t n)
 {
 	size_t first = 0, end, i;
 
 	for (i = 0; i < n; i++, first = end) {
 		struct context *context = &contexts->all[contexts->n];
-		bool told = false;
+		int told = 0;
 
 		for (end = first; end < search->n; end++) {
 			if (search->holders[end].context != search->holders[first].context)
 				break;
 			/* All of them tell the same. */
-			told = told || read_fdinfo(context, &search->holders[end]);
+			if (!told)
+				told = read_fdinfo(context, &search->holders[end]);
 		}
+		if (told < 0)
+			return told;
 		context->holders = &search->holders[first];
 		context->n = end - first;
-		contexts->n += told;
+		contexts->n += (size_t)told;
 	}
+	return 0;
 }
 
 /* Add what wheels in processes show to @contexts, which has room for it. */
@@ -385,11 +400,15 @@ static int read_all(struct contexts *contexts, bool programs, pid_t pid)
 	contexts->slots = search.slots;
 	contexts->hidden = search.hidden;
 	contexts->unseen = search.unseen;
+	if (n >= 0) {
+		int ret = read_contexts(contexts, &search, (size_t)n);
+
+		n = ret ? ret : n;
+	}
 	if (n < 0) {
 		contexts_free(contexts);
 		return (int)n;
 	}
-	read_contexts(contexts, &search, (size_t)n);
 	read_slots(contexts, &search, (size_t)n);
 	return 0;
 }
