@@ -393,10 +393,8 @@ class Context:
         """What was counted in an embedded context."""
         counters = _abi.twheel_counters()
         _check(_lib.twheel_stats(self._pointer, byref(counters), sizeof(counters)))
-        return Counters(counters.armed, counters.rearmed, counters.cancelled, counters.expired,
-                        counters.read, counters.cascaded, counters.migrated, counters.turns,
-                        tuple(counters.lateness), tuple(counters.expired_a_turn),
-                        tuple(counters.read_a_call))
+        values = (getattr(counters, name) for name in Counters._fields)
+        return Counters._make(n if isinstance(n, int) else tuple(n) for n in values)
 
     @property
     def embedded(self) -> bool:
