@@ -59,7 +59,8 @@ TEST_F(calls, open)
 TEST_F(calls, open_tells_flags_from_settings)
 {
 	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
-	const uint32_t flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED;
+	const uint32_t flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC |
+			       TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CLOCK;
 	const uint32_t settings = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE |
 				  TWHEEL_CONFIG_CANCEL_ON_SET;
 	struct twheel *tw;
@@ -73,7 +74,8 @@ TEST_F(calls, open_tells_flags_from_settings)
 		} else {
 			EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 0, &config));
 		}
-		ret = twheel_open(&tw, NULL, config.flags, NULL);
+		ret = twheel_open(&tw, NULL, config.flags, config.flags & TWHEEL_OPEN_CLOCK ?
+				  &(struct twheel_config){ } : NULL);
 		if (!ret)
 			twheel_close(tw);
 		/* The library may have been built without that. */
@@ -81,6 +83,36 @@ TEST_F(calls, open_tells_flags_from_settings)
 			ret = 0;
 		EXPECT_EQ(config.flags & flags ? 0 : -EINVAL, ret);
 	}
+}
+
+/* A clock that is 0 may be one that was asked for, or none. */
+TEST_F(calls, open_takes_clocks_by_name)
+{
+	static const int clocks[] = { CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME };
+	struct twheel_config config = { .clock = 12345 };
+	struct twheel *tw, *same;
+	size_t i;
+
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOCK, &config));
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOCK, NULL));
+	for (i = 0; i < 3; i++) {
+		config.clock = clocks[i];
+		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOCK, &config));
+		EXPECT_EQ(clocks[i], twheel_clock(tw));
+		EXPECT_EQ(clocks[i], config.clock);
+		config.clock = twheel_clock(tw);
+		ASSERT_EQ(0, twheel_open(&same, NULL, TWHEEL_OPEN_CLOCK, &config));
+		EXPECT_EQ(clocks[i], twheel_clock(same));
+		twheel_close(same);
+		twheel_close(tw);
+	}
+	config.clock = 0;
+	ASSERT_EQ(0, twheel_open(&tw, NULL, 0, &config));
+	EXPECT_EQ(CLOCK_MONOTONIC, twheel_clock(tw));
+	twheel_close(tw);
+	/* Whoever wants to be told of steps has not forgotten the clock, but named it. */
+	config.flags = TWHEEL_CONFIG_CANCEL_ON_SET;
+	EXPECT_EQ(-EINVAL, twheel_open(&tw, NULL, 0, &config));
 }
 
 TEST_F(calls, failed_open_leaves_no_descriptor)

@@ -136,10 +136,13 @@ struct twheel_old {
  * @TWHEEL_OPEN_NONBLOCK: reading returns -EAGAIN instead of waiting
  * @TWHEEL_OPEN_CLOEXEC: the descriptor does not survive an exec
  * @TWHEEL_OPEN_EMBEDDED: an embedded context, also where the device is there
+ * @TWHEEL_OPEN_CLOCK: &twheel_config.clock is a clock as clock_gettime() takes it, and has to be
+ *	given. So 0 is CLOCK_REALTIME
  *
  * None of them is a TWHEEL_CONFIG_* bit: where one belongs the other is refused.
  */
 enum twheel_open_flag {
+	TWHEEL_OPEN_CLOCK	= 1 << 27,
 	TWHEEL_OPEN_NONBLOCK	= 1 << 28,
 	TWHEEL_OPEN_CLOEXEC	= 1 << 29,
 	TWHEEL_OPEN_EMBEDDED	= 1 << 30,
@@ -157,9 +160,10 @@ enum twheel_open_flag {
  * @twp: where the context is stored
  * @path: the device; or NULL for %TWHEEL_DEVICE or, if that is not there, an embedded context
  * @flags: &enum twheel_open_flag bits
- * @config: the clock (%TWHEEL_CLOCK_REALTIME for wall time), TWHEEL_CONFIG_* bits
- *	and the limit. A clock of 0 means CLOCK_MONOTONIC, and a limit of 0 the
- *	module's limit. NULL is the same as a structure of zeroes.
+ * @config: the clock, TWHEEL_CONFIG_* bits and the limit. A limit of 0 means the
+ *	module's. A clock of 0 means CLOCK_MONOTONIC, although it is the number of
+ *	CLOCK_REALTIME: wall time is %TWHEEL_CLOCK_REALTIME or, with
+ *	%TWHEEL_OPEN_CLOCK, CLOCK_REALTIME. NULL is the same as a structure of zeroes.
  *
  * With a @path of NULL and without %TWHEEL_OPEN_EMBEDDED the environment decides:
  * TWHEEL_BACKEND is "device" for the device alone, "embedded" for an embedded context, or
@@ -169,7 +173,8 @@ enum twheel_open_flag {
  *
  * Return: 0, or -errno: any error of open(), such as -ENOENT when the device was asked for
  * and the module is not loaded; -EINVAL for unknown @flags, a @config that the module refuses,
- * %TWHEEL_OPEN_EMBEDDED with a @path, or another TWHEEL_BACKEND; -ENOTTY
+ * %TWHEEL_OPEN_EMBEDDED with a @path, %TWHEEL_OPEN_CLOCK without a @config, or another
+ * TWHEEL_BACKEND; -ENOTTY
  * when @path is not a twheel device; -EPROTONOSUPPORT when the module's interface
  * is older than this library's; -ENOMEM.
  */
@@ -248,8 +253,7 @@ int twheel_fd(const struct twheel *tw);
  * @tw: a context
  *
  * Return: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME, as clock_gettime() takes it.
- * To open a context with the same clock use &twheel_info.clock: CLOCK_REALTIME is 0, which
- * stands for CLOCK_MONOTONIC in &twheel_config.
+ * To open a context with the same clock pass it with %TWHEEL_OPEN_CLOCK.
  */
 int twheel_clock(const struct twheel *tw);
 

@@ -17,7 +17,7 @@
 #include "internal.h"
 
 /* @tw has a descriptor: configure it, and learn what it is. 0 or -errno. */
-static int twheel_begin(struct twheel *tw, const struct twheel_config *config)
+static int twheel_begin(struct twheel *tw, unsigned int flags, const struct twheel_config *config)
 {
 	struct twheel_config settings;
 	struct twheel_info info;
@@ -28,6 +28,8 @@ static int twheel_begin(struct twheel *tw, const struct twheel_config *config)
 		return ret;
 	if (config) {
 		settings = *config;
+		if (flags & TWHEEL_OPEN_CLOCK && settings.clock == CLOCK_REALTIME)
+			settings.clock = TWHEEL_CLOCK_REALTIME;
 		ret = twheel_ioctl(tw, TWHEEL_IOC_CONFIG, &settings);
 		if (ret)
 			return ret;
@@ -116,7 +118,8 @@ static int twheel_open_fd(struct twheel *tw, const char *path, unsigned int flag
 	return embedded == -EOPNOTSUPP ? ret : embedded;
 }
 
-#define OPEN_FLAGS	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED)
+#define OPEN_FLAGS	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED | \
+			 TWHEEL_OPEN_CLOCK)
 
 static int twheel_open_new(struct twheel **twp, const char *path, unsigned int flags,
 			   const struct twheel_config *config, enum twheel_choice unasked)
@@ -124,7 +127,7 @@ static int twheel_open_new(struct twheel **twp, const char *path, unsigned int f
 	struct twheel *tw;
 	int ret;
 
-	if (flags & ~(unsigned int)OPEN_FLAGS)
+	if (flags & ~(unsigned int)OPEN_FLAGS || (flags & TWHEEL_OPEN_CLOCK && !config))
 		return -EINVAL;
 	tw = calloc(1, sizeof(*tw));
 	if (!tw)
@@ -132,7 +135,7 @@ static int twheel_open_new(struct twheel **twp, const char *path, unsigned int f
 	ret = twheel_open_fd(tw, path, flags, twheel_choose(path, flags, unasked));
 	if (ret)
 		goto err_free;
-	ret = twheel_begin(tw, config);
+	ret = twheel_begin(tw, flags, config);
 	if (ret)
 		goto err_close;
 	*twp = tw;
@@ -173,7 +176,7 @@ TWHEEL_API int twheel_adopt(struct twheel **twp, int fd)
 		return -ENOMEM;
 	tw->backend = &twheel_device;
 	tw->fd = fd;
-	ret = twheel_begin(tw, NULL);
+	ret = twheel_begin(tw, 0, NULL);
 	if (ret) {
 		free(tw);
 		return ret;

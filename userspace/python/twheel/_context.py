@@ -17,11 +17,6 @@ from typing import Any, NamedTuple
 
 from . import _abi
 
-_CLOCKS = {
-    time.CLOCK_MONOTONIC: time.CLOCK_MONOTONIC,
-    time.CLOCK_BOOTTIME: time.CLOCK_BOOTTIME,
-    time.CLOCK_REALTIME: _abi.TWHEEL_CLOCK_REALTIME,
-}
 # The latest time, which is for ever: the module takes none that is later.
 LATEST = (1 << 63) - 1
 # How many timers a call of the library looks at in a walk
@@ -282,14 +277,15 @@ class Context:
         self._words: weakref.WeakSet[_Word] = weakref.WeakSet()
         self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
         config = _abi.twheel_config()
-        config.clock = _CLOCKS.get(clock, _u32(clock))
+        config.clock = _u32(clock)
         config.flags = (
             (_abi.TWHEEL_CONFIG_KEYED if keyed else 0) |
             (_abi.TWHEEL_CONFIG_LEASE if lease else 0) |
             (_abi.TWHEEL_CONFIG_CANCEL_ON_SET if cancel_on_set else 0))
         config.limit = _u64(limit)
         flags = (
-            _abi.TWHEEL_OPEN_CLOEXEC | (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
+            _abi.TWHEEL_OPEN_CLOEXEC | _abi.TWHEEL_OPEN_CLOCK |
+            (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
             (_abi.TWHEEL_OPEN_EMBEDDED if embedded else 0))
         tw = c_void_p()
         result = _lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
