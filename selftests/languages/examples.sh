@@ -84,7 +84,8 @@ example python python3 "$sessions" "$python" --version
 example lease python3 "$lease" "$python" --version
 example c++ g++ "$sessions" c++ --version
 example go golang-go "$sessions" go version
-edges go '0\n' sessions.go '^func main' <<'END'
+edges go '0\nfor ever: true\ntwheel_get: no such file or directory\n2 armed, 1 expired, 1 cancelled <nil>\n' \
+	sessions.go '^func main' <<'END'
 func main() {
 	wheel, err := Open()
 	for key, delay := range []time.Duration{-1 << 63, 1<<63 - 1} {
@@ -97,6 +98,15 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Println(<-wheel.Expired())
+	left, err := wheel.Remaining(1)
+	fmt.Println("for ever:", err == nil && left > 1<<62)
+	if err := wheel.CancelAll(); err != nil {
+		fmt.Println(err)
+	}
+	_, err = wheel.Remaining(1)
+	fmt.Println(err)
+	stats, err := wheel.Stats()
+	fmt.Println(stats.armed, "armed,", stats.expired, "expired,", stats.cancelled, "cancelled", err)
 }
 END
 example rust rustc "$sessions" rustc --version
@@ -111,10 +121,18 @@ fn main() -> io::Result<()> {
         assert_eq!(info.deadline, i64::MAX as u64, "{} s", secs);
         wheel.cancel(secs)?;
     }
+    wheel.put(1, Duration::MAX)?;
+    assert!(wheel.read(Duration::from_millis(1))?.is_empty());
+    assert!(wheel.remaining(1)? > Duration::from_secs(1 << 32));
+    wheel.cancel_all()?;
+    assert_eq!(wheel.remaining(1).unwrap_err().kind(), io::ErrorKind::NotFound);
     wheel.put(0, Duration::ZERO)?;
-    for event in wheel.read()? {
+    for event in wheel.read(Duration::MAX)? {
         println!("expired {}", event.handle);
     }
+    let stats = wheel.stats()?;
+    assert_eq!((stats.armed, stats.cancelled, stats.read), (6, 5, 1));
+    assert_eq!(stats.read_a_call[1], 1);
     Ok(())
 }
 END
@@ -122,6 +140,7 @@ if [ -e /usr/include/node/node_api.h ]; then
 	example node nodejs "$sessions" node --version
 	edges node 'expired 8, 9\n' sessions.js '^let left' <<'END'
 const assert = require('assert');
+const { cancelAll, remaining, stats } = require('./wheel.node');
 const expired = [];
 const wheel = open((key) => expired.push(key));
 
@@ -148,7 +167,19 @@ setTimeout(() => {
 	console.log('expired ' + expired.join(', '));
 	assert.ok(long.every((ms, key) => cancel(wheel, key)));
 	assert.ok(cancel(wheel, Number.MAX_SAFE_INTEGER));
+
+	put(wheel, 1, 5000);
+	put(wheel, 2, 5000);
+	assert.ok(remaining(wheel, 1) > 0 && remaining(wheel, 1) <= 5000);
+	cancelAll(wheel);
+	assert.equal(remaining(wheel, 1), undefined);
+	const counted = stats(wheel);
+	assert.deepEqual([counted.armed, counted.expired, counted.read, counted.cancelled],
+			 [11, 2, 2, 9]);
+	assert.equal(counted.lateness.length, 64);
+	assert.equal(counted.lateness.reduce((sum, n) => sum + n), 2);
 	close(wheel);
+	assert.throws(() => stats(wheel), /Bad file descriptor/);
 }, 300);
 END
 	ends='runs out: 0\nexits: 7\nexits in the function: 7\nthrows: 1, on purpose\n'

@@ -15,6 +15,7 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // Wheel is a context with keys.
@@ -48,6 +49,25 @@ func (w *Wheel) Put(key uint64, delay time.Duration) error {
 // Cancel cancels it.
 func (w *Wheel) Cancel(key uint64) error {
 	return failed("twheel_cancel", C.twheel_cancel(w.tw, C.uint64_t(key), nil))
+}
+
+// CancelAll cancels all timers.
+func (w *Wheel) CancelAll() error {
+	return failed("twheel_cancel_all", C.twheel_cancel_all(w.tw))
+}
+
+// Remaining tells how long it is until the timer with this key is due.
+func (w *Wheel) Remaining(key uint64) (time.Duration, error) {
+	var info C.struct_twheel_timer_info
+	result := C.twheel_get(w.tw, C.uint64_t(key), &info)
+	return time.Duration(info.remaining), failed("twheel_get", result)
+}
+
+// Stats tells what was counted, of a wheel in the process.
+func (w *Wheel) Stats() (C.struct_twheel_counters, error) {
+	var counters C.struct_twheel_counters
+	result := C.twheel_stats(w.tw, &counters, C.size_t(unsafe.Sizeof(counters)))
+	return counters, failed("twheel_stats", result)
 }
 
 // Expired sends the key of each timer that has expired. The read waits in a thread of its

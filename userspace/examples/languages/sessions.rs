@@ -19,6 +19,13 @@ fn check(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 
+/// What the library takes of a time. One that is too long is the longest one.
+fn ns(time: Duration) -> u64 {
+    time.as_nanos().min(i64::MAX as u128) as u64
+}
+
+// This program does not use all of them.
+#[allow(dead_code)]
 impl Wheel {
     /// The device or, where there is none, a wheel in the process.
     fn open() -> io::Result<Wheel> {
@@ -29,10 +36,10 @@ impl Wheel {
         Ok(wheel)
     }
 
-    /// Arms or re-arms the timer with this key. A delay that is too long is the longest one.
+    /// Arms or re-arms the timer with this key.
     fn put(&self, key: u64, delay: Duration) -> io::Result<()> {
-        let ns = delay.as_nanos().min(i64::MAX as u128) as u64;
-        check(unsafe { abi::twheel_put_after(self.0, key, ns, 0, ptr::null_mut()) } as isize)?;
+        let old = ptr::null_mut();
+        check(unsafe { abi::twheel_put_after(self.0, key, ns(delay), 0, old) } as isize)?;
         Ok(())
     }
 
@@ -41,10 +48,32 @@ impl Wheel {
         Ok(())
     }
 
-    /// Waits for events.
-    fn read(&self) -> io::Result<Vec<abi::twheel_event>> {
+    fn cancel_all(&self) -> io::Result<()> {
+        check(unsafe { abi::twheel_cancel_all(self.0) } as isize)?;
+        Ok(())
+    }
+
+    /// How long it is until the timer with this key is due.
+    fn remaining(&self, key: u64) -> io::Result<Duration> {
+        let mut info = abi::twheel_timer_info::default();
+        check(unsafe { abi::twheel_get(self.0, key, &mut info) } as isize)?;
+        Ok(Duration::from_nanos(info.remaining))
+    }
+
+    /// What was counted, of a wheel in the process.
+    fn stats(&self) -> io::Result<abi::twheel_counters> {
+        // Of numbers, for which 0 is one
+        let mut counters: abi::twheel_counters = unsafe { std::mem::zeroed() };
+        let size = std::mem::size_of_val(&counters);
+        check(unsafe { abi::twheel_stats(self.0, &mut counters, size) } as isize)?;
+        Ok(counters)
+    }
+
+    /// Waits for events, for so long at most.
+    fn read(&self, timeout: Duration) -> io::Result<Vec<abi::twheel_event>> {
         let mut events = vec![abi::twheel_event::default(); 64];
-        let n = check(unsafe { abi::twheel_read(self.0, events.as_mut_ptr(), events.len()) })?;
+        let (room, size) = (events.as_mut_ptr(), events.len());
+        let n = check(unsafe { abi::twheel_read_timeout(self.0, room, size, ns(timeout)) })?;
         events.truncate(n);
         Ok(events)
     }
@@ -67,7 +96,7 @@ fn main() -> io::Result<()> {
 
     let mut left = 2;
     while left > 0 {
-        for event in wheel.read()? {
+        for event in wheel.read(Duration::MAX)? {
             println!("session {} has timed out", event.handle);
             left -= 1;
         }

@@ -5,6 +5,10 @@
  *	open(function)		a wheel, whose function gets the key of each timer that expires
  *	put(wheel, key, ms)	arm or re-arm the timer with this key; Infinity ms are for ever
  *	cancel(wheel, key)	cancel it; false if there is none
+ *	cancelAll(wheel)	cancel all
+ *	remaining(wheel, key)	how many ms it is until the timer is due; undefined if there is none
+ *	stats(wheel)		what was counted, of a wheel in the process: an object as struct
+ *				twheel_counters
  *	close(wheel)		end it, and all its timers
  *
  * A key is an integer from 0 to Number.MAX_SAFE_INTEGER: any other is a RangeError, and so is NaN
@@ -249,6 +253,79 @@ static napi_value wheel_cancel(napi_env env, napi_callback_info info)
 	return done;
 }
 
+static napi_value wheel_cancel_all(napi_env env, napi_callback_info info)
+{
+	struct wheel *wheel;
+	int err;
+
+	wheel = arguments(env, info, NULL, NULL);
+	if (!wheel)
+		return NULL;
+	err = twheel_cancel_all(wheel->tw);
+	return err ? fail(env, err) : NULL;
+}
+
+static napi_value wheel_remaining(napi_env env, napi_callback_info info)
+{
+	struct twheel_timer_info timer;
+	struct wheel *wheel;
+	napi_value ms;
+	uint64_t key;
+	int err;
+
+	wheel = arguments(env, info, &key, NULL);
+	if (!wheel)
+		return NULL;
+	err = twheel_get(wheel->tw, key, &timer);
+	if (err)
+		return err == -ENOENT ? NULL : fail(env, err);
+	napi_create_double(env, (double)timer.remaining / 1e6, &ms);
+	return ms;
+}
+
+/* Sets a property of @object to @n counters: a number, or an array of them. */
+static void set_counters(napi_env env, napi_value object, const char *name,
+			 const uint64_t *counters, uint32_t n)
+{
+	napi_value number, array;
+	uint32_t i;
+
+	napi_create_array_with_length(env, n, &array);
+	for (i = 0; i < n; i++) {
+		napi_create_double(env, (double)counters[i], &number);
+		napi_set_element(env, array, i, number);
+	}
+	napi_set_named_property(env, object, name, n > 1 ? array : number);
+}
+
+static napi_value wheel_stats(napi_env env, napi_callback_info info)
+{
+	struct twheel_counters counters;
+	struct wheel *wheel;
+	napi_value stats;
+	int err;
+
+	wheel = arguments(env, info, NULL, NULL);
+	if (!wheel)
+		return NULL;
+	err = twheel_stats(wheel->tw, &counters, sizeof(counters));
+	if (err)
+		return fail(env, err);
+	napi_create_object(env, &stats);
+	set_counters(env, stats, "armed", &counters.armed, 1);
+	set_counters(env, stats, "rearmed", &counters.rearmed, 1);
+	set_counters(env, stats, "cancelled", &counters.cancelled, 1);
+	set_counters(env, stats, "expired", &counters.expired, 1);
+	set_counters(env, stats, "read", &counters.read, 1);
+	set_counters(env, stats, "cascaded", &counters.cascaded, 1);
+	set_counters(env, stats, "migrated", &counters.migrated, 1);
+	set_counters(env, stats, "turns", &counters.turns, 1);
+	set_counters(env, stats, "lateness", counters.lateness, TWHEEL_BUCKETS);
+	set_counters(env, stats, "expired_a_turn", counters.expired_a_turn, TWHEEL_BUCKETS);
+	set_counters(env, stats, "read_a_call", counters.read_a_call, TWHEEL_BUCKETS);
+	return stats;
+}
+
 static napi_value wheel_close(napi_env env, napi_callback_info info)
 {
 	struct wheel *wheel;
@@ -265,9 +342,14 @@ NAPI_MODULE_INIT()
 		{ .utf8name = "open", .method = wheel_open, .attributes = napi_enumerable },
 		{ .utf8name = "put", .method = wheel_put, .attributes = napi_enumerable },
 		{ .utf8name = "cancel", .method = wheel_cancel, .attributes = napi_enumerable },
+		{ .utf8name = "cancelAll", .method = wheel_cancel_all,
+		  .attributes = napi_enumerable },
+		{ .utf8name = "remaining", .method = wheel_remaining,
+		  .attributes = napi_enumerable },
+		{ .utf8name = "stats", .method = wheel_stats, .attributes = napi_enumerable },
 		{ .utf8name = "close", .method = wheel_close, .attributes = napi_enumerable },
 	};
 
-	napi_define_properties(env, exports, 4, functions);
+	napi_define_properties(env, exports, sizeof(functions) / sizeof(functions[0]), functions);
 	return exports;
 }
