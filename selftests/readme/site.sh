@@ -42,7 +42,7 @@ grep -o '^\(struct\|#define\) \(twheel\|TWHEEL_IOC\)_[A-Za-z_]*' "$top/uapi/linu
 	grep -q "id=\"c.uapi.$name\"" "$html/api/uapi.html" || echo "$name"
 done >"$tmp/out"
 check "each structure of the interface is on it" test ! -s "$tmp/out"
-grep -oh '\<TWHEEL_[A-Z_]*[[:space:]]*=\|^#define TWHEEL_[A-Z_]*[[:space:]]' \
+grep -oh '^[[:space:]]TWHEEL_[A-Z_]*[[:space:]]*=\|^#define TWHEEL_[A-Z_]*[[:space:]]' \
 	"$top/uapi/linux/twheel.h" "$top/userspace/include/twheel.h" |
 	grep -o 'TWHEEL_[A-Z_]*' | grep -v '_H$\|_MAGIC$' | while read -r name; do
 	grep -rqE " id=\"c\.(uapi\.)?$name\"|<a class=\"name\"[^>]*>$name</a>" "$html/api" || echo "$name"
