@@ -15,7 +15,7 @@
 . "$(dirname "$0")/common.sh"
 
 # The event loops of userspace/examples/loops. Without them their examples are left out.
-loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev'
+loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev libasio-dev'
 
 packages() {
 	case $1 in
