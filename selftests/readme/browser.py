@@ -90,6 +90,29 @@ while (walker.nextNode()) {
 return [light(behind(document.body)), seen, [...faint].map(pair => pair.join(", "))];
 """
 
+# Scrolls to a picture. Where it is then, as far as that is in the window
+PLACE = """
+const [image] = arguments;
+image.scrollIntoView({behavior: "instant"});
+const box = image.getBoundingClientRect(), left = Math.max(0, box.left), top = Math.max(0, box.top);
+return [left, top, Math.min(innerWidth, box.right) - left, Math.min(innerHeight, box.bottom) - top];
+"""
+
+# How light a part of a screenshot is, from 0 to 1
+LIGHTNESS = """
+const [data, [left, top, width, height], done] = arguments, image = new Image();
+image.onload = () => {
+	const canvas = new OffscreenCanvas(width, height).getContext("2d");
+	canvas.drawImage(image, -left, -top);
+	const pixels = canvas.getImageData(0, 0, width, height).data;
+	let sum = 0;
+	for (let i = 0; i < pixels.length; i += 4)
+		sum += pixels[i] + pixels[i + 1] + pixels[i + 2];
+	done(sum / (pixels.length / 4 * 3 * 255));
+};
+image.src = `data:image/png;base64,${data}`;
+"""
+
 # Is what the selector finds where it can be clicked?
 SHOWN = """
 const box = document.querySelector(arguments[0]).getBoundingClientRect();
@@ -167,6 +190,21 @@ class Browser:
                 found.append(f"{page}, {scheme}: {seen} texts on {light:.2f} of white")
         return found
 
+    def plots(self, page):
+        """Which plots of it are not light or, in the dark, dark."""
+        found = []
+        self.window(1280)
+        for plot in self.driver.find_elements(By.CSS_SELECTOR, "p > img"):
+            for scheme, least, most in (("light", 0.7, 1), ("dark", 0, 0.4)):
+                self.scheme(scheme)
+                place = self.driver.execute_script(PLACE, plot)
+                light = self.driver.execute_async_script(
+                    LIGHTNESS, self.driver.get_screenshot_as_base64(), place)
+                if not least <= light <= most:
+                    found.append(f"{page}, {scheme}: {plot.get_attribute('src')} is {light:.2f} "
+                                 "of white")
+        return found
+
     def there(self, selector):
         """Whether the page has something."""
         return bool(self.driver.find_elements(By.CSS_SELECTOR, selector))
@@ -241,18 +279,20 @@ def functions():
 
 def look_at_site(tap):
     """The tests of what make html has made."""
-    wide, faint, alone = [], [], {"prev": [], "next": []}
+    wide, faint, plots, alone = [], [], [], {"prev": [], "next": []}
     with Browser(HTML) as browser:
         for file in sorted(HTML.rglob("*.html")):
             page = file.relative_to(HTML).as_posix()
             browser.get(page)
             wide += browser.wide(page)
             faint += browser.faint(page)
+            plots += browser.plots(page)
             for way, pages in alone.items():
                 if page != "search.html" and not browser.there(f".related-pages a.{way}-page"):
                     pages.append(page)
         tap.result("no page is wider than a desk's window, or a phone's", wide)
         tap.result("each text can be read, in the light and in the dark", faint)
+        tap.result("plots are dark in the dark", plots)
         tap.result("a page follows on each but the last",
                    alone["next"] if len(alone["next"]) != 1 else [])
         tap.result("and comes before each but the first",
@@ -272,13 +312,17 @@ def look_at_bad_page(tap):
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "bad.html").write_text(
             "<body style='background: white'><p style='color: #888'>grey on white</p>"
-            f"<pre>{'wide ' * 200}</pre><img src='missing.png'>", "ascii")
+            f"<pre>{'wide ' * 200}</pre><img src='missing.png'>"
+            "<p><img src='data:image/svg+xml,<svg xmlns=\"http://www.w3.org/2000/svg\"/>'>",
+            "ascii")
         with Browser(folder) as browser:
             browser.get("bad.html")
-            told = "\n".join(browser.wide("") + browser.faint("") + sorted(Handler.missing))
+            told = "\n".join(browser.wide("") + browser.faint("") + browser.plots("") +
+                             sorted(Handler.missing))
     tap.result("what is wrong with a page is noticed", [
         f"not told: {what}" for what in
-        (" at 400: the page", " at 1280: PRE", "3.54 to 1: grey", "dark: 2 texts", "/missing.png")
+        (" at 400: the page", " at 1280: PRE", "3.54 to 1: grey", "dark: 2 texts", "dark: data:",
+         "/missing.png")
         if what not in told])
 
 
