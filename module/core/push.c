@@ -118,15 +118,23 @@ static int push_new(struct twheel_ctx *ctx, const struct twheel_push *push)
 	return arm.result;
 }
 
-/* As push_some(), and with keys timers are made. */
+/*
+ * As push_some(), and with keys timers are made. After a new one the next may be new, too, and what
+ * was looked for ahead is of no use then. So it is one entry at first, and twice as many each time.
+ */
 static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
 {
-	u32 done = 0;
+	u32 done = 0, part = n;
 
 	for (;;) {
-		done += push_some(ctx, pushes + done, n - done, error);
+		done += push_some(ctx, pushes + done, min(part, n - done), error);
+		if (!*error && done < n) {
+			part *= 2;
+			continue;
+		}
 		if (*error != -ENOENT || !(READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED))
 			return done;
+		part = 1;
 		*error = push_new(ctx, &pushes[done]);
 		if (!*error)
 			done++;
