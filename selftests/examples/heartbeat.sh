@@ -26,8 +26,8 @@ verdict() {
 	# some that never fell silent, and some that would have later.
 	check "$1: as many expired as fell silent" test "$(value expired)" -ge "$2" \
 		-a "$(value expired)" -le $(($2 + $(value '  late reports')))
-	# Drivers that learnt this from a lease that was over are among those.
-	check "$1: every lost lease has expired" \
+	# Drivers that learnt this from a lease that was over, or from a push, are among those.
+	check "$1: whoever was too late has expired" \
 		test "$(value 'lost to expiry')" -le "$(value '  late reports')"
 }
 
@@ -66,7 +66,7 @@ for form in handles keys leases; do
 	esac
 done
 
-forms='handles keys leases keyed-leases'
+forms='handles keys leases keyed-leases pushed pushed-keys'
 
 # options FORM - print heartbeat's options for this form
 options() {
@@ -74,6 +74,8 @@ options() {
 	keys)		echo --keyed ;;
 	leases)		echo --lease ;;
 	keyed-leases)	echo --keyed --lease ;;
+	pushed)		echo --push ;;
+	pushed-keys)	echo --push --keyed ;;
 	esac
 }
 
@@ -91,6 +93,10 @@ for form in $forms; do
 	*leases) device_check "$counters" "$form: nothing was re-armed" test "$rearmed" = 0 ;;
 	*)	device_check "$counters" "$form: every report was a re-arm" \
 			test "$rearmed" = "$(value 'pushed back')" ;;
+	esac
+	case $form in
+	pushed*) check "$form: by write()" test "$(value '  write')" -gt 0 \
+			-a "$(value '    to push back')" = 0 ;;
 	esac
 done
 
@@ -113,6 +119,7 @@ stopped() {
 	tries='1 2 3'
 	case $1 in
 	*leases) ! embedded || tries=1 ;;
+	*pushed-keys) tries=1 ;;
 	esac
 	shift
 	for _ in $tries; do
@@ -159,6 +166,10 @@ for form in $forms; do
 	case $form in
 	*leases) device_check "$until_looked" "$form: compare-and-swaps were lost" \
 			test "$(value 'lost to expiry')" -gt 0 ;;
+	pushed)	check "$form: an expired timer is not pushed back" \
+			test "$(value 'lost to expiry')" -gt 0 ;;
+	# Nobody is told that a record was withdrawn.
+	pushed-keys) ;;
 	*)	check "$form: records were withdrawn" test "$(value '  withdrawn')" -gt 0 ;;
 	esac
 done
@@ -182,6 +193,8 @@ run heartbeat --silent 0.5 --dead 5
 check "two numbers of silent drivers are refused" test "$status" = 2
 run heartbeat --compare --lease
 check "comparing one form is refused" test "$status" = 2
+run heartbeat --push --lease
+check "writing leases is refused" test "$status" = 2
 run heartbeat --drivers 1000000000
 check "more drivers than the limit allows" test "$status" = 1
 hint='see max_fd_timers'

@@ -146,7 +146,7 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	for (i = 0; i < count; i++)
 		prepare(hb, i, hb->who[i], now);
 	send_batch(hb, count);
-	hb->pushes++;
+	hb->rearms++;
 
 	for (i = 0; i < count; i++) {
 		const struct twheel_arm *arm = &hb->arms[i];
@@ -165,6 +165,48 @@ static void rearm_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
 	}
 }
 
+/*
+ * A report came too late to push the driver's timer back, so a record has to follow. @what: that
+ * this is wrong, if it came before the deadline
+ */
+static void too_late(struct heartbeat *hb, uint32_t index, const char *what, uint64_t now)
+{
+	struct driver *driver = &hb->drivers[index];
+
+	if (twheel_now(hb->tw) < driver->deadline) {
+		vanished(hb, index, what, now, driver->deadline);
+		return;
+	}
+	driver->state = DRIVER_LATE;
+	hb->lost++;
+}
+
+/*
+ * Carry out the reports of the @count drivers in @who, by writing when their timers are to expire.
+ * A timer that has expired ends the call, unless it has a key. What was pending is not told.
+ */
+static void push_timers(struct heartbeat *hb, uint32_t count, uint64_t now)
+{
+	uint32_t i;
+	ssize_t ret;
+
+	for (i = 0; i < count; i++)
+		hb->pushes[i] = (struct twheel_push){
+			.handle = heartbeat_handle(hb, hb->who[i]),
+			.expires = deadline_from(hb, now),
+		};
+	for (i = 0; i < count;) {
+		ret = twheel_push_batch(hb->tw, hb->pushes + i, count - i);
+		hb->writes++;
+		if (ret < 0 && ret != -ENOENT)
+			die(EXIT_FAILED, "cannot write: %s", strerror((int)-ret));
+		if (ret < 0)
+			too_late(hb, hb->who[i++], "no timer when it reported: now", now);
+		for (; ret > 0; ret--)
+			pushed_back(hb, hb->who[i++], now);
+	}
+}
+
 /* Carry out the reports of the @count drivers in @who, by extending their leases. */
 static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 {
@@ -172,20 +214,13 @@ static void extend_leases(struct heartbeat *hb, uint32_t count, uint64_t now)
 
 	for (i = 0; i < count; i++) {
 		uint32_t index = hb->who[i];
-		struct driver *driver = &hb->drivers[index];
 
 		if (twheel_lease_extend(hb->leases[index], deadline_from(hb, now)) > 0) {
 			check_pending(hb, index, now);
 			pushed_back(hb, index, now);
 			continue;
 		}
-		if (twheel_now(hb->tw) < driver->deadline) {
-			vanished(hb, index, "its lease is over before its deadline: now",
-				 now, driver->deadline);
-			continue;
-		}
-		driver->state = DRIVER_LATE;
-		hb->lost++;
+		too_late(hb, index, "its lease is over before its deadline: now", now);
 	}
 }
 
@@ -208,6 +243,8 @@ void heartbeat_report(struct heartbeat *hb, uint64_t turns, uint64_t now)
 		return;
 	if (hb->leases)
 		extend_leases(hb, count, now);
+	else if (hb->by_write)
+		push_timers(hb, count, now);
 	else
 		rearm_timers(hb, count, now);
 }

@@ -18,6 +18,8 @@ const char *heartbeat_form(const struct heartbeat *hb)
 		[TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE]	= "keyed leases",
 	};
 
+	if (hb->by_write)
+		return hb->config ? "pushed keys" : "pushed";
 	return names[hb->config];
 }
 
@@ -115,7 +117,8 @@ static const struct row rows[] = {
 	PERCENTILE("  max", by_read, 1000),
 	TITLE("system calls"),
 	FIGURE("  ioctl", COUNT, ioctls),
-	FIGURE("    to push back", COUNT, pushes),
+	FIGURE("    to push back", COUNT, rearms),
+	FIGURE("  write", COUNT, writes),
 	FIGURE("  read", COUNT, reads),
 	FIGURE("  epoll_wait", COUNT, waits),
 	TITLE("CPU time"),
@@ -132,13 +135,13 @@ static const struct row rows[] = {
 static const char notes[] =
 "\n"
 "withdrawn: pushed back after an expiration that was not read yet. lost to expiry:\n"
-"the lease was over, and its record not read yet. late reports: rightly expired, as\n"
+"too late to push back, and the record of that not read yet. late reports: rightly expired, as\n"
 "this program was too slow. the whole machine: with all interrupts, and whatever else\n"
 "it does. kernel memory: what was taken while arming, less what this process grew by.\n";
 
 static const char embedded_note[] =
-"Without the device: ioctl and read are calls of the wheel in this process, not of the\n"
-"kernel, and by kernel is when such a call has noticed that a timer is due.\n";
+"Without the device: ioctl, write and read are calls of the wheel in this process, not\n"
+"of the kernel, and by kernel is when such a call has noticed that a timer is due.\n";
 
 static void print_figure(const struct heartbeat *hb, const struct row *row)
 {

@@ -17,6 +17,8 @@
  *
  * - handles: a table of handles. A batch of reports is a batch of re-arms.
  * - keys: no table. The driver's number is the key of its timer.
+ *   With --push either of these is written, as pairs of a timer and a time, and nothing is
+ *   told of what the timer was.
  * - leases: a table of leases. A report is a compare-and-swap and no system call.
  *   If that fails, the driver was declared offline before, and a record of it
  *   has to follow.
@@ -46,6 +48,7 @@ static const char help[] =
 "\n"
 "  -k, --keyed              the drivers' numbers are the keys of their timers\n"
 "  -l, --lease              reports extend leases, without system calls\n"
+"  -w, --push               reports push timers back by write()\n"
 "  -c, --compare            by handles, by keys and by leases, one after another\n"
 "  -n, --drivers N          drivers (default 1000000)\n"
 "  -t, --timeout DURATION   silence after which one is offline (default 10m)\n"
@@ -54,7 +57,7 @@ static const char help[] =
 "                           a timeout)\n"
 "  -s, --silent FRACTION    share of drivers whose reports stop (default 0.01)\n"
 "  -x, --dead N             number of drivers whose reports stop\n"
-"  -b, --batch N            reports an ioctl, and records a read (default 256)\n"
+"  -b, --batch N            reports a system call, and records a read (default 256)\n"
 "  -g, --grace DURATION     how late an expiration may be before it counts as\n"
 "                           missed (default 10s)\n"
 "  -S, --seed N             seed of everything random (default 1)\n"
@@ -204,6 +207,7 @@ static void set_up(struct heartbeat *hb)
 
 	hb->drivers = allocate(hb->n, sizeof(*hb->drivers));
 	hb->arms = allocate(hb->batch, sizeof(*hb->arms));
+	hb->pushes = allocate(hb->batch, sizeof(*hb->pushes));
 	hb->who = allocate(hb->batch, sizeof(*hb->who));
 	hb->events = allocate(hb->batch, sizeof(*hb->events));
 	if (!hb->config) {
@@ -235,6 +239,7 @@ static void tear_down(struct heartbeat *hb)
 	free(hb->handles);
 	free(hb->leases);
 	free(hb->arms);
+	free(hb->pushes);
 	free(hb->who);
 	free(hb->events);
 }
@@ -310,11 +315,13 @@ static uint64_t choose_period(const struct heartbeat *hb, uint64_t rate)
 static bool parse_options(struct heartbeat *hb, int argc, char **argv)
 {
 	bool keyed = false, lease = false, compare = false, quiet = false, plain = false;
+	bool by_write = false;
 	uint64_t dead = UINT64_MAX, rate = 0;
 	const char *share = NULL;
 	const struct option_rule rules[] = {
 		{ "keyed",	'k', OPTION_SET,	&keyed,		0, 0 },
 		{ "lease",	'l', OPTION_SET,	&lease,		0, 0 },
+		{ "push",	'w', OPTION_SET,	&by_write,	0, 0 },
 		{ "compare",	'c', OPTION_SET,	&compare,	0, 0 },
 		{ "drivers",	'n', OPTION_NUMBER32,	&hb->n,		1, 1000000000 },
 		{ "timeout",	't', OPTION_DURATION,	&hb->timeout,	0, 0 },
@@ -333,8 +340,11 @@ static bool parse_options(struct heartbeat *hb, int argc, char **argv)
 	argv = options_parse(argc, argv, rules, help);
 	if (*argv)
 		die(EXIT_USAGE, "'%s' is too much: no argument is taken", *argv);
-	if (compare && (keyed || lease))
-		die(EXIT_USAGE, "--compare takes neither --keyed nor --lease: it does all forms");
+	if (compare && (keyed || lease || by_write))
+		die(EXIT_USAGE, "--compare takes no --keyed, --lease or --push: it compares forms");
+	if (lease && by_write)
+		die(EXIT_USAGE, "--push and --lease: a lease is extended without a system call");
+	hb->by_write = by_write;
 	hb->config = (keyed ? TWHEEL_CONFIG_KEYED : 0) | (lease ? TWHEEL_CONFIG_LEASE : 0);
 	hb->progress = !quiet;
 	hb->terminal = !plain && isatty(STDOUT_FILENO);

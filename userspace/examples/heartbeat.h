@@ -25,8 +25,8 @@
  * enum driver_state - what is known of a driver
  * @DRIVER_NEW: no timer was armed for it yet
  * @DRIVER_ONLINE: its timer is armed
- * @DRIVER_LATE: it reported when its lease was over and the record of that was not
- *	read yet
+ * @DRIVER_LATE: it reported when its lease was over, or its timer had expired, and the record
+ *	of that was not read yet
  * @DRIVER_OFFLINE: its timer has expired
  * @DRIVER_DRAINED: its timer was pending at the end
  * @DRIVER_WRONG: something about its timer was wrong, and has been counted
@@ -62,19 +62,21 @@ struct driver {
  * @duration: time that reports come for
  * @period: time in which each driver reports once
  * @dead: how many drivers fall silent
- * @batch: length of @arms, @who and @events
+ * @batch: length of @arms, @pushes, @who and @events
  * @grace: how late an expiration may be before it is missed
  * @seed: state of the random numbers
  * @progress: whether to show progress
  * @terminal: whether to show it in one line, on a terminal
  * @config: TWHEEL_CONFIG_KEYED and TWHEEL_CONFIG_LEASE, the form
+ * @by_write: reports push timers back by write()
  * @tw: the context
  * @epoll: waits for @tw
  * @drivers: the books
  * @handles: the drivers' timers, NULL with keys or leases
  * @leases: the drivers' leases, NULL without leases
  * @arms: a batch of requests
- * @who: the drivers in @arms
+ * @pushes: a batch to be written
+ * @who: the drivers in @arms or @pushes
  * @events: what was read
  * @stride: from one driver to the next that reports; coprime to @n, so that a
  *	round of @n steps meets every driver once, in an order that is not that of
@@ -88,7 +90,7 @@ struct driver {
  * @pushed: reports that pushed a timer back
  * @withdrawn: those reports among @pushed that came after the expiration and before
  *	its record was read
- * @lost: reports that came when the lease was over
+ * @lost: reports that came when the lease was over, or could not push an expired timer back
  * @expired: drivers that were rightly declared offline
  * @late_reports: those drivers among @expired whose reports had not stopped
  * @wrong: drivers wrongly declared offline
@@ -101,7 +103,8 @@ struct driver {
  * @elapsed: time from the first arm to the last drain
  * @usage: how much was used in that time
  * @ioctls: calls of ioctl()
- * @pushes: those of them that pushed timers back
+ * @rearms: those of them that pushed timers back
+ * @writes: calls of write()
  * @reads: calls of read()
  * @waits: calls of epoll_wait()
  * @shown: when progress was shown last
@@ -121,6 +124,7 @@ struct heartbeat {
 	bool			progress;
 	bool			terminal;
 	uint32_t		config;
+	bool			by_write;
 
 	struct twheel		*tw;
 	int			epoll;
@@ -128,6 +132,7 @@ struct heartbeat {
 	uint64_t		*handles;
 	struct twheel_lease	*leases;
 	struct twheel_arm	*arms;
+	struct twheel_push	*pushes;
 	uint32_t		*who;
 	struct twheel_event	*events;
 
@@ -154,7 +159,8 @@ struct heartbeat {
 	uint64_t		elapsed;
 	struct usage		usage;
 	uint64_t		ioctls;
-	uint64_t		pushes;
+	uint64_t		rearms;
+	uint64_t		writes;
 	uint64_t		reads;
 	uint64_t		waits;
 	uint64_t		shown;
