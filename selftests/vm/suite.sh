@@ -229,7 +229,8 @@ loops() {
 	make -s -C "$tests/loops" >&2
 	timeout 600 "$tests/ktap-run.sh" "$build/loops/loops/loops.sh $1" || status=$?
 	shift
-	guest 900 2 -m 2048 -d "$build/loops/loops" -- "${@/#/loops/loops.sh }" || status=$?
+	guest 900 2 -m 2048 -d "$build/loops/loops" -- loops/ring.sh "${@/#/loops/loops.sh }" ||
+		status=$?
 	return $status
 }
 

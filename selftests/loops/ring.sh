@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# ring.sh - does the server that lives in io_uring hang up on those that are silent, and never early?
+
+. "$(dirname "$0")/tap.sh"
+cd "$(dirname "$0")" || exit
+[ -e /dev/twheel ] || skip_all "no /dev/twheel: is the module loaded?"
+[ -e ring-server ] || skip_all "no liburing (Debian: liburing-dev)"
+
+server=
+cleanup() {
+	[ -z "$server" ] || kill "$server"
+}
+
+# value NAME - a figure of the client
+value() {
+	sed -n "s/^$1 //p" "$tmp/out"
+}
+
+lib/ld.so --library-path lib ./ring-server >"$tmp/server" 2>&1 &
+server=$!
+await grep -q '^port [1-9]' "$tmp/server"
+# Each talks fifteen times, for longer than it may be silent, and then no more.
+run ../moving/client "$(sed -n 's/^port //p' "$tmp/server")" 50 15 100
+sed 's/^/# /' "$tmp/out"
+check "hangs up on all that are silent" test "$(value left)" = 0
+check "never early" test "$(value shortest)" -ge 1000000
+check "tells of each" test "$(grep -c '^a client was silent$' "$tmp/server")" -ge 50
+# Unless the machine stood still for so long
+[ "$(value pause)" -ge 1000000 ] || check "on none that talks" test "$(value lost)" = 0
+check "is still there" kill -0 "$server"
+finish
