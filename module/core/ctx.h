@@ -76,9 +76,12 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
 					  const struct twheel_timer *timer)
 {
-	if (twheel_state_of(timer->where) == TWHEEL_STATE_PENDING)
+	/* A cancel may just have stored that the timer is free, with the lock of its base only. */
+	u32 where = data_race(timer->where);
+
+	if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
 		lockdep_assert_held(&twheel_base_of(ctx->pool.account.quota, ctx->clock,
-						    twheel_cpu_of(timer->where))->lock);
+						    twheel_cpu_of(where))->lock);
 	else
 		lockdep_assert_held(&ctx->pool.lock);
 }
