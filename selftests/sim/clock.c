@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CLOCK_REALTIME is set, and who is told of it; time namespaces. */
+#include <linux/limits.h>
+#include <linux/pvclock_gtod.h>
+#include <linux/timekeeper_internal.h>
+
+#include "kernel.h"
+
+s64 sim_real_offset, sim_boot_offset;
+static struct notifier_block *told;
+/* As the kernel's it is taken in hard interrupts, too. */
+static spinlock_t timekeeper_lock = SIM_LOCK_INIT(timekeeper);
+static struct time_namespace timens;
+static struct nsproxy nsproxy = { .time_ns = &timens };
+
+void clock_begin(void)
+{
+	sim_real_offset = 1000000000000000000;
+	sim_boot_offset = 5000000000;
+	told = NULL;
+	sim_set_timens(0, 0);
+}
+
+void clock_give_namespaces(struct task_struct *task)
+{
+	task->nsproxy = &nsproxy;
+}
+
+static struct timespec64 timespec_of(s64 ns)
+{
+	return (struct timespec64){ ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+}
+
+void sim_set_timens(s64 monotonic, s64 boottime)
+{
+	timens.offsets.monotonic = timespec_of(monotonic);
+	timens.offsets.boottime = timespec_of(boottime);
+}
+
+static void lock_timekeeper(void)
+{
+	irqs_off();
+	sim_spin_lock(&timekeeper_lock, 0);
+}
+
+static void unlock_timekeeper(void)
+{
+	spin_unlock(&timekeeper_lock);
+	irqs_on();
+}
+
+static void tell(void)
+{
+	struct timekeeper tk = {
+		.offs_real		= sim_real_offset,
+		.next_leap_ktime	= KTIME_MAX,
+	};
+
+	if (told)
+		told->notifier_call(told, 1, &tk);
+}
+
+int pvclock_gtod_register_notifier(struct notifier_block *nb)
+{
+	lock_timekeeper();
+	told = nb;
+	/* As the kernel does */
+	tell();
+	unlock_timekeeper();
+	return 0;
+}
+
+void pvclock_gtod_unregister_notifier(struct notifier_block *nb)
+{
+	lock_timekeeper();
+	told = NULL;
+	unlock_timekeeper();
+}
+
+void sim_set_clock(s64 step)
+{
+	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
+	lock_timekeeper();
+	sim_real_offset += step;
+	tell();
+	unlock_timekeeper();
+}

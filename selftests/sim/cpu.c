@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CPUs that come and go, are to be left alone, and interrupt each other. */
+#include <linux/cpuhotplug.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/topology.h>
+
+#include "kernel.h"
+
+struct cpumask sim_possible, sim_active, sim_housekeeping;
+unsigned int nr_cpu_ids = 1;
+
+static struct cpumask nodes[2];
+static struct mutex hotplug_mutex = SIM_LOCK_INIT(hotplug);
+static int (*hp_online)(unsigned int cpu), (*hp_offline)(unsigned int cpu);
+
+unsigned int smp_processor_id(void)
+{
+	expect(!self || self->off || self->pinned, CONTAINED,
+	       "smp_processor_id() is called where the task may move to another CPU");
+	return raw_smp_processor_id();
+}
+
+unsigned int raw_smp_processor_id(void)
+{
+	return self ? (unsigned int)self->cpu : 0;
+}
+
+int cpu_to_node(unsigned int cpu)
+{
+	return sim_config.cpus > 2 && cpu >= sim_config.cpus / 2;
+}
+
+const struct cpumask *cpumask_of_node(int node)
+{
+	return &nodes[node];
+}
+
+void cpus_begin(void)
+{
+	u32 i;
+
+	nodes[0].bits = nodes[1].bits = 0;
+	for (i = 0; i < sim_config.cpus; i++) {
+		struct cpu *cpu = &cpus[i];
+
+		*cpu = (struct cpu) {
+			.softirq	= cpu->softirq,
+			.hardirq	= cpu->hardirq,
+			.online		= true,
+		};
+		cpu->softirq->frozen = cpu->hardirq->frozen = 0;
+		nodes[cpu_to_node(i)].bits |= BIT(i);
+	}
+	sim_possible.bits = BIT(sim_config.cpus) - 1;
+	sim_active = sim_possible;
+	sim_housekeeping = sim_possible;
+}
+
+int smp_call_function_single_async(int cpu, call_single_data_t *csd)
+{
+	sim_point();
+	if (sim_weak ? sim_seen(&csd->busy, csd->busy) : csd->busy)
+		return -EBUSY;
+	if (!cpus[cpu].online)
+		return -ENXIO;
+	sim_stats.kicks++;
+	tsan_release(csd);
+	if (sim_weak)
+		sim_stores(&csd->busy, csd->busy);
+	csd->busy = true;
+	/* As llist_add() does */
+	sim_drain();
+	csd->next = cpus[cpu].kicks;
+	cpus[cpu].kicks = csd;
+	sim_point();
+	return 0;
+}
+
+void hardirq_main(void *arg)
+{
+	struct cpu *cpu = arg;
+	call_single_data_t *csd;
+
+	begin_interrupt(self);
+	self->off = 1;
+	while ((csd = cpu->kicks)) {
+		cpu->kicks = csd->next;
+		tsan_acquire(csd);
+		/* The kernel unlocks it before the call, by smp_store_release(). */
+		if (sim_weak)
+			sim_stores(&csd->busy, csd->busy);
+		csd->busy = false;
+		sim_point();
+		csd->func(csd->arg);
+	}
+	self->off = 0;
+	note_reader_end(self);
+}
+
+int cpuhp_setup_state_nocalls(enum cpuhp_state state, const char *name,
+			      int (*online)(unsigned int cpu), int (*offline)(unsigned int cpu))
+{
+	mutex_lock(&hotplug_mutex);
+	hp_online = online;
+	hp_offline = offline;
+	mutex_unlock(&hotplug_mutex);
+	return state + 1;
+}
+
+void cpuhp_remove_state_nocalls(enum cpuhp_state state)
+{
+	mutex_lock(&hotplug_mutex);
+	hp_online = NULL;
+	hp_offline = NULL;
+	mutex_unlock(&hotplug_mutex);
+}
+
+/* A CPU that the kernel moves hrtimers to */
+static int any_housekeeper(void)
+{
+	unsigned long may = sim_active.bits & sim_housekeeping.bits;
+
+	return may ? __builtin_ctzl(may) : 0;
+}
+
+/*
+ * The kernel moves what is left to another CPU. The module leaves little: the hrtimer of an empty
+ * wheel, or of one whose CPU came online, or ceased to be isolated, while it was set or ran here.
+ */
+static void move_timers(struct cpu *from)
+{
+	int to = any_housekeeper();
+	struct hrtimer *timer;
+
+	while ((timer = from->timers)) {
+		from->timers = timer->next;
+		timer->cpu = to;
+		timer->next = cpus[to].timers;
+		cpus[to].timers = timer;
+	}
+}
+
+static void move_tasks(int from)
+{
+	int i;
+
+	for_each_fiber(i) {
+		struct fiber *f = &fibers[i];
+
+		if (!f->used || f->kind != TASK || f == self || f->cpu != from)
+			continue;
+		drain_cpu(from, U64_MAX);
+		f->cpu = 0;
+	}
+}
+
+static void go_offline(unsigned int cpu)
+{
+	sim_active.bits &= ~BIT(cpu);
+	synchronize_rcu();
+	if (hp_offline)
+		hp_offline(cpu);
+	move_timers(&cpus[cpu]);
+	while (cpus[cpu].kicks || cpus[cpu].softirq->active)
+		sim_relax();
+	cpus[cpu].online = false;
+	move_tasks((int)cpu);
+}
+
+void sim_hotplug(unsigned int cpu, bool online)
+{
+	expect((unsigned int)self->cpu == cpu && self->pinned, SIM_ITSELF,
+	       "a CPU is taken away by a task that runs elsewhere");
+	mutex_lock(&hotplug_mutex);
+	sim_trace("CPU %u goes %s", cpu, online ? "online" : "offline");
+	if (online) {
+		cpus[cpu].online = true;
+		if (hp_online)
+			hp_online(cpu);
+		sim_active.bits |= BIT(cpu);
+	} else {
+		go_offline(cpu);
+	}
+	mutex_unlock(&hotplug_mutex);
+}
+
+void sim_isolate(unsigned int cpu, bool isolated)
+{
+	sim_trace("CPU %u is %s", cpu, isolated ? "isolated" : "not isolated any more");
+	cpus[cpu].disturbed = 0;
+	if (isolated)
+		sim_housekeeping.bits &= ~BIT(cpu);
+	else
+		sim_housekeeping.bits |= BIT(cpu);
+	sim_point();
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the seed makes fail: allocations, copies to and from programs; signals; random numbers. */
+#include <string.h>
+
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/pagemap.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "kernel.h"
+
+bool alloc_fails(gfp_t gfp)
+{
+	if (gfp & GFP_KERNEL) {
+		might_sleep("allocating");
+		sim_point();
+	}
+	return self && chance(sim_config.fail_chance);
+}
+
+bool sim_signal_pending(void)
+{
+	return chance(sim_config.signal_chance);
+}
+
+/* How many of @n bytes at an address of a program can be reached */
+static size_t reachable(size_t n)
+{
+	bool no_faults = self && self->no_faults;
+
+	/* A fault that is handled is none to the caller: only if it must not sleep, or it cannot be. */
+	if (!no_faults) {
+		might_sleep("a page fault");
+		sim_point();
+	}
+	if (!self || !n ||
+	    !chance(no_faults ? sim_config.fault_chance : sim_config.efault_chance))
+		return n;
+	sim_stats.faults++;
+	return sim_below((u32)n);
+}
+
+void pagefault_disable(void)
+{
+	if (self)
+		self->no_faults++;
+}
+
+void pagefault_enable(void)
+{
+	if (self)
+		self->no_faults--;
+}
+
+size_t copy_from_user(void *to, const void *from, size_t n)
+{
+	size_t copied = reachable(n);
+
+	memcpy(to, from, copied);
+	/* As the kernel does, so that nothing is left of what was there */
+	memset((char *)to + copied, 0, n - copied);
+	return n - copied;
+}
+
+size_t copy_to_user(void *to, const void *from, size_t n)
+{
+	size_t copied = reachable(n);
+
+	memcpy(to, from, copied);
+	return n - copied;
+}
+
+size_t copy_to_user_nofault(void *to, const void *from, size_t n)
+{
+	size_t left;
+
+	pagefault_disable();
+	left = copy_to_user(to, from, n);
+	pagefault_enable();
+	return left;
+}
+
+size_t fault_in_safe_writeable(const char *p, size_t n)
+{
+	return reachable(1) ? 0 : n;
+}
+
+size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)
+{
+	size_t copied = reachable(min(n, iter->count));
+
+	memcpy(iter->at, from, copied);
+	iter->at += copied;
+	iter->count -= copied;
+	return copied;
+}
+
+size_t copy_from_iter(void *to, size_t n, struct iov_iter *iter)
+{
+	size_t copied = reachable(min(n, iter->count));
+
+	memcpy(to, iter->at, copied);
+	iter->at += copied;
+	iter->count -= copied;
+	return copied;
+}
+
+void iov_iter_revert(struct iov_iter *iter, size_t n)
+{
+	iter->at -= n;
+	iter->count += n;
+}
+
+size_t fault_in_iov_iter_writeable(struct iov_iter *iter, size_t n)
+{
+	return fault_in_safe_writeable(iter->at, n);
+}
+
+void get_random_bytes(void *p, size_t n)
+{
+	char *byte = p;
+
+	while (n--)
+		*byte++ = (char)sim_random();
+}
+
+u32 get_random_u32(void)
+{
+	return (u32)(sim_random() >> 32);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fibers: stacks that one thread runs on in turn, and what the sanitizers have to know of that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#ifdef SIM_TSAN
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned int flags);
+void __tsan_destroy_fiber(void *fiber);
+void __tsan_switch_to_fiber(void *fiber, unsigned int flags);
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+
+void sim_ignore_reads(bool begin)
+{
+	if (begin)
+		AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+	else
+		AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+#endif
+
+#define STACK_SIZE	(128U << 10)
+
+struct fiber fibers[MAX_FIBERS], *self;
+int nr_fibers;
+static void *main_sp;
+
+/* sim_switch_stack(from, to): keep the stack pointer at *@from, and go on where @to was kept. */
+__asm__(".text\n"
+	".type sim_switch_stack,@function\n"
+	"sim_switch_stack:\n"
+	"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+	"mov %rsp,(%rdi)\n"
+	"mov %rsi,%rsp\n"
+	"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\n"
+	"ret\n"
+	".size sim_switch_stack,.-sim_switch_stack\n");
+void sim_switch_stack(void **from, void *to);
+
+/* Go on on the stack of @to. Returns when somebody switches back. */
+static void switch_stack(struct fiber *from, struct fiber *to)
+{
+	void **sp = from ? &from->sp : &main_sp;
+	void *to_sp = to ? to->sp : main_sp;
+#ifdef __SANITIZE_ADDRESS__
+	static const void *main_bottom;
+	static size_t main_size;
+	static void *main_fake;
+	void **fake = from ? &from->fake : &main_fake;
+
+	__sanitizer_start_switch_fiber(fake, to ? to->stack : main_bottom,
+				       to ? STACK_SIZE : main_size);
+	sim_switch_stack(sp, to_sp);
+	__sanitizer_finish_switch_fiber(*fake, main_bottom ? NULL : &main_bottom,
+					main_bottom ? NULL : &main_size);
+#else
+	sim_switch_stack(sp, to_sp);
+#endif
+}
+
+/* Tell the thread sanitizer. What a CPU has done is before what it does next. */
+static void switch_tsan(struct fiber *from, struct fiber *to)
+{
+#ifdef SIM_TSAN
+	static void *main_tsan;
+	u32 i;
+
+	if (from)
+		tsan_release(&cpus[from->cpu]);
+	else
+		main_tsan = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(to ? to->tsan : main_tsan, 1);
+	for (i = 0; i < sim_config.cpus; i++)
+		if (!to || to->cpu == (int)i)
+			tsan_acquire(&cpus[i]);
+#endif
+}
+
+void fiber_switch(struct fiber *to)
+{
+	struct fiber *from = self;
+
+	if (from == to)
+		return;
+	sim_stats.switches++;
+	/* A CPU that goes on with another task has emptied its store buffer. */
+	if (to && to->kind == TASK && cpus[to->cpu].last != to) {
+		drain_cpu(to->cpu, U64_MAX);
+		cpus[to->cpu].last = to;
+	}
+	self = to;
+	switch_tsan(from, to);
+	switch_stack(from, to);
+}
+
+/* The first that runs on a new stack */
+static void fiber_begin(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_finish_switch_fiber(NULL, NULL, NULL);
+#endif
+	fiber_main();
+}
+
+struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void *arg, int cpu)
+{
+	struct fiber *f;
+	void **sp;
+	int i;
+
+	for (i = 0; i < nr_fibers && (fibers[i].used || fibers[i].kind != TASK); i++)
+		;
+	expect(i < MAX_FIBERS, SIM_ITSELF, "there are too many tasks");
+	f = &fibers[i];
+#ifdef SIM_TSAN
+	if (i < nr_fibers)
+		__tsan_destroy_fiber(f->tsan);
+	f->tsan = __tsan_create_fiber(0);
+#endif
+	if (i == nr_fibers) {
+		nr_fibers++;
+		f->stack = aligned_alloc(4096, STACK_SIZE);
+	}
+#ifdef __SANITIZE_ADDRESS__
+	__asan_unpoison_memory_region(f->stack, STACK_SIZE);
+#endif
+	*f = (struct fiber) {
+		.stack		= f->stack,
+		.tsan		= f->tsan,
+		.kind		= kind,
+		.cpu		= cpu,
+		.used		= true,
+		.active		= kind == TASK,
+		.function	= function,
+		.arg		= arg,
+	};
+	/* Six registers, and where to return to; the stack is then as after a call. */
+	sp = (void **)(f->stack + STACK_SIZE) - 8;
+	memset(sp, 0, 64);
+	sp[6] = (void *)fiber_begin;
+	f->sp = sp;
+	return f;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the simulated kernel know of each other: see sim.h. */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include <linux/cpumask.h>
+#include <linux/hrtimer.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "sim.h"
+
+#define MAX_TASKS	48
+#define MAX_FIBERS	(MAX_TASKS + 2 * CONFIG_NR_CPUS)
+#define MAX_HELD	8
+
+enum fiber_kind { TASK, SOFTIRQ, HARDIRQ };
+
+/**
+ * struct fiber - a task, or the interrupts of one kind of one CPU
+ * @sp:		its stack pointer, while it does not run
+ * @stack:	its stack
+ * @fake:	what the address sanitizer keeps of it
+ * @tsan:	what the thread sanitizer calls it
+ * @task:	what the module sees of it
+ * @name:	what it is called in the trace, with @nr
+ * @nr:		see @name
+ * @kind:	what it is
+ * @cpu:	the CPU that it runs on
+ * @used:	it is there
+ * @active:	it has begun, and not ended
+ * @pinned:	it stays on @cpu
+ * @points:	how many points it has passed
+ * @bh:		how often bottom halves are off
+ * @off:	for how many reasons it is not preempted
+ * @rcu:	how often it is in rcu_read_lock()
+ * @irqs_off:	how often interrupts are off
+ * @no_faults:	how often page faults are off
+ * @rcu_since:	the grace period that was the last to begin before it became a reader
+ * @held:	the spinlocks that it holds, with their classes
+ * @nr_held:	how many
+ * @held_since:	@points when it took the first of them
+ * @lock:	the lock that it waits for, or NULL
+ * @queue:	the wait queue that it is in, or NULL
+ * @queue_nr:	who came first
+ * @exclusive:	it wants to be woken alone
+ * @woken:	it was, since it is in @queue
+ * @sleeps:	it waits to be woken, until @sleep_until
+ * @hrtimer:	it waits for the end of that callback
+ * @grace:	it waits for the end of that grace period, unless it is 0
+ * @sleep_until: it does not go on before
+ * @frozen:	nor before that point: its CPU stands still
+ * @function:	what it does
+ * @arg:	argument of @function
+ */
+struct fiber {
+	void			*sp;
+	char			*stack;
+	void			*fake, *tsan;
+	struct task_struct	task;
+	const char		*name;
+	int			nr;
+	enum fiber_kind		kind;
+	int			cpu;
+	bool			used, active, pinned;
+	u64			points;
+	int			bh, off, rcu, irqs_off, no_faults;
+	u64			rcu_since;
+	struct {
+		spinlock_t	*lock;
+		int		class;
+	} held[MAX_HELD];
+	int			nr_held;
+	u64			held_since;
+	struct sim_lock		*lock;
+	wait_queue_head_t	*queue;
+	u64			queue_nr;
+	bool			exclusive, woken, sleeps;
+	struct hrtimer		*hrtimer;
+	u64			grace;
+	u64			sleep_until;
+	u64			frozen;
+	void			(*function)(void *arg);
+	void			*arg;
+};
+
+/**
+ * struct cpu - a CPU
+ * @keeps:	the task that is not preempted
+ * @last:	the task that ran last
+ * @softirq:	its soft interrupts
+ * @hardirq:	its interrupts from other CPUs
+ * @timers:	hrtimers that are set on it
+ * @kicks:	functions that others want it to call
+ * @online:	it is there
+ * @disturbed:	how many hrtimers came since it was isolated
+ */
+struct cpu {
+	struct fiber		*keeps, *last, *softirq, *hardirq;
+	struct hrtimer		*timers;
+	call_single_data_t	*kicks;
+	bool			online;
+	u32			disturbed;
+};
+
+/* sched.c */
+extern struct cpu cpus[CONFIG_NR_CPUS];
+extern u64 sim_clock;
+bool chance(u32 of_65536);
+bool can_run(const struct fiber *f);
+/* Somebody else goes on; this fiber when it can and is chosen. */
+void schedule(void);
+/* Until this fiber can run, others do. */
+void wait_here(void);
+void sim_relax(void);
+void might_sleep(const char *what);
+/* This fiber is, or is not any more, preempted for one reason more. */
+void preempt_off(void);
+void preempt_on(void);
+
+/* fiber.c */
+extern struct fiber fibers[MAX_FIBERS], *self;
+extern int nr_fibers;
+/* The first ones are the interrupts of all CPUs, of which there may be fewer than there could be. */
+#define for_each_fiber(i) \
+	for ((i) = 0; (i) < nr_fibers; \
+	     (i) = (i) + 1 == 2 * (int)sim_config.cpus ? 2 * CONFIG_NR_CPUS : (i) + 1)
+struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void *arg, int cpu);
+/* NULL is the program's own stack, on which main() runs. */
+void fiber_switch(struct fiber *to);
+/* sched.c: where a fiber begins */
+void fiber_main(void);
+
+/* memory.c */
+void memory_begin(void);
+/* What @cpu has stored is seen, up to its store number @seq. */
+void drain_cpu(int cpu, u64 seq);
+void drain_all(void);
+/* Stores leave their buffers by themselves at times. */
+void drain_some(void);
+void release(void *what, u64 *seq, int *cpu);
+void acquire(void *what, u64 seq, int cpu);
+
+#ifdef SIM_TSAN
+void __tsan_acquire(void *p);
+void __tsan_release(void *p);
+#define tsan_acquire(p)	__tsan_acquire(p)
+#define tsan_release(p)	__tsan_release(p)
+#else
+#define tsan_acquire(p)	((void)(p))
+#define tsan_release(p)	((void)(p))
+#endif
+
+/* lock.c */
+void locks_begin(void);
+void irqs_off(void);
+void irqs_on(void);
+
+/* rcu.c */
+void rcu_begin(void);
+bool is_reader(const struct fiber *f);
+/* @f is going to be a reader, unless it is one. */
+void note_reader(struct fiber *f);
+/* @f may have ceased to be one. */
+void note_reader_end(struct fiber *f);
+/* @f is an interrupt that begins, and so is a reader. */
+void begin_interrupt(struct fiber *f);
+/* Find which grace periods have ended. Returns whether one has since the last time. */
+bool rcu_look(void);
+/* Are there callbacks for @cpu to call? */
+bool rcu_has_callbacks(int cpu);
+void rcu_call_one(void);
+
+/* hrtimer.c */
+struct hrtimer *hrtimer_due(const struct cpu *cpu);
+u64 hrtimer_next(void);
+void softirq_main(void *arg);
+
+/* cpu.c */
+void cpus_begin(void);
+void hardirq_main(void *arg);
+
+/* clock.c, work.c */
+void clock_begin(void);
+void clock_give_namespaces(struct task_struct *task);
+void work_begin(void);
+
+/* wait.c, fault.c */
+void wait_begin(void);
+bool alloc_fails(gfp_t gfp);
+
+/* module.c */
+void module_begin(void);
+
+#endif /* SIM_KERNEL_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A stand-in: a hash with a secret, that spreads keys as SipHash does (murmur's finalizer). That of
+ * userspace/shim may put keys that follow one another into few buckets.
+ */
+#ifndef SIM_LINUX_SIPHASH_H
+#define SIM_LINUX_SIPHASH_H
+
+#include <linux/types.h>
+
+typedef struct {
+	u64 key[2];
+} hsiphash_key_t;
+
+static inline u32 hsiphash_2u32(u32 first, u32 second, const hsiphash_key_t *key)
+{
+	u64 x = ((u64)second << 32 | first) ^ key->key[0];
+
+	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL ^ key->key[1];
+	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return (u32)(x ^ x >> 33);
+}
+
+#endif /* SIM_LINUX_SIPHASH_H */

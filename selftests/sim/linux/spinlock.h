@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Spinlocks and bottom halves: lock.c. */
+#ifndef SIM_LINUX_SPINLOCK_H
+#define SIM_LINUX_SPINLOCK_H
+
+#include <linux/bug.h>
+#include <linux/compiler.h>
+
+/**
+ * struct sim_lock - a spinlock or a mutex
+ * @owner:	the fiber that holds it, or NULL
+ * @class:	where it was initialised: locks of one place are of one class, as for lockdep
+ * @seq:	how many stores the CPU that released it had made by then
+ * @cpu:	that CPU
+ */
+struct sim_lock {
+	void		*owner;
+	const char	*class;
+	u64		seq;
+	int		cpu;
+};
+
+typedef struct sim_lock spinlock_t;
+typedef struct sim_lock raw_spinlock_t;
+
+#define SIM_STRING2(x)		#x
+#define SIM_STRING(x)		SIM_STRING2(x)
+#define SIM_LOCK_INIT(name)	{ .class = __FILE__ ":" SIM_STRING(__LINE__) ": " #name }
+#define DEFINE_SPINLOCK(name)	spinlock_t name = SIM_LOCK_INIT(name)
+#define spin_lock_init(lock)	(*(lock) = (spinlock_t)SIM_LOCK_INIT(lock))
+
+#define SINGLE_DEPTH_NESTING	1
+
+void sim_spin_lock(spinlock_t *lock, unsigned int subclass);
+void spin_unlock(spinlock_t *lock);
+bool sim_holds(const struct sim_lock *lock);
+void local_bh_disable(void);
+void local_bh_enable(void);
+
+#define spin_lock(lock)		sim_spin_lock(lock, 0)
+#define spin_lock_nested(lock, subclass) sim_spin_lock(lock, subclass)
+#define spin_lock_bh(lock)	do { local_bh_disable(); spin_lock(lock); } while (0)
+#define spin_unlock_bh(lock)	do { spin_unlock(lock); local_bh_enable(); } while (0)
+#define lockdep_assert_held(lock) WARN_ON_ONCE(!sim_holds(lock))
+
+#endif /* SIM_LINUX_SPINLOCK_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The memory of a program: fault.c. A pointer of a program is a pointer; the seed says what faults. */
+#ifndef SIM_LINUX_UACCESS_H
+#define SIM_LINUX_UACCESS_H
+
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+size_t copy_from_user(void *to, const void *from, size_t n);
+size_t copy_to_user(void *to, const void *from, size_t n);
+size_t copy_to_user_nofault(void *to, const void *from, size_t n);
+void pagefault_disable(void);
+void pagefault_enable(void);
+
+#define put_user(value, p) ({						\
+	__typeof__(*(p)) put_value = (value);				\
+	copy_to_user(p, &put_value, sizeof(put_value)) ? -EFAULT : 0;	\
+})
+
+#endif /* SIM_LINUX_UACCESS_H */

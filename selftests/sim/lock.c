@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Spinlocks, mutexes and bottom halves; and what lockdep would say of them.
+ *
+ * Locks that were initialised at one place are of one class. An order of two classes that was seen
+ * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only with
+ * bottom halves off. How long spinlocks are held is counted in points, which others do not add to.
+ */
+#include <linux/mutex.h>
+
+#include "kernel.h"
+
+#define MAX_CLASSES	64
+/* So many points at most are passed with a spinlock held, however many timers there are. */
+#define MAX_HELD_POINTS	5000U
+
+/* A class: its name, its subclass, and where its locks were taken */
+static struct {
+	const char	*name;
+	unsigned int	sub;
+	bool		in_softirq, bh_on, in_hardirq, irqs_on;
+} classes[MAX_CLASSES];
+/* [a][b]: b was taken with a held, or with something held that was taken with a held. */
+static bool after[MAX_CLASSES][MAX_CLASSES];
+static int nr_classes;
+/* Who holds what outside of all fibers */
+static char nobody;
+
+void locks_begin(void)
+{
+	int a, b;
+
+	for (a = 0; a < nr_classes; a++)
+		for (b = 0; b < nr_classes; b++)
+			after[a][b] = false;
+	nr_classes = 0;
+}
+
+static void *me(void)
+{
+	return self ? (void *)self : (void *)&nobody;
+}
+
+bool sim_holds(const struct sim_lock *lock)
+{
+	return lock->owner == me();
+}
+
+void local_bh_disable(void)
+{
+	if (!self)
+		return;
+	preempt_off();
+	self->bh++;
+}
+
+void local_bh_enable(void)
+{
+	struct fiber *softirq;
+
+	if (!self)
+		return;
+	softirq = cpus[self->cpu].softirq;
+	expect(self->bh > 0, CONTAINED, "bottom halves are turned on once too often");
+	self->bh--;
+	preempt_on();
+	/* A soft interrupt that is due comes now; or if time is to be bad perhaps a little later. */
+	if (!self->bh && self->kind == TASK && can_run(softirq) &&
+	    !(sim_config.stall_chance && sim_below(2))) {
+		softirq->active = true;
+		fiber_switch(softirq);
+	}
+	sim_point();
+}
+
+void irqs_off(void)
+{
+	local_bh_disable();
+	if (self)
+		self->irqs_off++;
+}
+
+void irqs_on(void)
+{
+	if (self)
+		self->irqs_off--;
+	local_bh_enable();
+}
+
+static int class_of(const struct sim_lock *lock, unsigned int sub)
+{
+	int i;
+
+	for (i = 0; i < nr_classes; i++)
+		if (classes[i].name == lock->class && classes[i].sub == sub)
+			return i;
+	expect(nr_classes < MAX_CLASSES, SIM_ITSELF, "there are too many classes of locks");
+	classes[nr_classes] = (__typeof__(classes[0])){ .name = lock->class, .sub = sub };
+	return nr_classes++;
+}
+
+/* @new is taken with @old held. */
+static void note_order(int old, int new)
+{
+	int a, b;
+
+	expect(old != new && !after[new][old], CONTAINED,
+	       "lock order: %s is taken with %s held, and elsewhere it is the other way round",
+	       classes[new].name, classes[old].name);
+	if (after[old][new])
+		return;
+	for (a = 0; a < nr_classes; a++)
+		for (b = 0; b < nr_classes; b++)
+			if ((a == old || after[a][old]) && (b == new || after[new][b]))
+				after[a][b] = true;
+}
+
+static void check_order(spinlock_t *lock, unsigned int sub)
+{
+	int new = class_of(lock, sub), i;
+
+	for (i = 0; i < self->nr_held; i++)
+		note_order(self->held[i].class, new);
+	classes[new].in_softirq |= self->kind == SOFTIRQ;
+	classes[new].in_hardirq |= self->kind == HARDIRQ;
+	classes[new].bh_on |= self->kind == TASK && !self->bh && !self->irqs_off;
+	classes[new].irqs_on |= self->kind != HARDIRQ && !self->irqs_off;
+	expect(!(classes[new].in_softirq && classes[new].bh_on) &&
+	       !(classes[new].in_hardirq && classes[new].irqs_on), CONTAINED,
+	       "%s is taken in an interrupt, and elsewhere where that interrupt may come",
+	       classes[new].name);
+	expect(self->nr_held < MAX_HELD, SIM_ITSELF, "too many locks are held");
+	if (!self->nr_held)
+		self->held_since = self->points;
+	self->held[self->nr_held].lock = lock;
+	self->held[self->nr_held++].class = new;
+}
+
+static void wait_for(struct sim_lock *lock)
+{
+	if (!lock->owner)
+		return;
+	self->lock = lock;
+	wait_here();
+	self->lock = NULL;
+}
+
+void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
+{
+	if (self) {
+		preempt_off();
+		expect(lock->owner != self, CONTAINED, "%s is taken by whoever holds it",
+		       lock->class);
+		check_order(lock, subclass);
+		sim_point();
+		wait_for(lock);
+	}
+	expect(!lock->owner, SIM_ITSELF, "%s has two owners", lock->class);
+	lock->owner = me();
+	acquire(lock, lock->seq, lock->cpu);
+}
+
+static void note_unlock(spinlock_t *lock)
+{
+	u64 points = self->points - self->held_since;
+	int i;
+
+	for (i = self->nr_held - 1; i > 0 && self->held[i].lock != lock; i--)
+		;
+	self->held[i] = self->held[--self->nr_held];
+	if (self->nr_held)
+		return;
+	sim_stats.held_points = max(sim_stats.held_points, points);
+	expect(points < MAX_HELD_POINTS, BOUNDED_WORK,
+	       "spinlocks were held for %llu points, the last one %s", points, lock->class);
+}
+
+void spin_unlock(spinlock_t *lock)
+{
+	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
+	       lock->class);
+	if (self)
+		note_unlock(lock);
+	release(lock, &lock->seq, &lock->cpu);
+	lock->owner = NULL;
+	if (self) {
+		preempt_on();
+		sim_point();
+	}
+}
+
+/* Classes of mutexes and of spinlocks have one order: but a mutex is not among what is held. */
+void mutex_lock(struct mutex *lock)
+{
+	might_sleep("mutex_lock()");
+	if (self) {
+		sim_point();
+		expect(lock->owner != self, CONTAINED, "%s is taken by whoever holds it",
+		       lock->class);
+		wait_for(lock);
+	}
+	lock->owner = me();
+	acquire(lock, lock->seq, lock->cpu);
+}
+
+int mutex_lock_killable(struct mutex *lock)
+{
+	if (self && chance(sim_config.kill_chance))
+		return -EINTR;
+	mutex_lock(lock);
+	return 0;
+}
+
+void mutex_unlock(struct mutex *lock)
+{
+	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
+	       lock->class);
+	release(lock, &lock->seq, &lock->cpu);
+	lock->owner = NULL;
+	sim_point();
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Loading a module, its device, and its files in debugfs. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/seq_file.h>
+#include <linux/user_namespace.h>
+
+#include "kernel.h"
+
+#define MAX_FILES	8
+
+const struct file_operations *sim_device;
+struct user_namespace init_user_ns;
+static const struct file_operations *files[MAX_FILES];
+static int nr_files;
+
+void module_begin(void)
+{
+	sim_device = NULL;
+	nr_files = 0;
+}
+
+int misc_register(struct miscdevice *device)
+{
+	if (alloc_fails(GFP_KERNEL))
+		return -ENOMEM;
+	sim_device = device->fops;
+	return 0;
+}
+
+void misc_deregister(struct miscdevice *device)
+{
+	sim_device = NULL;
+}
+
+struct dentry *debugfs_create_dir(const char *name, struct dentry *parent)
+{
+	return NULL;
+}
+
+void debugfs_create_file(const char *name, umode_t mode, struct dentry *parent, void *data,
+			 const struct file_operations *fops)
+{
+	expect(nr_files < MAX_FILES, SIM_ITSELF, "there are too many files in debugfs");
+	files[nr_files++] = fops;
+}
+
+void debugfs_remove(struct dentry *dentry)
+{
+	nr_files = 0;
+}
+
+void seq_printf(struct seq_file *m, const char *format, ...)
+{
+	size_t left = m->size - m->used;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(m->text + m->used, left, format, args);
+	va_end(args);
+	m->used += (size_t)n < left ? (size_t)n : left;
+}
+
+void sim_read_debugfs(void)
+{
+	static char text[1 << 16];
+	int i;
+
+	for (i = 0; i < nr_files; i++) {
+		struct seq_file m = { .text = text, .size = sizeof(text) };
+
+		if (files[i]->show)
+			files[i]->show(&m, NULL);
+		else
+			files[i]->write(NULL, "1", 1, NULL);
+		expect(!files[i]->show || m.used > 40, CONTAINED, "a file in debugfs is empty");
+	}
+}
+
+/* The Makefile puts the module's variables into these sections. */
+extern char __start_moddata[], __stop_moddata[], __start_modbss[], __stop_modbss[];
+
+/* Byte by byte, and not by memcpy(), as the address sanitizer has poisoned what is in between. */
+__attribute__((__no_sanitize__("address"), __optimize__("no-tree-loop-distribute-patterns")))
+void sim_fresh_module(void)
+{
+	static volatile char *kept;
+	size_t n = (size_t)(__stop_moddata - __start_moddata), i;
+	volatile char *data = __start_moddata, *bss = __start_modbss;
+
+	if (!kept) {
+		kept = malloc(n);
+		for (i = 0; i < n; i++)
+			kept[i] = data[i];
+		return;
+	}
+	for (i = 0; i < n; i++)
+		data[i] = kept[i];
+	for (i = 0; i < (size_t)(__stop_modbss - __start_modbss); i++)
+		bss[i] = 0;
+}

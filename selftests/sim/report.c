@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said: the trace, and what is wrong. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/tracepoint.h>
+
+#include "kernel.h"
+
+bool sim_verbose;
+void (*sim_how_to_repeat)(void);
+
+static const char * const promises[] = {
+	[SIM_ITSELF]		= "the simulation itself is wrong",
+	[NEVER_EARLY]		= "promise 1 is broken (never early)",
+	[LATE_BY_A_TICK]	= "promise 2 is broken (late by at most one tick)",
+	[EXACTLY_ONCE]		= "promise 3 is broken (exactly once)",
+	[CANCEL_IS_FINAL]	= "promise 4 is broken (a cancel is final)",
+	[CONSTANT_COST]		= "promise 5 is broken (constant cost)",
+	[SILENCE]		= "promise 6 is broken (silence)",
+	[BOUNDED_WORK]		= "promise 7 is broken (bounded work)",
+	[CONTAINED]		= "promise 8 is broken (contained)",
+	[STABLE_INTERFACE]	= "promise 9 is broken (a stable interface)",
+	[IN_ORDER]		= "promise 10 is broken (in order)",
+	[FAIR]			= "promise 11 is broken (fair)",
+};
+
+/* When, where and by whom */
+static void print_place(FILE *file)
+{
+	fprintf(file, "%14.6f ms  ", (double)(sim_clock - (1ULL << 40)) / 1e6);
+	if (!self)
+		fprintf(file, "%-23s  ", "at rest");
+	else if (self->nr < 0)
+		fprintf(file, "CPU %d  %-16s  ", self->cpu, self->name);
+	else
+		fprintf(file, "CPU %d  %-14s %-2d ", self->cpu, self->name, self->nr);
+}
+
+void sim_trace(const char *format, ...)
+{
+	va_list args;
+
+	if (!sim_verbose)
+		return;
+	print_place(stdout);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+void sim_trace_event(const char *event, const char *format, ...)
+{
+	va_list args;
+
+	print_place(stdout);
+	/* All events are the module's. */
+	printf("  %s: ", strncmp(event, "twheel_", 7) ? event : event + 7);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+void sim_broken(enum promise promise, const char *format, ...)
+{
+	va_list args;
+
+	/* What is told from here on lets nobody else run. */
+	fflush(stdout);
+	fprintf(stderr, "\nFAILED: %s\n", promises[promise]);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nthere: ");
+	print_place(stderr);
+	fprintf(stderr, "\n");
+	if (sim_how_to_repeat)
+		sim_how_to_repeat();
+	fflush(stderr);
+	if (getenv("SIM_ABORT"))
+		abort();
+	_exit(3);
+}
+
+void sim_warned(const char *file, int line, const char *what)
+{
+	sim_broken(CONTAINED, "the module warns: %s, at %s:%d", what, file, line);
+}

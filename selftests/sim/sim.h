@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The simulation: CPUs that run tasks, soft interrupts and hard interrupts as fibers of one thread,
+ * and time that goes by only here. All that is not certain is chosen by a seed.
+ *
+ * This is what actors see of it. kernel.h is what its files see of each other, and linux/ what the
+ * module sees. Documentation/simulator.md says what is as in the kernel and what is not.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <linux/types.h>
+
+/* Promises of Documentation/design.md, by number; 0 for a fault of the simulation itself */
+enum promise {
+	SIM_ITSELF,
+	NEVER_EARLY,
+	LATE_BY_A_TICK,
+	EXACTLY_ONCE,
+	CANCEL_IS_FINAL,
+	CONSTANT_COST,
+	SILENCE,
+	BOUNDED_WORK,
+	CONTAINED,
+	STABLE_INTERFACE,
+	IN_ORDER,
+	FAIR,
+};
+
+/**
+ * struct sim_config - what a run is to be like
+ * @seed:		chooses all else
+ * @cpus:		how many CPUs there are
+ * @switch_chance:	at a point another one goes on. Chances are out of 65536
+ * @stall_chance:	when another one goes on, first up to @stall_ns go by while nobody runs
+ * @stall_ns:		see @stall_chance; 0 for never
+ * @freeze_chance:	at a point a CPU stands still for up to @freeze_points points of others
+ * @freeze_points:	see @freeze_chance
+ * @migrate_chance:	a task is moved to another CPU when it is chosen
+ * @fail_chance:	an allocation fails
+ * @fault_chance:	memory of a program is not there while nothing may sleep
+ * @efault_chance:	memory of a program is not there at all
+ * @signal_chance:	a signal is pending
+ * @kill_chance:	a signal that kills is
+ * @weak:		CPUs have store buffers
+ * @point_ns:		from point to point less than so many ns go by
+ */
+struct sim_config {
+	u64	seed;
+	u32	cpus;
+	u32	switch_chance;
+	u32	stall_chance;
+	u64	stall_ns;
+	u32	freeze_chance;
+	u32	freeze_points;
+	u32	migrate_chance;
+	u32	fail_chance;
+	u32	fault_chance;
+	u32	efault_chance;
+	u32	signal_chance;
+	u32	kill_chance;
+	bool	weak;
+	u64	point_ns;
+};
+
+/* What has happened since the program began; @episode_points: in this episode */
+struct sim_stats {
+	u64	points, episode_points, switches, softirqs, kicks, wakes, faults, grace_periods, stale;
+	u64	held_points, run_points;	/* the most under spinlocks, and in one soft interrupt */
+};
+
+extern struct sim_config sim_config;
+extern struct sim_stats sim_stats;
+
+/* report.c */
+extern bool sim_verbose;
+/* Something is wrong: say so, and end. */
+void sim_broken(enum promise promise, const char *format, ...)
+	__attribute__((__noreturn__, __cold__, __format__(__printf__, 2, 3)));
+/* With V=1, a line of the trace */
+void sim_trace(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+/* Called by sim_broken() at last, to say how to repeat it */
+extern void (*sim_how_to_repeat)(void);
+
+#define expect(condition, promise, ...) \
+	do { \
+		if (__builtin_expect(!(condition), 0)) \
+			sim_broken(promise, __VA_ARGS__); \
+	} while (0)
+
+/* sched.c */
+/* Begin anew, as @config says. */
+void sim_begin(const struct sim_config *config);
+/* Begin a task, which is called @name @nr in the trace. @pinned: it stays on @cpu. */
+void sim_spawn(const char *name, int nr, void (*function)(void *arg), void *arg, int cpu,
+	       bool pinned);
+/* Run until all tasks have ended. */
+void sim_run(void);
+u64 sim_random(void);
+u32 sim_below(u32 n);
+void sim_point(void);
+void sim_sleep_until(u64 ns);
+u64 sim_now(void);
+/* Called when nobody can run: has somebody not been woken that should have been? */
+extern void (*sim_idle_check)(void);
+/* The task that calls it goes on on another CPU. */
+void sim_move(int cpu);
+/* How many points the task that calls it has passed. */
+u64 sim_own_points(void);
+
+/* memory.c: what the kernel around the module orders, such as all calls on a file before its end */
+void sim_release(void *what);
+void sim_acquire(void *what);
+
+/* wait.c: after a poll that has found nothing, wait until it is woken. */
+int sim_wait_as_poller(void);
+
+/* cpu.c */
+void sim_isolate(unsigned int cpu, bool isolated);
+/* From a task that is pinned to @cpu */
+void sim_hotplug(unsigned int cpu, bool online);
+
+/* clock.c: CLOCK_REALTIME and CLOCK_BOOTTIME are ahead of CLOCK_MONOTONIC by these. */
+extern s64 sim_real_offset, sim_boot_offset;
+void sim_set_clock(s64 step);
+void sim_set_timens(s64 monotonic, s64 boottime);
+
+/* module.c */
+struct file_operations;
+extern const struct file_operations *sim_device;
+extern int (*sim_module_init)(void);
+extern void (*sim_module_exit)(void);
+extern unsigned int *sim_param_tick_ns, *sim_param_slots;
+extern unsigned long *sim_param_max_user_timers, *sim_param_max_fd_timers;
+/* As loading a module does: give its variables the values that they were compiled with. */
+void sim_fresh_module(void);
+/* Read all files in debugfs, and reset the counters. */
+void sim_read_debugfs(void);
+
+/* slab.c: how many pieces of memory the module has */
+extern long sim_allocated;
+
+#endif /* SIM_H */

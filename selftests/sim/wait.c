@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Wait queues and poll(). */
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+
+#include "kernel.h"
+
+static u64 queue_nr;
+
+void wait_begin(void)
+{
+	queue_nr = 0;
+}
+
+void sim_wake(wait_queue_head_t *queue)
+{
+	struct fiber *one = NULL;
+	int i;
+
+	sim_point();
+	expect(!self || !self->nr_held, BOUNDED_WORK,
+	       "waiters are woken with a spinlock held, which takes long if there are many");
+	sim_stats.wakes++;
+	acquire(queue, queue->seq, queue->cpu);
+	for_each_fiber(i) {
+		struct fiber *f = &fibers[i];
+
+		if (!f->used || f->queue != queue || f->woken)
+			continue;
+		if (!f->exclusive)
+			f->woken = true;
+		else if (!one || f->queue_nr < one->queue_nr)
+			one = f;
+	}
+	if (one)
+		one->woken = true;
+	release(queue, &queue->seq, &queue->cpu);
+}
+
+bool wq_has_sleeper(wait_queue_head_t *queue)
+{
+	int i;
+
+	sim_point();
+	sim_drain();
+	for_each_fiber(i)
+		if (fibers[i].used && fibers[i].queue == queue)
+			return true;
+	return false;
+}
+
+static void enqueue(wait_queue_head_t *queue, bool exclusive)
+{
+	self->queue = queue;
+	self->exclusive = exclusive;
+	self->woken = false;
+	self->queue_nr = ++queue_nr;
+	acquire(queue, queue->seq, queue->cpu);
+	release(queue, &queue->seq, &queue->cpu);
+}
+
+int sim_wait_begin(wait_queue_head_t *queue, bool exclusive, bool signals)
+{
+	if (signals ? sim_signal_pending() : chance(sim_config.kill_chance)) {
+		sim_wait_end();
+		return -ERESTARTSYS;
+	}
+	enqueue(queue, exclusive);
+	/* As set_current_state() does */
+	sim_drain();
+	sim_point();
+	return 0;
+}
+
+void sim_wait(u64 until)
+{
+	might_sleep("waiting");
+	self->sleeps = true;
+	self->sleep_until = until;
+	wait_here();
+	self->sleeps = false;
+	self->sleep_until = 0;
+	tsan_acquire(self->queue);
+}
+
+void sim_wait_end(void)
+{
+	self->queue = NULL;
+}
+
+void poll_wait(struct file *file, wait_queue_head_t *queue, poll_table *table)
+{
+	if (!table || !table->registers)
+		return;
+	/* Only the queue's lock orders here, and that is no barrier. */
+	enqueue(queue, false);
+	sim_point();
+}
+
+int sim_wait_as_poller(void)
+{
+	if (sim_signal_pending()) {
+		sim_wait_end();
+		return -EINTR;
+	}
+	sim_wait(SIM_FOREVER);
+	sim_wait_end();
+	return 0;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Work items and irq_works: a task does them, one after another. */
+#include <linux/irq_work.h>
+#include <linux/workqueue.h>
+
+#include "kernel.h"
+
+static struct work_struct *works;
+static struct irq_work *irq_works;
+static bool has_worker;
+
+void work_begin(void)
+{
+	works = NULL;
+	irq_works = NULL;
+	has_worker = false;
+}
+
+static void do_irq_work(struct irq_work *work)
+{
+	irq_works = NULL;
+	tsan_acquire(work);
+	work->pending = false;
+	work->func(work);
+}
+
+static void do_work(struct work_struct *work)
+{
+	works = work->next;
+	work->pending = false;
+	drain_all();
+	tsan_acquire(work);
+	sim_point();
+	work->func(work);
+	tsan_release(work);
+	tsan_release(&works);
+}
+
+static void worker(void *unused)
+{
+	drain_all();
+	while (irq_works || works) {
+		if (irq_works)
+			do_irq_work(irq_works);
+		else
+			do_work(works);
+	}
+	has_worker = false;
+}
+
+static void need_worker(void)
+{
+	if (has_worker)
+		return;
+	has_worker = true;
+	sim_spawn("worker", -1, worker, NULL, 0, false);
+}
+
+bool irq_work_queue(struct irq_work *work)
+{
+	tsan_release(work);
+	if (work->pending)
+		return false;
+	expect(!irq_works, SIM_ITSELF, "there are two irq_works");
+	work->pending = true;
+	irq_works = work;
+	need_worker();
+	return true;
+}
+
+void irq_work_sync(struct irq_work *work)
+{
+	while (work->pending)
+		sim_relax();
+}
+
+bool queue_work(struct workqueue_struct *queue, struct work_struct *work)
+{
+	struct work_struct **p;
+
+	tsan_release(work);
+	if (work->pending)
+		return false;
+	work->pending = true;
+	work->next = NULL;
+	for (p = &works; *p; p = &(*p)->next)
+		;
+	*p = work;
+	need_worker();
+	return true;
+}
+
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max)
+{
+	return alloc_fails(1) ? NULL : (struct workqueue_struct *)&works;
+}
+
+void destroy_workqueue(struct workqueue_struct *queue)
+{
+	while (has_worker)
+		sim_relax();
+	tsan_acquire(&works);
+}
