@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The calls of a program, as the kernel makes them into calls of the module's file operations. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/uio.h>
+
+#include "world.h"
+
+/* So many points at most has a call for one timer, however many there are. */
+#define MAX_CALL_POINTS	1500U
+
+static u64 ahead_of(const struct context *c)
+{
+	switch (c->clock) {
+	case CLOCK_REALTIME:	return (u64)sim_real_offset;
+	case CLOCK_BOOTTIME:	return (u64)sim_boot_offset + (u64)c->ahead;
+	default:		return (u64)c->ahead;
+	}
+}
+
+u64 time_of(const struct context *c)
+{
+	return sim_now() + ahead_of(c);
+}
+
+u64 sim_time_of(const struct context *c, u64 time)
+{
+	return time - ahead_of(c);
+}
+
+void call_sure(void)
+{
+	world.sure++;
+	sim_config.efault_chance = 0;
+}
+
+void call_sure_end(void)
+{
+	if (!--world.sure)
+		sim_config.efault_chance = world.efault_chance;
+}
+
+long call_ioctl(struct context *c, unsigned int cmd, void *arg)
+{
+	long ret;
+
+	counts.operations++;
+	ret = sim_device->unlocked_ioctl(&c->file, cmd, (unsigned long)arg);
+	sim_release(&c->file);
+	return ret;
+}
+
+/* As call_ioctl(), for a call whose cost is constant */
+static long call_one(struct context *c, unsigned int cmd, void *arg)
+{
+	u64 points = sim_own_points();
+	long ret = call_ioctl(c, cmd, arg);
+
+	points = sim_own_points() - points;
+	if (points > counts.call_points)
+		counts.call_points = points;
+	expect(points < MAX_CALL_POINTS, CONSTANT_COST,
+	       "a call for one timer took %llu points: request %#x, result %ld", points, cmd, ret);
+	return ret;
+}
+
+long call_info(struct context *c, struct twheel_info *info)
+{
+	long ret = call_ioctl(c, TWHEEL_IOC_GET_INFO, info);
+
+	sim_trace("context %u: info: %ld, %llu pending, %llu ready", c->nr, ret, info->pending,
+		  info->ready);
+	return ret;
+}
+
+long call_config(struct context *c, struct twheel_config *config)
+{
+	long ret = call_ioctl(c, TWHEEL_IOC_CONFIG, config);
+
+	sim_trace("context %u: config clock %#x flags %#x limit %llu: %ld", c->nr, config->clock,
+		  config->flags, config->limit, ret);
+	return ret;
+}
+
+long call_arm(struct context *c, struct twheel_arm *arm)
+{
+	struct twheel_arm asked = *arm;
+	long ret = call_one(c, TWHEEL_IOC_ARM, arm);
+
+	sim_trace("context %u: arm %#llx for %s%lld flags %#x as %llu: %ld, handle %#llx, was %u",
+		  c->nr, asked.handle, asked.flags & TWHEEL_ARM_ABS ? "" : "+", asked.expires,
+		  asked.flags, asked.user_data, ret, arm->handle, arm->old_state);
+	return ret;
+}
+
+long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n)
+{
+	struct twheel_batch batch = { .entries = (uintptr_t)arms, .count = n };
+	long ret;
+
+	counts.operations += n;
+	ret = call_ioctl(c, TWHEEL_IOC_ARM_BATCH, &batch);
+	sim_trace("context %u: arm %u timers at once, from %llu on: %ld", c->nr, n,
+		  n ? arms->user_data : 0, ret);
+	return ret;
+}
+
+long call_cancel(struct context *c, struct twheel_cancel *cancel)
+{
+	long ret = call_one(c, TWHEEL_IOC_CANCEL, cancel);
+
+	sim_trace("context %u: cancel %#llx: %ld, was %u", c->nr, cancel->handle, ret,
+		  cancel->old_state);
+	return ret;
+}
+
+long call_cancel_batch(struct context *c, struct twheel_cancel *cancels, u32 n)
+{
+	struct twheel_batch batch = { .entries = (uintptr_t)cancels, .count = n };
+	long ret;
+
+	counts.operations += n;
+	ret = call_ioctl(c, TWHEEL_IOC_CANCEL_BATCH, &batch);
+	sim_trace("context %u: cancel %u timers at once: %ld", c->nr, n, ret);
+	return ret;
+}
+
+long call_get(struct context *c, struct twheel_timer_info *info)
+{
+	long ret = call_one(c, TWHEEL_IOC_GET, info);
+
+	sim_trace("context %u: get %#llx: %ld, it is %llu", c->nr, info->handle, ret,
+		  ret ? 0 : info->user_data);
+	return ret;
+}
+
+long call_list(struct context *c, struct twheel_list *list)
+{
+	long ret = call_ioctl(c, TWHEEL_IOC_LIST, list);
+
+	sim_trace("context %u: %s up to %u: %ld", c->nr,
+		  list->flags & TWHEEL_LIST_DRAIN ? "drain" : "list", list->count, ret);
+	return ret;
+}
+
+long call_write(struct context *c, void *bytes, size_t n)
+{
+	struct iov_iter iter = { .at = bytes, .count = n };
+	struct kiocb iocb = { .ki_filp = &c->file };
+	long ret;
+
+	counts.operations++;
+	ret = sim_device->write_iter(&iocb, &iter);
+	sim_release(&c->file);
+	return ret;
+}
+
+long call_push(struct context *c, struct twheel_push *pushes, u32 n)
+{
+	long ret;
+
+	counts.operations += n;
+	ret = call_write(c, pushes, n * sizeof(*pushes));
+	sim_trace("context %u: push %u timers, the first one %#llx, to %lld: %ld", c->nr, n,
+		  pushes->handle, pushes->expires, ret);
+	return ret;
+}
+
+long call_read(struct context *c, struct twheel_event *events, u32 room, bool wait)
+{
+	struct iov_iter iter = { .at = (char *)events, .count = room * sizeof(*events) };
+	struct kiocb iocb = { .ki_filp = &c->file, .ki_flags = wait ? 0 : IOCB_NOWAIT };
+	u64 began = oracle_stamp();
+	long ret, i;
+
+	counts.operations++;
+	ret = sim_device->read_iter(&iocb, &iter);
+	sim_release(&c->file);
+	sim_trace("context %u: read up to %u records: %ld", c->nr, room, ret);
+	if (ret == -ECANCELED) {
+		expect(c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
+		       ++c->told_steps <= world.nr_steps, EXACTLY_ONCE,
+		       "a read is told of a step of the clock once too often");
+		c->told_last = true;
+	}
+	for (i = 0; i < ret / (long)sizeof(*events); i++)
+		oracle_record(c, &events[i], began);
+	return ret;
+}
+
+bool call_poll(struct context *c, bool registers)
+{
+	poll_table table = { .registers = registers };
+	__poll_t mask = sim_device->poll(&c->file, &table);
+
+	sim_release(&c->file);
+	return mask & EPOLLIN;
+}
+
+void call_fdinfo(struct context *c)
+{
+	char text[512];
+	struct seq_file m = { .text = text, .size = sizeof(text) };
+
+	sim_device->show_fdinfo(&m, &c->file);
+	sim_release(&c->file);
+	expect(m.used > 40, STABLE_INTERFACE, "fdinfo says next to nothing");
+}
+
+struct page *call_map(struct context *c, u32 index)
+{
+	struct vm_area_struct vma = { .vm_file = &c->file, .vm_flags = VM_SHARED };
+	struct vm_fault vmf = { .vma = &vma, .pgoff = index };
+
+	expect(!sim_device->mmap(&c->file, &vma), STABLE_INTERFACE,
+	       "the words of a context with leases cannot be mapped");
+	if (vma.vm_ops->fault(&vmf))
+		return NULL;
+	return vmf.page;
+}
+
+void call_unmap(struct context *c, struct page *page)
+{
+	put_page(page);
+	sim_release(&c->file);
+}
+
+int call_open(struct context *c, unsigned int mode)
+{
+	c->file = (struct file){ .f_cred = &world.cred, .f_mode = mode };
+	return sim_device->open(NULL, &c->file);
+}
+
+void call_close(struct context *c)
+{
+	sim_acquire(&c->file);
+	sim_trace("context %u: close", c->nr);
+	sim_device->release(NULL, &c->file);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CPUs come and go and are isolated, and the clock is set. */
+#include "world.h"
+
+void step_clock(s64 step)
+{
+	u32 i;
+
+	if (!step)
+		return;
+	world.nr_steps++;
+	for (i = 0; i < world.nr_contexts; i++) {
+		struct context *c = &world.contexts[i];
+		u64 time = time_of(c) + (u64)(step > 0 ? step : 0);
+
+		c->told_last = false;
+		if (c->clock == CLOCK_REALTIME && time > c->last_step)
+			c->last_step = time;
+	}
+	sim_set_clock(step);
+}
+
+void chaos_main(void *arg)
+{
+	unsigned int cpu = (unsigned int)(uintptr_t)arg;
+	bool isolated = false;
+
+	while (world.owners_left) {
+		sim_sleep_until(sim_now() + sim_below(40 * TICK));
+		if (world.steps && !sim_below(3))
+			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
+		/* CPU 0 stays. */
+		if (!cpu)
+			continue;
+		if (has(HOTPLUG) && !sim_below(3)) {
+			sim_hotplug(cpu, false);
+			sim_sleep_until(sim_now() + sim_below(20 * TICK));
+			sim_hotplug(cpu, true);
+		}
+		if (has(ISOLATION) && !sim_below(3)) {
+			isolated = !isolated;
+			sim_isolate(cpu, isolated);
+		}
+	}
+	if (isolated)
+		sim_isolate(cpu, false);
+	/* What a step back has put off is due at last. */
+	if (world.steps)
+		step_clock(1000 * TICK);
+	world.others_left--;
+}
+
+void last_chaos_main(void *arg)
+{
+	unsigned int cpu = (unsigned int)(uintptr_t)arg;
+	u32 n = 1 + sim_below(2);
+
+	while (n--) {
+		sim_sleep_until(sim_now() + sim_below(3000));
+		if (has(STEPS) && sim_below(2))
+			sim_set_clock((s64)sim_below(TICK) + 1);
+		if (cpu && has(HOTPLUG) && !sim_below(2)) {
+			sim_hotplug(cpu, false);
+			sim_sleep_until(sim_now() + sim_below(3000));
+			sim_hotplug(cpu, true);
+		}
+	}
+}

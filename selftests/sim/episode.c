@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An episode: the module is loaded, contexts are opened, actors use them, all timers end, the
+ * contexts are closed and the module is unloaded. Nothing is left then, so the next episode begins
+ * from the same state, and each can be repeated by itself.
+ */
+#include <string.h>
+
+#include <linux/errno.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/user_namespace.h>
+
+#include "world.h"
+
+struct world world;
+struct counts counts;
+
+const char * const knob_names[NR_KNOBS] = {
+	[STALLS]	= "stalls",	[FREEZES]	= "freezes",
+	[MIGRATION]	= "migration",	[WEAK]		= "weak",
+	[NOMEM]		= "nomem",	[FAULTS]	= "faults",
+	[EFAULTS]	= "efaults",	[SIGNALS]	= "signals",
+	[KILLS]		= "kills",	[HOTPLUG]	= "hotplug",
+	[ISOLATION]	= "isolation",	[STEPS]		= "steps",
+	[NAMESPACES]	= "namespaces",	[LIMITS]	= "limits",
+	[HOSTILE]	= "hostile",	[MALFORMED]	= "malformed",
+	[KEYS]		= "keys",	[LEASES]	= "leases",
+	[PERIODIC]	= "periodic",	[SLACK]		= "slack",
+	[CONDITIONS]	= "conditions",	[PUSHES]	= "pushes",
+	[BATCHES]	= "batches",	[BULK]		= "bulk",
+	[LISTS]		= "lists",	[SHARED_TIMERS]	= "shared",
+	[CONTEXTS]	= "contexts",	[READERS]	= "readers",
+	[UNLOAD]	= "unload",
+};
+
+/* A number below @n that depends on the seed and on @what alone (splitmix64) */
+static u32 by_seed(u64 seed, u32 what, u32 n)
+{
+	u64 x = seed * 64 + what + 0x9E3779B97F4A7C15ULL;
+
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ULL;
+	x = (x ^ x >> 27) * 0x94D049BB133111EBULL;
+	return (u32)((x ^ x >> 31) % n);
+}
+
+/* Is @knob in use in the episode of @seed? Once in @n */
+static bool once_in(u64 seed, enum knob knob, u32 n)
+{
+	return has(knob) && !by_seed(seed, knob, n);
+}
+
+static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
+{
+	/* How often another one goes on: from hardly ever to at every second point */
+	static const u32 chances[] = { 512, 2048, 8192, 8192, 16384, 32768 };
+	static const u32 cpu_counts[] = { 1, 2, 2, 2, 3, 4, 4, 8 };
+
+	*config = (struct sim_config) {
+		.seed		= seed,
+		.cpus		= cpus ? cpus : cpu_counts[by_seed(seed, 40, 8)],
+		.switch_chance	= chances[by_seed(seed, 41, 6)],
+		.stall_chance	= once_in(seed, STALLS, 2) ? 200 : 0,
+		.stall_ns	= 40 * TICK,
+		.freeze_chance	= once_in(seed, FREEZES, 2) ? 400 : 0,
+		.freeze_points	= by_seed(seed, 42, 2) ? 400 : 2000,
+		.migrate_chance	= once_in(seed, MIGRATION, 2) ? 4000 : 0,
+		.fail_chance	= once_in(seed, NOMEM, 2) ? 1000 : 0,
+		.fault_chance	= once_in(seed, FAULTS, 2) ? 2000 : 0,
+		.efault_chance	= once_in(seed, EFAULTS, 8) ? 1000 : 0,
+		.signal_chance	= once_in(seed, SIGNALS, 2) ? 500 : 0,
+		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
+		.point_ns	= 60,
+	};
+	config->weak = config->cpus > 1 && once_in(seed, WEAK, 3);
+	/* A CPU that stands still shows most if the others go on for long. */
+	if (config->freeze_chance)
+		config->switch_chance = min(config->switch_chance, 2048U);
+}
+
+/* insmod; it may fail when memory is short, and then nothing is left of it. */
+static void load(void *arg)
+{
+	u64 seed = sim_config.seed;
+	int ret;
+
+	for (;;) {
+		sim_fresh_module();
+		*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
+		*sim_param_max_user_timers = once_in(seed, LIMITS, 4) ? 60 + sim_below(300) : 0;
+		ret = sim_module_init();
+		sim_trace("insmod: %d", ret);
+		if (!ret)
+			return;
+		expect(ret == -ENOMEM && sim_config.fail_chance, CONTAINED, "insmod fails with %d",
+		       ret);
+		expect(!sim_allocated && !sim_device, CONTAINED,
+		       "something is left of an insmod that has failed");
+	}
+}
+
+static void choose_clock(struct context *c, s64 monotonic, s64 boottime)
+{
+	c->clock = CLOCK_MONOTONIC;
+	c->ahead = monotonic;
+	switch (sim_below(4)) {
+	case 2:
+		c->clock = CLOCK_BOOTTIME;
+		c->config.clock = CLOCK_BOOTTIME;
+		c->ahead = boottime;
+		break;
+	case 3:
+		c->clock = CLOCK_REALTIME;
+		c->config.clock = TWHEEL_CLOCK_REALTIME;
+		c->ahead = 0;
+		if (sim_below(2))
+			c->config.flags |= TWHEEL_CONFIG_CANCEL_ON_SET;
+	}
+}
+
+static void open_context(struct context *c)
+{
+	struct twheel_config config;
+	long ret;
+
+	while (call_open(c, FMODE_READ | FMODE_WRITE))
+		expect(sim_config.fail_chance, CONTAINED, "the device cannot be opened");
+	do {
+		config = c->config;
+		ret = call_config(c, &config);
+	} while (ret && oracle_may_lack(ret));
+	expect(!ret, CONTAINED, "a new context cannot be configured: %ld", ret);
+}
+
+static s64 some_offset(void)
+{
+	return ((s64)sim_below(1000) - 500) * NSEC_PER_SEC + sim_below(NSEC_PER_SEC);
+}
+
+/* Choose what the episode is to be, and open its contexts. */
+static void open_contexts(void *arg)
+{
+	s64 monotonic = 0, boottime = 0;
+	u32 i;
+
+	if (has(NAMESPACES) && !sim_below(3)) {
+		monotonic = some_offset();
+		boottime = some_offset();
+		sim_set_timens(monotonic, boottime);
+	}
+	world.nr_contexts = has(CONTEXTS) ? 1 + sim_below(MAX_CONTEXTS) : 1;
+	for (i = 0; i < world.nr_contexts; i++) {
+		struct context *c = &world.contexts[i];
+
+		c->nr = i;
+		if (has(KEYS) && !sim_below(3))
+			c->config.flags |= TWHEEL_CONFIG_KEYED;
+		if (has(LEASES) && !sim_below(3))
+			c->config.flags |= TWHEEL_CONFIG_LEASE;
+		c->hostile = has(HOSTILE) && leases(c) && sim_below(2);
+		if (has(LIMITS) && !sim_below(4))
+			c->config.limit = min(8 + sim_below(60), (u32)*sim_param_max_fd_timers);
+		choose_clock(c, monotonic, boottime);
+		open_context(c);
+	}
+}
+
+static int some_cpu(void)
+{
+	return (int)sim_below(sim_config.cpus);
+}
+
+static bool any(bool (*is)(const struct context *c))
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_contexts; i++)
+		if (is(&world.contexts[i]))
+			return true;
+	return false;
+}
+
+static bool is_realtime(const struct context *c)
+{
+	return c->clock == CLOCK_REALTIME;
+}
+
+static bool is_hostile(const struct context *c)
+{
+	return c->hostile;
+}
+
+static void spawn_chaos(void)
+{
+	u32 i;
+
+	if (world.in_order || !sim_below(2))
+		return;
+	world.restless = has(HOTPLUG) || has(ISOLATION);
+	world.steps = has(STEPS) && any(is_realtime);
+	for (i = 0; i < sim_config.cpus; i++, world.others_left++)
+		sim_spawn("chaos", (int)i, chaos_main, (void *)(uintptr_t)i, (int)i, true);
+}
+
+static void spawn_users_of(struct context *c)
+{
+	u32 n = world.in_order || !has(READERS) ? 1 : 1 + sim_below(2);
+
+	for (; n; n--, world.readers_left++)
+		sim_spawn("reader of", (int)c->nr, reader_main, c, some_cpu(), false);
+	if (c->hostile) {
+		sim_spawn("hostile", (int)c->nr, hostile_main, c, some_cpu(), false);
+		world.others_left++;
+	}
+	if (has(MALFORMED) && !sim_below(8)) {
+		sim_spawn("malformed", (int)c->nr, malformed_main, c, some_cpu(), false);
+		world.others_left++;
+	}
+}
+
+static void check_idle(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_contexts; i++) {
+		struct context *c = &world.contexts[i];
+
+		expect(!c->waiting || !call_poll(c, false), EXACTLY_ONCE,
+		       "lost wake-up: context %u is readable, all wait, and nobody is woken", i);
+	}
+}
+
+static void await_others(void)
+{
+	while (world.owners_left || world.others_left)
+		sim_sleep_until(sim_now() + 4 * TICK);
+	if (world.latest > sim_now())
+		sim_sleep_until(world.latest + 10 * TICK);
+	/* A stall may delay each of some rounds, and what a run takes is paid for by a pause. */
+	sim_sleep_until(sim_now() + (sim_config.stall_chance ? 4000 : 100) * TICK);
+}
+
+/* Readers wait for a record, to find that they are to end. */
+static void stop_readers(void)
+{
+	u32 i;
+
+	world.stop = true;
+	while (world.readers_left) {
+		for (i = 0; i < world.nr_contexts; i++) {
+			struct context *c = &world.contexts[i];
+			struct twheel_arm arm = {
+				.handle		= keyed(c) ? 0xdead : 0,
+				.flags		= TWHEEL_ARM_ABS,
+				.expires	= 1,
+			};
+
+			call_arm(c, &arm);
+		}
+		sim_sleep_until(sim_now() + TICK);
+	}
+}
+
+static void check_at_rest(struct context *c)
+{
+	struct twheel_event events[8];
+	struct twheel_info info = { };
+	long ret;
+
+	do
+		ret = call_read(c, events, ARRAY_SIZE(events), false);
+	while (ret > 0 || ret == -ECANCELED || ret == -EFAULT);
+	expect(!call_info(c, &info), CONTAINED, "GET_INFO fails");
+	oracle_info(c, &info, true);
+}
+
+/* Promise 6: with nothing pending there is no interrupt, and with a timer an hour ahead a few. */
+static void check_silence(struct context *c)
+{
+	struct twheel_arm arm = {
+		.handle		= keyed(c) ? 0xbeef : 0,
+		.user_data	= 0,
+		.flags		= TWHEEL_ARM_ABS,
+	};
+	struct twheel_event event;
+	struct twheel_info info = { };
+	u64 before, most;
+
+	/* What was set for timers that were cancelled may come in vain, once for each wheel. */
+	sim_sleep_until(sim_now() + 2 * 3600 * NSEC_PER_SEC);
+	before = sim_stats.softirqs;
+	sim_sleep_until(sim_now() + 1000 * TICK);
+	expect(sim_stats.softirqs == before, SILENCE,
+	       "nothing is pending, and wheels are turned %llu times", sim_stats.softirqs - before);
+	call_info(c, &info);
+	arm.expires = time_of(c) + 3600 * NSEC_PER_SEC;
+	if (call_arm(c, &arm))
+		return;
+	sim_sleep_until(sim_time_of(c, arm.expires) - TICK);
+	expect(call_read(c, &event, 1, false) == -EAGAIN || time_of(c) >= arm.expires, NEVER_EARLY,
+	       "a timer is told before its hour has passed");
+	if (time_of(c) >= arm.expires + TICK)
+		return;
+	sim_sleep_until(sim_time_of(c, arm.expires) + 3 * TICK);
+	/* A stall may put it off. */
+	while (call_read(c, &event, 1, false) != sizeof(event)) {
+		expect(sim_config.stall_chance, LATE_BY_A_TICK,
+		       "a timer is not told when its hour has passed");
+		sim_sleep_until(sim_now() + TICK);
+	}
+	most = info.levels + 4;
+	expect(sim_stats.softirqs - before <= most, SILENCE,
+	       "one timer an hour ahead has cost %llu interrupts", sim_stats.softirqs - before);
+}
+
+/* Close @c while timers are pending, and some of them just expire. */
+static void close_busy(struct context *c)
+{
+	u64 tick = (time_of(c) / TICK + 2) * TICK;
+	u32 n = sim_below(4) ? 1 + sim_below(3) : sim_below(40), i;
+
+	for (i = 0; i < n; i++) {
+		struct twheel_arm arm = {
+			.handle		= keyed(c) ? i + 1 : 0,
+			.flags		= TWHEEL_ARM_ABS,
+			.expires	= tick + (sim_below(4) ? 0 : sim_below(2 * TICK)),
+		};
+
+		call_arm(c, &arm);
+	}
+	sim_move(some_cpu());
+	if (sim_below(4))
+		sim_sleep_until(sim_time_of(c, tick) + sim_below(4000));
+	call_close(c);
+}
+
+static void close_all(void *arg)
+{
+	u32 i;
+
+	await_others();
+	stop_readers();
+	call_sure();
+	for (i = 0; i < world.nr_contexts; i++)
+		check_at_rest(&world.contexts[i]);
+	oracle_end();
+	sim_config.signal_chance = 0;
+	if (!any(is_hostile) && !sim_below(4))
+		check_silence(&world.contexts[0]);
+	for (i = 0; i < world.nr_contexts; i++)
+		close_busy(&world.contexts[i]);
+	call_sure_end();
+	for (i = 0; has(UNLOAD) && i < sim_config.cpus; i++)
+		sim_spawn("last chaos", (int)i, last_chaos_main, (void *)(uintptr_t)i, (int)i,
+			  true);
+	if (sim_below(2))
+		sim_sleep_until(sim_now() + sim_below(3000));
+	sim_module_exit();
+	sim_trace("rmmod");
+}
+
+void episode(u64 seed, u32 cpus, const struct settings *settings)
+{
+	struct sim_config config;
+	u32 i;
+
+	memset(&world, 0, offsetof(struct world, armings));
+	world.nr_armings = 0;
+	world.settings = *settings;
+	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
+	world.cred.user_ns = &init_user_ns;
+	choose_config(&config, seed, cpus);
+	world.efault_chance = config.efault_chance;
+	world.exact = !config.stall_chance;
+	sim_idle_check = NULL;
+	counts.episodes++;
+
+	sim_begin(&config);
+	sim_spawn("insmod", -1, load, NULL, 0, false);
+	sim_run();
+	world.in_order = sim_below(2);
+	sim_spawn("opener", -1, open_contexts, NULL, 0, false);
+	sim_run();
+	world.in_order &= !any(leases);
+	spawn_chaos();
+	for (i = 0; i < world.nr_contexts; i++)
+		spawn_users_of(&world.contexts[i]);
+	world.nr_owners = 1 + sim_below(settings->owners);
+	for (i = 0; i < world.nr_owners; i++, world.owners_left++) {
+		world.owners[i].nr = i;
+		sim_spawn("owner", (int)i, owner_main, &world.owners[i], some_cpu(),
+			  world.in_order);
+	}
+	sim_spawn("closer", -1, close_all, NULL, 0, false);
+	sim_idle_check = check_idle;
+	sim_run();
+	expect(!sim_allocated, CONTAINED, "%ld pieces of memory are left after rmmod",
+	       sim_allocated);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs that mean harm: one stores anything into words of leases, one makes calls that are wrong. */
+#include <linux/errno.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/mm.h>
+
+#include "world.h"
+
+static void spoil(const struct context *c, u64 *word)
+{
+	switch (sim_below(8)) {
+	case 0:
+		*word = sim_random();
+		break;
+	case 1:
+		*word = 0;
+		break;
+	case 2:
+		*word |= TWHEEL_LEASE_EXPIRED;
+		break;
+	case 3:
+		*word &= ~TWHEEL_LEASE_EXPIRED;
+		break;
+	case 4:
+		*word = ~0ULL;
+		break;
+	default:
+		*word = (time_of(c) + some_delay()) / UNIT;
+	}
+}
+
+void hostile_main(void *arg)
+{
+	struct context *c = arg;
+
+	while (world.owners_left) {
+		struct page *page = call_map(c, sim_below(8) ? 0 : sim_below(4));
+		u32 n = 1 + sim_below(30);
+
+		while (page && n--) {
+			u64 *words = page_address(page);
+
+			spoil(c, &words[sim_below(8) ? sim_below(64) : sim_below(512)]);
+			if (sim_below(4))
+				sim_point();
+			else
+				sim_sleep_until(sim_now() + sim_below(3 * TICK));
+		}
+		if (page)
+			call_unmap(c, page);
+		sim_sleep_until(sim_now() + sim_below(4 * TICK));
+	}
+	world.others_left--;
+}
+
+/* A call that is wrong has to fail with @wanted. */
+static void want(const char *what, long ret, long wanted)
+{
+	expect(ret == wanted || (ret == -EFAULT && oracle_may_lack(ret)), STABLE_INTERFACE,
+	       "%s: %ld, not %ld", what, ret, wanted);
+}
+
+static void wrong_arm(struct context *c)
+{
+	struct twheel_arm arm = { .handle = 77, .flags = TWHEEL_ARM_ABS };
+
+	switch (sim_below(9)) {
+	case 0:
+		arm.flags |= 0x8000;
+		break;
+	case 1:
+		arm.expires = 1ULL << 63;
+		break;
+	case 2:
+		arm.interval = ~0ULL;
+		break;
+	case 3:
+		arm.slack = 1ULL << 63;
+		break;
+	case 4:
+		arm.count = 2;
+		break;
+	case 5:
+		arm.flags |= TWHEEL_ARM_FIXED_DELAY;
+		break;
+	case 6:
+		arm.flags |= TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE;
+		break;
+	case 7:
+		arm.interval = 1000;
+		arm.flags |= TWHEEL_ARM_LEASE;
+		break;
+	default:
+		if (c->clock != CLOCK_REALTIME)
+			return;
+		arm.flags = 0;
+	}
+	want("a wrong arming", call_ioctl(c, TWHEEL_IOC_ARM, &arm), -EINVAL);
+}
+
+static void wrong_config(struct context *c)
+{
+	struct twheel_config config = { .clock = 77 };
+
+	switch (sim_below(3)) {
+	case 0:
+		config = (struct twheel_config){ .flags = 0x80 };
+		break;
+	case 1:
+		config = (struct twheel_config){ .reserved = { 0, 1 } };
+		break;
+	}
+	want("wrong settings", call_ioctl(c, TWHEEL_IOC_CONFIG, &config), -EINVAL);
+}
+
+static void wrong_push(struct context *c)
+{
+	struct twheel_push push = { .expires = 1ULL << 63 };
+
+	want("a push to before 1970", call_write(c, &push, sizeof(push)), -EINVAL);
+	want("a push of half an entry", call_write(c, &push, sizeof(push) + 1), -EINVAL);
+	want("a push of nothing", call_write(c, &push, 0), 0);
+	/* No context of an episode makes so many timers. */
+	push = (struct twheel_push){ .handle = 0xF0000000ULL << 32 | sim_below(512) };
+	if (!keyed(c))
+		want("a push of no timer", call_write(c, &push, sizeof(push)), -ENOENT);
+}
+
+static void wrong_others(struct context *c)
+{
+	struct twheel_cancel cancel = { .flags = 1 };
+	struct twheel_batch batch = { .flags = 1, .count = 1 };
+	struct twheel_list list = { .count = 0 };
+	struct twheel_info info = { .flags = 2 };
+	struct twheel_timer_info timer = { };
+
+	want("an unknown request", call_ioctl(c, 0xF755, &info), -ENOTTY);
+	want("a cancel with flags", call_ioctl(c, TWHEEL_IOC_CANCEL, &cancel), -EINVAL);
+	want("a batch with flags", call_ioctl(c, TWHEEL_IOC_ARM_BATCH, &batch), -EINVAL);
+	batch = (struct twheel_batch){ .count = 1U << 31 };
+	want("a batch of 2^31", call_ioctl(c, TWHEEL_IOC_CANCEL_BATCH, &batch), -EINVAL);
+	want("a list of nothing", call_ioctl(c, TWHEEL_IOC_LIST, &list), -EINVAL);
+	want("GET_INFO with flags", call_ioctl(c, TWHEEL_IOC_GET_INFO, &info), -EINVAL);
+	timer.handle = cancel.handle = keyed(c) ? 0x9999000000 + sim_below(300) :
+				       0xF0000000ULL << 32 | sim_below(512);
+	cancel.flags = 0;
+	want("a cancel of no timer", call_ioctl(c, TWHEEL_IOC_CANCEL, &cancel), -ENOENT);
+	want("GET of no timer", call_ioctl(c, TWHEEL_IOC_GET, &timer), -ENOENT);
+	expect(call_read(c, NULL, 0, false) == -EINVAL, STABLE_INTERFACE,
+	       "a read without room for a record does not fail with EINVAL");
+}
+
+/* A descriptor that is open for one of reading and writing allows only that. */
+static void wrong_mode(void)
+{
+	struct context c = { .nr = 9, .clock = CLOCK_MONOTONIC };
+	struct twheel_arm arm = { .expires = 1 };
+	struct twheel_timer_info timer = { .handle = 1 };
+	bool reads = sim_below(2);
+
+	if (call_open(&c, reads ? FMODE_READ : FMODE_WRITE))
+		return;
+	if (reads) {
+		want("arming a read-only one", call_ioctl(&c, TWHEEL_IOC_ARM, &arm), -EBADF);
+	} else {
+		want("GET of a write-only one", call_ioctl(&c, TWHEEL_IOC_GET, &timer), -EBADF);
+		expect(!call_poll(&c, false), STABLE_INTERFACE, "a write-only one is readable");
+	}
+	call_close(&c);
+}
+
+void malformed_main(void *arg)
+{
+	struct context *c = arg;
+
+	while (world.owners_left) {
+		wrong_arm(c);
+		wrong_config(c);
+		wrong_push(c);
+		wrong_others(c);
+		wrong_mode();
+		sim_sleep_until(sim_now() + sim_below(200 * TICK));
+	}
+	world.others_left--;
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sim - simulate the module: see Documentation/simulator.md
+ *
+ * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
+ *	      [--owners n] [--each n] [--without knob,...] [--verbose] [--minimise]
+ *
+ * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. --minimise looks
+ * for a smaller episode that fails as that of --seed does, and prints how to see it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/cpumask.h>
+
+#include "world.h"
+
+#define EXIT_BROKEN	3
+#define PROGRESS_S	5
+/* How the Makefile was told to build this, as it is to be told again */
+#ifndef SIM_BUILD
+#define SIM_BUILD	""
+#endif
+
+static struct settings settings = { .owners = MAX_OWNERS - 1, .each = 60 };
+static u64 seed;
+static u32 cpu_count;
+static bool minimising;
+
+static double seconds(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* How to run an episode of @s on @n CPUs again, by make */
+static void print_command(FILE *file, const struct settings *s, u32 n)
+{
+	const char *comma = "";
+	int i;
+
+	fprintf(file, "make sim SEED=%llu%s", seed, SIM_BUILD);
+	if (n)
+		fprintf(file, " CPUS=%u", n);
+	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without) {
+		fprintf(file, " V=1\n");
+		return;
+	}
+	fprintf(file, " V=1 ARGS=\"--owners %u --each %u", s->owners, s->each);
+	for (i = 0; i < NR_KNOBS; i++)
+		if (s->without >> i & 1) {
+			fprintf(file, "%s%s", *comma ? comma : " --without ", knob_names[i]);
+			comma = ",";
+		}
+	fprintf(file, "\"\n");
+}
+
+static void how_to_repeat(void)
+{
+	fprintf(stderr, "seed %llu, %u CPUs, point %llu, after %llu operations and %.2f CPU s\n",
+		seed, sim_config.cpus, sim_stats.episode_points, counts.operations,
+		seconds(CLOCK_PROCESS_CPUTIME_ID));
+	fprintf(stderr, "again, with a trace: ");
+	print_command(stderr, &settings, cpu_count);
+}
+
+/* What a sanitizer has found, or a signal */
+static void died(void)
+{
+	fprintf(stderr, "\nFAILED: promise 8 is broken (contained): see above\n");
+	how_to_repeat();
+	fflush(stderr);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(SIM_TSAN)
+void __sanitizer_set_death_callback(void (*function)(void));
+
+static void catch_crashes(void)
+{
+	__sanitizer_set_death_callback(died);
+}
+#else
+#include <signal.h>
+
+static void crashed(int sig)
+{
+	fprintf(stderr, "signal %d\n", sig);
+	died();
+	_exit(EXIT_BROKEN);
+}
+
+static void catch_crashes(void)
+{
+	static char stack[1 << 16];
+	stack_t ss = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction sa = { .sa_handler = crashed, .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&ss, NULL);
+	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGBUS, &sa, NULL);
+	sigaction(SIGFPE, &sa, NULL);
+}
+#endif
+
+/* Where things are in memory is no part of the seed. Without that the same trace has other addresses. */
+static void same_addresses(char **argv)
+{
+	int old = personality(0xffffffff);
+
+	if (old == -1 || old & ADDR_NO_RANDOMIZE)
+		return;
+	if (personality((unsigned long)old | ADDR_NO_RANDOMIZE) != -1)
+		execv("/proc/self/exe", argv);
+}
+
+static void print_progress(double began, double share)
+{
+	double took = seconds(CLOCK_MONOTONIC) - began;
+
+	printf("%4.0f s: %llu episodes, %.2f million operations, %.2f million a second", took,
+	       counts.episodes, (double)counts.operations / 1e6,
+	       (double)counts.operations / took / 1e6);
+	if (share > 0 && share < 1)
+		printf(", %.0f s left", took / share - took);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* When a run is to end; what is 0 does not matter. */
+static struct {
+	u64 episodes, operations;
+	double minutes, seconds;
+} limits;
+
+/* Which part of the run is done */
+static double done(double began)
+{
+	if (limits.episodes)
+		return (double)counts.episodes / (double)limits.episodes;
+	if (limits.operations)
+		return (double)counts.operations / (double)limits.operations;
+	if (limits.seconds > 0)
+		return seconds(CLOCK_PROCESS_CPUTIME_ID) / limits.seconds;
+	return (seconds(CLOCK_MONOTONIC) - began) / (limits.minutes * 60);
+}
+
+static void run(void)
+{
+	double began = seconds(CLOCK_MONOTONIC), shown = began, share, cpu;
+
+	do {
+		episode(seed, cpu_count, &settings);
+		seed++;
+		share = done(began);
+		if (seconds(CLOCK_MONOTONIC) - shown > PROGRESS_S) {
+			shown = seconds(CLOCK_MONOTONIC);
+			print_progress(began, share);
+		}
+	} while (share < 1);
+	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	printf("no failure: %llu episodes to seed %llu; %llu operations, %llu armings, %llu "
+	       "records in %.1f CPU s: %.2f million operations and %.2f million armings a second\n",
+	       counts.episodes, seed - 1, counts.operations, counts.armings, counts.records, cpu,
+	       (double)counts.operations / cpu / 1e6, (double)counts.armings / cpu / 1e6);
+	printf("%llu points, %llu switches, %llu soft interrupts, %llu kicks, %llu wake-ups, %llu "
+	       "faults, %llu RCU callbacks, %llu stale reads\n", sim_stats.points,
+	       sim_stats.switches, sim_stats.softirqs, sim_stats.kicks, sim_stats.wakes,
+	       sim_stats.faults, sim_stats.grace_periods, sim_stats.stale);
+	printf("most points: %llu with a spinlock held, %llu in a soft interrupt, %llu in a call "
+	       "for one timer\n", sim_stats.held_points, sim_stats.run_points,
+	       counts.call_points);
+}
+
+/* Does one of the @n episodes from seed @from on fail? Then that is @seed. */
+static bool fails(u64 from, u32 n, u32 cpus, const struct settings *s)
+{
+	u64 i;
+
+	for (i = from; i < from + n; i++) {
+		int status;
+		pid_t pid = fork();
+
+		if (!pid) {
+			if (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout))
+				_exit(0);
+			sim_how_to_repeat = NULL;
+			alarm(60);
+			episode(i, cpus, s);
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+		if (status) {
+			seed = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Take over @s and @cpus if an episode still fails with them. */
+static bool try_smaller(struct settings s, u32 cpus)
+{
+	/* A smaller episode takes other ways: so look at some more. */
+	if (!fails(seed, 1, cpus, &s) && !fails(1, 300, cpus, &s))
+		return false;
+	settings = s;
+	cpu_count = cpus;
+	print_command(stdout, &settings, cpu_count);
+	fflush(stdout);
+	return true;
+}
+
+static void minimise(void)
+{
+	struct settings s;
+	int i;
+
+	if (!fails(seed, 1, cpu_count, &settings)) {
+		printf("the episode of seed %llu does not fail\n", seed);
+		exit(1);
+	}
+	for (i = 0; i < NR_KNOBS; i++) {
+		s = settings;
+		s.without |= 1ULL << i;
+		try_smaller(s, cpu_count);
+	}
+	for (i = 1; i <= 2 && cpu_count != (u32)i; i++)
+		if (try_smaller(settings, (u32)i))
+			break;
+	for (i = 1; i < (int)settings.owners; i++) {
+		s = settings;
+		s.owners = (u32)i;
+		if (try_smaller(s, cpu_count))
+			break;
+	}
+	do {
+		s = settings;
+		s.each /= 2;
+	} while (s.each && try_smaller(s, cpu_count));
+	printf("the smallest that was found: ");
+	print_command(stdout, &settings, cpu_count);
+}
+
+static void parse_without(char *list)
+{
+	char *name;
+	int i;
+
+	for (name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+		for (i = 0; i < NR_KNOBS && strcmp(name, knob_names[i]); i++)
+			;
+		if (i == NR_KNOBS) {
+			fprintf(stderr, "there is no knob %s; there are", name);
+			for (i = 0; i < NR_KNOBS; i++)
+				fprintf(stderr, " %s", knob_names[i]);
+			fprintf(stderr, "\n");
+			exit(2);
+		}
+		settings.without |= 1ULL << i;
+	}
+}
+
+static u64 number(const char *text, u64 most)
+{
+	char *end;
+	u64 n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || n > most) {
+		fprintf(stderr, "%s is no number up to %llu\n", text, most);
+		exit(2);
+	}
+	return n;
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "episodes", required_argument, NULL, 'e' },
+		{ "operations", required_argument, NULL, 'o' },
+		{ "minutes", required_argument, NULL, 'm' },
+		{ "seconds", required_argument, NULL, 'c' },
+		{ "cpus", required_argument, NULL, 'n' },
+		{ "owners", required_argument, NULL, 'w' },
+		{ "each", required_argument, NULL, 'a' },
+		{ "without", required_argument, NULL, 'x' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "minimise", no_argument, NULL, 'i' },
+		{ }
+	};
+	bool seeded = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (option) {
+		case 's':
+			seed = number(optarg, ~0ULL / 128);
+			seeded = true;
+			break;
+		case 'e':
+			limits.episodes = number(optarg, ~0ULL);
+			break;
+		case 'o':
+			limits.operations = number(optarg, ~0ULL);
+			break;
+		case 'm':
+			limits.minutes = (double)number(optarg, 100000);
+			break;
+		case 'c':
+			limits.seconds = (double)number(optarg, 1000000);
+			break;
+		case 'n':
+			cpu_count = (u32)number(optarg, CONFIG_NR_CPUS);
+			break;
+		case 'w':
+			settings.owners = (u32)number(optarg, MAX_OWNERS);
+			break;
+		case 'a':
+			settings.each = (u32)number(optarg, 1000);
+			break;
+		case 'x':
+			parse_without(optarg);
+			break;
+		case 'v':
+			sim_verbose = true;
+			break;
+		case 'i':
+			minimising = true;
+			break;
+		default:
+			exit(2);
+		}
+	if (!seeded) {
+		u32 chosen = (u32)time(NULL);
+
+		if (getrandom(&chosen, sizeof(chosen), 0) != sizeof(chosen))
+			fprintf(stderr, "the seed is the time\n");
+		seed = chosen;
+	}
+	if (sim_verbose && !limits.episodes)
+		limits.episodes = 1;
+	if (!limits.minutes && !limits.episodes && !limits.operations && !limits.seconds)
+		limits.minutes = 1;
+	if (!settings.owners)
+		settings.owners = 1;
+}
+
+int main(int argc, char **argv)
+{
+	same_addresses(argv);
+	parse(argc, argv);
+	catch_crashes();
+	sim_how_to_repeat = how_to_repeat;
+	if (minimising) {
+		minimise();
+		return 0;
+	}
+	printf("seed %llu\n", seed);
+	fflush(stdout);
+	run();
+	return 0;
+}

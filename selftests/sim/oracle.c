@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The oracle: what may come of each call, and of each arming.
+ *
+ * It knows an arming by its user_data. An actor tells it before a call what is asked for, since the
+ * timer may expire and be read before the call returns; and afterwards what came of it. A timer that
+ * all owners share is only counted.
+ */
+#include <linux/errno.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+
+#include "world.h"
+
+/* No time of an episode comes close. */
+#define FAR_AHEAD	(U64_MAX / 4)
+
+static u64 stamp;
+
+u64 oracle_stamp(void)
+{
+	return ++stamp;
+}
+
+static struct arming *arming_of(u32 nr)
+{
+	return &world.armings[nr];
+}
+
+bool oracle_may_lack(long ret)
+{
+	switch (ret) {
+	case -ENOMEM:	return sim_config.fail_chance;
+	case -EINTR:	return sim_config.kill_chance;
+	case -EFAULT:	return world.efault_chance;
+	case -ENOSPC:
+	case -EDQUOT:	return has(LIMITS);
+	default:	return false;
+	}
+}
+
+/* By when @a is over, on CLOCK_MONOTONIC, if it is armed for @deadline. */
+static void note_latest(const struct context *c, const struct arming *a, u64 deadline)
+{
+	u64 end = sim_time_of(c, deadline) + a->slack + a->interval * (a->count + 1);
+
+	world.latest = max(world.latest, end + 4 * TICK);
+}
+
+static bool is_wild(const struct context *c, const struct arming *a)
+{
+	return a->lease && c->hostile;
+}
+
+/* @a is due at @deadline, or a little before or after it if it is a lease. */
+static void set_deadline(struct arming *a, u64 deadline)
+{
+	a->low = a->lease ? deadline & ~(UNIT - 1) : deadline;
+	a->high = a->lease ? deadline + UNIT - 1 : deadline;
+}
+
+u32 oracle_begins(struct context *c, u32 owner, bool shared, const struct twheel_arm *arm)
+{
+	u32 nr = world.nr_armings++;
+	struct arming *a = arming_of(nr);
+
+	expect(nr < MAX_ARMINGS, SIM_ITSELF, "an episode has too many armings");
+	counts.armings++;
+	*a = (struct arming) {
+		.end		= IN_FLIGHT,
+		.ctx		= (u8)c->nr,
+		.owner		= (u8)owner,
+		.shared		= shared,
+		.lease		= arm->flags & TWHEEL_ARM_LEASE,
+		.flags		= arm->flags,
+		.from		= FAR_AHEAD,
+		.slack		= arm->slack,
+		.interval	= arm->interval,
+		.count		= arm->count,
+	};
+	a->loose = shared || is_wild(c, a);
+	if (arm->flags & TWHEEL_ARM_ABS) {
+		set_deadline(a, arm->expires);
+	} else {
+		set_deadline(a, time_of(c) + arm->expires);
+		a->high = U64_MAX;
+	}
+	note_latest(c, a, a->low);
+	/* Shared timers are pushed, and words of leases changed, by others. */
+	if (shared || is_wild(c, a)) {
+		a->low = 0;
+		a->high = U64_MAX;
+	}
+	return nr;
+}
+
+void oracle_not_begun(u32 nr)
+{
+	expect(arming_of(nr)->end == IN_FLIGHT, EXACTLY_ONCE,
+	       "arming %u was told, though the call that arms it was not carried out", nr + 1);
+	arming_of(nr)->end = FAILED;
+}
+
+/* A call has armed @nr. */
+static void is_armed(struct context *c, u32 nr, const struct twheel_arm *asked)
+{
+	struct arming *a = arming_of(nr);
+
+	if (!(asked->flags & TWHEEL_ARM_ABS) && a->high == U64_MAX && a->low) {
+		a->high = time_of(c) + asked->expires + (a->lease ? UNIT : 0);
+		note_latest(c, a, a->high);
+	}
+	/* What has passed is told at once. */
+	if (a->high <= time_of(c))
+		a->loose = true;
+	/* Late counts from the end of the call, which may have waited for locks. */
+	a->from = time_of(c);
+	if (a->end == IN_FLIGHT)
+		a->end = LIVE;
+}
+
+/* A call has not found arming @nr: it was told, or is being told, or somebody has drained it. */
+static void is_over(u32 nr)
+{
+	struct arming *a = arming_of(nr);
+
+	if (a->end == UNSURE)
+		return;
+	expect(a->end == LIVE || a->end == DELIVERED || a->end == CANCELLED, EXACTLY_ONCE,
+	       "arming %u is not found, and its end is %u", nr + 1, a->end);
+	if (a->end == LIVE)
+		a->end = OVER;
+}
+
+void oracle_gone(struct own *own)
+{
+	is_over(own->arming);
+	own->live = false;
+}
+
+static void is_cancelled(u32 nr)
+{
+	struct arming *a = arming_of(nr);
+
+	if (a->end == UNSURE)
+		return;
+	a->end = CANCELLED;
+	a->ended = oracle_stamp();
+}
+
+/* The arming @nr of @own's timer has ended with @ret. */
+static void arming_failed(struct context *c, struct own *own, u32 nr, long ret)
+{
+	const struct arming *a = arming_of(nr), *old = arming_of(own->arming);
+
+	oracle_not_begun(nr);
+	if (a->flags & TWHEEL_ARM_IF_PENDING && ret == -ENOENT) {
+		/* It may be ready. But before its time it is pending. */
+		expect(!own->live || old->end != LIVE || old->interval || old->lease ||
+		       world.steps || c->draining || old->low <= time_of(c), EXACTLY_ONCE,
+		       "arming %u is not pending before its time", own->arming + 1);
+	} else if (a->flags & TWHEEL_ARM_IF_NONE && ret == -EEXIST) {
+		expect(own->live && keyed(c) && old->end != REPLACED, CANCEL_IS_FINAL,
+		       "there is a timer with key %#llx, and it is none of ours", own->handle);
+	} else if (ret == -ENOENT) {
+		expect(own->live && !keyed(c), CONTAINED, "a new timer cannot be armed: ENOENT");
+		oracle_gone(own);
+	} else {
+		expect(oracle_may_lack(ret), CONTAINED, "arming fails with %ld", ret);
+	}
+}
+
+/* A call has replaced arming @own->arming by @nr. */
+static void is_replaced(struct own *own, u32 nr, const struct twheel_arm *arm)
+{
+	struct arming *old = arming_of(own->arming), *a = arming_of(nr);
+
+	expect(!(a->flags & TWHEEL_ARM_IF_NONE), CANCEL_IS_FINAL,
+	       "a timer that was there is re-armed, though only a new one was wanted");
+	expect(!(a->flags & TWHEEL_ARM_IF_PENDING) || arm->old_state == TWHEEL_STATE_PENDING,
+	       CANCEL_IS_FINAL, "a timer that had expired is re-armed, though it is not pending");
+	expect(old->end == LIVE, EXACTLY_ONCE,
+	       "arming %u is replaced, and its end is %u", own->arming + 1, old->end);
+	/* It may be in the wheel of the CPU that has read a record of it. */
+	if (old->interval || old->loose || (arm->old_state == TWHEEL_STATE_PENDING && a->slack))
+		a->loose = true;
+	old->end = REPLACED;
+	old->ended = oracle_stamp();
+}
+
+void oracle_armed(struct context *c, struct own *own, u32 nr, const struct twheel_arm *asked,
+		  const struct twheel_arm *arm, long ret)
+{
+	struct arming *a = arming_of(nr);
+
+	expect(arm->result == ret, STABLE_INTERFACE, "a call returns %ld, and its entry says %d",
+	       ret, arm->result);
+	if (ret) {
+		arming_failed(c, own, nr, ret);
+		return;
+	}
+	if (own->live && arm->old_state != TWHEEL_STATE_NONE) {
+		is_replaced(own, nr, arm);
+	} else if (own->live) {
+		expect(keyed(c), CONTAINED, "a handle names a timer that is gone");
+		is_over(own->arming);
+	} else {
+		expect(arm->old_state == TWHEEL_STATE_NONE, CANCEL_IS_FINAL,
+		       "a timer that has ended is re-armed");
+	}
+	expect(!(a->flags & TWHEEL_ARM_IF_PENDING) || arm->old_state == TWHEEL_STATE_PENDING,
+	       CANCEL_IS_FINAL, "a timer is made, though only what is pending was to be re-armed");
+	own->live = true;
+	own->handle = arm->handle;
+	own->arming = nr;
+	own->word = arm->word;
+	own->tag = arm->tag;
+	is_armed(c, nr, asked);
+}
+
+void oracle_armed_shared(struct context *c, u32 nr, const struct twheel_arm *asked,
+			 const struct twheel_arm *arm, long ret)
+{
+	if (ret == -EFAULT) {
+		expect(oracle_may_lack(ret), CONTAINED, "arming fails with EFAULT");
+		arming_of(nr)->end = UNSURE;
+		return;
+	}
+	if (ret) {
+		oracle_not_begun(nr);
+		expect(ret == -ENOENT || ret == -EEXIST || oracle_may_lack(ret), CONTAINED,
+		       "arming fails with %ld", ret);
+		return;
+	}
+	if (arm->old_state == TWHEEL_STATE_NONE)
+		c->shared_live++;
+	is_armed(c, nr, asked);
+}
+
+void oracle_cancelled(struct context *c, struct own *own, const struct twheel_cancel *cancel,
+		      long ret)
+{
+	const struct arming *a = arming_of(own->arming);
+
+	if (ret == -ENOENT) {
+		oracle_gone(own);
+		return;
+	}
+	own->live = false;
+	expect(!ret, CONTAINED, "a cancel fails with %ld", ret);
+	expect(cancel->old_state != TWHEEL_STATE_NONE, CANCEL_IS_FINAL,
+	       "a cancel has ended a timer, and says that there was none");
+	expect(a->end == LIVE || a->end == UNSURE, EXACTLY_ONCE,
+	       "arming %u is cancelled, and its end is %u", own->arming + 1, a->end);
+	is_cancelled(own->arming);
+}
+
+void oracle_found(struct context *c, struct own *own, const struct twheel_timer_info *info,
+		  long ret)
+{
+	const struct arming *a = arming_of(own->arming);
+
+	if (ret == -EFAULT && oracle_may_lack(ret))
+		return;
+	if (ret) {
+		expect(ret == -ENOENT, CONTAINED, "GET fails with %ld", ret);
+		oracle_gone(own);
+		return;
+	}
+	expect(info->user_data == own->arming + 1 && info->handle == own->handle, CONTAINED,
+	       "handle %#llx names another timer: arming %llu", own->handle, info->user_data);
+	expect(a->interval || (info->deadline >= a->low && info->deadline <= a->high), NEVER_EARLY,
+	       "arming %u is due at %llu, not from %llu to %llu", own->arming + 1,
+	       info->deadline, a->low, a->high);
+}
+
+void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain)
+{
+	u32 nr = (u32)info->user_data - 1;
+	const struct arming *a;
+
+	expect(info->state == TWHEEL_STATE_PENDING, STABLE_INTERFACE,
+	       "a list has a timer that is not pending");
+	if (!info->user_data || info->user_data & NEVER_TOLD)
+		return;
+	expect(info->user_data <= world.nr_armings && arming_of(nr)->ctx == c->nr, CONTAINED,
+	       "a list has a timer that nobody has armed there: %llu", info->user_data);
+	a = arming_of(nr);
+	if (!drain)
+		return;
+	if (a->shared)
+		c->shared_live--;
+	else
+		expect(a->end == LIVE || a->end == IN_FLIGHT || a->end == OVER ||
+		       a->end == UNSURE, EXACTLY_ONCE,
+		       "arming %llu is drained, and its end is %u", info->user_data, a->end);
+	is_cancelled(nr);
+}
+
+/* Until the call returns the deadline may be the old one or the new one. @before: as it was */
+void oracle_push_begins(struct context *c, struct own *own, const struct twheel_push *push,
+			struct arming *before)
+{
+	struct arming *a = arming_of(own->arming);
+
+	*before = *a;
+	if (!own->live || is_wild(c, a))
+		return;
+	a->low = min(a->low, (u64)push->expires & ~(UNIT - 1));
+	a->high = max(a->high, (u64)push->expires + UNIT);
+	a->from = FAR_AHEAD;
+	a->loose = true;
+	a->grid_lost = true;
+	note_latest(c, a, push->expires);
+}
+
+void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push)
+{
+	struct arming *a = arming_of(own->arming);
+
+	if (a->end == UNSURE || is_wild(c, a))
+		return;
+	expect(a->end == LIVE || a->end == CANCELLED || a->end == DELIVERED || a->end == OVER,
+	       CANCEL_IS_FINAL, "arming %u is pushed, and its end is %u", own->arming + 1,
+	       a->end);
+	a->from = time_of(c);
+	if (a->interval)
+		return;
+	set_deadline(a, push->expires);
+	/* The end may have come with the new deadline, during the call. */
+	expect(a->end != DELIVERED || (a->told >= a->low && a->told <= a->high), CANCEL_IS_FINAL,
+	       "arming %u was pushed to %llu, and is told with %llu", own->arming + 1,
+	       push->expires, a->told);
+}
+
+void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret)
+{
+	struct arming *a = arming_of(own->arming);
+
+	if (!own->live || is_wild(c, a))
+		return;
+	a->low = before->low;
+	a->high = before->high;
+	a->from = before->from;
+	if (ret != -ENOENT)
+		return;
+	expect(a->end != LIVE || a->interval || a->lease || world.steps || c->draining ||
+	       a->low <= time_of(c), EXACTLY_ONCE, "arming %u cannot be pushed before its time",
+	       own->arming + 1);
+}
+
+void oracle_extended(struct context *c, struct own *own, u64 deadline)
+{
+	struct arming *a = arming_of(own->arming);
+
+	expect(a->end == LIVE, CANCEL_IS_FINAL,
+	       "lease %u is extended in time, and its end is %u", own->arming + 1, a->end);
+	a->low = a->high = deadline;
+	note_latest(c, a, deadline);
+}
+
+/* A call for @own, with arming @nr unless that is U32_MAX, has ended with EFAULT. */
+void oracle_unsure(struct own *own, u32 nr)
+{
+	expect(world.efault_chance, CONTAINED, "a call fails with EFAULT");
+	if (nr != U32_MAX)
+		arming_of(nr)->end = UNSURE;
+	if (own->live)
+		arming_of(own->arming)->end = UNSURE;
+	own->live = false;
+}
+
+/* May arming @a be told now, by a read that began at @read_began? */
+static bool may_be_told(const struct arming *a, bool last, u64 read_began)
+{
+	switch (a->end) {
+	case IN_FLIGHT:
+	case LIVE:
+	case OVER:
+	case UNSURE:
+		return true;
+	case CANCELLED:
+	case REPLACED:
+		/* A round may have been read before that. */
+		return a->interval && !last && read_began < a->ended;
+	case DELIVERED:
+		/* Rounds that two tasks have read may be told the other way round. */
+		return a->interval && !last && !world.in_order;
+	default:
+		return false;
+	}
+}
+
+static void check_deadline(const struct arming *a, const struct twheel_event *e)
+{
+	u32 nr = (u32)e->user_data;
+
+	if (!a->interval || (world.in_order && !a->seen && !a->grid_lost)) {
+		expect(e->deadline >= a->low, a->low == a->high ? CANCEL_IS_FINAL : NEVER_EARLY,
+		       "arming %u is told for %llu, and was armed for %llu", nr, e->deadline,
+		       a->low);
+		expect(e->deadline <= a->high, CANCEL_IS_FINAL,
+		       "arming %u is told for %llu, and was armed for %llu", nr, e->deadline,
+		       a->high);
+	} else if (world.in_order && !a->grid_lost && a->flags & TWHEEL_ARM_FIXED_DELAY) {
+		expect((e->deadline >= a->next || world.steps) && e->expirations == 1,
+		       EXACTLY_ONCE, "a round of %u is told for %llu, due %llu", nr, e->deadline,
+		       a->next);
+	} else if (world.in_order && !a->grid_lost) {
+		expect(e->deadline == a->next, EXACTLY_ONCE,
+		       "a round of %u is told for %llu, due %llu", nr, e->deadline, a->next);
+	} else if (!world.steps) {
+		expect(e->deadline >= a->low, NEVER_EARLY,
+		       "a round of %u is told for %llu, and the first one was due at %llu", nr,
+		       e->deadline, a->low);
+	}
+}
+
+static void check_late(const struct context *c, const struct arming *a,
+		       const struct twheel_event *e)
+{
+	u64 due = max(max((u64)e->deadline, a->from), c->last_step);
+
+	if (!world.exact || is_wild(c, a) || a->shared)
+		return;
+	expect(e->expired <= due + a->slack + (world.restless ? 4 : 2) * TICK, LATE_BY_A_TICK,
+	       "arming %llu was due at %llu and armed by %llu, and expires at %llu",
+	       e->user_data, e->deadline, a->from, e->expired);
+}
+
+/* A task that stays on its CPU has armed this one and others, and one task reads them all. */
+static void check_order(struct context *c, const struct arming *a, const struct twheel_event *e)
+{
+	u64 tick = (e->deadline - (u64)c->ahead + TICK - 1) / TICK;
+
+	if (!world.in_order || a->loose || a->interval || a->slack || a->end != LIVE)
+		return;
+	expect(tick >= c->last_tick[a->owner], IN_ORDER,
+	       "arming %llu of tick %llu is told after one of tick %llu", e->user_data, tick,
+	       c->last_tick[a->owner]);
+	c->last_tick[a->owner] = tick;
+}
+
+static void check_count(struct arming *a, const struct twheel_event *e, bool last)
+{
+	a->seen += e->expirations;
+	a->next = a->flags & TWHEEL_ARM_FIXED_DELAY ? e->expired + a->interval :
+		  e->deadline + e->expirations * a->interval;
+	a->told = e->deadline;
+	expect(e->expirations, EXACTLY_ONCE, "a record counts nothing");
+	expect(a->interval || (last && e->expirations == 1), EXACTLY_ONCE,
+	       "a record of a timer that expires once counts %llu%s", e->expirations,
+	       last ? "" : " and is not the last one");
+	expect(!a->interval || a->seen <= a->count, EXACTLY_ONCE,
+	       "arming %llu was to expire %llu times, and has %llu times", e->user_data,
+	       a->count, a->seen);
+}
+
+void oracle_record(struct context *c, const struct twheel_event *e, u64 read_began)
+{
+	bool last = e->flags & TWHEEL_EVENT_LAST;
+	struct arming *a;
+
+	expect(!(e->user_data & NEVER_TOLD), NEVER_EARLY, "a timer an hour ahead has expired");
+	expect(e->expired >= e->deadline, NEVER_EARLY,
+	       "arming %llu, due at %llu, has expired at %llu", e->user_data, e->deadline,
+	       e->expired);
+	expect(e->expired <= time_of(c) || world.steps, NEVER_EARLY,
+	       "arming %llu is told at %llu to have expired at %llu", e->user_data, time_of(c),
+	       e->expired);
+	/* Made by a push with a key */
+	if (!e->user_data)
+		return;
+	counts.records++;
+	expect(e->user_data <= world.nr_armings, CONTAINED, "nobody has armed %llu", e->user_data);
+	a = arming_of((u32)e->user_data - 1);
+	sim_trace("context %u: record of %llu: due %llu, expired %llu, counts %llu%s", c->nr,
+		  e->user_data, e->deadline, e->expired, e->expirations, last ? ", last" : "");
+	expect(a->ctx == c->nr, CONTAINED, "arming %llu is told in another context",
+	       e->user_data);
+	expect(may_be_told(a, last, read_began),
+	       a->end == DELIVERED ? EXACTLY_ONCE : CANCEL_IS_FINAL,
+	       "arming %llu is told, and its end is %u", e->user_data, a->end);
+	check_deadline(a, e);
+	check_late(c, a, e);
+	check_order(c, a, e);
+	check_count(a, e, last);
+	if (last && a->shared)
+		c->shared_live--;
+	if (last && a->end != UNSURE)
+		a->end = DELIVERED;
+}
+
+void oracle_info(struct context *c, const struct twheel_info *info, bool at_rest)
+{
+	expect(!c->config.limit || info->pending + info->ready <= c->config.limit, CONTAINED,
+	       "a context holds %llu timers of %llu", info->pending + info->ready,
+	       c->config.limit);
+	expect(info->user_timers <= info->user_limit, CONTAINED, "a user holds %llu timers of %llu",
+	       info->user_timers, info->user_limit);
+	if (!at_rest)
+		return;
+	expect(!info->ready, EXACTLY_ONCE, "%llu records are ready, and a read has found none",
+	       info->ready);
+	expect(!info->pending || c->hostile, EXACTLY_ONCE,
+	       "%llu timers are pending long after all were due", info->pending);
+	expect(!(c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET) || !world.nr_steps || c->told_last,
+	       EXACTLY_ONCE, "nobody was told of the last step of the clock");
+	expect(!c->shared_live || world.efault_chance || c->hostile, EXACTLY_ONCE,
+	       "of the shared timers %lld were armed and have not ended", c->shared_live);
+}
+
+void oracle_end(void)
+{
+	u32 nr;
+
+	for (nr = 0; nr < world.nr_armings; nr++) {
+		const struct arming *a = arming_of(nr);
+		bool wild = is_wild(&world.contexts[a->ctx], a);
+
+		expect(a->end != IN_FLIGHT, SIM_ITSELF, "arming %u has not returned", nr + 1);
+		expect(a->end != OVER && (a->shared || wild || a->end != LIVE), EXACTLY_ONCE,
+		       "arming %u was never told", nr + 1);
+		expect(a->end != DELIVERED || !a->interval || a->seen == a->count, EXACTLY_ONCE,
+		       "arming %u was to expire %llu times, and has %llu times", nr + 1,
+		       a->count, a->seen);
+	}
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An episode: contexts, the timers in them, the actors that use them, and what the oracle knows of
+ * each arming.
+ *
+ * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c says what may
+ * come of them; owner.c, reader.c, hostile.c and chaos.c are the actors.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/time.h>
+
+#include <linux/twheel.h>
+
+#include "sim.h"
+
+#define TICK		(1ULL << 20)
+#define UNIT		(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+#define MAX_CONTEXTS	2
+#define MAX_OWNERS	6
+#define MAX_OWN		12
+#define MAX_SHARED	6
+#define MAX_ARMINGS	50000
+/* In the user_data of timers that are far ahead, and so are never told */
+#define NEVER_TOLD	(1ULL << 63)
+
+/* What may be left out of episodes, so that a failure is easier to follow */
+enum knob {
+	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
+	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
+	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
+	CONTEXTS, READERS, UNLOAD,
+	NR_KNOBS
+};
+
+/**
+ * struct settings - how large an episode is
+ * @owners:	how many owners there are at most
+ * @each:	how many operations each of them does
+ * @without:	bits of &enum knob that are left out
+ */
+struct settings {
+	u32	owners;
+	u32	each;
+	u64	without;
+};
+
+/* How an arming has ended, as far as is known */
+enum end {
+	IN_FLIGHT,	/* the call has not returned */
+	LIVE,
+	OVER,		/* a call did not find it: its last record is being read */
+	DELIVERED,
+	CANCELLED,
+	REPLACED,
+	FAILED,
+	UNSURE,		/* a call ended with EFAULT, and may have been carried out */
+};
+
+/**
+ * struct arming - what the oracle knows of an arming; its number plus 1 is its user_data
+ * @end:	how it has ended
+ * @ctx:	number of its context
+ * @owner:	number of its owner
+ * @shared:	others use the timer, too
+ * @lease:	it is a lease
+ * @loose:	its order among others is not known
+ * @grid_lost:	it is periodic and was pushed
+ * @flags:	TWHEEL_ARM_* bits
+ * @low:	its deadline is not before, on the context's clock
+ * @high:	nor after
+ * @from:	when the call had returned that armed it
+ * @ended:	the stamp of its end
+ * @slack:	as armed
+ * @interval:	as armed
+ * @count:	as armed
+ * @seen:	expirations that were told
+ * @next:	of a periodic timer, the deadline of the next record
+ * @told:	the deadline of the last record
+ */
+struct arming {
+	enum end	end;
+	u8		ctx, owner;
+	bool		shared, lease, loose, grid_lost;
+	u32		flags;
+	u64		low, high;
+	u64		from, ended;
+	u64		slack, interval, count, seen;
+	u64		next, told;
+};
+
+/**
+ * struct own - a timer that only its owner uses
+ * @handle:	its handle or key
+ * @arming:	number of its last arming
+ * @live:	it was armed, and its owner was not told of its end
+ * @word:	of a lease
+ * @tag:	of a lease
+ */
+struct own {
+	u64	handle;
+	u32	arming;
+	bool	live;
+	u32	word;
+	u16	tag;
+};
+
+/* A task that arms timers and cancels them; timer i is in context i % world.nr_contexts. */
+struct owner {
+	u32		nr;
+	struct own	own[MAX_OWN];
+};
+
+/**
+ * struct context - one open of the device
+ * @file:	the file
+ * @nr:		its number
+ * @clock:	as clock_gettime() names it
+ * @config:	how it is configured
+ * @ahead:	by how much the clock is ahead in the time namespace
+ * @shared:	handles of the timers that all owners use, or 0
+ * @shared_live: how many of them there are, by what was told
+ * @hostile:	somebody stores anything into its words
+ * @told_steps:	how many steps its readers were told of
+ * @told_last:	they were told since the last one
+ * @last_step:	the latest time that the clock has shown before or after a step
+ * @waiting:	readers that may sleep
+ * @drains:	calls that drain it, begun so far
+ * @last_tick:	for each owner, the tick of the last record
+ */
+struct context {
+	struct file		file;
+	u32			nr;
+	clockid_t		clock;
+	struct twheel_config	config;
+	s64			ahead;
+	u64			shared[MAX_SHARED];
+	s64			shared_live;
+	bool			hostile;
+	u64			told_steps;
+	bool			told_last;
+	u64			last_step;
+	u32			waiting;
+	u32			drains, draining;
+	u64			last_tick[MAX_OWNERS];
+};
+
+/**
+ * struct world - an episode
+ * @settings:	see there
+ * @contexts:	all opens of the device
+ * @owners:	all owners
+ * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
+ * @exact:	no CPU stands still, so no record is late
+ * @restless:	CPUs come and go, or are isolated
+ * @steps:	the clock is set
+ * @nr_steps:	how often it was
+ * @stop:	readers are to end
+ * @owners_left, @readers_left, @others_left: tasks that have not ended
+ * @latest:	by then, on CLOCK_MONOTONIC, all is due
+ * @sure:	calls that must not end with EFAULT, just now
+ * @armings:	all armings
+ * @nr_armings:	how many
+ */
+struct world {
+	struct settings	settings;
+	struct context	contexts[MAX_CONTEXTS];
+	u32		nr_contexts;
+	struct owner	owners[MAX_OWNERS];
+	u32		nr_owners;
+	struct cred	cred;
+	bool		in_order, exact, restless, steps, stop;
+	u64		nr_steps;
+	u32		owners_left, readers_left, others_left;
+	u64		latest;
+	u32		efault_chance, sure;
+	struct arming	armings[MAX_ARMINGS];
+	u32		nr_armings;
+};
+
+extern struct world world;
+
+/* What was done since the program began */
+struct counts {
+	u64 episodes, operations, armings, records;
+	u64 call_points;	/* the most in a call for one timer */
+};
+
+extern struct counts counts;
+
+/* episode.c */
+/* One episode, which @seed chooses, on @cpus CPUs or if that is 0 on as many as @seed chooses */
+void episode(u64 seed, u32 cpus, const struct settings *settings);
+extern const char * const knob_names[NR_KNOBS];
+static inline bool has(enum knob knob)
+{
+	return !(world.settings.without >> knob & 1);
+}
+
+static inline bool keyed(const struct context *c)
+{
+	return c->config.flags & TWHEEL_CONFIG_KEYED;
+}
+
+static inline bool leases(const struct context *c)
+{
+	return c->config.flags & TWHEEL_CONFIG_LEASE;
+}
+
+/* calls.c: the calls of a program. The time that it is on the clock of @c there */
+u64 time_of(const struct context *c);
+/* When it is @time there, on the clock of the simulation */
+u64 sim_time_of(const struct context *c, u64 time);
+long call_info(struct context *c, struct twheel_info *info);
+long call_config(struct context *c, struct twheel_config *config);
+long call_arm(struct context *c, struct twheel_arm *arm);
+long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n);
+long call_cancel(struct context *c, struct twheel_cancel *cancel);
+long call_cancel_batch(struct context *c, struct twheel_cancel *cancels, u32 n);
+long call_get(struct context *c, struct twheel_timer_info *info);
+long call_list(struct context *c, struct twheel_list *list);
+long call_push(struct context *c, struct twheel_push *pushes, u32 n);
+/* Any ioctl, or any bytes */
+long call_ioctl(struct context *c, unsigned int cmd, void *arg);
+long call_write(struct context *c, void *bytes, size_t n);
+long call_read(struct context *c, struct twheel_event *events, u32 room, bool wait);
+bool call_poll(struct context *c, bool registers);
+void call_fdinfo(struct context *c);
+/* The page of words with number @index, to be given back by call_unmap(), or NULL */
+struct page *call_map(struct context *c, u32 index);
+void call_unmap(struct context *c, struct page *page);
+int call_open(struct context *c, unsigned int mode);
+void call_close(struct context *c);
+/* Calls do not end with EFAULT until call_sure_end(). */
+void call_sure(void);
+void call_sure_end(void);
+
+/* oracle.c: see there */
+u32 oracle_begins(struct context *c, u32 owner, bool shared, const struct twheel_arm *arm);
+void oracle_armed(struct context *c, struct own *own, u32 nr, const struct twheel_arm *asked,
+		  const struct twheel_arm *arm, long ret);
+void oracle_armed_shared(struct context *c, u32 nr, const struct twheel_arm *asked,
+			 const struct twheel_arm *arm, long ret);
+void oracle_not_begun(u32 nr);
+/* The timer of @own is not found any more. */
+void oracle_gone(struct own *own);
+void oracle_cancelled(struct context *c, struct own *own, const struct twheel_cancel *cancel,
+		      long ret);
+void oracle_found(struct context *c, struct own *own, const struct twheel_timer_info *info,
+		  long ret);
+void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain);
+void oracle_push_begins(struct context *c, struct own *own, const struct twheel_push *push,
+			struct arming *before);
+void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push);
+void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret);
+void oracle_extended(struct context *c, struct own *own, u64 deadline);
+void oracle_unsure(struct own *own, u32 nr);
+void oracle_record(struct context *c, const struct twheel_event *event, u64 read_began);
+void oracle_info(struct context *c, const struct twheel_info *info, bool at_rest);
+void oracle_end(void);
+u64 oracle_stamp(void);
+/* May a call end with @ret for want of something? */
+bool oracle_may_lack(long ret);
+
+/* The actors; @arg is a struct owner, a struct context or a number of a CPU. */
+void owner_main(void *arg);
+void reader_main(void *arg);
+void hostile_main(void *arg);
+void malformed_main(void *arg);
+void chaos_main(void *arg);
+void last_chaos_main(void *arg);
+
+/* chaos.c: set the clock, and note it. */
+void step_clock(s64 step);
+/* owner.c: a delay of any kind, in ns */
+u64 some_delay(void);
+
+#endif /* SIM_WORLD_H */
