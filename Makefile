@@ -39,7 +39,7 @@ help: ## list the targets
 	@echo "            6.1-cloud, arm64 (emulated); kasan, kcsan, gcov: debug kernels"
 	@echo "KERNEL_IMAGE=file KDIR=dir  any other x86-64 kernel for guests, and its headers"
 	@echo "CPUS=n      CPUs of the guests"
-	@echo "SUITES=...  what check runs: wheel lease schedule tool install report abi dist vm kselftest"
+	@echo "SUITES=...  what check runs: wheel lease sim schedule tool install report abi dist vm kselftest"
 	@echo "            uapi lib embedded loops languages stress hostile isolation examples module time"
 	@echo "            insn deb html shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
@@ -88,6 +88,15 @@ check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lis
 torture: ## everything at once in a guest, and an oracle (MINUTES=10, SEED=n)
 	$(Q)$(vm)/setup.sh build guest check kernel
 	$(Q)$(vm)/torture.sh
+
+.PHONY: sim
+sim: ## simulate the module, with an oracle (SEED=n, OPERATIONS=n or MINUTES=1, CPUS=n, MINIMISE=seed)
+	$(Q)$(vm)/setup.sh build
+	$(Q)$(MAKE) -s -C selftests/sim sim V= O=$(products)/sim ARGS='$(strip $(sim_args) $(ARGS))'
+sim_args = $(if $(SEED),--seed $(SEED)) $(if $(EPISODES),--episodes $(EPISODES)) \
+	$(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MINUTES),--minutes $(MINUTES)) \
+	$(if $(CPUS),--cpus $(CPUS)) $(if $(V),--verbose) \
+	$(if $(MINIMISE),--seed $(MINIMISE) --minimise)
 
 .PHONY: faults
 faults: ## make what can fail in the kernel fail, throughout the interface

@@ -97,7 +97,8 @@ struct fiber {
  * @timers:	hrtimers that are set on it
  * @kicks:	functions that others want it to call
  * @online:	it is there
- * @disturbed:	how many hrtimers came since it was isolated
+ * @disturbed:	how often hrtimers came since it was isolated
+ * @disturbed_at: when they came last
  */
 struct cpu {
 	struct fiber		*keeps, *last, *softirq, *hardirq;
@@ -105,6 +106,7 @@ struct cpu {
 	call_single_data_t	*kicks;
 	bool			online;
 	u32			disturbed;
+	u64			disturbed_at;
 };
 
 /* sched.c */
@@ -193,7 +195,8 @@ void work_begin(void);
 void wait_begin(void);
 bool alloc_fails(gfp_t gfp);
 
-/* module.c */
+/* module.c, report.c */
 void module_begin(void);
+void report_begin(void);
 
 #endif /* SIM_KERNEL_H */

@@ -23,8 +23,10 @@
 
 #include "world.h"
 
-#define EXIT_BROKEN	3
+/* And from here on by what was broken */
+#define EXIT_PROMISE	16
 #define PROGRESS_S	5
+#define MORE_TRIES	300
 /* How the Makefile was told to build this, as it is to be told again */
 #ifndef SIM_BUILD
 #define SIM_BUILD	""
@@ -181,39 +183,45 @@ static void run(void)
 	       counts.call_points);
 }
 
-/* Does one of the @n episodes from seed @from on fail? Then that is @seed. */
-static bool fails(u64 from, u32 n, u32 cpus, const struct settings *s)
+static void tell_by_status(void)
 {
-	u64 i;
-
-	for (i = from; i < from + n; i++) {
-		int status;
-		pid_t pid = fork();
-
-		if (!pid) {
-			if (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout))
-				_exit(0);
-			sim_how_to_repeat = NULL;
-			alarm(60);
-			episode(i, cpus, s);
-			_exit(0);
-		}
-		waitpid(pid, &status, 0);
-		if (status) {
-			seed = i;
-			return true;
-		}
-	}
-	return false;
+	_exit(EXIT_PROMISE + (int)sim_promise);
 }
 
-/* Take over @s and @cpus if an episode still fails with them. */
-static bool try_smaller(struct settings s, u32 cpus)
+/* Run an episode in a child. Returns the promise that it breaks, or -1. */
+static int try_episode(u64 s, u32 cpus, const struct settings *with)
 {
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout))
+			_exit(0);
+		sim_how_to_repeat = tell_by_status;
+		episode(s, cpus, with);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (!status)
+		return -1;
+	/* A sanitizer, or a signal, found it. */
+	if (!WIFEXITED(status) || WEXITSTATUS(status) < EXIT_PROMISE)
+		return CONTAINED;
+	return WEXITSTATUS(status) - EXIT_PROMISE;
+}
+
+/* Take over @with and @cpus if an episode still breaks @promise with them. */
+static bool try_smaller(struct settings with, u32 cpus, int promise)
+{
+	u64 s = seed, tries;
+
 	/* A smaller episode takes other ways: so look at some more. */
-	if (!fails(seed, 1, cpus, &s) && !fails(1, 300, cpus, &s))
+	for (tries = 0; tries < MORE_TRIES && try_episode(s, cpus, &with) != promise; tries++)
+		s = tries + 1;
+	if (tries == MORE_TRIES)
 		return false;
-	settings = s;
+	seed = s;
+	settings = with;
 	cpu_count = cpus;
 	print_command(stdout, &settings, cpu_count);
 	fflush(stdout);
@@ -222,31 +230,31 @@ static bool try_smaller(struct settings s, u32 cpus)
 
 static void minimise(void)
 {
-	struct settings s;
-	int i;
+	int promise = try_episode(seed, cpu_count, &settings), i;
+	struct settings with;
 
-	if (!fails(seed, 1, cpu_count, &settings)) {
+	if (promise < 0) {
 		printf("the episode of seed %llu does not fail\n", seed);
 		exit(1);
 	}
 	for (i = 0; i < NR_KNOBS; i++) {
-		s = settings;
-		s.without |= 1ULL << i;
-		try_smaller(s, cpu_count);
+		with = settings;
+		with.without |= 1ULL << i;
+		try_smaller(with, cpu_count, promise);
 	}
 	for (i = 1; i <= 2 && cpu_count != (u32)i; i++)
-		if (try_smaller(settings, (u32)i))
+		if (try_smaller(settings, (u32)i, promise))
 			break;
 	for (i = 1; i < (int)settings.owners; i++) {
-		s = settings;
-		s.owners = (u32)i;
-		if (try_smaller(s, cpu_count))
+		with = settings;
+		with.owners = (u32)i;
+		if (try_smaller(with, cpu_count, promise))
 			break;
 	}
 	do {
-		s = settings;
-		s.each /= 2;
-	} while (s.each && try_smaller(s, cpu_count));
+		with = settings;
+		with.each /= 2;
+	} while (with.each && try_smaller(with, cpu_count, promise));
 	printf("the smallest that was found: ");
 	print_command(stdout, &settings, cpu_count);
 }

@@ -12,6 +12,7 @@
 
 bool sim_verbose;
 void (*sim_how_to_repeat)(void);
+enum promise sim_promise;
 
 static const char * const promises[] = {
 	[SIM_ITSELF]		= "the simulation itself is wrong",
@@ -27,6 +28,15 @@ static const char * const promises[] = {
 	[IN_ORDER]		= "promise 10 is broken (in order)",
 	[FAIR]			= "promise 11 is broken (fair)",
 };
+
+#define MAX_ADDRESSES	8
+static unsigned long addresses[MAX_ADDRESSES];
+static int nr_addresses;
+
+void report_begin(void)
+{
+	nr_addresses = 0;
+}
 
 /* When, where and by whom */
 static void print_place(FILE *file)
@@ -53,24 +63,44 @@ void sim_trace(const char *format, ...)
 	putchar('\n');
 }
 
+/* Addresses differ from run to run: so say which one it is of those that were seen so far. */
+static int number_of(unsigned long address)
+{
+	int i;
+
+	for (i = 0; i < nr_addresses && addresses[i] != address; i++)
+		;
+	if (i == nr_addresses && i < MAX_ADDRESSES)
+		addresses[nr_addresses++] = address;
+	return i;
+}
+
 void sim_trace_event(const char *event, const char *format, ...)
 {
+	char line[256], *p, *end;
 	va_list args;
 
+	if (!sim_verbose)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
 	print_place(stdout);
 	/* All events are the module's. */
 	printf("  %s: ", strncmp(event, "twheel_", 7) ? event : event + 7);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
+	p = strstr(line, "ctx=0x");
+	if (p) {
+		printf("%.*sctx=%d", (int)(p - line), line, number_of(strtoul(p + 4, &end, 16)));
+		p = end;
+	}
+	printf("%s\n", p ? p : line);
 }
 
 void sim_broken(enum promise promise, const char *format, ...)
 {
 	va_list args;
 
-	/* What is told from here on lets nobody else run. */
+	sim_promise = promise;
 	fflush(stdout);
 	fprintf(stderr, "\nFAILED: %s\n", promises[promise]);
 	va_start(args, format);
@@ -84,7 +114,7 @@ void sim_broken(enum promise promise, const char *format, ...)
 	fflush(stderr);
 	if (getenv("SIM_ABORT"))
 		abort();
-	_exit(3);
+	_exit(EXIT_BROKEN);
 }
 
 void sim_warned(const char *file, int line, const char *what)

@@ -371,6 +371,7 @@ void sim_begin(const struct sim_config *config)
 	clock_begin();
 	work_begin();
 	module_begin();
+	report_begin();
 }
 
 void sim_run(void)

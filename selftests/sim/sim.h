@@ -72,7 +72,8 @@ struct sim_stats {
 extern struct sim_config sim_config;
 extern struct sim_stats sim_stats;
 
-/* report.c */
+/* report.c. The status of the program when something is wrong */
+#define EXIT_BROKEN	3
 extern bool sim_verbose;
 /* Something is wrong: say so, and end. */
 void sim_broken(enum promise promise, const char *format, ...)
@@ -81,6 +82,8 @@ void sim_broken(enum promise promise, const char *format, ...)
 void sim_trace(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 /* Called by sim_broken() at last, to say how to repeat it */
 extern void (*sim_how_to_repeat)(void);
+/* What it was called with */
+extern enum promise sim_promise;
 
 #define expect(condition, promise, ...) \
 	do { \

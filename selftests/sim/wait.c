@@ -49,19 +49,26 @@ bool wq_has_sleeper(wait_queue_head_t *queue)
 	return false;
 }
 
+/* The queue's lock is taken, and released. */
+static void pass_lock(wait_queue_head_t *queue)
+{
+	acquire(queue, queue->seq, queue->cpu);
+	release(queue, &queue->seq, &queue->cpu);
+}
+
 static void enqueue(wait_queue_head_t *queue, bool exclusive)
 {
 	self->queue = queue;
 	self->exclusive = exclusive;
 	self->woken = false;
 	self->queue_nr = ++queue_nr;
-	acquire(queue, queue->seq, queue->cpu);
-	release(queue, &queue->seq, &queue->cpu);
+	pass_lock(queue);
 }
 
 int sim_wait_begin(wait_queue_head_t *queue, bool exclusive, bool signals)
 {
 	if (signals ? sim_signal_pending() : chance(sim_config.kill_chance)) {
+		pass_lock(queue);
 		sim_wait_end();
 		return -ERESTARTSYS;
 	}
@@ -80,7 +87,8 @@ void sim_wait(u64 until)
 	wait_here();
 	self->sleeps = false;
 	self->sleep_until = 0;
-	tsan_acquire(self->queue);
+	/* It sees what the one that woke it had done. */
+	acquire(self->queue, self->queue->seq, self->queue->cpu);
 }
 
 void sim_wait_end(void)

@@ -23,7 +23,7 @@ list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			vm lib embedded loops time isolation insn languages lease abi tool install \
+			sim vm lib embedded loops time isolation insn languages lease abi tool install \
 			report ;;
 	long)	echo seeded-long stress-long torture-long loops-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long languages-long dist html schedule ;;
@@ -101,6 +101,11 @@ suite_wheel() {
 # The two sides of a lease in all interleavings: no device either.
 suite_lease() {
 	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/lease check"
+}
+
+# The whole module in a simulated kernel, with a new seed each time: no device, no guest.
+suite_sim() {
+	timeout 1200 "$tests/ktap-run.sh" "$tests/sim/check.sh"
 }
 
 # When cron's lines are due: on this machine, which has the zones of the world. The

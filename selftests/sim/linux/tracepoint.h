@@ -9,8 +9,7 @@
 
 #include <linux/types.h>
 
-/* report.c: whether they are on; one line */
-extern bool sim_verbose;
+/* report.c: a line, if there is to be a trace */
 void sim_trace_event(const char *event, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
@@ -36,8 +35,7 @@ void sim_trace_event(const char *event, const char *format, ...)
 	}									\
 	static inline void trace_##name(proto)					\
 	{									\
-		if (sim_verbose)						\
-			sim_class_##class(#name, args);				\
+		sim_class_##class(#name, args);					\
 	}
 #define TRACE_EVENT(name, proto, args, fields, assign, print)			\
 	DECLARE_EVENT_CLASS(name, TP_PROTO(proto), TP_ARGS(args),		\

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# check.sh - test the simulator, and run it for a minute of CPU time with new seeds (TAP)
+#
+# usage: [SECONDS_EACH=20] check.sh
+#
+# If a simulation fails, what it says is printed, and how to see it again.
+
+. "$(dirname "$0")/../vm/common.sh"
+. "$top/selftests/tap.sh"
+
+sim=$top/selftests/sim
+export O=$build/sim
+
+# simulator BUILD ARGUMENTS...
+simulator() {
+	local kind=$1
+	shift
+	ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66:halt_on_error=1:report_thread_leaks=0 \
+		"$O/$kind/sim" "$@"
+}
+
+# What the episode of $seed did, as a trace
+trace() {
+	simulator plain --seed "$seed" --verbose
+}
+
+same_trace() {
+	trace >"$tmp/first" && trace >"$tmp/second" && cmp "$tmp/first" "$tmp/second"
+}
+
+points() {
+	sed -n 's/^\([0-9]* points\).*/\1/p'
+}
+
+same_without_trace() {
+	[ "$(trace | points)" = "$(simulator plain --seed "$seed" --episodes 1 | points)" ]
+}
+
+# Whatever came before it, an episode is the same.
+same_in_a_row() {
+	simulator plain --seed $((seed - 20)) --episodes 21 --verbose | tac |
+		sed '/ insmod: 0$/q' | tac | sed '/^no failure/,$d' >"$tmp/first"
+	trace | sed -n '/ insmod: 0$/,$p' | sed '/^no failure/,$d' >"$tmp/second"
+	[ -s "$tmp/second" ] && cmp "$tmp/first" "$tmp/second"
+}
+
+# A module that wakes nobody is found: so the oracle looks.
+finds_a_bug() {
+	cp -r "$top/module" "$tmp/module"
+	sed -i 's/^\t\ttwheel_ctx_wake(run->wake\[i\]);/\t\t;/' "$tmp/module/core/expire.c"
+	! cmp -s "$top/module/core/expire.c" "$tmp/module/core/expire.c" &&
+		make -s -C "$sim" sim MODULE="$tmp/module" O="$tmp/build" \
+			ARGS="--seed 1 --episodes 2000" 2>&1 | tee "$tmp/found" >&2
+	grep -q 'promise 3 is broken' "$tmp/found" && grep -q '^again, .*make sim SEED=' "$tmp/found"
+}
+
+# And such a failure is made smaller.
+makes_it_smaller() {
+	local seed
+	seed=$(sed -n 's/^again.* SEED=\([0-9]*\).*/\1/p' "$tmp/found")
+	"$tmp/build/plain/sim" --seed "$seed" --minimise | tee "$tmp/small" >&2
+	grep -q 'the smallest that was found: make sim SEED=.*--owners 1' "$tmp/small"
+}
+
+# simulate BUILD - with a new seed, for $seconds of CPU time
+simulate() {
+	local status=0
+	simulator "$1" --seconds "$seconds" >"$tmp/out" 2>&1 || status=$?
+	sed -n "s/^seed /# $1: seed /p" "$tmp/out"
+	result "$status" "no failure in $seconds CPU seconds, $1"
+}
+
+unset MAKEFLAGS MFLAGS
+seconds=${SECONDS_EACH:-20}
+seed=$RANDOM
+try "the simulator builds, plain and with each sanitizer" make -s -j2 -C "$sim" all
+[ "$failures" = 0 ] || finish
+echo "# seed $seed"
+try "the same seed gives the same trace" same_trace
+try "a trace changes nothing" same_without_trace
+try "an episode is the same whatever was before it" same_in_a_row
+try "a bug is found" finds_a_bug
+try "and its episode made smaller" makes_it_smaller
+for kind in plain address thread; do
+	simulate "$kind"
+done
+finish

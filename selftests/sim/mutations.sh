@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154 # see selftests/mutate.sh
+#
+# mutations.sh - of the module, for the simulator to find: those of torture and of the fuzzer, and
+# others that are aimed at what runs at the same time
+#
+# SECONDS_EACH (8) of CPU time each has the plain build, then the one with the address sanitizer, and
+# then twice that the one with the thread sanitizer. Which of them has found it is said, and after
+# how long. Always from the same seed on.
+
+files=(module/*/*.[ch])
+
+# look BUILD SANITIZER SECONDS
+look() {
+	local what time
+	make -s -C "$top/selftests/sim" MODULE="$tree/module" O="$scratch/sim" SANITIZER="$2" \
+		ARGS="--seed 1 --seconds $3" sim >"$scratch/out" 2>&1 && return
+	[ -x "$scratch/sim/$1/sim" ] && ! grep -qE ': error: |: undefined reference' "$scratch/out" || {
+		grep -m 3 -E ': error: |: undefined reference' "$scratch/out" >&2
+		return 1
+	}
+	what=$(grep -m 1 -oE 'WARNING: .*|ERROR: .*|runtime error: .*' "$scratch/out" || :)
+	what=${what:-$(sed -n '/^FAILED: promise/{s/FAILED: //;N;s/\n/: /p;q}' "$scratch/out")}
+	time=$(sed -n 's/.* and \([0-9.]* CPU s\)$/\1/p' "$scratch/out")
+	[ -n "$what" ] || { tail -n 5 "$scratch/out" >&2; return 1; }
+	echo "$1 after ${time:-some time}: $what" >"$scratch/found"
+}
+
+found_by() {
+	local seconds=${SECONDS_EACH:-8}
+	rm -f "$scratch/found"
+	look plain '' "$seconds" || return
+	[ -e "$scratch/found" ] || look address address "$seconds" || return
+	[ -e "$scratch/found" ] || look thread thread $((2 * seconds)) || return
+	[ ! -e "$scratch/found" ] || head -c 150 "$scratch/found" | head -n 1
+}
+
+of_suite() (
+	# shellcheck source=/dev/null # one of several
+	. "$top/selftests/$1/mutations.sh"
+	mutations
+)
+
+mutations() {
+	of_suite torture
+	of_suite fuzz
+	cat <<-'END'
+	a timer is not looked at again once locked	/^static void lock_timer/,/^}/s/^\t\t\ttwheel_hold_lock_ctx(hold);/&\n\t\treturn;/
+	bases are locked in any order	s/if (b && b->cpu < a->cpu)/if (0)/
+	a timer is the same after its locks were released	/^bool twheel_hold_both/,/^}/s/return is_live(hold, timer, handle);/return true;/
+	a key names what it named before	/^static struct twheel_timer \*lock_key/,/^}/s/if (is_live(hold, timer, key))/if (1)/
+	a hint is as good as a handle	/^static noinline struct twheel_timer \*find_and_lock/,/^}/s/if (is_live(hold, timer, handle))/if (twheel_timer_state(timer) != TWHEEL_STATE_NONE)/
+	one timer is not looked at again once locked	/^static struct twheel_timer \*lock_one/,/^}/s/if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&/if (likely(hold \&\&/
+	a ready timer needs no lock of its context	/^static bool is_guarded/,/^}/s/ && hold->ctx_locked//
+	waiters are woken with locks held	/^void twheel_hold_end/,/^}/s/^\tunlock_all(hold);/\tif (hold->wake)\n\t\ttwheel_ctx_wake(hold->ctx);\n&/
+	arming for the past wakes nobody	/^static void make_ready/,/^}/s/hold->wake = true;/;/
+	a timer moves to a base that is not locked	/^static int rearm_pending/,/^}/s/if (!stay && !ready && hold->base != local && hold->second != local)/if (0)/
+	a lease is pushed back as any timer	/^bool twheel_timer_postpone/,/^}/s/unlikely(twheel_is_lease(timer->where)) || //
+	a record is pushed back	/^static bool may_push/,/^}/s/return .*/return true;/
+	what ended meanwhile is pushed back	/^static int push_held/,/^}/s/ || !may_push(hold, timer))/)/
+	half an entry is lost	/^static u32 copy_in/,/^}/s/iov_iter_revert(from, bytes % sizeof(\*pushes));/;/
+	a push ends an interval	/^static struct twheel_arm arming_of/,/^}/s/= timer->interval,/= 0,/
+	a push arms what another call has made	/^static int push_new/,/^}/s/ | TWHEEL_ARM_IF_NONE//
+	a push ends before it has made a timer	/^static u32 push_all/,/^}/s/^\t\t\tdone++;/\t\t\treturn done;/
+	no wait for the last expiry at a close	/^void twheel_timer_discard_all/,/^}/s/^\tspin_\(un\)\{0,1\}lock_bh(.*;/\t;/
+	bottom halves are on at a close	/^void twheel_timer_discard_all/,/^}/s/lock_bh(/lock(/
+	a key is free before its timer is	/^static u64 end_held/,/^}/s/if (ctx->pool.keyed)/if (0)/
+	expiry takes no lock of the context	/^static void make_all_ready/,/^}/s/^\t\tspin_lock(&ctx->pool.lock);/\t\t;/
+	expiry wakes nobody	s/^\t\ttwheel_ctx_wake(run->wake\[i\]);/\t\t;/
+	expiry wakes the last context only	s/run->wake\[run->nr_wake++\] = ctx;/run->wake[0] = ctx, run->nr_wake = 1;/
+	a part of a record counts	/^static size_t store/,/^}/s/iov_iter_revert(to, copied % sizeof(\*events));/;/
+	a lease is claimed without a compare	s/if (atomic64_try_cmpxchg(word, &seen, old | TWHEEL_LEASE_EXPIRED))/if (atomic64_xchg(word, old | TWHEEL_LEASE_EXPIRED), 1)/
+	the word of a lease that ended goes on	/^static inline u64 twheel_lease_end/,/^}/s/atomic64_or(TWHEEL_LEASE_EXPIRED, word);/;/
+	a word keeps its tag	s/atomic64_read(word) + (1ULL << TWHEEL_LEASE_TAG_SHIFT);/atomic64_read(word);/
+	a context is freed without a grace period	/^void twheel_ctx_destroy/,/^}/s/call_rcu(&ctx->rcu, free_ctx);/free_ctx(\&ctx->rcu);/
+	the number of records is stored plainly	/^static void ctx_add_ready/,/^}/s/WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);/ctx->nr_ready++;/
+	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
+	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
+	a chunk stays in the table	/^static void free_timer/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
+	a number is not given back	/^static void free_timer/,/^}/s/ida_free(&pool->indices, chunk->index);/;/
+	rmmod does not wait for what waits	s/^\trcu_barrier();/\t;/
+	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
+	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
+	a chunk is stored without a release	/^static void set_chunk/,/^}/s/rcu_assign_pointer(\(.*\), chunk);/WRITE_ONCE(\1, chunk);/
+	what is free is stored plainly	/^int twheel_pool_alloc/,/^}/s/WRITE_ONCE(chunk->free, free);/chunk->free = free;/
+	where a timer is is stored plainly	/^static inline void twheel_timer_set_where/,/^}/s/WRITE_ONCE(timer->where, state/(timer->where = state/
+	memory that has left still counts	/^static void free_chunk/,/^}/s/twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);/;/
+	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/(u64)limit - pool->account.timers,/(u64)limit,/
+	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
+	a block is not copied	/^static int add_block/,/^}/s/memcpy(array->blocks, old->blocks, nr \* sizeof(block));/;/
+	a user goes over the limit	/^static unsigned long add_up_to/,/^}/s/n = min(n, room);/;/
+	memory that leaves keeps no user	/^void twheel_quota_memory_leaves/,/^}/s/refcount_inc(&quota->refs);/;/
+	it may sleep with a lock held	/^static void reclaim/,/^}/s/^\t\tgive_back(account, 0);/&\n\t\tcond_resched();/
+	the table of users has no lock	/^static struct twheel_quota \*find_or_add/,/^}/s/^\tspin_lock_bh(&twheel_quota_lock);/\tlocal_bh_disable();/
+	a kick does not look again	s/} while (READ_ONCE(cbase->base.programmed) != tick);/} while (0);/
+	a kick has no barrier	/^static void kick/,/^}/s/^\t\tsmp_mb();/\t\tbarrier();/
+	whoever kicks has no barrier	/^static bool start_remote/,/^}/s/^\tsmp_mb();/\tbarrier();/
+	an end does not wait for kicks	/^void twheel_program_end/,/^}/s/wait_for_kicks(cbase);/;/
+	an end leaves its hrtimer	/^void twheel_program_end/,/^}/s/hrtimer_cancel(&cbase->hrtimer);/;/
+	a CPU that goes is not away	/^static int twheel_cpu_offline/,/^}/s/set_away(twheel_cpu_base(clock, cpu), true);/;/
+	what is programmed is not noted	/^void twheel_program(/,/^}/s/^\tWRITE_ONCE(base->programmed, tick);/\t;/
+	what was programmed stays noted	/^static noinline bool expire_batch/,/^}/s/WRITE_ONCE(base->programmed, TWHEEL_NEVER);/;/
+	an earlier timer is not programmed	/^void twheel_base_enqueue/,/^}/s/if (base->wheel.next_expiry < base->programmed)/if (base->programmed == TWHEEL_NEVER)/
+	a run ends without the next one	/^static enum hrtimer_restart twheel_base_fire/,/^}/s/^\tif (more)$/\tif (0)/
+	wheels are not looked at after a step	/^static void look_at_wheels/,/^}/s/twheel_look();/;/
+	an isolated CPU goes on	s/if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&/if (0 \&\&/
+	nobody is woken by a step	/^static void queue_step_works/,/^}/s/queue_work(twheel_step_wq, &twheel_notify_work);/;/
+	the clocks of a namespace are mixed up	s/&offsets->boottime : &offsets->monotonic/\&offsets->monotonic : \&offsets->boottime/
+	a watch is left	/^void twheel_clock_unwatch/,/^}/s/list_del(&watch->entry);/;/
+	rmmod leaves its work items	/^void twheel_clock_exit/,/^}/s/destroy_workqueue(twheel_step_wq);/;/
+	a reader leaves what others wait for	/^static ssize_t twheel_read_iter/,/^}/s/^\twake_next_reader(ctx);/\t;/
+	poll() looks before it waits	/^static __poll_t twheel_poll/,/^}/s/^\tpoll_wait(file, &ctx->waiters.pollers, wait);/\tif (!is_readable(ctx)) {\n&\n\t\treturn 0;\n\t}/
+	no poll() is woken	s/wake_up_interruptible_poll(&waiters->pollers, EPOLLIN | EPOLLRDNORM);/;/
+	no reader is woken	s/^\twake_up_interruptible(&waiters->readers);/\t;/
+	a read-only descriptor arms	s/return writable ? ioctl_one(ctx, &twheel_op_arm, arg) : -EBADF;/return ioctl_one(ctx, \&twheel_op_arm, arg);/
+	flags of a batch are not looked at	s/if (batch.flags || batch.count > INT_MAX)/if (batch.count > INT_MAX)/
+	what cannot be told stays armed	s/^\t\top->undo(ctx, buf + i \* op->size);/\t\t;/
+	a list faults with locks held	s/copy_to_user_nofault(to, &info, sizeof(info))/copy_to_user(to, \&info, sizeof(info))/
+	words are not charged	/^static struct page \*new_page/,/^}/s/ret = twheel_quota_add_memory(words->quota, PAGE_SIZE);/ret = 0;/
+	a page of words is left	/^void twheel_words_destroy/,/^}/s/put_page(page);/;/
+	END
+}
