@@ -40,7 +40,8 @@ void cpus_begin(void)
 {
 	u32 i;
 
-	nodes[0].bits = nodes[1].bits = 0;
+	nodes[0].bits = 0;
+	nodes[1].bits = 0;
 	for (i = 0; i < sim_config.cpus; i++) {
 		struct cpu *cpu = &cpus[i];
 
@@ -49,7 +50,8 @@ void cpus_begin(void)
 			.hardirq	= cpu->hardirq,
 			.online		= true,
 		};
-		cpu->softirq->frozen = cpu->hardirq->frozen = 0;
+		cpu->softirq->frozen = 0;
+		cpu->hardirq->frozen = 0;
 		nodes[cpu_to_node(i)].bits |= BIT(i);
 	}
 	sim_possible.bits = BIT(sim_config.cpus) - 1;

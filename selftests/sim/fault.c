@@ -31,7 +31,7 @@ static size_t reachable(size_t n)
 {
 	bool no_faults = self && self->no_faults;
 
-	/* A fault that is handled is none to the caller: only if it must not sleep, or it cannot be. */
+	/* A fault that can be handled, by sleeping, is none to the caller. */
 	if (!no_faults) {
 		might_sleep("a page fault");
 		sim_point();

@@ -11,13 +11,6 @@
 #endif
 
 #ifdef SIM_TSAN
-void *__tsan_get_current_fiber(void);
-void *__tsan_create_fiber(unsigned int flags);
-void __tsan_destroy_fiber(void *fiber);
-void __tsan_switch_to_fiber(void *fiber, unsigned int flags);
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-
 void sim_ignore_reads(bool begin)
 {
 	if (begin)
@@ -33,19 +26,18 @@ struct fiber fibers[MAX_FIBERS], *self;
 int nr_fibers;
 static void *main_sp;
 
-/* sim_switch_stack(from, to): keep the stack pointer at *@from, and go on where @to was kept. */
-__asm__(".text\n"
-	".type sim_switch_stack,@function\n"
-	"sim_switch_stack:\n"
-	"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
-	"mov %rsp,(%rdi)\n"
-	"mov %rsi,%rsp\n"
-	"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\n"
-	"ret\n"
-	".size sim_switch_stack,.-sim_switch_stack\n");
-void sim_switch_stack(void **from, void *to);
+/* Keep the stack pointer in *@from, and continue where @to was kept. For x86-64 */
+__attribute__((__naked__, __noinline__))
+static void swap_stacks(void **from, void *to)
+{
+	__asm__("push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+		"mov %rsp,(%rdi)\n"
+		"mov %rsi,%rsp\n"
+		"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\n"
+		"ret\n");
+}
 
-/* Go on on the stack of @to. Returns when somebody switches back. */
+/* Continue with the stack of @to. Returns when somebody switches back. */
 static void switch_stack(struct fiber *from, struct fiber *to)
 {
 	void **sp = from ? &from->sp : &main_sp;
@@ -58,11 +50,11 @@ static void switch_stack(struct fiber *from, struct fiber *to)
 
 	__sanitizer_start_switch_fiber(fake, to ? to->stack : main_bottom,
 				       to ? STACK_SIZE : main_size);
-	sim_switch_stack(sp, to_sp);
+	swap_stacks(sp, to_sp);
 	__sanitizer_finish_switch_fiber(*fake, main_bottom ? NULL : &main_bottom,
 					main_bottom ? NULL : &main_size);
 #else
-	sim_switch_stack(sp, to_sp);
+	swap_stacks(sp, to_sp);
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs that mean harm: one stores anything into words of leases, one makes calls that are wrong. */
+/* Programs that mean harm: one stores anything into words of leases, one makes wrong calls. */
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
@@ -142,9 +142,9 @@ static void wrong_others(struct context *c)
 	want("a batch of 2^31", call_ioctl(c, TWHEEL_IOC_CANCEL_BATCH, &batch), -EINVAL);
 	want("a list of nothing", call_ioctl(c, TWHEEL_IOC_LIST, &list), -EINVAL);
 	want("GET_INFO with flags", call_ioctl(c, TWHEEL_IOC_GET_INFO, &info), -EINVAL);
-	timer.handle = cancel.handle = keyed(c) ? 0x9999000000 + sim_below(300) :
-				       0xF0000000ULL << 32 | sim_below(512);
-	cancel.flags = 0;
+	timer.handle = keyed(c) ? 0x9999000000 + sim_below(300) :
+		       0xF0000000ULL << 32 | sim_below(512);
+	cancel = (struct twheel_cancel){ .handle = timer.handle };
 	want("a cancel of no timer", call_ioctl(c, TWHEEL_IOC_CANCEL, &cancel), -ENOENT);
 	want("GET of no timer", call_ioctl(c, TWHEEL_IOC_GET, &timer), -ENOENT);
 	expect(call_read(c, NULL, 0, false) == -EINVAL, STABLE_INTERFACE,

@@ -109,9 +109,9 @@ int hrtimer_cancel(struct hrtimer *timer)
 }
 
 /*
- * Promise 6 is also that a CPU that was isolated is disturbed no more: but by what was set before, at
- * most once for each wheel, which is handed over then. That may take some tries: while a callback
- * runs here, another CPU cannot take its hrtimer.
+ * Promise 6 is also that a CPU that was isolated is disturbed no more: but by what was set before,
+ * at most once for each wheel, which is handed over then. That may take some tries: while a
+ * callback runs here, another CPU cannot take its hrtimer.
  */
 static void check_isolation(struct cpu *cpu)
 {

@@ -20,6 +20,12 @@
 
 enum fiber_kind { TASK, SOFTIRQ, HARDIRQ };
 
+/* A spinlock that is held, and its class: see lock.c */
+struct held {
+	struct sim_lock	*lock;
+	int		class;
+};
+
 /**
  * struct fiber - a task, or the interrupts of one kind of one CPU
  * @sp:		its stack pointer, while it does not run
@@ -70,10 +76,7 @@ struct fiber {
 	u64			points;
 	int			bh, off, rcu, irqs_off, no_faults;
 	u64			rcu_since;
-	struct {
-		spinlock_t	*lock;
-		int		class;
-	} held[MAX_HELD];
+	struct held		held[MAX_HELD];
 	int			nr_held;
 	u64			held_since;
 	struct sim_lock		*lock;
@@ -127,10 +130,13 @@ void preempt_on(void);
 /* fiber.c */
 extern struct fiber fibers[MAX_FIBERS], *self;
 extern int nr_fibers;
-/* The first ones are the interrupts of all CPUs, of which there may be fewer than there could be. */
-#define for_each_fiber(i) \
-	for ((i) = 0; (i) < nr_fibers; \
-	     (i) = (i) + 1 == 2 * (int)sim_config.cpus ? 2 * CONFIG_NR_CPUS : (i) + 1)
+/* The first ones are the interrupts of all CPUs: leave out those of CPUs that are not there. */
+static inline int next_fiber(int i)
+{
+	return i + 1 == 2 * (int)sim_config.cpus ? 2 * CONFIG_NR_CPUS : i + 1;
+}
+
+#define for_each_fiber(i) for (i = 0; i < nr_fibers; i = next_fiber(i))
 struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void *arg, int cpu);
 /* NULL is the program's own stack, on which main() runs. */
 void fiber_switch(struct fiber *to);
@@ -148,6 +154,13 @@ void release(void *what, u64 *seq, int *cpu);
 void acquire(void *what, u64 seq, int cpu);
 
 #ifdef SIM_TSAN
+/* What <sanitizer/tsan_interface.h> does not declare in all versions */
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned int flags);
+void __tsan_destroy_fiber(void *fiber);
+void __tsan_switch_to_fiber(void *fiber, unsigned int flags);
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
 void __tsan_acquire(void *p);
 void __tsan_release(void *p);
 #define tsan_acquire(p)	__tsan_acquire(p)

@@ -3,8 +3,9 @@
  * Spinlocks, mutexes and bottom halves; and what lockdep would say of them.
  *
  * Locks that were initialised at one place are of one class. An order of two classes that was seen
- * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only with
- * bottom halves off. How long spinlocks are held is counted in points, which others do not add to.
+ * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only
+ * with bottom halves off. How long spinlocks are held is counted in points, which others do not
+ * add to.
  */
 #include <linux/mutex.h>
 
@@ -64,7 +65,7 @@ void local_bh_enable(void)
 	expect(self->bh > 0, CONTAINED, "bottom halves are turned on once too often");
 	self->bh--;
 	preempt_on();
-	/* A soft interrupt that is due comes now; or if time is to be bad perhaps a little later. */
+	/* A soft interrupt that is due comes now; or in bad times perhaps a little later. */
 	if (!self->bh && self->kind == TASK && can_run(softirq) &&
 	    !(sim_config.stall_chance && sim_below(2))) {
 		softirq->active = true;

@@ -114,7 +114,7 @@ static void catch_crashes(void)
 }
 #endif
 
-/* Where things are in memory is no part of the seed. Without that the same trace has other addresses. */
+/* Where things are in memory is no part of the seed, and should not matter. But be sure. */
 static void same_addresses(char **argv)
 {
 	int old = personality(0xffffffff);
@@ -170,17 +170,18 @@ static void run(void)
 		}
 	} while (share < 1);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	printf("no failure: %llu episodes to seed %llu; %llu operations, %llu armings, %llu "
-	       "records in %.1f CPU s: %.2f million operations and %.2f million armings a second\n",
-	       counts.episodes, seed - 1, counts.operations, counts.armings, counts.records, cpu,
+	printf("no failure: %llu episodes to seed %llu; %llu operations, ", counts.episodes,
+	       seed - 1, counts.operations);
+	printf("%llu armings, %llu records in %.1f CPU s: ", counts.armings, counts.records, cpu);
+	printf("%.2f million operations and %.2f million armings a second\n",
 	       (double)counts.operations / cpu / 1e6, (double)counts.armings / cpu / 1e6);
-	printf("%llu points, %llu switches, %llu soft interrupts, %llu kicks, %llu wake-ups, %llu "
-	       "faults, %llu RCU callbacks, %llu stale reads\n", sim_stats.points,
-	       sim_stats.switches, sim_stats.softirqs, sim_stats.kicks, sim_stats.wakes,
-	       sim_stats.faults, sim_stats.grace_periods, sim_stats.stale);
-	printf("most points: %llu with a spinlock held, %llu in a soft interrupt, %llu in a call "
-	       "for one timer\n", sim_stats.held_points, sim_stats.run_points,
-	       counts.call_points);
+	printf("%llu points, %llu switches, %llu soft interrupts, %llu kicks, ", sim_stats.points,
+	       sim_stats.switches, sim_stats.softirqs, sim_stats.kicks);
+	printf("%llu wake-ups, %llu faults, %llu RCU callbacks, %llu stale reads\n",
+	       sim_stats.wakes, sim_stats.faults, sim_stats.grace_periods, sim_stats.stale);
+	printf("most points: %llu with a spinlock held, %llu in a soft interrupt, ",
+	       sim_stats.held_points, sim_stats.run_points);
+	printf("%llu in a call for one timer\n", counts.call_points);
 }
 
 static void tell_by_status(void)

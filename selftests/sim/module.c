@@ -87,7 +87,7 @@ void sim_read_debugfs(void)
 extern char __start_moddata[], __stop_moddata[], __start_modbss[], __stop_modbss[];
 
 /* Byte by byte, and not by memcpy(), as the address sanitizer has poisoned what is in between. */
-__attribute__((__no_sanitize__("address"), __optimize__("no-tree-loop-distribute-patterns")))
+__attribute__((__no_sanitize__("address")))
 void sim_fresh_module(void)
 {
 	static volatile char *kept;

@@ -3,8 +3,8 @@
  * The oracle: what may come of each call, and of each arming.
  *
  * It knows an arming by its user_data. An actor tells it before a call what is asked for, since the
- * timer may expire and be read before the call returns; and afterwards what came of it. A timer that
- * all owners share is only counted.
+ * timer may expire and be read before the call returns; and afterwards what came of it. A timer
+ * that all owners share is only counted.
  */
 #include <linux/errno.h>
 #include <linux/limits.h>
@@ -355,16 +355,24 @@ void oracle_extended(struct context *c, struct own *own, u64 deadline)
 
 	expect(a->end == LIVE, CANCEL_IS_FINAL,
 	       "lease %u is extended in time, and its end is %u", own->arming + 1, a->end);
-	a->low = a->high = deadline;
+	a->low = deadline;
+	a->high = deadline;
 	note_latest(c, a, deadline);
 }
 
-/* A call for @own, with arming @nr unless that is U32_MAX, has ended with EFAULT. */
-void oracle_unsure(struct own *own, u32 nr)
+/*
+ * A call for @own, with arming @nr unless that is U32_MAX, has ended with EFAULT. @undone: if it has
+ * made a timer it has cancelled it again, unless that was told before.
+ */
+void oracle_unsure(struct own *own, u32 nr, bool undone)
 {
 	expect(world.efault_chance, CONTAINED, "a call fails with EFAULT");
-	if (nr != U32_MAX)
+	if (nr != U32_MAX && undone && arming_of(nr)->end == IN_FLIGHT) {
+		arming_of(nr)->end = FAILED;
+		arming_of(nr)->ended = oracle_stamp();
+	} else if (nr != U32_MAX && !(undone && arming_of(nr)->end == DELIVERED)) {
 		arming_of(nr)->end = UNSURE;
+	}
 	if (own->live)
 		arming_of(own->arming)->end = UNSURE;
 	own->live = false;
@@ -383,6 +391,9 @@ static bool may_be_told(const struct arming *a, bool last, u64 read_began)
 	case REPLACED:
 		/* A round may have been read before that. */
 		return a->interval && !last && read_began < a->ended;
+	case FAILED:
+		/* The call was undone, after a read had begun that has taken the record. */
+		return read_began < a->ended;
 	case DELIVERED:
 		/* Rounds that two tasks have read may be told the other way round. */
 		return a->interval && !last && !world.in_order;

@@ -84,7 +84,7 @@ static void settle(struct context *c, struct own *own, u32 nr, u64 handle)
 	struct twheel_cancel cancel = { .handle = handle };
 	long ret;
 
-	oracle_unsure(own, nr);
+	oracle_unsure(own, nr, !handle && !keyed(c));
 	if (!handle)
 		return;
 	do {

@@ -42,7 +42,10 @@ static char sections, callbacks;
 void rcu_begin(void)
 {
 	expect(!first, SIM_ITSELF, "an RCU callback is left of the last episode");
-	begun = ended = queued = called = 0;
+	begun = 0;
+	ended = 0;
+	queued = 0;
+	called = 0;
 }
 
 bool is_reader(const struct fiber *f)

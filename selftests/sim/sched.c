@@ -3,8 +3,8 @@
  * Who runs. At each point where one CPU could see what another one has done, the seed says who goes
  * on, whether time goes by and whether a CPU stands still.
  *
- * As in the kernel a task may be preempted, and moved to another CPU, while it holds no spinlock and
- * bottom halves are on; the soft interrupt runs on its CPU between two points of whatever runs
+ * As in the kernel a task may be preempted, and moved to another CPU, while it holds no spinlock
+ * and bottom halves are on; the soft interrupt runs on its CPU between two points of whatever runs
  * there with bottom halves on; an interrupt from another CPU between any two; and whoever waits for
  * a spinlock keeps its CPU.
  */
@@ -361,7 +361,8 @@ void sim_begin(const struct sim_config *config)
 	for (i = 0; i < 8; i++)
 		sim_random();
 	sim_clock = (1ULL << 40) + (sim_random() & 0xfffffff);
-	sim_stats.episode_points = turns = 0;
+	sim_stats.episode_points = 0;
+	turns = 0;
 	begin_cpus();
 	memory_begin();
 	locks_begin();

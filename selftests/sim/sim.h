@@ -63,10 +63,13 @@ struct sim_config {
 	u64	point_ns;
 };
 
-/* What has happened since the program began; @episode_points: in this episode */
+/* What has happened since the program began */
 struct sim_stats {
-	u64	points, episode_points, switches, softirqs, kicks, wakes, faults, grace_periods, stale;
-	u64	held_points, run_points;	/* the most under spinlocks, and in one soft interrupt */
+	u64	points, switches, softirqs, kicks, wakes, faults, grace_periods, stale;
+	/* The most with spinlocks held, and in one soft interrupt */
+	u64	held_points, run_points;
+	/* Since this episode began */
+	u64	episode_points;
 };
 
 extern struct sim_config sim_config;
@@ -77,7 +80,7 @@ extern struct sim_stats sim_stats;
 extern bool sim_verbose;
 /* Something is wrong: say so, and end. */
 void sim_broken(enum promise promise, const char *format, ...)
-	__attribute__((__noreturn__, __cold__, __format__(__printf__, 2, 3)));
+	__attribute__((__noreturn__, __format__(__printf__, 2, 3)));
 /* With V=1, a line of the trace */
 void sim_trace(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 /* Called by sim_broken() at last, to say how to repeat it */
@@ -106,7 +109,7 @@ void sim_sleep_until(u64 ns);
 u64 sim_now(void);
 /* Called when nobody can run: has somebody not been woken that should have been? */
 extern void (*sim_idle_check)(void);
-/* The task that calls it goes on on another CPU. */
+/* Continue the task that calls it on another CPU. */
 void sim_move(int cpu);
 /* How many points the task that calls it has passed. */
 u64 sim_own_points(void);

@@ -257,7 +257,7 @@ void oracle_push_begins(struct context *c, struct own *own, const struct twheel_
 void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push);
 void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret);
 void oracle_extended(struct context *c, struct own *own, u64 deadline);
-void oracle_unsure(struct own *own, u32 nr);
+void oracle_unsure(struct own *own, u32 nr, bool undone);
 void oracle_record(struct context *c, const struct twheel_event *event, u64 read_began);
 void oracle_info(struct context *c, const struct twheel_info *info, bool at_rest);
 void oracle_end(void);

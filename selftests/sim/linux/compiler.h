@@ -49,7 +49,7 @@ void sim_ignore_reads(bool begin);
 #endif
 
 /* A number or a pointer, as a number */
-#define SIM_BITS(x)	((unsigned long long)(unsigned long)(x))
+#define SIM_BITS(x)	((unsigned long)(x))
 
 #define SIM_READ(p, order) ({						\
 	__typeof__(p) read_p = (p);					\

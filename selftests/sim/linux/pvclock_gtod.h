@@ -4,7 +4,7 @@
 #define SIM_LINUX_PVCLOCK_GTOD_H
 
 struct notifier_block {
-	int	(*notifier_call)(struct notifier_block *nb, unsigned long was_set, void *timekeeper);
+	int	(*notifier_call)(struct notifier_block *nb, unsigned long was_set, void *tk);
 };
 
 enum { NOTIFY_DONE, NOTIFY_OK };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints: with V=1 they are lines of the trace. The module's trace.h says what is in them. They
- * are always on, since to evaluate their arguments passes points: a trace must not change what is
- * traced.
+ * Tracepoints: with V=1 they are lines of the trace. The module's trace.h says what is in them.
+ * They are always on, since to evaluate their arguments passes points: a trace must not change what
+ * is traced.
  */
 #ifndef SIM_LINUX_TRACEPOINT_H
 #define SIM_LINUX_TRACEPOINT_H

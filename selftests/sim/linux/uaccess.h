@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The memory of a program: fault.c. A pointer of a program is a pointer; the seed says what faults. */
+/* The memory of a program: fault.c. Its pointers are pointers; the seed says what faults. */
 #ifndef SIM_LINUX_UACCESS_H
 #define SIM_LINUX_UACCESS_H
 
