@@ -147,7 +147,7 @@ static void move_tasks(int from)
 {
 	int i;
 
-	for_each_fiber(i) {
+	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		struct fiber *f = &fibers[i];
 
 		if (!f->used || f->kind != TASK || f == self || f->cpu != from)

@@ -135,8 +135,6 @@ static inline int next_fiber(int i)
 {
 	return i + 1 == 2 * (int)sim_config.cpus ? 2 * CONFIG_NR_CPUS : i + 1;
 }
-
-#define for_each_fiber(i) for (i = 0; i < nr_fibers; i = next_fiber(i))
 struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void *arg, int cpu);
 /* NULL is the program's own stack, on which main() runs. */
 void fiber_switch(struct fiber *to);
@@ -154,7 +152,7 @@ void release(void *what, u64 *seq, int *cpu);
 void acquire(void *what, u64 seq, int cpu);
 
 #ifdef SIM_TSAN
-/* What <sanitizer/tsan_interface.h> does not declare in all versions */
+/* The compiler's header does not declare them in all versions. */
 void *__tsan_get_current_fiber(void);
 void *__tsan_create_fiber(unsigned int flags);
 void __tsan_destroy_fiber(void *fiber);

@@ -361,8 +361,8 @@ void oracle_extended(struct context *c, struct own *own, u64 deadline)
 }
 
 /*
- * A call for @own, with arming @nr unless that is U32_MAX, has ended with EFAULT. @undone: if it has
- * made a timer it has cancelled it again, unless that was told before.
+ * A call for @own, with arming @nr unless that is U32_MAX, has ended with EFAULT. @undone: if it
+ * has made a timer it has cancelled it again, unless that was told before.
  */
 void oracle_unsure(struct own *own, u32 nr, bool undone)
 {

@@ -106,10 +106,10 @@ bool rcu_look(void)
 	if (!first && !nr_waiters)
 		return false;
 	ended = begun;
-	for_each_fiber(i)
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
 		if (fibers[i].used && is_reader(&fibers[i]))
 			ended = min(ended, fibers[i].rcu_since);
-	for_each_fiber(i) {
+	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		if (!fibers[i].grace || fibers[i].grace > ended)
 			continue;
 		fibers[i].grace = 0;

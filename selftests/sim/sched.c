@@ -120,7 +120,7 @@ static bool thaw(void)
 	bool thawed = false;
 	int i;
 
-	for_each_fiber(i) {
+	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		thawed |= fibers[i].frozen > sim_stats.episode_points;
 		fibers[i].frozen = 0;
 	}
@@ -133,7 +133,7 @@ static u64 next_sleeper(void)
 	u64 next = U64_MAX;
 	int i;
 
-	for_each_fiber(i)
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
 		if (fibers[i].used && fibers[i].kind == TASK && fibers[i].sleep_until > sim_clock)
 			next = min(next, fibers[i].sleep_until);
 	return next;

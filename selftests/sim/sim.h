@@ -9,6 +9,7 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include <linux/fs.h>
 #include <linux/types.h>
 
 /* Promises of Documentation/design.md, by number; 0 for a fault of the simulation itself */
@@ -132,7 +133,6 @@ void sim_set_clock(s64 step);
 void sim_set_timens(s64 monotonic, s64 boottime);
 
 /* module.c */
-struct file_operations;
 extern const struct file_operations *sim_device;
 extern int (*sim_module_init)(void);
 extern void (*sim_module_exit)(void);

@@ -22,7 +22,7 @@ void sim_wake(wait_queue_head_t *queue)
 	       "waiters are woken with a spinlock held, which takes long if there are many");
 	sim_stats.wakes++;
 	acquire(queue, queue->seq, queue->cpu);
-	for_each_fiber(i) {
+	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		struct fiber *f = &fibers[i];
 
 		if (!f->used || f->queue != queue || f->woken)
@@ -43,7 +43,7 @@ bool wq_has_sleeper(wait_queue_head_t *queue)
 
 	sim_point();
 	sim_drain();
-	for_each_fiber(i)
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
 		if (fibers[i].used && fibers[i].queue == queue)
 			return true;
 	return false;

@@ -55,15 +55,20 @@ checkpatch_kernel() {
 
 # In user space there are no u64, ARRAY_SIZE, BIT or __printf, a signal handler's
 # flag is volatile, fuzzers have names of their own, and splat.c is there to BUG. The shim
-# has the kernel's own macros and types.
+# and the simulator have the kernel's own macros and types.
 checkpatch_user() {
 	local files ignore
-	mapfile -t files < <(sources userspace '*.[ch]' | grep -v /shim/; sources selftests '*.[ch]')
+	mapfile -t files < <(sources userspace '*.[ch]' | grep -v /shim/
+		sources selftests '*.[ch]' | grep -v /sim/linux/)
 	ignore=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,BIT_MACRO
 	ignore+=,VOLATILE,CAMELCASE,EMBEDDED_FUNCTION_NAME,AVOID_BUG
 	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
 	mapfile -t files < <(sources userspace/shim '*.h')
 	ignore+=,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,NEW_TYPEDEFS,COMPLEX_MACRO,MEMORY_BARRIER
+	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
+	mapfile -t files < <(sources selftests/sim/linux '*.h')
+	ignore+=,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_STATEMENTS,TRAILING_SEMICOLON
+	ignore+=,SPACING,ASSIGN_IN_IF,CONST_STRUCT,DATA_RACE,IS_ENABLED_CONFIG
 	checkpatch --ignore "$ignore" "${files[@]/#/$top/}"
 }
 
@@ -110,6 +115,8 @@ compiler() {
 		selftests/bench/speed/core.c)
 			shim=(-Iuserspace/shim -Iuserspace/lib/process -fno-strict-aliasing
 				-DTWHEEL_DEBUG) ;;
+		selftests/sim/*)
+			shim=(-Iselftests/sim -Iuserspace/shim -Imodule/linux -fno-strict-aliasing) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
 	done < <(user_sources)
