@@ -4,17 +4,17 @@
 # mutations.sh - of the module, for the simulator to find: those of torture and of the fuzzer, and
 # others that are aimed at what runs at the same time
 #
-# SECONDS_EACH (8) of CPU time each has the plain build, then the one with the address sanitizer, and
-# then twice that the one with the thread sanitizer. Which of them has found it is said, and after
-# how long. Always from the same seed on.
+# EPISODES (8000) has the plain build, a tenth of them the one with the address sanitizer, and then a
+# fortieth of them the one with the thread sanitizer, always from the same seed on. Which of them has
+# found it is said, and after how much CPU time.
 
 files=(module/*/*.[ch])
 
-# look BUILD SANITIZER SECONDS
+# look BUILD SANITIZER EPISODES
 look() {
 	local what time
 	make -s -C "$top/selftests/sim" MODULE="$tree/module" O="$scratch/sim" SANITIZER="$2" \
-		ARGS="--seed 1 --seconds $3" sim >"$scratch/out" 2>&1 && return
+		ARGS="--seed 1 --episodes $3" sim >"$scratch/out" 2>&1 && return
 	# A mutant that does not build tells nothing.
 	if grep -m 3 -E ': error: |: undefined reference' "$scratch/out" >&2; then
 		return 1
@@ -27,11 +27,11 @@ look() {
 }
 
 found_by() {
-	local seconds=${SECONDS_EACH:-8}
+	local n=${EPISODES:-8000}
 	rm -f "$scratch/found"
-	look plain '' "$seconds" || return
-	[ -e "$scratch/found" ] || look address address "$seconds" || return
-	[ -e "$scratch/found" ] || look thread thread $((2 * seconds)) || return
+	look plain '' "$n" || return
+	[ -e "$scratch/found" ] || look address address $((n / 10)) || return
+	[ -e "$scratch/found" ] || look thread thread $((n / 40)) || return
 	[ ! -e "$scratch/found" ] || head -c 150 "$scratch/found" | head -n 1
 }
 

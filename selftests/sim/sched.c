@@ -13,7 +13,7 @@
 #include "kernel.h"
 
 /* So often at most does one go on after another in an episode: more is a livelock. */
-#define MAX_TURNS	6000000U
+#define MAX_TURNS	2000000U
 
 struct sim_config sim_config;
 struct sim_stats sim_stats;
