@@ -242,7 +242,7 @@ static void do_push(struct owner *o, struct context *c)
 
 static void do_shared(struct owner *o, struct context *c)
 {
-	u32 i = sim_below(MAX_SHARED), nr;
+	u32 i = sim_below(world.nr_shared), nr;
 	u64 *handle = &c->shared[i], was = keyed(c) ? i + 1 : *handle;
 	struct twheel_cancel cancel = { .handle = was };
 	struct twheel_push push = { .handle = was, .expires = time_of(c) + some_delay() };
@@ -422,12 +422,17 @@ static void do_config(struct context *c)
 	       "the same settings are refused: %ld", ret);
 }
 
+#define NR_KINDS	16
+
 static void do_something(struct owner *o)
 {
 	struct context *c = &world.contexts[sim_below(world.nr_contexts)];
-	u32 i = sim_below(MAX_OWN);
+	u32 i = sim_below(MAX_OWN), kind;
 
-	switch (sim_below(16)) {
+	do
+		kind = sim_below(NR_KINDS);
+	while (!(world.kinds >> kind & 1));
+	switch (kind) {
 	case 0:
 	case 1:
 	case 2:

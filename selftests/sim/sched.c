@@ -12,8 +12,12 @@
 
 #include "kernel.h"
 
-/* So often at most does one go on after another in an episode: more is a livelock. */
+/*
+ * So often at most does one go on after another in an episode, and so many points are passed. More is
+ * a livelock.
+ */
 #define MAX_TURNS	2000000U
+#define MAX_POINTS	10000000U
 
 struct sim_config sim_config;
 struct sim_stats sim_stats;
@@ -207,6 +211,7 @@ void schedule(void)
 
 static void pass_point(void)
 {
+	expect(sim_stats.episode_points < MAX_POINTS, CONTAINED, "livelock: a call does not end");
 	sim_stats.points++;
 	sim_stats.episode_points++;
 	self->points++;

@@ -153,6 +153,8 @@ struct context {
  * @settings:	see there
  * @contexts:	all opens of the device
  * @owners:	all owners
+ * @nr_shared:	how many timers in each context all owners use
+ * @kinds:	which kinds of operations owners do: bits
  * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
  * @exact:	no CPU stands still, so no record is late
  * @restless:	CPUs come and go, or are isolated
@@ -171,6 +173,8 @@ struct world {
 	u32		nr_contexts;
 	struct owner	owners[MAX_OWNERS];
 	u32		nr_owners;
+	u32		nr_shared;
+	u32		kinds;
 	struct cred	cred;
 	bool		in_order, exact, restless, steps, stop;
 	u64		nr_steps;
