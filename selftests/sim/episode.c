@@ -388,6 +388,7 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	/* In half of the episodes owners do only some kinds of things, and these all the more. */
 	world.kinds = sim_below(2) ? ~0U : sim_below(1 << 16) | 1U << sim_below(16);
 	world.nr_shared = 1 + sim_below(MAX_SHARED);
+	world.lazy = !sim_below(4);
 	world.nr_owners = 1 + sim_below(settings->owners);
 	for (i = 0; i < world.nr_owners; i++, world.owners_left++) {
 		world.owners[i].nr = i;

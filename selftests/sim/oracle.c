@@ -314,12 +314,24 @@ void oracle_push_begins(struct context *c, struct own *own, const struct twheel_
 	note_latest(c, a, push->expires);
 }
 
-void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push)
+/* Has @a, which expires once, surely expired by @time? */
+static bool is_long_past(const struct arming *a, u64 time)
+{
+	if (!world.exact || world.restless || world.steps || a->interval || a->lease)
+		return false;
+	return a->high < FAR_AHEAD && max(a->high, a->from) + a->slack + 3 * TICK < time;
+}
+
+void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push,
+		   const struct arming *before, u64 began)
 {
 	struct arming *a = arming_of(own->arming);
 
 	if (a->end == UNSURE || is_wild(c, a))
 		return;
+	expect(keyed(c) || !is_long_past(before, began), CANCEL_IS_FINAL,
+	       "arming %u had expired long before it is pushed, and its record is withdrawn",
+	       own->arming + 1);
 	expect(a->end == LIVE || a->end == CANCELLED || a->end == DELIVERED || a->end == OVER,
 	       CANCEL_IS_FINAL, "arming %u is pushed, and its end is %u", own->arming + 1,
 	       a->end);

@@ -179,7 +179,8 @@ static void do_get(struct owner *o, struct context *c, u32 i)
  * With keys a push makes a timer without user_data if there was none. So find out which there is
  * after @push was carried out, and cancel one that was made.
  */
-static void settle_push(struct context *c, struct own *own, const struct twheel_push *push)
+static void settle_push(struct context *c, struct own *own, const struct twheel_push *push,
+			const struct arming *before)
 {
 	struct twheel_timer_info info = { .handle = push->handle };
 	struct twheel_cancel cancel = { .handle = push->handle };
@@ -190,7 +191,7 @@ static void settle_push(struct context *c, struct own *own, const struct twheel_
 		ret = call_get(c, &info);
 	while (ret == -EFAULT);
 	if (!ret && own->live && info.user_data == own->arming + 1) {
-		oracle_pushed(c, own, push);
+		oracle_pushed(c, own, push, before, 0);
 		call_sure_end();
 		return;
 	}
@@ -209,6 +210,7 @@ static void do_push(struct owner *o, struct context *c)
 	struct twheel_push pushes[MAX_OWN];
 	struct arming before[MAX_OWN];
 	u32 which[MAX_OWN], n = 0, done, i;
+	u64 began = time_of(c);
 	long ret;
 
 	for (i = c->nr; i < MAX_OWN; i += world.nr_contexts) {
@@ -234,9 +236,9 @@ static void do_push(struct owner *o, struct context *c)
 		if (i >= done)
 			oracle_not_pushed(c, own, &before[i], done ? 0 : i ? 0 : ret);
 		else if (keyed(c))
-			settle_push(c, own, &pushes[i]);
+			settle_push(c, own, &pushes[i], &before[i]);
 		else
-			oracle_pushed(c, own, &pushes[i]);
+			oracle_pushed(c, own, &pushes[i], &before[i], began);
 	}
 }
 

@@ -38,8 +38,8 @@ void reader_main(void *arg)
 		u32 room = sim_below(3) ? 1 + sim_below(MAX_ROOM) : 1;
 		long ret;
 
-		if (!sim_below(8))
-			sim_sleep_until(sim_now() + sim_below(4 * TICK));
+		if (world.lazy || !sim_below(8))
+			sim_sleep_until(sim_now() + sim_below(world.lazy ? 40 * TICK : 4 * TICK));
 		ret = sim_below(3) ? poll_and_read(c, events, room) :
 				     wait_and_read(c, events, room);
 		expect(ret > 0 || ret == -EAGAIN || ret == -ECANCELED ||

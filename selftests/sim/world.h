@@ -154,6 +154,7 @@ struct context {
  * @contexts:	all opens of the device
  * @owners:	all owners
  * @nr_shared:	how many timers in each context all owners use
+ * @lazy:	readers often read late
  * @kinds:	which kinds of operations owners do: bits
  * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
  * @exact:	no CPU stands still, so no record is late
@@ -175,6 +176,7 @@ struct world {
 	u32		nr_owners;
 	u32		nr_shared;
 	u32		kinds;
+	bool		lazy;
 	struct cred	cred;
 	bool		in_order, exact, restless, steps, stop;
 	u64		nr_steps;
@@ -258,7 +260,9 @@ void oracle_found(struct context *c, struct own *own, const struct twheel_timer_
 void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain);
 void oracle_push_begins(struct context *c, struct own *own, const struct twheel_push *push,
 			struct arming *before);
-void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push);
+/* The call with @push began at @began, when the arming was as @before. */
+void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push,
+		   const struct arming *before, u64 began);
 void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret);
 void oracle_extended(struct context *c, struct own *own, u64 deadline);
 void oracle_unsure(struct own *own, u32 nr, bool undone);
