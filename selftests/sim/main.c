@@ -96,6 +96,11 @@ static void catch_crashes(void)
 
 static void crashed(int sig)
 {
+	/* For a debugger, and sim_broken() has said all. */
+	if (sig == SIGABRT && getenv("SIM_ABORT")) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	fprintf(stderr, "signal %d\n", sig);
 	died();
 	_exit(EXIT_BROKEN);
@@ -111,6 +116,8 @@ static void catch_crashes(void)
 	sigaction(SIGSEGV, &sa, NULL);
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGFPE, &sa, NULL);
+	/* As free() raises when it finds what was overwritten */
+	sigaction(SIGABRT, &sa, NULL);
 }
 #endif
 
