@@ -8,7 +8,7 @@
 #include <linux/seq_file.h>
 #include <linux/uio.h>
 
-#include "world.h"
+#include "oracle.h"
 
 /* So many points at most has a call for one timer, however many there are. */
 #define MAX_CALL_POINTS	1500U

@@ -11,7 +11,7 @@
 #include <linux/minmax.h>
 #include <linux/user_namespace.h>
 
-#include "world.h"
+#include "oracle.h"
 
 struct world world;
 struct counts counts;

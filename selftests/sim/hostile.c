@@ -5,7 +5,7 @@
 #include <linux/limits.h>
 #include <linux/mm.h>
 
-#include "world.h"
+#include "oracle.h"
 
 static void spoil(const struct context *c, u64 *word)
 {

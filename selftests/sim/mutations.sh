@@ -57,7 +57,6 @@ mutations() {
 	a timer moves to a base that is not locked	/^static int rearm_pending/,/^}/s/if (!stay && !ready && hold->base != local && hold->second != local)/if (0)/
 	a lease is pushed back as any timer	/^bool twheel_timer_postpone/,/^}/s/unlikely(twheel_is_lease(timer->where)) || //
 	a record is pushed back	/^static bool may_push/,/^}/s/return .*/return true;/
-	what ended meanwhile is pushed back	/^static int push_held/,/^}/s/ || !may_push(hold, timer))/)/
 	half an entry is lost	/^static u32 copy_in/,/^}/s/iov_iter_revert(from, bytes % sizeof(\*pushes));/;/
 	a push ends an interval	/^static struct twheel_arm arming_of/,/^}/s/= timer->interval,/= 0,/
 	a push arms what another call has made	/^static int push_new/,/^}/s/ | TWHEEL_ARM_IF_NONE//

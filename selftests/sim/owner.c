@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* An owner: arms, pushes, extends, looks at and cancels timers of its own and shared ones. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <linux/errno.h>
-#include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
 
-#include "world.h"
+#include "oracle.h"
 
 u64 some_delay(void)
 {
@@ -311,93 +309,6 @@ static void do_extend(struct owner *o, struct context *c, u32 i)
 		oracle_extended(c, own, units * UNIT);
 	}
 	call_unmap(c, page);
-}
-
-static void do_list(struct context *c, bool drain)
-{
-	struct twheel_timer_info infos[8];
-	struct twheel_list list = {
-		.entries	= (uintptr_t)infos,
-		.count		= ARRAY_SIZE(infos),
-		.flags		= drain ? TWHEEL_LIST_DRAIN : 0,
-	};
-	long ret, i;
-
-	c->drains += drain;
-	c->draining += drain;
-	ret = call_list(c, &list);
-	c->draining -= drain;
-	expect(ret >= 0 || ((ret == -EINTR || ret == -ERESTARTSYS) && sim_config.signal_chance) ||
-	       oracle_may_lack(ret) || (ret == -EFAULT && sim_config.fault_chance), CONTAINED,
-	       "a list fails with %ld", ret);
-	for (i = 0; i < ret; i++)
-		oracle_listed(c, &infos[i], drain);
-}
-
-/* Walk all timers of @c: each of the @n that @o has made in bulk is listed exactly once. */
-static void walk_bulk(struct owner *o, struct context *c, u32 n)
-{
-	struct twheel_timer_info infos[5];
-	struct twheel_list list = { .entries = (uintptr_t)infos, .count = ARRAY_SIZE(infos) };
-	u32 found = 0, drains = c->drains;
-	u64 mine = NEVER_TOLD | (u64)o->nr << 32;
-	long ret, i;
-
-	do {
-		ret = call_list(c, &list);
-		for (i = 0; i < ret; i++)
-			found += (infos[i].user_data & ~0xffffffffULL) == mine;
-	} while (ret > 0 || ret == -ERESTARTSYS);
-	expect(ret || c->drains != drains || found == n, EXACTLY_ONCE,
-	       "%u timers are listed that were pending all the while, and there are %u", found, n);
-}
-
-static void cancel_bulk(struct context *c, struct twheel_cancel *cancels, u32 n)
-{
-	u32 done = 0;
-	long ret;
-
-	while (done < n) {
-		ret = call_cancel_batch(c, cancels + done, n - done);
-		expect(ret > 0 || oracle_may_lack(ret), CONTAINED, "a batch fails with %ld", ret);
-		done += ret > 0 ? (u32)ret : 0;
-	}
-}
-
-/* Make many timers that are far ahead and cancel them, so that chunks come and go. */
-static void do_bulk(struct owner *o, struct context *c)
-{
-	/* With keys sometimes so many that the table of keys needs more pages. */
-	const u32 all = keyed(c) && !sim_below(8) ? 700 : 70;
-	struct twheel_arm *arms = calloc(all, sizeof(*arms));
-	struct twheel_cancel *cancels = calloc(all, sizeof(*cancels));
-	u32 i, n = 0, made = 0, drains = c->drains;
-	bool drained = c->draining;
-	long ret;
-
-	for (i = 0; i < all; i++)
-		arms[i] = (struct twheel_arm) {
-			.handle		= keyed(c) ? 0x10000 * (o->nr + 1) + i : 0,
-			.user_data	= NEVER_TOLD | (u64)o->nr << 32 | i,
-			.flags		= TWHEEL_ARM_ABS,
-			.expires	= time_of(c) + 3600 * NSEC_PER_SEC,
-		};
-	ret = call_arm_batch(c, arms, all);
-	for (i = 0; i < all; i++) {
-		bool is_made = (long)i < ret && !arms[i].result;
-
-		made += is_made;
-		if (keyed(c) || is_made)
-			cancels[n++].handle = arms[i].handle;
-	}
-	if (has(LISTS) && !world.efault_chance && !drained && c->drains == drains && !sim_below(3))
-		walk_bulk(o, c, made);
-	cancel_bulk(c, cancels, n);
-	for (i = 0; i < n; i++)
-		expect(!cancels[i].result || cancels[i].result == -ENOENT, CONTAINED,
-		       "a cancel fails with %d", cancels[i].result);
-	free(arms);
-	free(cancels);
 }
 
 static void do_info(struct context *c)

@@ -2,7 +2,7 @@
 /* A reader: waits for records, by a read or by poll(), and has the oracle look at each. */
 #include <linux/errno.h>
 
-#include "world.h"
+#include "oracle.h"
 
 #define MAX_ROOM	24
 

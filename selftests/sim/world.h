@@ -3,8 +3,8 @@
  * An episode: contexts, the timers in them, the actors that use them, and what the oracle knows of
  * each arming.
  *
- * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c says what may
- * come of them; owner.c, reader.c, hostile.c and chaos.c are the actors.
+ * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c and record.c say
+ * what may come of them; owner.c, many.c, reader.c, hostile.c and chaos.c are the actors.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -244,35 +244,6 @@ void call_close(struct context *c);
 void call_sure(void);
 void call_sure_end(void);
 
-/* oracle.c: see there */
-u32 oracle_begins(struct context *c, u32 owner, bool shared, const struct twheel_arm *arm);
-void oracle_armed(struct context *c, struct own *own, u32 nr, const struct twheel_arm *asked,
-		  const struct twheel_arm *arm, long ret);
-void oracle_armed_shared(struct context *c, u32 nr, const struct twheel_arm *asked,
-			 const struct twheel_arm *arm, long ret);
-void oracle_not_begun(u32 nr);
-/* The timer of @own is not found any more. */
-void oracle_gone(struct own *own);
-void oracle_cancelled(struct context *c, struct own *own, const struct twheel_cancel *cancel,
-		      long ret);
-void oracle_found(struct context *c, struct own *own, const struct twheel_timer_info *info,
-		  long ret);
-void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain);
-void oracle_push_begins(struct context *c, struct own *own, const struct twheel_push *push,
-			struct arming *before);
-/* The call with @push began at @began, when the arming was as @before. */
-void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push,
-		   const struct arming *before, u64 began);
-void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret);
-void oracle_extended(struct context *c, struct own *own, u64 deadline);
-void oracle_unsure(struct own *own, u32 nr, bool undone);
-void oracle_record(struct context *c, const struct twheel_event *event, u64 read_began);
-void oracle_info(struct context *c, const struct twheel_info *info, bool at_rest);
-void oracle_end(void);
-u64 oracle_stamp(void);
-/* May a call end with @ret for want of something? */
-bool oracle_may_lack(long ret);
-
 /* The actors; @arg is a struct owner, a struct context or a number of a CPU. */
 void owner_main(void *arg);
 void reader_main(void *arg);
@@ -285,5 +256,9 @@ void last_chaos_main(void *arg);
 void step_clock(s64 step);
 /* owner.c: a delay of any kind, in ns */
 u64 some_delay(void);
+/* many.c: list up to 8 timers of @c; with @drain cancel them */
+void do_list(struct context *c, bool drain);
+/* Make many timers that are far ahead and cancel them, so that chunks come and go. */
+void do_bulk(struct owner *o, struct context *c);
 
 #endif /* SIM_WORLD_H */
