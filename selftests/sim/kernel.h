@@ -135,6 +135,7 @@ static inline int next_fiber(int i)
 {
 	return i + 1 == 2 * (int)sim_config.cpus ? 2 * CONFIG_NR_CPUS : i + 1;
 }
+
 struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void *arg, int cpu);
 /* NULL is the program's own stack, on which main() runs. */
 void fiber_switch(struct fiber *to);

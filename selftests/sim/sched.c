@@ -13,8 +13,8 @@
 #include "kernel.h"
 
 /*
- * So often at most does one go on after another in an episode, and so many points are passed. More is
- * a livelock.
+ * So often at most does one go on after another in an episode, and so many points are passed. More
+ * is a livelock.
  */
 #define MAX_TURNS	2000000U
 #define MAX_POINTS	10000000U

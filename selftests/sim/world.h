@@ -3,8 +3,8 @@
  * An episode: contexts, the timers in them, the actors that use them, and what the oracle knows of
  * each arming.
  *
- * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c and record.c say
- * what may come of them; owner.c, many.c, reader.c, hostile.c and chaos.c are the actors.
+ * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c and record.c
+ * say what may come of them; owner.c, many.c, reader.c, hostile.c and chaos.c are the actors.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
