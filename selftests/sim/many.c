@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Many timers at once: lists, drains, and more timers than a chunk holds. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/errno.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 
 #include "oracle.h"
 
@@ -15,6 +17,7 @@ void do_list(struct context *c, bool drain)
 		.count		= ARRAY_SIZE(infos),
 		.flags		= drain ? TWHEEL_LIST_DRAIN : 0,
 	};
+	u64 began = oracle_stamp();
 	long ret, i;
 
 	c->drains += drain;
@@ -25,7 +28,7 @@ void do_list(struct context *c, bool drain)
 	       oracle_may_lack(ret) || (ret == -EFAULT && sim_config.fault_chance), CONTAINED,
 	       "a list fails with %ld", ret);
 	for (i = 0; i < ret; i++)
-		oracle_listed(c, &infos[i], drain);
+		oracle_listed(c, &infos[i], drain, began);
 }
 
 /* Walk all timers of @c: each of the @n that @o has made in bulk is listed exactly once. */
@@ -58,12 +61,23 @@ static void cancel_bulk(struct context *c, struct twheel_cancel *cancels, u32 n)
 	}
 }
 
+/*
+ * Memory of a program, zeroed. It begins at a page, since what the module does depends on where pages
+ * end.
+ */
+static void *user_memory(size_t size)
+{
+	size_t whole = (size + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+
+	return memset(aligned_alloc(PAGE_SIZE, whole), 0, whole);
+}
+
 void do_bulk(struct owner *o, struct context *c)
 {
 	/* With keys sometimes so many that the table of keys needs more pages. */
 	const u32 all = keyed(c) && !sim_below(8) ? 700 : 70;
-	struct twheel_arm *arms = calloc(all, sizeof(*arms));
-	struct twheel_cancel *cancels = calloc(all, sizeof(*cancels));
+	struct twheel_arm *arms = user_memory(all * sizeof(*arms));
+	struct twheel_cancel *cancels = user_memory(all * sizeof(*cancels));
 	u32 i, n = 0, made = 0, drains = c->drains;
 	bool drained = c->draining;
 	long ret;

@@ -261,7 +261,7 @@ void oracle_found(struct context *c, struct own *own, const struct twheel_timer_
 	       info->deadline, a->low, a->high);
 }
 
-void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain)
+void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain, u64 began)
 {
 	u32 nr = (u32)info->user_data - 1;
 	const struct arming *a;
@@ -279,7 +279,7 @@ void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool
 		c->shared_live--;
 	else
 		expect(a->end == LIVE || a->end == IN_FLIGHT || a->end == OVER ||
-		       a->end == UNSURE, EXACTLY_ONCE,
+		       a->end == UNSURE || (a->end == FAILED && began < a->ended), EXACTLY_ONCE,
 		       "arming %llu is drained, and its end is %u", info->user_data, a->end);
 	is_cancelled(nr);
 }

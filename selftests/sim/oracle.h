@@ -70,8 +70,8 @@ void oracle_cancelled(struct context *c, struct own *own, const struct twheel_ca
 void oracle_found(struct context *c, struct own *own, const struct twheel_timer_info *info,
 		  long ret);
 
-/* A list has told @info; with @drain that timer was cancelled. */
-void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain);
+/* A list that began at stamp @began has told @info; with @drain that timer was cancelled. */
+void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain, u64 began);
 
 /**
  * oracle_push_begins() - a write() is going to push a timer

@@ -370,7 +370,7 @@ static void do_something(struct owner *o)
 	case 9:
 		if (is_in(i, c))
 			do_get(o, c, i);
-		if (has(BULK) && !sim_below(3))
+		if (has(BULK) && !sim_below(6))
 			do_bulk(o, c);
 		break;
 	case 10:

@@ -225,7 +225,7 @@ void sim_point(void)
 		return;
 	pass_point();
 	r = sim_random();
-	sim_clock += (u32)r % (u32)sim_config.point_ns;
+	sim_clock += (u32)r * sim_config.point_ns >> 32;
 	r >>= 48;
 	if (sim_weak && !(r & 3))
 		drain_some();
