@@ -62,8 +62,8 @@ static void cancel_bulk(struct context *c, struct twheel_cancel *cancels, u32 n)
 }
 
 /*
- * Memory of a program, zeroed. It begins at a page, since what the module does depends on where pages
- * end.
+ * Memory of a program, zeroed. It begins at a page, since what the module does depends on where
+ * pages end.
  */
 static void *user_memory(size_t size)
 {

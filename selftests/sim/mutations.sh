@@ -59,7 +59,6 @@ mutations() {
 	a record is pushed back	/^static bool may_push/,/^}/s/return .*/return true;/
 	half an entry is lost	/^static u32 copy_in/,/^}/s/iov_iter_revert(from, bytes % sizeof(\*pushes));/;/
 	a push ends an interval	/^static struct twheel_arm arming_of/,/^}/s/= timer->interval,/= 0,/
-	a push arms what another call has made	/^static int push_new/,/^}/s/ | TWHEEL_ARM_IF_NONE//
 	a push ends before it has made a timer	/^static u32 push_all/,/^}/s/^\t\t\tdone++;/\t\t\treturn done;/
 	no wait for the last expiry at a close	/^void twheel_timer_discard_all/,/^}/s/^\tspin_\(un\)\{0,1\}lock_bh(.*;/\t;/
 	bottom halves are on at a close	/^void twheel_timer_discard_all/,/^}/s/lock_bh(/lock(/
@@ -76,7 +75,6 @@ mutations() {
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
 	a chunk stays in the table	/^static void free_timer/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
-	a number is not given back	/^static void free_timer/,/^}/s/ida_free(&pool->indices, chunk->index);/;/
 	rmmod does not wait for what waits	s/^\trcu_barrier();/\t;/
 	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
 	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
