@@ -3,8 +3,9 @@
 #
 # check.sh - test the simulator, and run it for a minute of CPU time with new seeds (TAP)
 #
-# usage: [SECONDS_EACH=20] check.sh
+# usage: [SECONDS_EACH=20] [SIM_SEED=n] check.sh
 #
+# SIM_SEED is for a run that has to be the same as another one.
 # If a simulation fails, what it says is printed, and how to see it again.
 
 . "$(dirname "$0")/../vm/common.sh"
@@ -65,17 +66,18 @@ makes_it_smaller() {
 	grep -q 'the smallest that was found: make sim SEED=.*--owners 1' "$tmp/small"
 }
 
-# simulate BUILD - with a new seed, for $seconds of CPU time
+# simulate BUILD - for $seconds of CPU time, with a new seed unless SIM_SEED says which
 simulate() {
 	local status=0
-	simulator "$1" --seconds "$seconds" >"$tmp/out" 2>&1 || status=$?
+	simulator "$1" --seconds "$seconds" ${SIM_SEED:+--seed "$SIM_SEED"} >"$tmp/out" 2>&1 ||
+		status=$?
 	sed -n "s/^seed /# $1: seed /p" "$tmp/out"
 	result "$status" "no failure in $seconds CPU seconds, $1"
 }
 
 unset MAKEFLAGS MFLAGS
 seconds=${SECONDS_EACH:-20}
-seed=$((RANDOM + 100))
+seed=${SIM_SEED:-$((RANDOM + 100))}
 try "the simulator builds, plain and with each sanitizer" make -s -j2 -C "$sim" all
 [ "$failures" = 0 ] || finish
 echo "# seed $seed"
