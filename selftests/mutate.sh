@@ -31,6 +31,11 @@ load() {
 	files=()
 	# shellcheck source=/dev/null # one of several
 	. "$top/selftests/$1/mutations.sh"
+	# As they are, and to be changed
+	rm -rf "$scratch/whole" "$scratch/broken"
+	mkdir "$scratch/whole" "$scratch/broken"
+	cp --parents -t "$scratch/whole" "${files[@]}"
+	cp --parents -t "$scratch/broken" "${files[@]}"
 }
 
 # built_module - build the copy's module for $KERNEL and $VARIANT, and print its name; and
@@ -55,13 +60,13 @@ places() {
 apply() {
 	local file n=0
 	broken=''
-	for file in "${files[@]}"; do
-		sed "$1" "$top/$file" >"$scratch/mutant" || return
-		cmp -s "$scratch/mutant" "$top/$file" && continue
-		n=$((n + $(places "$top/$file" "$scratch/mutant")))
+	(cd "$scratch/broken" && sed -s -i "$1" "${files[@]}") || return
+	while IFS= read -r file; do
+		n=$((n + $(places "$top/$file" "$scratch/broken/$file")))
 		broken+=" $file"
-		cp "$scratch/mutant" "$tree/$file"
-	done
+		cp "$scratch/broken/$file" "$tree/$file"
+		cp "$top/$file" "$scratch/broken/$file"
+	done < <(cd "$scratch" && diff -rq whole broken | sed -n 's|^Files whole/\(.*\) and .*|\1|p')
 	[ "$n" != 1 ] || return 0
 	echo "does not apply, or not just once: $n places${broken:+ in}$broken"
 	return 1

@@ -9,14 +9,8 @@ void step_clock(s64 step)
 	if (!step)
 		return;
 	world.nr_steps++;
-	for (i = 0; i < world.nr_contexts; i++) {
-		struct context *c = &world.contexts[i];
-		u64 time = time_of(c) + (u64)(step > 0 ? step : 0);
-
-		c->told_last = false;
-		if (c->clock == CLOCK_REALTIME && time > c->last_step)
-			c->last_step = time;
-	}
+	for (i = 0; i < world.nr_contexts; i++)
+		world.contexts[i].told_last = false;
 	sim_set_clock(step);
 }
 

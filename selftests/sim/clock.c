@@ -7,6 +7,7 @@
 #include "kernel.h"
 
 s64 sim_real_offset, sim_boot_offset;
+u64 sim_latest_step;
 static struct notifier_block *told;
 /* As the kernel's it is taken in hard interrupts, too. */
 static spinlock_t timekeeper_lock = SIM_LOCK_INIT(timekeeper);
@@ -17,6 +18,7 @@ void clock_begin(void)
 {
 	sim_real_offset = 1000000000000000000;
 	sim_boot_offset = 5000000000;
+	sim_latest_step = 0;
 	told = NULL;
 	sim_set_timens(0, 0);
 }
@@ -81,7 +83,9 @@ void sim_set_clock(s64 step)
 {
 	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
 	lock_timekeeper();
+	sim_latest_step = max(sim_latest_step, sim_clock + (u64)sim_real_offset);
 	sim_real_offset += step;
+	sim_latest_step = max(sim_latest_step, sim_clock + (u64)sim_real_offset);
 	tell();
 	unlock_timekeeper();
 }

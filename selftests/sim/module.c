@@ -13,6 +13,8 @@
 #include "kernel.h"
 
 #define MAX_FILES	8
+/* Room for the text of a file in debugfs */
+#define DEBUGFS_TEXT	(1 << 16)
 
 const struct file_operations *sim_device;
 struct user_namespace init_user_ns;
@@ -69,11 +71,11 @@ void seq_printf(struct seq_file *m, const char *format, ...)
 
 void sim_read_debugfs(void)
 {
-	static char text[1 << 16];
+	char *text = malloc(DEBUGFS_TEXT);
 	int i;
 
 	for (i = 0; i < nr_files; i++) {
-		struct seq_file m = { .text = text, .size = sizeof(text) };
+		struct seq_file m = { .text = text, .size = DEBUGFS_TEXT };
 
 		if (files[i]->show)
 			files[i]->show(&m, NULL);
@@ -81,6 +83,7 @@ void sim_read_debugfs(void)
 			files[i]->write(NULL, "1", 1, NULL);
 		expect(!files[i]->show || m.used > 40, CONTAINED, "a file in debugfs is empty");
 	}
+	free(text);
 }
 
 /* The Makefile puts the module's variables into these sections. */

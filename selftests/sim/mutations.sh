@@ -106,7 +106,7 @@ mutations() {
 	a watch is left	/^void twheel_clock_unwatch/,/^}/s/list_del(&watch->entry);/;/
 	rmmod leaves its work items	/^void twheel_clock_exit/,/^}/s/destroy_workqueue(twheel_step_wq);/;/
 	a reader leaves what others wait for	/^static ssize_t twheel_read_iter/,/^}/s/^\twake_next_reader(ctx);/\t;/
-	poll() looks before it waits	/^static __poll_t twheel_poll/,/^}/s/^\tpoll_wait(file, &ctx->waiters.pollers, wait);/\tif (!is_readable(ctx)) {\n&\n\t\treturn 0;\n\t}/
+	poll() looks before it waits	/^static __poll_t twheel_poll/,/^}/s/^\t\(poll_wait(file, &ctx->waiters.pollers, wait);\)/\tif (!is_readable(ctx)) {\n\t\t\1\n\t\treturn 0;\n\t}/
 	no poll() is woken	s/wake_up_interruptible_poll(&waiters->pollers, EPOLLIN | EPOLLRDNORM);/;/
 	no reader is woken	s/^\twake_up_interruptible(&waiters->readers);/\t;/
 	a read-only descriptor arms	s/return writable ? ioctl_one(ctx, &twheel_op_arm, arg) : -EBADF;/return ioctl_one(ctx, \&twheel_op_arm, arg);/

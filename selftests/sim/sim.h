@@ -129,6 +129,8 @@ void sim_hotplug(unsigned int cpu, bool online);
 
 /* clock.c: CLOCK_REALTIME and CLOCK_BOOTTIME are ahead of CLOCK_MONOTONIC by these. */
 extern s64 sim_real_offset, sim_boot_offset;
+/* The latest time that CLOCK_REALTIME has shown just before or after a step */
+extern u64 sim_latest_step;
 void sim_set_clock(s64 step);
 void sim_set_timens(s64 monotonic, s64 boottime);
 

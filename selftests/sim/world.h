@@ -126,7 +126,6 @@ struct owner {
  * @hostile:	somebody stores anything into its words
  * @told_steps:	how many steps its readers were told of
  * @told_last:	they were told since the last one
- * @last_step:	the latest time that the clock has shown before or after a step
  * @waiting:	readers that may sleep
  * @drains:	calls that drain it, begun so far
  * @last_tick:	for each owner, the tick of the last record
@@ -142,7 +141,6 @@ struct context {
 	bool			hostile;
 	u64			told_steps;
 	bool			told_last;
-	u64			last_step;
 	u32			waiting;
 	u32			drains, draining;
 	u64			last_tick[MAX_OWNERS];
