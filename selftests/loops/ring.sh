@@ -18,9 +18,15 @@ value() {
 	sed -n "s/^$1 //p" "$tmp/out"
 }
 
-lib/ld.so --library-path lib ./ring-server >"$tmp/server" 2>&1 &
-server=$!
-await grep -q '^port [1-9]' "$tmp/server"
+# serve DESCRIPTORS - start the server, which may have so many
+serve() {
+	# shellcheck disable=SC3045 # busybox has it
+	(ulimit -n "$1" && exec lib/ld.so --library-path lib ./ring-server) >"$tmp/server" 2>&1 &
+	server=$!
+	await grep -q '^port [1-9]' "$tmp/server"
+}
+
+serve 1000
 # Each talks fifteen times, for longer than it may be silent, and then no more.
 run ../moving/client "$(sed -n 's/^port //p' "$tmp/server")" 50 15 100
 sed 's/^/# /' "$tmp/out"
@@ -30,4 +36,13 @@ check "tells of each" test "$(grep -c '^a client was silent$' "$tmp/server")" -g
 # Unless the machine stood still for so long
 [ "$(value pause)" -ge 1000000 ] || check "on none that talks" test "$(value lost)" = 0
 check "is still there" kill -0 "$server"
+kill "$server"
+wait "$server"
+
+# Clients wait for others to be hung up on.
+serve 24
+run ../moving/client "$(sed -n 's/^port //p' "$tmp/server")" 50 2 100
+sed 's/^/# /' "$tmp/out"
+check "accepts clients again when descriptors are free" test "$(value left)" = 0
+check "and is still there" kill -0 "$server"
 finish

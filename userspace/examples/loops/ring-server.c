@@ -21,7 +21,7 @@
 #define MOST	1024
 
 /* What a request is; the lower half of its user data is the descriptor of a client. */
-enum { ACCEPT, RECEIVE, SEND, TIMERS, PUSH, OTHER };
+enum { ACCEPT, RECEIVE, SEND, TIMERS, PUSH, CLOSE, OTHER };
 
 /**
  * struct client - a connection, by its descriptor
@@ -44,6 +44,9 @@ static struct twheel *tw;
 static int talked[MOST];
 static struct twheel_push pushes[MOST];
 static unsigned int nr_talked, nr_pushes;
+static int listener;
+/* There were too many descriptors to accept another client. */
+static bool full;
 static struct twheel_event events[64];
 
 /* A new request, of a kind and for a client, to be filled in */
@@ -96,10 +99,33 @@ static void has_talked(int fd)
 	talked[nr_talked++] = fd;
 }
 
+/* Write what is in the list of pushes. */
+static void write_pushes(void)
+{
+	struct io_uring_sqe *sqe = request();
+
+	io_uring_prep_write(sqe, twheel_fd(tw), pushes, nr_pushes * sizeof(*pushes), (uint64_t)-1);
+	name(sqe, PUSH, 0);
+}
+
+/* A write has ended. A signal may have ended it before all of the list was written. */
+static void written(int res)
+{
+	unsigned int done = (unsigned int)res / sizeof(*pushes);
+
+	if (res < 0 && res != -EINTR)
+		errx(1, "write: %s", strerror(-res));
+	if (res < 0)
+		done = 0;
+	nr_pushes -= done;
+	memmove(pushes, pushes + done, nr_pushes * sizeof(*pushes));
+	if (nr_pushes)
+		write_pushes();
+}
+
 /* Write until when the clients that have talked may be silent, if the last write has ended. */
 static void push_timers(void)
 {
-	struct io_uring_sqe *sqe;
 	unsigned int i;
 
 	if (nr_pushes)
@@ -114,16 +140,25 @@ static void push_timers(void)
 			};
 	}
 	nr_talked = 0;
-	if (!nr_pushes)
-		return;
-	sqe = request();
-	io_uring_prep_write(sqe, twheel_fd(tw), pushes, nr_pushes * sizeof(*pushes), (uint64_t)-1);
-	name(sqe, PUSH, 0);
+	if (nr_pushes)
+		write_pushes();
 }
 
-static void accepted(int fd)
+static void await_clients(void)
 {
-	/* A client may have left before it was accepted. */
+	struct io_uring_sqe *sqe = request();
+
+	io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, SOCK_CLOEXEC);
+	name(sqe, ACCEPT, 0);
+}
+
+/* @goes_on: the request does. It ends with an error, as if a client has left before. */
+static void accepted(int fd, bool goes_on)
+{
+	if (fd == -EMFILE || fd == -ENFILE)
+		full = true;
+	else if (!goes_on)
+		await_clients();
 	if (fd < 0)
 		return;
 	if (fd >= MOST)
@@ -143,7 +178,7 @@ static void hang_up(int fd)
 		puts("a client has left");
 	clients[fd].gone = true;
 	io_uring_prep_close(sqe, fd);
-	name(sqe, OTHER, 0);
+	name(sqe, CLOSE, 0);
 }
 
 static void received(int fd, int n)
@@ -196,13 +231,21 @@ static void have_expired(int res)
 	await_timers();
 }
 
-static void completed(uint64_t data, int res)
+/* A descriptor is free again. */
+static void closed(void)
+{
+	if (full)
+		await_clients();
+	full = false;
+}
+
+static void completed(uint64_t data, int res, bool goes_on)
 {
 	int fd = (int)(uint32_t)data;
 
 	switch (data >> 32) {
 	case ACCEPT:
-		accepted(res);
+		accepted(res, goes_on);
 		break;
 	case RECEIVE:
 		received(fd, res);
@@ -214,9 +257,10 @@ static void completed(uint64_t data, int res)
 		have_expired(res);
 		break;
 	case PUSH:
-		if (res != (int)(nr_pushes * sizeof(*pushes)))
-			errx(1, "write: %s", res < 0 ? strerror(-res) : "no room for a timer");
-		nr_pushes = 0;
+		written(res);
+		break;
+	case CLOSE:
+		closed();
 		break;
 	}
 }
@@ -225,11 +269,10 @@ int main(void)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_KEYED };
 	struct sockaddr_in at = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(at);
 	struct io_uring_cqe *cqe;
-	struct io_uring_sqe *sqe;
 
+	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	errno = -twheel_open(&tw, TWHEEL_DEVICE, TWHEEL_OPEN_CLOEXEC, &config);
 	if (errno)
 		err(1, TWHEEL_DEVICE);
@@ -242,12 +285,11 @@ int main(void)
 	setlinebuf(stdout);
 	printf("port %u\n", ntohs(at.sin_port));
 
-	sqe = request();
-	io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, SOCK_CLOEXEC);
-	name(sqe, ACCEPT, 0);
+	await_clients();
 	await_timers();
 	for (;;) {
 		uint64_t data;
+		bool goes_on;
 		int res;
 
 		push_timers();
@@ -255,8 +297,9 @@ int main(void)
 		while (!io_uring_peek_cqe(&ring, &cqe)) {
 			data = io_uring_cqe_get_data64(cqe);
 			res = cqe->res;
+			goes_on = cqe->flags & IORING_CQE_F_MORE;
 			io_uring_cqe_seen(&ring, cqe);
-			completed(data, res);
+			completed(data, res, goes_on);
 		}
 	}
 }
