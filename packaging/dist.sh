@@ -17,5 +17,7 @@ name=twheel-$(git -C "$top" show "$revision:VERSION")
 
 mkdir -p "$build/dist"
 git -C "$top" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$revision" |
-	gzip -n9 >"$build/dist/$name.tar.gz"
+	gzip -n9 >"$build/dist/$name.$$"
+# Somebody may be reading one that was made before.
+mv "$build/dist/$name.$$" "$build/dist/$name.tar.gz"
 echo "$build/dist/$name.tar.gz"

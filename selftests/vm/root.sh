@@ -30,14 +30,18 @@ make_root() {
 
 # unpack_root RELEASE FOLDER - a root in a folder that is made for it
 unpack_root() {
-	local new
+	local new lock
 
 	mkdir -p "$cache/bare"
+	# Two suites may want it at once.
+	exec {lock}>"$cache/bare/$1.lock"
+	flock "$lock"
 	if [ ! -e "$cache/bare/$1.tar" ]; then
 		new=$(mktemp -d "$cache/bare/tmp.XXXXXX")
 		step "making a minimal root of $1" "$build/log/bare.root" make_root "$1" "$new"
 		rm -rf "$new"
 	fi
+	exec {lock}>&-
 	mkdir "$2"
 	as_root tar -x -f "$cache/bare/$1.tar" -C "$2"
 	# It is thrown away soon, so it need not survive a crash.

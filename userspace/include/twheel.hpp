@@ -331,12 +331,13 @@ public:
 		struct twheel_config config = {};
 		struct twheel *tw = nullptr;
 
-		config.clock = static_cast<std::uint32_t>(how.clock);
+		config.clock = how.clock == CLOCK_REALTIME ? TWHEEL_CLOCK_REALTIME :
+			static_cast<std::uint32_t>(how.clock);
 		config.flags = (how.keyed ? TWHEEL_CONFIG_KEYED : 0) |
 			(how.lease ? TWHEEL_CONFIG_LEASE : 0) |
 			(how.cancel_on_set ? TWHEEL_CONFIG_CANCEL_ON_SET : 0);
 		config.limit = how.limit;
-		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_CLOCK |
+		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC |
 					  (how.nonblock ? TWHEEL_OPEN_NONBLOCK : 0) |
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
 			      how.path ? how.path :

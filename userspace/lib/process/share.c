@@ -34,12 +34,14 @@ __thread struct twheel_share_slot *twheel_counted EMB_TLS;
 
 /**
  * struct area - the memory that a process shares
- * @process: the number of the process, of fork.c. A child, which has a copy of this, makes an area
- *	of its own. It may have the pid of its parent, in another namespace
+ * @pid: of the process. A child, which has a copy of this, makes an area of its own
+ * @process: its number, of fork.c. A child may have the pid of its parent, in another namespace; but
+ *	where the kernel tells nobody of a fork it has that number, too
  * @share: what others read
  * @taken: which slots are
  */
 struct area {
+	pid_t			pid;
 	unsigned int		process;
 	struct twheel_share	*share;
 	bool			taken[TWHEEL_SHARE_SLOTS];
@@ -98,6 +100,12 @@ err_close:
 	return NULL;
 }
 
+/* Is @a of this process, which has that number? */
+static bool is_mine(const struct area *a, unsigned int process)
+{
+	return a->process == process && a->pid == getpid();
+}
+
 /* Find the area of this process, or make it. NULL if that cannot be. */
 static struct area *get_area(void)
 {
@@ -107,11 +115,12 @@ static struct area *get_area(void)
 
 	if (twheel_which_process(&process))
 		return NULL;
-	if (old && old->process == process)
+	if (old && is_mine(old, process))
 		return old;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return NULL;
+	new->pid = getpid();
 	new->process = process;
 	new->share = make_share(&fd);
 	if (!new->share) {
@@ -178,7 +187,7 @@ void twheel_emb_unshare(struct twheel_emb *emb)
 	emb->own = *slot;
 	emb->own.used = 0;
 	/* The slot of a context that a child has inherited is its parent's. */
-	if (twheel_which_process(&process) || mine->process != process ||
+	if (twheel_which_process(&process) || !is_mine(mine, process) ||
 	    slot < mine->share->slots || slot >= mine->share->slots + TWHEEL_SHARE_SLOTS)
 		return;
 	__atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);

@@ -277,15 +277,15 @@ class Context:
         self._words: weakref.WeakSet[_Word] = weakref.WeakSet()
         self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
         config = _abi.twheel_config()
-        config.clock = _u32(clock)
+        config.clock = (_abi.TWHEEL_CLOCK_REALTIME if clock == time.CLOCK_REALTIME else
+                        _u32(clock))
         config.flags = (
             (_abi.TWHEEL_CONFIG_KEYED if keyed else 0) |
             (_abi.TWHEEL_CONFIG_LEASE if lease else 0) |
             (_abi.TWHEEL_CONFIG_CANCEL_ON_SET if cancel_on_set else 0))
         config.limit = _u64(limit)
         flags = (
-            _abi.TWHEEL_OPEN_CLOEXEC | _abi.TWHEEL_OPEN_CLOCK |
-            (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
+            _abi.TWHEEL_OPEN_CLOEXEC | (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
             (_abi.TWHEEL_OPEN_EMBEDDED if embedded else 0))
         tw = c_void_p()
         result = _lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
