@@ -56,7 +56,7 @@ static void check_deadline(const struct arming *a, const struct twheel_event *e)
 static void check_late(const struct context *c, const struct arming *a,
 		       const struct twheel_event *e)
 {
-	u64 due = max((u64)e->deadline, a->from);
+	u64 due = max_t(u64, e->deadline, a->from);
 
 	/* Until a step it was not due. */
 	if (c->clock == CLOCK_REALTIME)

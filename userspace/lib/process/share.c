@@ -35,8 +35,8 @@ __thread struct twheel_share_slot *twheel_counted EMB_TLS;
 /**
  * struct area - the memory that a process shares
  * @pid: of the process. A child, which has a copy of this, makes an area of its own
- * @process: its number, of fork.c. A child may have the pid of its parent, in another namespace; but
- *	where the kernel tells nobody of a fork it has that number, too
+ * @process: its number, of fork.c. A child may have the pid of its parent, in another namespace;
+ *	but where the kernel tells nobody of a fork it has that number, too
  * @share: what others read
  * @taken: which slots are
  */
