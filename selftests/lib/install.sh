@@ -77,6 +77,7 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/share/doc/twheel/examples/loops/epoll-server.c
 ./usr/share/doc/twheel/examples/loops/glib-server.c
 ./usr/share/doc/twheel/examples/loops/libevent-server.c
+./usr/share/doc/twheel/examples/loops/ring-server.c
 ./usr/share/doc/twheel/examples/loops/sd-event-server.c
 ./usr/share/doc/twheel/examples/loops/server.c
 ./usr/share/doc/twheel/examples/loops/server.h

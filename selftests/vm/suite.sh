@@ -61,7 +61,7 @@ sets() {
 
 load() {
 	case $1 in
-	shares|stalls)			echo alone ;;
+	shares|stalls|bare)		echo alone ;;
 	examples|uapi*)			echo idle ;;
 	*)				echo busy ;;
 	esac
