@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Deadlines in virtual time: near ones, and those at the edges of what each level of the
- * wheel and each of its buckets reaches, up to TWHEEL_TIME_DAYS (3650) ahead. Each timer
+ * wheel and each of its buckets reaches, up to TWHEEL_TIME_FAR_DAYS (3650) ahead. Each timer
  * expires on its tick, and is looked at once for each level.
  */
 #include "virtual.h"
@@ -31,7 +31,7 @@ FIXTURE(far)
 
 static __u64 furthest(void)
 {
-	return virtual_days("TWHEEL_TIME_DAYS", 3650) * DAY;
+	return virtual_days("TWHEEL_TIME_FAR_DAYS", 3650) * DAY;
 }
 
 /* Returns how far @level of a wheel reaches, in ns, but at most @max. */
