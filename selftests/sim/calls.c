@@ -97,13 +97,19 @@ long call_arm(struct context *c, struct twheel_arm *arm)
 	return ret;
 }
 
-long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n)
+/* @entries: @n structures, which @cmd takes all at once */
+static long call_batch(struct context *c, unsigned int cmd, void *entries, u32 n)
 {
-	struct twheel_batch batch = { .entries = (uintptr_t)arms, .count = n };
-	long ret;
+	struct twheel_batch batch = { .entries = (uintptr_t)entries, .count = n };
 
 	counts.operations += n;
-	ret = call_ioctl(c, TWHEEL_IOC_ARM_BATCH, &batch);
+	return call_ioctl(c, cmd, &batch);
+}
+
+long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n)
+{
+	long ret = call_batch(c, TWHEEL_IOC_ARM_BATCH, arms, n);
+
 	sim_trace("context %u: arm %u timers at once, from %llu on: %ld", c->nr, n,
 		  n ? arms->user_data : 0, ret);
 	return ret;
@@ -120,11 +126,8 @@ long call_cancel(struct context *c, struct twheel_cancel *cancel)
 
 long call_cancel_batch(struct context *c, struct twheel_cancel *cancels, u32 n)
 {
-	struct twheel_batch batch = { .entries = (uintptr_t)cancels, .count = n };
-	long ret;
+	long ret = call_batch(c, TWHEEL_IOC_CANCEL_BATCH, cancels, n);
 
-	counts.operations += n;
-	ret = call_ioctl(c, TWHEEL_IOC_CANCEL_BATCH, &batch);
 	sim_trace("context %u: cancel %u timers at once: %ld", c->nr, n, ret);
 	return ret;
 }
