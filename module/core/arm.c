@@ -287,7 +287,7 @@ static void count_migration(const struct twheel_ctx *ctx,
 static __always_inline bool can_stay(const struct twheel_hold *hold,
 				     const struct twheel_timer *timer, u64 tick)
 {
-	return tick >= timer->node.expires && twheel_base_stays(hold->base);
+	return tick >= timer->node.expires && hold->stays;
 }
 
 /* Let @timer be due at @tick where it is: the turn of its bucket comes first, and moves it. */
@@ -594,6 +594,7 @@ void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 	u32 part, done;
 	int full = 0;
 
+	twheel_ctx_prepare(ctx);
 	if (n == 1 && arm_alone(ctx, arms))
 		return;
 	for (; n; arms += done, n -= done) {

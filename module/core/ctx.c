@@ -153,7 +153,9 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 
 	if (mutex_lock_killable(&ctx->grow))
 		return -EINTR;
-	ret = twheel_pool_grow(&ctx->pool);
+	ret = twheel_base_prepare(ctx->pool.account.quota, ctx->clock);
+	if (!ret)
+		ret = twheel_pool_grow(&ctx->pool);
 	mutex_unlock(&ctx->grow);
 	return ret;
 }

@@ -87,6 +87,19 @@ static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
 }
 
 /**
+ * twheel_ctx_prepare() - have timers that are armed next go to the best base
+ * @ctx:	the context
+ *
+ * Context: may sleep.
+ */
+static inline void twheel_ctx_prepare(struct twheel_ctx *ctx)
+{
+	/* Before that the clock may change, and twheel_ctx_grow() comes first. */
+	if (twheel_pool_settled(&ctx->pool))
+		twheel_base_prepare(ctx->pool.account.quota, ctx->clock);
+}
+
+/**
  * twheel_ctx_word_deadline() - the deadline of a lease
  * @ctx:	the context
  * @word:	what the word of the timer says

@@ -34,7 +34,7 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 {
 	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
 	atomic64_t *word = twheel_pool_word(timer);
-	u64 clk = base->wheel.clk, deadline, wait;
+	u64 clk = base->wheel.clk, deadline;
 
 	if (timer->node.expires <= clk) {
 		/* However late it is, compare with the time of the turn: that keeps the order. */
@@ -54,10 +54,6 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 	}
 
 	timer->node.expires = max(timer->node.expires, twheel_timer_tick(timer));
-	wait = twheel_quota_charge_look(ctx->pool.account.quota, run->now, run->look_ns);
-	if (wait)
-		timer->node.expires = max(timer->node.expires, run->tick + 1 +
-					  (wait >> twheel_geometry.tick_shift));
 	return false;
 }
 
@@ -304,5 +300,6 @@ ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
 		return 0;
 
+	twheel_ctx_prepare(ctx);
 	return room == 1 ? deliver_one(ctx, to) : deliver_many(ctx, to, room);
 }

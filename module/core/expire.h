@@ -16,8 +16,6 @@ struct twheel_ctx;
  * struct twheel_run - one or more expire batches of a wheel, one after another
  * @time:	the time on the wheel's clock, in ns
  * @tick:	the last tick that is not after @time
- * @now:	the time on CLOCK_MONOTONIC, in ns
- * @look_ns:	what a look at one timer takes on average, in ns
  * @expired:	timers made ready so far
  * @moved:	timers that came up and were put back so far
  * @nr_wake:	contexts that are to be woken at its end
@@ -26,8 +24,6 @@ struct twheel_ctx;
 struct twheel_run {
 	u64			time;
 	u64			tick;
-	u64			now;
-	u32			look_ns;
 	u32			expired;
 	u32			moved;
 	u32			nr_wake;

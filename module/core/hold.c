@@ -80,6 +80,13 @@ static void unlock_all(struct twheel_hold *hold)
 	}
 }
 
+/* @base, whose lock is held, is that of the timer that is held next. */
+static void set_here(struct twheel_hold *hold, struct twheel_base *base)
+{
+	hold->here = twheel_where_pending(base->cpu);
+	hold->stays = twheel_base_stays(base);
+}
+
 /* Make @base, and @second unless it is NULL, the bases that are locked. */
 static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 		       struct twheel_base *second)
@@ -99,7 +106,7 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 	} else if (hold->base != base) {
 		swap(hold->base, hold->second);
 	}
-	hold->here = twheel_where_pending(base->cpu);
+	set_here(hold, base);
 }
 
 /* Is a timer that is @where pending on @hold->base, whose lock is held? */
@@ -169,7 +176,7 @@ static struct twheel_timer *lock_one(struct twheel_hold *hold, u64 handle)
 
 	base = twheel_base_of(pool->account.quota, hold->ctx->clock, twheel_cpu_of(where));
 	spin_lock(&base->lock);
-	hold->here = twheel_where_pending(base->cpu);
+	set_here(hold, base);
 	if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&
 		   twheel_pool_is_named(pool, timer, handle))) {
 		/* For sparse, as above. */

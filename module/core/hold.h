@@ -31,6 +31,7 @@ struct twheel_timer;
  * @second:	NULL, or one more base, which is locked as well
  * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
  *		lock is held
+ * @stays:	timers on @base that are armed anew may stay there
  * @ctx_locked:	the lock of @ctx is held
  * @wake:	waiters of @ctx are to be woken at the end
  * @offset:	twheel_clock_offset() of the calling program, in ns
@@ -45,6 +46,7 @@ struct twheel_hold {
 	struct twheel_base	*base;
 	struct twheel_base	*second;
 	u32			here;
+	bool			stays;
 	bool			ctx_locked;
 	bool			wake;
 	s64			offset;

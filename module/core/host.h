@@ -116,16 +116,23 @@ void twheel_base_program(struct twheel_base *base);
  *
  *	struct twheel_base *twheel_base_of(struct twheel_quota *quota, enum twheel_clock clock,
  *					   u16 cpu)
- *		The base whose base->cpu is @cpu, of the user of @quota. Context: any.
+ *		The base whose base->cpu is @cpu, of the user of @quota: there is one if a timer is
+ *		or was pending on it. Context: any.
+ *
+ *	int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
+ *		Have a base made for timers that are armed now. Returns 0; or -ENOMEM, and timers
+ *		on @clock cannot be armed. If it has returned 0 before, calls may go on whatever it
+ *		returns: it is called so that timers go to the best base. Context: may sleep.
  *
  *	struct twheel_base *twheel_base_local(struct twheel_quota *quota,
  *					      enum twheel_clock clock)
- *		The base for timers that are armed now. Context: bottom halves are off; the answer
+ *		The base for timers that are armed now, once twheel_base_prepare() has returned 0
+ *		for @clock. Context: bottom halves are off; the answer
  *		stays the same until they are on again.
  *
  *	bool twheel_base_stays(const struct twheel_base *base)
- *		May timers that are armed anew stay there? Otherwise they move to the local one.
- *		Context: the caller holds @base->lock.
+ *		May timers that the calling program arms anew stay there? Otherwise they move to the
+ *		local one. Context: the caller holds @base->lock.
  *
  *	void twheel_base_changed(struct twheel_base *base, u64 old, u64 new)
  *		A node of the wheel is now to come at tick @new and not at tick @old;
@@ -217,17 +224,6 @@ void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes)
  * Context: soft interrupt, or process.
  */
 void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
-
-/**
- * twheel_quota_charge_look() - charge the user for a look at a lease that was extended
- * @quota:	the quota
- * @now:	the time on CLOCK_MONOTONIC, in ns
- * @cost:	what the look took, in ns
- *
- * Context: where wheels are turned.
- * Return: for how many ns the lease is not to be looked at: see twheel_lease_charge().
- */
-u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost);
 
 /**
  * twheel_account_init() - open an account without timers

@@ -110,36 +110,6 @@ static inline bool twheel_lease_claim(atomic64_t *word, u64 now, u64 *deadline)
 	return false;
 }
 
-/*
- * Extending a lease costs the user one store, and this CPU a look. Looks at leases that were
- * extended are charged to the user, and get no more than one part in TWHEEL_LEASE_SHARE of
- * the CPU's time. Leases of a user who has used up more than that have to wait. They may
- * expire late, and nobody else's timers do.
- */
-#define TWHEEL_LEASE_SHARE	8
-/* A user may use up this much at once, in ns of CPU time. */
-#define TWHEEL_LEASE_BURST_NS	6000000ULL
-
-/**
- * twheel_lease_charge() - charge for a look at a lease that was extended
- * @account:	the time until which the looks of the user on this CPU are paid for, in ns
- * @now:	the time, in ns
- * @cost:	what the look has taken, in ns
- *
- * Context: the caller serialises all calls for @account.
- * Return: for how many ns the lease is not to be looked at again; usually 0.
- */
-static inline u64 twheel_lease_charge(u64 *account, u64 now, u64 cost)
-{
-	u64 ahead;
-
-	if (*account < now)
-		*account = now;
-	*account += TWHEEL_LEASE_SHARE * cost;
-	ahead = *account - now;
-	return ahead - min_t(u64, ahead, TWHEEL_LEASE_SHARE * TWHEEL_LEASE_BURST_NS);
-}
-
 /**
  * twheel_lease_begin() - give a word to a new timer
  * @word:	the word. The timer that had it before, if any, has ended

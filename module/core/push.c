@@ -166,6 +166,7 @@ ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 	/* Half an entry would be lost. */
 	if (iov_iter_count(from) % sizeof(*pushes))
 		return -EINVAL;
+	twheel_ctx_prepare(ctx);
 	while (iov_iter_count(from)) {
 		want = min_t(size_t, iov_iter_count(from) / sizeof(*pushes), TWHEEL_HOLD_MAX);
 		n = copy_in(pushes, want, from);

@@ -110,8 +110,9 @@ static inline void twheel_timer_set_where(struct twheel_timer *timer,
 	/* One that is free becomes pending in arm_new(), and none becomes free here. */
 	twheel_assert(twheel_state_of(timer->where) != TWHEEL_STATE_NONE &&
 		      state != TWHEEL_STATE_NONE);
-	WRITE_ONCE(timer->where, state | (u32)cpu << TWHEEL_CPU_SHIFT |
-				 flags << TWHEEL_FLAGS_SHIFT);
+	/* Whoever finds @cpu here finds the base of @cpu as well, which may be a new one. */
+	smp_store_release(&timer->where, state | (u32)cpu << TWHEEL_CPU_SHIFT |
+					 flags << TWHEEL_FLAGS_SHIFT);
 }
 
 static inline enum twheel_state twheel_timer_state(const struct twheel_timer *timer)

@@ -16,7 +16,8 @@
 #include "chardev.h"
 #include "clock.h"
 #include "debugfs.h"
-#include "turn.h"
+#include "program.h"
+#include "quota.h"
 
 /* The words of leases, and times that are read without a lock, are 64 bits. */
 #ifndef CONFIG_64BIT
@@ -86,6 +87,11 @@ static void __init default_limits(void)
 		twheel_max_fd_timers = twheel_max_user_timers;
 }
 
+static void look_at_wheels(void)
+{
+	twheel_program_now(TWHEEL_REALTIME);
+}
+
 static int __init twheel_init(void)
 {
 	int ret;
@@ -99,13 +105,17 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_bases_init();
+	ret = twheel_quota_init();
 	if (ret)
 		goto cache_exit;
 
-	ret = twheel_clock_init(twheel_bases_look);
+	ret = twheel_program_init();
 	if (ret)
-		goto bases_exit;
+		goto quota_exit;
+
+	ret = twheel_clock_init(look_at_wheels);
+	if (ret)
+		goto program_exit;
 
 	twheel_debugfs_init();
 	ret = twheel_chardev_init();
@@ -119,8 +129,10 @@ static int __init twheel_init(void)
 debugfs_exit:
 	twheel_debugfs_exit();
 	twheel_clock_exit();
-bases_exit:
-	twheel_bases_exit();
+program_exit:
+	twheel_program_exit();
+quota_exit:
+	twheel_quota_exit();
 cache_exit:
 	twheel_pool_cache_exit();
 	return ret;
@@ -131,8 +143,11 @@ static void __exit twheel_exit(void)
 	twheel_chardev_exit();
 	twheel_debugfs_exit();
 	twheel_clock_exit();
-	twheel_bases_exit();
+	twheel_quota_exit();
+	twheel_program_exit();
 	twheel_pool_cache_exit();
+	/* The last instructions of a kick must have run before this code is unloaded. */
+	synchronize_rcu();
 }
 
 module_init(twheel_init);

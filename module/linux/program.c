@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The wheels of all CPUs, and which CPU turns which: hrtimers, kicks, hotplug, isolation.
+ * Which CPU turns which wheel: hrtimers, kicks, hotplug, isolation.
  *
- * Locking rules: see core/base.c for the order.
+ * Locking rules: see core/base.c for the order. twheel_cpus_lock guards the lists of wheels, one for
+ * each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside it.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
  * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
@@ -23,17 +24,34 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
 #include <linux/topology.h>
 
 #include "../core/host.h"
 #include "clock.h"
 #include "program.h"
 
-struct twheel_cpu_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
+/**
+ * struct twheel_cpu - a CPU, and whose wheels are for timers that are armed there
+ * @bases:	these wheels, of all users and clocks; changed under twheel_cpus_lock, walked under
+ *		RCU
+ * @away:	the CPU is offline, or about to be; under twheel_cpus_lock
+ * @before:	how many possible CPUs of its node come before this one; constant after init
+ */
+struct twheel_cpu {
+	struct list_head	bases;
+	bool			away;
+	unsigned int		before;
+};
 
-/* How many possible CPUs of its node come before a CPU; constant after init */
-static DEFINE_PER_CPU(unsigned int, twheel_before);
+static DEFINE_PER_CPU(struct twheel_cpu, twheel_cpus);
+static DEFINE_SPINLOCK(twheel_cpus_lock);
 static enum cpuhp_state twheel_cpuhp_state;
+
+/* For each wheel @cbase of @cpu. The caller holds RCU. */
+#define for_each_base(cbase, cpu) \
+	list_for_each_entry_rcu(cbase, &per_cpu(twheel_cpus, cpu).bases, entry)
 
 /* May @cpu turn wheels? One that is going offline is not active any more. */
 static bool is_housekeeper(unsigned int cpu)
@@ -78,22 +96,22 @@ unsigned int twheel_housekeeping_cpu(unsigned int cpu)
 
 	/* The kernel's own search for the closest CPU is not exported. */
 	if (node != NUMA_NO_NODE)
-		picked = pick_housekeeper(cpumask_of_node(node), cpu, per_cpu(twheel_before, cpu));
+		picked = pick_housekeeper(cpumask_of_node(node), cpu, per_cpu(twheel_cpus, cpu).before);
 	if (picked >= nr_cpu_ids)
 		picked = pick_housekeeper(cpu_active_mask, cpu, cpu);
 	return picked < nr_cpu_ids ? picked : smp_processor_id();
 }
 
-/* Count for each possible CPU the others of its node that come before it. */
-static void count_before(void)
+static void init_cpus(void)
 {
 	unsigned int cpu, other;
 
 	for_each_possible_cpu(cpu) {
-		per_cpu(twheel_before, cpu) = 0;
+		struct twheel_cpu *c = &per_cpu(twheel_cpus, cpu);
+
+		INIT_LIST_HEAD(&c->bases);
 		for_each_possible_cpu(other)
-			per_cpu(twheel_before, cpu) += other < cpu &&
-						       cpu_to_node(other) == cpu_to_node(cpu);
+			c->before += other < cpu && cpu_to_node(other) == cpu_to_node(cpu);
 	}
 }
 
@@ -175,11 +193,41 @@ void twheel_reprogram(struct twheel_cpu_base *cbase)
 	spin_unlock_bh(&cbase->base.lock);
 }
 
-static void set_away(struct twheel_cpu_base *cbase, bool away)
+void twheel_program_now(enum twheel_clock clock)
 {
-	spin_lock_bh(&cbase->base.lock);
-	cbase->away = away;
-	spin_unlock_bh(&cbase->base.lock);
+	struct twheel_cpu_base *cbase;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		rcu_read_lock();
+		for_each_base(cbase, cpu) {
+			if (cbase->base.clock != clock)
+				continue;
+			spin_lock_bh(&cbase->base.lock);
+			twheel_program(cbase, 0, 0);
+			spin_unlock_bh(&cbase->base.lock);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
+}
+
+/* Say whether @cpu is away: for the wheels that there are, and for those that will be made. */
+static void set_away(unsigned int cpu, bool away)
+{
+	struct twheel_cpu_base *cbase;
+
+	spin_lock_bh(&twheel_cpus_lock);
+	per_cpu(twheel_cpus, cpu).away = away;
+	spin_unlock_bh(&twheel_cpus_lock);
+
+	rcu_read_lock();
+	for_each_base(cbase, cpu) {
+		spin_lock_bh(&cbase->base.lock);
+		cbase->away = away;
+		spin_unlock_bh(&cbase->base.lock);
+	}
+	rcu_read_unlock();
 }
 
 /* Wait for every kick in flight, including those sent before cbase->away changed. */
@@ -191,30 +239,29 @@ static void wait_for_kicks(const struct twheel_cpu_base *cbase)
 
 static int twheel_cpu_online(unsigned int cpu)
 {
-	enum twheel_clock clock;
+	struct twheel_cpu_base *cbase;
 
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-		struct twheel_cpu_base *cbase = twheel_cpu_base(clock, cpu);
-
-		set_away(cbase, false);
+	set_away(cpu, false);
+	rcu_read_lock();
+	for_each_base(cbase, cpu) {
 		/* A late kick would take the hrtimer back to the other CPU. */
 		wait_for_kicks(cbase);
 		twheel_reprogram(cbase);
 	}
+	rcu_read_unlock();
 	return 0;
 }
 
 /* Runs on @cpu, which is not active any more: no wheel is programmed here from now on. */
 static int twheel_cpu_offline(unsigned int cpu)
 {
-	enum twheel_clock clock;
+	struct twheel_cpu_base *cbase;
 	int other;
 
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-		set_away(twheel_cpu_base(clock, cpu), true);
-		for_each_possible_cpu(other) {
-			struct twheel_cpu_base *cbase = twheel_cpu_base(clock, other);
-
+	set_away(cpu, true);
+	for_each_possible_cpu(other) {
+		rcu_read_lock();
+		for_each_base(cbase, other) {
 			/* Its hrtimer may be set here: set it elsewhere, after any kick. */
 			if (!is_away(cbase))
 				continue;
@@ -222,16 +269,31 @@ static int twheel_cpu_offline(unsigned int cpu)
 			hrtimer_cancel(&cbase->hrtimer);
 			twheel_reprogram(cbase);
 		}
+		rcu_read_unlock();
+		cond_resched();
 	}
 	return 0;
 }
 
 void twheel_program_begin(struct twheel_cpu_base *cbase)
 {
+	struct twheel_cpu *cpu = &per_cpu(twheel_cpus, cbase->base.cpu);
+
 	INIT_CSD(&cbase->kick, kick, cbase);
+	spin_lock_bh(&twheel_cpus_lock);
+	cbase->away = cpu->away;
+	list_add_tail_rcu(&cbase->entry, &cpu->bases);
+	spin_unlock_bh(&twheel_cpus_lock);
 }
 
 void twheel_program_end(struct twheel_cpu_base *cbase)
+{
+	spin_lock_bh(&twheel_cpus_lock);
+	list_del_rcu(&cbase->entry);
+	spin_unlock_bh(&twheel_cpus_lock);
+}
+
+void twheel_program_wait(struct twheel_cpu_base *cbase)
 {
 	wait_for_kicks(cbase);
 	hrtimer_cancel(&cbase->hrtimer);
@@ -241,7 +303,7 @@ int twheel_program_init(void)
 {
 	int ret;
 
-	count_before();
+	init_cpus();
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "twheel:online",
 					twheel_cpu_online, twheel_cpu_offline);
 	if (ret < 0)

@@ -1,55 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The wheels of all CPUs, and which CPU turns which: hrtimers, kicks, hotplug, isolation. */
+/* Which CPU turns which wheel: hrtimers, kicks, hotplug, isolation. */
 #ifndef TWHEEL_PROGRAM_H
 #define TWHEEL_PROGRAM_H
 
 #include <linux/container_of.h>
+#include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>
 
 #include "../core/base.h"
 
-struct twheel_quota;
-
 /**
- * struct twheel_cpu_base - the base of one CPU on one clock, and what turns its wheel
+ * struct twheel_cpu_base - the base of one user on one CPU and clock, and what turns its wheel
  * @base:	the base; @base.lock guards all fields below that are not said to be another's
  * @hrtimer:	turns the wheel, at tick @base.programmed or before. A kick reads that tick without
  *		the lock
+ * @entry:	in the list of its CPU, from twheel_program_begin() to twheel_program_end()
  * @away:	the CPU is offline, or about to be: another CPU turns the wheel
  * @kick:	makes the CPU that turns the wheel set @hrtimer
  * @kicked:	how many kicks are on their way, or running
  * @round:	the round in which the wheel was turned last; used by @hrtimer's callback
  *		only
- * @look_ns:	what a look at one timer takes on average, in ns; used by @hrtimer's
- *		callback only
  */
 struct twheel_cpu_base {
 	struct twheel_base	base;
 	struct hrtimer		hrtimer;
+	struct list_head	entry;
 	bool			away;
 	call_single_data_t	kick;
 	atomic_t		kicked;
 	u32			round;
-	u32			look_ns;
 };
-
-extern struct twheel_cpu_base __percpu *twheel_bases[TWHEEL_NR_CLOCKS];
-
-/**
- * twheel_cpu_base() - the base of a CPU on a clock
- * @clock:	the clock
- * @cpu:	any possible CPU
- *
- * Context: any.
- * Return: the base.
- */
-static inline struct twheel_cpu_base *twheel_cpu_base(enum twheel_clock clock, u16 cpu)
-{
-	return per_cpu_ptr(twheel_bases[clock], cpu);
-}
 
 static inline struct twheel_cpu_base *twheel_cpu_base_of(struct twheel_base *base)
 {
@@ -81,28 +65,14 @@ static inline bool twheel_cpu_isolated(unsigned int cpu)
  */
 unsigned int twheel_housekeeping_cpu(unsigned int cpu);
 
-/* See core/host.h. A user has no wheels of its own. */
-static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
-						 enum twheel_clock clock, u16 cpu)
-{
-	return &twheel_cpu_base(clock, cpu)->base;
-}
-
-/* See core/host.h: the base of this CPU or, if this CPU is isolated, that of another one. */
-static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
-						    enum twheel_clock clock)
-{
-	unsigned int cpu = smp_processor_id();
-
-	if (unlikely(twheel_cpu_isolated(cpu)))
-		cpu = twheel_housekeeping_cpu(cpu);
-	return twheel_base_of(quota, clock, cpu);
-}
-
-/* See core/host.h: not on an isolated CPU. */
+/*
+ * See core/host.h: timers follow their program to where it may run, if that is not here, and from a
+ * wheel that others wait for to that of the own CPU. No timer stays on an isolated CPU.
+ */
 static inline bool twheel_base_stays(const struct twheel_base *base)
 {
-	return !twheel_cpu_isolated(base->cpu);
+	return cpumask_test_cpu(base->cpu, current->cpus_ptr) &&
+	       !spin_is_contended((spinlock_t *)&base->lock) && !twheel_cpu_isolated(base->cpu);
 }
 
 /* See core/host.h: it does not matter here. */
@@ -131,23 +101,43 @@ void twheel_program(struct twheel_cpu_base *cbase, u64 tick, u64 ns);
 void twheel_reprogram(struct twheel_cpu_base *cbase);
 
 /**
+ * twheel_program_now() - turn all wheels on a clock that was set, of all users
+ * @clock:	the clock
+ *
+ * The run of each wheel then sets its hrtimer by the new time.
+ *
+ * Context: may sleep.
+ */
+void twheel_program_now(enum twheel_clock clock);
+
+/**
  * twheel_program_begin() - make a base ready for the other functions
- * @cbase:	the base, but for its hrtimer
+ * @cbase:	the base, whose hrtimer is set up
+ *
+ * Context: process.
  */
 void twheel_program_begin(struct twheel_cpu_base *cbase);
 
 /**
- * twheel_program_end() - wait until nobody sets the hrtimer of a base, nor will
+ * twheel_program_end() - let no more walks over all wheels begin to use a base
  * @cbase:	the base, whose wheel is empty
  *
- * Context: may sleep.
+ * Context: process. twheel_program_wait() has to be called an RCU grace period later.
  */
 void twheel_program_end(struct twheel_cpu_base *cbase);
 
 /**
+ * twheel_program_wait() - wait until nobody sets the hrtimer of a base, nor will
+ * @cbase:	the base, whose wheel is empty
+ *
+ * Context: may sleep.
+ */
+void twheel_program_wait(struct twheel_cpu_base *cbase);
+
+/**
  * twheel_program_init() - follow CPUs that come and go
  *
- * Context: may sleep. All bases are there.
+ * Context: may sleep. No base has begun.
  * Return: 0, or what cpuhp_setup_state_nocalls() returns.
  */
 int twheel_program_init(void);
@@ -155,7 +145,7 @@ int twheel_program_init(void);
 /**
  * twheel_program_exit() - follow them no more
  *
- * Context: may sleep.
+ * Context: may sleep. No base is left.
  */
 void twheel_program_exit(void);
 

@@ -19,12 +19,13 @@
  *
  * Lifetime rules: each context holds a reference from open until its memory is freed, and each
  * chunk that waits to be freed. Dropping the last one takes the entry out of the table, under
- * the lock.
+ * the lock. A work item then frees it and the user's wheels, which may sleep.
  */
 #include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -32,7 +33,6 @@
 #include <linux/user_namespace.h>
 
 #include "../core/host.h"
-#include "../core/lease.h"
 #include "quota.h"
 
 /* How long to wait at most for memory that is about to be freed. */
@@ -40,6 +40,8 @@
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
 static DEFINE_SPINLOCK(twheel_quota_lock);
+/* Frees quotas, as that may sleep. */
+static struct workqueue_struct *twheel_quota_wq;
 
 unsigned long twheel_max_user_timers;
 unsigned long twheel_max_fd_timers;
@@ -74,8 +76,13 @@ static kuid_t charged_uid(const struct cred *cred)
 
 static void free_quota(struct twheel_quota *quota)
 {
-	free_percpu(quota->looks);
+	twheel_wheels_destroy(&quota->wheels);
 	kfree(quota);
+}
+
+static void free_later(struct work_struct *work)
+{
+	free_quota(container_of(work, struct twheel_quota, free));
 }
 
 /* The quota of @uid, with one more reference. If there is none add @new, unless it is NULL. */
@@ -95,6 +102,19 @@ static struct twheel_quota *find_or_add(kuid_t uid, struct twheel_quota *new)
 	return quota;
 }
 
+int twheel_quota_init(void)
+{
+	twheel_quota_wq = alloc_workqueue("twheel_users", WQ_UNBOUND, 0);
+	return twheel_quota_wq ? 0 : -ENOMEM;
+}
+
+void twheel_quota_exit(void)
+{
+	/* What is freed after a grace period drops references. */
+	rcu_barrier();
+	destroy_workqueue(twheel_quota_wq);
+}
+
 struct twheel_quota *twheel_quota_get(const struct cred *cred)
 {
 	kuid_t uid = charged_uid(cred);
@@ -112,9 +132,9 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 	init_waitqueue_head(&new->left);
 	mutex_init(&new->mutex);
 	INIT_LIST_HEAD(&new->accounts);
-	new->looks = alloc_percpu_gfp(u64, TWHEEL_OPEN_GFP);
-	if (!new->looks) {
-		free_quota(new);
+	INIT_WORK(&new->free, free_later);
+	if (twheel_wheels_init(&new->wheels)) {
+		kfree(new);
 		return NULL;
 	}
 
@@ -150,7 +170,7 @@ void twheel_quota_put(struct twheel_quota *quota)
 		return;
 
 	check_accounts(quota);
-	free_quota(quota);
+	queue_work(twheel_quota_wq, &quota->free);
 }
 
 /* Add up to @n to @count, which is not to be above @max. Returns how much. */
@@ -338,9 +358,4 @@ int twheel_account_reserve(struct twheel_account *account)
 	}
 	mutex_unlock(&quota->mutex);
 	return some ? 0 : -EDQUOT;
-}
-
-u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)
-{
-	return twheel_lease_charge(this_cpu_ptr(quota->looks), now, cost);
 }

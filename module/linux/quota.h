@@ -14,6 +14,9 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "wheels.h"
 
 struct cred;
 
@@ -51,9 +54,8 @@ struct cred;
  * @left:	woken when such memory was freed
  * @mutex:	guards @accounts
  * @accounts:	of all contexts that ever reserved timers
- * @looks:	for each CPU, the time until which its looks at leases that were extended are
- *		paid for, in ns on CLOCK_MONOTONIC: see twheel_lease_charge(). Used by the
- *		soft interrupt of that CPU only
+ * @wheels:	the user's wheels
+ * @free:	frees the quota
  */
 struct twheel_quota {
 	struct hlist_node	entry;
@@ -66,7 +68,8 @@ struct twheel_quota {
 	/* inside twheel_ctx.grow, outside twheel_pool.lock */
 	struct mutex		mutex;
 	struct list_head	accounts;
-	u64 __percpu		*looks;
+	struct twheel_wheels	wheels;
+	struct work_struct	free;
 };
 
 /**
@@ -89,6 +92,21 @@ struct twheel_account {
 	u32			reserved;
 	struct list_head	entry;
 };
+
+/**
+ * twheel_quota_init() - be ready for users
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int twheel_quota_init(void);
+
+/**
+ * twheel_quota_exit() - wait until nothing is left of all users, none of whom has a context
+ *
+ * Context: may sleep.
+ */
+void twheel_quota_exit(void);
 
 /**
  * twheel_quota_get() - the quota that counts what a program opens
@@ -139,6 +157,32 @@ static inline void twheel_account_give(struct twheel_account *account, u32 n)
 	WRITE_ONCE(account->timers, account->timers - n);
 	if (unlikely(account->reserved - account->timers > account->spare))
 		twheel_account_shrink(account);
+}
+
+/* See core/host.h */
+static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
+						 enum twheel_clock clock, u16 cpu)
+{
+	return &twheel_wheels_of(&quota->wheels, clock, cpu)->base;
+}
+
+/* See core/host.h */
+static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
+						    enum twheel_clock clock)
+{
+	struct twheel_cpu_base *cbase = twheel_wheels_of(&quota->wheels, clock,
+							 twheel_wheels_cpu());
+
+	return &(likely(cbase) ? cbase : READ_ONCE(quota->wheels.first[clock]))->base;
+}
+
+/* See core/host.h */
+static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
+{
+	/* If the task goes to another CPU meanwhile that is as if it had done so afterwards. */
+	if (likely(twheel_wheels_of(&quota->wheels, clock, raw_smp_processor_id())))
+		return 0;
+	return twheel_wheels_make(&quota->wheels, clock);
 }
 
 #endif /* TWHEEL_QUOTA_H */

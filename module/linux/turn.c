@@ -24,9 +24,8 @@
  * long as the clock was set back by. And without high resolution the core does not look
  * when the clock is set.
  */
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
-#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
@@ -35,7 +34,6 @@
 #include "../core/expire.h"
 #include "../core/host.h"
 #include "clock.h"
-#include "compat.h"
 #include "program.h"
 #include "turn.h"
 
@@ -43,8 +41,6 @@
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC
 /* A run that took longer than this was most likely interrupted by a stop of the machine. */
 #define TWHEEL_TOOK_MAX_NS	(500 * NSEC_PER_MSEC)
-/* A look at a timer that took longer than this was interrupted, or waited for a lock. */
-#define TWHEEL_LOOK_MAX_NS	(2 * NSEC_PER_USEC)
 
 /**
  * struct twheel_round - when a CPU may turn wheels again
@@ -60,31 +56,19 @@ struct twheel_round {
 
 static DEFINE_PER_CPU(struct twheel_round, twheel_round);
 
-/* Looks at @n timers took @ns: bring the average up to date. A single look would mislead. */
-static void count_looks(struct twheel_cpu_base *cbase, u64 ns, u32 n)
-{
-	if (n)
-		cbase->look_ns = (7 * cbase->look_ns +
-				  min_t(u64, div_u64(ns, n), TWHEEL_LOOK_MAX_NS)) / 8;
-}
-
 /*
  * In a DEBUG build, check the wheel: the more nodes there are the less often, as a check
- * looks at all of them. On average it looks at 1024 nodes a batch at most. Returns the ns
- * that it took, which are not charged to users.
+ * looks at all of them. On average it looks at 1024 nodes a batch at most.
  */
-static u64 check_wheel(const struct twheel_base *base)
+static void check_wheel(const struct twheel_base *base)
 {
 #ifdef TWHEEL_DEBUG
 	if (!(get_random_u32() % (1 + base->wheel.nr_nodes / 1024))) {
-		u64 begin = ktime_get_ns();
 		const char *why = twheel_wheel_check(&base->wheel);
 
 		WARN_ONCE(why, "twheel: the wheel of CPU %u: %s\n", base->cpu, why);
-		return ktime_get_ns() - begin;
 	}
 #endif
-	return 0;
 }
 
 /*
@@ -95,14 +79,12 @@ static noinline bool expire_batch(struct twheel_cpu_base *cbase, struct twheel_r
 {
 	struct twheel_base *base = &cbase->base;
 	u32 seen, moved = run->moved;
-	u64 begin = run->now;
 
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
 	run->tick = twheel_now_to_tick(run->time);
-	run->look_ns = cbase->look_ns;
 	seen = twheel_expire(base, run);
-	begin += check_wheel(base);
+	check_wheel(base);
 	if (seen < TWHEEL_EXPIRE_BATCH) {
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		if (base->wheel.next_expiry != TWHEEL_NEVER)
@@ -115,8 +97,6 @@ static noinline bool expire_batch(struct twheel_cpu_base *cbase, struct twheel_r
 		twheel_count_n(TWHEEL_COUNT_CASCADED, moved);
 		trace_twheel_cascade(base->cpu, base->clock, moved);
 	}
-	run->now = ktime_get_ns();
-	count_looks(cbase, run->now - begin, seen);
 	return seen == TWHEEL_EXPIRE_BATCH;
 }
 
@@ -128,7 +108,7 @@ static void postpone(struct twheel_cpu_base *cbase, u64 pause)
 
 	spin_lock(&base->lock);
 	next = base->wheel.next_expiry;
-	/* If the clock is set back after it was read here, twheel_bases_look() mends that. */
+	/* If the clock is set back after it was read here, twheel_program_now() mends that. */
 	from = twheel_clock_now(base->clock) + pause;
 	twheel_program(cbase, next,
 		       max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
@@ -160,12 +140,12 @@ static void count_run(u32 expired)
 	twheel_observe(TWHEEL_HIST_EXPIRED, expired);
 }
 
-static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
+enum hrtimer_restart twheel_turn(struct hrtimer *hrtimer)
 {
 	struct twheel_cpu_base *cbase = container_of(hrtimer, struct twheel_cpu_base, hrtimer);
 	struct twheel_round *round = this_cpu_ptr(&twheel_round);
 	u64 began = ktime_get_ns(), own = own_time(), end;
-	struct twheel_run run = { .now = began };
+	struct twheel_run run = { };
 	u32 batches = TWHEEL_BATCHES_PER_RUN;
 	bool more;
 
@@ -190,7 +170,7 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	rcu_read_lock();
 	do {
 		more = expire_batch(cbase, &run);
-	} while (more && --batches && run.now - began < TWHEEL_RUN_NS &&
+	} while (more && --batches && ktime_get_ns() - began < TWHEEL_RUN_NS &&
 		 run.nr_wake <= ARRAY_SIZE(run.wake) - TWHEEL_EXPIRE_BATCH);
 	count_run(run.expired);
 	twheel_expire_wake(&run);
@@ -201,96 +181,4 @@ static enum hrtimer_restart twheel_base_fire(struct hrtimer *hrtimer)
 	if (more)
 		postpone(cbase, round->until - end);
 	return HRTIMER_NORESTART;
-}
-
-void twheel_bases_look(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		struct twheel_cpu_base *cbase = twheel_cpu_base(TWHEEL_REALTIME, cpu);
-
-		spin_lock_bh(&cbase->base.lock);
-		twheel_program(cbase, 0, 0);
-		spin_unlock_bh(&cbase->base.lock);
-	}
-}
-
-static int base_init(struct twheel_cpu_base *cbase, enum twheel_clock clock, int cpu)
-{
-	const struct twheel_geometry *g = &twheel_geometry;
-	void *memory;
-
-	memory = kvzalloc_node(twheel_wheel_size(g->slots, g->levels),
-			       GFP_KERNEL, cpu_to_node(cpu));
-	if (!memory)
-		return -ENOMEM;
-
-	twheel_base_init(&cbase->base, clock, cpu, memory);
-	twheel_program_begin(cbase);
-	hrtimer_setup(&cbase->hrtimer, twheel_base_fire, twheel_clock_steady(clock),
-		      HRTIMER_MODE_ABS_PINNED_SOFT);
-	return 0;
-}
-
-static void base_exit(struct twheel_cpu_base *cbase)
-{
-	/* base_init() has failed here, or was not called. */
-	if (!cbase->base.wheel.rows)
-		return;
-
-	twheel_program_end(cbase);
-	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
-	kvfree(cbase->base.wheel.rows);
-}
-
-static void free_bases(void)
-{
-	enum twheel_clock clock;
-	int cpu;
-
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-		if (!twheel_bases[clock])
-			continue;
-		for_each_possible_cpu(cpu)
-			base_exit(twheel_cpu_base(clock, cpu));
-		free_percpu(twheel_bases[clock]);
-	}
-}
-
-void twheel_bases_exit(void)
-{
-	twheel_program_exit();
-	free_bases();
-	/* The last instructions of a kick must have run before this code is unloaded. */
-	synchronize_rcu();
-}
-
-int twheel_bases_init(void)
-{
-	enum twheel_clock clock;
-	int cpu, ret;
-
-	BUILD_BUG_ON(CONFIG_NR_CPUS > 0x10000);
-
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-		ret = -ENOMEM;
-		twheel_bases[clock] = alloc_percpu(struct twheel_cpu_base);
-		if (!twheel_bases[clock])
-			goto fail;
-		for_each_possible_cpu(cpu) {
-			ret = base_init(twheel_cpu_base(clock, cpu), clock, cpu);
-			if (ret)
-				goto fail;
-		}
-	}
-
-	ret = twheel_program_init();
-	if (ret)
-		goto fail;
-	return 0;
-
-fail:
-	free_bases();
-	return ret;
 }

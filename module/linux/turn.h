@@ -3,28 +3,17 @@
 #ifndef TWHEEL_TURN_H
 #define TWHEEL_TURN_H
 
-/**
- * twheel_bases_init() - make the wheels of all possible CPUs on all clocks
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, or what cpuhp_setup_state_nocalls() returns.
- */
-int twheel_bases_init(void);
+#include <linux/hrtimer.h>
 
 /**
- * twheel_bases_exit() - free all wheels, which are empty
+ * twheel_turn() - turn a wheel, for a while
+ * @hrtimer:	of a struct twheel_cpu_base, after twheel_program_begin()
  *
- * Context: may sleep.
+ * The hrtimer is set for what is left.
+ *
+ * Context: soft interrupt; the callback of @hrtimer.
+ * Return: HRTIMER_NORESTART.
  */
-void twheel_bases_exit(void);
-
-/**
- * twheel_bases_look() - turn all wheels on CLOCK_REALTIME, after a step of that clock
- *
- * The run of each wheel then sets its hrtimer by the new time.
- *
- * Context: may sleep. For twheel_clock_init().
- */
-void twheel_bases_look(void);
+enum hrtimer_restart twheel_turn(struct hrtimer *hrtimer);
 
 #endif /* TWHEEL_TURN_H */

@@ -91,7 +91,8 @@ void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
 
 int hrtimer_cancel(struct hrtimer *timer)
 {
-	might_sleep("hrtimer_cancel()");
+	/* It waits for the callback to end, which may be under RCU, but not where that cannot run. */
+	expect(!self->off && self->kind == TASK, CONTAINED, "hrtimer_cancel() is in the way");
 	sim_point();
 	if (timer->queued)
 		take_off(timer);

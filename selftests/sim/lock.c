@@ -161,6 +161,16 @@ void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
 	acquire(lock, lock->seq, lock->cpu);
 }
 
+bool spin_is_contended(spinlock_t *lock)
+{
+	int i;
+
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
+		if (fibers[i].used && fibers[i].lock == lock)
+			return true;
+	return false;
+}
+
 static void note_unlock(spinlock_t *lock)
 {
 	u64 points = self->points - self->held_since;

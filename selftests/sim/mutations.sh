@@ -75,12 +75,12 @@ mutations() {
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
 	a chunk stays in the table	/^static void free_timer/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
-	rmmod does not wait for what waits	s/^\trcu_barrier();/\t;/
+	rmmod does not wait for what waits	/^void twheel_quota_exit/,/^}/s/^\trcu_barrier();/\t;/
 	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
 	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
 	a chunk is stored without a release	/^static void set_chunk/,/^}/s/rcu_assign_pointer(\(.*\), chunk);/WRITE_ONCE(\1, chunk);/
 	what is free is stored plainly	/^int twheel_pool_alloc/,/^}/s/WRITE_ONCE(chunk->free, free);/chunk->free = free;/
-	where a timer is is stored plainly	/^static inline void twheel_timer_set_where/,/^}/s/WRITE_ONCE(timer->where, state/(timer->where = state/
+	where a timer is is stored plainly	/^static inline void twheel_timer_set_where/,/^}/s/smp_store_release(&timer->where, state/(timer->where = state/
 	memory that has left still counts	/^static void free_chunk/,/^}/s/twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);/;/
 	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/(u64)limit - pool->account.timers,/(u64)limit,/
 	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
@@ -92,13 +92,17 @@ mutations() {
 	a kick does not look again	s/} while (READ_ONCE(cbase->base.programmed) != tick);/} while (0);/
 	a kick has no barrier	/^static void kick/,/^}/s/^\t\tsmp_mb();/\t\tbarrier();/
 	whoever kicks has no barrier	/^static bool start_remote/,/^}/s/^\tsmp_mb();/\tbarrier();/
-	an end does not wait for kicks	/^void twheel_program_end/,/^}/s/wait_for_kicks(cbase);/;/
-	an end leaves its hrtimer	/^void twheel_program_end/,/^}/s/hrtimer_cancel(&cbase->hrtimer);/;/
-	a CPU that goes is not away	/^static int twheel_cpu_offline/,/^}/s/set_away(twheel_cpu_base(clock, cpu), true);/;/
+	an end does not wait for kicks	/^void twheel_program_wait/,/^}/s/wait_for_kicks(cbase);/;/
+	an end leaves its hrtimer	/^void twheel_program_wait/,/^}/s/hrtimer_cancel(&cbase->hrtimer);/;/
+	a CPU that goes is not away	/^static int twheel_cpu_offline/,/^}/s/set_away(cpu, true);/;/
 	what is programmed is not noted	/^void twheel_program(/,/^}/s/^\tWRITE_ONCE(base->programmed, tick);/\t;/
 	what was programmed stays noted	/^static noinline bool expire_batch/,/^}/s/WRITE_ONCE(base->programmed, TWHEEL_NEVER);/;/
 	an earlier timer is not programmed	/^void twheel_base_enqueue/,/^}/s/if (base->wheel.next_expiry < base->programmed)/if (base->programmed == TWHEEL_NEVER)/
-	a run ends without the next one	/^static enum hrtimer_restart twheel_base_fire/,/^}/s/^\tif (more)$/\tif (0)/
+	a wheel that leaves is freed at once	/^void twheel_wheels_destroy/,/^}/s/synchronize_rcu();/;/
+	a wheel is forgotten by those who walk	/^void twheel_program_begin/,/^}/s/list_add_tail_rcu(&cbase->entry, &cpu->bases);/INIT_LIST_HEAD(\&cbase->entry);/
+	a new wheel does not learn that its CPU went	/^void twheel_program_begin/,/^}/s/cbase->away = cpu->away;/;/
+	a wheel is found before it is made	/^int twheel_wheels_make/,/^}/s/^\t\ttwheel_program_begin(cbase);/\t\t;/
+	a run ends without the next one	/^enum hrtimer_restart twheel_turn/,/^}/s/^\tif (more)$/\tif (0)/
 	wheels are not looked at after a step	/^static void look_at_wheels/,/^}/s/twheel_look();/;/
 	an isolated CPU goes on	s/if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&/if (0 \&\&/
 	nobody is woken by a step	/^static void queue_step_works/,/^}/s/queue_work(twheel_step_wq, &twheel_notify_work);/;/

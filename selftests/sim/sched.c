@@ -335,6 +335,8 @@ void sim_spawn(const char *name, int nr, void (*function)(void *arg), void *arg,
 	f->name = name;
 	f->nr = nr;
 	f->pinned = pinned;
+	f->task.cpus_mask.bits = pinned ? BIT(f->cpu) : ~0UL;
+	f->task.cpus_ptr = &f->task.cpus_mask;
 	clock_give_namespaces(&f->task);
 	nr_tasks++;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How late does the load of another user make the timers of a user? This is a simulation of
- * one CPU. The wheel and the policy of leases are those of the module, in wheel.c and
- * lease.h. What turn.c and expire.c do with them is repeated here. Time is a number, and
- * all work has a price.
+ * one CPU, on which each of them has a wheel. The wheels and what claims a lease are those of the
+ * module, in wheel.c and lease.h. What turn.c and expire.c do with them is repeated here. Time is
+ * a number, and all work has a price.
  *
  * The other user is as good an attacker as possible. They have CPUs of their own, know the
  * clock of the wheel and which of their timers is looked at next, and store to its word or
@@ -33,11 +33,16 @@
 #define CHUNK		32
 #define CHUNKS_PER_RUN	32
 #define RUN_NS		MSEC
-#define LOOK_MAX_NS	(2 * USEC)
 
 /* The tick at which a simulation begins. */
 #define START		1000000ULL
 #define NR_VICTIMS	512
+
+/*
+ * How late the timers of a user may be, whatever the other one does: a round of one run of each of
+ * them, of which the last batch goes on beyond RUN_NS, and as long a pause.
+ */
+#define LATE_MAX	(5 * RUN_NS)
 
 /**
  * struct costs - prices, in ns
@@ -125,55 +130,59 @@ struct load {
 };
 
 /**
+ * struct user_wheel - a wheel
+ * @w:		the wheel, or NULL if there is none
+ * @round:	the round in which it was turned last
+ * @last:	tick of the timer that expired last
+ */
+struct user_wheel {
+	struct twheel_wheel	*w;
+	u32			round;
+	u64			last;
+};
+
+/**
  * struct sim - a simulation
  * @costs:	the prices
  * @load:	the other user's load
  * @n:		number of timers of that load
- * @uncharged:	no account is charged for looks in vain
- * @w:		the wheel
+ * @wheels:	the other user's wheel, and that of the victim, which may be the same
  * @timers:	@n timers of the other user, then those of the victim
  * @now:	the time, in ns
- * @until:	no run begins before this time
- * @look_ns:	recent cost of a look
- * @account:	the other user's account, see twheel_lease_charge()
+ * @round:	number of the round
+ * @until:	the next round does not begin before this time
  * @spent:	total cost of the stores and arms of the other user
  * @unread:	a ring of its timers that have expired
  * @head:	the first of them
  * @tail:	behind the last of them
  * @read_at:	when the reader had finished the record before
- * @last:	tick of the timer that expired last
  * @busy:	total time of all runs
  * @vain:	number of looks at leases and timers that were not over
  * @worst:	largest lateness of the victim's timers, in ns
  * @fired:	number of the victim's timers that came
  * @own_worst:	largest lateness of the other user's leases
  * @own_fired:	number of the other user's leases that came
- * @delayed:	largest number of ticks from the word of such a lease to the look at it
  */
 struct sim {
 	const struct costs	*costs;
 	const struct load	*load;
 	u32			n;
-	bool			uncharged;
-	struct twheel_wheel	*w;
+	struct user_wheel	wheels[2];
 	struct timer		*timers;
 	u64			now;
+	u32			round;
 	u64			until;
-	u64			look_ns;
-	u64			account;
 	u64			spent;
 	struct timer		**unread;
 	u32			head;
 	u32			tail;
 	u64			read_at;
-	u64			last;
 	u64			busy;
 	u64			vain;
 	u64			worst;
 	u32			fired;
 	u64			own_worst;
 	u32			own_fired;
-	u64			delayed;
 };
 
 static u64 ns_of(u64 tick)
@@ -215,7 +224,7 @@ static bool can_afford(struct sim *s, u64 cost)
  */
 static bool look_at_lease(struct sim *s, struct timer *t)
 {
-	u64 clk = s->w->clk, word = s->load->word(s, t), deadline, wait;
+	u64 clk = s->wheels[0].w->clk, word = s->load->word(s, t), deadline;
 
 	if (word > t->word && can_afford(s, s->costs->store))
 		t->word = word;
@@ -235,12 +244,6 @@ static bool look_at_lease(struct sim *s, struct timer *t)
 	s->vain++;
 
 	t->node.expires = max_t(u64, t->node.expires, expires_tick(t->seen));
-	if (s->uncharged)
-		return false;
-	wait = twheel_lease_charge(&s->account, s->now, s->look_ns);
-	if (wait)
-		t->node.expires = max_t(u64, t->node.expires,
-					now_to_tick(s->now) + 1 + now_to_tick(wait));
 	return false;
 }
 
@@ -251,20 +254,20 @@ static bool look_at_lease(struct sim *s, struct timer *t)
  */
 static void rearm_in_place(struct sim *s, struct timer *t)
 {
-	if (t->node.expires > s->w->clk || !can_afford(s, s->costs->arm))
+	if (t->node.expires > s->wheels[0].w->clk || !can_afford(s, s->costs->arm))
 		return;
 	t->node.expires = max_t(u64, t->node.expires, now_to_tick(t->seen)) + 1;
 	t->seen = s->now;
 	s->vain++;
 }
 
-static bool is_over(struct sim *s, struct timer *t)
+static bool is_over(struct sim *s, const struct twheel_wheel *w, struct timer *t)
 {
 	if (t->kind == LEASE)
 		return look_at_lease(s, t);
 	if (t->kind == REARMED)
 		rearm_in_place(s, t);
-	return t->node.expires <= s->w->clk;
+	return t->node.expires <= w->clk;
 }
 
 static void note_late(const struct sim *s, u64 tick, u64 *worst, u32 *fired)
@@ -276,23 +279,21 @@ static void note_late(const struct sim *s, u64 tick, u64 *worst, u32 *fired)
 	(*fired)++;
 }
 
-static void expire(struct sim *s, struct timer *t)
+static void expire(struct sim *s, struct user_wheel *u, struct timer *t)
 {
 	u64 tick = t->node.expires;
 
 	/* Timers come in order, as none is overdue when it is armed. */
-	expect(tick == s->w->clk && tick >= s->last, "%llu came at %llu after %llu", tick,
-	       s->w->clk, s->last);
-	s->last = tick;
+	expect(tick == u->w->clk && tick >= u->last, "%llu came at %llu after %llu", tick,
+	       u->w->clk, u->last);
+	u->last = tick;
 
 	if (t->kind == VICTIM) {
 		note_late(s, tick, &s->worst, &s->fired);
 		return;
 	}
-	if (t->kind == LEASE) {
+	if (t->kind == LEASE)
 		note_late(s, expires_tick(t->seen), &s->own_worst, &s->own_fired);
-		s->delayed = max_t(u64, s->delayed, tick - expires_tick(t->seen));
-	}
 	if (s->load->once)
 		return;
 	if (s->head == s->tail)
@@ -315,13 +316,13 @@ static void read_records(struct sim *s)
 		t->node.expires = now_to_tick(s->now) + 1;
 		t->word = ns_of(t->node.expires);
 		t->seen = t->kind == LEASE ? t->word : s->now;
-		twheel_wheel_forward(s->w, now_to_tick(s->now));
-		twheel_wheel_enqueue(s->w, &t->node);
+		twheel_wheel_forward(s->wheels[0].w, now_to_tick(s->now));
+		twheel_wheel_enqueue(s->wheels[0].w, &t->node);
 	}
 }
 
 /* See twheel_expire(). */
-static u32 expire_batch(struct sim *s)
+static u32 expire_batch(struct sim *s, struct user_wheel *u)
 {
 	u64 tick = now_to_tick(s->now);
 	struct twheel_node *nodes[CHUNK];
@@ -329,7 +330,7 @@ static u32 expire_batch(struct sim *s)
 
 	s->now += s->costs->chunk;
 	while (seen < CHUNK) {
-		n = twheel_wheel_take(s->w, tick, nodes, CHUNK - seen);
+		n = twheel_wheel_take(u->w, tick, nodes, CHUNK - seen);
 		if (!n)
 			break;
 		seen += n;
@@ -337,51 +338,60 @@ static u32 expire_batch(struct sim *s)
 			struct timer *t = container_of(nodes[i], struct timer, node);
 
 			s->now += s->costs->look;
-			if (is_over(s, t)) {
+			if (is_over(s, u->w, t)) {
 				s->now += s->costs->expire;
-				expire(s, t);
+				expire(s, u, t);
 			} else {
 				s->now += s->costs->put_back;
-				twheel_wheel_enqueue(s->w, &t->node);
+				twheel_wheel_enqueue(u->w, &t->node);
 			}
 		}
 	}
 	return seen;
 }
 
-/* See twheel_base_fire(). There is only one wheel here. */
-static void run(struct sim *s)
+/* See twheel_turn(). */
+static void run(struct sim *s, struct user_wheel *u)
 {
-	u64 start = s->now, begin, took;
+	u64 start = s->now;
 	u32 chunks = CHUNKS_PER_RUN, seen;
 
+	if (start >= s->until) {
+		s->round++;
+		s->until = start;
+	}
+	u->round = s->round;
 	s->now += s->costs->run;
 	do {
-		begin = s->now;
-		seen = expire_batch(s);
-		if (seen)
-			s->look_ns = (7 * s->look_ns + min_t(u64, (s->now - begin) / seen,
-							     LOOK_MAX_NS)) / 8;
+		seen = expire_batch(s, u);
 		read_records(s);
 	} while (seen == CHUNK && --chunks && s->now - start < RUN_NS);
 
-	took = s->now - start;
-	s->busy += took;
-	s->until = s->now + took;
+	s->busy += s->now - start;
+	s->until += 2 * (s->now - start);
 }
 
-static u64 next_run(const struct sim *s)
+/* When @u runs next. */
+static u64 next_run(const struct sim *s, const struct user_wheel *u)
 {
-	u64 next = s->w->next_expiry;
+	u64 next = u->w ? u->w->next_expiry : TWHEEL_NEVER;
 
-	return next == TWHEEL_NEVER ? next : max_t(u64, ns_of(next), s->until);
+	if (next == TWHEEL_NEVER)
+		return next;
+	return u->round == s->round ? max_t(u64, ns_of(next), s->until) : ns_of(next);
 }
 
 /* Runs until all timers of the victim have come, and for @length ns at least. */
 static void simulate(struct sim *s, u64 length)
 {
 	while (s->fired < NR_VICTIMS || since_start(s) < length) {
-		u64 at = min_t(u64, next_run(s), next_read(s));
+		struct user_wheel *u = &s->wheels[0];
+		u64 at;
+
+		/* Of two that are due the other user's comes first. */
+		if (next_run(s, &s->wheels[1]) < next_run(s, u))
+			u = &s->wheels[1];
+		at = min_t(u64, next_run(s, u), next_read(s));
 
 		/* A timer that does not come in ten times that is lost. */
 		if (since_start(s) > 10 * length || at == U64_MAX)
@@ -391,7 +401,7 @@ static void simulate(struct sim *s, u64 length)
 		if (next_read(s) <= s->now)
 			read_records(s);
 		else
-			run(s);
+			run(s, u);
 	}
 }
 
@@ -401,8 +411,9 @@ static u64 victim_tick(u64 from, u32 i)
 	return from + (i < 256 ? i : 256 + (i - 256) * 29);
 }
 
+/* @shared: both have one wheel. */
 static struct sim *sim_new(const struct costs *costs, const struct load *load, u32 n,
-			   u64 victims_from)
+			   u64 victims_from, bool shared)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 	u32 i;
@@ -413,25 +424,28 @@ static struct sim *sim_new(const struct costs *costs, const struct load *load, u
 		.costs		= costs,
 		.load		= load,
 		.n		= n,
-		.w		= wheel_new(SLOTS, LEVELS, START),
 		.timers		= calloc(n + NR_VICTIMS, sizeof(*s->timers)),
 		.unread		= calloc(n, sizeof(*s->unread)),
 		.now		= ns_of(START),
 	};
 	if (!s->timers || !s->unread)
 		abort();
+	for (i = 0; i < (shared ? 1 : 2); i++)
+		s->wheels[i].w = wheel_new(SLOTS, LEVELS, START);
 	for (i = 0; i < NR_VICTIMS; i++) {
 		struct twheel_node *node = &s->timers[n + i].node;
 
 		node->expires = victim_tick(START + victims_from, i);
-		twheel_wheel_enqueue(s->w, node);
+		twheel_wheel_enqueue(s->wheels[!shared].w, node);
 	}
 	return s;
 }
 
 static void sim_free(struct sim *s)
 {
-	wheel_free(s->w);
+	wheel_free(s->wheels[0].w);
+	if (s->wheels[1].w)
+		wheel_free(s->wheels[1].w);
 	free(s->timers);
 	free(s->unread);
 	free(s);
@@ -446,7 +460,7 @@ static void arm(struct sim *s, u32 i, u64 ns)
 	t->word = ns;
 	t->seen = t->kind == LEASE ? ns : s->now;
 	t->node.expires = expires_tick(ns);
-	twheel_wheel_enqueue(s->w, &t->node);
+	twheel_wheel_enqueue(s->wheels[0].w, &t->node);
 }
 
 static void report(const struct sim *s)
@@ -460,12 +474,11 @@ static void report(const struct sim *s)
 
 /* All of the other user's timers come up at the tick of the victim's first timer. */
 static struct sim *attack(const struct costs *costs, const struct load *load, u32 n,
-			  bool uncharged)
+			  bool shared)
 {
-	struct sim *s = sim_new(costs, load, n, 5);
+	struct sim *s = sim_new(costs, load, n, 5, shared);
 	u32 i;
 
-	s->uncharged = uncharged;
 	for (i = 0; i < n; i++)
 		arm(s, i, ns_of(START + 5));
 	simulate(s, 9 * SEC);
@@ -473,28 +486,13 @@ static struct sim *attack(const struct costs *costs, const struct load *load, u3
 	return s;
 }
 
-/*
- * Returns the bound for timers that are worked off in order: how long it takes, at half the
- * CPU, to look at all of the other user's timers @times times, at a cost of @each. Timers
- * beyond the slots of a level are moved down before, which counts as well. A little more is
- * for work without a price here.
- */
-static u64 in_order(const struct sim *s, u32 times, u64 each)
-{
-	u64 ns = 2 * times * s->n * each;
-
-	if (ns > ns_of(SLOTS))
-		ns += 2 * times * s->n * (s->costs->look + s->costs->put_back);
-	return ns + ns / 20 + 8 * MSEC;
-}
-
-static void expect_fair(const struct sim *s, u64 bound)
+static void expect_fair(const struct sim *s)
 {
 	u64 length = since_start(s);
 
 	expect(s->fired == NR_VICTIMS, "%u of %u came", s->fired, NR_VICTIMS);
-	expect(s->worst <= bound, "%llu ns late, not %llu", s->worst, bound);
-	expect(s->busy <= length / 2 + 2 * RUN_NS, "%llu of %llu ns", s->busy, length);
+	expect(s->worst <= LATE_MAX, "%llu ns late", s->worst);
+	expect(s->busy <= length / 2 + 4 * RUN_NS, "%llu of %llu ns", s->busy, length);
 }
 
 static u64 one_tick_ahead(struct sim *s, const struct timer *t)
@@ -525,14 +523,14 @@ static u64 to_a_common_second(struct sim *s, const struct timer *t)
 static u64 past_the_wheels_clock(struct sim *s, const struct timer *t)
 {
 	(void)t;
-	return ns_of(s->w->clk + 1);
+	return ns_of(s->wheels[0].w->clk + 1);
 }
 
 /* The node goes to level 1, and comes up there ahead of time. */
 static u64 onto_the_next_level(struct sim *s, const struct timer *t)
 {
 	(void)t;
-	return ns_of(s->w->clk + SLOTS + 17);
+	return ns_of(s->wheels[0].w->clk + SLOTS + 17);
 }
 
 static const struct load lease_attacks[] = {
@@ -544,111 +542,53 @@ static const struct load lease_attacks[] = {
 	{ "leases kept on the next level", LEASE, onto_the_next_level, false },
 };
 
-/*
- * All leases are looked at once, in order, and some more until the account has only its
- * share left.
- */
-static void attack_with_leases(const struct costs *costs, u32 n, u64 bound)
-{
-	u64 look = costs->look + costs->put_back;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(lease_attacks); i++) {
-		struct sim *s = attack(costs, &lease_attacks[i], n, false);
-		u64 vain = s->vain * look, share = since_start(s) / TWHEEL_LEASE_SHARE;
-
-		expect_fair(s, min_t(u64, bound, in_order(s, 1, look) +
-				     2 * TWHEEL_LEASE_BURST_NS));
-		expect(vain <= share + n * look + TWHEEL_LEASE_BURST_NS, "%llu ns in vain",
-		       vain);
-		sim_free(s);
-	}
-}
-
-static void leases_make_others_50_ms_late_at_most(void)
-{
-	attack_with_leases(&native, 10000, 50 * MSEC);
-	attack_with_leases(&native, 100000, 50 * MSEC);
-}
-
-static void a_million_leases_cost_a_look_each(void)
-{
-	attack_with_leases(&native, 1000000, U64_MAX);
-}
-
-static void leases_in_an_emulated_guest_cost_a_look_each(void)
-{
-	attack_with_leases(&emulated, 10000, U64_MAX);
-	attack_with_leases(&emulated, 100000, U64_MAX);
-}
-
 /* With 10000 timers, and ten times as many, up to @most. */
-static void attack_with_timers(const struct costs *costs, const struct load *load, u32 most,
-			       u32 times, u64 each)
+static void attack_with(const struct costs *costs, const struct load *load, u32 most)
 {
 	u32 n;
 
 	for (n = 10000; n <= most; n *= 10) {
 		struct sim *s = attack(costs, load, n, false);
 
-		expect_fair(s, in_order(s, times, each));
+		expect_fair(s);
 		sim_free(s);
 	}
 }
 
-/* Each timer costs the look that was due before, and one that a re-arm has caused meanwhile. */
-static void timers_rearmed_in_place_cost_two_looks_each(void)
+static void leases_of_another_user_cost_a_run(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lease_attacks); i++) {
+		attack_with(&native, &lease_attacks[i], 1000000);
+		attack_with(&emulated, &lease_attacks[i], 100000);
+	}
+}
+
+static void timers_rearmed_in_place_cost_a_run(void)
 {
 	static const struct load load = { "timers re-armed in place", REARMED, NULL, false };
 
-	attack_with_timers(&native, &load, 1000000, 2, native.look + native.put_back);
-	attack_with_timers(&emulated, &load, 100000, 2, emulated.look + emulated.put_back);
+	attack_with(&native, &load, 1000000);
+	attack_with(&emulated, &load, 100000);
 }
 
 /* The speed at which another CPU reads them does not matter. */
-static void timers_of_a_tick_cost_an_expiry_each(void)
+static void timers_of_a_tick_cost_a_run(void)
 {
 	static const struct load load = { "timers of a tick", PERIODIC, NULL, false };
 
-	attack_with_timers(&native, &load, 1000000, 1, native.look + native.expire);
-	attack_with_timers(&emulated, &load, 100000, 1, emulated.look + emulated.expire);
+	attack_with(&native, &load, 1000000);
+	attack_with(&emulated, &load, 100000);
 }
 
-/*
- * Checks that the simulation can tell: without an account for looks in vain nobody else has
- * a turn.
- */
-static void leases_without_an_account_stop_others(void)
+/* Checks that the simulation can tell: in one wheel the victim has no turn. */
+static void in_one_wheel_another_user_stops_all(void)
 {
 	static const struct load *load = &lease_attacks[3];
 	struct sim *s = attack(&native, load, 10000, true);
 
 	expect(s->worst > SEC, "%llu ns late", s->worst);
-	sim_free(s);
-}
-
-/* Ten ticks later, or eleven, as one ns more is the next tick. */
-static u64 once_by_ten_ticks(struct sim *s, const struct timer *t)
-{
-	(void)s;
-	return ns_of(START + 15) + (u64)(t - s->timers) % 2;
-}
-
-/* A burst may have this many looks in vain, which delay no lease. */
-static void a_few_looks_in_vain_delay_no_lease(void)
-{
-	static const struct load load = {
-		.name	= "leases pushed back by 10 ticks",
-		.kind	= LEASE,
-		.word	= once_by_ten_ticks,
-		.once	= true,
-	};
-	u32 n = (u32)(TWHEEL_LEASE_BURST_NS / (2 * (native.look + native.put_back)));
-	struct sim *s = attack(&native, &load, n, false);
-
-	expect_fair(s, in_order(s, 2, native.look + native.expire));
-	expect(s->vain == n && s->own_fired == n, "%llu in vain, %u came", s->vain, s->own_fired);
-	expect(!s->delayed, "%llu ticks after its word", s->delayed);
 	sim_free(s);
 }
 
@@ -685,7 +625,8 @@ static void expect_no_delay(const struct costs *costs, u32 n)
 		.word	= heartbeats,
 		.once	= true,
 	};
-	struct sim *s = sim_new(costs, &load, n, now_to_tick(TIMEOUT - 2 * SEC));
+	struct sim *s = sim_new(costs, &load, n, now_to_tick(TIMEOUT - 2 * SEC),
+				 false);
 	u32 i;
 
 	for (i = 0; i < n; i++)
@@ -694,7 +635,7 @@ static void expect_no_delay(const struct costs *costs, u32 n)
 	report(s);
 	printf("# %u of them that were over: %.1f ms late\n", s->own_fired,
 	       (double)s->own_worst / MSEC);
-	expect_fair(s, 10 * MSEC);
+	expect_fair(s);
 	expect(s->own_fired == n / 100, "%u came", s->own_fired);
 	expect(s->own_worst <= 10 * MSEC, "%llu ns late", s->own_worst);
 	sim_free(s);
@@ -713,13 +654,10 @@ static void a_burst_of_honest_leases_makes_nobody_late(void)
 int main(void)
 {
 	static const struct tap_test tests[] = {
-		TAP_TEST(leases_make_others_50_ms_late_at_most),
-		TAP_TEST(a_million_leases_cost_a_look_each),
-		TAP_TEST(leases_in_an_emulated_guest_cost_a_look_each),
-		TAP_TEST(timers_rearmed_in_place_cost_two_looks_each),
-		TAP_TEST(timers_of_a_tick_cost_an_expiry_each),
-		TAP_TEST(leases_without_an_account_stop_others),
-		TAP_TEST(a_few_looks_in_vain_delay_no_lease),
+		TAP_TEST(leases_of_another_user_cost_a_run),
+		TAP_TEST(timers_rearmed_in_place_cost_a_run),
+		TAP_TEST(timers_of_a_tick_cost_a_run),
+		TAP_TEST(in_one_wheel_another_user_stops_all),
 		TAP_TEST(a_burst_of_honest_leases_makes_nobody_late),
 	};
 

@@ -15,6 +15,7 @@ extern unsigned int nr_cpu_ids;
 
 #define cpu_active_mask		(&sim_active)
 #define cpu_active(cpu)		(!!(READ_ONCE(sim_active.bits) & BIT(cpu)))
+#define cpumask_test_cpu(cpu, mask) (!!((mask)->bits & BIT(cpu)))
 #define for_each_possible_cpu(cpu) \
 	for ((cpu) = 0; (unsigned int)(cpu) < nr_cpu_ids; (cpu)++)
 #define for_each_cpu_and(cpu, a, b) for_each_possible_cpu(cpu) \

@@ -4,6 +4,7 @@
 #define SIM_LINUX_SCHED_H
 
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/nsproxy.h>
 
 struct task_struct {
@@ -11,6 +12,8 @@ struct task_struct {
 		u64 sum_exec_runtime;
 	} se;
 	struct nsproxy *nsproxy;
+	const struct cpumask *cpus_ptr;
+	struct cpumask cpus_mask;
 };
 
 struct task_struct *sim_current(void);

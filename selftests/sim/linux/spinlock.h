@@ -33,6 +33,7 @@ typedef struct sim_lock raw_spinlock_t;
 
 void sim_spin_lock(spinlock_t *lock, unsigned int subclass);
 void spin_unlock(spinlock_t *lock);
+bool spin_is_contended(spinlock_t *lock);
 bool sim_holds(const struct sim_lock *lock);
 void local_bh_disable(void);
 void local_bh_enable(void);

@@ -15,6 +15,7 @@ struct workqueue_struct;
 
 enum { WQ_UNBOUND = 1, WQ_HIGHPRI = 2 };
 
+#define INIT_WORK(work, f)	(*(work) = (struct work_struct){ .func = (f) })
 #define DECLARE_WORK(name, f)	struct work_struct name = { .func = (f) }
 
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max);

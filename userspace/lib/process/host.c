@@ -142,15 +142,6 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 	(void)bytes;
 }
 
-/* Whoever extends a lease pays for the looks: it is the program that turns the wheel. */
-u64 twheel_quota_charge_look(struct twheel_quota *quota, u64 now, u64 cost)
-{
-	(void)quota;
-	(void)now;
-	(void)cost;
-	return 0;
-}
-
 void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
 			 struct twheel_quota *quota)
 {

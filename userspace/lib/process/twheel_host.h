@@ -79,6 +79,13 @@ static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
 	return twheel_base_of(quota, clock, 0);
 }
 
+static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
+{
+	(void)quota;
+	(void)clock;
+	return 0;
+}
+
 static inline bool twheel_base_stays(const struct twheel_base *base)
 {
 	(void)base;

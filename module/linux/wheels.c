@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The wheels of one user: one for each clock and each CPU on which the user has armed.
+ *
+ * So nobody waits for another user's lock, and when a CPU has more to do than time users take
+ * turns: see turn.c. Within a user all contexts share the wheels.
+ *
+ * Lifetime rules: a wheel is made by a call that may sleep, before it arms, and lives as long as
+ * the user has a context. So whoever has found a timer pending on it, or is in a call on a context
+ * of the user, may use it without a reference. Those who walk over the wheels of all users hold
+ * RCU: a wheel leaves their lists first, and is freed a grace period later.
+ *
+ * A wheel is charged to the memory cgroup of whoever makes it. There are no more than three a CPU
+ * for each user, so they do not count against the user's limit of memory for timers.
+ */
+#include <linux/bottom_half.h>
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+
+#include "../core/host.h"
+#include "clock.h"
+#include "compat.h"
+#include "turn.h"
+#include "wheels.h"
+
+/* An open of the device tries once, and whoever gets no wheel may have another one. */
+#define TWHEEL_WHEEL_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+int twheel_wheels_init(struct twheel_wheels *wheels)
+{
+	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_WHEEL_GFP);
+	return wheels->on ? 0 : -ENOMEM;
+}
+
+static struct twheel_cpu_base *new_base(enum twheel_clock clock, unsigned int cpu)
+{
+	const struct twheel_geometry *g = &twheel_geometry;
+	struct twheel_cpu_base *cbase;
+
+	cbase = kvzalloc_node(sizeof(*cbase) + twheel_wheel_size(g->slots, g->levels),
+			      TWHEEL_WHEEL_GFP, cpu_to_node(cpu));
+	if (!cbase)
+		return NULL;
+	twheel_base_init(&cbase->base, clock, cpu, cbase + 1);
+	hrtimer_setup(&cbase->hrtimer, twheel_turn, twheel_clock_steady(clock),
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
+	return cbase;
+}
+
+static void free_base(struct twheel_cpu_base *cbase)
+{
+	twheel_program_wait(cbase);
+	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
+	kvfree(cbase);
+}
+
+int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
+{
+	struct twheel_cpu_base *cbase;
+	unsigned int cpu;
+
+	local_bh_disable();
+	cpu = twheel_wheels_cpu();
+	local_bh_enable();
+	if (twheel_wheels_of(wheels, clock, cpu))
+		return 0;
+
+	cbase = new_base(clock, cpu);
+	if (cbase) {
+		twheel_program_begin(cbase);
+		/* Pairs with the address dependency in twheel_wheels_of(), and below. */
+		if (cmpxchg(&per_cpu_ptr(wheels->on, cpu)->of[clock], NULL, cbase)) {
+			/* Another task has made one meanwhile. */
+			twheel_program_end(cbase);
+			synchronize_rcu();
+			free_base(cbase);
+		} else {
+			cmpxchg(&wheels->first[clock], NULL, cbase);
+		}
+	}
+	/* If there was no memory the timers go elsewhere. */
+	return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
+}
+
+/* Call @function for each wheel. */
+static void for_each_wheel(struct twheel_wheels *wheels,
+			   void (*function)(struct twheel_cpu_base *cbase))
+{
+	enum twheel_clock clock;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+			struct twheel_cpu_base *cbase = twheel_wheels_of(wheels, clock, cpu);
+
+			if (cbase)
+				function(cbase);
+		}
+	}
+}
+
+void twheel_wheels_destroy(struct twheel_wheels *wheels)
+{
+	enum twheel_clock clock;
+	bool some = false;
+
+	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
+		some |= !!wheels->first[clock];
+	if (some) {
+		for_each_wheel(wheels, twheel_program_end);
+		synchronize_rcu();
+		for_each_wheel(wheels, free_base);
+	}
+	free_percpu(wheels->on);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The wheels of one user: one for each clock and each CPU on which the user has armed. */
+#ifndef TWHEEL_WHEELS_H
+#define TWHEEL_WHEELS_H
+
+#include <linux/compiler.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+
+#include "program.h"
+
+/**
+ * struct twheel_cpu_wheels - the wheels that a user has on one CPU
+ * @of:		by clock; NULL until the user arms there. Stored once, read without a lock
+ */
+struct twheel_cpu_wheels {
+	struct twheel_cpu_base	*of[TWHEEL_NR_CLOCKS];
+};
+
+/**
+ * struct twheel_wheels - the wheels of one user
+ * @on:		by CPU
+ * @first:	by clock, that which was made first: for timers that are armed on a CPU where no
+ *		wheel could be made yet. Stored once, read without a lock
+ */
+struct twheel_wheels {
+	struct twheel_cpu_wheels __percpu	*on;
+	struct twheel_cpu_base			*first[TWHEEL_NR_CLOCKS];
+};
+
+/**
+ * twheel_wheels_init() - begin without a wheel
+ * @wheels:	zeroed
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int twheel_wheels_init(struct twheel_wheels *wheels);
+
+/**
+ * twheel_wheels_destroy() - free all wheels, which are empty
+ * @wheels:	the wheels, which no context uses any more
+ *
+ * Takes O(possible CPUs), and waits for an RCU grace period if there were wheels.
+ *
+ * Context: may sleep.
+ */
+void twheel_wheels_destroy(struct twheel_wheels *wheels);
+
+/**
+ * twheel_wheels_make() - make the wheel in which timers that are armed here go, unless there is one
+ * @wheels:	the wheels
+ * @clock:	the clock
+ *
+ * The task may move to another CPU at any time. Then the timers go to @wheels->first, and the next
+ * call makes what is missing.
+ *
+ * Context: may sleep.
+ * Return: 0; or -ENOMEM if there is no wheel on @clock at all.
+ */
+int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock);
+
+/**
+ * twheel_wheels_cpu() - the CPU whose wheels are for timers that are armed now
+ *
+ * Context: the task stays on its CPU.
+ * Return: this CPU or, if it is isolated, another one.
+ */
+static inline unsigned int twheel_wheels_cpu(void)
+{
+	unsigned int cpu = smp_processor_id();
+
+	return likely(!twheel_cpu_isolated(cpu)) ? cpu : twheel_housekeeping_cpu(cpu);
+}
+
+/**
+ * twheel_wheels_of() - the wheel of a CPU
+ * @wheels:	the wheels
+ * @clock:	the clock
+ * @cpu:	any possible CPU
+ *
+ * Context: any.
+ * Return: the wheel, or NULL if there is none.
+ */
+static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheels *wheels,
+						       enum twheel_clock clock, u16 cpu)
+{
+	/* The memory behind it comes by address dependency: see twheel_wheels_make(). */
+	return READ_ONCE(per_cpu_ptr(wheels->on, cpu)->of[clock]);
+}
+
+#endif /* TWHEEL_WHEELS_H */
