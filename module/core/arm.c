@@ -202,11 +202,10 @@ static bool is_keyed(const struct twheel_ctx *ctx)
 	return READ_ONCE(ctx->config) & TWHEEL_CONFIG_KEYED;
 }
 
-/* Make @timer, which is held and in no wheel and no list, ready at @now. */
+/* Make @timer, which is on hold->base but in no wheel and no list, ready at @now. */
 static void make_ready(struct twheel_hold *hold, struct twheel_timer *timer, u64 now)
 {
-	twheel_hold_lock_ctx(hold);
-	twheel_ctx_make_ready(hold->ctx, timer, now);
+	twheel_ctx_make_ready(hold->ctx, hold->base, timer, now);
 	hold->wake = true;
 }
 
@@ -320,17 +319,18 @@ bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm @timer, which is held and pending, to be due at @deadline. Returns 0; or -EAGAIN if the
- * timer has to move to hold->local, and that base is not locked.
+ * Re-arm @timer, which is held, to be due at @deadline. Returns 0; or -EAGAIN if the timer has to
+ * move to hold->local, and that base is not locked.
  */
-static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
-			 struct twheel_arm *arm, u64 deadline, u64 now)
+static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_arm *arm, u64 deadline, u64 now)
 {
+	bool pending = twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
 	struct twheel_base *local = hold->local;
 	u32 slack = slack_of(arm);
-	u64 tick = tick_of(deadline, slack);
+	u64 tick = tick_of(deadline, slack), old;
 	bool ready = deadline <= now;
-	bool stay = !ready && can_stay(hold, timer, tick);
+	bool stay = pending && !ready && can_stay(hold, timer, tick);
 
 	lockdep_assert_held(&hold->base->lock);
 	twheel_ctx_assert_held(hold->ctx, timer);
@@ -339,16 +339,19 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	if (!stay && !ready && hold->base != local && hold->second != local)
 		return -EAGAIN;
 
-	arm->old_state = TWHEEL_STATE_PENDING;
-	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, ready),
-					     now);
+	old = replace_word(hold->ctx, timer, arm, deadline, ready);
+	arm->old_state = pending ? TWHEEL_STATE_PENDING : TWHEEL_STATE_READY;
+	arm->old_remaining = pending ? twheel_ns_until(old, now) : 0;
 	if (likely(stay)) {
 		set_timer(timer, arm, deadline, slack);
 		stay_until(hold, timer, tick);
 		return 0;
 	}
 
-	twheel_base_dequeue(hold->base, &timer->node);
+	if (pending)
+		twheel_base_dequeue(hold->base, &timer->node);
+	else
+		twheel_ctx_withdraw(hold->ctx, timer);
 	set_timer(timer, arm, deadline, slack);
 	if (ready) {
 		make_ready(hold, timer, now);
@@ -359,27 +362,6 @@ static int rearm_pending(struct twheel_hold *hold, struct twheel_timer *timer,
 	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, local->cpu);
 	twheel_timer_enqueue(timer, local, now);
 	return 0;
-}
-
-/* Re-arm @timer, which is held and ready, to be due at @deadline. */
-static void rearm_ready(struct twheel_hold *hold, struct twheel_timer *timer,
-			struct twheel_arm *arm, u64 deadline, u64 now)
-{
-	bool ready = deadline <= now;
-
-	lockdep_assert_held(&hold->local->lock);
-	lockdep_assert_held(&hold->ctx->pool.lock);
-
-	arm->old_state = TWHEEL_STATE_READY;
-	replace_word(hold->ctx, timer, arm, deadline, ready);
-	twheel_ctx_withdraw(hold->ctx, timer);
-	set_timer(timer, arm, deadline, slack_of(arm));
-	if (ready) {
-		make_ready(hold, timer, now);
-		return;
-	}
-	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, hold->local->cpu);
-	twheel_timer_enqueue(timer, hold->local, now);
 }
 
 int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
@@ -396,13 +378,9 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 			return -ENOENT;
 	}
 
-	if (likely(pending)) {
-		ret = rearm_pending(hold, timer, arm, deadline, now);
-		if (ret)
-			return ret;
-	} else {
-		rearm_ready(hold, timer, arm, deadline, now);
-	}
+	ret = rearm_held(hold, timer, arm, deadline, now);
+	if (ret)
+		return ret;
 
 	twheel_count(TWHEEL_COUNT_REARMED);
 	if (trace_twheel_rearm_enabled())

@@ -21,7 +21,10 @@
  * told when an earlier turn comes up, and sees to the next one whenever it has turned the wheel.
  * When a timer is removed nothing changes, and the host may find nothing to do.
  */
+#include <linux/minmax.h>
+
 #include "base.h"
+#include "debug.h"
 #include "host.h"
 
 struct twheel_geometry twheel_geometry __read_mostly;
@@ -35,6 +38,31 @@ void twheel_base_init(struct twheel_base *base, enum twheel_clock clock, u16 cpu
 	base->programmed = TWHEEL_NEVER;
 	twheel_wheel_init(&base->wheel, twheel_geometry.slots, twheel_geometry.levels,
 			  twheel_now_to_tick(twheel_clock_now(clock)), memory);
+}
+
+void twheel_bases_lock(struct twheel_base *a, struct twheel_base *b)
+	__acquires(&a->lock)
+{
+	if (b && b->cpu < a->cpu)
+		swap(a, b);
+
+	twheel_assert(!b || b == a || (a->cpu < b->cpu && a->clock == b->clock));
+	spin_lock(&a->lock);
+	if (b && b != a) {
+		spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__release(&b->lock);
+	}
+}
+
+void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b)
+	__releases(&a->lock)
+{
+	if (b && b != a) {
+		__acquire(&b->lock);
+		spin_unlock(&b->lock);
+	}
+	spin_unlock(&a->lock);
 }
 
 void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,

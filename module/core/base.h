@@ -11,7 +11,8 @@
 
 /**
  * struct twheel_base - a wheel and its lock
- * @lock:	guards all fields below, and each timer while it is in @wheel
+ * @lock:	guards all fields below, each timer that is in @wheel, and those that became ready
+ *		here until their records are read
  * @wheel:	the wheel
  * @programmed:	a lower bound of the tick at which the host will turn the wheel, or
  *		%TWHEEL_NEVER; written by the host
@@ -36,6 +37,24 @@ struct twheel_base {
  */
 void twheel_base_init(struct twheel_base *base, enum twheel_clock clock, u16 cpu,
 		      void *memory);
+
+/**
+ * twheel_bases_lock() - take the locks of two bases, or of one
+ * @a:		a base
+ * @b:		another one on the same clock of the same user; or @a, or NULL
+ *
+ * Context: bottom halves are off.
+ */
+void twheel_bases_lock(struct twheel_base *a, struct twheel_base *b);
+
+/**
+ * twheel_bases_unlock() - release them
+ * @a:		as for twheel_bases_lock()
+ * @b:		as for twheel_bases_lock()
+ *
+ * Context: as for twheel_bases_lock().
+ */
+void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b);
 
 /**
  * twheel_base_enqueue() - put a node into the wheel, and have the host turn it in time

@@ -170,19 +170,22 @@ void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels
 	}
 }
 
-/* Take @timer out of its wheel for good, if it is pending. */
+/* Take @timer out of its wheel or list for good. */
 static void discard(struct twheel_timer *timer)
 {
 	struct twheel_hold hold;
 
-	/* Most timers may be free. As none is armed any more, none becomes pending. */
-	if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)
+	/* Most timers may be free. As none is armed any more, none becomes live. */
+	if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)
 		return;
 
 	twheel_hold_begin(&hold, twheel_ctx_of(timer));
-	if (twheel_hold_pending(&hold, timer)) {
-		twheel_base_dequeue(hold.base, &timer->node);
-		twheel_hold_lock_ctx(&hold);
+	/* Expiry that has just made it ready has released the lock then. */
+	if (twheel_hold_live(&hold, timer)) {
+		if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
+			twheel_base_dequeue(hold.base, &timer->node);
+		else
+			twheel_ctx_withdraw(hold.ctx, timer);
 		WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 	}
 	twheel_hold_end(&hold);
@@ -195,11 +198,4 @@ void twheel_timer_discard_all(struct twheel_ctx *ctx)
 	 * pending it may expire, and be linked to others that are ready.
 	 */
 	twheel_pool_for_each(&ctx->pool, discard);
-
-	/*
-	 * The timer that expired last is no longer pending, but its expiry may still
-	 * hold the lock and be linking it.
-	 */
-	spin_lock_bh(&ctx->pool.lock);
-	spin_unlock_bh(&ctx->pool.lock);
 }

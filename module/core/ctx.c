@@ -13,69 +13,85 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
+#include "base.h"
 #include "ctx.h"
 #include "debug.h"
 #include "host.h"
 #include "timer.h"
 
-/* Is @ctx->nr_ready right? A long list is not looked at, and others now and then. */
-static bool __maybe_unused is_counted(const struct twheel_ctx *ctx)
+/* Is @ready->nr right? A long list is not looked at, and others now and then. */
+static bool __maybe_unused is_counted(const struct twheel_ready *ready)
 {
 	const struct list_head *entry;
 	u32 n = 0;
 
-	if (ctx->nr_ready > 100 && ctx->nr_ready % 128)
+	if (ready->nr > 100 && ready->nr % 128)
 		return true;
-	list_for_each(entry, &ctx->ready)
+	list_for_each(entry, &ready->timers)
 		n++;
-	return n == ctx->nr_ready;
+	return n == ready->nr;
 }
 
-/* Put @timer into the ready list: see twheel_ctx_make_ready(). Nearly always that is its end. */
-static void ctx_add_ready(struct twheel_ctx *ctx, struct twheel_timer *timer)
+/* Put @timer into @ready: see twheel_ctx_make_ready(). Nearly always that is its end. */
+static void add_ready(struct twheel_ready *ready, struct twheel_timer *timer)
 {
-	u32 left = min_t(u32, ctx->nr_ready, TWHEEL_PASS_MAX);
-	struct list_head *prev = ctx->ready.prev;
+	u32 left = min_t(u32, ready->nr, TWHEEL_PASS_MAX);
+	struct list_head *prev = ready->timers.prev;
 
 	for (; left && list_entry(prev, struct twheel_timer, ready)->deadline > timer->deadline;
 	     left--)
 		prev = prev->prev;
 	list_add(&timer->ready, prev);
-	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);
-	twheel_assert(is_counted(ctx));
+	WRITE_ONCE(ready->nr, ready->nr + 1);
+	twheel_assert(is_counted(ready));
 }
 
-void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now)
+void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
+			   struct twheel_timer *timer, u64 now)
 {
-	lockdep_assert_held(&ctx->pool.lock);
+	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, base->cpu);
+
+	lockdep_assert_held(&base->lock);
 	twheel_ctx_assert_held(ctx, timer);
 	twheel_assert(timer->deadline <= now);
 
-	twheel_timer_set_where(timer, TWHEEL_STATE_READY, 0);
+	twheel_timer_set_where(timer, TWHEEL_STATE_READY, base->cpu);
 	timer->expired = now;
 	twheel_count(TWHEEL_COUNT_EXPIRED);
 	twheel_observe(TWHEEL_HIST_LATENESS, now - timer->deadline);
 	if (trace_twheel_expire_enabled())
 		trace_twheel_expire(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
 				    now);
-	ctx_add_ready(ctx, timer);
+	add_ready(ready, timer);
+	if (ready->nr == 1)
+		set_bit(base->cpu, ctx->ready_on);
 }
 
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
 {
-	lockdep_assert_held(&ctx->pool.lock);
-	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY && ctx->nr_ready);
+	u16 cpu = twheel_cpu_of(timer->where);
+	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
+
+	twheel_ctx_assert_held(ctx, timer);
+	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY && ready->nr);
 
 	list_del(&timer->ready);
-	WRITE_ONCE(ctx->nr_ready, ctx->nr_ready - 1);
+	WRITE_ONCE(ready->nr, ready->nr - 1);
+	if (!ready->nr)
+		clear_bit(cpu, ctx->ready_on);
 }
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 {
-	spin_lock_bh(&ctx->pool.lock);
-	*ready = ctx->nr_ready;
-	*pending = ctx->pool.account.timers - *ready;
-	spin_unlock_bh(&ctx->pool.lock);
+	u64 timers = READ_ONCE(ctx->pool.account.timers);
+	u64 sum = 0;
+	u32 cpu;
+
+	for (cpu = twheel_ctx_next_ready(ctx, 0); cpu < nr_cpu_ids;
+	     cpu = twheel_ctx_next_ready(ctx, cpu + 1))
+		sum += READ_ONCE(per_cpu_ptr(ctx->ready, cpu)->nr);
+	*ready = min(sum, timers);
+	*pending = timers - *ready;
 }
 
 void twheel_ctx_wake(struct twheel_ctx *ctx)
@@ -160,23 +176,50 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 	return ret;
 }
 
+static size_t ctx_size(void)
+{
+	return sizeof(struct twheel_ctx) + BITS_TO_LONGS(nr_cpu_ids) * sizeof(long);
+}
+
+/* What a context takes, with its lists of all CPUs */
+static size_t ctx_memory(void)
+{
+	return ctx_size() + nr_cpu_ids * sizeof(struct twheel_ready);
+}
+
+static struct twheel_ctx *new_ctx(void)
+{
+	struct twheel_ctx *ctx = kzalloc(ctx_size(), TWHEEL_OPEN_GFP);
+	u32 cpu;
+
+	if (!ctx)
+		return NULL;
+	ctx->ready = alloc_percpu_gfp(struct twheel_ready, TWHEEL_OPEN_GFP);
+	if (!ctx->ready) {
+		kfree(ctx);
+		return NULL;
+	}
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(&per_cpu_ptr(ctx->ready, cpu)->timers);
+	return ctx;
+}
+
 struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 {
 	struct twheel_ctx *ctx;
 	int ret;
 
-	ret = twheel_quota_try_add_memory(quota, sizeof(*ctx));
+	ret = twheel_quota_try_add_memory(quota, ctx_memory());
 	if (ret)
 		return ERR_PTR(ret);
 
-	ctx = kzalloc(sizeof(*ctx), TWHEEL_OPEN_GFP);
+	ctx = new_ctx();
 	if (!ctx) {
-		twheel_quota_sub_memory(quota, sizeof(*ctx));
+		twheel_quota_sub_memory(quota, ctx_memory());
 		return ERR_PTR(-ENOMEM);
 	}
 
 	mutex_init(&ctx->grow);
-	INIT_LIST_HEAD(&ctx->ready);
 	twheel_pool_init(&ctx->pool, quota);
 	ctx->watch.notify = ctx_notify;
 	twheel_waiters_init(&ctx->waiters);
@@ -188,8 +231,9 @@ static void free_ctx(struct rcu_head *rcu)
 	struct twheel_ctx *ctx = container_of(rcu, struct twheel_ctx, rcu);
 	struct twheel_quota *quota = ctx->pool.account.quota;
 
+	free_percpu(ctx->ready);
 	kfree(ctx);
-	twheel_quota_memory_left(quota, sizeof(*ctx));
+	twheel_quota_memory_left(quota, ctx_memory());
 }
 
 void twheel_ctx_destroy(struct twheel_ctx *ctx)
@@ -200,7 +244,7 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 		twheel_clock_unwatch(&ctx->watch);
 	twheel_pool_destroy(&ctx->pool);
 	mutex_destroy(&ctx->grow);
-	twheel_quota_memory_leaves(quota, sizeof(*ctx));
+	twheel_quota_memory_leaves(quota, ctx_memory());
 	twheel_quota_put(quota);
 	call_rcu(&ctx->rcu, free_ctx);
 }

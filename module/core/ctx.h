@@ -3,10 +3,12 @@
 #ifndef TWHEEL_CTX_H
 #define TWHEEL_CTX_H
 
-#include <linux/build_bug.h>
+#include <linux/bitops.h>
 #include <linux/container_of.h>
+#include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 
@@ -16,7 +18,20 @@
 #include "lease.h"
 #include "pool.h"
 
+struct twheel_base;
 struct twheel_timer;
+
+/**
+ * struct twheel_ready - the timers of a context that have expired on one CPU
+ * @timers:	timers with an unread expiration, in the order in which they are read
+ * @nr:		how many; also read without the lock
+ *
+ * The lock of the base of that CPU guards it.
+ */
+struct twheel_ready {
+	struct list_head	timers;
+	u32			nr;
+};
 
 /**
  * struct twheel_ctx - what one open of the device is
@@ -31,11 +46,13 @@ struct twheel_timer;
  *		marked (l)
  * @grow:	serialises making chunks with each other and with configuration; taken before
  *		the lock of @pool
- * @ready:	(l) timers with an unread expiration, in the order in which they are read
- * @nr_ready:	(l) length of @ready; also read without the lock
+ * @ready:	by CPU, the timers with an unread expiration
+ * @reader:	the CPU whose records are read next, so that each has its turn
  * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
  * @waiters:	those who wait for something to read
  * @rcu:	frees the context once no expiry can use it any more
+ * @ready_on:	a bit for each CPU, set while its @ready is not empty. Changed under the lock of
+ *		the base of that CPU, read without a lock
  */
 struct twheel_ctx {
 	/* What every call reads comes first, and goes on in @pool: see there. */
@@ -46,11 +63,12 @@ struct twheel_ctx {
 	struct twheel_pool	pool;
 	/* before @pool.lock */
 	struct mutex		grow;
-	struct list_head	ready;
-	u32			nr_ready;
+	struct twheel_ready __percpu *ready;
+	u32			reader;
 	struct twheel_clock_watch watch;
 	struct twheel_waiters	waiters;
 	struct rcu_head		rcu;
+	unsigned long		ready_on[];
 };
 
 /* So many records with later deadlines at most does one pass. At least an expire batch's */
@@ -71,19 +89,16 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 /**
  * twheel_ctx_assert_held() - the caller holds the lock that guards a timer, and lockdep checks it
  * @ctx:	the context of @timer
- * @timer:	the timer
+ * @timer:	the timer, which is pending or ready
  */
 static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
 					  const struct twheel_timer *timer)
 {
-	/* A cancel may just have stored that the timer is free, with the lock of its base only. */
 	u32 where = data_race(timer->where);
 
-	if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
-		lockdep_assert_held(&twheel_base_of(ctx->pool.account.quota, ctx->clock,
-						    twheel_cpu_of(where))->lock);
-	else
-		lockdep_assert_held(&ctx->pool.lock);
+	twheel_assert(twheel_state_of(where) != TWHEEL_STATE_NONE);
+	lockdep_assert_held(&twheel_base_of(ctx->pool.account.quota, ctx->clock,
+					    twheel_cpu_of(where))->lock);
 }
 
 /**
@@ -158,38 +173,76 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 int twheel_ctx_grow(struct twheel_ctx *ctx);
 
 /**
+ * twheel_ctx_next_ready() - on which CPU records wait to be read
+ * @ctx:	the context
+ * @cpu:	where to look first
+ *
+ * Context: any.
+ * Return: the first CPU from @cpu on that has some, or nr_cpu_ids.
+ */
+static inline u32 twheel_ctx_next_ready(const struct twheel_ctx *ctx, u32 cpu)
+{
+	u32 word;
+
+	for (word = cpu / BITS_PER_LONG; word < BITS_TO_LONGS(nr_cpu_ids); word++) {
+		unsigned long bits = READ_ONCE(ctx->ready_on[word]);
+
+		if (word == cpu / BITS_PER_LONG)
+			bits &= ~0UL << cpu % BITS_PER_LONG;
+		if (bits)
+			return word * BITS_PER_LONG + __ffs(bits);
+	}
+	return nr_cpu_ids;
+}
+
+/**
+ * twheel_ctx_is_ready() - does a record wait to be read?
+ * @ctx:	the context
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool twheel_ctx_is_ready(const struct twheel_ctx *ctx)
+{
+	return twheel_ctx_next_ready(ctx, 0) < nr_cpu_ids;
+}
+
+/**
  * twheel_ctx_count() - how many timers there are
  * @ctx:	the context
  * @pending:	set to the number of pending timers
- * @ready:	set to the number of ready timers, as of the same moment
+ * @ready:	set to the number of ready timers
  *
- * Context: process or soft interrupt.
+ * While timers come and go the numbers are not of one moment, but together they are never more than
+ * the timers that there were.
+ *
+ * Context: any.
  */
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
 
 /**
- * twheel_ctx_make_ready() - put a timer into the ready list
+ * twheel_ctx_make_ready() - put a timer into the ready list of a CPU
  * @ctx:	the context
+ * @base:	the base of that CPU, and of @timer
  * @timer:	the timer, which is in no list and no wheel
  * @now:	the time on the context's clock, in ns
  *
  * It goes to the end, but passes up to %TWHEEL_PASS_MAX timers with later deadlines there. So
- * what few timers there are is read by deadline, whichever CPUs it comes from, and what one
- * expire batch adds to records that are no later is sorted. Timers with equal deadlines stay in
- * the order in which they came.
+ * what few timers there are is read by deadline, and what one expire batch adds to records that are
+ * no later is sorted. Timers with equal deadlines stay in the order in which they came.
  *
- * Context: the caller holds the lock of @ctx and, if the timer was pending, that of its base. It
- * calls twheel_ctx_wake() later, without them.
+ * Context: the caller holds the lock of @base. It calls twheel_ctx_wake() later, without it.
  */
-void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_timer *timer, u64 now);
+void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
+			   struct twheel_timer *timer, u64 now);
 
 /**
- * twheel_ctx_withdraw() - take a timer off the ready list
+ * twheel_ctx_withdraw() - take a timer off the ready list of its CPU
  * @ctx:	the context
  * @timer:	the timer, which is ready
  *
- * Context: the caller holds the lock of @ctx, and changes the state of @timer before letting go
- * of it.
+ * Context: the caller holds the lock of its base, and changes the state of @timer before letting
+ * go of it.
  */
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);
 

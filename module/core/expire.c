@@ -68,40 +68,15 @@ static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
 	return timer->node.expires <= base->wheel.clk;
 }
 
-/* Make the @n timers in @due ready; those of one context in the order that they have in @due. */
-static void make_all_ready(struct twheel_node **due, u32 n, struct twheel_run *run)
+/* Note @ctx in @run, once: waking its waiters may take long. */
+static void note_wake(struct twheel_run *run, struct twheel_ctx *ctx)
 {
-	struct twheel_ctx *ctxs[TWHEEL_EXPIRE_BATCH];
-	u32 i, k;
+	u32 i = run->nr_wake;
 
-	/* So a batch is sorted by deadline. */
-	BUILD_BUG_ON(TWHEEL_PASS_MAX < TWHEEL_EXPIRE_BATCH);
-
-	for (i = 0; i < n; i++)
-		ctxs[i] = twheel_ctx_of(container_of(due[i], struct twheel_timer, node));
-
-	for (i = 0; i < n; i++) {
-		struct twheel_ctx *ctx = ctxs[i];
-
-		if (!ctx)
-			continue;
-		spin_lock(&ctx->pool.lock);
-		for (k = i; k < n; k++) {
-			if (ctxs[k] != ctx)
-				continue;
-			twheel_ctx_make_ready(ctx,
-					      container_of(due[k], struct twheel_timer, node),
-					      run->time);
-			ctxs[k] = NULL;
-		}
-		spin_unlock(&ctx->pool.lock);
-
-		/* Note each context once: waking its waiters may take long. */
-		for (k = 0; k < run->nr_wake && run->wake[k] != ctx; k++)
-			;
-		if (k == run->nr_wake)
-			run->wake[run->nr_wake++] = ctx;
-	}
+	while (i)
+		if (run->wake[--i] == ctx)
+			return;
+	run->wake[run->nr_wake++] = ctx;
 }
 
 u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
@@ -130,7 +105,15 @@ u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
 		}
 	}
 
-	make_all_ready(due, nr_due, run);
+	/* So a batch is sorted by deadline. */
+	BUILD_BUG_ON(TWHEEL_PASS_MAX < TWHEEL_EXPIRE_BATCH);
+	for (i = 0; i < nr_due; i++) {
+		struct twheel_timer *timer = container_of(due[i], struct twheel_timer, node);
+		struct twheel_ctx *ctx = twheel_ctx_of(timer);
+
+		twheel_ctx_make_ready(ctx, base, timer, run->time);
+		note_wake(run, ctx);
+	}
 	run->expired += nr_due;
 	run->moved += seen - nr_due;
 	return seen;
@@ -186,7 +169,6 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 	u64 deadline = now;
 
 	lockdep_assert_held(&base->lock);
-	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
 	twheel_assert(timer->interval && event->expirations);
 
 	/* Cannot overflow: the last expiration counted is the first, or not after @now. */
@@ -221,26 +203,28 @@ static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *t
 }
 
 /*
- * As twheel_expire_deliver(), for up to @room records. @events and @ended have room for as many
- * records and timers.
+ * As twheel_expire_deliver(), for up to @room records of @cpu. @events and @ended have room for as
+ * many records and timers.
  */
-static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
+static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 		       struct twheel_event *events, struct twheel_timer **ended, u32 room)
 {
+	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
+	struct twheel_quota *quota = ctx->pool.account.quota;
 	s64 offset = twheel_clock_offset(ctx->clock);
+	struct twheel_base *base, *next_base;
 	struct twheel_timer *timer, *next;
-	struct twheel_base *base;
 	size_t copied = 0;
 	u32 n = 0, i = 0, nr_ended = 0;
 	u64 now;
 
 	local_bh_disable();
-	base = twheel_base_local(ctx->pool.account.quota, ctx->clock);
-	spin_lock(&base->lock);
-	spin_lock(&ctx->pool.lock);
+	base = twheel_base_of(quota, ctx->clock, cpu);
+	next_base = twheel_base_local(quota, ctx->clock);
+	twheel_bases_lock(base, next_base);
 
 	now = twheel_clock_now(ctx->clock);
-	list_for_each_entry(timer, &ctx->ready, ready) {
+	list_for_each_entry(timer, &ready->timers, ready) {
 		if (n == room)
 			break;
 		make_event(timer, now, offset, &events[n++]);
@@ -251,21 +235,23 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
 		copied = store(events, n, to);
 	pagefault_enable();
 
-	list_for_each_entry_safe(timer, next, &ctx->ready, ready) {
+	list_for_each_entry_safe(timer, next, &ready->timers, ready) {
 		if (i == copied / sizeof(*events))
 			break;
 		twheel_ctx_withdraw(ctx, timer);
 		if (events[i].flags & TWHEEL_EVENT_LAST)
 			ended[nr_ended++] = timer;
 		else
-			next_round(base, timer, now, &events[i]);
+			next_round(next_base, timer, now, &events[i]);
 		i++;
 	}
-	if (nr_ended)
+	if (nr_ended) {
+		spin_lock(&ctx->pool.lock);
 		twheel_pool_free(&ctx->pool, ended, nr_ended);
+		spin_unlock(&ctx->pool.lock);
+	}
 	twheel_count_n(TWHEEL_COUNT_READ, i);
-	spin_unlock(&ctx->pool.lock);
-	spin_unlock(&base->lock);
+	twheel_bases_unlock(base, next_base);
 	local_bh_enable();
 
 	if (n && !i)
@@ -277,29 +263,43 @@ static ssize_t deliver(struct twheel_ctx *ctx, struct iov_iter *to,
  * A function of its own for one record: kernels that zero stack variables (INIT_STACK_ALL_ZERO)
  * would zero 16 records for it.
  */
-static noinline ssize_t deliver_one(struct twheel_ctx *ctx, struct iov_iter *to)
+static noinline ssize_t deliver_one(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to)
 {
 	struct twheel_timer *ended;
 	struct twheel_event event;
 
-	return deliver(ctx, to, &event, &ended, 1);
+	return deliver(ctx, cpu, to, &event, &ended, 1);
 }
 
-static noinline ssize_t deliver_many(struct twheel_ctx *ctx, struct iov_iter *to, size_t room)
+static noinline ssize_t deliver_many(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
+				     size_t room)
 {
 	struct twheel_timer *ended[TWHEEL_DELIVER_MAX];
 	struct twheel_event events[TWHEEL_DELIVER_MAX];
 
-	return deliver(ctx, to, events, ended, min_t(size_t, room, TWHEEL_DELIVER_MAX));
+	return deliver(ctx, cpu, to, events, ended, min_t(size_t, room, TWHEEL_DELIVER_MAX));
 }
 
 ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 {
 	size_t room = iov_iter_count(to) / sizeof(struct twheel_event);
+	u32 cpu = READ_ONCE(ctx->reader), tries;
+	ssize_t n = 0;
 
-	if (!twheel_pool_settled(&ctx->pool) || !READ_ONCE(ctx->nr_ready))
+	if (!twheel_pool_settled(&ctx->pool) || !twheel_ctx_is_ready(ctx))
 		return 0;
 
 	twheel_ctx_prepare(ctx);
-	return room == 1 ? deliver_one(ctx, to) : deliver_many(ctx, to, room);
+	/* Each CPU has its turn. Another reader may take what is found. */
+	for (tries = nr_cpu_ids; tries && !n; tries--) {
+		cpu = twheel_ctx_next_ready(ctx, cpu);
+		if (cpu >= nr_cpu_ids)
+			cpu = twheel_ctx_next_ready(ctx, 0);
+		if (cpu >= nr_cpu_ids)
+			break;
+		n = room == 1 ? deliver_one(ctx, cpu, to) : deliver_many(ctx, cpu, to, room);
+		cpu++;
+	}
+	WRITE_ONCE(ctx->reader, cpu);
+	return n;
 }

@@ -2,11 +2,10 @@
 /*
  * Holding a timer: with the locks that guard it, wherever it is.
  *
- * Locking rules: the lock of its base guards a timer that is pending, and the lock of its
- * context any other. timer->where says which of them it is. That word is read without a lock,
- * and again with the lock held that it named, until it names locks that are held. The lock of
- * a base is held even if the timer is not pending, so that the timer can be put into the wheel
- * of that base. See base.c for the order of the locks.
+ * Locking rules: the lock of its base guards a timer that is live, pending or ready, and the lock
+ * of its context one that is free. timer->where says which base it is. That word is read without a
+ * lock, and again with the lock held that it named, until it names one that is held. See base.c for
+ * the order of the locks.
  *
  * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another. If
  * the next timer needs other locks, all are released first, as there is an order to take them
@@ -23,30 +22,6 @@
 #include "hold.h"
 #include "host.h"
 #include "timer.h"
-
-static void lock_bases(struct twheel_base *a, struct twheel_base *b)
-	__acquires(&a->lock)
-{
-	if (b && b->cpu < a->cpu)
-		swap(a, b);
-
-	twheel_assert(!b || b == a || (a->cpu < b->cpu && a->clock == b->clock));
-	spin_lock(&a->lock);
-	if (b && b != a) {
-		spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
-		__release(&b->lock);
-	}
-}
-
-static void unlock_bases(struct twheel_base *a, struct twheel_base *b)
-	__releases(&a->lock)
-{
-	if (b && b != a) {
-		__acquire(&b->lock);
-		spin_unlock(&b->lock);
-	}
-	spin_unlock(&a->lock);
-}
 
 void twheel_hold_lock_ctx(struct twheel_hold *hold)
 {
@@ -74,7 +49,7 @@ static void unlock_all(struct twheel_hold *hold)
 	if (hold->base) {
 		/* For sparse, as above. */
 		__acquire(&hold->base->lock);
-		unlock_bases(hold->base, hold->second);
+		twheel_bases_unlock(hold->base, hold->second);
 		hold->base = NULL;
 		hold->here = ~0U;
 	}
@@ -97,7 +72,7 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 		unlock_all(hold);
 		/* They come before that of the context. */
 		twheel_assert(!hold->ctx_locked);
-		lock_bases(base, second);
+		twheel_bases_lock(base, second);
 		__release(&base->lock);
 		hold->base = base;
 		hold->second = second;
@@ -115,35 +90,31 @@ static bool is_pending_here(const struct twheel_hold *hold, u32 where)
 	return twheel_where_without_flags(where) == hold->here;
 }
 
-/* Do the locks that are held guard a timer that is @where? */
+/* Does a lock that is held for @hold->base guard a timer that is @where? */
 static bool is_guarded(const struct twheel_hold *hold, u32 where)
 {
-	if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
-		return is_pending_here(hold, where);
-	return hold->base && hold->base == hold->local && hold->ctx_locked;
+	return hold->base && hold->base->cpu == twheel_cpu_of(where);
 }
 
-/* Take the locks that guard @timer and, unless it is NULL, the lock of @second. */
-static void lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
+/*
+ * Take the lock that guards @timer and, unless it is NULL, the lock of @second. Returns whether the
+ * timer is live: if not, it is not held.
+ */
+static bool lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 		       struct twheel_base *second)
 {
-	struct twheel_quota *quota = hold->ctx->pool.account.quota;
-
 	for (;;) {
 		u32 where = READ_ONCE(timer->where);
-		bool pending = twheel_state_of(where) == TWHEEL_STATE_PENDING;
 
+		if (twheel_state_of(where) == TWHEEL_STATE_NONE)
+			return false;
 		if (likely(is_guarded(hold, where)) &&
 		    (!second || hold->base == second || hold->second == second)) {
 			twheel_ctx_assert_held(hold->ctx, timer);
-			return;
+			return true;
 		}
-
-		hold_bases(hold, pending ? twheel_base_of(quota, hold->local->clock,
-							  twheel_cpu_of(where)) :
-				 hold->local, second);
-		if (!pending)
-			twheel_hold_lock_ctx(hold);
+		hold_bases(hold, twheel_base_of(hold->ctx->pool.account.quota, hold->local->clock,
+						twheel_cpu_of(where)), second);
 	}
 }
 
@@ -232,16 +203,7 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index)
 
 	if (hold->local)
 		timer = twheel_pool_lookup(&hold->ctx->pool, index);
-	if (timer)
-		lock_timer(hold, timer, NULL);
-	return timer;
-}
-
-static bool is_live(const struct twheel_hold *hold, const struct twheel_timer *timer,
-		    u64 handle)
-{
-	return twheel_timer_state(timer) != TWHEEL_STATE_NONE &&
-	       twheel_pool_is_named(&hold->ctx->pool, timer, handle);
+	return timer && lock_timer(hold, timer, NULL) ? timer : NULL;
 }
 
 void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
@@ -264,8 +226,8 @@ static struct twheel_timer *lock_key(struct twheel_hold *hold, u64 key)
 		if (!timer)
 			return NULL;
 		/* If it needs other locks it may end before they are held. */
-		lock_timer(hold, timer, NULL);
-		if (is_live(hold, timer, key))
+		if (lock_timer(hold, timer, NULL) &&
+		    twheel_pool_is_named(&hold->ctx->pool, timer, key))
 			return timer;
 	}
 }
@@ -279,11 +241,9 @@ static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64
 		return NULL;
 	if (!hint && !hold->ctx->pool.keyed)
 		timer = twheel_pool_lookup(&hold->ctx->pool, lower_32_bits(handle));
-	if (timer) {
-		lock_timer(hold, timer, NULL);
-		if (is_live(hold, timer, handle))
-			return timer;
-	}
+	if (timer && lock_timer(hold, timer, NULL) &&
+	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
+		return timer;
 	return hold->ctx->pool.keyed ? lock_key(hold, handle) : NULL;
 }
 
@@ -299,14 +259,13 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle)
 {
-	lock_timer(hold, timer, hold->local);
-	return is_live(hold, timer, handle);
+	return lock_timer(hold, timer, hold->local) &&
+	       twheel_pool_is_named(&hold->ctx->pool, timer, handle);
 }
 
-bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer)
+bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer)
 {
-	lock_timer(hold, timer, NULL);
-	return twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
+	return lock_timer(hold, timer, NULL);
 }
 
 void twheel_hold_local(struct twheel_hold *hold)

@@ -26,8 +26,7 @@ struct twheel_timer;
  * @ctx:	the context
  * @local:	the base where timers that are armed now go; NULL before the pool of @ctx is
  *		settled, when there are no timers
- * @base:	the base of the timer that is held or, if it is not pending, @local; locked.
- *		NULL if no lock is held
+ * @base:	the base of the timer that is held, or @local; locked. NULL if no lock is held
  * @second:	NULL, or one more base, which is locked as well
  * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
  *		lock is held
@@ -87,7 +86,7 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 				     u64 handle);
 
 /**
- * twheel_hold_index() - hold a timer, whatever its state
+ * twheel_hold_index() - hold a timer that is pending or ready
  * @hold:	begun
  * @index:	of the timer; any number
  *
@@ -134,20 +133,20 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
  *
  * The timer may not be held for a moment, in which others may do anything to it.
  *
- * Context: holds @timer, and still does afterwards.
- * Return: true if @handle still names the timer. It is held in any case.
+ * Context: holds @timer.
+ * Return: true if @handle still names the timer, and it is held.
  */
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle);
 
 /**
- * twheel_hold_pending() - hold a timer, and see whether it is pending
+ * twheel_hold_live() - hold a timer, unless it is free
  * @hold:	begun
- * @timer:	a timer of @hold->ctx that nobody frees meanwhile
+ * @timer:	a timer of @hold->ctx
  *
  * Context: as twheel_hold_index().
- * Return: true if it is pending. It is held in any case.
+ * Return: true if it is pending or ready, and held.
  */
-bool twheel_hold_pending(struct twheel_hold *hold, struct twheel_timer *timer);
+bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
  * twheel_hold_local() - take the locks that are needed to make a timer

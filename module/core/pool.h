@@ -18,7 +18,7 @@
 
 /**
  * struct twheel_pool - the timers of one context
- * @lock:	guards what is marked (l), and each timer that is ready or free
+ * @lock:	guards what is marked (l), and each timer that is free
  * @account:	where the timers are counted that are pending or ready
  * @generation:	(l) generation of the timer that was allocated last
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock

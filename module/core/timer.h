@@ -16,7 +16,7 @@
 /**
  * struct twheel_timer - one timer
  * @node:	while pending: its place in a wheel
- * @ready:	while ready: its place in the context's list
+ * @ready:	while ready: its place in the list of its context and CPU
  * @expired:	while ready: when it was expired, in ns
  * @room:	makes a timer with pointers of 32 bits as large as any other
  * @deadline:	when it is to expire next or, while ready, when the first unread expiration
@@ -28,18 +28,17 @@
  * @generation:	upper half of its handle
  * @next:	if timers have keys, instead: the index of the next timer in the bucket of its
  *		key, or 0. Written under the context's lock, read without a lock
- * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while
- *		pending, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
+ * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while it is
+ *		live, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
  *		shifted by TWHEEL_FLAGS_SHIFT those of %TWHEEL_TIMER_FLAGS that it
  *		was armed with
  *
- * The lock of its base guards a timer that is pending, and the lock of its context any
- * other. @where says which of them it is, and changes only with both of them held: the lock
- * that guards the timer before and the one that does afterwards. So it is read without a
- * lock, and read again with the lock held that it named. State and CPU are in one field so
- * that no CPU sees an old state with a new CPU. A timer that is cancelled is the exception: it may
- * leave its base without the context's lock, since nobody uses it until it is freed, which takes
- * the context's lock.
+ * The lock of its base guards a timer that is live, and the lock of its context one that is free.
+ * @where says which of them it is, and changes only with both of them held: the lock that guards
+ * the timer before and the one that does afterwards. So it is read without a lock, and read again
+ * with the lock held that it named. State and CPU are in one field so that no CPU sees an old state
+ * with a new CPU. A timer that is cancelled is the exception: it may leave its base without the
+ * context's lock, since nobody uses it until it is freed, which takes the context's lock.
  *
  * A timer is a cache line, as there are millions of them.
  */

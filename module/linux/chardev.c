@@ -58,7 +58,7 @@ static int twheel_release(struct inode *inode, struct file *file)
 /* Would a read return at once? */
 static bool is_readable(const struct twheel_ctx *ctx)
 {
-	return READ_ONCE(ctx->nr_ready) || twheel_ctx_stepped(ctx);
+	return twheel_ctx_is_ready(ctx) || twheel_ctx_stepped(ctx);
 }
 
 static __poll_t twheel_poll(struct file *file, poll_table *wait)

@@ -3,7 +3,8 @@
  * Which CPU turns which wheel: hrtimers, kicks, hotplug, isolation.
  *
  * Locking rules: see core/base.c for the order. twheel_cpus_lock guards the lists of wheels, one for
- * each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside it.
+ * each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside it, and
+ * it is taken inside twheel_wheels.lock.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
  * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which

@@ -180,7 +180,7 @@ static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
 static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
 {
 	/* If the task goes to another CPU meanwhile that is as if it had done so afterwards. */
-	if (likely(twheel_wheels_of(&quota->wheels, clock, raw_smp_processor_id())))
+	if (likely(twheel_wheels_have(&quota->wheels, clock, raw_smp_processor_id())))
 		return 0;
 	return twheel_wheels_make(&quota->wheels, clock);
 }

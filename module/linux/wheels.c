@@ -29,6 +29,7 @@
 
 int twheel_wheels_init(struct twheel_wheels *wheels)
 {
+	spin_lock_init(&wheels->lock);
 	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_WHEEL_GFP);
 	return wheels->on ? 0 : -ENOMEM;
 }
@@ -48,11 +49,24 @@ static struct twheel_cpu_base *new_base(enum twheel_clock clock, unsigned int cp
 	return cbase;
 }
 
-static void free_base(struct twheel_cpu_base *cbase)
+/* From now on @cbase is one of @wheels, unless another task has made that. Returns whether it is. */
+static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 {
-	twheel_program_wait(cbase);
-	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
-	kvfree(cbase);
+	enum twheel_clock clock = cbase->base.clock;
+	struct twheel_cpu_base **slot = &per_cpu_ptr(wheels->on, cbase->base.cpu)->of[clock];
+	bool missing;
+
+	spin_lock_bh(&wheels->lock);
+	missing = !*slot;
+	if (missing) {
+		twheel_program_begin(cbase);
+		if (!wheels->first[clock])
+			WRITE_ONCE(wheels->first[clock], cbase);
+		/* Pairs with smp_load_acquire() in twheel_wheels_have(). */
+		smp_store_release(slot, cbase);
+	}
+	spin_unlock_bh(&wheels->lock);
+	return missing;
 }
 
 int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
@@ -63,22 +77,12 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 	local_bh_disable();
 	cpu = twheel_wheels_cpu();
 	local_bh_enable();
-	if (twheel_wheels_of(wheels, clock, cpu))
+	if (twheel_wheels_have(wheels, clock, cpu))
 		return 0;
 
 	cbase = new_base(clock, cpu);
-	if (cbase) {
-		twheel_program_begin(cbase);
-		/* Pairs with the address dependency in twheel_wheels_of(), and below. */
-		if (cmpxchg(&per_cpu_ptr(wheels->on, cpu)->of[clock], NULL, cbase)) {
-			/* Another task has made one meanwhile. */
-			twheel_program_end(cbase);
-			synchronize_rcu();
-			free_base(cbase);
-		} else {
-			cmpxchg(&wheels->first[clock], NULL, cbase);
-		}
-	}
+	if (cbase && !publish(wheels, cbase))
+		kvfree(cbase);
 	/* If there was no memory the timers go elsewhere. */
 	return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
 }
@@ -98,6 +102,13 @@ static void for_each_wheel(struct twheel_wheels *wheels,
 				function(cbase);
 		}
 	}
+}
+
+static void free_base(struct twheel_cpu_base *cbase)
+{
+	twheel_program_wait(cbase);
+	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
+	kvfree(cbase);
 }
 
 void twheel_wheels_destroy(struct twheel_wheels *wheels)

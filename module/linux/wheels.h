@@ -6,12 +6,14 @@
 #include <linux/compiler.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 
 #include "program.h"
 
 /**
  * struct twheel_cpu_wheels - the wheels that a user has on one CPU
- * @of:		by clock; NULL until the user arms there. Stored once, read without a lock
+ * @of:		by clock; NULL until the user arms there. Stored once, under twheel_wheels.lock; read
+ *		without a lock
  */
 struct twheel_cpu_wheels {
 	struct twheel_cpu_base	*of[TWHEEL_NR_CLOCKS];
@@ -21,11 +23,14 @@ struct twheel_cpu_wheels {
  * struct twheel_wheels - the wheels of one user
  * @on:		by CPU
  * @first:	by clock, that which was made first: for timers that are armed on a CPU where no
- *		wheel could be made yet. Stored once, read without a lock
+ *		wheel could be made yet. Stored once, under @lock; read without a lock
+ * @lock:	serialises those who have made a wheel
  */
 struct twheel_wheels {
 	struct twheel_cpu_wheels __percpu	*on;
 	struct twheel_cpu_base			*first[TWHEEL_NR_CLOCKS];
+	/* outside twheel_cpus_lock */
+	spinlock_t				lock;
 };
 
 /**
@@ -85,8 +90,24 @@ static inline unsigned int twheel_wheels_cpu(void)
 static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheels *wheels,
 						       enum twheel_clock clock, u16 cpu)
 {
-	/* The memory behind it comes by address dependency: see twheel_wheels_make(). */
+	/* What it has comes by address dependency. */
 	return READ_ONCE(per_cpu_ptr(wheels->on, cpu)->of[clock]);
+}
+
+/**
+ * twheel_wheels_have() - is there a wheel for a CPU?
+ * @wheels:	the wheels
+ * @clock:	the clock
+ * @cpu:	any possible CPU
+ *
+ * Context: any.
+ * Return: true if so. Then @wheels->first is set for @clock, too.
+ */
+static inline bool twheel_wheels_have(const struct twheel_wheels *wheels,
+				      enum twheel_clock clock, u16 cpu)
+{
+	/* Pairs with smp_store_release() in publish(). */
+	return smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->of[clock]);
 }
 
 #endif /* TWHEEL_WHEELS_H */

@@ -45,25 +45,27 @@ mutations() {
 	of_suite torture
 	of_suite fuzz
 	cat <<-'END'
-	a timer is not looked at again once locked	/^static void lock_timer/,/^}/s/^\t\t\ttwheel_hold_lock_ctx(hold);/&\n\t\treturn;/
+	a timer is not looked at again once locked	/^static bool lock_timer/,/^}/s/^\t*twheel_cpu_of(where)), second);/&\n\t\treturn true;/
 	bases are locked in any order	s/if (b && b->cpu < a->cpu)/if (0)/
-	a timer is the same after its locks were released	/^bool twheel_hold_both/,/^}/s/return is_live(hold, timer, handle);/return true;/
-	a key names what it named before	/^static struct twheel_timer \*lock_key/,/^}/s/if (is_live(hold, timer, key))/if (1)/
-	a hint is as good as a handle	/^static noinline struct twheel_timer \*find_and_lock/,/^}/s/if (is_live(hold, timer, handle))/if (twheel_timer_state(timer) != TWHEEL_STATE_NONE)/
+	a timer is the same after its locks were released	/^bool twheel_hold_both/,/^}/s/return lock_timer(hold, timer, hold->local) &&/return lock_timer(hold, timer, hold->local) || 1 ||/
+	a key names what it named before	/^static struct twheel_timer \*lock_key/,/^}/s/twheel_pool_is_named(&hold->ctx->pool, timer, key))/1)/
+	a hint is as good as a handle	/^static noinline struct twheel_timer \*find_and_lock/,/^}/s/twheel_pool_is_named(&hold->ctx->pool, timer, handle))/1)/
 	one timer is not looked at again once locked	/^static struct twheel_timer \*lock_one/,/^}/s/if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&/if (likely(hold \&\&/
-	a ready timer needs no lock of its context	/^static bool is_guarded/,/^}/s/ && hold->ctx_locked//
+	any base guards a timer	/^static bool is_guarded/,/^}/s/ && hold->base->cpu == twheel_cpu_of(where)//
 	waiters are woken with locks held	/^void twheel_hold_end/,/^}/s/^\tunlock_all(hold);/\tif (hold->wake)\n\t\ttwheel_ctx_wake(hold->ctx);\n&/
 	arming for the past wakes nobody	/^static void make_ready/,/^}/s/hold->wake = true;/;/
-	a timer moves to a base that is not locked	/^static int rearm_pending/,/^}/s/if (!stay && !ready && hold->base != local && hold->second != local)/if (0)/
+	a timer moves to a base that is not locked	/^static int rearm_held/,/^}/s/if (!stay && !ready && hold->base != local && hold->second != local)/if (0)/
 	a lease is pushed back as any timer	/^bool twheel_timer_postpone/,/^}/s/unlikely(twheel_is_lease(timer->where)) || //
 	a record is pushed back	/^static bool may_push/,/^}/s/return .*/return true;/
 	half an entry is lost	/^static u32 copy_in/,/^}/s/iov_iter_revert(from, bytes % sizeof(\*pushes));/;/
 	a push ends an interval	/^static struct twheel_arm arming_of/,/^}/s/= timer->interval,/= 0,/
 	a push ends before it has made a timer	/^static u32 push_all/,/^}/s/^\t\t\tdone++;/\t\t\treturn done;/
-	no wait for the last expiry at a close	/^void twheel_timer_discard_all/,/^}/s/^\tspin_\(un\)\{0,1\}lock_bh(.*;/\t;/
-	bottom halves are on at a close	/^void twheel_timer_discard_all/,/^}/s/lock_bh(/lock(/
+	a close does not wait for the last expiry	/^static void discard/,/^}/s/if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)/if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)/
 	a key is free before its timer is	/^static u64 end_held/,/^}/s/if (ctx->pool.keyed)/if (0)/
-	expiry takes no lock of the context	/^static void make_all_ready/,/^}/s/^\t\tspin_lock(&ctx->pool.lock);/\t\t;/
+	nobody learns that a CPU has records	/^void twheel_ctx_make_ready/,/^}/s/^\tif (ready->nr == 1)/\tif (0)/
+	a CPU has records for ever	/^void twheel_ctx_withdraw/,/^}/s/^\tif (!ready->nr)/\tif (0)/
+	readers never begin anew	/^ssize_t twheel_expire_deliver/,/^}/s/^\t\t\tcpu = twheel_ctx_next_ready(ctx, 0);/\t\t\tbreak;/
+	the next round stays where the reader may not run	/^static ssize_t deliver(/,/^}/s/next_base = twheel_base_local(quota, ctx->clock);/next_base = base;/
 	expiry wakes nobody	s/^\t\ttwheel_ctx_wake(run->wake\[i\]);/\t\t;/
 	expiry wakes the last context only	s/run->wake\[run->nr_wake++\] = ctx;/run->wake[0] = ctx, run->nr_wake = 1;/
 	a part of a record counts	/^static size_t store/,/^}/s/iov_iter_revert(to, copied % sizeof(\*events));/;/
@@ -71,7 +73,7 @@ mutations() {
 	the word of a lease that ended goes on	/^static inline u64 twheel_lease_end/,/^}/s/atomic64_or(TWHEEL_LEASE_EXPIRED, word);/;/
 	a word keeps its tag	s/atomic64_read(word) + (1ULL << TWHEEL_LEASE_TAG_SHIFT);/atomic64_read(word);/
 	a context is freed without a grace period	/^void twheel_ctx_destroy/,/^}/s/call_rcu(&ctx->rcu, free_ctx);/free_ctx(\&ctx->rcu);/
-	the number of records is stored plainly	/^static void ctx_add_ready/,/^}/s/WRITE_ONCE(ctx->nr_ready, ctx->nr_ready + 1);/ctx->nr_ready++;/
+	the number of records is stored plainly	/^static void add_ready/,/^}/s/WRITE_ONCE(ready->nr, ready->nr + 1);/ready->nr++;/
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
 	a chunk stays in the table	/^static void free_timer/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
@@ -101,7 +103,8 @@ mutations() {
 	a wheel that leaves is freed at once	/^void twheel_wheels_destroy/,/^}/s/synchronize_rcu();/;/
 	a wheel is forgotten by those who walk	/^void twheel_program_begin/,/^}/s/list_add_tail_rcu(&cbase->entry, &cpu->bases);/INIT_LIST_HEAD(\&cbase->entry);/
 	a new wheel does not learn that its CPU went	/^void twheel_program_begin/,/^}/s/cbase->away = cpu->away;/;/
-	a wheel is found before it is made	/^int twheel_wheels_make/,/^}/s/^\t\ttwheel_program_begin(cbase);/\t\t;/
+	a wheel is found, and the first one is not	/^static bool publish/,/^}/s/WRITE_ONCE(wheels->first\[clock\], cbase);/;/
+	two tasks make one wheel	/^static bool publish/,/^}/s/missing = !\*slot;/missing = true;/
 	a run ends without the next one	/^enum hrtimer_restart twheel_turn/,/^}/s/^\tif (more)$/\tif (0)/
 	wheels are not looked at after a step	/^static void look_at_wheels/,/^}/s/twheel_look();/;/
 	an isolated CPU goes on	s/if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&/if (0 \&\&/

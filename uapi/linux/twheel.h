@@ -266,9 +266,8 @@ struct twheel_config {
  * expire early or late, and others extend them by mistake.
  *
  * The kernel has to look again at a lease that was extended, which costs as much
- * as a timer. All such looks at the leases of one user take no more than an eighth
- * of a CPU's time. If they would take more, because very many leases are extended
- * by very little, they are looked at less often, and then they expire late.
+ * as a timer. If very many leases are extended by very little, that makes timers of
+ * the same user late, and nobody else's.
  *
  * A page of words can be touched once a timer whose word lies in it has been
  * armed; before that it raises SIGBUS. The page lives until the last copy of the

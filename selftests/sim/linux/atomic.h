@@ -53,11 +53,4 @@ typedef struct { long counter; } atomic_long_t;
 	SIM_FULL(__atomic_compare_exchange_n(&(a)->counter, old, new, false, \
 					     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 
-#define cmpxchg(p, old, new) SIM_FULL(({				\
-	__typeof__(*(p)) cmpxchg_seen = (old);				\
-	__atomic_compare_exchange_n(p, &cmpxchg_seen, new, false,	\
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
-	cmpxchg_seen;							\
-}))
-
 #endif /* SIM_LINUX_ATOMIC_H */

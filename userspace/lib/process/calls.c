@@ -113,7 +113,7 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 		if (n)
 			continue;
 		more = twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH);
-		if (!more && !emb->ctx->nr_ready)
+		if (!more && !twheel_ctx_is_ready(emb->ctx))
 			break;
 		/* Many leases that were extended may come up. */
 		twheel_emb_rest(emb);

@@ -155,8 +155,11 @@ void twheel_emb_describe(struct twheel_emb *emb);
 /* Tell them what it has. */
 static inline void twheel_emb_show(struct twheel_emb *emb)
 {
-	__atomic_store_n(&emb->slot->timers, emb->ctx->pool.account.timers, __ATOMIC_RELAXED);
-	__atomic_store_n(&emb->slot->ready, emb->ctx->nr_ready, __ATOMIC_RELAXED);
+	u64 pending, ready;
+
+	twheel_ctx_count(emb->ctx, &pending, &ready);
+	__atomic_store_n(&emb->slot->timers, pending + ready, __ATOMIC_RELAXED);
+	__atomic_store_n(&emb->slot->ready, ready, __ATOMIC_RELAXED);
 }
 
 /* turn.c */

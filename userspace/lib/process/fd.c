@@ -174,7 +174,7 @@ static bool is_readable(struct twheel_emb *emb)
 		emb->user.first = twheel_emb_first(&emb->user.base.wheel, FIRST_LOOKS);
 		emb->user.recheck = false;
 	}
-	return emb->ctx->nr_ready || twheel_ctx_stepped(emb->ctx) ||
+	return twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx) ||
 	       emb->user.first <= twheel_now_to_tick(emb->now);
 }
 

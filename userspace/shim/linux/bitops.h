@@ -19,6 +19,11 @@ static inline unsigned long __ffs64(u64 x)
 	return (unsigned long)__builtin_ctzll(x);
 }
 
+static inline unsigned long __ffs(unsigned long x)
+{
+	return (unsigned long)__builtin_ctzl(x);
+}
+
 static inline unsigned long hweight64(u64 x)
 {
 	return (unsigned long)__builtin_popcountll(x);
@@ -38,5 +43,18 @@ static inline bool test_bit(unsigned long nr, const unsigned long *map)
 {
 	return map[nr / BITS_PER_LONG] >> (nr % BITS_PER_LONG) & 1;
 }
+
+/* A host in which nobody comes in between, by a mutex, needs no atomic operation. */
+#ifndef SHIM_BITOPS
+static inline void set_bit(unsigned long nr, unsigned long *map)
+{
+	__set_bit(nr, map);
+}
+
+static inline void clear_bit(unsigned long nr, unsigned long *map)
+{
+	__clear_bit(nr, map);
+}
+#endif
 
 #endif /* SHIM_LINUX_BITOPS_H */
