@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs go offline and come back, with timers on them and under load. */
-#include <signal.h>
+/* CPUs go offline and come back, with timers on them. */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "twheel_test.h"
-#include "load.h"
 #include "users.h"
-
-/* There is no limit to how long a user may want to run these tests. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
 
 static int set_online(int cpu, bool online)
 {
@@ -203,41 +198,6 @@ TEST_F(hotplug, a_cpu_that_is_back)
 				ASSERT_EQ(0, tw_cancel(self->fd, handle));
 			EXPECT_EQ(0, tw_info(self->fd).pending);
 		}
-	}
-}
-
-TEST_F(hotplug, under_load)
-{
-	struct load_mix mix = {
-		.workers = self->cpus > 4 ? 4 : self->cpus, .readers = 1, .drainers = 1,
-		.periodic = 8, .spread_ns = 20 * TW_MSEC, .far = 8,
-		.cancel = 2, .rearm = 5, .leave = 2,
-	};
-	const char *reason = obstacle(self->cpus);
-	static struct load load;
-	int pinned, cpu, cycles;
-	__u64 end;
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	for (pinned = 0; pinned < 2; pinned++) {
-		mix.pinned = pinned;
-		ASSERT_EQ(0, load_begin(&load, &mix));
-		end = tw_now(CLOCK_MONOTONIC) + load_seconds() * TW_SEC;
-		for (cycles = 0; tw_now(CLOCK_MONOTONIC) < end; cycles++) {
-			cpu = 1 + cycles % (self->cpus - 1);
-			EXPECT_EQ(0, set_online(cpu, false));
-			tw_pass(30 * TW_MSEC);
-			EXPECT_EQ(0, set_online(cpu, true));
-			tw_pass(30 * TW_MSEC);
-		}
-		EXPECT_EQ(0, load_end(&load)) {
-			TH_LOG("%d errors; the first: %s", load.errors, load.first_error);
-		}
-		TH_LOG("%d cycles; %llu armings, %llu delivered, %llu drained", cycles,
-		       load.nr_armings - 1, load.delivered, load.drained);
-		EXPECT_LT(0, load.delivered);
-		EXPECT_LT(0, cycles);
 	}
 }
 

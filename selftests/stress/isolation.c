@@ -11,7 +11,6 @@
 
 #include "twheel_test.h"
 #include "twheel_counters.h"
-#include "load.h"
 
 /* In seconds. A guest has more time, so it is known which test hangs. */
 #undef TEST_TIMEOUT_DEFAULT
@@ -420,36 +419,6 @@ TEST_F(isolation, handed_over_when_another_comes_online)
 	EXPECT_LE(event.deadline, event.expired);
 	EXPECT_EQ(expired, tw_counter(here, "expired"));
 	EXPECT_GE(interrupts + 1, tw_counter(here, "interrupts"));
-}
-
-/* All kinds of calls at the same time, with all threads on isolated CPUs. */
-TEST_F_TIMEOUT(isolation, under_load, 24 * 3600)
-{
-	struct load_mix mix = {
-		.workers = self->nr_isolated > 4 ? 4 : self->nr_isolated,
-		.readers = 1, .drainers = 1, .pinned = true, .shared = true,
-		.periodic = 8, .spread_ns = 20 * TW_MSEC, .far = 8,
-		.cancel = 2, .rearm = 5, .leave = 2,
-	};
-	static struct load load;
-	cpu_set_t set;
-	int cpu;
-
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
-	CPU_ZERO(&set);
-	for (cpu = next_isolated(self, -1); cpu >= 0;
-	     cpu = next_isolated(self, cpu))
-		CPU_SET(cpu, &set);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
-	ASSERT_EQ(0, load_begin(&load, &mix));
-	usleep(load_seconds() * 1000000);
-	EXPECT_EQ(0, load_end(&load)) {
-		TH_LOG("%d errors; the first: %s", load.errors, load.first_error);
-	}
-	TH_LOG("%llu armings, %llu delivered", load.nr_armings - 1, load.delivered);
-	EXPECT_LT(0, load.delivered);
-	expect_silence(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

@@ -11,22 +11,13 @@
 
 #include "twheel_test.h"
 
-/* There is no limit to how long a user may want to run these tests. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	(24 * 3600)
-
 /* A user ID that nobody else on the machine has. */
 #define SOMEONE		61237
 
 #define PROCESSES	16
 
-static int seconds(void)
-{
-	const char *text = getenv("TWHEEL_STRESS_SECONDS");
-	int n = text ? atoi(text) : 0;
-
-	return n > 0 ? n : 5;
-}
+/* How long each test goes on */
+#define DURATION_NS	TW_SEC
 
 FIXTURE(life)
 {
@@ -100,7 +91,7 @@ static bool alive(pid_t pid)
 
 TEST_F(life, processes_that_are_killed)
 {
-	__u64 end = tw_now(CLOCK_MONOTONIC) + seconds() * TW_SEC;
+	__u64 end = tw_now(CLOCK_MONOTONIC) + DURATION_NS;
 	pid_t pids[PROCESSES] = { };
 	__u64 state = 1618, kills = 0;
 	int i, died = 0;
@@ -137,7 +128,7 @@ TEST_F(life, processes_that_are_killed)
 /* Many processes share one context, and some end while others go on with it. */
 TEST_F(life, a_context_in_many_processes)
 {
-	__u64 end = tw_now(CLOCK_MONOTONIC) + seconds() * TW_SEC;
+	__u64 end = tw_now(CLOCK_MONOTONIC) + DURATION_NS;
 	struct twheel_event events[32];
 	pid_t pids[PROCESSES] = { };
 	__u64 state = 1414;
@@ -178,7 +169,7 @@ TEST_F(life, a_context_in_many_processes)
 /* Descriptors are only in a queue while their timers expire. */
 TEST_F(life, descriptors_lost_in_flight)
 {
-	__u64 end = tw_now(CLOCK_MONOTONIC) + seconds() * TW_SEC;
+	__u64 end = tw_now(CLOCK_MONOTONIC) + DURATION_NS;
 	__u64 state = 2718, sent = 0;
 	int sv[2], fd, i, n;
 

@@ -97,7 +97,7 @@ accepted() {
 		if [ "${2-}" = all ]; then
 			works
 		else
-			TWHEEL_STRESS_SECONDS=1 "$here/lifecycle" >"$tmp/out" 2>&1
+			"$here/lifecycle" >"$tmp/out" 2>&1
 		fi
 	result $? "works with $1"
 	rmmod twheel && ! left_over

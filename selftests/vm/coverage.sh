@@ -19,8 +19,8 @@
 
 export KERNEL=${KERNEL:-gcov} VARIANT=gcov
 # Each test of make check and make check-long that runs in guests of the default kernel, in
-# its longest form: suite module is a part of stress-long.
-export SUITES=${SUITES:-uapi lib stress-long hostile isolation isolation-long examples faults}
+# its longest form.
+export SUITES=${SUITES:-uapi lib stress module hostile isolation isolation-long examples faults}
 out=$build/coverage
 export GCOV=$out/guests
 kernel=$("$vm/kernel.sh")

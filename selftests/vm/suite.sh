@@ -25,15 +25,14 @@ list() {
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
 			sim vm lib embedded loops time isolation insn languages lease abi tool install \
 			report ;;
-	long)	echo seeded-long stress-long torture-long loops-long fuzz-long time-long kselftest-long \
+	long)	echo seeded-long torture-long loops-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long languages-long dist html schedule ;;
 	esac
 }
 
 within() {
 	case $1 in
-	seeded|stress|torture|loops|fuzz|time|vm)	echo "$1-long" ;;
-	module)						echo stress-long ;;
+	seeded|torture|loops|fuzz|time|vm)	echo "$1-long" ;;
 	esac
 }
 
@@ -248,16 +247,10 @@ suite_loops-long() {
 	loops '10000 2000' '10000 6000 epoll libevent uv uring glib asio' '10000 24000 sd-event'
 }
 
-# Each of its loads lasts for two seconds. The module comes and goes in suite module, too.
+# What comes and goes while timers run: CPUs, processes, settings. The module does in suite module.
 suite_stress() {
 	mapfile -t list < <(programs stress | grep -v -e /isolation -e /reload.sh)
-	checked_guest 1800 4 -m 3072 -- "${list[@]/#/TWHEEL_STRESS_SECONDS=2 }"
-}
-
-# For five seconds.
-suite_stress-long() {
-	mapfile -t list < <(programs stress | grep -v /isolation)
-	checked_guest 1800 4 -m 3072 -- "${list[@]}"
+	checked_guest 900 4 -m 3072 -- "${list[@]}"
 }
 
 # Programs that mean harm, as an ordinary user; and one that looks for what leaks of
@@ -334,7 +327,7 @@ suite_torture-long() {
 }
 
 suite_module() {
-	guest 600 2 -m 2048 -- 'stress/reload.sh cycles'
+	guest 900 2 -m 2048 -- stress/reload.sh
 }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
