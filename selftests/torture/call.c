@@ -92,6 +92,9 @@ int call_arm(struct log *log, struct call *call, int fd)
 	ret = call->n == 1 ? tw_call(fd, TWHEEL_IOC_ARM, call->arms) :
 			     tw_call(fd, TWHEEL_IOC_ARM_BATCH, &call->batch);
 	call_end(log, call, ret);
+	/* Not by the oracle, as that may be far behind. */
+	for (i = 0; i < call->n; i++)
+		count(&shared->refusals, is_refusal(call->arms[i].result));
 	return ret;
 }
 

@@ -293,36 +293,19 @@ static void *eyes(void *arg)
 	return NULL;
 }
 
-/* Has none of some kind failed at @rate yet? @before is what had failed when that began. */
-static bool is_missing(enum fault_rate rate, const long *before)
+/* For up to two seconds @percent of each kind fail. */
+static void inject(__u64 *random, unsigned int percent)
 {
 	enum fault_kind kind;
-
-	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
-		if (!shared->injected[rate][kind] && inject_fired(kind) == before[kind])
-			return true;
-	return false;
-}
-
-/*
- * For up to @ns, @percent of each kind fail or, if that is 0, 1 to 4 per cent. For up to ten times
- * as long if the machine is so slow that none of some kind has failed by then.
- */
-static void inject_for(__u64 *random, enum fault_rate rate, unsigned int percent, __u64 ns)
-{
 	long before[NR_FAULT_KINDS];
-	enum fault_kind kind;
-	int i;
 
 	for (kind = 0; kind < NR_FAULT_KINDS; kind++) {
 		before[kind] = inject_fired(kind);
-		inject_rate(kind, percent ?: 1 + tw_random(random) % 4);
+		inject_rate(kind, percent);
 	}
-	wait_ns(tw_random(random) % ns);
-	for (i = 0; i < 10 && is_missing(rate, before) && !stopped(); i++)
-		wait_ns(ns);
+	wait_ns(tw_random(random) % (2 * TW_SEC));
 	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
-		count(&shared->injected[rate][kind], inject_fired(kind) - before[kind]);
+		count(&shared->injected[kind], inject_fired(kind) - before[kind]);
 }
 
 /* Calls of threads that are marked fail, now and then many of them. */
@@ -335,9 +318,9 @@ static void *faults(void *arg)
 	if (inject_begin())
 		violation("this kernel injects no faults");
 	while (!stopped()) {
-		inject_for(&random, RATE_10, 10, 2 * TW_SEC);
-		inject_for(&random, RATE_LOW, 0, 2 * TW_SEC);
-		inject_for(&random, RATE_50, 50, 2 * TW_SEC);
+		inject(&random, 10);
+		inject(&random, 1 + tw_random(&random) % 4);
+		inject(&random, 50);
 	}
 	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
 		inject_rate(kind, 0);

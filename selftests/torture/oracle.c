@@ -255,9 +255,8 @@ static int result_of(const struct call *call, int i)
 
 static void count_failure(long error)
 {
-	if (error == -ENOSPC || error == -EDQUOT)
-		count(&shared->refusals, 1);
-	else
+	/* call_arm() counts those. */
+	if (!is_refusal(error))
 		count(&shared->faults, 1);
 }
 

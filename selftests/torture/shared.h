@@ -29,9 +29,6 @@
 /* Latest armings of a log that others may still refer to. */
 #define NR_NOTES	1024
 
-/* Of what can fail 1 to 4 per cent do, or in storms 10, or 50. */
-enum fault_rate { RATE_LOW, RATE_10, RATE_50, NR_FAULT_RATES };
-
 /* The scheduling probes keep the worst they saw in each tenth of a second. */
 #define WINDOW_NS	100000000ULL
 #define NR_WINDOWS	(10 * 3600 * 24)
@@ -120,7 +117,7 @@ struct log {
  * @step_seq: twice as many; odd while the clock is being set
  * @kills: of processes
  * @faults: calls that failed for want of memory, or of the caller's
- * @injected: faults that the kernel was made to have, at each of the rates
+ * @injected: faults that the kernel was made to have
  * @refusals: calls that a limit has refused
  * @denied: timers that a cgroup had no memory for
  * @resolved: calls that somebody was killed in, or failed on the way back
@@ -152,7 +149,7 @@ struct shared {
 	__u64 step_seq;
 	__u64 kills;
 	__u64 faults;
-	__u64 injected[NR_FAULT_RATES][NR_FAULT_KINDS];
+	__u64 injected[NR_FAULT_KINDS];
 	__u64 refusals;
 	__u64 denied;
 	__u64 resolved;
@@ -176,6 +173,12 @@ extern struct shared *shared;
 static inline void count(__u64 *counter, __u64 n)
 {
 	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Has a limit refused the call? */
+static inline bool is_refusal(long error)
+{
+	return error == -ENOSPC || error == -EDQUOT;
 }
 
 /* Is it legal in this run that a call fails with @error? */

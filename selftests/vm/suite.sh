@@ -25,14 +25,14 @@ list() {
 	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
 			sim vm lib embedded loops time isolation insn languages lease abi tool install \
 			report ;;
-	long)	echo seeded-long torture-long loops-long fuzz-long time-long kselftest-long \
+	long)	echo seeded-long loops-long fuzz-long time-long kselftest-long \
 			vm-long isolation-long uapi-long languages-long dist html schedule ;;
 	esac
 }
 
 within() {
 	case $1 in
-	seeded|torture|loops|fuzz|time|vm)	echo "$1-long" ;;
+	seeded|loops|fuzz|time|vm)	echo "$1-long" ;;
 	esac
 }
 
@@ -41,7 +41,7 @@ needs() {
 	time*)				echo uml ;;
 	seeded)				echo kasan ;;
 	seeded-long)			echo kasan kcsan ;;
-	torture*|fuzz*|faults)		echo "${KERNEL:-kasan}" ;;
+	torture|fuzz*|faults)		echo "${KERNEL:-kasan}" ;;
 	esac
 }
 
@@ -317,13 +317,10 @@ suite_examples() {
 	guest 900 2 -m 3072 -- "${list[@]}" moving/servers.sh
 }
 
-# Everything at once on a debug kernel, and an oracle that accounts for it.
+# Everything at once on a debug kernel, and an oracle that accounts for it. Half a minute: where
+# chance has to find a race, the simulator is faster.
 suite_torture() {
 	MINUTES=1 "$vm/torture.sh" --seconds 30
-}
-
-suite_torture-long() {
-	MINUTES=${TORTURE_MINUTES:-2} "$vm/torture.sh"
 }
 
 suite_module() {
