@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# seeded.sh - do the debug kernels notice bugs that are put into the module? (KTAP)
+# seeded.sh - does a debug kernel notice bugs that are put into the module? (KTAP)
 #
-# usage: seeded.sh [bug...]	(all of them by default)
+# usage: [KERNEL=kasan|kcsan] seeded.sh [bug...]	(by default all bugs for that kernel)
 #
 # Each patch beside this script is a bug that a developer could make. Its head says
 #
@@ -11,113 +11,140 @@
 #	Trigger:	what trigger.c has to do
 #	Report:		an extended regular expression: how the report begins
 #
-# A copy of the module, in build/seeded, is patched and loaded in a guest of its own for
-# each bug. A bug counts as noticed if the run fails because the kernel complains, its log
-# has the expected report, and that report names the module. On the same kernels the
-# unchanged module does all that the triggers do, and there is no report.
+# A copy of the module, in build/seeded, is patched and built for each bug. One guest loads the
+# unchanged module first, which does all that the triggers do, and nothing is reported; and then the
+# others. A bug counts as noticed if the kernel's log has the expected report while that module is
+# loaded, and that report names the module.
 
 . "$(dirname "$0")/../vm/common.sh"
-. "$vm/../tap.sh"
+. "$(dirname "$0")/../vm/log.sh"
+. "$top/selftests/tap.sh"
 
+export KERNEL=${KERNEL:-kasan}
 seeded=$top/selftests/seeded
-jobs=$(nproc)
+dir=$build/seeded/$KERNEL
+guest=$dir/guest
 
-# field PATCH NAME - what the head of a patch says
+# Lockdep gives up after its first report of an order of locks, or of KASAN. So what it is to notice
+# comes first.
+first=(lost-lock rcu abba)
+
+# field BUG NAME - what the head of its patch says
 field() {
-	sed -n "/^--- /q; s/^$2: *//p" "$1"
+	sed -n "/^--- /q; s/^$2: *//p" "$seeded/$1.patch"
 }
 
-# copy_module NUMBER - copy the sources for $KERNEL and one of several concurrent builds.
-# The builds keep their copies, so that not everything is built anew for each bug.
-copy_module() {
-	dir=$build/seeded/$KERNEL.$1
-	rm -rf "$dir"
-	mkdir -p "$dir"
-	cp -r "$top"/{Kbuild,VERSION,module,uapi} "$dir"
-}
-
-build_module() {
-	make -C "$("$vm/kernel.sh")/headers" M="$dir" modules
-}
-
-# apply PATCH [OPTION] - without fuzz, as a bug in another place may be no bug
-apply() {
-	patch -d "$dir" -p1 --fuzz=0 "${@:2}" <"$1"
-}
-
-# boot RUN-OPTIONS... COMMAND - run it in a guest with that module; its log is $dir/log
-boot() {
-	rm -f "$dir/log"
-	KERNEL_LOG=$dir/log "$vm/run.sh" -t 240 -M "$dir/twheel.ko" "${@:1:$#-1}" -- "${@: -1}"
-}
-
-# names_module PATTERN - is there a report that begins so, and names the module?
-names_module() {
-	awk -v pattern="$1" '$0 ~ pattern { left = 60 }
-		left-- > 0 && /\[twheel\]/ { found = 1 }
-		END { exit !found }' "$dir/log"
-}
-
-is_noticed() {
-	local patch=$seeded/$1.patch status=0 report options=(-l)
-	report=$(field "$patch" Report)
-	[[ $report != unreferenced* ]] || options=()
-
-	apply "$patch" --dry-run && apply "$patch" || return
-	build_module &&
-		boot "${options[@]}" "/twheel/seeded/trigger $(field "$patch" Trigger)" || status=$?
-	echo "exit status $status, expected 125 and '$report'"
-	apply "$patch" -R && [ "$status" = 125 ] && names_module "$report"
-}
-
-# The detectors must be switched on as well: if slab debugging were off it would report
-# nothing. The module is unloaded before the search for leaks, as memory that it leaves
-# behind is one.
-is_clean() {
-	local command=/twheel/seeded/trigger
-
-	[ "$KERNEL" != kasan ] || command+=' && cd /sys/kernel/slab/twheel_chunk &&
-		cat sanity_checks red_zone poison store_user | grep -cx 1 | grep -qx 4'
-	build_module && boot "$command && rmmod twheel"
-}
-
-# work NUMBER ITEM... - store the output of each item, and its status, in $tmp
-work() {
-	local item
-	copy_module "$1"
-	for item in "${@:2}"; do
-		if [ "$item" = clean ]; then
-			is_clean
-		else
-			is_noticed "$item"
-		fi >"$tmp/$item.out" 2>&1
-		echo $? >"$tmp/$item"
+# The bugs for this kernel, in the order in which they are tried
+bugs() {
+	local bug
+	{
+		printf '%s\n' "${first[@]}"
+		(cd "$seeded" && basename -s .patch -- *.patch) | grep -vxF "$(printf '%s\n' "${first[@]}")"
+	} | while read -r bug; do
+		[ "$(field "$bug" Kernel)" != "$KERNEL" ] || echo "$bug"
 	done
 }
 
-mapfile -t all < <(cd "$seeded" && ls -- *.patch)
-[ $# -gt 0 ] || set -- "${all[@]%.patch}"
-mapfile -t kernels < <(for bug; do field "$seeded/$bug.patch" Kernel; done | sort -u)
+# build_module NAME - build what is in the copy, for the guest
+build_module() {
+	make -C "$("$vm/kernel.sh")/headers" M="$dir/module" modules && cp "$dir/module/twheel.ko" "$guest/$1.ko"
+}
+
+# apply BUG [OPTION] - without fuzz, as a bug in another place may be no bug
+apply() {
+	patch -d "$dir/module" -p1 --fuzz=0 "${@:2}" <"$seeded/$1.patch"
+}
+
+build_bug() {
+	apply "$1" && build_module "$1" && apply "$1" -R
+}
+
+# What the guest does. The unchanged module is unloaded before the search for leaks, as memory that
+# it leaves behind is one. The bug that leaks is loaded meanwhile, so that its report has names.
+# And slab debugging must be switched on: if it were off it would report nothing.
+guest_commands() {
+	local bug
+	cat <<-'END'
+		look_for_leaks() {
+			[ -e /sys/kernel/debug/kmemleak ] || return
+			echo scan >/sys/kernel/debug/kmemleak
+			sleep 6
+			echo scan >/sys/kernel/debug/kmemleak
+			while read -r line; do
+				echo "$line" >/dev/kmsg
+			done </sys/kernel/debug/kmemleak
+			echo clear >/sys/kernel/debug/kmemleak
+		}
+		cd "$(dirname "$0")"
+		try() {
+			echo "twheel-vm: seeded $1" >/dev/kmsg
+			insmod "$1.ko" || return
+			shift
+			../seeded/trigger "$@"
+		}
+		try clean
+		echo "clean: $?"
+		(cd /sys/kernel/slab/twheel_chunk &&
+			cat sanity_checks red_zone poison store_user | grep -cx 1) | sed 's/^/slab: /'
+		rmmod twheel
+		look_for_leaks
+	END
+	for bug; do
+		echo "try $bug $(field "$bug" Trigger)"
+		[[ $(field "$bug" Report) != unreferenced* ]] || echo look_for_leaks
+		echo "rmmod twheel"
+	done
+	echo 'echo "twheel-vm: seeded end" >/dev/kmsg'
+}
+
+# Its last search for leaks would find what these bugs leave behind.
+run_guest() {
+	KERNEL_LOG=$dir/log "$vm/run.sh" -n -l -t 400 -a kasan_multi_shot -d "$guest" -- \
+		"sh /twheel/guest/run.sh"
+}
+
+# log_of NAME - what the kernel said while that module was tried
+log_of() {
+	sed -n "/twheel-vm: seeded $1\r*\$/,/twheel-vm: seeded /p" "$dir/log" | grep -v 'twheel-vm: seeded'
+}
+
+is_clean() {
+	cat "$tmp/guest"
+	grep -qx 'clean: 0' "$tmp/guest" && { [ "$KERNEL" != kasan ] || grep -qx 'slab: 4' "$tmp/guest"; } &&
+		log_of clean >"$tmp/log" && [ -s "$tmp/log" ] && ! complaints "$tmp/log"
+}
+
+# Is there the report, and does it name the module?
+is_noticed() {
+	local report
+	report=$(field "$1" Report)
+	echo "expected '$report'"
+	log_of "$1" | tee "$tmp/log" | awk -v pattern="$report" '
+		$0 ~ pattern { left = 60 }
+		left-- > 0 && /\[twheel\]/ { found = 1 }
+		END { exit !found }' || { tail -n 40 "$tmp/log"; return 1; }
+}
+
+[ $# -gt 0 ] || mapfile -t all < <(bugs)
+[ $# -gt 0 ] || set -- "${all[@]}"
 unset MAKEFLAGS MFLAGS
 
-set +e
-for KERNEL in "${kernels[@]}"; do
-	export KERNEL
-	items=(clean)
-	for bug; do
-		[ "$(field "$seeded/$bug.patch" Kernel)" != "$KERNEL" ] || items+=("$bug")
-	done
-	# Each job gets every n-th item, which spreads the slow ones and the fast ones.
-	rm -f "$tmp"/*
-	for ((i = 0; i < jobs; i++)); do
-		mapfile -t its < <(printf '%s\n' "${items[@]}" | awk -v i=$i -v n="$jobs" 'NR % n == i')
-		work "$i" "${its[@]}" &
-	done
-	wait
-	for item in "${items[@]}"; do
-		what="$item is noticed by $KERNEL"
-		[ "$item" != clean ] || what="without a bug $KERNEL has nothing to say"
-		result "$(cat "$tmp/$item")" "$what" "$tmp/$item.out"
-	done
+rm -rf "$dir"
+mkdir -p "$dir/module" "$guest"
+cp -r "$top"/{Kbuild,VERSION,module,uapi} "$dir/module"
+try "the module builds" build_module clean
+for bug; do
+	try "$bug applies and builds" build_bug "$bug"
+done
+[ "$failures" = 0 ] || finish
+guest_commands "$@" >"$guest/run.sh"
+
+status=0
+run_guest >"$tmp/guest" 2>"$tmp/guest.err" || status=$?
+[ "$status" = 125 ]
+result $? "the run fails, as the kernel complains" "$tmp/guest.err"
+try "without a bug $KERNEL has nothing to say" is_clean
+for bug; do
+	try "$bug is noticed by $KERNEL" is_noticed "$bug"
 done
 finish

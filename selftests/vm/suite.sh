@@ -40,8 +40,7 @@ needs() {
 	case $1 in
 	time*)				echo uml ;;
 	seeded)				echo kasan ;;
-	seeded-long)			echo kasan kcsan ;;
-	torture|fuzz*|faults)		echo "${KERNEL:-kasan}" ;;
+	seeded-long|torture|fuzz*|faults) echo "${KERNEL:-kasan}" ;;
 	esac
 }
 
@@ -347,7 +346,7 @@ suite_faults() {
 
 # Do the debug kernels notice bugs? One of them, or all.
 suite_seeded() {
-	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh use-after-free"
+	KERNEL=kasan timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh use-after-free"
 }
 
 suite_seeded-long() {
