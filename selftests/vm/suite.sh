@@ -278,7 +278,7 @@ suite_stalls() {
 		"TWHEEL_STALLS_ROUNDS=${ROUNDS:-1} stalls/stalls.sh"
 }
 
-# A month, or a year and wheels of several shapes, in virtual time.
+# A month, or a year, in virtual time.
 suite_time() {
 	"$tests/time/build.sh"
 	timeout 3600 "$tests/time/geometries.sh" "${@-month}"
