@@ -241,9 +241,10 @@ suite_loops() {
 	loops '1000 1000' '1000 1000'
 }
 
-# In an emulated guest sd-event cannot keep up with so many that talk as often.
+# What a loop makes of so many clients shows here; what they are to the device, with two ways to
+# wait for it.
 suite_loops-long() {
-	loops '10000 2000' '10000 6000 epoll libevent uv uring glib asio' '10000 24000 sd-event'
+	loops '10000 2000' '1000 1000' '10000 6000 epoll uring'
 }
 
 # What comes and goes while timers run: CPUs, processes, settings. The module does in suite module.
@@ -344,7 +345,7 @@ suite_faults() {
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }
 
-# Do the debug kernels notice bugs? One of them, or all.
+# Does a debug kernel notice bugs? One of them, or all.
 suite_seeded() {
 	KERNEL=kasan timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh use-after-free"
 }
