@@ -18,11 +18,11 @@
 
 . "$(dirname "$0")/common.sh"
 
-# How long suites, and runs of several of them, took when they last passed: a line each
+# How long suites took when they last passed: a line each
 times=$cache/times
 
 # By suite: the kernels it needs and what it does to this machine, when it began, and its
-# counts and seconds, or why there are none.
+# counts, its seconds and those of CPU time, or why there are none.
 declare -A needs=() load=() begun=() result=()
 # The sets of packages that the suites take
 declare -A sets=()
@@ -35,6 +35,8 @@ wanted=()
 # PROCESS:KERNEL of the one that is being built
 building=''
 passed=0 failed=0 skipped=0 ended=0
+# The CPU time of what has ended so far, in seconds
+counted=0
 
 # Where what a suite says is kept
 log_of() {
@@ -56,34 +58,11 @@ remember() {
 	mv "$times.$$" "$times"
 }
 
-# The CPU time of all processes that have ended, those of guests included
-cpu_minutes() {
+# The CPU time, in seconds, of all processes that have ended, those of guests included
+cpu_seconds() {
 	local stat
 	read -r -a stat </proc/$$/stat
-	echo $(((stat[15] + stat[16]) / 60 / $(getconf CLK_TCK)))
-}
-
-minutes() {
-	if [ "$1" -ge 100 ]; then
-		echo "$((($1 + 30) / 60)) min"
-	else
-		echo "$1 s"
-	fi
-}
-
-# From what each took last time, and what all of them did.
-time_left() {
-	local name part sum=0 left=0
-
-	[ -n "$last_time" ] || return 0
-	for name in "${suites[@]}"; do
-		part=$(last "$name")
-		sum=$((sum + part))
-		[ -z "${result[$name]-}" ] || continue
-		[ -z "${begun[$name]-}" ] || part=$((part - SECONDS + begun[$name]))
-		[ "$part" -lt 0 ] || left=$((left + part))
-	done
-	echo ", about $(minutes $((sum ? left * last_time / sum : 0))) left"
+	echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
 }
 
 # judge STATUS SUITE - its counts; what is wrong with what it said goes to a file
@@ -103,16 +82,18 @@ judge() {
 
 # finish STATUS SUITE
 finish() {
-	local name=$2 took p f s
+	local name=$2 took p f s cpu
 
+	cpu=$(cpu_seconds)
 	took=$((SECONDS - begun[$name]))
 	read -r p f s < <(judge "$1" "$name")
 	[ "$verbose" = 0 ] || cat "$(log_of "$name")"
 	sed "s|^|# $name: |" "$(log_of "$name").blame"
-	result[$name]="$p $f $s $took"
+	result[$name]="$p $f $s $took $((cpu - counted))"
+	counted=$cpu
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ended=$((ended + 1))
 	[ "$f" != 0 ] || remember "$name" "$took"
-	echo "# suite $name: $p passed, $f failed, $s skipped ($took s); $ended of ${#suites[@]} done$(time_left)"
+	echo "# suite $name: $p passed, $f failed, $s skipped ($took s); $ended of ${#suites[@]} done"
 }
 
 # A kernel that cannot be had is one failure, told once, and not one of each test.
@@ -187,10 +168,11 @@ build_kernel() {
 }
 
 begin() {
-	local name=$1 suite=${1#*/}
+	local name=$1 suite=${1#*/} took
 
 	begun[$name]=$SECONDS
-	echo "# suite ${#begun[@]} of ${#suites[@]}: $name"
+	took=$(last "$name")
+	echo "# suite ${#begun[@]} of ${#suites[@]}: $name${took:+, which took $took s the last time}"
 	if [ "$name" != "$suite" ]; then
 		local -x KERNEL=${name%/*}
 		"$vm/build.sh"
@@ -217,6 +199,7 @@ run_suites() {
 		if [ "$pid" = "${building%:*}" ]; then
 			kernels[${building#*:}]=$status
 			building=''
+			counted=$(cpu_seconds)
 		else
 			name=${running[$pid]}
 			unset "running[$pid]"
@@ -258,12 +241,12 @@ recap() {
 
 table() {
 	local name counts
-	printf '# %-16s %7s %7s %7s %8s\n' suite passed failed skipped seconds
+	printf '# %-16s %7s %7s %7s %8s %8s\n' suite passed failed skipped seconds 'of CPU'
 	for name in "${suites[@]}"; do
 		case ${result[$name]-not run} in
 		not*)	printf '# %-16s %s\n' "$name" "${result[$name]-not run}" ;;
 		*)	read -r -a counts <<<"${result[$name]}"
-			printf '# %-16s %7s %7s %7s %8s\n' "$name" "${counts[@]}" ;;
+			printf '# %-16s %7s %7s %7s %8s %8s\n' "$name" "${counts[@]}" ;;
 		esac
 	done
 }
@@ -313,18 +296,12 @@ suites=()
 read -r -a words <<<"${SUITES:-check}"
 find_suites "${words[@]}"
 
-# Known if this was run before, and each of the suites has passed.
-whole=$(cksum <<<"${suites[*]}")
-last_time=$(last "${whole%% *}")
-for name in "${suites[@]}"; do
-	[ -n "$(last "$name")" ] || last_time=''
-done
 echo "# ${#suites[@]} suites, $jobs at a time: ${suites[*]}"
-[ -z "$last_time" ] || echo "# the last time this took $(minutes "$last_time")"
 
 unset MAKEFLAGS MFLAGS
 "$vm/setup.sh" "${!sets[@]}"
 "$vm/build.sh"
+counted=$(cpu_seconds)
 trap stop EXIT
 trap 'exit 130' INT TERM HUP
 run_suites
@@ -337,7 +314,6 @@ for name in "${suites[@]}"; do
 done
 recap "${bad[@]}"
 table
-echo "# $((SECONDS / 60)) min $((SECONDS % 60)) s, with $(cpu_minutes) min of CPU time"
-[ "$failed" != 0 ] || remember "${whole%% *}" "$SECONDS"
+echo "# $((SECONDS / 60)) min $((SECONDS % 60)) s, with $(($(cpu_seconds) / 60)) min of CPU time"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
