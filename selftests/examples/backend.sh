@@ -3,7 +3,7 @@
 #
 # backend.sh - do all programs say that TWHEEL_BACKEND is misspelt?
 #
-# This needs no device. tool-doctor.sh tests what the doctor says of it.
+# This needs no device. ../tool/doctor.sh tests what the doctor says of it.
 
 . "$(dirname "$0")/programs.sh"
 

@@ -39,13 +39,16 @@ build_userspace() {
 # The tests are built with the harness of the kernel they run on. Kernels of one
 # series share it, and the programs.
 build_tests() {
-	local harness splat
+	local harness made_of splat
 
 	harness=${KSELFTEST:-$("$vm/kernel.sh" --source)/tools/testing/selftests}
-	if ! cmp -s "$harness/kselftest_harness.h" "$build/selftests/harness"; then
+	# A program whose source is gone would be run all the same.
+	made_of=$( { cat "$harness/kselftest_harness.h"
+		find "$top/selftests" -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' | sort; } | cksum)
+	if [ "$made_of" != "$(cat "$build/selftests/made-of" 2>/dev/null)" ]; then
 		rm -rf "$build/selftests"
 		mkdir -p "$build/selftests"
-		cp "$harness/kselftest_harness.h" "$build/selftests/harness"
+		echo "$made_of" >"$build/selftests/made-of"
 	fi
 	quiet "$build/log/selftests" \
 		make "$jobs" -C "$top/selftests" "${tests[@]}" KSELFTEST="$harness" \

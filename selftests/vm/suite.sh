@@ -174,8 +174,9 @@ suite_html() {
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
 # shells complete.
 suite_tool() {
-	local list=(tool.sh tool-doctor.sh tool-ps.sh tool-process.sh tool-top.sh tool-completion.sh)
-	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/#/examples/}")
+	local list=(tool doctor ps process top completion)
+	list=("${list[@]/#/tool/}")
+	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/%/.sh}")
 }
 
 # Does the report of make bench say what was measured, and scaling.md what is simulated?
@@ -312,8 +313,9 @@ suite_insn() {
 	timeout 600 "$tests/ktap-run.sh" "$tests/bench/insn.sh check"
 }
 
+# The tests of the tool, too, most of which look at the device where there is one.
 suite_examples() {
-	mapfile -t list < <(programs examples)
+	mapfile -t list < <(programs examples; programs tool)
 	guest 900 2 -m 3072 -- "${list[@]}" moving/servers.sh
 }
 

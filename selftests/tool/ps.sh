@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-ps.sh - does twheel ps show whose contexts there are, and which are shared?
+# ps.sh - does twheel ps show whose contexts there are, and which are shared?
 #
 # What /proc says is made up in a folder of files, so the first half needs no device.
 

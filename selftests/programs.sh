@@ -80,7 +80,7 @@ device_check() {
 	fi
 }
 
-# Reasons, as ../embedded/skips.h has them for programs
+# Reasons, as embedded/skips.h has them for programs
 counters='only the device has counters'
 until_looked='a lease ends when a call looks at it: until then it is extended'
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-doctor.sh - does twheel doctor find what is wrong, and say what to do about it?
+# doctor.sh - does twheel doctor find what is wrong, and say what to do about it?
 #
 # What a machine may look like is made up in folders of files, so this needs no device. Where
 # there is one, the real thing is looked at, too.

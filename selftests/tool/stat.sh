@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-stat.sh - do twheel stat and twheel top --count tell what was done?
+# stat.sh - do twheel stat and twheel top --count tell what was done?
 #
 # Nobody else may use the device meanwhile.
 

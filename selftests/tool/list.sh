@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-list.sh - does twheel list show the timers of a descriptor, and whose?
+# list.sh - does twheel list show the timers of a descriptor, and whose?
 
 . "$(dirname "$0")/programs.sh"
 need_device

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-completion.sh - do bash and zsh complete what the twheel tool takes?
+# completion.sh - do bash and zsh complete what the twheel tool takes?
 #
 # Needs bash, which guests do not have, but no device.
 

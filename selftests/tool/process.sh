@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-process.sh - do twheel ps, stat, top and list know wheels in processes?
+# process.sh - do twheel ps, stat, top and list know wheels in processes?
 #
 # This needs no device.
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool-top.sh - does twheel top draw the histogram that the counters tell of?
+# top.sh - does twheel top draw the histogram that the counters tell of?
 #
 # The counters are made up in a folder of files, so this needs no device.
 
