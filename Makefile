@@ -87,7 +87,7 @@ check-all: ## run the tests that need a guest on each kernel (KERNELS, CPUS: lis
 .PHONY: torture
 torture: ## everything at once in a guest, and an oracle (MINUTES=10, SEED=n)
 	$(Q)$(vm)/setup.sh build guest check kernel
-	$(Q)$(vm)/torture.sh
+	$(Q)selftests/torture/torture.sh
 
 .PHONY: sim
 sim: ## simulate the module, with an oracle (SEED=n, OPERATIONS=n or MINUTES=1, CPUS=n, MINIMISE=seed)
@@ -127,7 +127,7 @@ bench-insn: ## count the instructions of each operation (KEEP=1, WHERE=later, PE
 .PHONY: fuzz
 fuzz: ## fuzz the interface for MINUTES (3) in a guest, and the wheel on this machine
 	$(Q)$(vm)/setup.sh build guest check kernel fuzz
-	$(Q)$(vm)/fuzz.sh $(if $(MINUTES),-m $(MINUTES))
+	$(Q)selftests/fuzz/fuzz.sh $(if $(MINUTES),-m $(MINUTES))
 
 .PHONY: stalls
 stalls: ## what others notice of 10 million timers at once: three rounds, a table

@@ -7,7 +7,7 @@
  * kept, reduced to what it takes, and changed to make others. The kernel says
  * when something is wrong, and so does the oracle.
  *
- * It needs a module and a kernel with KCOV; selftests/vm/fuzz.sh runs it in a
+ * It needs a module and a kernel with KCOV; fuzz.sh runs it in a
  * guest that has them.
  */
 #include <errno.h>

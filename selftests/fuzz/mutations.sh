@@ -12,7 +12,7 @@ files=(module/*/*.[ch])
 found_by() {
 	local module
 	module=$(built_module) || return
-	"$vm/fuzz.sh" -m "${MINUTES:-3}" -M "$module" abi >"$scratch/out" 2>&1 || :
+	"$top/selftests/fuzz/fuzz.sh" -m "${MINUTES:-3}" -M "$module" abi >"$scratch/out" 2>&1 || :
 	if grep -q '^ok' "$scratch/out"; then
 		return 0
 	fi

@@ -17,7 +17,7 @@
 
 . "$(dirname "$0")/../vm/common.sh"
 . "$(dirname "$0")/../vm/apt.sh"
-. "$(dirname "$0")/../vm/root.sh"
+. "$(dirname "$0")/root.sh"
 
 here=$top/selftests/packages
 page=$top/Documentation/installing.md

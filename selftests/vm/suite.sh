@@ -123,11 +123,11 @@ suite_vm-long() {
 
 # Are the tests what users of kselftest know, here and in a kernel's tree?
 suite_kselftest() {
-	timeout 1800 "$tests/ktap-run.sh" "$vm/kselftest.sh own"
+	timeout 1800 "$tests/ktap-run.sh" "$tests/packages/kselftest.sh own"
 }
 
 suite_kselftest-long() {
-	timeout 1800 "$tests/ktap-run.sh" "$vm/kselftest.sh tree"
+	timeout 1800 "$tests/ktap-run.sh" "$tests/packages/kselftest.sh tree"
 }
 
 # The order of records is looked at with wheels of other shapes, too.
@@ -322,7 +322,7 @@ suite_examples() {
 # Everything at once on a debug kernel, and an oracle that accounts for it. Half a minute: where
 # chance has to find a race, the simulator is faster.
 suite_torture() {
-	MINUTES=1 "$vm/torture.sh" --seconds 30
+	MINUTES=1 "$tests/torture/torture.sh" --seconds 30
 }
 
 suite_module() {
@@ -358,16 +358,16 @@ suite_seeded-long() {
 
 # The interface on a debug kernel for a minute; or for two, and the wheel.
 suite_fuzz() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"
+	KERNEL=kasan "$tests/ktap-run.sh" "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"
 }
 
 suite_fuzz-long() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$vm/fuzz.sh -m ${FUZZ_MINUTES:-2}"
+	KERNEL=kasan "$tests/ktap-run.sh" "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-2}"
 }
 
 # Both commands of the README on a machine that has nothing.
 suite_bare() {
-	"$vm/bare.sh"
+	"$tests/packages/bare.sh"
 }
 
 # Debian packages in a fresh root of another release, and in guests with its kernels.

@@ -8,7 +8,7 @@
 # Options are those of selftests/torture. Faults are injected where the kernel can. The
 # module checks its wheels as they turn: see DEBUG in the Makefile.
 
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../vm/common.sh"
 
 export KERNEL=${KERNEL:-kasan} VARIANT=${VARIANT:-debug}
 minutes=${MINUTES:-10}

@@ -8,8 +8,8 @@
 # By themselves, or in a kernel's tree. All are built and installed, and some of them are
 # run in a guest, by its run_kselftest.sh: that all pass is for other suites to tell.
 
-. "$(dirname "$0")/common.sh"
-. "$vm/../tap.sh"
+. "$(dirname "$0")/../vm/common.sh"
+. "$top/selftests/tap.sh"
 
 unset MAKEFLAGS MFLAGS
 

@@ -15,9 +15,9 @@
 # most of the time: so those that root has built are kept in the cache, for the next root, until
 # something changes that builds or installs for building them.
 
-. "$(dirname "$0")/common.sh"
-. "$vm/apt.sh"
-. "$vm/root.sh"
+. "$(dirname "$0")/../vm/common.sh"
+. "$(dirname "$0")/../vm/apt.sh"
+. "$(dirname "$0")/root.sh"
 
 release=$(other_release)
 revision=$(git -C "$top" rev-parse "${REVISION:-HEAD}")
@@ -105,7 +105,7 @@ run_commands() {
 	done
 }
 
-. "$vm/../tap.sh"
+. "$top/selftests/tap.sh"
 
 cleanup() {
 	as_root rm -rf "$roots"

@@ -19,7 +19,7 @@
 # every basic block. Those that are run in softirqs, as all of expiry is, are not
 # seen to be reached, nor are those for root in debugfs tried.
 
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../vm/common.sh"
 
 export KERNEL=${KERNEL:-kasan} VARIANT=kcov
 
@@ -40,7 +40,7 @@ guest() {
 
 	tr -d '\0' <"$out/ring" | sort -n | tail -n 16 | sed 's/^[0-9]* [0-9]* //' >"$out/last"
 	echo "# the last programs, the newest at the end, are in $out/last:"
-	echo "# to run them again: selftests/vm/fuzz.sh -r $out/last"
+	echo "# to run them again: selftests/fuzz/fuzz.sh -r $out/last"
 	return "$status"
 }
 
@@ -154,7 +154,7 @@ END
 fi
 
 [ $# -gt 0 ] || set -- abi libfuzzer afl
-. "$vm/../tap.sh"
+. "$top/selftests/tap.sh"
 echo "1..$#"
 for part; do
 	case $part in
