@@ -22,11 +22,10 @@ tests=$top/selftests
 list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
-	check)	echo examples fuzz uapi seeded torture stress module kselftest hostile wheel \
-			sim vm lib embedded loops time isolation insn languages lease abi tool install \
-			report ;;
-	long)	echo seeded-long loops-long fuzz-long time-long kselftest-long \
-			vm-long isolation-long uapi-long languages-long dist html schedule ;;
+	check)	echo embedded uapi examples fuzz hostile sim module wheel loops lease install languages \
+			kselftest torture seeded lib stress vm time isolation insn abi tool report ;;
+	long)	echo time-long kselftest-long vm-long seeded-long loops-long fuzz-long html \
+			isolation-long uapi-long languages-long dist schedule ;;
 	esac
 }
 
