@@ -14,8 +14,8 @@
 #	- natively, wheels in the process and what else there is: with `process` nothing else,
 #	  in two minutes
 #
-# and prints the tables. What the programs said is left in build/bench, and results.json
-# and process.json in this folder. The plots in Documentation/plots and the tables in README.md and
+# and prints the tables. What the programs said is left in build/bench, and results.tsv
+# and process.tsv in this folder. The plots in Documentation/plots and the tables in README.md and
 # Documentation/benchmarks.md are made anew, but not of the quick form, which measures
 # fewer sizes in fewer rounds: it leaves its plots in build/bench.
 #
@@ -170,7 +170,7 @@ about() {
 
 # Wheels in the process need no guest: what they cost has a file of its own, made in minutes.
 bench_process() {
-	local results=$bench/process.json i
+	local results=$bench/process.tsv i
 
 	out=$build/bench-process names=()
 	rm -rf "$out"
@@ -189,7 +189,7 @@ bench_process() {
 }
 
 report() {
-	local results=$bench/results.json plots=$out
+	local results=$bench/results.tsv plots=$out
 
 	"$bench/report.pl" "$out" >"$results.new"
 	mv "$results.new" "$results"

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# plot.pl - draw results.json, with gnuplot
+# plot.pl - draw results.tsv, with gnuplot
 #
-# usage: plot.pl results.json FOLDER
+# usage: plot.pl results.tsv FOLDER
 #
 # Leaves in the folder, of what was measured,
 #
@@ -16,7 +16,9 @@
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Results;
 
 # Facility, batch, name, colour, width and kind of point. Families share a hue: twheel is blue,
 # what goes by descriptors is red, what lives in the kernel brown, what lives in the process
@@ -47,20 +49,8 @@ my @panels = (
 );
 
 my ($file, $folder) = @ARGV;
-die "usage: plot.pl results.json FOLDER\n" unless @ARGV == 2 && -d $folder;
-open my $in, '<', $file or die "plot.pl: $file: $!\n";
-my $results = decode_json(do { local $/; <$in> });
-close $in;
-
-# The figures that are as %what says
-sub figures {
-	my %what = @_;
-
-	return grep {
-		my $figure = $_;
-		!grep { !defined $figure->{$_} || $figure->{$_} ne $what{$_} } keys %what;
-	} @{$results->{figures}};
-}
+die "usage: plot.pl results.tsv FOLDER\n" unless @ARGV == 2 && -d $folder;
+my $results = read_results($file);
 
 # What gnuplot draws: a program for it, into a file.
 sub draw {
@@ -91,8 +81,8 @@ sub line_of {
 	my ($place, $operation, $facility, $batch) = @_;
 	my %best;
 
-	for my $figure (figures(place => $place, facility => $facility, threads => 1,
-				operation => $operation,
+	for my $figure (figures($results, place => $place, facility => $facility,
+				threads => 1, operation => $operation,
 				defined $batch ? (batch => $batch) : ())) {
 		my ($pending, $ns) = @{$figure}{qw(pending median)};
 		next unless $ns > 0;
@@ -156,7 +146,7 @@ sub lateness {
 	my @parts = qw(p50 p99 p999 max);
 	my %ns;
 
-	for my $figure (figures(unit => 'ns')) {
+	for my $figure (figures($results, unit => 'ns')) {
 		next unless defined $figure->{lateness};
 		$ns{$figure->{situation}}{"$figure->{facility} $figure->{lateness}"} =
 			$figure->{median};
@@ -197,7 +187,7 @@ sub memory {
 	my (%bytes, %pending);
 
 	# Of the most that were pending: a million, unless that takes a facility too long.
-	for my $figure (sort { $a->{pending} <=> $b->{pending} } figures(unit => 'bytes')) {
+	for my $figure (sort { $a->{pending} <=> $b->{pending} } figures($results, unit => 'bytes')) {
 		$bytes{$figure->{facility}} = $figure->{median};
 		$pending{$figure->{facility}} = $figure->{pending};
 	}

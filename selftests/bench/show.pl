@@ -1,20 +1,22 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# show.pl - show results.json or process.json as tables: the goals, and what each facility costs
+# show.pl - show results.tsv or process.tsv as tables: the goals, and what each facility costs
 #
 # usage: show.pl FILE
 #	 show.pl FILE PAGE...
 #
 # Tables for a terminal; or, in each PAGE of Markdown, what is between these two lines
-# (GOALS, COSTS or DEVICE of results.json, PROCESS or BESIDE of process.json) is replaced:
+# (GOALS, COSTS or DEVICE of results.tsv, PROCESS or BESIDE of process.tsv) is replaced:
 #
 #	<!-- bench: GOALS -->
 #	<!-- bench: end -->
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Results;
 
 my $results;
 
@@ -51,14 +53,14 @@ sub fraction {
 sub wanted {
 	my ($goal) = @_;
 
-	return "at most $goal->{goal}" if $goal->{beside} eq '';
-	return $goal->{goal} =~ m{^1/(.+)} ? '1/' . number($1) : "$goal->{goal} times";
+	return "at most $goal->{limit}" if $goal->{beside} eq '';
+	return $goal->{limit} =~ m{^1/(.+)} ? '1/' . number($1) : "$goal->{limit} times";
 }
 
-sub goals {
+sub rows_of_goals {
 	my @rows = ([ '', 'twheel', 'beside', '', 'goal', 'reached', 'met' ]);
 
-	for my $goal (@{$results->{goals}}) {
+	for my $goal (goals($results)) {
 		my ($reached, $unit) = @{$goal}{qw(reached unit)};
 		my $met = defined $goal->{met} ? $goal->{met} ? 'yes' : 'no' : 'not measured';
 		push @rows, [ $goal->{what}, amount($goal->{ours}, $unit), $goal->{beside},
@@ -96,16 +98,6 @@ my @operations = (
 	[ 'heartbeat', 'heartbeat' ],
 );
 
-# The figures that are as %what says, the cheapest first.
-sub figures {
-	my %what = @_;
-
-	return sort { $a->{median} <=> $b->{median} } grep {
-		my $figure = $_;
-		!grep { !defined $figure->{$_} || $figure->{$_} ne $what{$_} } keys %what;
-	} @{$results->{figures}};
-}
-
 # table TITLE, COLUMNS, ROWS - the title and the rows of a table. A column is a name and what
 # is true of its figures, and so is a row. Rows without a figure are left out, and so are
 # tables without rows.
@@ -117,7 +109,7 @@ sub table {
 		my ($name, %of_row) = @$row;
 		my @cells = map {
 			my (undef, %of_column) = @$_;
-			my ($figure) = figures(%of_row, %of_column);
+			my ($figure) = figures($results, %of_row, %of_column);
 			!$figure ? '' : $figure->{unit} ne 'ns' || $figure->{operation} ?
 				number($figure->{median}) :
 				amount($figure->{median}, $figure->{unit});
@@ -189,7 +181,7 @@ sub values_of {
 	my ($field, %what) = @_;
 	my %seen;
 
-	return grep { !$seen{$_}++ } map { $_->{$field} // () } figures(%what);
+	return grep { !$seen{$_}++ } map { $_->{$field} // () } figures($results, %what);
 }
 
 sub tables_of_situations {
@@ -302,7 +294,7 @@ sub origin {
 }
 
 sub goals_of_page {
-	return (origin(), "\n", rows_of_markdown(goals()));
+	return (origin(), "\n", rows_of_markdown(rows_of_goals()));
 }
 
 sub costs_of_page {
@@ -319,9 +311,9 @@ sub costs_of_page {
 sub device_of_page {
 	my %few = map { $_ => 1 } qw(arm_batch_vs_timerfd rearm_batch_vs_timerfd
 		cancel_vs_io_uring_100k deliver_vs_timerfd lease_vs_timerfd);
-	my ($head, @rows) = goals();
-	my @shown = map { [ @{$rows[$_]}[0 .. 3] ] }
-		grep { $few{$results->{goals}[$_]{name}} } 0 .. $#rows;
+	my ($head, @rows) = rows_of_goals();
+	my @goals = goals($results);
+	my @shown = map { [ @{$rows[$_]}[0 .. 3] ] } grep { $few{$goals[$_]{name}} } 0 .. $#rows;
 
 	return rows_of_markdown([ @$head[0 .. 3] ], @shown);
 }
@@ -359,22 +351,22 @@ sub show {
 	}
 	print origin() if is_process();
 	return if is_process();
-	my @goals = goals();
-	my $met = grep { $_->{met} } @{$results->{goals}};
-	my $measured = grep { defined $_->{met} } @{$results->{goals}};
-	my @reasons = map { "  $_->{name}: $_->{reason}\n" }
-		grep { defined $_->{reason} } @{$results->{goals}};
-	print "Not measured:\n", @reasons, "\n" if @reasons;
-	print origin(), "\n", rows_of_terminal(@goals),
-		"\n$met of ${\scalar @{$results->{goals}}} goals met, ",
-		@{$results->{goals}} - $measured, " not measured\n";
+	my @goals = goals($results);
+	my $met = grep { $_->{met} } @goals;
+	my $measured = grep { defined $_->{met} } @goals;
+	my @parts = map { /^missing (.*)/ ? "  $1: $results->{about}{$_}\n" : () }
+		sort keys %{$results->{about}};
+	my @ratios = map { [ "  $_->{name}", $_->{reached} // "not measured: $_->{reason}" ] }
+		comparisons($results);
+	print "Not measured:\n", @parts, "\n" if @parts;
+	print "Ratios:\n", rows_of_terminal(@ratios), "\n";
+	print origin(), "\n", rows_of_terminal(rows_of_goals()),
+		"\n$met of ${\scalar @goals} goals met, ", @goals - $measured, " not measured\n";
 }
 
-die "usage: show.pl results.json [PAGE...]\n" unless @ARGV;
+die "usage: show.pl results.tsv [PAGE...]\n" unless @ARGV;
 my ($file, @pages) = @ARGV;
-open my $in, '<', $file or die "show.pl: $file: $!\n";
-$results = decode_json(do { local $/; <$in> });
-close $in;
+$results = read_results($file);
 if (@pages) {
 	replace($_) for @pages;
 } else {

@@ -3,12 +3,14 @@
 #
 # test_report.sh - does the report say what was measured? From lines made by hand, whose
 # medians and ratios are easily worked out.
+# shellcheck disable=SC2016 # what results() takes is Perl
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../tap.sh"
 
 run=$tmp/run
 mkdir "$run"
+export results=$tmp/results.tsv
 
 # line FILE FIELD... - add a line with tabs in it
 line() {
@@ -27,27 +29,32 @@ rounds() {
 	done
 }
 
-# value PATH - of results.json, with a path of keys: ratios arm_batch_vs_timerfd
-value() {
-	perl -MJSON::PP -e '
-		local $/;
-		my $at = decode_json(<STDIN>);
-		$at = ref $at eq "ARRAY" ? $at->[$_] : $at->{$_} for @ARGV;
-		print defined $at ? $at : "null", "\n"' "$@" <"$tmp/results.json"
+# results EXPRESSION ARGUMENT... - of Perl, with the results in $r
+results() {
+	perl -I"$here" -MResults -e '
+		my $expression = shift;
+		my $r = read_results($ENV{results});
+		my $value = eval $expression;
+		die $@ if $@;
+		print $value // "null", "\n"' "$@"
+}
+
+# compared NAME FIELD - a field of a ratio, or of a figure that has a goal
+compared() {
+	results '(grep { $_->{name} eq $ARGV[0] } comparisons($r))[0]{$ARGV[1]}' "$@"
+}
+
+# met NAME - whether a goal is met
+met() {
+	results '(map { defined $_->{met} ? 0 + $_->{met} : undef }
+		grep { $_->{name} eq $ARGV[0] } goals($r))[0]' "$@"
 }
 
 # figure KEY=VALUE... FIELD - a field of the one figure that is so
 figure() {
-	perl -MJSON::PP -e '
-		local $/;
-		my $field = pop;
-		my @found = @{decode_json(<STDIN>)->{figures}};
-		for (@ARGV) {
-			my ($key, $value) = split /=/, $_, 2;
-			@found = grep { ($_->{$key} // "") eq $value } @found;
-		}
-		print @found == 1 ? $found[0]{$field} : scalar(@found) . " figures", "\n"' "$@" \
-		<"$tmp/results.json"
+	results 'my $field = pop @ARGV;
+		my @found = figures($r, map { split /=/, $_, 2 } @ARGV);
+		@found == 1 ? $found[0]{$field} : @found . " figures"' "$@"
 }
 
 # equals NAME WANTED COMMAND... - does it print that?
@@ -61,7 +68,7 @@ equals() {
 }
 
 report() {
-	"$here/report.pl" "$run" >"$tmp/results.json" 2>"$tmp/out"
+	"$here/report.pl" "$run" >"$results" 2>"$tmp/out"
 }
 
 # What the run was
@@ -76,12 +83,10 @@ rounds host floor 0 call 0 190 200 230
 
 report
 result $? "a report of next to nothing"
-equals "what was not measured is null" null value ratios arm_batch_vs_timerfd
+equals "what was not measured is null" null compared arm_batch_vs_timerfd reached
 equals "and has a reason" "native twheel arm 1000000 256 1: not measured" \
-	value reasons arm_batch_vs_timerfd
-equals "so has what a whole part is missing for" 'memory twheel 1000000: no part "situations"' \
-	value reasons bytes_per_timer
-equals "no goal is met then" null value goals 0 met
+	compared arm_batch_vs_timerfd reason
+equals "no goal is met then" null met arm_batch_vs_timerfd
 
 rounds uml twheel 256 arm 1000000 149.21875 159.21875 139.21875
 rounds host timerfd 0 arm 1000000 9900 10000 10300
@@ -93,6 +98,8 @@ rounds host io_uring 256 arm 1000000 900 900 900
 rounds host io_uring 1024 arm 1000000 800 800 800
 line host io_uring 1024 cancel 100000 1 1 - 'no time left after 60 s'
 rounds uml twheel 256 cancel 100000 99.21875
+rounds host timerfd 0 arm 100 3000
+line host timerfd 0 arm 100 1 2 - 'no time'
 # A lease is pushed without a call: nothing is taken off.
 rounds uml twheel-lease 0 later 1000 20 22 30
 rounds host timerfd 0 random 1000 1100 1100 1100
@@ -111,6 +118,7 @@ line situations hold 1000000 median 21000
 line situations accuracy twheel even p99 1500000
 line situations silence "nothing armed" interrupts 0
 line situations hold 1000000 longest - 'no tracer'
+line guest '# missing: it ended with status 1'
 line insn random 256 1000 940.0
 line insn random 256 10000000 987.0
 
@@ -132,34 +140,38 @@ equals "of each operation, if there is no batch" 500 \
 	figure place=native facility=twheel operation=random batch=1 median
 equals "and as often as a heartbeat has calls" 100 \
 	figure place=native operation=heartbeat median
-equals "a ratio" 0.01 value ratios arm_batch_vs_timerfd
-equals "its goal is met" 1 value goals 0 met
-equals "a ratio to the best batch" 0.125 value ratios arm_batch_vs_io_uring
-equals "200 of 4000" 0.05 value ratios rearm_batch_vs_timerfd
-equals "its goal is not met" 0 value goals 2 met
-equals "500 of 4000" 0.125 value ratios rearm_single_vs_timerfd
-equals "22 of 1100" 0.02 value ratios lease_vs_timerfd
+equals "a ratio" 0.01 compared arm_batch_vs_timerfd reached
+equals "its goal is met" 1 met arm_batch_vs_timerfd
+equals "a ratio to the best batch" 0.125 compared arm_batch_vs_io_uring reached
+equals "200 of 4000" 0.05 compared rearm_batch_vs_timerfd reached
+equals "its goal is not met" 0 met rearm_batch_vs_timerfd
+equals "500 of 4000" 0.125 compared rearm_single_vs_timerfd reached
+equals "22 of 1100" 0.02 compared lease_vs_timerfd reached
 equals "the program's own reason" \
-	"native io_uring cancel 100000 best 1: no time left after 60 s" \
-	value reasons cancel_vs_io_uring_100k
-equals "bytes" 65.5 value ratios bytes_per_timer
-equals "21 of 20 us" 1.05 value ratios hold_1m_vs_10k
-equals "987 of 940 instructions" 1.05 value ratios insn_10m_vs_1k
-equals "a situation that could not be measured" "no tracer" value missing 0 reason
+	"native io_uring cancel 100000 1: no time left after 60 s" \
+	compared cancel_vs_io_uring_100k reason
+equals "bytes" 65.5 compared bytes_per_timer reached
+equals "21 of 20 us" 1.05 compared hold_1m_vs_10k reached
+equals "987 of 940 instructions" 1.05 compared insn_10m_vs_1k reached
+equals "a situation that could not be measured" "no tracer" \
+	results '(grep { $_->{hold} } @{$r->{missing}})[0]{reason}'
 equals "a percentile" 1500000 figure situation=even lateness=p99 median
 equals "a count" 0 figure situation="nothing armed" median
-equals "all ratios are there" 13 sh -c "sed -n '/\"ratios\"/,/}/p' '$tmp/results.json' |
-	grep -c '_'"
+equals "a round that failed beside others" "no time" figure place=host pending=100 reason
+equals "whose median is that of the others" 3000 figure place=host pending=100 median
 
-"$here/show.pl" "$tmp/results.json" >"$tmp/out" 2>&1
+"$here/show.pl" "$results" >"$tmp/out" 2>&1
 result $? "the table"
 check "has the goal, what was reached, and that it is met" \
 	grep -qE 'arm, batches of 256 +100 ns +timerfd, its three calls +10 us +1/100 +1/100 +yes' \
 	"$tmp/out"
 check "and what was not measured" grep -qE 'deliver +timerfd.*1/20 +not measured' "$tmp/out"
+check "and why a part has no figures" grep -qx '  guest: it ended with status 1' "$tmp/out"
+check "and a ratio" grep -qE '^  arm_batch_vs_io_uring +0.125$' "$tmp/out"
+check "and why there is none" grep -qE '^  lease_vs_word +not measured: .*: not measured$' "$tmp/out"
 
 printf '%s\n' before '<!-- bench: GOALS -->' old '<!-- bench: end -->' after >"$tmp/page"
-"$here/show.pl" "$tmp/results.json" "$tmp/page" >"$tmp/out" 2>&1
+"$here/show.pl" "$results" "$tmp/page" >"$tmp/out" 2>&1
 result $? "the table in a page"
 cp "$tmp/page" "$tmp/out"
 check "replaces the old one" sh -c "! grep -q old '$tmp/page'"
@@ -167,18 +179,27 @@ check "and leaves the rest" test "$(sed -n '1p;$p' "$tmp/page")" = $'before\naft
 check "with a row for a goal" grep -q '^| arm, batches of 256 | 100 ns |.*| yes |$' "$tmp/page"
 
 printf '%s\n' '<!-- bench: DEVICE -->' '<!-- bench: end -->' >"$tmp/page"
-"$here/show.pl" "$tmp/results.json" "$tmp/page"
+"$here/show.pl" "$results" "$tmp/page"
 check "a few of them without their limits" \
 	grep -q '^| arm, batches of 256 | 100 ns | timerfd, its three calls | 10 us |$' "$tmp/page"
 
 if command -v gnuplot >/dev/null; then
-	"$here/plot.pl" "$tmp/results.json" "$tmp" >"$tmp/out" 2>&1
+	"$here/plot.pl" "$results" "$tmp" >"$tmp/out" 2>&1
 	result $? "plots"
 	check "are drawn of what there is" grep -q 'twheel, batches of 256' "$tmp/cost.svg"
 	check "and not of what there is not" grep -q 'not drawn: cost-guest' "$tmp/out"
 else
 	skip "plots" "there is no gnuplot"
 fi
+
+# What is kept is as report.pl would write it, and goals are about figures that there are.
+for kept in "$here"/*.tsv; do
+	check "${kept##*/}: every line has all columns" awk -F '\t' '
+		/^#/ { next }
+		!columns { columns = NF }
+		NF != columns || /[ \t]$/ { bad = 1 }
+		END { exit bad || NR < 100 }' "$kept"
+done
 
 # Wheels in the process have results of their own.
 run=$tmp/process
@@ -200,12 +221,12 @@ equals "and with one" 92 figure place=together median
 printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
 	'<!-- bench: PROCESS -->' '<!-- bench: end -->' \
 	'<!-- bench: GOALS -->' kept '<!-- bench: end -->' >"$tmp/page"
-"$here/show.pl" "$tmp/results.json" "$tmp/page" >"$tmp/out" 2>&1
+"$here/show.pl" "$results" "$tmp/page" >"$tmp/out" 2>&1
 result $? "pages get them"
 check "beside others" test "$(grep -c '^| libuv | 52 |' "$tmp/page")" = 2
 check "and threads" grep -q '^| one at a time: arm |  | 72 | 92 |$' "$tmp/page"
 check "the device's goals stay as they are" grep -q '^kept$' "$tmp/page"
-"$here/show.pl" "$tmp/results.json" >"$tmp/out" 2>&1
+"$here/show.pl" "$results" >"$tmp/out" 2>&1
 check "a terminal, too" grep -q '^twheel, one at a time  *20 *$' "$tmp/out"
 run=$tmp/run
 

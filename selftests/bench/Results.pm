@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Results.pm - results.tsv and process.tsv, as the scripts of make bench write and read them,
+# and the goals that are asked of them
+#
+# A file begins with lines "# key: value": commit, date, form (whole, quick or process), machine,
+# guests, and "missing PART" with the reason why a part of the run has no figures. Then come a
+# line with the names of the columns and a line for each figure, separated by tabs:
+#
+#	unit		ns, bytes, instructions, or interrupts
+#	place		where: guest, shared, host, uml, native, process, apart or together; see
+#			report.pl
+#	facility, operation, pending, batch, threads, situation, lateness, hold
+#			of what. What does not apply is empty
+#	median, low, high
+#			of the rounds
+#	spread		(high - low) / median
+#	rounds		how many there were
+#	reason		why a round has no figure. If none has, median to rounds are empty
+#	kernel, commit	what was measured
+package Results;
+
+use strict;
+use warnings;
+use Exporter 'import';
+
+our @EXPORT = qw(read_results write_results figures rounded goals comparisons);
+
+my @columns = qw(unit place facility operation pending batch threads situation lateness hold
+		 median low high spread rounds reason kernel commit);
+
+# write_results ABOUT, FIGURE... - print a file, with the figures in this order
+sub write_results {
+	my ($about, @figures) = @_;
+
+	print "# $_: $about->{$_}\n" for sort keys %$about;
+	print join("\t", @columns), "\n";
+	print join("\t", map { $_ // '' } @{$_}{@columns}), "\n" for @figures;
+}
+
+# read_results FILE - what it says: { about => { key => value }, figures => [ { column => value } ],
+# missing => [ those with a reason ] }, without the columns that are empty
+sub read_results {
+	my ($file) = @_;
+	my (%results, @names);
+
+	@results{qw(about figures missing)} = ({}, [], []);
+	open my $in, '<', $file or die "$0: $file: $!\n";
+	while (my $line = <$in>) {
+		chomp $line;
+		if ($line =~ /^# (.+?): (.+)/) {
+			$results{about}{$1} = $2;
+			next;
+		}
+		my @fields = split /\t/, $line, -1;
+		if (!@names) {
+			@names = @fields;
+			next;
+		}
+		die "$0: $file:$.: ${\scalar @fields} columns, not ${\scalar @names}\n"
+			unless @fields == @names;
+		my %figure;
+		@figure{@names} = @fields;
+		delete @figure{grep { $figure{$_} eq '' } @names};
+		push @{$results{figures}}, \%figure if defined $figure{median};
+		push @{$results{missing}}, \%figure if defined $figure{reason};
+	}
+	close $in;
+	return \%results;
+}
+
+sub those_that_are {
+	my ($figures, %what) = @_;
+
+	return grep {
+		my $figure = $_;
+		!grep { !defined $figure->{$_} || $figure->{$_} ne $what{$_} } keys %what;
+	} @$figures;
+}
+
+# figures RESULTS, COLUMN => VALUE... - the figures that are so, the lowest first
+sub figures {
+	my ($results, %what) = @_;
+
+	return sort { $a->{median} <=> $b->{median} }
+		those_that_are($results->{figures}, %what);
+}
+
+# A number with four digits that count, so that files can be compared by eye.
+sub rounded { return 0 + sprintf '%.4g', $_[0] }
+
+my $million = 1_000_000;
+my $batch = 256;
+
+# What one thread's operation costs. Without a size, the batch is the one with the lowest
+# median, as the users of a peer would choose it.
+sub speed {
+	my ($place, $facility, $operation, $pending, $size) = @_;
+
+	return { place => $place, facility => $facility, operation => $operation,
+		 pending => $pending, threads => 1, defined $size ? (batch => $size) : () };
+}
+
+sub ours { return speed('native', 'twheel', $_[0], $million, $batch) }
+sub theirs { return speed('native', $_[0], $_[1], $million) }
+sub bytes { return { unit => 'bytes', facility => $_[0], pending => $million } }
+sub hold { return { hold => 'median', pending => $_[0] } }
+
+sub instructions {
+	return { unit => 'instructions', operation => $_[0], batch => $batch, pending => $_[1] };
+}
+
+# By name: the figure that is ours and the one that it is divided by, so less is better; or one
+# figure alone.
+my %compared = (
+	arm_batch_vs_timerfd	=> [ ours('arm'), theirs('timerfd', 'arm') ],
+	arm_batch_vs_io_uring	=> [ ours('arm'), theirs('io_uring', 'arm') ],
+	rearm_batch_vs_timerfd	=> [ ours('random'), theirs('timerfd', 'random') ],
+	rearm_single_vs_timerfd	=> [ speed('native', 'twheel', 'random', $million, 1),
+				     theirs('timerfd', 'random') ],
+	# In a guest, where both run in the same kernel.
+	rearm_single_in_guest	=> [ speed('guest', 'twheel', 'random', $million, 1),
+				     speed('guest', 'timerfd', 'random', $million) ],
+	lease_vs_word		=> [ speed('native', 'twheel-lease', 'later', $million),
+				     speed('native', 'word', 'later', $million) ],
+	# What fits the cache: a thousand of each.
+	lease_vs_timerfd	=> [ speed('native', 'twheel-lease', 'later', 1000),
+				     speed('native', 'timerfd', 'random', 1000) ],
+	cancel_batch_vs_timerfd	=> [ ours('cancel'), theirs('timerfd', 'cancel') ],
+	cancel_vs_io_uring_100k	=> [ speed('native', 'twheel', 'cancel', 100_000, $batch),
+				     speed('native', 'io_uring', 'cancel', 100_000) ],
+	deliver_vs_timerfd	=> [ ours('deliver'), theirs('timerfd', 'deliver') ],
+	keyed_rearm_vs_handle	=> [ speed('native', 'twheel-keyed', 'random', $million, $batch),
+				     ours('random') ],
+	# In a guest, where both run in the same kernel: libtwheel takes system calls.
+	object_rearm_vs_libuv	=> [ speed('guest', 'libtwheel', 'later', 100_000),
+				     speed('guest', 'libuv', 'later', 100_000) ],
+	bytes_per_timer		=> [ bytes('twheel') ],
+	bytes_per_keyed_timer	=> [ bytes('twheel-keyed') ],
+	insn_rearm		=> [ instructions('later', $million) ],
+	insn_10m_vs_1k		=> [ instructions('random', 10_000_000),
+				     instructions('random', 1000) ],
+	# The median of the holds of a base's lock. The file has the longest, too.
+	hold_1m_vs_10k		=> [ hold($million), hold(10_000) ],
+);
+
+# What is measured, beside what, its name above, and its limit: "1/100" or a number.
+my @goals = (
+	[ "arm, batches of $batch", 'timerfd, its three calls', 'arm_batch_vs_timerfd', '1/100' ],
+	[ "arm, batches of $batch", 'io_uring', 'arm_batch_vs_io_uring', '1/8' ],
+	[ "re-arm a random one, batches of $batch", 'timerfd_settime', 'rearm_batch_vs_timerfd',
+	  '1/30' ],
+	[ 're-arm a random one, one ioctl', 'timerfd_settime', 'rearm_single_vs_timerfd', '1/4' ],
+	[ 're-arm a random one, one ioctl, in a guest', 'timerfd_settime there',
+	  'rearm_single_in_guest', '1/2' ],
+	[ "cancel, batches of $batch", 'timerfd, disarm and close', 'cancel_batch_vs_timerfd',
+	  '1/40' ],
+	[ "cancel, 100 k pending", 'io_uring', 'cancel_vs_io_uring_100k', '1/10000' ],
+	[ 'deliver', 'timerfd, epoll_wait and read', 'deliver_vs_timerfd', '1/20' ],
+	[ 're-arm by key', 're-arm by handle', 'keyed_rearm_vs_handle', 2 ],
+	[ 'push a lease back', 'a compare-and-swap', 'lease_vs_word', 1.3 ],
+	[ 'push a lease back, 1 k pending', 'timerfd_settime, 1 k pending', 'lease_vs_timerfd',
+	  '1/100' ],
+	[ "push libtwheel's timer back, 100 k, in a guest", 'uv_timer_again there',
+	  'object_rearm_vs_libuv', 1 ],
+	[ 'instructions of a re-arm to later, in a batch', '', 'insn_rearm', 300 ],
+	[ 'those of a random re-arm, 10 M pending', 'with 1 k', 'insn_10m_vs_1k', 1.05 ],
+	[ 'memory of a pending timer', '', 'bytes_per_timer', 66 ],
+	[ 'memory of a keyed one', '', 'bytes_per_keyed_timer', 90 ],
+);
+
+# compare RESULTS, NAME - { name, and reached, unit, ours and, if there are two, theirs }, or
+# { name, reason } if there is nothing to compare
+sub compare {
+	my ($results, $name) = @_;
+	my @figures;
+
+	for my $what (@{$compared{$name}}) {
+		my ($figure) = figures($results, %$what);
+		if (!$figure) {
+			my ($missing) = those_that_are($results->{missing}, %$what);
+			my $side = join ' ', map { $what->{$_} // () } @columns;
+			return { name => $name, reason => "$side: " .
+				 ($missing ? $missing->{reason} : 'not measured') };
+		}
+		push @figures, $figure;
+	}
+
+	my ($ours, $theirs) = map { $_->{median} } @figures;
+	my %found = (name => $name, unit => $figures[0]{unit}, ours => $ours);
+	return { %found, reached => $ours } unless @figures == 2;
+	# Below what taking off a floor can tell there is no ratio.
+	return { name => $name, reason => 'less than the error of taking off the floor' }
+		unless $ours > 0 && $theirs > 0;
+	return { %found, theirs => $theirs, reached => rounded($ours / $theirs) };
+}
+
+# comparisons RESULTS - all of %compared, in the order of their names
+sub comparisons {
+	my ($results) = @_;
+
+	return map { compare($results, $_) } sort keys %compared;
+}
+
+# goals RESULTS - each goal as compare() has it, with what, beside, limit, and met if it was
+# measured
+sub goals {
+	my ($results) = @_;
+
+	return map {
+		my ($what, $beside, $name, $limit) = @$_;
+		my $goal = compare($results, $name);
+		my $most = $limit =~ m{^1/(\d+)$} ? 1 / $1 : $limit;
+		my $reached = $goal->{reached};
+
+		+{ %$goal, what => $what, beside => $beside, limit => $limit,
+		   met => defined $reached ? $reached <= $most : undef };
+	} @goals;
+}
+
+1;
