@@ -111,6 +111,7 @@ my $speed = [ qr/^[a-z][\w-]*\t\d+\t\w+\t\d+\t\d+\t\d+\t$value$/, \&add_speed ];
 my %part = (
 	about		=> [ qr/^\w+\t[^\t]+$/, \&add_about ],
 	guest		=> $speed,
+	shared		=> $speed,
 	host		=> $speed,
 	uml		=> $speed,
 	process		=> $speed,

@@ -118,7 +118,8 @@ line situations hold 1000000 median 21000
 line situations accuracy twheel even p99 1500000
 line situations silence "nothing armed" interrupts 0
 line situations hold 1000000 longest - 'no tracer'
-line guest '# missing: it ended with status 1'
+line shared twheel 256 arm 100000 2 1 77
+line shared '# missing: it ended with status 1'
 line insn random 256 1000 940.0
 line insn random 256 10000000 987.0
 
@@ -157,6 +158,7 @@ equals "a situation that could not be measured" "no tracer" \
 	results '(grep { $_->{hold} } @{$r->{missing}})[0]{reason}'
 equals "a percentile" 1500000 figure situation=even lateness=p99 median
 equals "a count" 0 figure situation="nothing armed" median
+equals "threads with one descriptor" 77 figure place=shared threads=2 median
 equals "a round that failed beside others" "no time" figure place=host pending=100 reason
 equals "whose median is that of the others" 3000 figure place=host pending=100 median
 
@@ -166,7 +168,7 @@ check "has the goal, what was reached, and that it is met" \
 	grep -qE 'arm, batches of 256 +100 ns +timerfd, its three calls +10 us +1/100 +1/100 +yes' \
 	"$tmp/out"
 check "and what was not measured" grep -qE 'deliver +timerfd.*1/20 +not measured' "$tmp/out"
-check "and why a part has no figures" grep -qx '  guest: it ended with status 1' "$tmp/out"
+check "and why a part has no figures" grep -qx '  shared: it ended with status 1' "$tmp/out"
 check "and a ratio" grep -qE '^  arm_batch_vs_io_uring +0.125$' "$tmp/out"
 check "and why there is none" grep -qE '^  lease_vs_word +not measured: .*: not measured$' "$tmp/out"
 
