@@ -93,14 +93,14 @@ my @facilities = (
 	[ 'core1', 'the same with one level' ],
 );
 my @operations = (
-	[ 'arm', 'arm' ], [ 'random', 're-arm random' ], [ 'later', 're-arm later' ],
-	[ 'cancel', 'cancel' ], [ 'expire', 'expire' ], [ 'deliver', 'deliver' ],
+	[ 'fill', 'first fill' ], [ 'arm', 'arm' ], [ 'random', 're-arm random' ],
+	[ 'later', 're-arm later' ], [ 'cancel', 'cancel' ], [ 'expire', 'expire' ], [ 'deliver', 'deliver' ],
 	[ 'heartbeat', 'heartbeat' ],
 );
 
 # table TITLE, COLUMNS, ROWS - the title and the rows of a table. A column is a name and what
-# is true of its figures, and so is a row. Rows without a figure are left out, and so are
-# tables without rows.
+# is true of its figures, and so is a row. Rows and columns without a figure are left out, and
+# so are tables without rows.
 sub table {
 	my ($title, $columns, @rows) = @_;
 	my @filled;
@@ -116,7 +116,9 @@ sub table {
 		} @$columns;
 		push @filled, [ $name, @cells ] if grep { $_ ne '' } @cells;
 	}
-	return @filled ? [ $title, [ '', map { $_->[0] } @$columns ], @filled ] : ();
+	my @used = grep { my $i = $_; !$i || grep { $_->[$i] ne '' } @filled } 0 .. @$columns;
+	return @filled ? [ $title, map { [ @$_[@used] ] } [ '', map { $_->[0] } @$columns ],
+			   @filled ] : ();
 }
 
 sub rows_of_facilities {
@@ -158,6 +160,15 @@ sub tables_of_batches {
 	} [ 'native', 'Natively' ], [ 'guest', 'In a guest' ];
 }
 
+# What nobody can do without
+sub table_of_floors {
+	return table('What a system call that does nothing costs, and the first touch of a page, ns',
+		     [ [ 'call', operation => 'call' ], [ 'page', operation => 'page' ] ],
+		     map { [ $_->[1], facility => 'floor', place => $_->[0] ] }
+		     [ 'host', 'this machine' ], [ 'uml', 'user-mode Linux' ],
+		     [ 'guest', 'a guest' ]);
+}
+
 sub table_of_threads {
 	my %same = (pending => 100_000);
 	my @columns = ((map { [ "$_ threads", %same, place => 'guest', threads => $_ ] } 1, 2, 4),
@@ -170,7 +181,7 @@ sub table_of_threads {
 		my @batch = $facility =~ /^twheel/ ? (batch => 256) : ();
 		push @rows, map { [ "$facility: $_->[1]", facility => $facility, @batch,
 				    operation => $_->[0] ] }
-			grep { $_->[0] =~ /^(arm|random|cancel|deliver)$/ } @operations;
+			grep { $_->[0] =~ /^(fill|arm|random|cancel|deliver)$/ } @operations;
 	}
 	return table('Threads in a guest, 100,000 pending in all, ns of a thread for an operation',
 		     \@columns, @rows);
@@ -244,7 +255,7 @@ sub table_of_process_threads {
 	for my $batch (1, 256) {
 		push @rows, map { [ ($batch > 1 ? "batches of $batch" : 'one at a time') . ": $_->[1]",
 				    %same, operation => $_->[0], batch => $batch ] }
-			grep { $_->[0] =~ /^(arm|random|cancel|deliver)$/ } @operations;
+			grep { $_->[0] =~ /^(fill|arm|random|cancel|deliver)$/ } @operations;
 	}
 	return table('Wheels in the process, 100,000 pending in all, ns of a thread for an operation',
 		     [ [ 'one thread', place => 'apart', threads => 1 ],
@@ -260,7 +271,7 @@ sub is_process {
 sub costs {
 	return ((map { table_of_process($_) } 1_000, 100_000, 1_000_000),
 		table_of_process_threads()) if is_process();
-	return (tables_of_costs(), tables_of_batches(), table_of_threads(),
+	return (tables_of_costs(), table_of_floors(), tables_of_batches(), table_of_threads(),
 		tables_of_situations(), table_of_instructions());
 }
 

@@ -23,8 +23,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 ours=twheel,twheel-keyed,twheel-lease
 in_process=libuv,libevent,heap,hashed,core6,core1
-most=arm,later,sooner,random,heartbeat,cancel,deliver
-few=arm,random,cancel,deliver
+most=fill,arm,later,sooner,random,heartbeat,cancel,deliver
+few=fill,arm,random,cancel,deliver
 
 speed() {
 	"$here/speed" "$@" || failed=1
@@ -39,8 +39,8 @@ guest() {
 	speed -n 10k -b 256 -o spread -f $ours,libtwheel,timerfd,libuv
 	speed -n 1M -b 256 -o $most -w 30 -f $ours,$in_process
 	# What takes half a minute to arm them is asked to do so once.
-	speed -n 1M -o arm,later,random,cancel -w 60 -f libtwheel,timerfd
-	speed -n 1M -b 256 -o arm,deliver -w 30 -f io_uring
+	speed -n 1M -o fill,later,random,cancel -w 60 -f libtwheel,timerfd
+	speed -n 1M -b 256 -o fill,arm,deliver -w 30 -f io_uring
 	speed -n 1M -b 1 -o random -w 30 -f twheel
 	for threads in 2 4; do
 		speed -n 100k -b 256 -o $few -t $threads -f $ours,timerfd -w 10
@@ -49,7 +49,7 @@ guest() {
 
 guest_quick() {
 	for n in 1k 100k; do
-		speed -n $n -b 256 -o arm,later,random,cancel,deliver -w 5
+		speed -n $n -b 256 -o fill,arm,later,random,cancel,deliver -w 5
 	done
 }
 
@@ -61,34 +61,34 @@ shared() {
 
 host() {
 	for n in 1k 10k 100k; do
-		speed -n $n -b 256 -o call,expire,$most -f floor,timerfd,posix,io_uring,$in_process -w 5
+		speed -n $n -b 256 -o call,page,expire,$most -f floor,timerfd,posix,io_uring,$in_process -w 5
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f io_uring
-	speed -n 1M -o call,expire,$most -f floor,timerfd,$in_process
-	speed -n 1M -b 256 -o arm,deliver -f posix,io_uring
+	speed -n 1M -o call,page,expire,$most -f floor,timerfd,$in_process
+	speed -n 1M -b 256 -o fill,arm,deliver -f posix,io_uring
 }
 
 host_quick() {
 	for n in 1k 1M; do
-		speed -n $n -o call,$few -f floor,timerfd,libuv,heap,hashed
+		speed -n $n -o call,page,$few -f floor,timerfd,libuv,heap,hashed
 	done
 	speed -n 100k -b 256 -o cancel -f io_uring -w 5
-	speed -n 1M -b 256 -o arm,deliver -f io_uring
+	speed -n 1M -b 256 -o fill,arm,deliver -f io_uring
 }
 
 uml() {
 	for n in 1k 10k 100k 1M; do
-		speed -n $n -b 256 -o call,expire,$most -f floor,word,$ours
+		speed -n $n -b 256 -o call,page,expire,$most -f floor,word,$ours
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f $ours
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
-	speed -n 10M -b 256 -o arm,random,cancel -f twheel -w 60
+	speed -n 10M -b 256 -o fill,arm,random,cancel -f twheel -w 60
 	cat /sys/kernel/debug/peers || failed=1
 }
 
 uml_quick() {
 	for n in 1k 1M; do
-		speed -n $n -b 256 -o call,later,$few -f floor,word,$ours
+		speed -n $n -b 256 -o call,page,later,$few -f floor,word,$ours
 	done
 	speed -n 100k -b 256 -o cancel -f twheel
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
@@ -96,7 +96,7 @@ uml_quick() {
 
 process() {
 	for n in 1k 100k 1M; do
-		speed -c -n $n -b 1,256 -o arm,later,random,cancel,deliver -w 10 \
+		speed -c -n $n -b 1,256 -o fill,arm,later,random,cancel,deliver -w 10 \
 			-f embedded,embedded-timers,libuv,libevent,heap
 	done
 }

@@ -80,6 +80,7 @@ line uml '# kernel: 6.1-uml'
 rounds uml floor 0 call 0 12700 12800 12900
 line host '# kernel: 6.18'
 rounds host floor 0 call 0 190 200 230
+rounds host floor 0 page 0 900
 
 report
 result $? "a report of next to nothing"
@@ -169,6 +170,7 @@ check "has the goal, what was reached, and that it is met" \
 	"$tmp/out"
 check "and what was not measured" grep -qE 'deliver +timerfd.*1/20 +not measured' "$tmp/out"
 check "and why a part has no figures" grep -qx '  shared: it ended with status 1' "$tmp/out"
+check "and what nobody can do without" grep -qE '^this machine +200 +900$' "$tmp/out"
 check "and a ratio" grep -qE '^  arm_batch_vs_io_uring +0.125$' "$tmp/out"
 check "and why there is none" grep -qE '^  lease_vs_word +not measured: .*: not measured$' "$tmp/out"
 
@@ -209,6 +211,7 @@ mkdir "$run"
 line about commit 4567def
 line about form process
 for round in 1 2 3; do
+	line process.$round embedded 1 fill 100000 1 1 ${round}9
 	line process.$round embedded 1 arm 100000 1 1 ${round}0
 	line process.$round libuv 0 arm 100000 1 1 5${round}
 	line apart.$round embedded 1 arm 100000 2 1 7${round}
@@ -217,7 +220,7 @@ done
 report
 result $? "a report of wheels in the process"
 equals "the median of rounds, each in a part of its own" 20 \
-	figure place=process facility=embedded median
+	figure place=process facility=embedded operation=arm median
 equals "threads with a context each" 72 figure place=apart median
 equals "and with one" 92 figure place=together median
 printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
@@ -225,11 +228,12 @@ printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
 	'<!-- bench: GOALS -->' kept '<!-- bench: end -->' >"$tmp/page"
 "$here/show.pl" "$results" "$tmp/page" >"$tmp/out" 2>&1
 result $? "pages get them"
-check "beside others" test "$(grep -c '^| libuv | 52 |' "$tmp/page")" = 2
-check "and threads" grep -q '^| one at a time: arm |  | 72 | 92 |$' "$tmp/page"
+check "the first fill apart" test "$(grep -c '^| twheel, one at a time | 29 | 20 |$' "$tmp/page")" = 2
+check "beside others" test "$(grep -c '^| libuv |  | 52 |$' "$tmp/page")" = 2
+check "and threads" grep -q '^| one at a time: arm | 72 | 92 |$' "$tmp/page"
 check "the device's goals stay as they are" grep -q '^kept$' "$tmp/page"
 "$here/show.pl" "$results" >"$tmp/out" 2>&1
-check "a terminal, too" grep -q '^twheel, one at a time  *20 *$' "$tmp/out"
+check "a terminal, too" grep -q '^twheel, one at a time  *29  *20 *$' "$tmp/out"
 run=$tmp/run
 
 line host twheel 256 nonsense

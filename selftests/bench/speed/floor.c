@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a call costs that does nothing: an ioctl that is refused with ENOTTY, by the device
- * where there is one, and otherwise by a timerfd.
+ * where there is one, and otherwise by a timerfd. And what a new page costs (do_page()).
  */
 #include <string.h>
 #include <sys/timerfd.h>
@@ -36,5 +36,5 @@ static int call(struct job *job, const uint32_t *which, uint32_t n, const struct
 }
 
 const struct facility empty_call = {
-	.name = "floor", .ops = OPS(OP_CALL), .open = open_any, .move = call,
+	.name = "floor", .ops = OPS(OP_CALL) | OPS(OP_PAGE), .open = open_any, .move = call,
 };

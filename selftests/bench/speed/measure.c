@@ -6,8 +6,8 @@
 #include "worker.h"
 
 const char *const op_names[NR_OPS] = {
-	"arm", "later", "sooner", "random", "heartbeat", "cancel", "expire", "deliver",
-	"spread", "call",
+	"fill", "arm", "later", "sooner", "random", "heartbeat", "cancel", "expire", "deliver",
+	"spread", "call", "page",
 };
 
 struct common common;
@@ -41,7 +41,7 @@ static void print(const struct plan *plan, enum speed_op op)
 	}
 	printf("%s\t%u\t%s\t%u\t%u\t%u\t", f->name,
 	       f->batches && !(op == OP_LATER && f->later) ? plan->batch : 0, op_names[op],
-	       op == OP_CALL ? 0 : plan->pending, plan->threads, plan->round);
+	       op >= OP_CALL ? 0 : plan->pending, plan->threads, plan->round);
 	if (failed)
 		printf("-\t%s (%.1f s)\n", failed->why, failed->spent / 1e9);
 	else

@@ -3,7 +3,11 @@
  * What is measured, for any facility. In each operation but spread the
  * figure is the time that passes, divided by the number of operations:
  *
- *	arm		fill an empty facility with timers that are due in 6 to 7 hours
+ *	fill		arm all timers in a facility that never had any: they are due in 6 to 7
+ *			hours. So memory that the process has not touched before is in it, once
+ *	arm		the same in a facility that had as many timers before, and where all of
+ *			them were cancelled. If they cannot be cancelled in time, it is closed and
+ *			opened again
  *	later		push timers back by SPEED_STEP, each of them once a pass, in random order
  *	sooner		move them to before where they were, likewise
  *	random		move them to anywhere in that hour, likewise
@@ -18,6 +22,7 @@
  *			interrupts take while the CPU would be idle is not in it. In user-mode
  *			Linux it is counted in ticks of 10 ms
  *	call		one system call that does nothing
+ *	page		the first touch of a page of memory
  *
  * With plan.cpu_time it is CPU time, for what does not wait.
  *
@@ -32,6 +37,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "twheel_util.h"
 #include "worker.h"
@@ -46,6 +53,7 @@
 #define CHUNK_NS	5000000ULL
 /* Timers that expire in a heartbeat's pass. */
 #define BEATS_MAX	1000
+#define PAGES		16384
 #define HOUR		(3600 * TW_SEC)
 
 typedef int (*move_fn)(struct job *job, const uint32_t *which, uint32_t n,
@@ -223,11 +231,20 @@ static bool full(struct worker *w)
 	return fill(w, &aim, false);
 }
 
+static void do_fill(struct worker *w)
+{
+	struct aim aim = far_aim(w);
+
+	fill(w, &aim, true);
+}
+
 static void do_arm(struct worker *w)
 {
 	struct aim aim = far_aim(w);
 	uint64_t begun = clock_ns();
 
+	if (!full(w))
+		return;
 	do {
 		empty(w);
 		if (!fill(w, &aim, true))
@@ -645,6 +662,24 @@ static void do_call(struct worker *w)
 	w->ops = ENOUGH_OPS / 4;
 }
 
+static void do_page(struct worker *w)
+{
+	size_t page = sysconf(_SC_PAGESIZE), i;
+	uint64_t begun;
+	char *map;
+
+	map = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* A page each, and not a huge one for many of them. */
+	if (map == MAP_FAILED || madvise(map, PAGES * page, MADV_NOHUGEPAGE) < 0)
+		fail("page: %s", strerror(errno));
+	begun = speed_now(w->job.plan);
+	for (i = 0; i < PAGES; i++)
+		map[i * page] = 1;
+	w->ns = since(w, begun);
+	w->ops = PAGES;
+	munmap(map, PAGES * page);
+}
+
 /**
  * operate() - measure one operation in one thread
  * @w: gets the figures, or the reason why there are none
@@ -659,6 +694,9 @@ void operate(struct worker *w, enum speed_op op)
 	w->spent = 0;
 	w->why = NULL;
 	switch (op) {
+	case OP_FILL:
+		do_fill(w);
+		break;
 	case OP_ARM:
 		do_arm(w);
 		break;
@@ -682,8 +720,11 @@ void operate(struct worker *w, enum speed_op op)
 	case OP_SPREAD:
 		do_spread(w);
 		break;
-	default:
+	case OP_CALL:
 		do_call(w);
+		break;
+	default:
+		do_page(w);
 		break;
 	}
 	if (!w->why && w->ops < LEAST_OPS)

@@ -26,8 +26,8 @@
 
 /** enum speed_op - the operations, in the order in which they are measured */
 enum speed_op {
-	OP_ARM, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_CANCEL, OP_EXPIRE,
-	OP_DELIVER, OP_SPREAD, OP_CALL, NR_OPS
+	OP_FILL, OP_ARM, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_CANCEL, OP_EXPIRE,
+	OP_DELIVER, OP_SPREAD, OP_CALL, OP_PAGE, NR_OPS
 };
 
 #define OPS(op)		(1U << (op))

@@ -270,7 +270,7 @@ const struct facility io_uring_timeout = {
 
 /* Their expirations come again and again, so there is no number to check. */
 const struct facility io_uring_multishot = {
-	.name = "io_uring-multishot", .ops = OPS(OP_ARM) | OPS(OP_CANCEL),
+	.name = "io_uring-multishot", .ops = OPS(OP_FILL) | OPS(OP_ARM) | OPS(OP_CANCEL),
 	.batches = true, .absent = multishot_absent, .open = open_multishot,
 	.close = close_state, .arm = arm, .cancel = cancel,
 };
