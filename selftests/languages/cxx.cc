@@ -114,6 +114,15 @@ static void contexts()
 	       wall.push(6, system_clock::now() + 1h) && wall.info().pending == 2,
 	       "a push re-arms the timer with a key, or makes one");
 
+	std::vector<tw::push_request> pushes{ { 5, tw::count(system_clock::now() + 4h) },
+					      { 7, tw::count(system_clock::now() + 4h) },
+					      { 8, 1ULL << 63 } };
+	expect(wall.push_batch(pushes) == 2 && wall.info().pending == 3 &&
+	       *wall.remaining(5) > 3h, "a batch is pushed up to the first that fails");
+	pushes.erase(pushes.begin(), pushes.begin() + 2);
+	expect(fails(EINVAL, [&] { wall.push_batch(pushes); }) && wall.push_batch({}) == 0,
+	       "which the next batch says, and an empty one pushes nothing");
+
 	tw::options in_process;
 	in_process.embedded = true;
 	in_process.nonblock = true;

@@ -84,7 +84,7 @@ example python python3 "$sessions" "$python" --version
 example lease python3 "$lease" "$python" --version
 example c++ g++ "$sessions" c++ --version
 example go golang-go "$sessions" go version
-edges go '0\nfor ever: true\ntwheel_get: no such file or directory\n2 1 1 <nil>\n' \
+edges go '0\n3\nfor ever: true\npushed: true\ntwheel_get: no such file or directory\n4 2 2 2 <nil>\n' \
 	sessions.go '^func main' <<'END'
 func main() {
 	wheel, err := Open()
@@ -97,16 +97,28 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(<-wheel.Expired())
-	left, err := wheel.Remaining(1)
+	expired := wheel.Expired()
+	fmt.Println(<-expired)
+	for _, push := range []struct {
+		key   uint64
+		delay time.Duration
+	}{{2, 1<<63 - 1}, {3, 1<<63 - 1}, {3, -1 << 63}, {1, time.Hour}} {
+		if err := wheel.Push(push.key, push.delay); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(<-expired)
+	left, err := wheel.Remaining(2)
 	fmt.Println("for ever:", err == nil && left > 1<<62)
+	left, err = wheel.Remaining(1)
+	fmt.Println("pushed:", err == nil && left > 59*time.Minute && left <= time.Hour)
 	if err := wheel.CancelAll(); err != nil {
 		fmt.Println(err)
 	}
 	_, err = wheel.Remaining(1)
 	fmt.Println(err)
 	stats, err := wheel.Stats()
-	fmt.Println(stats.armed, stats.expired, stats.cancelled, err)
+	fmt.Println(stats.armed, stats.rearmed, stats.expired, stats.cancelled, err)
 }
 END
 example rust rustc "$sessions" rustc --version
@@ -121,12 +133,15 @@ fn main() -> io::Result<()> {
         assert_eq!(info.deadline, i64::MAX as u64, "{} s", secs);
         wheel.cancel(secs)?;
     }
-    wheel.put(1, Duration::MAX)?;
+    wheel.put(1, Duration::ZERO)?;
+    wheel.push(1, Duration::from_secs(3600))?;
+    assert!(wheel.remaining(1)? > Duration::from_secs(3599));
+    wheel.push(1, Duration::MAX)?;
     assert!(wheel.read(Duration::from_millis(1))?.is_empty());
     assert!(wheel.remaining(1)? > Duration::from_secs(1 << 32));
     wheel.cancel_all()?;
     assert_eq!(wheel.remaining(1).unwrap_err().kind(), io::ErrorKind::NotFound);
-    wheel.put(0, Duration::ZERO)?;
+    wheel.push(0, Duration::ZERO)?;
     for event in wheel.read(Duration::MAX)? {
         println!("expired {}", event.handle);
     }
@@ -145,14 +160,16 @@ const expired = [];
 const wheel = open((key) => expired.push(key));
 
 for (const key of [NaN, Infinity, -Infinity, 0.5, -1, -0.1, 2 ** 53, 2 ** 64, 1e300])
-	for (const call of [() => put(wheel, key, 1), () => cancel(wheel, key)])
-		assert.throws(call, RangeError, String(key));
+	for (const call of [put, push, cancel])
+		assert.throws(() => call(wheel, key, 1), RangeError, String(key));
 for (const key of [undefined, null, '1', 1n, {}])
-	for (const call of [() => put(wheel, key, 1), () => cancel(wheel, key)])
-		assert.throws(call, TypeError, String(key));
-assert.throws(() => put(wheel, 1, NaN), RangeError);
-for (const ms of [undefined, null, '1', 1n])
-	assert.throws(() => put(wheel, 1, ms), TypeError);
+	for (const call of [put, push, cancel])
+		assert.throws(() => call(wheel, key, 1), TypeError, String(key));
+for (const call of [put, push]) {
+	assert.throws(() => call(wheel, 1, NaN), RangeError);
+	for (const ms of [undefined, null, '1', 1n])
+		assert.throws(() => call(wheel, 1, ms), TypeError);
+}
 /* None of these has armed anything. */
 assert.equal(cancel(wheel, 0), false);
 assert.equal(cancel(wheel, 1), false);
@@ -160,16 +177,20 @@ assert.equal(cancel(wheel, 1), false);
 /* For ever: none of these comes, or is refused. */
 const long = [Infinity, Number.MAX_VALUE, 2 ** 64 / 1e6, 2 ** 63 / 1e6, 9223372036853.999, 9e12];
 long.forEach((ms, key) => put(wheel, key, ms));
-put(wheel, Number.MAX_SAFE_INTEGER, 1e10);
-put(wheel, 8, -Infinity);
+push(wheel, Number.MAX_SAFE_INTEGER, 1e10);
+long.forEach((ms, key) => push(wheel, key, ms));
+put(wheel, 8, 5000);
+push(wheel, 8, -Infinity);
 put(wheel, 9, 1.5);
 setTimeout(() => {
 	console.log('expired ' + expired.join(', '));
 	assert.ok(long.every((ms, key) => cancel(wheel, key)));
 	assert.ok(cancel(wheel, Number.MAX_SAFE_INTEGER));
 
-	put(wheel, 1, 5000);
+	put(wheel, 1, 1);
+	push(wheel, 1, 5000);
 	put(wheel, 2, 5000);
+	assert.ok(remaining(wheel, 1) > 1000);
 	assert.ok(remaining(wheel, 1) > 0 && remaining(wheel, 1) <= 5000);
 	cancelAll(wheel);
 	assert.equal(remaining(wheel, 1), undefined);

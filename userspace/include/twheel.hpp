@@ -242,6 +242,7 @@ using detail::count;
 /* Requests and records; in C++ the functions of the same names would hide the structures. */
 using arm_request = struct ::twheel_arm;
 using cancel_request = struct ::twheel_cancel;
+using push_request = struct ::twheel_push;
 using event = struct ::twheel_event;
 
 /* How a context is opened; see twheel_open(). */
@@ -530,6 +531,18 @@ public:
 		return static_cast<std::size_t>(
 			detail::check(twheel_cancel_batch(get(), cancels.data(), cancels.size()),
 				      "twheel_cancel_batch"));
+	}
+
+	/*
+	 * Push many pending timers back: their handles, and what count() makes of points in time
+	 * on the context's clock. Returns how many were pushed, up to the first that failed; if
+	 * that is the very first one, it throws.
+	 */
+	std::size_t push_batch(const std::vector<push_request> &pushes)
+	{
+		return static_cast<std::size_t>(
+			detail::check(twheel_push_batch(get(), pushes.data(), pushes.size()),
+				      "twheel_push_batch"));
 	}
 
 	/*

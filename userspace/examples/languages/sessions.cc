@@ -19,7 +19,7 @@ int main()
 	wheel.put_after(3, 300ms);
 
 	/* A sign of life; and a log-out. */
-	wheel.put_after(2, 400ms);
+	wheel.push(2, std::chrono::steady_clock::now() + 400ms);
 	wheel.cancel(3);
 
 	for (int left = 2; left > 0;) {

@@ -12,6 +12,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -44,6 +45,19 @@ func (w *Wheel) Put(key uint64, delay time.Duration) error {
 	}
 	return failed("twheel_put_after",
 		C.twheel_put_after(w.tw, C.uint64_t(key), C.uint64_t(delay), 0, nil))
+}
+
+// Push lets the timer with this key expire after another delay, and keeps its settings. If there
+// is none it is made.
+func (w *Wheel) Push(key uint64, delay time.Duration) error {
+	if delay < 0 {
+		delay = 0
+	}
+	expires := C.twheel_now(w.tw) + C.uint64_t(delay)
+	if expires > math.MaxInt64 {
+		expires = math.MaxInt64
+	}
+	return failed("twheel_push", C.twheel_push(w.tw, C.uint64_t(key), expires))
 }
 
 // Cancel cancels it.
@@ -97,7 +111,7 @@ func main() {
 		func() error { return wheel.Put(2, 100*time.Millisecond) },
 		func() error { return wheel.Put(3, 300*time.Millisecond) },
 		// A sign of life; and a log-out.
-		func() error { return wheel.Put(2, 400*time.Millisecond) },
+		func() error { return wheel.Push(2, 400*time.Millisecond) },
 		func() error { return wheel.Cancel(3) },
 	} {
 		if err := step(); err != nil {

@@ -3,7 +3,7 @@
 'use strict';
 
 // Node has no calls of C in itself: wheel.c is compiled to this module.
-const { open, put, cancel, close } = require('./wheel.node');
+const { open, put, push, cancel, close } = require('./wheel.node');
 
 let left = 2;
 const wheel = open((session) => {
@@ -18,6 +18,6 @@ put(wheel, 3, 3000);
 
 setTimeout(() => {
 	// A sign of life; and a log-out.
-	put(wheel, 2, 2000);
+	push(wheel, 2, 2000);
 	cancel(wheel, 3);
 }, 50);

@@ -43,6 +43,15 @@ impl Wheel {
         Ok(())
     }
 
+    /// Lets the timer with this key expire after another delay, and keeps its settings. If there
+    /// is none it is made.
+    fn push(&self, key: u64, delay: Duration) -> io::Result<()> {
+        let expires = unsafe { abi::twheel_now(self.0) }.saturating_add(ns(delay));
+        let expires = expires.min(i64::MAX as u64);
+        check(unsafe { abi::twheel_push(self.0, key, expires) } as isize)?;
+        Ok(())
+    }
+
     fn cancel(&self, key: u64) -> io::Result<()> {
         check(unsafe { abi::twheel_cancel(self.0, key, ptr::null_mut()) } as isize)?;
         Ok(())
@@ -91,7 +100,7 @@ fn main() -> io::Result<()> {
     wheel.put(2, Duration::from_millis(100))?;
     wheel.put(3, Duration::from_millis(300))?;
     // A sign of life; and a log-out.
-    wheel.put(2, Duration::from_millis(400))?;
+    wheel.push(2, Duration::from_millis(400))?;
     wheel.cancel(3)?;
 
     let mut left = 2;

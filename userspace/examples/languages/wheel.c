@@ -4,6 +4,8 @@
  *
  *	open(function)		a wheel, whose function gets the key of each timer that expires
  *	put(wheel, key, ms)	arm or re-arm the timer with this key; Infinity ms are for ever
+ *	push(wheel, key, ms)	let it expire after ms, and keep its settings; makes one if there is
+ *				none
  *	cancel(wheel, key)	cancel it; false if there is none
  *	cancelAll(wheel)	cancel all
  *	remaining(wheel, key)	how many ms it is until the timer is due; undefined if there is none
@@ -236,6 +238,20 @@ static napi_value wheel_put(napi_env env, napi_callback_info info)
 	return err ? fail(env, err) : NULL;
 }
 
+static napi_value wheel_push(napi_env env, napi_callback_info info)
+{
+	uint64_t key, delay, expires;
+	struct wheel *wheel;
+	int err;
+
+	wheel = arguments(env, info, &key, &delay);
+	if (!wheel)
+		return NULL;
+	expires = twheel_now(wheel->tw) + delay;
+	err = twheel_push(wheel->tw, key, expires < INT64_MAX ? expires : INT64_MAX);
+	return err ? fail(env, err) : NULL;
+}
+
 static napi_value wheel_cancel(napi_env env, napi_callback_info info)
 {
 	struct wheel *wheel;
@@ -341,6 +357,7 @@ NAPI_MODULE_INIT()
 	static const napi_property_descriptor functions[] = {
 		{ .utf8name = "open", .method = wheel_open, .attributes = napi_enumerable },
 		{ .utf8name = "put", .method = wheel_put, .attributes = napi_enumerable },
+		{ .utf8name = "push", .method = wheel_push, .attributes = napi_enumerable },
 		{ .utf8name = "cancel", .method = wheel_cancel, .attributes = napi_enumerable },
 		{ .utf8name = "cancelAll", .method = wheel_cancel_all,
 		  .attributes = napi_enumerable },
