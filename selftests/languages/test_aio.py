@@ -50,6 +50,15 @@ class Sleeping(AioTest):
         await asyncio.gather(*(one(n / 1000) for n in range(-1, 200)))
         self.assertEqual(len(self.wheel), 0)
 
+    async def test_as_asyncio(self) -> None:
+        for sleep in (self.wheel.sleep, asyncio.sleep):
+            self.assertEqual(await sleep(0.001, "result"), "result")
+            self.assertIsNone(await sleep(0.001))
+            order: list = []
+            asyncio.get_running_loop().call_soon(order.append, 1)
+            self.assertEqual(await sleep(-1, order), [1])
+            self.assertEqual(len(self.wheel), 0)
+
     async def test_cancelled_task(self) -> None:
         task = asyncio.create_task(self.wheel.sleep(100))
         await asyncio.sleep(0)
@@ -575,6 +584,236 @@ class Timeouts(AioTest):
         self.assertEqual(repr(scope), f"<Timeout not set when={scope.when()}>")
         async with scope:
             self.assertEqual(repr(scope), f"<Timeout set when={scope.when()}>")
+
+
+class Batches(AioTest):
+    """When the wheel is told what was armed, pushed back and cancelled."""
+
+    async def asyncSetUp(self) -> None:
+        await super().asyncSetUp()
+        self.wheel = await self.enterAsyncContext(Wheel(embedded=True))
+
+    def counted(self) -> tuple[int, int, int]:
+        """What the wheel was told so far."""
+        counters = self.wheel._open.stats()
+        return counters.armed, counters.rearmed, counters.cancelled
+
+    async def turn(self) -> None:
+        for _ in range(2):
+            await asyncio.sleep(0)
+
+    async def until(self, counted: tuple[int, int, int]) -> None:
+        end = time.monotonic() + 60
+        while self.counted() != counted and time.monotonic() < end:
+            await asyncio.sleep(0.001)
+        self.assertEqual(self.counted(), counted)
+
+    async def test_never_told(self) -> None:
+        for _ in range(100):
+            self.wheel.call_later(100, print).cancel()
+        kept = self.wheel.call_later(100, print)
+        for _ in range(100):
+            kept.push(200)
+        await self.until((1, 0, 0))
+        for n in range(100):
+            kept.push(300 + n)
+        await self.until((1, 1, 0))
+        self.assertEqual(self.wheel._open.get(kept._id).deadline / 10**9, kept.when())
+        kept.push(200)
+        kept.cancel()
+        await self.until((1, 1, 1))
+        self.assertEqual(self.wheel._open.info().pending, 0)
+
+    async def test_in_time(self) -> None:
+        """What is due before long is told in the next turn, and with it all the rest."""
+        far = self.wheel.call_later(100, print)
+        self.wheel.call_later(0.001, int)
+        await self.turn()
+        self.assertEqual(self.counted(), (2, 0, 0))
+        far.push(200)
+        other = self.wheel.call_later(100, int)
+        other.push(0.001)
+        await self.turn()
+        self.assertEqual(self.counted(), (3, 1, 0))
+        async with Wheel(embedded=True, clock=time.CLOCK_REALTIME) as self.wheel:
+            self.wheel.call_at(self.wheel.time() + 100, print)
+            await self.turn()
+            self.assertEqual(self.counted()[0], 1)
+
+    async def test_one_delay_at_a_time(self) -> None:
+        loop, handles = self.wheel._loop, []
+        call_later = loop.call_later
+
+        def note(*args) -> asyncio.TimerHandle:
+            handles.append(call_later(*args))
+            return handles[-1]
+
+        loop.call_later = note
+        for _ in range(20):
+            self.wheel.call_later(100, print)
+            self.wheel.call_later(0.001, int)
+            await self.turn()
+            self.assertLessEqual(len([h for h in handles if h.when() > loop.time()]), 1)
+        self.assertGreater(len(handles), 0)
+
+    async def test_at_once(self) -> None:
+        async with Wheel(embedded=True, limit=1) as self.wheel:
+            self.wheel.call_later(100, print).cancel()
+            kept = self.wheel.call_later(100, print)
+            self.assertEqual(self.counted(), (2, 0, 1))
+            kept.cancel()
+            self.wheel.call_later(100, print)
+        async with Wheel(embedded=True, slack=5) as self.wheel:
+            timer = self.wheel.call_later(100, print)
+            timer.push(200)
+            self.assertEqual(self.counted()[0], 1)
+            self.assertGreater(self.wheel._context.get(timer._id).slack, 4 * 10**9)
+
+    async def refuse(self, keys: set[int]) -> None:
+        """Have the wheel refuse these timers, for want of memory."""
+        push_all = self.wheel._open._push_all
+
+        def refuse(numbers, done: int = 0) -> int:
+            if numbers[2 * done] in keys:
+                return -errno.ENOMEM
+            rest = next((n for n in range(done, len(numbers) // 2) if numbers[2 * n] in keys), None)
+            return push_all(numbers if rest is None else numbers[:2 * rest], done)
+
+        self.wheel._open._push_all = refuse
+        await self.wheel._loop.create_task(self.turn())
+
+    async def test_refused(self) -> None:
+        done: list = []
+        timers = [self.wheel.call_later(0.01 + n / 1000, done.append, n) for n in range(9)]
+        await self.refuse({timers[n]._id for n in (0, 3, 4, 8)})
+        while len(self.wheel):
+            await asyncio.sleep(0.01)
+        self.assertEqual(done, [1, 2, 5, 6, 7])
+        self.assertEqual([timer.cancelled() for timer in timers],
+                         [n in (0, 3, 4, 8) for n in range(9)])
+        self.assertEqual([each["exception"].errno for each in self.complaints],
+                         [errno.ENOMEM] * 4)
+
+    async def test_refused_to_tasks(self) -> None:
+        async def in_time() -> None:
+            async with self.wheel.timeout(0.02) as scope:
+                scopes.append(scope)
+                await asyncio.sleep(100)
+
+        scopes: list = []
+        tasks = [asyncio.create_task(self.wheel.sleep(0.02)), asyncio.create_task(in_time())]
+        await asyncio.sleep(0)
+        await self.refuse(set(self.wheel._timers))
+        for task in tasks:
+            with self.refused(errno.ENOMEM):
+                await asyncio.wait_for(task, 60)
+        self.assertFalse(scopes[0].expired())
+        self.assertEqual((len(self.wheel), self.complaints), (0, []))
+
+    async def test_cancelled_by_a_complaint(self) -> None:
+        def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:
+            self.complaints.append(complaint)
+            timers[0].cancel()
+
+        self.wheel._loop.set_exception_handler(complain)
+        timers = [self.wheel.call_later(0.01, print) for _ in range(3)]
+        # The last is told, and refused, first.
+        await self.refuse({timer._id for timer in timers})
+        self.assertTrue(all(timer.cancelled() for timer in timers))
+        self.assertEqual((len(self.complaints), len(self.wheel), self.counted()[0]), (2, 0, 0))
+
+    async def test_closed_by_a_complaint(self) -> None:
+        def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:
+            self.complaints.append(complaint)
+            self.wheel.close()
+
+        self.wheel._loop.set_exception_handler(complain)
+        timers = [self.wheel.call_later(0.01, print) for _ in range(5)]
+        await self.refuse({timers[2]._id})
+        self.assertTrue(all(timer.cancelled() for timer in timers))
+        self.assertEqual(len(self.complaints), 1)
+
+    async def test_without_push(self) -> None:
+        """As on a module of before 0.4"""
+        done: list = []
+        self.wheel._pushes = False
+        timers = [self.wheel.call_later(100, done.append, n) for n in range(3)]
+        await self.until((3, 0, 0))
+        timers[1].push(0.01)
+        timers[2].cancel()
+        while len(self.wheel) > 1:
+            await self.wheel.sleep(0.01)
+        self.assertEqual(done, [1])
+
+    async def test_entered_again(self) -> None:
+        """In another loop, after one that has not told the wheel everything."""
+        def run() -> None:
+            async def main() -> None:
+                called = asyncio.Event()
+                async with wheel:
+                    # Later than what the other loop would have told by now
+                    wheel.call_later(0.05, called.set)
+                    await called.wait()
+                    wheel.call_later(100, print)
+
+            wheel = Wheel(embedded=True)
+            for _ in range(3):
+                asyncio.run(asyncio.wait_for(main(), 60))
+
+        await asyncio.get_running_loop().run_in_executor(None, run)
+
+    async def test_due_and_not_read(self) -> None:
+        """One that is pushed back just before its event is read is not called early."""
+        done: list = []
+        now, loop = self.wheel._open.now(), asyncio.get_running_loop()
+        self.wheel._open.set_now(now)
+        timers = [self.wheel.call_later(10, done.append, n) for n in range(3)]
+        self.wheel._flush()
+
+        def move() -> None:
+            timers[0].push(100)
+            timers[1].cancel()
+
+        def due() -> None:
+            # It is readable after this, so it is read in the next turn, and before that:
+            loop.call_soon(move)
+            self.wheel._open.set_now(now + 20 * 10**9)
+
+        loop.call_soon(due)
+        while not done:
+            await asyncio.sleep(0)
+        await self.turn()
+        self.assertEqual((done, timers[0].armed), ([2], True))
+        self.wheel._open.set_now(now + 200 * 10**9)
+        while timers[0].armed:
+            await asyncio.sleep(0)
+        self.assertEqual(done, [2, 0])
+
+    async def test_read_and_not_called(self) -> None:
+        """One that is pushed back after its event was read has another number from then on."""
+        done: list = []
+        now = self.wheel._open.now()
+        self.wheel._open.set_now(now)
+
+        def first() -> None:
+            done.append(0)
+            timers[1].push(100)
+            timers[2].cancel()
+            timers[3].cancel()
+            timers[3].push(100)
+
+        timers = [self.wheel.call_later(10 + n, done.append, n) for n in range(1, 4)]
+        timers.insert(0, self.wheel.call_later(10, first))
+        self.wheel._flush()
+        self.wheel._open.set_now(now + 20 * 10**9)
+        while not done:
+            await asyncio.sleep(0)
+        await self.turn()
+        self.assertEqual((done, len(self.wheel), self.wheel._context.info().pending), ([0], 2, 2))
+        self.wheel._open.set_now(now + 200 * 10**9)
+        while len(self.wheel):
+            await asyncio.sleep(0)
+        self.assertEqual(done, [0, 1, 3])
 
 
 class Places(AioTest):

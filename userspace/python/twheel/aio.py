@@ -5,10 +5,15 @@
         await wheel.sleep(0.5)
 
 Times are seconds. Nothing is ever early; what is too long, as math.inf, is for ever.
+
+A call of the library costs more than all the rest. So the wheel is told in batches what was armed,
+pushed back and cancelled: after 20 ms, or in the next turn of the event loop if something is due
+before long. Most timeouts are cancelled before that, and the wheel never hears of them.
 """
 
 from __future__ import annotations
 
+import array
 import asyncio
 import collections
 import contextvars
@@ -19,36 +24,60 @@ import os
 import time
 import weakref
 from collections.abc import AsyncGenerator, Callable, Hashable
+from math import ceil
+from threading import get_ident
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from . import _context
+from . import _abi
+from ._context import LATEST, Context, Event
 
 __all__ = ["Group", "Timeout", "Timer", "Wheel"]
 
+_T = TypeVar("_T")
 _NO_KEY = object()
+# Nanoseconds of less seconds than these are exact in a float.
+_EXACT = (1 << 53) // 1_000_000_000
+# No thread has this identifier.
+_NO_THREAD = 0
+_NEVER = LATEST + 1
+# For so long the wheel need not be told of a timer, in ns, if it is due after twice that time.
+_LAG = 20_000_000
+
+_wheels: weakref.WeakSet[Wheel] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """In a child: the wheels are those of the parent. os.getpid() is a system call."""
+    for wheel in list(_wheels):
+        wheel._thread = _NO_THREAD
+        wheel._parents = True
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _ns(seconds: float) -> int:
     """In nanoseconds, rounded up so that it is not early; what has passed is now."""
+    # As it was written: 0.1 is a bit more than a tenth, and 1 ns more would add up in rounds.
+    if 0 < seconds < _EXACT:
+        ns = ceil(seconds * 1_000_000_000)
+        if ns / 1_000_000_000 == seconds:
+            return ns
     if seconds != seconds:
         raise ValueError("a time is no number (NaN)")
     if seconds <= 0:
         return 0
-    if seconds > _context.LATEST // 1_000_000_000:
-        return _context.LATEST
-    # As it was written: 0.1 is a bit more than a tenth, and 1 ns more would add up in rounds.
-    ns = math.ceil(seconds * 1_000_000_000)
-    if ns < 1 << 53 and ns / 1_000_000_000 == seconds:
-        return ns
-    # That product was rounded to a float, perhaps down.
+    if seconds > LATEST // 1_000_000_000:
+        return LATEST
+    # The product of floats would be rounded, perhaps down.
     numerator, denominator = seconds.as_integer_ratio()
     return -(-numerator * 1_000_000_000 // denominator)
 
 
 def _seconds(ns: int) -> float:
     # Both are integers: the quotient is rounded once.
-    return math.inf if ns == _context.LATEST else ns / 1_000_000_000
+    return math.inf if ns == LATEST else ns / 1_000_000_000
 
 
 class Timer:
@@ -57,27 +86,35 @@ class Timer:
     It has the methods of asyncio's handles, too.
     """
 
-    __slots__ = ("_wheel", "_id", "_serial", "_callback", "_args", "_context", "_key", "_when",
-                 "_delay", "_cancelled", "__weakref__")
+    __slots__ = ("_wheel", "_id", "_order", "_callback", "_args", "_context", "_key",
+                 "_deadline", "_when", "_delay", "_cancelled", "__weakref__")
 
     def __init__(self, wheel: Wheel, callback: Callable[..., object],
-                 args: tuple[Any, ...] | None, key: Hashable = _NO_KEY) -> None:
+                 args: tuple[Any, ...] | None, delay: float | None = None,
+                 key: Hashable = _NO_KEY) -> None:
         """Without `args` the callback is given the number of expirations."""
         self._wheel = wheel
-        self._id = next(wheel._numbers)
-        self._serial = 0
         self._callback = callback
         self._args = args
         self._context = contextvars.copy_context()
+        self._delay = delay
         self._key = key
-        self._when = math.inf
-        self._delay: float | None = None
+        # Its key in the wheel as long as it is armed
+        self._id = 0
+
+    def _set(self, number: int, order: int, deadline: int) -> None:
+        self._id = number
+        # Who was armed later has the higher number.
+        self._order = order
+        self._deadline = deadline
+        # What call_at() was given; None stands for the deadline.
+        self._when: float | None = None
         self._cancelled = False
 
     def __repr__(self) -> str:
         state = "armed" if self.armed else "cancelled" if self._cancelled else "over"
         key = "" if self._key is _NO_KEY else f" key={self._key!r}"
-        return f"<Timer {state} when={self._when}{key} callback={self._callback!r}>"
+        return f"<Timer {state} when={self.when()}{key} callback={self._callback!r}>"
 
     @property
     def armed(self) -> bool:
@@ -98,7 +135,7 @@ class Timer:
 
     def when(self) -> float:
         """When the callback is due, or was, on the wheel's clock; see `Wheel.time()`."""
-        return self._when
+        return _seconds(self._deadline) if self._when is None else self._when
 
     def push(self, delay: float) -> None:
         """Have the callback called once, `delay` seconds from now, and not before that.
@@ -120,7 +157,15 @@ class Timer:
 
     def remaining(self) -> float:
         """How many seconds are left until the callback is due; 0 if it is due or not armed."""
-        return max(self._when - self._wheel.time(), 0.0) if self.armed else 0.0
+        return max(self.when() - self._wheel.time(), 0.0) if self.armed else 0.0
+
+    def _refuse(self, error: OSError) -> None:
+        """The wheel has not taken it, in the turn after it was armed."""
+        self._cancelled = True
+        self._wheel._loop.call_exception_handler({
+            "message": f"A timer could not be armed: {self._callback!r}",
+            "exception": error,
+        })
 
     def _run(self, expirations: int) -> None:
         try:
@@ -133,6 +178,33 @@ class Timer:
                 "message": f"Exception in the callback of a timer: {self._callback!r}",
                 "exception": error,
             })
+
+
+class _Sleep(Timer):
+    """Wakes the task that waits for a future."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self, wheel: Wheel, future: asyncio.Future[None]) -> None:
+        super().__init__(wheel, _wake, (future,))
+        self._future = future
+
+    def _refuse(self, error: OSError) -> None:
+        if not self._future.done():
+            self._future.set_exception(error)
+
+
+class _Deadline(Timer):
+    """Ends the block of a timeout."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, wheel: Wheel, timeout: Timeout) -> None:
+        super().__init__(wheel, timeout._expire, ())
+        self._timeout = timeout
+
+    def _refuse(self, error: OSError) -> None:
+        self._timeout._fail(error)
 
 
 class Group:
@@ -194,7 +266,7 @@ class Timeout:
     It is used as that of asyncio.timeout(), and has its methods.
     """
 
-    __slots__ = ("_wheel", "_deadline", "_when", "_timer", "_inner", "_entered", "_closed")
+    __slots__ = ("_wheel", "_deadline", "_when", "_timer", "_inner", "_entered", "_error")
 
     def __init__(self, wheel: Wheel, deadline: int | None, when: float | None) -> None:
         self._wheel = wheel
@@ -202,7 +274,8 @@ class Timeout:
         self._when = when
         self._timer: Timer | None = None
         self._entered = False
-        self._closed = False
+        # What has ended the block, other than the deadline
+        self._error: OSError | None = None
         # This cancels the task and makes a TimeoutError of that. It has no time of its own.
         self._inner = asyncio.timeout(None)
 
@@ -216,7 +289,7 @@ class Timeout:
 
     def expired(self) -> bool:
         """Was the block ended by its deadline?"""
-        return self._inner.expired() and not self._closed
+        return self._inner.expired() and self._error is None
 
     def reschedule(self, when: float | None) -> None:
         """Set another deadline, or with None no deadline. RuntimeError outside of the block."""
@@ -241,16 +314,16 @@ class Timeout:
         try:
             await self._inner.__aexit__(kind, value, trace)
         except TimeoutError:
-            if not self._closed:
+            if self._error is None:
                 raise
-            raise OSError(errno.EBADF, "the wheel was closed") from None
+            raise self._error from None
 
     def _set(self, deadline: int | None, when: float | None) -> None:
         now = self._wheel._use().now()
         # It refuses that once it has expired.
         self._inner.reschedule(None)
         if deadline is not None and deadline > now:
-            timer = self._timer or Timer(self._wheel, self._expire, ())
+            timer = self._timer or _Deadline(self._wheel, self)
             self._wheel._arm(timer, deadline)
             self._timer = timer
         else:
@@ -267,10 +340,10 @@ class Timeout:
     def _expire(self) -> None:
         self._inner.reschedule(self._wheel._loop.time())
 
-    def _close(self) -> None:
+    def _fail(self, error: OSError) -> None:
         # Not if it has expired already
         if not self._inner.expired():
-            self._closed = True
+            self._error = error
             self._expire()
 
 
@@ -289,6 +362,11 @@ class Wheel:
     that wait in it, or are in a block with its timeout, get OSError with EBADF. If it cannot be
     read, the loop's exception handler is told and the wheel is closed; in a child that goes on with
     the loop of its parent, that loop is stopped instead.
+
+    A wheel with a `limit` refuses at once what is beyond that. That the system has no memory for a
+    timer, or that the user has too many, is known up to 20 ms later: the exception handler of the
+    loop is told, and the callback is not called; a task that waits, or is in a block with a
+    timeout, gets the OSError.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -302,26 +380,47 @@ class Wheel:
         self._keys: dict[Hashable, Timer] = {}
         self._waiters: set[asyncio.Future[Any]] = set()
         self._timeouts: set[Timeout] = set()
-        self._events: collections.deque[_context.Event] = collections.deque()
-        self._context: _context.Context | None = None
+        # Events that were read and not handled yet, and which timers are over with them
+        self._events: collections.deque[Event] = collections.deque()
+        self._over: set[int] = set()
+        # What the wheel does not know yet of timers that it knows: their new deadlines, and which
+        # of them were cancelled
+        self._moved: dict[int, int] = {}
+        self._gone: list[int] = []
+        # It knows all timers up to this number, and none over it.
+        self._told = 0
+        # It will be told in time of deadlines from this one on; and this is what is left of that
+        # when it was told in between.
+        self._in_time = self._lag_in_time = _NEVER
+        # New timers are armed at once: there is a limit to them, or they have more than a deadline.
+        self._at_once = limit != 0 or self._slack != 0
+        self._open: Context | None = None
         self._loop: asyncio.AbstractEventLoop
         self._can_be_set = False
-        self._pid = 0
+        # The others may jump.
+        self._lags = clock == time.CLOCK_MONOTONIC
+        self._pushes = True
+        # In a child it is its parent's.
+        self._parents = False
+        # Of the loop, while the wheel can be used
+        self._thread = _NO_THREAD
 
     def __repr__(self) -> str:
-        state = "closed" if self._context is None else "open"
+        state = "closed" if self._open is None else "open"
         return f"<Wheel {state} timers={len(self)}>"
 
     async def __aenter__(self) -> Wheel:
-        if self._context is not None:
+        if self._open is not None:
             raise RuntimeError("the wheel is in use already")
         self._loop = asyncio.get_running_loop()
-        self._pid = os.getpid()
         # The keys are numbers of the timers here: arming needs no look-up of handles.
-        context = _context.Context(keyed=True, nonblock=True, **self._settings)
-        self._loop.add_reader(context.fileno(), self._readable)
-        self._context = context
+        context = Context(keyed=True, nonblock=True, **self._settings)
+        self._pushes = bool(context.info().features & _abi.TWHEEL_FEATURE_PUSH)
         self._can_be_set = context.clock == time.CLOCK_REALTIME
+        self._loop.add_reader(context.fileno(), self._readable)
+        self._open = context
+        self._parents, self._thread = False, get_ident()
+        _wheels.add(self)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
@@ -330,10 +429,12 @@ class Wheel:
 
     def close(self) -> None:
         """Close the wheel; leaving `async with` does that. Closing twice is harmless."""
-        context, self._context = self._context, None
+        context, self._open = self._open, None
+        self._thread = _NO_THREAD
         if context is None:
             return
-        if os.getpid() == self._pid:
+        _wheels.discard(self)
+        if not self._parents:
             # A child has the parent's epoll, which goes on.
             self._loop.remove_reader(context.fileno())
         context.close()
@@ -342,13 +443,17 @@ class Wheel:
         self._timers.clear()
         self._keys.clear()
         self._events.clear()
+        self._over.clear()
+        self._moved.clear()
+        self._gone.clear()
+        self._in_time = self._lag_in_time = _NEVER
         if self._loop.is_closed():
             return
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(OSError(errno.EBADF, "the wheel was closed"))
         for timeout in self._timeouts:
-            timeout._close()
+            timeout._fail(OSError(errno.EBADF, "the wheel was closed"))
 
     def __len__(self) -> int:
         """How many timers are armed."""
@@ -362,20 +467,28 @@ class Wheel:
         """The time on the wheel's clock."""
         return _seconds(self._use().now())
 
-    async def sleep(self, delay: float) -> None:
-        """Wait for `delay` seconds. If the task is cancelled, so is the timer."""
-        future = self._loop_of_caller().create_future()
-        timer = self.call_later(delay, _wake, future)
+    async def sleep(self, delay: float, result: _T | None = None) -> _T | None:
+        """Wait for `delay` seconds, and return `result`. If the task is cancelled, so is the timer.
+
+        As asyncio.sleep(), it only lets other tasks run if the delay is not more than 0.
+        """
+        loop, deadline = self._loop_of_caller(), self._after(delay)
+        if delay <= 0:
+            await asyncio.sleep(0)
+            return result
+        future: asyncio.Future[None] = loop.create_future()
+        timer = _Sleep(self, future)
+        self._arm(timer, deadline)
         try:
             await self._wait(future)
         finally:
             timer.cancel()
+        return result
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Timer:
         """Have `callback(*args)` called in `delay` seconds."""
-        timer = Timer(self, callback, args)
+        timer = Timer(self, callback, args, delay)
         self._arm(timer, self._after(delay))
-        timer._delay = delay
         return timer
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
@@ -403,9 +516,8 @@ class Wheel:
 
         The earlier callback is not called any more.
         """
-        timer = Timer(self, callback, args, key)
+        timer = Timer(self, callback, args, delay, key)
         self._arm(timer, self._after(delay))
-        timer._delay = delay
         return timer
 
     def cancel(self, key: Hashable) -> bool:
@@ -426,7 +538,12 @@ class Wheel:
         rounds = _Rounds(self)
         self._loop_of_caller()
         timer = Timer(self, rounds.add, None)
-        self._arm(timer, self._after(interval), interval=_ns(interval), count=count)
+        deadline, number = self._after(interval), next(self._numbers)
+        self._context.arm(deadline, handle=number, absolute=True, interval=_ns(interval),
+                          slack=self._slack, count=count)
+        self._told = number
+        timer._set(number, number, deadline)
+        self._timers[number] = timer
         try:
             while timer.armed or rounds.due:
                 yield await rounds.take()
@@ -434,21 +551,29 @@ class Wheel:
         finally:
             timer.cancel()
 
-    def _use(self) -> _context.Context:
-        if self._context is None:
+    def _use(self) -> Context:
+        if self._open is None:
             raise OSError(errno.EBADF, "the wheel is not open")
-        if os.getpid() != self._pid:
+        if self._parents:
             raise OSError(errno.ECHILD, "the wheel belongs to the parent")
-        return self._context
+        return self._open
+
+    @property
+    def _context(self) -> Context:
+        """The context, after it was told everything."""
+        context = self._use()
+        self._flush()
+        return context
 
     def _loop_of_caller(self) -> asyncio.AbstractEventLoop:
         self._use()
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("the wheel belongs to another event loop")
+        self._thread = get_ident()
         return self._loop
 
     async def _wait(self, future: asyncio.Future[None]) -> None:
-        if self._context is None:
+        if self._open is None:
             raise OSError(errno.EBADF, "the wheel was closed")
         self._waiters.add(future)
         try:
@@ -458,27 +583,119 @@ class Wheel:
 
     def _after(self, delay: float) -> int:
         """The point in time `delay` seconds from now, in ns."""
-        context, ns = self._use(), _ns(delay)
+        context = self._open or self._use()
         if self._can_be_set:
             raise OSError(errno.EINVAL, "CLOCK_REALTIME can be set: there are no delays on it")
-        return min(context.now() + ns, _context.LATEST)
+        # As _ns() does it
+        if 0 < delay < _EXACT:
+            ns = ceil(delay * 1_000_000_000)
+            if ns / 1_000_000_000 == delay:
+                return context._time() + ns
+        return min(context.now() + _ns(delay), LATEST)
 
-    def _arm(self, timer: Timer, deadline: int, interval: int = 0, count: int = 0) -> None:
-        self._loop_of_caller()
-        holder = self._keys.get(timer._key)
-        if holder is not None:
-            # The same timer of the wheel, re-armed. If that fails the holder keeps the key.
-            timer._id = holder._id
-        # Events that were read before this are told from those after it by their user_data.
-        serial = next(self._numbers)
-        self._use().arm(deadline, serial, handle=timer._id, absolute=True, interval=interval,
-                        slack=self._slack, count=count)
-        if holder is not None:
-            holder._cancelled = True
-        timer._serial, timer._when, timer._cancelled = serial, _seconds(deadline), False
-        self._timers[timer._id] = timer
+    def _arm(self, timer: Timer, deadline: int) -> None:
+        # Up to Python 3.11 get_running_loop() is a system call.
+        if get_ident() != self._thread:
+            self._loop_of_caller()
+        number = next(self._numbers)
+        if timer._key is _NO_KEY and not self._at_once and not self._over:
+            key = timer._id
+            if self._timers.get(key) is not timer:
+                key = number
+            elif key <= self._told:
+                self._moved[key] = deadline
+        else:
+            key = self._place(timer, number, deadline)
+        timer._id, timer._order, timer._deadline = key, number, deadline
+        timer._when, timer._cancelled = None, False
+        self._timers[key] = timer
+        if deadline < self._in_time:
+            if not self._loop.is_running():
+                self._loop_of_caller()
+            self._schedule(deadline)
+
+    def _place(self, timer: Timer, number: int, deadline: int) -> int:
+        """The key of a timer in the wheel: that of one whose place it takes, or else `number`."""
+        holder = timer if timer._key is _NO_KEY else self._keys.get(timer._key, timer)
+        armed = self._timers.get(holder._id) is holder
+        if armed and holder._id not in self._over:
+            number = holder._id
+            if number <= self._told:
+                self._moved[number] = deadline
+        else:
+            # No event has that number which was read before this.
+            if self._at_once:
+                self._context.arm(deadline, handle=number, absolute=True, slack=self._slack)
+                self._told = number
+            if armed:
+                del self._timers[holder._id]
+        holder._cancelled = True
         if timer._key is not _NO_KEY:
             self._keys[timer._key] = timer
+        return number
+
+    def _schedule(self, deadline: int) -> None:
+        """Have the wheel told, in time for a timer with this deadline."""
+        context = self._use()
+        soon = context.now() + 2 * _LAG
+        if self._loop.is_closed():
+            self._flush()
+        elif deadline < soon or not self._lags:
+            self._in_time = 0
+            self._loop.call_soon(self._flush)
+        else:
+            self._in_time = self._lag_in_time = soon
+            self._loop.call_later(_LAG / 1_000_000_000, self._flush_after_lag)
+
+    def _flush_after_lag(self) -> None:
+        self._lag_in_time = _NEVER
+        self._flush()
+
+    def _flush(self) -> None:
+        """Tell the wheel what it does not know yet."""
+        self._in_time = self._lag_in_time
+        numbers: list[int] = []
+        # Those that were armed last are the last of them.
+        for timer in reversed(self._timers.values()):
+            if timer._id <= self._told:
+                break
+            numbers += (timer._id, timer._deadline)
+        numbers += itertools.chain.from_iterable(self._moved.items())
+        if not self._gone and not numbers:
+            return
+        if self._parents:
+            # In the loop of a parent, which will tell the wheel itself
+            self._loop.stop()
+        context = self._use()
+        gone, self._gone = self._gone, []
+        if gone:
+            # What was cancelled makes room. Some have ended, and their events will be dropped.
+            context._cancel_all(gone)
+        self._moved.clear()
+        self._told = next(self._numbers)
+        pushes, done = array.array("Q", numbers), 0
+        # Who hears of a refusal may cancel others, and close the wheel.
+        while self._open is context and 2 * done < len(pushes):
+            # Of a timer that there is not it makes one.
+            result = context._push_all(pushes, done) if self._pushes else \
+                self._push_by_arm(context, pushes[2 * done], pushes[2 * done + 1])
+            if result < 0:
+                self._refuse(pushes[2 * done], -result)
+            done += max(result, 1)
+
+    def _push_by_arm(self, context: Context, number: int, deadline: int) -> int:
+        """For a module of before 0.4"""
+        try:
+            context.arm(deadline, handle=number, absolute=True, slack=self._slack)
+        except OSError as error:
+            return -(error.errno or errno.EIO)
+        return 1
+
+    def _refuse(self, number: int, error: int) -> None:
+        timer = self._timers.get(number)
+        if timer is not None:
+            self._forget(timer)
+            timer._refuse(OSError(error, os.strerror(error)))
 
     def _forget(self, timer: Timer) -> bool:
         if not timer.armed:
@@ -491,37 +708,45 @@ class Wheel:
     def _cancel(self, timer: Timer) -> bool:
         if not self._forget(timer):
             return False
-        try:
-            self._use().cancel(timer._id)
-        except FileNotFoundError:
-            # Its event was read, and will be dropped.
-            pass
+        self._use()
+        if timer._id <= self._told:
+            self._moved.pop(timer._id, None)
+            self._gone.append(timer._id)
+            if self._in_time == _NEVER:
+                self._schedule(LATEST)
         return True
 
     def _readable(self) -> None:
         try:
+            # Of what was moved or cancelled there will be no event.
+            self._flush()
             events = self._use().read()
         except BlockingIOError:
             return
         except OSError:
             # It would come again at once, for ever.
-            if os.getpid() == self._pid:
-                self.close()
-            else:
+            if self._parents:
                 # The parent has the same epoll, where nothing must be taken out.
                 self._loop.stop()
+            else:
+                self.close()
             raise
-        # By deadline as asyncio's own; equal deadlines as armed, which the serial numbers tell.
-        events.sort(key=lambda event: (event.deadline, event.user_data))
+        # By deadline as asyncio's own; equal deadlines as armed
+        timers = self._timers
+        events.sort(key=lambda event: (event.deadline, timers[event.handle]._order
+                                       if event.handle in timers else 0))
         self._events.extend(events)
+        self._over.update(event.handle for event in events if event.last)
         self._handle()
 
     def _handle(self) -> None:
         try:
             while self._events:
                 event = self._events.popleft()
+                self._over.discard(event.handle)
                 timer = self._timers.get(event.handle)
-                if timer is None or timer._serial != event.user_data:
+                if timer is None:
+                    # It was cancelled, or armed anew.
                     continue
                 if event.last:
                     self._forget(timer)
