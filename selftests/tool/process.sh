@@ -99,6 +99,7 @@ fi
 if command -v python3 >/dev/null; then
 	cat >"$tmp/fake.py" <<-'END'
 		import os, struct, sys
+		lower = os.dup(0)
 		share = next(f for f in os.scandir(f"/proc/{sys.argv[1]}/fd")
 		             if "/memfd:twheel-stats-" in os.readlink(f.path))
 		size = os.stat(share.path).st_size
@@ -112,6 +113,16 @@ if command -v python3 >/dev/null; then
 		    os.pwrite(fd, b"\x7f" * (size - 8), 8)
 		    # A million of them would be as much memory as a million processes have.
 		    os.dup(fd)
+		# Another one of that number, which was made later and shows none
+		if sys.argv[2] in ("lower", "higher"):
+		    if sys.argv[2] == "lower":
+		        os.close(lower)
+		    own = os.memfd_create(os.readlink(share.path).split(":")[1].split()[0])
+		    assert (own < fd) == (sys.argv[2] == "lower")
+		    os.ftruncate(own, size)
+		    os.pwrite(own, struct.pack("QQ", pid, 1), 0)
+		    while os.stat(own).st_ctime_ns <= os.stat(fd).st_ctime_ns:
+		        os.utime(own)
 		print("made", flush=True)
 		sys.stdin.read()
 	END
@@ -137,6 +148,16 @@ if command -v python3 >/dev/null; then
 	check "nor in top" test "$status" = 0
 	exec 7>&-
 	wait $fake
+	# A child that is process 1 of a namespace, as its parent is of another one, has both.
+	for kind in lower higher; do
+		fake $kind
+		run twheel ps
+		check "of two with its number the later one is its own: $kind" \
+			test "$status" = 0 -a "$(grep -c "^ *$fake .* unknown " "$tmp/out")" = 0
+		refuses 1 "process $fake has had too many wheels at once to show these$" stat --pid $fake
+		exec 7>&-
+		wait $fake
+	done
 	fake full
 	refuses 1 "process $fake has had too many wheels at once to show these$" stat --pid $fake
 	exec 7>&-

@@ -142,32 +142,77 @@ static int why_not_opened(int err)
 }
 
 /*
- * Add the contexts that the process of @holder shows, if its descriptor @name in @dir is the memory
- * for that. Any program may have made that up: its numbers are only printed. How many such memories
- * it has, which is no more than one, or -errno.
+ * Read the first @size bytes of a process' descriptor @number, in the folder @dir, if it is memory
+ * in which a process shows its contexts. Returns whether it is, or -errno.
  */
-static int search_share(struct search *search, struct holder *holder, int dir, const char *name)
+static int read_share(int dir, int number, void *share, size_t size)
 {
 	static const char memfd[] = "/memfd:" TWHEEL_SHARE_NAME " (deleted)";
-	static struct twheel_share share;
-	char link[sizeof(memfd) + 1];
+	char link[sizeof(memfd) + 1], name[16];
 	ssize_t n;
-	size_t i;
-	int fd, ret = 0;
+	int fd;
 
+	snprintf(name, sizeof(name), "%d", number);
 	n = readlinkat(dir, name, link, sizeof(link));
 	if (n != sizeof(memfd) - 1 || memcmp(link, memfd, (size_t)n))
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return why_not_opened(errno);
-	n = pread(fd, &share, sizeof(share), 0);
+	n = pread(fd, share, size, 0);
 	close(fd);
-	/* A child has its parent's. */
-	if (n != sizeof(share) || share.pid != inner_pid(holder->pid))
+	return n == (ssize_t)size;
+}
+
+/**
+ * struct own_share - the memory in which a process shows its contexts
+ * @fd: a descriptor of it; -1 if there is none
+ * @file: that file
+ */
+struct own_share {
+	int		fd;
+	struct stat	file;
+};
+
+/*
+ * Take note of descriptor @fd in @dir, which is @file, if it is such memory. A child has its
+ * parent's as well, with another number in it; or with the same one, if each is the first process
+ * of its namespace. Its own was made later. Returns 0 or -errno.
+ */
+static int find_share(struct own_share *own, pid_t pid, int dir, int fd, const struct stat *file)
+{
+	const struct timespec *made = &file->st_ctim, *last = &own->file.st_ctim;
+	uint64_t number;
+	int ret;
+
+	/* Somebody who has opened his a million times is not to take all time. */
+	if (own->fd >= 0 && (file->st_ino == own->file.st_ino || made->tv_sec < last->tv_sec ||
+			     (made->tv_sec == last->tv_sec && made->tv_nsec < last->tv_nsec)))
 		return 0;
+	ret = read_share(dir, fd, &number, sizeof(number));
+	if (ret <= 0 || number != inner_pid(pid))
+		return ret;
+	own->fd = fd;
+	own->file = *file;
+	return 0;
+}
+
+/*
+ * Add the contexts that the process of @holder shows in descriptor @fd in @dir. Any program may
+ * have made them up: the numbers are only printed.
+ */
+static int add_share(struct search *search, struct holder *holder, int dir, int fd)
+{
+	static struct twheel_share share;
+	size_t i;
+	int ret;
+
+	ret = read_share(dir, fd, &share, sizeof(share));
+	if (ret <= 0)
+		return ret;
 	describe(holder);
 	search->unseen += share.unseen;
+	ret = 0;
 	if (search->closed) {
 		struct twheel_share_slot gone = { .fd = UINT32_MAX };
 
@@ -177,18 +222,18 @@ static int search_share(struct search *search, struct holder *holder, int dir, c
 	for (i = 0; i < TWHEEL_SHARE_SLOTS && !ret; i++)
 		if (share.slots[i].used)
 			ret = add_slot(search, holder, &share.slots[i]);
-	return ret ? ret : 1;
+	return ret;
 }
 
 /* Add the descriptors of a process that are open on the device, and what it shows. */
 static int search_process(struct search *search, pid_t pid)
 {
 	struct holder holder = { .pid = pid };
+	struct own_share own = { .fd = -1 };
 	char path[ROOT_PATH];
 	struct dirent *entry;
 	bool described = false;
 	struct stat file;
-	int shares = 0;
 	int ret = 0;
 	DIR *dir;
 
@@ -204,11 +249,10 @@ static int search_process(struct search *search, pid_t pid)
 		if (number_parse(entry->d_name, INT_MAX, &fd) ||
 		    fstatat(dirfd(dir), entry->d_name, &file, 0))
 			continue;
-		/* Somebody who has opened his a million times is not to take all memory. */
-		if (!shares && S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share))
-			shares = search_share(search, &holder, dirfd(dir), entry->d_name);
-		if (shares < 0)
-			ret = shares;
+		if (S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share)) {
+			ret = find_share(&own, pid, dirfd(dir), (int)fd, &file);
+			continue;
+		}
 		if (!search->device || !S_ISCHR(file.st_mode) || file.st_rdev != search->number)
 			continue;
 		if (!described)
@@ -217,6 +261,8 @@ static int search_process(struct search *search, pid_t pid)
 		holder.fd = (int)fd;
 		ret = add_holder(search, &holder);
 	}
+	if (!ret && own.fd >= 0)
+		ret = add_share(search, &holder, dirfd(dir), own.fd);
 	closedir(dir);
 	return ret;
 }
