@@ -27,6 +27,11 @@ u64 time_of(const struct context *c)
 	return sim_now() + ahead_of(c);
 }
 
+u64 latest_time_of(const struct context *c)
+{
+	return sim_latest() + ahead_of(c);
+}
+
 u64 sim_time_of(const struct context *c, u64 time)
 {
 	return time - ahead_of(c);
@@ -234,7 +239,7 @@ void call_unmap(struct context *c, struct page *page)
 
 int call_open(struct context *c, unsigned int mode)
 {
-	c->file = (struct file){ .f_cred = &world.cred, .f_mode = mode };
+	c->file = (struct file){ .f_cred = &c->cred, .f_mode = mode };
 	return sim_device->open(NULL, &c->file);
 }
 

@@ -20,6 +20,7 @@ void clock_begin(void)
 	sim_boot_offset = 5000000000;
 	sim_latest_step = 0;
 	told = NULL;
+	timekeeper_lock.order.time = 0;
 	sim_set_timens(0, 0);
 }
 
@@ -83,9 +84,9 @@ void sim_set_clock(s64 step)
 {
 	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
 	lock_timekeeper();
-	sim_latest_step = max(sim_latest_step, sim_clock + (u64)sim_real_offset);
+	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
 	sim_real_offset += step;
-	sim_latest_step = max(sim_latest_step, sim_clock + (u64)sim_real_offset);
+	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
 	tell();
 	unlock_timekeeper();
 }

@@ -38,8 +38,10 @@ const struct cpumask *cpumask_of_node(int node)
 
 void cpus_begin(void)
 {
+	u64 clock = (1ULL << 40) + (sim_random() & 0xfffffff);
 	u32 i;
 
+	hotplug_mutex.order.time = 0;
 	nodes[0].bits = 0;
 	nodes[1].bits = 0;
 	for (i = 0; i < sim_config.cpus; i++) {
@@ -48,10 +50,10 @@ void cpus_begin(void)
 		*cpu = (struct cpu) {
 			.softirq	= cpu->softirq,
 			.hardirq	= cpu->hardirq,
+			.clock		= clock,
+			.next_timer	= SIM_NEVER,
 			.online		= true,
 		};
-		cpu->softirq->frozen = 0;
-		cpu->hardirq->frozen = 0;
 		nodes[cpu_to_node(i)].bits |= BIT(i);
 	}
 	sim_possible.bits = BIT(sim_config.cpus) - 1;
@@ -61,6 +63,8 @@ void cpus_begin(void)
 
 int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 {
+	call_single_data_t **p;
+
 	sim_point();
 	if (sim_weak ? sim_seen(&csd->busy, csd->busy) : csd->busy)
 		return -EBUSY;
@@ -73,8 +77,12 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 	csd->busy = true;
 	/* As llist_add() does */
 	sim_drain();
-	csd->next = cpus[cpu].kicks;
-	cpus[cpu].kicks = csd;
+	csd->at = sim_now() + sim_config.costs.kick + sim_below(sim_config.costs.kick);
+	for (p = &cpus[cpu].kicks; *p && (*p)->at <= csd->at; p = &(*p)->next)
+		;
+	csd->next = *p;
+	*p = csd;
+	sim_news();
 	sim_point();
 	return 0;
 }
@@ -86,8 +94,10 @@ void hardirq_main(void *arg)
 
 	begin_interrupt(self);
 	self->off = 1;
+	sim_spend(sim_config.costs.interrupt);
 	while ((csd = cpu->kicks)) {
 		cpu->kicks = csd->next;
+		sim_not_before(csd->at);
 		tsan_acquire(csd);
 		/* The kernel unlocks it before the call, by smp_store_release(). */
 		if (sim_weak)
@@ -132,15 +142,7 @@ static int any_housekeeper(void)
  */
 static void move_timers(struct cpu *from)
 {
-	int to = any_housekeeper();
-	struct hrtimer *timer;
-
-	while ((timer = from->timers)) {
-		from->timers = timer->next;
-		timer->cpu = to;
-		timer->next = cpus[to].timers;
-		cpus[to].timers = timer;
-	}
+	hrtimer_move_all(from, any_housekeeper());
 }
 
 static void move_tasks(int from)
@@ -153,6 +155,7 @@ static void move_tasks(int from)
 		if (!f->used || f->kind != TASK || f == self || f->cpu != from)
 			continue;
 		drain_cpu(from, U64_MAX);
+		f->ready_at = max(f->ready_at, cpus[from].clock);
 		f->cpu = 0;
 	}
 }

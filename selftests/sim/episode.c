@@ -31,11 +31,11 @@ const char * const knob_names[NR_KNOBS] = {
 	[BATCHES]	= "batches",	[BULK]		= "bulk",
 	[LISTS]		= "lists",	[SHARED_TIMERS]	= "shared",
 	[CONTEXTS]	= "contexts",	[READERS]	= "readers",
-	[UNLOAD]	= "unload",
+	[UNLOAD]	= "unload",	[FAIRNESS]	= "fairness",
 };
 
-/* A number below @n that depends on the seed and on @what alone (splitmix64) */
-static u32 by_seed(u64 seed, u32 what, u32 n)
+/* splitmix64 */
+u32 by_seed(u64 seed, u32 what, u32 n)
 {
 	u64 x = seed * 64 + what + 0x9E3779B97F4A7C15ULL;
 
@@ -50,11 +50,24 @@ static bool once_in(u64 seed, enum knob knob, u32 n)
 	return has(knob) && !by_seed(seed, knob, n);
 }
 
+/* About what a server's CPU takes, of which part goes by at the points in between */
+static const struct sim_costs ordinary_costs = {
+	.point		= 60,
+	.node		= 30,
+	.enqueue	= 30,
+	.interrupt	= 500,
+	.kick		= 500,
+	.wake		= 200,
+	.relax		= 100,
+};
+
 static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 {
 	/* How often another one goes on: from hardly ever to at every second point */
 	static const u32 chances[] = { 512, 2048, 8192, 8192, 16384, 32768 };
 	static const u32 cpu_counts[] = { 1, 2, 2, 2, 3, 4, 4, 8 };
+	static const u32 skews[] = { 200, 1000, 5000, 20000 };
+	static const u32 irq_delays[] = { 0, 300, 3000 };
 
 	*config = (struct sim_config) {
 		.seed		= seed,
@@ -63,14 +76,16 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.stall_chance	= once_in(seed, STALLS, 2) ? 200 : 0,
 		.stall_ns	= 40 * TICK,
 		.freeze_chance	= once_in(seed, FREEZES, 2) ? 400 : 0,
-		.freeze_points	= by_seed(seed, 42, 2) ? 400 : 2000,
+		.freeze_ns	= by_seed(seed, 42, 2) ? 12000 : 60000,
+		.skew		= skews[by_seed(seed, 46, 4)],
+		.irq_delay	= irq_delays[by_seed(seed, 47, 3)],
 		.migrate_chance	= once_in(seed, MIGRATION, 2) ? 4000 : 0,
 		.fail_chance	= once_in(seed, NOMEM, 2) ? 1000 : 0,
 		.fault_chance	= once_in(seed, FAULTS, 2) ? 2000 : 0,
 		.efault_chance	= once_in(seed, EFAULTS, 8) ? 1000 : 0,
 		.signal_chance	= once_in(seed, SIGNALS, 2) ? 500 : 0,
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
-		.point_ns	= 60,
+		.costs		= ordinary_costs,
 	};
 	config->weak = config->cpus > 1 && once_in(seed, WEAK, 3);
 	/* A CPU that stands still shows most if the others go on for long. */
@@ -87,7 +102,7 @@ static void load(void *arg)
 	for (;;) {
 		sim_fresh_module();
 		*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
-		*sim_param_max_user_timers = once_in(seed, LIMITS, 4) ? 60 + sim_below(300) : 0;
+		*sim_param_max_user_timers = once_in(seed, LIMITS, 4) && !world.fair ? 60 + sim_below(300) : 0;
 		ret = sim_module_init();
 		sim_trace("insmod: %d", ret);
 		if (!ret)
@@ -118,7 +133,7 @@ static void choose_clock(struct context *c, s64 monotonic, s64 boottime)
 	}
 }
 
-static void open_context(struct context *c)
+void open_context(struct context *c)
 {
 	struct twheel_config config;
 	long ret;
@@ -148,11 +163,12 @@ static void open_contexts(void *arg)
 		boottime = some_offset();
 		sim_set_timens(monotonic, boottime);
 	}
-	world.nr_contexts = has(CONTEXTS) ? 1 + sim_below(MAX_CONTEXTS) : 1;
+	world.nr_contexts = has(CONTEXTS) ? 1 + sim_below(2) : 1;
 	for (i = 0; i < world.nr_contexts; i++) {
 		struct context *c = &world.contexts[i];
 
 		c->nr = i;
+		c->cred = world.cred;
 		if (has(KEYS) && !sim_below(3))
 			c->config.flags |= TWHEEL_CONFIG_KEYED;
 		if (has(LEASES) && !sim_below(3))
@@ -363,25 +379,17 @@ static void close_all(void *arg)
 	sim_trace("rmmod");
 }
 
-void episode(u64 seed, u32 cpus, const struct settings *settings)
+static void begin_fair(void)
 {
-	struct sim_config config;
+	sim_spawn("opener", -1, fair_open, NULL, 0, false);
+	sim_run();
+	fair_spawn();
+}
+
+static void begin_any(void)
+{
 	u32 i;
 
-	memset(&world, 0, offsetof(struct world, armings));
-	world.nr_armings = 0;
-	world.settings = *settings;
-	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
-	world.cred.user_ns = &init_user_ns;
-	choose_config(&config, seed, cpus);
-	world.efault_chance = config.efault_chance;
-	world.exact = !config.stall_chance;
-	sim_idle_check = NULL;
-	counts.episodes++;
-
-	sim_begin(&config);
-	sim_spawn("insmod", -1, load, NULL, 0, false);
-	sim_run();
 	world.in_order = sim_below(2);
 	sim_spawn("opener", -1, open_contexts, NULL, 0, false);
 	sim_run();
@@ -393,12 +401,39 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.kinds = sim_below(2) ? ~0U : sim_below(1 << 16) | 1U << sim_below(16);
 	world.nr_shared = 1 + sim_below(MAX_SHARED);
 	world.lazy = !sim_below(4);
-	world.nr_owners = 1 + sim_below(settings->owners);
+	world.nr_owners = 1 + sim_below(world.settings.owners);
 	for (i = 0; i < world.nr_owners; i++, world.owners_left++) {
 		world.owners[i].nr = i;
 		sim_spawn("owner", (int)i, owner_main, &world.owners[i], some_cpu(),
 			  world.in_order);
 	}
+}
+
+void episode(u64 seed, u32 cpus, const struct settings *settings)
+{
+	struct sim_config config;
+
+	memset(&world, 0, offsetof(struct world, armings));
+	world.nr_armings = 0;
+	world.settings = *settings;
+	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
+	world.cred.user_ns = &init_user_ns;
+	choose_config(&config, seed, cpus);
+	world.fair = settings->fair || once_in(seed, FAIRNESS, 100);
+	if (world.fair)
+		fair_config(&config, seed);
+	world.efault_chance = config.efault_chance;
+	world.exact = !config.stall_chance;
+	sim_idle_check = NULL;
+	counts.episodes++;
+
+	sim_begin(&config);
+	sim_spawn("insmod", -1, load, NULL, 0, false);
+	sim_run();
+	if (world.fair)
+		begin_fair();
+	else
+		begin_any();
 	sim_spawn("closer", -1, close_all, NULL, 0, false);
 	sim_idle_check = check_idle;
 	sim_run();

@@ -154,7 +154,7 @@ static void wrong_others(struct context *c)
 /* A descriptor that is open for one of reading and writing allows only that. */
 static void wrong_mode(void)
 {
-	struct context c = { .nr = 9, .clock = CLOCK_MONOTONIC };
+	struct context c = { .nr = 9, .cred = world.cred, .clock = CLOCK_MONOTONIC };
 	struct twheel_arm arm = { .expires = 1 };
 	struct twheel_timer_info timer = { .handle = 1 };
 	bool reads = sim_below(2);

@@ -10,7 +10,7 @@
 u64 ktime_get_ns(void)
 {
 	sim_point();
-	return sim_clock;
+	return sim_now();
 }
 
 u64 ktime_get_boottime_ns(void)
@@ -35,27 +35,42 @@ static u64 ahead_of(const struct hrtimer *timer)
 	return timer->clock == CLOCK_BOOTTIME ? (u64)sim_boot_offset : 0;
 }
 
-struct hrtimer *hrtimer_due(const struct cpu *cpu)
+/* When @timer is due, on the clock of its CPU */
+static u64 due_at(const struct hrtimer *timer)
+{
+	u64 ahead = ahead_of(timer);
+
+	return max(max(timer->expires, ahead) - ahead, timer->set_at);
+}
+
+static void find_next(struct cpu *cpu)
+{
+	const struct hrtimer *t;
+
+	cpu->next_timer = SIM_NEVER;
+	for (t = cpu->timers; t; t = t->next)
+		cpu->next_timer = min(cpu->next_timer, due_at(t));
+}
+
+static void put_on(struct hrtimer *timer, int cpu)
+{
+	timer->cpu = cpu;
+	timer->queued = true;
+	timer->set_at = sim_now();
+	timer->next = cpus[cpu].timers;
+	cpus[cpu].timers = timer;
+	find_next(&cpus[cpu]);
+	sim_news();
+}
+
+static struct hrtimer *first_due(const struct cpu *cpu)
 {
 	struct hrtimer *t, *due = NULL;
 
 	for (t = cpu->timers; t; t = t->next)
-		if (t->expires <= sim_clock + ahead_of(t) &&
-		    (!due || t->expires - ahead_of(t) < due->expires - ahead_of(due)))
+		if (due_at(t) <= cpu->clock && (!due || due_at(t) < due_at(due)))
 			due = t;
 	return due;
-}
-
-u64 hrtimer_next(void)
-{
-	const struct hrtimer *t;
-	u64 next = U64_MAX;
-	u32 i;
-
-	for (i = 0; i < sim_config.cpus; i++)
-		for (t = cpus[i].timers; t; t = t->next)
-			next = min(next, max(t->expires, ahead_of(t)) - ahead_of(t));
-	return next;
 }
 
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
@@ -72,6 +87,7 @@ static void take_off(struct hrtimer *timer)
 		;
 	*p = timer->next;
 	timer->queued = false;
+	find_next(&cpus[timer->cpu]);
 }
 
 void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
@@ -79,14 +95,20 @@ void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
 	sim_point();
 	if (timer->queued)
 		take_off(timer);
-	/* While its callback runs a timer keeps its CPU. */
-	if (!timer->running)
-		timer->cpu = (int)smp_processor_id();
 	tsan_release(timer);
 	timer->expires = (u64)at;
-	timer->queued = true;
-	timer->next = cpus[timer->cpu].timers;
-	cpus[timer->cpu].timers = timer;
+	/* While its callback runs a timer keeps its CPU. */
+	put_on(timer, timer->running ? timer->cpu : (int)smp_processor_id());
+}
+
+void hrtimer_move_all(struct cpu *from, int to)
+{
+	struct hrtimer *timer;
+
+	while ((timer = from->timers)) {
+		take_off(timer);
+		put_on(timer, to);
+	}
 }
 
 int hrtimer_cancel(struct hrtimer *timer)
@@ -109,22 +131,51 @@ int hrtimer_cancel(struct hrtimer *timer)
 
 /*
  * Promise 6 is also that a CPU that was isolated is disturbed no more: but by what was set before,
- * at most once for each wheel, which is handed over then. That may take some tries: while a
+ * once for each wheel, which is handed over then. That may take some tries: while a
  * callback runs here, another CPU cannot take its hrtimer.
  */
 static void check_isolation(struct cpu *cpu)
 {
 	if (sim_housekeeping.bits & BIT(self->cpu))
 		return;
-	cpu->disturbed += sim_clock - cpu->disturbed_at > BURST_NS;
-	cpu->disturbed_at = sim_clock;
-	expect(cpu->disturbed <= 3 * sim_config.cpus + 2, SILENCE,
+	cpu->disturbed += cpu->clock - cpu->disturbed_at > BURST_NS;
+	cpu->disturbed_at = cpu->clock;
+	expect(cpu->disturbed <= 6 * sim_config.cpus + 20, SILENCE,
 	       "a CPU that is isolated goes on turning wheels");
+}
+
+/* Those that wait for the end of the callback of @timer go on. */
+static void wake_cancelling(const struct hrtimer *timer)
+{
+	int i;
+
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
+		if (fibers[i].used && fibers[i].hrtimer == timer)
+			fibers[i].ready_at = max(fibers[i].ready_at, sim_now());
+	sim_news();
+}
+
+/* A run ends when a millisecond is over, which it sees after each batch, and wakes some tasks. */
+u64 sim_max_run(void)
+{
+	return NSEC_PER_MSEC + sim_max_held() + MAX_TASKS * sim_config.costs.wake;
+}
+
+/* Promise 11: what timers cost a CPU leaves others their half of it. */
+static void check_share(struct cpu *cpu, u64 worked)
+{
+	u64 passed = cpu->clock - cpu->debt_at;
+
+	cpu->debt = cpu->debt > passed ? cpu->debt - passed : 0;
+	cpu->debt += 2 * worked;
+	cpu->debt_at = cpu->clock;
+	expect(!sim_config.max_debt || cpu->debt < sim_config.max_debt, FAIR,
+	       "wheels take more than half of a CPU: %llu ns too much", cpu->debt / 2);
 }
 
 static void call(struct cpu *cpu, struct hrtimer *timer)
 {
-	u64 points = self->points;
+	u64 worked = self->worked;
 
 	sim_stats.softirqs++;
 	check_isolation(cpu);
@@ -134,8 +185,11 @@ static void call(struct cpu *cpu, struct hrtimer *timer)
 	timer->function(timer);
 	tsan_release(timer);
 	timer->running = false;
-	points = self->points - points;
-	sim_stats.run_points = max(sim_stats.run_points, points);
+	wake_cancelling(timer);
+	worked = self->worked - worked;
+	sim_stats.run_ns = max(sim_stats.run_ns, worked);
+	expect(worked < sim_max_run(), BOUNDED_WORK, "a run of a wheel takes %llu ns", worked);
+	check_share(cpu, worked);
 }
 
 void softirq_main(void *arg)
@@ -146,11 +200,12 @@ void softirq_main(void *arg)
 	begin_interrupt(self);
 	self->off = 1;
 	self->bh = 1;
+	sim_spend(sim_config.costs.interrupt);
 	for (;;) {
-		timer = hrtimer_due(cpu);
+		timer = first_due(cpu);
 		if (timer)
 			call(cpu, timer);
-		else if (rcu_has_callbacks(self->cpu))
+		else if (rcu_callbacks_at(self->cpu) <= cpu->clock)
 			rcu_call_one();
 		else
 			break;

@@ -41,6 +41,7 @@ struct held {
  * @active:	it has begun, and not ended
  * @pinned:	it stays on @cpu
  * @points:	how many points it has passed
+ * @worked:	and how many ns it has worked
  * @bh:		how often bottom halves are off
  * @off:	for how many reasons it is not preempted
  * @rcu:	how often it is in rcu_read_lock()
@@ -49,7 +50,7 @@ struct held {
  * @rcu_since:	the grace period that was the last to begin before it became a reader
  * @held:	the spinlocks that it holds, with their classes
  * @nr_held:	how many
- * @held_since:	@points when it took the first of them
+ * @held_since:	@worked when it took the first of them
  * @lock:	the lock that it waits for, or NULL
  * @queue:	the wait queue that it is in, or NULL
  * @queue_nr:	who came first
@@ -59,7 +60,7 @@ struct held {
  * @hrtimer:	it waits for the end of that callback
  * @grace:	it waits for the end of that grace period, unless it is 0
  * @sleep_until: it does not go on before
- * @frozen:	nor before that point: its CPU stands still
+ * @ready_at:	nor before that, when another CPU woke it or it was moved
  * @function:	what it does
  * @arg:	argument of @function
  */
@@ -73,7 +74,7 @@ struct fiber {
 	enum fiber_kind		kind;
 	int			cpu;
 	bool			used, active, pinned;
-	u64			points;
+	u64			points, worked;
 	int			bh, off, rcu, irqs_off, no_faults;
 	u64			rcu_since;
 	struct held		held[MAX_HELD];
@@ -86,27 +87,35 @@ struct fiber {
 	struct hrtimer		*hrtimer;
 	u64			grace;
 	u64			sleep_until;
-	u64			frozen;
+	u64			ready_at;
 	void			(*function)(void *arg);
 	void			*arg;
 };
 
 /**
  * struct cpu - a CPU
+ * @clock:	what time it is for it
+ * @next:	when something there can go on, as far as the one that runs now knows
  * @keeps:	the task that is not preempted
  * @last:	the task that ran last
  * @softirq:	its soft interrupts
  * @hardirq:	its interrupts from other CPUs
  * @timers:	hrtimers that are set on it
+ * @next_timer:	when the first of them is due, or %SIM_NEVER
  * @kicks:	functions that others want it to call
+ * @debt:	twice the ns that turning wheels took, less all ns since
+ * @debt_at:	when that was
  * @online:	it is there
  * @disturbed:	how often hrtimers came since it was isolated
  * @disturbed_at: when they came last
  */
 struct cpu {
+	u64			clock, next;
 	struct fiber		*keeps, *last, *softirq, *hardirq;
 	struct hrtimer		*timers;
+	u64			next_timer;
 	call_single_data_t	*kicks;
+	u64			debt, debt_at;
 	bool			online;
 	u32			disturbed;
 	u64			disturbed_at;
@@ -114,18 +123,39 @@ struct cpu {
 
 /* sched.c */
 extern struct cpu cpus[CONFIG_NR_CPUS];
-extern u64 sim_clock;
+extern int nr_tasks;
 bool chance(u32 of_65536);
-bool can_run(const struct fiber *f);
-/* Somebody else goes on; this fiber when it can and is chosen. */
-void schedule(void);
-/* Until this fiber can run, others do. */
-void wait_here(void);
+/* The CPU that calls works for @ns. */
+void sim_spend(u64 ns);
+/* For the CPU that calls it is @at by now, as it has heard from another one. */
+void sim_not_before(u64 at);
 void sim_relax(void);
 void might_sleep(const char *what);
 /* This fiber is, or is not any more, preempted for one reason more. */
 void preempt_off(void);
 void preempt_on(void);
+
+/* choose.c */
+#define SIM_NEVER	(~0ULL)
+void choose_begin(void);
+/*
+ * From when on @f can go on, on the clock of its CPU and not before what it is now; %SIM_NEVER
+ * if somebody else has to do something first.
+ */
+u64 runs_at(const struct fiber *f);
+static inline bool can_run(const struct fiber *f)
+{
+	return runs_at(f) <= cpus[f->cpu].clock;
+}
+
+/* The caller has done something for which another one may have waited. */
+void sim_news(void);
+/* Somebody goes on; this fiber when it can and is chosen. */
+void schedule(void);
+/* If this CPU is ahead of others, or is to be interrupted, somebody else goes on. */
+void schedule_if_ahead(void);
+/* Until this fiber can run, others do. */
+void wait_here(void);
 
 /* fiber.c */
 extern struct fiber fibers[MAX_FIBERS], *self;
@@ -149,8 +179,9 @@ void drain_cpu(int cpu, u64 seq);
 void drain_all(void);
 /* Stores leave their buffers by themselves at times. */
 void drain_some(void);
-void release(void *what, u64 *seq, int *cpu);
-void acquire(void *what, u64 seq, int cpu);
+/* What was stored before this is seen by whoever calls acquire() with @order, and later. */
+void release(void *what, struct sim_order *order);
+void acquire(void *what, const struct sim_order *order);
 
 #ifdef SIM_TSAN
 /* The compiler's header does not declare them in all versions. */
@@ -185,13 +216,13 @@ void note_reader_end(struct fiber *f);
 void begin_interrupt(struct fiber *f);
 /* Find which grace periods have ended. Returns whether one has since the last time. */
 bool rcu_look(void);
-/* Are there callbacks for @cpu to call? */
-bool rcu_has_callbacks(int cpu);
+/* From when on are there callbacks for @cpu to call? */
+u64 rcu_callbacks_at(int cpu);
 void rcu_call_one(void);
 
 /* hrtimer.c */
-struct hrtimer *hrtimer_due(const struct cpu *cpu);
-u64 hrtimer_next(void);
+/* Those that are set on @from are set on @to. */
+void hrtimer_move_all(struct cpu *from, int to);
 void softirq_main(void *arg);
 
 /* cpu.c */

@@ -4,16 +4,14 @@
  *
  * Locks that were initialised at one place are of one class. An order of two classes that was seen
  * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only
- * with bottom halves off. How long spinlocks are held is counted in points, which others do not
- * add to.
+ * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile: waiting for
+ * other locks does not count, nor that the CPU stood still.
  */
 #include <linux/mutex.h>
 
 #include "kernel.h"
 
 #define MAX_CLASSES	64
-/* So many points at most are passed with a spinlock held, however many timers there are. */
-#define MAX_HELD_POINTS	5000U
 
 /* A class: its name, its subclass, and where its locks were taken */
 static struct {
@@ -24,6 +22,8 @@ static struct {
 /* [a][b]: b was taken with a held, or with something held that was taken with a held. */
 static bool after[MAX_CLASSES][MAX_CLASSES];
 static int nr_classes;
+/* How many wait for a lock */
+static int nr_waiting;
 /* Who holds what outside of all fibers */
 static char nobody;
 
@@ -65,6 +65,7 @@ void local_bh_enable(void)
 	expect(self->bh > 0, CONTAINED, "bottom halves are turned on once too often");
 	self->bh--;
 	preempt_on();
+	sim_news();
 	/* A soft interrupt that is due comes now; or in bad times perhaps a little later. */
 	if (!self->bh && self->kind == TASK && can_run(softirq) &&
 	    !(sim_config.stall_chance && sim_below(2))) {
@@ -132,7 +133,7 @@ static void check_order(spinlock_t *lock, unsigned int sub)
 	       classes[new].name);
 	expect(self->nr_held < MAX_HELD, SIM_ITSELF, "too many locks are held");
 	if (!self->nr_held)
-		self->held_since = self->points;
+		self->held_since = self->worked;
 	self->held[self->nr_held].lock = lock;
 	self->held[self->nr_held++].class = new;
 }
@@ -142,7 +143,9 @@ static void wait_for(struct sim_lock *lock)
 	if (!lock->owner)
 		return;
 	self->lock = lock;
+	nr_waiting++;
 	wait_here();
+	nr_waiting--;
 	self->lock = NULL;
 }
 
@@ -158,7 +161,13 @@ void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
 	}
 	expect(!lock->owner, SIM_ITSELF, "%s has two owners", lock->class);
 	lock->owner = me();
-	acquire(lock, lock->seq, lock->cpu);
+	acquire(lock, &lock->order);
+}
+
+/* A batch has 32 timers, each of which may come and go, and twice as many for what else there is. */
+u64 sim_max_held(void)
+{
+	return 100000 + 64 * (sim_config.costs.node + sim_config.costs.enqueue);
 }
 
 bool spin_is_contended(spinlock_t *lock)
@@ -173,7 +182,7 @@ bool spin_is_contended(spinlock_t *lock)
 
 static void note_unlock(spinlock_t *lock)
 {
-	u64 points = self->points - self->held_since;
+	u64 ns = self->worked - self->held_since;
 	int i;
 
 	for (i = self->nr_held - 1; i > 0 && self->held[i].lock != lock; i--)
@@ -181,9 +190,9 @@ static void note_unlock(spinlock_t *lock)
 	self->held[i] = self->held[--self->nr_held];
 	if (self->nr_held)
 		return;
-	sim_stats.held_points = max(sim_stats.held_points, points);
-	expect(points < MAX_HELD_POINTS, BOUNDED_WORK,
-	       "spinlocks were held for %llu points, the last one %s", points, lock->class);
+	sim_stats.held_ns = max(sim_stats.held_ns, ns);
+	expect(ns < sim_max_held(), BOUNDED_WORK,
+	       "spinlocks were held for %llu ns, the last one %s", ns, lock->class);
 }
 
 void spin_unlock(spinlock_t *lock)
@@ -192,8 +201,10 @@ void spin_unlock(spinlock_t *lock)
 	       lock->class);
 	if (self)
 		note_unlock(lock);
-	release(lock, &lock->seq, &lock->cpu);
+	release(lock, &lock->order);
 	lock->owner = NULL;
+	if (nr_waiting)
+		sim_news();
 	if (self) {
 		preempt_on();
 		sim_point();
@@ -211,7 +222,7 @@ void mutex_lock(struct mutex *lock)
 		wait_for(lock);
 	}
 	lock->owner = me();
-	acquire(lock, lock->seq, lock->cpu);
+	acquire(lock, &lock->order);
 }
 
 int mutex_lock_killable(struct mutex *lock)
@@ -226,7 +237,9 @@ void mutex_unlock(struct mutex *lock)
 {
 	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
 	       lock->class);
-	release(lock, &lock->seq, &lock->cpu);
+	release(lock, &lock->order);
 	lock->owner = NULL;
+	if (nr_waiting)
+		sim_news();
 	sim_point();
 }

@@ -3,9 +3,11 @@
  * sim - simulate the module: see Documentation/simulator.md
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
- *	      [--owners n] [--each n] [--without knob,...] [--verbose] [--minimise]
+ *	      [--owners n] [--each n] [--without knob,...] [--fair] [--rounds n]
+ *	      [--verbose] [--minimise]
  *
- * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. --minimise looks
+ * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all of
+ * them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. --minimise looks
  * for a smaller episode that fails as that of --seed does, and prints how to see it.
  */
 #include <errno.h>
@@ -32,7 +34,12 @@
 #define SIM_BUILD	""
 #endif
 
-static struct settings settings = { .owners = MAX_OWNERS - 1, .each = 60 };
+static struct settings settings = {
+	.owners	= MAX_OWNERS - 1,
+	.each	= 60,
+	.rounds	= FAIR_ROUNDS,
+};
+
 static u64 seed;
 static u32 cpu_count;
 static bool minimising;
@@ -54,11 +61,16 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	fprintf(file, "make sim SEED=%llu%s", seed, SIM_BUILD);
 	if (n)
 		fprintf(file, " CPUS=%u", n);
-	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without) {
+	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
+	    s->rounds == FAIR_ROUNDS) {
 		fprintf(file, " V=1\n");
 		return;
 	}
 	fprintf(file, " V=1 ARGS=\"--owners %u --each %u", s->owners, s->each);
+	if (s->fair)
+		fprintf(file, " --fair");
+	if (s->rounds != FAIR_ROUNDS)
+		fprintf(file, " --rounds %u", s->rounds);
 	for (i = 0; i < NR_KNOBS; i++)
 		if (s->without >> i & 1) {
 			fprintf(file, "%s%s", *comma ? comma : " --without ", knob_names[i]);
@@ -186,9 +198,10 @@ static void run(void)
 	       sim_stats.switches, sim_stats.softirqs, sim_stats.kicks);
 	printf("%llu wake-ups, %llu faults, %llu RCU callbacks, %llu stale reads\n",
 	       sim_stats.wakes, sim_stats.faults, sim_stats.grace_periods, sim_stats.stale);
-	printf("most points: %llu with a spinlock held, %llu in a soft interrupt, ",
-	       sim_stats.held_points, sim_stats.run_points);
-	printf("%llu in a call for one timer\n", counts.call_points);
+	printf("most: %llu ns with a spinlock held, %llu ns in a run of a wheel, ",
+	       sim_stats.held_ns, sim_stats.run_ns);
+	printf("%llu points in a call for one timer, ", counts.call_points);
+	printf("a timer beside attackers %llu ns late\n", counts.late);
 }
 
 static void tell_by_status(void)
@@ -311,6 +324,8 @@ static void parse(int argc, char **argv)
 		{ "cpus", required_argument, NULL, 'n' },
 		{ "owners", required_argument, NULL, 'w' },
 		{ "each", required_argument, NULL, 'a' },
+		{ "fair", no_argument, NULL, 'f' },
+		{ "rounds", required_argument, NULL, 'r' },
 		{ "without", required_argument, NULL, 'x' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "minimise", no_argument, NULL, 'i' },
@@ -345,6 +360,12 @@ static void parse(int argc, char **argv)
 			break;
 		case 'a':
 			settings.each = (u32)number(optarg, 1000);
+			break;
+		case 'f':
+			settings.fair = true;
+			break;
+		case 'r':
+			settings.rounds = (u32)number(optarg, 1000);
 			break;
 		case 'x':
 			parse_without(optarg);

@@ -61,11 +61,7 @@ static void cancel_bulk(struct context *c, struct twheel_cancel *cancels, u32 n)
 	}
 }
 
-/*
- * Memory of a program, zeroed. It begins at a page, since what the module does depends on where
- * pages end.
- */
-static void *user_memory(size_t size)
+void *user_memory(size_t size)
 {
 	size_t whole = (size + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
 

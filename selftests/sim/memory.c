@@ -100,20 +100,22 @@ void sim_stores(const volatile void *p, unsigned long long old)
 	buffer->entries[buffer->stored++ % BUFFER_SIZE].old = old;
 }
 
-/* What was stored before this is seen by whoever calls acquire() with the same @seq and @cpu. */
-void release(void *what, u64 *seq, int *cpu)
+void release(void *what, struct sim_order *order)
 {
 	tsan_release(what);
-	if (self) {
-		*seq = buffers[self->cpu].stored;
-		*cpu = self->cpu;
-	}
+	if (self)
+		*order = (struct sim_order) {
+			.seq	= buffers[self->cpu].stored,
+			.time	= sim_now(),
+			.cpu	= self->cpu,
+		};
 }
 
-void acquire(void *what, u64 seq, int cpu)
+void acquire(void *what, const struct sim_order *order)
 {
 	tsan_acquire(what);
-	drain_cpu(cpu, seq);
+	drain_cpu(order->cpu, order->seq);
+	sim_not_before(order->time);
 }
 
 void sim_release(void *what)

@@ -144,7 +144,7 @@ static void arming_failed(struct context *c, struct own *own, u32 nr, long ret)
 	if (a->flags & TWHEEL_ARM_IF_PENDING && ret == -ENOENT) {
 		/* It may be ready. But before its time it is pending. */
 		expect(!own->live || old->end != LIVE || old->interval || old->lease ||
-		       world.steps || c->draining || old->low <= time_of(c), EXACTLY_ONCE,
+		       world.steps || c->draining || old->low <= latest_time_of(c), EXACTLY_ONCE,
 		       "arming %u is not pending before its time", own->arming + 1);
 	} else if (a->flags & TWHEEL_ARM_IF_NONE && ret == -EEXIST) {
 		expect(own->live && keyed(c) && old->end != REPLACED, CANCEL_IS_FINAL,
@@ -344,8 +344,8 @@ void oracle_not_pushed(struct context *c, struct own *own, const struct arming *
 	if (ret != -ENOENT)
 		return;
 	expect(a->end != LIVE || a->interval || a->lease || world.steps || c->draining ||
-	       a->low <= time_of(c), EXACTLY_ONCE, "arming %u cannot be pushed before its time",
-	       own->arming + 1);
+	       a->low <= latest_time_of(c), EXACTLY_ONCE,
+	       "arming %u cannot be pushed before its time", own->arming + 1);
 }
 
 void oracle_extended(struct context *c, struct own *own, u64 deadline)

@@ -33,6 +33,8 @@ struct callback {
 static struct callback *first, **last = &first;
 /* Grace periods that have begun, and that have ended */
 static u64 begun, ended;
+/* When the last one has */
+static u64 ended_at;
 /* Those of the callback that was queued last, and of the one that was called last */
 static u64 queued, called;
 static int nr_waiters, nr_calling;
@@ -44,6 +46,7 @@ void rcu_begin(void)
 	expect(!first, SIM_ITSELF, "an RCU callback is left of the last episode");
 	begun = 0;
 	ended = 0;
+	ended_at = 0;
 	queued = 0;
 	called = 0;
 }
@@ -113,17 +116,24 @@ bool rcu_look(void)
 		if (!fibers[i].grace || fibers[i].grace > ended)
 			continue;
 		fibers[i].grace = 0;
+		fibers[i].ready_at = max(fibers[i].ready_at, sim_now());
 		nr_waiters--;
 		drain_all();
 	}
 	ended = max(ended, before);
-	return ended != before;
+	if (ended == before)
+		return false;
+	ended_at = sim_now();
+	sim_news();
+	return true;
 }
 
-bool rcu_has_callbacks(int cpu)
+u64 rcu_callbacks_at(int cpu)
 {
-	return first && first->seq <= ended &&
-	       (first->cpu == cpu || (!cpus[first->cpu].online && !cpu));
+	if (!first || first->seq > ended ||
+	    !(first->cpu == cpu || (!cpus[first->cpu].online && !cpu)))
+		return SIM_NEVER;
+	return ended_at;
 }
 
 void rcu_call_one(void)

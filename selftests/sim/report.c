@@ -41,7 +41,7 @@ void report_begin(void)
 /* When, where and by whom */
 static void print_place(FILE *file)
 {
-	fprintf(file, "%14.6f ms  ", (double)(sim_clock - (1ULL << 40)) / 1e6);
+	fprintf(file, "%14.6f ms  ", (double)(sim_now() - (1ULL << 40)) / 1e6);
 	if (!self)
 		fprintf(file, "%-23s  ", "at rest");
 	else if (self->nr < 0)

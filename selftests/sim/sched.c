@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who runs. At each point where one CPU could see what another one has done, the seed says who goes
- * on, whether time goes by and whether a CPU stands still.
+ * Tasks, points and time. At each point where one CPU could see what another one has done, the seed
+ * says how much time goes by, whether the CPU stands still, and whether another one goes on:
+ * choose.c.
  *
  * As in the kernel a task may be preempted, and moved to another CPU, while it holds no spinlock
  * and bottom halves are on; the soft interrupt runs on its CPU between two points of whatever runs
@@ -12,21 +13,14 @@
 
 #include "kernel.h"
 
-/*
- * So often at most does one go on after another in an episode, and so many points are passed. More
- * is a livelock.
- */
-#define MAX_TURNS	2000000U
+/* So many points are passed at most in an episode. More is a livelock. */
 #define MAX_POINTS	10000000U
 
 struct sim_config sim_config;
 struct sim_stats sim_stats;
 struct cpu cpus[CONFIG_NR_CPUS];
-u64 sim_clock;
-void (*sim_idle_check)(void);
 static u64 rng[2];
-static u32 turns;
-static int nr_tasks;
+int nr_tasks;
 
 /* xoroshiro128+ */
 u64 sim_random(void)
@@ -49,164 +43,38 @@ bool chance(u32 of_65536)
 	return of_65536 && (sim_random() >> 48) < of_65536;
 }
 
+u64 sim_latest(void)
+{
+	u64 latest = 0;
+	u32 i;
+
+	for (i = 0; i < sim_config.cpus; i++)
+		latest = max(latest, cpus[i].clock);
+	return latest;
+}
+
 u64 sim_now(void)
 {
-	return sim_clock;
+	return self ? cpus[self->cpu].clock : sim_latest();
+}
+
+void sim_spend(u64 ns)
+{
+	if (!self)
+		return;
+	cpus[self->cpu].clock += ns;
+	self->worked += ns;
+}
+
+void sim_not_before(u64 at)
+{
+	if (self)
+		cpus[self->cpu].clock = max(cpus[self->cpu].clock, at);
 }
 
 u64 sim_own_points(void)
 {
 	return self->points;
-}
-
-static bool task_can_run(const struct fiber *f, const struct cpu *cpu)
-{
-	if (!f->used || cpu->hardirq->active || cpu->softirq->active)
-		return false;
-	if (cpu->keeps && cpu->keeps != f)
-		return false;
-	if (f->sleeps)
-		return f->woken || f->sleep_until <= sim_clock;
-	return !(f->hrtimer && f->hrtimer->running) && !f->grace && f->sleep_until <= sim_clock;
-}
-
-bool can_run(const struct fiber *f)
-{
-	const struct cpu *cpu = &cpus[f->cpu];
-
-	if (f->frozen > sim_stats.episode_points || (f->lock && f->lock->owner))
-		return false;
-	switch (f->kind) {
-	case HARDIRQ:
-		return f->active || cpu->kicks;
-	case SOFTIRQ:
-		if (cpu->hardirq->active)
-			return false;
-		if (f->active)
-			return true;
-		return !(cpu->keeps && cpu->keeps->bh) &&
-		       ((cpu->timers && hrtimer_due(cpu)) || rcu_has_callbacks(f->cpu));
-	default:
-		return task_can_run(f, cpu);
-	}
-}
-
-/* Move @f, a task that can run, to some CPU that it may run on. */
-static void migrate(struct fiber *f)
-{
-	int to = (int)sim_below(sim_config.cpus);
-	const struct cpu *cpu = &cpus[to];
-
-	if (f->off || f->pinned || !cpu->online || cpu->keeps || cpu->softirq->active ||
-	    cpu->hardirq->active)
-		return;
-	drain_cpu(f->cpu, U64_MAX);
-	if (f == self)
-		tsan_release(&cpus[f->cpu]);
-	f->cpu = to;
-	if (f == self)
-		tsan_acquire(&cpus[to]);
-}
-
-void sim_move(int cpu)
-{
-	if (!cpus[cpu].online)
-		return;
-	sim_drain();
-	tsan_release(&cpus[self->cpu]);
-	self->cpu = cpu;
-	tsan_acquire(&cpus[cpu]);
-	schedule();
-}
-
-static bool thaw(void)
-{
-	bool thawed = false;
-	int i;
-
-	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
-		thawed |= fibers[i].frozen > sim_stats.episode_points;
-		fibers[i].frozen = 0;
-	}
-	return thawed;
-}
-
-/* When the first task wants to go on that sleeps */
-static u64 next_sleeper(void)
-{
-	u64 next = U64_MAX;
-	int i;
-
-	for (i = 0; i < nr_fibers; i = next_fiber(i))
-		if (fibers[i].used && fibers[i].kind == TASK && fibers[i].sleep_until > sim_clock)
-			next = min(next, fibers[i].sleep_until);
-	return next;
-}
-
-static void check_idle(void)
-{
-	struct fiber *who = self;
-
-	if (!sim_idle_check)
-		return;
-	/* So no point of the check lets others run. */
-	self = NULL;
-	sim_idle_check();
-	self = who;
-}
-
-/* Nobody can run: go on to the next event. False if there is none. */
-static bool advance(void)
-{
-	u64 next;
-
-	if (thaw())
-		return true;
-	drain_all();
-	if (rcu_look())
-		return true;
-	check_idle();
-	next = min(hrtimer_next(), next_sleeper());
-	if (next == U64_MAX)
-		return false;
-	sim_clock = max(sim_clock, next);
-	return true;
-}
-
-static bool in_interrupt(void)
-{
-	u32 i;
-
-	for (i = 0; i < sim_config.cpus; i++)
-		if (cpus[i].softirq->active || cpus[i].hardirq->active || cpus[i].kicks)
-			return true;
-	return false;
-}
-
-void schedule(void)
-{
-	struct fiber *can[MAX_FIBERS], *next;
-	int n, i;
-
-	for (;;) {
-		expect(++turns < MAX_TURNS, CONTAINED,
-		       "livelock: tasks wait for each other, and go on doing so");
-		if (!nr_tasks && !in_interrupt()) {
-			fiber_switch(NULL);
-			return;
-		}
-		for (n = i = 0; i < nr_fibers; i++)
-			if (can_run(&fibers[i]))
-				can[n++] = &fibers[i];
-		if (n)
-			break;
-		expect(advance(), CONTAINED, "deadlock: nobody can run any more");
-	}
-	next = can[sim_below((u32)n)];
-	if (next->kind == TASK && chance(sim_config.migrate_chance))
-		migrate(next);
-	next->active = true;
-	fiber_switch(next);
 }
 
 static void pass_point(void)
@@ -217,6 +85,17 @@ static void pass_point(void)
 	self->points++;
 }
 
+/* No CPU does anything for a while. */
+static void stall(void)
+{
+	u64 until = sim_latest() + sim_random() % sim_config.stall_ns;
+	u32 i;
+
+	for (i = 0; i < sim_config.cpus; i++)
+		cpus[i].clock = max(cpus[i].clock, until);
+	drain_all();
+}
+
 void sim_point(void)
 {
 	u64 r;
@@ -225,20 +104,20 @@ void sim_point(void)
 		return;
 	pass_point();
 	r = sim_random();
-	sim_clock += (u32)r * sim_config.point_ns >> 32;
+	sim_spend((u64)(u32)r * sim_config.costs.point >> 32);
 	r >>= 48;
 	if (sim_weak && !(r & 3))
 		drain_some();
 	if (chance(sim_config.freeze_chance)) {
-		self->frozen = sim_stats.episode_points + sim_below(sim_config.freeze_points);
+		cpus[self->cpu].clock += sim_below(sim_config.freeze_ns);
 		schedule();
 	} else if (r < sim_config.switch_chance) {
-		if (chance(sim_config.stall_chance) && sim_config.stall_ns) {
-			sim_clock += sim_random() % sim_config.stall_ns;
-			drain_all();
-		}
+		if (chance(sim_config.stall_chance) && sim_config.stall_ns)
+			stall();
 		rcu_look();
 		schedule();
+	} else {
+		schedule_if_ahead();
 	}
 }
 
@@ -251,7 +130,7 @@ void wait_here(void)
 void sim_relax(void)
 {
 	pass_point();
-	sim_clock += 100;
+	sim_spend(sim_config.costs.relax);
 	rcu_look();
 	schedule();
 }
@@ -337,6 +216,8 @@ void sim_spawn(const char *name, int nr, void (*function)(void *arg), void *arg,
 	f->pinned = pinned;
 	f->task.cpus_mask.bits = pinned ? BIT(f->cpu) : ~0UL;
 	f->task.cpus_ptr = &f->task.cpus_mask;
+	f->ready_at = sim_now();
+	sim_news();
 	clock_give_namespaces(&f->task);
 	nr_tasks++;
 }
@@ -367,9 +248,8 @@ void sim_begin(const struct sim_config *config)
 	rng[1] = config->seed ^ 0xD1B54A32D192ED03ULL;
 	for (i = 0; i < 8; i++)
 		sim_random();
-	sim_clock = (1ULL << 40) + (sim_random() & 0xfffffff);
 	sim_stats.episode_points = 0;
-	turns = 0;
+	choose_begin();
 	begin_cpus();
 	memory_begin();
 	locks_begin();

@@ -29,14 +29,32 @@ enum promise {
 };
 
 /**
+ * struct sim_costs - what things take, in ns
+ * @point:	less than that from point to point
+ * @node:	to take a timer from a wheel
+ * @enqueue:	to put one into a wheel
+ * @interrupt:	to begin a soft interrupt, or one from another CPU
+ * @kick:	until an interrupt from another CPU arrives, up to twice that
+ * @wake:	to wake a task
+ * @relax:	between two looks of one that waits for another CPU
+ *
+ * All that happens otherwise between two points takes no time.
+ */
+struct sim_costs {
+	u32	point, node, enqueue, interrupt, kick, wake, relax;
+};
+
+/**
  * struct sim_config - what a run is to be like
  * @seed:		chooses all else
  * @cpus:		how many CPUs there are
  * @switch_chance:	at a point another one goes on. Chances are out of 65536
  * @stall_chance:	when another one goes on, first up to @stall_ns go by while nobody runs
  * @stall_ns:		see @stall_chance; 0 for never
- * @freeze_chance:	at a point a CPU stands still for up to @freeze_points points of others
- * @freeze_points:	see @freeze_chance
+ * @freeze_chance:	at a point a CPU stands still for up to @freeze_ns
+ * @freeze_ns:		see @freeze_chance
+ * @skew:		so many ns at most may a CPU go ahead of another one that has work to do
+ * @irq_delay:		so many ns an interrupt may wait for a task that could be interrupted
  * @migrate_chance:	a task is moved to another CPU when it is chosen
  * @fail_chance:	an allocation fails
  * @fault_chance:	memory of a program is not there while nothing may sleep
@@ -44,7 +62,8 @@ enum promise {
  * @signal_chance:	a signal is pending
  * @kill_chance:	a signal that kills is
  * @weak:		CPUs have store buffers
- * @point_ns:		from point to point less than so many ns go by
+ * @costs:		what things take
+ * @max_debt:		wheels may take half of a CPU, and so many ns more for a while; 0 for all
  */
 struct sim_config {
 	u64	seed;
@@ -53,7 +72,9 @@ struct sim_config {
 	u32	stall_chance;
 	u64	stall_ns;
 	u32	freeze_chance;
-	u32	freeze_points;
+	u32	freeze_ns;
+	u32	skew;
+	u32	irq_delay;
 	u32	migrate_chance;
 	u32	fail_chance;
 	u32	fault_chance;
@@ -61,14 +82,15 @@ struct sim_config {
 	u32	signal_chance;
 	u32	kill_chance;
 	bool	weak;
-	u64	point_ns;
+	struct sim_costs costs;
+	u64	max_debt;
 };
 
 /* What has happened since the program began */
 struct sim_stats {
 	u64	points, switches, softirqs, kicks, wakes, faults, grace_periods, stale;
-	/* The most with spinlocks held, and in one soft interrupt */
-	u64	held_points, run_points;
+	/* The most ns that a CPU has worked with spinlocks held, and in a callback of an hrtimer */
+	u64	held_ns, run_ns;
 	/* Since this episode began */
 	u64	episode_points;
 };
@@ -107,7 +129,9 @@ u64 sim_random(void);
 u32 sim_below(u32 n);
 void sim_point(void);
 void sim_sleep_until(u64 ns);
+/* What time it is for the CPU that calls; and the latest that it is for any CPU */
 u64 sim_now(void);
+u64 sim_latest(void);
 /* Called when nobody can run: has somebody not been woken that should have been? */
 extern void (*sim_idle_check)(void);
 /* Continue the task that calls it on another CPU. */
@@ -144,6 +168,10 @@ extern unsigned long *sim_param_max_user_timers, *sim_param_max_fd_timers;
 void sim_fresh_module(void);
 /* Read all files in debugfs, and reset the counters. */
 void sim_read_debugfs(void);
+
+/* How many ns at most a CPU works with a spinlock held, and in a run of a wheel */
+u64 sim_max_held(void);
+u64 sim_max_run(void);
 
 /* slab.c: how many pieces of memory the module has */
 extern long sim_allocated;

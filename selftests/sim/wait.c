@@ -12,6 +12,14 @@ void wait_begin(void)
 	queue_nr = 0;
 }
 
+static void wake(struct fiber *f)
+{
+	sim_spend(sim_config.costs.wake);
+	f->woken = true;
+	f->ready_at = max(f->ready_at, sim_now());
+	sim_news();
+}
+
 void sim_wake(wait_queue_head_t *queue)
 {
 	struct fiber *one = NULL;
@@ -21,20 +29,20 @@ void sim_wake(wait_queue_head_t *queue)
 	expect(!self || !self->nr_held, BOUNDED_WORK,
 	       "waiters are woken with a spinlock held, which takes long if there are many");
 	sim_stats.wakes++;
-	acquire(queue, queue->seq, queue->cpu);
+	acquire(queue, &queue->order);
 	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		struct fiber *f = &fibers[i];
 
 		if (!f->used || f->queue != queue || f->woken)
 			continue;
 		if (!f->exclusive)
-			f->woken = true;
+			wake(f);
 		else if (!one || f->queue_nr < one->queue_nr)
 			one = f;
 	}
 	if (one)
-		one->woken = true;
-	release(queue, &queue->seq, &queue->cpu);
+		wake(one);
+	release(queue, &queue->order);
 }
 
 bool wq_has_sleeper(wait_queue_head_t *queue)
@@ -52,8 +60,8 @@ bool wq_has_sleeper(wait_queue_head_t *queue)
 /* The queue's lock is taken, and released. */
 static void pass_lock(wait_queue_head_t *queue)
 {
-	acquire(queue, queue->seq, queue->cpu);
-	release(queue, &queue->seq, &queue->cpu);
+	acquire(queue, &queue->order);
+	release(queue, &queue->order);
 }
 
 static void enqueue(wait_queue_head_t *queue, bool exclusive)
@@ -88,7 +96,7 @@ void sim_wait(u64 until)
 	self->sleeps = false;
 	self->sleep_until = 0;
 	/* It sees what the one that woke it had done. */
-	acquire(self->queue, self->queue->seq, self->queue->cpu);
+	acquire(self->queue, &self->queue->order);
 }
 
 void sim_wait_end(void)

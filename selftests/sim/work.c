@@ -20,6 +20,7 @@ static void do_irq_work(struct irq_work *work)
 {
 	irq_works = NULL;
 	tsan_acquire(work);
+	sim_not_before(work->at);
 	work->pending = false;
 	work->func(work);
 }
@@ -30,6 +31,7 @@ static void do_work(struct work_struct *work)
 	work->pending = false;
 	drain_all();
 	tsan_acquire(work);
+	sim_not_before(work->at);
 	sim_point();
 	work->func(work);
 	tsan_release(work);
@@ -63,6 +65,7 @@ bool irq_work_queue(struct irq_work *work)
 		return false;
 	expect(!irq_works, SIM_ITSELF, "there are two irq_works");
 	work->pending = true;
+	work->at = sim_now();
 	irq_works = work;
 	need_worker();
 	return true;
@@ -82,6 +85,7 @@ bool queue_work(struct workqueue_struct *queue, struct work_struct *work)
 	if (work->pending)
 		return false;
 	work->pending = true;
+	work->at = sim_now();
 	work->next = NULL;
 	for (p = &works; *p; p = &(*p)->next)
 		;

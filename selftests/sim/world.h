@@ -19,7 +19,7 @@
 
 #define TICK		(1ULL << 20)
 #define UNIT		(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
-#define MAX_CONTEXTS	2
+#define MAX_CONTEXTS	4
 #define MAX_OWNERS	6
 #define MAX_OWN		12
 #define MAX_SHARED	6
@@ -32,7 +32,7 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS,
 	NR_KNOBS
 };
 
@@ -41,12 +41,23 @@ enum knob {
  * @owners:	how many owners there are at most
  * @each:	how many operations each of them does
  * @without:	bits of &enum knob that are left out
+ * @fair:	each episode is one about fairness: see fair.c
+ * @rounds:	see FAIR_ROUNDS
  */
 struct settings {
 	u32	owners;
 	u32	each;
 	u64	without;
+	bool	fair;
+	u32	rounds;
 };
+
+/*
+ * In how many rounds of all wheels on its CPU a user's timer has its turn, each of them a run for
+ * each other user and a pause as long. 0 as long as users share wheels: then a timer is late by what
+ * others have due on that CPU. It is what promise 11 says.
+ */
+#define FAIR_ROUNDS	0
 
 /* How an arming has ended, as far as is known */
 enum end {
@@ -118,6 +129,7 @@ struct owner {
  * struct context - one open of the device
  * @file:	the file
  * @nr:		its number
+ * @cred:	who has opened it
  * @clock:	as clock_gettime() names it
  * @config:	how it is configured
  * @ahead:	by how much the clock is ahead in the time namespace
@@ -133,6 +145,7 @@ struct owner {
 struct context {
 	struct file		file;
 	u32			nr;
+	struct cred		cred;
 	clockid_t		clock;
 	struct twheel_config	config;
 	s64			ahead;
@@ -149,9 +162,11 @@ struct context {
 /**
  * struct world - an episode
  * @settings:	see there
+ * @fair:	it is about fairness: see fair.c
  * @contexts:	all opens of the device
  * @owners:	all owners
  * @nr_shared:	how many timers in each context all owners use
+ * @cred:	who opens contexts
  * @lazy:	readers often read late
  * @kinds:	which kinds of operations owners do: bits
  * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
@@ -176,7 +191,7 @@ struct world {
 	u32		kinds;
 	bool		lazy;
 	struct cred	cred;
-	bool		in_order, exact, restless, steps, stop;
+	bool		fair, in_order, exact, restless, steps, stop;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
@@ -191,6 +206,7 @@ extern struct world world;
 struct counts {
 	u64 episodes, operations, armings, records;
 	u64 call_points;	/* the most in a call for one timer */
+	u64 late;		/* the most ns that a victim's timer came after its tick */
 };
 
 extern struct counts counts;
@@ -199,6 +215,10 @@ extern struct counts counts;
 /* One episode, which @seed chooses, on @cpus CPUs or if that is 0 on as many as @seed chooses */
 void episode(u64 seed, u32 cpus, const struct settings *settings);
 extern const char * const knob_names[NR_KNOBS];
+/* A number below @n that depends on the seed and on @what alone */
+u32 by_seed(u64 seed, u32 what, u32 n);
+/* Open the device and configure it as @c says. */
+void open_context(struct context *c);
 static inline bool has(enum knob knob)
 {
 	return !(world.settings.without >> knob & 1);
@@ -216,6 +236,8 @@ static inline bool leases(const struct context *c)
 
 /* calls.c: the calls of a program. The time that it is on the clock of @c there */
 u64 time_of(const struct context *c);
+/* The latest that it is there for any CPU */
+u64 latest_time_of(const struct context *c);
 /* When it is @time there, on the clock of the simulation */
 u64 sim_time_of(const struct context *c, u64 time);
 long call_info(struct context *c, struct twheel_info *info);
@@ -258,5 +280,18 @@ u64 some_delay(void);
 void do_list(struct context *c, bool drain);
 /* Make many timers that are far ahead and cancel them, so that chunks come and go. */
 void do_bulk(struct owner *o, struct context *c);
+
+/*
+ * Memory of a program, zeroed. It begins at a page, since what the module does depends on where
+ * pages end.
+ */
+void *user_memory(size_t size);
+
+/* fair.c: how such an episode begins, instead of what others do */
+void fair_config(struct sim_config *config, u64 seed);
+void fair_open(void *arg);
+void fair_spawn(void);
+/* By how many ns others may make the victim's timers late. */
+u64 fair_bound(void);
 
 #endif /* SIM_WORLD_H */

@@ -18,6 +18,17 @@
 #define barrier()	__asm__ volatile("" ::: "memory")
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+/**
+ * struct sim_order - what was done before something was released is seen by whoever acquires it
+ * @seq:	how many stores the CPU that released it had made by then
+ * @time:	when that was, on the clock of that CPU
+ * @cpu:	that CPU
+ */
+struct sim_order {
+	unsigned long long	seq, time;
+	int			cpu;
+};
+
 /* sched.c: another one may go on here, if the seed says so. */
 void sim_point(void);
 /* memory.c: what this CPU sees at @p, which is @now in memory; this CPU stores over @old at @p. */

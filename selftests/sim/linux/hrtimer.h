@@ -16,6 +16,7 @@ enum hrtimer_mode { HRTIMER_MODE_ABS_PINNED_SOFT };
  * @next:	in the list of its CPU
  * @expires:	when, on @clock
  * @clock:	the clock
+ * @set_at:	when it was set, on the clock of its CPU
  * @cpu:	the CPU that it was set on
  * @queued:	it is set
  * @running:	@function runs
@@ -25,6 +26,7 @@ struct hrtimer {
 	struct hrtimer		*next;
 	u64			expires;
 	clockid_t		clock;
+	u64			set_at;
 	int			cpu;
 	bool			queued;
 	bool			running;

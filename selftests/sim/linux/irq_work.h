@@ -7,6 +7,7 @@
 
 struct irq_work {
 	void	(*func)(struct irq_work *work);
+	u64	at;
 	bool	pending;
 };
 

@@ -10,12 +10,14 @@
  * @func:	the function
  * @arg:	its argument
  * @next:	what that CPU calls afterwards
+ * @at:	when it arrives
  * @busy:	it is on its way
  */
 struct sim_csd {
 	void		(*func)(void *arg);
 	void		*arg;
 	struct sim_csd	*next;
+	u64		at;
 	bool		busy;
 };
 

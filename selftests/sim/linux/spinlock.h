@@ -10,14 +10,12 @@
  * struct sim_lock - a spinlock or a mutex
  * @owner:	the fiber that holds it, or NULL
  * @class:	where it was initialised: locks of one place are of one class, as for lockdep
- * @seq:	how many stores the CPU that released it had made by then
- * @cpu:	that CPU
+ * @order:	when it was released last, and by which CPU
  */
 struct sim_lock {
-	void		*owner;
-	const char	*class;
-	u64		seq;
-	int		cpu;
+	void			*owner;
+	const char		*class;
+	struct sim_order	order;
 };
 
 typedef struct sim_lock spinlock_t;

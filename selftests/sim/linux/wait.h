@@ -8,12 +8,10 @@
 
 /**
  * struct sim_wait_queue - those who wait for something
- * @seq:	how many stores the CPU that woke them last had made by then
- * @cpu:	that CPU
+ * @order:	when its lock was released last, and by which CPU
  */
 struct sim_wait_queue {
-	u64	seq;
-	int	cpu;
+	struct sim_order order;
 };
 
 typedef struct sim_wait_queue wait_queue_head_t;

@@ -8,6 +8,7 @@
 struct work_struct {
 	void			(*func)(struct work_struct *work);
 	struct work_struct	*next;
+	u64			at;
 	bool			pending;
 };
 
