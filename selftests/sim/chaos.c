@@ -14,29 +14,49 @@ void step_clock(s64 step)
 	sim_set_clock(step);
 }
 
+/* CPU @cpu is isolated for a moment, or is not, again and again. */
+static void flicker(unsigned int cpu)
+{
+	u32 n = sim_below(20);
+
+	while (n--) {
+		sim_isolate(cpu, !sim_below(2));
+		sim_sleep_until(sim_now() + sim_below(3000));
+	}
+}
+
 void chaos_main(void *arg)
 {
 	unsigned int cpu = (unsigned int)(uintptr_t)arg;
 	bool isolated = false;
 
+	if (world.isolated && cpu) {
+		isolated = true;
+		sim_isolate(cpu, true);
+	}
 	while (world.owners_left) {
-		sim_sleep_until(sim_now() + sim_below(40 * TICK));
+		sim_sleep_until(sim_now() + sim_below((world.isolated ? 1 : 40) * TICK));
 		if (world.steps && !sim_below(3))
 			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
 		/* CPU 0 stays. */
 		if (!cpu)
 			continue;
-		if (has(HOTPLUG) && !sim_below(3)) {
+		if (has(HOTPLUG) && !sim_below(world.isolated ? 20 : 3)) {
 			sim_hotplug(cpu, false);
 			sim_sleep_until(sim_now() + sim_below(20 * TICK));
 			sim_hotplug(cpu, true);
 		}
+		if (world.isolated && !sim_below(3))
+			flicker(cpu);
+		if (world.isolated)
+			sim_isolate(cpu, isolated);
 		if (has(ISOLATION) && !sim_below(3)) {
 			isolated = !isolated;
 			sim_isolate(cpu, isolated);
 		}
 	}
-	if (isolated)
+	/* Kicks may be on their way when the module is unloaded. */
+	if (isolated && sim_below(2))
 		sim_isolate(cpu, false);
 	/* What a step back has put off is due at last. */
 	if (world.steps)

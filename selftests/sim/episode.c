@@ -93,6 +93,17 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		config->switch_chance = min(config->switch_chance, 2048U);
 }
 
+/* What matters is which interrupt is sent when, and how soon what was stored is seen. */
+static void isolate_config(struct sim_config *config, u64 seed)
+{
+	static const u32 kicks[] = { 500, 5000, 50000 };
+
+	world.isolated = true;
+	config->weak = has(WEAK) && by_seed(seed, 49, 4);
+	config->stall_chance = 0;
+	config->costs.kick = kicks[by_seed(seed, 51, 3)];
+}
+
 /* insmod; it may fail when memory is short, and then nothing is left of it. */
 static void load(void *arg)
 {
@@ -210,7 +221,7 @@ static void spawn_chaos(void)
 {
 	u32 i;
 
-	if (world.in_order || !sim_below(2))
+	if (!world.isolated && (world.in_order || !sim_below(2)))
 		return;
 	world.restless = has(HOTPLUG) || has(ISOLATION);
 	world.steps = has(STEPS) && any(is_realtime);
@@ -386,19 +397,29 @@ static void begin_fair(void)
 	fair_spawn();
 }
 
+/* Which kinds of operations owners do: all; some; or besides arming and waiting just one */
+static u32 some_kinds(void)
+{
+	switch (sim_below(4)) {
+	case 0:
+	case 1:		return ~0U;
+	case 2:		return sim_below(1 << 16) | 1U << sim_below(16);
+	default:	return 1U << 0 | 1U << 15 | 1U << sim_below(16);
+	}
+}
+
 static void begin_any(void)
 {
 	u32 i;
 
-	world.in_order = sim_below(2);
+	world.in_order = sim_below(2) && !world.isolated;
 	sim_spawn("opener", -1, open_contexts, NULL, 0, false);
 	sim_run();
 	world.in_order &= !any(leases);
 	spawn_chaos();
 	for (i = 0; i < world.nr_contexts; i++)
 		spawn_users_of(&world.contexts[i]);
-	/* In half of the episodes owners do only some kinds of things, and these all the more. */
-	world.kinds = sim_below(2) ? ~0U : sim_below(1 << 16) | 1U << sim_below(16);
+	world.kinds = some_kinds();
 	world.nr_shared = 1 + sim_below(MAX_SHARED);
 	world.lazy = !sim_below(4);
 	world.nr_owners = 1 + sim_below(world.settings.owners);
@@ -422,6 +443,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.fair = settings->fair || once_in(seed, FAIRNESS, 100);
 	if (world.fair)
 		fair_config(&config, seed);
+	else if (config.cpus > 1 && once_in(seed, ISOLATION, 6))
+		isolate_config(&config, seed);
 	world.efault_chance = config.efault_chance;
 	world.exact = !config.stall_chance;
 	sim_idle_check = NULL;
@@ -437,6 +460,7 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	sim_spawn("closer", -1, close_all, NULL, 0, false);
 	sim_idle_check = check_idle;
 	sim_run();
+	sim_give_back();
 	expect(!sim_allocated, CONTAINED, "%ld pieces of memory are left after rmmod",
 	       sim_allocated);
 }

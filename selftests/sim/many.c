@@ -9,6 +9,22 @@
 
 #include "oracle.h"
 
+void do_peep(struct context *c)
+{
+	u32 n = sim_below(8);
+
+	while (n--) {
+		struct twheel_timer_info info = {
+			.handle = keyed(c) ? 0x9999000000 + sim_below(300) :
+				  0xF0000000ULL << 32 | sim_below(1024),
+		};
+		long ret = call_get(c, &info);
+
+		expect(ret == -ENOENT || oracle_may_lack(ret), CONTAINED,
+		       "GET of no timer: %ld", ret);
+	}
+}
+
 void do_list(struct context *c, bool drain)
 {
 	struct twheel_timer_info infos[8];
@@ -70,8 +86,8 @@ void *user_memory(size_t size)
 
 void do_bulk(struct owner *o, struct context *c)
 {
-	/* With keys sometimes so many that the table of keys needs more pages. */
-	const u32 all = keyed(c) && !sim_below(8) ? 700 : 70;
+	/* Sometimes so many that the table of chunks, or that of keys, needs more pages. */
+	const u32 all = sim_below(keyed(c) ? 8 : 16) ? 70 : 700;
 	struct twheel_arm *arms = user_memory(all * sizeof(*arms));
 	struct twheel_cancel *cancels = user_memory(all * sizeof(*cancels));
 	u32 i, n = 0, made = 0, drains = c->drains;

@@ -64,7 +64,8 @@ static u64 most_late(void)
 {
 	if (world.fair)
 		return sim_config.skew + sim_max_held() + fair_bound();
-	return sim_config.skew + LATE_NS + (sim_config.freeze_chance ? 60 * sim_config.freeze_ns : 0);
+	return sim_config.skew + LATE_NS + 4 * sim_config.costs.kick +
+	       (sim_config.freeze_chance ? 60 * sim_config.freeze_ns : 0);
 }
 
 static void check_late(const struct context *c, const struct arming *a,

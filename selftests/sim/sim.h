@@ -175,5 +175,7 @@ u64 sim_max_run(void);
 
 /* slab.c: how many pieces of memory the module has */
 extern long sim_allocated;
+/* What was freed is given back, and must be as it was. */
+void sim_give_back(void);
 
 #endif /* SIM_H */

@@ -3,6 +3,7 @@
  * Memory: what the kernel has of it is malloc()'s here, so that the address sanitizer knows it. How
  * much the module has is counted: at its end nothing may be left.
  */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,52 @@ void *sim_alloc(size_t size, gfp_t gfp)
 	return alloc_fails(gfp) ? NULL : counted(calloc(1, size ? size : 1));
 }
 
+/* The sanitizers see by themselves what is done with memory that was freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(SIM_TSAN)
+#define SANITIZED	1
+#else
+#define SANITIZED	0
+#endif
+#define POISON		0x6b
+/* So many pieces wait to be given back, so that a store to one of them is seen. */
+#define NR_FREED	64
+
+static void *freed[NR_FREED];
+static u32 nr_freed;
+
+static void give_back(void **p)
+{
+	const char *bytes = *p;
+	size_t n = *p ? malloc_usable_size(*p) : 0;
+
+	expect(!n || (*bytes == POISON && !memcmp(bytes, bytes + 1, n - 1)), CONTAINED,
+	       "%zu bytes of memory were changed after they were freed", n);
+	free(*p);
+	*p = NULL;
+}
+
+void sim_give_back(void)
+{
+	u32 i;
+
+	for (i = 0; i < NR_FREED; i++)
+		give_back(&freed[i]);
+}
+
+/* Whoever still reads @p is to notice, and whoever stores to it. */
+static void give_back_later(void *p)
+{
+	void **place = &freed[nr_freed++ % NR_FREED];
+
+	if (SANITIZED) {
+		free(p);
+		return;
+	}
+	give_back(place);
+	memset(p, POISON, malloc_usable_size(p));
+	*place = p;
+}
+
 void kfree(const void *p)
 {
 	if (!p)
@@ -38,7 +85,7 @@ void kfree(const void *p)
 	/* No store to it may still be on its way when it is somebody else's. */
 	if (sim_weak)
 		drain_all();
-	free((void *)p);
+	give_back_later((void *)p);
 }
 
 static void *aligned_zeroes(size_t align, size_t size)

@@ -172,6 +172,7 @@ struct context {
  * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
  * @exact:	no CPU stands still, so no record is late
  * @restless:	CPUs come and go, or are isolated
+ * @isolated:	nearly all CPUs are isolated, and all that is armed is due soon
  * @steps:	the clock is set
  * @nr_steps:	how often it was
  * @stop:	readers are to end
@@ -191,7 +192,7 @@ struct world {
 	u32		kinds;
 	bool		lazy;
 	struct cred	cred;
-	bool		fair, in_order, exact, restless, steps, stop;
+	bool		fair, in_order, exact, restless, isolated, steps, stop;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
@@ -276,7 +277,9 @@ void last_chaos_main(void *arg);
 void step_clock(s64 step);
 /* owner.c: a delay of any kind, in ns */
 u64 some_delay(void);
-/* many.c: list up to 8 timers of @c; with @drain cancel them */
+/* many.c: look for timers that there are not */
+void do_peep(struct context *c);
+/* list up to 8 timers of @c; with @drain cancel them */
 void do_list(struct context *c, bool drain);
 /* Make many timers that are far ahead and cancel them, so that chunks come and go. */
 void do_bulk(struct owner *o, struct context *c);
