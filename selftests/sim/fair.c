@@ -51,32 +51,9 @@ static const char * const attack_names[NR_ATTACKS] = {
 	[HAMMERED]	= "hammered",
 };
 
-/* What a timer that comes up costs its CPU at most, with about ten points */
-static u64 timer_costs(void)
-{
-	const struct sim_costs *costs = &sim_config.costs;
-
-	return costs->node + costs->enqueue + 10 * costs->point;
-}
-
-/*
- * With a wheel for all users: what comes up first is worked off with half of the CPU, which other
- * wheels share. Timers that are pushed back where they are may come up again before that is done.
- */
-#define SHARED_ROUNDS	4
-
 u64 fair_bound(void)
 {
-	u64 bound = 0;
-	u32 i;
-
-	for (i = 1; i < world.nr_contexts; i++) {
-		if (world.settings.rounds)
-			bound += world.settings.rounds * 2 * sim_max_run();
-		else
-			bound += SHARED_ROUNDS * (attacks[i].n * 2 * timer_costs() + 2 * TICK);
-	}
-	return bound;
+	return (world.nr_contexts - 1) * world.settings.rounds * 2 * sim_max_run();
 }
 
 void fair_config(struct sim_config *config, u64 seed)

@@ -54,10 +54,10 @@ struct settings {
 
 /*
  * In how many rounds of all wheels on its CPU a user's timer has its turn, each of them a run for
- * each other user and a pause as long. 0 as long as users share wheels: then a timer is late by what
- * others have due on that CPU. It is what promise 11 says.
+ * each other user and a pause as long. It is what promise 11 says: one that begins when the wheel has
+ * just had its run, and the next.
  */
-#define FAIR_ROUNDS	0
+#define FAIR_ROUNDS	2
 
 /* How an arming has ended, as far as is known */
 enum end {
