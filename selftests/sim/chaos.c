@@ -46,7 +46,7 @@ void chaos_main(void *arg)
 			sim_sleep_until(sim_now() + sim_below(20 * TICK));
 			sim_hotplug(cpu, true);
 		}
-		if (world.isolated && !sim_below(3))
+		if (world.isolated)
 			flicker(cpu);
 		if (world.isolated)
 			sim_isolate(cpu, isolated);

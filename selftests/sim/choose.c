@@ -52,7 +52,7 @@ u64 runs_at(const struct fiber *f)
 	const struct cpu *cpu = &cpus[f->cpu];
 	u64 at;
 
-	if (f->lock && f->lock->owner)
+	if (f->lock && (f->lock->owner || f->lock->served + 1 != f->ticket))
 		return SIM_NEVER;
 	if (f->kind == TASK)
 		at = task_runs_at(f, cpu);

@@ -52,6 +52,7 @@ struct held {
  * @nr_held:	how many
  * @held_since:	@worked when it took the first of them
  * @lock:	the lock that it waits for, or NULL
+ * @ticket:	its number among those who wait for it
  * @queue:	the wait queue that it is in, or NULL
  * @queue_nr:	who came first
  * @exclusive:	it wants to be woken alone
@@ -81,6 +82,7 @@ struct fiber {
 	int			nr_held;
 	u64			held_since;
 	struct sim_lock		*lock;
+	u64			ticket;
 	wait_queue_head_t	*queue;
 	u64			queue_nr;
 	bool			exclusive, woken, sleeps;

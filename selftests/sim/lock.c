@@ -140,11 +140,13 @@ static void check_order(spinlock_t *lock, unsigned int sub)
 
 static void wait_for(struct sim_lock *lock)
 {
-	if (!lock->owner)
+	if (!lock->owner && lock->served == lock->tickets)
 		return;
 	self->lock = lock;
+	self->ticket = ++lock->tickets;
 	nr_waiting++;
 	wait_here();
+	lock->served++;
 	nr_waiting--;
 	self->lock = NULL;
 }

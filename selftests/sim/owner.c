@@ -281,12 +281,28 @@ static void do_shared(struct owner *o, struct context *c)
 		*handle = 0;
 }
 
+/* Nobody else runs meanwhile: so this is a compare-and-swap. False if the lease has ended. */
+static bool extend_now(struct context *c, struct own *own, u64 *word, u64 by)
+{
+	u64 units = (*word & TWHEEL_LEASE_UNITS_MASK) + by / UNIT;
+
+	counts.operations++;
+	if (*word & TWHEEL_LEASE_EXPIRED ||
+	    (*word >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK) != own->tag)
+		return false;
+	*word = units | (u64)own->tag << TWHEEL_LEASE_TAG_SHIFT;
+	sim_trace("context %u: extend lease %u to %llu", c->nr, own->arming + 1, units * UNIT);
+	oracle_extended(c, own, units * UNIT);
+	return true;
+}
+
 /* Extend a lease as a program does, at times just as it ends. */
 static void do_extend(struct owner *o, struct context *c, u32 i)
 {
 	struct own *own = &o->own[i];
 	struct page *page;
-	u64 *word, old, units;
+	u64 *word, old;
+	u32 n;
 
 	if (!own->live || !world.armings[own->arming].lease || c->hostile)
 		return;
@@ -299,17 +315,10 @@ static void do_extend(struct owner *o, struct context *c, u32 i)
 
 		sim_sleep_until(sim_time_of(c, (end + TICK - 1) / TICK * TICK) + sim_below(3000));
 	}
-	sim_point();
-	/* From here to the end nobody else runs: so this is a compare-and-swap. */
-	counts.operations++;
-	old = *word;
-	units = (old & TWHEEL_LEASE_UNITS_MASK) + some_delay() / UNIT;
-	if (!(old & TWHEEL_LEASE_EXPIRED) &&
-	    (old >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK) == own->tag) {
-		*word = units | (u64)own->tag << TWHEEL_LEASE_TAG_SHIFT;
-		sim_trace("context %u: extend lease %u to %llu", c->nr, own->arming + 1,
-			  units * UNIT);
-		oracle_extended(c, own, units * UNIT);
+	for (n = sim_below(2) ? 1 : 1 + sim_below(12); n; n--) {
+		sim_point();
+		if (!extend_now(c, own, word, n == 1 ? some_delay() : sim_below(2) * UNIT))
+			break;
 	}
 	call_unmap(c, page);
 }

@@ -10,11 +10,14 @@
  * struct sim_lock - a spinlock or a mutex
  * @owner:	the fiber that holds it, or NULL
  * @class:	where it was initialised: locks of one place are of one class, as for lockdep
+ * @tickets:	how many have waited for it
+ * @served:	how many of them have got it: those who wait get it in turn
  * @order:	when it was released last, and by which CPU
  */
 struct sim_lock {
 	void			*owner;
 	const char		*class;
+	u64			tickets, served;
 	struct sim_order	order;
 };
 
