@@ -193,7 +193,7 @@ void sim_hotplug(unsigned int cpu, bool online)
 void sim_isolate(unsigned int cpu, bool isolated)
 {
 	sim_trace("CPU %u is %s", cpu, isolated ? "isolated" : "not isolated any more");
-	cpus[cpu].disturbed = 0;
+	cpus[cpu].isolations++;
 	if (isolated)
 		sim_housekeeping.bits &= ~BIT(cpu);
 	else

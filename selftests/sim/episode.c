@@ -113,7 +113,9 @@ static void load(void *arg)
 	for (;;) {
 		sim_fresh_module();
 		*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
-		*sim_param_max_user_timers = once_in(seed, LIMITS, 4) && !world.fair ? 60 + sim_below(300) : 0;
+		*sim_param_max_user_timers = 0;
+		if (once_in(seed, LIMITS, 4) && !world.fair)
+			*sim_param_max_user_timers = 60 + sim_below(300);
 		ret = sim_module_init();
 		sim_trace("insmod: %d", ret);
 		if (!ret)

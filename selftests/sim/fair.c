@@ -4,8 +4,8 @@
  *
  * In a fair episode one user, the victim, arms a few timers on CPU 0. Each other context belongs to
  * another user, whose task arms thousands of timers on the same CPU and then goes on from another
- * one, if there is one. What a timer costs is up to 30 times of what it does elsewhere, so that so few
- * are a load. All that makes something late for other reasons is left out.
+ * one, if there is one. A timer costs up to 30 times what it does elsewhere, so that so few are a
+ * load. All that makes something late for other reasons is left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static void arm_all(struct attack *a, u64 deadline)
 	}
 }
 
-/* Read what there is, but at most as often as it takes for all. Returns whether there was something. */
+/* Read what there is, but at most as often as it takes for all. Was there something? */
 static bool read_all(const struct attack *a)
 {
 	struct twheel_event events[BATCH];

@@ -108,8 +108,7 @@ struct fiber {
  * @debt:	twice the ns that turning wheels took, less all ns since
  * @debt_at:	when that was
  * @online:	it is there
- * @disturbed:	how often hrtimers came since it was isolated
- * @disturbed_at: when they came last
+ * @isolations:	how often it was isolated
  */
 struct cpu {
 	u64			clock, next;
@@ -119,8 +118,7 @@ struct cpu {
 	call_single_data_t	*kicks;
 	u64			debt, debt_at;
 	bool			online;
-	u32			disturbed;
-	u64			disturbed_at;
+	u32			isolations;
 };
 
 /* sched.c */

@@ -4,8 +4,8 @@
  *
  * Locks that were initialised at one place are of one class. An order of two classes that was seen
  * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only
- * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile: waiting for
- * other locks does not count, nor that the CPU stood still.
+ * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile: waiting
+ * for other locks does not count, nor that the CPU stood still.
  */
 #include <linux/mutex.h>
 
@@ -166,7 +166,7 @@ void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
 	acquire(lock, &lock->order);
 }
 
-/* A batch has 32 timers, each of which may come and go, and twice as many for what else there is. */
+/* A batch has 32 timers, each of which may come and go; and as much again for all else. */
 u64 sim_max_held(void)
 {
 	return 100000 + 64 * (sim_config.costs.node + sim_config.costs.enqueue);

@@ -7,8 +7,8 @@
  *	      [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all of
- * them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. --minimise looks
- * for a smaller episode that fails as that of --seed does, and prints how to see it.
+ * them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. --minimise
+ * looks for a smaller episode that fails as that of --seed does, and prints how to see it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -198,7 +198,7 @@ static void run(void)
 	       sim_stats.switches, sim_stats.softirqs, sim_stats.kicks);
 	printf("%llu wake-ups, %llu faults, %llu RCU callbacks, %llu stale reads\n",
 	       sim_stats.wakes, sim_stats.faults, sim_stats.grace_periods, sim_stats.stale);
-	printf("most: %llu ns with a spinlock held, %llu ns in a run of a wheel, ",
+	printf("most: %llu ns with a spinlock held, %llu ns in one turn of a wheel, ",
 	       sim_stats.held_ns, sim_stats.run_ns);
 	printf("%llu points in a call for one timer, ", counts.call_points);
 	printf("a timer beside attackers %llu ns late\n", counts.late);

@@ -54,8 +54,8 @@ struct settings {
 
 /*
  * In how many rounds of all wheels on its CPU a user's timer has its turn, each of them a run for
- * each other user and a pause as long. It is what promise 11 says: one that begins when the wheel has
- * just had its run, and the next.
+ * each other user and a pause as long: one that begins when the wheel has just had its run, and the
+ * next. It is what promise 11 says.
  */
 #define FAIR_ROUNDS	2
 

@@ -18,6 +18,9 @@ enum hrtimer_mode { HRTIMER_MODE_ABS_PINNED_SOFT };
  * @clock:	the clock
  * @set_at:	when it was set, on the clock of its CPU
  * @cpu:	the CPU that it was set on
+ * @isolations:	how often its CPU had been isolated when it last came there
+ * @disturbed:	how often it came since
+ * @disturbed_at: when it came last
  * @queued:	it is set
  * @running:	@function runs
  */
@@ -28,6 +31,8 @@ struct hrtimer {
 	clockid_t		clock;
 	u64			set_at;
 	int			cpu;
+	u32			isolations, disturbed;
+	u64			disturbed_at;
 	bool			queued;
 	bool			running;
 };
