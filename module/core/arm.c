@@ -319,40 +319,29 @@ bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm @timer, which is held, to be due at @deadline. Returns 0; or -EAGAIN if the timer has to
- * move to hold->local, and that base is not locked.
+ * Re-arm @timer, which is held, to be due at @deadline, and not where it is. Returns 0; or -EAGAIN
+ * if it has to move to hold->local, and that base is not locked.
  */
-static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm, u64 deadline, u64 now)
+static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_arm *arm, u64 deadline, u64 now, bool pending)
 {
-	bool pending = twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
 	struct twheel_base *local = hold->local;
-	u32 slack = slack_of(arm);
-	u64 tick = tick_of(deadline, slack), old;
 	bool ready = deadline <= now;
-	bool stay = pending && !ready && can_stay(hold, timer, tick);
+	u64 old;
 
-	lockdep_assert_held(&hold->base->lock);
-	twheel_ctx_assert_held(hold->ctx, timer);
-	twheel_assert(twheel_cpu_of(timer->where) == hold->base->cpu);
-
-	if (!stay && !ready && hold->base != local && hold->second != local)
+	if (!ready && hold->base != local && hold->second != local)
 		return -EAGAIN;
 
 	old = replace_word(hold->ctx, timer, arm, deadline, ready);
-	arm->old_state = pending ? TWHEEL_STATE_PENDING : TWHEEL_STATE_READY;
-	arm->old_remaining = pending ? twheel_ns_until(old, now) : 0;
-	if (likely(stay)) {
-		set_timer(timer, arm, deadline, slack);
-		stay_until(hold, timer, tick);
-		return 0;
-	}
-
-	if (pending)
+	if (pending) {
+		arm->old_state = TWHEEL_STATE_PENDING;
+		arm->old_remaining = twheel_ns_until(old, now);
 		twheel_base_dequeue(hold->base, &timer->node);
-	else
+	} else {
+		arm->old_state = TWHEEL_STATE_READY;
 		twheel_ctx_withdraw(hold->ctx, timer);
-	set_timer(timer, arm, deadline, slack);
+	}
+	set_timer(timer, arm, deadline, slack_of(arm));
 	if (ready) {
 		make_ready(hold, timer, now);
 		return 0;
@@ -361,6 +350,27 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		count_migration(hold->ctx, timer, hold->base, local);
 	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, local->cpu);
 	twheel_timer_enqueue(timer, local, now);
+	return 0;
+}
+
+/* Re-arm @timer, which is held and @pending or ready, to be due at @deadline. As rearm_anew(). */
+static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_arm *arm, u64 deadline, u64 now, bool pending)
+{
+	u32 slack = slack_of(arm);
+	u64 tick = tick_of(deadline, slack);
+
+	lockdep_assert_held(&hold->base->lock);
+	twheel_ctx_assert_held(hold->ctx, timer);
+
+	if (unlikely(!pending || deadline <= now || !can_stay(hold, timer, tick)))
+		return rearm_anew(hold, timer, arm, deadline, now, pending);
+
+	arm->old_state = TWHEEL_STATE_PENDING;
+	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, false),
+					     now);
+	set_timer(timer, arm, deadline, slack);
+	stay_until(hold, timer, tick);
 	return 0;
 }
 
@@ -378,7 +388,7 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 			return -ENOENT;
 	}
 
-	ret = rearm_held(hold, timer, arm, deadline, now);
+	ret = rearm_held(hold, timer, arm, deadline, now, pending);
 	if (ret)
 		return ret;
 

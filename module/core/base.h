@@ -45,7 +45,8 @@ void twheel_base_init(struct twheel_base *base, enum twheel_clock clock, u16 cpu
  *
  * Context: bottom halves are off.
  */
-void twheel_bases_lock(struct twheel_base *a, struct twheel_base *b);
+void twheel_bases_lock(struct twheel_base *a, struct twheel_base *b)
+	__acquires(&a->lock);
 
 /**
  * twheel_bases_unlock() - release them
@@ -54,7 +55,8 @@ void twheel_bases_lock(struct twheel_base *a, struct twheel_base *b);
  *
  * Context: as for twheel_bases_lock().
  */
-void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b);
+void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b)
+	__releases(&a->lock);
 
 /**
  * twheel_base_enqueue() - put a node into the wheel, and have the host turn it in time

@@ -94,6 +94,7 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
 					  const struct twheel_timer *timer)
 {
+	/* Only what else it says may change: the caller says that it is live. */
 	u32 where = data_race(timer->where);
 
 	twheel_assert(twheel_state_of(where) != TWHEEL_STATE_NONE);

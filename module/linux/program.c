@@ -2,9 +2,9 @@
 /*
  * Which CPU turns which wheel: hrtimers, kicks, hotplug, isolation.
  *
- * Locking rules: see core/base.c for the order. twheel_cpus_lock guards the lists of wheels, one for
- * each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside it, and
- * it is taken inside twheel_wheels.lock.
+ * Locking rules: see core/base.c for the order. twheel_cpus_lock guards the lists of wheels, one
+ * for each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside
+ * it, and it is taken inside twheel_wheels.lock.
  *
  * Hotplug: a base belongs to a CPU, but any CPU may turn its wheel. A CPU that goes offline
  * hands its hrtimers, and those that it had from other CPUs, to a housekeeping CPU, which
@@ -50,9 +50,13 @@ static DEFINE_PER_CPU(struct twheel_cpu, twheel_cpus);
 static DEFINE_SPINLOCK(twheel_cpus_lock);
 static enum cpuhp_state twheel_cpuhp_state;
 
+static struct list_head *bases_of(unsigned int cpu)
+{
+	return &per_cpu(twheel_cpus, cpu).bases;
+}
+
 /* For each wheel @cbase of @cpu. The caller holds RCU. */
-#define for_each_base(cbase, cpu) \
-	list_for_each_entry_rcu(cbase, &per_cpu(twheel_cpus, cpu).bases, entry)
+#define for_each_base(cbase, cpu) list_for_each_entry_rcu(cbase, bases_of(cpu), entry)
 
 /* May @cpu turn wheels? One that is going offline is not active any more. */
 static bool is_housekeeper(unsigned int cpu)
@@ -97,7 +101,8 @@ unsigned int twheel_housekeeping_cpu(unsigned int cpu)
 
 	/* The kernel's own search for the closest CPU is not exported. */
 	if (node != NUMA_NO_NODE)
-		picked = pick_housekeeper(cpumask_of_node(node), cpu, per_cpu(twheel_cpus, cpu).before);
+		picked = pick_housekeeper(cpumask_of_node(node), cpu,
+					  per_cpu(twheel_cpus, cpu).before);
 	if (picked >= nr_cpu_ids)
 		picked = pick_housekeeper(cpu_active_mask, cpu, cpu);
 	return picked < nr_cpu_ids ? picked : smp_processor_id();

@@ -49,7 +49,7 @@ static struct twheel_cpu_base *new_base(enum twheel_clock clock, unsigned int cp
 	return cbase;
 }
 
-/* From now on @cbase is one of @wheels, unless another task has made that. Returns whether it is. */
+/* From now on @cbase is one of @wheels, unless another task has made that. Is it? */
 static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 {
 	enum twheel_clock clock = cbase->base.clock;
@@ -87,9 +87,8 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 	return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
 }
 
-/* Call @function for each wheel. */
-static void for_each_wheel(struct twheel_wheels *wheels,
-			   void (*function)(struct twheel_cpu_base *cbase))
+/* Call @function for each of @wheels. */
+static void for_all(struct twheel_wheels *wheels, void (*function)(struct twheel_cpu_base *cbase))
 {
 	enum twheel_clock clock;
 	int cpu;
@@ -119,9 +118,9 @@ void twheel_wheels_destroy(struct twheel_wheels *wheels)
 	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
 		some |= !!wheels->first[clock];
 	if (some) {
-		for_each_wheel(wheels, twheel_program_end);
+		for_all(wheels, twheel_program_end);
 		synchronize_rcu();
-		for_each_wheel(wheels, free_base);
+		for_all(wheels, free_base);
 	}
 	free_percpu(wheels->on);
 }

@@ -12,8 +12,8 @@
 
 /**
  * struct twheel_cpu_wheels - the wheels that a user has on one CPU
- * @of:		by clock; NULL until the user arms there. Stored once, under twheel_wheels.lock; read
- *		without a lock
+ * @of:		by clock; NULL until the user arms there. Stored once, under twheel_wheels.lock;
+ *		read without a lock
  */
 struct twheel_cpu_wheels {
 	struct twheel_cpu_base	*of[TWHEEL_NR_CLOCKS];

@@ -13,7 +13,7 @@
  *						twice a second: so none expires
  *	silence heartbeat-lease SECONDS MS	the same, as leases
  *
- * The function tracer counts the calls of the module's callback (twheel_base_fire) while the
+ * The function tracer counts the calls of the module's callback (twheel_turn) while the
  * situation lasts, but not while it is set up. All timers are on one CPU. A heartbeat goes
  * on for two seconds before they are counted, so that leases are looked at again as often as
  * they will be later.
@@ -23,7 +23,7 @@
 #include "situations.h"
 
 #define TRACE		"/sys/kernel/tracing/"
-#define CALLBACK	"twheel_base_fire"
+#define CALLBACK	"twheel_turn"
 
 #define HOUR		(3600 * TW_SEC)
 #define FAR		1000000

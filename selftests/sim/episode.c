@@ -415,6 +415,9 @@ static void begin_any(void)
 	u32 i;
 
 	world.in_order = sim_below(2) && !world.isolated;
+	/* Without memory for a wheel there, timers that are armed on a CPU go to another one. */
+	if (world.in_order)
+		sim_config.fail_chance = 0;
 	sim_spawn("opener", -1, open_contexts, NULL, 0, false);
 	sim_run();
 	world.in_order &= !any(leases);

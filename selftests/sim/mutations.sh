@@ -64,7 +64,7 @@ mutations() {
 	any base guards a timer	/^static bool is_guarded/,/^}/s/ && hold->base->cpu == twheel_cpu_of(where)//
 	waiters are woken with locks held	/^void twheel_hold_end/,/^}/s/^\tunlock_all(hold);/\tif (hold->wake)\n\t\ttwheel_ctx_wake(hold->ctx);\n&/
 	arming for the past wakes nobody	/^static void make_ready/,/^}/s/hold->wake = true;/;/
-	a timer moves to a base that is not locked	/^static int rearm_held/,/^}/s/if (!stay && !ready && hold->base != local && hold->second != local)/if (0)/
+	a timer moves to a base that is not locked	/^static int rearm_anew/,/^}/s/if (!ready && hold->base != local && hold->second != local)/if (0)/
 	a lease is pushed back as any timer	/^bool twheel_timer_postpone/,/^}/s/unlikely(twheel_is_lease(timer->where)) || //
 	a record is pushed back	/^static bool may_push/,/^}/s/return .*/return true;/
 	half an entry is lost	/^static u32 copy_in/,/^}/s/iov_iter_revert(from, bytes % sizeof(\*pushes));/;/

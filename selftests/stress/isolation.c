@@ -124,7 +124,7 @@ static void count_interrupts(struct __test_metadata *_metadata,
 	*traced = 0;
 	for (cpu = 0; cpu < self->cpus; cpu++) {
 		__u64 by_module = tw_counter(cpu, "interrupts") - self->before[cpu];
-		long by_kernel = trace_lines(cpu, "trace", "=twheel_base_fire");
+		long by_kernel = trace_lines(cpu, "trace", "=twheel_turn");
 
 		ASSERT_LE(0, by_kernel);
 		/*

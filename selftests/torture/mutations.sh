@@ -18,7 +18,7 @@ found_by() {
 mutations() {
 	cat <<-'END'
 	a cancel leaves the record	s/^\t\tcancels\[i\].result = cancel_entry.*/\t\t{ struct twheel_timer *r = twheel_hold_handle(\&hold, cancels[i].handle, timers[i]); if (r \&\& twheel_timer_state(r) == TWHEEL_STATE_READY) { cancels[i].old_state = TWHEEL_STATE_READY; cancels[i].result = 0; continue; } }\n&/
-	a re-arm leaves the record	s/^\tarm->old_remaining = pending ? .*/&\n\tif (!pending \&\& arm->user_data % 8 == 0)\n\t\treturn 0;/
+	a re-arm leaves the record	s/^\t\tarm->old_state = TWHEEL_STATE_READY;/&\n\t\tif (arm->user_data % 8 == 0)\n\t\t\treturn 0;/
 	early by a tick			s/+ !!(ns & last);/+ !last;/
 	expires, and never was ready	s/^\t\ttwheel_ctx_make_ready(ctx, base, timer, run->time);/\t\tif (timer->user_data % 64)\n\t&/
 	the last to expire is told first	s/list_add(&timer->ready, prev)/list_add(\&timer->ready, \&ctx->ready)/
