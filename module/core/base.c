@@ -15,7 +15,8 @@
  *
  * Bottom halves are off wherever a spinlock is taken, since the host turns wheels in a soft
  * interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3. Other locks of
- * the host are each taken alone: twheel_quota_lock and reset_lock, a mutex, of module/linux.
+ * the host, in module/linux, are taken alone: twheel_quota_lock; reset_lock, a mutex; and
+ * twheel_wheels.lock, with twheel_cpus_lock inside it.
  *
  * Silence: the host turns a wheel only when its next bucket that is not empty has its turn. It is
  * told when an earlier turn comes up, and sees to the next one whenever it has turned the wheel.

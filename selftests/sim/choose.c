@@ -2,11 +2,11 @@
 /*
  * Who goes on.
  *
- * Each CPU has a clock of its own, which goes on with what the CPU does, and jumps ahead when it has
- * nothing to do. The CPU whose clock is behind goes on; others may be ahead of it by less than
+ * Each CPU has a clock of its own, which goes on with what the CPU does, and jumps ahead when it
+ * has nothing to do. The CPU whose clock is behind goes on; others may be ahead of it by less than
  * sim_config.skew. Whoever hears from another CPU is not earlier than that: a lock that was
- * released, a wake-up, an interrupt, a task that moves. A plain load of what a CPU that is ahead has
- * stored brings no clock forward.
+ * released, a wake-up, an interrupt, a task that moves. A plain load of what a CPU that is ahead
+ * has stored brings no clock forward.
  */
 #include "kernel.h"
 
@@ -148,7 +148,7 @@ static int find(struct fiber **can, u64 *first)
 	return left;
 }
 
-/* An interrupt has waited for long enough: no task of its CPU goes on before it. Returns how many. */
+/* An interrupt has waited long enough: no task of its CPU goes on before it. Returns how many. */
 static int leave_out_interrupted(struct fiber **can, int n)
 {
 	u64 late[CONFIG_NR_CPUS] = { };

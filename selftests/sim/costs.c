@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What it costs to turn a wheel, where the module passes no point: the linker puts these in between. */
-#include "kernel.h"
-
-struct twheel_wheel;
-struct twheel_node;
-
-u32 __real_twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes, u32 max);
-u32 __wrap_twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes, u32 max);
-void __real_twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
-void __wrap_twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
+/*
+ * What it costs to turn a wheel, where the module passes no point: the linker puts these in between
+ * (--wrap).
+ */
+#include "costs.h"
 
 u32 __wrap_twheel_wheel_take(struct twheel_wheel *w, u64 now, struct twheel_node **nodes, u32 max)
 {

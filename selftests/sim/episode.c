@@ -263,10 +263,11 @@ static void await_others(void)
 {
 	while (world.owners_left || world.others_left)
 		sim_sleep_until(sim_now() + 4 * TICK);
-	if (world.latest > sim_now())
-		sim_sleep_until(world.latest + 10 * TICK);
 	/* A stall may delay each of some rounds, and what a run takes is paid for by a pause. */
-	sim_sleep_until(sim_now() + (sim_config.stall_chance ? 4000 : 100) * TICK);
+	do {
+		sim_sleep_until(max(world.latest, sim_now()) +
+				(sim_config.stall_chance ? 4000 : 100) * TICK);
+	} while (world.latest > sim_now());
 }
 
 /* Readers wait for a record, to find that they are to end. */

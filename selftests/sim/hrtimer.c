@@ -115,7 +115,7 @@ void hrtimer_move_all(struct cpu *from, int to)
 
 int hrtimer_cancel(struct hrtimer *timer)
 {
-	/* It waits for the callback to end, which may be under RCU, but not where that cannot run. */
+	/* It waits for the callback to end, maybe under RCU, but not where that cannot run. */
 	expect(!self->off && self->kind == TASK, CONTAINED, "hrtimer_cancel() is in the way");
 	sim_point();
 	if (timer->queued)
@@ -133,8 +133,8 @@ int hrtimer_cancel(struct hrtimer *timer)
 
 /*
  * Promise 6 is also that a CPU that was isolated is disturbed no more: but by what was set before.
- * Each wheel is handed over then, which may take some tries: while a callback runs here, another CPU
- * cannot take its hrtimer.
+ * Each wheel is handed over then, which may take some tries: while a callback runs here, another
+ * CPU cannot take its hrtimer.
  */
 static void check_isolation(const struct cpu *cpu, struct hrtimer *timer)
 {

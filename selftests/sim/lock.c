@@ -4,8 +4,8 @@
  *
  * Locks that were initialised at one place are of one class. An order of two classes that was seen
  * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only
- * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile: waiting
- * for other locks does not count, nor that the CPU stood still.
+ * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile:
+ * waiting for other locks does not count, nor that the CPU stood still.
  */
 #include <linux/mutex.h>
 

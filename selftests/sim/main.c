@@ -6,9 +6,10 @@
  *	      [--owners n] [--each n] [--without knob,...] [--fair] [--rounds n]
  *	      [--verbose] [--minimise]
  *
- * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all of
- * them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. --minimise
- * looks for a smaller episode that fails as that of --seed does, and prints how to see it.
+ * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
+ * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h.
+ * --minimise looks for a smaller episode that fails as that of --seed does, and prints how to see
+ * it.
  */
 #include <errno.h>
 #include <getopt.h>

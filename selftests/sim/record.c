@@ -143,6 +143,10 @@ void oracle_record(struct context *c, const struct twheel_event *e, u64 read_beg
 	check_late(c, a, e);
 	check_order(c, a, e);
 	check_count(a, e, last);
+	/* With a fixed delay the rest begins anew with each read, which may come late. */
+	if (!last && a->count > a->seen)
+		world.latest = max(world.latest, sim_now() +
+				   (a->count - a->seen + 1) * a->interval + 4 * TICK);
 	if (last && a->shared)
 		c->shared_live--;
 	if (last && a->end != UNSURE)

@@ -78,7 +78,8 @@ void sim_ignore_reads(bool begin);
 	__typeof__(*write_p + 0) write_value = (value);			\
 	sim_point();							\
 	if (unlikely(sim_weak))						\
-		sim_stores(write_p, SIM_BITS(SIM_LOAD(write_p, __ATOMIC_RELAXED)));			\
+		sim_stores(write_p,					\
+			   SIM_BITS(SIM_LOAD(write_p, __ATOMIC_RELAXED))); \
 	SIM_STORE(write_p, write_value, order);				\
 	sim_point();							\
 	(void)0;							\

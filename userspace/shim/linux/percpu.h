@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 
 #define __percpu
-#define alloc_percpu_gfp(type, gfp) ((type *)kzalloc(sizeof(type), gfp))
+#define alloc_percpu_gfp(type, gfp) kzalloc(sizeof(type), gfp)
 #define free_percpu(p)		kfree(p)
 #define per_cpu_ptr(p, cpu)	((void)(cpu), (p))
 
