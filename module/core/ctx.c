@@ -67,18 +67,34 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
 		set_bit(base->cpu, ctx->ready_on);
 }
 
-void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
+/* @n timers have left the list of @cpu. */
+static void sub_ready(struct twheel_ctx *ctx, u32 cpu, u32 n)
 {
-	u16 cpu = twheel_cpu_of(timer->where);
 	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
 
-	twheel_ctx_assert_held(ctx, timer);
-	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY && ready->nr);
-
-	list_del(&timer->ready);
-	WRITE_ONCE(ready->nr, ready->nr - 1);
+	twheel_assert(ready->nr >= n);
+	WRITE_ONCE(ready->nr, ready->nr - n);
 	if (!ready->nr)
 		clear_bit(cpu, ctx->ready_on);
+}
+
+void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
+{
+	twheel_ctx_assert_held(ctx, timer);
+	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY);
+
+	list_del(&timer->ready);
+	sub_ready(ctx, twheel_cpu_of(timer->where), 1);
+}
+
+void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, u32 cpu, struct list_head *rest, u32 n)
+{
+	struct list_head *head = &per_cpu_ptr(ctx->ready, cpu)->timers;
+
+	head->next = rest;
+	rest->prev = head;
+	sub_ready(ctx, cpu, n);
+	twheel_assert(is_counted(per_cpu_ptr(ctx->ready, cpu)));
 }
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)

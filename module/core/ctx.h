@@ -14,6 +14,7 @@
 
 #include <linux/twheel.h>
 
+#include "debug.h"
 #include "host.h"
 #include "lease.h"
 #include "pool.h"
@@ -94,9 +95,12 @@ static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
 					  const struct twheel_timer *timer)
 {
-	/* Only what else it says may change: the caller says that it is live. */
-	u32 where = data_race(timer->where);
+	u32 where;
 
+	if (!TWHEEL_ASSERTS_LOCKS)
+		return;
+	/* Only what else it says may change: the caller says that it is live. */
+	where = data_race(timer->where);
 	twheel_assert(twheel_state_of(where) != TWHEEL_STATE_NONE);
 	lockdep_assert_held(&twheel_base_of(ctx->pool.account.quota, ctx->clock,
 					    twheel_cpu_of(where))->lock);
@@ -246,6 +250,17 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
  * go of it.
  */
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);
+
+/**
+ * twheel_ctx_withdraw_first() - take the first timers off the ready list of a CPU
+ * @ctx:	the context
+ * @cpu:	the CPU
+ * @rest:	the entry of the list after them: that of a timer, or the head
+ * @n:		how many: 1 or more. They may be in a wheel by now
+ *
+ * Context: as twheel_ctx_withdraw().
+ */
+void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, u32 cpu, struct list_head *rest, u32 n);
 
 /**
  * twheel_ctx_wake() - wake the pollers, and one reader

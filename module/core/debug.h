@@ -15,4 +15,11 @@
 #define twheel_assert(condition)	BUILD_BUG_ON_INVALID(condition)
 #endif
 
+/* Does lockdep_assert_held() look? If not, what it is to look at need not be found. */
+#if defined(CONFIG_LOCKDEP) || !defined(MODULE)
+#define TWHEEL_ASSERTS_LOCKS	1
+#else
+#define TWHEEL_ASSERTS_LOCKS	0
+#endif
+
 #endif /* TWHEEL_DEBUG_H */

@@ -213,9 +213,11 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 	struct twheel_quota *quota = ctx->pool.account.quota;
 	s64 offset = twheel_clock_offset(ctx->clock);
 	struct twheel_base *base, *next_base;
-	struct twheel_timer *timer, *next;
+	struct list_head *entry, *rest;
+	struct twheel_timer *timer;
 	size_t copied = 0;
 	u32 n = 0, i = 0, nr_ended = 0;
+	bool some;
 	u64 now;
 
 	local_bh_disable();
@@ -230,21 +232,23 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 		make_event(timer, now, offset, &events[n++]);
 	}
 
+	some = n;
 	pagefault_disable();
-	if (n)
+	if (some)
 		copied = store(events, n, to);
 	pagefault_enable();
 
-	list_for_each_entry_safe(timer, next, &ready->timers, ready) {
-		if (i == copied / sizeof(*events))
-			break;
-		twheel_ctx_withdraw(ctx, timer);
+	n = copied / sizeof(*events);
+	for (entry = ready->timers.next; i < n; entry = rest, i++) {
+		timer = list_entry(entry, struct twheel_timer, ready);
+		rest = entry->next;
 		if (events[i].flags & TWHEEL_EVENT_LAST)
 			ended[nr_ended++] = timer;
 		else
 			next_round(next_base, timer, now, &events[i]);
-		i++;
 	}
+	if (i)
+		twheel_ctx_withdraw_first(ctx, cpu, rest, i);
 	if (nr_ended) {
 		spin_lock(&ctx->pool.lock);
 		twheel_pool_free(&ctx->pool, ended, nr_ended);
@@ -254,7 +258,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 	twheel_bases_unlock(base, next_base);
 	local_bh_enable();
 
-	if (n && !i)
+	if (some && !i)
 		return -EFAULT;
 	return i * sizeof(*events);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of the wheel as the linker calls them: __real_ is the module's, __wrap_ is costs.c's. */
+/* The wheel as the linker has it called: __real_ is of the module, __wrap_ of costs.c. */
 #ifndef SIM_COSTS_H
 #define SIM_COSTS_H
 
