@@ -9,6 +9,7 @@
  * period more: expiry wakes the waiters after it has dropped its locks, and by then the
  * context may have been released.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -63,8 +64,11 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
 		trace_twheel_expire(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
 				    now);
 	add_ready(ready, timer);
-	if (ready->nr == 1)
+	if (ready->nr == 1) {
+		/* Whoever finds the bit finds the base as well, which may be a new one. */
+		smp_mb__before_atomic();
 		set_bit(base->cpu, ctx->ready_on);
+	}
 }
 
 /* @n timers have left the list of @cpu. */

@@ -72,7 +72,8 @@ mutations() {
 	a push ends before it has made a timer	/^static u32 push_all/,/^}/s/^\t\t\tdone++;/\t\t\treturn done;/
 	a close does not wait for the last expiry	/^static void discard/,/^}/s/if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)/if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)/
 	a key is free before its timer is	/^static u64 end_held/,/^}/s/if (ctx->pool.keyed)/if (0)/
-	nobody learns that a CPU has records	/^void twheel_ctx_make_ready/,/^}/s/^\tif (ready->nr == 1)/\tif (0)/
+	nobody learns that a CPU has records	/^void twheel_ctx_make_ready/,/^}/s/^\tif (ready->nr == 1) {/\tif (0) {/
+	a reader finds records, and not their base	/^void twheel_ctx_make_ready/,/^}/s/smp_mb__before_atomic();/;/
 	a CPU has records for ever	/^static void sub_ready/,/^}/s/^\tif (!ready->nr)/\tif (0)/
 	readers never begin anew	/^ssize_t twheel_expire_deliver/,/^}/s/^\t\t\tcpu = twheel_ctx_next_ready(ctx, 0);/\t\t\tbreak;/
 	the next round stays where the reader may not run	/^static ssize_t deliver(/,/^}/s/next_base = twheel_base_local(quota, ctx->clock);/next_base = base;/
