@@ -9,7 +9,6 @@
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
