@@ -114,9 +114,11 @@ static inline void twheel_ctx_assert_held(const struct twheel_ctx *ctx,
  */
 static inline void twheel_ctx_prepare(struct twheel_ctx *ctx)
 {
-	/* Before that the clock may change, and twheel_ctx_grow() comes first. */
-	if (twheel_pool_settled(&ctx->pool))
-		twheel_base_prepare(ctx->pool.account.quota, ctx->clock);
+	/*
+	 * Until the pool is settled the clock may change. Another call may settle it next, so that
+	 * this one arms without twheel_ctx_grow().
+	 */
+	twheel_base_prepare(ctx->pool.account.quota, READ_ONCE(ctx->clock));
 }
 
 /**
