@@ -19,7 +19,8 @@ enum hrtimer_mode { HRTIMER_MODE_ABS_PINNED_SOFT };
  * @set_at:	when it was set, on the clock of its CPU
  * @cpu:	the CPU that it was set on
  * @isolations:	how often its CPU had been isolated when it last came there
- * @disturbed:	how often it came since
+ * @disturbed:	how often it disturbed it since
+ * @tries:	how often it came when it did so last
  * @disturbed_at: when it came last
  * @queued:	it is set
  * @running:	@function runs
@@ -31,7 +32,7 @@ struct hrtimer {
 	clockid_t		clock;
 	u64			set_at;
 	int			cpu;
-	u32			isolations, disturbed;
+	u32			isolations, disturbed, tries;
 	u64			disturbed_at;
 	bool			queued;
 	bool			running;
@@ -40,6 +41,7 @@ struct hrtimer {
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
 		   clockid_t clock, enum hrtimer_mode mode);
 void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode);
+bool hrtimer_is_queued(const struct hrtimer *timer);
 int hrtimer_cancel(struct hrtimer *timer);
 
 #endif /* SIM_LINUX_HRTIMER_H */
