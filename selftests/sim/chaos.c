@@ -60,7 +60,7 @@ void chaos_main(void *arg)
 		sim_isolate(cpu, false);
 	/* What a step back has put off is due at last. */
 	if (world.steps)
-		step_clock(1000 * TICK);
+		step_clock(sim_furthest_offset - sim_real_offset + TICK);
 	world.others_left--;
 }
 

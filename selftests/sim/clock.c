@@ -6,7 +6,7 @@
 
 #include "kernel.h"
 
-s64 sim_real_offset, sim_boot_offset;
+s64 sim_real_offset, sim_furthest_offset, sim_boot_offset;
 u64 sim_latest_step;
 static struct notifier_block *told;
 /* As the kernel's it is taken in hard interrupts, too. */
@@ -17,6 +17,7 @@ static struct nsproxy nsproxy = { .time_ns = &timens };
 void clock_begin(void)
 {
 	sim_real_offset = 1000000000000000000;
+	sim_furthest_offset = sim_real_offset;
 	sim_boot_offset = 5000000000;
 	sim_latest_step = 0;
 	told = NULL;
@@ -86,6 +87,7 @@ void sim_set_clock(s64 step)
 	lock_timekeeper();
 	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
 	sim_real_offset += step;
+	sim_furthest_offset = max(sim_furthest_offset, sim_real_offset);
 	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
 	tell();
 	unlock_timekeeper();

@@ -153,6 +153,8 @@ void sim_hotplug(unsigned int cpu, bool online);
 
 /* clock.c: CLOCK_REALTIME and CLOCK_BOOTTIME are ahead of CLOCK_MONOTONIC by these. */
 extern s64 sim_real_offset, sim_boot_offset;
+/* The most that sim_real_offset has been */
+extern s64 sim_furthest_offset;
 /* The latest time that CLOCK_REALTIME has shown just before or after a step */
 extern u64 sim_latest_step;
 void sim_set_clock(s64 step);
