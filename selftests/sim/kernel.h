@@ -16,7 +16,7 @@
 
 #define MAX_TASKS	48
 #define MAX_FIBERS	(MAX_TASKS + 2 * CONFIG_NR_CPUS)
-#define MAX_HELD	8
+#define MAX_HELD	80
 
 enum fiber_kind { TASK, SOFTIRQ, HARDIRQ };
 

@@ -31,8 +31,11 @@ typedef struct sim_lock raw_spinlock_t;
 #define spin_lock_init(lock)	(*(lock) = (spinlock_t)SIM_LOCK_INIT(lock))
 
 #define SINGLE_DEPTH_NESTING	1
+/* For sim_spin_lock(): others of the class may be held, as one of them comes first. */
+#define SIM_NESTED		2
 
 void sim_spin_lock(spinlock_t *lock, unsigned int subclass);
+bool spin_trylock(spinlock_t *lock);
 void spin_unlock(spinlock_t *lock);
 bool spin_is_contended(spinlock_t *lock);
 bool sim_holds(const struct sim_lock *lock);
@@ -41,6 +44,8 @@ void local_bh_enable(void);
 
 #define spin_lock(lock)		sim_spin_lock(lock, 0)
 #define spin_lock_nested(lock, subclass) sim_spin_lock(lock, subclass)
+#define spin_lock_nest_lock(lock, outer) \
+	do { lockdep_assert_held(outer); sim_spin_lock(lock, SIM_NESTED); } while (0)
 #define spin_lock_bh(lock)	do { local_bh_disable(); spin_lock(lock); } while (0)
 #define spin_unlock_bh(lock)	do { spin_unlock(lock); local_bh_enable(); } while (0)
 #define lockdep_assert_held(lock) WARN_ON_ONCE(!sim_holds(lock))

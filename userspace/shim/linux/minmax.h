@@ -25,4 +25,6 @@
 	(b) = swap_a;				\
 } while (0)
 
+#define clamp_t(type, value, low, high) min_t(type, max_t(type, value, low), high)
+
 #endif /* SHIM_LINUX_MINMAX_H */
