@@ -23,8 +23,9 @@ my @cpus = (1, 2, 4, 8, 16, 32, 64);
 # Entries of a batch that are carried out at a time
 my $part = 32;
 
-# Measured: ns of an operation and its instructions; those of them that are executed with the
-# context's lock held; and those that cannot do without that lock
+# Measured: ns of an operation and its instructions; those of them that were executed with the
+# context's lock held; and those that cannot do without that lock or, with keys, without that of the
+# key
 my @operations = ('arm', 'cancel', 'expire', 'deliver', 'push back', 'pull forward',
 		  'arm, keyed', 'cancel, keyed');
 my %measured = (
@@ -35,8 +36,8 @@ my %measured = (
 	'push back'	=> [ 32.4, 298, 0, 0 ],
 	'pull forward'	=> [ 46.3, 575, 0, 0 ],
 	# No ns of the present table of keys yet: as many for an instruction as an arm takes
-	'arm, keyed'	=> [ 135, 1371, 970, 489 ],
-	'cancel, keyed'	=> [ 66, 675, 390, 231 ],
+	'arm, keyed'	=> [ 135, 1371, 970, 200 ],
+	'cancel, keyed'	=> [ 66, 675, 390, 45 ],
 );
 # ns of an instruction with the lock at most: of what takes longer the rest waits for memory,
 # which is before the lock is taken
@@ -46,6 +47,8 @@ my $insn = 0.11;
 # CPUs of a socket; lines that a CPU waits for at once; ns of an atomic operation; and ns to go
 # from the lock of one base to that of another, beside the line: both locks, and the clock anew
 my %assumed = (near => 40, far => 100, socket => 32, overlap => 4, atomic => 5, relock => 25);
+# Cache lines with the locks of keys: those of a line are taken for one.
+my $key_lines = 16;
 # The lines of the timers of a part, as far as a CPU waits for one after another
 my $lines = $part / $assumed{overlap};
 
@@ -201,19 +204,28 @@ sub shared {
 	};
 }
 
+# A chunk is enough for two parts. It is made, or freed, with the context's lock.
+sub own_chunk {
+	my $op = $_[2] // arm_or_cancel($_[1]);
+
+	return ([ 'work', $part * ns($op) ], $_[1] % 2 ? () : locked('ctx', 3, held($op, 3)));
+}
+
 sub life {
 	my ($cpu, $number) = @_;
 
-	return ([ 'fetch', $lines ], with_ctx($cpu, 'arm', 3, 2, $part)) if $number % 3 == 0;
-	return with_ctx($cpu, 'expire', 2, 2, $part) if $number % 3 == 1;
-	return map { with_ctx($cpu, 'deliver', 2, 2 + $lines / 2, $part / 2) } 1 .. 2;
+	return own_chunk($cpu, $number, 'arm') if $number % 3 == 0;
+	return [ 'work', $part * ns('expire') ] if $number % 3 == 1;
+	return own_chunk($cpu, $number, 'deliver');
 }
 
-# A chunk is enough for two parts.
-sub own_chunk {
-	my $op = arm_or_cancel($_[1]);
+# The line of a lock comes with it, and that of the bucket.
+sub key_locks {
+	my $op = arm_or_cancel($_[1]) . ', keyed';
+	my $held = held($op, 3);
 
-	return ([ 'work', $part * ns($op) ], $_[1] % 2 ? () : locked('ctx', 3, held($op, 3)));
+	return map { ([ 'work', ns($op) - $held ],
+		      locked('key' . int rand $key_lines, 1, $held)) } 1 .. $part;
 }
 
 # Timers of any CPU: how much longer it takes, as most are not where the last one was
@@ -244,10 +256,11 @@ my @rows = (
 	[ 'the same, each CPU counts 64 by itself', count_apart(64) ],
 	[ '**the same, and those of a part at once**', \&count_part ],
 	[ 'one descriptor: arm, cancel; its lock for all of a part (before)', shared(2) ],
-	[ '**the same, its lock for what needs it**', shared(3) ],
-	[ 'the same, a chunk of free timers for each CPU', \&own_chunk ],
+	[ 'the same, its lock for what needs it (before)', shared(3) ],
+	[ '**the same, free timers for each CPU**', \&own_chunk ],
 	[ '**one descriptor: arm, expire, read**', \&life ],
-	[ '**one descriptor, keys: arm, cancel**', shared(2, 1) ],
+	[ 'one descriptor, keys: arm, cancel; its lock for all of a part (before)', shared(2, 1) ],
+	[ '**the same, a lock for a 64th of the keys**', \&key_locks ],
 	[ '**one descriptor: push back timers of all CPUs**', \&push_back ],
 	[ '**one descriptor: pull forward timers of all CPUs**', \&pull_forward ],
 );
@@ -279,7 +292,7 @@ sub check {
 }
 
 sub tables {
-	my $out = "| measured | ns | ns with the context's lock, held throughout | ns that need it |\n" .
+	my $out = "| measured | ns | ns with the context's lock, held throughout | ns that need a lock |\n" .
 		  "| --- | ---: | ---: | ---: |\n";
 
 	$out .= sprintf "| %s | %s%.1f | %.1f | %.1f |\n", $_, /keyed/ ? '~' : '', ns($_),
