@@ -234,14 +234,25 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 		twheel_timer_enqueue(timer, hold->local, now);
 }
 
+/* As twheel_pool_alloc(); or that which was taken before. */
+static int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u32 n)
+{
+	if (likely(!hold->taken))
+		return twheel_pool_alloc(&hold->ctx->pool, hold->local, timers, n);
+	timers[0] = hold->taken;
+	hold->taken = NULL;
+	return 1;
+}
+
 /*
  * Make timers for the @n entries at @arms. @timers has room for as many. If timers have keys, @n is
- * 1 and rearm() has found no timer. Returns for how many entries: 1 or more; or -EAGAIN if the
- * pool has to grow first, or another error of twheel_pool_alloc().
+ * 1 and the lock of the key is held, which no timer has. Returns for how many entries: 1 or more;
+ * or -EAGAIN if the pool has to grow first.
  */
 static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		   struct twheel_timer **timers)
 {
+	struct twheel_pool *pool = &hold->ctx->pool;
 	int ret, i;
 
 	/* Settings may change until the pool is settled, which growing does. */
@@ -249,23 +260,25 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		return -EAGAIN;
 
 	twheel_hold_local(hold);
-	ret = twheel_pool_alloc(&hold->ctx->pool, arms->handle, timers, n);
+	ret = take_timers(hold, timers, n);
 	if (ret < 0)
 		return ret;
 
+	if (unlikely(pool->keyed))
+		twheel_keys_insert(&pool->keys, timers[0], hold->key_hash, arms->handle);
 	/*
-	 * From now on the lock of the base guards the timers, so the context's lock, which all
-	 * CPUs share, can be released. With keys it is needed for the next entry, too. Only
-	 * twheel_list_next_expiry() reads the timers without a lock: it must not find the
-	 * deadline of the timer that was there before.
+	 * From now on the lock of the base guards live timers. Only twheel_list_next_expiry() reads
+	 * them without it: it must not find the deadline of the timer that was there before.
 	 */
 	for (i = 0; i < ret; i++) {
 		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
 		/* Pairs with smp_load_acquire() in twheel_list_next_expiry(). */
 		smp_store_release(&timers[i]->where, twheel_where_pending(hold->local->cpu));
 	}
-	if (!hold->ctx->pool.keyed)
-		twheel_hold_unlock_ctx(hold);
+	if (unlikely(pool->keyed)) {
+		twheel_hold_unlock_key(hold);
+		twheel_keys_split(&pool->keys, READ_ONCE(pool->reserved));
+	}
 
 	for (i = 0; i < ret; i++)
 		start_new(hold, timers[i], &arms[i]);
@@ -401,8 +414,8 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 
 /*
  * Re-arm the timer that @arm names. @hint: the timer that it probably names, or NULL. Returns as
- * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of the
- * context is then held, so that no other call makes one.
+ * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of this
+ * key is then held, so that no other call makes one.
  */
 static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel_timer *hint)
 {
@@ -410,7 +423,7 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	int ret;
 
 	for (;; hint = NULL) {
-		timer = twheel_hold_handle(hold, arm->handle, hint);
+		timer = twheel_hold_or_lock(hold, arm->handle, hint);
 		if (!timer)
 			return -ENOENT;
 		ret = twheel_timer_rearm(hold, timer, arm);
@@ -431,11 +444,8 @@ static void clear_answer(struct twheel_arm *arm)
 	arm->old_remaining = 0;
 }
 
-/*
- * Carry out @arm. @hint: the timer that it probably names, or NULL. @full: 0, or the error for
- * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
- */
-static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
+/* As arm_one(). The lock of the key may be held afterwards. */
+static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 		   struct twheel_timer *hint, int full)
 {
 	struct twheel_ctx *ctx = hold->ctx;
@@ -457,6 +467,19 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 		return full;
 	ret = arm_new(hold, arm, 1, &timer);
 	return min(ret, 0);
+}
+
+/*
+ * Carry out @arm. @hint: the timer that it probably names, or NULL. @full: 0, or the error for
+ * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
+ */
+static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
+		   struct twheel_timer *hint, int full)
+{
+	int ret = arm_or_lock(hold, arm, hint, full);
+
+	twheel_hold_unlock_key(hold);
+	return ret;
 }
 
 /*
@@ -502,18 +525,19 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 }
 
 /*
- * Carry out the @n entries at @arms. @timers has room for as many timers. @full: 0, or the error
- * for which no timer can be made for the first entry. Returns how many entries were carried out:
- * fewer than @n if the pool has to grow for the next one.
+ * Carry out the @n entries at @arms. @timers has room for as many timers. For the first entry that
+ * makes one, @taken is a free timer or NULL, and @full 0 or the error for which none can be made.
+ * Returns how many entries were carried out: fewer than @n if the pool has to grow for the next one.
  */
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
-		    struct twheel_timer **timers)
+		    struct twheel_timer *taken, struct twheel_timer **timers)
 {
 	struct twheel_arm *arm = arms, *end = arms + n;
 	struct twheel_hold hold;
 	int ret;
 
 	twheel_hold_begin(&hold, ctx);
+	hold.taken = taken;
 	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, timers);
 	if (n > 1 && hold.local)
 		fetch_for_arms(&hold, arms, n, timers);
@@ -529,6 +553,11 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 		}
 		if (ret < 0)
 			break;
+	}
+	if (unlikely(hold.taken)) {
+		/* None was needed: another call has made the timer with this key. */
+		hold.taken->ended = hold.ended;
+		hold.ended = hold.taken;
 	}
 	twheel_hold_end(&hold);
 	return arm - arms;
@@ -579,6 +608,7 @@ static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 
 void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
+	struct twheel_timer *taken = NULL;
 	u32 part, done;
 	int full = 0;
 
@@ -594,19 +624,20 @@ void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 		if (part == 1) {
 			struct twheel_timer *timer;
 
-			done = arm_some(ctx, arms, 1, full, &timer);
+			done = arm_some(ctx, arms, 1, full, taken, &timer);
 		} else {
 			struct twheel_timer *timers[TWHEEL_HOLD_MAX];
 
-			done = arm_some(ctx, arms, part, full, timers);
+			done = arm_some(ctx, arms, part, full, taken, timers);
 		}
 		full = 0;
+		taken = NULL;
 		if (done < part) {
 			/*
 			 * Try that one again, even if there is no room: another call may have
 			 * made the timer with this key meanwhile, and then none is needed.
 			 */
-			full = twheel_ctx_grow(ctx);
+			full = twheel_ctx_grow(ctx, &taken);
 			cond_resched();
 		}
 	}

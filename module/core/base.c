@@ -10,11 +10,13 @@
  *	twheel_quota.mutex
  *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
  *	number first
- *   3. twheel_pool.lock, which is that of its context, too
- *   4. locks of the kernel: the hrtimer's inside 2, those of the slab and the IDA inside 3
+ *   3. twheel_keys.splits, which nobody waits for, and inside it or without it the
+ *	twheel_key_lock of one key; or those of all keys, in order
+ *   4. twheel_pool.lock
+ *   5. locks of the kernel: the hrtimer's inside 2, those of the slab inside 2 and 4
  *
  * Bottom halves are off wherever a spinlock is taken, since the host turns wheels in a soft
- * interrupt, and so does what frees memory. Nothing is woken up inside 2 or 3. Other locks of
+ * interrupt, and so does what frees memory. Nothing is woken up inside 2 to 4. Other locks of
  * the host, in module/linux, are taken alone: twheel_quota_lock; reset_lock, a mutex; and
  * twheel_wheels.lock, with twheel_cpus_lock inside it.
  *

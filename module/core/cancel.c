@@ -21,8 +21,8 @@
 static_assert(!offsetof(struct twheel_cancel, handle));
 
 /*
- * Take @timer, which is held and live, out of its wheel or list. Afterwards it is not live, and
- * nobody else uses it until it is freed. Returns the deadline that it had.
+ * End @timer, which is held and live. Afterwards it may be another one already. Returns the
+ * deadline that it had.
  */
 static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
@@ -42,21 +42,14 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	twheel_count(TWHEEL_COUNT_CANCELLED);
 	if (trace_twheel_cancel_enabled())
 		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
-	/*
-	 * The caller frees the timer before it releases this lock. So a look-up by key, which takes
-	 * the lock, does not find the timer again and again until it is freed.
-	 */
-	if (ctx->pool.keyed)
-		twheel_hold_lock_ctx(hold);
-	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
+	twheel_pool_end_timer(&ctx->pool, timer);
+	twheel_hold_free(hold, timer);
 	return deadline;
 }
 
 void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
 	end_held(hold, timer);
-	twheel_hold_lock_ctx(hold);
-	twheel_pool_free(&hold->ctx->pool, &timer, 1);
 }
 
 /* Say in @cancel that no timer has ended. Returns 0, or -EINVAL if @cancel asks for more. */
@@ -79,12 +72,9 @@ static void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 }
 
-/*
- * Carry out @cancel. @hint: the timer that it probably names, or NULL. A timer that ends is stored
- * in *@ended. Returns the result.
- */
+/* Carry out @cancel. @hint: the timer that it probably names, or NULL. Returns the result. */
 static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
-			struct twheel_timer *hint, struct twheel_timer **ended)
+			struct twheel_timer *hint)
 {
 	struct twheel_timer *timer;
 	int ret = begin_cancel(cancel);
@@ -95,36 +85,23 @@ static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
 	if (!timer)
 		return -ENOENT;
 	cancel_held(hold, timer, cancel);
-	*ended = timer;
 	return 0;
 }
 
-/*
- * Carry out the @n entries at @cancels. @timers has room for as many timers. The timers are freed
- * together, at the end, so that the lock of the context is taken once and not for long. But with
- * keys each timer is freed at once, since its key is free only when the timer is.
- */
+/* Carry out the @n entries at @cancels. @timers has room for as many timers. */
 static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n,
 			struct twheel_timer **timers)
 {
 	struct twheel_hold hold;
-	u32 i, ended = 0;
+	u32 i;
 
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, cancels, sizeof(*cancels), n, timers);
 	for (i = 0; i < n; i++)
 		if (timers[i])
 			twheel_timer_fetch_neighbours(timers[i]);
-	for (i = 0; i < n; i++) {
-		/* timers[] is reused: ended timers overwrite hints that were used already. */
-		cancels[i].result = cancel_entry(&hold, &cancels[i], timers[i], &timers[ended]);
-		ended += !cancels[i].result;
-		if (ended && (ctx->pool.keyed || i == n - 1)) {
-			twheel_hold_lock_ctx(&hold);
-			twheel_pool_free(&ctx->pool, timers, ended);
-			ended = 0;
-		}
-	}
+	for (i = 0; i < n; i++)
+		cancels[i].result = cancel_entry(&hold, &cancels[i], timers[i]);
 	twheel_hold_end(&hold);
 }
 
@@ -144,8 +121,6 @@ static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 		return false;
 	cancel_held(&hold, timer, cancel);
 	cancel->result = 0;
-	twheel_hold_lock_ctx(&hold);
-	twheel_pool_free(&ctx->pool, &timer, 1);
 	twheel_hold_end(&hold);
 	return true;
 }

@@ -25,6 +25,7 @@
 
 struct twheel_pool;
 struct twheel_quota;
+struct twheel_stock;
 
 #define TWHEEL_CHUNK_SIZE	4096
 
@@ -43,17 +44,21 @@ struct twheel_quota;
  * struct twheel_chunk - some timers
  * @pool:	the pool; constant
  * @quota:	where the chunk is counted; constant. Outlives the chunk
- * @free:	a bit for each place with a free timer; changed under pool->lock, and read
- *		without a lock by twheel_pool_next_index()
+ * @free:	a bit for each place with a free timer; (h), and read without a lock by
+ *		twheel_pool_next_index()
  * @index:	of the chunk in pool->chunks; constant
+ * @stock:	to which it belongs: that of the CPU for which its free timers are. Changes under
+ *		the locks of the bases of both CPUs, and is read without a lock
  * @keyed:	the timers have keys; constant
  * @words:	the words of the timers by place, or NULL; constant
- * @partial:	in pool->partial while @free is not zero; under pool->lock
+ * @partial:	in @stock->chunks while @free is not zero; (h)
  * @rcu:	frees the chunk once it has left that list
  * @timers:	the timers by place; place 0 has none
  * @before:	what comes before @keys
  * @keys:	if @keyed, from %TWHEEL_KEYED_TIMERS + 1 on in their place: the keys, that of
- *		place 1 first. Written under pool->lock, read without a lock
+ *		place 1 first. Written under the lock of the key, read without a lock
+ *
+ * The lock of @stock->base guards what is marked (h).
  */
 struct twheel_chunk {
 	union {
@@ -61,6 +66,7 @@ struct twheel_chunk {
 			struct twheel_pool	*pool;
 			struct twheel_quota	*quota;
 			u64			free;
+			struct twheel_stock	*stock;
 			u32			index;
 			bool			keyed;
 			atomic64_t		*words;

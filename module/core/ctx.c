@@ -103,7 +103,7 @@ void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, u32 cpu, struct list_head
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 {
-	u64 timers = READ_ONCE(ctx->pool.account.timers);
+	u64 timers = twheel_pool_timers(&ctx->pool);
 	u64 sum = 0;
 	u32 cpu;
 
@@ -183,7 +183,18 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 	return ret;
 }
 
-int twheel_ctx_grow(struct twheel_ctx *ctx)
+/* The base for timers that are armed now, once there is one. The task may leave its CPU. */
+static struct twheel_base *local_base(const struct twheel_ctx *ctx)
+{
+	struct twheel_base *base;
+
+	local_bh_disable();
+	base = twheel_base_local(ctx->pool.account.quota, ctx->clock);
+	local_bh_enable();
+	return base;
+}
+
+int twheel_ctx_grow(struct twheel_ctx *ctx, struct twheel_timer **timer)
 {
 	int ret;
 
@@ -191,7 +202,7 @@ int twheel_ctx_grow(struct twheel_ctx *ctx)
 		return -EINTR;
 	ret = twheel_base_prepare(ctx->pool.account.quota, ctx->clock);
 	if (!ret)
-		ret = twheel_pool_grow(&ctx->pool);
+		ret = twheel_pool_grow(&ctx->pool, local_base(ctx), timer);
 	mutex_unlock(&ctx->grow);
 	return ret;
 }
@@ -204,10 +215,11 @@ static size_t ctx_size(void)
 /* What a context takes, with its lists of all CPUs */
 static size_t ctx_memory(void)
 {
-	return ctx_size() + nr_cpu_ids * sizeof(struct twheel_ready);
+	return ctx_size() +
+	       nr_cpu_ids * (sizeof(struct twheel_ready) + sizeof(struct twheel_stock));
 }
 
-static struct twheel_ctx *new_ctx(void)
+static struct twheel_ctx *new_ctx(struct twheel_quota *quota)
 {
 	struct twheel_ctx *ctx = kzalloc(ctx_size(), TWHEEL_OPEN_GFP);
 	u32 cpu;
@@ -215,7 +227,8 @@ static struct twheel_ctx *new_ctx(void)
 	if (!ctx)
 		return NULL;
 	ctx->ready = alloc_percpu_gfp(struct twheel_ready, TWHEEL_OPEN_GFP);
-	if (!ctx->ready) {
+	if (!ctx->ready || twheel_pool_init(&ctx->pool, quota)) {
+		free_percpu(ctx->ready);
 		kfree(ctx);
 		return NULL;
 	}
@@ -233,14 +246,13 @@ struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 	if (ret)
 		return ERR_PTR(ret);
 
-	ctx = new_ctx();
+	ctx = new_ctx(quota);
 	if (!ctx) {
 		twheel_quota_sub_memory(quota, ctx_memory());
 		return ERR_PTR(-ENOMEM);
 	}
 
 	mutex_init(&ctx->grow);
-	twheel_pool_init(&ctx->pool, quota);
 	ctx->watch.notify = ctx_notify;
 	twheel_waiters_init(&ctx->waiters);
 	return ctx;

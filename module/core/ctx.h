@@ -171,13 +171,14 @@ int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,
 		      u32 config, u64 limit);
 
 /**
- * twheel_ctx_grow() - make room for a timer, unless there is some
+ * twheel_ctx_grow() - take a free timer, and have more for this CPU
  * @ctx:	the context, whose pool is settled afterwards unless this fails
+ * @timer:	set to the timer, unless this fails
  *
  * Context: may sleep.
  * Return: as twheel_pool_grow(); or -EINTR if the task was killed while it waited.
  */
-int twheel_ctx_grow(struct twheel_ctx *ctx);
+int twheel_ctx_grow(struct twheel_ctx *ctx, struct twheel_timer **timer);
 
 /**
  * twheel_ctx_next_ready() - on which CPU records wait to be read

@@ -202,21 +202,18 @@ static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *t
 	return i * sizeof(*events);
 }
 
-/*
- * As twheel_expire_deliver(), for up to @room records of @cpu. @events and @ended have room for as
- * many records and timers.
- */
+/* As twheel_expire_deliver(), for up to @room records of @cpu. @events has room for them. */
 static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
-		       struct twheel_event *events, struct twheel_timer **ended, u32 room)
+		       struct twheel_event *events, u32 room)
 {
 	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
 	struct twheel_quota *quota = ctx->pool.account.quota;
 	s64 offset = twheel_clock_offset(ctx->clock);
 	struct twheel_base *base, *next_base;
 	struct list_head *entry, *rest;
-	struct twheel_timer *timer;
+	struct twheel_timer *timer, *ended = NULL;
 	size_t copied = 0;
-	u32 n = 0, i = 0, nr_ended = 0;
+	u32 n = 0, i = 0;
 	bool some;
 	u64 now;
 
@@ -242,20 +239,19 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 	for (entry = ready->timers.next; i < n; entry = rest, i++) {
 		timer = list_entry(entry, struct twheel_timer, ready);
 		rest = entry->next;
-		if (events[i].flags & TWHEEL_EVENT_LAST)
-			ended[nr_ended++] = timer;
-		else
+		if (events[i].flags & TWHEEL_EVENT_LAST) {
+			twheel_pool_end_timer(&ctx->pool, timer);
+			twheel_pool_free(&ctx->pool, base, timer, &ended);
+		} else {
 			next_round(next_base, timer, now, &events[i]);
+		}
 	}
 	if (i)
 		twheel_ctx_withdraw_first(ctx, cpu, rest, i);
-	if (nr_ended) {
-		spin_lock(&ctx->pool.lock);
-		twheel_pool_free(&ctx->pool, ended, nr_ended);
-		spin_unlock(&ctx->pool.lock);
-	}
 	twheel_count_n(TWHEEL_COUNT_READ, i);
 	twheel_bases_unlock(base, next_base);
+	if (unlikely(ended))
+		twheel_pool_free_ended(&ctx->pool, ended);
 	local_bh_enable();
 
 	if (some && !i)
@@ -269,19 +265,17 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
  */
 static noinline ssize_t deliver_one(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to)
 {
-	struct twheel_timer *ended;
 	struct twheel_event event;
 
-	return deliver(ctx, cpu, to, &event, &ended, 1);
+	return deliver(ctx, cpu, to, &event, 1);
 }
 
 static noinline ssize_t deliver_many(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 				     size_t room)
 {
-	struct twheel_timer *ended[TWHEEL_DELIVER_MAX];
 	struct twheel_event events[TWHEEL_DELIVER_MAX];
 
-	return deliver(ctx, cpu, to, events, ended, min_t(size_t, room, TWHEEL_DELIVER_MAX));
+	return deliver(ctx, cpu, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
 }
 
 ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)

@@ -2,10 +2,9 @@
 /*
  * Holding a timer: with the locks that guard it, wherever it is.
  *
- * Locking rules: the lock of its base guards a timer that is live, pending or ready, and the lock
- * of its context one that is free. timer->where says which base it is. That word is read without a
- * lock, and again with the lock held that it named, until it names one that is held. See base.c for
- * the order of the locks.
+ * Locking rules: the lock of its base guards a timer that is live, pending or ready. timer->where
+ * says which base it is. That word is read without a lock, and again with the lock held that it
+ * named, until it names one that is held. See base.c for the order of the locks.
  *
  * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another. If
  * the next timer needs other locks, all are released first, as there is an order to take them
@@ -23,29 +22,19 @@
 #include "host.h"
 #include "timer.h"
 
-void twheel_hold_lock_ctx(struct twheel_hold *hold)
+static void lock_key(struct twheel_hold *hold, u32 hash)
 {
-	if (hold->ctx_locked)
-		return;
-	spin_lock(&hold->ctx->pool.lock);
-	hold->ctx_locked = true;
+	twheel_assert(!hold->key_lock);
+	hold->key_hash = hash;
+	hold->key_lock = twheel_keys_lock_of(&hold->ctx->pool.keys, hash);
+	spin_lock(hold->key_lock);
 	/* For sparse, which cannot follow a lock that depends on a condition. */
-	__release(&hold->ctx->pool.lock);
-}
-
-void twheel_hold_unlock_ctx(struct twheel_hold *hold)
-{
-	twheel_assert(hold->ctx_locked);
-	/* For sparse, as above. */
-	__acquire(&hold->ctx->pool.lock);
-	spin_unlock(&hold->ctx->pool.lock);
-	hold->ctx_locked = false;
+	__release(hold->key_lock);
 }
 
 static void unlock_all(struct twheel_hold *hold)
 {
-	if (hold->ctx_locked)
-		twheel_hold_unlock_ctx(hold);
+	twheel_hold_unlock_key(hold);
 	if (hold->base) {
 		/* For sparse, as above. */
 		__acquire(&hold->base->lock);
@@ -70,8 +59,6 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 
 	if (!locked || (second && hold->base != second && hold->second != second)) {
 		unlock_all(hold);
-		/* They come before that of the context. */
-		twheel_assert(!hold->ctx_locked);
 		twheel_bases_lock(base, second);
 		__release(&base->lock);
 		hold->base = base;
@@ -170,7 +157,9 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 	rcu_read_lock();
 	hold->ctx = ctx;
 	hold->second = NULL;
-	hold->ctx_locked = false;
+	hold->key_lock = NULL;
+	hold->taken = NULL;
+	hold->ended = NULL;
 	hold->wake = false;
 	hold->now = 0;
 	timer = lock_one(hold, handle);
@@ -190,6 +179,8 @@ void twheel_hold_end(struct twheel_hold *hold)
 	__releases(RCU)
 {
 	unlock_all(hold);
+	if (unlikely(hold->ended))
+		twheel_pool_free_ended(&hold->ctx->pool, hold->ended);
 	rcu_read_unlock();
 	local_bh_enable();
 
@@ -215,19 +206,22 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
 		memset(hints, 0, n * sizeof(*hints));
 }
 
-/* Hold the timer with @key. If there is none the context's lock is held, so that none is made. */
-static struct twheel_timer *lock_key(struct twheel_hold *hold, u64 key)
+/* Hold the timer with @key. If there is none the lock of @key is held, so that none is made. */
+static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
 {
+	struct twheel_pool *pool = &hold->ctx->pool;
+	u32 hash = twheel_keys_hash(&pool->keys, key);
 	struct twheel_timer *timer;
 
 	for (;;) {
 		twheel_hold_local(hold);
-		timer = twheel_pool_find_key(&hold->ctx->pool, key);
+		lock_key(hold, hash);
+		timer = twheel_keys_find(&pool->keys, hash, key);
 		if (!timer)
 			return NULL;
-		/* If it needs other locks it may end before they are held. */
-		if (lock_timer(hold, timer, NULL) &&
-		    twheel_pool_is_named(&hold->ctx->pool, timer, key))
+		twheel_hold_unlock_key(hold);
+		/* It may end before it is held. */
+		if (lock_timer(hold, timer, NULL) && twheel_pool_is_named(pool, timer, key))
 			return timer;
 	}
 }
@@ -244,17 +238,32 @@ static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64
 	if (timer && lock_timer(hold, timer, NULL) &&
 	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
 		return timer;
-	return hold->ctx->pool.keyed ? lock_key(hold, handle) : NULL;
+	return hold->ctx->pool.keyed ? find_key(hold, handle) : NULL;
+}
+
+/* Does @hint have @handle, and is it held? In a batch nearly all timers need the same locks. */
+static bool is_held(const struct twheel_hold *hold, u64 handle, const struct twheel_timer *hint)
+{
+	return hint && is_pending_here(hold, READ_ONCE(hint->where)) &&
+	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
+}
+
+struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
+					 struct twheel_timer *hint)
+{
+	return likely(is_held(hold, handle, hint)) ? hint : find_and_lock(hold, handle, hint);
 }
 
 struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 					struct twheel_timer *hint)
 {
-	/* In a batch nearly all timers are guarded by the locks that the last one needed. */
-	if (likely(hint && is_pending_here(hold, READ_ONCE(hint->where)) &&
-		   twheel_pool_is_named(&hold->ctx->pool, hint, handle)))
+	struct twheel_timer *timer;
+
+	if (likely(is_held(hold, handle, hint)))
 		return hint;
-	return find_and_lock(hold, handle, hint);
+	timer = find_and_lock(hold, handle, hint);
+	twheel_hold_unlock_key(hold);
+	return timer;
 }
 
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle)
@@ -271,5 +280,4 @@ bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer)
 void twheel_hold_local(struct twheel_hold *hold)
 {
 	hold_bases(hold, hold->local, NULL);
-	twheel_hold_lock_ctx(hold);
 }

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "base.h"
+#include "ctx.h"
 #include "host.h"
 
 /*
@@ -18,7 +19,6 @@
 /* Entries of a batch that are carried out before all locks are released */
 #define TWHEEL_HOLD_MAX		32
 
-struct twheel_ctx;
 struct twheel_timer;
 
 /**
@@ -31,7 +31,10 @@ struct twheel_timer;
  * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
  *		lock is held
  * @stays:	timers on @base that are armed anew may stay there
- * @ctx_locked:	the lock of @ctx is held
+ * @key_lock:	the lock of a key that no timer has, if it is held; or NULL
+ * @key_hash:	the hash of that key
+ * @taken:	a free timer, for the next one that is made; or NULL
+ * @ended:	timers that have ended and are to be freed at the end
  * @wake:	waiters of @ctx are to be woken at the end
  * @offset:	twheel_clock_offset() of the calling program, in ns
  * @now:	the time on the context's clock, in ns, since these bases were locked; 0 if
@@ -46,8 +49,11 @@ struct twheel_hold {
 	struct twheel_base	*second;
 	u32			here;
 	bool			stays;
-	bool			ctx_locked;
 	bool			wake;
+	u32			key_hash;
+	spinlock_t		*key_lock;
+	struct twheel_timer	*taken;
+	struct twheel_timer	*ended;
 	s64			offset;
 	u64			now;
 };
@@ -62,7 +68,7 @@ struct twheel_hold {
 void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx);
 
 /**
- * twheel_hold_end() - release all locks, and wake the context's waiters if @hold->wake
+ * twheel_hold_end() - release all locks, free what has ended, and wake waiters if @hold->wake
  * @hold:	as filled
  *
  * Context: after twheel_hold_begin(). Afterwards bottom halves are on, and RCU has ended.
@@ -119,11 +125,40 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
  * @hint:	what twheel_hold_look_ahead() has found for @handle, or NULL
  *
  * Context: as twheel_hold_index().
- * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
- * @hold->ctx is held, so that none comes.
+ * Return: as twheel_hold_index().
  */
 struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 					struct twheel_timer *hint);
+
+/**
+ * twheel_hold_or_lock() - hold the live timer that a handle names, or let none get it
+ * @hold:	begun
+ * @handle:	a handle or a key; any number
+ * @hint:	as for twheel_hold_handle()
+ *
+ * Context: as twheel_hold_index().
+ * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
+ * the key is held as well as that of @hold->local, so that none comes, until twheel_hold_name() or
+ * twheel_hold_unlock_key().
+ */
+struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
+					 struct twheel_timer *hint);
+
+/**
+ * twheel_hold_unlock_key() - release the lock of a key, if it is held
+ * @hold:	begun
+ *
+ * Context: after twheel_hold_begin().
+ */
+static inline void twheel_hold_unlock_key(struct twheel_hold *hold)
+{
+	if (likely(!hold->key_lock))
+		return;
+	/* For sparse, which cannot follow a lock that depends on a condition. */
+	__acquire(hold->key_lock);
+	spin_unlock(hold->key_lock);
+	hold->key_lock = NULL;
+}
 
 /**
  * twheel_hold_both() - hold a timer with the lock of @hold->local, too
@@ -149,29 +184,25 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
- * twheel_hold_local() - take the locks that are needed to make a timer
+ * twheel_hold_local() - take the lock that is needed to make a timer
  * @hold:	begun; the pool is settled
  *
- * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local, and the lock of
- * the context is held, too.
+ * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local.
  */
 void twheel_hold_local(struct twheel_hold *hold);
 
 /**
- * twheel_hold_lock_ctx() - take the context's lock, unless it is held already
+ * twheel_hold_free() - free a timer that was held
  * @hold:	begun
+ * @timer:	the timer, which has ended: see twheel_pool_end_timer(). The lock of its base is
+ *		still held
  *
- * Context: after twheel_hold_begin(). Timers that are held still are.
+ * Context: after twheel_hold_begin().
  */
-void twheel_hold_lock_ctx(struct twheel_hold *hold);
-
-/**
- * twheel_hold_unlock_ctx() - release the context's lock
- * @hold:	begun; the lock of the context is held
- *
- * Context: holds timers that are pending, or none, and still does afterwards.
- */
-void twheel_hold_unlock_ctx(struct twheel_hold *hold);
+static inline void twheel_hold_free(struct twheel_hold *hold, struct twheel_timer *timer)
+{
+	twheel_pool_free(&hold->ctx->pool, hold->base, timer, &hold->ended);
+}
 
 /**
  * twheel_hold_now() - the present, for a call that holds a timer

@@ -144,8 +144,7 @@ void twheel_base_program(struct twheel_base *base);
 
 /*
  * Limits. A quota counts what one user's contexts hold; struct twheel_account, which is the
- * host's, is what one context has of it. Its member quota is the quota, and its member timers says
- * how many timers there are: written under the lock of the context, read without it.
+ * host's, stands for one context there. Its member quota is the quota.
  */
 
 /* The limits for each user and each context: parameters of the host, which may change. */
@@ -226,44 +225,50 @@ void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes)
 void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
 
 /**
- * twheel_account_init() - open an account without timers
- * @account:	the account
- * @lock:	the lock of the context that @account is embedded in
- * @quota:	of the user. Outlives @account
+ * twheel_quota_is_short() - is it time to be sparing with memory?
+ * @quota:	the quota
+ *
+ * Context: any.
+ * Return: true if its user has more than half of what there may be.
  */
-void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
-			 struct twheel_quota *quota);
+bool twheel_quota_is_short(struct twheel_quota *quota);
 
 /**
- * twheel_account_close() - give up all timers
- * @account:	the account, which nobody uses any more
+ * twheel_account_init() - open an account without timers
+ * @account:	the account, which is embedded in a pool
+ * @quota:	of the user. Outlives @account
+ */
+void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota);
+
+/**
+ * twheel_account_close() - let no other context take what an account has reserved
+ * @account:	the account. It is opened again when it next reserves
  *
  * Context: may sleep.
  */
 void twheel_account_close(struct twheel_account *account);
 
 /**
- * twheel_account_reserve() - reserve timers, unless some are
+ * twheel_account_reserve() - reserve timers of the user's limit
  * @account:	the account
+ * @n:		how many: 1 or more
  *
- * Context: may sleep; without the lock of the context.
- * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal
- * kills the task. After 0 another context may take away what was reserved.
+ * If there are none the host calls twheel_pool_reclaim() for all contexts of the user.
+ *
+ * Context: may sleep.
+ * Return: how many were reserved: from 1 to @n; or -EDQUOT if there are as many timers as the user
+ * may have, or -EINTR if a signal kills the task.
  */
-int twheel_account_reserve(struct twheel_account *account);
+int twheel_account_reserve(struct twheel_account *account, u32 n);
 
-/*
- * <twheel_host.h> also has
+/**
+ * twheel_account_release() - give back timers that were reserved
+ * @account:	the account
+ * @n:		how many
  *
- *	u32 twheel_account_take(struct twheel_account *account, u32 n)
- *		Count @n more timers. Returns how many are counted: fewer if fewer are reserved; if
- *		it is 0 the caller calls twheel_account_reserve() and tries again.
- *
- *	void twheel_account_give(struct twheel_account *account, u32 n)
- *		Count @n fewer.
- *
- * Context of both: the caller holds the lock of the context.
+ * Context: any.
  */
+void twheel_account_release(struct twheel_account *account, u32 n);
 
 /*
  * Words of leases: memory that the host shares with programs

@@ -3,21 +3,26 @@
  * The hash table of the keys that programs give to timers.
  *
  * A bucket is a list of timers, linked by their indices: so a link takes four bytes, and the
- * head of a bucket too. There are two buckets for each timer that the pool has had at once.
+ * head of a bucket too. There are two buckets for each timer that the pool has reserved at once.
  *
  * The table grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table
  * addressing, VLDB 1980): buckets are split one at a time, in the order of their numbers, as
  * timers are added. So no insertion takes longer than others, and no memory is moved.
  *
- * Locking rules: the caller serialises all changes. A look-up without that lock may follow a
- * timer that is just moved to another bucket, and miss those behind it. So only a look-up with
- * the lock tells that no timer has a key. What a look-up without it finds may have left the
- * table since, which the caller sees once it has locked the timer.
+ * Locking rules: the last bits of a hash say which lock guards all keys with such hashes. They are
+ * the last bits of the number of a bucket, too, and a bucket is split into two with the same last
+ * bits. So under its lock a key is in the bucket that keys->nr says, however much that counts up
+ * meanwhile for buckets of other locks, and a call that has hashed a key takes one lock. A look-up
+ * without it may follow a timer that is just moved to another bucket, and miss those behind it. So
+ * only a look-up with the lock tells that no timer has a key. What a look-up without it finds may
+ * have left the table since, which the caller sees once it has locked the timer.
  *
  * The kernel's rhashtable would do the same with 16 bytes more for each timer and two cache
  * misses more for each look-up; and it is not charged to a memory cgroup.
  */
 #include <linux/bits.h>
+#include <linux/container_of.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -28,7 +33,7 @@
 #include "debug.h"
 #include "keys.h"
 
-/* Buckets to begin with: enough for the timers of a chunk */
+/* Heads for which a small table has room: enough for the timers of a chunk */
 #define FIRST_HEADS	120
 #define BUCKETS_PER_KEY	2
 #define BUCKETS_MAX	BIT(31)
@@ -42,7 +47,7 @@ void twheel_keys_choose_secret(struct twheel_keys *keys)
 	get_random_bytes(&keys->secret, sizeof(keys->secret));
 }
 
-static u32 hash_key(const struct twheel_keys *keys, u64 key)
+u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key)
 {
 	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &keys->secret);
 }
@@ -53,59 +58,85 @@ static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 	return twheel_table_entry(&keys->heads, bucket, sizeof(u32));
 }
 
-/* Where the head of the bucket for @key is */
-static u32 *head_for(const struct twheel_keys *keys, u64 key)
+/* Where the head of the bucket for keys with @hash is */
+static u32 *head_for(const struct twheel_keys *keys, u32 hash)
 {
 	u32 nr = READ_ONCE(keys->nr), mask = roundup_pow_of_two(nr) - 1;
-	u32 bucket = hash_key(keys, key) & mask;
+	u32 bucket = hash & mask;
 
 	/* Those from @nr on are not split off yet. */
 	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
 }
 
+/* Take or release the locks of all buckets, that no head changes while all of them move. */
+static void hold_heads(struct twheel_table *heads, bool hold)
+{
+	struct twheel_keys *keys = container_of(heads, struct twheel_keys, heads);
+	u32 i;
+
+	if (!hold) {
+		for (i = TWHEEL_KEY_LOCKS; i; i--)
+			spin_unlock(&keys->locks[i - 1].lock);
+		local_bh_enable();
+		return;
+	}
+	local_bh_disable();
+	spin_lock(&keys->locks[0].lock);
+	for (i = 1; i < TWHEEL_KEY_LOCKS; i++)
+		spin_lock_nest_lock(&keys->locks[i].lock, &keys->locks[0].lock);
+}
+
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
-		      spinlock_t *lock, struct twheel_quota *quota)
+		      struct twheel_quota *quota)
 {
 	keys->chunks = chunks;
-	keys->nr = 1;
-	twheel_table_init(&keys->heads, sizeof(u32), FIRST_HEADS, lock, quota);
+	keys->nr = TWHEEL_KEY_LOCKS;
+	spin_lock_init(&keys->splits);
+	twheel_table_init(&keys->heads, sizeof(u32), FIRST_HEADS, hold_heads, quota);
 }
 
 void twheel_keys_destroy(struct twheel_keys *keys)
 {
+	twheel_table_free(&keys->heads, keys->locks, TWHEEL_KEY_LOCKS * sizeof(*keys->locks));
 	twheel_table_destroy(&keys->heads);
-}
-
-int twheel_keys_reserve(struct twheel_keys *keys)
-{
-	/* Others may be splitting buckets, but not beyond what there is room for. */
-	return twheel_table_reserve(&keys->heads, READ_ONCE(keys->nr));
 }
 
 /* How many buckets there should be for @n timers */
 static u32 wanted(u32 n)
 {
-	return min_t(u64, (u64)n * BUCKETS_PER_KEY, BUCKETS_MAX);
+	return clamp_t(u64, (u64)n * BUCKETS_PER_KEY, TWHEEL_KEY_LOCKS, BUCKETS_MAX);
 }
 
-bool twheel_keys_have_room(const struct twheel_keys *keys, u32 n)
+int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 {
-	return keys->nr >= wanted(n) || head_of(keys, keys->nr);
+	struct twheel_key_lock *locks;
+	u32 i;
+
+	if (!keys->locks) {
+		locks = twheel_table_alloc(&keys->heads, TWHEEL_KEY_LOCKS * sizeof(*locks));
+		if (IS_ERR(locks))
+			return PTR_ERR(locks);
+		for (i = 0; i < TWHEEL_KEY_LOCKS; i++)
+			spin_lock_init(&locks[i].lock);
+		keys->locks = locks;
+	}
+	return twheel_table_reserve(&keys->heads, wanted(n) - 1);
 }
 
-/* Split one more bucket, if there is room for its head. */
+/* Split one more bucket, if there is room for its head. The caller holds keys->splits. */
 static bool split(struct twheel_keys *keys)
 {
 	u32 nr = keys->nr, half = rounddown_pow_of_two(nr), mask = 2 * half - 1, index;
-	u32 *from = head_of(keys, nr - half), *to = head_of(keys, nr);
+	spinlock_t *lock = twheel_keys_lock_of(keys, nr);
+	u32 *from, *to;
 
-	if (!to)
-		return false;
-
-	while ((index = *from)) {
+	spin_lock(lock);
+	from = head_of(keys, nr - half);
+	to = head_of(keys, nr);
+	while (to && (index = *from)) {
 		struct twheel_timer *timer = twheel_chunk_timer(keys->chunks, index);
 
-		if ((hash_key(keys, *twheel_key_of(timer)) & mask) != nr) {
+		if ((twheel_keys_hash(keys, *twheel_key_of(timer)) & mask) != nr) {
 			from = &timer->next;
 			continue;
 		}
@@ -113,31 +144,48 @@ static bool split(struct twheel_keys *keys)
 		WRITE_ONCE(timer->next, *to);
 		WRITE_ONCE(*to, index);
 	}
-	WRITE_ONCE(keys->nr, nr + 1);
-	return true;
+	if (to)
+		WRITE_ONCE(keys->nr, nr + 1);
+	spin_unlock(lock);
+	return to;
 }
 
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u64 key, u32 n)
+void twheel_keys_split(struct twheel_keys *keys, u32 n)
 {
-	u32 *head = head_for(keys, key), splits = SPLITS_MAX;
+	u32 splits = SPLITS_MAX;
 
-	twheel_assert(!twheel_keys_find(keys, key));
+	if (READ_ONCE(keys->nr) >= wanted(n) || !spin_trylock(&keys->splits))
+		return;
+	while (keys->nr < wanted(n) && splits-- && split(keys))
+		;
+	spin_unlock(&keys->splits);
+}
+
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 hash, u64 key)
+{
+	u32 *head = head_for(keys, hash);
+
+	lockdep_assert_held(twheel_keys_lock_of(keys, hash));
+	twheel_assert(!twheel_keys_find(keys, hash, key));
+
 	WRITE_ONCE(*twheel_key_of(timer), key);
 	WRITE_ONCE(timer->next, *head);
 	WRITE_ONCE(*head, twheel_index_of(timer));
-
-	while (keys->nr < wanted(n) && splits-- && split(keys))
-		;
 }
 
 void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer)
 {
-	u32 *link = head_for(keys, *twheel_key_of(timer));
+	u32 hash = twheel_keys_hash(keys, *twheel_key_of(timer));
+	spinlock_t *lock = twheel_keys_lock_of(keys, hash);
 	struct twheel_timer *other;
+	u32 *link;
 
+	spin_lock(lock);
+	link = head_for(keys, hash);
 	while ((other = twheel_chunk_timer(keys->chunks, *link)) != timer)
 		link = &other->next;
 	WRITE_ONCE(*link, timer->next);
+	spin_unlock(lock);
 }
 
 /* Find @key among @steps timers from @index on. */
@@ -156,16 +204,18 @@ static struct twheel_timer *follow(const struct twheel_keys *keys, u32 index, u6
 	return NULL;
 }
 
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key)
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u32 hash, u64 key)
 {
-	const u32 *head = head_for(keys, key);
+	const u32 *head = head_for(keys, hash);
+
+	lockdep_assert_held(twheel_keys_lock_of(keys, hash));
 
 	return head ? follow(keys, *head, key, U32_MAX) : NULL;
 }
 
 struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
 {
-	const u32 *head = head_for(keys, key);
+	const u32 *head = head_for(keys, twheel_keys_hash(keys, key));
 
 	return head ? follow(keys, READ_ONCE(*head), key, STEPS_MAX) : NULL;
 }
@@ -183,7 +233,7 @@ void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries,
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		heads[i] = head_for(keys, *(const u64 *)(entries + i * size));
+		heads[i] = head_for(keys, twheel_keys_hash(keys, *(const u64 *)(entries + i * size)));
 		prefetch(heads[i]);
 	}
 	for (i = 0; i < n; i++) {

@@ -4,23 +4,44 @@
 #define TWHEEL_KEYS_H
 
 #include <linux/siphash.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "table.h"
 #include "timer.h"
 
+/* Keys whose hashes end in the same bits have a lock: so many there are. */
+#define TWHEEL_KEY_LOCKS	64
+
+/**
+ * struct twheel_key_lock - guards the buckets whose numbers end in the same bits
+ * @lock:	the lock
+ *
+ * Some share a cache line, so that a small table stays small.
+ */
+struct twheel_key_lock {
+	/* order: see base.c */
+	spinlock_t	lock;
+} __aligned(16);
+
 /**
  * struct twheel_keys - the timers of a pool by key
  * @chunks:	the chunks that they live in; constant
  * @heads:	by bucket: the index of the first timer in it, or 0
- * @nr:		how many buckets there are; read without a lock
+ * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
+ *		lock of the bucket that is split; read without a lock
  * @secret:	of the hash; constant once there is a timer
+ * @splits:	serialises splitting buckets; nobody waits for it
+ * @locks:	by the last bits of the hash; NULL until twheel_keys_reserve() makes them
  */
 struct twheel_keys {
 	const struct twheel_table	*chunks;
 	struct twheel_table		heads;
 	u32				nr;
 	hsiphash_key_t			secret;
+	/* order: see base.c */
+	spinlock_t			splits;
+	struct twheel_key_lock		*locks;
 };
 
 /**
@@ -38,11 +59,10 @@ void twheel_keys_choose_secret(struct twheel_keys *keys);
  * twheel_keys_init() - make an empty table
  * @keys:	the table, zeroed
  * @chunks:	the chunks that its timers will live in. Outlives @keys
- * @lock:	the spinlock of the caller that serialises insertions and removals
  * @quota:	where its memory is to be counted. Outlives @keys
  */
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
-		      spinlock_t *lock, struct twheel_quota *quota);
+		      struct twheel_quota *quota);
 
 /**
  * twheel_keys_destroy() - free the memory of a table, not the timers
@@ -55,52 +75,76 @@ void twheel_keys_destroy(struct twheel_keys *keys);
 /**
  * twheel_keys_reserve() - make room for more keys
  * @keys:	the table
+ * @n:		how many there may be
  *
  * Context: may sleep. The caller serialises all calls for @keys.
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
-int twheel_keys_reserve(struct twheel_keys *keys);
+int twheel_keys_reserve(struct twheel_keys *keys, u32 n);
 
 /**
- * twheel_keys_have_room() - can a table grow as it should with one more key?
+ * twheel_keys_hash() - the hash of a key
  * @keys:	the table
- * @n:		how many timers there will be with it
+ * @key:	the key
  *
- * Context: the caller serialises insertions. No call of twheel_keys_reserve() takes the answer
- * true back.
- * Return: true if so.
+ * Context: any.
+ * Return: the hash.
  */
-bool twheel_keys_have_room(const struct twheel_keys *keys, u32 n);
+u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key);
+
+/**
+ * twheel_keys_lock_of() - the lock of all keys with a hash
+ * @keys:	the table, for which twheel_keys_reserve() has made room
+ * @hash:	the hash
+ *
+ * It guards the buckets of these keys, even if they are split.
+ *
+ * Return: the lock.
+ */
+static inline spinlock_t *twheel_keys_lock_of(const struct twheel_keys *keys, u32 hash)
+{
+	return &keys->locks[hash % TWHEEL_KEY_LOCKS].lock;
+}
 
 /**
  * twheel_keys_insert() - give a timer a key
  * @keys:	the table
  * @timer:	the timer, which is free
+ * @hash:	the hash of the key
  * @key:	the key, which no timer has
- * @n:		how many timers there are with this one
  *
- * Context: under a spinlock of the caller, which serialises insertions and removals.
+ * Context: the caller holds the lock of @hash.
  */
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u64 key, u32 n);
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 hash, u64 key);
+
+/**
+ * twheel_keys_split() - split some buckets, if there are too few
+ * @keys:	the table
+ * @n:		how many timers there may be
+ *
+ * Context: bottom halves are off, and no lock of @keys is held.
+ */
+void twheel_keys_split(struct twheel_keys *keys, u32 n);
 
 /**
  * twheel_keys_remove() - take a timer out of a table
  * @keys:	the table
  * @timer:	the timer. A look-up may find it as long as its memory is not freed
  *
- * Context: under a spinlock of the caller, which serialises insertions and removals.
+ * Context: bottom halves are off, and no lock of @keys is held.
  */
 void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer);
 
 /**
  * twheel_keys_find() - find the timer with a key
  * @keys:	the table
+ * @hash:	the hash of @key
  * @key:	the key
  *
- * Context: under the spinlock that serialises insertions and removals.
+ * Context: the caller holds the lock of @hash.
  * Return: the timer, or NULL if no timer has @key.
  */
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u64 key);
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u32 hash, u64 key);
 
 /**
  * twheel_keys_guess() - find the timer with a key, without a lock

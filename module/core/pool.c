@@ -2,12 +2,24 @@
 /*
  * The timers of one context: their memory, and how they are found.
  *
- * Timers live in chunks, see chunk.h. A chunk whose timers are all free is freed, but one of
- * them is kept: a program that makes and ends a few timers again and again should not make and
- * free a chunk each time. In a pool with leases each chunk has its part of a page of words.
+ * Timers live in chunks, see chunk.h. Each chunk belongs to the stock of a CPU, for which its free
+ * timers are, so that CPUs which make and end timers do not wait for each other. A chunk whose
+ * timers are all free is freed, but each CPU keeps one: a program that makes and ends a few timers again and again
+ * should not make and free a chunk each time. In a pool with leases each chunk has its part of a
+ * page of words.
  *
- * Locking rules: see base.c for the order. Whoever owns the pool serialises making chunks, and
- * configuring, with a mutex that comes before all spinlocks: twheel_ctx.grow.
+ * If a CPU has no free timer it takes half of the chunks of another one that has many. So what a
+ * program ends on one CPU is used on the next. Once the user has half of the memory that there may
+ * be, or if there is none, it takes what any other CPU has.
+ *
+ * Limits are exact: each CPU reserves a few timers for itself and asks for more when it has used
+ * them. Whoever finds a limit reached takes what the other CPUs, and the user's other contexts, have
+ * reserved and not used.
+ *
+ * Locking rules: see base.c for the order. The lock of the base of its stock guards a chunk: its
+ * timers that are free, and which they are. It moves with the locks of both stocks held, so with
+ * either of them it is known whose it is. Whoever owns the pool serialises making chunks, and configuring, with a mutex
+ * that comes before all spinlocks: twheel_ctx.grow.
  *
  * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
  * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
@@ -18,12 +30,15 @@
 #include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/prefetch.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "base.h"
 #include "chunk.h"
 #include "debug.h"
 #include "host.h"
@@ -34,6 +49,13 @@
 #define CHUNK_LOOKS_MAX	1024	/* chunks that a walk looks at before it returns */
 /* So that each index, and the end of all of them, fits 32 bits. */
 #define CHUNK_MAX	(U32_MAX >> TWHEEL_PLACE_BITS)
+/* So many timers does a CPU reserve at a time: as many as it has, between these. */
+#define RESERVE_MIN	16
+#define RESERVE_MAX	256
+/* A CPU that has no more chunks with free timers than this keeps them for itself. */
+#define STOCK_CHUNKS	8
+/* Chunks that go to another stock before the locks are released */
+#define MOVE_MAX	16
 
 static struct kmem_cache *twheel_chunk_cache;
 
@@ -73,13 +95,6 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 	atomic64_t *words = twheel_chunk_of(timer)->words;
 
 	return words ? &words[twheel_place_of(timer)] : NULL;
-}
-
-struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key)
-{
-	lockdep_assert_held(&pool->lock);
-
-	return twheel_keys_find(&pool->keys, key);
 }
 
 void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
@@ -149,57 +164,182 @@ unsigned long twheel_pool_limit(const struct twheel_pool *pool)
 	return limit ? min(limit, max) : max;
 }
 
-/* Is there room for the key of one more timer, if timers have keys? */
-static bool has_key_room(const struct twheel_pool *pool)
+static struct twheel_stock *stock_of(const struct twheel_pool *pool, u32 cpu)
 {
-	return !pool->keyed || twheel_keys_have_room(&pool->keys, pool->account.timers + 1);
+	return per_cpu_ptr(pool->stocks, cpu);
 }
 
-int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n)
+u32 twheel_pool_timers(const struct twheel_pool *pool)
 {
-	unsigned long limit = twheel_pool_limit(pool);
+	u32 cpu, timers = 0;
+
+	for_each_possible_cpu(cpu)
+		timers += READ_ONCE(stock_of(pool, cpu)->used);
+	/* What ends on one CPU and is made on another meanwhile may count twice. */
+	return min(timers, READ_ONCE(pool->reserved));
+}
+
+/* Add @chunk to @stock, whose lock is held, behind @prev. */
+static void add_to_stock(struct twheel_stock *stock, struct twheel_chunk *chunk,
+			 struct list_head *prev)
+{
+	list_add(&chunk->partial, prev);
+	WRITE_ONCE(stock->nr_chunks, stock->nr_chunks + 1);
+}
+
+/* Take @chunk out of @stock, whose lock is held. */
+static void take_from_stock(struct twheel_stock *stock, struct twheel_chunk *chunk)
+{
+	list_del(&chunk->partial);
+	WRITE_ONCE(stock->nr_chunks, stock->nr_chunks - 1);
+}
+
+/* Has a limit changed since timers were reserved last? */
+static bool limits_changed(const struct twheel_pool *pool)
+{
+	return READ_ONCE(pool->user_max) != READ_ONCE(twheel_max_user_timers) ||
+	       READ_ONCE(pool->fd_max) != READ_ONCE(twheel_max_fd_timers);
+}
+
+int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
+		      struct twheel_timer **timers, u32 n)
+{
+	struct twheel_stock *stock = stock_of(pool, base->cpu);
 	struct twheel_chunk *chunk;
-	u32 taken;
 	u64 free;
+	u32 i;
 
-	lockdep_assert_held(&pool->lock);
+	lockdep_assert_held(&base->lock);
 
-	if (pool->account.timers >= limit)
-		return -ENOSPC;
-
-	chunk = list_first_entry_or_null(&pool->partial, struct twheel_chunk,
-					 partial);
-	if (!chunk || !has_key_room(pool))
-		return -EAGAIN;
-
-	if (n > 1)
-		n = min3((u64)n, (u64)limit - pool->account.timers,
-			 (u64)hweight64(chunk->free));
-	taken = twheel_account_take(&pool->account, n);
-	if (!taken)
+	chunk = list_first_entry_or_null(&stock->chunks, struct twheel_chunk, partial);
+	n = min(n, stock->reserved - stock->used);
+	if (unlikely(!chunk || !n || limits_changed(pool)))
 		return -EAGAIN;
 
 	free = chunk->free;
-	twheel_assert(chunk->pool == pool && free && !(free & ~pool->places));
+	twheel_assert(chunk->pool == pool && chunk->stock == stock);
+	twheel_assert(free && !(free & ~pool->places));
 	if (free == pool->places)
-		pool->has_empty = false;
-	for (n = 0; n < taken; n++, free &= free - 1) {
-		timers[n] = &chunk->timers[__ffs64(free)];
-		twheel_assert(twheel_timer_state(timers[n]) == TWHEEL_STATE_NONE);
+		stock->has_empty = false;
+	for (i = 0; i < n && free; i++, free &= free - 1) {
+		timers[i] = &chunk->timers[__ffs64(free)];
+		twheel_assert(twheel_timer_state(timers[i]) == TWHEEL_STATE_NONE);
 		if (!pool->keyed)
-			timers[n]->generation = ++pool->generation;
+			timers[i]->generation = ++stock->generation;
 	}
 	WRITE_ONCE(chunk->free, free);
 	if (!free)
-		list_del(&chunk->partial);
+		take_from_stock(stock, chunk);
+	WRITE_ONCE(stock->used, stock->used + i);
+	return i;
+}
 
-	if (pool->keyed)
-		twheel_keys_insert(&pool->keys, timers[0], key, pool->account.timers);
+/* Is generation @a after @b? */
+static bool is_after(u32 a, u32 b)
+{
+	return (s32)(a - b) > 0;
+}
+
+/* @pool has @n fewer of the timers that it had reserved. */
+static void sub_reserved(struct twheel_pool *pool, u32 n)
+{
+	spin_lock_bh(&pool->lock);
+	twheel_assert(pool->reserved >= n);
+	WRITE_ONCE(pool->reserved, pool->reserved - n);
+	spin_unlock_bh(&pool->lock);
+}
+
+/* Give back @n timers that were reserved, and are in no stock. */
+static void release(struct twheel_pool *pool, u32 n)
+{
+	sub_reserved(pool, n);
+	twheel_account_release(&pool->account, n);
+}
+
+/*
+ * Give back what is reserved in @stock, whose lock is held, and not used, but for @keep. It may
+ * then have twice as many before it gives back more.
+ */
+static void give_back(struct twheel_pool *pool, struct twheel_stock *stock, u32 keep)
+{
+	u32 unused = stock->reserved - stock->used;
+
+	if (unused > keep) {
+		WRITE_ONCE(stock->reserved, stock->reserved - (unused - keep));
+		release(pool, unused - keep);
+	}
+	WRITE_ONCE(stock->low, stock->reserved - min(stock->reserved, 2 * keep));
+}
+
+/* Until more is reserved, what ends is given back at once: others need it. */
+void twheel_pool_reclaim(struct twheel_pool *pool)
+{
+	u32 cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct twheel_stock *stock = stock_of(pool, cpu);
+		/* It is NULL, or there to stay: see twheel_pool_configure(). */
+		struct twheel_base *base = READ_ONCE(stock->base);
+		u32 used = READ_ONCE(stock->used);
+
+		if (!base || (READ_ONCE(stock->reserved) == used && READ_ONCE(stock->low) == used))
+			continue;
+		spin_lock_bh(&base->lock);
+		give_back(pool, stock, 0);
+		spin_unlock_bh(&base->lock);
+		cond_resched();
+	}
+}
+
+/* Reserve up to @n timers, as far as the limit of @pool allows. Returns how many. */
+static u32 reserve_of_pool(struct twheel_pool *pool, u32 n)
+{
+	unsigned long limit = twheel_pool_limit(pool);
+
+	spin_lock_bh(&pool->lock);
+	n = min_t(unsigned long, n, limit - min_t(unsigned long, limit, pool->reserved));
+	WRITE_ONCE(pool->reserved, pool->reserved + n);
+	spin_unlock_bh(&pool->lock);
 	return n;
 }
 
-/* Make a chunk with its words, and take an index for it; or an ERR_PTR(). */
-static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
+/* As reserve(), for up to @n timers. Returns how many, or an error. */
+static int reserve_some(struct twheel_pool *pool, u32 n)
+{
+	u32 got = reserve_of_pool(pool, n);
+	int ret;
+
+	if (!got) {
+		twheel_pool_reclaim(pool);
+		got = reserve_of_pool(pool, n);
+	}
+	if (!got)
+		return -ENOSPC;
+
+	ret = twheel_account_reserve(&pool->account, got);
+	sub_reserved(pool, got - max(ret, 0));
+	return ret;
+}
+
+/* Reserve timers for @stock, unless it has some. Returns how many, or an error. */
+static int reserve(struct twheel_pool *pool, const struct twheel_stock *stock)
+{
+	u32 used;
+
+	if (limits_changed(pool)) {
+		twheel_pool_reclaim(pool);
+		WRITE_ONCE(pool->user_max, READ_ONCE(twheel_max_user_timers));
+		WRITE_ONCE(pool->fd_max, READ_ONCE(twheel_max_fd_timers));
+	}
+	used = READ_ONCE(stock->used);
+	if (READ_ONCE(stock->reserved) > used)
+		return 0;
+
+	return reserve_some(pool, clamp_t(u32, used, RESERVE_MIN, RESERVE_MAX));
+}
+
+/* Make a chunk for @stock with its words, and take an index for it; or an ERR_PTR(). */
+static struct twheel_chunk *new_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
 {
 	struct twheel_chunk *chunk;
 	int ret, index;
@@ -216,6 +356,7 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool)
 	chunk->pool = pool;
 	chunk->quota = pool->account.quota;
 	chunk->free = pool->places;
+	chunk->stock = stock;
 	chunk->keyed = pool->keyed;
 
 	index = ida_alloc_max(&pool->indices, CHUNK_MAX - 1, TWHEEL_POOL_GFP);
@@ -254,41 +395,124 @@ static void set_chunk(struct twheel_pool *pool, u32 nr, struct twheel_chunk *chu
 	rcu_assign_pointer(*twheel_chunk_slot(&pool->chunks, nr), chunk);
 }
 
-int twheel_pool_grow(struct twheel_pool *pool)
+/* Let @chunk, which belongs to @from, belong to @to. The locks of both are held. */
+static void move_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk,
+		       struct twheel_stock *from, struct twheel_stock *to)
+{
+	u32 used = pool->chunk_timers - hweight64(chunk->free);
+
+	take_from_stock(from, chunk);
+	WRITE_ONCE(from->used, from->used - used);
+	WRITE_ONCE(from->reserved, from->reserved - used);
+	WRITE_ONCE(from->low, from->low - min(from->low, used));
+	if (!used)
+		from->has_empty = false;
+
+	/* Whoever finds the stock finds its base. */
+	smp_store_release(&chunk->stock, to);
+	WRITE_ONCE(to->reserved, to->reserved + used);
+	WRITE_ONCE(to->low, to->low + used);
+	WRITE_ONCE(to->used, to->used + used);
+	if (!used)
+		to->has_empty = true;
+	/* No handle may come again. */
+	if (is_after(from->generation, to->generation))
+		to->generation = from->generation;
+	add_to_stock(to, chunk, to->chunks.prev);
+}
+
+/*
+ * Take half of the chunks with free timers that another CPU has for that of @to, if there are more
+ * than @min. Returns whether there were some.
+ */
+static bool take_chunks(struct twheel_pool *pool, struct twheel_stock *to, u32 min)
+{
+	u32 cpu, n, moved = 0;
+
+	for_each_possible_cpu(cpu) {
+		struct twheel_stock *from = stock_of(pool, cpu);
+
+		if (from == to || READ_ONCE(from->nr_chunks) <= min)
+			continue;
+		local_bh_disable();
+		twheel_bases_lock(from->base, to->base);
+		n = from->nr_chunks > min ? min_t(u32, (from->nr_chunks + 1) / 2, MOVE_MAX) : 0;
+		for (; moved < n; moved++)
+			move_chunk(pool, list_first_entry(&from->chunks, struct twheel_chunk,
+							  partial), from, to);
+		twheel_bases_unlock(from->base, to->base);
+		local_bh_enable();
+		if (moved)
+			return true;
+	}
+	return false;
+}
+
+/* Get free timers for @stock. 0 or an error. */
+static int add_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
 {
 	struct twheel_chunk *chunk;
-	bool enough, key_room;
-	int ret = 0;
 
-	/* Another call may have made one while this one waited for its turn. */
-	spin_lock_bh(&pool->lock);
-	if (pool->account.timers >= twheel_pool_limit(pool))
-		ret = -ENOSPC;
-	enough = !list_empty(&pool->partial);
-	key_room = has_key_room(pool);
-	spin_unlock_bh(&pool->lock);
-	if (!ret)
-		ret = twheel_account_reserve(&pool->account);
-	if (!ret && !key_room)
-		ret = twheel_keys_reserve(&pool->keys);
-	if (ret || enough)
-		return ret;
-
-	chunk = new_chunk(pool);
+	if (take_chunks(pool, stock, twheel_quota_is_short(pool->account.quota) ? 0 : STOCK_CHUNKS))
+		return 0;
+	chunk = new_chunk(pool, stock);
 	if (IS_ERR(chunk))
-		return PTR_ERR(chunk);
+		return PTR_ERR(chunk) != -EINTR && take_chunks(pool, stock, 0) ? 0 : PTR_ERR(chunk);
 	set_chunk(pool, chunk->index, chunk);
 
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
 
-	spin_lock_bh(&pool->lock);
+	spin_lock_bh(&stock->base->lock);
+	spin_lock(&pool->lock);
 	if (chunk->index >= pool->end)
 		WRITE_ONCE(pool->end, chunk->index + 1);
-	list_add_tail(&chunk->partial, &pool->partial);
-	pool->has_empty = true;
-	spin_unlock_bh(&pool->lock);
+	/* No handle may come again. */
+	if (is_after(pool->generation, stock->generation))
+		stock->generation = pool->generation;
+	spin_unlock(&pool->lock);
+	stock->has_empty = true;
+	add_to_stock(stock, chunk, stock->chunks.prev);
+	spin_unlock_bh(&stock->base->lock);
 	return 0;
+}
+
+/* As twheel_pool_grow(), or -EAGAIN if other tasks on that CPU have used all up meanwhile. */
+static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twheel_timer **timer)
+{
+	struct twheel_stock *stock = stock_of(pool, base->cpu);
+	int n = reserve(pool, stock), ret = min(n, 0);
+
+	if (ret)
+		return ret;
+	if (stock->base != base)
+		WRITE_ONCE(stock->base, base);
+	if (pool->keyed)
+		ret = twheel_keys_reserve(&pool->keys, READ_ONCE(pool->reserved));
+	if (!ret && !READ_ONCE(stock->nr_chunks))
+		ret = add_chunk(pool, stock);
+	if (ret) {
+		release(pool, n);
+		return ret;
+	}
+
+	spin_lock_bh(&base->lock);
+	WRITE_ONCE(stock->reserved, stock->reserved + n);
+	give_back(pool, stock, RESERVE_MAX);
+	ret = twheel_pool_alloc(pool, base, timer, 1);
+	spin_unlock_bh(&base->lock);
+	return min(ret, 0);
+}
+
+int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
+		     struct twheel_timer **timer)
+{
+	int ret;
+
+	do
+		ret = grow(pool, base, timer);
+	while (ret == -EAGAIN);
+	return ret;
 }
 
 static void free_chunk(struct rcu_head *rcu)
@@ -300,43 +524,71 @@ static void free_chunk(struct rcu_head *rcu)
 	twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);
 }
 
-static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
+/* Free @chunk, which is in no list. All its timers had @generation or an earlier one. */
+static void drop_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk, u32 generation)
 {
-	struct twheel_chunk *chunk = twheel_chunk_of(timer);
-
-	twheel_assert(chunk->pool == pool && !(chunk->free & BIT_ULL(twheel_place_of(timer))));
-	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
-	if (pool->keyed)
-		twheel_keys_remove(&pool->keys, timer);
-
-	if (!chunk->free)
-		list_add(&chunk->partial, &pool->partial);
-	WRITE_ONCE(chunk->free, chunk->free | BIT_ULL(twheel_place_of(timer)));
-
-	if (chunk->free != pool->places)
-		return;
-	if (!pool->has_empty) {
-		pool->has_empty = true;
-		list_move_tail(&chunk->partial, &pool->partial);
-		return;
-	}
-
-	list_del(&chunk->partial);
+	spin_lock(&pool->lock);
 	set_chunk(pool, chunk->index, NULL);
+	if (is_after(generation, pool->generation))
+		pool->generation = generation;
+	spin_unlock(&pool->lock);
 	ida_free(&pool->indices, chunk->index);
 	twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
 	call_rcu(&chunk->rcu, free_chunk);
 }
 
-void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u32 n)
+/* Give back @timer, which has ended, to the stock of its chunk, whose lock is held. */
+static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
 {
-	u32 i;
+	struct twheel_chunk *chunk = twheel_chunk_of(timer);
+	struct twheel_stock *stock = chunk->stock;
 
-	lockdep_assert_held(&pool->lock);
+	lockdep_assert_held(&stock->base->lock);
+	twheel_assert(chunk->pool == pool && !(chunk->free & BIT_ULL(twheel_place_of(timer))));
+	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_NONE);
 
-	for (i = 0; i < n; i++)
-		free_timer(pool, timers[i]);
-	twheel_account_give(&pool->account, n);
+	if (!chunk->free)
+		add_to_stock(stock, chunk, &stock->chunks);
+	WRITE_ONCE(chunk->free, chunk->free | BIT_ULL(twheel_place_of(timer)));
+	WRITE_ONCE(stock->used, stock->used - 1);
+	if (stock->used < stock->low)
+		give_back(pool, stock, stock->low == stock->reserved ? 0 : RESERVE_MAX);
+
+	if (likely(chunk->free != pool->places))
+		return;
+	if (!stock->has_empty) {
+		stock->has_empty = true;
+		list_move_tail(&chunk->partial, &stock->chunks);
+		return;
+	}
+	take_from_stock(stock, chunk);
+	drop_chunk(pool, chunk, stock->generation);
+}
+
+void twheel_pool_free_slow(struct twheel_pool *pool, const struct twheel_base *base,
+			   struct twheel_timer *timer, struct twheel_timer **ended)
+{
+	if (READ_ONCE(READ_ONCE(twheel_chunk_of(timer)->stock)->base) == base) {
+		free_timer(pool, timer);
+		return;
+	}
+	timer->ended = *ended;
+	*ended = timer;
+}
+
+void twheel_pool_free_ended(struct twheel_pool *pool, struct twheel_timer *ended)
+{
+	while (ended) {
+		struct twheel_timer *timer = ended;
+		/* Pairs with smp_store_release() in move_chunk(). */
+		struct twheel_base *base = smp_load_acquire(&twheel_chunk_of(timer)->stock)->base;
+
+		/* If the chunk moves before the lock is held, the timer is the first one again. */
+		ended = timer->ended;
+		spin_lock(&base->lock);
+		twheel_pool_free(pool, base, timer, &ended);
+		spin_unlock(&base->lock);
+	}
 }
 
 static void set_chunk_timers(struct twheel_pool *pool, u32 n)
@@ -345,17 +597,34 @@ static void set_chunk_timers(struct twheel_pool *pool, u32 n)
 	pool->places = GENMASK_ULL(n, 1);
 }
 
-void twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
+static void hold_chunks(struct twheel_table *chunks, bool hold)
 {
+	struct twheel_pool *pool = container_of(chunks, struct twheel_pool, chunks);
+
+	if (hold)
+		spin_lock_bh(&pool->lock);
+	else
+		spin_unlock_bh(&pool->lock);
+}
+
+int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
+{
+	u32 cpu;
+
+	pool->stocks = alloc_percpu_gfp(struct twheel_stock, TWHEEL_OPEN_GFP);
+	if (!pool->stocks)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(&stock_of(pool, cpu)->chunks);
+
 	spin_lock_init(&pool->lock);
-	twheel_account_init(&pool->account, &pool->lock, quota);
-	INIT_LIST_HEAD(&pool->partial);
-	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, &pool->lock,
-			  quota);
+	twheel_account_init(&pool->account, quota);
+	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, hold_chunks, quota);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
-	twheel_keys_init(&pool->keys, &pool->chunks, &pool->lock, quota);
+	twheel_keys_init(&pool->keys, &pool->chunks, quota);
 	set_chunk_timers(pool, TWHEEL_CHUNK_TIMERS);
+	return 0;
 }
 
 int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64 limit)
@@ -365,6 +634,9 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 	if (limit > READ_ONCE(twheel_max_fd_timers))
 		return -EINVAL;
 
+	/* The clock may change, and so the bases. */
+	twheel_pool_reclaim(pool);
+	twheel_account_close(&pool->account);
 	set_chunk_timers(pool, keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS);
 	pool->keyed = keyed;
 	if (keyed)
@@ -394,4 +666,6 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 	twheel_words_destroy(&pool->words);
 
 	twheel_account_close(&pool->account);
+	twheel_account_release(&pool->account, pool->reserved);
+	free_percpu(pool->stocks);
 }

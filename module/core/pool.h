@@ -4,12 +4,15 @@
 #define TWHEEL_POOL_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/idr.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "base.h"
 #include "chunk.h"
 #include "host.h"
 #include "keys.h"
@@ -17,13 +20,42 @@
 #include "timer.h"
 
 /**
+ * struct twheel_stock - what a context has for one CPU: free timers, and how many it may make
+ * @base:	the base of that CPU, whose lock guards this; NULL before timers are reserved, and
+ *		constant once the pool is settled
+ * @chunks:	chunks with free timers that belong here; those without any other come last
+ * @nr_chunks:	how many; also read without the lock
+ * @used:	timers in chunks that belong here, but for free ones; also read without the lock
+ * @reserved:	how many these may be: @used at least. Also read without the lock
+ * @low:	once @used is less than this, some of @reserved are given back: @reserved after a
+ *		limit was reached. Also read without the lock
+ * @generation:	generation of the timer that was made last
+ * @has_empty:	one of @chunks has only free timers, and is kept for the next ones
+ *
+ * An arm, which holds the lock of the base, needs no other to make a timer.
+ */
+struct twheel_stock {
+	struct twheel_base	*base;
+	struct list_head	chunks;
+	u32			nr_chunks;
+	u32			used;
+	u32			reserved;
+	u32			low;
+	u32			generation;
+	bool			has_empty;
+};
+
+/**
  * struct twheel_pool - the timers of one context
- * @lock:	guards what is marked (l), and each timer that is free
- * @account:	where the timers are counted that are pending or ready
- * @generation:	(l) generation of the timer that was allocated last
+ * @lock:	guards what is marked (l)
+ * @stocks:	by CPU
+ * @account:	where the timers are counted that are reserved
+ * @reserved:	(l) how many of them: those of all @stocks, and those on their way there; also read
+ *		without a lock
+ * @user_max:	(g) twheel_max_user_timers when timers were reserved last; read without a lock
+ * @fd_max:	(g) twheel_max_fd_timers then; read without a lock
+ * @generation:	(l) the highest of all timers in chunks that were freed
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
- * @partial:	(l) chunks with free timers; those without any other come last
- * @has_empty:	(l) one of them has only free timers, and is kept for the next ones
  * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made and they are
  *		stored; they are removed under @lock
  * @indices:	which indices are taken
@@ -34,7 +66,7 @@
  * @leases:	(g) timers have words, which are in @words
  * @chunk_timers: (g) how many timers a chunk has
  * @places:	(g) a bit for the place of each of them
- * @keys:	if @keyed, all timers by key; looked up under RCU, changed under @lock. (g) Grows
+ * @keys:	if @keyed, all timers by key
  * @words:	(g) if @leases, the words of timers by index
  *
  * What is marked (g) happens or is written in twheel_pool_grow() and twheel_pool_configure(). The
@@ -49,15 +81,19 @@ struct twheel_pool {
 	u32			chunk_timers;
 	u64			places;
 	unsigned long		limit;
+	unsigned long		user_max;
+	unsigned long		fd_max;
+	struct twheel_stock __percpu *stocks;
+	struct twheel_account	account;
 	struct twheel_keys	keys;
 
-	/* What arming and freeing change: on other cache lines, which go from CPU to CPU */
-	struct twheel_account	account;
-	/* order: see base.c */
-	spinlock_t		lock;
+	/*
+	 * What changes when chunks come and go, and when timers are reserved: on other cache lines,
+	 * which go from CPU to CPU. Order of the lock: see base.c
+	 */
+	spinlock_t		lock ____cacheline_aligned_in_smp;
+	u32			reserved;
 	u32			generation;
-	bool			has_empty;
-	struct list_head	partial;
 	u32			end;
 	struct ida		indices;
 	struct twheel_words	words;
@@ -82,10 +118,13 @@ void twheel_pool_cache_exit(void);
 
 /**
  * twheel_pool_init() - make an empty pool
- * @pool:	the pool
+ * @pool:	the pool, zeroed
  * @quota:	where its timers and its memory are to be counted. Outlives @pool
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota);
+int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota);
 
 /**
  * twheel_pool_destroy() - free all timers, keys and words
@@ -134,41 +173,118 @@ static inline bool twheel_pool_settled(const struct twheel_pool *pool)
 }
 
 /**
- * twheel_pool_alloc() - take free timers
+ * twheel_pool_timers() - how many timers a pool has
  * @pool:	the pool
- * @key:	the timer's key, if timers have keys: one for which twheel_pool_find_key() has
- *		found no timer since the caller took the lock
+ *
+ * Takes O(CPUs). While timers come and go, and chunks go from CPU to CPU, the numbers of the CPUs
+ * are not of one moment; together they are never more than the pool may hold.
+ *
+ * Context: any.
+ * Return: timers that are pending or ready.
+ */
+u32 twheel_pool_timers(const struct twheel_pool *pool);
+
+/**
+ * twheel_pool_alloc() - take free timers
+ * @pool:	the pool, which is settled
+ * @base:	the base of the CPU for which they are
  * @timers:	filled with them
- * @n:		how many are wanted: 1 or more, and 1 if timers have keys
+ * @n:		how many are wanted: 1 or more
  *
  * Without keys each timer gets a new generation, so that old handles no longer name it.
  *
- * Context: the caller holds @pool->lock.
- * Return: how many there are: from 1 to @n; or the error -ENOSPC (limit of the pool), or -EAGAIN
- * if the pool has to grow first.
+ * Context: the caller holds @base->lock.
+ * Return: how many there are: from 1 to @n; or -EAGAIN if the pool has to grow first.
  */
-int twheel_pool_alloc(struct twheel_pool *pool, u64 key, struct twheel_timer **timers, u32 n);
+int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
+		      struct twheel_timer **timers, u32 n);
 
 /**
- * twheel_pool_free() - give back timers
+ * twheel_pool_end_timer() - let nothing name a timer any more
  * @pool:	the pool
- * @timers:	the timers, which are in no list and no wheel
- * @n:		how many
+ * @timer:	the timer, which was live, and is in no list and no wheel. twheel_pool_free() comes
+ *		next
  *
- * Context: the caller holds @pool->lock.
+ * Context: the caller holds the lock of its base, and no lock of keys.
  */
-void twheel_pool_free(struct twheel_pool *pool, struct twheel_timer **timers, u32 n);
+static inline void twheel_pool_end_timer(struct twheel_pool *pool, struct twheel_timer *timer)
+{
+	/* Whoever finds the timer by its key finds that it is live. */
+	if (unlikely(pool->keyed))
+		twheel_keys_remove(&pool->keys, timer);
+	WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
+}
+
+/* As twheel_pool_free(), for all that is not most common. */
+void twheel_pool_free_slow(struct twheel_pool *pool, const struct twheel_base *base,
+			   struct twheel_timer *timer, struct twheel_timer **ended);
 
 /**
- * twheel_pool_grow() - make room for a timer, unless there is some
- * @pool:	the pool, which is settled afterwards unless this fails
+ * twheel_pool_free() - give back a timer, or note it for twheel_pool_free_ended()
+ * @pool:	the pool
+ * @base:	a base
+ * @timer:	the timer, which has ended
+ * @ended:	a list of timers that have ended and are not free; NULL if there is none
  *
- * Makes a chunk of free timers and room for keys, and reserves timers of the user's limit.
+ * Most timers are in the wheel of the CPU for which they were made. Others are added to @ended.
+ *
+ * Context: the caller holds @base->lock.
+ */
+static inline void twheel_pool_free(struct twheel_pool *pool, const struct twheel_base *base,
+				    struct twheel_timer *timer, struct twheel_timer **ended)
+{
+	struct twheel_chunk *chunk = twheel_chunk_of(timer);
+	/* Whose it is may change, but not if it is the stock of a base whose lock is held. */
+	struct twheel_stock *stock = READ_ONCE(chunk->stock);
+	u64 free;
+
+	lockdep_assert_held(&base->lock);
+
+	if (likely(READ_ONCE(stock->base) == base && chunk->free && stock->used > stock->low)) {
+		free = chunk->free | BIT_ULL(twheel_place_of(timer));
+		if (likely(free != pool->places)) {
+			WRITE_ONCE(chunk->free, free);
+			WRITE_ONCE(stock->used, stock->used - 1);
+			return;
+		}
+	}
+	twheel_pool_free_slow(pool, base, timer, ended);
+}
+
+/**
+ * twheel_pool_free_ended() - give back timers whose memory is for other CPUs
+ * @pool:	the pool
+ * @ended:	the list of them
+ *
+ * Context: bottom halves are off, and no spinlock is held.
+ */
+void twheel_pool_free_ended(struct twheel_pool *pool, struct twheel_timer *ended);
+
+/**
+ * twheel_pool_grow() - take a free timer, and have more for a CPU
+ * @pool:	the pool, which is settled afterwards unless this fails
+ * @base:	the base of that CPU
+ * @timer:	set to the timer, unless this fails
+ *
+ * Makes a chunk of free timers, or takes some that another CPU has and does not need; makes room
+ * for keys; and reserves timers of the limits of the pool and of the user. While a limit is reached
+ * others take what the caller does not use at once: so it gets its timer here.
  *
  * Context: may sleep. The caller serialises all calls.
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; or -EINTR if the task was killed while it waited.
  */
-int twheel_pool_grow(struct twheel_pool *pool);
+int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
+		     struct twheel_timer **timer);
+
+/**
+ * twheel_pool_reclaim() - take back what a pool has reserved and does not use
+ * @pool:	the pool
+ *
+ * It goes back to the user. For the host, too. Takes O(CPUs).
+ *
+ * Context: may sleep.
+ */
+void twheel_pool_reclaim(struct twheel_pool *pool);
 
 /**
  * twheel_pool_lookup() - find a timer by its index
@@ -185,16 +301,6 @@ static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *
 {
 	return twheel_chunk_timer(&pool->chunks, index);
 }
-
-/**
- * twheel_pool_find_key() - find a timer by its key
- * @pool:	the pool, which is settled; its timers have keys
- * @key:	any number
- *
- * Context: the caller holds @pool->lock.
- * Return: the timer, or NULL if no timer has @key.
- */
-struct twheel_timer *twheel_pool_find_key(struct twheel_pool *pool, u64 key);
 
 /**
  * twheel_pool_guess() - find the timer that a handle or key may name
@@ -218,7 +324,7 @@ static inline struct twheel_timer *twheel_pool_guess(const struct twheel_pool *p
  * @n:		how many
  * @timers:	filled for each with the timer that it may name, or with NULL. The caller has to
  *		lock the timer and then to ask twheel_pool_is_named(). With keys NULL does not
- *		mean that there is none: twheel_pool_find_key() tells
+ *		mean that there is none: twheel_keys_find() tells
  *
  * The CPU waits for the memory of all of them at once, and not for one after another.
  *

@@ -8,7 +8,7 @@
  *
  * Many contexts have few timers. So the first block is a small one, in the same memory as its
  * array. When more entries are needed a full block takes its place: its entries are copied
- * with the lock held inside which they change. A look-up under RCU alone may see the old ones
+ * with all locks held inside which they change. A look-up under RCU alone may see the old ones
  * until it ends.
  */
 #include <linux/err.h>
@@ -26,20 +26,20 @@
 /* The array of all tables that have no entry. */
 static struct twheel_table_array no_entries;
 
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first,
+		       void (*hold)(struct twheel_table *table, bool hold),
 		       struct twheel_quota *quota)
 {
 	*table = (struct twheel_table) {
 		.array	= RCU_INITIALIZER(&no_entries),
 		.size	= size,
 		.first	= first,
-		.lock	= lock,
+		.hold	= hold,
 		.quota	= quota,
 	};
 }
 
-/* Count @bytes and allocate them, zeroed; or an ERR_PTR(). */
-static void *table_alloc(struct twheel_table *table, size_t bytes)
+void *twheel_table_alloc(struct twheel_table *table, size_t bytes)
 {
 	int ret = twheel_quota_add_memory(table->quota, bytes);
 	void *memory;
@@ -56,9 +56,10 @@ static void *table_alloc(struct twheel_table *table, size_t bytes)
 	return memory;
 }
 
-/* Free @memory, which nobody has looked at yet. */
-static void table_free(struct twheel_table *table, void *memory, size_t bytes)
+void twheel_table_free(struct twheel_table *table, void *memory, size_t bytes)
 {
+	if (!memory)
+		return;
 	kvfree(memory);
 	twheel_quota_sub_memory(table->quota, bytes);
 	table->charged -= bytes;
@@ -69,7 +70,7 @@ static int add_small_block(struct twheel_table *table)
 {
 	struct twheel_table_array *array;
 
-	array = table_alloc(table, struct_size(array, blocks, 1) + table->first * table->size);
+	array = twheel_table_alloc(table, struct_size(array, blocks, 1) + table->first * table->size);
 	if (IS_ERR(array))
 		return PTR_ERR(array);
 
@@ -92,18 +93,18 @@ static int add_block(struct twheel_table *table)
 
 	if (nr == slots) {
 		slots = max(1U, 2 * nr);
-		array = table_alloc(table, struct_size(array, blocks, slots));
+		array = twheel_table_alloc(table, struct_size(array, blocks, slots));
 		if (IS_ERR(array))
 			return PTR_ERR(array);
 	}
-	block = table_alloc(table, TWHEEL_TABLE_BLOCK);
+	block = twheel_table_alloc(table, TWHEEL_TABLE_BLOCK);
 	if (IS_ERR(block)) {
 		if (array != old)
-			table_free(table, array, struct_size(array, blocks, slots));
+			twheel_table_free(table, array, struct_size(array, blocks, slots));
 		return PTR_ERR(block);
 	}
 
-	spin_lock_bh(table->lock);
+	table->hold(table, true);
 	if (!nr)
 		memcpy(block, old->blocks[0], table->first * table->size);
 	if (array != old)
@@ -112,7 +113,7 @@ static int add_block(struct twheel_table *table)
 	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
 	smp_store_release(&array->room, (nr + 1) * per_block);
 	rcu_assign_pointer(table->array, array);
-	spin_unlock_bh(table->lock);
+	table->hold(table, false);
 
 	table->slots = slots;
 	if (array != old)

@@ -10,7 +10,6 @@
 
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "host.h"
@@ -39,7 +38,7 @@ struct twheel_table_array {
  * @size:	bytes of an entry, a power of two; constant
  * @first:	how many entries the first, small block has; constant
  * @charged:	bytes that are counted; used by twheel_table_reserve()
- * @lock:	the lock inside which entries are changed; constant
+ * @hold:	takes or releases the locks inside which entries are changed; constant
  * @quota:	where the memory is counted; constant
  */
 struct twheel_table {
@@ -48,8 +47,7 @@ struct twheel_table {
 	u32				size;
 	u32				first;
 	unsigned long			charged;
-	/* that of the context: see base.c */
-	spinlock_t			*lock;
+	void				(*hold)(struct twheel_table *table, bool hold);
 	struct twheel_quota		*quota;
 };
 
@@ -58,19 +56,40 @@ struct twheel_table {
  * @table:	the table
  * @size:	bytes of an entry, a power of two
  * @first:	how many entries to begin with; fewer than fit %TWHEEL_TABLE_BLOCK
- * @lock:	the lock inside which the caller will change entries. Outlives @table
+ * @hold:	takes all locks inside which the caller will change entries, or releases them
  * @quota:	where the memory is to be counted. Outlives @table
  */
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first,
+		       void (*hold)(struct twheel_table *table, bool hold),
 		       struct twheel_quota *quota);
+
+/**
+ * twheel_table_alloc() - make memory that is counted with a table
+ * @table:	the table
+ * @bytes:	how much
+ *
+ * Context: may sleep. The caller serialises all calls for @table.
+ * Return: the memory, zeroed; or the error -ENOMEM, -EDQUOT or -EINTR.
+ */
+void *twheel_table_alloc(struct twheel_table *table, size_t bytes);
+
+/**
+ * twheel_table_free() - free such memory
+ * @table:	the table
+ * @memory:	the memory, or NULL
+ * @bytes:	how much
+ *
+ * Context: as twheel_table_alloc().
+ */
+void twheel_table_free(struct twheel_table *table, void *memory, size_t bytes);
 
 /**
  * twheel_table_reserve() - make room for entries
  * @table:	the table
  * @nr:		number of the last entry that is needed
  *
- * New entries are zeroed. What was made before an error stays. Entries may move, while
- * @table->lock is held: the caller keeps no address of one without that lock or RCU.
+ * New entries are zeroed. What was made before an error stays. Entries may move, while @table->hold
+ * has taken all locks: the caller keeps no address of one without its lock or RCU.
  *
  * Context: may sleep. The caller serialises all calls for @table.
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
@@ -93,7 +112,7 @@ void twheel_table_destroy(struct twheel_table *table);
  * @nr:		any number
  * @size:	bytes of an entry, a constant: @table->size
  *
- * Context: under RCU or @table->lock, or the caller serialises calls of
+ * Context: under RCU or the lock of the entry, or the caller serialises calls of
  * twheel_table_reserve(). Under RCU alone the entry may be one that has moved meanwhile: it is
  * as it was before.
  * Return: the entry, or NULL if there is no room for it.

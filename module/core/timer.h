@@ -18,6 +18,7 @@
  * @node:	while pending: its place in a wheel
  * @ready:	while ready: its place in the list of its context and CPU
  * @expired:	while ready: when it was expired, in ns
+ * @ended:	after it has ended, and until it is free: the next timer that waits for that
  * @room:	makes a timer with pointers of 32 bits as large as any other
  * @deadline:	when it is to expire next or, while ready, when the first unread expiration
  *		was due, in ns
@@ -27,18 +28,18 @@
  * @slack:	by how many ticks it may expire late
  * @generation:	upper half of its handle
  * @next:	if timers have keys, instead: the index of the next timer in the bucket of its
- *		key, or 0. Written under the context's lock, read without a lock
+ *		key, or 0. Written under the lock of the keys there, read without a lock
  * @where:	&enum twheel_state, TWHEEL_STATE_NONE while it is free; while it is
  *		live, shifted by TWHEEL_CPU_SHIFT, the CPU of its base; and
  *		shifted by TWHEEL_FLAGS_SHIFT those of %TWHEEL_TIMER_FLAGS that it
  *		was armed with
  *
- * The lock of its base guards a timer that is live, and the lock of its context one that is free.
- * @where says which of them it is, and changes only with both of them held: the lock that guards
- * the timer before and the one that does afterwards. So it is read without a lock, and read again
- * with the lock held that it named. State and CPU are in one field so that no CPU sees an old state
- * with a new CPU. A timer that is cancelled is the exception: it may leave its base without the
- * context's lock, since nobody uses it until it is freed, which takes the context's lock.
+ * The lock of its base guards a timer that is live. @where says which base that is, and changes
+ * only with that lock held and, if the timer moves, that of the other base. So it is read without a
+ * lock, and read again with the lock held that it named. State and CPU are in one field so that no
+ * CPU sees an old state with a new CPU. The lock of the base of its chunk's stock guards a timer
+ * that is free. Most often that is the same one. If not, whoever has ended a timer frees it when
+ * that lock can be taken, and until then nobody else uses it.
  *
  * A timer is a cache line, as there are millions of them.
  */
@@ -49,6 +50,7 @@ struct twheel_timer {
 			struct list_head	ready;
 			u64			expired;
 		};
+		struct twheel_timer	*ended;
 		u64			room[3];
 	};
 	u64	deadline;

@@ -24,9 +24,6 @@
 #include "chardev.h"
 #include "clock.h"
 
-/* What arming changes begins on a cache line of its own. */
-static_assert(offsetof(struct twheel_ctx, pool.account.max) % 64 == 0);
-
 static int twheel_open(struct inode *inode, struct file *file)
 {
 	struct twheel_quota *quota = twheel_quota_get(file->f_cred);

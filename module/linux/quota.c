@@ -2,9 +2,9 @@
 /*
  * How many timers the contexts of one user may hold, and how much memory.
  *
- * Timers are counted exactly, and no CPU or context waits for another one to count them: each
- * context reserves some for itself, and asks for more when it has used them. Whoever finds the
- * limit reached takes from the user's other contexts what they have reserved and not used.
+ * Timers are counted exactly, and no CPU or context waits for another one to count them: a context
+ * reserves some for each CPU: see core/pool.c. Whoever finds the limit reached takes from the
+ * user's other contexts what they have reserved and not used.
  *
  * Memory is counted by the byte: a context, its chunks of timers, its tables and its pages of
  * words. A chunk is kept while a single timer in it lives, so without that count a program could
@@ -15,12 +15,13 @@
  * It is a spinlock since all users need it to open the device: a task that slept with it, as its
  * memory cgroup has no memory left, would delay the others. For the same reason an open takes no
  * twheel_quota.mutex, which is taken to reserve timers for the first time, when the limit is
- * reached, and at the last close. twheel_pool.lock, of one context at a time, is taken inside it.
+ * reached, and at the last close. The locks of bases, one at a time, are taken inside it.
  *
  * Lifetime rules: each context holds a reference from open until its memory is freed, and each
  * chunk that waits to be freed. Dropping the last one takes the entry out of the table, under
  * the lock. A work item then frees it and the user's wheels, which may sleep.
  */
+#include <linux/container_of.h>
 #include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
@@ -33,6 +34,7 @@
 #include <linux/user_namespace.h>
 
 #include "../core/host.h"
+#include "../core/pool.h"
 #include "quota.h"
 
 /* How long to wait at most for memory that is about to be freed. */
@@ -252,14 +254,19 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 	twheel_quota_put(quota);
 }
 
+static struct twheel_pool *pool_of(struct twheel_account *account)
+{
+	return container_of(account, struct twheel_pool, account);
+}
+
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
-	const struct twheel_account *account;
+	struct twheel_account *account;
 	unsigned long timers = 0;
 
 	mutex_lock(&quota->mutex);
 	list_for_each_entry(account, &quota->accounts, entry) {
-		timers += READ_ONCE(account->timers);
+		timers += twheel_pool_timers(pool_of(account));
 		cond_resched();
 	}
 	mutex_unlock(&quota->mutex);
@@ -267,95 +274,58 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota)
 	return min_t(unsigned long, timers, atomic_long_read(&quota->timers));
 }
 
-void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
-			 struct twheel_quota *quota)
+bool twheel_quota_is_short(struct twheel_quota *quota)
 {
-	*account = (struct twheel_account) { .quota = quota, .lock = lock };
+	return atomic_long_read(&quota->memory) > max_memory() / 2;
+}
+
+void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota)
+{
+	account->quota = quota;
 	INIT_LIST_HEAD(&account->entry);
 }
 
 void twheel_account_close(struct twheel_account *account)
 {
-	struct twheel_quota *quota = account->quota;
-
 	if (list_empty(&account->entry))
 		return;
-	mutex_lock(&quota->mutex);
+	mutex_lock(&account->quota->mutex);
 	list_del(&account->entry);
-	mutex_unlock(&quota->mutex);
-	atomic_long_sub(account->reserved, &quota->timers);
+	INIT_LIST_HEAD(&account->entry);
+	mutex_unlock(&account->quota->mutex);
 }
 
-/* Give back what is reserved and not used, but for @keep. */
-static void give_back(struct twheel_account *account, u32 keep)
+void twheel_account_release(struct twheel_account *account, u32 n)
 {
-	u32 unused = account->reserved - account->timers;
-
-	lockdep_assert_held(account->lock);
-
-	if (unused <= keep)
-		return;
-	account->reserved -= unused - keep;
-	atomic_long_sub(unused - keep, &account->quota->timers);
+	atomic_long_sub(n, &account->quota->timers);
 }
 
-void twheel_account_shrink(struct twheel_account *account)
+/* Reserve up to @n timers of what the limit leaves. Returns how many. */
+static u32 reserve(struct twheel_quota *quota, u32 n)
 {
-	give_back(account, account->spare / 2);
+	return add_up_to(&quota->timers, n, READ_ONCE(twheel_max_user_timers));
 }
 
-/* Reserve timers, unless some are. Returns whether some are. */
-static bool reserve(struct twheel_account *account)
-{
-	unsigned long max = READ_ONCE(twheel_max_user_timers);
-	bool some;
-
-	spin_lock_bh(account->lock);
-	if (account->max != max) {
-		give_back(account, 0);
-		account->max = max;
-	}
-	if (account->reserved == account->timers)
-		account->reserved += add_up_to(&account->quota->timers, TWHEEL_RESERVE, max);
-	some = account->reserved > account->timers;
-	/* While the limit is reached other contexts need what this one ends. */
-	account->spare = some ? 2 * TWHEEL_RESERVE : 0;
-	spin_unlock_bh(account->lock);
-	return some;
-}
-
-/* The limit is reached: take from all contexts of the user what they do not use. */
-static void reclaim(struct twheel_quota *quota)
-{
-	struct twheel_account *account;
-
-	lockdep_assert_held(&quota->mutex);
-
-	list_for_each_entry(account, &quota->accounts, entry) {
-		spin_lock_bh(account->lock);
-		give_back(account, 0);
-		spin_unlock_bh(account->lock);
-		cond_resched();
-	}
-}
-
-int twheel_account_reserve(struct twheel_account *account)
+int twheel_account_reserve(struct twheel_account *account, u32 n)
 {
 	struct twheel_quota *quota = account->quota;
-	bool some;
+	u32 got = 0;
 
-	if (likely(!list_empty(&account->entry)) && reserve(account))
-		return 0;
+	if (likely(!list_empty(&account->entry)))
+		got = reserve(quota, n);
+	if (likely(got))
+		return got;
 
 	if (mutex_lock_killable(&quota->mutex))
 		return -EINTR;
 	if (list_empty(&account->entry))
 		list_add(&account->entry, &quota->accounts);
-	some = reserve(account);
-	if (!some) {
-		reclaim(quota);
-		some = reserve(account);
+	got = reserve(quota, n);
+	if (!got) {
+		list_for_each_entry(account, &quota->accounts, entry)
+			twheel_pool_reclaim(pool_of(account));
+		got = reserve(quota, n);
 	}
 	mutex_unlock(&quota->mutex);
-	return some ? 0 : -EDQUOT;
+	return got ?: -EDQUOT;
 }

@@ -39,9 +39,6 @@ struct cred;
 #define TWHEEL_TIMER_BYTES	96
 #define TWHEEL_USER_BYTES	(16 * PAGE_SIZE)
 
-/* A context reserves so many timers at a time, and keeps as many for itself. */
-#define TWHEEL_RESERVE		256
-
 /**
  * struct twheel_quota - what one user's contexts hold together
  * @entry:	in the table of users; under the table's lock
@@ -52,7 +49,7 @@ struct cred;
  * @leaving:	those of them that are freed after an RCU grace period
  * @left:	woken when such memory was freed
  * @mutex:	guards @accounts
- * @accounts:	of all contexts that ever reserved timers
+ * @accounts:	of all contexts that have reserved timers
  * @wheels:	the user's wheels
  * @free:	frees the quota
  */
@@ -64,7 +61,7 @@ struct twheel_quota {
 	atomic_long_t		memory;
 	atomic_long_t		leaving;
 	wait_queue_head_t	left;
-	/* inside twheel_ctx.grow, outside twheel_pool.lock */
+	/* inside twheel_ctx.grow, outside all spinlocks */
 	struct mutex		mutex;
 	struct list_head	accounts;
 	struct twheel_wheels	wheels;
@@ -72,23 +69,12 @@ struct twheel_quota {
 };
 
 /**
- * struct twheel_account - what one context has of its user's timers
+ * struct twheel_account - one context, where its user's timers are counted
  * @quota:	of the user; constant
- * @lock:	guards what is marked (l); constant
- * @max:	(l) the user's limit when timers were reserved last
- * @spare:	(l) how many timers may be reserved and not used; 0 if none could be reserved
- * @timers:	(l) timers that there are; read without @lock
- * @reserved:	(l) timers that @quota->timers counts for this context: @timers at least
- * @entry:	in @quota->accounts once timers were reserved; under @quota->mutex
+ * @entry:	in @quota->accounts once timers were reserved; changed under @quota->mutex
  */
 struct twheel_account {
 	struct twheel_quota	*quota;
-	/* that of the context: see base.c */
-	spinlock_t		*lock;
-	unsigned long		max;
-	u32			spare;
-	u32			timers;
-	u32			reserved;
 	struct list_head	entry;
 };
 
@@ -115,48 +101,6 @@ void twheel_quota_exit(void);
  * Return: the quota, with a reference for the caller, or NULL without memory.
  */
 struct twheel_quota *twheel_quota_get(const struct cred *cred);
-
-/**
- * twheel_account_shrink() - give back half or more of what is reserved and not used
- * @account:	the account
- *
- * Context: the caller holds @account->lock.
- */
-void twheel_account_shrink(struct twheel_account *account);
-
-/**
- * twheel_account_take() - count more timers
- * @account:	the account
- * @n:		how many more
- *
- * Context: the caller holds @account->lock.
- * Return: how many are counted: @n, or fewer if fewer are reserved. If it is 0 the caller has
- * to call twheel_account_reserve() and try again.
- */
-static inline u32 twheel_account_take(struct twheel_account *account, u32 n)
-{
-	/* The limit may have been lowered. */
-	if (unlikely(account->max != READ_ONCE(twheel_max_user_timers)))
-		return 0;
-
-	n = min(n, account->reserved - account->timers);
-	WRITE_ONCE(account->timers, account->timers + n);
-	return n;
-}
-
-/**
- * twheel_account_give() - count fewer timers
- * @account:	the account
- * @n:		how many fewer
- *
- * Context: the caller holds @account->lock.
- */
-static inline void twheel_account_give(struct twheel_account *account, u32 n)
-{
-	WRITE_ONCE(account->timers, account->timers - n);
-	if (unlikely(account->reserved - account->timers > account->spare))
-		twheel_account_shrink(account);
-}
 
 /* See core/host.h */
 static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,

@@ -58,7 +58,7 @@ mutations() {
 	a timer is not looked at again once locked	/^static bool lock_timer/,/^}/s/^\t*twheel_cpu_of(where)), second);/&\n\t\treturn true;/
 	bases are locked in any order	s/if (b && b->cpu < a->cpu)/if (0)/
 	a timer is the same after its locks were released	/^bool twheel_hold_both/,/^}/s/return lock_timer(hold, timer, hold->local) &&/return lock_timer(hold, timer, hold->local) || 1 ||/
-	a key names what it named before	/^static struct twheel_timer \*lock_key/,/^}/s/twheel_pool_is_named(&hold->ctx->pool, timer, key))/1)/
+	a key names what it named before	/^static struct twheel_timer \*find_key/,/^}/s/twheel_pool_is_named(pool, timer, key))/1)/
 	a hint is as good as a handle	/^static noinline struct twheel_timer \*find_and_lock/,/^}/s/twheel_pool_is_named(&hold->ctx->pool, timer, handle))/1)/
 	one timer is not looked at again once locked	/^static struct twheel_timer \*lock_one/,/^}/s/if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&/if (likely(hold \&\&/
 	any base guards a timer	/^static bool is_guarded/,/^}/s/ && hold->base->cpu == twheel_cpu_of(where)//
@@ -71,7 +71,8 @@ mutations() {
 	a push ends an interval	/^static struct twheel_arm arming_of/,/^}/s/= timer->interval,/= 0,/
 	a push ends before it has made a timer	/^static u32 push_all/,/^}/s/^\t\t\tdone++;/\t\t\treturn done;/
 	a close does not wait for the last expiry	/^static void discard/,/^}/s/if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)/if (twheel_timer_state(timer) != TWHEEL_STATE_PENDING)/
-	a key is free before its timer is	/^static u64 end_held/,/^}/s/if (ctx->pool.keyed)/if (0)/
+	a timer that ends keeps its key	/^static inline void twheel_pool_end_timer/,/^}/s/twheel_keys_remove(&pool->keys, timer);/;/
+	a bucket is split under another lock	/^static bool split/,/^}/s/twheel_keys_lock_of(keys, nr)/twheel_keys_lock_of(keys, nr + 1)/
 	nobody learns that a CPU has records	/^void twheel_ctx_make_ready/,/^}/s/^\tif (ready->nr == 1) {/\tif (0) {/
 	a reader finds records, and not their base	/^void twheel_ctx_make_ready/,/^}/s/smp_mb__before_atomic();/;/
 	a CPU has records for ever	/^static void sub_ready/,/^}/s/^\tif (!ready->nr)/\tif (0)/
@@ -87,7 +88,7 @@ mutations() {
 	the number of records is stored plainly	/^static void add_ready/,/^}/s/WRITE_ONCE(ready->nr, ready->nr + 1);/ready->nr++;/
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
-	a chunk stays in the table	/^static void free_timer/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
+	a chunk stays in the table	/^static void drop_chunk/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
 	rmmod does not wait for what waits	/^void twheel_quota_exit/,/^}/s/^\trcu_barrier();/\t;/
 	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
 	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
@@ -95,12 +96,21 @@ mutations() {
 	what is free is stored plainly	/^int twheel_pool_alloc/,/^}/s/WRITE_ONCE(chunk->free, free);/chunk->free = free;/
 	where a timer is is stored plainly	/^static inline void twheel_timer_set_where/,/^}/s/smp_store_release(&timer->where, state/(timer->where = state/
 	memory that has left still counts	/^static void free_chunk/,/^}/s/twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);/;/
-	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/(u64)limit - pool->account.timers,/(u64)limit,/
+	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/n = min(n, stock->reserved - stock->used);/n = stock->reserved > stock->used ? n : 0;/
+	a context goes over its limit	/^static u32 reserve_of_pool/,/^}/s/n = min_t(.*/;/
+	what is reclaimed stays reserved	/^static void give_back/,/^}/s/release(pool, unused - keep);/;/
+	a lower limit is not seen	/^static bool limits_changed/,/^}/s/return READ_ONCE/return 0 \&\& READ_ONCE/
+	another clock keeps what was reserved	/^int twheel_pool_configure/,/^}/s/twheel_pool_reclaim(pool);/;/
+	a timer is freed under any lock	/^void twheel_pool_free_slow/,/^}/s/if (READ_ONCE(.*== base)/if (1)/
+	a timer is freed under the lock of another stock	/^static inline void twheel_pool_free/,/^}/s/READ_ONCE(stock->base) == base \&\& //
+	a chunk moves without its timers	/^static void move_chunk/,/^}/s/WRITE_ONCE(to->used, to->used + used);/;/
+	a chunk moves, and its handles come again	/^static void move_chunk/,/^}/s/to->generation = from->generation;/;/
+	a chunk is made anew, and its handles come again	/^static int add_chunk/,/^}/s/stock->generation = pool->generation;/;/
 	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
 	a block is not copied	/^static int add_block/,/^}/s/memcpy(array->blocks, old->blocks, nr \* sizeof(block));/;/
 	a user goes over the limit	/^static unsigned long add_up_to/,/^}/s/n = min(n, room);/;/
 	memory that leaves keeps no user	/^void twheel_quota_memory_leaves/,/^}/s/refcount_inc(&quota->refs);/;/
-	it may sleep with a lock held	/^static void reclaim/,/^}/s/^\t\tgive_back(account, 0);/&\n\t\tcond_resched();/
+	it may sleep with a lock held	/^void twheel_pool_reclaim/,/^}/s/^\t\tgive_back(pool, stock, 0);/&\n\t\tcond_resched();/
 	the table of users has no lock	/^static struct twheel_quota \*find_or_add/,/^}/s/^\tspin_lock_bh(&twheel_quota_lock);/\tlocal_bh_disable();/
 	a kick does not look again	s/} while (READ_ONCE(cbase->base.programmed) != tick);/} while (0);/
 	a kick has no barrier	/^static void kick/,/^}/s/^\t\tsmp_mb();/\t\tbarrier();/

@@ -25,7 +25,7 @@ mutations() {
 	a last record that is not	s/expirations >= timer->count) {/expirations > timer->count) {/
 	a stale handle is as good	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
 	a push-back of what has expired	/^int twheel_timer_rearm/,/^}/s/if (!pending)$/if (!pending \&\& arm->user_data % 8)/
-	a push-back makes a timer	/^static int arm_one/,/^}/s/ret = rearm(hold, arm, hint);/&\n\t\tif (ret == -ENOENT \&\& arm->flags \& TWHEEL_ARM_IF_PENDING \&\& is_keyed(ctx)) return full ?: min(arm_new(hold, arm, 1, \&timer), 0);/
+	a push-back makes a timer	/^static int arm_or_lock/,/^}/s/ret = rearm(hold, arm, hint);/&\n\t\tif (ret == -ENOENT \&\& arm->flags \& TWHEEL_ARM_IF_PENDING \&\& is_keyed(ctx)) return full ?: min(arm_new(hold, arm, 1, \&timer), 0);/
 	what there is is re-armed	s/if (arm->flags & TWHEEL_ARM_CONDITIONS) {/if (arm->flags \& TWHEEL_ARM_CONDITIONS \&\& !(arm->flags \& TWHEEL_ARM_IF_NONE \&\& arm->user_data % 8 == 0)) {/
 	a round is missed		s/(event->expirations - 1) \* timer->interval/event->expirations * timer->interval/
 	a lease is not looked at	/^static bool is_over/,/^}/s/if (twheel_is_lease(timer->where))/if (twheel_is_lease(timer->where) \&\& timer->user_data % 16)/

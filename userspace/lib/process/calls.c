@@ -277,6 +277,7 @@ err_free:
 void twheel_emb_destroy(struct twheel_emb *emb)
 {
 	emb->closing = true;
+	__atomic_fetch_sub(&twheel_all_timers, emb->counted, __ATOMIC_RELAXED);
 	twheel_emb_unshare(emb);
 	twheel_emb_enter(emb);
 	twheel_emb_fd_close(emb);

@@ -74,6 +74,7 @@ struct emb_pages {
  * @stopped: @now does not follow a clock any more: see twheel_set_now()
  * @faked: programs are told another time than the kernel's, as under faketime
  * @closing: the context is being freed, and nobody else waits for @lock
+ * @counted: how many timers it had at the end of the last call: as many are in twheel_all_timers
  * @steps: how often the clock was set
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
  * @spent: @timer was read, or is not set yet
@@ -100,6 +101,7 @@ struct twheel_emb {
 	bool			stopped;
 	bool			faked;
 	bool			closing;
+	uint64_t		counted;
 	uint32_t		steps;
 	uint64_t		set_to;
 	bool			spent;
@@ -152,12 +154,20 @@ void twheel_emb_unshare(struct twheel_emb *emb);
 /* Tell other processes what the context is. */
 void twheel_emb_describe(struct twheel_emb *emb);
 
-/* Tell them what it has. */
+/* Timers of all contexts in this process, each counted at the end of a call */
+extern uint64_t twheel_all_timers;
+
+/* Tell them, and other contexts, what it has. */
 static inline void twheel_emb_show(struct twheel_emb *emb)
 {
 	u64 pending, ready;
 
 	twheel_ctx_count(emb->ctx, &pending, &ready);
+	if (emb->counted != pending + ready) {
+		__atomic_fetch_add(&twheel_all_timers, pending + ready - emb->counted,
+				   __ATOMIC_RELAXED);
+		emb->counted = pending + ready;
+	}
 	__atomic_store_n(&emb->slot->timers, pending + ready, __ATOMIC_RELAXED);
 	__atomic_store_n(&emb->slot->ready, ready, __ATOMIC_RELAXED);
 }

@@ -99,7 +99,7 @@ void twheel_waiters_wake(struct twheel_waiters *waiters)
 
 unsigned long twheel_max_user_timers = ~0UL;
 unsigned long twheel_max_fd_timers;
-u64 twheel_all_timers;
+uint64_t twheel_all_timers;
 
 void twheel_quota_put(struct twheel_quota *quota)
 {
@@ -142,22 +142,32 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 	(void)bytes;
 }
 
-void twheel_account_init(struct twheel_account *account, spinlock_t *lock,
-			 struct twheel_quota *quota)
+bool twheel_quota_is_short(struct twheel_quota *quota)
 {
-	(void)lock;
-	*account = (struct twheel_account){ .quota = quota };
+	(void)quota;
+	return false;
+}
+
+void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota)
+{
+	account->quota = quota;
 }
 
 void twheel_account_close(struct twheel_account *account)
 {
-	twheel_account_give(account, account->timers);
+	(void)account;
 }
 
-int twheel_account_reserve(struct twheel_account *account)
+int twheel_account_reserve(struct twheel_account *account, u32 n)
 {
 	(void)account;
-	return 0;
+	return n;
+}
+
+void twheel_account_release(struct twheel_account *account, u32 n)
+{
+	(void)account;
+	(void)n;
 }
 
 /*

@@ -39,31 +39,10 @@ struct twheel_quota {
 	bool			recheck;
 };
 
-/**
- * struct twheel_account - the timers of a context
- * @quota: the context's
- * @timers: how many are pending or ready
- */
+/* A user has no limit: see host.c. */
 struct twheel_account {
 	struct twheel_quota	*quota;
-	u32			timers;
 };
-
-/* Timers of all contexts in this process. */
-extern u64 twheel_all_timers;
-
-static inline u32 twheel_account_take(struct twheel_account *account, u32 n)
-{
-	account->timers += n;
-	__atomic_fetch_add(&twheel_all_timers, n, __ATOMIC_RELAXED);
-	return n;
-}
-
-static inline void twheel_account_give(struct twheel_account *account, u32 n)
-{
-	account->timers -= n;
-	__atomic_fetch_sub(&twheel_all_timers, n, __ATOMIC_RELAXED);
-}
 
 static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
 						 enum twheel_clock clock, u16 cpu)
