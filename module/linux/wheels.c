@@ -21,16 +21,14 @@
 #include "../core/host.h"
 #include "clock.h"
 #include "compat.h"
+#include "quota.h"
 #include "turn.h"
 #include "wheels.h"
-
-/* An open of the device tries once, and whoever gets no wheel may have another one. */
-#define TWHEEL_WHEEL_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 int twheel_wheels_init(struct twheel_wheels *wheels)
 {
 	spin_lock_init(&wheels->lock);
-	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_WHEEL_GFP);
+	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_OPEN_GFP);
 	return wheels->on ? 0 : -ENOMEM;
 }
 
@@ -40,7 +38,7 @@ static struct twheel_cpu_base *new_base(enum twheel_clock clock, unsigned int cp
 	struct twheel_cpu_base *cbase;
 
 	cbase = kvzalloc_node(sizeof(*cbase) + twheel_wheel_size(g->slots, g->levels),
-			      TWHEEL_WHEEL_GFP, cpu_to_node(cpu));
+			      TWHEEL_OPEN_GFP, cpu_to_node(cpu));
 	if (!cbase)
 		return NULL;
 	twheel_base_init(&cbase->base, clock, cpu, cbase + 1);
