@@ -94,7 +94,8 @@ s64 twheel_clock_offset(enum twheel_clock clock)
 
 u32 twheel_clock_steps(void)
 {
-	return READ_ONCE(twheel_steps);
+	/* Who converts a time after this, and then finds another count, has to do it again. */
+	return smp_load_acquire(&twheel_steps);
 }
 
 static void look_at_wheels(struct work_struct *work)

@@ -18,9 +18,9 @@
  * another CPU, of the same node if possible; isolated CPUs are spread over these. If such a
  * timer comes first, that CPU is sent an interrupt, a kick, to set its hrtimer: an hrtimer that
  * is set from afar would expire on the CPU that set it. The kick takes no lock. It sets the
- * hrtimer to what the base says, and then checks that the base still says so. Code that changes
- * the base meanwhile either sends another kick, as this one has read the base already, or finds
- * it pending and relies on it.
+ * hrtimer to what the base says, and then checks that the base still says so, and that the same
+ * tick still comes at the same time. Code that changes the base meanwhile either sends another
+ * kick, as this one has read the base already, or finds it pending and relies on it.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -133,16 +133,19 @@ static void start(struct twheel_cpu_base *cbase, u64 ns)
 static void kick(void *arg)
 {
 	struct twheel_cpu_base *cbase = arg;
+	u32 steps;
 	u64 tick;
 
 	do {
 		/* Pairs with smp_mb() in start_remote(). */
 		smp_mb();
+		/* Another CPU may set the hrtimer after the clock was set, while this one waits. */
+		steps = twheel_clock_steps();
 		tick = READ_ONCE(cbase->base.programmed);
 		if (tick == TWHEEL_NEVER)
 			break;
 		start(cbase, tick << twheel_geometry.tick_shift);
-	} while (READ_ONCE(cbase->base.programmed) != tick);
+	} while (READ_ONCE(cbase->base.programmed) != tick || twheel_clock_steps() != steps);
 
 	/* Pairs with the acquire in wait_for_kicks(). */
 	atomic_fetch_dec_release(&cbase->kicked);

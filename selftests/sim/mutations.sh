@@ -112,7 +112,7 @@ mutations() {
 	memory that leaves keeps no user	/^void twheel_quota_memory_leaves/,/^}/s/refcount_inc(&quota->refs);/;/
 	it may sleep with a lock held	/^void twheel_pool_reclaim/,/^}/s/^\t\tgive_back(pool, stock, 0);/&\n\t\tcond_resched();/
 	the table of users has no lock	/^static struct twheel_quota \*find_or_add/,/^}/s/^\tspin_lock_bh(&twheel_quota_lock);/\tlocal_bh_disable();/
-	a kick does not look again	s/} while (READ_ONCE(cbase->base.programmed) != tick);/} while (0);/
+	a kick does not look again	s/} while (READ_ONCE(cbase->base.programmed) != tick ||.*/} while (0);/
 	a kick has no barrier	/^static void kick/,/^}/s/^\t\tsmp_mb();/\t\tbarrier();/
 	whoever kicks has no barrier	/^static bool start_remote/,/^}/s/^\tsmp_mb();/\tbarrier();/
 	an end does not wait for kicks	/^void twheel_program_wait/,/^}/s/wait_for_kicks(cbase);/;/
