@@ -96,12 +96,14 @@ static void take_off(struct hrtimer *timer)
 void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
 {
 	sim_point();
+	/* Whoever sets it sees what the one before had stored: a timer has the lock of its CPU. */
+	acquire(timer, &timer->order);
 	if (timer->queued)
 		take_off(timer);
-	tsan_release(timer);
 	timer->expires = (u64)at;
 	/* While its callback runs a timer keeps its CPU. */
 	put_on(timer, timer->running ? timer->cpu : (int)smp_processor_id());
+	release(timer, &timer->order);
 }
 
 bool hrtimer_is_queued(const struct hrtimer *timer)
@@ -134,7 +136,7 @@ int hrtimer_cancel(struct hrtimer *timer)
 		if (timer->queued)
 			take_off(timer);
 	}
-	tsan_acquire(timer);
+	acquire(timer, &timer->order);
 	return 0;
 }
 
@@ -197,9 +199,10 @@ static void call(struct cpu *cpu, struct hrtimer *timer)
 	check_isolation(cpu, timer);
 	take_off(timer);
 	timer->running = true;
-	tsan_acquire(timer);
+	acquire(timer, &timer->order);
 	timer->function(timer);
-	tsan_release(timer);
+	acquire(timer, &timer->order);
+	release(timer, &timer->order);
 	timer->running = false;
 	wake_cancelling(timer);
 	worked = self->worked - worked;

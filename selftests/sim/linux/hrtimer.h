@@ -3,6 +3,7 @@
 #ifndef SIM_LINUX_HRTIMER_H
 #define SIM_LINUX_HRTIMER_H
 
+#include <linux/compiler.h>
 #include <linux/ktime.h>
 #include <linux/time.h>
 #include <linux/types.h>
@@ -16,6 +17,7 @@ enum hrtimer_mode { HRTIMER_MODE_ABS_PINNED_SOFT };
  * @next:	in the list of its CPU
  * @expires:	when, on @clock
  * @clock:	the clock
+ * @order:	when the lock of the CPU that it was set on was released last, and by which CPU
  * @set_at:	when it was set, on the clock of its CPU
  * @cpu:	the CPU that it was set on
  * @isolations:	how often its CPU had been isolated when it last came there
@@ -30,6 +32,7 @@ struct hrtimer {
 	struct hrtimer		*next;
 	u64			expires;
 	clockid_t		clock;
+	struct sim_order	order;
 	u64			set_at;
 	int			cpu;
 	u32			isolations, disturbed, tries;
