@@ -189,8 +189,12 @@ dkms-install: ## have DKMS build the module for each kernel, now and when one is
 dkms-uninstall: ## remove it again
 	$(Q)packaging/dkms.sh uninstall
 
+.PHONY: amalgamation
+amalgamation: ## libtwheel as one file, twheel.c, and its header, in build/amalgamation
+	$(Q)packaging/amalgamation.pl $(products)/amalgamation
+
 .PHONY: dist
-dist: ## a tarball of the last commit, the same bytes wherever it is made (REVISION=tag)
+dist: ## tarballs of the last commit, the same bytes wherever they are made (REVISION=tag)
 	$(Q)packaging/dist.sh $(REVISION)
 
 .PHONY: deb

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dist.sh - make build/dist/twheel-VERSION.tar.gz of a commit, and print its name
+# dist.sh - make tarballs of a commit in build/dist, and print their names
 #
 # usage: dist.sh [REVISION]
 #
-# The same commit gives the same bytes on each machine: git takes the times from the commit,
-# and gzip stores neither a name nor a time.
+#	twheel-VERSION.tar.gz			all that git has
+#	twheel-amalgamation-VERSION.tar.gz	the library as one file, made of that
+#
+# The same commit gives the same bytes on each machine: the times are those of the commit, and
+# gzip stores neither a name nor a time.
 
 . "$(dirname "$0")/common.sh"
 
@@ -15,9 +18,26 @@ git -C "$top" rev-parse -q --verify "$revision^{commit}" >/dev/null ||
 	die "$revision is no commit here"
 name=twheel-$(git -C "$top" show "$revision:VERSION")
 
+version=${name#twheel-}
+one=twheel-amalgamation-$version
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+# keep NAME - make NAME.tar.gz of a tarball. Somebody may be reading one that was made before.
+keep() {
+	gzip -n9 >"$build/dist/$1.$$"
+	mv "$build/dist/$1.$$" "$build/dist/$1.tar.gz"
+	echo "$build/dist/$1.tar.gz"
+}
+
 mkdir -p "$build/dist"
-git -C "$top" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$revision" |
-	gzip -n9 >"$build/dist/$name.$$"
-# Somebody may be reading one that was made before.
-mv "$build/dist/$name.$$" "$build/dist/$name.tar.gz"
-echo "$build/dist/$name.tar.gz"
+git -C "$top" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$revision" | keep "$name"
+
+tar -xzf "$build/dist/$name.tar.gz" -C "$tree"
+# Older commits cannot make it.
+[ -e "$tree/$name/packaging/amalgamation.pl" ] || exit 0
+"$tree/$name/packaging/amalgamation.pl" "$tree/$one"
+cp -r "$tree/$name/LICENSES" "$tree/$one"
+rm "$tree/$one/LICENSES/Linux-syscall-note"
+tar -c -C "$tree" --format=ustar --sort=name --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner \
+	--mtime="$(git -C "$top" log -1 --format=@%ct "$revision")" "$one" | keep "$one"

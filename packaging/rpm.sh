@@ -12,7 +12,7 @@
 
 unset MAKEFLAGS MFLAGS
 out=$build/rpm
-tarball=$("$top/packaging/dist.sh")
+tarball=$("$top/packaging/dist.sh" | sed -n 1p)
 
 # Warnings count, too.
 clean_lint() {

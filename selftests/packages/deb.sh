@@ -221,7 +221,7 @@ nothing_left() {
 
 rm -rf "$out"
 mkdir -p "$roots"
-tarball=$("$top/packaging/dist.sh")
+tarball=$("$top/packaging/dist.sh" | sed -n 1p)
 
 prepare_fresh >"$out/fresh.log" 2>&1 &
 fresh=$!

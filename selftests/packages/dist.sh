@@ -67,7 +67,8 @@ tarballs() {
 	(umask 077 && clone two)
 	(cd "$tmp/one" && packaging/dist.sh)
 	(cd "$tmp/two" && umask 077 && TZ=Asia/Tokyo packaging/dist.sh)
-	cmp "$tmp"/{one,two}/build/dist/twheel-"$version".tar.gz
+	cmp "$tmp"/{one,two}/build/dist/twheel-"$version".tar.gz &&
+		cmp "$tmp"/{one,two}/build/dist/twheel-amalgamation-"$version".tar.gz
 }
 
 # With all that git knows, it is what a user builds from.
@@ -84,6 +85,16 @@ builds() {
 	"$tmp/unpacked/twheel-$version/build/userspace/bin/twheel" --version | grep -F "$version"
 }
 
+# The library as one file, by the command in its head
+one_file() {
+	mkdir "$tmp/amalgamation"
+	tar -x -f "$tmp/one/build/dist/twheel-amalgamation-$version.tar.gz" -C "$tmp/amalgamation"
+	cd "$tmp/amalgamation/twheel-amalgamation-$version" || return
+	sed -n 's/^ \*\t\(cc .*\)/\1/p' twheel.c >"$tmp/commands"
+	[ "$(wc -l <"$tmp/commands")" = 1 ] && sh -eux "$tmp/commands" && [ -s twheel.o ] &&
+		[ -s LICENSES/MIT ]
+}
+
 # The commands of a release, as the page has them, with a key that is thrown away
 releases() {
 	local -x GNUPGHOME=$tmp/gnupg
@@ -94,7 +105,7 @@ releases() {
 	git config user.email release@example.org
 	sed -n 's/^  *\$ \(\(git\|make\|gpg\|sha256sum\) .*\)/\1/p' Documentation/releasing.md \
 		>"$tmp/commands"
-	[ "$(wc -l <"$tmp/commands")" = 6 ] && bash -eux "$tmp/commands" &&
+	[ "$(wc -l <"$tmp/commands")" = 7 ] && bash -eux "$tmp/commands" &&
 		cmp build/dist/twheel-"$version".tar.gz "$tmp/one/build/dist/twheel-$version.tar.gz"
 }
 
@@ -121,6 +132,7 @@ equal "DKMS builds the module for kernels of the range, and no others" \
 try "make dist gives the same bytes in two places" tarballs
 try "the tarball has what git has" complete
 try "the library and the tool can be built from it" builds
+try "the library as one file compiles" one_file
 try "the commands of a release work" releases
 GNUPGHOME=$tmp/gnupg gpgconf --kill gpg-agent
 if [ "$(git -C "$top" status --porcelain | head -c 1)" ]; then

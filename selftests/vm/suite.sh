@@ -198,7 +198,7 @@ suite_embedded() {
 	local status=0
 	timeout 1800 "$tests/ktap-run.sh" "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded check again" \
 		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" \
-		"$tests/embedded/valgrind.sh" || status=$?
+		"$tests/embedded/amalgamation.sh" "$tests/embedded/valgrind.sh" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
