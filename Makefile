@@ -193,6 +193,10 @@ dkms-uninstall: ## remove it again
 amalgamation: ## libtwheel as one file, twheel.c, and its header, in build/amalgamation
 	$(Q)packaging/amalgamation.pl $(products)/amalgamation
 
+.PHONY: packages
+packages: ## the packages of other languages in build/packages (SYSTEM=1: for the installed library)
+	$(Q)SYSTEM=$(SYSTEM) packaging/packages.sh
+
 .PHONY: dist
 dist: ## tarballs of the last commit, the same bytes wherever they are made (REVISION=tag)
 	$(Q)packaging/dist.sh $(REVISION)
