@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# java.sh - the package for Java: what is in the jar, and the tests of its classes (TAP)
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+
+package=$top/userspace/java
+version=$(cat "$top/VERSION")
+out=$tmp/java
+jar=$out/twheel-$version.jar
+jars=/usr/share/java
+
+missing=$(make -s -C "$package" missing)
+[ -z "$missing" ] || skip_all "$missing"
+
+# built FOLDER VARIABLE... - make the package there
+built() {
+	local folder=$1
+	shift
+	env -u MAKEFLAGS -u MFLAGS make -s -C "$package" package O="$folder" JAVACFLAGS=-Werror \
+		CFLAGS='-O2 -g -Werror' "$@" && [ -s "$folder/twheel-$version.jar" ]
+}
+
+contents() {
+	(cd "$1" && jar --list --file "twheel-$version.jar" | sort)
+}
+
+has_all() {
+	contents "$out" >"$tmp/contents" && for file in twheel/Wheel.class twheel/libtwheel_jni.so \
+		META-INF/LICENSES/MIT META-INF/LICENSES/GPL-2.0; do
+		grep -qx "$file" "$tmp/contents" || { echo "there is no $file"; return 1; }
+	done
+}
+
+# What the library takes and gives: those of Java alone see it.
+alone() {
+	ldd "$out/classes/twheel/libtwheel_jni.so" >"$tmp/needs"
+	cat "$tmp/needs"
+	! grep libtwheel "$tmp/needs" &&
+		nm -D --defined-only "$out/classes/twheel/libtwheel_jni.so" |
+		awk '$3 !~ /^Java_twheel_Native_/ { print; bad = 1 } END { exit bad || !NR }'
+}
+
+try "make package makes the jar" built "$out"
+try "it has the classes, the library and the licences" has_all
+try "its library needs no other, and has no symbols but Java's" alone
+
+if install_library; then
+	try "it can be made for the installed library, without Netty" \
+		built "$tmp/system" SYSTEM=1 NETTY=/no/such/file CFLAGS=-O0
+	try "and then needs that" sh -c "ldd '$tmp/system/classes/twheel/libtwheel_jni.so' |
+		grep -F '$root/usr/lib/libtwheel.so'"
+	try "and has no class for Netty" \
+		sh -c "! jar --list --file '$tmp/system/twheel-$version.jar' | grep netty"
+fi
+
+# TAP of the tests becomes ours.
+if [ ! -e $jars/junit4.jar ]; then
+	skip "the tests" "there is no JUnit (Debian: junit4)"
+	finish
+fi
+tests_of() {
+	(cd "$here/java" && ls ./*Test.java) | sed 's|./\(.*\)\.java|\1|'
+}
+classpath=$jar:$jars/junit4.jar:$jars/hamcrest-core.jar:$jars/netty-common.jar
+sources=("$here"/java/*.java)
+mapfile -t names < <(tests_of)
+if [ ! -e $jars/netty-common.jar ]; then
+	skip TwheelTimerTest "there is no Netty (Debian: libnetty-java)"
+	mapfile -t sources < <(printf '%s\n' "${sources[@]}" | grep -v TwheelTimerTest)
+	mapfile -t names < <(tests_of | grep -v TwheelTimerTest)
+fi
+try "the tests compile" javac -Xlint:all -Werror -cp "$classpath" -d "$tmp/tests" "${sources[@]}"
+timeout 300 java -Xcheck:jni -Dtwheel.version="$version" -cp "$classpath:$tmp/tests" TapRunner \
+	"${names[@]}" >"$tmp/tap" 2>"$tmp/err" </dev/null || :
+rm -f "$tmp/out"
+while read -r line; do
+	case $line in
+	ok*SKIP*) name=${line#ok * }; skip "${name%% # SKIP*}" "${line##*# SKIP }" ;;
+	ok*)	result 0 "${line#ok * }" ;;
+	not*)	result 1 "${line#not ok * }" ;;
+	\#*)	echo "$line" ;;
+	esac
+done <"$tmp/tap"
+cp "$tmp/err" "$tmp/out"
+check "all of them have run" sh -c "tail -n 1 '$tmp/tap' | grep -q '^1\.\.[1-9]' &&
+	! grep -i 'jni' '$tmp/err'"
+finish

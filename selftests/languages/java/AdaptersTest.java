@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.Test;
+
+import twheel.adapters.DeadlineTimerWheel;
+import twheel.adapters.SystemTimer;
+
+/** Shapes of other projects. */
+public class AdaptersTest {
+    private static final TimeUnit MS = TimeUnit.MILLISECONDS;
+
+    private static List<Long> poll(DeadlineTimerWheel wheel, long now, int max) {
+        List<Long> ids = new ArrayList<>();
+        assertEquals(wheel.poll(now, (unit, time, id) -> {
+            assertEquals(now, time);
+            assertEquals(wheel.timeUnit(), unit);
+            return ids.add(id);
+        }, max), ids.size());
+        return ids;
+    }
+
+    @Test
+    public void clockThatTheCallerMoves() {
+        try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(MS, 100, 1)) {
+            long late = wheel.scheduleTimer(110), soon = wheel.scheduleTimer(105);
+            long past = wheel.scheduleTimer(-5);
+            assertEquals(3, wheel.timerCount());
+            assertEquals(105, wheel.deadline(soon));
+            assertEquals(Arrays.asList(past), poll(wheel, 100, 10));
+            assertEquals(DeadlineTimerWheel.NULL_DEADLINE, wheel.deadline(past));
+            assertEquals(Collections.emptyList(), poll(wheel, 104, 10));
+            assertEquals(Arrays.asList(soon), poll(wheel, 105, 10));
+            assertEquals(Collections.emptyList(), poll(wheel, 50, 10));
+            assertEquals(105, wheel.currentTickTime());
+            assertTrue(wheel.cancelTimer(late));
+            assertFalse(wheel.cancelTimer(late));
+            assertEquals(Collections.emptyList(), poll(wheel, 1 << 20, 10));
+            long never = wheel.scheduleTimer(Long.MAX_VALUE);
+            assertEquals(Collections.emptyList(), poll(wheel, Long.MAX_VALUE / 2, 10));
+            assertTrue(wheel.cancelTimer(never));
+            wheel.scheduleTimer(0);
+            wheel.clear();
+            assertEquals(0, wheel.timerCount());
+        }
+        assertThrows(IllegalArgumentException.class, () -> new DeadlineTimerWheel(MS, 0, 0));
+    }
+
+    @Test
+    public void aHandlerMayKeepATimer() {
+        try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(MS, 0, 1)) {
+            long[] ids = { wheel.scheduleTimer(3), wheel.scheduleTimer(3), wheel.scheduleTimer(4) };
+            assertEquals(0, wheel.poll(10, (unit, now, id) -> false, 10));
+            assertEquals(3, wheel.timerCount());
+            assertEquals(3, wheel.deadline(ids[0]));
+            assertThrows(ArithmeticException.class, () -> wheel.poll(10, (unit, now, id) -> {
+                throw new ArithmeticException("on purpose");
+            }, 10));
+            assertEquals(3, wheel.timerCount());
+            assertEquals(2, poll(wheel, 10, 2).size());
+            assertEquals(1, poll(wheel, 10, 2).size());
+        }
+    }
+
+    /** Ticks of 8 units from an odd start, against a sorted map. */
+    @Test
+    public void againstAModel() {
+        Random random = new Random(30);
+        try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(TimeUnit.NANOSECONDS, 13, 8)) {
+            Map<Long, Long> model = new TreeMap<>();
+            long now = 13;
+            for (int round = 0; round < 2000; round++) {
+                for (int k = 0; k < 5; k++) {
+                    long deadline = now + random.nextInt(1 << random.nextInt(16));
+                    model.put(wheel.scheduleTimer(deadline), deadline);
+                }
+                if (random.nextInt(2) == 0) {
+                    Long victim = new ArrayList<>(model.keySet()).get(random.nextInt(model.size()));
+                    assertTrue(wheel.cancelTimer(victim));
+                    model.remove(victim);
+                }
+                now += random.nextInt(100);
+                long tick = 13 + (now - 13) / 8 * 8;
+                Map<Long, Long> due = new HashMap<>(model);
+                due.values().removeIf(deadline -> deadline > tick);
+                List<Long> got = poll(wheel, now, Integer.MAX_VALUE);
+                Collections.sort(got);
+                assertEquals(new ArrayList<>(new TreeMap<>(due).keySet()), got);
+                model.keySet().removeAll(due.keySet());
+                assertEquals(model.size(), wheel.timerCount());
+            }
+        }
+    }
+
+    @Test
+    public void kafkasShape() throws InterruptedException {
+        List<String> ran = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch left = new CountDownLatch(3);
+        try (SystemTimer timer = new SystemTimer("test")) {
+            class Task extends SystemTimer.TimerTask {
+                private final String name;
+
+                Task(String name, long delayMs) {
+                    super(delayMs);
+                    this.name = name;
+                }
+
+                @Override
+                public void run() {
+                    ran.add(name + " in " + Thread.currentThread().getName());
+                    left.countDown();
+                }
+            }
+            long begun = System.nanoTime();
+            timer.add(new Task("b", 300));
+            timer.add(new Task("a", 10));
+            timer.add(new Task("at once", 0));
+            Task cancelled = new Task("cancelled", 15), before = new Task("cancelled before", 1);
+            timer.add(cancelled);
+            assertEquals(3, timer.size());
+            cancelled.cancel();
+            assertTrue(cancelled.isCancelled());
+            before.cancel();
+            timer.add(before);
+            assertEquals(2, timer.size());
+            while (timer.size() > 0)
+                timer.advanceClock(1000);
+            left.await();
+            assertTrue(System.nanoTime() - begun >= MS.toNanos(300));
+            assertEquals(Arrays.asList("at once in executor-test", "a in executor-test",
+                    "b in executor-test"), ran);
+            begun = System.nanoTime();
+            assertFalse(timer.advanceClock(5));
+            assertTrue(System.nanoTime() - begun >= MS.toNanos(5));
+        }
+    }
+}

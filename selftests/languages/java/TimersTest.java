@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.junit.Test;
+
+import twheel.Timers;
+import twheel.Wheel;
+import twheel.WheelTimer;
+
+/** Timers with functions. */
+public class TimersTest {
+    /** The clock stands still here, at a whole number of ticks. */
+    private static final long START = 1L << 42;
+
+    private static Timers still() {
+        Wheel wheel = new Wheel(new Wheel.Options().embedded());
+        wheel.setNow(START);
+        return new Timers(wheel, Long.MAX_VALUE);
+    }
+
+    private static int runTo(Timers timers, long sinceStart, TimeUnit unit) {
+        int called = 0;
+        timers.wheel().setNow(START + unit.toNanos(sinceStart) + timers.wheel().tick());
+        for (int n; (n = timers.run(0, unit)) > 0;)
+            called += n;
+        return called;
+    }
+
+    @Test
+    public void byDeadlineAndEqualOnesAsArmed() {
+        try (Timers timers = still()) {
+            List<Integer> called = new ArrayList<>();
+            List<WheelTimer> all = new ArrayList<>();
+            for (int i = 0; i < 600; i++) {
+                int number = i;
+                all.add(timers.schedule(() -> called.add(number), 10 + (i * 7) % 3, TimeUnit.SECONDS));
+            }
+            /* Pushed back to the deadline of others, and so armed last. */
+            assertTrue(all.get(0).push(12, TimeUnit.SECONDS));
+            assertEquals(600, timers.pending());
+            assertEquals(600, runTo(timers, 12, TimeUnit.SECONDS));
+            List<Integer> expected = new ArrayList<>();
+            for (int seconds = 0; seconds < 3; seconds++)
+                for (int i = 1; i < 600; i++)
+                    if (i * 7 % 3 == seconds)
+                        expected.add(i);
+            expected.add(0);
+            assertEquals(expected, called);
+            assertEquals(0, timers.pending());
+        }
+    }
+
+    @Test
+    public void statesOfATimer() {
+        try (Timers timers = still()) {
+            AtomicInteger calls = new AtomicInteger();
+            WheelTimer timer = timers.schedule(calls::incrementAndGet, 5, TimeUnit.SECONDS);
+            assertTrue(timer.isArmed());
+            assertEquals(5000, timer.remaining(TimeUnit.MILLISECONDS));
+            assertTrue(timer.push(8, TimeUnit.SECONDS));
+            assertEquals(0, runTo(timers, 7, TimeUnit.SECONDS));
+            assertEquals(1, runTo(timers, 9, TimeUnit.SECONDS));
+            assertTrue(timer.isExpired());
+            assertFalse(timer.cancel());
+            assertFalse(timer.push(1, TimeUnit.SECONDS));
+            assertEquals(0, timer.remaining(TimeUnit.SECONDS));
+            timer.start(1, TimeUnit.SECONDS);
+            assertTrue(timer.cancel());
+            assertTrue(timer.isCancelled());
+            assertFalse(timer.cancel());
+            assertEquals(0, runTo(timers, 20, TimeUnit.SECONDS));
+            assertEquals(1, calls.get());
+        }
+    }
+
+    /** Of timers that are due together, the function of one cancels, pushes and starts others. */
+    @Test
+    public void functionsChangeWhatIsDueWithThem() {
+        try (Timers timers = still()) {
+            List<String> called = new ArrayList<>();
+            WheelTimer[] others = new WheelTimer[4];
+            timers.schedule(() -> {
+                called.add("first");
+                assertTrue(others[0].cancel());
+                assertTrue(others[1].push(5, TimeUnit.SECONDS));
+                others[2].start(6, TimeUnit.SECONDS);
+                others[3] = timers.schedule(() -> called.add("new"), 4, TimeUnit.SECONDS);
+                assertThrows(IllegalStateException.class, () -> timers.run(0, TimeUnit.SECONDS));
+            }, 1, TimeUnit.SECONDS);
+            for (int i = 0; i < 3; i++) {
+                int number = i;
+                others[i] = timers.schedule(() -> called.add("other " + number), 1, TimeUnit.SECONDS);
+            }
+            timers.schedule(() -> called.add("last"), 1, TimeUnit.SECONDS);
+            assertEquals(2, runTo(timers, 1, TimeUnit.SECONDS));
+            assertEquals(3, runTo(timers, 20, TimeUnit.SECONDS));
+            assertEquals(Arrays.asList("first", "last", "new", "other 1", "other 2"), called);
+        }
+    }
+
+    /** Random starts, pushes and cancels, and how often each was called. */
+    @Test
+    public void againstAModel() {
+        Random random = new Random(30);
+        try (Timers timers = still()) {
+            int n = 300;
+            long tick = timers.wheel().tick();
+            long[] due = new long[n];
+            int[] expected = new int[n], calls = new int[n];
+            WheelTimer[] all = new WheelTimer[n];
+            Arrays.fill(due, Long.MAX_VALUE);
+            for (int i = 0; i < n; i++) {
+                int number = i;
+                all[i] = timers.schedule(() -> calls[number]++, 365000, TimeUnit.DAYS);
+            }
+            for (int now = 0; now < 400; now++) {
+                for (int k = 0; k < 50; k++) {
+                    int i = random.nextInt(n);
+                    int delay = random.nextInt(100);
+                    boolean armed = all[i].isArmed();
+                    switch (random.nextInt(3)) {
+                    case 0:
+                        all[i].start(delay * tick, TimeUnit.NANOSECONDS);
+                        due[i] = now + delay;
+                        break;
+                    case 1:
+                        assertEquals(armed, all[i].push(delay * tick, TimeUnit.NANOSECONDS));
+                        due[i] = armed ? now + delay : due[i];
+                        break;
+                    default:
+                        assertEquals(armed, all[i].cancel());
+                        due[i] = Long.MAX_VALUE;
+                    }
+                }
+                for (int i = 0; i < n; i++) {
+                    if (due[i] <= now) {
+                        expected[i]++;
+                        due[i] = Long.MAX_VALUE;
+                    }
+                }
+                while (timers.run(0, TimeUnit.SECONDS) > 0)
+                    continue;
+                assertEquals(Arrays.toString(expected), Arrays.toString(calls));
+                timers.wheel().setNow(START + (now + 1) * tick);
+            }
+        }
+    }
+
+    @Test
+    public void exceptionsAreHandedOn() throws InterruptedException {
+        List<Throwable> seen = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch after = new CountDownLatch(1);
+        try (Timers timers = new Timers()) {
+            timers.start(task -> {
+                Thread thread = new Thread(task);
+                thread.setUncaughtExceptionHandler((where, error) -> seen.add(error));
+                return thread;
+            });
+            RuntimeException first = new RuntimeException("on purpose");
+            Error second = new AssertionError("on purpose, too");
+            timers.schedule(() -> {
+                throw first;
+            }, 1, TimeUnit.MILLISECONDS);
+            timers.schedule(() -> {
+                throw second;
+            }, 5, TimeUnit.MILLISECONDS);
+            timers.schedule(after::countDown, 10, TimeUnit.MILLISECONDS);
+            after.await();
+            assertEquals(Arrays.asList(first, second), seen);
+        }
+    }
+
+    @Test
+    public void limitIsExact() {
+        Timers timers = new Timers(new Wheel(), 2);
+        WheelTimer one = timers.schedule(() -> { }, 1, TimeUnit.HOURS);
+        timers.schedule(() -> { }, 1, TimeUnit.HOURS);
+        assertThrows(RejectedExecutionException.class,
+                () -> timers.schedule(() -> { }, 1, TimeUnit.HOURS));
+        one.start(2, TimeUnit.HOURS);
+        assertEquals(2, timers.pending());
+        one.cancel();
+        timers.schedule(() -> { }, 1, TimeUnit.HOURS);
+        assertThrows(NullPointerException.class, () -> timers.schedule(null, 1, TimeUnit.HOURS));
+        assertEquals(2, timers.stop().size());
+        assertThrows(IllegalStateException.class, () -> one.start(1, TimeUnit.HOURS));
+        assertThrows(IllegalArgumentException.class,
+                () -> new Timers(new Wheel(new Wheel.Options().keyed()), 1));
+    }
+
+    /** Threads arm, push and cancel while others expire, and then all is stopped. */
+    @Test
+    public void eachTimerEndsInOneWay() throws InterruptedException {
+        for (int round = 0; round < 10; round++) {
+            Timers timers = new Timers();
+            AtomicInteger called = new AtomicInteger(), cancelled = new AtomicInteger();
+            AtomicInteger armed = new AtomicInteger();
+            AtomicReference<Throwable> wrong = new AtomicReference<>();
+            timers.start(Executors.defaultThreadFactory());
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                Random random = new Random(round * 3 + i);
+                Thread thread = new Thread(() -> {
+                    try {
+                        for (int k = 0; k < 3000; k++) {
+                            WheelTimer timer = timers.schedule(called::incrementAndGet,
+                                    random.nextInt(4000), TimeUnit.MICROSECONDS);
+                            armed.incrementAndGet();
+                            if (random.nextInt(3) == 0)
+                                timer.push(random.nextInt(8000), TimeUnit.MICROSECONDS);
+                            if (random.nextInt(3) == 0 && timer.cancel())
+                                cancelled.incrementAndGet();
+                        }
+                        for (int k = 0; k < 100; k++) {
+                            timers.schedule(called::incrementAndGet, 1, TimeUnit.HOURS);
+                            armed.incrementAndGet();
+                        }
+                    } catch (Throwable error) {
+                        wrong.set(error);
+                    }
+                });
+                threads.add(thread);
+                thread.start();
+            }
+            for (Thread thread : threads)
+                thread.join();
+            int left = timers.stop().size();
+            assertSame(null, wrong.get());
+            assertTrue(left >= 300);
+            assertEquals(armed.get(), called.get() + cancelled.get() + left);
+            assertEquals(0, timers.stop().size());
+        }
+    }
+
+    @Test
+    public void aFunctionMayStop() throws InterruptedException {
+        Timers timers = new Timers();
+        CountDownLatch stopped = new CountDownLatch(1);
+        AtomicReference<List<WheelTimer>> left = new AtomicReference<>();
+        WheelTimer later = timers.schedule(() -> { }, 1, TimeUnit.HOURS);
+        AtomicReference<Thread> worker = new AtomicReference<>();
+        timers.start(task -> {
+            worker.set(new Thread(task));
+            return worker.get();
+        });
+        timers.schedule(() -> {
+            assertTrue(timers.isWorker());
+            left.set(timers.stop());
+            stopped.countDown();
+        }, 0, TimeUnit.SECONDS);
+        stopped.await();
+        assertEquals(Arrays.asList(later), left.get());
+        worker.get().join();
+        assertTrue(later.cancel());
+        assertNotNull(worker.get());
+        assertThrows(IllegalStateException.class, () -> timers.start(Thread::new));
+    }
+}

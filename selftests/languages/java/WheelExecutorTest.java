@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertSame;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.After;
+import org.junit.Test;
+
+import twheel.Wheel;
+import twheel.WheelExecutor;
+
+/** What a ScheduledExecutorService promises. */
+public class WheelExecutorTest {
+    private static final TimeUnit MS = TimeUnit.MILLISECONDS;
+    private final WheelExecutor executor = new WheelExecutor();
+
+    @After
+    public void end() {
+        executor.shutdownNow();
+    }
+
+    @Test
+    public void resultsAndExceptions() throws Exception {
+        long begun = System.nanoTime();
+        ScheduledFuture<String> future = executor.schedule(() -> "done", 20, MS);
+        assertTrue(future.getDelay(TimeUnit.MICROSECONDS) <= 20000);
+        assertEquals("done", future.get());
+        assertTrue(System.nanoTime() - begun >= MS.toNanos(20));
+        assertTrue(future.getDelay(MS) <= 0);
+        RuntimeException error = new RuntimeException("on purpose");
+        ScheduledFuture<?> fails = executor.schedule((Runnable) () -> {
+            throw error;
+        }, -1, MS);
+        assertSame(error, assertThrows(ExecutionException.class, fails::get).getCause());
+        assertEquals("after", executor.submit(() -> "after").get());
+        List<String> all = new ArrayList<>();
+        List<Callable<String>> tasks = Arrays.asList(() -> "a", () -> "b");
+        for (Future<String> each : executor.invokeAll(tasks))
+            all.add(each.get());
+        assertEquals(Arrays.asList("a", "b"), all);
+    }
+
+    @Test
+    public void inTheOrderOfTheirTimes() throws Exception {
+        List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
+        Wheel wheel = new Wheel(new Wheel.Options().embedded());
+        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
+        wheel.setNow(MS.toNanos(1));
+        Future<?> last = still.schedule(() -> ran.add(3), 30, MS);
+        still.schedule(() -> ran.add(2), 20, MS);
+        still.schedule(() -> ran.add(1), 10, MS);
+        wheel.setNow(MS.toNanos(40));
+        last.get();
+        still.shutdownNow();
+        assertEquals(Arrays.asList(1, 2, 3), ran);
+        ran.clear();
+        for (int i = 0; i < 1000; i++) {
+            int number = i;
+            executor.execute(() -> ran.add(number));
+        }
+        executor.submit(() -> { }).get();
+        assertEquals(1000, ran.size());
+        for (int i = 0; i < 1000; i++)
+            assertEquals(i, (int) ran.get(i));
+    }
+
+    @Test
+    public void fixedRateKeepsToItsGrid() throws Exception {
+        List<Long> times = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch rounds = new CountDownLatch(5);
+        long begun = System.nanoTime();
+        ScheduledFuture<?> future = executor.scheduleAtFixedRate(() -> {
+            times.add(System.nanoTime());
+            rounds.countDown();
+        }, 5, 10, MS);
+        rounds.await();
+        assertTrue(future.cancel(false));
+        assertFalse(future.cancel(false));
+        assertThrows(CancellationException.class, future::get);
+        for (int i = 0; i < 5; i++)
+            assertTrue("round " + i, times.get(i) - begun >= MS.toNanos(5 + 10 * i));
+        int seen = times.size();
+        executor.submit(() -> { }).get();
+        executor.schedule(() -> { }, 25, MS).get();
+        assertTrue(times.size() <= seen + 1);
+    }
+
+    @Test
+    public void fixedDelayCountsFromTheEnd() throws Exception {
+        List<Long> begins = Collections.synchronizedList(new ArrayList<>());
+        List<Long> ends = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch rounds = new CountDownLatch(4);
+        executor.scheduleWithFixedDelay(() -> {
+            begins.add(System.nanoTime());
+            ends.add(System.nanoTime());
+            rounds.countDown();
+        }, 0, 7, MS);
+        rounds.await();
+        for (int i = 1; i < 4; i++)
+            assertTrue(begins.get(i) - ends.get(i - 1) >= MS.toNanos(7));
+        assertThrows(IllegalArgumentException.class,
+                () -> executor.scheduleWithFixedDelay(() -> { }, 0, 0, MS));
+        assertThrows(IllegalArgumentException.class,
+                () -> executor.scheduleAtFixedRate(() -> { }, 0, -1, MS));
+        assertThrows(NullPointerException.class, () -> executor.schedule((Runnable) null, 0, MS));
+    }
+
+    @Test
+    public void anExceptionEndsWhatRepeats() throws Exception {
+        AtomicInteger runs = new AtomicInteger();
+        ScheduledFuture<?> future = executor.scheduleAtFixedRate(() -> {
+            if (runs.incrementAndGet() == 3)
+                throw new IllegalStateException("on purpose");
+        }, 0, 1, MS);
+        assertThrows(ExecutionException.class, future::get);
+        executor.schedule(() -> { }, 5, MS).get();
+        assertEquals(3, runs.get());
+    }
+
+    @Test
+    public void cancelledTasksAreGone() throws Exception {
+        AtomicInteger runs = new AtomicInteger();
+        ScheduledFuture<?> soon = executor.schedule(runs::incrementAndGet, 5, MS);
+        ScheduledFuture<?> never = executor.schedule(runs::incrementAndGet, Long.MAX_VALUE, TimeUnit.DAYS);
+        assertTrue(never.getDelay(TimeUnit.DAYS) > 365 * 200);
+        assertTrue(soon.cancel(true));
+        assertTrue(soon.isCancelled());
+        assertTrue(soon.compareTo(never) < 0);
+        executor.schedule(() -> { }, 10, MS).get();
+        assertEquals(0, runs.get());
+        assertEquals(Arrays.asList(never), executor.shutdownNow());
+    }
+
+    @Test
+    public void shutdownRunsWhatWasScheduledOnce() throws Exception {
+        AtomicInteger runs = new AtomicInteger();
+        ScheduledFuture<?> once = executor.schedule(runs::incrementAndGet, 20, MS);
+        ScheduledFuture<?> repeats = executor.scheduleAtFixedRate(() -> { }, 1, 1, TimeUnit.HOURS);
+        executor.shutdown();
+        executor.shutdown();
+        assertTrue(executor.isShutdown());
+        assertTrue(repeats.isCancelled());
+        assertThrows(RejectedExecutionException.class, () -> executor.execute(() -> { }));
+        once.get();
+        assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
+        assertTrue(executor.isTerminated());
+        assertEquals(1, runs.get());
+        assertEquals(Collections.emptyList(), executor.shutdownNow());
+    }
+
+    /** shutdown() does not wait for what runs, and what runs may schedule nothing any more. */
+    @Test
+    public void shutdownWhileATaskRuns() throws Exception {
+        CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
+        AtomicInteger rounds = new AtomicInteger();
+        ScheduledFuture<?> future = executor.scheduleAtFixedRate(() -> {
+            rounds.incrementAndGet();
+            runs.countDown();
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                rounds.addAndGet(1000);
+            }
+        }, 0, 1, MS);
+        runs.await();
+        executor.shutdown();
+        assertFalse(executor.isTerminated());
+        go.countDown();
+        assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
+        assertTrue(future.isCancelled());
+        assertEquals(1, rounds.get());
+    }
+
+    @Test
+    public void shutdownNowInterrupts() throws Exception {
+        CountDownLatch runs = new CountDownLatch(1), interrupted = new CountDownLatch(1);
+        executor.execute(() -> {
+            runs.countDown();
+            try {
+                Thread.sleep(Long.MAX_VALUE);
+            } catch (InterruptedException e) {
+                interrupted.countDown();
+            }
+        });
+        runs.await();
+        Future<?> left = executor.schedule(() -> { }, 1, TimeUnit.HOURS);
+        assertEquals(Arrays.asList(left), executor.shutdownNow());
+        interrupted.await();
+        assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
+        assertFalse(left.isDone());
+    }
+}

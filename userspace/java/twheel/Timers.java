@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+package twheel;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A wheel whose timers are objects with functions.
+ *
+ * <p>The functions are called by {@link #run}, or by a thread of its own after {@link #start}, one
+ * after another and by deadline. That thread sleeps until something is due.
+ *
+ * <p>All that is here changes under the monitor of the wheel, which the wheel's own calls take, too.
+ */
+public final class Timers implements AutoCloseable {
+    /** How many events are read at a time. */
+    private static final int EVENTS = 256;
+
+    private final Wheel wheel;
+    private final long limit;
+    private final Events events = new Events(EVENTS);
+    /** The events by deadline, and of each when its timer was armed. */
+    private final int[] sorted = new int[EVENTS];
+    private final long[] order = new long[EVENTS];
+    /** Whoever reads events, and calls functions, has this. */
+    private final Object turn = new Object();
+    private boolean running;
+    private Thread worker;
+    private boolean stopped;
+
+    /** The timers that are armed, by slot, which is their user data in the wheel. */
+    private WheelTimer[] armed = new WheelTimer[16];
+    /** Slots that are free. */
+    private int[] free = new int[16];
+    private int nrFree;
+    private int used;
+    /** How often timers were armed. */
+    private long armings;
+
+    /** Timers of a new wheel, as many as like. */
+    public Timers() {
+        this(new Wheel(), Long.MAX_VALUE);
+    }
+
+    /**
+     * Timers of this wheel, which it takes over: nobody else arms timers in it.
+     *
+     * @param limit how many may be armed at a time
+     */
+    public Timers(Wheel wheel, long limit) {
+        if (wheel.isKeyed())
+            throw new IllegalArgumentException("a wheel with keys has no timers with functions");
+        this.wheel = wheel;
+        this.limit = limit;
+    }
+
+    /** Makes a timer that calls {@code function} after a delay. */
+    public WheelTimer schedule(Runnable function, long delay, TimeUnit unit) {
+        WheelTimer timer = new WheelTimer(this) {
+            @Override
+            protected void expired() {
+                function.run();
+            }
+        };
+        if (function == null)
+            throw new NullPointerException("function");
+        timer.start(delay, unit);
+        return timer;
+    }
+
+    /** How many timers are armed. */
+    public int pending() {
+        synchronized (wheel) {
+            return used - nrFree;
+        }
+    }
+
+    public Wheel wheel() {
+        return wheel;
+    }
+
+    private int takeSlot() {
+        if (nrFree > 0)
+            return free[--nrFree];
+        if (used == armed.length) {
+            armed = Arrays.copyOf(armed, 2 * used);
+            free = Arrays.copyOf(free, 2 * used);
+        }
+        return used++;
+    }
+
+    private void giveSlot(int slot) {
+        armed[slot] = null;
+        free[nrFree++] = slot;
+    }
+
+    void arm(WheelTimer timer, long delay) {
+        synchronized (wheel) {
+            if (stopped)
+                throw new IllegalStateException("the timers were stopped");
+            long tw = wheel.use();
+            boolean again = timer.state == WheelTimer.State.ARMED;
+            if (again && Native.pushAfter(tw, timer.handle, delay) == 0) {
+                timer.order = ++armings;
+                return;
+            }
+            if (!again && used - nrFree >= limit)
+                throw new RejectedExecutionException("there are " + limit + " timers, which is the limit");
+            int slot = again ? timer.slot : takeSlot();
+            /* If its event was read already that is of another handle, and is dropped. */
+            long handle = Native.setAfter(tw, again ? timer.handle : 0, delay, slot);
+            if (handle < 0 && handle >= Native.ERRORS) {
+                if (!again)
+                    giveSlot(slot);
+                throw new TwheelException("set_after", (int) -handle);
+            }
+            timer.handle = handle;
+            timer.order = ++armings;
+            timer.slot = slot;
+            timer.state = WheelTimer.State.ARMED;
+            armed[slot] = timer;
+        }
+    }
+
+    boolean push(WheelTimer timer, long delay) {
+        synchronized (wheel) {
+            if (timer.state != WheelTimer.State.ARMED)
+                return false;
+            arm(timer, delay);
+            return true;
+        }
+    }
+
+    boolean cancel(WheelTimer timer) {
+        synchronized (wheel) {
+            if (timer.state != WheelTimer.State.ARMED)
+                return false;
+            timer.state = WheelTimer.State.CANCELLED;
+            if (!stopped) {
+                /* It is gone already if its event was read. */
+                Native.cancel(wheel.use(), timer.handle);
+                giveSlot(timer.slot);
+            }
+            return true;
+        }
+    }
+
+    long remaining(WheelTimer timer) {
+        synchronized (wheel) {
+            if (timer.state != WheelTimer.State.ARMED || stopped)
+                return 0;
+            TimerInfo info = wheel.get(timer.handle);
+            return info == null ? 0 : info.remaining;
+        }
+    }
+
+    /** The timer of an event, which is over with that; null if it was cancelled or armed again. */
+    private WheelTimer take(int slot, long handle) {
+        synchronized (wheel) {
+            WheelTimer timer = armed[slot];
+            if (stopped || timer == null || timer.handle != handle)
+                return null;
+            timer.state = WheelTimer.State.EXPIRED;
+            giveSlot(slot);
+            return timer;
+        }
+    }
+
+    private boolean before(int a, int b) {
+        long difference = events.deadline(a) - events.deadline(b);
+        return difference < 0 || difference == 0 && order[a] < order[b];
+    }
+
+    /**
+     * Sorts the events by deadline, and equal deadlines as armed. They nearly come that way; but on
+     * the device from several CPUs, and what was pushed back comes as it was armed before.
+     */
+    private void sort(int n) {
+        synchronized (wheel) {
+            for (int i = 0; i < n; i++) {
+                WheelTimer timer = armed[(int) events.userData(i)];
+                order[i] = timer == null ? 0 : timer.order;
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            int at = i;
+            for (; at > 0 && before(i, sorted[at - 1]); at--)
+                sorted[at] = sorted[at - 1];
+            sorted[at] = i;
+        }
+    }
+
+    /**
+     * Calls the functions of what is due, in this thread, and waits for the first for so long at most.
+     *
+     * @return how many were called
+     * @throws IllegalStateException if a function calls it
+     */
+    public int run(long timeout, TimeUnit unit) {
+        int called = 0;
+        synchronized (turn) {
+            if (running)
+                throw new IllegalStateException("run() by a timer's function");
+            running = true;
+            try {
+                int n = wheel.read(events, Wheel.delay(timeout, unit));
+                sort(n);
+                for (int i = 0; i < n; i++) {
+                    int next = sorted[i];
+                    WheelTimer timer = take((int) events.userData(next), events.handle(next));
+                    if (timer != null) {
+                        timer.fire();
+                        called++;
+                    }
+                }
+            } finally {
+                running = false;
+            }
+        }
+        return called;
+    }
+
+    private void work() {
+        for (;;) {
+            try {
+                run(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
+            } catch (TwheelException e) {
+                /* It was stopped; or cannot be read, and would not the next time either. */
+                if (!wheel.isClosed())
+                    throw e;
+                return;
+            }
+        }
+    }
+
+    /** Starts a thread that calls the functions, unless it is there already. */
+    public void start(ThreadFactory factory) {
+        synchronized (wheel) {
+            if (stopped)
+                throw new IllegalStateException("the timers were stopped");
+            if (worker != null)
+                return;
+            worker = factory.newThread(this::work);
+            worker.start();
+        }
+    }
+
+    /** Interrupts the thread, and so a function that waits. */
+    void interrupt() {
+        synchronized (wheel) {
+            if (worker != null)
+                worker.interrupt();
+        }
+    }
+
+    /** The timers that are armed, by no order. */
+    public List<WheelTimer> armed() {
+        synchronized (wheel) {
+            if (stopped)
+                return Collections.emptyList();
+            List<WheelTimer> all = new ArrayList<>(used - nrFree);
+            for (int slot = 0; slot < used; slot++)
+                if (armed[slot] != null)
+                    all.add(armed[slot]);
+            return all;
+        }
+    }
+
+    /**
+     * Stops for good. When it returns no function is running, and none will be called, unless a
+     * function has called it.
+     *
+     * @return the timers that have neither expired nor were cancelled; none if it was stopped already
+     */
+    public List<WheelTimer> stop() {
+        List<WheelTimer> left;
+        Thread thread;
+        synchronized (wheel) {
+            left = armed();
+            stopped = true;
+            thread = worker;
+        }
+        wheel.close();
+        join(thread);
+        return left;
+    }
+
+    private static void join(Thread thread) {
+        boolean interrupted = false;
+        if (thread == null || thread == Thread.currentThread())
+            return;
+        for (;;) {
+            try {
+                thread.join();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted)
+            Thread.currentThread().interrupt();
+    }
+
+    /** Is this the thread that {@link #start} has started? */
+    public boolean isWorker() {
+        synchronized (wheel) {
+            return Thread.currentThread() == worker;
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+package twheel;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.AbstractExecutorService;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.RunnableScheduledFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A ScheduledExecutorService of one thread on a wheel.
+ *
+ * <p>As a ScheduledThreadPoolExecutor of one thread: after {@link #shutdown} what was scheduled once
+ * still runs, and what repeats does not; an exception ends a task that repeats. A task that is
+ * cancelled is gone at once. Times are never early; what is too long is for ever.
+ */
+public final class WheelExecutor extends AbstractExecutorService implements ScheduledExecutorService {
+    private final Timers timers;
+    private final CountDownLatch terminated = new CountDownLatch(1);
+    /** These change under the monitor of the wheel. */
+    private volatile boolean shutdown;
+    private boolean ending;
+
+    public WheelExecutor() {
+        this(new Wheel(), Executors.defaultThreadFactory());
+    }
+
+    /** On this wheel, which it takes over. */
+    public WheelExecutor(Wheel wheel, ThreadFactory factory) {
+        timers = new Timers(wheel, Long.MAX_VALUE);
+        timers.start(factory);
+    }
+
+    private final class TaskTimer extends WheelTimer {
+        final Task<?> task;
+
+        TaskTimer(Task<?> task) {
+            super(timers);
+            this.task = task;
+        }
+
+        @Override
+        protected void expired() {
+            try {
+                task.run();
+            } finally {
+                terminate();
+            }
+        }
+    }
+
+    private final class Task<V> extends FutureTask<V> implements RunnableScheduledFuture<V> {
+        /** In ns: 0 if it runs once; negative if it counts from the end of a run. */
+        private final long period;
+        /** When it is due. */
+        private volatile long time;
+        private final TaskTimer timer = new TaskTimer(this);
+
+        Task(Runnable task, V result, long period) {
+            super(task, result);
+            this.period = period;
+        }
+
+        Task(Callable<V> task) {
+            super(task);
+            period = 0;
+        }
+
+        Task<V> schedule(long delay) {
+            synchronized (timers.wheel()) {
+                if (shutdown)
+                    throw new RejectedExecutionException("the executor is shut down");
+                time = Wheel.sum(timers.wheel().now(), delay);
+                timer.start(delay, TimeUnit.NANOSECONDS);
+            }
+            return this;
+        }
+
+        @Override
+        public void run() {
+            if (!isPeriodic())
+                super.run();
+            else if (runAndReset())
+                again();
+        }
+
+        private void again() {
+            synchronized (timers.wheel()) {
+                if (shutdown) {
+                    super.cancel(false);
+                } else if (!isCancelled()) {
+                    long now = timers.wheel().now();
+                    time = period > 0 ? Wheel.sum(time, period) : Wheel.sum(now, -period);
+                    timer.start(Math.max(time - now, 0), TimeUnit.NANOSECONDS);
+                }
+            }
+        }
+
+        @Override
+        public boolean cancel(boolean interrupt) {
+            boolean cancelled = super.cancel(interrupt);
+            if (cancelled && timer.cancel())
+                terminate();
+            return cancelled;
+        }
+
+        @Override
+        public boolean isPeriodic() {
+            return period != 0;
+        }
+
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return unit.convert(time - System.nanoTime(), TimeUnit.NANOSECONDS);
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            return Long.compare(getDelay(TimeUnit.NANOSECONDS), other.getDelay(TimeUnit.NANOSECONDS));
+        }
+    }
+
+    /** Ends the thread, by itself, when there is nothing left to run. */
+    private void terminate() {
+        synchronized (timers.wheel()) {
+            if (!shutdown || ending || timers.pending() > 0)
+                return;
+            ending = true;
+            timers.schedule(() -> {
+                timers.stop();
+                terminated.countDown();
+            }, 0, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    @Override
+    public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
+        return new Task<Object>(command, null, 0).schedule(Wheel.delay(delay, unit));
+    }
+
+    @Override
+    public <V> ScheduledFuture<V> schedule(Callable<V> callable, long delay, TimeUnit unit) {
+        return new Task<>(callable).schedule(Wheel.delay(delay, unit));
+    }
+
+    private ScheduledFuture<?> repeat(Runnable command, long initial, long period, TimeUnit unit,
+            int sign) {
+        if (period <= 0)
+            throw new IllegalArgumentException("period " + period);
+        return new Task<Object>(command, null, sign * unit.toNanos(period))
+                .schedule(Wheel.delay(initial, unit));
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleAtFixedRate(Runnable command, long initialDelay, long period,
+            TimeUnit unit) {
+        return repeat(command, initialDelay, period, unit, 1);
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleWithFixedDelay(Runnable command, long initialDelay, long delay,
+            TimeUnit unit) {
+        return repeat(command, initialDelay, delay, unit, -1);
+    }
+
+    @Override
+    public void execute(Runnable command) {
+        schedule(command, 0, TimeUnit.NANOSECONDS);
+    }
+
+    private Task<?> taskOf(WheelTimer timer) {
+        return ((TaskTimer) timer).task;
+    }
+
+    @Override
+    public void shutdown() {
+        List<Task<?>> periodic = new ArrayList<>();
+        synchronized (timers.wheel()) {
+            shutdown = true;
+            for (WheelTimer timer : timers.armed())
+                if (taskOf(timer).isPeriodic())
+                    periodic.add(taskOf(timer));
+        }
+        for (Task<?> task : periodic)
+            task.cancel(false);
+        terminate();
+    }
+
+    /** As shutdown(), but nothing runs any more. Interrupts what runs. Returns what has not run. */
+    @Override
+    public List<Runnable> shutdownNow() {
+        List<Runnable> left = new ArrayList<>();
+        synchronized (timers.wheel()) {
+            shutdown = true;
+            for (WheelTimer timer : timers.armed()) {
+                timer.cancel();
+                left.add(taskOf(timer));
+            }
+        }
+        timers.interrupt();
+        terminate();
+        return left;
+    }
+
+    @Override
+    public boolean isShutdown() {
+        return shutdown;
+    }
+
+    @Override
+    public boolean isTerminated() {
+        return terminated.getCount() == 0;
+    }
+
+    @Override
+    public boolean awaitTermination(long timeout, TimeUnit unit) throws InterruptedException {
+        return terminated.await(timeout, unit);
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+package twheel;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A timer of {@link Timers}: an object with a function, which is called each time that the timer was
+ * armed and has expired.
+ *
+ * <p>Its methods may be called by any thread, and by its own function.
+ */
+public abstract class WheelTimer {
+    /** What a timer is. */
+    enum State { NEW, ARMED, EXPIRED, CANCELLED }
+
+    private final Timers timers;
+    /** These change under the monitor of the wheel. */
+    volatile State state = State.NEW;
+    long handle;
+    /** When it was armed: who was armed later has the higher number. */
+    long order;
+    /** Its place among the timers that are armed. */
+    int slot;
+
+    /** Makes a timer that is not armed yet. */
+    protected WheelTimer(Timers timers) {
+        this.timers = timers;
+    }
+
+    /** What to do when it has expired. An exception ends neither the thread nor the wheel. */
+    protected abstract void expired() throws Exception;
+
+    /** Takes what {@link #expired} has thrown: by default as the thread's uncaught exceptions. */
+    protected void failed(Throwable error) {
+        Thread thread = Thread.currentThread();
+        thread.getUncaughtExceptionHandler().uncaughtException(thread, error);
+    }
+
+    /**
+     * Has it expire after a delay, whether it is armed or not: so it is pushed back, too.
+     *
+     * @throws java.util.concurrent.RejectedExecutionException if there are too many timers; it is as
+     *     it was
+     * @throws IllegalStateException if the timers were stopped
+     */
+    public final void start(long delay, TimeUnit unit) {
+        timers.arm(this, Wheel.delay(delay, unit));
+    }
+
+    /** The same, only if it is armed. Returns false, and does nothing, if it is not. */
+    public final boolean push(long delay, TimeUnit unit) {
+        return timers.push(this, Wheel.delay(delay, unit));
+    }
+
+    /** Cancels it. Returns false if it is not armed, as after its function was called. */
+    public final boolean cancel() {
+        return timers.cancel(this);
+    }
+
+    public final boolean isArmed() {
+        return state == State.ARMED;
+    }
+
+    public final boolean isExpired() {
+        return state == State.EXPIRED;
+    }
+
+    public final boolean isCancelled() {
+        return state == State.CANCELLED;
+    }
+
+    /** How long until it is due; 0 if it is due or not armed. */
+    public final long remaining(TimeUnit unit) {
+        return unit.convert(timers.remaining(this), TimeUnit.NANOSECONDS);
+    }
+
+    final void fire() {
+        try {
+            expired();
+        } catch (Throwable error) {
+            failed(error);
+        }
+    }
+}

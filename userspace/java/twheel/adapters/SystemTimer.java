@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+package twheel.adapters;
+
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+import twheel.Timers;
+import twheel.Wheel;
+import twheel.WheelTimer;
+
+/**
+ * Timers in the shape of Kafka's SystemTimer: a thread of the program calls {@link #advanceClock} in a
+ * loop, and an executor runs the tasks.
+ */
+public final class SystemTimer implements AutoCloseable {
+    /** What is to be run after a delay. */
+    public abstract static class TimerTask implements Runnable {
+        public final long delayMs;
+        private volatile boolean cancelled;
+        private volatile WheelTimer timer;
+
+        protected TimerTask(long delayMs) {
+            this.delayMs = delayMs;
+        }
+
+        /** Cancels it, unless it was given to the executor already. */
+        public void cancel() {
+            WheelTimer armed = timer;
+            cancelled = true;
+            if (armed != null)
+                armed.cancel();
+        }
+
+        public boolean isCancelled() {
+            return cancelled;
+        }
+    }
+
+    private final Timers timers = new Timers(new Wheel(), Long.MAX_VALUE);
+    private final ExecutorService executor;
+
+    /** Tasks run one after another, in a thread that this names. */
+    public SystemTimer(String executorName) {
+        this(Executors.newSingleThreadExecutor(task -> new Thread(task, "executor-" + executorName)));
+    }
+
+    /** Tasks run in this executor, which is shut down with the timers. */
+    public SystemTimer(ExecutorService executor) {
+        this.executor = executor;
+    }
+
+    /** Arms a task. One whose delay is not above 0 goes to the executor at once. */
+    public void add(TimerTask task) {
+        if (task.isCancelled())
+            return;
+        if (task.delayMs <= 0) {
+            executor.execute(task);
+            return;
+        }
+        task.timer = timers.schedule(() -> executor.execute(task), task.delayMs, TimeUnit.MILLISECONDS);
+        /* It may have been cancelled meanwhile. */
+        if (task.isCancelled())
+            task.cancel();
+    }
+
+    /**
+     * Gives the executor what is due, and waits for the first of it for so long at most.
+     *
+     * @return whether there was anything
+     */
+    public boolean advanceClock(long timeoutMs) {
+        return timers.run(timeoutMs, TimeUnit.MILLISECONDS) > 0;
+    }
+
+    /** How many tasks wait. */
+    public int size() {
+        return timers.pending();
+    }
+
+    /** What waits will not run. */
+    @Override
+    public void close() {
+        timers.stop();
+        executor.shutdown();
+    }
+}

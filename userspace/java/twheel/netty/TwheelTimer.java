@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+package twheel.netty;
+
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+import io.netty.util.Timeout;
+import io.netty.util.Timer;
+import io.netty.util.TimerTask;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+
+import twheel.Timers;
+import twheel.Wheel;
+import twheel.WheelTimer;
+
+/**
+ * A Timer of Netty's on twheel, in place of its HashedWheelTimer.
+ *
+ * <p>Its thread sleeps until something is due. A timeout that is cancelled is gone at once; one can be
+ * pushed back, by {@link WheelTimer#push}. Tasks run one after another in the thread, or in an
+ * executor. What they throw is logged, as Netty does it.
+ */
+public final class TwheelTimer implements Timer {
+    private static final InternalLogger LOGGER = InternalLoggerFactory.getInstance(TwheelTimer.class);
+
+    private final Timers timers;
+    private final ThreadFactory factory;
+    private final Executor executor;
+    private volatile boolean started;
+
+    public TwheelTimer() {
+        this(Executors.defaultThreadFactory());
+    }
+
+    public TwheelTimer(ThreadFactory factory) {
+        this(factory, -1);
+    }
+
+    /**
+     * @param maxPendingTimeouts beyond so many newTimeout() throws RejectedExecutionException; 0 or
+     *     less is no limit
+     */
+    public TwheelTimer(ThreadFactory factory, long maxPendingTimeouts) {
+        this(factory, maxPendingTimeouts, Runnable::run);
+    }
+
+    /**
+     * @param executor runs the tasks
+     */
+    public TwheelTimer(ThreadFactory factory, long maxPendingTimeouts, Executor executor) {
+        if (factory == null || executor == null)
+            throw new NullPointerException(factory == null ? "factory" : "executor");
+        this.factory = factory;
+        this.executor = executor;
+        timers = new Timers(new Wheel(), maxPendingTimeouts > 0 ? maxPendingTimeouts : Long.MAX_VALUE);
+    }
+
+    /** A timeout that can be pushed back, too. */
+    public final class TwheelTimeout extends WheelTimer implements Timeout {
+        private final TimerTask task;
+
+        private TwheelTimeout(TimerTask task) {
+            super(timers);
+            this.task = task;
+        }
+
+        @Override
+        public Timer timer() {
+            return TwheelTimer.this;
+        }
+
+        @Override
+        public TimerTask task() {
+            return task;
+        }
+
+        @Override
+        protected void expired() {
+            executor.execute(this::runTask);
+        }
+
+        private void runTask() {
+            try {
+                task.run(this);
+            } catch (Throwable error) {
+                failed(error);
+            }
+        }
+
+        @Override
+        protected void failed(Throwable error) {
+            LOGGER.warn("An exception was thrown by " + task.getClass().getName(), error);
+        }
+    }
+
+    /** Starts the thread; the first timeout does so, too. */
+    public void start() {
+        if (!started) {
+            timers.start(factory);
+            started = true;
+        }
+    }
+
+    @Override
+    public TwheelTimeout newTimeout(TimerTask task, long delay, TimeUnit unit) {
+        if (task == null || unit == null)
+            throw new NullPointerException(task == null ? "task" : "unit");
+        start();
+        TwheelTimeout timeout = new TwheelTimeout(task);
+        timeout.start(delay, unit);
+        return timeout;
+    }
+
+    /** How many timeouts have neither expired nor were cancelled. */
+    public long pendingTimeouts() {
+        return timers.pending();
+    }
+
+    /**
+     * Ends the thread, when the task that runs has ended.
+     *
+     * @return the timeouts that have neither expired nor were cancelled; none the second time
+     */
+    @Override
+    public Set<Timeout> stop() {
+        if (timers.isWorker())
+            throw new IllegalStateException("TwheelTimer.stop() by a task");
+        Set<Timeout> left = new HashSet<>();
+        for (WheelTimer timer : timers.stop())
+            left.add((TwheelTimeout) timer);
+        return left;
+    }
+}
