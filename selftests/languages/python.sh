@@ -59,25 +59,51 @@ run env -u LD_LIBRARY_PATH TWHEEL_LIBRARY=/no/such/library PYTHONPATH="$package"
 check "without the library the import says what to do" \
 	grep -q '^ImportError: .*TWHEEL_LIBRARY' "$tmp/out"
 
+# The package as others get it: nothing else of twheel is there, neither in the loader's path nor in
+# Python's.
+lonely() {
+	env -u LD_LIBRARY_PATH -u PYTHONPATH "$@"
+}
+
 # In a copy: a build leaves folders behind.
-if has "$python" -c 'import setuptools, wheel, venv, pip'; then
-	cp -r "$package" "$tmp/package"
+from_the_tree() {
+	mkdir -p "$tmp/tree/debian" "$tmp/tree/userspace"
+	cp -r "$top"/{VERSION,LICENSES,uapi,module,packaging} "$tmp/tree"
+	cp "$top/debian/copyright" "$tmp/tree/debian"
+	cp -r "$top"/userspace/{include,lib,shim,python} "$tmp/tree/userspace"
+	lonely CFLAGS=-O0 "$venv" -m pip --disable-pip-version-check install --no-build-isolation \
+		--no-index --force-reinstall "$tmp/tree/userspace/python" &&
+		lonely "$venv" "$examples/sessions.py"
+}
+
+missing=$(make -s -C "$package" missing PYTHON="$python")
+if [ -z "$missing" ] && has "$python" -c 'import venv'; then
 	"$python" -m venv --system-site-packages --without-pip "$tmp/venv"
 	venv=$tmp/venv/bin/python
-	try "pip installs it without network" "$venv" -m pip --disable-pip-version-check install \
-		--no-build-isolation --no-index "$tmp/package"
-	run "$venv" -c 'import twheel; print(twheel.__version__, twheel.__file__)'
+	try "make package makes a wheel file" make -s -C "$package" package O="$tmp/wheel" PYTHON="$python"
+	try "which has the licences" sh -c "'$python' -m zipfile -l '$tmp'/wheel/*.whl >'$tmp/list' &&
+		grep MIT '$tmp/list' && grep GPL-2.0 '$tmp/list'"
+	try "pip installs it without network" lonely "$venv" -m pip --disable-pip-version-check install \
+		--no-index "$tmp"/wheel/*.whl
+	run lonely "$venv" -c 'import twheel; print(twheel.__version__, twheel.__file__)'
 	check "its version is that of the tree" \
 		grep -qF "$(cat "$top/VERSION") $tmp/venv/" "$tmp/out"
+	run lonely "$venv" -c 'import twheel; print(open("/proc/self/maps").read())'
+	check "its library is its own" grep -q "$tmp/venv/.*/twheel/libtwheel.so" "$tmp/out"
 	try "it comes with its types" test -e "$tmp"/venv/lib/python3*/site-packages/twheel/py.typed
 	try "its version is what pip says, too" sh -c "'$venv' -m pip show twheel |
 		grep -qx 'Version: $(cat "$top/VERSION")'"
-	"$venv" "$examples/sessions.py" >"$tmp/got" 2>&1
+	lonely "$venv" "$examples/sessions.py" >"$tmp/got" 2>&1
 	printf 'session %d has timed out\n' 1 2 >"$tmp/expected"
-	try "a program runs with it" diff "$tmp/expected" "$tmp/got"
+	try "a program runs with it, and without libtwheel" diff "$tmp/expected" "$tmp/got"
+	run lonely TWHEEL_LIBRARY=/no/such/library "$venv" -c 'import twheel'
+	check "TWHEEL_LIBRARY still names another" grep -q '^ImportError: .*/no/such/library' "$tmp/out"
+	try "with SYSTEM=1 it has no library" sh -c "make -s -C '$package' package O='$tmp/system' \
+		PYTHON='$python' SYSTEM=1 && '$python' -m zipfile -l '$tmp'/system/*-any.whl >'$tmp/list' &&
+		grep aio.py '$tmp/list' && ! grep libtwheel.so '$tmp/list'"
+	try "pip installs it from the tree, too" from_the_tree
 else
-	skip "pip installs it without network" \
-		"pip or setuptools are missing (Debian: python3-pip, python3-setuptools, python3-wheel)"
+	skip "pip installs it without network" "${missing:-there is no venv (Debian: python3-venv)}"
 fi
 
 finish

@@ -4,8 +4,8 @@
 `Context` has the calls of libtwheel, with times in nanoseconds. `twheel.aio` has timers for
 asyncio, with times in seconds.
 
-The library libtwheel.so is loaded from where the loader finds it, or from the file that
-TWHEEL_LIBRARY in the environment names.
+The library is the one in the package, if that was made with it; otherwise libtwheel.so, where the
+loader finds it. TWHEEL_LIBRARY in the environment names another file.
 """
 
 from ._abi import (TWHEEL_STATE_NONE as STATE_NONE, TWHEEL_STATE_PENDING as STATE_PENDING,

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import byref, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ _BATCH = 256
 
 
 def _load() -> ctypes.CDLL:
-    name = os.environ.get("TWHEEL_LIBRARY") or _abi.LIBRARY
+    inside = Path(__file__).with_name("libtwheel.so")
+    name = os.environ.get("TWHEEL_LIBRARY") or (str(inside) if inside.exists() else _abi.LIBRARY)
     try:
         library = ctypes.CDLL(name)
     except OSError as error:
