@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh - make a folder with the tests of C++ and Python, for a guest that has neither
+# guest.sh - make a folder with the tests of C++, Python and Java, for a guest that has none of them
 #
 # usage: guest.sh FOLDER		its last part is `languages`
 #
 # The test of C++ is static. Of Python's library it takes the modules that the tests used on
-# this machine, which are run for that. `FOLDER/python` starts it. Where a compiler or Python
-# is missing there is a script that skips.
+# this machine, which are run for that. `FOLDER/python` starts it. Of Java's runtime it takes the
+# modules that the tests need; `FOLDER/java` runs them. Where a compiler, Python or a JDK is missing
+# there is a script that skips.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh" >/dev/null
@@ -60,6 +61,36 @@ copy_python() {
 	chmod +x "$folder/python"
 }
 
+# The tests and all that they take. The runtime has to be started by the loader that its file names,
+# as it finds its own files by that.
+copy_java() {
+	local jars=/usr/share/java home=$folder/java.home file
+	local netty=$jars/netty-common.jar
+
+	make -s -C "$top/userspace/java" package O="$tmp/java" >/dev/null
+	jlink --add-modules java.base,java.logging,java.management,jdk.unsupported --strip-debug \
+		--no-header-files --no-man-pages --output "$home/jre"
+	# Classes that are loaded already: an emulator takes long for that.
+	"$home/jre/bin/java" -Xshare:dump >/dev/null
+	cp "$tmp"/java/twheel-*.jar $jars/junit4.jar $jars/hamcrest-core.jar $netty "$home"
+	mkdir -p "$folder/lib" "$home/tests"
+	javac -cp "$(printf '%s:' "$home"/*.jar)" -d "$home/tests" "$here"/java/*.java
+	mapfile -t files < <(find "$home/jre" -name '*.so'; echo "$home/jre/bin/java")
+	copy_libraries "${files[@]}"
+	file=$(cd "$folder/lib" && ls ld-linux*)
+	cat >"$folder/java" <<-END
+		#!/bin/sh
+		here=/twheel/languages home=\$here/java.home
+		mkdir -p /lib64 /tmp
+		ln -sf \$here/lib/$file /lib64/$file
+		export LD_LIBRARY_PATH=\$here/lib
+		exec \$home/jre/bin/java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m \
+			-Dtwheel.version=$(cat "$top/VERSION") -cp "\$home/*:\$home/tests" TapRunner \
+			$(cd "$here/java" && printf '%s ' *Test.java | sed 's/\.java//g')
+	END
+	chmod +x "$folder/java"
+}
+
 install_library || { cat "$tmp/out" >&2; exit 1; }
 if has g++ --version; then
 	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -o "$folder/cxx" "$here/cxx.cc" \
@@ -71,4 +102,12 @@ if has "$python" --version; then
 	copy_python
 else
 	missing python "there is no Python (Debian: python3)"
+fi
+missing=$(make -s -C "$top/userspace/java" missing)
+if [ "$missing" ]; then
+	missing java "$missing"
+elif [ ! -e /usr/share/java/junit4.jar ] || [ ! -e /usr/share/java/netty-common.jar ]; then
+	missing java "there is no JUnit or no Netty (Debian: junit4, libnetty-java)"
+else
+	copy_java
 fi

@@ -56,6 +56,17 @@ if install_library; then
 		sh -c "! jar --list --file '$tmp/system/twheel-$version.jar' | grep netty"
 fi
 
+# The example, by the command of the page
+example() {
+	cp "$jar" "$tmp/twheel.jar"
+	cp "$examples/Sessions.java" "$tmp"
+	awk '$0 == "<!-- run: java -->" { found = 1; next } found && /^```/ { if (n++) exit; next }
+		n' "$top/Documentation/languages.md" >"$tmp/commands"
+	printf 'session %d has timed out\n' 1 2 >"$tmp/expected"
+	(cd "$tmp" && [ -s commands ] && timeout 60 sh -ec '. ./commands' >got && diff expected got)
+}
+try "the example prints what it should" example
+
 # TAP of the tests becomes ours.
 if [ ! -e $jars/junit4.jar ]; then
 	skip "the tests" "there is no JUnit (Debian: junit4)"
@@ -65,11 +76,11 @@ tests_of() {
 	(cd "$here/java" && ls ./*Test.java) | sed 's|./\(.*\)\.java|\1|'
 }
 classpath=$jar:$jars/junit4.jar:$jars/hamcrest-core.jar:$jars/netty-common.jar
-sources=("$here"/java/*.java)
+sources=("$here"/java/*.java "$top/selftests/bench/JavaTimers.java")
 mapfile -t names < <(tests_of)
 if [ ! -e $jars/netty-common.jar ]; then
 	skip TwheelTimerTest "there is no Netty (Debian: libnetty-java)"
-	mapfile -t sources < <(printf '%s\n' "${sources[@]}" | grep -v TwheelTimerTest)
+	mapfile -t sources < <(printf '%s\n' "${sources[@]}" | grep -v -e TwheelTimerTest -e JavaTimers)
 	mapfile -t names < <(tests_of | grep -v TwheelTimerTest)
 fi
 try "the tests compile" javac -Xlint:all -Werror -cp "$classpath" -d "$tmp/tests" "${sources[@]}"

@@ -217,11 +217,12 @@ suite_languages() {
 		"$dir/java.sh"
 }
 
-# C++ and Python on the device.
+# C++, Python and Java on the device.
 suite_languages-long() {
 	local folder=$build/languages/languages
 	"$tests/languages/guest.sh" "$folder" >&2
-	guest 300 2 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py'
+	guest 600 2 -m 2048 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py' \
+		languages/java
 }
 
 # The echo server in each event loop that this machine has the headers of: on embedded wheels

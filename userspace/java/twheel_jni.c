@@ -59,6 +59,11 @@ SAME((twheel_Native_COUNTERS + 3 * twheel_Native_BUCKETS) * sizeof(uint64_t),
 /* The address of what Java keeps as a number */
 #define PTR(number)	((void *)(uintptr_t)(number))
 
+static struct twheel_lease lease_of(jlong word, jint tag)
+{
+	return (struct twheel_lease){ .word = PTR(word), .tag = (uint16_t)tag };
+}
+
 JNIEXPORT jint JNICALL Java_twheel_Native_version(JNIEnv *env, jclass class)
 {
 	return (jint)twheel_version();
@@ -298,9 +303,48 @@ JNIEXPORT jint JNICALL Java_twheel_Native_lease(JNIEnv *env, jclass class, jlong
 	return ret;
 }
 
-static struct twheel_lease lease_of(jlong word, jint tag)
+JNIEXPORT jint JNICALL Java_twheel_Native_setLease(JNIEnv *env, jclass class, jlong tw, jlong delay,
+						   jlong user_data, jlongArray array)
 {
-	return (struct twheel_lease){ .word = PTR(word), .tag = (uint16_t)tag };
+	struct twheel_arm arm = {
+		.user_data = (uint64_t)user_data, .expires = (uint64_t)delay,
+		.flags = TWHEEL_ARM_LEASE,
+	};
+	struct twheel_lease lease;
+	jlong values[3];
+	int ret;
+
+	(*env)->GetLongArrayRegion(env, array, 0, 1, values);
+	arm.handle = (uint64_t)values[0];
+	ret = twheel_arm(PTR(tw), &arm);
+	if (ret == -ENOENT && arm.handle) {
+		arm.handle = 0;
+		ret = twheel_arm(PTR(tw), &arm);
+	}
+	if (ret)
+		return ret;
+	ret = twheel_lease_at(PTR(tw), arm.word, arm.tag, &lease);
+	if (ret) {
+		twheel_cancel(PTR(tw), arm.handle, NULL);
+		return ret;
+	}
+	values[0] = (jlong)arm.handle;
+	values[1] = (jlong)(uintptr_t)lease.word;
+	values[2] = lease.tag;
+	(*env)->SetLongArrayRegion(env, array, 0, 3, values);
+	return 0;
+}
+
+JNIEXPORT jint JNICALL Java_twheel_Native_leasePush(JNIEnv *env, jclass class, jlong tw, jlong word,
+						    jint tag, jlong delay)
+{
+	uint64_t expires = twheel_now(PTR(tw)) + (uint64_t)delay;
+
+	if (expires > INT64_MAX)
+		expires = INT64_MAX;
+	if (twheel_lease_deadline(lease_of(word, tag)) > expires)
+		return 0;
+	return twheel_lease_extend(lease_of(word, tag), expires);
 }
 
 JNIEXPORT jint JNICALL Java_twheel_Native_leaseExtend(JNIEnv *env, jclass class, jlong word, jint tag,

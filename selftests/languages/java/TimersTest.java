@@ -17,22 +17,42 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 import org.junit.Test;
+import org.junit.runner.RunWith;
+import org.junit.runners.Parameterized;
 
 import twheel.Timers;
 import twheel.Wheel;
 import twheel.WheelTimer;
 
-/** Timers with functions. */
+/** Timers with functions; once more as leases. */
+@RunWith(Parameterized.class)
 public class TimersTest {
+    @Parameterized.Parameters(name = "{0}")
+    public static List<String> kinds() {
+        return Arrays.asList("plain", "leases");
+    }
+
+    @Parameterized.Parameter
+    public String kind;
+
+    private Timers open(Wheel.Options options, long limit) {
+        return new Timers(new Wheel(kind.equals("leases") ? options.leases() : options), limit);
+    }
+
+    private Timers open() {
+        return open(new Wheel.Options(), Long.MAX_VALUE);
+    }
+
     /** The clock stands still here, at a whole number of ticks. */
     private static final long START = 1L << 42;
 
-    private static Timers still() {
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        wheel.setNow(START);
-        return new Timers(wheel, Long.MAX_VALUE);
+    private Timers still() {
+        Timers timers = open(new Wheel.Options().embedded(), Long.MAX_VALUE);
+        timers.wheel().setNow(START);
+        return timers;
     }
 
     private static int runTo(Timers timers, long sinceStart, TimeUnit unit) {
@@ -167,10 +187,13 @@ public class TimersTest {
     public void exceptionsAreHandedOn() throws InterruptedException {
         List<Throwable> seen = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch after = new CountDownLatch(1);
-        try (Timers timers = new Timers()) {
+        try (Timers timers = open()) {
             timers.start(task -> {
                 Thread thread = new Thread(task);
-                thread.setUncaughtExceptionHandler((where, error) -> seen.add(error));
+                thread.setUncaughtExceptionHandler((where, error) -> {
+                    seen.add(error);
+                    throw new IllegalStateException("nobody hears of this");
+                });
                 return thread;
             });
             RuntimeException first = new RuntimeException("on purpose");
@@ -189,7 +212,7 @@ public class TimersTest {
 
     @Test
     public void limitIsExact() {
-        Timers timers = new Timers(new Wheel(), 2);
+        Timers timers = open(new Wheel.Options(), 2);
         WheelTimer one = timers.schedule(() -> { }, 1, TimeUnit.HOURS);
         timers.schedule(() -> { }, 1, TimeUnit.HOURS);
         assertThrows(RejectedExecutionException.class,
@@ -209,7 +232,7 @@ public class TimersTest {
     @Test
     public void eachTimerEndsInOneWay() throws InterruptedException {
         for (int round = 0; round < 10; round++) {
-            Timers timers = new Timers();
+            Timers timers = open();
             AtomicInteger called = new AtomicInteger(), cancelled = new AtomicInteger();
             AtomicInteger armed = new AtomicInteger();
             AtomicReference<Throwable> wrong = new AtomicReference<>();
@@ -251,7 +274,7 @@ public class TimersTest {
 
     @Test
     public void aFunctionMayStop() throws InterruptedException {
-        Timers timers = new Timers();
+        Timers timers = open();
         CountDownLatch stopped = new CountDownLatch(1);
         AtomicReference<List<WheelTimer>> left = new AtomicReference<>();
         WheelTimer later = timers.schedule(() -> { }, 1, TimeUnit.HOURS);
@@ -271,5 +294,26 @@ public class TimersTest {
         assertTrue(later.cancel());
         assertNotNull(worker.get());
         assertThrows(IllegalStateException.class, () -> timers.start(Thread::new));
+    }
+
+    /** stop() waits for a function that another thread runs. */
+    @Test
+    public void stopWaitsForTheFunction() throws InterruptedException {
+        for (int round = 0; round < 20; round++) {
+            Timers timers = open();
+            CountDownLatch runs = new CountDownLatch(1);
+            AtomicInteger ended = new AtomicInteger();
+            timers.schedule(() -> {
+                runs.countDown();
+                LockSupport.parkNanos(5_000_000);
+                ended.incrementAndGet();
+            }, 0, TimeUnit.SECONDS);
+            Thread runner = new Thread(() -> timers.run(1, TimeUnit.HOURS));
+            runner.start();
+            runs.await();
+            assertEquals(0, timers.stop().size());
+            assertEquals(1, ended.get());
+            runner.join();
+        }
     }
 }

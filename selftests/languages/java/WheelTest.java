@@ -230,15 +230,17 @@ public class WheelTest {
     @Test
     public void leases() {
         Wheel wheel = new Wheel(options().leases());
-        Lease lease = wheel.lease(20 * MS, 7);
-        long until = wheel.now() + 40 * MS;
+        Lease lease = wheel.lease(HOUR, 1), soon = wheel.lease(MS, 7);
+        long until = wheel.now() + 2 * HOUR;
         assertTrue(lease.extend(until));
+        assertTrue(lease.extend(1));
         assertTrue(lease.deadline() >= until);
         assertFalse(lease.isOver());
         assertEquals(Arrays.asList(7L), read(wheel, 1));
-        assertTrue(wheel.now() >= until);
-        assertTrue(lease.isOver());
-        assertFalse(lease.extend(wheel.now() + HOUR));
+        assertTrue(soon.isOver());
+        assertFalse(soon.extend(wheel.now() + HOUR));
+        assertTrue(wheel.cancel(lease.handle()));
+        assertFalse(lease.extend(wheel.now() + 3 * HOUR));
         fails(EINVAL, () -> lease.extend(-1));
         wheel.close();
         fails(EBADF, () -> lease.extend(HOUR));

@@ -141,6 +141,15 @@ final class Native {
     /** Returns handle, address of the word, tag. */
     static native int lease(long tw, long key, long delay, long userData, long[] lease);
 
+    /**
+     * As setAfter(), of a lease: lease[0] is its handle before and after, the rest is stored as by
+     * lease().
+     */
+    static native int setLease(long tw, long delay, long userData, long[] lease);
+
+    /** As leaseExtend(), from now; 0 also if the lease lasts longer already. */
+    static native int leasePush(long tw, long word, int tag, long delay);
+
     static native int leaseExtend(long word, int tag, long deadline);
 
     static native long leaseDeadline(long word, int tag);

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +16,9 @@ import java.util.concurrent.TimeUnit;
  * <p>The functions are called by {@link #run}, or by a thread of its own after {@link #start}, one
  * after another and by deadline. That thread sleeps until something is due.
  *
+ * <p>If the wheel can have leases its timers are leases: to push one back to a later time takes no system
+ * call then, and the wheel looks at it again when it was due before.
+ *
  * <p>All that is here changes under the monitor of the wheel, which the wheel's own calls take, too.
  */
 public final class Timers implements AutoCloseable {
@@ -23,6 +27,9 @@ public final class Timers implements AutoCloseable {
 
     private final Wheel wheel;
     private final long limit;
+    private final boolean leases;
+    /** What setLease() takes and gives. */
+    private final long[] lease = new long[3];
     private final Events events = new Events(EVENTS);
     /** The events by deadline, and of each when its timer was armed. */
     private final int[] sorted = new int[EVENTS];
@@ -42,9 +49,21 @@ public final class Timers implements AutoCloseable {
     /** How often timers were armed. */
     private long armings;
 
-    /** Timers of a new wheel, as many as like. */
+    /**
+     * Opens a wheel for timers with functions: with leases if it is the device's, where they save system
+     * calls. In the process a lease costs more to arm than it saves when it is pushed back.
+     */
+    public static Wheel openWheel() {
+        Wheel wheel = new Wheel(new Wheel.Options().leases());
+        if (!wheel.isEmbedded())
+            return wheel;
+        wheel.close();
+        return new Wheel();
+    }
+
+    /** As many timers as like, of a wheel by {@link #openWheel}. */
     public Timers() {
-        this(new Wheel(), Long.MAX_VALUE);
+        this(openWheel(), Long.MAX_VALUE);
     }
 
     /**
@@ -57,18 +76,18 @@ public final class Timers implements AutoCloseable {
             throw new IllegalArgumentException("a wheel with keys has no timers with functions");
         this.wheel = wheel;
         this.limit = limit;
+        leases = wheel.hasLeases();
     }
 
     /** Makes a timer that calls {@code function} after a delay. */
     public WheelTimer schedule(Runnable function, long delay, TimeUnit unit) {
+        Objects.requireNonNull(function, "function");
         WheelTimer timer = new WheelTimer(this) {
             @Override
             protected void expired() {
                 function.run();
             }
         };
-        if (function == null)
-            throw new NullPointerException("function");
         timer.start(delay, unit);
         return timer;
     }
@@ -105,25 +124,40 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("the timers were stopped");
             long tw = wheel.use();
             boolean again = timer.state == WheelTimer.State.ARMED;
-            if (again && Native.pushAfter(tw, timer.handle, delay) == 0) {
+            if (again && leases && Native.leasePush(tw, timer.word, timer.tag, delay) > 0) {
                 timer.order = ++armings;
                 return;
             }
             if (!again && used - nrFree >= limit)
                 throw new RejectedExecutionException("there are " + limit + " timers, which is the limit");
             int slot = again ? timer.slot : takeSlot();
-            /* If its event was read already that is of another handle, and is dropped. */
-            long handle = Native.setAfter(tw, again ? timer.handle : 0, delay, slot);
-            if (handle < 0 && handle >= Native.ERRORS) {
+            try {
+                set(tw, timer, again ? timer.handle : 0, delay, slot);
+            } catch (TwheelException e) {
                 if (!again)
                     giveSlot(slot);
-                throw new TwheelException("set_after", (int) -handle);
+                throw e;
             }
-            timer.handle = handle;
             timer.order = ++armings;
             timer.slot = slot;
             timer.state = WheelTimer.State.ARMED;
             armed[slot] = timer;
+        }
+    }
+
+    /**
+     * Arms it in the wheel, by the handle that it has or by another one. If its event was read already
+     * that is of the handle before, and is dropped.
+     */
+    private void set(long tw, WheelTimer timer, long handle, long delay, int slot) {
+        if (leases) {
+            lease[0] = handle;
+            TwheelException.check("arm", Native.setLease(tw, delay, slot, lease));
+            timer.handle = lease[0];
+            timer.word = lease[1];
+            timer.tag = (int) lease[2];
+        } else {
+            timer.handle = TwheelException.check("set_after", Native.setAfter(tw, handle, delay, slot));
         }
     }
 
@@ -286,13 +320,18 @@ public final class Timers implements AutoCloseable {
             thread = worker;
         }
         wheel.close();
-        join(thread);
+        if (!Thread.holdsLock(turn)) {
+            synchronized (turn) {
+                /* The function that was running has ended. */
+            }
+            join(thread);
+        }
         return left;
     }
 
     private static void join(Thread thread) {
         boolean interrupted = false;
-        if (thread == null || thread == Thread.currentThread())
+        if (thread == null)
             return;
         for (;;) {
             try {

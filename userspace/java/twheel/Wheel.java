@@ -79,7 +79,7 @@ public final class Wheel implements AutoCloseable {
     private long tw;
     private final int fd;
     private final int wake;
-    private final boolean keyed;
+    private final int config;
     /** How many threads wait for events. */
     private int waiting;
 
@@ -90,7 +90,7 @@ public final class Wheel implements AutoCloseable {
 
     public Wheel(Options options) {
         long[] made = new long[2];
-        keyed = (options.config & Native.CONFIG_KEYED) != 0;
+        config = options.config;
         wake = TwheelException.check("eventfd", Native.wakeOpen());
         int result = Native.open(options.path, options.embedded ? Native.OPEN_EMBEDDED : 0,
                 options.clock, options.config, options.limit, made);
@@ -355,7 +355,12 @@ public final class Wheel implements AutoCloseable {
 
     /** Are its handles keys? */
     public boolean isKeyed() {
-        return keyed;
+        return (config & Native.CONFIG_KEYED) != 0;
+    }
+
+    /** Can there be leases? */
+    public boolean hasLeases() {
+        return (config & Native.CONFIG_LEASE) != 0;
     }
 
     /** What was counted, of a wheel in the process. */

@@ -34,7 +34,7 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         this(new Wheel(), Executors.defaultThreadFactory());
     }
 
-    /** On this wheel, which it takes over. */
+    /** On this wheel, which it takes over: one with the clock that a wheel has by default. */
     public WheelExecutor(Wheel wheel, ThreadFactory factory) {
         timers = new Timers(wheel, Long.MAX_VALUE);
         timers.start(factory);

@@ -17,6 +17,9 @@ public abstract class WheelTimer {
     /** These change under the monitor of the wheel. */
     volatile State state = State.NEW;
     long handle;
+    /** The word and the tag of its lease, if it is one. */
+    long word;
+    int tag;
     /** When it was armed: who was armed later has the higher number. */
     long order;
     /** Its place among the timers that are armed. */
@@ -78,7 +81,16 @@ public abstract class WheelTimer {
         try {
             expired();
         } catch (Throwable error) {
+            handOn(error);
+        }
+    }
+
+    /** What a handler of exceptions throws is ignored, as that of a thread's is. */
+    private void handOn(Throwable error) {
+        try {
             failed(error);
+        } catch (Throwable ignored) {
+            return;
         }
     }
 }

@@ -15,7 +15,6 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 
 import twheel.Timers;
-import twheel.Wheel;
 import twheel.WheelTimer;
 
 /**
@@ -57,7 +56,8 @@ public final class TwheelTimer implements Timer {
             throw new NullPointerException(factory == null ? "factory" : "executor");
         this.factory = factory;
         this.executor = executor;
-        timers = new Timers(new Wheel(), maxPendingTimeouts > 0 ? maxPendingTimeouts : Long.MAX_VALUE);
+        timers = new Timers(Timers.openWheel(),
+                maxPendingTimeouts > 0 ? maxPendingTimeouts : Long.MAX_VALUE);
     }
 
     /** A timeout that can be pushed back, too. */
