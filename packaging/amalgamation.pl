@@ -142,13 +142,8 @@ $head
 #include "twheel.h"
 END
 
-my $apart = <<'END';
-
-#undef TWHEEL_CHUNK_TIMERS
-#define twheel_ioctl		core_ioctl
-#define twheel_lease_deadline	core_lease_deadline
-#define twheel_timer		core_timer
-END
+my $apart = join '', "\n#undef TWHEEL_CHUNK_TIMERS\n",
+	map { "#define $_ core_$_\n" } qw(twheel_ioctl twheel_lease_deadline twheel_timer);
 
 # The library comes first: after the kernel's headers names like `min` and `current` are others.
 for my $path (sort(glob "$lib/*.c"), "$lib/process/backend.c", "$lib/process/process.c") {

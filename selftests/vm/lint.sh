@@ -98,8 +98,8 @@ read -ra glib < <(pkg-config --cflags glib-2.0)
 flags+=("${glib[@]}")
 
 user_sources() {
-	# The module for Node wants the headers of that: suite languages compiles it.
-	sources userspace '*.c' | grep -v examples/languages
+	# The modules for Node and Java want the headers of these: suite languages compiles them.
+	sources userspace '*.c' | grep -v -e examples/languages -e userspace/java
 	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
 	echo module/core/*.c | tr ' ' '\n'
 }

@@ -30,7 +30,6 @@ my %elsewhere = (
 		EV_ONESHOT EV_SET NOTE_ABSTIME NOTE_MSECONDS NOTE_NSECONDS NOTE_SECONDS
 		NOTE_USECONDS)),
 	(map { $_ => "Go's" } qw(Stop AfterFunc)),
-	(map { $_ => "Netty's" } qw(newTimeout isCancelled isExpired pendingTimeouts)),
 	(map { $_ => "kselftest's" } qw(lib.mk run_kselftest.sh include/uapi/linux/twheel.h)),
 	'qemu-plugin.h' => "QEMU's",
 	'hello.c' => "the reader's",

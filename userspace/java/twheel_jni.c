@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The calls of libtwheel for Java: see twheel/Native.java, from which javac makes twheel_Native.h.
+ * The calls of libtwheel for Java: see twheel/Native.java, from which javac makes the header.
  *
  * Nothing here keeps state, and no array of Java's is pinned while a call waits for a lock.
  */
@@ -17,6 +17,7 @@
 #include "twheel_Native.h"
 
 #define SAME(java, c)	_Static_assert((java) == (c), #java)
+#define COUNTED		(twheel_Native_COUNTERS + 3 * twheel_Native_BUCKETS)
 #define OFFSET(java, type, field) SAME(twheel_Native_##java, offsetof(struct type, field))
 
 SAME(twheel_Native_ENOENT, ENOENT);
@@ -50,8 +51,7 @@ OFFSET(EVENT_DEADLINE, twheel_event, deadline);
 OFFSET(EVENT_EXPIRED, twheel_event, expired);
 OFFSET(EVENT_EXPIRATIONS, twheel_event, expirations);
 SAME(twheel_Native_BUCKETS, TWHEEL_BUCKETS);
-SAME((twheel_Native_COUNTERS + 3 * twheel_Native_BUCKETS) * sizeof(uint64_t),
-     sizeof(struct twheel_counters));
+SAME(COUNTED * sizeof(uint64_t), sizeof(struct twheel_counters));
 
 /* How many entries of an array are copied at a time. */
 #define COPIED	128
@@ -59,27 +59,25 @@ SAME((twheel_Native_COUNTERS + 3 * twheel_Native_BUCKETS) * sizeof(uint64_t),
 /* The address of what Java keeps as a number */
 #define PTR(number)	((void *)(uintptr_t)(number))
 
-static struct twheel_lease lease_of(jlong word, jint tag)
+/* Store the first values of an array of Java's. */
+static void store(JNIEnv *env, jlongArray array, const jlong *values, jsize n)
 {
-	return (struct twheel_lease){ .word = PTR(word), .tag = (uint16_t)tag };
+	(*env)->SetLongArrayRegion(env, array, 0, n, values);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_version(JNIEnv *env, jclass class)
+JNIEXPORT void JNICALL Java_twheel_Native_close(JNIEnv *env, jclass cl, jlong tw)
 {
-	return (jint)twheel_version();
+	twheel_close(PTR(tw));
 }
 
-JNIEXPORT jstring JNICALL Java_twheel_Native_strerror(JNIEnv *env, jclass class, jint error)
-{
-	return (*env)->NewStringUTF(env, strerror(error));
-}
-
-JNIEXPORT jint JNICALL Java_twheel_Native_open(JNIEnv *env, jclass class, jstring path, jint flags,
-					       jint clock, jint config, jlong limit, jlongArray result)
+JNIEXPORT jint JNICALL Java_twheel_Native_open(JNIEnv *env, jclass cl, jstring path, jint flags,
+					       jint clock, jint config, jlong limit,
+					       jlongArray result)
 {
 	struct twheel_config settings = {
 		.clock = (uint32_t)clock, .flags = (uint32_t)config, .limit = (uint64_t)limit,
 	};
+	unsigned int ours = (unsigned int)flags;
 	const char *name = path ? (*env)->GetStringUTFChars(env, path, NULL) : NULL;
 	struct twheel *tw;
 	jlong made[2];
@@ -87,34 +85,39 @@ JNIEXPORT jint JNICALL Java_twheel_Native_open(JNIEnv *env, jclass class, jstrin
 
 	if (path && !name)
 		return -ENOMEM;
-	ret = twheel_open(&tw, name, (unsigned int)flags | TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
-			  &settings);
+	ours |= TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC;
+	ret = twheel_open(&tw, name, ours, &settings);
 	if (name)
 		(*env)->ReleaseStringUTFChars(env, path, name);
 	if (ret)
 		return ret;
 	made[0] = (jlong)(uintptr_t)tw;
 	made[1] = twheel_fd(tw);
-	(*env)->SetLongArrayRegion(env, result, 0, 2, made);
+	store(env, result, made, 2);
 	return 0;
 }
 
-JNIEXPORT void JNICALL Java_twheel_Native_close(JNIEnv *env, jclass class, jlong tw)
-{
-	twheel_close(PTR(tw));
-}
-
-JNIEXPORT jlong JNICALL Java_twheel_Native_now(JNIEnv *env, jclass class, jlong tw)
+JNIEXPORT jlong JNICALL Java_twheel_Native_now(JNIEnv *env, jclass cl, jlong tw)
 {
 	return (jlong)twheel_now(PTR(tw));
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_setNow(JNIEnv *env, jclass class, jlong tw, jlong ns)
+JNIEXPORT jint JNICALL Java_twheel_Native_version(JNIEnv *env, jclass cl)
+{
+	return (jint)twheel_version();
+}
+
+JNIEXPORT jstring JNICALL Java_twheel_Native_strerror(JNIEnv *env, jclass cl, jint error)
+{
+	return (*env)->NewStringUTF(env, strerror(error));
+}
+
+JNIEXPORT jint JNICALL Java_twheel_Native_setNow(JNIEnv *env, jclass cl, jlong tw, jlong ns)
 {
 	return twheel_set_now(PTR(tw), (uint64_t)ns);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_info(JNIEnv *env, jclass class, jlong tw, jlongArray array)
+JNIEXPORT jint JNICALL Java_twheel_Native_info(JNIEnv *env, jclass cl, jlong tw, jlongArray array)
 {
 	struct twheel_info info;
 	int ret = twheel_get_info(PTR(tw), 0, &info);
@@ -125,23 +128,22 @@ JNIEXPORT jint JNICALL Java_twheel_Native_info(JNIEnv *env, jclass class, jlong 
 			(jlong)info.limit, (jlong)info.tick_ns,
 		};
 
-		(*env)->SetLongArrayRegion(env, array, 0, 5, values);
+		store(env, array, values, 5);
 	}
 	return ret;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_stats(JNIEnv *env, jclass class, jlong tw, jlongArray array)
+JNIEXPORT jint JNICALL Java_twheel_Native_stats(JNIEnv *env, jclass cl, jlong tw, jlongArray array)
 {
 	struct twheel_counters counters;
 	int ret = twheel_stats(PTR(tw), &counters, sizeof(counters));
 
 	if (!ret)
-		(*env)->SetLongArrayRegion(env, array, 0, sizeof(counters) / sizeof(jlong),
-					   (const jlong *)(const void *)&counters);
+		store(env, array, (const jlong *)(const void *)&counters, COUNTED);
 	return ret;
 }
 
-JNIEXPORT jlong JNICALL Java_twheel_Native_armAfter(JNIEnv *env, jclass class, jlong tw, jlong delay,
+JNIEXPORT jlong JNICALL Java_twheel_Native_armAfter(JNIEnv *env, jclass cl, jlong tw, jlong delay,
 						    jlong user_data)
 {
 	uint64_t handle;
@@ -150,7 +152,7 @@ JNIEXPORT jlong JNICALL Java_twheel_Native_armAfter(JNIEnv *env, jclass class, j
 	return ret ? ret : (jlong)handle;
 }
 
-JNIEXPORT jlong JNICALL Java_twheel_Native_armAt(JNIEnv *env, jclass class, jlong tw, jlong expires,
+JNIEXPORT jlong JNICALL Java_twheel_Native_armAt(JNIEnv *env, jclass cl, jlong tw, jlong expires,
 						 jlong user_data)
 {
 	uint64_t handle;
@@ -159,7 +161,7 @@ JNIEXPORT jlong JNICALL Java_twheel_Native_armAt(JNIEnv *env, jclass class, jlon
 	return ret ? ret : (jlong)handle;
 }
 
-JNIEXPORT jlong JNICALL Java_twheel_Native_setAfter(JNIEnv *env, jclass class, jlong tw, jlong old,
+JNIEXPORT jlong JNICALL Java_twheel_Native_setAfter(JNIEnv *env, jclass cl, jlong tw, jlong old,
 						    jlong delay, jlong user_data)
 {
 	uint64_t handle = (uint64_t)old;
@@ -168,25 +170,25 @@ JNIEXPORT jlong JNICALL Java_twheel_Native_setAfter(JNIEnv *env, jclass class, j
 	return ret ? ret : (jlong)handle;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_putAfter(JNIEnv *env, jclass class, jlong tw, jlong key,
+JNIEXPORT jint JNICALL Java_twheel_Native_putAfter(JNIEnv *env, jclass cl, jlong tw, jlong key,
 						   jlong delay, jlong user_data)
 {
 	return twheel_put_after(PTR(tw), (uint64_t)key, (uint64_t)delay, (uint64_t)user_data, NULL);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_putAt(JNIEnv *env, jclass class, jlong tw, jlong key,
+JNIEXPORT jint JNICALL Java_twheel_Native_putAt(JNIEnv *env, jclass cl, jlong tw, jlong key,
 						jlong expires, jlong user_data)
 {
 	return twheel_put_at(PTR(tw), (uint64_t)key, (uint64_t)expires, (uint64_t)user_data, NULL);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_push(JNIEnv *env, jclass class, jlong tw, jlong handle,
+JNIEXPORT jint JNICALL Java_twheel_Native_push(JNIEnv *env, jclass cl, jlong tw, jlong handle,
 					       jlong expires)
 {
 	return twheel_push(PTR(tw), (uint64_t)handle, (uint64_t)expires);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_pushAfter(JNIEnv *env, jclass class, jlong tw, jlong handle,
+JNIEXPORT jint JNICALL Java_twheel_Native_pushAfter(JNIEnv *env, jclass cl, jlong tw, jlong handle,
 						    jlong delay)
 {
 	/* Neither is above INT64_MAX, so the sum fits. */
@@ -195,9 +197,9 @@ JNIEXPORT jint JNICALL Java_twheel_Native_pushAfter(JNIEnv *env, jclass class, j
 	return twheel_push(PTR(tw), (uint64_t)handle, expires < INT64_MAX ? expires : INT64_MAX);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_pushBatch(JNIEnv *env, jclass class, jlong tw,
-						    jlongArray handles, jlongArray expires, jint from,
-						    jint n)
+JNIEXPORT jint JNICALL Java_twheel_Native_pushBatch(JNIEnv *env, jclass cl, jlong tw,
+						    jlongArray handles, jlongArray expires,
+						    jint from, jint n)
 {
 	struct twheel_push pushes[COPIED];
 	jlong keys[COPIED], times[COPIED];
@@ -223,12 +225,12 @@ JNIEXPORT jint JNICALL Java_twheel_Native_pushBatch(JNIEnv *env, jclass class, j
 	return done;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_cancel(JNIEnv *env, jclass class, jlong tw, jlong handle)
+JNIEXPORT jint JNICALL Java_twheel_Native_cancel(JNIEnv *env, jclass cl, jlong tw, jlong handle)
 {
 	return twheel_cancel(PTR(tw), (uint64_t)handle, NULL);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_cancelBatch(JNIEnv *env, jclass class, jlong tw,
+JNIEXPORT jint JNICALL Java_twheel_Native_cancelBatch(JNIEnv *env, jclass cl, jlong tw,
 						      jlongArray handles, jint n)
 {
 	struct twheel_cancel cancels[COPIED];
@@ -252,18 +254,18 @@ JNIEXPORT jint JNICALL Java_twheel_Native_cancelBatch(JNIEnv *env, jclass class,
 	return cancelled;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_cancelAll(JNIEnv *env, jclass class, jlong tw)
+JNIEXPORT jint JNICALL Java_twheel_Native_cancelAll(JNIEnv *env, jclass cl, jlong tw)
 {
 	return twheel_cancel_all(PTR(tw));
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_armBatch(JNIEnv *env, jclass class, jlong tw, jlong arms,
+JNIEXPORT jint JNICALL Java_twheel_Native_armBatch(JNIEnv *env, jclass cl, jlong tw, jlong arms,
 						   jint n)
 {
 	return (jint)twheel_arm_batch(PTR(tw), PTR(arms), (size_t)n);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_get(JNIEnv *env, jclass class, jlong tw, jlong handle,
+JNIEXPORT jint JNICALL Java_twheel_Native_get(JNIEnv *env, jclass cl, jlong tw, jlong handle,
 					      jlongArray array)
 {
 	struct twheel_timer_info info;
@@ -275,18 +277,18 @@ JNIEXPORT jint JNICALL Java_twheel_Native_get(JNIEnv *env, jclass class, jlong t
 			(jlong)info.slack, (jlong)info.user_data, info.count, info.state,
 		};
 
-		(*env)->SetLongArrayRegion(env, array, 0, 7, values);
+		store(env, array, values, 7);
 	}
 	return ret;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_read(JNIEnv *env, jclass class, jlong tw, jlong events,
+JNIEXPORT jint JNICALL Java_twheel_Native_read(JNIEnv *env, jclass cl, jlong tw, jlong events,
 					       jint n)
 {
 	return (jint)twheel_read(PTR(tw), PTR(events), (size_t)n);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_lease(JNIEnv *env, jclass class, jlong tw, jlong key,
+JNIEXPORT jint JNICALL Java_twheel_Native_lease(JNIEnv *env, jclass cl, jlong tw, jlong key,
 						jlong delay, jlong user_data, jlongArray array)
 {
 	uint64_t handle = (uint64_t)key;
@@ -298,12 +300,17 @@ JNIEXPORT jint JNICALL Java_twheel_Native_lease(JNIEnv *env, jclass class, jlong
 	if (!ret) {
 		jlong values[3] = { (jlong)handle, (jlong)(uintptr_t)lease.word, lease.tag };
 
-		(*env)->SetLongArrayRegion(env, array, 0, 3, values);
+		store(env, array, values, 3);
 	}
 	return ret;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_setLease(JNIEnv *env, jclass class, jlong tw, jlong delay,
+static struct twheel_lease lease_of(jlong word, jint tag)
+{
+	return (struct twheel_lease){ .word = PTR(word), .tag = (uint16_t)tag };
+}
+
+JNIEXPORT jint JNICALL Java_twheel_Native_setLease(JNIEnv *env, jclass cl, jlong tw, jlong delay,
 						   jlong user_data, jlongArray array)
 {
 	struct twheel_arm arm = {
@@ -331,11 +338,11 @@ JNIEXPORT jint JNICALL Java_twheel_Native_setLease(JNIEnv *env, jclass class, jl
 	values[0] = (jlong)arm.handle;
 	values[1] = (jlong)(uintptr_t)lease.word;
 	values[2] = lease.tag;
-	(*env)->SetLongArrayRegion(env, array, 0, 3, values);
+	store(env, array, values, 3);
 	return 0;
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_leasePush(JNIEnv *env, jclass class, jlong tw, jlong word,
+JNIEXPORT jint JNICALL Java_twheel_Native_leasePush(JNIEnv *env, jclass cl, jlong tw, jlong word,
 						    jint tag, jlong delay)
 {
 	uint64_t expires = twheel_now(PTR(tw)) + (uint64_t)delay;
@@ -347,46 +354,46 @@ JNIEXPORT jint JNICALL Java_twheel_Native_leasePush(JNIEnv *env, jclass class, j
 	return twheel_lease_extend(lease_of(word, tag), expires);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_leaseExtend(JNIEnv *env, jclass class, jlong word, jint tag,
+JNIEXPORT jint JNICALL Java_twheel_Native_leaseExtend(JNIEnv *env, jclass cl, jlong word, jint tag,
 						      jlong deadline)
 {
 	return twheel_lease_extend(lease_of(word, tag), (uint64_t)deadline);
 }
 
-JNIEXPORT jlong JNICALL Java_twheel_Native_leaseDeadline(JNIEnv *env, jclass class, jlong word,
+JNIEXPORT jlong JNICALL Java_twheel_Native_leaseDeadline(JNIEnv *env, jclass cl, jlong word,
 							 jint tag)
 {
 	return (jlong)twheel_lease_deadline(lease_of(word, tag));
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_leaseExpired(JNIEnv *env, jclass class, jlong word, jint tag)
+JNIEXPORT jint JNICALL Java_twheel_Native_leaseExpired(JNIEnv *env, jclass cl, jlong word, jint tag)
 {
 	return twheel_lease_expired(lease_of(word, tag));
 }
 
-JNIEXPORT jlong JNICALL Java_twheel_Native_address(JNIEnv *env, jclass class, jobject buffer)
+JNIEXPORT jlong JNICALL Java_twheel_Native_address(JNIEnv *env, jclass cl, jobject buffer)
 {
 	return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
 }
 
-JNIEXPORT jint JNICALL Java_twheel_Native_wakeOpen(JNIEnv *env, jclass class)
+JNIEXPORT jint JNICALL Java_twheel_Native_wakeOpen(JNIEnv *env, jclass cl)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-JNIEXPORT void JNICALL Java_twheel_Native_wake(JNIEnv *env, jclass class, jint fd)
+JNIEXPORT void JNICALL Java_twheel_Native_wake(JNIEnv *env, jclass cl, jint fd)
 {
 	eventfd_write(fd, 1);
 }
 
-JNIEXPORT void JNICALL Java_twheel_Native_wakeClose(JNIEnv *env, jclass class, jint fd)
+JNIEXPORT void JNICALL Java_twheel_Native_wakeClose(JNIEnv *env, jclass cl, jint fd)
 {
 	close(fd);
 }
 
-JNIEXPORT void JNICALL Java_twheel_Native_await(JNIEnv *env, jclass class, jint fd, jint wake,
+JNIEXPORT void JNICALL Java_twheel_Native_await(JNIEnv *env, jclass cl, jint fd, jint wake,
 						jlong timeout)
 {
 	struct pollfd fds[2] = {

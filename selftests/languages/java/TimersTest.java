@@ -87,6 +87,21 @@ public class TimersTest {
         }
     }
 
+    /** What is due in one tick comes from the wheel as it was armed. */
+    @Test
+    public void byDeadlineInOneTick() {
+        try (Timers timers = still()) {
+            List<Long> called = new ArrayList<>(), expected = new ArrayList<>();
+            for (long micros = 800; micros > 0; micros -= 4) {
+                long number = micros;
+                timers.schedule(() -> called.add(number), micros, TimeUnit.MICROSECONDS);
+                expected.add(0, micros);
+            }
+            assertEquals(200, runTo(timers, 1, TimeUnit.SECONDS));
+            assertEquals(expected, called);
+        }
+    }
+
     @Test
     public void statesOfATimer() {
         try (Timers timers = still()) {
@@ -102,7 +117,9 @@ public class TimersTest {
             assertFalse(timer.push(1, TimeUnit.SECONDS));
             assertEquals(0, timer.remaining(TimeUnit.SECONDS));
             timer.start(1, TimeUnit.SECONDS);
+            assertEquals(1, timers.wheel().pending());
             assertTrue(timer.cancel());
+            assertEquals(0, timers.wheel().pending());
             assertTrue(timer.isCancelled());
             assertFalse(timer.cancel());
             assertEquals(0, runTo(timers, 20, TimeUnit.SECONDS));

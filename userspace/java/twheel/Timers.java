@@ -139,9 +139,11 @@ public final class Timers implements AutoCloseable {
                 throw e;
             }
             timer.order = ++armings;
-            timer.slot = slot;
-            timer.state = WheelTimer.State.ARMED;
-            armed[slot] = timer;
+            if (!again) {
+                timer.slot = slot;
+                timer.state = WheelTimer.State.ARMED;
+                armed[slot] = timer;
+            }
         }
     }
 
