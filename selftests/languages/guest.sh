@@ -83,9 +83,9 @@ copy_java() {
 		here=/twheel/languages home=\$here/java.home
 		mkdir -p /lib64 /tmp
 		ln -sf \$here/lib/$file /lib64/$file
-		export LD_LIBRARY_PATH=\$here/lib
-		exec \$home/jre/bin/java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m \
-			-Dtwheel.version=$(cat "$top/VERSION") -cp "\$home/*:\$home/tests" TapRunner \
+		export LD_LIBRARY_PATH=\$here/lib TWHEEL_BACKEND=device
+		exec \$home/jre/bin/java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m \\
+			-Dtwheel.version=$(cat "$top/VERSION") -cp "\$home/*:\$home/tests" TapRunner \\
 			$(cd "$here/java" && printf '%s ' *Test.java | sed 's/\.java//g')
 	END
 	chmod +x "$folder/java"
