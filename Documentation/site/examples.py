@@ -14,6 +14,7 @@ import re
 import sys
 
 LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".go": "go",
+             ".java": "java",
              ".js": "javascript", ".py": "python", ".rs": "rust"}
 GROUPS = {
     "": "Programs",
