@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+package twheel
+
+import (
+	"context"
+	"math"
+	"math/rand"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func newWheel(t *testing.T, config *Config) *Wheel {
+	t.Helper()
+	w, err := NewWheel(config)
+	check(t, err)
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// later waits until timers that were due before d from now have expired: what must not come has
+// not come then.
+func later(w *Wheel, d time.Duration) {
+	<-w.After(d)
+}
+
+// armed is how many timers the queue knows.
+func armed(t *testing.T, w *Wheel) int {
+	t.Helper()
+	n, err := w.queue.Len()
+	check(t, err)
+	return n
+}
+
+func TestNeverEarlyAndOnce(t *testing.T) {
+	const n = 2000
+	w := newWheel(t, nil)
+	// Also where all that is late hides what is early
+	for d := time.Duration(1); d < time.Hour; d *= 3 {
+		now, err := w.queue.Now()
+		check(t, err)
+		if deadline, _ := w.after(d); deadline < int64(now)+int64(d) {
+			t.Fatal(d, deadline, now)
+		}
+	}
+	var fired [n]int32
+	var wait sync.WaitGroup
+	wait.Add(n)
+	random := rand.New(rand.NewSource(1))
+	for i := 0; i < n; i++ {
+		i, d := i, time.Duration(random.Int63n(int64(120*time.Millisecond)))
+		start := time.Now()
+		w.AfterFunc(d, func() {
+			if took := time.Since(start); took < d {
+				t.Errorf("%v after %v", d, took)
+			}
+			if atomic.AddInt32(&fired[i], 1) == 1 {
+				wait.Done()
+			}
+		})
+	}
+	wait.Wait()
+	later(w, 5*time.Millisecond)
+	for i := range fired {
+		if count := atomic.LoadInt32(&fired[i]); count != 1 {
+			t.Fatalf("timer %d: %d times", i, count)
+		}
+	}
+	check(t, w.Flush())
+	if left := armed(t, w); left != 0 {
+		t.Fatal(left)
+	}
+}
+
+func TestReset(t *testing.T) {
+	w := newWheel(t, nil)
+	timer := w.NewTimer(5 * time.Millisecond)
+	start := time.Now()
+	if !timer.Reset(80 * time.Millisecond) {
+		// It was slow; the time that it sent is taken back all the same.
+		t.Error("Reset says that it was not armed")
+	}
+	<-timer.C
+	if took := time.Since(start); took < 80*time.Millisecond {
+		t.Fatal(took)
+	}
+	if timer.Armed() || timer.Remaining() != 0 || timer.Stop() || timer.Push(0) {
+		t.Fatal("it is armed after it has expired")
+	}
+	// Earlier than what the queue knows
+	if timer.Reset(time.Hour) {
+		t.Fatal("it was armed")
+	}
+	check(t, w.Flush())
+	start = time.Now()
+	if !timer.Reset(50 * time.Millisecond) {
+		t.Fatal("it was not armed")
+	}
+	<-timer.C
+	if took := time.Since(start); took < 50*time.Millisecond {
+		t.Fatal(took)
+	}
+	if timer.Reset(time.Hour); !timer.Push(0) {
+		t.Fatal("it was not armed")
+	}
+	<-timer.C
+}
+
+func TestPushIsNotTold(t *testing.T) {
+	w := newWheel(t, &Config{Embedded: true})
+	timer := w.NewTimer(time.Hour)
+	check(t, w.Flush())
+	for i := 0; i < 1000; i++ {
+		timer.Push(time.Hour + time.Duration(i))
+	}
+	check(t, w.Flush())
+	stats, err := w.queue.Stats()
+	check(t, err)
+	if stats.Armed != 1 || stats.Rearmed != 0 {
+		t.Fatal(stats.Armed, stats.Rearmed)
+	}
+	if left := timer.Remaining(); left < 59*time.Minute {
+		t.Fatal(left)
+	}
+	// What is stopped before it is told is never told.
+	w.telling.Lock()
+	for i := 0; i < 1000; i++ {
+		w.NewTimer(time.Hour).Stop()
+	}
+	w.telling.Unlock()
+	timer.Stop()
+	check(t, w.Flush())
+	stats, err = w.queue.Stats()
+	check(t, err)
+	if stats.Armed != 1 || stats.Cancelled != 1 {
+		t.Fatal(stats.Armed, stats.Cancelled)
+	}
+	if n := len(w.slots); n != 2 || len(w.free) != 1 {
+		t.Fatal("keys are not used again", n, len(w.free))
+	}
+}
+
+// Of a timer that was pushed back the queue knows an earlier time. It must not come at that, and
+// not twice.
+func TestPushedBackInTheQueue(t *testing.T) {
+	w := newWheel(t, nil)
+	var fired int32
+	timer := w.AfterFunc(60*time.Millisecond, func() { atomic.AddInt32(&fired, 1) })
+	check(t, w.Flush())
+	start := time.Now()
+	pushed := timer.Push(120 * time.Millisecond)
+	later(w, 90*time.Millisecond)
+	if pushed && time.Since(start) < 120*time.Millisecond && atomic.LoadInt32(&fired) != 0 {
+		t.Fatal("it came at the time before it was pushed back")
+	}
+	later(w, 60*time.Millisecond)
+	for atomic.LoadInt32(&fired) == 0 {
+		later(w, time.Millisecond)
+	}
+	later(w, 10*time.Millisecond)
+	if count := atomic.LoadInt32(&fired); count != 1 {
+		t.Fatal(count)
+	}
+}
+
+// An event may be read before its timer is stopped, and handled when another one has its key.
+func TestEventOfAnother(t *testing.T) {
+	w := newWheel(t, nil)
+	var fired int32
+	timer := w.AfterFunc(time.Hour, func() { atomic.AddInt32(&fired, 1) })
+	check(t, w.Flush())
+	timer.mu.Lock()
+	told := timer.told
+	timer.mu.Unlock()
+	timer.expire(told-1, told)
+	later(w, 2*lag)
+	if !timer.Armed() || atomic.LoadInt32(&fired) != 0 {
+		t.Fatal("it has taken the event of another timer")
+	}
+	timer.Push(0)
+	for atomic.LoadInt32(&fired) == 0 {
+		later(w, time.Millisecond)
+	}
+}
+
+func TestStopIsFinal(t *testing.T) {
+	w := newWheel(t, nil)
+	var fired int32
+	timers := make([]*Timer, 500)
+	for i := range timers {
+		timers[i] = w.AfterFunc(50*time.Millisecond, func() { atomic.AddInt32(&fired, 1) })
+	}
+	check(t, w.Flush())
+	stopped := 0
+	for _, timer := range timers {
+		if timer.Stop() {
+			stopped++
+		}
+		if timer.Stop() {
+			t.Fatal("it was stopped twice")
+		}
+	}
+	later(w, 80*time.Millisecond)
+	for int(atomic.LoadInt32(&fired))+stopped < len(timers) {
+		later(w, time.Millisecond)
+	}
+	later(w, 5*time.Millisecond)
+	if count := int(atomic.LoadInt32(&fired)); count+stopped != len(timers) {
+		t.Fatal(count, stopped)
+	}
+}
+
+// As with Go 1.23: no stale time is received.
+func TestChannelIsNotStale(t *testing.T) {
+	w := newWheel(t, nil)
+	for _, end := range []func(*Timer) bool{
+		func(timer *Timer) bool { return timer.Reset(time.Hour) },
+		(*Timer).Stop,
+	} {
+		timer := w.NewTimer(time.Millisecond)
+		for len(timer.C) == 0 {
+			later(w, time.Millisecond)
+		}
+		if !end(timer) {
+			t.Fatal("a time that was not received does not count")
+		}
+		if len(timer.C) != 0 {
+			t.Fatal("the time is there still")
+		}
+		timer.Stop()
+	}
+}
+
+func TestTicker(t *testing.T) {
+	w := newWheel(t, nil)
+	const every = 3 * time.Millisecond
+	start := time.Now()
+	ticker := w.NewTicker(every)
+	for i := 1; i <= 20; i++ {
+		at := <-ticker.C
+		if took := at.Sub(start); took < time.Duration(i)*every {
+			t.Fatalf("tick %d after %v", i, took)
+		}
+	}
+	if !ticker.Stop() {
+		t.Fatal("it was not armed")
+	}
+	later(w, 4*every)
+	if len(ticker.C) != 0 {
+		t.Fatal("it ticks after Stop")
+	}
+	ticker.Reset(every)
+	<-ticker.C
+	<-ticker.C
+	defer func() {
+		if recover() == nil {
+			t.Fatal("a ticker without an interval")
+		}
+	}()
+	w.NewTicker(0)
+}
+
+func TestTimesAtTheEdges(t *testing.T) {
+	w := newWheel(t, nil)
+	never := w.NewTimer(math.MaxInt64)
+	<-w.NewTimer(math.MinInt64).C
+	<-w.NewTimer(0).C
+	check(t, w.Flush())
+	if !never.Armed() || never.Remaining() < 1<<62 {
+		t.Fatal(never.Remaining())
+	}
+	later(w, 2*lag)
+	if !never.Stop() {
+		t.Fatal("for ever is over")
+	}
+}
+
+func TestSleep(t *testing.T) {
+	w := newWheel(t, nil)
+	start := time.Now()
+	check(t, w.Sleep(context.Background(), 10*time.Millisecond))
+	if took := time.Since(start); took < 10*time.Millisecond {
+		t.Fatal(took)
+	}
+	check(t, w.Sleep(context.Background(), -1))
+	ctx, cancel := context.WithCancel(context.Background())
+	go cancel()
+	expect(t, w.Sleep(ctx, time.Hour), context.Canceled)
+	go w.Close()
+	expect(t, w.Sleep(context.Background(), time.Hour), os.ErrClosed)
+}
+
+func TestContext(t *testing.T) {
+	w := newWheel(t, nil)
+	type key struct{}
+	parent := context.WithValue(context.Background(), key{}, 7)
+	start := time.Now()
+	ctx, cancel := w.WithTimeout(parent, 30*time.Millisecond)
+	defer cancel()
+	child, cancelChild := context.WithCancel(ctx)
+	defer cancelChild()
+	if at, has := ctx.Deadline(); !has || at.Before(start.Add(30*time.Millisecond)) || ctx.Err() != nil {
+		t.Fatal(at, has, ctx.Err())
+	}
+	<-child.Done()
+	if took := time.Since(start); took < 30*time.Millisecond {
+		t.Fatal(took)
+	}
+	expect(t, ctx.Err(), context.DeadlineExceeded)
+	expect(t, child.Err(), context.DeadlineExceeded)
+	if ctx.Value(key{}) != 7 {
+		t.Fatal(ctx.Value(key{}))
+	}
+	cancel()
+	expect(t, ctx.Err(), context.DeadlineExceeded)
+
+	ctx, cancel = w.WithTimeout(parent, time.Hour)
+	cancel()
+	<-ctx.Done()
+	expect(t, ctx.Err(), context.Canceled)
+
+	above, cancelAbove := context.WithCancel(parent)
+	ctx, cancel = w.WithTimeout(above, time.Hour)
+	cancelAbove()
+	<-ctx.Done()
+	expect(t, ctx.Err(), context.Canceled)
+	cancel()
+	ctx, cancel = w.WithTimeout(above, time.Hour)
+	expect(t, ctx.Err(), context.Canceled)
+	cancel()
+
+	ctx, cancel = w.WithDeadline(parent, time.Now().Add(-time.Second))
+	expect(t, ctx.Err(), context.DeadlineExceeded)
+	cancel()
+	ctx, cancel = w.WithTimeout(parent, time.Hour)
+	check(t, w.Close())
+	<-ctx.Done()
+	expect(t, ctx.Err(), os.ErrClosed)
+	cancel()
+	ctx, cancel = w.WithTimeout(parent, time.Hour)
+	expect(t, ctx.Err(), os.ErrClosed)
+	cancel()
+}
+
+func TestKeys(t *testing.T) {
+	type session struct {
+		host string
+		port int
+	}
+	w := newWheel(t, nil)
+	over := make(chan session, 10)
+	keys := NewKeys(w, func(key session) { over <- key })
+	a, b, c := session{"a", 1}, session{"b", 2}, session{"c", 3}
+	start := time.Now()
+	keys.Put(a, time.Hour)
+	keys.Put(b, time.Hour)
+	keys.Put(c, time.Hour)
+	keys.Put(a, 30*time.Millisecond)
+	if !keys.Cancel(c) || keys.Cancel(c) || keys.Push(c, 0) || keys.Len() != 2 {
+		t.Fatal("c is not cancelled")
+	}
+	if left, there := keys.Remaining(b); !there || left <= 59*time.Minute || left > time.Hour {
+		t.Fatal(left, there)
+	}
+	if first := <-over; first != a {
+		t.Fatal(first)
+	}
+	if took := time.Since(start); took < 30*time.Millisecond {
+		t.Fatal(took)
+	}
+	if !keys.Push(b, 0) {
+		t.Fatal("b is not there")
+	}
+	if second := <-over; second != b {
+		t.Fatal(second)
+	}
+	if _, there := keys.Remaining(b); there || keys.Len() != 0 {
+		t.Fatal("b is there still")
+	}
+	keys.Put(a, time.Hour)
+	keys.Put(b, time.Hour)
+	if !keys.Push(a, 0) {
+		t.Fatal("a is not there")
+	}
+	if first := <-over; first != a {
+		t.Fatal(first)
+	}
+	keys.Clear()
+	if keys.Len() != 0 {
+		t.Fatal(keys.Len())
+	}
+	keys.Put(c, time.Hour)
+	check(t, w.Close())
+	keys.Put(b, 0)
+	if keys.Len() != 0 || len(over) != 0 {
+		t.Fatal("a closed wheel has keys", keys.Len(), len(over))
+	}
+}
+
+func TestOrder(t *testing.T) {
+	const n = 60
+	w := newWheel(t, nil)
+	over := make(chan int, n)
+	// In one call, so from one CPU; by points in time, so that it does not matter when
+	w.telling.Lock()
+	start := w.now() + int64(50*time.Millisecond)
+	for _, key := range rand.Perm(n) {
+		key := key
+		timer := &Timer{wheel: w, direct: true, f: func() { over <- key }}
+		timer.mu.Lock()
+		timer.arm(start+int64(key)*int64(4*time.Millisecond), false)
+		timer.mu.Unlock()
+	}
+	w.telling.Unlock()
+	for key := 0; key < n; key++ {
+		if got := <-over; got != key {
+			t.Fatalf("%d comes in place of %d", got, key)
+		}
+	}
+}
+
+// The queue takes two timers; the others have to wait, and come all the same.
+func TestRefused(t *testing.T) {
+	const n = 8
+	w := newWheel(t, &Config{Limit: 2})
+	over := make(chan int, 2*n)
+	start := time.Now()
+	w.telling.Lock()
+	for i := 1; i <= n; i++ {
+		i := i
+		d := time.Duration(i) * 15 * time.Millisecond
+		w.AfterFunc(d, func() {
+			if took := time.Since(start); took < d {
+				t.Errorf("%v after %v", d, took)
+			}
+			over <- i
+		})
+	}
+	for i := 0; i < 3; i++ {
+		w.AfterFunc(time.Hour, func() { over <- 0 })
+	}
+	w.telling.Unlock()
+	expect(t, w.Flush(), syscall.ENOSPC)
+	var seen [n + 1]bool
+	for i := 0; i < n; i++ {
+		got := <-over
+		if seen[got] {
+			t.Fatalf("%d came twice", got)
+		}
+		seen[got] = true
+	}
+	later(w, 2*lag)
+	if len(over) != 0 {
+		t.Fatal("too many")
+	}
+}
+
+func TestClose(t *testing.T) {
+	for round := 0; round < 100; round++ {
+		w := newWheel(t, nil)
+		var closed, late int32
+		timers := make([]*Timer, 100)
+		for i := range timers {
+			timers[i] = w.AfterFunc(time.Duration(i*round)*time.Microsecond, func() {})
+		}
+		keys := NewKeys(w, func(int) {
+			if atomic.LoadInt32(&closed) != 0 {
+				atomic.AddInt32(&late, 1)
+			}
+		})
+		var users sync.WaitGroup
+		for i := 0; i < 2; i++ {
+			users.Add(1)
+			go func(i int) {
+				defer users.Done()
+				for j := 0; j < 300; j++ {
+					timers[j%100].Reset(time.Duration(j) * time.Microsecond)
+					keys.Put(j, time.Duration(i*j)*time.Microsecond)
+				}
+			}(i)
+		}
+		check(t, w.Close())
+		users.Wait()
+		expect(t, w.Close(), os.ErrClosed)
+		expect(t, w.Flush(), os.ErrClosed)
+		for _, timer := range timers {
+			if timer.Reset(0); timer.Armed() || timer.Stop() {
+				t.Fatal("a timer of a closed wheel is armed")
+			}
+		}
+		if keys.Len() != 0 {
+			t.Fatal(keys.Len())
+		}
+	}
+}
+
+// A function may close the wheel that calls it.
+func TestCloseInFunction(t *testing.T) {
+	w := newWheel(t, nil)
+	done := make(chan error)
+	keys := NewKeys(w, func(int) { done <- w.Close() })
+	keys.Put(1, 0)
+	check(t, <-done)
+}
+
+// Each arming is ended by one of Stop, Reset and the function.
+func TestAccounts(t *testing.T) {
+	const users, each, steps = 4, 50, 20000
+	w := newWheel(t, nil)
+	var armings, ended, fired int64
+	var all sync.WaitGroup
+	for user := 0; user < users; user++ {
+		all.Add(1)
+		go func(seed int64) {
+			defer all.Done()
+			random := rand.New(rand.NewSource(seed))
+			timers := make([]*Timer, each)
+			for i := range timers {
+				timers[i] = w.AfterFunc(0, func() { atomic.AddInt64(&fired, 1) })
+			}
+			my, mine := int64(each), int64(0)
+			for step := 0; step < steps; step++ {
+				timer := timers[random.Intn(each)]
+				d := time.Duration(random.Int63n(1 << uint(10+random.Intn(18))))
+				switch random.Intn(8) {
+				case 0:
+					if timer.Stop() {
+						mine++
+					}
+				case 1:
+					// The same arming goes on.
+					timer.Push(d)
+				case 2:
+					time.Sleep(d / 1000)
+				default:
+					if timer.Reset(d) {
+						mine++
+					}
+					my++
+				}
+			}
+			for _, timer := range timers {
+				if timer.Stop() {
+					mine++
+				}
+			}
+			atomic.AddInt64(&armings, my)
+			atomic.AddInt64(&ended, mine)
+		}(int64(user))
+	}
+	all.Wait()
+	// Functions that were started may not have run.
+	for atomic.LoadInt64(&fired) < armings-ended {
+		later(w, time.Millisecond)
+	}
+	later(w, 10*time.Millisecond)
+	if fired := atomic.LoadInt64(&fired); fired != armings-ended {
+		t.Fatalf("%d armings, %d ended before they expired, %d expired", armings, ended, fired)
+	}
+	check(t, w.Flush())
+	if n := armed(t, w); n != 0 {
+		t.Fatalf("the queue has %d timers still", n)
+	}
+	if n := len(w.slots) - len(w.free); n != 1 {
+		t.Fatalf("%d keys are in use", n-1)
+	}
+}

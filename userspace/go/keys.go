@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+package twheel
+
+import (
+	"sync"
+	"time"
+)
+
+// Keys are timers of a wheel that a program knows by a value of its own, of any type that can be a
+// key of a map: one timer for each value.
+//
+// All methods may be called by any number of goroutines at once.
+type Keys[K comparable] struct {
+	wheel  *Wheel
+	f      func(K)
+	mu     sync.Mutex
+	timers map[K]*Timer
+}
+
+// NewKeys returns an empty one, whose timers call f with their key: one after another, by deadline,
+// in a goroutine of the wheel. So f hands on what takes long, and may call any method.
+func NewKeys[K comparable](wheel *Wheel, f func(key K)) *Keys[K] {
+	return &Keys[K]{wheel: wheel, f: f, timers: make(map[K]*Timer)}
+}
+
+// Put arms the timer with this key, or arms it anew: f is called d from now, and not before that.
+func (k *Keys[K]) Put(key K, d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.timers[key]
+	if t == nil {
+		t = &Timer{wheel: k.wheel, direct: true}
+		t.f = func() { k.expire(key, t) }
+		k.timers[key] = t
+	}
+	if _, armed := t.reset(d); !armed {
+		// The wheel is closed.
+		delete(k.timers, key)
+	}
+}
+
+// Push is Put if there is a timer with this key; if there is none Push changes nothing and returns
+// false.
+func (k *Keys[K]) Push(key K, d time.Duration) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.timers[key]
+	return t != nil && t.Push(d)
+}
+
+// Cancel cancels the timer with this key. False if there is none.
+func (k *Keys[K]) Cancel(key K) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.timers[key]
+	if t == nil {
+		return false
+	}
+	delete(k.timers, key)
+	return t.Stop()
+}
+
+// Clear cancels all of them.
+func (k *Keys[K]) Clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, t := range k.timers {
+		t.Stop()
+		delete(k.timers, key)
+	}
+}
+
+// Remaining is how long it is until the timer with this key is due, and whether there is one.
+func (k *Keys[K]) Remaining(key K) (time.Duration, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.timers[key]
+	if t == nil {
+		return 0, false
+	}
+	return t.Remaining(), t.Armed()
+}
+
+// Len is how many there are.
+func (k *Keys[K]) Len() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.timers)
+}
+
+// expire calls the function, unless the timer was armed anew or cancelled since it came up.
+func (k *Keys[K]) expire(key K, t *Timer) {
+	k.mu.Lock()
+	over := k.timers[key] == t && !t.Armed()
+	if over {
+		delete(k.timers, key)
+	}
+	k.mu.Unlock()
+	if over && !k.wheel.isClosed() {
+		k.f(key)
+	}
+}

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+package twheel
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"sort"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// For so long the queue need not be told of a timer, if it is due after twice that time.
+const lag = 20 * time.Millisecond
+
+// So many share the price of a call.
+const batch = 256
+
+// A Wheel has timers as those of package time, all in one Queue.
+//
+// A call of C costs more than all the rest. So the queue is told in batches what was armed, made
+// to be due earlier, and stopped: within 20 ms, or at once if a timer is due within 40 ms. It
+// never hears of a timer that is stopped before that. Nor does it hear that a timer is pushed back:
+// when the timer comes up there it is armed for the time that was left.
+//
+// If the queue refuses a timer, for want of memory or because the user has too many, it is asked
+// again every 20 ms, and by so much the timer may be late. Flush tells of that.
+//
+// All methods, of the wheel and of its timers, may be called by any number of goroutines at once.
+// A wheel ends with Close.
+type Wheel struct {
+	queue *Queue
+	// What the time was on the queue's clock at start, or later
+	base  int64
+	start time.Time
+
+	mu     sync.Mutex
+	closed bool
+	// What the queue does not know yet
+	dirty []*Timer
+	// By their keys in the queue; the first is not used
+	slots []*Timer
+	free  []uint32
+
+	// There is something to tell; and it is to be told at once
+	wake, hurry, done chan struct{}
+
+	// Held by Flush
+	telling sync.Mutex
+	spare   []*Timer
+	cancels [batch]Cancel
+	pushes  [batch]Push
+	pushed  [batch]*Timer
+}
+
+// A Timer is armed until it expires or is stopped. Those with a function call it; the others send
+// the time on C.
+//
+// As with Go 1.23, whichever Go this is built with: after Stop or Reset has returned, no time is
+// received on C that was sent before.
+type Timer struct {
+	// C is nil if the timer has a function.
+	C <-chan time.Time
+
+	wheel *Wheel
+	c     chan time.Time
+	f     func()
+
+	mu sync.Mutex
+	// When it is due on the queue's clock; 0 if it is not armed
+	deadline int64
+	// Of a ticker
+	period int64
+	// What the queue knows, or is being told: a deadline that is not later; or 0
+	told int64
+	// Its key in the queue, or 0
+	slot uint32
+	// It is among the wheel's dirty ones.
+	dirty bool
+	// f is called in the wheel's own goroutine.
+	direct bool
+}
+
+// New opens a wheel: on the device or, where there is none, in the process.
+func New() (*Wheel, error) {
+	return NewWheel(nil)
+}
+
+// NewWheel opens a wheel with a configuration. A module from before 0.4 is ENOTSUP.
+func NewWheel(config *Config) (*Wheel, error) {
+	queue, err := NewQueue(config)
+	if err != nil {
+		return nil, err
+	}
+	w := &Wheel{
+		queue: queue,
+		start: time.Now(),
+		slots: make([]*Timer, 1),
+		wake:  make(chan struct{}, 1),
+		hurry: make(chan struct{}, 1),
+		done:  make(chan struct{}),
+	}
+	// After start, so that now() is never behind the clock, and nothing early.
+	now, err := queue.Now()
+	if err == nil && !queue.pushes() {
+		err = os.NewSyscallError("twheel_push", syscall.ENOTSUP)
+	}
+	if err != nil {
+		queue.Close()
+		return nil, err
+	}
+	w.base = int64(now)
+	go w.read()
+	go w.tell()
+	return w, nil
+}
+
+// now is the time on the queue's clock or a little later, without a call of C.
+func (w *Wheel) now() int64 {
+	return w.base + int64(time.Since(w.start))
+}
+
+// after is the time d from now. What is too long is for ever.
+func (w *Wheel) after(d time.Duration) (deadline int64, soon bool) {
+	now := w.now()
+	if d < 0 {
+		d = 0
+	}
+	if int64(d) > math.MaxInt64-now {
+		return math.MaxInt64, false
+	}
+	return now + int64(d), d < 2*lag
+}
+
+// Close stops all timers. No function is called any more, nothing is sent to a channel, and
+// contexts end with os.ErrClosed, as does Sleep. On a closed wheel no timer can be armed: it stays
+// stopped. A second Close is os.ErrClosed.
+func (w *Wheel) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return os.ErrClosed
+	}
+	w.closed = true
+	close(w.done)
+	timers := append(w.slots[1:], w.dirty...)
+	w.slots, w.dirty, w.free = nil, nil, nil
+	w.mu.Unlock()
+	for _, t := range timers {
+		if t != nil {
+			t.end()
+		}
+	}
+	return w.queue.Close()
+}
+
+// end stops a timer of a wheel that is closed.
+func (t *Timer) end() {
+	t.mu.Lock()
+	armed := t.deadline != 0
+	t.deadline, t.told, t.slot, t.dirty = 0, 0, 0, false
+	f := t.f
+	t.mu.Unlock()
+	// It is for those of the package itself to see that the wheel is closed.
+	if armed && t.direct {
+		f()
+	}
+}
+
+func (w *Wheel) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// NewTimer returns a timer that sends the time on its channel, once, after d.
+func (w *Wheel) NewTimer(d time.Duration) *Timer {
+	c := make(chan time.Time, 1)
+	t := &Timer{C: c, c: c, wheel: w}
+	t.Reset(d)
+	return t
+}
+
+// After returns the channel of a new timer.
+func (w *Wheel) After(d time.Duration) <-chan time.Time {
+	return w.NewTimer(d).C
+}
+
+// AfterFunc calls f in a goroutine of its own, after d.
+func (w *Wheel) AfterFunc(d time.Duration, f func()) *Timer {
+	t := &Timer{f: f, wheel: w}
+	t.Reset(d)
+	return t
+}
+
+// NewTicker returns a timer that sends the time on its channel every d, on a grid. It drops rounds
+// that are not received in time. It panics if d is not positive, as time.NewTicker does.
+func (w *Wheel) NewTicker(d time.Duration) *Timer {
+	if d <= 0 {
+		panic("twheel: the interval of a ticker is not positive")
+	}
+	c := make(chan time.Time, 1)
+	t := &Timer{C: c, c: c, wheel: w, period: int64(d)}
+	t.Reset(d)
+	return t
+}
+
+// Sleep waits for d, or until ctx is done and returns its error then.
+func (w *Wheel) Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := w.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.done:
+		return os.ErrClosed
+	}
+}
+
+// Flush tells the queue now what it does not know yet. The error is that of a timer which was
+// refused: ENOMEM, EDQUOT, or ENOSPC with a limit.
+func (w *Wheel) Flush() error {
+	if w.isClosed() {
+		return os.ErrClosed
+	}
+	return w.flush()
+}
+
+// Reset lets the timer expire d from now, and not before that, whether or not it is armed. A ticker
+// goes on with its interval after that. It reports whether the timer was armed, or had sent a time
+// that was not received.
+func (t *Timer) Reset(d time.Duration) bool {
+	was, _ := t.reset(d)
+	return was
+}
+
+// reset also tells whether the timer is armed, which it is not if the wheel is closed.
+func (t *Timer) reset(d time.Duration) (was, armed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was = t.stop()
+	t.arm(t.wheel.after(d))
+	return was, t.deadline != 0
+}
+
+// Push is Reset for a timer that is armed. If it is not, as it has expired or was stopped, Push
+// changes nothing and returns false.
+func (t *Timer) Push(d time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.deadline == 0 {
+		return false
+	}
+	t.arm(t.wheel.after(d))
+	return t.deadline != 0
+}
+
+// Stop stops the timer. False if it was not armed: its function has been started, or a time that
+// it has sent was received, or it was stopped before.
+func (t *Timer) Stop() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.stop()
+	if t.told != 0 && !t.dirty {
+		t.queue(false)
+	}
+	return was
+}
+
+// Armed tells whether the timer is to expire.
+func (t *Timer) Armed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.deadline != 0
+}
+
+// Remaining is how long it is until the timer is due; 0 if it is due or not armed.
+func (t *Timer) Remaining() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if left := t.deadline - t.wheel.now(); t.deadline != 0 && left > 0 {
+		return time.Duration(left)
+	}
+	return 0
+}
+
+// stop has the timer not armed, and takes back what it has sent. With t.mu held.
+func (t *Timer) stop() bool {
+	was := t.deadline != 0
+	t.deadline = 0
+	if t.c != nil {
+		select {
+		case <-t.c:
+			was = true
+		default:
+		}
+	}
+	return was
+}
+
+// arm has the timer armed. With t.mu held.
+func (t *Timer) arm(deadline int64, soon bool) {
+	t.deadline = deadline
+	switch {
+	case !t.dirty && (t.told == 0 || deadline < t.told):
+		t.queue(soon)
+	case t.dirty && soon:
+		t.wheel.signal(t.wheel.hurry)
+	}
+}
+
+// queue has the queue told of the timer. With t.mu held.
+func (t *Timer) queue(soon bool) {
+	w := t.wheel
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		t.deadline = 0
+		return
+	}
+	w.dirty = append(w.dirty, t)
+	first := len(w.dirty) == 1
+	w.mu.Unlock()
+	t.dirty = true
+	if first {
+		w.signal(w.wake)
+	}
+	if soon {
+		w.signal(w.hurry)
+	}
+}
+
+// signal leaves at most one token in a channel.
+func (w *Wheel) signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// tell tells the queue what it does not know, in batches.
+func (w *Wheel) tell() {
+	pause := time.NewTimer(lag)
+	for {
+		select {
+		case <-w.wake:
+		case <-w.done:
+			return
+		}
+		if !pause.Stop() {
+			select {
+			case <-pause.C:
+			default:
+			}
+		}
+		pause.Reset(lag)
+		select {
+		case <-pause.C:
+		case <-w.hurry:
+		case <-w.done:
+			return
+		}
+		// Those that are refused are asked for again.
+		_ = w.flush()
+	}
+}
+
+func (w *Wheel) flush() error {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	w.mu.Lock()
+	dirty := w.dirty
+	w.dirty = w.spare[:0]
+	w.mu.Unlock()
+	var refused error
+	for done := 0; done < len(dirty); done += batch {
+		part := dirty[done:]
+		if len(part) > batch {
+			part = part[:batch]
+		}
+		if err := w.flushPart(part); err != nil {
+			refused = err
+		}
+	}
+	// They may be garbage.
+	for i := range dirty {
+		dirty[i] = nil
+	}
+	w.spare, w.pushed = dirty, [batch]*Timer{}
+	return refused
+}
+
+// flushPart tells the queue of so many as a batch has room for.
+func (w *Wheel) flushPart(dirty []*Timer) error {
+	cancels, pushes, pushed := w.cancels[:0], w.pushes[:0], w.pushed[:0]
+	for _, t := range dirty {
+		cancel, key, expires, open := t.settle()
+		switch {
+		case !open:
+			t.end()
+		case cancel != 0:
+			cancels = append(cancels, Cancel{Key: uint64(cancel)})
+		case key != 0:
+			pushes = append(pushes, Push{Key: uint64(key), Expires: uint64(expires)})
+			pushed = append(pushed, t)
+		}
+	}
+	// A key of what was cancelled may be that of a new timer.
+	if _, err := w.queue.CancelAll(cancels); err != nil {
+		return err
+	}
+	var refused error
+	for done := 0; done < len(pushes); {
+		n, err := w.queue.PushAll(pushes[done:])
+		done += n
+		if errors.Is(err, os.ErrClosed) {
+			return err
+		}
+		if err != nil {
+			refused = err
+			pushed[done].refuse(int64(pushes[done].Expires))
+			done++
+		}
+	}
+	return refused
+}
+
+// settle says what the queue has to be told of a timer: a key to cancel, or when a key is to expire.
+// open is false if the wheel is closed.
+func (t *Timer) settle() (cancel, key uint32, expires int64, open bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirty = false
+	switch {
+	case t.deadline == 0:
+		if t.told != 0 {
+			cancel, t.told = t.slot, 0
+		}
+		t.release()
+	case t.told == 0 || t.deadline < t.told:
+		if t.slot == 0 && !t.take() {
+			return 0, 0, 0, false
+		}
+		t.told = t.deadline
+		return 0, t.slot, t.deadline, true
+	}
+	return cancel, 0, 0, true
+}
+
+// take gives the timer a key. With t.mu held. False if the wheel is closed.
+func (t *Timer) take() bool {
+	w := t.wheel
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	if n := len(w.free); n > 0 {
+		t.slot = w.free[n-1]
+		w.free = w.free[:n-1]
+		w.slots[t.slot] = t
+	} else {
+		t.slot = uint32(len(w.slots))
+		w.slots = append(w.slots, t)
+	}
+	return true
+}
+
+// release takes its key. With t.mu held.
+func (t *Timer) release() {
+	w := t.wheel
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.slot != 0 && !w.closed {
+		w.slots[t.slot] = nil
+		w.free = append(w.free, t.slot)
+	}
+	t.slot = 0
+}
+
+// refuse has the queue asked again later, if it has not taken the timer with this deadline; a
+// timer that is due meanwhile does not need it.
+func (t *Timer) refuse(deadline int64) {
+	now, err := t.wheel.queue.Now()
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	again := t.told == deadline && t.deadline > int64(now)
+	if again {
+		t.told = 0
+		if !t.dirty {
+			t.queue(false)
+		}
+	}
+	t.mu.Unlock()
+	if !again {
+		t.expire(deadline, int64(now))
+	}
+}
+
+// read takes what has expired from the queue.
+func (w *Wheel) read() {
+	var events [256]Event
+	var timers [256]*Timer
+	for {
+		n, err := w.queue.Read(events[:])
+		if errors.Is(err, os.ErrClosed) {
+			return
+		}
+		if err != nil {
+			// Timers that never come, or a loop that spins, would be worse.
+			panic("twheel: the wheel cannot be read: " + err.Error())
+		}
+		read := events[:n]
+		sort.SliceStable(read, func(i, j int) bool {
+			return read[i].Deadline < read[j].Deadline
+		})
+		w.mu.Lock()
+		for i := range read {
+			timers[i] = nil
+			if key := read[i].Key; key < uint64(len(w.slots)) {
+				timers[i] = w.slots[key]
+			}
+		}
+		w.mu.Unlock()
+		for i, t := range timers[:n] {
+			if t != nil {
+				t.expire(int64(read[i].Deadline), int64(read[i].Expired))
+				timers[i] = nil
+			}
+		}
+	}
+}
+
+// expire handles that the timer has come up in the queue, at a time on its clock. It was told that
+// deadline; otherwise the event is of an earlier time, and the queue has the timer still.
+func (t *Timer) expire(deadline, now int64) {
+	t.mu.Lock()
+	if t.told != deadline {
+		t.mu.Unlock()
+		return
+	}
+	t.told = 0
+	due := t.deadline != 0 && t.deadline <= now
+	if due {
+		if t.period != 0 {
+			t.deadline += (now-t.deadline)/t.period*t.period + t.period
+		} else {
+			t.deadline = 0
+		}
+		switch {
+		case t.c != nil:
+			select {
+			case t.c <- time.Now():
+			default:
+			}
+		case !t.direct:
+			go t.f()
+		}
+	}
+	if !t.dirty {
+		if t.deadline != 0 {
+			t.queue(t.deadline-now < int64(2*lag))
+		} else {
+			t.release()
+		}
+	}
+	t.mu.Unlock()
+	if due && t.direct {
+		t.f()
+	}
+}
