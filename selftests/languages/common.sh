@@ -16,6 +16,9 @@ python=${PYTHON:-/usr/bin/python3}
 root=$tmp/root
 export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 export LD_LIBRARY_PATH=$root/usr/lib TWHEEL_BACKEND=embedded
+# The packages are for Debian's compilers, which are taken also where others come first.
+PATH=/usr/bin:$PATH
+export CARGO_NET_OFFLINE=true
 # Of Go: no network, and what it has compiled of its own library is kept.
 export GOCACHE=$top/build/languages/go GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-mod=mod
 # Nothing is left in the tree.

@@ -31,7 +31,7 @@ example() {
 	[ "$status" = 0 ] || echo "exit status $status" >>"$tmp/out"
 	printf '%b' "$expected" >"$tmp/expected"
 	# go and cargo tell what they do.
-	grep -v -e '^go: ' -e '^\t\? *go mod' "$tmp/out" >"$tmp/got"
+	grep -v -e '^go: ' -e 'go mod tidy' "$tmp/out" >"$tmp/got"
 	try "$what prints what it should" diff "$tmp/expected" "$tmp/got"
 }
 
@@ -90,36 +90,8 @@ example lease python3 "$lease" "$python" --version
 example c++ g++ "$sessions" c++ --version
 ! has go version || package go
 example go golang-go "$sessions" go version
-example rust rustc "$sessions" rustc --version
-edges rust 'expired 0\n' sessions.rs '^fn main' <<'END'
-fn main() -> io::Result<()> {
-    let wheel = Wheel::open()?;
-    // From 2^63 ns on, from 2^64 ns on, and 10,000 years, in seconds
-    for secs in [9_223_372_037, 18_446_744_074, 315_569_520_000, u64::MAX] {
-        let mut info = abi::twheel_timer_info::default();
-        wheel.put(secs, Duration::from_secs(secs))?;
-        check(unsafe { abi::twheel_get(wheel.0, secs, &mut info) } as isize)?;
-        assert_eq!(info.deadline, i64::MAX as u64, "{} s", secs);
-        wheel.cancel(secs)?;
-    }
-    wheel.put(1, Duration::ZERO)?;
-    wheel.push(1, Duration::from_secs(3600))?;
-    assert!(wheel.remaining(1)? > Duration::from_secs(3599));
-    wheel.push(1, Duration::MAX)?;
-    assert!(wheel.read(Duration::from_millis(1))?.is_empty());
-    assert!(wheel.remaining(1)? > Duration::from_secs(1 << 32));
-    wheel.cancel_all()?;
-    assert_eq!(wheel.remaining(1).unwrap_err().kind(), io::ErrorKind::NotFound);
-    wheel.push(0, Duration::ZERO)?;
-    for event in wheel.read(Duration::MAX)? {
-        println!("expired {}", event.handle);
-    }
-    let stats = wheel.stats()?;
-    assert_eq!((stats.armed, stats.cancelled, stats.read), (6, 5, 1));
-    assert_eq!(stats.read_a_call[1], 1);
-    Ok(())
-}
-END
+! has cargo --version || package rust
+example rust cargo "$sessions" cargo --version
 if [ -e /usr/include/node/node_api.h ]; then
 	example node nodejs "$sessions" node --version
 	edges node 'expired 8, 9\n' sessions.js '^let left' <<'END'

@@ -25,10 +25,10 @@ fi
 try "constants, layouts and prototypes are those of the headers" \
 	"$python" "$package/generate.py" --check
 copy=$tmp/copy
-mkdir -p "$copy/userspace/examples"
+mkdir -p "$copy/userspace"
 cp -r "$top/VERSION" "$top/uapi" "$copy"
-cp -r "$top/userspace/Makefile" "$top/userspace/include" "$package" "$copy/userspace"
-cp -r "$examples" "$copy/userspace/examples"
+cp -r "$top/userspace/Makefile" "$top/userspace/include" "$package" "$top/userspace/rust" \
+	"$copy/userspace"
 changes() {
 	sed -i "$2" "$copy/$1"
 	run "$python" "$copy/userspace/python/generate.py" --check

@@ -22,7 +22,7 @@ USER = Path(__file__).resolve().parent.parent
 TOP = USER.parent
 HEADERS = [TOP / "uapi/linux/twheel.h", USER / "include/twheel.h"]
 PYTHON = USER / "python/twheel/_abi.py"
-RUST = USER / "examples/languages/twheel_abi.rs"
+RUST = USER / "rust/twheel-sys/src/lib.rs"
 
 # By the name in C: Python's, Rust's
 SCALARS = {
@@ -197,15 +197,16 @@ def python(headers: Headers) -> str:
 
 def rust(headers: Headers) -> str:
     out = ["// SPDX-License-Identifier: GPL-2.0-only OR MIT",
-           "// The interface of libtwheel, as userspace/python/generate.py found it.",
-           "#![allow(dead_code, non_camel_case_types)]",
+           "//! The interface of libtwheel, as userspace/python/generate.py found it in twheel.h, which",
+           "//! says what each function does. The crate twheel is the safe one.",
+           "#![allow(non_camel_case_types)]",
            "use std::os::raw::{c_char, c_int, c_uint, c_void};", ""]
     out += [f"pub const {name}: u{64 if value >> 32 else 32} = {number(value)};"
             for name, value in headers.constants.items()]
     for struct, fields in headers.structs.items():
         # A pointer has no default in Rust, nor has an array of more than 32 numbers.
         default = "" if any(f.pointer or f.length > 32 for f in fields) else ", Default"
-        out += ["", "#[repr(C)]", f"#[derive(Clone, Copy{default})]", f"pub struct {struct} {{"]
+        out += ["", "#[repr(C)]", f"#[derive(Clone, Copy, Debug{default})]", f"pub struct {struct} {{"]
         out += [f"    pub {f.name}: {f.rust()}," for f in fields]
         out += ["}", f"const _: () = assert!(std::mem::size_of::<{struct}>() == "
                 f"{headers.numbers[struct]});"]

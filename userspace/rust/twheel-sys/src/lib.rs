@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The interface of libtwheel, as userspace/python/generate.py found it.
-#![allow(dead_code, non_camel_case_types)]
+//! The interface of libtwheel, as userspace/python/generate.py found it in twheel.h, which
+//! says what each function does. The crate twheel is the safe one.
+#![allow(non_camel_case_types)]
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 
 pub const TWHEEL_ABI_VERSION: u32 = 2;
@@ -54,7 +55,7 @@ pub const TWHEEL_OPEN_CLOEXEC: u32 = 0x20000000;
 pub const TWHEEL_OPEN_EMBEDDED: u32 = 0x40000000;
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_info {
     pub flags: u32,
     pub abi_version: u32,
@@ -75,7 +76,7 @@ pub struct twheel_info {
 const _: () = assert!(std::mem::size_of::<twheel_info>() == 96);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_config {
     pub clock: u32,
     pub flags: u32,
@@ -85,7 +86,7 @@ pub struct twheel_config {
 const _: () = assert!(std::mem::size_of::<twheel_config>() == 32);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_arm {
     pub handle: u64,
     pub user_data: u64,
@@ -103,7 +104,7 @@ pub struct twheel_arm {
 const _: () = assert!(std::mem::size_of::<twheel_arm>() == 64);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_push {
     pub handle: u64,
     pub expires: u64,
@@ -111,7 +112,7 @@ pub struct twheel_push {
 const _: () = assert!(std::mem::size_of::<twheel_push>() == 16);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_cancel {
     pub handle: u64,
     pub flags: u32,
@@ -123,7 +124,7 @@ pub struct twheel_cancel {
 const _: () = assert!(std::mem::size_of::<twheel_cancel>() == 32);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_batch {
     pub entries: u64,
     pub count: u32,
@@ -132,7 +133,7 @@ pub struct twheel_batch {
 const _: () = assert!(std::mem::size_of::<twheel_batch>() == 16);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_timer_info {
     pub handle: u64,
     pub user_data: u64,
@@ -149,7 +150,7 @@ pub struct twheel_timer_info {
 const _: () = assert!(std::mem::size_of::<twheel_timer_info>() == 64);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_list {
     pub cursor: u64,
     pub entries: u64,
@@ -159,7 +160,7 @@ pub struct twheel_list {
 const _: () = assert!(std::mem::size_of::<twheel_list>() == 24);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_event {
     pub user_data: u64,
     pub handle: u64,
@@ -172,7 +173,7 @@ pub struct twheel_event {
 const _: () = assert!(std::mem::size_of::<twheel_event>() == 48);
 
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct twheel_old {
     pub state: u32,
     pub remaining: u64,
@@ -180,7 +181,7 @@ pub struct twheel_old {
 const _: () = assert!(std::mem::size_of::<twheel_old>() == 16);
 
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct twheel_counters {
     pub armed: u64,
     pub rearmed: u64,
@@ -197,7 +198,7 @@ pub struct twheel_counters {
 const _: () = assert!(std::mem::size_of::<twheel_counters>() == 1600);
 
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct twheel_lease {
     pub word: *mut u64,
     pub tag: u16,

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# rust.sh - the crates for Rust, on the wheel in the process (TAP)
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+package=$top/userspace/rust
+
+has cargo --version && has rustc --version || skip_all "there is no cargo (Debian: cargo)"
+install_library || { cat "$tmp/out" >&2; exit 1; }
+
+try "they are made" make -s -C "$package" O="$tmp/rust" package
+mkdir "$tmp/rust/twheel/tests"
+cp "$here"/rust/*.rs "$tmp/rust/twheel/tests"
+cd "$tmp/rust" || exit
+# A warning is a failure. What only debuggers and the next build want takes longer.
+export RUSTFLAGS='-D warnings' CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
+run timeout 300 cargo test
+results
+try "the documentation has no warning" env RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
+try "they can be packed" cargo package --no-verify --allow-dirty -p twheel-sys
+
+# The same on the library that is installed, by the feature that its crates then have
+try "they are made for the library that is installed" \
+	make -s -C "$package" O="$tmp/installed" SYSTEM=1 package
+check "those have no source of the library" test ! -e "$tmp/installed/twheel-sys/twheel.c"
+mkdir "$tmp/installed/twheel/tests"
+cp "$here"/rust/*.rs "$tmp/installed/twheel/tests"
+cd "$tmp/installed" || exit
+try "they work with that" timeout 300 cargo test --tests
+check "which has the library's name in it" \
+	sh -c "cat target/debug/deps/wheel-* | grep -q 'libtwheel\.so'"
+
+finish
