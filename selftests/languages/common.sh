@@ -12,6 +12,7 @@ python=${PYTHON:-/usr/bin/python3}
 [ -x "$python" ] || python=python3
 
 . "$here/../tap.sh"
+. "$here/results.sh"
 
 root=$tmp/root
 export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
@@ -33,20 +34,4 @@ install_library() {
 # has COMMAND... - is there such a command, or can it do that?
 has() {
 	command -v "$1" >/dev/null && "$@" >/dev/null 2>&1 </dev/null
-}
-
-# results - after run: the results of the tests that Go's or Rust's runner has told of, and its own
-results() {
-	local ended=$status word name count=0
-	while read -r word name; do
-		count=$((count + 1))
-		case $word in
-		PASS|ok)	result 0 "$name" ;;
-		SKIP|ignored)	skip "$name" "its runner has skipped it" ;;
-		*)		result 1 "$name" ;;
-		esac
-	done < <(sed -nE -e 's/^--- (PASS|FAIL|SKIP): ([^ ]*).*/\1 \2/p' \
-		-e 's/^test (.*) \.\.\. (ok|FAILED|ignored).*/\2 \1/p' "$tmp/out")
-	echo "exit status $ended, $count tests" >>"$tmp/out"
-	check "its tests have ended well" test "$ended" = 0 -a "$count" -gt 0
 }

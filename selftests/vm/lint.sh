@@ -99,7 +99,7 @@ flags+=("${glib[@]}")
 
 user_sources() {
 	# The modules for Node and Java want the headers of these: suite languages compiles them.
-	sources userspace '*.c' | grep -v -e examples/languages -e userspace/java
+	sources userspace '*.c' | grep -v -e userspace/node -e userspace/java
 	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
 	echo module/core/*.c | tr ' ' '\n'
 }

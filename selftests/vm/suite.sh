@@ -214,7 +214,7 @@ suite_languages() {
 	local dir=$tests/languages
 	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
 		"$dir/cxx.sh g++" "$dir/cxx.sh clang++" "$dir/go.sh" "$dir/rust.sh" \
-		"$dir/examples.sh" \
+		"$dir/node.sh" "$dir/examples.sh" \
 		"$dir/java.sh"
 }
 

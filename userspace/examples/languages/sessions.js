@@ -2,22 +2,17 @@
 // sessions: time sessions out by their own numbers, in Node.
 'use strict';
 
-// Node has no calls of C in itself: wheel.c is compiled to this module.
-const { open, put, push, cancel, close } = require('./wheel.node');
+const { Wheel } = require('twheel');
 
-let left = 2;
-const wheel = open((session) => {
-	console.log(`session ${session} has timed out`);
-	if (--left === 0)
-		close(wheel);
-});
+const wheel = new Wheel();
+const expire = (session) => console.log(`session ${session} has timed out`);
 
-put(wheel, 1, 1000);
-put(wheel, 2, 2000);
-put(wheel, 3, 3000);
+wheel.put(1, 1000, expire, 1);
+wheel.put(2, 2000, expire, 2);
+wheel.put(3, 3000, expire, 3);
 
-setTimeout(() => {
+wheel.setTimeout(() => {
 	// A sign of life; and a log-out.
-	push(wheel, 2, 2000);
-	cancel(wheel, 3);
+	wheel.push(2, 2000);
+	wheel.cancel(3);
 }, 50);

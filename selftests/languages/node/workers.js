@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // workers: workers of Node that end, in all ways, while wheels are open.
 //
-// usage: node workers.js	in the folder of wheel.node
+// usage: node workers.js PACKAGE
 'use strict';
 const assert = require('assert');
 const fs = require('fs');
 const path = require('path');
 const { Worker, isMainThread, parentPort, workerData } = require('worker_threads');
-const { open, put, close } = require(path.resolve('wheel.node'));
+const { Wheel } = require(path.resolve(process.argv[2]));
 
 const tell = () => parentPort.postMessage('terminate me');
 const fail = () => { throw new Error('on purpose'); };
 
+function open(callback, ms) {
+	const wheel = new Wheel();
+
+	wheel.setTimeout(callback, ms);
+	return wheel;
+}
+
 // A worker does one of these; the main thread terminates those that tell it something.
 const ends = {
-	'runs out': () => close(open(tell)),
-	'exits': () => { put(open(tell), 1, Infinity); process.exit(7); },
-	'exits in the function': () => put(open(() => process.exit(7)), 1, 1),
-	'throws': () => { put(open(tell), 1, Infinity); fail(); },
+	'runs out': () => open(tell, 5000).close(),
+	'exits': () => { open(tell, Infinity); process.exit(7); },
+	'exits in the function': () => open(() => process.exit(7), 1),
+	'throws': () => { open(tell, Infinity); fail(); },
 	'throws in the function': () => {
-		const wheel = open(fail);
-		for (let key = 0; key < 100; key++)
-			put(wheel, key, 1);
+		const wheel = open(fail, 1);
+		for (let i = 0; i < 100; i++)
+			wheel.setTimeout(fail, 1);
 	},
-	'is terminated': () => { put(open(fail), 1, Infinity); tell(); },
-	'is terminated in the function': () => put(open(() => { tell(); for (;;) ; }), 1, 1),
-	'exits after close': () => { close(open(fail)); process.exit(7); },
+	'is terminated': () => { open(fail, Infinity).flush(); tell(); },
+	'is terminated in the function': () => open(() => { tell(); for (;;) ; }, 1),
+	'exits after close': () => { open(fail, 1).close(); process.exit(7); },
 	'exits with many': () => {
-		const wheels = Array.from({ length: 50 }, () => open(() => {}));
-		wheels.forEach((wheel) => put(wheel, 1, 1));
+		const wheels = Array.from({ length: 50 }, () => open(() => {}, 1));
 		setTimeout(() => {
-			wheels.forEach((wheel, i) => i % 2 && close(wheel));
+			wheels.forEach((wheel, i) => i % 2 && wheel.close());
 			process.exit(7);
 		}, 20);
 	},
@@ -38,7 +44,7 @@ const ends = {
 
 function run(what) {
 	return new Promise((resolve) => {
-		const worker = new Worker(__filename, { workerData: what });
+		const worker = new Worker(__filename, { argv: process.argv.slice(2), workerData: what });
 		let error = '';
 
 		worker.on('message', () => worker.terminate());
@@ -48,14 +54,14 @@ function run(what) {
 }
 
 async function main() {
-	const wheel = open(() => { console.log('the main thread has its wheel'); process.exit(0); });
+	const wheel = new Wheel();
 	const files = () => fs.readdirSync('/proc/self/fd').length;
 	const before = files();
 
 	for (const what in ends)
 		console.log(await run(what));
 	assert.equal(files(), before);
-	put(wheel, 1, 1);
+	wheel.setTimeout(() => { console.log('the main thread has its wheel'); process.exit(0); }, 1);
 }
 
 if (isMainThread)

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Tests of the package for Node.
+//
+// usage: node --test-reporter=tap wheel.js PACKAGE
+'use strict';
+const assert = require('assert');
+const { AsyncLocalStorage } = require('async_hooks');
+const { execFile } = require('child_process');
+const path = require('path');
+const { performance } = require('perf_hooks');
+const test = require('node:test');
+const where = path.resolve(process.argv[2]);
+const { Wheel, Timer } = require(where);
+
+const HOUR = 3600 * 1000;
+
+// test() with a wheel, which is closed at its end
+function wheelTest(name, options, f) {
+	test(name, async () => {
+		const wheel = new Wheel(options);
+
+		try {
+			await f(wheel);
+		} finally {
+			wheel.close();
+		}
+	});
+}
+
+// What must not come has not come by then.
+const later = (wheel, ms) => wheel.promises.setTimeout(ms);
+
+// What a program prints
+function run(program, environment) {
+	return new Promise((resolve) => {
+		execFile(process.execPath, ['-e', program],
+			{ env: { ...process.env, ...environment, PACKAGE: where }, timeout: 60000 },
+			(error, stdout, stderr) => resolve(stdout + stderr.replace(/[^]*?(Error: .*)[^]*/, '$1') +
+				(error ? ` status ${error.code}` : '')));
+	});
+}
+
+wheelTest('never early, and once', {}, async (wheel) => {
+	const n = 3000, seen = new Array(n).fill(0);
+
+	await new Promise((resolve, reject) => {
+		let left = n;
+		for (let i = 0; i < n; i++) {
+			const ms = (i * 7919 % n) / 25, start = performance.now();
+			const timer = wheel.setTimeout((i) => {
+				const took = performance.now() - start;
+				if (took < ms)
+					reject(new Error(`${ms} ms after ${took}`));
+				seen[i]++;
+				if (--left === 0)
+					resolve();
+			}, ms, i);
+			// Also where all that is late hides what is early
+			assert.ok(timer._deadline >= (start - wheel._start + ms) * 1000);
+		}
+		assert.equal(wheel.size, n);
+	});
+	await later(wheel, 50);
+	assert.ok(seen.every((times) => times === 1));
+	assert.equal(wheel.size, 0);
+	wheel.flush();
+	// Their keys are free again.
+	assert.equal(wheel._slots.length - 1, wheel._free.length);
+});
+
+wheelTest('in order', {}, async (wheel) => {
+	const n = 40, got = [];
+
+	for (let i = 0; i < n; i++) {
+		const at = i * 7 % n;
+		const timer = wheel.setTimeout(() => got.push(at), HOUR);
+		// Microseconds since the wheel was opened, so that it does not matter when
+		timer._deadline = 100000 + at * 4000;
+	}
+	// In one call, so from one CPU
+	wheel.flush();
+	while (got.length < n)
+		await later(wheel, 10);
+	assert.deepEqual(got, got.slice().sort((a, b) => a - b));
+});
+
+wheelTest('a timer is pushed back, made earlier and cancelled', {}, async (wheel) => {
+	const start = performance.now();
+	let called = 0;
+	const timer = wheel.setTimeout(() => { called++; }, 30);
+
+	assert.ok(timer instanceof Timer && timer.armed && timer.hasRef());
+	assert.ok(timer.remaining > 0 && timer.remaining <= 30);
+	wheel.flush();
+	assert.equal(timer.push(80), true);
+	while (!called)
+		await later(wheel, 1);
+	assert.ok(performance.now() - start >= 80);
+	assert.equal(timer.armed, false);
+	assert.equal(timer.remaining, 0);
+	assert.equal(timer.push(1), false);
+	assert.equal(timer.cancel(), false);
+	const again = performance.now();
+	assert.equal(timer.refresh(), timer);
+	while (called < 2)
+		await later(wheel, 1);
+	assert.ok(performance.now() - again >= 30);
+
+	// Earlier than what the wheel knows
+	const far = wheel.setTimeout(() => { called++; }, HOUR);
+	wheel.flush();
+	far.push(0);
+	while (called < 3)
+		await later(wheel, 1);
+	const none = wheel.setTimeout(() => assert.fail('it was cancelled'), 20);
+	wheel.flush();
+	assert.equal(none.cancel(), true);
+	assert.equal(none.cancel(), false);
+	await later(wheel, 60);
+	assert.equal(called, 3);
+});
+
+wheelTest('what is cancelled, or pushed back, is not told', { embedded: true }, async (wheel) => {
+	const timer = wheel.setTimeout(() => {}, HOUR);
+
+	wheel.flush();
+	for (let i = 0; i < 1000; i++) {
+		timer.push(HOUR + i);
+		wheel.setTimeout(() => {}, HOUR).cancel();
+	}
+	wheel.flush();
+	const stats = wheel.stats();
+	assert.deepEqual([stats.armed, stats.rearmed, stats.cancelled], [1, 0, 0]);
+	assert.equal(stats.lateness.length, 64);
+	timer.cancel();
+	wheel.flush();
+	assert.equal(wheel.stats().cancelled, 1);
+	assert.equal(wheel.embedded, true);
+});
+
+// An event may be read before its timer is cancelled, and handled when another one has its key.
+wheelTest('the event of another timer is not taken', {}, async (wheel) => {
+	const timer = wheel.setTimeout(() => assert.fail('it is not due'), HOUR);
+
+	wheel.flush();
+	wheel._expire(timer._slot, timer._told - 1, timer._told);
+	wheel._expire(1000, 1, 1);
+	assert.equal(timer.armed, true);
+});
+
+wheelTest('numbers at the edges', {}, async (wheel) => {
+	const calls = [(ms) => wheel.setTimeout(() => {}, ms), (ms) => wheel.put(1, ms, () => {}),
+		       (ms) => wheel.setInterval(() => {}, ms), (ms) => wheel.push(1, ms)];
+	for (const call of calls) {
+		assert.throws(() => call(NaN), RangeError);
+		for (const ms of [undefined, null, '1', 1n, {}])
+			assert.throws(() => call(ms), TypeError);
+	}
+	for (const ms of [0, -1, -Infinity, 0.0001])
+		assert.throws(() => wheel.setInterval(() => {}, ms), RangeError);
+	for (const callback of [undefined, null, 'x', {}]) {
+		assert.throws(() => wheel.setTimeout(callback, 1), TypeError);
+		assert.throws(() => wheel.put(1, 1, callback), TypeError);
+	}
+	// None of these has armed anything.
+	assert.equal(wheel.size, 0);
+	assert.equal(wheel.has(1), false);
+
+	// For ever: none of these comes, or is refused.
+	const long = [Infinity, Number.MAX_VALUE, 2 ** 64 / 1e6, 2 ** 63 / 1e6, 9223372036853.999, 9e12,
+		      Number.MAX_SAFE_INTEGER, 2 ** 31];
+	const timers = long.map((ms) => wheel.setTimeout(() => assert.fail(String(ms)), ms));
+	wheel.flush();
+	timers.forEach((timer, i) => assert.ok(timer.push(long[i])));
+	let due = 0;
+	for (const ms of [0, -1, -Infinity, 1e-9, 1.5])
+		wheel.setTimeout(() => { due++; }, ms);
+	while (due < 5)
+		await later(wheel, 5);
+	await later(wheel, 60);
+	assert.ok(timers.every((timer) => timer.armed && timer.remaining > 2 ** 30));
+	assert.equal(timers[0].remaining, Infinity);
+	assert.ok(timers.every((timer) => timer.cancel()));
+});
+
+wheelTest('keys of all kinds', {}, async (wheel) => {
+	const object = {}, keys = [1, '1', object, null, undefined, NaN, 1n, Symbol.iterator];
+	const got = [];
+
+	for (const key of keys)
+		wheel.put(key, HOUR, () => got.push(key));
+	assert.equal(wheel.size, keys.length);
+	wheel.put(1, HOUR, () => assert.fail('it was replaced'));
+	wheel.put(1, HOUR, (text) => got.push(text), 'one');
+	assert.equal(wheel.size, keys.length);
+	assert.ok(wheel.has(object) && !wheel.has({}) && wheel.get(object).armed);
+	assert.equal(wheel.get('none'), undefined);
+	assert.equal(wheel.cancel('none'), false);
+	assert.equal(wheel.push('none', 0), false);
+	assert.equal(wheel.cancel(NaN), true);
+	assert.equal(wheel.cancel(NaN), false);
+	for (const key of keys)
+		wheel.push(key, 0);
+	while (got.length < keys.length - 1)
+		await later(wheel, 1);
+	assert.deepEqual(new Set(got), new Set(['one', '1', object, null, undefined, 1n, Symbol.iterator]));
+	assert.equal(wheel.has(object), false);
+
+	// A timer that is armed again has its key again.
+	const first = wheel.put('key', HOUR, () => {});
+	first.cancel();
+	const second = wheel.put('key', HOUR, () => {});
+	first.refresh();
+	assert.equal(wheel.get('key'), first);
+	assert.equal(second.armed, false);
+	assert.equal(wheel.size, 1);
+	wheel.cancelAll();
+	assert.equal(wheel.size, 0);
+	assert.equal(wheel.has('key'), false);
+});
+
+wheelTest('intervals keep to their grid', {}, async (wheel) => {
+	const start = performance.now();
+	let rounds = 0;
+	const timer = wheel.setInterval(() => {
+		rounds += timer.expirations;
+		assert.ok(performance.now() - start >= 3 * rounds);
+		if (rounds < 5) {
+			// Some rounds are missed.
+			const busy = performance.now();
+			while (performance.now() - busy < 10)
+				;
+		}
+	}, 3);
+	while (rounds < 20)
+		await later(wheel, 1);
+	assert.equal(timer.cancel(), true);
+	const before = rounds;
+	await later(wheel, 20);
+	assert.equal(rounds, before);
+});
+
+wheelTest('more timers than the wheel takes', { limit: 2 }, async (wheel) => {
+	const start = performance.now(), got = [];
+
+	for (let i = 1; i <= 6; i++)
+		wheel.setTimeout(() => {
+			assert.ok(performance.now() - start >= 15 * i);
+			got.push(i);
+		}, 15 * i);
+	for (let i = 0; i < 3; i++)
+		wheel.setTimeout(() => got.push('an hour'), HOUR);
+	assert.throws(() => wheel.flush(), { code: 'ENOSPC' });
+	while (got.length < 6)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	await new Promise((resolve) => setTimeout(resolve, 60));
+	assert.deepEqual(got.sort(), [1, 2, 3, 4, 5, 6]);
+});
+
+test('errors', () => {
+	assert.throws(() => new Wheel({ path: '/no/such/device' }), { code: 'ENOENT', errno: -2 });
+	assert.throws(() => new Wheel({ path: '/dev/twheel', embedded: true }), { code: 'EINVAL' });
+	assert.throws(() => new Wheel({ path: 'a\0b' }), { code: 'EINVAL' });
+	assert.throws(() => new Wheel({ path: 7 }), TypeError);
+	for (const limit of [-1, 0.5, NaN, 2 ** 53, '1'])
+		assert.throws(() => new Wheel({ limit }), RangeError);
+	const wheel = new Wheel();
+	const timer = wheel.setTimeout(() => assert.fail('it was closed'), 1);
+	wheel.close();
+	wheel.close();
+	assert.equal(wheel.closed, true);
+	assert.equal(timer.armed, false);
+	for (const call of [() => wheel.setTimeout(() => {}, 1), () => wheel.put(1, 1, () => {}),
+			    () => timer.refresh(), () => wheel.stats(), () => wheel.flush(),
+			    () => wheel.embedded])
+		assert.throws(call, { code: 'EBADF' });
+	assert.equal(timer.push(1), false);
+	assert.equal(wheel.push(1, 1), false);
+	assert.equal(wheel.size, 0);
+	assert.throws(() => new Timer(), TypeError);
+});
+
+wheelTest('promises', {}, async (wheel) => {
+	const start = performance.now();
+
+	assert.equal(await wheel.promises.setTimeout(10, 'value'), 'value');
+	assert.ok(performance.now() - start >= 10);
+	const controller = new AbortController();
+	const aborted = wheel.promises.setTimeout(HOUR, null, { signal: controller.signal });
+	controller.abort('the reason');
+	await assert.rejects(aborted, { name: 'AbortError', code: 'ABORT_ERR', cause: 'the reason' });
+	await assert.rejects(wheel.promises.setTimeout(1, null, { signal: controller.signal }),
+			     { name: 'AbortError' });
+	await assert.rejects(wheel.promises.setTimeout(NaN), RangeError);
+	let rounds = 0;
+	for await (const value of wheel.promises.setInterval(2, 'tick')) {
+		assert.equal(value, 'tick');
+		if (++rounds === 5)
+			break;
+	}
+	assert.ok(performance.now() - start >= 20);
+	assert.equal(wheel.size, 0);
+	const second = new AbortController();
+	await assert.rejects(async () => {
+		for await (const value of wheel.promises.setInterval(1, 1, { signal: second.signal }))
+			second.abort();
+	}, { name: 'AbortError' });
+	assert.equal(wheel.size, 0);
+
+	// Nothing else keeps the loop running.
+	const guard = wheel.setTimeout(() => {}, HOUR);
+	const signal = wheel.timeoutSignal(10);
+	await new Promise((resolve) => signal.addEventListener('abort', resolve));
+	assert.equal(signal.reason.name, 'TimeoutError');
+	guard.cancel();
+
+	const closed = assert.rejects(wheel.promises.setTimeout(HOUR), { code: 'EBADF' });
+	const ended = assert.rejects(async () => {
+		for await (const value of wheel.promises.setInterval(HOUR))
+			assert.fail();
+	}, { code: 'EBADF' });
+	await Promise.resolve();
+	wheel.close();
+	await closed;
+	await ended;
+});
+
+wheelTest('the asynchronous context is that in which a timer was made', {}, async (wheel) => {
+	const storage = new AsyncLocalStorage();
+	const got = await new Promise((resolve) =>
+		storage.run('inside', () => wheel.setTimeout(() => resolve(storage.getStore()), 1)));
+
+	assert.equal(got, 'inside');
+});
+
+wheelTest('a function may close the wheel, and microtasks run in between', {}, async (wheel) => {
+	const got = [];
+
+	for (let i = 0; i < 3; i++)
+		wheel.setTimeout(() => {
+			got.push(i);
+			Promise.resolve().then(() => got.push('microtask'));
+			if (i === 1)
+				wheel.close();
+		}, 1);
+	while (!wheel.closed)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	assert.deepEqual(got, [0, 'microtask', 1, 'microtask']);
+});
+
+test('the loop goes on for timers that are armed, and no others', async () => {
+	const program = (timers) => `
+		const wheel = new (require(process.env.PACKAGE).Wheel)();
+		process.on('exit', () => console.log('exit'));
+		${timers}`;
+	assert.equal(await run(program('')), 'exit\n');
+	assert.equal(await run(program('wheel.setTimeout(() => console.log("due"), 60)')), 'due\nexit\n');
+	assert.equal(await run(program('wheel.setTimeout(() => console.log("due"), 60).unref()')), 'exit\n');
+	assert.equal(await run(program('wheel.setTimeout(() => console.log("due"), 60).unref().ref()')),
+		     'due\nexit\n');
+	assert.equal(await run(program('wheel.setTimeout(() => {}, 1e9).cancel()')), 'exit\n');
+	assert.equal(await run(program('wheel.promises.setTimeout(1e9, 0, { ref: false })')), 'exit\n');
+	assert.equal(await run(program('wheel.timeoutSignal(1e9)')), 'exit\n');
+	assert.equal(await run(program('wheel.setTimeout(() => {}, 1e9); wheel.close()')), 'exit\n');
+	assert.equal(await run(program(`
+		const timer = wheel.setTimeout(() => {}, 1e9);
+		wheel.setTimeout(() => { console.log('due'); timer.unref(); }, 60)`)), 'due\nexit\n');
+});
+
+test('a timer that throws holds up no other', async () => {
+	assert.equal(await run(`
+		const wheel = new (require(process.env.PACKAGE).Wheel)();
+		process.on('uncaughtException', (error) => console.log(error.message));
+		for (let i = 0; i < 3; i++)
+			wheel.setTimeout(() => { throw new Error('number ' + i); }, 5)`),
+		     'number 0\nnumber 1\nnumber 2\n');
+	assert.equal(await run(`
+		const wheel = new (require(process.env.PACKAGE).Wheel)();
+		wheel.setTimeout(() => { throw new Error('on purpose'); }, 5)`),
+		     'Error: on purpose status 1');
+});
+
+wheelTest('accounts: each arming is ended once', {}, async (wheel) => {
+	let armings = 0, ended = 0, called = 0, seed = 1;
+	const random = (n) => (seed = (seed * 1664525 + 1013904223) % 2 ** 32) % n;
+	const timers = Array.from({ length: 100 }, () => {
+		armings++;
+		return wheel.setTimeout(() => { called++; }, random(50));
+	});
+
+	for (let step = 0; step < 20000; step++) {
+		const timer = timers[random(100)];
+		switch (random(8)) {
+		case 0:
+			ended += timer.cancel();
+			break;
+		case 1:
+			timer.push(random(40));
+			break;
+		case 2:
+			if (random(20) === 0)
+				await later(wheel, random(3));
+			break;
+		default:
+			ended += timer.armed;
+			armings++;
+			timer._delay = random(60) * 1000;
+			timer.refresh();
+		}
+	}
+	for (const timer of timers)
+		ended += timer.cancel();
+	await later(wheel, 100);
+	assert.equal(called, armings - ended);
+	wheel.flush();
+	assert.equal(wheel._slots.length - 1, wheel._free.length);
+});

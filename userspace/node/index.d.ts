@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Timers for programs that hold very many: of the device /dev/twheel or, where there is none, of a
+// wheel in the process.
+
+/** The version of the library. */
+export const version: string;
+
+export interface WheelOptions {
+	/** The device to open, and never a wheel in the process. */
+	path?: string;
+	/** A wheel in the process, also where the device is there. */
+	embedded?: boolean;
+	/** How many timers the wheel holds; those beyond that wait, and may come 20 ms late. */
+	limit?: number;
+}
+
+export interface TimerOptions {
+	/** Rejects with an AbortError when it is aborted. */
+	signal?: AbortSignal;
+	/** False if the event loop need not go on for it. */
+	ref?: boolean;
+}
+
+/** What was counted in a wheel in the process: see struct twheel_counters in twheel.h. */
+export interface Stats {
+	armed: number;
+	rearmed: number;
+	cancelled: number;
+	expired: number;
+	read: number;
+	cascaded: number;
+	migrated: number;
+	turns: number;
+	lateness: number[];
+	expired_a_turn: number[];
+	read_a_call: number[];
+}
+
+/**
+ * A timer of a wheel, as its methods return it. Its function is called in the asynchronous context
+ * in which it was made.
+ */
+export class Timer {
+	private constructor();
+	/** Will its function be called? */
+	readonly armed: boolean;
+	/** Milliseconds until it is due: 0 if it is due or not armed, Infinity if it never is. */
+	readonly remaining: number;
+	/** How many rounds the last call stands for: more than 1 if an interval was late. */
+	readonly expirations: number;
+	/** Has its function called after the same time once more, counted from now; also if it was called. */
+	refresh(): this;
+	/** Has it expire ms from now, if it is armed. False if it is not. */
+	push(ms: number): boolean;
+	/** Its function is not called any more. False if it was not armed. */
+	cancel(): boolean;
+	/** The event loop goes on while it is armed: the default. */
+	ref(): this;
+	/** The event loop need not go on for it. */
+	unref(): this;
+	hasRef(): boolean;
+}
+
+/**
+ * Times are milliseconds and need not be whole. Nothing is early; what is too long, as Infinity, is for
+ * ever; what is not positive is due at once. NaN is a RangeError, and what is no number a TypeError.
+ *
+ * Timers are called by deadline. One that throws is an uncaught exception, and holds up no other.
+ */
+export class Wheel {
+	/** Opens it. Errors have a code as those of other system calls: ENOENT, EACCES. */
+	constructor(options?: WheelOptions);
+	readonly closed: boolean;
+	/** How many timers are armed. */
+	readonly size: number;
+	/** Is it a wheel in the process? */
+	readonly embedded: boolean;
+	/** What was counted, of a wheel in the process; EOPNOTSUPP of the device. */
+	stats(): Stats;
+
+	setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
+	/** On a grid. Rounds that were missed are one call: see Timer.expirations. */
+	setInterval<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
+
+	/** Arms the one timer with this key, which may be any value, as that of a Map. */
+	put<A extends unknown[]>(key: unknown, ms: number, callback: (...args: A) => void, ...args: A): Timer;
+	get(key: unknown): Timer | undefined;
+	has(key: unknown): boolean;
+	/** Has the timer with this key expire ms from now. False if there is none. */
+	push(key: unknown, ms: number): boolean;
+	/** False if there is none with this key. */
+	cancel(key: unknown): boolean;
+	cancelAll(): void;
+
+	/** As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. */
+	timeoutSignal(ms: number): AbortSignal;
+	/** As timers/promises. If the wheel is closed they reject with the code EBADF. */
+	readonly promises: {
+		setTimeout<T = void>(ms: number, value?: T, options?: TimerOptions): Promise<T>;
+		setInterval<T = void>(ms: number, value?: T, options?: TimerOptions): AsyncGenerator<T, void, void>;
+	};
+
+	/**
+	 * Tells the wheel now what it would be told within 20 ms. Throws if it has refused a timer, for
+	 * want of memory or because there are too many: that is asked for again every 20 ms, and may be
+	 * late by that.
+	 */
+	flush(): void;
+	/** Ends it, and cancels its timers. Closing twice is harmless. */
+	close(): void;
+}

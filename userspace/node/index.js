@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// twheel: timers for programs that hold very many. index.d.ts says what each method does.
+//
+// A call of C costs more than all the rest. So the wheel is told in batches what was armed, made to
+// be due earlier, and cancelled: after 20 ms, or in this turn of the event loop if a timer is due
+// within 40 ms. Of a timer that is cancelled before that it never hears, nor that one is pushed
+// back: when it comes up there it is armed for what is left.
+//
+// Inside, times are whole microseconds since the wheel was opened; 0 stands for none.
+'use strict';
+
+const { AsyncResource } = require('async_hooks');
+const { performance } = require('perf_hooks');
+const addon = require('./build/Release/twheel.node');
+
+// For so long the wheel need not be told of a timer that is due after twice that time, in ms.
+const LAG = 20;
+const SOON = 2 * LAG * 1000;
+const NEVER = Number.MAX_SAFE_INTEGER;
+// So many share the price of a call.
+const BATCH = 1024;
+
+// Microseconds, rounded up so that it is not early; what is too long is for ever.
+function microseconds(ms) {
+	if (typeof ms !== 'number')
+		throw new TypeError('a time in milliseconds is a number, not ' + typeof ms);
+	if (ms !== ms)
+		throw new RangeError('a time in milliseconds is no NaN');
+	return ms > 0 ? ms * 1000 : 0;
+}
+
+function checkFunction(callback) {
+	if (typeof callback !== 'function')
+		throw new TypeError('a function is expected');
+}
+
+class Timer extends AsyncResource {
+	constructor(wheel, callback, args, delay, period, key) {
+		super('TwheelTimer');
+		this._wheel = wheel;
+		this._callback = callback;
+		this._args = args;
+		// As given, for refresh()
+		this._delay = delay;
+		// Of an interval, in microseconds; otherwise 0
+		this._period = period;
+		this._key = key;
+		this._ref = true;
+		// When it is due
+		this._deadline = 0;
+		// What the wheel knows: a deadline that is not later
+		this._told = 0;
+		// Its key in the wheel
+		this._slot = 0;
+		// The wheel is to be told of it: its place among those, counted from 1; or 0
+		this._place = 0;
+		this.expirations = 0;
+		wheel._arm(this, delay);
+	}
+
+	get armed() {
+		return this._deadline !== 0;
+	}
+
+	get remaining() {
+		if (this._deadline === 0)
+			return 0;
+		if (this._deadline === NEVER)
+			return Infinity;
+		return Math.max(0, (this._deadline - this._wheel._now()) / 1000);
+	}
+
+	refresh() {
+		this._wheel._arm(this, this._delay);
+		return this;
+	}
+
+	push(ms) {
+		const delay = microseconds(ms);
+
+		if (this._deadline === 0)
+			return false;
+		this._wheel._arm(this, delay);
+		return true;
+	}
+
+	cancel() {
+		return this._wheel._cancel(this);
+	}
+
+	ref() {
+		if (!this._ref) {
+			this._ref = true;
+			if (this._deadline !== 0)
+				this._wheel._count(1);
+		}
+		return this;
+	}
+
+	unref() {
+		if (this._ref) {
+			this._ref = false;
+			if (this._deadline !== 0)
+				this._wheel._count(-1);
+		}
+		return this;
+	}
+
+	hasRef() {
+		return this._ref;
+	}
+}
+
+class Wheel {
+	constructor({ path, embedded = false, limit = 0 } = {}) {
+		if (path !== undefined && typeof path !== 'string')
+			throw new TypeError('a path is a string');
+		if (!Number.isSafeInteger(limit) || limit < 0)
+			throw new RangeError('a limit is an integer from 0 to 2^53 - 1');
+		// Before it is opened, so that _now() is never behind its clock, and nothing early
+		this._start = performance.now();
+		this._open = addon.open((...event) => this._expire(...event), path, Boolean(embedded), limit);
+		if (!addon.info(this._open).pushes) {
+			addon.close(this._open);
+			throw Object.assign(new Error('the module is older than 0.4'), { code: 'ENOTSUP' });
+		}
+		this._dirty = [];
+		// By their keys in the wheel; the first is not used
+		this._slots = [null];
+		this._free = [];
+		this._keys = new Map();
+		this._size = 0;
+		// Armed timers that keep the loop running
+		this._refs = 0;
+		// Who rejects promises when it is closed
+		this._waiters = new Set();
+		this._lag = null;
+		this._soon = null;
+		this._numbers = new Float64Array(2 * BATCH);
+		this._gone = new Float64Array(BATCH);
+		this.promises = new Promises(this);
+	}
+
+	get closed() {
+		return this._open === null;
+	}
+
+	get size() {
+		return this._size;
+	}
+
+	get embedded() {
+		return addon.info(this._use()).embedded;
+	}
+
+	stats() {
+		return addon.stats(this._use());
+	}
+
+	setTimeout(callback, ms, ...args) {
+		checkFunction(callback);
+		return new Timer(this, callback, args, microseconds(ms), 0, undefined);
+	}
+
+	setInterval(callback, ms, ...args) {
+		const delay = microseconds(ms);
+
+		checkFunction(callback);
+		if (delay < 1)
+			throw new RangeError('an interval is a microsecond at least');
+		return new Timer(this, callback, args, delay, Math.min(Math.ceil(delay), NEVER), undefined);
+	}
+
+	put(key, ms, callback, ...args) {
+		const delay = microseconds(ms);
+
+		checkFunction(callback);
+		this._use();
+		this.cancel(key);
+		const timer = new Timer(this, callback, args, delay, 0, { key });
+		this._keys.set(key, timer);
+		return timer;
+	}
+
+	get(key) {
+		return this._keys.get(key);
+	}
+
+	has(key) {
+		return this._keys.has(key);
+	}
+
+	push(key, ms) {
+		const delay = microseconds(ms), timer = this._keys.get(key);
+
+		if (timer === undefined)
+			return false;
+		this._arm(timer, delay);
+		return true;
+	}
+
+	cancel(key) {
+		const timer = this._keys.get(key);
+
+		return timer !== undefined && this._cancel(timer);
+	}
+
+	cancelAll() {
+		for (const timer of [...this._slots, ...this._dirty])
+			if (timer !== null)
+				this._cancel(timer);
+	}
+
+	timeoutSignal(ms) {
+		const controller = new AbortController();
+
+		this.setTimeout(() => controller.abort(
+			new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+				ms).unref();
+		return controller.signal;
+	}
+
+	flush() {
+		const error = this._flush(this._use());
+
+		if (error)
+			throw error;
+	}
+
+	close() {
+		const open = this._open;
+
+		if (open === null)
+			return;
+		this.cancelAll();
+		this._open = null;
+		clearTimeout(this._lag);
+		clearImmediate(this._soon);
+		this._dirty = [];
+		this._slots = [null];
+		addon.close(open);
+		for (const reject of [...this._waiters])
+			reject(closedError());
+	}
+
+	_use() {
+		if (this._open === null)
+			throw closedError();
+		return this._open;
+	}
+
+	// The time on its clock, or a little later
+	_now() {
+		return (performance.now() - this._start) * 1000;
+	}
+
+	_count(refs) {
+		const before = this._refs;
+
+		this._refs += refs;
+		if (this._open !== null && (before === 0) !== (this._refs === 0))
+			addon.ref(this._open, this._refs !== 0);
+	}
+
+	_arm(timer, delay) {
+		const now = this._now();
+
+		this._use();
+		if (timer._deadline === 0) {
+			// A timer with a key has it again, in place of another one.
+			if (timer._key !== undefined && this._keys.get(timer._key.key) !== timer) {
+				this.cancel(timer._key.key);
+				this._keys.set(timer._key.key, timer);
+			}
+			this._size++;
+			if (timer._ref)
+				this._count(1);
+		}
+		// Never 0, which is no time
+		timer._deadline = Math.min(Math.ceil(now + delay) || 1, NEVER);
+		if (timer._place !== 0)
+			this._schedule(delay < SOON);
+		else if (timer._told === 0 || timer._deadline < timer._told)
+			this._tell(timer, delay < SOON);
+	}
+
+	_tell(timer, soon) {
+		timer._place = this._dirty.push(timer);
+		this._schedule(soon);
+	}
+
+	_schedule(soon) {
+		if (soon && this._soon === null)
+			this._soon = setImmediate(() => this._flush(this._open));
+		else if (!soon && this._lag === null)
+			this._lag = setTimeout(() => this._flush(this._open), LAG).unref();
+	}
+
+	// It is not armed any more.
+	_forget(timer) {
+		timer._deadline = 0;
+		this._size--;
+		if (timer._ref)
+			this._count(-1);
+		if (timer._key !== undefined)
+			this._keys.delete(timer._key.key);
+	}
+
+	_cancel(timer) {
+		if (timer._deadline === 0)
+			return false;
+		this._forget(timer);
+		if (timer._told !== 0 && timer._place === 0) {
+			this._tell(timer, false);
+		} else if (timer._told === 0 && timer._place !== 0) {
+			// The others keep their order, and places.
+			if (timer._place === this._dirty.length)
+				this._dirty.pop();
+			else
+				this._dirty[timer._place - 1] = null;
+			timer._place = 0;
+			this._release(timer);
+		}
+		return true;
+	}
+
+	// Tells the wheel what it does not know yet. Returns the error with which it refused a timer.
+	_flush(open) {
+		const dirty = this._dirty;
+		let error;
+
+		clearTimeout(this._lag);
+		clearImmediate(this._soon);
+		this._lag = this._soon = null;
+		this._dirty = [];
+		for (let i = 0; i < dirty.length; i += BATCH)
+			error = this._flushPart(open, dirty.slice(i, i + BATCH)) || error;
+		return error;
+	}
+
+	_flushPart(open, dirty) {
+		const pushed = [];
+		let gone = 0, error;
+
+		for (const timer of dirty) {
+			if (timer === null)
+				continue;
+			timer._place = 0;
+			if (timer._deadline === 0) {
+				this._gone[gone++] = timer._slot;
+				this._release(timer);
+			} else if (timer._told === 0 || timer._deadline < timer._told) {
+				if (timer._slot === 0) {
+					timer._slot = this._free.length ? this._free.pop() : this._slots.length;
+					this._slots[timer._slot] = timer;
+				}
+				timer._told = timer._deadline;
+				this._numbers[2 * pushed.length] = timer._slot;
+				this._numbers[2 * pushed.length + 1] = timer._told;
+				pushed.push(timer);
+			}
+		}
+		// A key of what was cancelled may be that of a new timer.
+		if (gone)
+			addon.cancel(open, this._gone, gone);
+		for (let done = 0; done < pushed.length;) {
+			const n = addon.push(open, this._numbers.subarray(2 * done), pushed.length - done);
+
+			if (n < 0) {
+				error = addon.error(n);
+				this._refused(pushed[done]);
+			}
+			done += Math.max(n, 1);
+		}
+		return error;
+	}
+
+	// Its key can be that of another.
+	_release(timer) {
+		timer._told = 0;
+		if (timer._slot !== 0) {
+			this._slots[timer._slot] = null;
+			this._free.push(timer._slot);
+			timer._slot = 0;
+		}
+	}
+
+	// The wheel has no room for a timer: it is asked again after a while, unless the time has come
+	// by then.
+	_refused(timer) {
+		const now = addon.now(this._open);
+
+		if (timer._deadline > now) {
+			timer._told = 0;
+			this._tell(timer, false);
+			return;
+		}
+		const told = timer._told;
+		setImmediate(() => {
+			if (this._open !== null)
+				this._run(timer, told, now);
+		});
+	}
+
+	// A timer has come up in the wheel; or it cannot be read, which is the error.
+	_expire(key, deadline, now) {
+		if (key instanceof Error) {
+			this.close();
+			throw key;
+		}
+		const timer = this._slots[key];
+
+		if (timer)
+			this._run(timer, deadline, now);
+	}
+
+	_run(timer, deadline, now) {
+		// Otherwise the event is from before it was cancelled or made earlier, and another comes.
+		if (timer._told !== deadline)
+			return;
+		timer._told = 0;
+		const due = timer._deadline !== 0 && timer._deadline <= now;
+
+		if (due && timer._period !== 0) {
+			const rounds = 1 + Math.floor((now - timer._deadline) / timer._period);
+
+			timer.expirations = rounds;
+			timer._deadline = Math.min(timer._deadline + rounds * timer._period, NEVER);
+		} else if (due) {
+			timer.expirations = 1;
+			this._forget(timer);
+		}
+		if (timer._place === 0) {
+			if (timer._deadline !== 0)
+				this._tell(timer, timer._deadline - now < SOON);
+			else
+				this._release(timer);
+		}
+		if (due)
+			timer.runInAsyncScope(timer._callback, undefined, ...timer._args);
+	}
+}
+
+function closedError() {
+	return Object.assign(new Error('the wheel is closed'), { code: 'EBADF' });
+}
+
+function abortError(signal) {
+	return Object.assign(new Error('The operation was aborted', { cause: signal.reason }),
+			     { name: 'AbortError', code: 'ABORT_ERR' });
+}
+
+// As timers/promises
+class Promises {
+	constructor(wheel) {
+		this._wheel = wheel;
+	}
+
+	setTimeout(ms, value, { signal, ref = true } = {}) {
+		const wheel = this._wheel;
+
+		return new Promise((resolve, reject) => {
+			if (signal && signal.aborted) {
+				reject(abortError(signal));
+				return;
+			}
+			const timer = wheel.setTimeout(() => end(resolve, value), ms);
+			const fail = (error) => end(reject, error);
+			const abort = () => fail(abortError(signal));
+
+			function end(settle, result) {
+				timer.cancel();
+				wheel._waiters.delete(fail);
+				if (signal)
+					signal.removeEventListener('abort', abort);
+				settle(result);
+			}
+			if (!ref)
+				timer.unref();
+			wheel._waiters.add(fail);
+			if (signal)
+				signal.addEventListener('abort', abort, { once: true });
+		});
+	}
+
+	async *setInterval(ms, value, { signal, ref = true } = {}) {
+		const wheel = this._wheel;
+		let due = 0, error = null, wake = () => {};
+
+		if (signal && signal.aborted)
+			throw abortError(signal);
+		const timer = wheel.setInterval(() => {
+			due += timer.expirations;
+			wake();
+		}, ms);
+		const fail = (why) => {
+			error = why;
+			wake();
+		};
+		const abort = () => fail(abortError(signal));
+
+		if (!ref)
+			timer.unref();
+		wheel._waiters.add(fail);
+		if (signal)
+			signal.addEventListener('abort', abort, { once: true });
+		try {
+			for (;;) {
+				if (due === 0 && error === null)
+					await new Promise((resolve) => { wake = resolve; });
+				if (error !== null)
+					throw error;
+				for (; due > 0; due--)
+					yield value;
+			}
+		} finally {
+			timer.cancel();
+			wheel._waiters.delete(fail);
+			if (signal)
+				signal.removeEventListener('abort', abort);
+		}
+	}
+}
+
+module.exports = { Wheel, Timer, version: addon.version };
