@@ -7,7 +7,8 @@
 . "$(dirname "$0")/common.sh"
 package=$top/userspace/go
 
-has go version || skip_all "there is no go (Debian: golang-go)"
+missing=$(make -s -C "$package" missing)
+[ ! "$missing" ] || skip_all "$missing"
 install_library || { cat "$tmp/out" >&2; exit 1; }
 
 try "it is made" make -s -C "$package" O="$tmp/go" package
@@ -16,7 +17,7 @@ cd "$tmp/go/twheel" || exit
 run gofmt -l . "$package"
 check "gofmt would change nothing" test ! -s "$tmp/out"
 try "go vet finds nothing" go vet .
-run timeout 300 go test -v .
+run timeout 300 env TWHEEL_VERSION="$(cat "$top/VERSION")" go test -v .
 results
 
 # The same on the library that is installed, which is there without its source.

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh - make a folder with the tests of C++, Python and Java, for a guest that has none of them
+# guest.sh - make a folder with the tests of C++, Python, Java, Go and Rust, for a guest that has none
 #
 # usage: guest.sh FOLDER		its last part is `languages`
 #
-# The test of C++ is static. Of Python's library it takes the modules that the tests used on
-# this machine, which are run for that. `FOLDER/python` starts it. Of Java's runtime it takes the
-# modules that the tests need; `FOLDER/java` runs them. Where a compiler, Python or a JDK is missing
-# there is a script that skips.
+# The tests of C++, Go and Rust are static. Of Python's library it takes the modules that the tests
+# used on this machine, which are run for that. `FOLDER/python` starts it. Of Java's runtime it takes
+# the modules that the tests need; `FOLDER/java` runs them. Where a compiler, Python or a JDK is
+# missing there is a script that skips.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh" >/dev/null
@@ -91,6 +91,43 @@ copy_java() {
 	chmod +x "$folder/java"
 }
 
+# runner NAME FILE ARGUMENT... - the tests in that file of the folder, whose results are like those of
+# Go or Rust
+runner() {
+	local name=$1
+	shift
+	cp "$here/../tap.sh" "$here/results.sh" "$folder"
+	cat >"$folder/$name" <<-END
+		#!/bin/sh
+		. /twheel/languages/tap.sh
+		. /twheel/languages/results.sh
+		export TWHEEL_BACKEND=device
+		run /twheel/languages/$*
+		results
+		finish
+	END
+	chmod +x "$folder/$name"
+}
+
+copy_go() {
+	make -s -C "$top/userspace/go" O="$tmp/go" package >&2
+	cp "$here"/go/*_test.go "$tmp/go/twheel"
+	(cd "$tmp/go/twheel" && go test -c -o "$folder/go.test" -ldflags '-extldflags -static')
+	runner go go.test -test.v
+}
+
+copy_rust() {
+	make -s -C "$top/userspace/rust" O="$tmp/rust" package >&2
+	mkdir "$tmp/rust/twheel/tests"
+	cp "$here"/rust/*.rs "$tmp/rust/twheel/tests"
+	# Of the files that it names one is that of the tests.
+	(cd "$tmp/rust" && RUSTFLAGS='-C target-feature=+crt-static' \
+		cargo test --tests --no-run --message-format json) >"$tmp/out"
+	cp "$(sed -n 's|.*"executable":"\([^"]*/wheel-[^"]*\)".*|\1|p' "$tmp/out")" \
+		"$folder/rust.test"
+	runner rust rust.test
+}
+
 install_library || { cat "$tmp/out" >&2; exit 1; }
 if has g++ --version; then
 	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -o "$folder/cxx" "$here/cxx.cc" \
@@ -111,3 +148,11 @@ elif [ ! -e /usr/share/java/junit4.jar ] || [ ! -e /usr/share/java/netty-common.
 else
 	copy_java
 fi
+for language in go rust; do
+	missing=$(make -s -C "$top/userspace/$language" missing)
+	if [ "$missing" ]; then
+		missing "$language" "$missing"
+	else
+		"copy_$language"
+	fi
+done

@@ -7,7 +7,8 @@
 . "$(dirname "$0")/common.sh"
 package=$top/userspace/rust
 
-has cargo --version && has rustc --version || skip_all "there is no cargo (Debian: cargo)"
+missing=$(make -s -C "$package" missing)
+[ ! "$missing" ] || skip_all "$missing"
 install_library || { cat "$tmp/out" >&2; exit 1; }
 
 try "they are made" make -s -C "$package" O="$tmp/rust" package

@@ -218,12 +218,12 @@ suite_languages() {
 		"$dir/java.sh"
 }
 
-# C++, Python and Java on the device.
+# C++, Python, Java, Go and Rust on the device.
 suite_languages-long() {
 	local folder=$build/languages/languages
 	"$tests/languages/guest.sh" "$folder" >&2
 	guest 600 2 -m 2048 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py' \
-		languages/java
+		languages/java languages/go languages/rust
 }
 
 # The echo server in each event loop that this machine has the headers of: on embedded wheels

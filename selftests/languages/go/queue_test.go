@@ -68,6 +68,13 @@ func nothing(t *testing.T, q *Queue) {
 	check(t, q.SetReadDeadline(time.Time{}))
 }
 
+func TestVersion(t *testing.T) {
+	// Of the tree, where the tests are run there
+	if want := os.Getenv("TWHEEL_VERSION"); want != "" && want != Version {
+		t.Fatal(Version, want)
+	}
+}
+
 func TestQueue(t *testing.T) {
 	q := newQueue(t, nil)
 	start := time.Now()
