@@ -117,6 +117,12 @@ equal "so has twheel.h" "$version" \
 equal "as a number, too" "$(awk -F. '{ print $1 * 10000 + $2 * 100 + $3 }' "$top/VERSION")" \
 	awk '/^#define TWHEEL_VERSION_NUMBER/ { print $3 }' "$top/userspace/include/twheel.h"
 equal "so has the spec file" "$version" sed -n 's/^Version: *//p' "$top/packaging/twheel.spec"
+equal "so have the crates for Rust" "$version" \
+	sh -c "sed -n 's/^version = \"\(.*\)\"/\1/p' '$top'/userspace/rust/*/Cargo.toml | sort -u"
+equal "and the one that needs the other" "=$version" \
+	sed -n 's/^twheel-sys = .*version = "\(.*\)".*/\1/p' "$top/userspace/rust/twheel/Cargo.toml"
+equal "so has the package for Node" "$version" \
+	sed -n 's/^\t"version": "\(.*\)",$/\1/p' "$top/userspace/node/package.json"
 equal "and the last release in CHANGELOG.md" "$version" \
 	sed -n '/^## [0-9]/ { s/^## \([0-9.]*\).*/\1/p; q }' "$top/CHANGELOG.md"
 equal "the manual pages have it" "${version%.*}" man_versions

@@ -37,7 +37,8 @@ packages() {
 	# The toolchains of Documentation/languages.md. They are large, and nothing else needs
 	# them: suite languages skips those that are missing. Another nodejs than Debian's brings
 	# the headers itself.
-	languages) echo golang-go rustc nodejs default-jdk-headless libnetty-java junit4
+	languages) echo golang-go rustc cargo nodejs node-typescript default-jdk-headless \
+			libnetty-java junit4
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
 	# mandoc reads manual pages as they are, and says what is wrong with them.
 	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
