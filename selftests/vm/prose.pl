@@ -29,7 +29,10 @@ my %elsewhere = (
 	(map { $_ => "kqueue's" } qw(kqueue kevent EVFILT_TIMER EV_ADD EV_DELETE EV_DISABLE EV_ENABLE
 		EV_ONESHOT EV_SET NOTE_ABSTIME NOTE_MSECONDS NOTE_NSECONDS NOTE_SECONDS
 		NOTE_USECONDS)),
-	(map { $_ => "Go's" } qw(Stop AfterFunc)),
+	(map { $_ => "Erlang's" } qw(ERL_NIF_SELECT_READ ERL_NIF_SELECT_STOP
+		enif_open_resource_type_x enif_select monotonic_time ready_input send_after)),
+	(map { $_ => "rustdoc's" } qw(compile_fail)),
+	(map { $_ => "node-gyp's" } qw(GYP_DEFINES)),
 	(map { $_ => "kselftest's" } qw(lib.mk run_kselftest.sh include/uapi/linux/twheel.h)),
 	'qemu-plugin.h' => "QEMU's",
 	'hello.c' => "the reader's",
