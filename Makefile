@@ -57,7 +57,7 @@ modules: ## build twheel.ko
 	$(Q)$(MAKE) -C $(KDIR) M=$(module_dir) $(instrument-$(VARIANT)) modules
 
 .PHONY: userspace
-userspace: ## build libtwheel, the twheel tool and the examples
+userspace: ## build libtwheel, the twheel tool, applications and examples
 	$(Q)$(MAKE) -C userspace O=$(products)/userspace
 
 .PHONY: demo

@@ -16,7 +16,7 @@ with open("VERSION", encoding="ascii") as file:
     release = file.read().strip()
 extensions = ["myst_parser"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "userspace"]
 highlight_language = "none"
 primary_domain = "c"
 myst_heading_anchors = 4
@@ -42,6 +42,7 @@ OTHERS = {
     "uapi/linux/twheel.h": "api/uapi.rst",
     "userspace/include/twheel.h": "api/libtwheel.rst",
     "userspace/man": "man/index.md",
+    "userspace/apps": "examples/index.md#applications",
     "userspace/examples": "examples/index.md",
     "userspace/examples/languages": "examples/index.md#in-other-languages",
     "userspace/examples/loops": "examples/index.md#in-the-loop-of-a-library",

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make a page for each example, of a program of several files too, and one that lists them.
+"""Make a page for each example and application, which may have several files, and one that lists
+them below what the README of the examples says.
 
-usage: examples.py EXAMPLES FOLDER
+usage: examples.py USERSPACE FOLDER
 
-The pages include the files from /userspace/examples of the site. A file says in the comment at its
-head what it is, and begins with "NAME: " if it is part of the program NAME. In the folder of event
-loops an adapter and its server are on one page; in that of languages each file has its own.
+The pages include the files from /userspace of the site. A file says in the comment at its head what
+it is, and begins with "NAME: " if it is part of the program NAME. In the folder of event loops an
+adapter and its server are on one page; in that of languages each file has its own.
 """
 
 import pathlib
@@ -17,10 +18,11 @@ LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".go": "go",
              ".java": "java",
              ".js": "javascript", ".py": "python", ".rs": "rust"}
 GROUPS = {
-    "": "Programs",
+    "": "Examples",
+    "apps": "Applications",
     "loops": "In the loop of a library",
     "languages": "In other languages",
-    "shared": "What the programs share",
+    "shared": "What the applications share",
 }
 COMMENT = re.compile(r'^(/\*|//!?|"""| \*(?!/))\s*(.*?)\s*(\*/|""")?$')
 
@@ -47,19 +49,21 @@ def place(file, folder, what):
     if folder == "loops":
         return folder, file.stem.removeprefix("twheel-").removesuffix("-server")
     program = re.match(r"([a-z-]+): ", what)
-    return ("", program[1]) if program else ("shared", file.stem)
+    return (folder, program[1]) if program else ("shared", file.stem)
 
 
-def main(examples, out):
+def main(userspace, out):
     """Gather the files of each page, and write all pages."""
     pages = {group: {} for group in GROUPS}
-    for file in sorted(examples.rglob("*.*")):
+    for file in sorted((*userspace.glob("examples/**/*.*"), *userspace.glob("apps/**/*.*"))):
         if file.suffix in LANGUAGES:
-            folder = file.parent.relative_to(examples).as_posix().strip(".")
+            folder = file.parent.relative_to(userspace).parts
+            folder = "apps" if folder[0] == "apps" else "/".join(folder[1:])
             text = file.read_text("utf-8")
             group, name = place(file, folder, head(text))
             pages[group].setdefault(name, []).append((file, text))
-    index = ["# Examples", "", "The shortest first."]
+    readme = (userspace / "examples/README.md").read_text("utf-8")
+    index = [re.sub(r"\]\((?=\w|\.\.)", "](../userspace/examples/", readme).rstrip()]
     names = []
     for group, title in GROUPS.items():
         index += ["", f"## {title}", "", "| example | what | lines |", "|---|---|---:|"]
@@ -72,8 +76,8 @@ def main(examples, out):
             path = f"{group}/{name}".lstrip("/")
             page = [f"# {path.removeprefix('shared/')}", "", what]
             for file, _ in files:
-                page += ["", f"## {file.name}", "", "```{literalinclude} /userspace/examples/"
-                         f"{file.relative_to(examples)}", f":language: {LANGUAGES[file.suffix]}",
+                page += ["", f"## {file.name}", "", "```{literalinclude} /userspace/"
+                         f"{file.relative_to(userspace)}", f":language: {LANGUAGES[file.suffix]}",
                          "```"]
             names.append(path)
             target = out / f"{path}.md"

@@ -105,7 +105,7 @@ rm -rf "$site" "$out"
 mkdir -p "$site"
 cd "$top"
 cp --parents ./*.md VERSION Documentation/plots/* "$site"
-find . -path ./build -prune -o -path ./debian -prune -o \
+find . -path ./build -prune -o -path ./debian -prune -o -path ./userspace -prune -o \
 	\( -path './Documentation/*.md' -o -name README.md \) ! -path '*/site/*' \
 	-exec cp --parents -t "$site" {} +
 mkdir "$site/_static"
@@ -114,10 +114,10 @@ cp "$own/conf.py" "$site"
 sed -n '2,/^## / { /^## /!p }' README.md >"$build/site.start"
 sed "/^<!-- README/r $build/site.start" "$own/index.md" >"$site/index.md"
 mkdir "$site/userspace"
-ln -s "$top/userspace/examples" "$site/userspace"
+ln -s "$top/userspace/examples" "$top/userspace/apps" "$site/userspace"
 manuals
 headers
-"$own/examples.py" "$top/userspace/examples" "$site/examples"
+"$own/examples.py" "$top/userspace" "$site/examples"
 
 TWHEEL_TOP=$top sphinx-build -q -E -W --keep-going -b html -d "$build/site.doctrees" "$site" "$out"
 # Debian 12's furo looks for this file where only Debian's web servers have it.

@@ -34,7 +34,7 @@ PATIENCE = 120
 # A page of each kind
 KINDS = ("index.html", "README.html", "Documentation/benchmarks.html", "man/index.html",
          "man/twheel_open.3.html", "man/twheel.4.html", "api/uapi.html", "api/libtwheel.html",
-         "examples/index.html", "examples/cron.html", "search.html?q=twheel_open")
+         "examples/index.html", "examples/apps/cron.html", "search.html?q=twheel_open")
 
 # What reaches beyond the window: the page itself, or something that has no box that scrolls. One
 # around all of the page's text is none.

@@ -88,7 +88,7 @@ kernel_doc() {
 }
 
 flags=(-std=gnu11 -D_GNU_SOURCE -Wall -Wextra
-	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/examples -Imodule/core
+	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/apps -Imodule/core
 	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib -Iuserspace/examples/loops
 	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How the examples read their command lines, and complain.
+ * How the applications read their command lines, and complain.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How the examples read their command lines, and complain.
+ * How the applications read their command lines, and complain.
  */
 #include <errno.h>
 #include <getopt.h>
