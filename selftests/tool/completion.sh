@@ -34,7 +34,7 @@ verbs=$(twheel --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p' | sort | tr
 check "the tool has verbs" test "$(echo "$verbs" | wc -w)" -ge 7
 offers "all verbs, and the options" "--help --version $verbs" twheel ""
 offers "a verb" "doctor " twheel "do"
-offers "of two" "stat " twheel s
+offers "of two" "save stat " twheel s
 offers "an option" "--version " twheel --v
 offers "no verb" "" twheel nonsense
 

@@ -173,7 +173,7 @@ suite_html() {
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
 # shells complete.
 suite_tool() {
-	local list=(tool doctor ps process top completion)
+	local list=(tool doctor ps process top completion save)
 	list=("${list[@]/#/tool/}")
 	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/%/.sh}")
 }

@@ -7,11 +7,11 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -192,22 +192,20 @@ static enum tool_exit list_copy(const struct request *request, int copy, int fd)
 	return tool_flush();
 }
 
-static enum tool_exit list_other(const struct request *request, int pidfd, int fd)
+static enum tool_exit list_other(const struct request *request, int fd)
 {
-	int copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	int copy = tool_copy("list", request->pid, fd);
 	enum tool_exit code;
 
 	if (copy < 0)
-		return tool_complain(TOOL_FAILED, "list: %s: %s%s",
-				     source(request, fd), strerror(errno),
-				     errno == EPERM ? " (it takes the right to trace it)" : "");
+		return TOOL_FAILED;
 	code = list_copy(request, copy, fd);
 	close(copy);
 	return code;
 }
 
 /* Lists all descriptors of the request's process that are open on the device. */
-static enum tool_exit list_all(const struct request *request, int pidfd)
+static enum tool_exit list_all(const struct request *request)
 {
 	enum tool_exit code = TOOL_OK;
 	struct stat device, file;
@@ -242,7 +240,7 @@ static enum tool_exit list_all(const struct request *request, int pidfd)
 		    !S_ISCHR(file.st_mode) || file.st_rdev != device.st_rdev)
 			continue;
 		any = true;
-		code = list_other(request, pidfd, (int)fd);
+		code = list_other(request, (int)fd);
 	}
 	closedir(dir);
 	if (!any)
@@ -253,20 +251,12 @@ static enum tool_exit list_all(const struct request *request, int pidfd)
 
 static enum tool_exit run(const struct request *request)
 {
-	enum tool_exit code;
-	int pidfd;
-
 	if (!request->pid)
 		return list_copy(request, request->fd, request->fd);
-
-	pidfd = (int)syscall(SYS_pidfd_open, request->pid, 0);
-	if (pidfd < 0)
-		return tool_complain(TOOL_FAILED, "list: process %d: %s",
-				     (int)request->pid, strerror(errno));
-	code = request->fd >= 0 ? list_other(request, pidfd, request->fd) :
-				  list_all(request, pidfd);
-	close(pidfd);
-	return code;
+	if (kill(request->pid, 0) && errno == ESRCH)
+		return tool_complain(TOOL_FAILED, "list: process %d: %s", (int)request->pid,
+				     strerror(errno));
+	return request->fd >= 0 ? list_other(request, request->fd) : list_all(request);
 }
 
 enum tool_exit tool_list(int argc, char **argv)

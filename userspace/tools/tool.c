@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,6 +111,27 @@ enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd)
 		return TOOL_OK;
 	return tool_complain(TOOL_FAILED, "%s: descriptor %d: %s%s", verb, fd,
 			     strerror(-ret), device_hint("", ret));
+}
+
+int tool_copy(const char *verb, pid_t pid, int fd)
+{
+	int copy, pidfd, err;
+
+	if (!pid)
+		return fd;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		tool_complain(TOOL_FAILED, "%s: process %d: %s", verb, (int)pid, strerror(errno));
+		return -1;
+	}
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	err = errno;
+	close(pidfd);
+	if (copy < 0)
+		tool_complain(TOOL_FAILED, "%s: process %d, descriptor %d: %s%s", verb, (int)pid,
+			      fd, strerror(err),
+			      err == EPERM ? " (it takes the right to trace it)" : "");
+	return copy;
 }
 
 enum tool_exit tool_flush(void)

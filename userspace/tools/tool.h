@@ -6,6 +6,7 @@
 #define TOOL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <twheel.h>
 
@@ -96,6 +97,19 @@ enum tool_exit tool_open(struct twheel **twp, const char *path,
 enum tool_exit tool_adopt(struct twheel **twp, const char *verb, int fd);
 
 /**
+ * tool_copy() - get hold of a descriptor, or complain
+ * @verb: the verb
+ * @pid: the process that has it; 0 for this one
+ * @fd: the descriptor there
+ *
+ * It takes the right to trace the process: see pidfd_getfd(2).
+ *
+ * Return: @fd if it is of this process; a copy otherwise, which the caller closes; -1 after an
+ * error.
+ */
+int tool_copy(const char *verb, pid_t pid, int fd);
+
+/**
  * tool_flush() - write out what was printed, or complain
  *
  * Return: %TOOL_OK or %TOOL_FAILED.
@@ -106,6 +120,8 @@ enum tool_exit tool_flush(void);
 enum tool_exit tool_info(int argc, char **argv);
 enum tool_exit tool_arm(int argc, char **argv);
 enum tool_exit tool_list(int argc, char **argv);
+enum tool_exit tool_save(int argc, char **argv);
+enum tool_exit tool_load(int argc, char **argv);
 enum tool_exit tool_stat(int argc, char **argv);
 enum tool_exit tool_top(int argc, char **argv);
 enum tool_exit tool_ps(int argc, char **argv);

@@ -16,6 +16,8 @@ static const char help[] =
 "  arm     arm timers and print their expirations as they come\n"
 "  ps      show which processes have timers, and how many\n"
 "  list    show the pending timers of a descriptor or a process\n"
+"  save    write them into a file, for instance while the module is replaced\n"
+"  load    arm what is in such a file\n"
 "  stat    show what the module, or wheels in processes, have counted\n"
 "  top     show what wheels do, live in a terminal\n"
 "\n"
@@ -35,6 +37,8 @@ static const struct {
 	{ "arm",	tool_arm },
 	{ "ps",		tool_ps },
 	{ "list",	tool_list },
+	{ "save",	tool_save },
+	{ "load",	tool_load },
 	{ "stat",	tool_stat },
 	{ "top",	tool_top },
 };
@@ -65,6 +69,6 @@ int main(int argc, char **argv)
 		return verbs[i].run(argc - 1, argv + 1);
 	}
 	return tool_complain(TOOL_USAGE,
-			     "'%s' is not a verb: use doctor, info, arm, ps, list, stat or top",
+			     "'%s' is not a verb: use doctor, info, arm, ps, list, save, load, stat or top",
 			     verb);
 }

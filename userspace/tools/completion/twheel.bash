@@ -11,6 +11,8 @@ _twheel_options() {
 	info)	echo --json --fd --device --help ;;
 	arm)	echo --every --count --fixed-delay --slack --clock --data --for --json --device --help ;;
 	list)	echo --fd --pid --json --device --help ;;
+	save)	echo --fd --pid --drain --help ;;
+	load)	echo --fd --pid --map --help ;;
 	stat)	echo --every --count --pid --reset --json --help ;;
 	top)	echo --every --count --pid --svg --help ;;
 	*)	echo --help --version ;;
@@ -43,8 +45,14 @@ _twheel() {
 		mapfile -t COMPREPLY < <(printf '%s' "${words:+$words$'\n'}")
 		return
 	fi
+	case $verb,$word in
+	save,-*|load,-*) ;;
+	save,*|load,*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return ;;
+	esac
 	words=$(_twheel_options "$verb")
-	[ -n "$verb" ] || words+=' doctor info arm ps list stat top'
+	[ -n "$verb" ] || words+=' doctor info arm ps list save load stat top'
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
