@@ -19,7 +19,7 @@ done <<-END
 	heartbeat --drivers 10
 	heartbeat --drivers 10 --keyed
 	idle-server --port 0
-	reminder --socket $tmp/socket --journal $tmp/journal
+	fdstore --socket $tmp/socket --journal $tmp/journal
 	periodic
 	keyed
 	lease

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers that outlive their process: the example program reminder is killed again and again
+ * Timers that outlive their process: the application fdstore is killed again and again
  * in the middle of its work.
  *
  * This program plays three parts. The keeper does the few things that systemd does for a
@@ -164,7 +164,7 @@ static void be_the_service(struct keeper *k, bool list)
 	}
 	strcpy(socket, in_dir(k, "requests"));
 	strcpy(journal, in_dir(k, "journal"));
-	execlp("reminder", "reminder", "--socket", socket, "--journal", journal,
+	execlp("fdstore", "fdstore", "--socket", socket, "--journal", journal,
 	       list ? "--list" : NULL, NULL);
 	_exit(127);
 }
@@ -437,8 +437,8 @@ TEST(reminders_outlive_their_service)
 	struct client client = { };
 
 	find_programs();
-	if (system("command -v reminder >/dev/null"))
-		SKIP(return, "no reminder, which is one of the examples in userspace/");
+	if (system("command -v fdstore >/dev/null"))
+		SKIP(return, "no fdstore, which is one of the applications in userspace/");
 	ASSERT_TRUE(keeper_open(&k));
 	keeper_start(&k, false);
 	keeper_wait(&k, TW_LIMIT_MS * TW_MSEC, true);

@@ -94,7 +94,7 @@ if without_node true 2>/dev/null; then
 		twheel list --pid $$
 		heartbeat --drivers 1
 		idle-server --port 0
-		reminder --socket $tmp/socket --journal $tmp/journal
+		fdstore --socket $tmp/socket --journal $tmp/journal
 		cron $tmp/tab
 	END
 	unset TWHEEL_BACKEND

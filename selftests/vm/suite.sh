@@ -204,7 +204,7 @@ suite_embedded() {
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
 			embedded/uapi-abi32 embedded/uapi-lease32 embedded/loop32 \
 			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/cron.sh' \
-			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/reminder.sh' ||
+			'TWHEEL_BACKEND=embedded TWHEEL_TEST_CLOCK=yes examples/fdstore.sh' ||
 		status=$?
 	return $status
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# reminder.sh - does it take requests, and refuse what it should?
+# fdstore.sh - does it take requests, and refuse what it should?
 #
 # ../stress/restart.c tests that requests survive when it is killed, on the device.
 
@@ -13,13 +13,13 @@ socket=$tmp/socket
 # start - a service without a keeper, in the background: $service
 start() {
 	: >"$tmp/out"
-	reminder --socket "$socket" --journal "$tmp/journal" >"$tmp/out" 2>&1 &
+	fdstore --socket "$socket" --journal "$tmp/journal" >"$tmp/out" 2>&1 &
 	service=$!
 	await answers
 }
 
 ask() {
-	reminder --socket "$socket" "$@" 2>/dev/null
+	fdstore --socket "$socket" "$@" 2>/dev/null
 }
 
 # Is the service there to say what it thinks of a request?
@@ -47,12 +47,12 @@ check "a point in time" await said '^reminder 3, '
 check "after the one that was cancelled" await said '^reminder 5, '
 check "which is not given" test "$(grep -c '^reminder [24]' "$tmp/out")" = 0
 ask abc 1s
-check "a key that is none is told" await said '^reminder: a request is'
+check "a key that is none is told" await said '^fdstore: a request is'
 ask 6 yesterday
-check "so is a time that is none" await said "^reminder: reminder 6: 'yesterday' is no duration"
-run reminder --socket "$tmp/other" --journal "$tmp/journal"
+check "so is a time that is none" await said "^fdstore: reminder 6: 'yesterday' is no duration"
+run fdstore --socket "$tmp/other" --journal "$tmp/journal"
 check "a journal in use is refused" said 'in use by another'
-run reminder --socket "$socket" --journal "$tmp/journal2"
+run fdstore --socket "$socket" --journal "$tmp/journal2"
 check "so is an address in use" said 'in use'
 stop TERM
 check "stopped: exit status 0" test "$status" = 0
@@ -97,30 +97,30 @@ stop KILL
 
 echo 'not a journal, but long enough for its head' >"$tmp/text"
 cp "$tmp/text" "$tmp/text2"
-run reminder --socket "$tmp/other" --journal "$tmp/text"
+run fdstore --socket "$tmp/other" --journal "$tmp/text"
 check "a file that is no journal is refused" said 'not a journal'
 check "and left as it is" cmp -s "$tmp/text" "$tmp/text2"
-run reminder --socket "$tmp/text" --journal "$tmp/journal"
+run fdstore --socket "$tmp/text" --journal "$tmp/journal"
 check "a file that is no socket is refused" test "$status" = 1
 check "and left alone" cmp -s "$tmp/text" "$tmp/text2"
-run reminder --journal "$tmp/journal"
+run fdstore --journal "$tmp/journal"
 check "no socket: exit status 2" test "$status" = 2
-run reminder --socket "$socket"
+run fdstore --socket "$socket"
 check "no journal: exit status 2" test "$status" = 2
-run reminder --socket "$tmp/nobody" 1 1s
+run fdstore --socket "$tmp/nobody" 1 1s
 check "nobody to ask: exit status 1" test "$status" = 1
-run env NOTIFY_SOCKET=nowhere reminder --socket "$socket" --journal "$tmp/journal"
+run env NOTIFY_SOCKET=nowhere fdstore --socket "$socket" --journal "$tmp/journal"
 check "a keeper's address that is none is refused" said 'NOTIFY_SOCKET'
 run env NOTIFY_SOCKET=@nobody TWHEEL_BACKEND=embedded \
-	reminder --socket "$socket" --journal "$tmp/journal"
+	fdstore --socket "$socket" --journal "$tmp/journal"
 check "a keeper for a wheel in the process is refused" said 'a keeper can keep the timers of '
 run env LISTEN_PID=me LISTEN_FDS=1 LISTEN_FDNAMES=timers \
-	reminder --socket "$socket" --journal "$tmp/journal"
+	fdstore --socket "$socket" --journal "$tmp/journal"
 check "a keeper that names no process is refused" said "LISTEN_PID: 'me' is not a process"
 run env LISTEN_FDS=1 sh -c 'LISTEN_PID=$$ exec "$@"' sh \
-	reminder --socket "$socket" --journal "$tmp/journal"
+	fdstore --socket "$socket" --journal "$tmp/journal"
 check "so are descriptors without names" said 'LISTEN_FDNAMES: missing'
-run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 reminder --help
-check "--help" said '^Usage: reminder'
+run env LISTEN_FDS=x LISTEN_FDNAMES=timers LISTEN_PID=1 fdstore --help
+check "--help" said '^Usage: fdstore'
 
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * reminder: a service whose timers outlive its process.
+ * fdstore: a service whose timers outlive its process.
  *
  * It has three descriptors: two of timers, and the socket that requests come in on. The
  * process that started it, its keeper, is given copies of them, by systemd's protocol
@@ -10,7 +10,7 @@
  *
  *	[Service]
  *	Type=notify
- *	ExecStart=/usr/local/bin/reminder -s /run/reminder -j /var/lib/reminder
+ *	ExecStart=/usr/local/bin/fdstore -s /run/fdstore -j /var/lib/fdstore
  *	FileDescriptorStoreMax=3
  *	Restart=always
  *
@@ -70,8 +70,8 @@
 #include "options.h"
 
 static const char help[] =
-"Usage: reminder --socket PATH --journal FILE [--list]\n"
-"       reminder --socket PATH KEY WHEN\n"
+"Usage: fdstore --socket PATH --journal FILE [--list]\n"
+"       fdstore --socket PATH KEY WHEN\n"
 "Take requests for reminders, and give them when they are due; or send a request.\n"
 "\n"
 "  -s, --socket PATH   where requests come in: a Unix datagram socket, made if the\n"
