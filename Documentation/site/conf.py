@@ -43,6 +43,7 @@ OTHERS = {
     "userspace/include/twheel.h": "api/libtwheel.rst",
     "userspace/man": "man/index.md",
     "userspace/apps": "examples/index.md#applications",
+    "userspace/apps/reminder": "examples/apps/reminder.md",
     "userspace/examples": "examples/index.md",
     "userspace/examples/languages": "examples/index.md#in-other-languages",
     "userspace/examples/loops": "examples/index.md#in-the-loop-of-a-library",

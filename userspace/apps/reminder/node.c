@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: a node claims what is due soon, keeps it in a wheel, and gives it when it is due.
+ *
+ * There are two threads, so that what is due does not wait for the database. The keeper talks to
+ * the database: it claims reminders, arms a timer for each, and marks as done what was taken. The
+ * giver reads from the wheel what has come due and hands it to the outlet. The wheel is all that
+ * leads from one to the other: a timer's key is the id of its reminder, its user data are the
+ * address.
+ *
+ *	database --claim--> wheel --due--> outlet --taken--> done --mark--> database
+ *
+ * Locking and lifetime rules: A reminder belongs to whoever has it: the keeper until it is armed,
+ * the wheel, the giver and its outlet, and the keeper again when it is in @done. That a cancel is
+ * final makes that true also where the keeper takes one back. @lock guards @done and nothing else;
+ * no call is made with it held.
+ *
+ * The wheel is on CLOCK_REALTIME, so it follows when the clock is set. What is near is another
+ * matter then, and the wheel tells of it (TWHEEL_CONFIG_CANCEL_ON_SET): the keeper looks again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <twheel.h>
+
+#include "node.h"
+#include "options.h"
+
+/* How long to wait for a database that is not there, and for others that are done, in ns. */
+#define RETRY_NS	500000000ULL
+#define GATHER_NS	100000000ULL
+
+/* How many timers are armed, and how many expirations read, at once. */
+#define ARMS		256
+#define EVENTS		256
+
+/**
+ * struct node - the state of the program
+ * @settings: how it works
+ * @outlet: where reminders go
+ * @tw: the wheel
+ * @owner: the name that its claims have
+ * @lock: guards @done
+ * @done: those that are to be marked as done
+ * @wake: wakes the keeper
+ * @look: the keeper is to claim at once
+ * @stop: the keeper is to end
+ * @held: how many reminders there are here
+ * @marked: how many were marked as done
+ * @fenced: how many could not be, as their claims had ended
+ * @claims: how many claims were made that brought something
+ * @statements: how many statements connections that were closed have sent
+ */
+struct node {
+	const struct settings	*settings;
+	struct outlet		*outlet;
+	struct twheel		*tw;
+	char			owner[128];
+	pthread_mutex_t		lock;
+	struct queue		done;
+	int			wake;
+	atomic_bool		look;
+	atomic_bool		stop;
+	atomic_size_t		held;
+	uint64_t		marked;
+	uint64_t		fenced;
+	uint64_t		claims;
+	uint64_t		statements;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void wake_keeper(struct node *node)
+{
+	uint64_t one = 1;
+
+	if (write(node->wake, &one, sizeof(one)) < 0)
+		complain("eventfd: %s", strerror(errno));
+}
+
+/*
+ * The keeper
+ */
+
+/*
+ * A timer with that key is there: an earlier claim on the same reminder, which has ended. Take that
+ * one back, unless it has come due meanwhile, and then the outlet drops it.
+ */
+static int replace(struct node *node, struct twheel_arm *arm)
+{
+	struct twheel_timer_info info;
+	int ret;
+
+	ret = twheel_get(node->tw, arm->handle, &info);
+	if (!ret)
+		ret = twheel_cancel(node->tw, arm->handle, NULL);
+	if (!ret) {
+		free((void *)(uintptr_t)info.user_data);
+		node->held--;
+	}
+	return ret && ret != -ENOENT ? ret : twheel_arm(node->tw, arm);
+}
+
+/* Arm a timer for each of the @n in @list. From then on each may be the giver's. */
+static void hold(struct node *node, struct reminder *list, size_t n)
+{
+	struct twheel_arm arms[ARMS];
+	size_t len, i;
+	ssize_t done;
+	int err = 0;
+	int ret;
+
+	node->held += n;
+	for (; list; n -= len) {
+		for (len = 0; list && len < ARMS; list = list->next)
+			arms[len++] = (struct twheel_arm){
+				.handle = list->id,
+				.user_data = (uintptr_t)list,
+				.expires = list->due,
+				.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE,
+			};
+		done = twheel_arm_batch(node->tw, arms, len);
+		for (i = 0; i < len; i++) {
+			ret = (ssize_t)i < done ? arms[i].result : twheel_arm(node->tw, &arms[i]);
+			if (ret == -EEXIST)
+				ret = replace(node, &arms[i]);
+			if (!ret)
+				continue;
+			/* Nobody has it: it comes again when the claim has ended. */
+			err = -ret;
+			free((void *)(uintptr_t)arms[i].user_data);
+			node->held--;
+		}
+	}
+	if (err)
+		complain("some reminders have to wait until their claims end: %s", strerror(err));
+}
+
+/* Mark what is done. Returns how many there were, or -1. */
+static ssize_t mark(struct node *node, struct store *store)
+{
+	struct queue list;
+	struct reminder *r;
+	ssize_t n;
+	size_t all;
+
+	queue_init(&list);
+	pthread_mutex_lock(&node->lock);
+	while (list.n < node->settings->batch && (r = queue_pop(&node->done)))
+		queue_push(&list, r);
+	pthread_mutex_unlock(&node->lock);
+	all = list.n;
+	if (!all)
+		return 0;
+
+	n = store->kind->done(store, list.first);
+	if (n < 0) {
+		/* It may have been carried out, and then it counts as fenced the next time. */
+		pthread_mutex_lock(&node->lock);
+		queue_prepend(&node->done, &list);
+		pthread_mutex_unlock(&node->lock);
+		return -1;
+	}
+	node->marked += (uint64_t)n;
+	node->fenced += all - (size_t)n;
+	while ((r = queue_pop(&list)))
+		free(r);
+	node->held -= all;
+	return (ssize_t)all;
+}
+
+/*
+ * Claim a batch, with @ended of those whose claims have ended. Returns 1 if there may be more, 0 if
+ * not, -1 after an error.
+ */
+static int claim(struct node *node, struct store *store, bool ended)
+{
+	const struct settings *settings = node->settings;
+	struct claim request = {
+		.owner = node->owner,
+		.near = clock_now(CLOCK_REALTIME) + settings->horizon,
+		.lease = settings->lease,
+		.most = settings->batch,
+		.ended = ended,
+	};
+	struct reminder *list;
+	ssize_t n;
+
+	n = store->kind->claim(store, &request, &list);
+	if (n <= 0)
+		return (int)n;
+	node->claims++;
+	hold(node, list, (size_t)n);
+	return (size_t)n == settings->batch;
+}
+
+/* May it hold a batch more? */
+static bool has_room(const struct node *node)
+{
+	return node->held + node->settings->batch <= node->settings->most;
+}
+
+/*
+ * Wait until something is to be done, for @ns at most. With @gather what is done may gather for a
+ * while: nobody waits for that.
+ */
+static void wait_for_news(struct node *node, struct store *store, uint64_t ns, bool gather)
+{
+	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000),
+				    .tv_nsec = (long)(ns % 1000000000) };
+	struct pollfd fds[] = {
+		{ .fd = gather ? -1 : node->wake, .events = POLLIN },
+		{ .fd = store ? store->kind->fd(store) : -1, .events = POLLIN },
+	};
+	uint64_t count;
+
+	ppoll(fds, 2, &timeout, NULL);
+	if (fds[1].revents && store->kind->news(store))
+		node->look = true;
+	if (fds[0].revents && read(node->wake, &count, sizeof(count)) < 0)
+		complain("eventfd: %s", strerror(errno));
+}
+
+/* Use @store until it fails, or the node is to stop. Returns whether it was the latter. */
+static bool keep_with(struct node *node, struct store *store)
+{
+	bool more = true, more_ended = true;
+	uint64_t next = 0;
+
+	for (;;) {
+		ssize_t marked = mark(node, store);
+		bool stop = node->stop;
+		uint64_t now;
+		int ret = 0;
+
+		if (marked < 0)
+			return false;
+		if (stop && !marked)
+			return !store->kind->release(store, node->owner);
+		if (stop || (uint64_t)marked == node->settings->batch)
+			continue;
+
+		now = clock_now(CLOCK_BOOTTIME);
+		more |= atomic_exchange(&node->look, false);
+		if (now >= next) {
+			next = now + node->settings->poll;
+			more = true;
+			more_ended = true;
+		}
+		/* What others have left is late already. */
+		if (more_ended && has_room(node)) {
+			ret = claim(node, store, true);
+			more_ended = ret > 0;
+		} else if (more && has_room(node)) {
+			ret = claim(node, store, false);
+			more = ret > 0;
+		} else {
+			uint64_t most = marked ? GATHER_NS : node->settings->poll;
+
+			wait_for_news(node, store, next - now < most ? next - now : most, marked);
+		}
+		if (ret < 0)
+			return false;
+	}
+}
+
+static void *keep(void *arg)
+{
+	struct node *node = arg;
+	struct store *store = NULL;
+	bool stopped = false;
+
+	while (!stopped) {
+		store = store_open(node->settings->where);
+		if (store) {
+			stopped = keep_with(node, store);
+			node->statements += store->statements;
+			store->kind->close(store);
+		}
+		if (!stopped && node->stop)
+			break;
+		if (!stopped)
+			wait_for_news(node, NULL, RETRY_NS, false);
+	}
+	return NULL;
+}
+
+/*
+ * The giver
+ */
+
+static void read_wheel(struct node *node)
+{
+	struct twheel_event events[EVENTS];
+	ssize_t n;
+	ssize_t i;
+
+	do {
+		n = twheel_read(node->tw, events, EVENTS);
+		for (i = 0; i < n; i++)
+			queue_push(&node->outlet->waiting,
+				   (struct reminder *)(uintptr_t)events[i].user_data);
+	} while (n == EVENTS || n == -EINTR);
+	if (n == -ECANCELED) {
+		node->look = true;
+		wake_keeper(node);
+	} else if (n < 0 && n != -EAGAIN) {
+		die(EXIT_FAILED, "cannot read timers: %s", strerror((int)-n));
+	}
+}
+
+/* Let the keeper have what was taken. */
+static void hand_over(struct node *node)
+{
+	struct outlet *outlet = node->outlet;
+	bool first;
+
+	node->held -= outlet->lost;
+	outlet->lost = 0;
+	if (!outlet->taken.n)
+		return;
+	pthread_mutex_lock(&node->lock);
+	first = !node->done.n;
+	queue_prepend(&outlet->taken, &node->done);
+	node->done = outlet->taken;
+	pthread_mutex_unlock(&node->lock);
+	queue_init(&outlet->taken);
+	if (first)
+		wake_keeper(node);
+}
+
+static void give(struct node *node)
+{
+	struct outlet *outlet = node->outlet;
+	sigset_t waiting;
+
+	sigprocmask(SIG_SETMASK, NULL, &waiting);
+	sigdelset(&waiting, SIGINT);
+	sigdelset(&waiting, SIGTERM);
+	while (!interrupted) {
+		struct pollfd fds[] = {
+			{ .fd = twheel_fd(node->tw), .events = POLLIN },
+			{ .fd = -1 },
+		};
+		int timeout = outlet->kind->prepare(outlet, &fds[1]);
+		struct timespec ts = { .tv_sec = timeout / 1000,
+				       .tv_nsec = timeout % 1000 * 1000000L };
+
+		if (ppoll(fds, 2, timeout < 0 ? NULL : &ts, &waiting) < 0) {
+			if (errno == EINTR)
+				continue;
+			die(EXIT_FAILED, "poll: %s", strerror(errno));
+		}
+		if (fds[0].revents)
+			read_wheel(node);
+		outlet->kind->turn(outlet, fds[1].revents);
+		hand_over(node);
+	}
+}
+
+static void report(const struct node *node)
+{
+	printf("given %" PRIu64 ", done %" PRIu64 ", done by others %" PRIu64 ", claims %" PRIu64
+	       ", statements %" PRIu64 "\n", node->outlet->count, node->marked, node->fenced,
+	       node->claims, node->statements);
+	printf("late: ");
+	lateness_print(&node->outlet->late);
+}
+
+static void block_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t blocked;
+
+	/* These are let in only while the giver waits. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+void node_run(const struct settings *settings, struct outlet *outlet)
+{
+	const struct twheel_config config = {
+		.clock = TWHEEL_CLOCK_REALTIME,
+		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
+	};
+	struct node node = { .settings = settings, .outlet = outlet,
+			     .lock = PTHREAD_MUTEX_INITIALIZER };
+	char host[64] = "";
+	uint64_t random;
+	pthread_t keeper;
+	int ret;
+
+	queue_init(&node.done);
+	gethostname(host, sizeof(host) - 1);
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		die(EXIT_FAILED, "getrandom: %s", strerror(errno));
+	snprintf(node.owner, sizeof(node.owner), "%s:%d:%" PRIx64, host, (int)getpid(), random);
+	block_signals();
+	node.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (node.wake < 0)
+		die(EXIT_FAILED, "eventfd: %s", strerror(errno));
+	ret = twheel_open(&node.tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
+	if (ret)
+		die_without_device(ret);
+	ret = pthread_create(&keeper, NULL, keep, &node);
+	if (ret)
+		die(EXIT_FAILED, "pthread_create: %s", strerror(ret));
+
+	give(&node);
+
+	node.stop = true;
+	wake_keeper(&node);
+	pthread_join(keeper, NULL);
+	report(&node);
+	twheel_close(node.tw);
+}

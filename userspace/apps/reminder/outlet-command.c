@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: run a command for each.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "outlet.h"
+
+/**
+ * struct job - a command that runs
+ * @pid: its process, or 0 if there is none
+ * @reminder: what it was given
+ */
+struct job {
+	pid_t		pid;
+	struct reminder	*reminder;
+};
+
+/**
+ * struct commands - the outlet
+ * @outlet: what all kinds have
+ * @command: what the shell is given
+ * @ends: a descriptor that tells when commands end
+ * @running: how many do run
+ * @n: how many may
+ * @jobs: those
+ */
+struct commands {
+	struct outlet	outlet;
+	const char	*command;
+	int		ends;
+	unsigned int	running;
+	unsigned int	n;
+	struct job	jobs[];
+};
+
+/* In the child. No other thread of this program changes the environment. */
+__attribute__((noreturn))
+static void become(const struct commands *c, const struct reminder *r)
+{
+	char id[32], due[32], attempt[32];
+	sigset_t none;
+
+	snprintf(id, sizeof(id), "%" PRIu64, r->id);
+	snprintf(due, sizeof(due), "%" PRIu64, r->due);
+	snprintf(attempt, sizeof(attempt), "%" PRIu32, r->attempts);
+	sigemptyset(&none);
+	if (!setenv("REMINDER_ID", id, 1) && !setenv("REMINDER_DUE", due, 1) &&
+	    !setenv("REMINDER_ATTEMPT", attempt, 1) &&
+	    !setenv("REMINDER_PAYLOAD", r->payload, 1) && !sigprocmask(SIG_SETMASK, &none, NULL))
+		execl("/bin/sh", "sh", "-c", c->command, NULL);
+	_exit(127);
+}
+
+static void start(struct commands *c)
+{
+	struct reminder *r;
+	unsigned int i;
+	pid_t pid;
+
+	for (i = 0; i < c->n && c->running < c->n; i++) {
+		if (c->jobs[i].pid)
+			continue;
+		r = outlet_next(&c->outlet);
+		if (!r)
+			return;
+		pid = fork();
+		if (!pid)
+			become(c, r);
+		if (pid < 0) {
+			complain("fork: %s", strerror(errno));
+			outlet_drop(&c->outlet, r);
+			return;
+		}
+		c->jobs[i] = (struct job){ .pid = pid, .reminder = r };
+		c->running++;
+	}
+}
+
+static void reap(struct commands *c)
+{
+	struct signalfd_siginfo info;
+	unsigned int i;
+	int status;
+
+	while (read(c->ends, &info, sizeof(info)) > 0)
+		;
+	for (i = 0; i < c->n; i++) {
+		struct job *job = &c->jobs[i];
+
+		if (!job->pid || waitpid(job->pid, &status, WNOHANG) != job->pid)
+			continue;
+		if (WIFEXITED(status) && !WEXITSTATUS(status))
+			queue_push(&c->outlet.taken, job->reminder);
+		else
+			outlet_drop(&c->outlet, job->reminder);
+		*job = (struct job){ };
+		c->running--;
+	}
+}
+
+static int prepare(struct outlet *outlet, struct pollfd *fd)
+{
+	fd->fd = ((struct commands *)outlet)->ends;
+	fd->events = POLLIN;
+	return -1;
+}
+
+static void turn(struct outlet *outlet, short events)
+{
+	struct commands *c = (struct commands *)outlet;
+
+	if (events)
+		reap(c);
+	start(c);
+}
+
+struct outlet *outlet_command(const char *command, unsigned int jobs)
+{
+	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn };
+	struct commands *c = calloc(1, sizeof(*c) + jobs * sizeof(*c->jobs));
+	sigset_t child;
+
+	if (!c)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	outlet_init(&c->outlet, &kind);
+	c->command = command;
+	c->n = jobs;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	c->ends = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (c->ends < 0)
+		die(EXIT_FAILED, "signalfd: %s", strerror(errno));
+	return &c->outlet;
+}

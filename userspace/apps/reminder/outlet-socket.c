@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: give lines to a program that listens.
+ *
+ * When the connection ends, whatever was given and not taken is given again on the next one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "number.h"
+#include "options.h"
+#include "outlet.h"
+
+/* How long to wait before the next attempt to connect, in milliseconds. */
+#define RETRY_MS	200
+
+/* What is written at once, and what an answer may have. */
+#define OUT_SIZE	65536
+#define IN_SIZE		65536
+
+/**
+ * struct sock - the outlet
+ * @outlet: what all kinds have
+ * @name: the address as it was given
+ * @address: where the receiver listens
+ * @len: its length
+ * @fd: the connection, or -1
+ * @retry: when to connect, on CLOCK_BOOTTIME
+ * @told: it was said that the connection is not there
+ * @partly: a reminder whose line did not fit into @out, and is next
+ * @out: what is to be written, up to @out_len; what was is up to @out_done
+ * @in: what was read and is no whole line yet, up to @in_len
+ */
+struct sock {
+	struct outlet		outlet;
+	const char		*name;
+	struct sockaddr_storage	address;
+	socklen_t		len;
+	int			fd;
+	uint64_t		retry;
+	bool			told;
+	struct reminder		*partly;
+	char			out[OUT_SIZE];
+	size_t			out_len;
+	size_t			out_done;
+	char			in[IN_SIZE];
+	size_t			in_len;
+};
+
+static struct sock *sock_of(struct outlet *outlet)
+{
+	return (struct sock *)outlet;
+}
+
+/* The connection is no more: have what was given wait again. */
+static void hang_up(struct sock *s, const char *why)
+{
+	if (!s->told)
+		complain("%s: %s", s->name, why);
+	s->told = true;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	s->out_len = 0;
+	s->out_done = 0;
+	s->in_len = 0;
+	if (s->partly)
+		queue_push(&s->outlet.given, s->partly);
+	s->partly = NULL;
+	queue_prepend(&s->outlet.waiting, &s->outlet.given);
+	s->retry = clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
+}
+
+static void connect_to(struct sock *s)
+{
+	s->fd = socket(s->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd < 0 || (connect(s->fd, (struct sockaddr *)&s->address, s->len) &&
+			  errno != EINPROGRESS))
+		hang_up(s, strerror(errno));
+}
+
+/* Print @r as a line into @line. Returns its length, or 0 if there is no room. */
+static size_t print_line(const struct reminder *r, char *line, size_t size)
+{
+	size_t len = (size_t)snprintf(line, size, "%" PRIu64 " %" PRIu64 " %" PRIu32 " ", r->id,
+				      r->due, r->attempts);
+	const char *c;
+
+	/* Each byte of the payload may become two, and a newline ends it. */
+	if (len >= size || size - len <= 2 * strlen(r->payload) + 1)
+		return 0;
+	for (c = r->payload; *c; c++) {
+		if (*c == '\n' || *c == '\\')
+			line[len++] = '\\';
+		line[len++] = *c == '\n' ? 'n' : *c;
+	}
+	line[len++] = '\n';
+	return len;
+}
+
+/* Fill the buffer with what waits, and write it. Returns whether something was written. */
+static bool write_some(struct sock *s)
+{
+	struct reminder *r;
+	size_t len;
+	ssize_t n;
+
+	if (s->out_done == s->out_len) {
+		s->out_done = 0;
+		s->out_len = 0;
+		while ((r = s->partly ? s->partly : outlet_next(&s->outlet))) {
+			s->partly = NULL;
+			len = print_line(r, s->out + s->out_len, OUT_SIZE - s->out_len);
+			if (len) {
+				s->out_len += len;
+				queue_push(&s->outlet.given, r);
+				continue;
+			}
+			if (s->out_len) {
+				s->partly = r;
+				break;
+			}
+			complain("reminder %" PRIu64 ": a payload of %zu bytes is too long",
+				 r->id, strlen(r->payload));
+			outlet_drop(&s->outlet, r);
+		}
+		if (!s->out_len)
+			return false;
+	}
+	n = send(s->fd, s->out + s->out_done, s->out_len - s->out_done, MSG_NOSIGNAL);
+	if (n > 0) {
+		s->out_done += (size_t)n;
+		s->told = false;
+		return true;
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		hang_up(s, strerror(errno));
+	return false;
+}
+
+/* The receiver has answered with a line. Returns whether that is the one that is expected. */
+static bool take(struct sock *s, const char *line)
+{
+	struct reminder *r = s->outlet.given.first;
+	uint64_t id;
+
+	if (number_parse(line, UINT64_MAX, &id) || !r || r->id != id)
+		return false;
+	queue_push(&s->outlet.taken, queue_pop(&s->outlet.given));
+	return true;
+}
+
+static void read_answers(struct sock *s)
+{
+	char *line, *end;
+	ssize_t n;
+
+	n = recv(s->fd, s->in + s->in_len, IN_SIZE - s->in_len, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		hang_up(s, n ? strerror(errno) : "the receiver has closed the connection");
+		return;
+	}
+	s->in_len += (size_t)n;
+	for (line = s->in; (end = memchr(line, '\n', s->in_len - (size_t)(line - s->in)));
+	     line = end + 1) {
+		*end = '\0';
+		if (!take(s, line)) {
+			hang_up(s, "an answer that is not the id of the next reminder");
+			return;
+		}
+	}
+	s->in_len -= (size_t)(line - s->in);
+	memmove(s->in, line, s->in_len);
+	if (s->in_len == IN_SIZE)
+		hang_up(s, "an answer without an end");
+}
+
+static int prepare(struct outlet *outlet, struct pollfd *fd)
+{
+	struct sock *s = sock_of(outlet);
+	uint64_t now = clock_now(CLOCK_BOOTTIME);
+
+	fd->fd = s->fd;
+	if (s->fd < 0)
+		return s->retry > now ? (int)((s->retry - now) / 1000000 + 1) : 0;
+	fd->events = POLLIN;
+	if (s->out_done < s->out_len || s->partly || outlet->waiting.n)
+		fd->events |= POLLOUT;
+	/* A receiver that does not answer is left when the first claim has ended. */
+	if (!outlet->given.n)
+		return -1;
+	return outlet->given.first->held > now ?
+		(int)((outlet->given.first->held - now) / 1000000 + 1) : 0;
+}
+
+/* Has the claim ended on what was given first? */
+static bool unanswered(const struct outlet *outlet, uint64_t now)
+{
+	return outlet->given.n && outlet->given.first->held <= now;
+}
+
+static void turn(struct outlet *outlet, short events)
+{
+	struct sock *s = sock_of(outlet);
+	uint64_t now = clock_now(CLOCK_BOOTTIME);
+
+	if (s->fd < 0 && now >= s->retry)
+		connect_to(s);
+	else if (s->fd >= 0 && (events & (POLLIN | POLLHUP | POLLERR) || unanswered(outlet, now)))
+		read_answers(s);
+	if (s->fd >= 0 && unanswered(outlet, now))
+		hang_up(s, "no answer before the claim has ended");
+	while (s->fd >= 0 && write_some(s))
+		;
+}
+
+static void parse_address(struct sock *s, const char *address)
+{
+	static const char prefix[] = "unix:";
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	const char *colon = strrchr(address, ':');
+	struct addrinfo *info;
+	char host[256];
+	int ret;
+
+	if (!strncmp(address, prefix, strlen(prefix))) {
+		struct sockaddr_un *unix_address = (struct sockaddr_un *)&s->address;
+		const char *path = address + strlen(prefix);
+
+		if (!*path || strlen(path) >= sizeof(unix_address->sun_path))
+			die(EXIT_USAGE, "--address: '%s' is not 1 to 107 bytes long", path);
+		unix_address->sun_family = AF_UNIX;
+		memcpy(unix_address->sun_path, path, strlen(path));
+		s->len = sizeof(*unix_address);
+		return;
+	}
+	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(host))
+		die(EXIT_USAGE, "--address: '%s' is not unix:PATH or HOST:PORT", address);
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	ret = getaddrinfo(host, colon + 1, &hints, &info);
+	if (ret)
+		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(ret));
+	memcpy(&s->address, info->ai_addr, info->ai_addrlen);
+	s->len = info->ai_addrlen;
+	freeaddrinfo(info);
+}
+
+struct outlet *outlet_socket(const char *address)
+{
+	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn };
+	struct sock *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	outlet_init(&s->outlet, &kind);
+	s->name = address;
+	s->fd = -1;
+	parse_address(s, address);
+	return &s->outlet;
+}

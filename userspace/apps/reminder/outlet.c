@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: what both kinds of outlets share.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "outlet.h"
+
+void queue_init(struct queue *queue)
+{
+	*queue = (struct queue){ .last = &queue->first };
+}
+
+void queue_push(struct queue *queue, struct reminder *r)
+{
+	r->next = NULL;
+	*queue->last = r;
+	queue->last = &r->next;
+	queue->n++;
+}
+
+struct reminder *queue_pop(struct queue *queue)
+{
+	struct reminder *r = queue->first;
+
+	if (!r)
+		return NULL;
+	queue->first = r->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+	queue->n--;
+	return r;
+}
+
+void queue_prepend(struct queue *queue, struct queue *front)
+{
+	if (!front->n)
+		return;
+	*front->last = queue->first;
+	if (!queue->first)
+		queue->last = front->last;
+	queue->first = front->first;
+	queue->n += front->n;
+	queue_init(front);
+}
+
+void outlet_init(struct outlet *outlet, const struct outlet_kind *kind)
+{
+	outlet->kind = kind;
+	queue_init(&outlet->waiting);
+	queue_init(&outlet->given);
+	queue_init(&outlet->taken);
+}
+
+void outlet_drop(struct outlet *outlet, struct reminder *r)
+{
+	outlet->lost++;
+	free(r);
+}
+
+struct reminder *outlet_next(struct outlet *outlet)
+{
+	struct reminder *r;
+	uint64_t now;
+
+	while ((r = queue_pop(&outlet->waiting))) {
+		if (clock_now(CLOCK_BOOTTIME) < r->held) {
+			now = clock_now(CLOCK_REALTIME);
+			lateness_add(&outlet->late, now > r->due ? now - r->due : 0);
+			outlet->count++;
+			return r;
+		}
+		outlet_drop(outlet, r);
+	}
+	return NULL;
+}

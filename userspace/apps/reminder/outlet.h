@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * reminder: where reminders go when they are due, a socket or a command.
+ *
+ * A reminder is given at least once. Who gets it tells repeats by its id. It counts as taken only
+ * when the receiver has said so; if the receiver does not, the claim ends, and some node gives it
+ * again. Nothing is given whose claim has ended here, as another node may be at it.
+ *
+ * Only the thread that waits for timers uses an outlet.
+ */
+#ifndef REMINDER_OUTLET_H
+#define REMINDER_OUTLET_H
+
+#include <poll.h>
+#include <stdint.h>
+
+#include "lateness.h"
+#include "store.h"
+
+/**
+ * struct queue - reminders in order
+ * @first: the next one
+ * @last: where the next of the last one is
+ * @n: how many there are
+ */
+struct queue {
+	struct reminder		*first;
+	struct reminder		**last;
+	size_t			n;
+};
+
+void queue_init(struct queue *queue);
+void queue_push(struct queue *queue, struct reminder *r);
+/* Returns the first one, or NULL if there is none. */
+struct reminder *queue_pop(struct queue *queue);
+/* Put all of @front before those in @queue. */
+void queue_prepend(struct queue *queue, struct queue *front);
+
+/**
+ * struct outlet - where reminders go
+ * @kind: a socket or commands
+ * @waiting: those that are due
+ * @given: those that were given, and are not taken yet
+ * @taken: those that were taken: they are the caller's
+ * @lost: how many of the others were dropped since the caller last looked: they come again
+ * @count: how many were given
+ * @late: how late
+ */
+struct outlet {
+	const struct outlet_kind	*kind;
+	struct queue			waiting;
+	struct queue			given;
+	struct queue			taken;
+	uint64_t			lost;
+	uint64_t			count;
+	struct lateness			late;
+};
+
+/**
+ * struct outlet_kind - what a kind of outlet does
+ * @prepare: say what to wait for in @fd; its fd may be -1. Returns for how many milliseconds at
+ *	most, or -1.
+ * @turn: after such a wait: give what waits, and learn what was taken
+ */
+struct outlet_kind {
+	int	(*prepare)(struct outlet *outlet, struct pollfd *fd);
+	void	(*turn)(struct outlet *outlet, short events);
+};
+
+/**
+ * outlet_socket() - give reminders to a program that listens
+ * @address: unix:PATH, or HOST:PORT
+ *
+ * A reminder is a line: id, due time, attempt and payload, with blanks between. A newline and a
+ * backslash in the payload are \n and \\. The receiver answers with a line that holds the id, in
+ * the order of the lines that it got. It may take many lines before it answers. Ends the program
+ * if the address is none.
+ *
+ * Return: the outlet.
+ */
+struct outlet *outlet_socket(const char *address);
+
+/**
+ * outlet_command() - run a command for each reminder
+ * @command: for /bin/sh -c. REMINDER_ID, REMINDER_DUE, REMINDER_ATTEMPT and REMINDER_PAYLOAD are in
+ *	its environment. Status 0 says that it has taken the reminder.
+ * @jobs: how many may run at once
+ *
+ * Return: the outlet.
+ */
+struct outlet *outlet_command(const char *command, unsigned int jobs);
+
+/* For kinds: the next one that is due and whose claim goes on, or NULL. It counts as given now. */
+struct reminder *outlet_next(struct outlet *outlet);
+/* For kinds: this one comes again. */
+void outlet_drop(struct outlet *outlet, struct reminder *r);
+/* For kinds: begin with nothing. */
+void outlet_init(struct outlet *outlet, const struct outlet_kind *kind);
+
+#endif /* REMINDER_OUTLET_H */

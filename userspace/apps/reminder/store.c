@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reminder: which database?
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "options.h"
+#include "store.h"
+
+#ifndef WITH_SQLITE
+const struct store_kind *const store_sqlite;
+#endif
+#ifndef WITH_POSTGRES
+const struct store_kind *const store_postgres;
+#endif
+
+uint64_t clock_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+struct reminder *reminder_new(uint64_t id, const char *payload)
+{
+	size_t len = strlen(payload) + 1;
+	struct reminder *r = malloc(sizeof(*r) + len);
+
+	if (r) {
+		*r = (struct reminder){ .id = id };
+		memcpy(r->payload, payload, len);
+	}
+	return r;
+}
+
+struct store *store_open(const char *where)
+{
+	bool postgres = !strncmp(where, "postgres", strlen("postgres")) && strstr(where, "://");
+	const struct store_kind *kind = postgres ? store_postgres : store_sqlite;
+	struct store *store;
+
+	if (!kind) {
+		complain("%s: this program was built without %s", where,
+			 postgres ? "PostgreSQL" : "SQLite");
+		return NULL;
+	}
+	store = kind->open(where);
+	if (store)
+		store->kind = kind;
+	return store;
+}
