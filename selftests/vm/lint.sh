@@ -90,12 +90,13 @@ kernel_doc() {
 flags=(-std=gnu11 -D_GNU_SOURCE -Wall -Wextra
 	-Iuapi -Iuserspace/include -Iuserspace/tools -Iuserspace/apps -Imodule/core
 	-Iselftests/uapi -Iselftests/lib -Iuserspace/lib -Iuserspace/examples/loops
+	-Iuserspace/apps/reminder
 	-isystem "$source/tools/testing/selftests"
 	# What the macros of kselftest's harness do in our name.
 	-Wno-sign-compare -Wno-unused-parameter -Wno-empty-body)
-# For the examples of event loops; the headers of the others are where all are.
-read -ra glib < <(pkg-config --cflags glib-2.0)
-flags+=("${glib[@]}")
+# For the examples of event loops, and for databases; the headers of the others are where all are.
+read -ra others < <(pkg-config --cflags glib-2.0 libpq)
+flags+=("${others[@]}")
 
 user_sources() {
 	# The modules for Node and Java want the headers of these: suite languages compiles them.

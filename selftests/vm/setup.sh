@@ -4,7 +4,7 @@
 # setup.sh - install what the build, the guests and the checks need
 #
 # usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|browser|
-#		 languages|arm64]...
+#		 languages|database|arm64]...
 #
 # Without a set: build guest check kernel fuzz lint. With KERNEL=arm64 in the environment guest
 # includes arm64.
@@ -14,6 +14,8 @@
 
 . "$(dirname "$0")/common.sh"
 
+# The libraries of userspace/apps/reminder
+databases='libsqlite3-dev libpq-dev'
 # The event loops of userspace/examples/loops. Without them their examples are left out.
 loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev libasio-dev'
 
@@ -40,8 +42,11 @@ packages() {
 	languages) echo golang-go rustc cargo nodejs node-typescript default-jdk-headless \
 			libnetty-java junit4
 		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
+	# What the application reminder is built and tested with. Without them suite reminder skips it.
+	database) echo "$databases" postgresql python3 ;;
 	# mandoc reads manual pages as they are, and says what is wrong with them.
-	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" ;;
+	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" \
+			"$databases" ;;
 	# Sphinx makes the site, MyST has it read Markdown, and furo is what it looks like.
 	html)	echo perl mandoc python3-sphinx python3-myst-parser furo ;;
 	# A browser in which the site is looked at, and what drives it
@@ -50,7 +55,7 @@ packages() {
 	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross \
 		qemu-system-arm ;;
 	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
-			"browser, languages, arm64)" ;;
+			"browser, languages, database, arm64)" ;;
 	esac
 }
 
@@ -68,7 +73,7 @@ commands() {
 	html)	echo perl mandoc sphinx-build ;;
 	# Where there is none the site is not looked at.
 	browser) ;;
-	lint)	echo perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h ;;
+	lint)	echo perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h sqlite3.h ;;
 	*)	die "$1 takes a Debian system: there is no apt here" ;;
 	esac
 }

@@ -22,7 +22,7 @@ tests=$top/selftests
 list() {
 	case $1 in
 	# The longest first: with short ones at the end both places are taken to the last.
-	check)	echo embedded uapi examples fuzz hostile sim module wheel loops lease install languages \
+	check)	echo embedded uapi examples fuzz hostile sim module wheel loops lease install languages reminder \
 			kselftest torture seeded lib stress vm time isolation insn abi tool report ;;
 	long)	echo time-long kselftest-long vm-long seeded-long loops-long fuzz-long html \
 			isolation-long uapi-long languages-long dist schedule ;;
@@ -214,8 +214,22 @@ suite_languages() {
 	local dir=$tests/languages
 	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
 		"$dir/cxx.sh g++" "$dir/cxx.sh clang++" "$dir/go.sh" "$dir/rust.sh" \
-		"$dir/node.sh" "$dir/examples.sh" \
-		"$dir/java.sh"
+		"$dir/node.sh" "$dir/java.sh" "$dir/examples.sh"
+}
+
+# The application reminder with the databases that are here, on wheels in the process; in a guest
+# while the clock is set.
+suite_reminder() {
+	local folder=$build/reminder status=0
+	make -s -C "$top/userspace" O="$build/userspace" REMINDER="$folder" reminder >&2
+	make -s -C "$top/userspace" O="$build/guest" REMINDER="$folder/guest" STATIC=1 reminder >&2
+	REMINDER=$folder/reminder timeout 900 "$tests/ktap-run.sh" "$tests/reminder/reminder.py" ||
+		status=$?
+	[ -x "$folder/guest/reminder" ] || return $status
+	cp "$tests"/{tap,reminder/clock}.sh "$folder/guest"
+	guest 300 1 -d "$folder/guest" -- guest/clock.sh "TWHEEL_BACKEND=embedded guest/clock.sh" ||
+		status=$?
+	return $status
 }
 
 # C++, Python, Java, Go and Rust on the device.

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Is no reminder lost, and none done twice, whatever happens to nodes and to the database? (TAP)
+
+On wheels in the process. PostgreSQL's part is skipped where there is no server: setup.sh installs
+what it takes as database.
+"""
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+from world import (CLAIMED, DONE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true, reminder,
+                   server_programs)
+
+SEC = 10**9
+# What nodes are told, so that claims end soon
+QUICK = ("--lease", "1s", "--horizon", "4s", "--poll", "200ms", "--batch", "100")
+COUNT = 4000
+SPREAD = 8 * SEC
+
+tests = failures = 0
+
+
+def check(name, good, *why):
+    """A test."""
+    global tests, failures
+    tests += 1
+    failures += not good
+    if not good:
+        print(*(f"# {line}" for text in why for line in str(text).splitlines()), sep="\n")
+    print("ok" if good else "not ok", tests, name, flush=True)
+
+
+def owned(base, node, state=CLAIMED):
+    """The ids that a node has claimed."""
+    return {int(row[0]) for row in base.sql(f"SELECT id FROM reminders WHERE state = {state} AND "
+                                            f"owner LIKE '%:{node.pid}:%'")}
+
+
+def taken_over(base, ids):
+    """Are all of these done, and has somebody else had some of them?"""
+    text = ",".join(map(str, ids))
+    rows = base.sql(f"SELECT state, max(fence) FROM reminders WHERE id IN ({text}) GROUP BY state")
+    return len(rows) == 1 and int(rows[0][0]) == DONE and int(rows[0][1]) > 1
+
+
+def claims_of(base, node):
+    """Wait for claims of a node on what is not due yet."""
+    base.fill(300, time.time_ns() + 2 * SEC, SEC // 100)
+    await_true("claims", lambda: owned(base, node))
+    return owned(base, node)
+
+
+def stop_between_transactions(base, node):
+    """Stop a node that has claims, where that holds up nobody. Return what it has claimed."""
+    while True:
+        claims_of(base, node)
+        node.signal(signal.SIGSTOP)
+        if base.between_transactions() and (claimed := owned(base, node)):
+            return claimed
+        node.signal(signal.SIGCONT)
+
+
+def kill_with_claims(base, nodes, options):
+    """Kill a node that has claims, and start another one. Return what it has left behind."""
+    while True:
+        claims_of(base, nodes[-1])
+        nodes[-1].kill()
+        orphans = owned(base, nodes[-1])
+        nodes[-1] = Node(base, *options)
+        if orphans:
+            return orphans
+
+
+def disaster(base, folder):
+    """Three nodes; one is killed, one sleeps longer than its claims, the server crashes."""
+    name = base.name
+    receiver = Receiver(folder)
+    options = ("--address", receiver.address, *QUICK)
+    reminder(base.where, "list")
+    base.count_ends()
+    base.fill(COUNT, time.time_ns() + 2 * SEC, SPREAD // COUNT)
+    nodes = [Node(base, *options) for _ in range(3)]
+    await_true("the first reminders", lambda: len(receiver.came) > COUNT // 10)
+
+    orphans = kill_with_claims(base, nodes, options)
+    slept = stop_between_transactions(base, nodes[0])
+    await_true("others to give what a stopped node has claimed",
+               lambda: taken_over(base, slept))
+    nodes[0].signal(signal.SIGCONT)
+    await_true("others to give what a killed node had claimed",
+               lambda: taken_over(base, orphans))
+    check(f"{name}: others give what was claimed by nodes that were killed and stopped", True)
+
+    if hasattr(base, "crash"):
+        base.fill(COUNT // 4, time.time_ns(), SPREAD // COUNT)
+        base.crash()
+    await_true("all to be done", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2 "
+                                                      "LIMIT 1"), 0.2)
+    said = [node.stop() for node in nodes]
+    check(f"{name}: nodes that are told to stop do", all(status == 0 for status, _ in said), said)
+
+    ids = {int(row[0]) for row in base.sql("SELECT id FROM reminders")}
+    ends = [int(row[0]) for row in base.sql("SELECT id FROM ends")]
+    check(f"{name}: none is lost: each reminder came to be done", set(ends) == ids,
+          f"{len(ids)} reminders, {len(set(ends))} done")
+    check(f"{name}: and none twice", len(ends) == len(set(ends)), len(ends), len(set(ends)))
+    check(f"{name}: the receiver got each", set(receiver.came) == ids,
+          f"{len(receiver.came)} of {len(ids)}")
+    early = min(receiver.lateness())
+    check(f"{name}: and none early", early >= 0, early)
+    repeats = sum(len(times) - 1 for times in receiver.came.values())
+    print(f"# {name}: {len(ids)} reminders, {len(orphans)} orphans, {len(slept)} slept through, "
+          f"{repeats} given more than once")
+    for _, text in said:
+        print("#", *text.splitlines(), sep="\n# ")
+
+
+def fence(base, folder):
+    """An answer that comes when the claim has ended and somebody else was at it."""
+    slow, quick = Receiver(folder), Receiver(folder)
+    slow.answer.clear()
+    base.fill(1, time.time_ns(), 1)
+    node = Node(base, "--address", slow.address, *QUICK)
+    await_true("the first node to give it", lambda: slow.came)
+    node.signal(signal.SIGSTOP)
+    # Where it was stopped in the midst of a transaction nothing goes on, and it is tried again.
+    while not base.between_transactions():
+        node.signal(signal.SIGCONT)
+        time.sleep(0.01)
+        node.signal(signal.SIGSTOP)
+    slow.answer.set()
+    await_true("the answer, which the first node does not read yet", lambda: slow.answered)
+    other = Node(base, "--address", quick.address, *QUICK)
+    await_true("the second node to have it done",
+               lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    status2, text2 = other.stop()
+    node.signal(signal.SIGCONT)
+    # When another one is done the first node has read the answer to the first one.
+    base.fill(1, time.time_ns(), 1)
+    await_true("another one", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    status, text = node.stop()
+    check(f"{base.name}: what is done under a claim that has ended does not count",
+          "done 1, done by others 1" in text and status == 0, text)
+    check(f"{base.name}: but what is done under the next one",
+          "done 1, done by others 0" in text2 and status2 == 0, text2)
+    check(f"{base.name}: both receivers got the same id", set(quick.came) < set(slow.came),
+          slow.came, quick.came)
+
+
+def commands(base, folder):
+    """A command that fails the first time."""
+    out = tempfile.mktemp(dir=folder)
+    command = f'echo "$REMINDER_ID $REMINDER_ATTEMPT $REMINDER_PAYLOAD" >>{out}; ' \
+              f'[ "$REMINDER_ATTEMPT" -gt 1 ]'
+    status, text = reminder(base.where, "add", "100ms", "a  payload")
+    check(f"{base.name}: a reminder is added", status == 0, text)
+    number = base.sql("SELECT max(id) FROM reminders")[0][0]
+    node = Node(base, "--command", command, *QUICK)
+    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    node.stop()
+    with open(out, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    check(f"{base.name}: a command that fails is run again, until it takes the reminder",
+          lines == [f"{number} {attempt} a  payload" for attempt in (1, 2)], lines)
+
+
+def lines_and_lists(base, folder):
+    """What is added is listed; a node that stops gives up its claims."""
+    status, text = reminder(base.where, "add", stdin=None, input="@9000000000000000000 far\n"
+                            "@9000000000000000001 a|b\\n c\n")
+    check(f"{base.name}: lines are added", status == 0, text)
+    check(f"{base.name}: and listed", re.search(
+        r"^\d+ 9000000000000000000 0 0 far\n\d+ 9000000000000000001 0 0 a\|b\\n c\n\Z",
+        reminder(base.where, "list")[1], re.M), reminder(base.where, "list"))
+    base.sql("DELETE FROM reminders")
+    base.fill(10, time.time_ns() + 3600 * SEC, 1)
+    node = Node(base, "--address", Receiver(folder).address, "--horizon", "2h")
+    await_true("claims", lambda: len(owned(base, node)) == 10)
+    node.stop()
+    check(f"{base.name}: a node that stops gives up what it has claimed",
+          base.sql("SELECT count(*) FROM reminders WHERE state = 0") == [("10",)])
+    base.sql("DELETE FROM reminders")
+
+
+def answers(base, folder):
+    """A receiver that answers something else is not believed."""
+    receiver = Receiver(folder)
+    base.fill(1, time.time_ns(), 1)
+    receiver.answer.clear()
+    node = Node(base, "--address", receiver.address, *QUICK)
+    await_true("a second attempt, when the first one had no answer",
+               lambda: any(len(times) > 1 for times in receiver.came.values()))
+    check(f"{base.name}: without an answer a reminder is not done",
+          base.sql("SELECT count(*) FROM reminders WHERE state = 2") == [("0",)])
+    receiver.answer.set()
+    await_true("the answer", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    node.stop()
+    base.sql("DELETE FROM reminders")
+
+
+def wrong_usage(folder):
+    """Errors are one line."""
+    base = f"{folder}/usage"
+    for want, message, arguments in (
+            (2, "which database, and run, add or list?", [base]),
+            (2, "'walk' with 0 arguments", [base, "walk"]),
+            (2, "run needs one of --address and --command", [base, "run"]),
+            (2, "run needs one of", ["-a", "unix:x", "-c", "true", base, "run"]),
+            (2, "'here' is not unix:PATH or HOST:PORT", ["-a", "here", base, "run"]),
+            (2, "'soon' is no duration", [base, "add", "soon", "x"]),
+            (2, "line 1 is not WHEN PAYLOAD", [base, "add"]),
+            (2, "more than --most", ["-m", "5", "-a", "unix:x", base, "run"]),
+            (1, "unable to open database file", [f"{folder}/no/such", "list"]),
+            (1, "PostgreSQL", [f"postgresql://x@/x?host={folder}", "list"])):
+        if "PostgreSQL" in message and server_programs() is None:
+            continue
+        status, text = reminder(*arguments, stdin=None, input="now\n")
+        check(f"{message}: exit status {want}", status == want and text.count("\n") == 1 and
+              re.match(f"reminder: .*{re.escape(message)}", text), status, text)
+
+
+def main():
+    """All tests."""
+    print("TAP version 13")
+    if not os.access(REMINDER, os.X_OK):
+        print("1..0 # SKIP no", REMINDER, "(Debian: libsqlite3-dev libpq-dev)")
+        return 4
+    folder = tempfile.mkdtemp(prefix="reminder.")
+    os.chmod(folder, 0o755)
+    kinds = [Sqlite]
+    if server_programs():
+        kinds.append(Postgres)
+    else:
+        print("# no PostgreSQL server here (Debian: postgresql): its part is skipped")
+    try:
+        wrong_usage(folder)
+        for kind in kinds:
+            base = kind(folder)
+            try:
+                disaster(base, folder)
+                base.sql("DELETE FROM reminders")
+                fence(base, folder)
+                base.sql("DELETE FROM reminders")
+                commands(base, folder)
+                base.sql("DELETE FROM reminders")
+                answers(base, folder)
+                lines_and_lists(base, folder)
+            finally:
+                base.close()
+    except Exception:  # pylint: disable=broad-except
+        print("#", traceback.format_exc().replace("\n", "\n# "))
+        check("the tests came to their end", False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"1..{tests}")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
