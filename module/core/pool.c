@@ -287,7 +287,6 @@ void twheel_pool_reclaim(struct twheel_pool *pool)
 		spin_lock_bh(&base->lock);
 		give_back(pool, stock, 0);
 		spin_unlock_bh(&base->lock);
-		cond_resched();
 	}
 }
 

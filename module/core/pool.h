@@ -282,7 +282,7 @@ int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
  *
  * It goes back to the user. For the host, too. Takes O(CPUs).
  *
- * Context: may sleep.
+ * Context: process, without spinlocks.
  */
 void twheel_pool_reclaim(struct twheel_pool *pool);
 

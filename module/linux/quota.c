@@ -322,8 +322,10 @@ int twheel_account_reserve(struct twheel_account *account, u32 n)
 		list_add(&account->entry, &quota->accounts);
 	got = reserve(quota, n);
 	if (!got) {
-		list_for_each_entry(account, &quota->accounts, entry)
+		list_for_each_entry(account, &quota->accounts, entry) {
 			twheel_pool_reclaim(pool_of(account));
+			cond_resched();
+		}
 		got = reserve(quota, n);
 	}
 	mutex_unlock(&quota->mutex);

@@ -566,7 +566,7 @@ static bool stale_lease(int fd, uint64_t *words, __u64 key)
 	int i;
 
 	first.handle = key;
-	if (tw_call(fd, TWHEEL_IOC_ARM, &first))
+	if (!tw_stay() || tw_call(fd, TWHEEL_IOC_ARM, &first))
 		return false;
 	word = &words[first.word];
 	ok = tw_lease_extend_own(word, first.tag, later - TW_FAR);
@@ -654,6 +654,7 @@ TEST_F(lease, words_are_used_again)
 	__u64 handle;
 	int i;
 
+	ASSERT_TRUE(tw_stay());
 	handle = arm_lease(self->fd, TW_FAR, 0, &first);
 	for (i = 0; i < 200; i++) {
 		ASSERT_NE(0, handle);
@@ -888,6 +889,7 @@ TEST_F(lease, found_by_another_process)
 	char byte;
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	ASSERT_TRUE(tw_stay());
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	word = arm.word;
 	pid = fork();

@@ -318,7 +318,7 @@ TEST_F(leftovers, are_counted)
 	if (getpagesize() != 4096)
 		SKIP(return, "pages of words are larger here");
 	/* Each CPU on which a descriptor has armed keeps a chunk. */
-	ASSERT_TRUE(tw_pin(0));
+	ASSERT_TRUE(tw_stay());
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (round = 0; round < 20; round++) {
 		for (n = 0; n < (int)ARRAY_SIZE(fds); n++) {

@@ -381,6 +381,12 @@ static inline bool tw_pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
+/* Stays on this CPU: what ends here is the next that is made here. */
+static inline bool tw_stay(void)
+{
+	return tw_pin(sched_getcpu());
+}
+
 /*
  * Arms @n timers at @deadlines with their index as user_data, on each CPU that this thread
  * may use in turn. Returns whether all were armed.
