@@ -446,7 +446,7 @@ static void clear_answer(struct twheel_arm *arm)
 
 /* As arm_one(). The lock of the key may be held afterwards. */
 static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
-		   struct twheel_timer *hint, int full)
+		       struct twheel_timer *hint, int full)
 {
 	struct twheel_ctx *ctx = hold->ctx;
 	struct twheel_timer *timer;
@@ -525,9 +525,10 @@ static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_a
 }
 
 /*
- * Carry out the @n entries at @arms. @timers has room for as many timers. For the first entry that
- * makes one, @taken is a free timer or NULL, and @full 0 or the error for which none can be made.
- * Returns how many entries were carried out: fewer than @n if the pool has to grow for the next one.
+ * Carry out the @n entries at @arms. @timers has room for as many timers. For the first entry
+ * that makes one, @taken is a free timer or NULL, and @full 0 or the error for which none can be
+ * made. Returns how many entries were carried out: fewer than @n if the pool has to grow for the
+ * next one.
  */
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
 		    struct twheel_timer *taken, struct twheel_timer **timers)

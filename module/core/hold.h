@@ -51,6 +51,7 @@ struct twheel_hold {
 	bool			stays;
 	bool			wake;
 	u32			key_hash;
+	/* order: see base.c */
 	spinlock_t		*key_lock;
 	struct twheel_timer	*taken;
 	struct twheel_timer	*ended;

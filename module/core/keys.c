@@ -233,7 +233,9 @@ void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries,
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		heads[i] = head_for(keys, twheel_keys_hash(keys, *(const u64 *)(entries + i * size)));
+		u64 key = *(const u64 *)(entries + i * size);
+
+		heads[i] = head_for(keys, twheel_keys_hash(keys, key));
 		prefetch(heads[i]);
 	}
 	for (i = 0; i < n; i++) {

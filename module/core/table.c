@@ -70,7 +70,8 @@ static int add_small_block(struct twheel_table *table)
 {
 	struct twheel_table_array *array;
 
-	array = twheel_table_alloc(table, struct_size(array, blocks, 1) + table->first * table->size);
+	array = twheel_table_alloc(table, struct_size(array, blocks, 1) +
+					  table->first * table->size);
 	if (IS_ERR(array))
 		return PTR_ERR(array);
 
