@@ -72,18 +72,25 @@ static u32 *head_for(const struct twheel_keys *keys, u32 hash)
 static void hold_heads(struct twheel_table *heads, bool hold)
 {
 	struct twheel_keys *keys = container_of(heads, struct twheel_keys, heads);
+	spinlock_t *first = &keys->locks[0].lock;
 	u32 i;
 
+	/* For sparse, which cannot follow locks in a loop, each is released or acquired there. */
 	if (!hold) {
-		for (i = TWHEEL_KEY_LOCKS; i; i--)
+		for (i = TWHEEL_KEY_LOCKS; i; i--) {
+			__acquire(&keys->locks[i - 1].lock);
 			spin_unlock(&keys->locks[i - 1].lock);
+		}
 		local_bh_enable();
 		return;
 	}
 	local_bh_disable();
-	spin_lock(&keys->locks[0].lock);
-	for (i = 1; i < TWHEEL_KEY_LOCKS; i++)
-		spin_lock_nest_lock(&keys->locks[i].lock, &keys->locks[0].lock);
+	spin_lock(first);
+	__release(first);
+	for (i = 1; i < TWHEEL_KEY_LOCKS; i++) {
+		spin_lock_nest_lock(&keys->locks[i].lock, first);
+		__release(&keys->locks[i].lock);
+	}
 }
 
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,

@@ -28,6 +28,7 @@
  * meanwhile, which the caller sees once it has locked the timer.
  */
 #include <linux/bitops.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
@@ -600,10 +601,14 @@ static void hold_chunks(struct twheel_table *chunks, bool hold)
 {
 	struct twheel_pool *pool = container_of(chunks, struct twheel_pool, chunks);
 
-	if (hold)
+	/* For sparse, which cannot follow a lock that depends on a condition. */
+	if (hold) {
 		spin_lock_bh(&pool->lock);
-	else
+		__release(&pool->lock);
+	} else {
+		__acquire(&pool->lock);
 		spin_unlock_bh(&pool->lock);
+	}
 }
 
 int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)

@@ -20,13 +20,6 @@
 struct cred;
 
 /*
- * For what an open of the device needs. All devices of the misc class are opened under one
- * lock: so a program at the limit of its memory cgroup tries once to reclaim memory there,
- * and then gets an error. For wheels, too: whoever gets none may have another one.
- */
-#define TWHEEL_OPEN_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
-
-/*
  * For timers, keys and words: at the limit of its memory cgroup a program gets an error,
  * and is not killed.
  */

@@ -21,7 +21,6 @@
 #include "../core/host.h"
 #include "clock.h"
 #include "compat.h"
-#include "quota.h"
 #include "turn.h"
 #include "wheels.h"
 

@@ -4,11 +4,19 @@
 #define TWHEEL_WHEELS_H
 
 #include <linux/compiler.h>
+#include <linux/gfp.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 
 #include "program.h"
+
+/*
+ * For what an open of the device needs. All devices of the misc class are opened under one
+ * lock: so a program at the limit of its memory cgroup tries once to reclaim memory there,
+ * and then gets an error. For wheels, too: whoever gets none may have another one.
+ */
+#define TWHEEL_OPEN_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /**
  * struct twheel_cpu_wheels - the wheels that a user has on one CPU
