@@ -46,6 +46,9 @@ struct twheel_cpu {
 	unsigned int		before;
 };
 
+/* Longer than nearly all kicks take */
+#define TWHEEL_KICK_NS		(50 * NSEC_PER_USEC)
+
 static DEFINE_PER_CPU(struct twheel_cpu, twheel_cpus);
 static DEFINE_SPINLOCK(twheel_cpus_lock);
 static enum cpuhp_state twheel_cpuhp_state;
@@ -200,6 +203,25 @@ void twheel_reprogram(struct twheel_cpu_base *cbase)
 	spin_lock_bh(&cbase->base.lock);
 	twheel_base_program(&cbase->base);
 	spin_unlock_bh(&cbase->base.lock);
+}
+
+/*
+ * While its callback runs the hrtimer stays here: a kick that comes then sets it here, and it may
+ * expire again at once. If each run sent a kick the one might come during the next, and so on, for
+ * as long as both CPUs keep in step. So no run sends one while the hrtimer is set or another kick
+ * is on its way. That one may have set the hrtimer for this run already: see to it a little later.
+ */
+void twheel_program_elsewhere(struct twheel_cpu_base *cbase)
+{
+	/* If no kick is left it is seen what they have set. */
+	bool kicked = atomic_read_acquire(&cbase->kicked);
+
+	if (hrtimer_is_queued(&cbase->hrtimer))
+		return;
+	if (kicked)
+		start(cbase, twheel_clock_now(cbase->base.clock) + TWHEEL_KICK_NS);
+	else
+		twheel_reprogram(cbase);
 }
 
 void twheel_program_now(enum twheel_clock clock)

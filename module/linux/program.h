@@ -101,6 +101,16 @@ void twheel_program(struct twheel_cpu_base *cbase, u64 tick, u64 ns);
 void twheel_reprogram(struct twheel_cpu_base *cbase);
 
 /**
+ * twheel_program_elsewhere() - have another CPU turn a wheel that is turned on an isolated one
+ * @cbase:	the base
+ *
+ * That may take some runs of the wheel here.
+ *
+ * Context: the callback of @cbase->hrtimer, without the lock of the base.
+ */
+void twheel_program_elsewhere(struct twheel_cpu_base *cbase);
+
+/**
  * twheel_program_now() - turn all wheels on a clock that was set, of all users
  * @clock:	the clock
  *

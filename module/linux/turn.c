@@ -153,12 +153,7 @@ enum hrtimer_restart twheel_turn(struct hrtimer *hrtimer)
 	if (unlikely(twheel_cpu_isolated(smp_processor_id())) &&
 	    twheel_housekeeping_cpu(smp_processor_id()) != smp_processor_id()) {
 		count_run(0);
-		/*
-		 * If a kick has come during this run the hrtimer is set here, and the next run is
-		 * to hand it over: a kick from here might come during that one, and so on.
-		 */
-		if (!hrtimer_is_queued(hrtimer))
-			twheel_reprogram(cbase);
+		twheel_program_elsewhere(cbase);
 		return HRTIMER_NORESTART;
 	}
 	if (began >= round->until) {

@@ -197,6 +197,8 @@ void fiber_main(void)
 		if (self->kind == TASK) {
 			expect(!self->off && !self->rcu && !self->bh, SIM_ITSELF,
 			       "a task ends with a lock held");
+			/* Whoever waits for its end sees what it has stored. */
+			sim_drain();
 			self->used = false;
 			nr_tasks--;
 		}
