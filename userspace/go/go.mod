@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+module twheel
+
+go 1.19
