@@ -81,14 +81,19 @@ void pvclock_gtod_unregister_notifier(struct notifier_block *nb)
 	unlock_timekeeper();
 }
 
+void clock_note_step(void)
+{
+	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
+}
+
 void sim_set_clock(s64 step)
 {
 	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
 	lock_timekeeper();
-	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
+	clock_note_step();
 	sim_real_offset += step;
 	sim_furthest_offset = max(sim_furthest_offset, sim_real_offset);
-	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
+	clock_note_step();
 	tell();
 	unlock_timekeeper();
 }

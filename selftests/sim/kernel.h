@@ -231,6 +231,7 @@ void hardirq_main(void *arg);
 
 /* clock.c, work.c */
 void clock_begin(void);
+void clock_note_step(void);
 void clock_give_namespaces(struct task_struct *task);
 void work_begin(void);
 

@@ -155,8 +155,13 @@ void sim_hotplug(unsigned int cpu, bool online);
 extern s64 sim_real_offset, sim_boot_offset;
 /* The most that sim_real_offset has been */
 extern s64 sim_furthest_offset;
-/* The latest time that CLOCK_REALTIME has shown just before or after a step */
+/*
+ * The latest time that CLOCK_REALTIME has shown just before or after a step, or when the work items
+ * for it were done
+ */
 extern u64 sim_latest_step;
+/* They are not done. Tasks have no priorities here, so others may keep them from their CPU. */
+extern bool sim_steps_pending;
 void sim_set_clock(s64 step);
 void sim_set_timens(s64 monotonic, s64 boottime);
 

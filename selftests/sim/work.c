@@ -8,9 +8,11 @@
 static struct work_struct *works;
 static struct irq_work *irq_works;
 static bool has_worker;
+bool sim_steps_pending;
 
 void work_begin(void)
 {
+	sim_steps_pending = false;
 	works = NULL;
 	irq_works = NULL;
 	has_worker = false;
@@ -47,6 +49,9 @@ static void worker(void *unused)
 		else
 			do_work(works);
 	}
+	if (sim_steps_pending)
+		clock_note_step();
+	sim_steps_pending = false;
 	has_worker = false;
 }
 
@@ -67,6 +72,8 @@ bool irq_work_queue(struct irq_work *work)
 	work->pending = true;
 	work->at = sim_now();
 	irq_works = work;
+	/* The module has one for that. */
+	sim_steps_pending = true;
 	need_worker();
 	return true;
 }
