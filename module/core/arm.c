@@ -234,14 +234,16 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 		twheel_timer_enqueue(timer, hold->local, now);
 }
 
-/* As twheel_pool_alloc(); or that which was taken before. */
+/* As twheel_pool_alloc(); that which was taken before comes first. */
 static int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u32 n)
 {
+	struct twheel_pool *pool = &hold->ctx->pool;
+
 	if (likely(!hold->taken))
-		return twheel_pool_alloc(&hold->ctx->pool, hold->local, timers, n);
+		return twheel_pool_alloc(pool, hold->local, timers, n);
 	timers[0] = hold->taken;
 	hold->taken = NULL;
-	return 1;
+	return 1 + (n > 1 ? max(twheel_pool_alloc(pool, hold->local, timers + 1, n - 1), 0) : 0);
 }
 
 /*
