@@ -139,7 +139,7 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
  *
  * Context: as twheel_hold_index().
  * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
- * the key is held as well as that of @hold->local, so that none comes, until twheel_hold_name() or
+ * the key is held as well as that of @hold->local, so that none comes: until
  * twheel_hold_unlock_key().
  */
 struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
