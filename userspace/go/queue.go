@@ -267,60 +267,50 @@ func (q *Queue) Push(key uint64, d time.Duration) error {
 	})
 }
 
-// PushAll is Push for many timers, in one call. It returns how many were pushed back; if those are
-// not all, also the error of the next one.
-func (q *Queue) PushAll(pushes []Push) (int, error) {
+// batch calls some until it has handled n elements, or returns an error, which is negative. some is
+// told how many are done, and returns how many more it has handled.
+func (q *Queue) batch(call string, n int, some func(done int) int) (int, error) {
 	done := 0
-	err := q.call("twheel_push_batch", func() C.int {
-		for done < len(pushes) {
-			n := C.twheel_push_batch(q.tw,
-				(*C.struct_twheel_push)(unsafe.Pointer(&pushes[done])),
-				C.size_t(len(pushes)-done))
-			if n < 0 {
-				return C.int(n)
+	err := q.call(call, func() C.int {
+		for done < n {
+			handled := some(done)
+			if handled < 0 {
+				return C.int(handled)
 			}
-			done += int(n)
+			done += handled
 		}
 		return 0
 	})
 	return done, err
+}
+
+// PushAll is Push for many timers, in one call. It returns how many were pushed back; if those are
+// not all, also the error of the next one.
+func (q *Queue) PushAll(pushes []Push) (int, error) {
+	return q.batch("twheel_push_batch", len(pushes), func(done int) int {
+		return int(C.twheel_push_batch(q.tw,
+			(*C.struct_twheel_push)(unsafe.Pointer(&pushes[done])),
+			C.size_t(len(pushes)-done)))
+	})
 }
 
 // ArmAll arms many timers, in one call. An error is that of the call; the Result of each element
 // says how that went. It returns how many elements were handled, whatever their results.
 func (q *Queue) ArmAll(arms []Arm) (int, error) {
-	done := 0
-	err := q.call("twheel_arm_batch", func() C.int {
-		for done < len(arms) {
-			n := C.twheel_arm_batch(q.tw,
-				(*C.struct_twheel_arm)(unsafe.Pointer(&arms[done])),
-				C.size_t(len(arms)-done))
-			if n < 0 {
-				return C.int(n)
-			}
-			done += int(n)
-		}
-		return 0
+	return q.batch("twheel_arm_batch", len(arms), func(done int) int {
+		return int(C.twheel_arm_batch(q.tw,
+			(*C.struct_twheel_arm)(unsafe.Pointer(&arms[done])),
+			C.size_t(len(arms)-done)))
 	})
-	return done, err
 }
 
 // CancelAll cancels many timers, in one call, as ArmAll arms them.
 func (q *Queue) CancelAll(cancels []Cancel) (int, error) {
-	done := 0
-	err := q.call("twheel_cancel_batch", func() C.int {
-		for done < len(cancels) {
-			n := C.twheel_cancel_batch(q.tw,
-				(*C.struct_twheel_cancel)(unsafe.Pointer(&cancels[done])),
-				C.size_t(len(cancels)-done))
-			if n < 0 {
-				return C.int(n)
-			}
-			done += int(n)
-		}
-		return 0
+	return q.batch("twheel_cancel_batch", len(cancels), func(done int) int {
+		return int(C.twheel_cancel_batch(q.tw,
+			(*C.struct_twheel_cancel)(unsafe.Pointer(&cancels[done])),
+			C.size_t(len(cancels)-done)))
 	})
-	return done, err
 }
 
 // Cancel cancels the timer with this key; its event is not read any more. False if there is none.
