@@ -191,6 +191,7 @@ int ida_alloc_max(struct ida *ida, unsigned int max, gfp_t gfp)
 	u32 i, id;
 
 	might_sleep("ida_alloc_max()");
+	acquire(ida, &ida->order);
 	for (i = 0; i < ida->words && !ida->free[i]; i++)
 		;
 	if (i == ida->words && !ida_grow(ida, gfp))
@@ -199,13 +200,16 @@ int ida_alloc_max(struct ida *ida, unsigned int max, gfp_t gfp)
 	if (id > max)
 		return -ENOSPC;
 	__clear_bit(id, ida->free);
+	release(ida, &ida->order);
 	return (int)id;
 }
 
 void ida_free(struct ida *ida, unsigned int id)
 {
 	expect(!test_bit(id, ida->free), CONTAINED, "number %u is freed twice", id);
+	acquire(ida, &ida->order);
 	__set_bit(id, ida->free);
+	release(ida, &ida->order);
 }
 
 void ida_destroy(struct ida *ida)

@@ -3,16 +3,19 @@
 #ifndef SIM_LINUX_IDR_H
 #define SIM_LINUX_IDR_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 /**
  * struct ida - which numbers are taken
  * @free:	a bit for each number, set if it is free
  * @words:	how many words @free has
+ * @order:	of whoever took or gave back a number last: the kernel has a lock for them
  */
 struct ida {
 	unsigned long	*free;
 	u32		words;
+	struct sim_order order;
 };
 
 void ida_init(struct ida *ida);
