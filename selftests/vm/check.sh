@@ -3,15 +3,15 @@
 #
 # check.sh - set up, build, run suites of tests, several at a time, and count: `make check`
 #
-# usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] check.sh [-v]
+# usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] [LOGS=folder] check.sh [-v]
 #
 #	-v  print all that each suite says when it has ended
 #
 # "check" and "long" stand for the suites of make check and of make check-long: see
 # suite.sh. JOBS (2) suites run at a time, and one more that mostly waits, unless JOBS is
 # 1. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
-# What a suite says is kept in build/log/check.SUITE, and is printed as it is said where
-# there is but one. The debug kernels that suites need are built meanwhile.
+# What a suite says is kept in build/log/check.SUITE, or in that of LOGS, and is printed as it
+# is said where there is but one. The debug kernels that suites need are built meanwhile.
 #
 # The last line is "N passed, M failed, K skipped"; the exit status is 0 only if
 # something passed and nothing failed.
@@ -20,6 +20,7 @@
 
 # How long suites took when they last passed: a line each
 times=$cache/times
+logs=${LOGS:-$build/log}
 
 # By suite: the kernels it needs and what it does to this machine, when it began, and its
 # counts, its seconds and those of CPU time, or why there are none.
@@ -40,7 +41,7 @@ counted=0
 
 # Where what a suite says is kept
 log_of() {
-	echo "$build/log/check.${1//\//.}"
+	echo "$logs/check.${1//\//.}"
 }
 
 # last NAME - how many seconds it took, or nothing
@@ -104,7 +105,7 @@ without_kernel() {
 	missing[$2]=1
 	failed=$((failed + 1))
 	echo "# FAILED: there is no $2 kernel, so what needs it is not run:"
-	sed 's/^/#   /' "$build/log/check.kernel.$2"
+	sed 's/^/#   /' "$logs/check.kernel.$2"
 }
 
 # Which kernel a suite lacks, be it only as yet, as $kernel. False if it lacks none.
@@ -161,7 +162,7 @@ build_kernel() {
 		[ "${kernels[$kernel]}" = wanted ] || continue
 		# Guests first, but suites wait for this, too.
 		KERNEL=$kernel setsid nice -n 3 "$vm/kernel.sh" \
-			</dev/null >"$build/log/check.kernel.$kernel" 2>&1 &
+			</dev/null >"$logs/check.kernel.$kernel" 2>&1 &
 		building=$!:$kernel
 		return
 	done
@@ -224,7 +225,7 @@ stop() {
 }
 
 # What failed, once more: the end of a long log is what is read, and kept. A test says before
-# its result why that is so.
+# its result why that is so, and a kernel that complains begins with what matters.
 recap() {
 	local name
 	for name; do
@@ -234,6 +235,8 @@ recap() {
 			/^ *not ok/		{ for (i = said > 15 ? said - 14 : 1; i <= said; i++) print line[i]
 						  print; said = 0; next }
 			/stuck:|^Bail out!/	{ print; next }
+			/the kernel complained:/ { more = 15 }
+			more			{ more--; print; next }
 						{ line[++said] = $0 }' "$(log_of "$name")"
 		  cat "$(log_of "$name").blame"; } | tail -n 60 | sed 's/^/#   /'
 	done
@@ -290,7 +293,7 @@ case ${1-} in
 *)	usage ;;
 esac
 jobs=${JOBS:-2}
-mkdir -p "$build/log"
+mkdir -p "$logs"
 
 suites=()
 read -r -a words <<<"${SUITES:-check}"

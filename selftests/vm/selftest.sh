@@ -42,9 +42,10 @@ stand_in() {
 	chmod +x "$file"
 }
 
-# check_with FOLDER SUITES - run them where its commands are found first
+# check_with FOLDER SUITES - run them where its commands are found first. The suites of these
+# names that run beside this test have their logs in another folder.
 check_with() {
-	PATH=$tmp/$1:$PATH SUITES=$2 "$vm/check.sh" 2>&1
+	PATH=$tmp/$1:$PATH SUITES=$2 LOGS=$tmp/logs "$vm/check.sh" 2>&1
 }
 
 test_guest() {
@@ -257,15 +258,17 @@ test_kernel() {
 }
 
 # What is said once more of a test that failed: no skipped one hides it, and what those that
-# passed have said does not come with it. The suite deb does not run beside this one, and what
-# it takes is said to be here.
+# passed have said does not come with it. What the suite takes is said to be here.
 test_recap() {
 	stand_in recap dpkg-query 'echo installed'
 	stand_in recap apt-get 'exit 1'
 	stand_in recap timeout "printf '%s\n' 1..2 '# a.c:1: all is well' 'ok 1 a'" \
+		"printf '%s\n' 'the kernel complained:' 'BUG: no ink' but{1..40}" \
 		"printf '%s\n' '# b.c:2: out of paper' 'not ok 2 b'" 'exit 1'
 	check_with recap deb | sed '1,/what failed in deb/d' >"$tmp/out"
-	[ "$(head -n 2 "$tmp/out")" = '#   # b.c:2: out of paper
+	[ "$(sed -n '1,2p; /out of/,/not ok/p' "$tmp/out")" = '#   the kernel complained:
+#   BUG: no ink
+#   # b.c:2: out of paper
 #   not ok 2 b' ] && [ "$(tail -n 1 "$tmp/out")" = "1 passed, 1 failed, 0 skipped" ]
 	result $? "a test that failed is told once more, with its reason" "$tmp/out"
 }
