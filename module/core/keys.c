@@ -68,11 +68,13 @@ static u32 *head_for(const struct twheel_keys *keys, u32 hash)
 	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
 }
 
-/* Take or release the locks of all buckets, that no head changes while all of them move. */
+/*
+ * Take or release the locks of all buckets, that no head changes while all of them move. Lockdep
+ * wants another lock for those of one class to be inside of.
+ */
 static void hold_heads(struct twheel_table *heads, bool hold)
 {
 	struct twheel_keys *keys = container_of(heads, struct twheel_keys, heads);
-	spinlock_t *first = &keys->locks[0].lock;
 	u32 i;
 
 	/* For sparse, which cannot follow locks in a loop, each is released or acquired there. */
@@ -81,14 +83,14 @@ static void hold_heads(struct twheel_table *heads, bool hold)
 			__acquire(&keys->locks[i - 1].lock);
 			spin_unlock(&keys->locks[i - 1].lock);
 		}
-		local_bh_enable();
+		__acquire(&keys->splits);
+		spin_unlock_bh(&keys->splits);
 		return;
 	}
-	local_bh_disable();
-	spin_lock(first);
-	__release(first);
-	for (i = 1; i < TWHEEL_KEY_LOCKS; i++) {
-		spin_lock_nest_lock(&keys->locks[i].lock, first);
+	spin_lock_bh(&keys->splits);
+	__release(&keys->splits);
+	for (i = 0; i < TWHEEL_KEY_LOCKS; i++) {
+		spin_lock_nest_lock(&keys->locks[i].lock, &keys->splits);
 		__release(&keys->locks[i].lock);
 	}
 }

@@ -31,7 +31,8 @@ struct twheel_key_lock {
  * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
  *		lock of the bucket that is split; read without a lock
  * @secret:	of the hash; constant once there is a timer
- * @splits:	serialises splitting buckets; nobody waits for it
+ * @splits:	serialises splitting buckets, and moving all of them to a large table. Whoever would
+ *		only split some does not wait for it
  * @locks:	by the last bits of the hash; NULL until twheel_keys_reserve() makes them
  */
 struct twheel_keys {
