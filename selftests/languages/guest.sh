@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# guest.sh - make a folder with the tests of C++, Python, Java, Go and Rust, for a guest that has none
+# guest.sh - make a folder with the tests of C++, Python, Java, Go, Rust and Node, for a guest that
+#	     has none
 #
 # usage: guest.sh FOLDER		its last part is `languages`
 #
 # The tests of C++, Go and Rust are static. Of Python's library it takes the modules that the tests
 # used on this machine, which are run for that. `FOLDER/python` starts it. Of Java's runtime it takes
-# the modules that the tests need; `FOLDER/java` runs them. Where a compiler, Python or a JDK is
-# missing there is a script that skips.
+# the modules that the tests need; `FOLDER/java` runs them. Of Node it takes the program. Where a
+# compiler, Python, a JDK or Node is missing there is a script that skips.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh" >/dev/null
@@ -61,10 +62,21 @@ copy_python() {
 	chmod +x "$folder/python"
 }
 
-# The tests and all that they take. The runtime has to be started by the loader that its file names,
-# as it finds its own files by that.
+# start_by_loader - shell code for a guest. A program has to be started by the loader that its file
+# names if it finds its own files by that, or starts itself again.
+start_by_loader() {
+	local file
+	file=$(cd "$folder/lib" && ls ld-linux*)
+	cat <<-END
+		mkdir -p /lib64 /tmp
+		ln -sf /twheel/languages/lib/$file /lib64/$file
+		export LD_LIBRARY_PATH=/twheel/languages/lib
+	END
+}
+
+# The tests and all that they take.
 copy_java() {
-	local jars=/usr/share/java home=$folder/java.home file
+	local jars=/usr/share/java home=$folder/java.home
 	local netty=$jars/netty-common.jar
 
 	make -s -C "$top/userspace/java" package O="$tmp/java" >/dev/null
@@ -77,13 +89,11 @@ copy_java() {
 	javac -cp "$(printf '%s:' "$home"/*.jar)" -d "$home/tests" "$here"/java/*.java
 	mapfile -t files < <(find "$home/jre" -name '*.so'; echo "$home/jre/bin/java")
 	copy_libraries "${files[@]}"
-	file=$(cd "$folder/lib" && ls ld-linux*)
 	cat >"$folder/java" <<-END
 		#!/bin/sh
-		here=/twheel/languages home=\$here/java.home
-		mkdir -p /lib64 /tmp
-		ln -sf \$here/lib/$file /lib64/$file
-		export LD_LIBRARY_PATH=\$here/lib TWHEEL_BACKEND=device
+		home=/twheel/languages/java.home
+		$(start_by_loader)
+		export TWHEEL_BACKEND=device
 		exec \$home/jre/bin/java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m \\
 			-Dtwheel.version=$(cat "$top/VERSION") -cp "\$home/*:\$home/tests" TapRunner \\
 			$(cd "$here/java" && printf '%s ' *Test.java | sed 's/\.java//g')
@@ -91,18 +101,20 @@ copy_java() {
 	chmod +x "$folder/java"
 }
 
-# runner NAME FILE ARGUMENT... - the tests in that file of the folder, whose results are like those of
-# Go or Rust
+# runner NAME BEFORE FILE ARGUMENT... - the tests in that file of the folder, whose results are like
+# those of Go, Rust or Node, and shell code to be run before
 runner() {
-	local name=$1
-	shift
+	local name=$1 before=$2
+	shift 2
 	cp "$here/../tap.sh" "$here/results.sh" "$folder"
 	cat >"$folder/$name" <<-END
 		#!/bin/sh
-		. /twheel/languages/tap.sh
-		. /twheel/languages/results.sh
+		cd /twheel/languages
+		. ./tap.sh
+		. ./results.sh
+		$before
 		export TWHEEL_BACKEND=device
-		run /twheel/languages/$*
+		run ./$*
 		results
 		finish
 	END
@@ -113,7 +125,7 @@ copy_go() {
 	make -s -C "$top/userspace/go" O="$tmp/go" package >&2
 	cp "$here"/go/*_test.go "$tmp/go/twheel"
 	(cd "$tmp/go/twheel" && go test -c -o "$folder/go.test" -ldflags '-extldflags -static')
-	runner go go.test -test.v
+	runner go '' go.test -test.v
 }
 
 copy_rust() {
@@ -125,7 +137,17 @@ copy_rust() {
 		cargo test --tests --no-run --message-format json) >"$tmp/out"
 	cp "$(sed -n 's|.*"executable":"\([^"]*/wheel-[^"]*\)".*|\1|p' "$tmp/out")" \
 		"$folder/rust.test"
-	runner rust rust.test
+	runner rust '' rust.test
+}
+
+copy_node() {
+	make -s -C "$top/userspace/node" O="$tmp/node" package >&2
+	cp -r "$tmp/node/twheel" "$folder/node.package"
+	cp "$here"/node/wheel.js "$folder/node.test.js"
+	cp "$(readlink -f "$(command -v node)")" "$folder/node.program"
+	mkdir -p "$folder/lib"
+	copy_libraries "$folder/node.program" "$folder"/node.package/*.node
+	runner node "$(start_by_loader)" node.program --test-reporter=tap node.test.js ./node.package
 }
 
 install_library || { cat "$tmp/out" >&2; exit 1; }
@@ -148,7 +170,7 @@ elif [ ! -e /usr/share/java/junit4.jar ] || [ ! -e /usr/share/java/netty-common.
 else
 	copy_java
 fi
-for language in go rust; do
+for language in go rust node; do
 	missing=$(make -s -C "$top/userspace/$language" missing)
 	if [ "$missing" ]; then
 		missing "$language" "$missing"

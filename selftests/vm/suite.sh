@@ -232,12 +232,12 @@ suite_reminder() {
 	return $status
 }
 
-# C++, Python, Java, Go and Rust on the device.
+# C++, Python, Java, Go, Rust and Node on the device.
 suite_languages-long() {
 	local folder=$build/languages/languages
 	"$tests/languages/guest.sh" "$folder" >&2
 	guest 600 2 -m 2048 -d "$folder" -- languages/cxx 'languages/python languages/taprunner.py' \
-		languages/java languages/go languages/rust
+		languages/java languages/go languages/rust languages/node
 }
 
 # The echo server in each event loop that this machine has the headers of: on embedded wheels
