@@ -35,3 +35,12 @@ install_library() {
 has() {
 	command -v "$1" >/dev/null && "$@" >/dev/null 2>&1 </dev/null
 }
+
+# begin_package LANGUAGE - find its package, and what that takes; or skip all where that is not there
+begin_package() {
+	local missing
+	package=$top/userspace/$1
+	missing=$(make -s -C "$package" missing)
+	[ ! "$missing" ] || skip_all "$missing"
+	install_library || { cat "$tmp/out" >&2; exit 1; }
+}

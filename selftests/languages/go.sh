@@ -5,11 +5,7 @@
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
-package=$top/userspace/go
-
-missing=$(make -s -C "$package" missing)
-[ ! "$missing" ] || skip_all "$missing"
-install_library || { cat "$tmp/out" >&2; exit 1; }
+begin_package go
 
 try "it is made" make -s -C "$package" O="$tmp/go" package
 cp "$here"/go/*_test.go "$tmp/go/twheel"

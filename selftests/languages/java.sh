@@ -5,15 +5,12 @@
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
+begin_package java
 
-package=$top/userspace/java
 version=$(cat "$top/VERSION")
 out=$tmp/java
 jar=$out/twheel-$version.jar
 jars=/usr/share/java
-
-missing=$(make -s -C "$package" missing)
-[ -z "$missing" ] || skip_all "$missing"
 
 # built FOLDER VARIABLE... - make the package there
 built() {
@@ -47,14 +44,12 @@ try "make package makes the jar" built "$out"
 try "it has the classes, the library and the licences" has_all
 try "its library needs no other, and has no symbols but Java's" alone
 
-if install_library; then
-	try "it can be made for the installed library, without Netty" \
-		built "$tmp/system" SYSTEM=1 NETTY=/no/such/file CFLAGS=-O0
-	try "and then needs that" sh -c "ldd '$tmp/system/classes/twheel/libtwheel_jni.so' |
-		grep -F '$root/usr/lib/libtwheel.so'"
-	try "and has no class for Netty" \
-		sh -c "! jar --list --file '$tmp/system/twheel-$version.jar' | grep netty"
-fi
+try "it can be made for the installed library, without Netty" \
+	built "$tmp/system" SYSTEM=1 NETTY=/no/such/file CFLAGS=-O0
+try "and then needs that" sh -c "ldd '$tmp/system/classes/twheel/libtwheel_jni.so' |
+	grep -F '$root/usr/lib/libtwheel.so'"
+try "and has no class for Netty" \
+	sh -c "! jar --list --file '$tmp/system/twheel-$version.jar' | grep netty"
 
 # The example, by the command of the page
 example() {

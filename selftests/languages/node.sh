@@ -5,11 +5,7 @@
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
-package=$top/userspace/node
-
-missing=$(make -s -C "$package" missing)
-[ ! "$missing" ] || skip_all "$missing"
-install_library || { cat "$tmp/out" >&2; exit 1; }
+begin_package node
 
 try "it is made" make -s -C "$package" O="$tmp/node" CFLAGS='-O2 -Werror' package
 run timeout 300 node --test-reporter=tap "$here/node/wheel.js" "$tmp/node/twheel"

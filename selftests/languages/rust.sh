@@ -5,11 +5,7 @@
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
-package=$top/userspace/rust
-
-missing=$(make -s -C "$package" missing)
-[ ! "$missing" ] || skip_all "$missing"
-install_library || { cat "$tmp/out" >&2; exit 1; }
+begin_package rust
 
 try "they are made" make -s -C "$package" O="$tmp/rust" package
 mkdir "$tmp/rust/twheel/tests"
