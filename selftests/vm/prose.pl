@@ -33,6 +33,7 @@ my %elsewhere = (
 		enif_open_resource_type_x enif_select monotonic_time ready_input send_after)),
 	(map { $_ => "rustdoc's" } qw(compile_fail)),
 	(map { $_ => "node-gyp's" } qw(GYP_DEFINES)),
+	(map { $_ => "tokio's" } qw(insert_at)),
 	(map { $_ => "kselftest's" } qw(lib.mk run_kselftest.sh include/uapi/linux/twheel.h)),
 	'qemu-plugin.h' => "QEMU's",
 	'hello.c' => "the reader's",

@@ -262,13 +262,13 @@ test_kernel() {
 test_recap() {
 	stand_in recap dpkg-query 'echo installed'
 	stand_in recap apt-get 'exit 1'
-	stand_in recap timeout "printf '%s\n' 1..2 '# a.c:1: all is well' 'ok 1 a'" \
+	stand_in recap timeout "printf '%s\n' 1..2 '# a: all is well' 'ok 1 a'" \
 		"printf '%s\n' 'the kernel complained:' 'BUG: no ink' but{1..40}" \
-		"printf '%s\n' '# b.c:2: out of paper' 'not ok 2 b'" 'exit 1'
+		"printf '%s\n' '# b: out of paper' 'not ok 2 b'" 'exit 1'
 	check_with recap deb | sed '1,/what failed in deb/d' >"$tmp/out"
 	[ "$(sed -n '1,2p; /out of/,/not ok/p' "$tmp/out")" = '#   the kernel complained:
 #   BUG: no ink
-#   # b.c:2: out of paper
+#   # b: out of paper
 #   not ok 2 b' ] && [ "$(tail -n 1 "$tmp/out")" = "1 passed, 1 failed, 0 skipped" ]
 	result $? "a test that failed is told once more, with its reason" "$tmp/out"
 }
