@@ -10,8 +10,8 @@
  *	twheel_quota.mutex
  *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
  *	number first
- *   3. twheel_keys.splits, and inside it or without it twheel_key_lock.lock of one key; or inside
- *	it those of all keys
+ *   3. twheel_keys.splits, which nobody waits for, and inside it or without it
+ *	twheel_key_lock.lock of one key
  *   4. twheel_pool.lock
  *   5. locks of the kernel: the hrtimer's inside 2, those of the slab inside 2 and 4
  *

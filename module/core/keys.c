@@ -33,8 +33,8 @@
 #include "debug.h"
 #include "keys.h"
 
-/* Heads for which a small table has room: enough for the timers of a chunk */
-#define FIRST_HEADS	120
+/* Heads that are with their locks: enough for the timers of a chunk */
+#define FIRST_HEADS	(TWHEEL_KEY_LOCKS * TWHEEL_KEY_HEADS)
 #define BUCKETS_PER_KEY	2
 #define BUCKETS_MAX	BIT(31)
 /* Buckets that an insertion splits at most. Memory may have been short before. */
@@ -55,7 +55,9 @@ u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key)
 /* Where the head of @bucket is; or NULL without room for it. */
 static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 {
-	return twheel_table_entry(&keys->heads, bucket, sizeof(u32));
+	if (bucket < FIRST_HEADS)
+		return &keys->locks[bucket % TWHEEL_KEY_LOCKS].first[bucket / TWHEEL_KEY_LOCKS];
+	return twheel_table_entry(&keys->heads, bucket - FIRST_HEADS, sizeof(u32));
 }
 
 /* Where the head of the bucket for keys with @hash is */
@@ -68,40 +70,13 @@ static u32 *head_for(const struct twheel_keys *keys, u32 hash)
 	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
 }
 
-/*
- * Take or release the locks of all buckets, that no head changes while all of them move. Lockdep
- * wants another lock for those of one class to be inside of.
- */
-static void hold_heads(struct twheel_table *heads, bool hold)
-{
-	struct twheel_keys *keys = container_of(heads, struct twheel_keys, heads);
-	u32 i;
-
-	/* For sparse, which cannot follow locks in a loop, each is released or acquired there. */
-	if (!hold) {
-		for (i = TWHEEL_KEY_LOCKS; i; i--) {
-			__acquire(&keys->locks[i - 1].lock);
-			spin_unlock(&keys->locks[i - 1].lock);
-		}
-		__acquire(&keys->splits);
-		spin_unlock_bh(&keys->splits);
-		return;
-	}
-	spin_lock_bh(&keys->splits);
-	__release(&keys->splits);
-	for (i = 0; i < TWHEEL_KEY_LOCKS; i++) {
-		spin_lock_nest_lock(&keys->locks[i].lock, &keys->splits);
-		__release(&keys->locks[i].lock);
-	}
-}
-
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
 		      struct twheel_quota *quota)
 {
 	keys->chunks = chunks;
 	keys->nr = TWHEEL_KEY_LOCKS;
 	spin_lock_init(&keys->splits);
-	twheel_table_init(&keys->heads, sizeof(u32), FIRST_HEADS, hold_heads, quota);
+	twheel_table_init(&keys->heads, sizeof(u32), 0, NULL, quota);
 }
 
 void twheel_keys_destroy(struct twheel_keys *keys)
@@ -119,7 +94,7 @@ static u32 wanted(u32 n)
 int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 {
 	struct twheel_key_lock *locks;
-	u32 i;
+	u32 i, heads = wanted(n);
 
 	if (!keys->locks) {
 		locks = twheel_table_alloc(&keys->heads, TWHEEL_KEY_LOCKS * sizeof(*locks));
@@ -129,7 +104,8 @@ int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 			spin_lock_init(&locks[i].lock);
 		keys->locks = locks;
 	}
-	return twheel_table_reserve(&keys->heads, wanted(n) - 1);
+	return heads > FIRST_HEADS ?
+	       twheel_table_reserve(&keys->heads, heads - FIRST_HEADS - 1) : 0;
 }
 
 /* Split one more bucket, if there is room for its head. The caller holds keys->splits. */

@@ -12,28 +12,33 @@
 
 /* Keys whose hashes end in the same bits have a lock: so many there are. */
 #define TWHEEL_KEY_LOCKS	64
+/* Buckets of each lock whose heads are with it */
+#define TWHEEL_KEY_HEADS	3
 
 /**
  * struct twheel_key_lock - guards the buckets whose numbers end in the same bits
  * @lock:	the lock
+ * @first:	the heads of the first of these buckets, so that few keys take no other memory
  *
  * Some share a cache line, so that a small table stays small.
  */
 struct twheel_key_lock {
 	/* order: see base.c */
 	spinlock_t	lock;
+	u32		first[TWHEEL_KEY_HEADS];
 } __aligned(16);
 
 /**
  * struct twheel_keys - the timers of a pool by key
  * @chunks:	the chunks that they live in; constant
- * @heads:	by bucket: the index of the first timer in it, or 0
+ * @heads:	by bucket, but for the first ones, which are in @locks: the index of the first timer
+ *		in it, or 0
  * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
  *		lock of the bucket that is split; read without a lock
  * @secret:	of the hash; constant once there is a timer
- * @splits:	serialises splitting buckets, and moving all of them to a large table. Whoever would
- *		only split some does not wait for it
- * @locks:	by the last bits of the hash; NULL until twheel_keys_reserve() makes them
+ * @splits:	serialises splitting buckets; nobody waits for it
+ * @locks:	by the last bits of the hash, and the first heads; NULL until twheel_keys_reserve()
+ *		makes them
  */
 struct twheel_keys {
 	const struct twheel_table	*chunks;

@@ -6,7 +6,7 @@
  * room takes its place, and the blocks stay where they are. A look-up that still uses the old
  * array finds the same blocks.
  *
- * Many contexts have few timers. So the first block is a small one, in the same memory as its
+ * Many contexts have few timers. So the first block may be a small one, in the same memory as its
  * array. When more entries are needed a full block takes its place: its entries are copied
  * with all locks held inside which they change. A look-up under RCU alone may see the old ones
  * until it ends.
@@ -90,6 +90,8 @@ static int add_block(struct twheel_table *table)
 	struct twheel_table_array *old = rcu_dereference_raw(table->array), *array = old;
 	u32 per_block = TWHEEL_TABLE_BLOCK / table->size;
 	u32 nr = old->room / per_block, slots = table->slots;
+	/* Do the entries of a small block move? */
+	bool moves = !nr && old->room;
 	void *block;
 
 	if (nr == slots) {
@@ -105,19 +107,21 @@ static int add_block(struct twheel_table *table)
 		return PTR_ERR(block);
 	}
 
-	table->hold(table, true);
-	if (!nr)
+	if (moves) {
+		table->hold(table, true);
 		memcpy(block, old->blocks[0], table->first * table->size);
+	}
 	if (array != old)
 		memcpy(array->blocks, old->blocks, nr * sizeof(block));
 	array->blocks[nr] = block;
 	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
 	smp_store_release(&array->room, (nr + 1) * per_block);
 	rcu_assign_pointer(table->array, array);
-	table->hold(table, false);
+	if (moves)
+		table->hold(table, false);
 
 	table->slots = slots;
-	if (array != old)
+	if (array != old && old != &no_entries)
 		kvfree_rcu(old, rcu);
 	return 0;
 }
@@ -128,7 +132,7 @@ int twheel_table_reserve(struct twheel_table *table, u32 nr)
 	u32 room;
 
 	while (!ret && (room = rcu_dereference_raw(table->array)->room) <= nr)
-		ret = room ? add_block(table) : add_small_block(table);
+		ret = room || !table->first ? add_block(table) : add_small_block(table);
 	return ret;
 }
 

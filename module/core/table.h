@@ -36,9 +36,10 @@ struct twheel_table_array {
  *		twheel_table_reserve()
  * @slots:	for how many blocks @array has room; used by twheel_table_reserve()
  * @size:	bytes of an entry, a power of two; constant
- * @first:	how many entries the first, small block has; constant
+ * @first:	how many entries the first, small block has; 0 if there is none. Constant
  * @charged:	bytes that are counted; used by twheel_table_reserve()
- * @hold:	takes or releases the locks inside which entries are changed; constant
+ * @hold:	takes or releases the locks inside which entries are changed, if there is such a
+ *		block; constant
  * @quota:	where the memory is counted; constant
  */
 struct twheel_table {
@@ -55,8 +56,10 @@ struct twheel_table {
  * twheel_table_init() - begin without an entry
  * @table:	the table
  * @size:	bytes of an entry, a power of two
- * @first:	how many entries to begin with; fewer than fit %TWHEEL_TABLE_BLOCK
- * @hold:	takes all locks inside which the caller will change entries, or releases them
+ * @first:	how many entries to begin with, fewer than fit %TWHEEL_TABLE_BLOCK; or 0 to begin with
+ *		so many
+ * @hold:	takes all locks inside which the caller will change entries, or releases them; not
+ *		called if @first is 0
  * @quota:	where the memory is to be counted. Outlives @table
  */
 void twheel_table_init(struct twheel_table *table, u32 size, u32 first,

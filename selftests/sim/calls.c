@@ -11,8 +11,8 @@
 #include "oracle.h"
 
 /*
- * So many points at most has a call for one timer, however many there are. The most has one for
- * which a table of keys takes all its locks, or one that looks for timers that others do not use.
+ * So many points at most has a call for one timer, however many there are. The most has one that
+ * looks for timers that others do not use.
  */
 #define MAX_CALL_POINTS	2500U
 

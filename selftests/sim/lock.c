@@ -120,10 +120,10 @@ static void note_order(int old, int new)
 /* Note that @lock is now held. Who only tries to take it waits for nobody, in no order. */
 static void hold(spinlock_t *lock, unsigned int sub, bool tried)
 {
-	int new = class_of(lock, sub == SIM_NESTED ? 0 : sub), i;
+	int new = class_of(lock, sub), i;
 
 	for (i = 0; i < self->nr_held; i++)
-		if (!tried && !(sub == SIM_NESTED && self->held[i].class == new))
+		if (!tried)
 			note_order(self->held[i].class, new);
 	classes[new].in_softirq |= self->kind == SOFTIRQ;
 	classes[new].in_hardirq |= self->kind == HARDIRQ;

@@ -31,8 +31,6 @@ typedef struct sim_lock raw_spinlock_t;
 #define spin_lock_init(lock)	(*(lock) = (spinlock_t)SIM_LOCK_INIT(lock))
 
 #define SINGLE_DEPTH_NESTING	1
-/* For sim_spin_lock(): others of the class may be held, as one of them comes first. */
-#define SIM_NESTED		2
 
 void sim_spin_lock(spinlock_t *lock, unsigned int subclass);
 bool spin_trylock(spinlock_t *lock);
@@ -44,12 +42,6 @@ void local_bh_enable(void);
 
 #define spin_lock(lock)		sim_spin_lock(lock, 0)
 #define spin_lock_nested(lock, subclass) sim_spin_lock(lock, subclass)
-/* Lockdep merges locks of a class that are held, and has to find that @outer is not one of them. */
-#define spin_lock_nest_lock(lock, outer)						\
-	do {										\
-		WARN_ON_ONCE(!sim_holds(outer) || (outer)->class == (lock)->class);	\
-		sim_spin_lock(lock, SIM_NESTED);					\
-	} while (0)
 #define spin_lock_bh(lock)	do { local_bh_disable(); spin_lock(lock); } while (0)
 #define spin_unlock_bh(lock)	do { spin_unlock(lock); local_bh_enable(); } while (0)
 #define lockdep_assert_held(lock) WARN_ON_ONCE(!sim_holds(lock))

@@ -21,7 +21,6 @@ typedef struct shim_lock spinlock_t;
 /* Where bottom halves are on, one might come and want the same lock. */
 #define spin_lock(lock)		({ shim_assert(shim_bh); shim_lock(lock); })
 #define spin_lock_nested(lock, subclass) spin_lock(lock)
-#define spin_lock_nest_lock(lock, outer) spin_lock(lock)
 /* There is no other CPU that might hold it. */
 #define spin_trylock(lock)	({ spin_lock(lock); true; })
 
