@@ -50,6 +50,7 @@ struct twheel_stock;
  * @stock:	to which it belongs: that of the CPU for which its free timers are. Changes under
  *		the locks of the bases of both CPUs, and is read without a lock
  * @keyed:	the timers have keys; constant
+ * @generation:	without keys: that of the timer that was made last of those with this index; (h)
  * @words:	the words of the timers by place, or NULL; constant
  * @partial:	in @stock->chunks while @free is not zero; (h)
  * @rcu:	frees the chunk once it has left that list
@@ -67,8 +68,9 @@ struct twheel_chunk {
 			struct twheel_quota	*quota;
 			u64			free;
 			struct twheel_stock	*stock;
-			u32			index;
-			bool			keyed;
+			u32			index : 32 - TWHEEL_PLACE_BITS;
+			u32			keyed : 1;
+			u32			generation;
 			atomic64_t		*words;
 			union {
 				struct list_head	partial;
@@ -114,12 +116,27 @@ static inline void __rcu **twheel_chunk_slot(const struct twheel_table *chunks, 
 	return twheel_table_entry(chunks, nr, sizeof(void *));
 }
 
-/* The chunk with number @nr, or NULL. Under RCU, or the caller serialises all changes. */
-static inline struct twheel_chunk *twheel_chunk_get(const struct twheel_table *chunks, u32 nr)
+/*
+ * What is stored in a slot: the address of a chunk with this bit set; or without it, where there is
+ * no chunk, the generation with which the next one goes on, one bit up. So no handle comes again
+ * before all generations have: 2^32 with one index, and half as many if an address has 32 bits.
+ */
+#define TWHEEL_CHUNK_THERE	1UL
+
+/* What is stored for number @nr. Under RCU, or the caller serialises all changes. */
+static inline unsigned long twheel_chunk_entry(const struct twheel_table *chunks, u32 nr)
 {
 	void __rcu **slot = twheel_chunk_slot(chunks, nr);
 
-	return slot ? rcu_dereference_raw(*slot) : NULL;
+	return slot ? (unsigned long)rcu_dereference_raw(*slot) : 0;
+}
+
+/* The chunk with number @nr, or NULL. As twheel_chunk_entry() */
+static inline struct twheel_chunk *twheel_chunk_get(const struct twheel_table *chunks, u32 nr)
+{
+	unsigned long entry = twheel_chunk_entry(chunks, nr);
+
+	return entry & TWHEEL_CHUNK_THERE ? (void *)(entry - TWHEEL_CHUNK_THERE) : NULL;
 }
 
 /**
@@ -136,12 +153,14 @@ static inline struct twheel_chunk *twheel_chunk_get(const struct twheel_table *c
 static inline struct twheel_timer *twheel_chunk_timer(const struct twheel_table *chunks,
 						      u32 index)
 {
-	struct twheel_chunk *chunk = twheel_chunk_get(chunks, index >> TWHEEL_PLACE_BITS);
+	unsigned long entry = twheel_chunk_entry(chunks, index >> TWHEEL_PLACE_BITS);
 	u32 place = index % TWHEEL_PLACES;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(), "lookup without RCU");
 
-	return chunk && place ? &chunk->timers[place] : NULL;
+	if (!(entry & TWHEEL_CHUNK_THERE) || !place)
+		return NULL;
+	return &((struct twheel_chunk *)(entry - TWHEEL_CHUNK_THERE))->timers[place];
 }
 
 #endif /* TWHEEL_CHUNK_H */

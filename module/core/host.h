@@ -17,6 +17,7 @@
 #define TWHEEL_HOST_H
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -249,17 +250,38 @@ void twheel_account_init(struct twheel_account *account, struct twheel_quota *qu
 void twheel_account_close(struct twheel_account *account);
 
 /**
- * twheel_account_reserve() - reserve timers of the user's limit
+ * twheel_account_reserve() - reserve a timer of the user's limit
  * @account:	the account
- * @n:		how many: 1 or more
  *
- * If there are none the host calls twheel_pool_reclaim() for all contexts of the user.
+ * If there is none the host calls twheel_pool_reclaim() for all contexts of the user.
  *
  * Context: may sleep.
- * Return: how many were reserved: from 1 to @n; or -EDQUOT if there are as many timers as the user
- * may have, or -EINTR if a signal kills the task.
+ * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal kills
+ * the task.
  */
-int twheel_account_reserve(struct twheel_account *account, u32 n);
+int twheel_account_reserve(struct twheel_account *account);
+
+/**
+ * twheel_account_reserve_more() - reserve timers that are not needed yet
+ * @account:	the account, of which a timer was reserved
+ * @n:		how many at most
+ *
+ * Context: the caller holds the lock of the base of a stock, to which it adds them.
+ * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves; none while
+ * another context looks for one.
+ */
+u32 twheel_account_reserve_more(struct twheel_account *account, u32 n);
+
+/**
+ * twheel_share() - how much a CPU may reserve at a time
+ * @room:	what a limit leaves
+ *
+ * Return: so much that all CPUs together take half of it.
+ */
+static inline unsigned long twheel_share(unsigned long room)
+{
+	return room / (2 * nr_cpu_ids);
+}
 
 /**
  * twheel_account_release() - give back timers that were reserved

@@ -14,7 +14,8 @@
  *
  * Limits are exact: each CPU reserves a few timers for itself and asks for more when it has used
  * them. Whoever finds a limit reached takes what the other CPUs, and the user's other contexts,
- * have reserved and not used.
+ * have reserved and not used. So that this is rare, and does not make others find it reached in
+ * turn, a CPU reserves no more than a small share of what is left.
  *
  * Locking rules: see base.c for the order. The lock of the base of its stock guards a chunk: its
  * timers that are free, and which they are. It moves with the locks of both stocks held, so with
@@ -149,10 +150,14 @@ void twheel_pool_for_each(struct twheel_pool *pool,
 	u32 index, place;
 
 	for (index = 0; index < pool->end; index++) {
-		struct twheel_chunk *chunk = twheel_chunk_get(&pool->chunks, index);
+		struct twheel_chunk *chunk;
 
+		/* Another context may reclaim one without a timer. */
+		rcu_read_lock();
+		chunk = twheel_chunk_get(&pool->chunks, index);
 		for (place = 1; chunk && place <= pool->chunk_timers; place++)
 			function(&chunk->timers[place]);
+		rcu_read_unlock();
 		cond_resched();
 	}
 }
@@ -226,19 +231,13 @@ int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
 		timers[i] = &chunk->timers[__ffs64(free)];
 		twheel_assert(twheel_timer_state(timers[i]) == TWHEEL_STATE_NONE);
 		if (!pool->keyed)
-			timers[i]->generation = ++stock->generation;
+			timers[i]->generation = ++chunk->generation;
 	}
 	WRITE_ONCE(chunk->free, free);
 	if (!free)
 		take_from_stock(stock, chunk);
 	WRITE_ONCE(stock->used, stock->used + i);
 	return i;
-}
-
-/* Is generation @a after @b? */
-static bool is_after(u32 a, u32 b)
-{
-	return (s32)(a - b) > 0;
 }
 
 /* @pool has @n fewer of the timers that it had reserved. */
@@ -253,6 +252,8 @@ static void sub_reserved(struct twheel_pool *pool, u32 n)
 /* Give back @n timers that were reserved, and are in no stock. */
 static void release(struct twheel_pool *pool, u32 n)
 {
+	if (!n)
+		return;
 	sub_reserved(pool, n);
 	twheel_account_release(&pool->account, n);
 }
@@ -272,6 +273,34 @@ static void give_back(struct twheel_pool *pool, struct twheel_stock *stock, u32 
 	WRITE_ONCE(stock->low, stock->reserved - min(stock->reserved, 2 * keep));
 }
 
+/* Store @chunk, or what stands for none with that number, for which there is room. */
+static void set_slot(struct twheel_pool *pool, const struct twheel_chunk *chunk, unsigned long entry)
+{
+	rcu_assign_pointer(*twheel_chunk_slot(&pool->chunks, chunk->index), (void *)entry);
+}
+
+static void free_chunk(struct rcu_head *rcu)
+{
+	struct twheel_chunk *chunk = container_of(rcu, struct twheel_chunk, rcu);
+	struct twheel_quota *quota = chunk->quota;
+
+	kmem_cache_free(twheel_chunk_cache, chunk);
+	twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);
+}
+
+/* Free @chunk, which is in @stock, whose lock is held, and all of whose timers are free. */
+static void drop_chunk(struct twheel_pool *pool, struct twheel_stock *stock,
+		       struct twheel_chunk *chunk)
+{
+	take_from_stock(stock, chunk);
+	spin_lock(&pool->lock);
+	set_slot(pool, chunk, (unsigned long)chunk->generation << 1);
+	spin_unlock(&pool->lock);
+	ida_free(&pool->indices, chunk->index);
+	twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
+	call_rcu(&chunk->rcu, free_chunk);
+}
+
 /* Until more is reserved, what ends is given back at once: others need it. */
 void twheel_pool_reclaim(struct twheel_pool *pool)
 {
@@ -279,63 +308,71 @@ void twheel_pool_reclaim(struct twheel_pool *pool)
 
 	for_each_possible_cpu(cpu) {
 		struct twheel_stock *stock = stock_of(pool, cpu);
-		/* It is NULL, or there to stay: see twheel_pool_configure(). */
+		/* It is NULL, or there to stay while the pool is open: see twheel_pool_configure(). */
 		struct twheel_base *base = READ_ONCE(stock->base);
-		u32 used = READ_ONCE(stock->used);
 
-		if (!base || (READ_ONCE(stock->reserved) == used && READ_ONCE(stock->low) == used))
+		if (!base)
 			continue;
 		spin_lock_bh(&base->lock);
 		give_back(pool, stock, 0);
+		if (stock->has_empty) {
+			stock->has_empty = false;
+			drop_chunk(pool, stock, list_last_entry(&stock->chunks,
+								struct twheel_chunk, partial));
+		}
 		spin_unlock_bh(&base->lock);
 	}
 }
 
-/* Reserve up to @n timers, as far as the limit of @pool allows. Returns how many. */
-static u32 reserve_of_pool(struct twheel_pool *pool, u32 n)
+/* Reserve a timer of the limit of @pool. Was there one? */
+static bool reserve_of_pool(struct twheel_pool *pool)
 {
-	unsigned long limit = twheel_pool_limit(pool);
+	bool got;
 
 	spin_lock_bh(&pool->lock);
-	n = min_t(unsigned long, n, limit - min_t(unsigned long, limit, pool->reserved));
-	WRITE_ONCE(pool->reserved, pool->reserved + n);
+	got = pool->reserved < twheel_pool_limit(pool);
+	if (got)
+		WRITE_ONCE(pool->reserved, pool->reserved + 1);
 	spin_unlock_bh(&pool->lock);
-	return n;
+	return got;
 }
 
-/* As reserve(), for up to @n timers. Returns how many, or an error. */
-static int reserve_some(struct twheel_pool *pool, u32 n)
+/* Reserve a timer. Returns 0 or an error. */
+static int reserve(struct twheel_pool *pool)
 {
-	u32 got = reserve_of_pool(pool, n);
 	int ret;
-
-	if (!got) {
-		twheel_pool_reclaim(pool);
-		got = reserve_of_pool(pool, n);
-	}
-	if (!got)
-		return -ENOSPC;
-
-	ret = twheel_account_reserve(&pool->account, got);
-	sub_reserved(pool, got - max(ret, 0));
-	return ret;
-}
-
-/* Reserve timers for @stock, unless it has some. Returns how many, or an error. */
-static int reserve(struct twheel_pool *pool, const struct twheel_stock *stock)
-{
-	u32 used;
 
 	if (limits_changed(pool)) {
 		twheel_pool_reclaim(pool);
 		WRITE_ONCE(pool->user_max, READ_ONCE(twheel_max_user_timers));
 		WRITE_ONCE(pool->fd_max, READ_ONCE(twheel_max_fd_timers));
 	}
-	used = READ_ONCE(stock->used);
-	if (READ_ONCE(stock->reserved) > used)
-		return 0;
+	if (!reserve_of_pool(pool)) {
+		twheel_pool_reclaim(pool);
+		if (!reserve_of_pool(pool))
+			return -ENOSPC;
+	}
+	ret = twheel_account_reserve(&pool->account);
+	if (ret)
+		sub_reserved(pool, 1);
+	return ret;
+}
 
-	return reserve_some(pool, clamp_t(u32, used, RESERVE_MIN, RESERVE_MAX));
+/*
+ * Reserve up to @n more timers for a stock, whose lock is held, but only a share of what the limits
+ * leave. Returns how many. Whoever reclaims finds them there: they are never on their way.
+ */
+static u32 reserve_more(struct twheel_pool *pool, u32 n)
+{
+	unsigned long limit = twheel_pool_limit(pool);
+
+	spin_lock(&pool->lock);
+	n = min_t(unsigned long, n,
+		  twheel_share(limit - min_t(unsigned long, limit, pool->reserved)));
+	n = twheel_account_reserve_more(&pool->account, n);
+	WRITE_ONCE(pool->reserved, pool->reserved + n);
+	spin_unlock(&pool->lock);
+	return n;
 }
 
 /* Make a chunk for @stock with its words, and take an index for it; or an ERR_PTR(). */
@@ -369,6 +406,7 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool, struct twheel_st
 	ret = twheel_table_reserve(&pool->chunks, index);
 	if (ret)
 		goto release;
+	chunk->generation = twheel_chunk_entry(&pool->chunks, index) >> 1;
 
 	if (pool->leases) {
 		chunk->words = twheel_words_get(&pool->words,
@@ -389,10 +427,20 @@ uncharge:
 	return ERR_PTR(ret);
 }
 
-/* Store @chunk, or NULL, with number @nr, for which there is room. */
-static void set_chunk(struct twheel_pool *pool, u32 nr, struct twheel_chunk *chunk)
+/* Add @chunk, which is new, to @stock, whose lock is held. */
+static void publish(struct twheel_pool *pool, struct twheel_stock *stock,
+		    struct twheel_chunk *chunk)
 {
-	rcu_assign_pointer(*twheel_chunk_slot(&pool->chunks, nr), chunk);
+	spin_lock(&pool->lock);
+	set_slot(pool, chunk, (unsigned long)chunk | TWHEEL_CHUNK_THERE);
+	if (chunk->index >= pool->end)
+		WRITE_ONCE(pool->end, chunk->index + 1);
+	spin_unlock(&pool->lock);
+	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
+	smp_store_release(&pool->settled, true);
+
+	stock->has_empty = true;
+	add_to_stock(stock, chunk, stock->chunks.prev);
 }
 
 /* Let @chunk, which belongs to @from, belong to @to. The locks of both are held. */
@@ -415,10 +463,7 @@ static void move_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk,
 	WRITE_ONCE(to->used, to->used + used);
 	if (!used)
 		to->has_empty = true;
-	/* No handle may come again. */
-	if (is_after(from->generation, to->generation))
-		to->generation = from->generation;
-	add_to_stock(to, chunk, to->chunks.prev);
+	add_to_stock(to, chunk, used ? &to->chunks : to->chunks.prev);
 }
 
 /*
@@ -448,56 +493,57 @@ static bool take_chunks(struct twheel_pool *pool, struct twheel_stock *to, u32 m
 	return false;
 }
 
-/* Get free timers for @stock. 0 or an error. */
-static int add_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
+/*
+ * Find free timers for @stock. Returns NULL if there are some; or a chunk, which is not published
+ * yet; or an ERR_PTR().
+ */
+static struct twheel_chunk *find_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
 {
+	bool is_short = twheel_quota_is_short(pool->account.quota);
 	struct twheel_chunk *chunk;
 
-	if (take_chunks(pool, stock, twheel_quota_is_short(pool->account.quota) ? 0 : STOCK_CHUNKS))
-		return 0;
+	if (READ_ONCE(stock->nr_chunks) ||
+	    take_chunks(pool, stock, is_short ? 1 : STOCK_CHUNKS))
+		return NULL;
 	chunk = new_chunk(pool, stock);
-	if (IS_ERR(chunk))
-		return PTR_ERR(chunk) != -EINTR && take_chunks(pool, stock, 0) ? 0 : PTR_ERR(chunk);
-	set_chunk(pool, chunk->index, chunk);
-
-	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
-	smp_store_release(&pool->settled, true);
-
-	spin_lock_bh(&stock->base->lock);
-	spin_lock(&pool->lock);
-	if (chunk->index >= pool->end)
-		WRITE_ONCE(pool->end, chunk->index + 1);
-	/* No handle may come again. */
-	if (is_after(pool->generation, stock->generation))
-		stock->generation = pool->generation;
-	spin_unlock(&pool->lock);
-	stock->has_empty = true;
-	add_to_stock(stock, chunk, stock->chunks.prev);
-	spin_unlock_bh(&stock->base->lock);
-	return 0;
+	if (IS_ERR(chunk) && PTR_ERR(chunk) != -EINTR && take_chunks(pool, stock, 0))
+		return NULL;
+	return chunk;
 }
 
 /* As twheel_pool_grow(), or -EAGAIN if other tasks on that CPU have used all up meanwhile. */
 static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twheel_timer **timer)
 {
 	struct twheel_stock *stock = stock_of(pool, base->cpu);
-	int n = reserve(pool, stock), ret = min(n, 0);
+	u32 used = READ_ONCE(stock->used), more = clamp_t(u32, used, RESERVE_MIN, RESERVE_MAX);
+	u32 hand = limits_changed(pool) || READ_ONCE(stock->reserved) <= used;
+	struct twheel_chunk *chunk = NULL;
+	int ret = 0;
 
-	if (ret)
-		return ret;
+	/* Whoever reclaims, from the first reservation on, finds it: see the host. */
 	if (stock->base != base)
 		WRITE_ONCE(stock->base, base);
+	if (hand)
+		ret = reserve(pool);
+	if (ret)
+		return ret;
 	if (pool->keyed)
-		ret = twheel_keys_reserve(&pool->keys, READ_ONCE(pool->reserved));
-	if (!ret && !READ_ONCE(stock->nr_chunks))
-		ret = add_chunk(pool, stock);
+		ret = twheel_keys_reserve(&pool->keys, READ_ONCE(pool->reserved) + more);
+	if (!ret) {
+		chunk = find_chunk(pool, stock);
+		ret = PTR_ERR_OR_ZERO(chunk);
+	}
 	if (ret) {
-		release(pool, n);
+		release(pool, hand);
 		return ret;
 	}
 
 	spin_lock_bh(&base->lock);
-	WRITE_ONCE(stock->reserved, stock->reserved + n);
+	if (chunk)
+		publish(pool, stock, chunk);
+	if (stock->reserved == stock->used)
+		hand += reserve_more(pool, more);
+	WRITE_ONCE(stock->reserved, stock->reserved + hand);
 	give_back(pool, stock, RESERVE_MAX);
 	ret = twheel_pool_alloc(pool, base, timer, 1);
 	spin_unlock_bh(&base->lock);
@@ -513,28 +559,6 @@ int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
 		ret = grow(pool, base, timer);
 	while (ret == -EAGAIN);
 	return ret;
-}
-
-static void free_chunk(struct rcu_head *rcu)
-{
-	struct twheel_chunk *chunk = container_of(rcu, struct twheel_chunk, rcu);
-	struct twheel_quota *quota = chunk->quota;
-
-	kmem_cache_free(twheel_chunk_cache, chunk);
-	twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);
-}
-
-/* Free @chunk, which is in no list. All its timers had @generation or an earlier one. */
-static void drop_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk, u32 generation)
-{
-	spin_lock(&pool->lock);
-	set_chunk(pool, chunk->index, NULL);
-	if (is_after(generation, pool->generation))
-		pool->generation = generation;
-	spin_unlock(&pool->lock);
-	ida_free(&pool->indices, chunk->index);
-	twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
-	call_rcu(&chunk->rcu, free_chunk);
 }
 
 /* Give back @timer, which has ended, to the stock of its chunk, whose lock is held. */
@@ -561,8 +585,7 @@ static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
 		list_move_tail(&chunk->partial, &stock->chunks);
 		return;
 	}
-	take_from_stock(stock, chunk);
-	drop_chunk(pool, chunk, stock->generation);
+	drop_chunk(pool, stock, chunk);
 }
 
 void twheel_pool_free_slow(struct twheel_pool *pool, const struct twheel_base *base,
@@ -633,14 +656,21 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 
 int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64 limit)
 {
+	u32 cpu;
+
 	if (pool->settled)
 		return -EBUSY;
 	if (limit > READ_ONCE(twheel_max_fd_timers))
 		return -EINVAL;
 
-	/* The clock may change, and so the bases. */
+	/*
+	 * The clock may change, and so the bases. Nobody else reclaims once the account is closed, until
+	 * it is opened with the bases of then.
+	 */
 	twheel_pool_reclaim(pool);
 	twheel_account_close(&pool->account);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(stock_of(pool, cpu)->base, NULL);
 	set_chunk_timers(pool, keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS);
 	pool->keyed = keyed;
 	if (keyed)
@@ -652,7 +682,21 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 
 void twheel_pool_destroy(struct twheel_pool *pool)
 {
-	u32 index;
+	u32 index, cpu;
+
+	/* While they are counted others must find them. */
+	for_each_possible_cpu(cpu) {
+		struct twheel_stock *stock = stock_of(pool, cpu);
+
+		if (!stock->base)
+			continue;
+		spin_lock_bh(&stock->base->lock);
+		WRITE_ONCE(stock->used, 0);
+		give_back(pool, stock, 0);
+		spin_unlock_bh(&stock->base->lock);
+	}
+	twheel_account_close(&pool->account);
+	twheel_assert(!pool->reserved);
 
 	for (index = 0; index < pool->end; index++) {
 		struct twheel_chunk *chunk = twheel_chunk_get(&pool->chunks, index);
@@ -669,7 +713,5 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 
 	twheel_words_destroy(&pool->words);
 
-	twheel_account_close(&pool->account);
-	twheel_account_release(&pool->account, pool->reserved);
 	free_percpu(pool->stocks);
 }

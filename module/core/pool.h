@@ -22,14 +22,13 @@
 /**
  * struct twheel_stock - what a context has for one CPU: free timers, and how many it may make
  * @base:	the base of that CPU, whose lock guards this; NULL before timers are reserved, and
- *		constant once the pool is settled
+ *		constant once the pool is settled. (g), and read without a lock
  * @chunks:	chunks with free timers that belong here; those without any other come last
  * @nr_chunks:	how many; also read without the lock
  * @used:	timers in chunks that belong here, but for free ones; also read without the lock
  * @reserved:	how many these may be: @used at least. Also read without the lock
  * @low:	once @used is less than this, some of @reserved are given back: @reserved after a
  *		limit was reached. Also read without the lock
- * @generation:	generation of the timer that was made last
  * @has_empty:	one of @chunks has only free timers, and is kept for the next ones
  *
  * An arm, which holds the lock of the base, needs no other to make a timer.
@@ -41,7 +40,6 @@ struct twheel_stock {
 	u32			used;
 	u32			reserved;
 	u32			low;
-	u32			generation;
 	bool			has_empty;
 };
 
@@ -54,10 +52,9 @@ struct twheel_stock {
  *		without a lock
  * @user_max:	(g) twheel_max_user_timers when timers were reserved last; read without a lock
  * @fd_max:	(g) twheel_max_fd_timers then; read without a lock
- * @generation:	(l) the highest of all timers in chunks that were freed
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
- * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made and they are
- *		stored; they are removed under @lock
+ * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made; they are stored
+ *		and removed under @lock
  * @indices:	which indices are taken
  * @end:	(l) 1 + the highest chunk index ever used; read without a lock
  * @settled:	(g) set when the first chunk is made: @keyed and @leases, and the settings
@@ -93,7 +90,6 @@ struct twheel_pool {
 	 */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			reserved;
-	u32			generation;
 	u32			end;
 	struct ida		indices;
 	struct twheel_words	words;
@@ -168,7 +164,7 @@ unsigned long twheel_pool_limit(const struct twheel_pool *pool);
  */
 static inline bool twheel_pool_settled(const struct twheel_pool *pool)
 {
-	/* Pairs with smp_store_release() in twheel_pool_grow(). */
+	/* Pairs with smp_store_release() in publish(). */
 	return smp_load_acquire(&pool->settled);
 }
 
@@ -280,7 +276,8 @@ int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
  * twheel_pool_reclaim() - take back what a pool has reserved and does not use
  * @pool:	the pool
  *
- * It goes back to the user. For the host, too. Takes O(CPUs).
+ * Timers go back to the user, and chunks without a timer are freed. For the host, too. Takes
+ * O(CPUs).
  *
  * Context: process, without spinlocks.
  */
@@ -356,8 +353,8 @@ u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
 
 /**
  * twheel_pool_for_each() - call a function for each timer, whatever its state
- * @pool:	the pool, which nobody else uses
- * @function:	the function, which must not free the timer
+ * @pool:	the pool, which nobody uses but to reclaim
+ * @function:	the function, which must not free the timer, nor sleep
  *
  * Context: may sleep.
  */

@@ -14,7 +14,7 @@
  * Locking rules: twheel_quota_lock guards the table of users. No other lock is taken inside it.
  * It is a spinlock since all users need it to open the device: a task that slept with it, as its
  * memory cgroup has no memory left, would delay the others. For the same reason an open takes no
- * twheel_quota.mutex, which is taken to reserve timers for the first time, when the limit is
+ * twheel_quota.mutex, which is taken to reserve timers for the first time, when a limit is
  * reached, and at the last close. The locks of bases, one at a time, are taken inside it.
  *
  * Lifetime rules: each context holds a reference from open until its memory is freed, and each
@@ -221,12 +221,32 @@ static bool is_decided(struct twheel_quota *quota, unsigned long bytes, int *ret
 	return !*ret || !leaving;
 }
 
+static struct twheel_pool *pool_of(struct twheel_account *account)
+{
+	return container_of(account, struct twheel_pool, account);
+}
+
+/* Take back what the user's contexts have and do not use. The mutex is held. */
+static void reclaim(struct twheel_quota *quota)
+{
+	struct twheel_account *account;
+
+	list_for_each_entry(account, &quota->accounts, entry) {
+		twheel_pool_reclaim(pool_of(account));
+		cond_resched();
+	}
+}
+
 int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes)
 {
 	int ret = twheel_quota_try_add_memory(quota, bytes);
 
 	if (likely(!ret))
 		return 0;
+	if (mutex_lock_killable(&quota->mutex))
+		return -EINTR;
+	reclaim(quota);
+	mutex_unlock(&quota->mutex);
 	if (wait_event_killable_timeout(quota->left, is_decided(quota, bytes, &ret),
 					LEAVING_TIMEOUT) < 0)
 		return -EINTR;
@@ -254,11 +274,6 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 	twheel_quota_put(quota);
 }
 
-static struct twheel_pool *pool_of(struct twheel_account *account)
-{
-	return container_of(account, struct twheel_pool, account);
-}
-
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
 	struct twheel_account *account;
@@ -282,17 +297,17 @@ bool twheel_quota_is_short(struct twheel_quota *quota)
 void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota)
 {
 	account->quota = quota;
-	INIT_LIST_HEAD(&account->entry);
+	account->open = false;
 }
 
 void twheel_account_close(struct twheel_account *account)
 {
-	if (list_empty(&account->entry))
+	if (!account->open)
 		return;
 	mutex_lock(&account->quota->mutex);
 	list_del(&account->entry);
-	INIT_LIST_HEAD(&account->entry);
 	mutex_unlock(&account->quota->mutex);
+	account->open = false;
 }
 
 void twheel_account_release(struct twheel_account *account, u32 n)
@@ -300,34 +315,50 @@ void twheel_account_release(struct twheel_account *account, u32 n)
 	atomic_long_sub(n, &account->quota->timers);
 }
 
-/* Reserve up to @n timers of what the limit leaves. Returns how many. */
-static u32 reserve(struct twheel_quota *quota, u32 n)
+/* Reserve a timer, if the limit leaves one. */
+static bool reserve(struct twheel_quota *quota)
 {
-	return add_up_to(&quota->timers, n, READ_ONCE(twheel_max_user_timers));
+	return add_up_to(&quota->timers, 1, READ_ONCE(twheel_max_user_timers));
 }
 
-int twheel_account_reserve(struct twheel_account *account, u32 n)
+int twheel_account_reserve(struct twheel_account *account)
 {
 	struct twheel_quota *quota = account->quota;
-	u32 got = 0;
+	bool got;
 
-	if (likely(!list_empty(&account->entry)))
-		got = reserve(quota, n);
-	if (likely(got))
-		return got;
+	if (likely(account->open && reserve(quota)))
+		return 0;
 
 	if (mutex_lock_killable(&quota->mutex))
 		return -EINTR;
-	if (list_empty(&account->entry))
+	if (!account->open)
 		list_add(&account->entry, &quota->accounts);
-	got = reserve(quota, n);
+	account->open = true;
+	got = reserve(quota);
 	if (!got) {
-		list_for_each_entry(account, &quota->accounts, entry) {
-			twheel_pool_reclaim(pool_of(account));
-			cond_resched();
-		}
-		got = reserve(quota, n);
+		WRITE_ONCE(quota->reclaims, true);
+		/*
+		 * Whoever reserves more in vain for us has the lock of a base, which we take after this. A
+		 * base that we do not see yet is used after add_up_to(), which is a barrier, too.
+		 */
+		smp_mb();
+		reclaim(quota);
+		got = reserve(quota);
+		WRITE_ONCE(quota->reclaims, false);
 	}
 	mutex_unlock(&quota->mutex);
-	return got ?: -EDQUOT;
+	return got ? 0 : -EDQUOT;
+}
+
+u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
+{
+	struct twheel_quota *quota = account->quota;
+	unsigned long max = READ_ONCE(twheel_max_user_timers);
+	unsigned long timers = atomic_long_read(&quota->timers);
+
+	/* See twheel_account_reserve(). */
+	if (READ_ONCE(quota->reclaims))
+		return 0;
+	n = min_t(unsigned long, n, twheel_share(max - min(max, timers)));
+	return n ? add_up_to(&quota->timers, n, max) : 0;
 }

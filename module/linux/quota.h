@@ -41,8 +41,10 @@ struct cred;
  * @memory:	bytes that the contexts take
  * @leaving:	those of them that are freed after an RCU grace period
  * @left:	woken when such memory was freed
- * @mutex:	guards @accounts
+ * @mutex:	guards @accounts and @reclaims
  * @accounts:	of all contexts that have reserved timers
+ * @reclaims:	what they have and do not use is taken back, and nobody reserves more than is
+ *		needed. Read without a lock
  * @wheels:	the user's wheels
  * @free:	frees the quota
  */
@@ -57,6 +59,7 @@ struct twheel_quota {
 	/* inside twheel_ctx.grow, outside all spinlocks */
 	struct mutex		mutex;
 	struct list_head	accounts;
+	bool			reclaims;
 	struct twheel_wheels	wheels;
 	struct work_struct	free;
 };
@@ -64,10 +67,12 @@ struct twheel_quota {
 /**
  * struct twheel_account - one context, where its user's timers are counted
  * @quota:	of the user; constant
- * @entry:	in @quota->accounts once timers were reserved; changed under @quota->mutex
+ * @open:	timers were reserved; read and changed by the context alone
+ * @entry:	in @quota->accounts while @open; changed under @quota->mutex
  */
 struct twheel_account {
 	struct twheel_quota	*quota;
+	bool			open;
 	struct list_head	entry;
 };
 

@@ -32,6 +32,7 @@ const char * const knob_names[NR_KNOBS] = {
 	[LISTS]		= "lists",	[SHARED_TIMERS]	= "shared",
 	[CONTEXTS]	= "contexts",	[READERS]	= "readers",
 	[UNLOAD]	= "unload",	[FAIRNESS]	= "fairness",
+	[TENANCY]	= "tenancy",
 };
 
 /* splitmix64 */
@@ -114,7 +115,9 @@ static void load(void *arg)
 		sim_fresh_module();
 		*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
 		*sim_param_max_user_timers = 0;
-		if (once_in(seed, LIMITS, 4) && !world.fair)
+		if (world.tenants)
+			*sim_param_max_user_timers = TENANTS_LIMIT;
+		else if (once_in(seed, LIMITS, 4) && !world.fair)
 			*sim_param_max_user_timers = 60 + sim_below(300);
 		ret = sim_module_init();
 		sim_trace("insmod: %d", ret);
@@ -425,6 +428,21 @@ static void begin_fair(void)
 	fair_spawn();
 }
 
+static void open_first(void *arg)
+{
+	world.nr_contexts = 1;
+	world.contexts[0].cred = world.cred;
+	world.contexts[0].clock = CLOCK_MONOTONIC;
+	open_context(&world.contexts[0]);
+}
+
+static void begin_tenants(void)
+{
+	sim_spawn("opener", -1, open_first, NULL, 0, false);
+	sim_run();
+	tenants_spawn();
+}
+
 /* Which kinds of operations owners do: all; some; or besides arming and waiting just one */
 static u32 some_kinds(void)
 {
@@ -472,8 +490,11 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.cred.user_ns = &init_user_ns;
 	choose_config(&config, seed, cpus);
 	world.fair = settings->fair || once_in(seed, FAIRNESS, 100);
+	world.tenants = !world.fair && once_in(seed, TENANCY, 20);
 	if (world.fair)
 		fair_config(&config, seed);
+	else if (world.tenants)
+		tenants_config(&config, seed);
 	else if (config.cpus > 1 && once_in(seed, ISOLATION, 6))
 		isolate_config(&config, seed);
 	world.efault_chance = config.efault_chance;
@@ -486,6 +507,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	sim_run();
 	if (world.fair)
 		begin_fair();
+	else if (world.tenants)
+		begin_tenants();
 	else
 		begin_any();
 	sim_spawn("closer", -1, close_all, NULL, 0, false);

@@ -88,24 +88,28 @@ mutations() {
 	the number of records is stored plainly	/^static void add_ready/,/^}/s/WRITE_ONCE(ready->nr, ready->nr + 1);/ready->nr++;/
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
-	a chunk stays in the table	/^static void drop_chunk/,/^}/s/set_chunk(pool, chunk->index, NULL);/;/
+	a chunk stays in the table	/^static void drop_chunk/,/^}/s/set_slot(.*/;/
 	rmmod does not wait for what waits	/^void twheel_quota_exit/,/^}/s/^\trcu_barrier();/\t;/
 	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
 	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
-	a chunk is stored without a release	/^static void set_chunk/,/^}/s/rcu_assign_pointer(\(.*\), chunk);/WRITE_ONCE(\1, chunk);/
+	a chunk is stored without a release	/^static void set_slot/,/^}/s/rcu_assign_pointer(\(.*\), (void \*)entry);/WRITE_ONCE(\1, (void *)entry);/
 	what is free is stored plainly	/^int twheel_pool_alloc/,/^}/s/WRITE_ONCE(chunk->free, free);/chunk->free = free;/
 	where a timer is is stored plainly	/^static inline void twheel_timer_set_where/,/^}/s/smp_store_release(&timer->where, state/(timer->where = state/
 	memory that has left still counts	/^static void free_chunk/,/^}/s/twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);/;/
 	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/n = min(n, stock->reserved - stock->used);/n = stock->reserved > stock->used ? n : 0;/
-	a context goes over its limit	/^static u32 reserve_of_pool/,/^}/s/n = min_t(.*/;/
+	a context goes over its limit	/^static bool reserve_of_pool/,/^}/s/got = .*/got = true;/
+	a context goes over its limit by what it does not need yet	/^static u32 reserve_more/,/^}/s/^\t\t  twheel_share(.*/n);/
+	what others look for is reserved	/^u32 twheel_account_reserve_more/,/^}/s/if (READ_ONCE(quota->reclaims))/if (0)/
+	what is in hand stays reserved	/^static int grow/,/^}/s/release(pool, hand);/;/
+	reclaim takes the lock of another clock	/^int twheel_pool_configure/,/^}/s/WRITE_ONCE(stock_of(pool, cpu)->base, NULL);/;/
+	a closed context keeps its timers	/^void twheel_pool_destroy/,/^}/s/give_back(pool, stock, 0);/;/
 	what is reclaimed stays reserved	/^static void give_back/,/^}/s/release(pool, unused - keep);/;/
 	a lower limit is not seen	/^static bool limits_changed/,/^}/s/return READ_ONCE/return 0 \&\& READ_ONCE/
 	another clock keeps what was reserved	/^int twheel_pool_configure/,/^}/s/twheel_pool_reclaim(pool);/;/
 	a timer is freed under any lock	/^void twheel_pool_free_slow/,/^}/s/if (READ_ONCE(.*== base)/if (1)/
 	a timer is freed under the lock of another stock	/^static inline void twheel_pool_free/,/^}/s/READ_ONCE(stock->base) == base \&\& //
 	a chunk moves without its timers	/^static void move_chunk/,/^}/s/WRITE_ONCE(to->used, to->used + used);/;/
-	a chunk moves, and its handles come again	/^static void move_chunk/,/^}/s/to->generation = from->generation;/;/
-	a chunk is made anew, and its handles come again	/^static int add_chunk/,/^}/s/stock->generation = pool->generation;/;/
+	a chunk is made anew, and its handles come again	/^static struct twheel_chunk \*new_chunk/,/^}/s/^\tchunk->generation = .*/\t;/
 	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
 	a block is not copied	/^static int add_block/,/^}/s/memcpy(array->blocks, old->blocks, nr \* sizeof(block));/;/
 	a user goes over the limit	/^static unsigned long add_up_to/,/^}/s/n = min(n, room);/;/
@@ -124,7 +128,8 @@ mutations() {
 	a wheel that leaves is freed at once	/^void twheel_wheels_destroy/,/^}/s/synchronize_rcu();/;/
 	a wheel is forgotten by those who walk	/^void twheel_program_begin/,/^}/s/list_add_tail_rcu(&cbase->entry, &cpu->bases);/INIT_LIST_HEAD(\&cbase->entry);/
 	a new wheel does not learn that its CPU went	/^void twheel_program_begin/,/^}/s/cbase->away = cpu->away;/;/
-	a wheel is found, and the first one is not	/^static bool publish/,/^}/s/WRITE_ONCE(wheels->first\[clock\], cbase);/;/
+	a wheel is found, and the first one is not	/^static bool publish/,/^}/s/smp_store_release(&wheels->first\[clock\], cbase);/;/
+	the first wheel is stored without a release	/^static bool publish/,/^}/s/smp_store_release(&wheels->first\[clock\], cbase);/WRITE_ONCE(wheels->first[clock], cbase);/
 	two tasks make one wheel	/^static bool publish/,/^}/s/missing = !\*slot;/missing = true;/
 	a run ends without the next one	/^enum hrtimer_restart twheel_turn/,/^}/s/^\tif (more)$/\tif (0)/
 	wheels are not looked at after a step	/^static void look_at_wheels/,/^}/s/twheel_look();/;/

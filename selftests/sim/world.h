@@ -32,7 +32,7 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD, FAIRNESS,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY,
 	NR_KNOBS
 };
 
@@ -192,7 +192,7 @@ struct world {
 	u32		kinds;
 	bool		lazy;
 	struct cred	cred;
-	bool		fair, in_order, exact, restless, isolated, steps, stop;
+	bool		fair, tenants, in_order, exact, restless, isolated, steps, stop;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
@@ -294,6 +294,11 @@ void *user_memory(size_t size);
 void fair_config(struct sim_config *config, u64 seed);
 void fair_open(void *arg);
 void fair_spawn(void);
+
+/* tenants.c: the user's limit in an episode about limits. Set it up, and begin it. */
+#define TENANTS_LIMIT	16U
+void tenants_config(struct sim_config *config, u64 seed);
+void tenants_spawn(void);
 /* By how many ns others may make the victim's timers late. */
 u64 fair_bound(void);
 

@@ -158,7 +158,13 @@ void twheel_account_close(struct twheel_account *account)
 	(void)account;
 }
 
-int twheel_account_reserve(struct twheel_account *account, u32 n)
+int twheel_account_reserve(struct twheel_account *account)
+{
+	(void)account;
+	return 0;
+}
+
+u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 {
 	(void)account;
 	return n;
