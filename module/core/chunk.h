@@ -68,7 +68,7 @@ struct twheel_chunk {
 			struct twheel_quota	*quota;
 			u64			free;
 			struct twheel_stock	*stock;
-			u32			index : 32 - TWHEEL_PLACE_BITS;
+			u32			index : 26;
 			u32			keyed : 1;
 			u32			generation;
 			atomic64_t		*words;
@@ -85,6 +85,7 @@ struct twheel_chunk {
 	};
 };
 
+static_assert(26 + TWHEEL_PLACE_BITS == 32);
 static_assert(sizeof(struct twheel_timer) == 64);
 static_assert(sizeof(struct twheel_chunk) == TWHEEL_CHUNK_SIZE);
 static_assert(offsetofend(struct twheel_chunk, rcu) <= sizeof(struct twheel_timer));

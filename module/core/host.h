@@ -256,8 +256,8 @@ void twheel_account_close(struct twheel_account *account);
  * If there is none the host calls twheel_pool_reclaim() for all contexts of the user.
  *
  * Context: may sleep.
- * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal kills
- * the task.
+ * Return: 0; or -EDQUOT if there are as many timers as the user may have, or -EINTR if a signal
+ * kills the task.
  */
 int twheel_account_reserve(struct twheel_account *account);
 
@@ -267,8 +267,8 @@ int twheel_account_reserve(struct twheel_account *account);
  * @n:		how many at most
  *
  * Context: the caller holds the lock of the base of a stock, to which it adds them.
- * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves; none while
- * another context looks for one.
+ * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves; none
+ * while another context looks for one.
  */
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n);
 

@@ -274,7 +274,8 @@ static void give_back(struct twheel_pool *pool, struct twheel_stock *stock, u32 
 }
 
 /* Store @chunk, or what stands for none with that number, for which there is room. */
-static void set_slot(struct twheel_pool *pool, const struct twheel_chunk *chunk, unsigned long entry)
+static void set_slot(struct twheel_pool *pool, const struct twheel_chunk *chunk,
+		     unsigned long entry)
 {
 	rcu_assign_pointer(*twheel_chunk_slot(&pool->chunks, chunk->index), (void *)entry);
 }
@@ -308,7 +309,7 @@ void twheel_pool_reclaim(struct twheel_pool *pool)
 
 	for_each_possible_cpu(cpu) {
 		struct twheel_stock *stock = stock_of(pool, cpu);
-		/* It is NULL, or there to stay while the pool is open: see twheel_pool_configure(). */
+		/* It is NULL, or stays while this may be called: see twheel_pool_configure(). */
 		struct twheel_base *base = READ_ONCE(stock->base);
 
 		if (!base)
@@ -664,8 +665,8 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 		return -EINVAL;
 
 	/*
-	 * The clock may change, and so the bases. Nobody else reclaims once the account is closed, until
-	 * it is opened with the bases of then.
+	 * The clock may change, and so the bases. Nobody else reclaims once the account is closed,
+	 * until it is opened with the bases of then.
 	 */
 	twheel_pool_reclaim(pool);
 	twheel_account_close(&pool->account);

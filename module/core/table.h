@@ -56,8 +56,8 @@ struct twheel_table {
  * twheel_table_init() - begin without an entry
  * @table:	the table
  * @size:	bytes of an entry, a power of two
- * @first:	how many entries to begin with, fewer than fit %TWHEEL_TABLE_BLOCK; or 0 to begin with
- *		so many
+ * @first:	how many entries to begin with, fewer than fit %TWHEEL_TABLE_BLOCK; or 0 to begin
+ *		with so many
  * @hold:	takes all locks inside which the caller will change entries, or releases them; not
  *		called if @first is 0
  * @quota:	where the memory is to be counted. Outlives @table

@@ -338,8 +338,8 @@ int twheel_account_reserve(struct twheel_account *account)
 	if (!got) {
 		WRITE_ONCE(quota->reclaims, true);
 		/*
-		 * Whoever reserves more in vain for us has the lock of a base, which we take after this. A
-		 * base that we do not see yet is used after add_up_to(), which is a barrier, too.
+		 * Whoever reserves more does so with the lock of a base, which we take after this.
+		 * A base that is not seen yet is used after add_up_to(), which is a barrier, too.
 		 */
 		smp_mb();
 		reclaim(quota);

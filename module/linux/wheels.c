@@ -57,9 +57,10 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 	missing = !*slot;
 	if (missing) {
 		twheel_program_begin(cbase);
-		/* Whoever has no memory for another one uses it, and comes by the address alone. */
-		if (!wheels->first[clock])
+		if (!wheels->first[clock]) {
+			/* Whoever has no memory for another one finds it by the address alone. */
 			smp_store_release(&wheels->first[clock], cbase);
+		}
 		/* Pairs with smp_load_acquire() in twheel_wheels_have(). */
 		smp_store_release(slot, cbase);
 	}
