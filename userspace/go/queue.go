@@ -43,6 +43,8 @@ type Config struct {
 type Queue struct {
 	// Held for reading by calls, for writing by Close
 	mu sync.RWMutex
+	// Held by Close: a second one waits for the first
+	closing sync.Mutex
 	// nil when closed
 	tw *C.struct_twheel
 	// A copy of the descriptor, which Go's own poller watches
@@ -235,6 +237,8 @@ func (q *Queue) call(what string, f func() C.int) error {
 // Close ends the queue with all its timers. A Read that waits returns os.ErrClosed; so does Close
 // if the queue was closed before.
 func (q *Queue) Close() error {
+	q.closing.Lock()
+	defer q.closing.Unlock()
 	// It waits until those who read have left.
 	err := q.file.Close()
 	q.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -316,6 +317,45 @@ func TestQueueCloseUnderUse(t *testing.T) {
 		time.Sleep(time.Duration(round%4) * 100 * time.Microsecond)
 		check(t, q.Close())
 		users.Wait()
+	}
+}
+
+// The second of two that close it at once frees nothing that is read still.
+func TestQueueCloseTwiceAtOnce(t *testing.T) {
+	const n = 20000
+	arms := make([]Arm, n)
+	for i := range arms {
+		arms[i].Key = uint64(i)
+	}
+	events := make([]Event, n)
+	for round := 0; round < 100; round++ {
+		q := newQueue(t, &Config{Embedded: true})
+		_, err := q.ArmAll(arms)
+		check(t, err)
+		var wait sync.WaitGroup
+		var closed int32
+		wait.Add(3)
+		go func() {
+			defer wait.Done()
+			for {
+				if _, err := q.Read(events[:1+round]); err != nil {
+					return
+				}
+			}
+		}()
+		for i := 0; i < 2; i++ {
+			go func() {
+				defer wait.Done()
+				time.Sleep(time.Duration(round%7) * 50 * time.Microsecond)
+				if q.Close() == nil {
+					atomic.AddInt32(&closed, 1)
+				}
+			}()
+		}
+		wait.Wait()
+		if closed != 1 {
+			t.Fatal(closed)
+		}
 	}
 }
 
