@@ -58,7 +58,9 @@ func (k *Keys[K]) Cancel(key K) bool {
 		return false
 	}
 	delete(k.timers, key)
-	return t.Stop()
+	// If it has come up just now, expire() does not find it any more.
+	t.Stop()
+	return true
 }
 
 // Clear cancels all of them.

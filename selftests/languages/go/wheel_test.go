@@ -264,6 +264,27 @@ func TestTicker(t *testing.T) {
 	w.NewTicker(0)
 }
 
+// What Cancel ends as it comes up is cancelled as any other.
+func TestKeysEndInOneWay(t *testing.T) {
+	w := newWheel(t, nil)
+	called := 0
+	keys := NewKeys(w, func(int) { called++ })
+	keys.Put(1, time.Hour)
+	check(t, w.Flush())
+	timer := keys.timers[1]
+	// As if it came up while Cancel has the lock
+	timer.mu.Lock()
+	timer.deadline = 0
+	timer.mu.Unlock()
+	if !keys.Cancel(1) || keys.Cancel(1) || keys.Len() != 0 {
+		t.Fatal("it was not cancelled")
+	}
+	timer.f()
+	if called != 0 {
+		t.Fatal("it was called after Cancel")
+	}
+}
+
 func TestTimesAtTheEdges(t *testing.T) {
 	w := newWheel(t, nil)
 	never := w.NewTimer(math.MaxInt64)
