@@ -125,14 +125,18 @@ func (w *Wheel) now() int64 {
 
 // after is the time d from now. What is too long is for ever.
 func (w *Wheel) after(d time.Duration) (deadline int64, soon bool) {
-	now := w.now()
 	if d < 0 {
 		d = 0
 	}
-	if int64(d) > math.MaxInt64-now {
-		return math.MaxInt64, false
+	return sum(w.now(), int64(d)), d < 2*lag
+}
+
+// sum is that of two times, of which none is negative. What is too late is never.
+func sum(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
 	}
-	return now + int64(d), d < 2*lag
+	return a + b
 }
 
 // Close stops all timers. No function is called any more, nothing is sent to a channel, and
@@ -553,7 +557,8 @@ func (t *Timer) expire(deadline, now int64) {
 	due := t.deadline != 0 && t.deadline <= now
 	if due {
 		if t.period != 0 {
-			t.deadline += (now-t.deadline)/t.period*t.period + t.period
+			rounds := (now - t.deadline) / t.period
+			t.deadline = sum(t.deadline+rounds*t.period, t.period)
 		} else {
 			t.deadline = 0
 		}

@@ -285,6 +285,18 @@ func TestKeysEndInOneWay(t *testing.T) {
 	}
 }
 
+func TestTickerForEver(t *testing.T) {
+	w := newWheel(t, nil)
+	ticker := w.NewTicker(math.MaxInt64)
+	defer ticker.Stop()
+	ticker.Reset(time.Millisecond)
+	<-ticker.C
+	later(w, 2*lag)
+	if len(ticker.C) != 0 || ticker.Remaining() < 1<<62 {
+		t.Fatal("the next tick is not for ever", ticker.Remaining())
+	}
+}
+
 func TestTimesAtTheEdges(t *testing.T) {
 	w := newWheel(t, nil)
 	never := w.NewTimer(math.MaxInt64)
