@@ -22,12 +22,24 @@ type timeout struct {
 
 func (c *timeout) Deadline() (time.Time, bool) { return c.deadline, true }
 
-func (c *timeout) Done() <-chan struct{} { return c.done }
+func (c *timeout) Done() <-chan struct{} {
+	c.inherit()
+	return c.done
+}
 
 func (c *timeout) Err() error {
+	c.inherit()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+// inherit ends the context if its parent has ended: follow may not have run yet.
+func (c *timeout) inherit() {
+	if err := c.Context.Err(); err != nil {
+		c.timer.Stop()
+		c.end(err)
+	}
 }
 
 // end ends the context, if it has not ended.
@@ -60,7 +72,7 @@ func (w *Wheel) WithTimeout(parent context.Context, d time.Duration) (context.Co
 	}
 	switch {
 	case parent.Err() != nil:
-		c.end(parent.Err())
+		c.inherit()
 	case d <= 0:
 		c.end(context.DeadlineExceeded)
 	default:
@@ -87,8 +99,7 @@ func (w *Wheel) WithDeadline(parent context.Context, deadline time.Time) (contex
 func (c *timeout) follow(parent context.Context) {
 	select {
 	case <-parent.Done():
-		c.timer.Stop()
-		c.end(parent.Err())
+		c.inherit()
 	case <-c.done:
 	}
 }

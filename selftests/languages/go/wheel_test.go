@@ -379,6 +379,34 @@ func TestContext(t *testing.T) {
 	cancel()
 }
 
+// A context ends with its parent, as those of package context, and its timer is stopped.
+func TestContextEndsAtOnce(t *testing.T) {
+	w := newWheel(t, nil)
+	for i := 0; i < 1000; i++ {
+		above, cancelAbove := context.WithCancel(context.Background())
+		middle, cancelMiddle := w.WithTimeout(above, time.Hour)
+		ctx, cancel := w.WithTimeout(middle, time.Hour)
+		cancelAbove()
+		if i%2 == 0 {
+			expect(t, ctx.Err(), context.Canceled)
+		}
+		select {
+		case <-ctx.Done():
+		default:
+			t.Fatal("it is not done")
+		}
+		expect(t, ctx.Err(), context.Canceled)
+		expect(t, middle.Err(), context.Canceled)
+		for _, c := range []context.Context{middle, ctx} {
+			if c.(*timeout).timer.Armed() {
+				t.Fatal("its timer is armed")
+			}
+		}
+		cancel()
+		cancelMiddle()
+	}
+}
+
 func TestKeys(t *testing.T) {
 	type session struct {
 		host string
