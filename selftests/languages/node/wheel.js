@@ -84,6 +84,28 @@ wheelTest('in order', {}, async (wheel) => {
 	assert.deepEqual(got, got.slice().sort((a, b) => a - b));
 });
 
+// As with the fake timers of tests: none of them is for the wheel, nor left in place by this.
+wheelTest('the clock of a test is not its', {}, async (wheel) => {
+	const names = ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'];
+	const real = names.map((name) => globalThis[name]), now = performance.now;
+	const start = now.call(performance);
+	let timers;
+
+	for (const name of names)
+		globalThis[name] = () => assert.fail(name);
+	performance.now = () => 0;
+	try {
+		timers = [1, 100].map((ms) => later(wheel, ms));
+		wheel.setTimeout(() => {}, HOUR).cancel();
+	} finally {
+		names.forEach((name, i) => { globalThis[name] = real[i]; });
+		performance.now = now;
+	}
+	await timers[0];
+	await timers[1];
+	assert.ok(performance.now() - start >= 100);
+});
+
 wheelTest('a timer is pushed back, made earlier and cancelled', {}, async (wheel) => {
 	const start = performance.now();
 	let called = 0;
