@@ -263,7 +263,9 @@ public class WheelTest {
                 () -> new Wheel(options().device("/no/such/device"))).errno());
         try (Wheel wheel = new Wheel(options().wallTime())) {
             fails(EINVAL, () -> wheel.arm(0, 0));
-            wheel.armAt(1, 3);
+            long handle = wheel.armAt(Long.MAX_VALUE, 3);
+            fails(EINVAL, () -> wheel.pushAfter(handle, 0));
+            assertTrue(wheel.push(handle, 1));
             assertEquals(Arrays.asList(3L), read(wheel, 1));
         }
     }

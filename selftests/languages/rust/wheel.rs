@@ -255,7 +255,9 @@ fn errors() {
     assert_eq!(errno(Wheel::open().unwrap().put(1, MS, 0)), EINVAL);
     let wall = Options::new().clock(Clock::Realtime).open().unwrap();
     assert_eq!(errno(wall.arm(MS, 0)), EINVAL);
-    wall.arm_at(Duration::from_secs(1), 4).unwrap();
+    let handle = wall.arm_at(Duration::MAX, 4).unwrap();
+    assert_eq!(errno(wall.push(handle, MS)), EINVAL);
+    wall.push_at(handle, Duration::from_secs(1)).unwrap();
     assert_eq!(wall.events().next().unwrap().unwrap().user_data(), 4);
     let small = Options::new().limit(1).open().unwrap();
     small.arm(HOUR, 0).unwrap();

@@ -17,6 +17,7 @@ final class Native {
     static final int ENOENT = 2;
     static final int EAGAIN = 11;
     static final int EBADF = 9;
+    static final int EINVAL = 22;
     /** A result that is less than 0 and not less than this is an error; no handle is. */
     static final int ERRORS = -4095;
 

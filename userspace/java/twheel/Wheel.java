@@ -80,6 +80,7 @@ public final class Wheel implements AutoCloseable {
     private final int fd;
     private final int wake;
     private final int config;
+    private final int clock;
     /** How many threads wait for events. */
     private int waiting;
 
@@ -91,6 +92,7 @@ public final class Wheel implements AutoCloseable {
     public Wheel(Options options) {
         long[] made = new long[2];
         config = options.config;
+        clock = options.clock;
         wake = TwheelException.check("eventfd", Native.wakeOpen());
         int result = Native.open(options.path, options.embedded ? Native.OPEN_EMBEDDED : 0,
                 options.clock, options.config, options.limit, made);
@@ -220,7 +222,10 @@ public final class Wheel implements AutoCloseable {
 
     /** The same, so many ns from now. */
     public synchronized boolean pushAfter(long handle, long delay) {
-        return found("push", Native.pushAfter(use(), handle, Math.max(delay, 0)));
+        long open = use();
+        if (clock == Native.CLOCK_REALTIME)
+            throw new TwheelException("push", Native.EINVAL);
+        return found("push", Native.pushAfter(open, handle, Math.max(delay, 0)));
     }
 
     /**

@@ -64,6 +64,8 @@ fn check(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 
+const EINVAL: i32 = 22;
+
 /// The same of a call that only succeeds or fails.
 fn done(result: c_int) -> io::Result<()> {
     check(result as isize).map(|_| ())
@@ -194,7 +196,7 @@ impl Options {
         };
         let path = self.path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
         let flags = self.open | sys::TWHEEL_OPEN_CLOEXEC;
-        let mut wheel = Wheel { tw: ptr::null_mut() };
+        let mut wheel = Wheel { tw: ptr::null_mut(), clock: self.clock };
         // SAFETY: all of these live until it returns. After a failure there is no context, and
         // to close none is harmless.
         done(unsafe { sys::twheel_open(&mut wheel.tw, path, flags as c_uint, &config) })?;
@@ -422,6 +424,7 @@ impl Info {
 #[derive(Debug)]
 pub struct Wheel {
     tw: *mut c_void,
+    clock: Clock,
 }
 
 // SAFETY: the library says that calls on one context may run in any number of threads at once, but
@@ -534,6 +537,10 @@ impl Wheel {
     /// Lets a pending timer expire `delay` from now, and keeps its settings. `ENOENT` if it is not
     /// pending; but with keys it is made.
     pub fn push(&self, handle: u64, delay: Duration) -> io::Result<()> {
+        // The library does not see that it is a delay.
+        if self.clock == Clock::Realtime {
+            return Err(io::Error::from_raw_os_error(EINVAL));
+        }
         self.push_at(handle, self.now().saturating_add(delay))
     }
 
