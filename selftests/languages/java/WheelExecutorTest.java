@@ -193,6 +193,28 @@ public class WheelExecutorTest {
         assertEquals(1, rounds.get());
     }
 
+    /** As one is told to end an executor: the thread's end waits behind the task already. */
+    @Test
+    public void shutdownNowAfterShutdown() throws Exception {
+        CountDownLatch runs = new CountDownLatch(1), interrupted = new CountDownLatch(1);
+        executor.execute(() -> {
+            runs.countDown();
+            try {
+                Thread.sleep(Long.MAX_VALUE);
+            } catch (InterruptedException e) {
+                interrupted.countDown();
+            }
+        });
+        runs.await();
+        executor.shutdown();
+        executor.shutdown();
+        assertFalse(executor.awaitTermination(10, MS));
+        assertEquals(Collections.emptyList(), executor.shutdownNow());
+        assertEquals(Collections.emptyList(), executor.shutdownNow());
+        interrupted.await();
+        assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
+    }
+
     @Test
     public void shutdownNowInterrupts() throws Exception {
         CountDownLatch runs = new CountDownLatch(1), interrupted = new CountDownLatch(1);

@@ -177,38 +177,41 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         schedule(command, 0, TimeUnit.NANOSECONDS);
     }
 
-    private Task<?> taskOf(WheelTimer timer) {
-        return ((TaskTimer) timer).task;
+    /** The tasks that wait. The timer that ends the thread is none. */
+    private List<Task<?>> waiting() {
+        List<Task<?>> tasks = new ArrayList<>();
+        for (WheelTimer timer : timers.armed())
+            if (timer instanceof TaskTimer)
+                tasks.add(((TaskTimer) timer).task);
+        return tasks;
     }
 
     @Override
     public void shutdown() {
-        List<Task<?>> periodic = new ArrayList<>();
+        List<Task<?>> tasks;
         synchronized (timers.wheel()) {
             shutdown = true;
-            for (WheelTimer timer : timers.armed())
-                if (taskOf(timer).isPeriodic())
-                    periodic.add(taskOf(timer));
+            tasks = waiting();
         }
-        for (Task<?> task : periodic)
-            task.cancel(false);
+        for (Task<?> task : tasks)
+            if (task.isPeriodic())
+                task.cancel(false);
         terminate();
     }
 
     /** As shutdown(), but nothing runs any more. Interrupts what runs. Returns what has not run. */
     @Override
     public List<Runnable> shutdownNow() {
-        List<Runnable> left = new ArrayList<>();
+        List<Task<?>> left;
         synchronized (timers.wheel()) {
             shutdown = true;
-            for (WheelTimer timer : timers.armed()) {
-                timer.cancel();
-                left.add(taskOf(timer));
-            }
+            left = waiting();
+            for (Task<?> task : left)
+                task.timer.cancel();
         }
         timers.interrupt();
         terminate();
-        return left;
+        return new ArrayList<>(left);
     }
 
     @Override
