@@ -153,6 +153,29 @@ public class WheelExecutorTest {
         assertEquals(Arrays.asList(never), still.shutdownNow());
     }
 
+    /** What interrupts a task, or itself, is not for the next one. */
+    @Test
+    public void interruptsAreForOneTask() throws Exception {
+        CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
+        Future<?> first = executor.submit(() -> {
+            runs.countDown();
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        runs.await();
+        Future<Boolean> second = executor.submit(() -> {
+            boolean interrupted = Thread.currentThread().isInterrupted();
+            Thread.currentThread().interrupt();
+            return interrupted;
+        });
+        assertTrue(first.cancel(true));
+        assertFalse(second.get());
+        assertFalse(executor.submit(() -> Thread.currentThread().isInterrupted()).get());
+    }
+
     @Test
     public void shutdownRunsWhatWasScheduledOnce() throws Exception {
         AtomicInteger runs = new AtomicInteger();

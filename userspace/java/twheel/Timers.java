@@ -39,6 +39,8 @@ public final class Timers implements AutoCloseable {
     private boolean running;
     private Thread worker;
     private boolean stopped;
+    /** The thread was told by {@link #interrupt}, which is for good. */
+    private boolean interrupted;
 
     /** The timers that are armed, by slot, which is their user data in the wheel. */
     private WheelTimer[] armed = new WheelTimer[16];
@@ -203,6 +205,9 @@ public final class Timers implements AutoCloseable {
                 return null;
             timer.state = WheelTimer.State.EXPIRED;
             giveSlot(slot);
+            /* What has interrupted the function before was not for this one. */
+            if (Thread.currentThread() == worker && !interrupted)
+                Thread.interrupted();
             return timer;
         }
     }
@@ -286,9 +291,10 @@ public final class Timers implements AutoCloseable {
         }
     }
 
-    /** Interrupts the thread, and so a function that waits. */
+    /** Interrupts the thread, and so the function that waits, and what runs after it. */
     void interrupt() {
         synchronized (wheel) {
+            interrupted = true;
             if (worker != null)
                 worker.interrupt();
         }
