@@ -228,6 +228,22 @@ public class TimersTest {
     }
 
     @Test
+    public void aThreadThatCannotBeStarted() throws InterruptedException {
+        try (Timers timers = open()) {
+            assertThrows(OutOfMemoryError.class, () -> timers.start(task -> new Thread(task) {
+                @Override
+                public void start() {
+                    throw new OutOfMemoryError("on purpose");
+                }
+            }));
+            timers.start(Executors.defaultThreadFactory());
+            CountDownLatch called = new CountDownLatch(1);
+            timers.schedule(called::countDown, 1, TimeUnit.MILLISECONDS);
+            assertTrue(called.await(10, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
     public void limitIsExact() {
         Timers timers = open(new Wheel.Options(), 2);
         WheelTimer one = timers.schedule(() -> { }, 1, TimeUnit.HOURS);

@@ -286,8 +286,9 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("the timers were stopped");
             if (worker != null)
                 return;
-            worker = factory.newThread(this::work);
-            worker.start();
+            Thread thread = factory.newThread(this::work);
+            thread.start();
+            worker = thread;
         }
     }
 
