@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.After;
 import org.junit.Test;
 
+import twheel.TwheelException;
 import twheel.Wheel;
 import twheel.WheelExecutor;
 
@@ -132,6 +133,24 @@ public class WheelExecutorTest {
         assertThrows(ExecutionException.class, future::get);
         executor.schedule(() -> { }, 5, MS).get();
         assertEquals(3, runs.get());
+    }
+
+    /** The wheel has no room for what is to run again. */
+    @Test
+    public void whatRepeatsMayFindNoRoom() throws Exception {
+        WheelExecutor small = new WheelExecutor(new Wheel(new Wheel.Options().limit(1)),
+                Executors.defaultThreadFactory());
+        AtomicInteger runs = new AtomicInteger();
+        ScheduledFuture<?> future = small.scheduleAtFixedRate(() -> {
+            if (runs.incrementAndGet() == 2)
+                small.schedule(() -> { }, 1, TimeUnit.HOURS);
+        }, 0, 1, MS);
+        Throwable why = assertThrows(ExecutionException.class,
+                () -> future.get(10, TimeUnit.SECONDS)).getCause();
+        assertTrue(why.toString(), why instanceof TwheelException);
+        assertEquals(2, runs.get());
+        small.shutdownNow();
+        assertTrue(small.awaitTermination(1, TimeUnit.HOURS));
     }
 
     @Test

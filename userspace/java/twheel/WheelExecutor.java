@@ -87,10 +87,16 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
 
         @Override
         public void run() {
-            if (!isPeriodic())
+            if (!isPeriodic()) {
                 super.run();
-            else if (runAndReset())
-                again();
+            } else if (runAndReset()) {
+                try {
+                    again();
+                } catch (Throwable error) {
+                    /* It ends as by an exception of its own. */
+                    setException(error);
+                }
+            }
         }
 
         private void again() {
