@@ -235,6 +235,15 @@ public class WheelExecutorTest {
         assertEquals(1, rounds.get());
     }
 
+    @Test
+    public void aFactoryThatFailsLeavesNoWheel() {
+        Wheel wheel = new Wheel();
+        assertThrows(ArithmeticException.class, () -> new WheelExecutor(wheel, task -> {
+            throw new ArithmeticException("on purpose");
+        }));
+        assertTrue(wheel.isClosed());
+    }
+
     /** As one is told to end an executor: the thread's end waits behind the task already. */
     @Test
     public void shutdownNowAfterShutdown() throws Exception {

@@ -34,10 +34,18 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         this(new Wheel(), Executors.defaultThreadFactory());
     }
 
-    /** On this wheel, which it takes over: one with the clock that a wheel has by default. */
+    /**
+     * On this wheel, which it takes over: one with the clock that a wheel has by default. It is
+     * closed if there can be no thread.
+     */
     public WheelExecutor(Wheel wheel, ThreadFactory factory) {
         timers = new Timers(wheel, Long.MAX_VALUE);
-        timers.start(factory);
+        try {
+            timers.start(factory);
+        } catch (Throwable error) {
+            timers.close();
+            throw error;
+        }
     }
 
     private final class TaskTimer extends WheelTimer {
