@@ -13,7 +13,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 import org.junit.Test;
 
@@ -146,6 +148,72 @@ public class AdaptersTest {
             begun = System.nanoTime();
             assertFalse(timer.advanceClock(5));
             assertTrue(System.nanoTime() - begun >= MS.toNanos(5));
+        }
+    }
+
+    private static final class Counter extends SystemTimer.TimerTask {
+        private final Semaphore runs;
+
+        Counter(Semaphore runs, long delayMs) {
+            super(delayMs);
+            this.runs = runs;
+        }
+
+        @Override
+        public void run() {
+            runs.release();
+        }
+    }
+
+    @Test
+    public void kafkasAddMovesATask() throws InterruptedException {
+        Semaphore runs = new Semaphore(0);
+        try (SystemTimer timer = new SystemTimer("test");
+                SystemTimer other = new SystemTimer("test")) {
+            Counter task = new Counter(runs, 30);
+            timer.add(task);
+            timer.add(task);
+            assertEquals(1, timer.size());
+            other.add(task);
+            assertEquals(0, timer.size());
+            assertEquals(1, other.size());
+            assertTrue(other.advanceClock(10_000));
+            assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
+            other.add(task);
+            task.cancel();
+            assertEquals(0, other.size());
+            assertFalse(timer.advanceClock(50));
+            assertEquals(0, runs.availablePermits());
+        }
+    }
+
+    /** Whichever of cancel() and add() is first, the task does not wait after both. */
+    @Test
+    public void kafkasCancelBesideAdd() throws InterruptedException {
+        AtomicReference<Counter> added = new AtomicReference<>();
+        int n = 150_000;
+        try (SystemTimer timer = new SystemTimer("test")) {
+            Thread canceller = new Thread(() -> {
+                for (int i = 0; i < n; i++) {
+                    Counter task;
+                    for (int spins = 0; (task = added.getAndSet(null)) == null; spins++)
+                        if (spins > 2000)
+                            Thread.yield();
+                    task.cancel();
+                }
+            });
+            canceller.start();
+            for (int i = 0; i < n; i++) {
+                Counter task = new Counter(new Semaphore(0), 3_600_000);
+                while (added.get() != null)
+                    Thread.yield();
+                added.set(task);
+                for (int k = i % 20; k > 0; k--)
+                    Thread.onSpinWait();
+                timer.add(task);
+            }
+            canceller.join();
+            assertEquals(0, timer.size());
         }
     }
 }

@@ -18,18 +18,18 @@ public final class SystemTimer implements AutoCloseable {
     public abstract static class TimerTask implements Runnable {
         public final long delayMs;
         private volatile boolean cancelled;
-        private volatile WheelTimer timer;
+        /** That which was armed last; it changes under the monitor of the task. */
+        private WheelTimer timer;
 
         protected TimerTask(long delayMs) {
             this.delayMs = delayMs;
         }
 
         /** Cancels it, unless it was given to the executor already. */
-        public void cancel() {
-            WheelTimer armed = timer;
+        public synchronized void cancel() {
             cancelled = true;
-            if (armed != null)
-                armed.cancel();
+            if (timer != null)
+                timer.cancel();
         }
 
         public boolean isCancelled() {
@@ -50,7 +50,10 @@ public final class SystemTimer implements AutoCloseable {
         this.executor = executor;
     }
 
-    /** Arms a task. One whose delay is not above 0 goes to the executor at once. */
+    /**
+     * Arms a task, or arms it anew if it waits, also in another timer. One whose delay is not above
+     * 0 goes to the executor at once.
+     */
     public void add(TimerTask task) {
         if (task.isCancelled())
             return;
@@ -58,10 +61,15 @@ public final class SystemTimer implements AutoCloseable {
             executor.execute(task);
             return;
         }
-        task.timer = timers.schedule(() -> executor.execute(task), task.delayMs, TimeUnit.MILLISECONDS);
-        /* It may have been cancelled meanwhile. */
-        if (task.isCancelled())
-            task.cancel();
+        synchronized (task) {
+            WheelTimer before = task.timer;
+            if (task.isCancelled())
+                return;
+            task.timer = timers.schedule(() -> executor.execute(task), task.delayMs,
+                    TimeUnit.MILLISECONDS);
+            if (before != null)
+                before.cancel();
+        }
     }
 
     /**
