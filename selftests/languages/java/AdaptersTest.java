@@ -4,6 +4,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import java.io.File;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -59,7 +60,39 @@ public class AdaptersTest {
             wheel.clear();
             assertEquals(0, wheel.timerCount());
         }
-        assertThrows(IllegalArgumentException.class, () -> new DeadlineTimerWheel(MS, 0, 0));
+    }
+
+    /** A wheel has four descriptors. */
+    @Test
+    public void whatIsRefusedOpensNoWheel() {
+        String[] before = new File("/proc/self/fd").list();
+        for (int i = 0; i < 10; i++)
+            assertThrows(IllegalArgumentException.class, () -> new DeadlineTimerWheel(MS, 0, 0));
+        assertTrue(new File("/proc/self/fd").list().length < before.length + 20);
+    }
+
+    /** Ticks of a nanosecond, of which a day has more than the wheel's time has room for. */
+    @Test
+    public void timersOfDaysInNanoseconds() {
+        long day = TimeUnit.DAYS.toNanos(1);
+        try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(TimeUnit.NANOSECONDS, 0, 1)) {
+            long year = wheel.scheduleTimer(365 * day), late = wheel.scheduleTimer(2 * day);
+            long day1 = wheel.scheduleTimer(day), again = wheel.scheduleTimer(day);
+            long never = wheel.scheduleTimer(Long.MAX_VALUE - 1);
+            assertEquals(Collections.emptyList(), poll(wheel, day - 1, 10));
+            long last = wheel.scheduleTimer(day);
+            assertEquals(6, wheel.timerCount());
+            assertEquals(Arrays.asList(day1, again, last), poll(wheel, day, 10));
+            assertEquals(2 * day, wheel.deadline(late));
+            assertEquals(0, wheel.poll(3 * day, (unit, now, id) -> false, 10));
+            assertEquals(Arrays.asList(late), poll(wheel, 364 * day, 10));
+            assertEquals(364 * day, wheel.currentTickTime());
+            long hour = wheel.scheduleTimer(364 * day + day / 24);
+            assertEquals(Collections.emptyList(), poll(wheel, 364 * day + day / 24 - 1, 10));
+            assertEquals(Arrays.asList(hour, year), poll(wheel, 36500 * day, 10));
+            assertTrue(wheel.cancelTimer(never));
+            assertEquals(0, wheel.timerCount());
+        }
     }
 
     @Test
@@ -81,13 +114,27 @@ public class AdaptersTest {
     /** Ticks of 8 units from an odd start, against a sorted map. */
     @Test
     public void againstAModel() {
+        againstAModel(13, 8, 0);
+    }
+
+    /** Hours and years of ticks that are nanoseconds: more than the wheel's time has room for. */
+    @Test
+    public void againstAModelForYears() {
+        againstAModel(-13, 1, 36);
+        againstAModel(-(1L << 62), 1, 41);
+        againstAModel(Long.MIN_VALUE, 1024, 46);
+    }
+
+    private void againstAModel(long start, int resolution, int shift) {
         Random random = new Random(30);
-        try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(TimeUnit.NANOSECONDS, 13, 8)) {
+        try (DeadlineTimerWheel wheel =
+                new DeadlineTimerWheel(TimeUnit.NANOSECONDS, start, resolution)) {
             Map<Long, Long> model = new TreeMap<>();
-            long now = 13;
+            long now = start, low = (1L << shift) - 1;
             for (int round = 0; round < 2000; round++) {
                 for (int k = 0; k < 5; k++) {
-                    long deadline = now + random.nextInt(1 << random.nextInt(16));
+                    long deadline = now + ((long) random.nextInt(1 << random.nextInt(16)) << shift)
+                            + (random.nextLong() & low);
                     model.put(wheel.scheduleTimer(deadline), deadline);
                 }
                 if (random.nextInt(2) == 0) {
@@ -95,8 +142,8 @@ public class AdaptersTest {
                     assertTrue(wheel.cancelTimer(victim));
                     model.remove(victim);
                 }
-                now += random.nextInt(100);
-                long tick = 13 + (now - 13) / 8 * 8;
+                now += ((long) random.nextInt(100) << shift) + (random.nextLong() & low);
+                long tick = now - Long.remainderUnsigned(now - start, resolution);
                 Map<Long, Long> due = new HashMap<>(model);
                 due.values().removeIf(deadline -> deadline > tick);
                 List<Long> got = poll(wheel, now, Integer.MAX_VALUE);

@@ -13,6 +13,8 @@ import twheel.Wheel;
  *
  * <p>Times are the caller's, in any unit and from any start. A timer expires at the first tick that is
  * not before its deadline.
+ *
+ * <p>When 2^42 ticks have passed, 73 minutes of nanoseconds, {@link #poll} arms all timers anew.
  */
 public final class DeadlineTimerWheel implements AutoCloseable {
     /** What {@link #deadline} returns of a timer that is not there. */
@@ -25,14 +27,21 @@ public final class DeadlineTimerWheel implements AutoCloseable {
         boolean onTimerExpiry(TimeUnit timeUnit, long now, long timerId);
     }
 
-    private final Wheel wheel = new Wheel(new Wheel.Options().keyed().embedded());
+    /**
+     * A tick of the caller's is one of the wheel's, whose time has room for so many and a few more.
+     * What is due later waits at the end of that.
+     */
+    private static final long SPAN = 1L << 42;
+
     private final Events event = new Events(1);
     private final TimeUnit timeUnit;
     private final long startTime;
     private final long tickResolution;
-    /** A tick of the caller's is one of the wheel's, which has no tick 0. */
-    private final long tickNs = wheel.tick();
+    private Wheel wheel;
+    private final long tickNs;
     private long tick;
+    /** The tick at which the wheel has begun. */
+    private long base;
     private long lastId;
 
     /**
@@ -46,7 +55,13 @@ public final class DeadlineTimerWheel implements AutoCloseable {
         this.timeUnit = timeUnit;
         this.startTime = startTime;
         this.tickResolution = tickResolution;
-        wheel.setNow(ns(0));
+        wheel = open();
+        tickNs = wheel.tick();
+        wheel.setNow(tickNs);
+    }
+
+    private static Wheel open() {
+        return new Wheel(new Wheel.Options().keyed().embedded());
     }
 
     public TimeUnit timeUnit() {
@@ -71,23 +86,43 @@ public final class DeadlineTimerWheel implements AutoCloseable {
         return wheel.pending() + wheel.ready();
     }
 
+    /** The time of a tick in the wheel, which has no tick 0. */
     private long ns(long tick) {
-        return tick < Long.MAX_VALUE / tickNs - 1 ? (tick + 1) * tickNs : Long.MAX_VALUE;
+        return (Math.min(Math.max(tick - base, 0), SPAN) + 1) * tickNs;
+    }
+
+    private void arm(long id, long deadline) {
+        wheel.putAt(id, ns(ticks(deadline, true)), deadline);
+    }
+
+    /** Goes on in a new wheel, which begins at this tick, with all timers of the old one. */
+    private void restart(long to) {
+        Wheel next = open();
+        try (Wheel before = wheel) {
+            wheel = next;
+            base = tick = to;
+            wheel.setNow(ns(tick));
+            before.setNow((SPAN + 2) * tickNs);
+            while (before.poll(event) > 0)
+                arm(event.handle(0), event.userData(0));
+        }
     }
 
     /** How many ticks have passed since the start at a time, rounded up if there is a part of one. */
     private long ticks(long time, boolean up) {
+        /* It may be over Long.MAX_VALUE, but not over twice that. */
         long since = time - startTime;
         if (time <= startTime)
             return 0;
-        if (since < 0)
-            return Long.MAX_VALUE;
-        return since / tickResolution + (up && since % tickResolution != 0 ? 1 : 0);
+        long ticks = Long.divideUnsigned(since, tickResolution);
+        if (up && Long.remainderUnsigned(since, tickResolution) != 0)
+            ticks++;
+        return ticks < 0 ? Long.MAX_VALUE : ticks;
     }
 
     /** Arms a timer. Returns its number. */
     public long scheduleTimer(long deadline) {
-        wheel.putAt(++lastId, ns(ticks(deadline, true)), deadline);
+        arm(++lastId, deadline);
         return lastId;
     }
 
@@ -117,8 +152,12 @@ public final class DeadlineTimerWheel implements AutoCloseable {
         int expired = 0;
         long to = ticks(now, false);
         if (to > tick) {
-            tick = to;
-            wheel.setNow(ns(tick));
+            if (to - base >= SPAN) {
+                restart(to);
+            } else {
+                tick = to;
+                wheel.setNow(ns(tick));
+            }
         }
         while (expired < maxTimersToExpire && wheel.poll(event) > 0) {
             long id = event.handle(0);
@@ -128,7 +167,7 @@ public final class DeadlineTimerWheel implements AutoCloseable {
                 consumed = handler.onTimerExpiry(timeUnit, now, id);
             } finally {
                 if (!consumed)
-                    wheel.putAt(id, ns(ticks(deadline, true)), deadline);
+                    arm(id, deadline);
             }
             if (!consumed)
                 break;
