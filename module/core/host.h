@@ -268,9 +268,18 @@ int twheel_account_reserve(struct twheel_account *account);
  *
  * Context: the caller holds the lock of the base of a stock, to which it adds them.
  * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves; none
- * while another context looks for one.
+ * if twheel_account_is_sought().
  */
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n);
+
+/**
+ * twheel_account_is_sought() - does a context of the user look for a timer that none needs?
+ * @account:	the account
+ *
+ * Context: as twheel_account_reserve_more(). Whoever looks takes that lock, too.
+ * Return: true if so: then nothing is kept that is not needed at once.
+ */
+bool twheel_account_is_sought(const struct twheel_account *account);
 
 /**
  * twheel_share() - how much a CPU may reserve at a time

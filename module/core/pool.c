@@ -376,6 +376,14 @@ static u32 reserve_more(struct twheel_pool *pool, u32 n)
 	return n;
 }
 
+/* Free @chunk, which is new, and not published. */
+static void discard_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk)
+{
+	ida_free(&pool->indices, chunk->index);
+	kmem_cache_free(twheel_chunk_cache, chunk);
+	twheel_quota_sub_memory(pool->account.quota, TWHEEL_CHUNK_SIZE);
+}
+
 /* Make a chunk for @stock with its words, and take an index for it; or an ERR_PTR(). */
 static struct twheel_chunk *new_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
 {
@@ -405,22 +413,18 @@ static struct twheel_chunk *new_chunk(struct twheel_pool *pool, struct twheel_st
 	chunk->index = index;
 	twheel_assert(!twheel_chunk_get(&pool->chunks, index));
 	ret = twheel_table_reserve(&pool->chunks, index);
-	if (ret)
-		goto release;
-	chunk->generation = twheel_chunk_entry(&pool->chunks, index) >> 1;
-
-	if (pool->leases) {
+	if (!ret && pool->leases) {
 		chunk->words = twheel_words_get(&pool->words,
 						(u64)chunk->index << TWHEEL_PLACE_BITS);
-		if (IS_ERR(chunk->words)) {
-			ret = PTR_ERR(chunk->words);
-			goto release;
-		}
+		ret = PTR_ERR_OR_ZERO(chunk->words);
 	}
+	if (ret) {
+		discard_chunk(pool, chunk);
+		return ERR_PTR(ret);
+	}
+	chunk->generation = twheel_chunk_entry(&pool->chunks, index) >> 1;
 	return chunk;
 
-release:
-	ida_free(&pool->indices, index);
 free:
 	kmem_cache_free(twheel_chunk_cache, chunk);
 uncharge:
@@ -496,28 +500,35 @@ static bool take_chunks(struct twheel_pool *pool, struct twheel_stock *to, u32 m
 
 /*
  * Find free timers for @stock. Returns NULL if there are some; or a chunk, which is not published
- * yet; or an ERR_PTR().
+ * yet; or an ERR_PTR(). With @sure a new chunk, which nobody else can take, rather than what is
+ * there.
  */
-static struct twheel_chunk *find_chunk(struct twheel_pool *pool, struct twheel_stock *stock)
+static struct twheel_chunk *find_chunk(struct twheel_pool *pool, struct twheel_stock *stock,
+				       bool sure)
 {
 	bool is_short = twheel_quota_is_short(pool->account.quota);
 	struct twheel_chunk *chunk;
 
-	if (READ_ONCE(stock->nr_chunks) ||
-	    take_chunks(pool, stock, is_short ? 1 : STOCK_CHUNKS))
+	if (!sure && (READ_ONCE(stock->nr_chunks) ||
+		      take_chunks(pool, stock, is_short ? 1 : STOCK_CHUNKS)))
 		return NULL;
 	chunk = new_chunk(pool, stock);
-	if (IS_ERR(chunk) && PTR_ERR(chunk) != -EINTR && take_chunks(pool, stock, 0))
+	if (IS_ERR(chunk) && PTR_ERR(chunk) != -EINTR &&
+	    (READ_ONCE(stock->nr_chunks) || take_chunks(pool, stock, 0)))
 		return NULL;
 	return chunk;
 }
 
-/* As twheel_pool_grow(), or -EAGAIN if other tasks on that CPU have used all up meanwhile. */
-static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twheel_timer **timer)
+/*
+ * As twheel_pool_grow(), or -EAGAIN if others have taken meanwhile what was found; hardly ever with
+ * @sure.
+ */
+static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twheel_timer **timer,
+		bool sure)
 {
 	struct twheel_stock *stock = stock_of(pool, base->cpu);
 	u32 used = READ_ONCE(stock->used), more = clamp_t(u32, used, RESERVE_MIN, RESERVE_MAX);
-	u32 hand = limits_changed(pool) || READ_ONCE(stock->reserved) <= used;
+	u32 hand = sure || limits_changed(pool) || READ_ONCE(stock->reserved) <= used;
 	struct twheel_chunk *chunk = NULL;
 	int ret = 0;
 
@@ -531,7 +542,7 @@ static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twhee
 	if (pool->keyed)
 		ret = twheel_keys_reserve(&pool->keys, READ_ONCE(pool->reserved) + more);
 	if (!ret) {
-		chunk = find_chunk(pool, stock);
+		chunk = find_chunk(pool, stock, sure);
 		ret = PTR_ERR_OR_ZERO(chunk);
 	}
 	if (ret) {
@@ -540,25 +551,28 @@ static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twhee
 	}
 
 	spin_lock_bh(&base->lock);
-	if (chunk)
+	if (chunk && !stock->nr_chunks) {
 		publish(pool, stock, chunk);
+		chunk = NULL;
+	}
 	if (stock->reserved == stock->used)
 		hand += reserve_more(pool, more);
 	WRITE_ONCE(stock->reserved, stock->reserved + hand);
-	give_back(pool, stock, RESERVE_MAX);
 	ret = twheel_pool_alloc(pool, base, timer, 1);
+	give_back(pool, stock, twheel_account_is_sought(&pool->account) ? 0 : RESERVE_MAX);
 	spin_unlock_bh(&base->lock);
+	if (chunk)
+		discard_chunk(pool, chunk);
 	return min(ret, 0);
 }
 
 int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
 		     struct twheel_timer **timer)
 {
-	int ret;
+	int ret = grow(pool, base, timer, false);
 
-	do
-		ret = grow(pool, base, timer);
-	while (ret == -EAGAIN);
+	while (ret == -EAGAIN)
+		ret = grow(pool, base, timer, true);
 	return ret;
 }
 

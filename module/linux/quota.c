@@ -350,14 +350,19 @@ int twheel_account_reserve(struct twheel_account *account)
 	return got ? 0 : -EDQUOT;
 }
 
+bool twheel_account_is_sought(const struct twheel_account *account)
+{
+	/* See twheel_account_reserve(). */
+	return READ_ONCE(account->quota->reclaims);
+}
+
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 {
 	struct twheel_quota *quota = account->quota;
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
 	unsigned long timers = atomic_long_read(&quota->timers);
 
-	/* See twheel_account_reserve(). */
-	if (READ_ONCE(quota->reclaims))
+	if (twheel_account_is_sought(account))
 		return 0;
 	n = min_t(unsigned long, n, twheel_share(max - min(max, timers)));
 	return n ? add_up_to(&quota->timers, n, max) : 0;

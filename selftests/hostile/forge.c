@@ -254,16 +254,19 @@ TEST_F(forge, stale_handles)
 TEST_F(forge, all_indices)
 {
 	bool keyed = variant->config & TWHEEL_CONFIG_KEYED;
-	__u64 generation, index, live = 0;
+	__u64 generation, index, live = 0, made = 0;
 	struct twheel_timer_info info;
+	int i;
 
 	if (keyed)
 		SKIP(return, "keys have no index");
+	for (i = 0; i < TIMERS; i++)
+		made += self->own_handles[i] >> 32 < 8;
 	for (generation = 0; generation < 8; generation++)
 		for (index = 0; index < 0x10000; index++)
 			live += !tw_get(self->own, generation << 32 | index, &info);
-	/* Generations count from 1, one for each timer, so 7 timers have one below 8. */
-	EXPECT_EQ(7, live);
+	EXPECT_LT(0, made);
+	EXPECT_EQ(made, live);
 }
 
 /*

@@ -99,7 +99,8 @@ mutations() {
 	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/n = min(n, stock->reserved - stock->used);/n = stock->reserved > stock->used ? n : 0;/
 	a context goes over its limit	/^static bool reserve_of_pool/,/^}/s/got = .*/got = true;/
 	a context goes over its limit by what it does not need yet	/^static u32 reserve_more/,/^}/s/^\t\t  twheel_share(.*/n);/
-	what others look for is reserved	/^u32 twheel_account_reserve_more/,/^}/s/if (READ_ONCE(quota->reclaims))/if (0)/
+	what others look for is reserved	/^u32 twheel_account_reserve_more/,/^}/s/if (twheel_account_is_sought(account))/if (0)/
+	what others look for is kept	/^static int grow/,/^}/s/twheel_account_is_sought(&pool->account) ? 0 : //
 	what is in hand stays reserved	/^static int grow/,/^}/s/release(pool, hand);/;/
 	reclaim takes the lock of another clock	/^int twheel_pool_configure/,/^}/s/WRITE_ONCE(stock_of(pool, cpu)->base, NULL);/;/
 	a closed context keeps its timers	/^void twheel_pool_destroy/,/^}/s/give_back(pool, stock, 0);/;/

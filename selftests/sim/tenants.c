@@ -16,7 +16,7 @@
 
 /* How many timers there are for sure, and at most, as some are being made or ended */
 static u32 surely, perhaps;
-/* By tenant: the most that there may have been since its call began, and whether memory was short */
+/* By tenant: the most that there may have been since its call began, and was memory short? */
 static u32 most[TENANTS];
 static bool lacked[TENANTS];
 

@@ -257,12 +257,12 @@ FIXTURE_VARIANT(leftovers)
 	int at_most;
 };
 
-/* A context, a chunk and a block of the table of chunks */
+/* A context and a block of the table of chunks; a chunk without a timer is taken back */
 FIXTURE_VARIANT_ADD(leftovers, plain)
 {
 	.config = 0,
-	.at_least = 10,
-	.at_most = 16,
+	.at_least = 16,
+	.at_most = 28,
 };
 
 /* One block more, of the table of keys */
@@ -270,7 +270,7 @@ FIXTURE_VARIANT_ADD(leftovers, keyed)
 {
 	.config = TWHEEL_CONFIG_KEYED,
 	.at_least = 6,
-	.at_most = 9,
+	.at_most = 15,
 };
 
 /* Two pages of words more */
@@ -278,7 +278,7 @@ FIXTURE_VARIANT_ADD(leftovers, lease)
 {
 	.config = TWHEEL_CONFIG_LEASE,
 	.at_least = 5,
-	.at_most = 8,
+	.at_most = 12,
 };
 
 FIXTURE_SETUP(leftovers)
@@ -317,7 +317,7 @@ TEST_F(leftovers, are_counted)
 		SKIP(return, "%s", obstacle());
 	if (getpagesize() != 4096)
 		SKIP(return, "pages of words are larger here");
-	/* Each CPU on which a descriptor has armed keeps a chunk. */
+	/* Each CPU on which a descriptor has armed may keep a chunk. */
 	ASSERT_TRUE(tw_stay());
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (round = 0; round < 20; round++) {
@@ -334,7 +334,7 @@ TEST_F(leftovers, are_counted)
 			first = n;
 			EXPECT_LE(variant->at_least, n);
 			EXPECT_GE(variant->at_most, n);
-			/* A descriptor can still use the chunk that it has. */
+			/* What the last one could not keep is free again for the others. */
 			EXPECT_TRUE(leave_tables(fds[0], variant->config, 50, &error));
 		}
 		EXPECT_EQ(first, n);

@@ -164,6 +164,12 @@ int twheel_account_reserve(struct twheel_account *account)
 	return 0;
 }
 
+bool twheel_account_is_sought(const struct twheel_account *account)
+{
+	(void)account;
+	return false;
+}
+
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 {
 	(void)account;
