@@ -64,6 +64,12 @@ refuses 2 'drain is an option of save' load --fd 3 --drain a
 refuses 1 'No such file' load --fd 3 "$file"
 refuses 1 'descriptor 77: Bad file descriptor' load --fd 77 "$good"
 refuses 1 'not a twheel device' save --fd 0 "$file" </dev/null
+mkfifo "$tmp/fifo"
+refuses 1 'it is no regular file, and is not replaced' save --fd 77 "$tmp/fifo"
+ln -s good "$tmp/link"
+refuses 1 'it is no regular file' save --fd 77 "$tmp/link"
+refuses 1 'it is no regular file' save --fd 77 "$tmp"
+rm "$tmp/fifo" "$tmp/link"
 check "no file is left of that" test "$(cd "$tmp" && echo saved*)" = 'saved*'
 
 : >"$file"

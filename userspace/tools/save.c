@@ -303,11 +303,9 @@ static enum tool_exit run(const struct request *request)
 	int copy;
 
 	/* The file first: what is wrong with it needs no device to be found. */
-	if (loads) {
-		code = saved_read(&saved, request->path);
-		if (code)
-			return code;
-	}
+	code = loads ? saved_read(&saved, request->path) : saved_check(request->path);
+	if (code)
+		return code;
 	copy = tool_copy(request->verb, request->pid, request->fd);
 	if (copy < 0) {
 		code = TOOL_FAILED;

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -175,18 +177,43 @@ static int write_all(const struct saved *saved, FILE *file)
 	return fflush(file) || ferror(file) || fsync(fileno(file)) ? -errno : 0;
 }
 
+enum tool_exit saved_check(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return tool_complain(TOOL_FAILED,
+				     "save: %s: it is no regular file, and is not replaced", path);
+	return TOOL_OK;
+}
+
+/* Have the names in a folder on the disk, if its file system can do that. */
+static int sync_folder(int folder)
+{
+	return fsync(folder) && errno != EINVAL ? -errno : 0;
+}
+
 int saved_write(const struct saved *saved, const char *path)
 {
 	char fresh[PATH_MAX];
+	int folder;
 	FILE *file;
 	int ret;
 	int fd;
 
 	if (snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
-	fd = mkostemp(fresh, O_CLOEXEC);
-	if (fd < 0)
+	folder = open(dirname(fresh), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
 		return -errno;
+	/* dirname() has cut it. */
+	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
+	fd = mkostemp(fresh, O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		close(folder);
+		return ret;
+	}
 	file = fdopen(fd, "w");
 	if (!file) {
 		ret = -errno;
@@ -200,6 +227,9 @@ int saved_write(const struct saved *saved, const char *path)
 		ret = -errno;
 	if (ret)
 		unlink(fresh);
+	else
+		ret = sync_folder(folder);
+	close(folder);
 	return ret;
 }
 

@@ -52,11 +52,20 @@ void saved_free(struct saved *saved);
 void saved_boot(char boot[BOOT_SIZE]);
 
 /**
+ * saved_check() - complain if a file may not be written
+ * @path: the file: what is there and no regular file, as a device or a link, is not replaced
+ *
+ * Return: %TOOL_OK or %TOOL_FAILED.
+ */
+enum tool_exit saved_check(const char *path);
+
+/**
  * saved_write() - write a file
  * @saved: the timers
  * @path: the file, which is replaced as a whole, once all is on the disk, or not at all
  *
- * Return: 0; -EOPNOTSUPP for settings that this program does not know; or another -errno.
+ * Return: 0, and then the new name is on the disk, too; -EOPNOTSUPP for settings that this program
+ * does not know; or another -errno.
  */
 int saved_write(const struct saved *saved, const char *path);
 
