@@ -173,6 +173,22 @@ check "a descriptor's are saved" said '^2 timers$'
 check "and stay" test "$(armed 9)" = 2
 exec 9>&-
 
+# On a disk that has room for one file, and not for the next one beside it
+mkdir "$tmp/disk"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k none "$tmp/disk" 2>"$tmp/mount"; then
+	exec 8<>/dev/twheel
+	run twheel load --fd 8 "$good"
+	facts 8 >"$tmp/armed"
+	refuses 1 'No space left on device: 2 timers were armed again, 0 could not be' \
+		save --fd 8 --drain "$tmp/disk/saved"
+	facts 8 >"$tmp/after"
+	check "what was drained and could not be saved is as it was" cmp "$tmp/armed" "$tmp/after"
+	exec 8>&-
+	umount "$tmp/disk"
+else
+	skip "the disk is full after the timers were drained" "it takes root"
+fi
+
 ko=${TWHEEL_KO:-/lib/modules/twheel.ko}
 if [ "$(id -u)" = 0 ] && [ -e "$ko" ] && rmmod twheel 2>"$tmp/rmmod"; then
 	check "the module is gone" test ! -e /dev/twheel

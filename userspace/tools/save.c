@@ -46,6 +46,23 @@ static const char help_load[] =
 "\n"
 "Exit codes: 0 done, 1 failure at run time, 2 wrong usage.\n";
 
+/* What arms a timer that was saved. */
+static struct twheel_arm arm_of(const struct saved *saved, size_t i)
+{
+	const struct twheel_timer_info *timer = &saved->timers[i];
+
+	return (struct twheel_arm){
+		.handle = saved->config & TWHEEL_CONFIG_KEYED ? timer->handle : 0,
+		.user_data = timer->user_data,
+		.expires = timer->deadline,
+		.interval = timer->interval,
+		.slack = timer->slack,
+		.count = timer->count,
+		.flags = timer->flags | TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE,
+		.result = -ECANCELED,
+	};
+}
+
 /* How many timers a call takes on. */
 #define BATCH	1024
 
@@ -116,9 +133,35 @@ static int drain(struct twheel *tw, struct saved *saved)
 }
 
 /*
- * Each timer is in the context or in the file at any instant, also if this program is killed: so
- * they are drained only when the file is there, and it is made anew then for those that were pushed
- * back meanwhile.
+ * What was drained is in no file: arm it again, each timer that can be. Where its program has armed
+ * a key meanwhile, that timer stays.
+ */
+static enum tool_exit undo(const struct request *request, struct twheel *tw,
+			   const struct saved *saved, int err)
+{
+	size_t failed = 0;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < saved->n; i++) {
+		struct twheel_arm arm = arm_of(saved, i);
+
+		do
+			ret = twheel_arm(tw, &arm);
+		while (ret == -EINTR);
+		failed += ret && ret != -EEXIST;
+	}
+	return tool_complain(TOOL_FAILED,
+			     "save: %s: %s: %zu timers were armed again%s, %zu could not be",
+			     request->path, strerror(-err), saved->n - failed,
+			     saved->config & TWHEEL_CONFIG_KEYED ? "" : " with new handles", failed);
+}
+
+/*
+ * Each timer that was there at the start is in the context or in the file at any instant, also if
+ * this program is killed: so they are drained only when the file is there, and it is made anew then
+ * for those that were pushed back meanwhile. One that is armed meanwhile is in neither if this
+ * program is killed before that.
  */
 static enum tool_exit save_all(const struct request *request, struct twheel *tw,
 			       struct saved *saved)
@@ -136,10 +179,7 @@ static enum tool_exit save_all(const struct request *request, struct twheel *tw,
 	ret = drain(tw, saved);
 	if (!ret)
 		ret = saved_write(saved, request->path);
-	if (ret)
-		return tool_complain(TOOL_FAILED, "save: %s; %s has the timers of before",
-				     strerror(-ret), request->path);
-	return TOOL_OK;
+	return ret ? undo(request, tw, saved, ret) : TOOL_OK;
 }
 
 static enum tool_exit save(const struct request *request, struct twheel *tw)
@@ -247,24 +287,11 @@ static void print_map(const struct saved *saved, const struct twheel_arm *arms)
 static enum tool_exit arm(const struct request *request, struct twheel *tw,
 			  const struct saved *saved, struct twheel_arm *arms)
 {
-	bool keyed = saved->config & TWHEEL_CONFIG_KEYED;
 	size_t i;
 	int ret;
 
-	for (i = 0; i < saved->n; i++) {
-		const struct twheel_timer_info *timer = &saved->timers[i];
-
-		arms[i] = (struct twheel_arm){
-			.handle = keyed ? timer->handle : 0,
-			.user_data = timer->user_data,
-			.expires = timer->deadline,
-			.interval = timer->interval,
-			.slack = timer->slack,
-			.count = timer->count,
-			.flags = timer->flags | TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE,
-			.result = -ECANCELED,
-		};
-	}
+	for (i = 0; i < saved->n; i++)
+		arms[i] = arm_of(saved, i);
 	ret = arm_all(tw, arms, saved->n, &i);
 	if (ret)
 		return tool_complain(TOOL_FAILED, "load: %s, line %zu: %s: nothing was armed",
