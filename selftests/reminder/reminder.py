@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -205,6 +206,21 @@ def answers(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def without_waiting(base):
+    """Who opens a table that is there changes nothing about it, and so waits for nobody."""
+    with base.transaction("INSERT INTO reminders (due, payload) VALUES (0, 'not committed')"):
+        try:
+            said = reminder(base.where, "list", timeout=20)
+        except subprocess.TimeoutExpired:
+            said = "it waits"
+    check(f"{base.name}: a transaction that has added something holds up nobody",
+          said == (0, ""), said)
+    base.sql("CREATE ROLE stranger LOGIN; GRANT SELECT, INSERT, UPDATE ON reminders TO stranger;")
+    said = reminder(base.where.replace("tester", "stranger"), "add", "1h", "by somebody else")
+    check(f"{base.name}: a role that does not own the table may use it", said == (0, ""), said)
+    base.sql("DELETE FROM reminders")
+
+
 def wrong_usage(folder):
     """Errors are one line."""
     base = f"{folder}/usage"
@@ -252,6 +268,8 @@ def main():
                 base.sql("DELETE FROM reminders")
                 answers(base, folder)
                 lines_and_lists(base, folder)
+                if kind is Postgres:
+                    without_waiting(base)
             finally:
                 base.close()
     except Exception:  # pylint: disable=broad-except

@@ -88,6 +88,16 @@ class Postgres:
                              stdout=subprocess.PIPE).stdout
         return [tuple(line.split("|")) for line in out.splitlines()]
 
+    @contextlib.contextmanager
+    def transaction(self, text):
+        """Have a transaction open, in which this was carried out, and roll it back."""
+        with subprocess.Popen(["psql", "-X", "-q", "-A", "-t", "-d", self.where], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as psql:
+            psql.stdin.write(f"BEGIN; {text}; SELECT 'begun';\n")
+            psql.stdin.flush()
+            psql.stdout.readline()
+            yield
+
     def count_ends(self):
         """Count from now on how often each reminder comes to be done."""
         self.sql("CREATE TABLE ends (id bigint); CREATE FUNCTION count_end() RETURNS trigger "

@@ -145,6 +145,21 @@ static PGresult *postgres_run(struct postgres *p, const char *name, int n,
 	return postgres_check(p, PQexecPrepared(p->db, name, n, values, NULL, NULL, 0));
 }
 
+/*
+ * Is the table there, with its trigger, which is made last? To make them anew would wait for each
+ * transaction that has added something, and have all others wait meanwhile; and it takes the owner.
+ */
+static bool postgres_has_table(struct postgres *p)
+{
+	PGresult *result = postgres_check(p, PQexec(p->db,
+		"SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass('reminders')\n"
+		"  AND tgname = 'reminders_news'"));
+	bool has = result && PQntuples(result);
+
+	PQclear(result);
+	return has;
+}
+
 static struct store *postgres_open(const char *where)
 {
 	struct postgres *p = calloc(1, sizeof(*p));
@@ -160,7 +175,8 @@ static struct store *postgres_open(const char *where)
 		postgres_complain(p);
 		goto failed;
 	}
-	if (postgres_exec(p, schema) || postgres_exec(p, "LISTEN reminders"))
+	if ((!postgres_has_table(p) && postgres_exec(p, schema)) ||
+	    postgres_exec(p, "LISTEN reminders"))
 		goto failed;
 	for (prepared = statements; prepared->name; prepared++) {
 		PGresult *result = postgres_check(p, PQprepare(p->db, prepared->name,
