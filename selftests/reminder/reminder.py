@@ -16,8 +16,8 @@ import tempfile
 import time
 import traceback
 
-from world import (CLAIMED, DONE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true, reminder,
-                   server_programs)
+from world import (CLAIMED, DONE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true,
+                   comes_true, reminder, server_programs)
 
 SEC = 10**9
 # What nodes are told, so that claims end soon
@@ -206,6 +206,22 @@ def answers(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def news(base):
+    """What is added while a node has a statement carried out is told with the answer."""
+    base.sql("CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM "
+             "pg_sleep(2); RETURN NULL; END'; CREATE TRIGGER slow AFTER UPDATE ON reminders FOR "
+             "EACH ROW WHEN (NEW.payload = 'slow' AND NEW.state = 1) EXECUTE FUNCTION slow();")
+    reminder(base.where, "add", "0s", "slow")
+    node = Node(base, "--command", "true", "--poll", "1h")
+    await_true("a claim under way", lambda: base.sql("SELECT 1 FROM pg_stat_activity WHERE "
+                                                     "wait_event = 'PgSleep'"), 0.01)
+    reminder(base.where, "add", "0s", "meanwhile")
+    check(f"{base.name}: nodes learn of what is added while they claim",
+          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20))
+    node.stop()
+    base.sql("DROP TRIGGER slow ON reminders; DROP FUNCTION slow; DELETE FROM reminders")
+
+
 def without_waiting(base):
     """Who opens a table that is there changes nothing about it, and so waits for nobody."""
     with base.transaction("INSERT INTO reminders (due, payload) VALUES (0, 'not committed')"):
@@ -270,6 +286,7 @@ def main():
                 lines_and_lists(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
+                    news(base)
             finally:
                 base.close()
     except Exception:  # pylint: disable=broad-except

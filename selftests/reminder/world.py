@@ -26,13 +26,20 @@ PATIENCE = 300
 CLAIMED, DONE = 1, 2
 
 
-def await_true(what, condition, pause=0.05):
-    """Wait until a condition holds, or give up."""
-    end = time.monotonic() + PATIENCE
+def comes_true(condition, patience, pause=0.05):
+    """Wait until a condition holds. Return whether it does within so many seconds."""
+    end = time.monotonic() + patience
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {PATIENCE} s for {what}")
+            return False
         time.sleep(pause)
+    return True
+
+
+def await_true(what, condition, pause=0.05):
+    """Wait until a condition holds, or give up."""
+    if not comes_true(condition, PATIENCE, pause):
+        raise TimeoutError(f"waited {PATIENCE} s for {what}")
 
 
 def server_programs():

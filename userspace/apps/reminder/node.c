@@ -231,6 +231,11 @@ static void wait_for_news(struct node *node, struct store *store, uint64_t ns, b
 	};
 	uint64_t count;
 
+	/* It may have come with the answer to a statement: then there is nothing to be read. */
+	if (store && store->kind->news(store)) {
+		node->look = true;
+		return;
+	}
 	ppoll(fds, 2, &timeout, NULL);
 	if (fds[1].revents && store->kind->news(store))
 		node->look = true;
