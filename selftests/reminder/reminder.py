@@ -237,6 +237,28 @@ def without_waiting(base):
     base.sql("DELETE FROM reminders")
 
 
+def own_ids(base, folder):
+    """A program may have given a row any id."""
+    ids = [-2**63, -1, 0, 2**63 - 1]
+    for row in ids:
+        base.sql(f"INSERT INTO reminders (id, due, payload) VALUES ({row}, 0, 'own')")
+    receiver = Receiver(folder)
+    node = Node(base, "--address", receiver.address, *QUICK)
+    check(f"{base.name}: rows with ids of all kinds come to be done",
+          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20),
+          base.sql("SELECT id, state, fence FROM reminders"))
+    said = node.stop()
+    check(f"{base.name}: with these ids", set(receiver.came) == set(ids), receiver.came, said)
+    out = tempfile.mktemp(dir=folder)
+    base.sql("UPDATE reminders SET state = 0 WHERE id = -1")
+    node = Node(base, "--command", f'echo "$REMINDER_ID" >>{out}', *QUICK)
+    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    node.stop()
+    with open(out, encoding="ascii") as file:
+        check(f"{base.name}: also for commands", file.read() == "-1\n")
+    base.sql("DELETE FROM reminders")
+
+
 def wrong_usage(folder):
     """Errors are one line."""
     base = f"{folder}/usage"
@@ -284,6 +306,7 @@ def main():
                 base.sql("DELETE FROM reminders")
                 answers(base, folder)
                 lines_and_lists(base, folder)
+                own_ids(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

@@ -131,7 +131,7 @@ static void hold(struct node *node, struct reminder *list, size_t n)
 	for (; list; n -= len) {
 		for (len = 0; list && len < ARMS; list = list->next)
 			arms[len++] = (struct twheel_arm){
-				.handle = list->id,
+				.handle = (uint64_t)list->id,
 				.user_data = (uintptr_t)list,
 				.expires = list->due,
 				.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE,

@@ -50,7 +50,7 @@ static void become(const struct commands *c, const struct reminder *r)
 	char id[32], due[32], attempt[32];
 	sigset_t none;
 
-	snprintf(id, sizeof(id), "%" PRIu64, r->id);
+	snprintf(id, sizeof(id), "%" PRId64, r->id);
 	snprintf(due, sizeof(due), "%" PRIu64, r->due);
 	snprintf(attempt, sizeof(attempt), "%" PRIu32, r->attempts);
 	sigemptyset(&none);

@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "number.h"
 #include "options.h"
 #include "outlet.h"
 
@@ -91,7 +90,7 @@ static void connect_to(struct sock *s)
 /* Print @r as a line into @line. Returns its length, or 0 if there is no room. */
 static size_t print_line(const struct reminder *r, char *line, size_t size)
 {
-	size_t len = (size_t)snprintf(line, size, "%" PRIu64 " %" PRIu64 " %" PRIu32 " ", r->id,
+	size_t len = (size_t)snprintf(line, size, "%" PRId64 " %" PRIu64 " %" PRIu32 " ", r->id,
 				      r->due, r->attempts);
 	const char *c;
 
@@ -129,7 +128,7 @@ static bool write_some(struct sock *s)
 				s->partly = r;
 				break;
 			}
-			complain("reminder %" PRIu64 ": a payload of %zu bytes is too long",
+			complain("reminder %" PRId64 ": a payload of %zu bytes is too long",
 				 r->id, strlen(r->payload));
 			outlet_drop(&s->outlet, r);
 		}
@@ -151,9 +150,12 @@ static bool write_some(struct sock *s)
 static bool take(struct sock *s, const char *line)
 {
 	struct reminder *r = s->outlet.given.first;
-	uint64_t id;
+	char id[32];
 
-	if (number_parse(line, UINT64_MAX, &id) || !r || r->id != id)
+	if (!r)
+		return false;
+	snprintf(id, sizeof(id), "%" PRId64, r->id);
+	if (strcmp(line, id))
 		return false;
 	queue_push(&s->outlet.taken, queue_pop(&s->outlet.given));
 	return true;

@@ -218,9 +218,9 @@ static int postgres_commit(struct store *store)
 	return 0;
 }
 
-static uint64_t postgres_number(const PGresult *result, int row, int column)
+static int64_t postgres_number(const PGresult *result, int row, int column)
 {
-	return strtoull(PQgetvalue(result, row, column), NULL, 10);
+	return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }
 
 static ssize_t postgres_claim(struct store *store, const struct claim *claim,
@@ -250,9 +250,9 @@ static ssize_t postgres_claim(struct store *store, const struct claim *claim,
 		/* What cannot be kept comes back when the claim has ended. */
 		if (!r)
 			continue;
-		r->due = postgres_number(result, i, 1);
+		r->due = (uint64_t)postgres_number(result, i, 1);
 		r->fence = postgres_number(result, i, 2);
-		r->held = boottime + postgres_number(result, i, 3);
+		r->held = boottime + (uint64_t)postgres_number(result, i, 3);
 		r->attempts = (uint32_t)postgres_number(result, i, 4);
 		r->next = *list;
 		*list = r;
@@ -274,8 +274,8 @@ static ssize_t postgres_done(struct store *store, const struct reminder *list)
 	ssize_t n = -1;
 
 	for (r = list; a && b && r; r = r->next) {
-		fprintf(a, "%c%" PRIu64, r == list ? '{' : ',', r->id);
-		fprintf(b, "%c%" PRIu64, r == list ? '{' : ',', r->fence);
+		fprintf(a, "%c%" PRId64, r == list ? '{' : ',', r->id);
+		fprintf(b, "%c%" PRId64, r == list ? '{' : ',', r->fence);
 	}
 	if (a)
 		fprintf(a, "}");

@@ -200,13 +200,13 @@ static void bind_claim(sqlite3_stmt *stmt, const struct claim *claim, uint64_t n
 static struct reminder *sqlite_reminder(sqlite3_stmt *row, uint64_t now, uint64_t boottime)
 {
 	const char *payload = (const char *)sqlite3_column_text(row, 5);
-	struct reminder *r = reminder_new((uint64_t)sqlite3_column_int64(row, 0),
+	struct reminder *r = reminder_new(sqlite3_column_int64(row, 0),
 					  payload ? payload : "");
 
 	if (!r)
 		return NULL;
 	r->due = (uint64_t)sqlite3_column_int64(row, 1);
-	r->fence = (uint64_t)sqlite3_column_int64(row, 2);
+	r->fence = sqlite3_column_int64(row, 2);
 	r->held = boottime + ((uint64_t)sqlite3_column_int64(row, 3) - now);
 	r->attempts = (uint32_t)sqlite3_column_int(row, 4);
 	return r;
@@ -264,8 +264,8 @@ static ssize_t sqlite_done(struct store *store, const struct reminder *list)
 	if (!sqlite_begin(s))
 		return sqlite_rollback(s);
 	for (; list; list = list->next) {
-		sqlite3_bind_int64(s->prepared[DONE], 1, (sqlite3_int64)list->id);
-		sqlite3_bind_int64(s->prepared[DONE], 2, (sqlite3_int64)list->fence);
+		sqlite3_bind_int64(s->prepared[DONE], 1, list->id);
+		sqlite3_bind_int64(s->prepared[DONE], 2, list->fence);
 		if (!sqlite_does(s, DONE))
 			return sqlite_rollback(s);
 		n += sqlite3_changes(s->db);

@@ -24,7 +24,7 @@ uint64_t clock_now(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-struct reminder *reminder_new(uint64_t id, const char *payload)
+struct reminder *reminder_new(int64_t id, const char *payload)
 {
 	size_t len = strlen(payload) + 1;
 	struct reminder *r = malloc(sizeof(*r) + len);

@@ -30,7 +30,7 @@
 /**
  * struct reminder - a reminder that this node has claimed
  * @next: the next one of a list
- * @id: as in the table
+ * @id: as in the table, where a program may have set any
  * @due: as in the table
  * @fence: that of the claim
  * @held: when the claim has ended for sure, on this machine's CLOCK_BOOTTIME
@@ -39,16 +39,16 @@
  */
 struct reminder {
 	struct reminder	*next;
-	uint64_t	id;
+	int64_t		id;
 	uint64_t	due;
-	uint64_t	fence;
+	int64_t		fence;
 	uint64_t	held;
 	uint32_t	attempts;
 	char		payload[];
 };
 
 /* Make a reminder. Returns NULL if memory is short. */
-struct reminder *reminder_new(uint64_t id, const char *payload);
+struct reminder *reminder_new(int64_t id, const char *payload);
 
 /**
  * struct claim - what a node wants to have
