@@ -237,6 +237,22 @@ def without_waiting(base):
     base.sql("DELETE FROM reminders")
 
 
+def long_commands(base, folder):
+    """A command that takes longer than the lease is run once."""
+    out = tempfile.mktemp(dir=folder)
+    reminder(base.where, "add", "0s", "long")
+    nodes = [Node(base, "--command", f"echo begun >>{out}; sleep 4; echo ended >>{out}", *QUICK)
+             for _ in range(2)]
+    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    said = [node.stop() for node in nodes]
+    with open(out, encoding="ascii") as file:
+        ran = file.read().split()
+    check(f"{base.name}: a command that takes longer than the lease is run once, and done",
+          good and ran == ["begun", "ended"], ran, said,
+          base.sql("SELECT state, fence FROM reminders"))
+    base.sql("DELETE FROM reminders")
+
+
 def own_ids(base, folder):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**63 - 1]
@@ -307,6 +323,7 @@ def main():
                 answers(base, folder)
                 lines_and_lists(base, folder)
                 own_ids(base, folder)
+                long_commands(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

@@ -10,16 +10,20 @@
  *
  *	database --claim--> wheel --due--> outlet --taken--> done --mark--> database
  *
+ * What takes its time keeps its claim: the giver sends copies of what is under way to the keeper,
+ * which renews their claims.
+ *
  * Locking and lifetime rules: A reminder belongs to whoever has it: the keeper until it is armed,
  * the wheel, the giver and its outlet, and the keeper again when it is in @done. That a cancel is
- * final makes that true also where the keeper takes one back. @lock guards @done and nothing else;
- * no call is made with it held.
+ * final makes that true also where the keeper takes one back. @lock guards @done and @renewals and
+ * nothing else; no call is made with it held.
  *
  * The wheel is on CLOCK_REALTIME, so it follows when the clock is set. What is near is another
  * matter then, and the wheel tells of it (TWHEEL_CONFIG_CANCEL_ON_SET): the keeper looks again.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -51,8 +55,9 @@
  * @outlet: where reminders go
  * @tw: the wheel
  * @owner: the name that its claims have
- * @lock: guards @done
+ * @lock: guards @done and @renewals
  * @done: those that are to be marked as done
+ * @renewals: copies of those whose claims are to be renewed
  * @wake: wakes the keeper
  * @look: the keeper is to claim at once
  * @stop: the keeper is to end
@@ -69,6 +74,7 @@ struct node {
 	char			owner[128];
 	pthread_mutex_t		lock;
 	struct queue		done;
+	struct queue		renewals;
 	int			wake;
 	atomic_bool		look;
 	atomic_bool		stop;
@@ -186,6 +192,46 @@ static ssize_t mark(struct node *node, struct store *store)
 	return (ssize_t)all;
 }
 
+static void free_all(struct queue *list)
+{
+	struct reminder *r;
+
+	while ((r = queue_pop(list)))
+		free(r);
+}
+
+/* Have @list renewed, in the place of what has not been yet. */
+static void set_renewals(struct node *node, struct queue *list)
+{
+	struct queue old;
+
+	queue_init(&old);
+	pthread_mutex_lock(&node->lock);
+	queue_prepend(&old, &node->renewals);
+	queue_prepend(&node->renewals, list);
+	pthread_mutex_unlock(&node->lock);
+	free_all(&old);
+}
+
+/* Renew what is under way. Returns 0, or -1 after an error. */
+static int renew(struct node *node, struct store *store)
+{
+	struct queue list;
+	ssize_t n = 0;
+
+	queue_init(&list);
+	pthread_mutex_lock(&node->lock);
+	queue_prepend(&list, &node->renewals);
+	pthread_mutex_unlock(&node->lock);
+	if (list.n)
+		n = store->kind->renew(store, list.first, node->settings->lease);
+	/* If that was in vain: the next ones come soon, but at once is better. */
+	if (n < 0)
+		set_renewals(node, &list);
+	free_all(&list);
+	return n < 0 ? -1 : 0;
+}
+
 /*
  * Claim a batch, with @ended of those whose claims have ended. Returns 1 if there may be more, 0 if
  * not, -1 after an error.
@@ -255,7 +301,7 @@ static bool keep_with(struct node *node, struct store *store)
 		uint64_t now;
 		int ret = 0;
 
-		if (marked < 0)
+		if (marked < 0 || renew(node, store))
 			return false;
 		if (stop && !marked)
 			return !store->kind->release(store, node->owner);
@@ -351,6 +397,33 @@ static void hand_over(struct node *node)
 		wake_keeper(node);
 }
 
+/*
+ * Have claims renewed on what is under way, when a third of the lease is over. Returns in how many
+ * milliseconds to do so again, or -1.
+ */
+static int keep_claims(struct node *node)
+{
+	struct outlet *outlet = node->outlet;
+	uint64_t lease = node->settings->lease;
+	uint64_t now = clock_now(CLOCK_BOOTTIME);
+	uint64_t ends = outlet->kind->ends ? outlet->kind->ends(outlet) : UINT64_MAX;
+	uint64_t left = ends > now ? ends - now : 0;
+	struct queue list;
+	uint64_t ms;
+
+	if (ends == UINT64_MAX)
+		return -1;
+	if (left <= lease - lease / 3) {
+		queue_init(&list);
+		outlet->kind->renew(outlet, now + lease, &list);
+		set_renewals(node, &list);
+		wake_keeper(node);
+		left = lease;
+	}
+	ms = (left - (lease - lease / 3)) / 1000000 + 1;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
 static void give(struct node *node)
 {
 	struct outlet *outlet = node->outlet;
@@ -365,9 +438,13 @@ static void give(struct node *node)
 			{ .fd = -1 },
 		};
 		int timeout = outlet->kind->prepare(outlet, &fds[1]);
-		struct timespec ts = { .tv_sec = timeout / 1000,
-				       .tv_nsec = timeout % 1000 * 1000000L };
+		int renewal = keep_claims(node);
+		struct timespec ts;
 
+		if (renewal >= 0 && (timeout < 0 || renewal < timeout))
+			timeout = renewal;
+		ts = (struct timespec){ .tv_sec = timeout / 1000,
+					.tv_nsec = timeout % 1000 * 1000000L };
 		if (ppoll(fds, 2, timeout < 0 ? NULL : &ts, &waiting) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -417,6 +494,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	int ret;
 
 	queue_init(&node.done);
+	queue_init(&node.renewals);
 	gethostname(host, sizeof(host) - 1);
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		die(EXIT_FAILED, "getrandom: %s", strerror(errno));

@@ -124,9 +124,40 @@ static void turn(struct outlet *outlet, short events)
 	start(c);
 }
 
+static uint64_t ends(const struct outlet *outlet)
+{
+	const struct commands *c = (const struct commands *)outlet;
+	uint64_t first = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < c->n; i++)
+		if (c->jobs[i].pid && c->jobs[i].reminder->held < first)
+			first = c->jobs[i].reminder->held;
+	return first;
+}
+
+static void renew(struct outlet *outlet, uint64_t held, struct queue *list)
+{
+	struct commands *c = (struct commands *)outlet;
+	struct reminder *copy;
+	unsigned int i;
+
+	for (i = 0; i < c->n; i++) {
+		if (!c->jobs[i].pid)
+			continue;
+		copy = reminder_new(c->jobs[i].reminder->id, "");
+		if (!copy)
+			continue;
+		copy->fence = c->jobs[i].reminder->fence;
+		c->jobs[i].reminder->held = held;
+		queue_push(list, copy);
+	}
+}
+
 struct outlet *outlet_command(const char *command, unsigned int jobs)
 {
-	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn };
+	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn, .ends = ends,
+						 .renew = renew };
 	struct commands *c = calloc(1, sizeof(*c) + jobs * sizeof(*c->jobs));
 	sigset_t child;
 

@@ -61,10 +61,16 @@ struct outlet {
  * @prepare: say what to wait for in @fd; its fd may be -1. Returns for how many milliseconds at
  *	most, or -1.
  * @turn: after such a wait: give what waits, and learn what was taken
+ * @ends: when the first of the claims ends on what is under way, or UINT64_MAX. NULL if they are not
+ *	renewed: then a receiver has to be done when the claim ends.
+ * @renew: all claims on what is under way end at @held from now on: put a copy of each into @list,
+ *	which is without a payload
  */
 struct outlet_kind {
 	int	(*prepare)(struct outlet *outlet, struct pollfd *fd);
 	void	(*turn)(struct outlet *outlet, short events);
+	uint64_t	(*ends)(const struct outlet *outlet);
+	void	(*renew)(struct outlet *outlet, uint64_t held, struct queue *list);
 };
 
 /**
@@ -83,7 +89,8 @@ struct outlet *outlet_socket(const char *address);
 /**
  * outlet_command() - run a command for each reminder
  * @command: for /bin/sh -c. REMINDER_ID, REMINDER_DUE, REMINDER_ATTEMPT and REMINDER_PAYLOAD are in
- *	its environment. Status 0 says that it has taken the reminder.
+ *	its environment. Status 0 says that it has taken the reminder. While it runs its claim is
+ *	renewed.
  * @jobs: how many may run at once
  *
  * Return: the outlet.

@@ -50,9 +50,13 @@ static const char schema[] =
 	"RETURNING r.id, due, fence, until - now, attempts, payload"
 
 /*
- * What is done is looked up by id. It must not be found by the index of what is claimed, which a
- * server with old statistics takes for little: hence the sum.
+ * What is done or renewed is looked up by id. It must not be found by the index of what is claimed,
+ * which a server with old statistics takes for little: hence the sum.
  */
+#define CHANGE(what) \
+	"UPDATE reminders AS r SET " what "\n" \
+	"FROM unnest($1::bigint[], $2::bigint[]) AS d (id, fence)\n" \
+	"WHERE r.id = d.id AND r.fence = d.fence AND state + 0 = 1"
 
 /**
  * struct prepared - a statement
@@ -66,9 +70,8 @@ static const struct prepared {
 	{ "add", "INSERT INTO reminders (due, payload) VALUES ($1, $2)" },
 	{ "new", CLAIM("state = 0 AND due <= $3::bigint ORDER BY due") },
 	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint ORDER BY until") },
-	{ "done", "UPDATE reminders AS r SET state = 2\n"
-		  "FROM unnest($1::bigint[], $2::bigint[]) AS d (id, fence)\n"
-		  "WHERE r.id = d.id AND r.fence = d.fence AND state + 0 = 1" },
+	{ "done", CHANGE("state = 2") },
+	{ "renew", CHANGE("until = " NOW " + $3") },
 	{ "release", "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = $1" },
 	{ "list", "SELECT id, due, state, fence, payload FROM reminders ORDER BY id" },
 	{ }
@@ -261,10 +264,14 @@ static ssize_t postgres_claim(struct store *store, const struct claim *claim,
 	return rows;
 }
 
-static ssize_t postgres_done(struct store *store, const struct reminder *list)
+/*
+ * Carry out a statement for all in @list at once, with @n_values parameters: ids, fences, and @more if
+ * there are three. Returns how many rows were changed.
+ */
+static ssize_t postgres_change(struct postgres *p, const char *name, const struct reminder *list,
+			       int n_values, const char *more)
 {
-	struct postgres *p = postgres_of(store);
-	const char *values[2];
+	const char *values[] = { NULL, NULL, more };
 	const struct reminder *r;
 	size_t ids_size, fences_size;
 	char *ids = NULL, *fences = NULL;
@@ -286,7 +293,7 @@ static ssize_t postgres_done(struct store *store, const struct reminder *list)
 	} else {
 		values[0] = ids;
 		values[1] = fences;
-		result = postgres_run(p, "done", 2, values);
+		result = postgres_run(p, name, n_values, values);
 	}
 	if (result)
 		n = (ssize_t)strtoul(PQcmdTuples(result), NULL, 10);
@@ -294,6 +301,19 @@ static ssize_t postgres_done(struct store *store, const struct reminder *list)
 	free(ids);
 	free(fences);
 	return n;
+}
+
+static ssize_t postgres_done(struct store *store, const struct reminder *list)
+{
+	return postgres_change(postgres_of(store), "done", list, 2, NULL);
+}
+
+static ssize_t postgres_renew(struct store *store, const struct reminder *list, uint64_t lease)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, lease);
+	return postgres_change(postgres_of(store), "renew", list, 3, text);
 }
 
 static int postgres_release(struct store *store, const char *owner)
@@ -346,6 +366,7 @@ static const struct store_kind kind = {
 	.commit		= postgres_commit,
 	.claim		= postgres_claim,
 	.done		= postgres_done,
+	.renew		= postgres_renew,
 	.release	= postgres_release,
 	.list		= postgres_list,
 	.fd		= postgres_fd,

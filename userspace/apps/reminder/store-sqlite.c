@@ -34,6 +34,7 @@ enum statement {
 	CLAIM_NEW,
 	CLAIM_ENDED,
 	DONE,
+	RENEW,
 	RELEASE,
 	LIST,
 	STATEMENTS
@@ -45,7 +46,8 @@ enum statement {
 	"WHERE id IN (SELECT id FROM reminders WHERE " which " LIMIT ?5)\n" \
 	"RETURNING id, due, fence, until, attempts, payload"
 
-#define MARK	"UPDATE reminders SET state = 2 WHERE id = ?1 AND fence = ?2 AND state = 1"
+#define CHANGE(what) \
+	"UPDATE reminders SET " what " WHERE id = ?1 AND fence = ?2 AND state = 1"
 
 static const char * const texts[STATEMENTS] = {
 	[BEGIN]		= "BEGIN IMMEDIATE",
@@ -56,7 +58,8 @@ static const char * const texts[STATEMENTS] = {
 	[ANY_ENDED]	= "SELECT 1 FROM reminders WHERE state = 1 AND until <= ?2 LIMIT 1",
 	[CLAIM_NEW]	= CLAIM("state = 0 AND due <= ?4 ORDER BY due"),
 	[CLAIM_ENDED]	= CLAIM("state = 1 AND until <= ?2 AND due <= ?4 ORDER BY until"),
-	[DONE]		= MARK,
+	[DONE]		= CHANGE("state = 2"),
+	[RENEW]		= CHANGE("until = ?3"),
 	[RELEASE]	= "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = ?1",
 	[LIST]		= "SELECT id, due, state, fence, payload FROM reminders ORDER BY id",
 };
@@ -256,21 +259,38 @@ static ssize_t sqlite_claim(struct store *store, const struct claim *claim, stru
 	return sqlite_rollback(s);
 }
 
-static ssize_t sqlite_done(struct store *store, const struct reminder *list)
+/* Carry out a statement for each in @list. Returns how many rows were changed. */
+static ssize_t sqlite_change(struct sqlite *s, enum statement which, const struct reminder *list)
 {
-	struct sqlite *s = sqlite_of(store);
 	ssize_t n = 0;
 
 	if (!sqlite_begin(s))
 		return sqlite_rollback(s);
 	for (; list; list = list->next) {
-		sqlite3_bind_int64(s->prepared[DONE], 1, list->id);
-		sqlite3_bind_int64(s->prepared[DONE], 2, list->fence);
-		if (!sqlite_does(s, DONE))
+		sqlite3_bind_int64(s->prepared[which], 1, list->id);
+		sqlite3_bind_int64(s->prepared[which], 2, list->fence);
+		if (!sqlite_does(s, which))
 			return sqlite_rollback(s);
 		n += sqlite3_changes(s->db);
 	}
 	return sqlite_commit(s) ? n : sqlite_rollback(s);
+}
+
+static ssize_t sqlite_done(struct store *store, const struct reminder *list)
+{
+	return sqlite_change(sqlite_of(store), DONE, list);
+}
+
+static ssize_t sqlite_renew(struct store *store, const struct reminder *list, uint64_t lease)
+{
+	struct sqlite *s = sqlite_of(store);
+
+	/* The transaction may have to wait. */
+	if (!sqlite_begin(s))
+		return sqlite_rollback(s);
+	sqlite3_bind_int64(s->prepared[RENEW], 3,
+			   (sqlite3_int64)(clock_now(CLOCK_REALTIME) + lease));
+	return sqlite_change(s, RENEW, list);
 }
 
 static int sqlite_release(struct store *store, const char *owner)
@@ -316,6 +336,7 @@ static const struct store_kind kind = {
 	.commit		= sqlite_commit_store,
 	.claim		= sqlite_claim,
 	.done		= sqlite_done,
+	.renew		= sqlite_renew,
 	.release	= sqlite_release,
 	.list		= sqlite_list,
 	.fd		= sqlite_fd,

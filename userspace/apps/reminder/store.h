@@ -14,7 +14,7 @@
  *	attempts	as fence, but a program may set it
  *
  * A claim is a lease: it ends some time after the reminder is due, whether or not its owner
- * lives. The next claim has a larger fence, and what is done under a claim counts only if the
+ * lives, unless the owner renews it. The next claim has a larger fence, and what is done under a claim counts only if the
  * fence is still that claim's. So a node that slept through the end of its claim changes nothing.
  *
  * Whose clock? Claims end by the database's clock, which all nodes share: for SQLite that is the
@@ -86,6 +86,8 @@ struct store {
  * @claim: claim reminders, and make a list of them. Returns how many there are.
  * @done: reminders are done, each if its fence is still that in the table. Returns for how many
  *	that was so.
+ * @renew: have claims end so long after now, in nanoseconds, each if its fence is still that in the
+ *	table. Returns for how many that was so.
  * @release: give up all claims of an owner
  * @list: print all reminders, by id
  * @fd: a descriptor that becomes readable when something was added, or -1: then poll
@@ -103,6 +105,7 @@ struct store_kind {
 	ssize_t		(*claim)(struct store *store, const struct claim *claim,
 				 struct reminder **list);
 	ssize_t		(*done)(struct store *store, const struct reminder *list);
+	ssize_t		(*renew)(struct store *store, const struct reminder *list, uint64_t lease);
 	int		(*release)(struct store *store, const char *owner);
 	int		(*list)(struct store *store);
 	int		(*fd)(struct store *store);
