@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from pathlib import Path
 
 from world import (CLAIMED, DONE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true,
                    comes_true, reminder, server_programs)
@@ -253,6 +254,45 @@ def long_commands(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def stopping(base, folder):
+    """A node that is told to stop waits for what is under way, and gives others the rest."""
+    out = tempfile.mktemp(dir=folder)
+    for payload in ("under way", "waits"):
+        reminder(base.where, "add", "0s", payload)
+    options = ("--command", f'echo "$REMINDER_PAYLOAD $REMINDER_ATTEMPT" >>{out}; sleep 3', "-j1",
+               "--lease", "1h", "--poll", "200ms")
+    node = Node(base, *options)
+    await_true("the command", lambda: os.path.exists(out))
+    node.signal(signal.SIGTERM)
+    left = comes_true(lambda: base.sql("SELECT id FROM reminders WHERE state = 0"), 2)
+    check(f"{base.name}: a node that is told to stop gives up what it has not given",
+          left and len(owned(base, node)) == 1, base.sql("SELECT id, state FROM reminders"))
+    out_text, err = node.process.communicate(timeout=60)
+    check(f"{base.name}: and ends when the command that runs is done",
+          "given 1, done 1," in out_text, out_text, err)
+    node = Node(base, *options)
+    await_true("the other command", lambda: len(owned(base, node)) == 1)
+    await_true("the other command", lambda: "waits" in Path(out).read_text(encoding="ascii"))
+    node.signal(signal.SIGTERM)
+    time.sleep(0.5)
+    status, text = node.stop()
+    check(f"{base.name}: a second signal ends a node at once", status == 0 and
+          "given 1, done 0," in text, status, text)
+    check(f"{base.name}: what was under way stays claimed", len(owned(base, node)) == 1)
+    base.sql("DELETE FROM reminders")
+    receiver = Receiver(folder)
+    receiver.answer.clear()
+    base.fill(1, time.time_ns(), 1)
+    node = Node(base, "--address", receiver.address, *QUICK[2:])
+    await_true("a line", lambda: receiver.came)
+    node.signal(signal.SIGTERM)
+    time.sleep(0.5)
+    receiver.answer.set()
+    out_text, err = node.process.communicate(timeout=60)
+    check(f"{base.name}: an answer is waited for", "given 1, done 1," in out_text, out_text, err)
+    base.sql("DELETE FROM reminders")
+
+
 def own_ids(base, folder):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**63 - 1]
@@ -324,6 +364,7 @@ def main():
                 lines_and_lists(base, folder)
                 own_ids(base, folder)
                 long_commands(base, folder)
+                stopping(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

@@ -50,6 +50,15 @@
 #define EVENTS		256
 
 /**
+ * enum phase - how far a node has come
+ * @RUNNING: it claims and gives
+ * @STOPPING: it gives nothing more, and waits for what is under way
+ * @STOPPED: it does not wait any more either
+ * @PHASES: how many phases there are
+ */
+enum phase { RUNNING, STOPPING, STOPPED, PHASES };
+
+/**
  * struct node - the state of the program
  * @settings: how it works
  * @outlet: where reminders go
@@ -58,9 +67,10 @@
  * @lock: guards @done and @renewals
  * @done: those that are to be marked as done
  * @renewals: copies of those whose claims are to be renewed
+ * @kept: copies of those that were under way when a phase began, written before that
  * @wake: wakes the keeper
  * @look: the keeper is to claim at once
- * @stop: the keeper is to end
+ * @phase: what the keeper is to do; what came before it, is in @done
  * @held: how many reminders there are here
  * @marked: how many were marked as done
  * @fenced: how many could not be, as their claims had ended
@@ -75,9 +85,10 @@ struct node {
 	pthread_mutex_t		lock;
 	struct queue		done;
 	struct queue		renewals;
+	struct queue		kept[PHASES];
 	int			wake;
 	atomic_bool		look;
-	atomic_bool		stop;
+	_Atomic enum phase	phase;
 	atomic_size_t		held;
 	uint64_t		marked;
 	uint64_t		fenced;
@@ -90,7 +101,7 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int sig)
 {
 	(void)sig;
-	interrupted = 1;
+	interrupted++;
 }
 
 static void wake_keeper(struct node *node)
@@ -289,24 +300,36 @@ static void wait_for_news(struct node *node, struct store *store, uint64_t ns, b
 		complain("eventfd: %s", strerror(errno));
 }
 
-/* Use @store until it fails, or the node is to stop. Returns whether it was the latter. */
+/* Use @store until it fails, or the node has stopped. Returns whether it was the latter. */
 static bool keep_with(struct node *node, struct store *store)
 {
 	bool more = true, more_ended = true;
+	enum phase released = RUNNING;
 	uint64_t next = 0;
 
 	for (;;) {
+		/* First, so that what was done before it is marked. */
+		enum phase phase = node->phase;
 		ssize_t marked = mark(node, store);
-		bool stop = node->stop;
 		uint64_t now;
 		int ret = 0;
 
 		if (marked < 0 || renew(node, store))
 			return false;
-		if (stop && !marked)
-			return !store->kind->release(store, node->owner);
-		if (stop || (uint64_t)marked == node->settings->batch)
+		if ((uint64_t)marked == node->settings->batch)
 			continue;
+		/* Others are to have what it will not give, and not what is under way. */
+		if (phase != released) {
+			if (store->kind->release(store, node->owner, node->kept[phase].first))
+				return false;
+			released = phase;
+		}
+		if (phase == STOPPED)
+			return true;
+		if (phase == STOPPING) {
+			wait_for_news(node, store, node->settings->poll, false);
+			continue;
+		}
 
 		now = clock_now(CLOCK_BOOTTIME);
 		more |= atomic_exchange(&node->look, false);
@@ -345,7 +368,7 @@ static void *keep(void *arg)
 			node->statements += store->statements;
 			store->kind->close(store);
 		}
-		if (!stopped && node->stop)
+		if (!stopped && node->phase == STOPPED)
 			break;
 		if (!stopped)
 			wait_for_news(node, NULL, RETRY_NS, false);
@@ -415,7 +438,8 @@ static int keep_claims(struct node *node)
 		return -1;
 	if (left <= lease - lease / 3) {
 		queue_init(&list);
-		outlet->kind->renew(outlet, now + lease, &list);
+		outlet->kind->renew(outlet, now + lease);
+		outlet->kind->under_way(outlet, &list);
 		set_renewals(node, &list);
 		wake_keeper(node);
 		left = lease;
@@ -424,6 +448,43 @@ static int keep_claims(struct node *node)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+static void begin(struct node *node, enum phase phase)
+{
+	struct outlet *outlet = node->outlet;
+
+	outlet->stopped = true;
+	outlet->kind->under_way(outlet, &node->kept[phase]);
+	node->phase = phase;
+	wake_keeper(node);
+}
+
+/* Wait for something to happen, and do what is to be done then. */
+static void turn(struct node *node, const sigset_t *signals)
+{
+	struct outlet *outlet = node->outlet;
+	struct pollfd fds[] = {
+		{ .fd = outlet->stopped ? -1 : twheel_fd(node->tw), .events = POLLIN },
+		{ .fd = -1 },
+	};
+	int timeout = outlet->kind->prepare(outlet, &fds[1]);
+	int renewal = keep_claims(node);
+	struct timespec ts;
+
+	if (renewal >= 0 && (timeout < 0 || renewal < timeout))
+		timeout = renewal;
+	ts = (struct timespec){ .tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L };
+	if (ppoll(fds, 2, timeout < 0 ? NULL : &ts, signals) < 0) {
+		if (errno == EINTR)
+			return;
+		die(EXIT_FAILED, "poll: %s", strerror(errno));
+	}
+	if (fds[0].revents)
+		read_wheel(node);
+	outlet->kind->turn(outlet, fds[1].revents);
+	hand_over(node);
+}
+
+/* Give what comes due, until a signal comes and what is under way then has ended, or another one. */
 static void give(struct node *node)
 {
 	struct outlet *outlet = node->outlet;
@@ -432,29 +493,12 @@ static void give(struct node *node)
 	sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGINT);
 	sigdelset(&waiting, SIGTERM);
-	while (!interrupted) {
-		struct pollfd fds[] = {
-			{ .fd = twheel_fd(node->tw), .events = POLLIN },
-			{ .fd = -1 },
-		};
-		int timeout = outlet->kind->prepare(outlet, &fds[1]);
-		int renewal = keep_claims(node);
-		struct timespec ts;
-
-		if (renewal >= 0 && (timeout < 0 || renewal < timeout))
-			timeout = renewal;
-		ts = (struct timespec){ .tv_sec = timeout / 1000,
-					.tv_nsec = timeout % 1000 * 1000000L };
-		if (ppoll(fds, 2, timeout < 0 ? NULL : &ts, &waiting) < 0) {
-			if (errno == EINTR)
-				continue;
-			die(EXIT_FAILED, "poll: %s", strerror(errno));
-		}
-		if (fds[0].revents)
-			read_wheel(node);
-		outlet->kind->turn(outlet, fds[1].revents);
-		hand_over(node);
-	}
+	while (!interrupted)
+		turn(node, &waiting);
+	begin(node, STOPPING);
+	while (interrupted < 2 && outlet->kind->under_way(outlet, NULL))
+		turn(node, &waiting);
+	begin(node, STOPPED);
 }
 
 static void report(const struct node *node)
@@ -491,10 +535,13 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	char host[64] = "";
 	uint64_t random;
 	pthread_t keeper;
+	size_t i;
 	int ret;
 
 	queue_init(&node.done);
 	queue_init(&node.renewals);
+	for (i = 0; i < PHASES; i++)
+		queue_init(&node.kept[i]);
 	gethostname(host, sizeof(host) - 1);
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		die(EXIT_FAILED, "getrandom: %s", strerror(errno));
@@ -511,9 +558,6 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 		die(EXIT_FAILED, "pthread_create: %s", strerror(ret));
 
 	give(&node);
-
-	node.stop = true;
-	wake_keeper(&node);
 	pthread_join(keeper, NULL);
 	report(&node);
 	twheel_close(node.tw);

@@ -124,6 +124,17 @@ static void turn(struct outlet *outlet, short events)
 	start(c);
 }
 
+static size_t under_way(const struct outlet *outlet, struct queue *list)
+{
+	const struct commands *c = (const struct commands *)outlet;
+	unsigned int i;
+
+	for (i = 0; list && i < c->n; i++)
+		if (c->jobs[i].pid)
+			queue_push_copy(list, c->jobs[i].reminder);
+	return c->running;
+}
+
 static uint64_t ends(const struct outlet *outlet)
 {
 	const struct commands *c = (const struct commands *)outlet;
@@ -136,27 +147,20 @@ static uint64_t ends(const struct outlet *outlet)
 	return first;
 }
 
-static void renew(struct outlet *outlet, uint64_t held, struct queue *list)
+static void renew(struct outlet *outlet, uint64_t held)
 {
 	struct commands *c = (struct commands *)outlet;
-	struct reminder *copy;
 	unsigned int i;
 
-	for (i = 0; i < c->n; i++) {
-		if (!c->jobs[i].pid)
-			continue;
-		copy = reminder_new(c->jobs[i].reminder->id, "");
-		if (!copy)
-			continue;
-		copy->fence = c->jobs[i].reminder->fence;
-		c->jobs[i].reminder->held = held;
-		queue_push(list, copy);
-	}
+	for (i = 0; i < c->n; i++)
+		if (c->jobs[i].pid)
+			c->jobs[i].reminder->held = held;
 }
 
 struct outlet *outlet_command(const char *command, unsigned int jobs)
 {
-	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn, .ends = ends,
+	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn,
+						 .under_way = under_way, .ends = ends,
 						 .renew = renew };
 	struct commands *c = calloc(1, sizeof(*c) + jobs * sizeof(*c->jobs));
 	sigset_t child;

@@ -106,6 +106,11 @@ static size_t print_line(const struct reminder *r, char *line, size_t size)
 	return len;
 }
 
+static struct reminder *next(struct sock *s)
+{
+	return s->partly && !s->outlet.stopped ? s->partly : outlet_next(&s->outlet);
+}
+
 /* Fill the buffer with what waits, and write it. Returns whether something was written. */
 static bool write_some(struct sock *s)
 {
@@ -116,7 +121,7 @@ static bool write_some(struct sock *s)
 	if (s->out_done == s->out_len) {
 		s->out_done = 0;
 		s->out_len = 0;
-		while ((r = s->partly ? s->partly : outlet_next(&s->outlet))) {
+		while ((r = next(s))) {
 			s->partly = NULL;
 			len = print_line(r, s->out + s->out_len, OUT_SIZE - s->out_len);
 			if (len) {
@@ -197,7 +202,7 @@ static int prepare(struct outlet *outlet, struct pollfd *fd)
 	if (s->fd < 0)
 		return s->retry > now ? (int)((s->retry - now) / 1000000 + 1) : 0;
 	fd->events = POLLIN;
-	if (s->out_done < s->out_len || s->partly || outlet->waiting.n)
+	if (s->out_done < s->out_len || (!outlet->stopped && (s->partly || outlet->waiting.n)))
 		fd->events |= POLLOUT;
 	/* A receiver that does not answer is left when the first claim has ended. */
 	if (!outlet->given.n)
@@ -258,9 +263,19 @@ static void parse_address(struct sock *s, const char *address)
 	freeaddrinfo(info);
 }
 
+static size_t under_way(const struct outlet *outlet, struct queue *list)
+{
+	const struct reminder *r;
+
+	for (r = outlet->given.first; list && r; r = r->next)
+		queue_push_copy(list, r);
+	return outlet->given.n;
+}
+
 struct outlet *outlet_socket(const char *address)
 {
-	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn };
+	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn,
+						 .under_way = under_way };
 	struct sock *s = calloc(1, sizeof(*s));
 
 	if (!s)

@@ -20,6 +20,16 @@ void queue_push(struct queue *queue, struct reminder *r)
 	queue->n++;
 }
 
+void queue_push_copy(struct queue *queue, const struct reminder *r)
+{
+	struct reminder *copy = reminder_new(r->id, "");
+
+	if (!copy)
+		return;
+	copy->fence = r->fence;
+	queue_push(queue, copy);
+}
+
 struct reminder *queue_pop(struct queue *queue)
 {
 	struct reminder *r = queue->first;
@@ -64,7 +74,7 @@ struct reminder *outlet_next(struct outlet *outlet)
 	struct reminder *r;
 	uint64_t now;
 
-	while ((r = queue_pop(&outlet->waiting))) {
+	while (!outlet->stopped && (r = queue_pop(&outlet->waiting))) {
 		if (clock_now(CLOCK_BOOTTIME) < r->held) {
 			now = clock_now(CLOCK_REALTIME);
 			lateness_add(&outlet->late, now > r->due ? now - r->due : 0);

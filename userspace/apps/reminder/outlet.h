@@ -33,6 +33,8 @@ void queue_init(struct queue *queue);
 void queue_push(struct queue *queue, struct reminder *r);
 /* Returns the first one, or NULL if there is none. */
 struct reminder *queue_pop(struct queue *queue);
+/* Put a copy of @r, without its payload, at the end. If memory is short, do not. */
+void queue_push_copy(struct queue *queue, const struct reminder *r);
 /* Put all of @front before those in @queue. */
 void queue_prepend(struct queue *queue, struct queue *front);
 
@@ -42,6 +44,7 @@ void queue_prepend(struct queue *queue, struct queue *front);
  * @waiting: those that are due
  * @given: those that were given, and are not taken yet
  * @taken: those that were taken: they are the caller's
+ * @stopped: nothing more is to be given
  * @lost: how many of the others were dropped since the caller last looked: they come again
  * @count: how many were given
  * @late: how late
@@ -51,6 +54,7 @@ struct outlet {
 	struct queue			waiting;
 	struct queue			given;
 	struct queue			taken;
+	bool				stopped;
 	uint64_t			lost;
 	uint64_t			count;
 	struct lateness			late;
@@ -61,16 +65,18 @@ struct outlet {
  * @prepare: say what to wait for in @fd; its fd may be -1. Returns for how many milliseconds at
  *	most, or -1.
  * @turn: after such a wait: give what waits, and learn what was taken
+ * @under_way: put a copy of each that was given and not taken into @list, without its payload, unless
+ *	that is NULL. Returns how many there are.
  * @ends: when the first of the claims ends on what is under way, or UINT64_MAX. NULL if they are not
  *	renewed: then a receiver has to be done when the claim ends.
- * @renew: all claims on what is under way end at @held from now on: put a copy of each into @list,
- *	which is without a payload
+ * @renew: all claims on what is under way end at @held from now on
  */
 struct outlet_kind {
 	int	(*prepare)(struct outlet *outlet, struct pollfd *fd);
 	void	(*turn)(struct outlet *outlet, short events);
-	uint64_t	(*ends)(const struct outlet *outlet);
-	void	(*renew)(struct outlet *outlet, uint64_t held, struct queue *list);
+	size_t	(*under_way)(const struct outlet *outlet, struct queue *list);
+	uint64_t (*ends)(const struct outlet *outlet);
+	void	(*renew)(struct outlet *outlet, uint64_t held);
 };
 
 /**
@@ -97,7 +103,10 @@ struct outlet *outlet_socket(const char *address);
  */
 struct outlet *outlet_command(const char *command, unsigned int jobs);
 
-/* For kinds: the next one that is due and whose claim goes on, or NULL. It counts as given now. */
+/*
+ * For kinds: the next one that is due and whose claim goes on, or NULL, also if nothing more is to be
+ * given. It counts as given now.
+ */
 struct reminder *outlet_next(struct outlet *outlet);
 /* For kinds: this one comes again. */
 void outlet_drop(struct outlet *outlet, struct reminder *r);

@@ -72,7 +72,8 @@ static const struct prepared {
 	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint ORDER BY until") },
 	{ "done", CHANGE("state = 2") },
 	{ "renew", CHANGE("until = " NOW " + $3") },
-	{ "release", "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = $1" },
+	{ "release", "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = $3\n"
+		     "  AND (id, fence) NOT IN (SELECT unnest($1::bigint[]), unnest($2::bigint[]))" },
 	{ "list", "SELECT id, due, state, fence, payload FROM reminders ORDER BY id" },
 	{ }
 };
@@ -280,14 +281,16 @@ static ssize_t postgres_change(struct postgres *p, const char *name, const struc
 	PGresult *result = NULL;
 	ssize_t n = -1;
 
-	for (r = list; a && b && r; r = r->next) {
-		fprintf(a, "%c%" PRId64, r == list ? '{' : ',', r->id);
-		fprintf(b, "%c%" PRId64, r == list ? '{' : ',', r->fence);
-	}
-	if (a)
+	if (a && b) {
+		fprintf(a, "{");
+		fprintf(b, "{");
+		for (r = list; r; r = r->next) {
+			fprintf(a, "%s%" PRId64, r == list ? "" : ",", r->id);
+			fprintf(b, "%s%" PRId64, r == list ? "" : ",", r->fence);
+		}
 		fprintf(a, "}");
-	if (b)
 		fprintf(b, "}");
+	}
 	if (!a || !b || fclose(a) || fclose(b)) {
 		complain("PostgreSQL: out of memory");
 	} else {
@@ -316,12 +319,9 @@ static ssize_t postgres_renew(struct store *store, const struct reminder *list, 
 	return postgres_change(postgres_of(store), "renew", list, 3, text);
 }
 
-static int postgres_release(struct store *store, const char *owner)
+static int postgres_release(struct store *store, const char *owner, const struct reminder *kept)
 {
-	PGresult *result = postgres_run(postgres_of(store), "release", 1, &owner);
-
-	PQclear(result);
-	return result ? 0 : -1;
+	return postgres_change(postgres_of(store), "release", kept, 3, owner) < 0 ? -1 : 0;
 }
 
 static int postgres_list(struct store *store)

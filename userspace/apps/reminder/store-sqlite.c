@@ -35,6 +35,7 @@ enum statement {
 	CLAIM_ENDED,
 	DONE,
 	RENEW,
+	KEEP,
 	RELEASE,
 	LIST,
 	STATEMENTS
@@ -60,6 +61,9 @@ static const char * const texts[STATEMENTS] = {
 	[CLAIM_ENDED]	= CLAIM("state = 1 AND until <= ?2 AND due <= ?4 ORDER BY until"),
 	[DONE]		= CHANGE("state = 2"),
 	[RENEW]		= CHANGE("until = ?3"),
+	/* What was released just before, in the same transaction */
+	[KEEP]		= "UPDATE reminders SET state = 1\n"
+			  "WHERE id = ?1 AND fence = ?2 AND state = 0",
 	[RELEASE]	= "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = ?1",
 	[LIST]		= "SELECT id, due, state, fence, payload FROM reminders ORDER BY id",
 };
@@ -293,13 +297,14 @@ static ssize_t sqlite_renew(struct store *store, const struct reminder *list, ui
 	return sqlite_change(s, RENEW, list);
 }
 
-static int sqlite_release(struct store *store, const char *owner)
+static int sqlite_release(struct store *store, const char *owner, const struct reminder *kept)
 {
 	struct sqlite *s = sqlite_of(store);
 
 	sqlite3_bind_text(s->prepared[RELEASE], 1, owner, -1, SQLITE_STATIC);
-	return sqlite_begin(s) && sqlite_does(s, RELEASE) && sqlite_commit(s) ? 0 :
-		sqlite_rollback(s);
+	if (!sqlite_begin(s) || !sqlite_does(s, RELEASE))
+		return sqlite_rollback(s);
+	return sqlite_change(s, KEEP, kept) < 0 ? -1 : 0;
 }
 
 static int sqlite_list(struct store *store)
