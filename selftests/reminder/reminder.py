@@ -182,6 +182,16 @@ def lines_and_lists(base, folder):
         r"^\d+ 9000000000000000000 0 0 far\n\d+ 9000000000000000001 0 0 a\|b\\n c\n\Z",
         reminder(base.where, "list")[1], re.M), reminder(base.where, "list"))
     base.sql("DELETE FROM reminders")
+    said = reminder(base.where, "add", stdin=None, input="1h far\n" * 1500 + "wrong\n")
+    check(f"{base.name}: of lines all are added or none",
+          said == (2, "reminder: line 1501 is not WHEN PAYLOAD\n") and
+          base.sql("SELECT count(*) FROM reminders") == [("0",)], said,
+          base.sql("SELECT count(*) FROM reminders"))
+    unreadable = os.open(folder, os.O_RDONLY)
+    said = reminder(base.where, "add", stdin=unreadable)
+    os.close(unreadable)
+    check(f"{base.name}: lines that cannot be read are an error",
+          said == (1, "reminder: standard input: Is a directory: nothing was added\n"), said)
     base.fill(10, time.time_ns() + 3600 * SEC, 1)
     node = Node(base, "--address", Receiver(folder).address, "--horizon", "2h")
     await_true("claims", lambda: len(owned(base, node)) == 10)

@@ -5,6 +5,7 @@
  * A wheel keeps what is due soon, and the database keeps what was promised. Any number of nodes
  * share the table: see store.h, and Documentation/durable.md.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static const char help[] =
 "       reminder DATABASE add <LINES\n"
 "       reminder DATABASE list\n"
 "Give the reminders in a database when they are due; add one, or one for each line\n"
-"WHEN PAYLOAD; or list all: id, due time, state (0 waiting, 1 claimed, 2 done), how often\n"
-"it was claimed, and payload.\n"
+"WHEN PAYLOAD, all or none; or list all: id, due time, state (0 waiting, 1 claimed,\n"
+"2 done), how often it was claimed, and payload.\n"
 "\n"
 "DATABASE is postgresql://..., or a file of SQLite, which is made if it is not there. WHEN\n"
 "is a duration from now, or @NANOSECONDS as date +%s%N prints it.\n"
@@ -52,9 +53,6 @@ static const char help[] =
 "Exit codes: 0 done, or stopped by SIGINT or SIGTERM; 1 a failure at run time; 2 wrong\n"
 "usage.\n";
 
-/* How many lines are added by a transaction. */
-#define ADD_BATCH	1000
-
 static uint64_t parse_when(const char *when)
 {
 	uint64_t ns;
@@ -79,25 +77,39 @@ static void commit(struct store *store)
 		exit(EXIT_FAILED);
 }
 
+/*
+ * Read all lines, and then add all or none. No transaction is open while lines are waited for, as in
+ * SQLite nobody else could write.
+ */
 static void add_lines(struct store *store)
 {
-	uint64_t number = 0;
+	struct queue list;
+	struct reminder *r;
 	char *line = NULL;
 	size_t size = 0;
 
+	queue_init(&list);
 	while (getline(&line, &size, stdin) >= 0) {
 		char *payload = strchr(line, ' ');
 
 		line[strcspn(line, "\n")] = '\0';
-		number++;
 		if (!payload)
-			die(EXIT_USAGE, "line %" PRIu64 " is not WHEN PAYLOAD", number);
+			die(EXIT_USAGE, "line %zu is not WHEN PAYLOAD", list.n + 1);
 		*payload++ = '\0';
-		add(store, line, payload);
-		if (number % ADD_BATCH == 0)
-			commit(store);
+		r = reminder_new(0, payload);
+		if (!r)
+			die(EXIT_FAILED, "%s", strerror(ENOMEM));
+		r->due = parse_when(line);
+		queue_push(&list, r);
 	}
+	if (!feof(stdin))
+		die(EXIT_FAILED, "standard input: %s: nothing was added", strerror(errno));
 	free(line);
+	while ((r = queue_pop(&list))) {
+		if (store->kind->add(store, r->due, r->payload))
+			exit(EXIT_FAILED);
+		free(r);
+	}
 	commit(store);
 }
 
