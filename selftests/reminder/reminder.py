@@ -303,6 +303,24 @@ def stopping(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def full(base, folder):
+    """A node that holds what is due later has room for what is due now."""
+    base.fill(100, time.time_ns() + 3600 * SEC, 1)
+    node = Node(base, "--command", "true", "--horizon", "2h", "--most", "16", "--batch", "4",
+                "--poll", "200ms")
+    await_true("claims", lambda: len(owned(base, node)) >= 12)
+    time.sleep(1)
+    for _ in range(3):
+        reminder(base.where, "add", "0s", "now")
+    check(f"{base.name}: a node that is full of what is due later gives what is due now",
+          comes_true(lambda: base.sql("SELECT count(*) FROM reminders WHERE state = 2") ==
+                     [("3",)], 20), len(owned(base, node)))
+    check(f"{base.name}: and does not hold more than it may", len(owned(base, node)) == 12,
+          len(owned(base, node)))
+    node.stop()
+    base.sql("DELETE FROM reminders")
+
+
 def own_ids(base, folder):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**63 - 1]
@@ -375,6 +393,7 @@ def main():
                 own_ids(base, folder)
                 long_commands(base, folder)
                 stopping(base, folder)
+                full(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

@@ -45,6 +45,9 @@
 #define RETRY_NS	500000000ULL
 #define GATHER_NS	100000000ULL
 
+/* One in so many of those that it may hold are for what is near: see room(). */
+#define RESERVE		8
+
 /* How many timers are armed, and how many expirations read, at once. */
 #define ARMS		256
 #define EVENTS		256
@@ -244,17 +247,35 @@ static int renew(struct node *node, struct store *store)
 }
 
 /*
- * Claim a batch, with @ended of those whose claims have ended. Returns 1 if there may be more, 0 if
- * not, -1 after an error.
+ * How many more may it hold, up to a batch? A node that is full of what is due later has some room
+ * for what is due before that, which is @urgent. For what is not there is room for a whole batch, or
+ * for none.
  */
-static int claim(struct node *node, struct store *store, bool ended)
+static size_t room(const struct node *node, bool urgent)
+{
+	const struct settings *settings = node->settings;
+	size_t most = settings->most - (urgent ? 0 : settings->most / RESERVE);
+	size_t batch = settings->batch < most ? settings->batch : most;
+	size_t held = node->held;
+	size_t left = held < most ? most - held : 0;
+
+	if (left >= batch)
+		return batch;
+	return urgent ? left : 0;
+}
+
+/*
+ * Claim so many that are due within @horizon, with @ended of those whose claims have ended. Returns 1
+ * if there may be more, 0 if not, -1 after an error.
+ */
+static int claim(struct node *node, struct store *store, size_t most, uint64_t horizon, bool ended)
 {
 	const struct settings *settings = node->settings;
 	struct claim request = {
 		.owner = node->owner,
-		.near = clock_now(CLOCK_REALTIME) + settings->horizon,
+		.near = clock_now(CLOCK_REALTIME) + horizon,
 		.lease = settings->lease,
-		.most = settings->batch,
+		.most = most,
 		.ended = ended,
 	};
 	struct reminder *list;
@@ -265,13 +286,7 @@ static int claim(struct node *node, struct store *store, bool ended)
 		return (int)n;
 	node->claims++;
 	hold(node, list, (size_t)n);
-	return (size_t)n == settings->batch;
-}
-
-/* May it hold a batch more? */
-static bool has_room(const struct node *node)
-{
-	return node->held + node->settings->batch <= node->settings->most;
+	return (size_t)n == most;
 }
 
 /*
@@ -303,7 +318,11 @@ static void wait_for_news(struct node *node, struct store *store, uint64_t ns, b
 /* Use @store until it fails, or the node has stopped. Returns whether it was the latter. */
 static bool keep_with(struct node *node, struct store *store)
 {
-	bool more = true, more_ended = true;
+	const struct settings *settings = node->settings;
+	/* What is due before it looks again cannot wait for room. */
+	uint64_t near = settings->horizon < 2 * settings->poll ? settings->horizon :
+			2 * settings->poll;
+	bool more = true, more_ended = true, more_near = true;
 	enum phase released = RUNNING;
 	uint64_t next = 0;
 
@@ -312,11 +331,12 @@ static bool keep_with(struct node *node, struct store *store)
 		enum phase phase = node->phase;
 		ssize_t marked = mark(node, store);
 		uint64_t now;
+		size_t most;
 		int ret = 0;
 
 		if (marked < 0 || renew(node, store))
 			return false;
-		if ((uint64_t)marked == node->settings->batch)
+		if ((uint64_t)marked == settings->batch)
 			continue;
 		/* Others are to have what it will not give, and not what is under way. */
 		if (phase != released) {
@@ -327,28 +347,34 @@ static bool keep_with(struct node *node, struct store *store)
 		if (phase == STOPPED)
 			return true;
 		if (phase == STOPPING) {
-			wait_for_news(node, store, node->settings->poll, false);
+			wait_for_news(node, store, settings->poll, false);
 			continue;
 		}
 
 		now = clock_now(CLOCK_BOOTTIME);
-		more |= atomic_exchange(&node->look, false);
-		if (now >= next) {
-			next = now + node->settings->poll;
-			more = true;
+		if (now >= next)
 			more_ended = true;
+		if (atomic_exchange(&node->look, false) || now >= next) {
+			more = true;
+			more_near = true;
 		}
+		if (now >= next)
+			next = now + settings->poll;
 		/* What others have left is late already. */
-		if (more_ended && has_room(node)) {
-			ret = claim(node, store, true);
+		if (more_ended && (most = room(node, true))) {
+			ret = claim(node, store, most, settings->horizon, true);
 			more_ended = ret > 0;
-		} else if (more && has_room(node)) {
-			ret = claim(node, store, false);
+		} else if (more && (most = room(node, false))) {
+			ret = claim(node, store, most, settings->horizon, false);
 			more = ret > 0;
+			more_near = more;
+		} else if (more_near && (most = room(node, true))) {
+			ret = claim(node, store, most, near, false);
+			more_near = ret > 0;
 		} else {
-			uint64_t most = marked ? GATHER_NS : node->settings->poll;
+			uint64_t ns = marked ? GATHER_NS : settings->poll;
 
-			wait_for_news(node, store, next - now < most ? next - now : most, marked);
+			wait_for_news(node, store, next - now < ns ? next - now : ns, marked);
 		}
 		if (ret < 0)
 			return false;

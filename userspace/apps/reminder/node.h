@@ -14,7 +14,7 @@
  * @horizon: how long before it is due a reminder is claimed, in nanoseconds
  * @lease: how long a claim goes on after the reminder is due
  * @poll: how often to look for what nobody tells of
- * @most: how many reminders it holds at most
+ * @most: how many reminders it holds at most; an eighth of them are near
  * @batch: how many it claims, or has done, with a statement
  */
 struct settings {
