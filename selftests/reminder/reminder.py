@@ -8,6 +8,7 @@ what it takes as database.
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -321,6 +322,35 @@ def full(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def no_processes(base, folder):
+    """A command that cannot be started is started when it can be."""
+    program, how = REMINDER, {}
+    if os.getuid() == 0:
+        # The limit is for ordinary users.
+        program = shutil.copy(REMINDER, folder)
+        how = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+        for path in (Path(base.where).parent, *Path(base.where).parent.iterdir()):
+            shutil.chown(path, "nobody")
+    node = Node(base, "--command", "true", "--lease", "1h", "--poll", "200ms", program=program,
+                **how)
+
+    def limit(most):
+        subprocess.run(["prlimit", "--pid", str(node.pid), f"--nproc={most}:"], check=True, **how)
+
+    reminder(base.where, "add", "0s", "as always")
+    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    limit(0)
+    reminder(base.where, "add", "0s", "no process")
+    said = node.process.stderr.readline()
+    limit(resource.getrlimit(resource.RLIMIT_NPROC)[0])
+    check(f"{base.name}: a command that cannot be started is tried again soon",
+          said.startswith("reminder: fork: ") and
+          comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "1")] * 2, 20),
+          said, base.sql("SELECT state, fence FROM reminders"))
+    node.stop()
+    base.sql("DELETE FROM reminders")
+
+
 def own_ids(base, folder):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**63 - 1]
@@ -394,6 +424,8 @@ def main():
                 long_commands(base, folder)
                 stopping(base, folder)
                 full(base, folder)
+                if kind is Sqlite:
+                    no_processes(base, folder)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

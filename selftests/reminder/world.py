@@ -221,11 +221,12 @@ class Receiver:
 class Node:
     """A node of the service."""
 
-    def __init__(self, base, *options):
-        self.process = subprocess.Popen([REMINDER, *options, base.where, "run"],
+    def __init__(self, base, *options, program=REMINDER, **how):
+        self.process = subprocess.Popen([program, *options, base.where, "run"],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True,
-                                        env={**os.environ, "TWHEEL_BACKEND": "embedded"})
+                                        env={**os.environ, "TWHEEL_BACKEND": "embedded"},
+                                        **how)
         self.pid = self.process.pid
 
     def signal(self, number):

@@ -10,10 +10,14 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "options.h"
 #include "outlet.h"
+
+/* How long to wait before the next attempt to start one, in milliseconds. */
+#define RETRY_MS	200
 
 /**
  * struct job - a command that runs
@@ -30,6 +34,8 @@ struct job {
  * @outlet: what all kinds have
  * @command: what the shell is given
  * @ends: a descriptor that tells when commands end
+ * @retry: when to start the next one, on CLOCK_BOOTTIME, if the last could not be
+ * @told: it was said that it could not
  * @running: how many do run
  * @n: how many may
  * @jobs: those
@@ -38,6 +44,8 @@ struct commands {
 	struct outlet	outlet;
 	const char	*command;
 	int		ends;
+	uint64_t	retry;
+	bool		told;
 	unsigned int	running;
 	unsigned int	n;
 	struct job	jobs[];
@@ -77,10 +85,15 @@ static void start(struct commands *c)
 		if (!pid)
 			become(c, r);
 		if (pid < 0) {
-			complain("fork: %s", strerror(errno));
-			outlet_drop(&c->outlet, r);
+			if (!c->told)
+				complain("fork: %s", strerror(errno));
+			c->told = true;
+			c->retry = clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
+			outlet_put_back(&c->outlet, r);
 			return;
 		}
+		c->told = false;
+		outlet_count(&c->outlet, r);
 		c->jobs[i] = (struct job){ .pid = pid, .reminder = r };
 		c->running++;
 	}
@@ -110,9 +123,11 @@ static void reap(struct commands *c)
 
 static int prepare(struct outlet *outlet, struct pollfd *fd)
 {
-	fd->fd = ((struct commands *)outlet)->ends;
+	struct commands *c = (struct commands *)outlet;
+
+	fd->fd = c->ends;
 	fd->events = POLLIN;
-	return -1;
+	return c->told && outlet->waiting.n && !outlet->stopped ? RETRY_MS : -1;
 }
 
 static void turn(struct outlet *outlet, short events)
@@ -121,7 +136,8 @@ static void turn(struct outlet *outlet, short events)
 
 	if (events)
 		reap(c);
-	start(c);
+	if (clock_now(CLOCK_BOOTTIME) >= c->retry)
+		start(c);
 }
 
 static size_t under_way(const struct outlet *outlet, struct queue *list)

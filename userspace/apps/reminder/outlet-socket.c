@@ -126,6 +126,7 @@ static bool write_some(struct sock *s)
 			len = print_line(r, s->out + s->out_len, OUT_SIZE - s->out_len);
 			if (len) {
 				s->out_len += len;
+				outlet_count(&s->outlet, r);
 				queue_push(&s->outlet.given, r);
 				continue;
 			}

@@ -69,18 +69,30 @@ void outlet_drop(struct outlet *outlet, struct reminder *r)
 	free(r);
 }
 
+void outlet_count(struct outlet *outlet, const struct reminder *r)
+{
+	uint64_t now = clock_now(CLOCK_REALTIME);
+
+	lateness_add(&outlet->late, now > r->due ? now - r->due : 0);
+	outlet->count++;
+}
+
+void outlet_put_back(struct outlet *outlet, struct reminder *r)
+{
+	struct queue front;
+
+	queue_init(&front);
+	queue_push(&front, r);
+	queue_prepend(&outlet->waiting, &front);
+}
+
 struct reminder *outlet_next(struct outlet *outlet)
 {
 	struct reminder *r;
-	uint64_t now;
 
 	while (!outlet->stopped && (r = queue_pop(&outlet->waiting))) {
-		if (clock_now(CLOCK_BOOTTIME) < r->held) {
-			now = clock_now(CLOCK_REALTIME);
-			lateness_add(&outlet->late, now > r->due ? now - r->due : 0);
-			outlet->count++;
+		if (clock_now(CLOCK_BOOTTIME) < r->held)
 			return r;
-		}
 		outlet_drop(outlet, r);
 	}
 	return NULL;

@@ -105,10 +105,14 @@ struct outlet *outlet_command(const char *command, unsigned int jobs);
 
 /*
  * For kinds: the next one that is due and whose claim goes on, or NULL, also if nothing more is to be
- * given. It counts as given now.
+ * given.
  */
 struct reminder *outlet_next(struct outlet *outlet);
-/* For kinds: this one comes again. */
+/* For kinds: this one is given now. */
+void outlet_count(struct outlet *outlet, const struct reminder *r);
+/* For kinds: this one is the next one again. */
+void outlet_put_back(struct outlet *outlet, struct reminder *r);
+/* For kinds: this one comes again when its claim has ended. */
 void outlet_drop(struct outlet *outlet, struct reminder *r);
 /* For kinds: begin with nothing. */
 void outlet_init(struct outlet *outlet, const struct outlet_kind *kind);
