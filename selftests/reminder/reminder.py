@@ -351,6 +351,37 @@ def no_processes(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def payloads(base, folder):
+    """What is added can be given."""
+    said = reminder(base.where, "add", "0s", "\\" * 32001)
+    check(f"{base.name}: a payload that is too long is refused",
+          said == (2, "reminder: a payload of 32001 bytes: 32000 at most\n"), said[0])
+    check(f"{base.name}: also by the table", base.refuses(
+        f"INSERT INTO reminders (due, payload) VALUES (0, '{'ä' * 16001}')"))
+    receiver = Receiver(folder)
+    reminder(base.where, "add", "0s", "\\" * 32000)
+    for options in (("--address", receiver.address), ("--command", "true")):
+        base.sql("UPDATE reminders SET state = 0")
+        node = Node(base, *options, *QUICK)
+        check(f"{base.name}: the longest one can be given: {options[0]}",
+              comes_true(lambda: base.sql("SELECT state FROM reminders") == [("2",)], 20))
+        node.stop()
+    base.sql("DELETE FROM reminders")
+
+
+def why_not(base):
+    """It is said why a command cannot be run: for a payload of a table without the limit."""
+    base.sql("PRAGMA ignore_check_constraints = 1;; INSERT INTO reminders (due, payload) "
+             f"VALUES (0, '{'x' * 200000}')")
+    node = Node(base, "--command", "true", *QUICK)
+    await_true("a second attempt", lambda: base.sql("SELECT fence FROM reminders")[0][0] == "2")
+    said = node.stop()
+    check(f"{base.name}: it is said why a command cannot be run",
+          re.search(r"^reminder: reminder \d+: /bin/sh: Argument list too long$", said[1], re.M),
+          said)
+    base.sql("DELETE FROM reminders")
+
+
 def own_ids(base, folder):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**63 - 1]
@@ -424,8 +455,10 @@ def main():
                 long_commands(base, folder)
                 stopping(base, folder)
                 full(base, folder)
+                payloads(base, folder)
                 if kind is Sqlite:
                     no_processes(base, folder)
+                    why_not(base)
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)

@@ -121,6 +121,12 @@ class Postgres:
         self.sql(f"INSERT INTO reminders (due, payload) SELECT {first} + {step}::bigint * "
                  f"(n - 1), 'reminder ' || n FROM generate_series(1, {count}) AS n; ANALYZE reminders;")
 
+    def refuses(self, text):
+        """Is SQL an error?"""
+        return subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.where],
+                              check=False, input=text, text=True,
+                              stderr=subprocess.DEVNULL).returncode != 0
+
     def statements(self):
         """How many transactions the server has committed."""
         return int(self.sql("SELECT pg_stat_clear_snapshot(); SELECT xact_commit FROM "
@@ -165,6 +171,14 @@ class Sqlite:
         self.sql(f"INSERT INTO reminders (due, payload) WITH RECURSIVE r (n) AS (SELECT 0 UNION "
                  f"ALL SELECT n + 1 FROM r LIMIT {count}) SELECT {first} + {step} * n, "
                  f"'reminder ' || (n + 1) FROM r;; ANALYZE")
+
+    def refuses(self, text):
+        """Is SQL an error?"""
+        try:
+            self.sql(text)
+        except sqlite3.Error:
+            return True
+        return False
 
     def close(self):
         """There is no server."""

@@ -29,7 +29,8 @@ static const char help[] =
 "2 done), how often it was claimed, and payload.\n"
 "\n"
 "DATABASE is postgresql://..., or a file of SQLite, which is made if it is not there. WHEN\n"
-"is a duration from now, or @NANOSECONDS as date +%s%N prints it.\n"
+"is a duration from now, or @NANOSECONDS as date +%s%N prints it. PAYLOAD has 32000 bytes\n"
+"at most.\n"
 "\n"
 "  -a, --address ADDRESS  give reminders to who listens at unix:PATH or HOST:PORT: a line\n"
 "                         ID DUE ATTEMPT PAYLOAD, to be answered with a line ID\n"
@@ -66,8 +67,15 @@ static uint64_t parse_when(const char *when)
 	return ns > INT64_MAX ? INT64_MAX : ns;
 }
 
+static void check_payload(const char *payload)
+{
+	if (strlen(payload) > PAYLOAD_MAX)
+		die(EXIT_USAGE, "a payload of %zu bytes: %d at most", strlen(payload), PAYLOAD_MAX);
+}
+
 static void add(struct store *store, const char *when, const char *payload)
 {
+	check_payload(payload);
 	if (store->kind->add(store, parse_when(when), payload))
 		exit(EXIT_FAILED);
 }
@@ -97,6 +105,7 @@ static void add_lines(struct store *store)
 		if (!payload)
 			die(EXIT_USAGE, "line %zu is not WHEN PAYLOAD", list.n + 1);
 		*payload++ = '\0';
+		check_payload(payload);
 		r = reminder_new(0, payload);
 		if (!r)
 			die(EXIT_FAILED, "%s", strerror(ENOMEM));

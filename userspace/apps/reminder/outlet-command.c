@@ -66,6 +66,7 @@ static void become(const struct commands *c, const struct reminder *r)
 	    !setenv("REMINDER_ATTEMPT", attempt, 1) &&
 	    !setenv("REMINDER_PAYLOAD", r->payload, 1) && !sigprocmask(SIG_SETMASK, &none, NULL))
 		execl("/bin/sh", "sh", "-c", c->command, NULL);
+	complain("reminder %" PRId64 ": /bin/sh: %s", r->id, strerror(errno));
 	_exit(127);
 }
 

@@ -72,9 +72,9 @@ static const char schema[] =
 	"PRAGMA journal_mode = WAL;\n"
 	"CREATE TABLE IF NOT EXISTS reminders (\n"
 	"  id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL CHECK (due >= 0),\n"
-	"  payload TEXT NOT NULL, state INTEGER NOT NULL DEFAULT 0, owner TEXT,\n"
-	"  fence INTEGER NOT NULL DEFAULT 0, until INTEGER NOT NULL DEFAULT 0,\n"
-	"  attempts INTEGER NOT NULL DEFAULT 0);\n"
+	"  payload TEXT NOT NULL CHECK (length(CAST(payload AS BLOB)) <= " PAYLOAD_MAX_TEXT "),\n"
+	"  state INTEGER NOT NULL DEFAULT 0, owner TEXT, fence INTEGER NOT NULL DEFAULT 0,\n"
+	"  until INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0);\n"
 	"CREATE INDEX IF NOT EXISTS reminders_waiting ON reminders (due) WHERE state = 0;\n"
 	"CREATE INDEX IF NOT EXISTS reminders_claimed ON reminders (until) WHERE state = 1;\n";
 

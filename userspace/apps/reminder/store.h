@@ -6,7 +6,7 @@
  *
  *	id		tells repeats apart: it goes along to the receiver
  *	due		when, in nanoseconds of wall time
- *	payload		what the receiver is given
+ *	payload		what the receiver is given, up to PAYLOAD_MAX bytes
  *	state		0 waiting, 1 claimed, 2 done
  *	owner		who has claimed it
  *	fence		how often it was claimed
@@ -26,6 +26,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/*
+ * The bytes of a payload: a line for a socket has to fit into its buffer, where each may become two,
+ * and Linux takes four times that in the environment of a command. The second one is a string.
+ */
+#define PAYLOAD_MAX	32000
+#define PAYLOAD_MAX_TEXT	"32000"
 
 /**
  * struct reminder - a reminder that this node has claimed
