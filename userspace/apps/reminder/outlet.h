@@ -65,10 +65,10 @@ struct outlet {
  * @prepare: say what to wait for in @fd; its fd may be -1. Returns for how many milliseconds at
  *	most, or -1.
  * @turn: after such a wait: give what waits, and learn what was taken
- * @under_way: put a copy of each that was given and not taken into @list, without its payload, unless
- *	that is NULL. Returns how many there are.
- * @ends: when the first of the claims ends on what is under way, or UINT64_MAX. NULL if they are not
- *	renewed: then a receiver has to be done when the claim ends.
+ * @under_way: put a copy of each that was given and not taken into @list, without its payload,
+ *	unless that is NULL. Returns how many there are.
+ * @ends: when the first of the claims ends on what is under way, or UINT64_MAX. NULL if they are
+ *	not renewed: then a receiver has to be done when the claim ends.
  * @renew: all claims on what is under way end at @held from now on
  */
 struct outlet_kind {
@@ -104,8 +104,8 @@ struct outlet *outlet_socket(const char *address);
 struct outlet *outlet_command(const char *command, unsigned int jobs);
 
 /*
- * For kinds: the next one that is due and whose claim goes on, or NULL, also if nothing more is to be
- * given.
+ * For kinds: the next one that is due and whose claim goes on, or NULL, also if nothing more is to
+ * be given.
  */
 struct reminder *outlet_next(struct outlet *outlet);
 /* For kinds: this one is given now. */

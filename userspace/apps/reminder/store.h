@@ -14,8 +14,9 @@
  *	attempts	as fence, but a program may set it
  *
  * A claim is a lease: it ends some time after the reminder is due, whether or not its owner
- * lives, unless the owner renews it. The next claim has a larger fence, and what is done under a claim counts only if the
- * fence is still that claim's. So a node that slept through the end of its claim changes nothing.
+ * lives, unless the owner renews it. The next claim has a larger fence, and what is done under a
+ * claim counts only if the fence is still that claim's. So a node that slept through the end of its
+ * claim changes nothing.
  *
  * Whose clock? Claims end by the database's clock, which all nodes share: for SQLite that is the
  * machine's. What is due is so by the node's.
@@ -28,8 +29,8 @@
 #include <sys/types.h>
 
 /*
- * The bytes of a payload: a line for a socket has to fit into its buffer, where each may become two,
- * and Linux takes four times that in the environment of a command. The second one is a string.
+ * The bytes of a payload: a line for a socket has to fit into its buffer, where each may become
+ * two, and Linux takes four times that in the environment of a command. The second is a string.
  */
 #define PAYLOAD_MAX	32000
 #define PAYLOAD_MAX_TEXT	"32000"
