@@ -49,5 +49,18 @@ kill $node
 wait $node
 check "the node ends well" test $? = 0
 node=
+
+# By more than the lease: with the claims of before it would come when they have ended.
+date -s "@$begin" >/dev/null
+reminder "$base" add "@$((begin + 6))000000000" back
+reminder --command "date +%s >$tmp/came" --lease 8s "$base" run >"$tmp/out" 2>&1 &
+node=$!
+check "one more is claimed" await in_state 1 1
+date -s "@$((begin - 14))" >/dev/null
+check "the clock is set back: it is given" await in_state 2 4
+check "and when it is due" test "$(cat "$tmp/came")" -le $((begin + 9))
+kill $node
+wait $node
+node=
 date -s "@$begin" >/dev/null
 finish

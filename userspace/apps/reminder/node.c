@@ -19,7 +19,9 @@
  * nothing else; no call is made with it held.
  *
  * The wheel is on CLOCK_REALTIME, so it follows when the clock is set. What is near is another
- * matter then, and the wheel tells of it (TWHEEL_CONFIG_CANCEL_ON_SET): the keeper looks again.
+ * matter then, and the wheel tells of it (TWHEEL_CONFIG_CANCEL_ON_SET): the keeper looks again. If
+ * the clock was set back, what is in the wheel comes due later than its claims end here, so the
+ * keeper gives it back first.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,6 +75,8 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @kept: copies of those that were under way when a phase began, written before that
  * @wake: wakes the keeper
  * @look: the keeper is to claim at once
+ * @clock_set: the keeper is to see how the clock was set
+ * @offset: by how much CLOCK_REALTIME was ahead of CLOCK_BOOTTIME when the claims were made, in ns
  * @phase: what the keeper is to do; what came before it, is in @done
  * @held: how many reminders there are here
  * @marked: how many were marked as done
@@ -91,6 +95,8 @@ struct node {
 	struct queue		kept[PHASES];
 	int			wake;
 	atomic_bool		look;
+	atomic_bool		clock_set;
+	int64_t			offset;
 	_Atomic enum phase	phase;
 	atomic_size_t		held;
 	uint64_t		marked;
@@ -246,6 +252,45 @@ static int renew(struct node *node, struct store *store)
 	return n < 0 ? -1 : 0;
 }
 
+static int64_t clock_offset(void)
+{
+	return (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_BOOTTIME));
+}
+
+/*
+ * The clock was set. If that was back by much of a lease, give back what has not come due. Returns
+ * 0, or -1 after an error: then some was, and what is lost here comes when its claim has ended.
+ */
+static int give_back(struct node *node, struct store *store)
+{
+	struct twheel_timer_info infos[ARMS];
+	int64_t offset = clock_offset();
+	uint64_t cursor = 0;
+	struct queue list;
+	ssize_t n, i;
+	ssize_t ret = 0;
+
+	if (offset >= node->offset - (int64_t)(node->settings->lease / 4)) {
+		node->offset = offset > node->offset ? offset : node->offset;
+		return 0;
+	}
+	queue_init(&list);
+	do {
+		n = twheel_drain(node->tw, &cursor, infos, ARMS);
+		for (i = 0; i < n; i++)
+			queue_push(&list, (struct reminder *)(uintptr_t)infos[i].user_data);
+		node->held -= list.n;
+		if (list.n)
+			ret = store->kind->give_back(store, list.first);
+		free_all(&list);
+	} while (ret >= 0 && (n > 0 || n == -EINTR));
+	if (n < 0)
+		complain("cannot take timers back: %s", strerror((int)-n));
+	if (ret >= 0)
+		node->offset = offset;
+	return ret < 0 ? -1 : 0;
+}
+
 /*
  * How many more may it hold, up to a batch? A node that is full of what is due later has some room
  * for what is due before that, which is @urgent. For what is not there is room for a whole batch,
@@ -351,6 +396,10 @@ static bool keep_with(struct node *node, struct store *store)
 			continue;
 		}
 
+		if (atomic_exchange(&node->clock_set, false) && give_back(node, store)) {
+			node->clock_set = true;
+			return false;
+		}
 		now = clock_now(CLOCK_BOOTTIME);
 		if (now >= next)
 			more_ended = true;
@@ -419,6 +468,7 @@ static void read_wheel(struct node *node)
 				   (struct reminder *)(uintptr_t)events[i].user_data);
 	} while (n == EVENTS || n == -EINTR);
 	if (n == -ECANCELED) {
+		node->clock_set = true;
 		node->look = true;
 		wake_keeper(node);
 	} else if (n < 0 && n != -EAGAIN) {
@@ -557,7 +607,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
 	};
 	struct node node = { .settings = settings, .outlet = outlet,
-			     .lock = PTHREAD_MUTEX_INITIALIZER };
+			     .lock = PTHREAD_MUTEX_INITIALIZER, .offset = clock_offset() };
 	char host[64] = "";
 	uint64_t random;
 	pthread_t keeper;

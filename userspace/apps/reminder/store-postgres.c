@@ -74,6 +74,7 @@ static const struct prepared {
 	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint ORDER BY until") },
 	{ "done", CHANGE("state = 2") },
 	{ "renew", CHANGE("until = " NOW " + $3") },
+	{ "give back", CHANGE("state = 0") },
 	{ "release", "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = $3 AND\n"
 		     "  (id, fence) NOT IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))" },
 	{ "list", "SELECT id, due, state, fence, payload FROM reminders ORDER BY id" },
@@ -321,6 +322,11 @@ static ssize_t postgres_renew(struct store *store, const struct reminder *list, 
 	return postgres_change(postgres_of(store), "renew", list, 3, text);
 }
 
+static ssize_t postgres_give_back(struct store *store, const struct reminder *list)
+{
+	return postgres_change(postgres_of(store), "give back", list, 2, NULL);
+}
+
 static int postgres_release(struct store *store, const char *owner, const struct reminder *kept)
 {
 	return postgres_change(postgres_of(store), "release", kept, 3, owner) < 0 ? -1 : 0;
@@ -369,6 +375,7 @@ static const struct store_kind kind = {
 	.claim		= postgres_claim,
 	.done		= postgres_done,
 	.renew		= postgres_renew,
+	.give_back	= postgres_give_back,
 	.release	= postgres_release,
 	.list		= postgres_list,
 	.fd		= postgres_fd,

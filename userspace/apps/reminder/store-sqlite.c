@@ -35,6 +35,7 @@ enum statement {
 	CLAIM_ENDED,
 	DONE,
 	RENEW,
+	GIVE_BACK,
 	KEEP,
 	RELEASE,
 	LIST,
@@ -61,6 +62,7 @@ static const char * const texts[STATEMENTS] = {
 	[CLAIM_ENDED]	= CLAIM("state = 1 AND until <= ?2 AND due <= ?4 ORDER BY until"),
 	[DONE]		= CHANGE("state = 2"),
 	[RENEW]		= CHANGE("until = ?3"),
+	[GIVE_BACK]	= CHANGE("state = 0"),
 	/* What was released just before, in the same transaction */
 	[KEEP]		= "UPDATE reminders SET state = 1\n"
 			  "WHERE id = ?1 AND fence = ?2 AND state = 0",
@@ -297,6 +299,11 @@ static ssize_t sqlite_renew(struct store *store, const struct reminder *list, ui
 	return sqlite_change(s, RENEW, list);
 }
 
+static ssize_t sqlite_give_back(struct store *store, const struct reminder *list)
+{
+	return sqlite_change(sqlite_of(store), GIVE_BACK, list);
+}
+
 static int sqlite_release(struct store *store, const char *owner, const struct reminder *kept)
 {
 	struct sqlite *s = sqlite_of(store);
@@ -342,6 +349,7 @@ static const struct store_kind kind = {
 	.claim		= sqlite_claim,
 	.done		= sqlite_done,
 	.renew		= sqlite_renew,
+	.give_back	= sqlite_give_back,
 	.release	= sqlite_release,
 	.list		= sqlite_list,
 	.fd		= sqlite_fd,

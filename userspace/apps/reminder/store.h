@@ -96,6 +96,8 @@ struct store {
  *	that was so.
  * @renew: have claims end so long after now, in nanoseconds, each if its fence is still that in the
  *	table. Returns for how many that was so.
+ * @give_back: give up claims, each if its fence is still that in the table. Returns for how many
+ *	that was so.
  * @release: give up all claims of an owner but those in a list, which may be empty
  * @list: print all reminders, by id
  * @fd: a descriptor that becomes readable when something was added, or -1: then poll
@@ -114,6 +116,7 @@ struct store_kind {
 				 struct reminder **list);
 	ssize_t		(*done)(struct store *store, const struct reminder *list);
 	ssize_t		(*renew)(struct store *store, const struct reminder *list, uint64_t lease);
+	ssize_t		(*give_back)(struct store *store, const struct reminder *list);
 	int		(*release)(struct store *store, const char *owner,
 				   const struct reminder *kept);
 	int		(*list)(struct store *store);
