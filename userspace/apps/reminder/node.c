@@ -77,7 +77,7 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @look: the keeper is to claim at once
  * @clock_set: the keeper is to see how the clock was set
  * @offset: by how much CLOCK_REALTIME was ahead of CLOCK_BOOTTIME when the claims were made, in ns
- * @phase: what the keeper is to do; what came before it, is in @done
+ * @phase: what the keeper is to do, of enum phase; what came before it, is in @done
  * @held: how many reminders there are here
  * @marked: how many were marked as done
  * @fenced: how many could not be, as their claims had ended
@@ -97,7 +97,7 @@ struct node {
 	atomic_bool		look;
 	atomic_bool		clock_set;
 	int64_t			offset;
-	_Atomic enum phase	phase;
+	atomic_int		phase;
 	atomic_size_t		held;
 	uint64_t		marked;
 	uint64_t		fenced;
@@ -375,8 +375,8 @@ static bool keep_with(struct node *node, struct store *store)
 		/* First, so that what was done before it is marked. */
 		enum phase phase = node->phase;
 		ssize_t marked = mark(node, store);
+		size_t all, urgent;
 		uint64_t now;
-		size_t most;
 		int ret = 0;
 
 		if (marked < 0 || renew(node, store))
@@ -409,16 +409,18 @@ static bool keep_with(struct node *node, struct store *store)
 		}
 		if (now >= next)
 			next = now + settings->poll;
+		all = room(node, false);
+		urgent = room(node, true);
 		/* What others have left is late already. */
-		if (more_ended && (most = room(node, true))) {
-			ret = claim(node, store, most, settings->horizon, true);
+		if (more_ended && urgent) {
+			ret = claim(node, store, urgent, settings->horizon, true);
 			more_ended = ret > 0;
-		} else if (more && (most = room(node, false))) {
-			ret = claim(node, store, most, settings->horizon, false);
+		} else if (more && all) {
+			ret = claim(node, store, all, settings->horizon, false);
 			more = ret > 0;
 			more_near = more;
-		} else if (more_near && (most = room(node, true))) {
-			ret = claim(node, store, most, near, false);
+		} else if (more_near && urgent) {
+			ret = claim(node, store, urgent, near, false);
 			more_near = ret > 0;
 		} else {
 			uint64_t ns = marked ? GATHER_NS : settings->poll;

@@ -275,7 +275,7 @@ static ssize_t postgres_claim(struct store *store, const struct claim *claim,
 static ssize_t postgres_change(struct postgres *p, const char *name, const struct reminder *list,
 			       int n_values, const char *more)
 {
-	const char *values[] = { NULL, NULL, more };
+	const char *values[3];
 	const struct reminder *r;
 	size_t ids_size, fences_size;
 	char *ids = NULL, *fences = NULL;
@@ -299,6 +299,7 @@ static ssize_t postgres_change(struct postgres *p, const char *name, const struc
 	} else {
 		values[0] = ids;
 		values[1] = fences;
+		values[2] = more;
 		result = postgres_run(p, name, n_values, values);
 	}
 	if (result)

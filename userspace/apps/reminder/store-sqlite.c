@@ -64,8 +64,8 @@ static const char * const texts[STATEMENTS] = {
 	[RENEW]		= CHANGE("until = ?3"),
 	[GIVE_BACK]	= CHANGE("state = 0"),
 	/* What was released just before, in the same transaction */
-	[KEEP]		= "UPDATE reminders SET state = 1\n"
-			  "WHERE id = ?1 AND fence = ?2 AND state = 0",
+	[KEEP]		= ("UPDATE reminders SET state = 1\n"
+			   "WHERE id = ?1 AND fence = ?2 AND state = 0"),
 	[RELEASE]	= "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = ?1",
 	[LIST]		= "SELECT id, due, state, fence, payload FROM reminders ORDER BY id",
 };
