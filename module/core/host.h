@@ -267,8 +267,7 @@ int twheel_account_reserve(struct twheel_account *account);
  * @n:		how many at most
  *
  * Context: the caller holds the lock of the base of a stock, to which it adds them.
- * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves; none
- * if twheel_account_is_sought().
+ * Return: how many: up to @n, and no more than a twheel_share() of what the limit leaves.
  */
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n);
 

@@ -338,8 +338,9 @@ int twheel_account_reserve(struct twheel_account *account)
 	if (!got) {
 		WRITE_ONCE(quota->reclaims, true);
 		/*
-		 * Whoever reserves more does so with the lock of a base, which we take after this.
-		 * A base that is not seen yet is used after add_up_to(), which is a barrier, too.
+		 * Whoever adds to a stock looks at this under the lock of a base, which is taken
+		 * after this. A base that is not seen yet is used after add_up_to(), which is a
+		 * barrier, too.
 		 */
 		smp_mb();
 		reclaim(quota);
@@ -362,8 +363,6 @@ u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 	unsigned long max = READ_ONCE(twheel_max_user_timers);
 	unsigned long timers = atomic_long_read(&quota->timers);
 
-	if (twheel_account_is_sought(account))
-		return 0;
 	n = min_t(unsigned long, n, twheel_share(max - min(max, timers)));
 	return n ? add_up_to(&quota->timers, n, max) : 0;
 }

@@ -43,8 +43,8 @@ struct cred;
  * @left:	woken when such memory was freed
  * @mutex:	guards @accounts and @reclaims
  * @accounts:	of all contexts that have reserved timers
- * @reclaims:	what they have and do not use is taken back, and nobody reserves more than is
- *		needed. Read without a lock
+ * @reclaims:	what they have and do not use is taken back, and nobody keeps any. Read without a
+ *		lock
  * @wheels:	the user's wheels
  * @free:	frees the quota
  */

@@ -489,8 +489,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
 	world.cred.user_ns = &init_user_ns;
 	choose_config(&config, seed, cpus);
-	world.fair = settings->fair || once_in(seed, FAIRNESS, 100);
-	world.tenants = !world.fair && once_in(seed, TENANCY, 20);
+	world.fair = settings->fair || (!settings->tenants && once_in(seed, FAIRNESS, 100));
+	world.tenants = settings->tenants || (!world.fair && once_in(seed, TENANCY, 20));
 	if (world.fair)
 		fair_config(&config, seed);
 	else if (world.tenants)

@@ -3,11 +3,12 @@
  * sim - simulate the module: see Documentation/simulator.md
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
- *	      [--owners n] [--each n] [--without knob,...] [--fair] [--rounds n]
+ *	      [--owners n] [--each n] [--without knob,...] [--fair] [--tenants] [--rounds n]
  *	      [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
- * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h.
+ * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. With
+ * --tenants all are about limits.
  * --minimise looks for a smaller episode that fails as that of --seed does, and prints how to see
  * it.
  */
@@ -63,13 +64,15 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	if (n)
 		fprintf(file, " CPUS=%u", n);
 	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
-	    s->rounds == FAIR_ROUNDS) {
+	    !s->tenants && s->rounds == FAIR_ROUNDS) {
 		fprintf(file, " V=1\n");
 		return;
 	}
 	fprintf(file, " V=1 ARGS=\"--owners %u --each %u", s->owners, s->each);
 	if (s->fair)
 		fprintf(file, " --fair");
+	if (s->tenants)
+		fprintf(file, " --tenants");
 	if (s->rounds != FAIR_ROUNDS)
 		fprintf(file, " --rounds %u", s->rounds);
 	for (i = 0; i < NR_KNOBS; i++)
@@ -326,6 +329,7 @@ static void parse(int argc, char **argv)
 		{ "owners", required_argument, NULL, 'w' },
 		{ "each", required_argument, NULL, 'a' },
 		{ "fair", no_argument, NULL, 'f' },
+		{ "tenants", no_argument, NULL, 't' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "without", required_argument, NULL, 'x' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -364,6 +368,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'f':
 			settings.fair = true;
+			break;
+		case 't':
+			settings.tenants = true;
 			break;
 		case 'r':
 			settings.rounds = (u32)number(optarg, 1000);

@@ -20,11 +20,11 @@
 
 files=(module/*/*.[ch])
 
-# look BUILD SANITIZER EPISODES
+# look BUILD SANITIZER EPISODES [OPTION]
 look() {
 	local what time
 	make -s -C "$top/selftests/sim" MODULE="$tree/module" O="$scratch/sim" SANITIZER="$2" \
-		ARGS="--seed 1 --episodes $3" sim >"$scratch/out" 2>&1 && return
+		ARGS="--seed 1 --episodes $3 ${4-}" sim >"$scratch/out" 2>&1 && return
 	# A mutant that does not build tells nothing.
 	if grep -m 3 -E ': error: |: undefined reference' "$scratch/out" >&2; then
 		return 1
@@ -40,6 +40,7 @@ found_by() {
 	local n=${EPISODES:-8000}
 	rm -f "$scratch/found"
 	look plain '' "$n" || return
+	[ -e "$scratch/found" ] || look tenants '' $((n / 2)) --tenants || return
 	[ -e "$scratch/found" ] || look address address $((n / 10)) || return
 	[ -e "$scratch/found" ] || look thread thread $((n / 40)) || return
 	[ ! -e "$scratch/found" ] || head -c 150 "$scratch/found" | head -n 1
@@ -99,7 +100,6 @@ mutations() {
 	a batch goes over the limit	/^int twheel_pool_alloc/,/^}/s/n = min(n, stock->reserved - stock->used);/n = stock->reserved > stock->used ? n : 0;/
 	a context goes over its limit	/^static bool reserve_of_pool/,/^}/s/got = .*/got = true;/
 	a context goes over its limit by what it does not need yet	/^static u32 reserve_more/,/^}/s/^\t\t  twheel_share(.*/n);/
-	what others look for is reserved	/^u32 twheel_account_reserve_more/,/^}/s/if (twheel_account_is_sought(account))/if (0)/
 	what others look for is kept	/^static int grow/,/^}/s/twheel_account_is_sought(&pool->account) ? 0 : //
 	what is in hand stays reserved	/^static int grow/,/^}/s/release(pool, hand);/;/
 	reclaim takes the lock of another clock	/^int twheel_pool_configure/,/^}/s/WRITE_ONCE(stock_of(pool, cpu)->base, NULL);/;/

@@ -42,6 +42,7 @@ enum knob {
  * @each:	how many operations each of them does
  * @without:	bits of &enum knob that are left out
  * @fair:	each episode is one about fairness: see fair.c
+ * @tenants:	each episode is one about limits: see tenants.c
  * @rounds:	see FAIR_ROUNDS
  */
 struct settings {
@@ -49,6 +50,7 @@ struct settings {
 	u32	each;
 	u64	without;
 	bool	fair;
+	bool	tenants;
 	u32	rounds;
 };
 
