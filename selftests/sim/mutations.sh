@@ -15,8 +15,9 @@
 #	settings are settled without a release, a chunk is stored without a release: stores leave a
 #		CPU in their order here, so only the thread sanitizer could see it, and needs more
 #		episodes than it gets
-#	a kick does not look again, a lease is claimed without a compare: the window is narrow, and
-#		they are found from some seeds, and not from others
+#	a kick does not look again, a lease is claimed without a compare, reclaim takes the lock of
+#		another clock: the window is narrow, and they are found from some seeds, and not from
+#		others
 
 files=(module/*/*.[ch])
 
