@@ -17,6 +17,7 @@
  * only if it is in each of several tries. If the machine does not have its CPUs to itself, only a
  * bound that is broken by far counts. A timer that does not come at all is always a failure.
  */
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <sys/timerfd.h>
 
@@ -130,6 +131,21 @@ static bool holds(const struct scene *scene, double part)
  * It runs only when nothing else wants to. The other thread pushes back, on another CPU.
  */
 
+/*
+ * Moves this thread to the other CPU. As it may run on both, timers stay on the victim's; and as
+ * it never sleeps, nothing makes the scheduler move it back.
+ */
+static void move_over(const struct scene *scene)
+{
+	cpu_set_t both;
+
+	CPU_ZERO(&both);
+	CPU_SET(scene->cpu, &both);
+	CPU_SET(scene->other, &both);
+	if (!tw_pin(scene->other) || sched_setaffinity(0, sizeof(both), &both))
+		_exit(1);
+}
+
 /**
  * struct load - what an attacker has on one clock
  * @clock:	the clock
@@ -202,7 +218,7 @@ static void *push_back(void *arg)
 	struct scene *scene = arg;
 	int i, held;
 
-	tw_pin(scene->other);
+	move_over(scene);
 	for (;;) {
 		begin = tw_now(CLOCK_MONOTONIC);
 		for (i = 0; i < plan->clocks; i++) {
@@ -374,19 +390,111 @@ static void all_at_once(void *arg)
 	}
 }
 
+/* Calls on the context @arg from another CPU, as fast as possible, that take its locks. */
+static void *call_on(void *arg)
+{
+	int fd = loads[0].fd, n = plan->n, i;
+	struct twheel_batch batch = { .entries = (unsigned long)loads[0].arms, .count = n };
+	struct scene *scene = arg;
+
+	move_over(scene);
+	for (;;) {
+		for (i = 0; i < n; i++)
+			loads[0].arms[i].expires = TW_FAR + i;
+		if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != n)
+			_exit(1);
+		__atomic_store_n(&scene->held, tw_info(fd).pending, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
 /*
- * An attack with two contexts that very many waiters watch. In each tick a timer of one of
- * them expires, and in some ticks many, of both in turn. Nobody reads, so all is set up
- * once.
+ * An attack with one context, of which a timer expires in each tick, and which another CPU calls
+ * all the time to re-arm those that are far ahead on the same wheel.
  */
-static void wake_each_tick(void *arg)
+static void hammer(void *arg)
+{
+	struct twheel_batch batch = { .count = plan->n };
+	struct scene *scene = arg;
+	struct load *load = loads;
+	struct twheel_event event;
+	struct twheel_arm arm;
+	pthread_t thread;
+	int i;
+
+	load->fd = tw_open();
+	load->arms = calloc(plan->n, sizeof(*load->arms));
+	if (!load->arms)
+		_exit(1);
+	for (i = 0; i < plan->n; i++)
+		load->arms[i] = tw_request(TW_FAR, 0, 0);
+	batch.entries = (unsigned long)load->arms;
+	arm = tw_request(TICK_NS, 0, 0);
+	arm.interval = TICK_NS;
+	if (tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n ||
+	    tw_call(load->fd, TWHEEL_IOC_ARM, &arm) ||
+	    pthread_create(&thread, NULL, call_on, scene))
+		_exit(1);
+	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param) { });
+	set(&scene->ready);
+	for (;;) {
+		tw_poll(load->fd, 1000);
+		tw_read(load->fd, &event, sizeof(event));
+	}
+}
+
+/* Has epoll watch @fd @n times. */
+static bool by_epoll(int fd, int n)
+{
+	return more_files() && watch(fd, n);
+}
+
+/* Has io_uring poll @fd @n times, again and again. Nobody takes the completions. */
+static bool by_uring(int fd, int n)
+{
+	struct io_uring_params params = { };
+	int ring = syscall(__NR_io_uring_setup, 1024, &params), i, k;
+	struct io_uring_sqe *sqes;
+	__u32 *tail, *slots;
+	char *sq;
+
+	if (ring < 0)
+		return false;
+	sq = mmap(NULL, params.sq_off.array + params.sq_entries * sizeof(*slots),
+		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQ_RING);
+	sqes = mmap(NULL, params.sq_entries * sizeof(*sqes), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || sqes == MAP_FAILED)
+		return false;
+	tail = (__u32 *)(sq + params.sq_off.tail);
+	slots = (__u32 *)(sq + params.sq_off.array);
+	for (i = 0; i < n; i += k) {
+		for (k = 0; k < (int)params.sq_entries && i + k < n; k++) {
+			sqes[k] = (struct io_uring_sqe) {
+				.opcode		= IORING_OP_POLL_ADD,
+				.fd		= fd,
+				.poll32_events	= POLLIN,
+				.len		= IORING_POLL_ADD_MULTI,
+			};
+			slots[(*tail + k) % params.sq_entries] = k;
+		}
+		__atomic_store_n(tail, *tail + k, __ATOMIC_RELEASE);
+		if (syscall(__NR_io_uring_enter, ring, k, 0, 0, NULL, 0) != k)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * An attack with two contexts that very many waiters watch, as @watch arranges. In each tick a
+ * timer of one of them expires, and in some ticks many, of both in turn. Nobody reads, so all is
+ * set up once.
+ */
+static void wake(struct scene *scene, bool (*watch)(int fd, int n))
 {
 	__u64 tick, end = WATCH_NS + LOST_NS + TW_SEC, begin, deadline;
-	struct scene *scene = arg;
 	int fds[2], i;
 
-	if (!more_files())
-		_exit(1);
 	for (i = 0; i < 2; i++) {
 		fds[i] = tw_open();
 		if (fds[i] < 0 || !watch(fds[i], plan->n / 2))
@@ -409,6 +517,16 @@ static void wake_each_tick(void *arg)
 		usleep(1000);
 	scene->held = scene->n;
 	last(scene);
+}
+
+static void wake_each_tick(void *scene)
+{
+	wake(scene, by_epoll);
+}
+
+static void wake_uring(void *scene)
+{
+	wake(scene, by_uring);
 }
 
 /* The peer of that attack: a timerfd with as many waiters expires ten times a second. */
@@ -855,6 +973,17 @@ FIXTURE_VARIANT_ADD(late, watches)
 {
 	.plan = { .what = "20000 watches, woken in each tick", .run = wake_each_tick,
 		  .n = 20000 },
+};
+
+FIXTURE_VARIANT_ADD(late, polls)
+{
+	.plan = { .what = "20000 polls of io_uring, in each tick", .run = wake_uring,
+		  .n = 20000 },
+};
+
+FIXTURE_VARIANT_ADD(late, hammered)
+{
+	.plan = { .what = "own descriptor hammered", .run = hammer, .n = 256 },
 };
 
 TEST_F(late, timers)
