@@ -274,13 +274,12 @@ static void revive(struct scene *scene)
 	}
 }
 
-static pthread_t begin_push_back(struct scene *scene)
+static void begin_thread(void *(*run)(void *scene), struct scene *scene)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, push_back, scene))
+	if (pthread_create(&thread, NULL, run, scene))
 		_exit(1);
-	return thread;
 }
 
 /* An attack with leases whose words are stored from another CPU. */
@@ -305,7 +304,7 @@ static void extend_leases(void *arg)
 		if (load->words == MAP_FAILED)
 			_exit(1);
 	}
-	begin_push_back(scene);
+	begin_thread(push_back, scene);
 
 	/* The leases come up when all have been armed, if the machine is fast enough. */
 	first = 100 * TW_MSEC + 3000ULL * plan->n;
@@ -335,12 +334,10 @@ static void extend_leases(void *arg)
 	revive(scene);
 }
 
-/* An attack with timers that are re-armed from another CPU: see rearm(). */
-static void rearm_in_place(void *arg)
+/* Opens a context for @load, and arms all timers of the plan in it, to expire after @delay. */
+static void arm_load(struct load *load, __u64 delay)
 {
 	struct twheel_batch batch = { .count = plan->n };
-	struct scene *scene = arg;
-	struct load *load = loads;
 	int i;
 
 	load->clock = CLOCK_MONOTONIC;
@@ -349,11 +346,19 @@ static void rearm_in_place(void *arg)
 	if (!load->arms)
 		_exit(1);
 	for (i = 0; i < plan->n; i++)
-		load->arms[i] = tw_request(100 * TW_MSEC, 0, i);
+		load->arms[i] = tw_request(delay, 0, i);
 	batch.entries = (unsigned long)load->arms;
 	if (tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n)
 		_exit(1);
-	begin_push_back(scene);
+}
+
+/* An attack with timers that are re-armed from another CPU: see rearm(). */
+static void rearm_in_place(void *arg)
+{
+	struct scene *scene = arg;
+
+	arm_load(loads, 100 * TW_MSEC);
+	begin_thread(push_back, scene);
 	usleep(200000);
 	revive(scene);
 }
@@ -390,7 +395,7 @@ static void all_at_once(void *arg)
 	}
 }
 
-/* Calls on the context @arg from another CPU, as fast as possible, that take its locks. */
+/* Calls on the attacker's context from another CPU, as fast as possible, that take its locks. */
 static void *call_on(void *arg)
 {
 	int fd = loads[0].fd, n = plan->n, i;
@@ -414,27 +419,16 @@ static void *call_on(void *arg)
  */
 static void hammer(void *arg)
 {
-	struct twheel_batch batch = { .count = plan->n };
+	struct twheel_arm arm = tw_request(TICK_NS, 0, 0);
 	struct scene *scene = arg;
 	struct load *load = loads;
 	struct twheel_event event;
-	struct twheel_arm arm;
-	pthread_t thread;
-	int i;
 
-	load->fd = tw_open();
-	load->arms = calloc(plan->n, sizeof(*load->arms));
-	if (!load->arms)
-		_exit(1);
-	for (i = 0; i < plan->n; i++)
-		load->arms[i] = tw_request(TW_FAR, 0, 0);
-	batch.entries = (unsigned long)load->arms;
-	arm = tw_request(TICK_NS, 0, 0);
+	arm_load(load, TW_FAR);
 	arm.interval = TICK_NS;
-	if (tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n ||
-	    tw_call(load->fd, TWHEEL_IOC_ARM, &arm) ||
-	    pthread_create(&thread, NULL, call_on, scene))
+	if (tw_call(load->fd, TWHEEL_IOC_ARM, &arm))
 		_exit(1);
+	begin_thread(call_on, scene);
 	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param) { });
 	set(&scene->ready);
 	for (;;) {
@@ -486,18 +480,18 @@ static bool by_uring(int fd, int n)
 }
 
 /*
- * An attack with two contexts that very many waiters watch, as @watch arranges. In each tick a
+ * An attack with two contexts that very many waiters watch, as @wait arranges. In each tick a
  * timer of one of them expires, and in some ticks many, of both in turn. Nobody reads, so all is
  * set up once.
  */
-static void wake(struct scene *scene, bool (*watch)(int fd, int n))
+static void wake(struct scene *scene, bool (*wait)(int fd, int n))
 {
 	__u64 tick, end = WATCH_NS + LOST_NS + TW_SEC, begin, deadline;
 	int fds[2], i;
 
 	for (i = 0; i < 2; i++) {
 		fds[i] = tw_open();
-		if (fds[i] < 0 || !watch(fds[i], plan->n / 2))
+		if (fds[i] < 0 || !wait(fds[i], plan->n / 2))
 			_exit(1);
 	}
 	/*
