@@ -296,12 +296,12 @@ void *user_memory(size_t size);
 void fair_config(struct sim_config *config, u64 seed);
 void fair_open(void *arg);
 void fair_spawn(void);
+/* By how many ns others may make the victim's timers late. */
+u64 fair_bound(void);
 
 /* tenants.c: the user's limit in an episode about limits. Set it up, and begin it. */
 #define TENANTS_LIMIT	16U
 void tenants_config(struct sim_config *config, u64 seed);
 void tenants_spawn(void);
-/* By how many ns others may make the victim's timers late. */
-u64 fair_bound(void);
 
 #endif /* SIM_WORLD_H */

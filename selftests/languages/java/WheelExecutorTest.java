@@ -244,9 +244,8 @@ public class WheelExecutorTest {
         assertTrue(wheel.isClosed());
     }
 
-    /** As one is told to end an executor: the thread's end waits behind the task already. */
-    @Test
-    public void shutdownNowAfterShutdown() throws Exception {
+    /** Runs a task that sleeps, and tells when it is interrupted. */
+    private CountDownLatch sleeper() throws InterruptedException {
         CountDownLatch runs = new CountDownLatch(1), interrupted = new CountDownLatch(1);
         executor.execute(() -> {
             runs.countDown();
@@ -257,6 +256,13 @@ public class WheelExecutorTest {
             }
         });
         runs.await();
+        return interrupted;
+    }
+
+    /** As one is told to end an executor: the thread's end waits behind the task already. */
+    @Test
+    public void shutdownNowAfterShutdown() throws Exception {
+        CountDownLatch interrupted = sleeper();
         executor.shutdown();
         executor.shutdown();
         assertFalse(executor.awaitTermination(10, MS));
@@ -268,16 +274,7 @@ public class WheelExecutorTest {
 
     @Test
     public void shutdownNowInterrupts() throws Exception {
-        CountDownLatch runs = new CountDownLatch(1), interrupted = new CountDownLatch(1);
-        executor.execute(() -> {
-            runs.countDown();
-            try {
-                Thread.sleep(Long.MAX_VALUE);
-            } catch (InterruptedException e) {
-                interrupted.countDown();
-            }
-        });
-        runs.await();
+        CountDownLatch interrupted = sleeper();
         Future<?> left = executor.schedule(() -> { }, 1, TimeUnit.HOURS);
         assertEquals(Arrays.asList(left), executor.shutdownNow());
         interrupted.await();
