@@ -160,21 +160,6 @@ TEST_F(fifo, pushed_back)
 	expect_in_order(_metadata, self, TIMERS);
 }
 
-TEST_F(fifo, periodic_rounds)
-{
-	__u64 expires = tw_now(CLOCK_MONOTONIC) + 40 * TW_MSEC;
-	int i, round, n = 100;
-
-	for (i = 0; i < n; i++) {
-		plan(i, expires);
-		arms[i].interval = 40 * TW_MSEC;
-		arms[i].count = 1000;
-	}
-	ASSERT_TRUE(arm(self->fd, 0, n));
-	for (round = 0; round < 8; round++)
-		expect_in_order(_metadata, self, n);
-}
-
 /* Within a tick as many as one record passes come by deadline, whatever came first. */
 TEST_F(fifo, by_deadline_within_a_tick)
 {

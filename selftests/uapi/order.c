@@ -297,6 +297,29 @@ TEST_F(order, periodic)
 	step(_metadata, self, 5 * HOUR, TIMERS / 2);
 }
 
+/*
+ * Those with the same deadlines come in the order in which they were armed, round after round. An
+ * hour for each, so that however slow the reader is all are read, and armed again, in one round.
+ */
+TEST_F(order, equal_rounds)
+{
+	__u64 begin = wall_now() + HOUR;
+	int i, round, n = 100, turned;
+
+	for (i = 0; i < n; i++) {
+		plan(i, begin);
+		arms[i].interval = HOUR;
+		arms[i].count = 1000;
+	}
+	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, n));
+	for (round = 1; round <= 8; round++) {
+		step(_metadata, self, round * HOUR + 60 * TW_SEC, n);
+		for (i = 0, turned = 0; i < n; i++)
+			turned += events[i].user_data != i;
+		EXPECT_EQ(0, turned);
+	}
+}
+
 TEST_F(order, slack)
 {
 	__u64 begin = wall_now() + TW_SEC;
