@@ -409,6 +409,9 @@ TEST_F(model, random_actions)
 
 	for (round = 0; round < ROUNDS && !model.wrong; round++) {
 		for (i = 0; i < ACTIONS; i++) {
+			/* However fast the machine is, some meet timers that have expired. */
+			if (i == ACTIONS / 2)
+				usleep(2 * MSEC / 1000);
 			act();
 			if (chance(8))
 				continue;
@@ -425,7 +428,6 @@ TEST_F(model, random_actions)
 	       model.silent, model.withdrawn);
 	EXPECT_EQ(0, model.wrong);
 	EXPECT_LT(2000, model.calls);
-	/* The faster the machine, the fewer records are there to be withdrawn. */
 	EXPECT_LT(5, model.withdrawn);
 	EXPECT_LE(silent ? 2000 : 0, model.silent);
 	EXPECT_TRUE(silent || !model.silent);
