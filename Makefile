@@ -118,6 +118,11 @@ bench-process: ## measure the wheel in the process beside libuv, libevent and a 
 	$(Q)$(vm)/setup.sh build kernel bench
 	$(Q)selftests/bench/bench.sh process
 
+.PHONY: bench-languages
+bench-languages: ## measure timers of other languages beside their own: 20 minutes (QUICK=1: one)
+	$(Q)$(vm)/setup.sh build languages
+	$(Q)selftests/bench/languages/costs.sh $(if $(QUICK),quick)
+
 .PHONY: bench-insn
 bench-insn: ## count the instructions of each operation (KEEP=1, WHERE=later, PENDING="1000")
 	$(Q)$(vm)/setup.sh build guest check

@@ -7,6 +7,8 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=${here%/selftests/languages}
 examples=$top/userspace/examples/languages
+# Programs that measure; they are tried here.
+costs=$top/selftests/bench/languages
 # Debian's packages are for Debian's Python.
 python=${PYTHON:-/usr/bin/python3}
 [ -x "$python" ] || python=python3
@@ -34,6 +36,11 @@ install_library() {
 # has COMMAND... - is there such a command, or can it do that?
 has() {
 	command -v "$1" >/dev/null && "$@" >/dev/null 2>&1 </dev/null
+}
+
+# measured - after run: has it ended well, with figures of arm, push back and cancel?
+measured() {
+	[ "$status" = 0 ] && [ "$(grep -cE '^(arm|push back|cancel)	100	[0-9]+	[0-9]+' "$tmp/out")" = 3 ]
 }
 
 # begin_package LANGUAGE - find its package, and what that takes; or skip all where that is not there

@@ -8,11 +8,11 @@
 begin_package go
 
 try "it is made" make -s -C "$package" O="$tmp/go" package
-cp "$here"/go/*_test.go "$tmp/go/twheel"
+cp "$here"/go/*_test.go "$costs/costs_test.go" "$tmp/go/twheel"
 cd "$tmp/go/twheel" || exit
 run gofmt -l . "$package"
 check "gofmt would change nothing" test ! -s "$tmp/out"
-try "go vet finds nothing" go vet .
+try "go vet finds nothing" go vet -tags costs .
 run timeout 300 env TWHEEL_VERSION="$(cat "$top/VERSION")" go test -v .
 results
 

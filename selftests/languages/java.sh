@@ -71,7 +71,7 @@ tests_of() {
 	(cd "$here/java" && ls ./*Test.java) | sed 's|./\(.*\)\.java|\1|'
 }
 classpath=$jar:$jars/junit4.jar:$jars/hamcrest-core.jar:$jars/netty-common.jar
-sources=("$here"/java/*.java "$top/selftests/bench/JavaTimers.java")
+sources=("$here"/java/*.java "$costs/JavaTimers.java")
 mapfile -t names < <(tests_of)
 if [ ! -e $jars/netty-common.jar ]; then
 	skip TwheelTimerTest "there is no Netty (Debian: libnetty-java)"

@@ -11,6 +11,9 @@ try "it is made" make -s -C "$package" O="$tmp/node" CFLAGS='-O2 -Werror' packag
 run timeout 300 node --test-reporter=tap "$here/node/wheel.js" "$tmp/node/twheel"
 results
 
+run timeout 60 node "$costs/costs.js" "$tmp/node/twheel" 1 100
+check "what timers cost can be measured" measured
+
 ends='runs out: 0\nexits: 7\nexits in the function: 7\nthrows: 1, on purpose\n'
 ends+='throws in the function: 1, on purpose\nis terminated: 1\n'
 ends+='is terminated in the function: 1\nexits after close: 7\nexits with many: 7\n'

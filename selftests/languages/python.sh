@@ -49,10 +49,14 @@ try "it knows each function of the library" diff "$tmp/exported" "$tmp/known"
 
 if has "$python" -m mypy --version; then
 	try "mypy finds nothing" "$python" -m mypy --cache-dir "$tmp/mypy" \
-		--config-file "$package/pyproject.toml" "$package/twheel" "$package/generate.py"
+		--config-file "$package/pyproject.toml" "$package/twheel" "$package/generate.py" \
+		"$costs/costs.py"
 else
 	skip "mypy finds nothing" "there is no mypy (Debian: mypy)"
 fi
+
+run env PYTHONPATH="$package" timeout 60 "$python" "$costs/costs.py" 1 100
+check "what timers cost can be measured" measured
 
 run env -u LD_LIBRARY_PATH TWHEEL_LIBRARY=/no/such/library PYTHONPATH="$package" \
 	"$python" -c 'import twheel'

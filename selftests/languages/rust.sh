@@ -8,8 +8,9 @@
 begin_package rust
 
 try "they are made" make -s -C "$package" O="$tmp/rust" package
-mkdir "$tmp/rust/twheel/tests"
+mkdir "$tmp/rust/twheel/tests" "$tmp/rust/twheel/examples"
 cp "$here"/rust/*.rs "$tmp/rust/twheel/tests"
+cp "$costs/costs.rs" "$tmp/rust/twheel/examples"
 cd "$tmp/rust" || exit
 # A warning is a failure. What only debuggers and the next build want takes longer.
 export RUSTFLAGS='-D warnings' CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0

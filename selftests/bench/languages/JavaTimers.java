@@ -33,7 +33,8 @@ import twheel.netty.TwheelTimer;
  *
  * <p>Arguments: rounds, then how many are pending. Prints, tab-separated, the operation, how many are
  * pending, and for each of the three the median of the rounds: ns of CPU time an operation, of the
- * thread that calls and that of the timers together; for "late", ns; for "idle", wake-ups of the timer's thread in 5 s.
+ * thread that calls and that of the timers together; for "late", ns; and how often the timer's thread
+ * woke up.
  */
 public final class JavaTimers {
     private static final TimerTask NOTHING = timeout -> { };
@@ -132,7 +133,7 @@ public final class JavaTimers {
         }
     }
 
-    private static final String[] NAMES = { "hashed", "pool", "twheel" };
+    private static final String[] NAMES = { "HashedWheelTimer", "ScheduledThreadPoolExecutor", "twheel" };
 
     private static Peer make(int which) {
         switch (which) {
@@ -187,13 +188,13 @@ public final class JavaTimers {
         int[] delays = random.ints(pending, 60_000, 3_600_000).toArray();
         int some = Math.min(pending, 100_000);
 
-        note("arm, first\t" + pending, which, round, cost(pending, i -> timers[i] = peer.arm(delays[i])));
+        note("arm\t" + pending, which, round, cost(pending, i -> timers[i] = peer.arm(delays[i])));
         note("push back\t" + pending, which, round,
                 cost(pending, i -> timers[any[i]] = peer.push(timers[any[i]], delays[i])));
         note("arm and cancel at once\t" + pending, which, round,
                 cost(some, i -> peer.cancel(peer.arm(delays[i]))));
         note("cancel\t" + pending, which, round, cost(pending, i -> peer.cancel(timers[i])));
-        note("arm, again\t" + pending, which, round, cost(pending, i -> timers[i] = peer.arm(delays[i])));
+        note("arm, in memory that was used before\t" + pending, which, round, cost(pending, i -> timers[i] = peer.arm(delays[i])));
         peer.stop();
         System.gc();
     }
@@ -247,7 +248,7 @@ public final class JavaTimers {
         Thread.sleep(1000);
         long before = switches();
         Thread.sleep(5000);
-        note("wake-ups in 5 s, idle\t" + pending, which, round, switches() - before);
+        note("wake-ups in 5 s while nothing is due\t" + pending, which, round, switches() - before);
         peer.stop();
         Thread.sleep(300);
     }

@@ -6,19 +6,23 @@ package twheel
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sort"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// How many of each kind the costs are of
-const rounds = 5
+var (
+	rounds  = flag.Int("rounds", 5, "rounds of each kind")
+	pending = flag.String("pending", "1000 100000 1000000", "how many timers")
+)
 
 // A stopper is a timer of either kind.
 type stopper interface {
@@ -64,14 +68,14 @@ func timerCosts(n int, after func(time.Duration) stopper, flush func()) measured
 	m := measured{}
 	timers := make([]stopper, n)
 	before := resident()
-	m.measure("1 new", n, func(i int) { timers[i] = after(time.Hour + time.Duration(i)) }, flush)
+	m.measure("1 arm", n, func(i int) { timers[i] = after(time.Hour + time.Duration(i)) }, flush)
 	m["6 bytes"] = float64(resident()-before) / float64(n)
 	m.measure("2 push back", n*repeats(n), func(i int) {
 		timers[i*7919%n].Reset(2*time.Hour + time.Duration(i))
 	}, flush)
-	m.measure("3 earlier", n, func(i int) { timers[i].Reset(time.Minute + time.Duration(i)) }, flush)
-	m.measure("4 stop", n, func(i int) { timers[i].Stop() }, flush)
-	m.measure("5 new and stop", n*repeats(n), func(i int) { after(time.Minute).Stop() }, flush)
+	m.measure("3 make earlier", n, func(i int) { timers[i].Reset(time.Minute + time.Duration(i)) }, flush)
+	m.measure("4 cancel", n, func(i int) { timers[i].Stop() }, flush)
+	m.measure("5 arm and cancel at once", n*repeats(n), func(i int) { after(time.Minute).Stop() }, flush)
 	return m
 }
 
@@ -95,19 +99,19 @@ func queueCosts(t *testing.T, n int) measured {
 		}
 	}
 	before := resident()
-	m.measure("1 new", n, func(i int) { push(i, time.Hour+time.Duration(i)) }, send)
+	m.measure("1 arm", n, func(i int) { push(i, time.Hour+time.Duration(i)) }, send)
 	m["6 bytes"] = float64(resident()-before) / float64(n)
 	m.measure("2 push back", n*repeats(n), func(i int) {
 		push(i*7919%n, 2*time.Hour+time.Duration(i))
 	}, send)
-	m.measure("3 earlier", n, func(i int) { push(i, time.Minute+time.Duration(i)) }, send)
+	m.measure("3 make earlier", n, func(i int) { push(i, time.Minute+time.Duration(i)) }, send)
 	cancels := make([]Cancel, 0, batch)
 	cancel := func() {
 		_, err := q.CancelAll(cancels)
 		check(t, err)
 		cancels = cancels[:0]
 	}
-	m.measure("4 stop", n, func(i int) {
+	m.measure("4 cancel", n, func(i int) {
 		if cancels = append(cancels, Cancel{Key: uint64(i)}); len(cancels) == batch {
 			cancel()
 		}
@@ -115,30 +119,52 @@ func queueCosts(t *testing.T, n int) measured {
 	return m
 }
 
-// What timers cost beside those of package time, in turns: medians. Run it in the package's folder:
-// go test -tags costs -run TestCosts -v
+// costs measures one round of package time's timers, of a Wheel's or of a Queue's.
+func costs(t *testing.T, which, n int) measured {
+	switch which {
+	case 0:
+		return timerCosts(n, func(d time.Duration) stopper {
+			return time.AfterFunc(d, func() {})
+		}, func() {})
+	case 1:
+		w := newWheel(t, nil)
+		m := timerCosts(n, func(d time.Duration) stopper {
+			return w.AfterFunc(d, func() {})
+		}, func() { check(t, w.Flush()) })
+		check(t, w.Close())
+		return m
+	default:
+		return queueCosts(t, n)
+	}
+}
+
+// What timers cost beside those of package time, in turns. Prints, tab-separated, the operation, how
+// many are pending, and for each kind the median of the rounds: ns of CPU time, or bytes.
+// Run it in the package's folder: go test -tags costs -run TestCosts [-rounds N] [-pending "N..."]
 func TestCosts(t *testing.T) {
-	names := []string{"1 new", "2 push back", "3 earlier", "4 stop", "5 new and stop", "6 bytes"}
-	fmt.Printf("%8s %-16s %12s %12s %12s\n", "pending", "", "package time", "Wheel", "Queue")
-	for _, n := range []int{1000, 100000, 1000000} {
+	names := []string{"1 arm", "2 push back", "3 make earlier", "4 cancel",
+		"5 arm and cancel at once", "6 bytes"}
+	fmt.Println("#\tpending\tpackage time\ttwheel\ttwheel, batches of 256")
+	for _, word := range strings.Fields(*pending) {
+		n, err := strconv.Atoi(word)
+		check(t, err)
 		var results [3][]measured
-		for round := 0; round < rounds; round++ {
-			w := newWheel(t, nil)
-			results[0] = append(results[0], timerCosts(n, func(d time.Duration) stopper {
-				return time.AfterFunc(d, func() {})
-			}, func() {}))
-			results[1] = append(results[1], timerCosts(n, func(d time.Duration) stopper {
-				return w.AfterFunc(d, func() {})
-			}, func() { check(t, w.Flush()) }))
-			check(t, w.Close())
-			results[2] = append(results[2], queueCosts(t, n))
-			runtime.GC()
+		for round := 0; round < *rounds; round++ {
+			for i := range results {
+				which := (i + round) % len(results)
+				results[which] = append(results[which], costs(t, which, n))
+				runtime.GC()
+			}
 		}
 		for _, what := range names {
-			fmt.Printf("%8d %-16s", n, what[2:])
+			fmt.Printf("%s\t%d", what[2:], n)
 			for _, result := range results {
+				if _, ok := result[0][what]; !ok {
+					fmt.Print("\t")
+					continue
+				}
 				sort.Slice(result, func(i, j int) bool { return result[i][what] < result[j][what] })
-				fmt.Printf(" %12.0f", result[rounds/2][what])
+				fmt.Printf("\t%.0f", result[*rounds/2][what])
 			}
 			fmt.Println()
 		}

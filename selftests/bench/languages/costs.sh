@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# costs.sh - what timers cost in other languages, beside those that the language has
+#
+# usage: costs.sh [QUICK]
+#
+# Makes the packages and measures them on the wheel in the process, one after the other: all figures go
+# to build/languages.tsv. Prints two tables: of each package how long it is and how many tests
+# passed the last time (see `make check SUITES="languages languages-long"`), and what an operation
+# costs with 100,000 pending, in ns of CPU time. The machine should do nothing else meanwhile. A
+# language whose tools are missing is left out, by name.
+
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+top=${here%/selftests/bench/languages}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+figures=$top/build/languages.tsv
+export TWHEEL_BACKEND=embedded CARGO_NET_OFFLINE=true GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-mod=mod
+# The packages are for Debian's compilers, which are taken also where others come first.
+PATH=/usr/bin:$PATH
+
+rounds=5 sizes="1000 100000 1000000"
+[ "${1-}" != quick ] || { rounds=1 sizes=100000; }
+
+run_python() {
+	local wheel
+	wheel=$(ls "$package"/*.whl)
+	python3 -m zipfile -e "$wheel" "$tmp/site"
+	# shellcheck disable=SC2086 # sizes are words
+	PYTHONPATH=$tmp/site python3 "$here/costs.py" $rounds $sizes
+}
+
+run_java() {
+	local netty=/usr/share/java/netty-common.jar jar
+	[ -e $netty ] || { echo "java is left out: there is no Netty (Debian: libnetty-java)" >&2; return; }
+	jar=$(ls "$package"/twheel-*.jar)
+	javac -cp "$jar:$netty" -d "$tmp/java" "$here/JavaTimers.java"
+	# shellcheck disable=SC2086
+	java -Xms3g -Xmx3g -cp "$jar:$netty:$tmp/java" JavaTimers $rounds $sizes
+}
+
+run_go() {
+	cp "$top"/selftests/languages/go/*_test.go "$here/costs_test.go" "$package/twheel"
+	(cd "$package/twheel" && go test -timeout 1h -tags costs -run TestCosts -rounds $rounds \
+		-pending "$sizes") | grep -v -e '^ok' -e '^PASS'
+}
+
+run_rust() {
+	mkdir -p "$package/twheel/examples"
+	cp "$here/costs.rs" "$package/twheel/examples"
+	# shellcheck disable=SC2086
+	(cd "$package" && cargo run -q --release --example costs $rounds $sizes)
+}
+
+run_node() {
+	# shellcheck disable=SC2086
+	node "$here/costs.js" "$package/twheel" $rounds $sizes
+}
+
+# passed LANGUAGE SUITE - how many of its tests passed when the suite ran last, or "not run"
+passed() {
+	awk -v name="languages/$1" '
+		/^  *ok / && !/# SKIP/	{ n++ }
+		/^(not )?ok /		{ if (index($0, name)) sum += n; n = 0 }
+		END			{ print sum ? sum : "not run" }
+	' "$top/build/log/check.$2" 2>/dev/null || echo "not run"
+}
+
+# lines LANGUAGE - how long the source of its package is, without what generate.py found in twheel.h
+lines() {
+	find "$top/userspace/$1" -type f \( -name '*.py' -o -name '*.java' -o -name '*.go' -o \
+		-name '*.rs' -o -name '*.js' -o -name '*.ts' -o -name '*.c' \) ! -name '*_test.go' \
+		-exec grep -LZ 'generate.py found it' {} + | xargs -0 cat | wc -l
+}
+
+: >"$tmp/figures"
+for language in python java go rust node; do
+	missing=$(make -s -C "$top/userspace/$language" missing)
+	if [ "$missing" ]; then
+		echo "$language is left out: $missing" >&2
+		continue
+	fi
+	package=$tmp/$language
+	make -s -C "$top/userspace/$language" O="$package" package >"$tmp/log" 2>&1 ||
+		{ cat "$tmp/log" >&2; exit 1; }
+	echo "# $language" >&2
+	"run_$language" | sed "s/^/$language\t/" >>"$tmp/figures"
+done
+mv "$tmp/figures" "$figures"
+
+echo "| language | lines | tests passed in the process | on the device |"
+echo "|---|---:|---:|---:|"
+cut -f 1 "$figures" | uniq | while read -r language; do
+	echo "| $language | $(lines "$language") | $(passed "$language" languages) |" \
+		"$(passed "$language" languages-long) |"
+done
+
+# Of each language what it has itself, which is its first figure, and the wheel.
+echo
+echo "| language | beside | arm | twheel | push back | twheel | cancel | twheel |"
+echo "|---|---|---:|---:|---:|---:|---:|---:|"
+awk -F '\t' '
+	$2 == "#" {
+		if (!($1 in beside))
+			order[++n] = $1
+		beside[$1] = $4
+		for (i = 4; i <= NF; i++)
+			if ($i == "twheel")
+				ours[$1] = i
+	}
+	$3 == 100000 {
+		cost[$1, $2] = $4 " | " $ours[$1]
+	}
+	END {
+		for (i = 1; i <= n; i++)
+			print "| " order[i] " | " beside[order[i]] " | " cost[order[i], "arm"] " | " \
+				cost[order[i], "push back"] " | " cost[order[i], "cancel"] " |"
+	}
+' "$figures"
