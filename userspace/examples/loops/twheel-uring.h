@@ -26,8 +26,8 @@ struct twheel_uring {
 	struct io_uring	*ring;
 	/* NULL: it was detached. */
 	struct twheel	*tw;
+	/* It has a request, which twheel_uring_done() may be handling. */
 	bool		polled;
-	bool		dispatching;
 };
 
 /** twheel_uring_sqe() - a free entry of the submission queue, or NULL */
@@ -65,15 +65,11 @@ static inline int twheel_uring_poll(struct twheel_uring *source)
  */
 static inline struct twheel_uring *twheel_uring_attach(struct io_uring *ring, struct twheel *tw)
 {
+	struct twheel_uring *source = (struct twheel_uring *)calloc(1, sizeof(*source));
 	bool keyed = twheel_config_flags(tw) & TWHEEL_CONFIG_KEYED;
-	int ret = keyed ? -EINVAL : twheel_timer_flush(tw);
-	struct twheel_uring *source = NULL;
+	int ret = keyed ? -EINVAL : source ? twheel_timer_flush(tw) : -ENOMEM;
 
 	if (!ret) {
-		source = (struct twheel_uring *)calloc(1, sizeof(*source));
-		ret = -ENOMEM;
-	}
-	if (source) {
 		source->ring = ring;
 		source->tw = tw;
 		ret = twheel_uring_poll(source);
@@ -103,22 +99,13 @@ static inline bool twheel_uring_is(const void *data)
 static inline int twheel_uring_done(void *data, int res)
 {
 	struct twheel_uring *source = (struct twheel_uring *)((char *)data - 1);
-	int ret = res;
+	int ret = source->tw && res >= 0 ? twheel_dispatch(source->tw) : res;
 
 	source->polled = false;
-	if (!source->tw) {
-		free(source);
-		return 1;
-	}
-	if (res >= 0) {
-		source->dispatching = true;
-		ret = twheel_dispatch(source->tw);
-		source->dispatching = false;
-	}
 	if (source->tw)
 		return ret < 0 && ret != -EINTR ? ret : twheel_uring_poll(source);
 	free(source);
-	return 0;
+	return 1;
 }
 
 /**
@@ -139,26 +126,25 @@ static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
  *
  * If the ring has ended, as by io_uring_queue_exit(), free() the source instead.
  *
- * Return: 1 if there is a completion to come, at which twheel_uring_done() frees the source; 0 if
- * there is none; or -EBUSY, and nothing has changed.
+ * Return: 1 if twheel_uring_done() is to free the source, at a completion to come or, in a timer's
+ * function, when that has returned; 0 if the source is freed; or -EBUSY, and nothing has changed.
  */
 static inline int twheel_uring_detach(struct twheel_uring *source)
 {
 	struct io_uring_sqe *sqe;
 
-	if (source->polled && source->tw) {
-		sqe = twheel_uring_sqe(source->ring);
-		if (!sqe)
-			return -EBUSY;
-		io_uring_prep_cancel(sqe, (char *)source + 1, 0);
-		io_uring_sqe_set_data(sqe, NULL);
-		io_uring_submit(source->ring);
+	if (!source->polled) {
+		free(source);
+		return 0;
 	}
+	sqe = twheel_uring_sqe(source->ring);
+	if (!sqe)
+		return -EBUSY;
+	io_uring_prep_cancel(sqe, (char *)source + 1, 0);
+	io_uring_sqe_set_data(sqe, NULL);
+	io_uring_submit(source->ring);
 	source->tw = NULL;
-	if (source->polled || source->dispatching)
-		return source->polled;
-	free(source);
-	return 0;
+	return 1;
 }
 
 #endif /* TWHEEL_URING_H */
