@@ -81,6 +81,7 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/share/doc/twheel/examples/loops/sd-event-server.c
 ./usr/share/doc/twheel/examples/loops/server.c
 ./usr/share/doc/twheel/examples/loops/server.h
+./usr/share/doc/twheel/examples/loops/setup.h
 ./usr/share/doc/twheel/examples/loops/twheel-asio.hpp
 ./usr/share/doc/twheel/examples/loops/twheel-epoll.h
 ./usr/share/doc/twheel/examples/loops/twheel-glib.h

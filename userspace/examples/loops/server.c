@@ -12,19 +12,15 @@
  * has leases, that takes no system call. The loop (server.h) calls both functions of a client:
  * that for what it sends, and that of its timer.
  */
-#include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "server.h"
+#include "setup.h"
 
 struct client {
 	struct watch		watch;
@@ -110,40 +106,16 @@ static void closed(struct watch *watch)
 void server_failed(struct twheel *tw, int err)
 {
 	(void)tw;
-	errno = -err;
-	errx(1, "timers: %m");
-}
-
-static int listen_at(const char *path)
-{
-	struct sockaddr_in in = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	socklen_t len = path ? sizeof(un) : sizeof(in);
-	struct sockaddr *at = path ? (struct sockaddr *)&un : (struct sockaddr *)&in;
-	int fd = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (path && snprintf(un.sun_path, sizeof(un.sun_path), "%s", path) >=
-	    (int)sizeof(un.sun_path))
-		errx(2, "%s: too long for a socket", path);
-	if (bind(fd, at, len) || listen(fd, SOMAXCONN) || getsockname(fd, at, &len))
-		err(1, "listen");
-	if (path)
-		printf("at %s\n", path);
-	else
-		printf("port %u\n", ntohs(in.sin_port));
-	return fd;
+	check(err, "timers");
 }
 
 int main(int argc, char **argv)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct watch listener = { -1, welcome, closed, NULL, 0 };
-	struct watch signals = { -1, told_to_stop, closed, NULL, 0 };
-	struct rlimit files;
-	sigset_t set;
-	int ret;
+	struct watch signals = { setup_signals(), told_to_stop, closed, NULL, 0 };
 
-	setlinebuf(stdout);
+	setup_limit();
 	if (argc > 1) {
 		char *end;
 
@@ -151,33 +123,15 @@ int main(int argc, char **argv)
 		if (*end || !idle_ns)
 			errx(2, "'%s' is not a number of milliseconds", argv[1]);
 	}
-	/* As many descriptors as this user may have. */
-	getrlimit(RLIMIT_NOFILE, &files);
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-
-	errno = -twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
-	if (errno)
-		err(1, TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
-	errno = loop_flushes ? -twheel_timer_defer(timers, 1) : 0;
-	if (errno)
-		err(1, "queue");
-	errno = -loop_open();
-	if (!errno)
-		errno = -loop_attach(timers);
-	if (errno)
-		err(1, "loop");
-	signals.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	listener.fd = listen_at(argc > 2 ? argv[2] : NULL);
+	check(twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config),
+	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
+	check(loop_flushes ? twheel_timer_defer(timers, 1) : 0, "queue");
+	check(loop_open(), "loop");
+	check(loop_attach(timers), "loop");
+	listener.fd = setup_listener(argc > 2 ? argv[2] : NULL, SOCK_NONBLOCK);
 	if (loop_watch(&signals) || loop_watch(&listener))
 		errx(1, "no room in the loop");
-	ret = loop_run();
-	if (ret)
-		server_failed(timers, ret);
+	check(loop_run(), "timers");
 	loop_detach();
 	loop_close();
 	twheel_close(timers);
