@@ -199,6 +199,7 @@ if [ $# = 0 ]; then
 			epoll
 			glib glib-2.0
 			libevent libevent_core
+			ring liburing
 			sd-event libsystemd
 			uring liburing
 			uv libuv

@@ -86,6 +86,7 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/share/doc/twheel/examples/loops/twheel-epoll.h
 ./usr/share/doc/twheel/examples/loops/twheel-glib.h
 ./usr/share/doc/twheel/examples/loops/twheel-libevent.h
+./usr/share/doc/twheel/examples/loops/twheel-ring.h
 ./usr/share/doc/twheel/examples/loops/twheel-sd-event.h
 ./usr/share/doc/twheel/examples/loops/twheel-uring.h
 ./usr/share/doc/twheel/examples/loops/twheel-uv.h
