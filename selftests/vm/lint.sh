@@ -238,6 +238,12 @@ no_tests() {
 	! grep -rn selftests userspace packaging debian dkms.conf
 }
 
+# A program is an example while it can be read at once: userspace/examples/README.md.
+short_examples() {
+	find userspace/examples -name '*.*' -type f \
+		-exec awk 'FNR == 151 { print FILENAME ": more than 150 lines" }' {} +
+}
+
 cd "$top"
 mkdir -p "$out"
 unset MAKEFLAGS MFLAGS
@@ -251,6 +257,7 @@ tool "no circles of calls" no_circles_of_calls
 tool "core without its host" core_alone
 tool "products without tests" no_tests
 tool "licences" licences
+tool "examples of 150 lines at most" short_examples
 tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
