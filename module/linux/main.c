@@ -71,8 +71,7 @@ static int __init check_geometry(void)
 	twheel_geometry = (struct twheel_geometry) {
 		.tick_shift	= ilog2(tick_ns),
 		.slots		= slots,
-		/* They reach the latest deadline, KTIME_MAX, and the longest slack after it. */
-		.levels		= twheel_wheel_levels(slots, KTIME_MAX / tick_ns + U32_MAX),
+		.levels		= twheel_wheel_levels(slots, TWHEEL_REACH_NS / tick_ns),
 	};
 	return 0;
 }

@@ -27,8 +27,8 @@ static struct twheel_node *nodes_new(u32 n)
 }
 
 #define DEAREST_OF	300000
-/* The geometry of the device: 64 slots, and levels for 2^43 ticks. */
-#define LEVELS		9
+/* The geometry of the device: 64 slots, and levels for 2^41 ticks. */
+#define LEVELS		8
 
 /*
  * Finds the most expensive enqueue and dequeue in a wheel of up to @n nodes, near and far,
@@ -469,9 +469,19 @@ static void slack_saves_wakeups_and_moves(void)
 	free(nodes);
 }
 
+/* With 384 bytes for what the module has beside a wheel: see new_base() in wheels.c. */
+static void a_wheel_of_the_device_fits_in_16_KB(void)
+{
+	size_t size = twheel_wheel_size(64, LEVELS);
+
+	expect(twheel_wheel_levels(64, (((u64)1 << 61) - 1) >> 20) == LEVELS, "other levels");
+	expect(size <= (16 << 10) - 384, "%zu bytes", size);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		TAP_TEST(a_wheel_of_the_device_fits_in_16_KB),
 		TAP_TEST(enqueue_and_dequeue_cost_the_same_for_any_number),
 		TAP_TEST(a_jump_looks_at_each_node_once_a_level),
 		TAP_TEST(a_jump_over_rounds_looks_at_each_node_once_a_round),

@@ -82,7 +82,7 @@ enum twheel_feature {
  * @features: (out) &enum twheel_feature bits of the running module
  * @tick_ns: (out) length of a tick, a power of two
  * @slots: (out) buckets in each level of a wheel, a power of two
- * @levels: (out) levels of a wheel: as many as it takes to reach any time
+ * @levels: (out) levels of a wheel: as many as it takes to reach 73 years ahead
  * @clock: (out) this context's clock, as &twheel_config.clock takes it:
  *	CLOCK_MONOTONIC, CLOCK_BOOTTIME or %TWHEEL_CLOCK_REALTIME
  * @config: (out) this context's TWHEEL_CONFIG_* bits

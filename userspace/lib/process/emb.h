@@ -117,7 +117,7 @@ struct twheel_emb {
 
 /* first.c */
 
-/* The levels that it takes to reach the latest deadline, and the longest slack after it. */
+/* The levels that it takes to reach TWHEEL_REACH_NS ahead. */
 uint32_t twheel_emb_levels(void);
 
 /*

@@ -13,7 +13,7 @@
 
 uint32_t twheel_emb_levels(void)
 {
-	return twheel_wheel_levels(EMB_SLOTS, (KTIME_MAX >> EMB_TICK_SHIFT) + U32_MAX);
+	return twheel_wheel_levels(EMB_SLOTS, TWHEEL_REACH_NS >> EMB_TICK_SHIFT);
 }
 
 /*
