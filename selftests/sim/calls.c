@@ -52,13 +52,25 @@ void call_sure_end(void)
 		sim_config.efault_chance = world.efault_chance;
 }
 
+static void begin(void)
+{
+	counts.operations++;
+	sim_call_begins();
+}
+
+static void end(struct context *c, long ret)
+{
+	sim_release(&c->file);
+	sim_call_ends(ret);
+}
+
 long call_ioctl(struct context *c, unsigned int cmd, void *arg)
 {
 	long ret;
 
-	counts.operations++;
+	begin();
 	ret = sim_device->unlocked_ioctl(&c->file, cmd, (unsigned long)arg);
-	sim_release(&c->file);
+	end(c, ret);
 	return ret;
 }
 
@@ -116,8 +128,10 @@ static long call_batch(struct context *c, unsigned int cmd, void *entries, u32 n
 
 long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n)
 {
-	long ret = call_batch(c, TWHEEL_IOC_ARM_BATCH, arms, n);
+	long ret = call_batch(c, TWHEEL_IOC_ARM_BATCH, arms, n), i;
 
+	for (i = 0; i < ret; i++)
+		sim_call_ends(arms[i].result);
 	sim_trace("context %u: arm %u timers at once, from %llu on: %ld", c->nr, n,
 		  n ? arms->user_data : 0, ret);
 	return ret;
@@ -164,9 +178,9 @@ long call_write(struct context *c, void *bytes, size_t n)
 	struct kiocb iocb = { .ki_filp = &c->file };
 	long ret;
 
-	counts.operations++;
+	begin();
 	ret = sim_device->write_iter(&iocb, &iter);
-	sim_release(&c->file);
+	end(c, ret);
 	return ret;
 }
 
@@ -188,9 +202,9 @@ long call_read(struct context *c, struct twheel_event *events, u32 room, bool wa
 	u64 began = oracle_stamp();
 	long ret, i;
 
-	counts.operations++;
+	begin();
 	ret = sim_device->read_iter(&iocb, &iter);
-	sim_release(&c->file);
+	end(c, ret);
 	sim_trace("context %u: read up to %u records: %ld", c->nr, room, ret);
 	if (ret == -ECANCELED) {
 		expect(c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
@@ -242,8 +256,13 @@ void call_unmap(struct context *c, struct page *page)
 
 int call_open(struct context *c, unsigned int mode)
 {
+	int ret;
+
 	c->file = (struct file){ .f_cred = &c->cred, .f_mode = mode };
-	return sim_device->open(NULL, &c->file);
+	sim_call_begins();
+	ret = sim_device->open(NULL, &c->file);
+	sim_call_ends(ret);
+	return ret;
 }
 
 void call_close(struct context *c)

@@ -18,7 +18,11 @@ bool alloc_fails(gfp_t gfp)
 		might_sleep("allocating");
 		sim_point();
 	}
-	return self && chance(sim_config.fail_chance);
+	if (!self || !chance(sim_config.fail_chance))
+		return false;
+	self->lacks_memory = true;
+	sim_trace("an allocation fails");
+	return true;
 }
 
 bool sim_signal_pending(void)
@@ -30,6 +34,7 @@ bool sim_signal_pending(void)
 static size_t reachable(size_t n)
 {
 	bool no_faults = self && self->no_faults;
+	size_t reached;
 
 	/* A fault that can be handled, by sleeping, is none to the caller. */
 	if (!no_faults) {
@@ -40,7 +45,24 @@ static size_t reachable(size_t n)
 	    !chance(no_faults ? sim_config.fault_chance : sim_config.efault_chance))
 		return n;
 	sim_stats.faults++;
-	return sim_below((u32)n);
+	self->faults = true;
+	reached = sim_below((u32)n);
+	sim_trace("of %zu bytes of a program %zu can be reached", n, reached);
+	return reached;
+}
+
+void sim_call_begins(void)
+{
+	self->lacks_memory = false;
+	self->faults = false;
+}
+
+void sim_call_ends(long ret)
+{
+	expect(ret != -ENOMEM || self->lacks_memory, CONTAINED,
+	       "a call ends with ENOMEM, and no allocation has failed in it");
+	expect(ret != -EFAULT || self->faults, CONTAINED,
+	       "a call ends with EFAULT, and no copy has failed in it");
 }
 
 void pagefault_disable(void)

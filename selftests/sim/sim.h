@@ -146,6 +146,10 @@ void sim_acquire(void *what);
 /* wait.c: after a poll that has found nothing, wait until it is woken. */
 int sim_wait_as_poller(void);
 
+/* fault.c: around each call of a program. It ends with an error for which there was a reason. */
+void sim_call_begins(void);
+void sim_call_ends(long ret);
+
 /* cpu.c */
 void sim_isolate(unsigned int cpu, bool isolated);
 /* From a task that is pinned to @cpu */
