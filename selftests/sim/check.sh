@@ -32,6 +32,18 @@ same_trace() {
 	trace >"$tmp/first" && trace >"$tmp/second" && cmp "$tmp/first" "$tmp/second"
 }
 
+# Until the one copy that fails, the trace is that of the episode in which none does.
+same_until_fault() {
+	local nr=$((2 * (RANDOM % 20 + 10) + 1)) without=(--without "fairness,tenancy")
+	simulator plain --seed "$seed" --fault 0 --verbose "${without[@]}" | grep ' ms ' \
+		>"$tmp/without"
+	simulator plain --seed "$seed" --fault "$nr" --verbose "${without[@]}" | grep ' ms ' |
+		sed '/ can be reached$/q' >"$tmp/with"
+	tail -n 1 "$tmp/with" | grep -q ' can be reached$' &&
+		head -n $(($(wc -l <"$tmp/with") - 1)) "$tmp/without" |
+			cmp - <(sed '$d' "$tmp/with")
+}
+
 points() {
 	sed -n 's/^\([0-9]* points\).*/\1/p'
 }
@@ -69,10 +81,10 @@ makes_it_smaller() {
 	grep -q 'the smallest that was found: make sim SEED=.*--owners 1' "$tmp/small"
 }
 
-# simulate BUILD EPISODES
+# simulate BUILD EPISODES [OPTIONS...]
 simulate() {
-	local status=0 length=(--seconds "$seconds")
-	[ -z "${SIM_SEED-}" ] || length=(--seed "$SIM_SEED" --episodes "$2")
+	local status=0 length=(--seconds "$seconds" "${@:3}")
+	[ -z "${SIM_SEED-}" ] || length=(--seed "$SIM_SEED" --episodes "$2" "${@:3}")
 	simulator "$1" "${length[@]}" >"$tmp/out" 2>&1 || status=$?
 	sed -n "s/^seed /# $1: seed /p" "$tmp/out"
 	result "$status" "no failure, $1: ${length[*]}"
@@ -85,11 +97,13 @@ try "the simulator builds, plain and with each sanitizer" make -s -j2 -C "$sim" 
 [ "$failures" = 0 ] || finish
 echo "# seed $seed"
 try "the same seed gives the same trace" same_trace
+try "an episode is the same until something fails in it" same_until_fault
 try "a trace changes nothing" same_without_trace
 try "an episode is the same whatever was before it" same_in_a_row
 try "a bug is found" finds_a_bug
 try "and its episode made smaller" makes_it_smaller
 simulate plain 20000
+seconds=$((seconds / 4)) simulate plain 100 --each-fault 40 --each 20
 simulate address 8000
 simulate thread 250
 finish

@@ -81,6 +81,7 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.skew		= skews[by_seed(seed, 46, 4)],
 		.irq_delay	= irq_delays[by_seed(seed, 47, 3)],
 		.migrate_chance	= once_in(seed, MIGRATION, 2) ? 4000 : 0,
+		.fault		= world.settings.fault,
 		.fail_chance	= once_in(seed, NOMEM, 2) ? 1000 : 0,
 		.fault_chance	= once_in(seed, FAULTS, 2) ? 2000 : 0,
 		.efault_chance	= once_in(seed, EFAULTS, 8) ? 1000 : 0,
@@ -88,6 +89,11 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
 		.costs		= ordinary_costs,
 	};
+	if (config->fault != AT_RANDOM) {
+		config->fail_chance = has(NOMEM);
+		config->fault_chance = has(FAULTS);
+		config->efault_chance = has(EFAULTS);
+	}
 	config->weak = config->cpus > 1 && once_in(seed, WEAK, 3);
 	/* A CPU that stands still shows most if the others go on for long. */
 	if (config->freeze_chance)

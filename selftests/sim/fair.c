@@ -64,6 +64,7 @@ void fair_config(struct sim_config *config, u64 seed)
 	*config = (struct sim_config) {
 		.seed		= seed,
 		.cpus		= min(config->cpus, 4U),
+		.fault		= config->fault,
 		.switch_chance	= min(config->switch_chance, 2048U),
 		.skew		= config->skew,
 		.irq_delay	= config->irq_delay,

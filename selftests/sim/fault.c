@@ -12,13 +12,23 @@
 
 #include "kernel.h"
 
+/* Does what has a chance of @of_65536 to fail, and is of @kind, do so? */
+static bool fails(enum fault_kind kind, u32 of_65536)
+{
+	if (!self || !of_65536)
+		return false;
+	if (sim_config.fault == AT_RANDOM)
+		return chance(of_65536);
+	return sim_fault(kind, ++sim_stats.may_fail[kind]) == sim_config.fault;
+}
+
 bool alloc_fails(gfp_t gfp)
 {
 	if (gfp & GFP_KERNEL) {
 		might_sleep("allocating");
 		sim_point();
 	}
-	if (!self || !chance(sim_config.fail_chance))
+	if (!fails(ALLOCATION, sim_config.fail_chance))
 		return false;
 	self->lacks_memory = true;
 	sim_trace("an allocation fails");
@@ -41,10 +51,10 @@ static size_t reachable(size_t n)
 		might_sleep("a page fault");
 		sim_point();
 	}
-	if (!self || !n ||
-	    !chance(no_faults ? sim_config.fault_chance : sim_config.efault_chance))
+	if (!n || !fails(COPY, no_faults ? sim_config.fault_chance : sim_config.efault_chance))
 		return n;
 	sim_stats.faults++;
+	sim_stats.efaults += !no_faults;
 	self->faults = true;
 	reached = sim_below((u32)n);
 	sim_trace("of %zu bytes of a program %zu can be reached", n, reached);
@@ -105,9 +115,21 @@ size_t copy_to_user_nofault(void *to, const void *from, size_t n)
 	return left;
 }
 
+/*
+ * Memory is faulted in where a copy has failed. If that is the one thing that fails, it goes on
+ * doing so for every second one.
+ */
+static bool goes_on_failing(void)
+{
+	if (sim_config.fault == AT_RANDOM || !sim_config.efault_chance || sim_config.fault / 2 % 2)
+		return false;
+	sim_stats.efaults++;
+	return true;
+}
+
 size_t fault_in_safe_writeable(const char *p, size_t n)
 {
-	return reachable(1) ? 0 : n;
+	return reachable(1) && !goes_on_failing() ? 0 : n;
 }
 
 size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)

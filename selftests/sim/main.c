@@ -4,11 +4,12 @@
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
  *	      [--owners n] [--each n] [--without knob,...] [--fair] [--tenants] [--rounds n]
- *	      [--verbose] [--minimise]
+ *	      [--each-fault n | --fault n] [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
  * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. With
- * --tenants all are about limits.
+ * --tenants all are about limits. With --each-fault each episode is repeated, and each time another
+ * one of its allocations or copies fails, and nothing else: n at most of each. --fault says which.
  * --minimise looks for a smaller episode that fails as that of --seed does, and prints how to see
  * it.
  */
@@ -39,10 +40,13 @@
 static struct settings settings = {
 	.owners	= MAX_OWNERS - 1,
 	.each	= 60,
+	.fault	= AT_RANDOM,
 	.rounds	= FAIR_ROUNDS,
 };
 
-static u64 seed;
+static u64 seed, first_seed;
+/* So many of each kind fail at most, one in a repeated episode; 0: all fails at random. */
+static u64 most_faults;
 static u32 cpu_count;
 static bool minimising;
 
@@ -64,7 +68,7 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	if (n)
 		fprintf(file, " CPUS=%u", n);
 	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
-	    !s->tenants && s->rounds == FAIR_ROUNDS) {
+	    !s->tenants && s->rounds == FAIR_ROUNDS && s->fault == AT_RANDOM) {
 		fprintf(file, " V=1\n");
 		return;
 	}
@@ -75,6 +79,8 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 		fprintf(file, " --tenants");
 	if (s->rounds != FAIR_ROUNDS)
 		fprintf(file, " --rounds %u", s->rounds);
+	if (s->fault != AT_RANDOM)
+		fprintf(file, " --fault %llu", s->fault);
 	for (i = 0; i < NR_KNOBS; i++)
 		if (s->without >> i & 1) {
 			fprintf(file, "%s%s", *comma ? comma : " --without ", knob_names[i]);
@@ -171,7 +177,7 @@ static struct {
 static double done(double began)
 {
 	if (limits.episodes)
-		return (double)counts.episodes / (double)limits.episodes;
+		return (double)(seed - first_seed) / (double)limits.episodes;
 	if (limits.operations)
 		return (double)counts.operations / (double)limits.operations;
 	if (limits.seconds > 0)
@@ -179,12 +185,45 @@ static double done(double began)
 	return (seconds(CLOCK_MONOTONIC) - began) / (limits.minutes * 60);
 }
 
+/* Repeat the episode of @seed with each of its @n things of @kind failing, one at a time. */
+static void each_of_kind(enum fault_kind kind, u64 n)
+{
+	u64 times = n < most_faults ? n : most_faults, i, nr;
+
+	for (i = 0; i < times; i++) {
+		/* If there are too many, evenly chosen */
+		nr = 1 + (i * n + seed % n) / times;
+		settings.fault = sim_fault(kind, nr);
+		episode(seed, cpu_count, &settings);
+		expect(sim_stats.may_fail[kind] >= nr, SIM_ITSELF,
+		       "a repeated episode is another one before something fails in it");
+	}
+}
+
+/* Returns how many allocations and copies the episode of @seed has. */
+static u64 each_fault(void)
+{
+	u64 allocations, copies;
+
+	settings.fault = 0;
+	episode(seed, cpu_count, &settings);
+	allocations = sim_stats.may_fail[ALLOCATION];
+	copies = sim_stats.may_fail[COPY];
+	each_of_kind(ALLOCATION, allocations);
+	each_of_kind(COPY, copies);
+	return allocations + copies;
+}
+
 static void run(void)
 {
+	u64 may_fail = 0;
 	double began = seconds(CLOCK_MONOTONIC), shown = began, share, cpu;
 
 	do {
-		episode(seed, cpu_count, &settings);
+		if (most_faults)
+			may_fail += each_fault();
+		else
+			episode(seed, cpu_count, &settings);
 		seed++;
 		share = done(began);
 		if (seconds(CLOCK_MONOTONIC) - shown > PROGRESS_S) {
@@ -193,6 +232,9 @@ static void run(void)
 		}
 	} while (share < 1);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	if (most_faults)
+		printf("%llu of %llu allocations and copies failed, one in an episode\n",
+		       counts.episodes - (seed - first_seed), may_fail);
 	printf("no failure: %llu episodes to seed %llu; %llu operations, ", counts.episodes,
 	       seed - 1, counts.operations);
 	printf("%llu armings, %llu records in %.1f CPU s: ", counts.armings, counts.records, cpu);
@@ -331,6 +373,8 @@ static void parse(int argc, char **argv)
 		{ "fair", no_argument, NULL, 'f' },
 		{ "tenants", no_argument, NULL, 't' },
 		{ "rounds", required_argument, NULL, 'r' },
+		{ "each-fault", required_argument, NULL, 'k' },
+		{ "fault", required_argument, NULL, 'u' },
 		{ "without", required_argument, NULL, 'x' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "minimise", no_argument, NULL, 'i' },
@@ -375,6 +419,12 @@ static void parse(int argc, char **argv)
 		case 'r':
 			settings.rounds = (u32)number(optarg, 1000);
 			break;
+		case 'k':
+			most_faults = number(optarg, 1000000);
+			break;
+		case 'u':
+			settings.fault = number(optarg, AT_RANDOM - 1);
+			break;
 		case 'x':
 			parse_without(optarg);
 			break;
@@ -394,6 +444,7 @@ static void parse(int argc, char **argv)
 			fprintf(stderr, "the seed is the time\n");
 		seed = chosen;
 	}
+	first_seed = seed;
 	if (sim_verbose && !limits.episodes)
 		limits.episodes = 1;
 	if (!limits.minutes && !limits.episodes && !limits.operations && !limits.seconds)

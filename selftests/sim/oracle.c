@@ -24,7 +24,7 @@ bool oracle_may_lack(long ret)
 	switch (ret) {
 	case -ENOMEM:	return sim_config.fail_chance;
 	case -EINTR:	return sim_config.kill_chance;
-	case -EFAULT:	return world.efault_chance;
+	case -EFAULT:	return sim_stats.efaults;
 	case -ENOSPC:
 	case -EDQUOT:	return has(LIMITS);
 	default:	return false;
@@ -365,7 +365,7 @@ void oracle_extended(struct context *c, struct own *own, u64 deadline)
  */
 void oracle_unsure(struct own *own, u32 nr, bool undone)
 {
-	expect(world.efault_chance, CONTAINED, "a call fails with EFAULT");
+	expect(sim_stats.efaults, CONTAINED, "a call fails with EFAULT");
 	if (nr != U32_MAX && undone && arming_of(nr)->end == IN_FLIGHT) {
 		arming_of(nr)->end = FAILED;
 		arming_of(nr)->ended = oracle_stamp();

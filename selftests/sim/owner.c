@@ -135,14 +135,14 @@ static void do_arm_batch(struct owner *o, struct context *c)
 	ret = call_arm_batch(c, arms, n);
 	expect(ret == (long)n || ret >= 0 || oracle_may_lack(ret), CONTAINED,
 	       "a batch fails with %ld", ret);
-	expect(ret < 0 || ret == (long)n || sim_config.signal_chance || world.efault_chance,
+	expect(ret < 0 || ret == (long)n || sim_config.signal_chance || sim_stats.efaults,
 	       CONTAINED, "%ld of %u entries of a batch were handled", ret, n);
 	for (i = 0; i < n; i++) {
 		struct own *own = &o->own[which[i]];
 
 		if ((long)i < ret)
 			oracle_armed(c, own, nrs[i], &asked[i], &arms[i], arms[i].result);
-		else if (world.efault_chance)
+		else if (sim_stats.efaults)
 			settle(c, own, nrs[i], handles[i]);
 		else
 			oracle_not_begun(nrs[i]);

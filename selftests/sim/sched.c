@@ -251,6 +251,8 @@ void sim_begin(const struct sim_config *config)
 	for (i = 0; i < 8; i++)
 		sim_random();
 	sim_stats.episode_points = 0;
+	memset(sim_stats.may_fail, 0, sizeof(sim_stats.may_fail));
+	sim_stats.efaults = 0;
 	choose_begin();
 	begin_cpus();
 	memory_begin();

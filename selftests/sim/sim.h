@@ -56,6 +56,8 @@ struct sim_costs {
  * @skew:		so many ns at most may a CPU go ahead of another one that has work to do
  * @irq_delay:		so many ns an interrupt may wait for a task that could be interrupted
  * @migrate_chance:	a task is moved to another CPU when it is chosen
+ * @fault:		the one thing that fails of all that have a chance to, as sim_fault() names
+ *			it; 0 for none, or %AT_RANDOM
  * @fail_chance:	an allocation fails
  * @fault_chance:	memory of a program is not there while nothing may sleep
  * @efault_chance:	memory of a program is not there at all
@@ -76,6 +78,7 @@ struct sim_config {
 	u32	skew;
 	u32	irq_delay;
 	u32	migrate_chance;
+	u64	fault;
 	u32	fail_chance;
 	u32	fault_chance;
 	u32	efault_chance;
@@ -86,13 +89,25 @@ struct sim_config {
 	u64	max_debt;
 };
 
+#define AT_RANDOM	(~0ULL)
+enum fault_kind { ALLOCATION, COPY, NR_FAULT_KINDS };
+
+/* The @nr-th allocation or copy, counting from 1 */
+static inline u64 sim_fault(enum fault_kind kind, u64 nr)
+{
+	return NR_FAULT_KINDS * nr + kind;
+}
+
 /* What has happened since the program began */
 struct sim_stats {
 	u64	points, switches, softirqs, kicks, wakes, faults, grace_periods, stale;
 	/* The most ns that a CPU has worked with spinlocks held, and in a callback of an hrtimer */
 	u64	held_ns, run_ns;
-	/* Since this episode began */
-	u64	episode_points;
+	/*
+	 * Since this episode began: points, allocations and copies that had a chance to fail, and
+	 * copies that did so where the program has no such memory
+	 */
+	u64	episode_points, may_fail[NR_FAULT_KINDS], efaults;
 };
 
 extern struct sim_config sim_config;

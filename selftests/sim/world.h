@@ -40,6 +40,7 @@ enum knob {
  * struct settings - how large an episode is
  * @owners:	how many owners there are at most
  * @each:	how many operations each of them does
+ * @fault:	see &struct sim_config
  * @without:	bits of &enum knob that are left out
  * @fair:	each episode is one about fairness: see fair.c
  * @tenants:	each episode is one about limits: see tenants.c
@@ -48,6 +49,7 @@ enum knob {
 struct settings {
 	u32	owners;
 	u32	each;
+	u64	fault;
 	u64	without;
 	bool	fair;
 	bool	tenants;
