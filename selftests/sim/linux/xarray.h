@@ -15,11 +15,15 @@ struct xarray {
 enum { XA_FLAGS_LOCK_BH = 1, XA_FLAGS_ACCOUNT = 2 };
 
 #define xa_init_flags(xa, flags) (*(xa) = (struct xarray){ })
-#define xa_err(p)	(IS_ERR(p) ? (int)PTR_ERR(p) : 0)
 #define xa_erase_bh(xa, index)	((xa)->slots[index] = NULL)
 #define xa_for_each(xa, index, entry) \
 	for ((index) = 0; (index) < (xa)->n; (index)++) \
 		if (!((entry) = (xa)->slots[index])) ; else
+
+static inline int xa_err(const void *p)
+{
+	return IS_ERR(p) ? (int)PTR_ERR(p) : 0;
+}
 
 void *xa_load(struct xarray *xa, unsigned long index);
 void *xa_store_bh(struct xarray *xa, unsigned long index, void *entry, gfp_t gfp);
