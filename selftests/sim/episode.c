@@ -32,7 +32,7 @@ const char * const knob_names[NR_KNOBS] = {
 	[LISTS]		= "lists",	[SHARED_TIMERS]	= "shared",
 	[CONTEXTS]	= "contexts",	[READERS]	= "readers",
 	[UNLOAD]	= "unload",	[FAIRNESS]	= "fairness",
-	[TENANCY]	= "tenancy",
+	[TENANCY]	= "tenancy",	[MANY]		= "many",
 };
 
 /* splitmix64 */
@@ -123,7 +123,7 @@ static void load(void *arg)
 		*sim_param_max_user_timers = 0;
 		if (world.tenants)
 			*sim_param_max_user_timers = TENANTS_LIMIT;
-		else if (once_in(seed, LIMITS, 4) && !world.fair)
+		else if (once_in(seed, LIMITS, 4) && !world.fair && !world.many)
 			*sim_param_max_user_timers = 60 + sim_below(300);
 		sim_call_begins();
 		ret = sim_module_init();
@@ -175,10 +175,28 @@ static s64 some_offset(void)
 	return ((s64)sim_below(1000) - 500) * NSEC_PER_SEC + sim_below(NSEC_PER_SEC);
 }
 
+/*
+ * Many contexts are of three users; or nearly all of one user, and on one clock, so that one wheel
+ * has timers of more contexts than a run can note, or a task hold locks.
+ */
+static void choose_user(struct context *c, bool together)
+{
+	const struct context *first = &world.contexts[0];
+
+	c->cred.uid.val += 64 * (together ? c->nr / MANY_OF_ONE : c->nr % 3);
+	if (!together || c == first)
+		return;
+	c->clock = first->clock;
+	c->config.clock = first->config.clock;
+	c->ahead = first->ahead;
+	c->config.flags &= ~TWHEEL_CONFIG_CANCEL_ON_SET;
+}
+
 /* Choose what the episode is to be, and open its contexts. */
 static void open_contexts(void *arg)
 {
 	s64 monotonic = 0, boottime = 0;
+	bool together = false;
 	u32 i;
 
 	if (has(NAMESPACES) && !sim_below(3)) {
@@ -187,6 +205,11 @@ static void open_contexts(void *arg)
 		sim_set_timens(monotonic, boottime);
 	}
 	world.nr_contexts = has(CONTEXTS) ? 1 + sim_below(2) : 1;
+	if (world.many) {
+		world.nr_contexts = MAX_CONTEXTS;
+		together = sim_below(2);
+	}
+	world.nr_own = world.many ? MAX_CONTEXTS : MAX_OWN;
 	for (i = 0; i < world.nr_contexts; i++) {
 		struct context *c = &world.contexts[i];
 
@@ -196,10 +219,12 @@ static void open_contexts(void *arg)
 			c->config.flags |= TWHEEL_CONFIG_KEYED;
 		if (has(LEASES) && !sim_below(3))
 			c->config.flags |= TWHEEL_CONFIG_LEASE;
-		c->hostile = has(HOSTILE) && leases(c) && sim_below(2);
+		c->hostile = has(HOSTILE) && leases(c) && !sim_below(world.many ? 16 : 2);
 		if (has(LIMITS) && !sim_below(4))
 			c->config.limit = min(8 + sim_below(60), (u32)*sim_param_max_fd_timers);
 		choose_clock(c, monotonic, boottime);
+		if (world.many)
+			choose_user(c, together);
 		open_context(c);
 	}
 }
@@ -243,7 +268,7 @@ static void spawn_chaos(void)
 
 static void spawn_users_of(struct context *c)
 {
-	u32 n = world.in_order || !has(READERS) ? 1 : 1 + sim_below(2);
+	u32 n = world.in_order || world.many || !has(READERS) ? 1 : 1 + sim_below(2);
 
 	for (; n; n--, world.readers_left++)
 		sim_spawn("reader of", (int)c->nr, reader_main, c, some_cpu(), false);
@@ -251,7 +276,7 @@ static void spawn_users_of(struct context *c)
 		sim_spawn("hostile", (int)c->nr, hostile_main, c, some_cpu(), false);
 		world.others_left++;
 	}
-	if (has(MALFORMED) && !sim_below(8)) {
+	if (has(MALFORMED) && !sim_below(world.many ? 64 : 8)) {
 		sim_spawn("malformed", (int)c->nr, malformed_main, c, some_cpu(), false);
 		world.others_left++;
 	}
@@ -496,13 +521,19 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
 	world.cred.user_ns = &init_user_ns;
 	choose_config(&config, seed, cpus);
-	world.fair = settings->fair || (!settings->tenants && once_in(seed, FAIRNESS, 100));
-	world.tenants = settings->tenants || (!world.fair && once_in(seed, TENANCY, 20));
+	world.fair = settings->fair ||
+		     (!settings->tenants && !settings->many && once_in(seed, FAIRNESS, 100));
+	world.tenants = settings->tenants ||
+			(!world.fair && !settings->many && once_in(seed, TENANCY, 20));
+	world.many = !world.fair && !world.tenants && (settings->many || once_in(seed, MANY, 20));
+	/* Each of them takes a while to be used. */
+	if (world.many)
+		world.settings.each /= 4;
 	if (world.fair)
 		fair_config(&config, seed);
 	else if (world.tenants)
 		tenants_config(&config, seed);
-	else if (config.cpus > 1 && once_in(seed, ISOLATION, 6))
+	else if (config.cpus > 1 && !world.many && once_in(seed, ISOLATION, 6))
 		isolate_config(&config, seed);
 	world.efault_chance = config.efault_chance;
 	world.exact = !config.stall_chance;

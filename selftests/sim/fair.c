@@ -42,7 +42,10 @@ struct attack {
 	struct twheel_arm	*arms;
 };
 
-static struct attack attacks[MAX_CONTEXTS];
+/* A victim and attackers */
+#define MAX_USERS	4
+
+static struct attack attacks[MAX_USERS];
 static const char * const attack_names[NR_ATTACKS] = {
 	[ALL_IN_A_TICK]	= "due all in a tick",
 	[REARMED]	= "re-armed in place",
@@ -101,7 +104,7 @@ void fair_open(void *arg)
 {
 	u32 i;
 
-	world.nr_contexts = 2 + sim_below(MAX_CONTEXTS - 1);
+	world.nr_contexts = 2 + sim_below(MAX_USERS - 1);
 	/* A run for each of them, and another one. */
 	sim_config.max_debt = (world.nr_contexts + 1) * 2 * sim_max_run();
 	for (i = 0; i < world.nr_contexts; i++) {

@@ -113,14 +113,14 @@ struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void 
 	expect(i < MAX_FIBERS, SIM_ITSELF, "there are too many tasks");
 	f = &fibers[i];
 #ifdef SIM_TSAN
-	if (i < nr_fibers)
+	if (f->tsan)
 		__tsan_destroy_fiber(f->tsan);
 	f->tsan = __tsan_create_fiber(0);
 #endif
-	if (i == nr_fibers) {
+	if (i == nr_fibers)
 		nr_fibers++;
+	if (!f->stack)
 		f->stack = aligned_alloc(4096, STACK_SIZE);
-	}
 #ifdef __SANITIZE_ADDRESS__
 	__asan_unpoison_memory_region(f->stack, STACK_SIZE);
 #endif

@@ -14,9 +14,10 @@
 
 #include "sim.h"
 
-#define MAX_TASKS	48
+#define MAX_TASKS	128
 #define MAX_FIBERS	(MAX_TASKS + 2 * CONFIG_NR_CPUS)
-#define MAX_HELD	80
+/* As many as lockdep can note: MAX_LOCK_DEPTH */
+#define MAX_HELD	48
 
 enum fiber_kind { TASK, SOFTIRQ, HARDIRQ };
 

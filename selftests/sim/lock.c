@@ -133,7 +133,7 @@ static void hold(spinlock_t *lock, unsigned int sub, bool tried)
 	       !(classes[new].in_hardirq && classes[new].irqs_on), CONTAINED,
 	       "%s is taken in an interrupt, and elsewhere where that interrupt may come",
 	       classes[new].name);
-	expect(self->nr_held < MAX_HELD, SIM_ITSELF, "too many locks are held");
+	expect(self->nr_held < MAX_HELD, CONTAINED, "too many locks are held for lockdep");
 	if (!self->nr_held)
 		self->held_since = self->worked;
 	self->held[self->nr_held].lock = lock;

@@ -3,13 +3,14 @@
  * sim - simulate the module: see Documentation/simulator.md
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
- *	      [--owners n] [--each n] [--without knob,...] [--fair] [--tenants] [--rounds n]
- *	      [--each-fault n | --fault n] [--verbose] [--minimise]
+ *	      [--owners n] [--each n] [--without knob,...] [--fair | --tenants | --many]
+ *	      [--rounds n] [--each-fault n | --fault n] [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
  * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. With
- * --tenants all are about limits. With --each-fault each episode is repeated, and each time another
- * one of its allocations or copies fails, and nothing else: n at most of each. --fault says which.
+ * --tenants all are about limits, and with --many all have many contexts. With --each-fault each
+ * episode is repeated, and each time another one of its allocations or copies fails, and nothing
+ * else: n at most of each. --fault says which.
  * --minimise looks for a smaller episode that fails as that of --seed does, and prints how to see
  * it.
  */
@@ -68,7 +69,7 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	if (n)
 		fprintf(file, " CPUS=%u", n);
 	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
-	    !s->tenants && s->rounds == FAIR_ROUNDS && s->fault == AT_RANDOM) {
+	    !s->tenants && !s->many && s->rounds == FAIR_ROUNDS && s->fault == AT_RANDOM) {
 		fprintf(file, " V=1\n");
 		return;
 	}
@@ -77,6 +78,8 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 		fprintf(file, " --fair");
 	if (s->tenants)
 		fprintf(file, " --tenants");
+	if (s->many)
+		fprintf(file, " --many");
 	if (s->rounds != FAIR_ROUNDS)
 		fprintf(file, " --rounds %u", s->rounds);
 	if (s->fault != AT_RANDOM)
@@ -372,6 +375,7 @@ static void parse(int argc, char **argv)
 		{ "each", required_argument, NULL, 'a' },
 		{ "fair", no_argument, NULL, 'f' },
 		{ "tenants", no_argument, NULL, 't' },
+		{ "many", no_argument, NULL, 'y' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "each-fault", required_argument, NULL, 'k' },
 		{ "fault", required_argument, NULL, 'u' },
@@ -415,6 +419,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 't':
 			settings.tenants = true;
+			break;
+		case 'y':
+			settings.many = true;
 			break;
 		case 'r':
 			settings.rounds = (u32)number(optarg, 1000);

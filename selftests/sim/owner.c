@@ -26,12 +26,6 @@ u64 some_delay(void)
 	}
 }
 
-/* Is timer @i of each owner in @c? */
-static bool is_in(u32 i, const struct context *c)
-{
-	return i % world.nr_contexts == c->nr;
-}
-
 static u64 key_of(const struct owner *o, u32 i)
 {
 	return 0x100 * (o->nr + 1ULL) + i;
@@ -96,23 +90,46 @@ static void settle(struct context *c, struct own *own, u32 nr, u64 handle)
 	expect(!ret || ret == -ENOENT, CONTAINED, "a cancel fails with %ld", ret);
 }
 
-static void do_arm(struct owner *o, struct context *c, u32 i)
+static void arm_as(struct owner *o, struct context *c, u32 i, struct twheel_arm *asked)
 {
-	u64 handle = handle_of(c, o, i);
+	u32 nr = oracle_begins(c, o->nr, false, asked);
 	struct own *own = &o->own[i];
-	struct twheel_arm asked, arm;
+	struct twheel_arm arm;
 	long ret;
-	u32 nr;
 
-	choose(c, false, handle, &asked);
-	nr = oracle_begins(c, o->nr, false, &asked);
-	asked.user_data = nr + 1;
-	arm = asked;
+	asked->user_data = nr + 1;
+	arm = *asked;
 	ret = call_arm(c, &arm);
 	if (ret == -EFAULT)
-		settle(c, own, nr, handle);
+		settle(c, own, nr, asked->handle);
 	else
-		oracle_armed(c, own, nr, &asked, &arm, ret);
+		oracle_armed(c, own, nr, asked, &arm, ret);
+}
+
+static void do_arm(struct owner *o, struct context *c, u32 i)
+{
+	struct twheel_arm asked;
+
+	choose(c, false, handle_of(c, o, i), &asked);
+	arm_as(o, c, i, &asked);
+}
+
+/* In each context a timer that is due at one moment: many have records in one run of a wheel. */
+static void do_everywhere(struct owner *o)
+{
+	u64 when = (sim_now() / TICK + 3 + sim_below(4)) * TICK;
+	u32 i;
+
+	for (i = 0; i < world.nr_contexts; i++) {
+		struct context *c = &world.contexts[i];
+		struct twheel_arm asked = {
+			.handle		= handle_of(c, o, i),
+			.flags		= TWHEEL_ARM_ABS,
+			.expires	= when + (time_of(c) - sim_now()),
+		};
+
+		arm_as(o, c, i, &asked);
+	}
 }
 
 static void do_arm_batch(struct owner *o, struct context *c)
@@ -122,7 +139,7 @@ static void do_arm_batch(struct owner *o, struct context *c)
 	u64 handles[MAX_OWN];
 	long ret;
 
-	for (i = c->nr; i < MAX_OWN; i += world.nr_contexts) {
+	for (i = c->nr; i < world.nr_own; i += world.nr_contexts) {
 		if (!sim_below(4))
 			continue;
 		handles[n] = handle_of(c, o, i);
@@ -214,7 +231,7 @@ static void do_push(struct owner *o, struct context *c)
 	u64 began = time_of(c);
 	long ret;
 
-	for (i = c->nr; i < MAX_OWN; i += world.nr_contexts) {
+	for (i = c->nr; i < world.nr_own; i += world.nr_contexts) {
 		if (sim_below(3) || (!keyed(c) && !o->own[i].live))
 			continue;
 		pushes[n].handle = keyed(c) ? key_of(o, i) : o->own[i].handle;
@@ -352,7 +369,7 @@ static void do_config(struct context *c)
 static void do_something(struct owner *o)
 {
 	struct context *c = &world.contexts[sim_below(world.nr_contexts)];
-	u32 i = sim_below(MAX_OWN), kind;
+	u32 i = c->nr + world.nr_contexts * sim_below(world.nr_own / world.nr_contexts), kind;
 
 	do
 		kind = sim_below(NR_KINDS);
@@ -361,8 +378,7 @@ static void do_something(struct owner *o)
 	case 0:
 	case 1:
 	case 2:
-		if (is_in(i, c))
-			do_arm(o, c, i);
+		do_arm(o, c, i);
 		break;
 	case 3:
 	case 4:
@@ -371,8 +387,7 @@ static void do_something(struct owner *o)
 		break;
 	case 5:
 	case 6:
-		if (is_in(i, c))
-			do_cancel(o, c, i);
+		do_cancel(o, c, i);
 		break;
 	case 7:
 	case 8:
@@ -380,8 +395,7 @@ static void do_something(struct owner *o)
 			do_shared(o, c);
 		break;
 	case 9:
-		if (is_in(i, c))
-			do_get(o, c, i);
+		do_get(o, c, i);
 		do_peep(c);
 		if (has(BULK) && !sim_below(6))
 			do_bulk(o, c);
@@ -392,8 +406,7 @@ static void do_something(struct owner *o)
 			do_push(o, c);
 		break;
 	case 12:
-		if (is_in(i, c))
-			do_extend(o, c, i);
+		do_extend(o, c, i);
 		break;
 	case 13:
 		if (has(LISTS) && !sim_below(4))
@@ -416,8 +429,11 @@ void owner_main(void *arg)
 	if (sim_below(2))
 		do_config(&world.contexts[sim_below(world.nr_contexts)]);
 	for (n = world.settings.each; n; n--)
-		do_something(o);
-	for (i = 0; i < MAX_OWN; i++)
+		if (world.many && (n == world.settings.each || !sim_below(16)))
+			do_everywhere(o);
+		else
+			do_something(o);
+	for (i = 0; i < world.nr_own; i++)
 		if (sim_below(2))
 			do_cancel(o, &world.contexts[i % world.nr_contexts], i);
 	world.owners_left--;

@@ -29,7 +29,7 @@ static const char * const promises[] = {
 	[FAIR]			= "promise 11 is broken (fair)",
 };
 
-#define MAX_ADDRESSES	8
+#define MAX_ADDRESSES	100
 static unsigned long addresses[MAX_ADDRESSES];
 static int nr_addresses;
 

@@ -229,8 +229,11 @@ static void begin_cpus(void)
 	u32 i;
 
 	nr_cpu_ids = sim_config.cpus;
-	if (nr_fibers)
+	if (nr_fibers) {
+		/* The stacks of tasks stay, and these may be few again. */
+		nr_fibers = 2 * CONFIG_NR_CPUS;
 		return;
+	}
 	for (i = 0; i < CONFIG_NR_CPUS; i++) {
 		cpus[i].softirq = fiber_new(SOFTIRQ, softirq_main, &cpus[i], (int)i);
 		cpus[i].softirq->name = "soft interrupt";

@@ -19,9 +19,11 @@
 
 #define TICK		(1ULL << 20)
 #define UNIT		(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
-#define MAX_CONTEXTS	4
+#define MAX_CONTEXTS	76
+/* So many of them may have one user: more than a run of a wheel can note */
+#define MANY_OF_ONE	70
 #define MAX_OWNERS	6
-#define MAX_OWN		12
+#define MAX_OWN		12	/* in a context */
 #define MAX_SHARED	6
 #define MAX_ARMINGS	50000
 /* In the user_data of timers that are far ahead, and so are never told */
@@ -32,7 +34,7 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY,
 	NR_KNOBS
 };
 
@@ -44,6 +46,7 @@ enum knob {
  * @without:	bits of &enum knob that are left out
  * @fair:	each episode is one about fairness: see fair.c
  * @tenants:	each episode is one about limits: see tenants.c
+ * @many:	each episode has many contexts
  * @rounds:	see FAIR_ROUNDS
  */
 struct settings {
@@ -53,6 +56,7 @@ struct settings {
 	u64	without;
 	bool	fair;
 	bool	tenants;
+	bool	many;
 	u32	rounds;
 };
 
@@ -126,7 +130,7 @@ struct own {
 /* A task that arms timers and cancels them; timer i is in context i % world.nr_contexts. */
 struct owner {
 	u32		nr;
-	struct own	own[MAX_OWN];
+	struct own	own[MAX_CONTEXTS];
 };
 
 /**
@@ -167,8 +171,10 @@ struct context {
  * struct world - an episode
  * @settings:	see there
  * @fair:	it is about fairness: see fair.c
+ * @many:	there are many contexts
  * @contexts:	all opens of the device
  * @owners:	all owners
+ * @nr_own:	how many timers each of them has that others do not use
  * @nr_shared:	how many timers in each context all owners use
  * @cred:	who opens contexts
  * @lazy:	readers often read late
@@ -192,11 +198,11 @@ struct world {
 	u32		nr_contexts;
 	struct owner	owners[MAX_OWNERS];
 	u32		nr_owners;
-	u32		nr_shared;
+	u32		nr_own, nr_shared;
 	u32		kinds;
 	bool		lazy;
 	struct cred	cred;
-	bool		fair, tenants, in_order, exact, restless, isolated, steps, stop;
+	bool		fair, tenants, many, in_order, exact, restless, isolated, steps, stop;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
