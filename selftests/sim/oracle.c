@@ -102,6 +102,7 @@ static void is_armed(struct context *c, u32 nr, const struct twheel_arm *asked)
 		a->loose = true;
 	/* Late counts from the end of the call, which may have waited for locks. */
 	a->from = time_of(c);
+	a->armed = oracle_stamp();
 	if (a->end == IN_FLIGHT)
 		a->end = LIVE;
 }
@@ -323,6 +324,9 @@ void oracle_pushed(struct context *c, struct own *own, const struct twheel_push 
 	       CANCEL_IS_FINAL, "arming %u is pushed, and its end is %u", own->arming + 1,
 	       a->end);
 	a->from = time_of(c);
+	/* It may have been ready. */
+	if (before->low <= latest_time_of(c))
+		a->armed = oracle_stamp();
 	if (a->interval)
 		return;
 	set_deadline(a, push->expires);

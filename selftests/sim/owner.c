@@ -120,6 +120,7 @@ static void do_everywhere(struct owner *o)
 	u64 when = (sim_now() / TICK + 3 + sim_below(4)) * TICK;
 	u32 i;
 
+	o->busy = true;
 	for (i = 0; i < world.nr_contexts; i++) {
 		struct context *c = &world.contexts[i];
 		struct twheel_arm asked = {
@@ -130,6 +131,7 @@ static void do_everywhere(struct owner *o)
 
 		arm_as(o, c, i, &asked);
 	}
+	o->busy = false;
 }
 
 static void do_arm_batch(struct owner *o, struct context *c)
@@ -365,6 +367,7 @@ static void do_config(struct context *c)
 }
 
 #define NR_KINDS	16
+#define SLEEP		(NR_KINDS - 1)
 
 static void do_something(struct owner *o)
 {
@@ -374,6 +377,7 @@ static void do_something(struct owner *o)
 	do
 		kind = sim_below(NR_KINDS);
 	while (!(world.kinds >> kind & 1));
+	o->busy = kind != SLEEP;
 	switch (kind) {
 	case 0:
 	case 1:
@@ -411,14 +415,17 @@ static void do_something(struct owner *o)
 	case 13:
 		if (has(LISTS) && !sim_below(4))
 			do_list(c, !sim_below(3));
+		else if (has(LISTS) && !sim_below(4))
+			do_walk(o, c, 0);
 		break;
 	case 14:
 		if (!sim_below(4))
 			do_info(c);
 		break;
-	default:
+	case SLEEP:
 		sim_sleep_until(sim_now() + sim_below(8 * TICK));
 	}
+	o->busy = false;
 }
 
 void owner_main(void *arg)
@@ -433,8 +440,10 @@ void owner_main(void *arg)
 			do_everywhere(o);
 		else
 			do_something(o);
+	o->busy = true;
 	for (i = 0; i < world.nr_own; i++)
 		if (sim_below(2))
 			do_cancel(o, &world.contexts[i % world.nr_contexts], i);
+	o->busy = false;
 	world.owners_left--;
 }

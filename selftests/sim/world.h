@@ -92,6 +92,7 @@ enum end {
  * @low:	its deadline is not before, on the context's clock
  * @high:	nor after
  * @from:	when the call had returned that armed it
+ * @armed:	the stamp of that, or of a push that may have made it pending again
  * @ended:	the stamp of its end
  * @slack:	as armed
  * @interval:	as armed
@@ -106,7 +107,7 @@ struct arming {
 	bool		shared, lease, loose, grid_lost;
 	u32		flags;
 	u64		low, high;
-	u64		from, ended;
+	u64		from, armed, ended;
 	u64		slack, interval, count, seen;
 	u64		next, told;
 };
@@ -127,9 +128,13 @@ struct own {
 	u16	tag;
 };
 
-/* A task that arms timers and cancels them; timer i is in context i % world.nr_contexts. */
+/*
+ * A task that arms timers and cancels them; timer i is in context i % world.nr_contexts. @busy: it
+ * may be in a call.
+ */
 struct owner {
 	u32		nr;
+	bool		busy;
 	struct own	own[MAX_CONTEXTS];
 };
 
@@ -291,6 +296,8 @@ u64 some_delay(void);
 void do_peep(struct context *c);
 /* list up to 8 timers of @c; with @drain cancel them */
 void do_list(struct context *c, bool drain);
+/* List all timers of @c by several calls; of these @o has just made @made that are far ahead. */
+void do_walk(struct owner *o, struct context *c, u32 made);
 /* Make many timers that are far ahead and cancel them, so that chunks come and go. */
 void do_bulk(struct owner *o, struct context *c);
 
