@@ -4,9 +4,10 @@
 # mutations.sh - of the module, for the simulator to find: those of torture and of the fuzzer, and
 # others that are aimed at what runs at the same time
 #
-# EPISODES (8000) has the plain build, a tenth of them the one with the address sanitizer, and then a
-# fortieth of them the one with the thread sanitizer, always from the same seed on. Which of them has
-# found it is said, and after how much CPU time.
+# EPISODES (8000) has the plain build, half as many are about limits, and in a fortieth of them each
+# allocation and copy fails in turn; a tenth of them has the build with the address sanitizer, and then
+# a fortieth of them the one with the thread sanitizer, always from the same seed on. Which of them
+# has found it is said, and after how much CPU time.
 #
 # Not found in so many episodes, and why:
 #
@@ -42,6 +43,8 @@ found_by() {
 	rm -f "$scratch/found"
 	look plain '' "$n" || return
 	[ -e "$scratch/found" ] || look tenants '' $((n / 2)) --tenants || return
+	[ -e "$scratch/found" ] || look "each fault" '' $((n / 40)) "--each-fault 40 --each 20" ||
+		return
 	[ -e "$scratch/found" ] || look address address $((n / 10)) || return
 	[ -e "$scratch/found" ] || look thread thread $((n / 40)) || return
 	[ ! -e "$scratch/found" ] || head -c 150 "$scratch/found" | head -n 1
@@ -82,6 +85,8 @@ mutations() {
 	the next round stays where the reader may not run	/^static ssize_t deliver(/,/^}/s/next_base = twheel_base_local(quota, ctx->clock);/next_base = base;/
 	expiry wakes nobody	s/^\t\ttwheel_ctx_wake(run->wake\[i\]);/\t\t;/
 	expiry wakes the last context only	s/run->wake\[run->nr_wake++\] = ctx;/run->wake[0] = ctx, run->nr_wake = 1;/
+	a run notes contexts without end	s/ run\.nr_wake <= ARRAY_SIZE(run\.wake) - TWHEEL_EXPIRE_BATCH);/ true);/
+	a run wakes 40 contexts	/^void twheel_expire_wake/,/^}/s/i < run->nr_wake;/i < min(run->nr_wake, 40U);/
 	a part of a record counts	/^static size_t store/,/^}/s/iov_iter_revert(to, copied % sizeof(\*events));/;/
 	a lease is claimed without a compare	s/if (atomic64_try_cmpxchg(word, &seen, old | TWHEEL_LEASE_EXPIRED))/if (atomic64_xchg(word, old | TWHEEL_LEASE_EXPIRED), 1)/
 	the word of a lease that ended goes on	/^static inline u64 twheel_lease_end/,/^}/s/atomic64_or(TWHEEL_LEASE_EXPIRED, word);/;/
@@ -148,6 +153,8 @@ mutations() {
 	flags of a batch are not looked at	s/if (batch.flags || batch.count > INT_MAX)/if (batch.count > INT_MAX)/
 	what cannot be told stays armed	s/^\t\top->undo(ctx, buf + i \* op->size);/\t\t;/
 	a list faults with locks held	s/copy_to_user_nofault(to, &info, sizeof(info))/copy_to_user(to, \&info, sizeof(info))/
+	a list has no leases	/^static int list_one/,/^}/s/twheel_timer_state(timer) == TWHEEL_STATE_PENDING/& \&\& !twheel_is_lease(timer->where)/
+	a list that faults forgets what it has told	/^long twheel_list_pending/,/^}/s/^\t\t\t\treturn n ?: -EFAULT;/\t\t\t\treturn -EFAULT;/
 	words are not charged	/^static struct page \*new_page/,/^}/s/ret = twheel_quota_add_memory(words->quota, PAGE_SIZE);/ret = 0;/
 	a page of words is left	/^void twheel_words_destroy/,/^}/s/put_page(page);/;/
 	END
