@@ -51,11 +51,15 @@ static size_t reachable(size_t n)
 		might_sleep("a page fault");
 		sim_point();
 	}
+	if (n && no_faults && self->absent)
+		return 0;
 	if (!n || !fails(COPY, no_faults ? sim_config.fault_chance : sim_config.efault_chance))
 		return n;
 	sim_stats.faults++;
 	sim_stats.efaults += !no_faults;
 	self->faults = true;
+	/* At random it is back by the next copy. */
+	self->absent = no_faults && sim_config.fault != AT_RANDOM;
 	reached = sim_below((u32)n);
 	sim_trace("of %zu bytes of a program %zu can be reached", n, reached);
 	return reached;
@@ -65,6 +69,7 @@ void sim_call_begins(void)
 {
 	self->lacks_memory = false;
 	self->faults = false;
+	self->absent = false;
 }
 
 void sim_call_ends(long ret)
@@ -129,7 +134,10 @@ static bool goes_on_failing(void)
 
 size_t fault_in_safe_writeable(const char *p, size_t n)
 {
-	return reachable(1) && !goes_on_failing() ? 0 : n;
+	if (!reachable(1) || goes_on_failing())
+		return n;
+	self->absent = false;
+	return 0;
 }
 
 size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)

@@ -50,6 +50,7 @@ struct held {
  * @no_faults:	how often page faults are off
  * @lacks_memory: an allocation has failed since its last sim_call_begins()
  * @faults:	a copy has
+ * @absent:	memory that it copies to has to be faulted in
  * @rcu_since:	the grace period that was the last to begin before it became a reader
  * @held:	the spinlocks that it holds, with their classes
  * @nr_held:	how many
@@ -80,7 +81,7 @@ struct fiber {
 	bool			used, active, pinned;
 	u64			points, worked;
 	int			bh, off, rcu, irqs_off, no_faults;
-	bool			lacks_memory, faults;
+	bool			lacks_memory, faults, absent;
 	u64			rcu_since;
 	struct held		held[MAX_HELD];
 	int			nr_held;

@@ -155,6 +155,7 @@ mutations() {
 	a list faults with locks held	s/copy_to_user_nofault(to, &info, sizeof(info))/copy_to_user(to, \&info, sizeof(info))/
 	a list has no leases	/^static int list_one/,/^}/s/twheel_timer_state(timer) == TWHEEL_STATE_PENDING/& \&\& !twheel_is_lease(timer->where)/
 	a list that faults forgets what it has told	/^long twheel_list_pending/,/^}/s/^\t\t\t\treturn n ?: -EFAULT;/\t\t\t\treturn -EFAULT;/
+	a read that faults forgets what it has told	/^static ssize_t read_ready/,/^}/s/return total ?: -EFAULT;/return -EFAULT;/
 	words are not charged	/^static struct page \*new_page/,/^}/s/ret = twheel_quota_add_memory(words->quota, PAGE_SIZE);/ret = 0;/
 	a page of words is left	/^void twheel_words_destroy/,/^}/s/put_page(page);/;/
 	END
