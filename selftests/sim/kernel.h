@@ -247,5 +247,7 @@ bool alloc_fails(gfp_t gfp);
 /* module.c, report.c */
 void module_begin(void);
 void report_begin(void);
+/* @p is free: whatever is at that address next is another one. */
+void report_freed(const void *p);
 
 #endif /* SIM_KERNEL_H */

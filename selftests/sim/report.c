@@ -63,6 +63,15 @@ void sim_trace(const char *format, ...)
 	putchar('\n');
 }
 
+void report_freed(const void *p)
+{
+	int i;
+
+	for (i = 0; i < nr_addresses; i++)
+		if (addresses[i] == (unsigned long)p)
+			addresses[i] = 0;
+}
+
 /* Addresses differ from run to run: so say which one it is of those that were seen so far. */
 static int number_of(unsigned long address)
 {

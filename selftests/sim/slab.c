@@ -82,6 +82,7 @@ void kfree(const void *p)
 	if (!p)
 		return;
 	sim_allocated--;
+	report_freed(p);
 	/* No store to it may still be on its way when it is somebody else's. */
 	if (sim_weak)
 		drain_all();
