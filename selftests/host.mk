@@ -16,6 +16,8 @@
 # command line.
 
 O ?= ../../build/selftests/$(notdir $(CURDIR))
+# A file that says what an object depends on names it in the same way always.
+override O := $(abspath $(O))
 
 # A report of a sanitizer is not a failed test, but the end of a program.
 ASAN_OPTIONS ?= exitcode=99
