@@ -49,8 +49,7 @@ try "it knows each function of the library" diff "$tmp/exported" "$tmp/known"
 
 if has "$python" -m mypy --version; then
 	try "mypy finds nothing" "$python" -m mypy --cache-dir "$tmp/mypy" \
-		--config-file "$package/pyproject.toml" "$package/twheel" "$package/generate.py" \
-		"$costs/costs.py"
+		--config-file "$package/pyproject.toml" "$package/twheel" "$package/generate.py"
 else
 	skip "mypy finds nothing" "there is no mypy (Debian: mypy)"
 fi
