@@ -14,7 +14,6 @@
  * for each user, so they do not count against the user's limit of memory for timers.
  */
 #include <linux/bottom_half.h>
-#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
@@ -31,10 +30,6 @@ int twheel_wheels_init(struct twheel_wheels *wheels)
 	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_OPEN_GFP);
 	return wheels->on ? 0 : -ENOMEM;
 }
-
-/* With a wheel of 64 slots it fits in 16 KB, unless locks are for debugging or may sleep. */
-static_assert(IS_ENABLED(CONFIG_DEBUG_SPINLOCK) || IS_ENABLED(CONFIG_PREEMPT_RT) ||
-	      sizeof(struct twheel_cpu_base) <= 384);
 
 static struct twheel_cpu_base *new_base(enum twheel_clock clock, unsigned int cpu)
 {

@@ -469,7 +469,7 @@ static void slack_saves_wakeups_and_moves(void)
 	free(nodes);
 }
 
-/* With 384 bytes for what the module has beside a wheel: see new_base() in wheels.c. */
+/* With 384 bytes for what the module has beside a wheel: a struct twheel_cpu_base has 320. */
 static void a_wheel_of_the_device_fits_in_16_KB(void)
 {
 	size_t size = twheel_wheel_size(64, LEVELS);
