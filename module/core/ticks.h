@@ -38,8 +38,8 @@ struct twheel_geometry {
 extern struct twheel_geometry twheel_geometry __read_mostly;
 
 /*
- * How far ahead the levels of a wheel reach, in ns: 73 years. A timer that is due later is looked at
- * each time that so much has gone by. One level more would reach all times, and a wheel of 64
+ * How far ahead the levels of a wheel reach, in ns: 73 years. A timer that is due later is looked
+ * at each time that so much has gone by. One level more would reach all times, and a wheel of 64
  * slots would not fit in 16 KB.
  */
 #define TWHEEL_REACH_NS	(KTIME_MAX / 4)
