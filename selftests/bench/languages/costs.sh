@@ -3,15 +3,16 @@
 #
 # costs.sh - what timers cost in other languages, beside those that the language has
 #
-# usage: costs.sh [QUICK]
+# usage: costs.sh [quick]
 #
 # Makes the packages and measures them on the wheel in the process, one after the other: all figures go
 # to build/languages.tsv. Prints two tables: of each package how long it is and how many tests
 # passed the last time (see `make check SUITES="languages languages-long"`), and what an operation
 # costs with 100,000 pending, in ns of CPU time. The machine should do nothing else meanwhile. A
-# language whose tools are missing is left out, by name.
+# language whose tools are missing is left out, by name. The exit status is 1 if one could not be
+# measured.
 
-set -eu
+set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 top=${here%/selftests/bench/languages}
 tmp=$(mktemp -d)
@@ -21,8 +22,12 @@ export TWHEEL_BACKEND=embedded CARGO_NET_OFFLINE=true GOPROXY=off GOTOOLCHAIN=lo
 # The packages are for Debian's compilers, which are taken also where others come first.
 PATH=/usr/bin:$PATH
 
-rounds=5 sizes="1000 100000 1000000"
-[ "${1-}" != quick ] || { rounds=1 sizes=100000; }
+rounds=5 sizes="1000 100000 1000000" failed=0
+case ${1-} in
+'')	;;
+quick)	rounds=1 sizes=100000 ;;
+*)	echo "usage: costs.sh [quick]" >&2; exit 2 ;;
+esac
 
 run_python() {
 	local wheel
@@ -34,16 +39,17 @@ run_python() {
 
 run_java() {
 	local netty=/usr/share/java/netty-common.jar jar
-	[ -e $netty ] || { echo "java is left out: there is no Netty (Debian: libnetty-java)" >&2; return; }
+	[ -e "$netty" ] || { echo "java is left out: there is no Netty (Debian: libnetty-java)" >&2; return; }
 	jar=$(ls "$package"/twheel-*.jar)
 	javac -cp "$jar:$netty" -d "$tmp/java" "$here/JavaTimers.java"
 	# shellcheck disable=SC2086
-	java -Xms3g -Xmx3g -cp "$jar:$netty:$tmp/java" JavaTimers $rounds $sizes
+	# Its compiler has done nothing yet after a thousand.
+	java -Xms3g -Xmx3g -cp "$jar:$netty:$tmp/java" JavaTimers $rounds ${sizes/#1000 /10000 }
 }
 
 run_go() {
 	cp "$top"/selftests/languages/go/*_test.go "$here/costs_test.go" "$package/twheel"
-	(cd "$package/twheel" && go test -timeout 1h -tags costs -run TestCosts -rounds $rounds \
+	(cd "$package/twheel" && go test -timeout 1h -tags costs -run TestCosts -rounds "$rounds" \
 		-pending "$sizes") | grep -v -e '^ok' -e '^PASS'
 }
 
@@ -86,7 +92,8 @@ for language in python java go rust node; do
 	make -s -C "$top/userspace/$language" O="$package" package >"$tmp/log" 2>&1 ||
 		{ cat "$tmp/log" >&2; exit 1; }
 	echo "# $language" >&2
-	"run_$language" | sed "s/^/$language\t/" >>"$tmp/figures"
+	"run_$language" | sed "s/^/$language\t/" >>"$tmp/figures" ||
+		{ echo "$language could not be measured" >&2; failed=1; }
 done
 mv "$tmp/figures" "$figures"
 
@@ -119,3 +126,4 @@ awk -F '\t' '
 				cost[order[i], "push back"] " | " cost[order[i], "cancel"] " |"
 	}
 ' "$figures"
+exit $failed
