@@ -43,7 +43,11 @@ public final class JavaTimers {
     private interface Peer {
         Object arm(long delayMs);
 
-        Object push(Object timer, long delayMs);
+        /** Pushes a timer back. Returns the one that takes its place. */
+        default Object push(Object timer, long delayMs) {
+            cancel(timer);
+            return arm(delayMs);
+        }
 
         void cancel(Object timer);
 
@@ -63,12 +67,6 @@ public final class JavaTimers {
         @Override
         public Object arm(long delayMs) {
             return timer.newTimeout(NOTHING, delayMs, TimeUnit.MILLISECONDS);
-        }
-
-        @Override
-        public Object push(Object timer, long delayMs) {
-            cancel(timer);
-            return arm(delayMs);
         }
 
         @Override
@@ -109,12 +107,6 @@ public final class JavaTimers {
         @Override
         public Object arm(long delayMs) {
             return pool.schedule(() -> { }, delayMs, TimeUnit.MILLISECONDS);
-        }
-
-        @Override
-        public Object push(Object timer, long delayMs) {
-            cancel(timer);
-            return arm(delayMs);
         }
 
         @Override
