@@ -83,15 +83,11 @@ lines() {
 
 : >"$tmp/figures"
 for language in python java go rust node; do
-	missing=$(make -s -C "$top/userspace/$language" missing)
-	if [ "$missing" ]; then
-		echo "$language is left out: $missing" >&2
-		continue
-	fi
+	# It says so if it leaves one out. What measures is added to a copy.
+	made=$(SYSTEM='' "$top/packaging/packages.sh" "$language")
+	[ "$made" ] || continue
 	package=$tmp/$language
-	make -s -C "$top/userspace/$language" O="$package" package >"$tmp/log" 2>&1 ||
-		{ cat "$tmp/log" >&2; exit 1; }
-	echo "# $language" >&2
+	cp -r "$top/build/packages/$language" "$package"
 	"run_$language" | sed "s/^/$language\t/" >>"$tmp/figures" ||
 		{ echo "$language could not be measured" >&2; failed=1; }
 done

@@ -68,14 +68,14 @@ func timerCosts(n int, after func(time.Duration) stopper, flush func()) measured
 	m := measured{}
 	timers := make([]stopper, n)
 	before := resident()
-	m.measure("1 arm", n, func(i int) { timers[i] = after(time.Hour + time.Duration(i)) }, flush)
-	m["6 bytes"] = float64(resident()-before) / float64(n)
-	m.measure("2 push back", n*repeats(n), func(i int) {
+	m.measure("arm", n, func(i int) { timers[i] = after(time.Hour + time.Duration(i)) }, flush)
+	m["bytes"] = float64(resident()-before) / float64(n)
+	m.measure("push back", n*repeats(n), func(i int) {
 		timers[i*7919%n].Reset(2*time.Hour + time.Duration(i))
 	}, flush)
-	m.measure("3 make earlier", n, func(i int) { timers[i].Reset(time.Minute + time.Duration(i)) }, flush)
-	m.measure("4 cancel", n, func(i int) { timers[i].Stop() }, flush)
-	m.measure("5 arm and cancel at once", n*repeats(n), func(i int) { after(time.Minute).Stop() }, flush)
+	m.measure("make earlier", n, func(i int) { timers[i].Reset(time.Minute + time.Duration(i)) }, flush)
+	m.measure("cancel", n, func(i int) { timers[i].Stop() }, flush)
+	m.measure("arm and cancel at once", n*repeats(n), func(i int) { after(time.Minute).Stop() }, flush)
 	return m
 }
 
@@ -99,19 +99,19 @@ func queueCosts(t *testing.T, n int) measured {
 		}
 	}
 	before := resident()
-	m.measure("1 arm", n, func(i int) { push(i, time.Hour+time.Duration(i)) }, send)
-	m["6 bytes"] = float64(resident()-before) / float64(n)
-	m.measure("2 push back", n*repeats(n), func(i int) {
+	m.measure("arm", n, func(i int) { push(i, time.Hour+time.Duration(i)) }, send)
+	m["bytes"] = float64(resident()-before) / float64(n)
+	m.measure("push back", n*repeats(n), func(i int) {
 		push(i*7919%n, 2*time.Hour+time.Duration(i))
 	}, send)
-	m.measure("3 make earlier", n, func(i int) { push(i, time.Minute+time.Duration(i)) }, send)
+	m.measure("make earlier", n, func(i int) { push(i, time.Minute+time.Duration(i)) }, send)
 	cancels := make([]Cancel, 0, batch)
 	cancel := func() {
 		_, err := q.CancelAll(cancels)
 		check(t, err)
 		cancels = cancels[:0]
 	}
-	m.measure("4 cancel", n, func(i int) {
+	m.measure("cancel", n, func(i int) {
 		if cancels = append(cancels, Cancel{Key: uint64(i)}); len(cancels) == batch {
 			cancel()
 		}
@@ -142,8 +142,8 @@ func costs(t *testing.T, which, n int) measured {
 // many are pending, and for each kind the median of the rounds: ns of CPU time, or bytes.
 // Run it in the package's folder: go test -tags costs -run TestCosts [-rounds N] [-pending "N..."]
 func TestCosts(t *testing.T) {
-	names := []string{"1 arm", "2 push back", "3 make earlier", "4 cancel",
-		"5 arm and cancel at once", "6 bytes"}
+	names := []string{"arm", "push back", "make earlier", "cancel",
+		"arm and cancel at once", "bytes"}
 	fmt.Println("#\tpending\tpackage time\ttwheel\ttwheel, batches of 256")
 	for _, word := range strings.Fields(*pending) {
 		n, err := strconv.Atoi(word)
@@ -157,7 +157,7 @@ func TestCosts(t *testing.T) {
 			}
 		}
 		for _, what := range names {
-			fmt.Printf("%s\t%d", what[2:], n)
+			fmt.Printf("%s\t%d", what, n)
 			for _, result := range results {
 				if _, ok := result[0][what]; !ok {
 					fmt.Print("\t")
