@@ -119,7 +119,7 @@ bench-process: ## measure the wheel in the process beside libuv, libevent and a 
 	$(Q)selftests/bench/bench.sh process
 
 .PHONY: bench-languages
-bench-languages: ## measure timers of other languages beside their own: 20 minutes (QUICK=1: one)
+bench-languages: ## measure timers of other languages beside their own: 12 minutes (QUICK=1: one)
 	$(Q)$(vm)/setup.sh build languages
 	$(Q)selftests/bench/languages/costs.sh $(if $(QUICK),quick)
 

@@ -60,7 +60,7 @@
  * The last level also takes nodes that are further ahead than it reaches. There the turn of
  * a bucket can come some rounds before the node is due: the node then stays for another
  * round, and a jump looks at it once a round. With as many levels as twheel_wheel_levels()
- * says there are no such nodes.
+ * says for a range there are no such nodes within that.
  *
  * A node that is moved to a later tick can stay where it is: at the turn of its bucket it is
  * not due, and moves then. For the same reason next_expiry is a lower bound.
