@@ -39,8 +39,8 @@ type Wheel struct {
 
 	mu     sync.Mutex
 	closed bool
-	// What the queue does not know yet
-	dirty []*Timer
+	// What the queue does not know yet, and what it is being told of
+	dirty, inFlight []*Timer
 	// By their keys in the queue; the first is not used
 	slots []*Timer
 	free  []uint32
@@ -150,7 +150,7 @@ func (w *Wheel) Close() error {
 	}
 	w.closed = true
 	close(w.done)
-	timers := append(w.slots[1:], w.dirty...)
+	timers := append(append(w.slots[1:], w.dirty...), w.inFlight...)
 	w.slots, w.dirty, w.free = nil, nil, nil
 	w.mu.Unlock()
 	for _, t := range timers {
@@ -321,7 +321,8 @@ func (t *Timer) arm(deadline int64, soon bool) {
 	}
 }
 
-// queue has the queue told of the timer. With t.mu held.
+// queue has the queue told of the timer. With t.mu held. If the wheel is closed the timer is not armed
+// any more, and who calls sees to those of the package itself, as end() does.
 func (t *Timer) queue(soon bool) {
 	w := t.wheel
 	w.mu.Lock()
@@ -382,7 +383,7 @@ func (w *Wheel) flush() error {
 	defer w.telling.Unlock()
 	w.mu.Lock()
 	dirty := w.dirty
-	w.dirty = w.spare[:0]
+	w.dirty, w.inFlight = w.spare[:0], dirty
 	w.mu.Unlock()
 	var refused error
 	for done := 0; done < len(dirty); done += batch {
@@ -394,6 +395,9 @@ func (w *Wheel) flush() error {
 			refused = err
 		}
 	}
+	w.mu.Lock()
+	w.inFlight = nil
+	w.mu.Unlock()
 	// They may be garbage.
 	for i := range dirty {
 		dirty[i] = nil
@@ -505,9 +509,13 @@ func (t *Timer) refuse(deadline int64) {
 			t.queue(false)
 		}
 	}
+	closed := again && t.deadline == 0
 	t.mu.Unlock()
-	if !again {
+	switch {
+	case !again:
 		t.expire(deadline, int64(now))
+	case closed && t.direct:
+		t.f()
 	}
 }
 
@@ -572,15 +580,17 @@ func (t *Timer) expire(deadline, now int64) {
 			go t.f()
 		}
 	}
+	closed := false
 	if !t.dirty {
 		if t.deadline != 0 {
 			t.queue(t.deadline-now < int64(2*lag))
+			closed = t.deadline == 0
 		} else {
 			t.release()
 		}
 	}
 	t.mu.Unlock()
-	if due && t.direct {
+	if (due || closed) && t.direct {
 		t.f()
 	}
 }

@@ -559,6 +559,32 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// Close also stops those of which the queue is just being told.
+func TestCloseInFlush(t *testing.T) {
+	w := newWheel(t, nil)
+	// From the last one in the batch on, which is told last
+	timers := make([]*Timer, 100000)
+	for i := range timers {
+		timers[len(timers)-1-i] = w.NewTimer(time.Hour)
+	}
+	flushed := make(chan error)
+	go func() { flushed <- w.Flush() }()
+	for taken := false; !taken; {
+		w.mu.Lock()
+		taken = len(w.dirty) == 0
+		w.mu.Unlock()
+	}
+	check(t, w.Close())
+	for i, timer := range timers {
+		if timer.Armed() {
+			t.Fatalf("timer %d of a closed wheel is armed", i)
+		}
+	}
+	if err := <-flushed; err != nil {
+		expect(t, err, os.ErrClosed)
+	}
+}
+
 // A function may close the wheel that calls it.
 func TestCloseInFunction(t *testing.T) {
 	w := newWheel(t, nil)
