@@ -115,7 +115,7 @@ hidden() {
 }
 try "a shared object can keep them to itself" hidden
 try "it says under which licence it is" sh -c "head -n 1 '$one/twheel.c' '$one/twheel.h' |
-	grep -c 'SPDX-License-Identifier: GPL-2.0-only OR MIT' | grep -qx 2 &&
+	grep -c 'SPDX-License-Identifier: GPL-2.0-only OR MIT' | grep -x 2 &&
 	grep -q 'Permission is hereby granted' '$one/twheel.c' && ! grep -n '[0-9]-only' '$one'/*.[ch] | grep -v ':[12]:'"
 
 O=$tmp/tests

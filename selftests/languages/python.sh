@@ -95,7 +95,7 @@ if [ -z "$missing" ] && has "$python" -c 'import venv'; then
 	check "its library is its own" grep -q "$tmp/venv/.*/twheel/libtwheel.so" "$tmp/out"
 	try "it comes with its types" test -e "$tmp"/venv/lib/python3*/site-packages/twheel/py.typed
 	try "its version is what pip says, too" sh -c "'$venv' -m pip show twheel |
-		grep -qx 'Version: $(cat "$top/VERSION")'"
+		grep -x 'Version: $(cat "$top/VERSION")'"
 	lonely "$venv" "$examples/sessions.py" >"$tmp/got" 2>&1
 	printf 'session %d has timed out\n' 1 2 >"$tmp/expected"
 	try "a program runs with it, and without libtwheel" diff "$tmp/expected" "$tmp/got"

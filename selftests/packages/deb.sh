@@ -92,7 +92,7 @@ documented() {
 	local root=$1 command
 	shift
 	for command; do
-		commands | grep -qxF -- "$command" || grep -qF "\`$command\`" "$page" ||
+		commands | grep -xF -- "$command" || grep -qF "\`$command\`" "$page" ||
 			{ echo "not on the page: $command"; return 1; }
 		echo "$command" >>"$tmp/ran"
 		echo "+ $command"
@@ -112,7 +112,7 @@ files() {
 
 # is_built KERNEL - is the module there, of this version, and known to DKMS?
 is_built() {
-	inside fresh "dkms status twheel -k $1 | tee /dev/stderr | grep -q ': installed' &&
+	inside fresh "dkms status twheel -k $1 | tee /dev/stderr | grep ': installed' &&
 		modinfo -k $1 twheel && [ \"\$(modinfo -k $1 -F version twheel)\" = $version ]"
 }
 
@@ -123,7 +123,7 @@ compile() {
 	# shellcheck disable=SC2016 # the root's shell expands that
 	in_root "$roots/fresh" user \
 		'cc hello.c $(pkg-config --cflags --libs libtwheel) -o hello && ldd hello' |
-		tee /dev/stderr | grep -q "libtwheel.so.* => /"
+		tee /dev/stderr | grep "libtwheel.so.* => /"
 }
 
 # The root has no device, so the wheel is in the process.
@@ -133,7 +133,7 @@ from twheel import Context, __version__
 with Context() as wheel:
     wheel.arm(1000000, 7)
     print(__version__, wheel.embedded, [event.user_data for event in wheel.read()])'" |
-		tee /dev/stderr | grep -qxF "$version True [7]"
+		tee /dev/stderr | grep -xF "$version True [7]"
 }
 
 # The other flavour's headers come along, as those of a later kernel would.

@@ -147,6 +147,15 @@ shell() {
 	shellcheck "${files[@]}"
 }
 
+# With pipefail a grep -q at the end of a pipe is at times a failure: it ends at the first match, and
+# kills who writes to it still.
+whole_pipes() {
+	local files
+	mapfile -t files < <(grep -rlE '^#!/bin/bash' .ci packaging selftests userspace)
+	perl -0ne 'while (/(?<!\|)\|(?!\|)\s*(\\\n\s*)?grep -\w*q.*/g) { print "$ARGV: $&\n" }' \
+		"${files[@]}"
+}
+
 man_pages() {
 	mandoc -Tlint -W style userspace/man/*.[134]
 }
@@ -262,6 +271,7 @@ tool "gcc" compiler gcc
 tool "clang" compiler clang
 tool "headers on their own" headers_alone
 tool "shellcheck" shell
+tool "pipes read to their end" whole_pipes
 tool "manual pages" man_pages
 tool "seeded bugs apply" seeded
 tool "mutations apply" mutations
