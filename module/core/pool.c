@@ -4,9 +4,10 @@
  *
  * Timers live in chunks, see chunk.h. Each chunk belongs to the stock of a CPU, for which its
  * free timers are, so that CPUs which make and end timers do not wait for each other. A chunk
- * whose timers are all free is freed, but each CPU keeps one: a program that makes and ends a few
- * timers again and again should not make and free a chunk each time. In a pool with leases each
- * chunk has its part of a page of words.
+ * whose timers are all free is freed, but each CPU keeps one, and one more for each 512 timers that
+ * it has, up to what a large batch takes: a program that makes and ends timers again and again
+ * should not make and free a chunk each time. In a pool with leases each chunk has its part of a
+ * page of words.
  *
  * If a CPU has no free timer it takes half of the chunks of another one that has many. So what a
  * program ends on one CPU is used on the next. Once the user has half of the memory that there
@@ -56,6 +57,9 @@
 #define RESERVE_MAX	256
 /* A CPU that has no more chunks with free timers than this keeps them for itself. */
 #define STOCK_CHUNKS	8
+/* For so many timers a CPU keeps an empty chunk: at least one, and no more than EMPTY_MAX */
+#define EMPTY_SHARE	512
+#define EMPTY_MAX	5
 /* Chunks that go to another stock before the locks are released */
 #define MOVE_MAX	16
 
@@ -226,7 +230,7 @@ int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
 	twheel_assert(chunk->pool == pool && chunk->stock == stock);
 	twheel_assert(free && !(free & ~pool->places));
 	if (free == pool->places)
-		stock->has_empty = false;
+		stock->nr_empty--;
 	for (i = 0; i < n && free; i++, free &= free - 1) {
 		timers[i] = &chunk->timers[__ffs64(free)];
 		twheel_assert(twheel_timer_state(timers[i]) == TWHEEL_STATE_NONE);
@@ -289,17 +293,23 @@ static void free_chunk(struct rcu_head *rcu)
 	twheel_quota_memory_left(quota, TWHEEL_CHUNK_SIZE);
 }
 
-/* Free @chunk, which is in @stock, whose lock is held, and all of whose timers are free. */
-static void drop_chunk(struct twheel_pool *pool, struct twheel_stock *stock,
-		       struct twheel_chunk *chunk)
+/* Free the empty chunks of @stock, whose lock is held, but for @keep of them. */
+static void drop_empty(struct twheel_pool *pool, struct twheel_stock *stock, u32 keep)
 {
-	take_from_stock(stock, chunk);
-	spin_lock(&pool->lock);
-	set_slot(pool, chunk, (unsigned long)chunk->generation << 1);
-	spin_unlock(&pool->lock);
-	ida_free(&pool->indices, chunk->index);
-	twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
-	call_rcu(&chunk->rcu, free_chunk);
+	while (stock->nr_empty > keep) {
+		struct twheel_chunk *chunk = list_last_entry(&stock->chunks,
+							     struct twheel_chunk, partial);
+
+		twheel_assert(chunk->free == pool->places);
+		stock->nr_empty--;
+		take_from_stock(stock, chunk);
+		spin_lock(&pool->lock);
+		set_slot(pool, chunk, (unsigned long)chunk->generation << 1);
+		spin_unlock(&pool->lock);
+		ida_free(&pool->indices, chunk->index);
+		twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
+		call_rcu(&chunk->rcu, free_chunk);
+	}
 }
 
 /* Until more is reserved, what ends is given back at once: others need it. */
@@ -316,11 +326,7 @@ void twheel_pool_reclaim(struct twheel_pool *pool)
 			continue;
 		spin_lock_bh(&base->lock);
 		give_back(pool, stock, 0);
-		if (stock->has_empty) {
-			stock->has_empty = false;
-			drop_chunk(pool, stock, list_last_entry(&stock->chunks,
-								struct twheel_chunk, partial));
-		}
+		drop_empty(pool, stock, 0);
 		spin_unlock_bh(&base->lock);
 	}
 }
@@ -444,7 +450,7 @@ static void publish(struct twheel_pool *pool, struct twheel_stock *stock,
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
 
-	stock->has_empty = true;
+	stock->nr_empty++;
 	add_to_stock(stock, chunk, stock->chunks.prev);
 }
 
@@ -459,7 +465,7 @@ static void move_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk,
 	WRITE_ONCE(from->reserved, from->reserved - used);
 	WRITE_ONCE(from->low, from->low - min(from->low, used));
 	if (!used)
-		from->has_empty = false;
+		from->nr_empty--;
 
 	/* Whoever finds the stock finds its base. */
 	smp_store_release(&chunk->stock, to);
@@ -467,7 +473,7 @@ static void move_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk,
 	WRITE_ONCE(to->low, to->low + used);
 	WRITE_ONCE(to->used, to->used + used);
 	if (!used)
-		to->has_empty = true;
+		to->nr_empty++;
 	add_to_stock(to, chunk, used ? &to->chunks : to->chunks.prev);
 }
 
@@ -595,12 +601,10 @@ static void free_timer(struct twheel_pool *pool, struct twheel_timer *timer)
 
 	if (likely(chunk->free != pool->places))
 		return;
-	if (!stock->has_empty) {
-		stock->has_empty = true;
-		list_move_tail(&chunk->partial, &stock->chunks);
-		return;
-	}
-	drop_chunk(pool, stock, chunk);
+	stock->nr_empty++;
+	list_move_tail(&chunk->partial, &stock->chunks);
+	drop_empty(pool, stock, twheel_quota_is_short(chunk->quota) ? 1 :
+		   clamp_t(u32, stock->used / EMPTY_SHARE, 1, EMPTY_MAX));
 }
 
 void twheel_pool_free_slow(struct twheel_pool *pool, const struct twheel_base *base,

@@ -29,7 +29,7 @@
  * @reserved:	how many these may be: @used at least. Also read without the lock
  * @low:	once @used is less than this, some of @reserved are given back: @reserved after a
  *		limit was reached. Also read without the lock
- * @has_empty:	one of @chunks has only free timers, and is kept for the next ones
+ * @nr_empty:	chunks that have only free timers, and are kept for the next ones
  *
  * An arm, which holds the lock of the base, needs no other to make a timer.
  */
@@ -40,7 +40,7 @@ struct twheel_stock {
 	u32			used;
 	u32			reserved;
 	u32			low;
-	bool			has_empty;
+	u32			nr_empty;
 };
 
 /**

@@ -95,7 +95,7 @@ mutations() {
 	the number of records is stored plainly	/^static void add_ready/,/^}/s/WRITE_ONCE(ready->nr, ready->nr + 1);/ready->nr++;/
 	two steps are told as one, or as none	/^bool twheel_ctx_take_step/,/^}/s/WRITE_ONCE(ctx->steps, steps);/WRITE_ONCE(ctx->steps, 0);/
 	a chunk is freed without a grace period	s/call_rcu(&chunk->rcu, free_chunk);/free_chunk(\&chunk->rcu);/
-	a chunk stays in the table	/^static void drop_chunk/,/^}/s/set_slot(.*/;/
+	a chunk stays in the table	/^static void drop_empty/,/^}/s/set_slot(.*/;/
 	rmmod does not wait for what waits	/^void twheel_quota_exit/,/^}/s/^\trcu_barrier();/\t;/
 	settings are settled without a release	s/smp_store_release(&pool->settled, true);/WRITE_ONCE(pool->settled, true);/
 	settings are settled without an acquire	s/return smp_load_acquire(&pool->settled);/return READ_ONCE(pool->settled);/
@@ -116,6 +116,7 @@ mutations() {
 	a timer is freed under any lock	/^void twheel_pool_free_slow/,/^}/s/if (READ_ONCE(.*== base)/if (1)/
 	a timer is freed under the lock of another stock	/^static inline void twheel_pool_free/,/^}/s/READ_ONCE(stock->base) == base \&\& //
 	a chunk moves without its timers	/^static void move_chunk/,/^}/s/WRITE_ONCE(to->used, to->used + used);/;/
+	an empty chunk moves, and counts still	/^static void move_chunk/,/^}/s/from->nr_empty--/(void)from/
 	a chunk is made anew, and its handles come again	/^static struct twheel_chunk \*new_chunk/,/^}/s/^\tchunk->generation = .*/\t;/
 	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
 	a block is not copied	/^static int add_block/,/^}/s/memcpy(array->blocks, old->blocks, nr \* sizeof(block));/;/
