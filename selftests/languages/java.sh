@@ -91,6 +91,6 @@ while read -r line; do
 	esac
 done <"$tmp/tap"
 cp "$tmp/err" "$tmp/out"
-check "all of them have run" sh -c "tail -n 1 '$tmp/tap' | grep '^1\.\.[1-9]' &&
+check "all of them have run" sh -c "tail -n 1 '$tmp/tap' | grep '^1\.\.[1-9]' >'$tmp/plan' &&
 	! grep -i 'jni' '$tmp/err'"
 finish
