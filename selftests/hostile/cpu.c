@@ -35,7 +35,7 @@ FIXTURE_SETUP(cpu)
 {
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
-	self->scene = new_scene();
+	self->scene = new_scenes(1);
 	ASSERT_NE(NULL, self->scene);
 }
 

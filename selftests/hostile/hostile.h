@@ -113,21 +113,26 @@ static inline void better(struct victim *best, struct victim v)
 }
 
 /*
- * Runs @attack(@arg) in a process of NOBODY, on @cpu unless that is -1. The process ends
- * with its parent.
+ * Runs @attack(@arg) in a process of @uid, on @cpu unless that is -1. The process ends with its
+ * parent.
  */
-static inline pid_t attack(void (*attack)(void *arg), void *arg, int cpu)
+static inline pid_t attack_as(uid_t uid, void (*attack)(void *arg), void *arg, int cpu)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	if ((cpu >= 0 && !tw_pin(cpu)) || (geteuid() == 0 && !become(NOBODY)))
+	if ((cpu >= 0 && !tw_pin(cpu)) || (geteuid() == 0 && !become(uid)))
 		_exit(1);
 	/* This comes after changing the user, which clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	attack(arg);
 	_exit(0);
+}
+
+static inline pid_t attack(void (*attack)(void *arg), void *arg, int cpu)
+{
+	return attack_as(NOBODY, attack, arg, cpu);
 }
 
 static inline void end_attack(pid_t pid)
@@ -173,10 +178,10 @@ struct scene {
 	bool peer;
 };
 
-/* Returns a scene on the first two CPUs, or NULL. */
-static inline struct scene *new_scene(void)
+/* Returns memory for @n scenes, the first of which is on the first two CPUs; or NULL. */
+static inline struct scene *new_scenes(int n)
 {
-	struct scene *scene = shared(sizeof(*scene));
+	struct scene *scene = shared(n * sizeof(*scene));
 
 	if (!scene)
 		return NULL;

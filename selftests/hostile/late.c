@@ -55,6 +55,14 @@
 /* No machine, however busy, may exceed a bound this many times. */
 #define BUSY		10
 
+/*
+ * With many attackers a run of each of their wheels comes first, and as long a pause after each. Their
+ * timers are of one tick: what is a whole number of these after the epoch of the clock.
+ */
+#define RUN_NS		TW_MSEC
+#define TOGETHER_NS	(2 * TW_SEC)
+#define USERS_MAX	100
+
 /* As many leases as the user may have. More than the limit by default would only take longer. */
 #define ALL		2000000
 
@@ -81,6 +89,7 @@ enum ahead {
  * @what:	a description
  * @run:	carries it out, given a struct scene
  * @n:		number of timers or watches, in all
+ * @users:	who attack, each with so many; or 0 for one
  * @clocks:	number of clocks that the timers are on
  * @ahead:	how far ahead the deadlines of leases are pushed
  * @ticks:	how many ticks further ahead those of other timers are
@@ -90,6 +99,7 @@ struct plan {
 	const char	*what;
 	void		(*run)(void *scene);
 	int		n;
+	int		users;
 	int		clocks;
 	enum ahead	ahead;
 	int		ticks;
@@ -99,27 +109,50 @@ struct plan {
 /* The current attack, set before the attacker is forked. */
 static const struct plan *plan;
 
-/*
- * Runs the attack as another user, and returns when it has begun. It runs until
- * end_attack(). Returns its process, or -1.
- */
-static pid_t begin_attack(struct scene *scene, void (*run)(void *scene))
-{
-	pid_t pid;
+/* The processes that attack, one of each user */
+static pid_t attackers[USERS_MAX];
+static int nr_attackers;
 
-	scene->ready = 0;
-	scene->held = 0;
-	scene->n = plan->n;
-	pid = attack(run, scene, scene->cpu);
-	while (pid > 0 && !__atomic_load_n(&scene->ready, __ATOMIC_ACQUIRE)) {
-		if (waitpid(pid, NULL, WNOHANG))
-			return -1;
-		usleep(1000);
-	}
-	return pid;
+/* Returns whether all of them still run. */
+static bool all_attack(void)
+{
+	int i;
+
+	for (i = 0; i < nr_attackers; i++)
+		if (attackers[i] < 0 || waitpid(attackers[i], NULL, WNOHANG))
+			return false;
+	return true;
 }
 
-/* Returns whether the attack still has at least @part of its timers. */
+static void end_attacks(void)
+{
+	while (nr_attackers)
+		end_attack(attackers[--nr_attackers]);
+}
+
+/*
+ * Runs the attack as other users, each with a scene of its own, of which @scene is the first. Returns
+ * when all have begun: whether they have. They run until end_attacks().
+ */
+static bool begin_attack(struct scene *scene, void (*run)(void *scene))
+{
+	int users = plan->users ? plan->users : 1, i;
+
+	for (i = 0; i < users; i++) {
+		scene[i] = (struct scene) { .cpu = scene->cpu, .other = scene->other, .n = plan->n };
+		attackers[nr_attackers++] = attack_as(NOBODY - i, run, &scene[i], scene->cpu);
+	}
+	for (i = 0; i < users; i++) {
+		while (!__atomic_load_n(&scene[i].ready, __ATOMIC_ACQUIRE)) {
+			if (!all_attack())
+				return false;
+			usleep(1000);
+		}
+	}
+	return true;
+}
+
+/* Returns whether the first attack still has at least @part of its timers. */
 static bool holds(const struct scene *scene, double part)
 {
 	return __atomic_load_n(&scene->held, __ATOMIC_RELAXED) >= part * scene->n;
@@ -381,6 +414,8 @@ static void all_at_once(void *arg)
 		__u64 begin = tw_now(CLOCK_MONOTONIC);
 
 		deadline = begin + 100 * TW_MSEC + (took ? 2 * took : 4 * TW_SEC);
+		if (plan->users)
+			deadline += TOGETHER_NS - deadline % TOGETHER_NS;
 		for (i = 0; i < plan->n; i++) {
 			arms[i].expires = deadline;
 			arms[i].flags = TWHEEL_ARM_ABS;
@@ -569,11 +604,10 @@ struct rounds {
 static void suffer(struct __test_metadata *_metadata, struct scene *scene,
 		   void (*run)(void *scene), struct rounds *rounds)
 {
-	pid_t pid = begin_attack(scene, run);
 	struct victim v;
 	int i, wait;
 
-	ASSERT_LT(0, pid);
+	ASSERT_TRUE(begin_attack(scene, run));
 	tw_pin(scene->cpu);
 	for (i = 0; i < ROUNDS; i++) {
 		for (wait = 0; wait < 2000 && !holds(scene, 0.9); wait++)
@@ -585,8 +619,8 @@ static void suffer(struct __test_metadata *_metadata, struct scene *scene,
 		if (share(v) < rounds->worst)
 			rounds->worst = share(v);
 	}
-	ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
-	end_attack(pid);
+	ASSERT_TRUE(all_attack());
+	end_attacks();
 }
 
 /*
@@ -813,20 +847,17 @@ static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *
 {
 	__u64 late;
 	struct rounds alone = { .worst = 1 };
+	__u64 bound = BOUND_NS + 2 * plan->users * RUN_NS;
 	struct watcher w = { };
-	pid_t pid = 0;
 	bool ok;
 
-	if (plan->run) {
-		pid = begin_attack(scene, plan->run);
-		ASSERT_LT(0, pid);
-	}
+	if (plan->run)
+		ASSERT_TRUE(begin_attack(scene, plan->run));
 	tw_pin(scene->cpu);
 	ok = prepare(&w) && watch_pairs(&w);
 	/* If the attack has ended, nothing was measured. */
-	ok = ok && (!pid || waitpid(pid, NULL, WNOHANG) == 0);
-	if (pid)
-		end_attack(pid);
+	ok = ok && all_attack();
+	end_attacks();
 	clear(&w);
 	ASSERT_TRUE(ok);
 	TH_LOG("%-38s timers %7.1f ms late, at most %7.1f to expire; timerfds %5.1f ms",
@@ -838,10 +869,10 @@ static enum verdict try_timers(struct __test_metadata *_metadata, struct scene *
 		TH_LOG("%d timers have not come", w.lost);
 		return LOST;
 	}
-	if (w.worst[TIMER] <= w.worst[TIMERFD] + BOUND_NS)
+	if (w.worst[TIMER] <= w.worst[TIMERFD] + bound)
 		return KEPT;
 	late = w.worst[TIMER] - w.worst[TIMERFD];
-	return late > BUSY * BOUND_NS || is_quiet(_metadata, scene, &alone) ? BROKEN : UNKNOWN;
+	return late > BUSY * bound || is_quiet(_metadata, scene, &alone) ? BROKEN : UNKNOWN;
 }
 
 /* Returns why the tests cannot run here, or NULL. */
@@ -868,16 +899,20 @@ FIXTURE_SETUP(late)
 {
 	if (hindrance())
 		SKIP(return, "%s", hindrance());
-	self->scene = new_scene();
+	self->scene = new_scenes(USERS_MAX);
 	ASSERT_NE(NULL, self->scene);
 	plan = &variant->plan;
 }
 
 static void look_around(struct __test_metadata *_metadata)
 {
+	int i;
+
 	if (hindrance())
 		return;
-	EXPECT_TRUE(nothing_left(NOBODY));
+	end_attacks();
+	for (i = 0; i < USERS_MAX && (!i || i < plan->users); i++)
+		EXPECT_TRUE(nothing_left(NOBODY - i));
 	EXPECT_TRUE(is_served(VICTIM));
 }
 
@@ -957,6 +992,18 @@ FIXTURE_VARIANT_ADD(late, one_tick)
 		  .n = 500000 },
 };
 
+FIXTURE_VARIANT_ADD(late, one_tick_of_ten_users)
+{
+	.plan = { .what = "10 users, 20000 timers each of one tick", .run = all_at_once,
+		  .n = 20000, .users = 10 },
+};
+
+FIXTURE_VARIANT_ADD(late, one_tick_of_a_hundred_users)
+{
+	.plan = { .what = "100 users, 2000 timers each of one tick", .run = all_at_once,
+		  .n = 2000, .users = 100 },
+};
+
 FIXTURE_VARIANT_ADD(late, rounds)
 {
 	.plan = { .what = "10000 periodic timers, read at once", .run = read_rounds,
@@ -1028,7 +1075,7 @@ FIXTURE_SETUP(spinner)
 {
 	if (hindrance())
 		SKIP(return, "%s", hindrance());
-	self->scene = new_scene();
+	self->scene = new_scenes(USERS_MAX);
 	ASSERT_NE(NULL, self->scene);
 	plan = &variant->plan;
 }
