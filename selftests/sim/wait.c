@@ -123,3 +123,9 @@ int sim_wait_as_poller(void)
 	sim_wait_end();
 	return 0;
 }
+
+void sim_wait_for_edge(void)
+{
+	sim_wait(SIM_FOREVER);
+	self->woken = false;
+}
