@@ -52,9 +52,10 @@ void call_sure_end(void)
 		sim_config.efault_chance = world.efault_chance;
 }
 
-static void begin(void)
+static void begin(const struct context *c)
 {
 	counts.operations++;
+	sim_enter_timens(c->timens);
 	sim_call_begins();
 }
 
@@ -68,7 +69,7 @@ long call_ioctl(struct context *c, unsigned int cmd, void *arg)
 {
 	long ret;
 
-	begin();
+	begin(c);
 	ret = sim_device->unlocked_ioctl(&c->file, cmd, (unsigned long)arg);
 	end(c, ret);
 	return ret;
@@ -178,7 +179,7 @@ long call_write(struct context *c, void *bytes, size_t n)
 	struct kiocb iocb = { .ki_filp = &c->file };
 	long ret;
 
-	begin();
+	begin(c);
 	ret = sim_device->write_iter(&iocb, &iter);
 	end(c, ret);
 	return ret;
@@ -202,7 +203,7 @@ long call_read(struct context *c, struct twheel_event *events, u32 room, bool wa
 	u64 began = oracle_stamp();
 	long ret, i;
 
-	begin();
+	begin(c);
 	ret = sim_device->read_iter(&iocb, &iter);
 	end(c, ret);
 	sim_trace("context %u: read up to %u records: %ld", c->nr, room, ret);

@@ -11,23 +11,31 @@ u64 sim_latest_step;
 static struct notifier_block *told;
 /* As the kernel's it is taken in hard interrupts, too. */
 static spinlock_t timekeeper_lock = SIM_LOCK_INIT(timekeeper);
-static struct time_namespace timens;
-static struct nsproxy nsproxy = { .time_ns = &timens };
+static struct time_namespace timens[SIM_NAMESPACES];
+static struct nsproxy nsproxies[SIM_NAMESPACES];
 
 void clock_begin(void)
 {
+	u32 i;
+
 	sim_real_offset = 1000000000000000000;
 	sim_furthest_offset = sim_real_offset;
 	sim_boot_offset = 5000000000;
 	sim_latest_step = 0;
 	told = NULL;
 	timekeeper_lock.order.time = 0;
-	sim_set_timens(0, 0);
+	for (i = 0; i < SIM_NAMESPACES; i++)
+		sim_set_timens(i, 0, 0);
 }
 
 void clock_give_namespaces(struct task_struct *task)
 {
-	task->nsproxy = &nsproxy;
+	task->nsproxy = &nsproxies[0];
+}
+
+void sim_enter_timens(u32 nr)
+{
+	current->nsproxy = &nsproxies[nr];
 }
 
 static struct timespec64 timespec_of(s64 ns)
@@ -35,10 +43,11 @@ static struct timespec64 timespec_of(s64 ns)
 	return (struct timespec64){ ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
 }
 
-void sim_set_timens(s64 monotonic, s64 boottime)
+void sim_set_timens(u32 nr, s64 monotonic, s64 boottime)
 {
-	timens.offsets.monotonic = timespec_of(monotonic);
-	timens.offsets.boottime = timespec_of(boottime);
+	nsproxies[nr].time_ns = &timens[nr];
+	timens[nr].offsets.monotonic = timespec_of(monotonic);
+	timens[nr].offsets.boottime = timespec_of(boottime);
 }
 
 static void lock_timekeeper(void)

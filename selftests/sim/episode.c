@@ -137,15 +137,39 @@ static void load(void *arg)
 	}
 }
 
-static void choose_clock(struct context *c, s64 monotonic, s64 boottime)
+static s64 some_offset(void)
 {
+	return ((s64)sim_below(1000) - 500) * NSEC_PER_SEC + sim_below(NSEC_PER_SEC);
+}
+
+/* Offsets of CLOCK_MONOTONIC and CLOCK_BOOTTIME in the time namespaces */
+static s64 offsets[SIM_NAMESPACES][2];
+
+/* In two of three episodes nobody has a namespace; in some of the others nobody but some has one. */
+static void choose_namespaces(void)
+{
+	u32 i;
+
+	memset(offsets, 0, sizeof(offsets));
+	if (!has(NAMESPACES) || sim_below(3))
+		return;
+	for (i = sim_below(2); i < SIM_NAMESPACES; i++) {
+		offsets[i][0] = some_offset();
+		offsets[i][1] = some_offset();
+		sim_set_timens(i, offsets[i][0], offsets[i][1]);
+	}
+}
+
+static void choose_clock(struct context *c)
+{
+	c->timens = sim_below(SIM_NAMESPACES);
 	c->clock = CLOCK_MONOTONIC;
-	c->ahead = monotonic;
+	c->ahead = offsets[c->timens][0];
 	switch (sim_below(4)) {
 	case 2:
 		c->clock = CLOCK_BOOTTIME;
 		c->config.clock = CLOCK_BOOTTIME;
-		c->ahead = boottime;
+		c->ahead = offsets[c->timens][1];
 		break;
 	case 3:
 		c->clock = CLOCK_REALTIME;
@@ -170,11 +194,6 @@ void open_context(struct context *c)
 	expect(!ret, CONTAINED, "a new context cannot be configured: %ld", ret);
 }
 
-static s64 some_offset(void)
-{
-	return ((s64)sim_below(1000) - 500) * NSEC_PER_SEC + sim_below(NSEC_PER_SEC);
-}
-
 /*
  * Many contexts are of three users; or nearly all of one user, and on one clock, so that one wheel
  * has timers of more contexts than a run can note, or a task hold locks.
@@ -188,6 +207,7 @@ static void choose_user(struct context *c, bool together)
 		return;
 	c->clock = first->clock;
 	c->config.clock = first->config.clock;
+	c->timens = first->timens;
 	c->ahead = first->ahead;
 	c->config.flags &= ~TWHEEL_CONFIG_CANCEL_ON_SET;
 }
@@ -195,15 +215,10 @@ static void choose_user(struct context *c, bool together)
 /* Choose what the episode is to be, and open its contexts. */
 static void open_contexts(void *arg)
 {
-	s64 monotonic = 0, boottime = 0;
 	bool together = false;
 	u32 i;
 
-	if (has(NAMESPACES) && !sim_below(3)) {
-		monotonic = some_offset();
-		boottime = some_offset();
-		sim_set_timens(monotonic, boottime);
-	}
+	choose_namespaces();
 	world.nr_contexts = has(CONTEXTS) ? 1 + sim_below(2) : 1;
 	if (world.many) {
 		world.nr_contexts = MAX_CONTEXTS;
@@ -222,7 +237,7 @@ static void open_contexts(void *arg)
 		c->hostile = has(HOSTILE) && leases(c) && !sim_below(world.many ? 16 : 2);
 		if (has(LIMITS) && !sim_below(4))
 			c->config.limit = min(8 + sim_below(60), (u32)*sim_param_max_fd_timers);
-		choose_clock(c, monotonic, boottime);
+		choose_clock(c);
 		if (world.many)
 			choose_user(c, together);
 		open_context(c);

@@ -117,6 +117,7 @@ mutations() {
 	a timer is freed under the lock of another stock	/^static inline void twheel_pool_free/,/^}/s/READ_ONCE(stock->base) == base \&\& //
 	a chunk moves without its timers	/^static void move_chunk/,/^}/s/WRITE_ONCE(to->used, to->used + used);/;/
 	an empty chunk moves, and counts still	/^static void move_chunk/,/^}/s/from->nr_empty--/(void)from/
+	times are of the namespace of who called first	s/offsets = &nsproxy->time_ns->offsets;/static typeof(offsets) first; offsets = first = first ?: \&nsproxy->time_ns->offsets;/
 	a chunk is made anew, and its handles come again	/^static struct twheel_chunk \*new_chunk/,/^}/s/^\tchunk->generation = .*/\t;/
 	an array is freed without a grace period	s/kvfree_rcu(old, rcu);/kvfree(old);/
 	a block is not copied	/^static int add_block/,/^}/s/memcpy(array->blocks, old->blocks, nr \* sizeof(block));/;/

@@ -187,7 +187,10 @@ extern u64 sim_latest_step;
 /* They are not done. Tasks have no priorities here, so others may keep them from their CPU. */
 extern bool sim_steps_pending;
 void sim_set_clock(s64 step);
-void sim_set_timens(s64 monotonic, s64 boottime);
+#define SIM_NAMESPACES	2
+void sim_set_timens(u32 nr, s64 monotonic, s64 boottime);
+/* The task that calls it is in that namespace from now on. */
+void sim_enter_timens(u32 nr);
 
 /* module.c */
 extern const struct file_operations *sim_device;

@@ -145,7 +145,8 @@ struct owner {
  * @cred:	who has opened it
  * @clock:	as clock_gettime() names it
  * @config:	how it is configured
- * @ahead:	by how much the clock is ahead in the time namespace
+ * @timens:	the time namespace of those who call
+ * @ahead:	by how much the clock is ahead there
  * @shared:	handles of the timers that all owners use, or 0
  * @shared_live: how many of them there are, by what was told
  * @hostile:	somebody stores anything into its words
@@ -161,6 +162,7 @@ struct context {
 	struct cred		cred;
 	clockid_t		clock;
 	struct twheel_config	config;
+	u32			timens;
 	s64			ahead;
 	u64			shared[MAX_SHARED];
 	s64			shared_live;
