@@ -56,8 +56,8 @@
 #define BUSY		10
 
 /*
- * With many attackers a run of each of their wheels comes first, and as long a pause after each. Their
- * timers are of one tick: what is a whole number of these after the epoch of the clock.
+ * With many attackers a run of each of their wheels comes first, and as long a pause after each.
+ * Their timers are of one tick: what is a whole number of these after the epoch of the clock.
  */
 #define RUN_NS		TW_MSEC
 #define TOGETHER_NS	(2 * TW_SEC)
@@ -131,15 +131,18 @@ static void end_attacks(void)
 }
 
 /*
- * Runs the attack as other users, each with a scene of its own, of which @scene is the first. Returns
- * when all have begun: whether they have. They run until end_attacks().
+ * Runs the attack as other users, each with a scene of its own, of which @scene is the first.
+ * Returns when all have begun: whether they have. They run until end_attacks().
  */
 static bool begin_attack(struct scene *scene, void (*run)(void *scene))
 {
 	int users = plan->users ? plan->users : 1, i;
 
 	for (i = 0; i < users; i++) {
-		scene[i] = (struct scene) { .cpu = scene->cpu, .other = scene->other, .n = plan->n };
+		scene[i] = *scene;
+		scene[i].ready = 0;
+		scene[i].held = 0;
+		scene[i].n = plan->n;
 		attackers[nr_attackers++] = attack_as(NOBODY - i, run, &scene[i], scene->cpu);
 	}
 	for (i = 0; i < users; i++) {

@@ -145,7 +145,7 @@ static s64 some_offset(void)
 /* Offsets of CLOCK_MONOTONIC and CLOCK_BOOTTIME in the time namespaces */
 static s64 offsets[SIM_NAMESPACES][2];
 
-/* In two of three episodes nobody has a namespace; in some of the others nobody but some has one. */
+/* In two of three episodes nobody has a namespace; in half of the others only some have. */
 static void choose_namespaces(void)
 {
 	u32 i;

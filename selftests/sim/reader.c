@@ -38,8 +38,8 @@ static void check_result(long ret)
 }
 
 /*
- * With an epoll that is triggered by edges: after each, read until there is nothing more. Returns the
- * result of the last read.
+ * With an epoll that is triggered by edges: after each, read until there is nothing more. Returns
+ * the result of the last read.
  */
 static long read_by_edges(struct context *c, struct twheel_event *events, u32 room)
 {

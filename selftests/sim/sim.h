@@ -161,8 +161,8 @@ void sim_acquire(void *what);
 /* wait.c: after a poll that has found nothing, wait until it is woken. */
 int sim_wait_as_poller(void);
 /*
- * After a poll, whatever it has found: wait until it was woken since then, or since this has returned
- * last, which may have been meanwhile.
+ * After a poll, whatever it has found: wait until it was woken since then, or since this has
+ * returned last, which may have been meanwhile.
  */
 void sim_wait_for_edge(void);
 
