@@ -21,7 +21,7 @@ mutations() {
 	a re-arm leaves the record	s/^\t\tarm->old_state = TWHEEL_STATE_READY;/&\n\t\tif (arm->user_data % 8 == 0)\n\t\t\treturn 0;/
 	early by a tick			s/+ !!(ns & last);/+ !last;/
 	expires, and never was ready	s/^\t\ttwheel_ctx_make_ready(ctx, base, timer, run->time);/\t\tif (timer->user_data % 64)\n\t&/
-	the last to expire is told first	s/list_add(&timer->ready, prev)/list_add(\&timer->ready, \&ctx->ready)/
+	the last to expire is told first	s/list_add(&timer->ready, prev)/list_add(\&timer->ready, \&ready->timers)/
 	a last record that is not	s/expirations >= timer->count) {/expirations > timer->count) {/
 	a stale handle is as good	/^static inline bool twheel_pool_is_named/,/^}/s/return timer->generation == upper_32_bits(handle);/return true;/
 	a push-back of what has expired	/^int twheel_timer_rearm/,/^}/s/if (!pending)$/if (!pending \&\& arm->user_data % 8)/
