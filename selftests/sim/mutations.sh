@@ -19,6 +19,10 @@
 #	a kick does not look again, a lease is claimed without a compare, reclaim takes the lock of
 #		another clock: the window is narrow, and they are found from some seeds, and not from
 #		others
+#
+# Not looked into yet: a key names what it named before, a reader finds records and not their base, the
+# next round stays where the reader may not run, rmmod does not wait for what waits, a lower limit is
+# not seen, another clock keeps what was reserved, a user goes over the limit.
 
 files=(module/*/*.[ch])
 
