@@ -4,10 +4,10 @@
  *
  * Timers live in chunks, see chunk.h. Each chunk belongs to the stock of a CPU, for which its
  * free timers are, so that CPUs which make and end timers do not wait for each other. A chunk
- * whose timers are all free is freed, but each CPU keeps one, and one more for each 512 timers that
- * it has, up to what a large batch takes: a program that makes and ends timers again and again
- * should not make and free a chunk each time. In a pool with leases each chunk has its part of a
- * page of words.
+ * whose timers are all free is freed, but each CPU keeps one for each 512 timers that it has,
+ * at least one, and no more than a large batch takes: a program that makes and ends timers
+ * again and again should not make and free a chunk each time. In a pool with leases each chunk
+ * has its part of a page of words.
  *
  * If a CPU has no free timer it takes half of the chunks of another one that has many. So what a
  * program ends on one CPU is used on the next. Once the user has half of the memory that there

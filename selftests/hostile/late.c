@@ -113,6 +113,11 @@ static const struct plan *plan;
 static pid_t attackers[USERS_MAX];
 static int nr_attackers;
 
+static int nr_users(void)
+{
+	return plan->users ? plan->users : 1;
+}
+
 /* Returns whether all of them still run. */
 static bool all_attack(void)
 {
@@ -136,16 +141,16 @@ static void end_attacks(void)
  */
 static bool begin_attack(struct scene *scene, void (*run)(void *scene))
 {
-	int users = plan->users ? plan->users : 1, i;
+	int i;
 
-	for (i = 0; i < users; i++) {
+	for (i = 0; i < nr_users(); i++) {
 		scene[i] = *scene;
 		scene[i].ready = 0;
 		scene[i].held = 0;
 		scene[i].n = plan->n;
 		attackers[nr_attackers++] = attack_as(NOBODY - i, run, &scene[i], scene->cpu);
 	}
-	for (i = 0; i < users; i++) {
+	for (i = 0; i < nr_users(); i++) {
 		while (!__atomic_load_n(&scene[i].ready, __ATOMIC_ACQUIRE)) {
 			if (!all_attack())
 				return false;
@@ -914,7 +919,7 @@ static void look_around(struct __test_metadata *_metadata)
 	if (hindrance())
 		return;
 	end_attacks();
-	for (i = 0; i < USERS_MAX && (!i || i < plan->users); i++)
+	for (i = 0; i < nr_users(); i++)
 		EXPECT_TRUE(nothing_left(NOBODY - i));
 	EXPECT_TRUE(is_served(VICTIM));
 }

@@ -84,15 +84,17 @@ static void cancel(struct program *p, enum order order)
 	u32 i;
 
 	for (i = 0; i < BATCH; i++) {
-		u32 which = order == YOUNGEST ? p->n - 1 : (u32)random() % p->n;
+		u64 *first = &p->handles[p->first];
+		u32 which = order == OLDEST ? 0 : p->n - 1;
 
-		if (order == OLDEST) {
-			entries[i].handle = p->handles[p->first++];
-			p->n--;
-			continue;
-		}
-		entries[i].handle = p->handles[p->first + which];
-		p->handles[p->first + which] = p->handles[p->first + --p->n];
+		if (order == ANY)
+			which = (u32)random() % p->n;
+		entries[i].handle = first[which];
+		p->n--;
+		if (order == OLDEST)
+			p->first++;
+		else
+			first[which] = first[p->n];
 	}
 	batch(p, TWHEEL_IOC_CANCEL_BATCH, entries);
 }
