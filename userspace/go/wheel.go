@@ -570,14 +570,11 @@ func (t *Timer) expire(deadline, now int64) {
 		} else {
 			t.deadline = 0
 		}
-		switch {
-		case t.c != nil:
+		if t.c != nil {
 			select {
 			case t.c <- time.Now():
 			default:
 			}
-		case !t.direct:
-			go t.f()
 		}
 	}
 	closed := false
@@ -588,6 +585,10 @@ func (t *Timer) expire(deadline, now int64) {
 		} else {
 			t.release()
 		}
+	}
+	// After the key was given back: who sees the function run sees a timer that is done.
+	if due && t.f != nil && !t.direct {
+		go t.f()
 	}
 	t.mu.Unlock()
 	if (due || closed) && t.direct {
