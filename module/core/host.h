@@ -152,6 +152,11 @@ void twheel_base_program(struct twheel_base *base);
 extern unsigned long twheel_max_user_timers;
 /* As above. */
 extern unsigned long twheel_max_fd_timers;
+/*
+ * How often one of them was changed: added to, with a release, after each change. A limit may have
+ * an earlier value again, and not all that was reserved since then is within it.
+ */
+extern u32 twheel_limit_changes;
 
 /**
  * twheel_quota_put() - drop a reference

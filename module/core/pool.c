@@ -207,8 +207,7 @@ static void take_from_stock(struct twheel_stock *stock, struct twheel_chunk *chu
 /* Has a limit changed since timers were reserved last? */
 static bool limits_changed(const struct twheel_pool *pool)
 {
-	return READ_ONCE(pool->user_max) != READ_ONCE(twheel_max_user_timers) ||
-	       READ_ONCE(pool->fd_max) != READ_ONCE(twheel_max_fd_timers);
+	return READ_ONCE(pool->changes) != READ_ONCE(twheel_limit_changes);
 }
 
 int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
@@ -347,12 +346,13 @@ static bool reserve_of_pool(struct twheel_pool *pool)
 /* Reserve a timer. Returns 0 or an error. */
 static int reserve(struct twheel_pool *pool)
 {
+	/* Pairs with the release of the host that changes a limit. */
+	u32 changes = smp_load_acquire(&twheel_limit_changes);
 	int ret;
 
-	if (limits_changed(pool)) {
+	if (pool->changes != changes) {
 		twheel_pool_reclaim(pool);
-		WRITE_ONCE(pool->user_max, READ_ONCE(twheel_max_user_timers));
-		WRITE_ONCE(pool->fd_max, READ_ONCE(twheel_max_fd_timers));
+		WRITE_ONCE(pool->changes, changes);
 	}
 	if (!reserve_of_pool(pool)) {
 		twheel_pool_reclaim(pool);
@@ -536,6 +536,7 @@ static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twhee
 	u32 used = READ_ONCE(stock->used), more = clamp_t(u32, used, RESERVE_MIN, RESERVE_MAX);
 	u32 hand = sure || limits_changed(pool) || READ_ONCE(stock->reserved) <= used;
 	struct twheel_chunk *chunk = NULL;
+	bool sought;
 	int ret = 0;
 
 	/* Whoever reclaims, from the first reservation on, finds it: see the host. */
@@ -561,11 +562,13 @@ static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twhee
 		publish(pool, stock, chunk);
 		chunk = NULL;
 	}
-	if (stock->reserved == stock->used)
+	/* Nothing is reserved for later while another context looks for a timer that none needs. */
+	sought = twheel_account_is_sought(&pool->account);
+	if (stock->reserved == stock->used && !sought)
 		hand += reserve_more(pool, more);
 	WRITE_ONCE(stock->reserved, stock->reserved + hand);
 	ret = twheel_pool_alloc(pool, base, timer, 1);
-	give_back(pool, stock, twheel_account_is_sought(&pool->account) ? 0 : RESERVE_MAX);
+	give_back(pool, stock, sought ? 0 : RESERVE_MAX);
 	spin_unlock_bh(&base->lock);
 	if (chunk)
 		discard_chunk(pool, chunk);
@@ -665,6 +668,8 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 
 	spin_lock_init(&pool->lock);
 	twheel_account_init(&pool->account, quota);
+	/* Nothing is reserved within an earlier limit. */
+	pool->changes = READ_ONCE(twheel_limit_changes);
 	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, hold_chunks, quota);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
@@ -683,13 +688,15 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 		return -EINVAL;
 
 	/*
-	 * The clock may change, and so the bases. Nobody else reclaims once the account is closed,
-	 * until it is opened with the bases of then.
+	 * The clock may change, and so the bases. Nobody reclaims once the account is closed, until
+	 * it is opened with the bases of then. Nor is there anything to reclaim: a stock gets its
+	 * first chunk and its first reservation together, and then the pool is settled.
 	 */
-	twheel_pool_reclaim(pool);
 	twheel_account_close(&pool->account);
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
+		twheel_assert(!stock_of(pool, cpu)->reserved);
 		WRITE_ONCE(stock_of(pool, cpu)->base, NULL);
+	}
 	set_chunk_timers(pool, keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS);
 	pool->keyed = keyed;
 	if (keyed)

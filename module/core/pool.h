@@ -50,8 +50,7 @@ struct twheel_stock {
  * @account:	where the timers are counted that are reserved
  * @reserved:	(l) how many of them: those of all @stocks, and those on their way there; also read
  *		without a lock
- * @user_max:	(g) twheel_max_user_timers when timers were reserved last; read without a lock
- * @fd_max:	(g) twheel_max_fd_timers then; read without a lock
+ * @changes:	(g) twheel_limit_changes when timers were reserved last; read without a lock
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
  * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made; they are stored
  *		and removed under @lock
@@ -76,10 +75,9 @@ struct twheel_pool {
 	bool			keyed;
 	bool			leases;
 	u32			chunk_timers;
+	u32			changes;
 	u64			places;
 	unsigned long		limit;
-	unsigned long		user_max;
-	unsigned long		fd_max;
 	struct twheel_stock __percpu *stocks;
 	struct twheel_account	account;
 	struct twheel_keys	keys;

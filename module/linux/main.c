@@ -47,10 +47,29 @@ static unsigned int slots = 64;
 module_param(slots, uint, 0444);
 MODULE_PARM_DESC(slots, "Buckets a level, a power of two, 4 to 4096 (default 64)");
 
-module_param_named(max_user_timers, twheel_max_user_timers, ulong, 0644);
+/* Change a limit, while the kernel lets nobody else change a parameter. */
+static int set_limit(const char *text, const struct kernel_param *limit)
+{
+	int ret = param_set_ulong(text, limit);
+
+	if (ret)
+		return ret;
+	/* Pairs with smp_load_acquire() in reserve(): who sees the number sees the limit. */
+	smp_store_release(&twheel_limit_changes, twheel_limit_changes + 1);
+	return 0;
+}
+
+static const struct kernel_param_ops limit_ops = {
+	.set	= set_limit,
+	.get	= param_get_ulong,
+};
+
+module_param_cb(max_user_timers, &limit_ops, &twheel_max_user_timers, 0644);
+__MODULE_PARM_TYPE(max_user_timers, "ulong");
 MODULE_PARM_DESC(max_user_timers, "Most timers of a user (default: what fits 4% of memory)");
 
-module_param_named(max_fd_timers, twheel_max_fd_timers, ulong, 0644);
+module_param_cb(max_fd_timers, &limit_ops, &twheel_max_fd_timers, 0644);
+__MODULE_PARM_TYPE(max_fd_timers, "ulong");
 MODULE_PARM_DESC(max_fd_timers, "Most timers of one open of the device (default: max_user_timers)");
 
 static int __init check_geometry(void)

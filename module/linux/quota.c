@@ -47,6 +47,7 @@ static struct workqueue_struct *twheel_quota_wq;
 
 unsigned long twheel_max_user_timers;
 unsigned long twheel_max_fd_timers;
+u32 twheel_limit_changes;
 
 static struct twheel_quota *find_quota(kuid_t uid)
 {
@@ -175,19 +176,16 @@ void twheel_quota_put(struct twheel_quota *quota)
 	queue_work(twheel_quota_wq, &quota->free);
 }
 
-/* Add up to @n to @count, which is not to be above @max. Returns how much. */
-static unsigned long add_up_to(atomic_long_t *count, unsigned long n, unsigned long max)
+/* Add @n to @count, unless it would be above @max. Returns whether it did. */
+static bool add_unless_above(atomic_long_t *count, unsigned long n, unsigned long max)
 {
 	long old = atomic_long_read(count);
-	unsigned long room;
 
 	do {
-		room = max - min_t(unsigned long, old, max);
-		if (!room)
-			return 0;
-		n = min(n, room);
+		if (old + n > max)
+			return false;
 	} while (!atomic_long_try_cmpxchg(count, &old, old + n));
-	return n;
+	return true;
 }
 
 /* How many bytes a user may have now. */
@@ -201,14 +199,7 @@ static unsigned long max_memory(void)
 
 int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
 {
-	unsigned long max = max_memory();
-	long old = atomic_long_read(&quota->memory);
-
-	do {
-		if (old + bytes > max)
-			return -EDQUOT;
-	} while (!atomic_long_try_cmpxchg(&quota->memory, &old, old + bytes));
-	return 0;
+	return add_unless_above(&quota->memory, bytes, max_memory()) ? 0 : -EDQUOT;
 }
 
 /* Is @bytes now counted, or is there nothing to wait for? *@ret tells which. */
@@ -318,7 +309,7 @@ void twheel_account_release(struct twheel_account *account, u32 n)
 /* Reserve a timer, if the limit leaves one. */
 static bool reserve(struct twheel_quota *quota)
 {
-	return add_up_to(&quota->timers, 1, READ_ONCE(twheel_max_user_timers));
+	return add_unless_above(&quota->timers, 1, READ_ONCE(twheel_max_user_timers));
 }
 
 int twheel_account_reserve(struct twheel_account *account)
@@ -339,8 +330,8 @@ int twheel_account_reserve(struct twheel_account *account)
 		WRITE_ONCE(quota->reclaims, true);
 		/*
 		 * Whoever adds to a stock looks at this under the lock of a base, which is taken
-		 * after this. A base that is not seen yet is used after add_up_to(), which is a
-		 * barrier, too.
+		 * after this. A base that is not seen yet is used after add_unless_above(), which
+		 * is a barrier, too.
 		 */
 		smp_mb();
 		reclaim(quota);
@@ -364,5 +355,6 @@ u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 	unsigned long timers = atomic_long_read(&quota->timers);
 
 	n = min_t(unsigned long, n, twheel_share(max - min(max, timers)));
-	return n ? add_up_to(&quota->timers, n, max) : 0;
+	/* Others may have taken what was left; this one can do without. */
+	return n && add_unless_above(&quota->timers, n, max) ? n : 0;
 }

@@ -99,6 +99,7 @@ void twheel_waiters_wake(struct twheel_waiters *waiters)
 
 unsigned long twheel_max_user_timers = ~0UL;
 unsigned long twheel_max_fd_timers;
+u32 twheel_limit_changes;
 uint64_t twheel_all_timers;
 
 void twheel_quota_put(struct twheel_quota *quota)
