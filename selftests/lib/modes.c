@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "lib_util.h"
+#include "twheel_util.h"
 
 /* The contents of an output before a call that must not change it. */
 #define POISON	0xccccccccccccccccULL
@@ -828,6 +829,8 @@ TEST_F(lease, word_of_another_lease)
 	uint64_t handle = 42;
 	int i;
 
+	/* What is free on this CPU is found on this CPU. */
+	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
 	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &first, NULL));
 	for (i = 0; i < TWHEEL_LEASE_TAG_MASK; i++) {
 		ASSERT_EQ(0, twheel_cancel(self->tw, handle, NULL));
