@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Work items and irq_works: a task does them, one after another. */
+#include <string.h>
+
 #include <linux/irq_work.h>
 #include <linux/workqueue.h>
 
 #include "kernel.h"
 
+/**
+ * struct workqueue_struct - a queue; their items wait in one list
+ * @there:	it was made, and not destroyed
+ */
+struct workqueue_struct {
+	bool there;
+};
+
+static struct workqueue_struct queues[4];
 static struct work_struct *works;
 static struct irq_work *irq_works;
 static bool has_worker;
@@ -12,6 +23,7 @@ bool sim_steps_pending;
 
 void work_begin(void)
 {
+	memset(queues, 0, sizeof(queues));
 	sim_steps_pending = false;
 	works = NULL;
 	irq_works = NULL;
@@ -88,6 +100,7 @@ bool queue_work(struct workqueue_struct *queue, struct work_struct *work)
 {
 	struct work_struct **p;
 
+	expect(queue->there, CONTAINED, "work is queued where there is no queue any more");
 	tsan_release(work);
 	if (work->pending)
 		return false;
@@ -103,12 +116,21 @@ bool queue_work(struct workqueue_struct *queue, struct work_struct *work)
 
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max)
 {
-	return alloc_fails(1) ? NULL : (struct workqueue_struct *)&works;
+	struct workqueue_struct *queue = queues;
+
+	if (alloc_fails(1))
+		return NULL;
+	while (queue->there)
+		queue++;
+	expect(queue < queues + ARRAY_SIZE(queues), SIM_ITSELF, "there are too many queues");
+	queue->there = true;
+	return queue;
 }
 
 void destroy_workqueue(struct workqueue_struct *queue)
 {
 	while (has_worker)
 		sim_relax();
+	queue->there = false;
 	tsan_acquire(&works);
 }
