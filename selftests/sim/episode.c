@@ -98,6 +98,10 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 	/* A CPU that stands still shows most if the others go on for long. */
 	if (config->freeze_chance)
 		config->switch_chance = min(config->switch_chance, 2048U);
+	if (config->freeze_chance && by_seed(seed, 56, 2)) {
+		config->place = 1 + by_seed(seed, 57, SIM_PLACES);
+		config->freeze_chance = 100;
+	}
 }
 
 /* What matters is which interrupt is sent when, and how soon what was stored is seen. */

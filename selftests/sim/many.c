@@ -64,11 +64,14 @@ void do_walk(struct owner *o, struct context *c, u32 made)
 	struct twheel_timer_info infos[5];
 	struct twheel_list list = { .entries = (uintptr_t)infos, .count = ARRAY_SIZE(infos) };
 	u32 n = world.nr_armings, found = 0, drains = c->drains, i;
-	u64 mine = NEVER_TOLD | (u64)o->nr << 32, began = oracle_stamp();
+	u64 mine = NEVER_TOLD | (u64)o->nr << 32, began;
 	bool drained = c->draining;
 	u8 *seen = calloc(n + 1, 1);
 	long ret, k;
 
+	/* What nobody has told this task of need not be listed. */
+	sim_learn();
+	began = oracle_stamp();
 	do {
 		ret = call_list(c, &list);
 		for (k = 0; k < ret; k++) {

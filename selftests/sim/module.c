@@ -7,6 +7,7 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
+#include <linux/moduleparam.h>
 #include <linux/seq_file.h>
 #include <linux/user_namespace.h>
 
@@ -84,6 +85,16 @@ void sim_read_debugfs(void)
 		expect(!files[i]->show || m.used > 40, CONTAINED, "a file in debugfs is empty");
 	}
 	free(text);
+}
+
+void sim_set_user_limit(unsigned long limit)
+{
+	struct kernel_param param = { .arg = sim_param_max_user_timers };
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lu", limit);
+	sim_ops_max_user_timers->set(text, &param);
+	sim_learn();
 }
 
 /* The Makefile puts the module's variables into these sections. */

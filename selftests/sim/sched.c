@@ -20,6 +20,9 @@ struct sim_config sim_config;
 struct sim_stats sim_stats;
 struct cpu cpus[CONFIG_NR_CPUS];
 static u64 rng[2];
+u32 sim_place;
+/* For so many ns more CPUs may stand still at that place. */
+static u32 still_left;
 int nr_tasks;
 
 /* xoroshiro128+ */
@@ -96,6 +99,27 @@ static void stall(void)
 	drain_all();
 }
 
+/* The CPU stands still. */
+static void freeze(u32 ns)
+{
+	cpus[self->cpu].clock += ns;
+	schedule();
+}
+
+void sim_stand_still(void)
+{
+	u32 ns;
+
+	if (!self || sim_below(8))
+		return;
+	/* Mostly for a short while, and so more often */
+	ns = sim_below(sim_below(4) ? sim_config.freeze_ns / 8 : sim_config.freeze_ns);
+	ns = min(ns, still_left);
+	still_left -= ns;
+	if (ns)
+		freeze(ns);
+}
+
 void sim_point(void)
 {
 	u64 r;
@@ -109,8 +133,7 @@ void sim_point(void)
 	if (sim_weak && !(r & 3))
 		drain_some();
 	if (chance(sim_config.freeze_chance)) {
-		cpus[self->cpu].clock += sim_below(sim_config.freeze_ns);
-		schedule();
+		freeze(sim_below(sim_config.freeze_ns));
 	} else if (r < sim_config.switch_chance) {
 		if (chance(sim_config.stall_chance) && sim_config.stall_ns)
 			stall();
@@ -256,6 +279,8 @@ void sim_begin(const struct sim_config *config)
 	sim_stats.episode_points = 0;
 	memset(sim_stats.may_fail, 0, sizeof(sim_stats.may_fail));
 	sim_stats.efaults = 0;
+	sim_place = config->place;
+	still_left = 50 * config->freeze_ns;
 	choose_begin();
 	begin_cpus();
 	memory_begin();

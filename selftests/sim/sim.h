@@ -53,6 +53,7 @@ struct sim_costs {
  * @stall_ns:		see @stall_chance; 0 for never
  * @freeze_chance:	at a point a CPU stands still for up to @freeze_ns
  * @freeze_ns:		see @freeze_chance
+ * @place:		at this place a CPU often stands still as well: see SIM_POINT(); 0 for none
  * @skew:		so many ns at most may a CPU go ahead of another one that has work to do
  * @irq_delay:		so many ns an interrupt may wait for a task that could be interrupted
  * @migrate_chance:	a task is moved to another CPU when it is chosen
@@ -75,6 +76,7 @@ struct sim_config {
 	u64	stall_ns;
 	u32	freeze_chance;
 	u32	freeze_ns;
+	u32	place;
 	u32	skew;
 	u32	irq_delay;
 	u32	migrate_chance;
@@ -157,6 +159,8 @@ u64 sim_own_points(void);
 /* memory.c: what the kernel around the module orders, such as all calls on a file before its end */
 void sim_release(void *what);
 void sim_acquire(void *what);
+/* memory.c: whoever goes on knows of all that was done before this. */
+void sim_learn(void);
 
 /* wait.c: after a poll that has found nothing, wait until it is woken. */
 int sim_wait_as_poller(void);
@@ -198,6 +202,9 @@ extern int (*sim_module_init)(void);
 extern void (*sim_module_exit)(void);
 extern unsigned int *sim_param_tick_ns, *sim_param_slots;
 extern unsigned long *sim_param_max_user_timers, *sim_param_max_fd_timers;
+extern const struct kernel_param_ops *sim_ops_max_user_timers;
+/* An administrator changes the first of these, and all know of it. */
+void sim_set_user_limit(unsigned long limit);
 /* As loading a module does: give its variables the values that they were compiled with. */
 void sim_fresh_module(void);
 /* Read all files in debugfs, and reset the counters. */

@@ -3,7 +3,8 @@
  * Tenants: contexts of one user with a low limit. An arm is refused only if there may be as many
  * timers as the limit allows at some moment of the call, however the contexts make and end theirs
  * beside each other; and there are never more, not even of a context whose clock is changed before
- * it has a timer.
+ * it has a timer. An administrator may change the limit meanwhile: then that of some moment of the
+ * call counts.
  */
 #include <linux/errno.h>
 #include <linux/ktime.h>
@@ -13,12 +14,44 @@
 
 #define TENANTS		3U
 #define ROUNDS		12U
+/* So often an administrator changes the limit. */
+#define CHANGES		20U
+
+/* From one number to another one */
+struct range {
+	u32 low, high;
+};
 
 /* How many timers there are for sure, and at most, as some are being made or ended */
-static u32 surely, perhaps;
-/* By tenant: the most that there may have been since its call began, and was memory short? */
-static u32 most[TENANTS];
+static struct range timers;
+/* What the limit is, or is being changed from and to */
+static struct range limit;
+/*
+ * By tenant, since its call began: the fewest that there were for sure and the most that there may
+ * have been, what the limit was, and was memory short?
+ */
+static struct range seen[TENANTS], limits[TENANTS];
 static bool lacked[TENANTS];
+/* There is an administrator. */
+static bool administered;
+
+/* @range has @now in it, too. */
+static void widen(struct range *range, const struct range *now)
+{
+	range->low = min(range->low, now->low);
+	range->high = max(range->high, now->high);
+}
+
+/* The number of timers or the limit has changed. */
+static void note(void)
+{
+	u32 i;
+
+	for (i = 0; i < TENANTS; i++) {
+		widen(&seen[i], &timers);
+		widen(&limits[i], &limit);
+	}
+}
 
 void tenants_config(struct sim_config *config, u64 seed)
 {
@@ -37,25 +70,26 @@ static bool make(u32 tenant, struct context *c, u64 *handle)
 		.expires	= time_of(c) + 3600 * NSEC_PER_SEC,
 	};
 	long ret;
-	u32 i;
 
-	perhaps++;
-	most[tenant] = 0;
+	timers.high++;
+	seen[tenant] = timers;
+	limits[tenant] = limit;
 	lacked[tenant] = sim_config.fail_chance;
-	for (i = 0; i < TENANTS; i++)
-		most[i] = max(most[i], perhaps);
+	note();
 	ret = call_arm(c, &arm);
 	*handle = arm.handle;
 	if (!ret) {
-		surely++;
-		expect(surely <= TENANTS_LIMIT, CONTAINED, "there are %u timers of %u", surely,
-		       TENANTS_LIMIT);
+		expect(seen[tenant].low < limits[tenant].high && timers.low < TENANTS_LIMIT,
+		       CONTAINED, "a timer is made beside %u, now %u, of %u", seen[tenant].low,
+		       timers.low, limits[tenant].high);
+		timers.low++;
 		return true;
 	}
-	expect((ret == -EDQUOT && most[tenant] > TENANTS_LIMIT) ||
+	expect((ret == -EDQUOT && seen[tenant].high > limits[tenant].low) ||
 	       (ret == -ENOMEM && lacked[tenant]), CONTAINED,
-	       "an arm fails with %ld, and there are %u timers at most", ret, most[tenant]);
-	perhaps--;
+	       "an arm fails with %ld, and there are %u timers at most of %u", ret,
+	       seen[tenant].high, limits[tenant].low);
+	timers.high--;
 	return false;
 }
 
@@ -64,10 +98,11 @@ static void end(struct context *c, u64 handle)
 	struct twheel_cancel cancel = { .handle = handle };
 	long ret;
 
-	surely--;
+	timers.low--;
+	note();
 	ret = call_cancel(c, &cancel);
 	expect(!ret, CONTAINED, "a tenant's cancel fails with %ld", ret);
-	perhaps--;
+	timers.high--;
 }
 
 static void configure(struct context *c, clockid_t clock)
@@ -75,6 +110,9 @@ static void configure(struct context *c, clockid_t clock)
 	struct twheel_config config = { .clock = clock };
 	long ret = call_config(c, &config);
 
+	/* Room that was made for a timer stays if the limit became lower then. */
+	if (ret == -EBUSY && administered)
+		return;
 	expect(!ret, CONTAINED, "a tenant cannot be configured: %ld", ret);
 	c->clock = clock;
 }
@@ -119,9 +157,27 @@ static void tenant_main(void *arg)
 			else if (n)
 				end(c, handles[--n]);
 		}
-		surely -= n;
+		timers.low -= n;
+		note();
 		call_close(c);
-		perhaps -= n;
+		timers.high -= n;
+	}
+	world.owners_left--;
+}
+
+static void administrator_main(void *unused)
+{
+	u32 i, n;
+
+	for (i = 0; i < CHANGES; i++) {
+		sim_sleep_until(sim_now() + sim_below(20000));
+		n = TENANTS_LIMIT / 4 + sim_below(TENANTS_LIMIT);
+		n = min(n, TENANTS_LIMIT);
+		sim_trace("the limit becomes %u", n);
+		widen(&limit, &(struct range){ n, n });
+		note();
+		sim_set_user_limit(n);
+		limit = (struct range){ n, n };
 	}
 	world.owners_left--;
 }
@@ -130,12 +186,17 @@ void tenants_spawn(void)
 {
 	u32 i;
 
-	surely = 0;
-	perhaps = 0;
+	timers = (struct range){ };
+	limit = (struct range){ TENANTS_LIMIT, TENANTS_LIMIT };
 	for (i = 0; i < TENANTS; i++, world.owners_left++) {
 		world.contexts[1 + i].nr = 1 + i;
 		world.contexts[1 + i].cred = world.cred;
 		sim_spawn("tenant", (int)i, tenant_main, (void *)(uintptr_t)i,
 			  (int)(i % sim_config.cpus), false);
+	}
+	administered = sim_below(2);
+	if (administered) {
+		world.owners_left++;
+		sim_spawn("administrator", 0, administrator_main, NULL, 0, false);
 	}
 }

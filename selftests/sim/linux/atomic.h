@@ -20,8 +20,8 @@ typedef struct { long counter; } atomic_long_t;
 #define smp_mb__before_atomic()	smp_mb()
 #define smp_mb__after_atomic()	smp_mb()
 
-#define SIM_FULL(expr)		({ sim_point(); sim_drain(); (expr); })
-#define SIM_HALF(expr)		({ sim_point(); (expr); })
+#define SIM_FULL(expr)		({ SIM_POINT(); sim_drain(); (expr); })
+#define SIM_HALF(expr)		({ SIM_POINT(); (expr); })
 
 #define atomic_inc(a)		\
 	SIM_HALF((void)__atomic_fetch_add(&(a)->counter, 1, __ATOMIC_RELAXED))

@@ -31,6 +31,18 @@ struct sim_order {
 
 /* sched.c: another one may go on here, if the seed says so. */
 void sim_point(void);
+/*
+ * sched.c: at the places of @sim_place, 0 for none, a CPU often stands still. A place is known by
+ * its line; so several have one number, which is the same whatever the compiler does.
+ */
+#define SIM_PLACES	127U
+extern unsigned int sim_place;
+void sim_stand_still(void);
+#define SIM_POINT() do {						\
+	if (unlikely(sim_place == 1 + __LINE__ % SIM_PLACES))		\
+		sim_stand_still();					\
+	sim_point();							\
+} while (0)
 /* memory.c: what this CPU sees at @p, which is @now in memory; this CPU stores over @old at @p. */
 unsigned long long sim_seen(const volatile void *p, unsigned long long now);
 void sim_stores(const volatile void *p, unsigned long long old);
@@ -65,7 +77,7 @@ void sim_ignore_reads(bool begin);
 #define SIM_READ(p, order) ({						\
 	__typeof__(p) read_p = (p);					\
 	__typeof__(*read_p + 0) read_value;				\
-	sim_point();							\
+	SIM_POINT();							\
 	read_value = SIM_LOAD(read_p, order);				\
 	if (unlikely(sim_weak))						\
 		read_value = (__typeof__(read_value))sim_seen(read_p, SIM_BITS(read_value)); \
@@ -76,7 +88,7 @@ void sim_ignore_reads(bool begin);
 #define SIM_WRITE(p, value, order) ({					\
 	__typeof__(p) write_p = (p);					\
 	__typeof__(*write_p + 0) write_value = (value);			\
-	sim_point();							\
+	SIM_POINT();							\
 	if (unlikely(sim_weak))						\
 		sim_stores(write_p,					\
 			   SIM_BITS(SIM_LOAD(write_p, __ATOMIC_RELAXED))); \
@@ -93,6 +105,6 @@ void sim_ignore_reads(bool begin);
 #define WRITE_ONCE(x, value)	SIM_WRITE(&(x), value, __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	SIM_READ(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, value) SIM_WRITE(p, value, __ATOMIC_RELEASE)
-#define smp_mb()		do { sim_point(); sim_drain(); } while (0)
+#define smp_mb()		do { SIM_POINT(); sim_drain(); } while (0)
 
 #endif /* SIM_LINUX_COMPILER_H */

@@ -40,8 +40,11 @@ bool sim_holds(const struct sim_lock *lock);
 void local_bh_disable(void);
 void local_bh_enable(void);
 
-#define spin_lock(lock)		sim_spin_lock(lock, 0)
-#define spin_lock_nested(lock, subclass) sim_spin_lock(lock, subclass)
+#define spin_lock(lock)		spin_lock_nested(lock, 0)
+#define spin_lock_nested(lock, subclass) do {	\
+	SIM_POINT();				\
+	sim_spin_lock(lock, subclass);		\
+} while (0)
 #define spin_lock_bh(lock)	do { local_bh_disable(); spin_lock(lock); } while (0)
 #define spin_unlock_bh(lock)	do { spin_unlock(lock); local_bh_enable(); } while (0)
 #define lockdep_assert_held(lock) WARN_ON_ONCE(!sim_holds(lock))
