@@ -224,7 +224,7 @@ static inline bool twheel_ctx_is_ready(const struct twheel_ctx *ctx)
  * While timers come and go the numbers are not of one moment, but together they are never more than
  * the timers that there were.
  *
- * Context: any.
+ * Context: takes the locks of bases, one at a time.
  */
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
 
