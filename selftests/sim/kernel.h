@@ -181,7 +181,6 @@ void fiber_main(void);
 void memory_begin(void);
 /* What @cpu has stored is seen, up to its store number @seq. */
 void drain_cpu(int cpu, u64 seq);
-void drain_all(void);
 /* Stores leave their buffers by themselves at times. */
 void drain_some(void);
 /* What was stored before this is seen by whoever calls acquire() with @order, and later. */

@@ -70,7 +70,7 @@ void do_walk(struct owner *o, struct context *c, u32 made)
 	long ret, k;
 
 	/* What nobody has told this task of need not be listed. */
-	sim_learn();
+	drain_all();
 	began = oracle_stamp();
 	do {
 		ret = call_list(c, &list);

@@ -47,11 +47,6 @@ void drain_all(void)
 		buffers[i].seen = buffers[i].stored;
 }
 
-void sim_learn(void)
-{
-	drain_all();
-}
-
 void drain_some(void)
 {
 	struct buffer *buffer = &buffers[sim_below(sim_config.cpus)];

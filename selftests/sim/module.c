@@ -94,7 +94,7 @@ void sim_set_user_limit(unsigned long limit)
 
 	snprintf(text, sizeof(text), "%lu", limit);
 	sim_ops_max_user_timers->set(text, &param);
-	sim_learn();
+	drain_all();
 }
 
 /* The Makefile puts the module's variables into these sections. */

@@ -159,8 +159,8 @@ u64 sim_own_points(void);
 /* memory.c: what the kernel around the module orders, such as all calls on a file before its end */
 void sim_release(void *what);
 void sim_acquire(void *what);
-/* memory.c: whoever goes on knows of all that was done before this. */
-void sim_learn(void);
+/* memory.c: whoever goes on sees all that was stored before this. */
+void drain_all(void);
 
 /* wait.c: after a poll that has found nothing, wait until it is woken. */
 int sim_wait_as_poller(void);
