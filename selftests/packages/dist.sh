@@ -41,7 +41,7 @@ last_node() {
 
 # Each parameter has a line in the example for modprobe.d.
 parameters() {
-	sed -n 's/^module_param\(_named\)\?(\([a-z_]*\),.*/\2/p' "$top/module/linux/main.c" | sort
+	sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' "$top/module/linux/main.c" | sort
 }
 
 # built_for KERNEL... - which of these DKMS would build the module for
