@@ -122,12 +122,13 @@ static u64 row_lead(const struct twheel_wheel *w, u32 row)
 	return row < w->levels ? 0 : level_lead(w, row_level(w, row));
 }
 
-/* Where a hand that is @lead ahead points when the clock is at @tick: at the last bucket turned. */
+/*
+ * Where a hand that is @lead ahead points when the clock is at @tick: at the last bucket turned.
+ * There is no overflow where it counts: the nodes of a row are further ahead than its lead.
+ */
 static u64 hand_at(u64 tick, u64 lead, u32 shift)
 {
-	u64 ahead = tick + lead;
-
-	return (ahead < tick ? U64_MAX : ahead) >> shift;
+	return (tick + lead) >> shift;
 }
 
 /* The hand of @level's row whose turns come ahead of time. */
@@ -209,22 +210,16 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 
 /*
  * The lowest level that reaches as far as @expires, or else the last level. The turn of the
- * bucket there must come before @expires. On the next level up that turn may be over: then
- * the node goes to the level below, though it has to wait there for some rounds.
+ * bucket there comes before @expires: where the level below does not reach, that is two
+ * buckets ahead, and a lead is half of one.
  */
 static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
 	u32 level = w->first_level[fls64(expires - w->clk)];
 
-	for (; level < w->levels - 1u; level++) {
-		u64 ahead = (expires >> level_shift(w, level)) -
-			    level_hand(w, level);
-
-		if (ahead <= w->slots ||
-		    expires >> level_shift(w, level + 1) <=
-		    level_hand(w, level + 1))
-			break;
-	}
+	while (level < w->levels - 1u &&
+	       (expires >> level_shift(w, level)) - level_hand(w, level) > w->slots)
+		level++;
 	return level;
 }
 

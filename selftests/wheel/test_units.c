@@ -1566,7 +1566,7 @@ static void check_finds_broken_queues(void)
 
 static void check_finds_nodes_behind_their_bucket(void)
 {
-	expect_found(sound[0].expires = 6);
+	expect_found(sound[0].expires = 7);
 	expect_found(sound[2].expires = 5);
 	/* The clock has passed one bucket, then all of them. */
 	expect_found(w->clk = 33);
