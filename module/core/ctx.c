@@ -43,7 +43,7 @@ static void add_ready(struct twheel_ready *ready, struct twheel_timer *timer)
 	     left--)
 		prev = prev->prev;
 	list_add(&timer->ready, prev);
-	WRITE_ONCE(ready->nr, ready->nr + 1);
+	ready->nr++;
 	twheel_assert(is_counted(ready));
 }
 
@@ -77,7 +77,7 @@ static void sub_ready(struct twheel_ctx *ctx, u32 cpu, u32 n)
 	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
 
 	twheel_assert(ready->nr >= n);
-	WRITE_ONCE(ready->nr, ready->nr - n);
+	ready->nr -= n;
 	if (!ready->nr)
 		clear_bit(cpu, ctx->ready_on);
 }

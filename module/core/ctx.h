@@ -25,7 +25,7 @@ struct twheel_timer;
 /**
  * struct twheel_ready - the timers of a context that have expired on one CPU
  * @timers:	timers with an unread expiration, in the order in which they are read
- * @nr:		how many; also read without the lock
+ * @nr:		how many
  *
  * The lock of the base of that CPU guards it.
  */
