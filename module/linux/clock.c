@@ -40,13 +40,42 @@ const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_REALTIME]	= CLOCK_REALTIME,
 };
 
+/*
+ * Has that time come? The kernel sets its clock back at the next tick. As hrtimers do, do not wait
+ * for that: or timers that are due soon afterwards expire now, too.
+ */
+static bool has_leapt(u64 next_leap)
+{
+	return unlikely(next_leap != KTIME_MAX) && ktime_get_ns() >= next_leap;
+}
+
+static u64 wall_now(void)
+{
+	u64 next_leap, now;
+
+	/*
+	 * Once more if a leap second was announced, or came, meanwhile. Who sees late that it came
+	 * takes the clock for a second less than it is, which the step mends.
+	 */
+	do {
+		/*
+		 * Pairs with the barrier of the timekeeper's write_seqcount_begin(): who does not
+		 * see a leap second any more sees the clock that was set back.
+		 */
+		next_leap = smp_load_acquire(&twheel_next_leap);
+		now = ktime_get_real_ns();
+	} while (unlikely(next_leap != READ_ONCE(twheel_next_leap)));
+
+	return has_leapt(next_leap) ? now - NSEC_PER_SEC : now;
+}
+
 u64 twheel_clock_now(enum twheel_clock clock)
 {
 	switch (clock) {
 	case TWHEEL_BOOTTIME:
 		return ktime_get_boottime_ns();
 	case TWHEEL_REALTIME:
-		return ktime_get_real_ns();
+		return wall_now();
 	default:
 		return ktime_get_ns();
 	}
@@ -62,14 +91,12 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns)
 	if (clock != TWHEEL_REALTIME)
 		return twheel_clock_shift(ns, 0);
 
-	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
 	/*
-	 * A time after the leap second comes a second later than the current offset says. Known
-	 * gap: if this is called after the last expiry before the leap second and before the tick
-	 * that sets the clock back, a timer due just after the leap second may expire just before
-	 * it.
+	 * In this order: whichever of them the step is seen by, the result is at most too early. So
+	 * it is for what comes after a leap second that has not begun.
 	 */
-	if (ns >= READ_ONCE(twheel_next_leap))
+	ns = twheel_clock_shift(ns, -ktime_to_ns(ktime_mono_to_real(0)));
+	if (has_leapt(READ_ONCE(twheel_next_leap)))
 		ns = twheel_clock_shift(ns, NSEC_PER_SEC);
 	return ns;
 }
@@ -140,14 +167,13 @@ static int clock_on_step(struct notifier_block *nb, unsigned long was_set, void 
 	bool stepped = was_set && tk->offs_real != twheel_offs_real;
 	u64 next_leap = ktime_to_ns(tk->next_leap_ktime);
 
-	if (!stepped && next_leap == twheel_next_leap)
+	if (next_leap != twheel_next_leap)
+		WRITE_ONCE(twheel_next_leap, next_leap);
+	if (!stepped)
 		return NOTIFY_DONE;
 
-	WRITE_ONCE(twheel_next_leap, next_leap);
-	if (stepped) {
-		twheel_offs_real = tk->offs_real;
-		WRITE_ONCE(twheel_steps, twheel_steps + 1);
-	}
+	twheel_offs_real = tk->offs_real;
+	WRITE_ONCE(twheel_steps, twheel_steps + 1);
 	irq_work_queue(&twheel_step_irq_work);
 	return NOTIFY_OK;
 }

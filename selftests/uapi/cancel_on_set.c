@@ -380,9 +380,17 @@ TEST_F(told, slewing_is_no_discontinuity)
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
 }
 
-/* A leap second that is inserted at midnight is a step back like any other. */
+/*
+ * A leap second that is inserted at midnight is a step back like any other. But the kernel sets
+ * its clock back at its next tick only: a look at a wheel before that must not take what the clock
+ * shows for the new day.
+ */
 TEST_F(told, a_leap_second)
 {
+	/* Of a timer that expires each millisecond, before midnight and as often afterwards */
+	enum { ROUNDS = 200 };
+	int busy = open_wall(0);
+	struct twheel_arm rounds = { .flags = TWHEEL_ARM_ABS, .interval = TW_MSEC };
 	const __u64 day = 24 * 3600 * TW_SEC;
 	__u64 midnight = (wall_now() / day + 2) * day, now, leap;
 	struct timex tx = { .modes = ADJ_STATUS, .status = STA_INS };
@@ -395,6 +403,10 @@ TEST_F(told, a_leap_second)
 	ts = (struct timespec){ now / TW_SEC, now % TW_SEC };
 	ASSERT_NE(0, tw_arm(self->fd, midnight, TWHEEL_ARM_ABS, 1));
 	ASSERT_NE(0, tw_arm(self->fd, midnight + TW_SEC, TWHEEL_ARM_ABS, 2));
+	ASSERT_LE(0, busy);
+	rounds.expires = midnight - ROUNDS * TW_MSEC;
+	rounds.count = 2 * ROUNDS;
+	ASSERT_EQ(0, tw_call(busy, TWHEEL_IOC_ARM, &rounds));
 	/* Setting the clock clears STA_INS, so the clock is set first. */
 	ASSERT_EQ(0, clock_settime(CLOCK_REALTIME, &ts));
 	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
@@ -409,6 +421,10 @@ TEST_F(told, a_leap_second)
 	/* A busy CPU notices the leap second at its next tick. */
 	do {
 		ret = tw_read(self->fd, &event, RECORD);
+		/* Before that tick, and not after the second midnight */
+		if (wall_now() >= midnight && tw_read(busy, &told, RECORD) == RECORD &&
+		    tw_now(CLOCK_MONOTONIC) < leap + TW_SEC && !TW_EMBEDDED)
+			EXPECT_GE(ROUNDS, told.expirations);
 	} while (ret == -EAGAIN && tw_now(CLOCK_MONOTONIC) < leap + TW_SEC);
 	if (TW_EMBEDDED && ret == RECORD) {
 		/* Up to that tick the clock that a program reads went on past midnight. */
@@ -426,6 +442,7 @@ TEST_F(told, a_leap_second)
 	EXPECT_LE(midnight + TW_SEC, event.expired);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 out:
+	close(busy);
 	tx = (struct timex){ .modes = ADJ_STATUS, .status = STA_UNSYNC };
 	adjtimex(&tx);
 }
