@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CPUs come and go and are isolated, and the clock is set. */
+#include <linux/ktime.h>
+
 #include "world.h"
 
 void step_clock(s64 step)
@@ -12,6 +14,20 @@ void step_clock(s64 step)
 	for (i = 0; i < world.nr_contexts; i++)
 		world.contexts[i].told_last = false;
 	sim_set_clock(step);
+}
+
+/* The clock is set back for a leap second at a tick, which may be some milliseconds late. */
+static void leap(void)
+{
+	u64 at = sim_plan_leap(sim_below(20 * TICK));
+
+	if (!at)
+		return;
+	world.leaps--;
+	sim_sleep_until(at + sim_below(10 * TICK));
+	/* Somebody else may have set it. */
+	if (sim_next_leap == at)
+		step_clock(-(s64)NSEC_PER_SEC);
 }
 
 /* CPU @cpu is isolated for a moment, or is not, again and again. */
@@ -36,7 +52,9 @@ void chaos_main(void *arg)
 	}
 	while (world.owners_left) {
 		sim_sleep_until(sim_now() + sim_below((world.isolated ? 1 : 40) * TICK));
-		if (world.steps && !sim_below(3))
+		if (world.leaps && !sim_below(3))
+			leap();
+		else if (world.steps && !sim_below(3))
 			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
 		/* CPU 0 stays. */
 		if (!cpu)

@@ -28,7 +28,7 @@ static u64 task_runs_at(const struct fiber *f, const struct cpu *cpu)
 {
 	u64 at = f->ready_at;
 
-	if (!f->used || cpu->hardirq->active || cpu->softirq->active ||
+	if (!f->used || cpu->hardirq->active || (cpu->softirq->active && !sim_config.rt) ||
 	    (cpu->keeps && cpu->keeps != f) || (f->hrtimer && f->hrtimer->running) || f->grace)
 		return SIM_NEVER;
 	if (f->lock)
@@ -58,7 +58,7 @@ u64 runs_at(const struct fiber *f)
 		at = task_runs_at(f, cpu);
 	else if (!f->active)
 		at = interrupt_wanted_at(f, cpu);
-	else if (f->kind == SOFTIRQ && cpu->hardirq->active)
+	else if (f->kind == SOFTIRQ && (cpu->hardirq->active || (sim_config.rt && cpu->keeps)))
 		at = SIM_NEVER;
 	else
 		at = f->lock ? f->lock->order.time : 0;

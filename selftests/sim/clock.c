@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CLOCK_REALTIME is set, and who is told of it; time namespaces. */
+/*
+ * CLOCK_REALTIME is set, and who is told of it; time namespaces.
+ *
+ * At a leap second that is inserted, hrtimers take CLOCK_REALTIME for a second less. What programs
+ * read is set back somewhat later, at the kernel's next tick.
+ */
 #include <linux/limits.h>
 #include <linux/pvclock_gtod.h>
 #include <linux/timekeeper_internal.h>
@@ -7,10 +12,11 @@
 #include "kernel.h"
 
 s64 sim_real_offset, sim_furthest_offset, sim_boot_offset;
-u64 sim_latest_step;
+u64 sim_latest_step, sim_next_leap;
+static u64 furthest_wall;
 static struct notifier_block *told;
 /* As the kernel's it is taken in hard interrupts, too. */
-static spinlock_t timekeeper_lock = SIM_LOCK_INIT(timekeeper);
+static spinlock_t timekeeper_lock = { .class = "timekeeper", .raw = true };
 static struct time_namespace timens[SIM_NAMESPACES];
 static struct nsproxy nsproxies[SIM_NAMESPACES];
 
@@ -22,6 +28,8 @@ void clock_begin(void)
 	sim_furthest_offset = sim_real_offset;
 	sim_boot_offset = 5000000000;
 	sim_latest_step = 0;
+	furthest_wall = 0;
+	sim_next_leap = KTIME_MAX;
 	told = NULL;
 	timekeeper_lock.order.time = 0;
 	for (i = 0; i < SIM_NAMESPACES; i++)
@@ -66,7 +74,7 @@ static void tell(void)
 {
 	struct timekeeper tk = {
 		.offs_real		= sim_real_offset,
-		.next_leap_ktime	= KTIME_MAX,
+		.next_leap_ktime	= (ktime_t)sim_next_leap,
 	};
 
 	if (told)
@@ -95,11 +103,41 @@ void clock_note_step(void)
 	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
 }
 
+s64 sim_wall_offset(u64 now)
+{
+	return sim_real_offset - (now >= sim_next_leap ? NSEC_PER_SEC : 0);
+}
+
+u64 sim_furthest_wall(void)
+{
+	u64 now = min(sim_latest(), sim_next_leap);
+
+	return max(furthest_wall, now + (u64)sim_real_offset);
+}
+
+u64 sim_plan_leap(u64 ahead)
+{
+	u64 at = 0;
+
+	lock_timekeeper();
+	if (sim_next_leap == KTIME_MAX) {
+		sim_trace("a leap second is planned");
+		/* Not in the past of any CPU */
+		at = sim_latest() + ahead;
+		sim_next_leap = at;
+		tell();
+	}
+	unlock_timekeeper();
+	return at;
+}
+
 void sim_set_clock(s64 step)
 {
 	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
 	lock_timekeeper();
 	clock_note_step();
+	furthest_wall = sim_furthest_wall();
+	sim_next_leap = KTIME_MAX;
 	sim_real_offset += step;
 	sim_furthest_offset = max(sim_furthest_offset, sim_real_offset);
 	clock_note_step();

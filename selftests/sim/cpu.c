@@ -53,6 +53,7 @@ void cpus_begin(void)
 			.clock		= clock,
 			.next_timer	= SIM_NEVER,
 			.online		= true,
+			.bh		= SIM_LOCK_INIT(bh),
 		};
 		nodes[cpu_to_node(i)].bits |= BIT(i);
 	}
@@ -160,6 +161,18 @@ static void move_tasks(int from)
 	}
 }
 
+/* With PREEMPT_RT tasks that may not leave @cpu may not run just now. */
+static bool is_bound_to(int cpu)
+{
+	int i;
+
+	for (i = 0; i < nr_fibers; i = next_fiber(i))
+		if (fibers[i].used && fibers[i].kind == TASK && fibers[i].cpu == cpu &&
+		    fibers[i].off)
+			return true;
+	return false;
+}
+
 static void go_offline(unsigned int cpu)
 {
 	sim_active.bits &= ~BIT(cpu);
@@ -167,7 +180,7 @@ static void go_offline(unsigned int cpu)
 	if (hp_offline)
 		hp_offline(cpu);
 	move_timers(&cpus[cpu]);
-	while (cpus[cpu].kicks || cpus[cpu].softirq->active)
+	while (cpus[cpu].kicks || cpus[cpu].softirq->active || is_bound_to((int)cpu))
 		sim_relax();
 	cpus[cpu].online = false;
 	move_tasks((int)cpu);

@@ -33,6 +33,8 @@ const char * const knob_names[NR_KNOBS] = {
 	[CONTEXTS]	= "contexts",	[READERS]	= "readers",
 	[UNLOAD]	= "unload",	[FAIRNESS]	= "fairness",
 	[TENANCY]	= "tenancy",	[MANY]		= "many",
+	[RT]		= "rt",		[LEAPS]		= "leaps",
+	[USERNS]	= "userns",
 };
 
 /* splitmix64 */
@@ -88,7 +90,9 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.signal_chance	= once_in(seed, SIGNALS, 2) ? 500 : 0,
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
 		.costs		= ordinary_costs,
+		.rt		= world.settings.rt || once_in(seed, RT, 10),
 	};
+	config->bh_lock = config->rt && by_seed(seed, 58, 2);
 	if (config->fault != AT_RANDOM) {
 		config->fail_chance = has(NOMEM);
 		config->fault_chance = has(FAULTS);
@@ -184,6 +188,34 @@ static void choose_clock(struct context *c)
 	}
 }
 
+/*
+ * Who is charged is always @user: as itself, as one of those that it is in user
+ * namespaces of its own or in others below these, or in one that it has made inside root's.
+ */
+struct cred one_of(struct cred user, u32 nr)
+{
+	static struct user_namespace own = { .parent = &init_user_ns };
+	static struct user_namespace below = { .parent = &own, .owner = { 100001 } };
+	static struct user_namespace roots = { .parent = &init_user_ns };
+	static struct user_namespace inside = { .parent = &roots };
+	struct cred inner = { .uid = { 100000 + nr }, .user_ns = &own };
+
+	own.owner = user.uid;
+	inside.owner = user.uid;
+	switch (has(USERNS) ? by_seed(sim_config.seed + nr, USERNS, 8) : 0) {
+	case 1:
+		return inner;
+	case 2:
+		inner.user_ns = &below;
+		return inner;
+	case 3:
+		inner.user_ns = &inside;
+		return inner;
+	default:
+		return user;
+	}
+}
+
 void open_context(struct context *c)
 {
 	struct twheel_config config;
@@ -244,6 +276,7 @@ static void open_contexts(void *arg)
 		choose_clock(c);
 		if (world.many)
 			choose_user(c, together);
+		c->cred = one_of(c->cred, i);
 		open_context(c);
 	}
 }
@@ -281,6 +314,8 @@ static void spawn_chaos(void)
 		return;
 	world.restless = has(HOTPLUG) || has(ISOLATION);
 	world.steps = has(STEPS) && any(is_realtime);
+	if (world.steps && has(LEAPS) && !by_seed(sim_config.seed, LEAPS, 3))
+		world.leaps = MAX_LEAPS;
 	for (i = 0; i < sim_config.cpus; i++, world.others_left++)
 		sim_spawn("chaos", (int)i, chaos_main, (void *)(uintptr_t)i, (int)i, true);
 }
@@ -470,6 +505,7 @@ static void close_all(void *arg)
 		sim_sleep_until(sim_now() + sim_below(3000));
 	sim_module_exit();
 	sim_trace("rmmod");
+	sim_no_work_is_left();
 }
 
 static void begin_fair(void)
@@ -555,7 +591,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	else if (config.cpus > 1 && !world.many && once_in(seed, ISOLATION, 6))
 		isolate_config(&config, seed);
 	world.efault_chance = config.efault_chance;
-	world.exact = !config.stall_chance;
+	/* With PREEMPT_RT tasks have the same priority as soft interrupts here. */
+	world.exact = !config.stall_chance && !config.rt;
 	sim_idle_check = NULL;
 	counts.episodes++;
 

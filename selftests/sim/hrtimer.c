@@ -217,8 +217,7 @@ void softirq_main(void *arg)
 	struct hrtimer *timer;
 
 	begin_interrupt(self);
-	self->off = 1;
-	self->bh = 1;
+	bh_off();
 	sim_spend(sim_config.costs.interrupt);
 	for (;;) {
 		timer = first_due(cpu);
@@ -230,7 +229,5 @@ void softirq_main(void *arg)
 			break;
 		sim_point();
 	}
-	self->off = 0;
-	self->bh = 0;
-	note_reader_end(self);
+	bh_on();
 }

@@ -114,6 +114,7 @@ struct fiber {
  * @debt_at:	when that was
  * @online:	it is there
  * @isolations:	how often it was isolated
+ * @bh:		with PREEMPT_RT whoever has bottom halves off may hold this
  */
 struct cpu {
 	u64			clock, next;
@@ -124,6 +125,7 @@ struct cpu {
 	u64			debt, debt_at;
 	bool			online;
 	u32			isolations;
+	struct sim_lock		bh;
 };
 
 /* sched.c */
@@ -139,6 +141,9 @@ void might_sleep(const char *what);
 /* This fiber is, or is not any more, preempted for one reason more. */
 void preempt_off(void);
 void preempt_on(void);
+/* If this fiber is a task no other task runs on its CPU until it leaves it. */
+void keep_cpu(void);
+void leave_cpu(void);
 
 /* choose.c */
 #define SIM_NEVER	(~0ULL)
@@ -206,6 +211,8 @@ void __tsan_release(void *p);
 
 /* lock.c */
 void locks_begin(void);
+void bh_off(void);
+void bh_on(void);
 void irqs_off(void);
 void irqs_on(void);
 

@@ -6,6 +6,9 @@
  * once in an episode must not be reversed; and a lock that a soft interrupt takes is taken only
  * with bottom halves off. How long spinlocks are held is what their CPU has worked meanwhile:
  * waiting for other locks does not count, nor that the CPU stood still.
+ *
+ * With PREEMPT_RT whoever holds a spinlock, or has bottom halves off, stays on its CPU, but others
+ * go on there meanwhile. So none may be taken where nothing may sleep.
  */
 #include <linux/mutex.h>
 
@@ -47,12 +50,52 @@ bool sim_holds(const struct sim_lock *lock)
 	return lock->owner == me();
 }
 
+/* Wait for @lock, and take it. */
+static void take(struct sim_lock *lock)
+{
+	if (self && (lock->owner || lock->served != lock->tickets)) {
+		self->lock = lock;
+		self->ticket = ++lock->tickets;
+		nr_waiting++;
+		wait_here();
+		lock->served++;
+		nr_waiting--;
+		self->lock = NULL;
+	}
+	expect(!lock->owner, SIM_ITSELF, "%s has two owners", lock->class);
+	lock->owner = me();
+	acquire(lock, &lock->order);
+}
+
+static void give(struct sim_lock *lock)
+{
+	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
+	       lock->class);
+	release(lock, &lock->order);
+	lock->owner = NULL;
+	if (nr_waiting)
+		sim_news();
+}
+
+void bh_off(void)
+{
+	preempt_off();
+	if (!self->bh++ && sim_config.bh_lock)
+		take(&cpus[self->cpu].bh);
+}
+
+void bh_on(void)
+{
+	expect(self->bh > 0, CONTAINED, "bottom halves are turned on once too often");
+	if (!--self->bh && sim_config.bh_lock)
+		give(&cpus[self->cpu].bh);
+	preempt_on();
+}
+
 void local_bh_disable(void)
 {
-	if (!self)
-		return;
-	preempt_off();
-	self->bh++;
+	if (self)
+		bh_off();
 }
 
 void local_bh_enable(void)
@@ -62,12 +105,10 @@ void local_bh_enable(void)
 	if (!self)
 		return;
 	softirq = cpus[self->cpu].softirq;
-	expect(self->bh > 0, CONTAINED, "bottom halves are turned on once too often");
-	self->bh--;
-	preempt_on();
+	bh_on();
 	sim_news();
 	/* A soft interrupt that is due comes now; or in bad times perhaps a little later. */
-	if (!self->bh && self->kind == TASK && can_run(softirq) &&
+	if (!sim_config.rt && !self->bh && self->kind == TASK && can_run(softirq) &&
 	    !(sim_config.stall_chance && sim_below(2))) {
 		softirq->active = true;
 		fiber_switch(softirq);
@@ -78,14 +119,16 @@ void local_bh_enable(void)
 void irqs_off(void)
 {
 	local_bh_disable();
-	if (self)
-		self->irqs_off++;
+	if (!self)
+		return;
+	self->irqs_off++;
+	keep_cpu();
 }
 
 void irqs_on(void)
 {
-	if (self)
-		self->irqs_off--;
+	if (self && !--self->irqs_off && sim_config.rt)
+		leave_cpu();
 	local_bh_enable();
 }
 
@@ -122,6 +165,8 @@ static void hold(spinlock_t *lock, unsigned int sub, bool tried)
 {
 	int new = class_of(lock, sub), i;
 
+	expect(!sim_config.rt || lock->raw || (self->kind != HARDIRQ && !self->irqs_off), CONTAINED,
+	       "%s may sleep with PREEMPT_RT, where nothing may", lock->class);
 	for (i = 0; i < self->nr_held; i++)
 		if (!tried)
 			note_order(self->held[i].class, new);
@@ -140,19 +185,6 @@ static void hold(spinlock_t *lock, unsigned int sub, bool tried)
 	self->held[self->nr_held++].class = new;
 }
 
-static void wait_for(struct sim_lock *lock)
-{
-	if (!lock->owner && lock->served == lock->tickets)
-		return;
-	self->lock = lock;
-	self->ticket = ++lock->tickets;
-	nr_waiting++;
-	wait_here();
-	lock->served++;
-	nr_waiting--;
-	self->lock = NULL;
-}
-
 void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
 {
 	if (self) {
@@ -161,11 +193,8 @@ void sim_spin_lock(spinlock_t *lock, unsigned int subclass)
 		       lock->class);
 		hold(lock, subclass, false);
 		sim_point();
-		wait_for(lock);
 	}
-	expect(!lock->owner, SIM_ITSELF, "%s has two owners", lock->class);
-	lock->owner = me();
-	acquire(lock, &lock->order);
+	take(lock);
 }
 
 bool spin_trylock(spinlock_t *lock)
@@ -192,6 +221,9 @@ bool spin_is_contended(spinlock_t *lock)
 {
 	int i;
 
+	/* Nobody spins. */
+	if (sim_config.rt)
+		return false;
 	for (i = 0; i < nr_fibers; i = next_fiber(i))
 		if (fibers[i].used && fibers[i].lock == lock)
 			return true;
@@ -215,14 +247,9 @@ static void note_unlock(spinlock_t *lock)
 
 void spin_unlock(spinlock_t *lock)
 {
-	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
-	       lock->class);
-	if (self)
+	if (self && sim_holds(lock))
 		note_unlock(lock);
-	release(lock, &lock->order);
-	lock->owner = NULL;
-	if (nr_waiting)
-		sim_news();
+	give(lock);
 	if (self) {
 		preempt_on();
 		sim_point();
@@ -237,10 +264,8 @@ void mutex_lock(struct mutex *lock)
 		sim_point();
 		expect(lock->owner != self, CONTAINED, "%s is taken by whoever holds it",
 		       lock->class);
-		wait_for(lock);
 	}
-	lock->owner = me();
-	acquire(lock, &lock->order);
+	take(lock);
 }
 
 int mutex_lock_killable(struct mutex *lock)
@@ -253,11 +278,6 @@ int mutex_lock_killable(struct mutex *lock)
 
 void mutex_unlock(struct mutex *lock)
 {
-	expect(lock->owner == me(), CONTAINED, "%s is released by one that does not hold it",
-	       lock->class);
-	release(lock, &lock->order);
-	lock->owner = NULL;
-	if (nr_waiting)
-		sim_news();
+	give(lock);
 	sim_point();
 }

@@ -7,7 +7,8 @@
  * As in the kernel a task may be preempted, and moved to another CPU, while it holds no spinlock
  * and bottom halves are on; the soft interrupt runs on its CPU between two points of whatever runs
  * there with bottom halves on; an interrupt from another CPU between any two; and whoever waits for
- * a spinlock keeps its CPU.
+ * a spinlock keeps its CPU. With PREEMPT_RT a spinlock, bottom halves that are off and the soft
+ * interrupt keep no CPU: only an interrupt from another CPU does, and interrupts that are off.
  */
 #include <string.h>
 
@@ -182,12 +183,24 @@ bool need_resched(void)
 	return self && !sim_below(8);
 }
 
+void keep_cpu(void)
+{
+	if (self->kind == TASK)
+		cpus[self->cpu].keeps = self;
+}
+
+void leave_cpu(void)
+{
+	if (self->kind == TASK)
+		cpus[self->cpu].keeps = NULL;
+}
+
 void preempt_off(void)
 {
 	note_reader(self);
 	self->off++;
-	if (self->kind == TASK)
-		cpus[self->cpu].keeps = self;
+	if (!sim_config.rt)
+		keep_cpu();
 }
 
 void preempt_on(void)
@@ -195,8 +208,8 @@ void preempt_on(void)
 	expect(self->off > 0, SIM_ITSELF, "preemption is turned on once too often");
 	self->off--;
 	note_reader_end(self);
-	if (!self->off && self->kind == TASK)
-		cpus[self->cpu].keeps = NULL;
+	if (!self->off && !sim_config.rt)
+		leave_cpu();
 }
 
 struct task_struct *sim_current(void)

@@ -65,6 +65,8 @@ struct sim_costs {
  * @signal_chance:	a signal is pending
  * @kill_chance:	a signal that kills is
  * @weak:		CPUs have store buffers
+ * @rt:			the rules of PREEMPT_RT: spinlocks and soft interrupts are preempted
+ * @bh_lock:		and bottom halves that are off are a lock of the CPU, as before Linux 6.18
  * @costs:		what things take
  * @max_debt:		wheels may take half of a CPU, and so many ns more for a while; 0 for all
  */
@@ -87,6 +89,7 @@ struct sim_config {
 	u32	signal_chance;
 	u32	kill_chance;
 	bool	weak;
+	bool	rt, bh_lock;
 	struct sim_costs costs;
 	u64	max_debt;
 };
@@ -176,6 +179,8 @@ void sim_call_ends(long ret);
 
 /* cpu.c */
 void sim_isolate(unsigned int cpu, bool isolated);
+/* work.c: after rmmod */
+void sim_no_work_is_left(void);
 /* From a task that is pinned to @cpu */
 void sim_hotplug(unsigned int cpu, bool online);
 
@@ -190,7 +195,17 @@ extern s64 sim_furthest_offset;
 extern u64 sim_latest_step;
 /* They are not done. Tasks have no priorities here, so others may keep them from their CPU. */
 extern bool sim_steps_pending;
+/* What hrtimers add to CLOCK_MONOTONIC when it shows @now, and the latest that this sum has been */
+s64 sim_wall_offset(u64 now);
+u64 sim_furthest_wall(void);
+/* This also ends the plan to insert a leap second. */
 void sim_set_clock(s64 step);
+/*
+ * In @ahead ns CLOCK_REALTIME is a second less. Whoever plans that sets the clock afterwards.
+ * Returns when it is, on CLOCK_MONOTONIC; or 0 if another one is planned.
+ */
+u64 sim_plan_leap(u64 ahead);
+extern u64 sim_next_leap;
 #define SIM_NAMESPACES	2
 void sim_set_timens(u32 nr, s64 monotonic, s64 boottime);
 /* The task that calls it is in that namespace from now on. */

@@ -190,7 +190,7 @@ void tenants_spawn(void)
 	limit = (struct range){ TENANTS_LIMIT, TENANTS_LIMIT };
 	for (i = 0; i < TENANTS; i++, world.owners_left++) {
 		world.contexts[1 + i].nr = 1 + i;
-		world.contexts[1 + i].cred = world.cred;
+		world.contexts[1 + i].cred = one_of(world.cred, i);
 		sim_spawn("tenant", (int)i, tenant_main, (void *)(uintptr_t)i,
 			  (int)(i % sim_config.cpus), false);
 	}

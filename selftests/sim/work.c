@@ -30,6 +30,15 @@ void work_begin(void)
 	has_worker = false;
 }
 
+void sim_no_work_is_left(void)
+{
+	u32 i;
+
+	expect(!works && !irq_works, CONTAINED, "work is queued after rmmod");
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		expect(!queues[i].there, CONTAINED, "a workqueue is left after rmmod");
+}
+
 static void do_irq_work(struct irq_work *work)
 {
 	irq_works = NULL;

@@ -26,6 +26,8 @@
 #define MAX_OWN		12	/* in a context */
 #define MAX_SHARED	6
 #define MAX_ARMINGS	50000
+/* After each of them, what is due on wall time comes a second later. */
+#define MAX_LEAPS	4
 /* In the user_data of timers that are far ahead, and so are never told */
 #define NEVER_TOLD	(1ULL << 63)
 
@@ -34,7 +36,7 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS,
 	NR_KNOBS
 };
 
@@ -47,6 +49,7 @@ enum knob {
  * @fair:	each episode is one about fairness: see fair.c
  * @tenants:	each episode is one about limits: see tenants.c
  * @many:	each episode has many contexts
+ * @rt:		each episode has the rules of PREEMPT_RT
  * @rounds:	see FAIR_ROUNDS
  */
 struct settings {
@@ -57,6 +60,7 @@ struct settings {
 	bool	fair;
 	bool	tenants;
 	bool	many;
+	bool	rt;
 	u32	rounds;
 };
 
@@ -191,6 +195,7 @@ struct context {
  * @restless:	CPUs come and go, or are isolated
  * @isolated:	nearly all CPUs are isolated, and all that is armed is due soon
  * @steps:	the clock is set
+ * @leaps:	so many leap seconds come yet
  * @nr_steps:	how often it was
  * @stop:	readers are to end
  * @owners_left, @readers_left, @others_left: tasks that have not ended
@@ -210,6 +215,7 @@ struct world {
 	bool		lazy;
 	struct cred	cred;
 	bool		fair, tenants, many, in_order, exact, restless, isolated, steps, stop;
+	u32		leaps;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
@@ -237,6 +243,8 @@ extern const char * const knob_names[NR_KNOBS];
 u32 by_seed(u64 seed, u32 what, u32 n);
 /* Open the device and configure it as @c says. */
 void open_context(struct context *c);
+/* One of the programs for which @user is charged, until that is called for another user */
+struct cred one_of(struct cred user, u32 nr);
 static inline bool has(enum knob knob)
 {
 	return !(world.settings.without >> knob & 1);

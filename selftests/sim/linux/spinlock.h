@@ -10,6 +10,7 @@
  * struct sim_lock - a spinlock or a mutex
  * @owner:	the fiber that holds it, or NULL
  * @class:	where it was initialised: locks of one place are of one class, as for lockdep
+ * @raw:	nobody sleeps who waits for it, not even with PREEMPT_RT
  * @tickets:	how many have waited for it
  * @served:	how many of them have got it: those who wait get it in turn
  * @order:	when it was released last, and by which CPU
@@ -17,6 +18,7 @@
 struct sim_lock {
 	void			*owner;
 	const char		*class;
+	bool			raw;
 	u64			tickets, served;
 	struct sim_order	order;
 };
