@@ -1,42 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mutate.sh - break the sources in a copy, one way at a time, and see that a suite's
-# tests find each (TAP)
+# mutate.sh - break the sources in a copy, one way at a time, and see that a proof finds
+# each (TAP)
 #
-# usage: mutate.sh SUITE [text]		those mutations that contain the text
-#	 mutate.sh -a			only see that each of all suites still applies
+# usage: mutate.sh PROOF [text]		those mutations that contain the text
+#	 mutate.sh -a			only see that each of the table still applies
 #
-# A suite's mutations are in selftests/SUITE/mutations.sh, which sets or defines
+# The mutations, and which proofs have to find each, are in mutations.tsv. What a proof is
+# says selftests/PROOF/mutations.sh, which defines
 #
-#	files		what may be broken: paths from the top of the tree
-#	mutations	a function that prints them, one a line: a name, tabs, and a sed
-#			expression; or the expression alone, which is its name then
 #	found_by	a function that tests $tree, the copy: prints one line that says what
 #			has found something wrong there, or nothing if nothing has; fails
-#			if there is nothing to test, as it does not build. $scratch is its to use.
+#			if there is nothing to test, as it does not build. It runs tests by
+#			spend, which counts their CPU time. $scratch is its to use.
 #
 # A mutation names no file: it has to change one of $files, and that in one place. So
 # code may move without a change here. One that does not apply, or that is not found, is
-# a failure; and so is it if something is found in the sources as they are.
+# a failure; and so is it if something is found in the sources as they are, or in an
+# equivalent.
 
 . "$(dirname "$0")/vm/common.sh"
 
+table=$top/selftests/mutations.tsv
 # Files that are not tested, but needed for the build, are copied too.
-copied=(Kbuild Makefile VERSION module uapi userspace/lib)
-
-# load SUITE
-load() {
-	[ -e "$top/selftests/$1/mutations.sh" ] || die "$1 has no mutations"
-	files=()
-	# shellcheck source=/dev/null # one of several
-	. "$top/selftests/$1/mutations.sh"
-	# As they are, and to be changed
-	rm -rf "$scratch/whole" "$scratch/broken"
-	mkdir "$scratch/whole" "$scratch/broken"
-	cp --parents -t "$scratch/whole" "${files[@]}"
-	cp --parents -t "$scratch/broken" "${files[@]}"
-}
+copied=(Kbuild Makefile VERSION module uapi userspace packaging selftests)
 
 # built_module - build the copy's module for $KERNEL and $VARIANT, and print its name; and
 # what a guest is to run with it
@@ -48,6 +36,23 @@ built_module() {
 		return 1
 	}
 	echo "$tree/build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko"
+}
+
+# spend COMMAND... - run it, and count its CPU time. What it prints goes to $scratch/out.
+spend() {
+	local TIMEFORMAT='spent %U %S' status=0
+	{ time "$@" >"$scratch/out" 2>&1 || status=$?; } 2>>"$scratch/spent"
+	return "$status"
+}
+
+# Print how many seconds were spent.
+spent() {
+	awk '/^spent / { sum += $2 + $3 } END { printf "%.1f", sum }' "$scratch/spent"
+}
+
+# mutations [PROOF] - the rows of the table, or those that this proof has to find
+mutations() {
+	awk -F '\t' -v proof="${1-}" '!/^#/ && index("," $1 ",", proof ? "," proof "," : "")' "$table"
 }
 
 # Print in how many places two files differ.
@@ -80,48 +85,44 @@ mend() {
 	done
 }
 
-# The suites are checked one by one, as their functions have the same names.
 all_apply() {
-	local table status=0
-	for table in "$top"/selftests/*/mutations.sh; do
-		table=${table%/mutations.sh}
-		(suite_applies "${table##*/}") || status=1
-	done
-	return "$status"
-}
-
-suite_applies() {
 	local name expression why status=0
-	load "$1"
-	while IFS=$'\t' read -r name expression; do
-		why=$(apply "${expression:-$name}") || { echo "$1: $name: $why"; status=1; }
+	while IFS=$'\t' read -r _ name expression _; do
+		why=$(apply "$expression") || { echo "$name: $expression: $why"; status=1; }
 	done < <(mutations)
 	return "$status"
 }
 
-# judge NAME WANTED - what is found in the copy? Something, or with WANTED=nothing nothing.
+# judge NAME [VERDICT] - what is found in the copy? Something; or nothing, if the verdict is that
+# this is equivalent; or either, if it is that this is seldom found.
 judge() {
 	local found status=0
+	: >"$scratch/spent"
 	found=$(found_by </dev/null) || { found="nothing, as this failed: $found" status=1; }
-	echo "# found by: ${found:-none}"
-	case $2 in
-	nothing)	[ -z "$found" ] || status=1 ;;
-	*)		[ -n "$found" ] || status=1 ;;
+	echo "# after $(spent) CPU s found by: ${found:-none}"
+	case $status,${found:+found},${2-} in
+	0,,equivalent:*|0,found,|0,found,seldom:*)
+		result 0 "$1" ;;
+	0,,seldom:*)	skip "$1" "${2#seldom: }" ;;
+	*)		result 1 "$1" ;;
 	esac
-	result "$status" "$1"
 }
 
-run_suite() {
-	local name expression
-	mutations | grep -F -- "$1" >"$scratch/mutations" || die "no mutation contains $1"
+run_proof() {
+	local name expression verdict
+	# shellcheck source=/dev/null # one of several
+	. "$top/selftests/$1/mutations.sh"
+	mutations "$1" | grep -F -- "$2" >"$scratch/mutations" || die "no mutation contains $2"
 	. "$top/selftests/tap.sh"
 	cleanup() {
 		rm -rf "$scratch"
 	}
-	judge "nothing is found in the sources as they are" nothing
-	while IFS=$'\t' read -r name expression; do
-		if apply "${expression:-$name}" >"$scratch/why"; then
-			judge "$name" something
+	broken=''
+	judge "nothing is found in the sources as they are" equivalent:
+	while IFS=$'\t' read -r _ name expression verdict; do
+		[ "$name" != - ] || name=$expression
+		if apply "$expression" >"$scratch/why"; then
+			judge "$name" "$verdict"
 		else
 			result 1 "$name" "$scratch/why"
 		fi
@@ -131,15 +132,24 @@ run_suite() {
 }
 
 unset MAKEFLAGS MFLAGS
+cd "$top"
+# What may be broken
+files=(module/*/*.[ch] userspace/lib/*.[ch])
+case $#,${1-} in
+1,-a)		;;
+1,[!-]*|2,[!-]*) [ -e "selftests/$1/mutations.sh" ] || die "$1 is no proof" ;;
+*)		usage ;;
+esac
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tree=$scratch/tree
-mkdir "$tree"
-cd "$top"
-cp -r --parents "${copied[@]}" "$tree"
+mkdir "$tree" "$scratch/whole" "$scratch/broken"
+cp -r --parents -t "$tree" "${copied[@]}"
+cp --parents -t "$scratch/whole" "${files[@]}"
+cp --parents -t "$scratch/broken" "${files[@]}"
 
-case $#,${1-} in
-1,-a)		all_apply ;;
-1,[!-]*|2,[!-]*) load "$1" && run_suite "${2-}" ;;
-*)		usage ;;
+case $1 in
+-a)	all_apply ;;
+*)	run_proof "$1" "${2-}" ;;
 esac
