@@ -3,13 +3,15 @@
 #
 # check.sh - set up, build, run suites of tests, several at a time, and count: `make check`
 #
-# usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] [LOGS=folder] check.sh [-v]
+# usage: [SUITES="check uapi kasan/uapi ..."] [CPUS=n] [JOBS=n] [LOGS=folder] [HOG=1] check.sh [-v]
 #
 #	-v  print all that each suite says when it has ended
 #
 # "check" and "long" stand for the suites of make check and of make check-long: see
 # suite.sh. JOBS (2) suites run at a time, and one more that mostly waits, unless JOBS is
 # 1. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
+# With HOG=1, as root, all CPUs stand still now and then, here and in guests, for up to 60 ms: tests
+# that fail then would do so elsewhere, once in many runs. See hog.c; it takes half as long again.
 # What a suite says is kept in build/log/check.SUITE, or in that of LOGS, and is printed as it
 # is said where there is but one. The debug kernels that suites need are built meanwhile.
 #
@@ -31,6 +33,8 @@ declare -A sets=()
 declare -A running=()
 # By kernel that suites need: wanted, or the status of making it; and those told to be missing
 declare -A kernels=() missing=()
+# The process of hog.c, if there is one
+hog=''
 # The same kernels, in the order in which they are made
 wanted=()
 # PROCESS:KERNEL of the one that is being built
@@ -209,11 +213,26 @@ run_suites() {
 	done
 }
 
+# Here, and by run.sh in guests
+begin_hog() {
+	[ -n "${HOG-}" ] || return 0
+	[ "$(id -u)" = 0 ] || die "HOG is for root"
+	gcc -O2 -Wall -D_GNU_SOURCE -static -pthread -o "$build/hog" "$vm/hog.c"
+	"$build/hog" &
+	hog=$!
+	disown
+}
+
+end_hog() {
+	[ -z "$hog" ] || kill "$hog"
+}
+
 # All that was begun is in sessions of its own.
 stop() {
 	local stat line pid sessions=" ${!running[*]} ${building%:*} "
 
 	trap - EXIT
+	end_hog
 	for stat in /proc/[0-9]*/stat; do
 		read -r line <"$stat" || continue
 		pid=${line%% *}
@@ -305,10 +324,12 @@ unset MAKEFLAGS MFLAGS
 "$vm/setup.sh" "${!sets[@]}"
 "$vm/build.sh"
 counted=$(cpu_seconds)
+begin_hog
 trap stop EXIT
 trap 'exit 130' INT TERM HUP
 run_suites
 trap - EXIT
+end_hog
 wait
 
 bad=()

@@ -23,6 +23,8 @@
 # With GCOV=folder in the environment, and VARIANT=gcov, what the module's code was
 # reached by is left there: a tar archive of .gcda files for each guest.
 #
+# With HOG in the environment the guest's CPUs stand still now and then: see check.sh.
+#
 # The command is a line for the guest's sh; what it prints comes out as it is
 # printed. The exit status is that of the command, or
 #
@@ -139,6 +141,7 @@ make_initramfs() {
 		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
 	done
 	cp "$top/selftests/ktap-run.sh" "$root/twheel/"
+	[ -z "${HOG-}" ] || [ "$count" = 1 ] || cp "$build/hog" "$root/vm/"
 	for ko in "$module" "$build/splat/$(cat "$kernel/release")/splat.ko"; do
 		[ ! -e "$ko" ] || cp "$ko" "$root/lib/modules/"
 	done
