@@ -45,6 +45,13 @@ spend() {
 	return "$status"
 }
 
+# up_to_failure PROGRAM - for spend: run it up to its first test that fails. It may take a minute
+# of CPU time, as the machine may be busy.
+up_to_failure() {
+	(ulimit -t 60; exec "$1") | sed '/^not ok/q'
+	return "${PIPESTATUS[0]}"
+}
+
 # Print how many seconds were spent.
 spent() {
 	awk '/^spent / { sum += $2 + $3 } END { printf "%.1f", sum }' "$scratch/spent"

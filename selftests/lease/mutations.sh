@@ -3,10 +3,6 @@
 #
 # mutations.sh - what the interleavings of leases find in the copy
 
-up_to_failure() {
-	timeout 120 "$1" | sed '/^not ok/q'
-}
-
 # Prints the first test that fails.
 found_by() {
 	local -x UBSAN_OPTIONS=exitcode=99

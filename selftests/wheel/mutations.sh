@@ -3,12 +3,6 @@
 #
 # mutations.sh - what the tests of the wheel find in the copy
 
-# Run a program up to its first test that fails, for a minute of CPU time, as the machine may be busy.
-up_to_failure() {
-	(ulimit -t 60; exec "$1") | sed '/^not ok/q'
-	return "${PIPESTATUS[0]}"
-}
-
 # Prints the test that fails, of the first program in which any does.
 found_by() {
 	local -x OPS=${OPS:-400000}
