@@ -45,11 +45,24 @@ spend() {
 	return "$status"
 }
 
-# up_to_failure PROGRAM - for spend: run it up to its first test that fails. It may take a minute
-# of CPU time, as the machine may be busy.
+# Run a program up to its first test that fails. It may take a minute of CPU time, as the machine
+# may be busy, and five in all.
 up_to_failure() {
-	(ulimit -t 60; exec "$1") | sed '/^not ok/q'
+	(ulimit -t 60; exec timeout 300 "$1") | sed '/^not ok/q'
 	return "${PIPESTATUS[0]}"
+}
+
+# first_failure PROGRAM... - of the first that fails, print the test, or how the program ended
+first_failure() {
+	local program status
+	for program; do
+		status=0
+		spend up_to_failure "$program" || status=$?
+		[ "$status" != 0 ] || continue
+		sed -n 's/^not ok [0-9]* //p' "$scratch/out" | grep . ||
+			echo "${program##*/} ended with status $status"
+		return
+	done
 }
 
 # Print how many seconds were spent.

@@ -9,7 +9,7 @@ found_by() {
 	rm -rf "$tests"
 	"$vm/build.sh" module tests >&2 || return
 	make -s -C selftests/lib OUTPUT="$tests" library="$(echo "$tree"/userspace/lib/*.c)" \
-		KSELFTEST="$(echo "$cache"/source/*/tools/testing/selftests)" FORCE_TARGETS=1 \
+		KSELFTEST="$("$vm/kernel.sh" --source)/tools/testing/selftests" FORCE_TARGETS=1 \
 		"$tests"/{model,deferred,timers} >"$scratch/log" 2>&1 || {
 		tail -n 20 "$scratch/log" >&2
 		return 1

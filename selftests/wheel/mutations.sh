@@ -3,11 +3,10 @@
 #
 # mutations.sh - what the tests of the wheel find in the copy
 
-# Prints the test that fails, of the first program in which any does.
 found_by() {
 	local -x OPS=${OPS:-400000}
 	local -x ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
-	local out=$scratch/wheel test status
+	local out=$scratch/wheel
 	local tests=(units exact cost model fair)
 
 	make -s -C selftests/wheel O="$out" MODULE="$tree/module/core" \
@@ -15,12 +14,5 @@ found_by() {
 		tail -n 20 "$scratch/log" >&2
 		return 1
 	}
-	for test in "${tests[@]}"; do
-		status=0
-		spend up_to_failure "$out/test_$test" || status=$?
-		[ "$status" != 0 ] || continue
-		sed -n 's/^not ok [0-9]* //p' "$scratch/out" | grep . ||
-			echo "test_$test ended with status $status"
-		return
-	done
+	first_failure "${tests[@]/#/$out/test_}"
 }
