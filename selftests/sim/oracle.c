@@ -39,6 +39,14 @@ static void note_latest(const struct context *c, const struct arming *a, u64 dea
 	world.latest = max(world.latest, end + 4 * TICK);
 }
 
+/* By when a call has returned, on the clock of @c as it was before a leap second that just began */
+static u64 returned(const struct context *c)
+{
+	if (c->clock != CLOCK_REALTIME)
+		return time_of(c);
+	return max(time_of(c), sim_now() + (u64)sim_real_offset);
+}
+
 /* @a is due at @deadline, or a little before or after it if it is a lease. */
 static void set_deadline(struct arming *a, u64 deadline)
 {
@@ -101,7 +109,7 @@ static void is_armed(struct context *c, u32 nr, const struct twheel_arm *asked)
 	if (a->high <= time_of(c))
 		a->loose = true;
 	/* Late counts from the end of the call, which may have waited for locks. */
-	a->from = time_of(c);
+	a->from = returned(c);
 	a->armed = oracle_stamp();
 	if (a->end == IN_FLIGHT)
 		a->end = LIVE;
@@ -323,7 +331,7 @@ void oracle_pushed(struct context *c, struct own *own, const struct twheel_push 
 	expect(a->end == LIVE || a->end == CANCELLED || a->end == DELIVERED || a->end == OVER,
 	       CANCEL_IS_FINAL, "arming %u is pushed, and its end is %u", own->arming + 1,
 	       a->end);
-	a->from = time_of(c);
+	a->from = returned(c);
 	/* It may have been ready. */
 	if (before->low <= latest_time_of(c))
 		a->armed = oracle_stamp();
