@@ -527,7 +527,10 @@ static void begin_tenants(void)
 {
 	sim_spawn("opener", -1, open_first, NULL, 0, false);
 	sim_run();
-	tenants_spawn();
+	if (is_crowd(sim_config.seed))
+		crowd_spawn();
+	else
+		tenants_spawn();
 }
 
 /* Which kinds of operations owners do: all; some; or besides arming and waiting just one */

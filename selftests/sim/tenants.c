@@ -57,7 +57,8 @@ void tenants_config(struct sim_config *config, u64 seed)
 {
 	config->cpus = 2 + by_seed(seed, 53, 2);
 	config->signal_chance = 0;
-	config->kill_chance = 0;
+	/* What is killed while it waits may have waited for a moment only. */
+	config->kill_chance = is_crowd(seed) ? 8 * config->kill_chance : 0;
 	config->fault_chance = 0;
 	config->efault_chance = 0;
 	config->fail_chance = 0;

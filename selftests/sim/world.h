@@ -329,4 +329,12 @@ u64 fair_bound(void);
 void tenants_config(struct sim_config *config, u64 seed);
 void tenants_spawn(void);
 
+/* crowd.c: half of these are about memory. */
+static inline bool is_crowd(u64 seed)
+{
+	return by_seed(seed, 59, 2);
+}
+
+void crowd_spawn(void);
+
 #endif /* SIM_WORLD_H */
