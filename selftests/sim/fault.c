@@ -40,10 +40,11 @@ bool sim_signal_pending(void)
 	return chance(sim_config.signal_chance);
 }
 
-/* How many of @n bytes at an address of a program can be reached */
-static size_t reachable(size_t n)
+/* How many of @n bytes at @p, which is an address of a program, can be reached */
+static size_t reachable(const void *p, size_t n)
 {
 	bool no_faults = self && self->no_faults;
+	const char *at = p;
 	size_t reached;
 
 	/* A fault that can be handled, by sleeping, is none to the caller. */
@@ -53,6 +54,8 @@ static size_t reachable(size_t n)
 	}
 	if (n && no_faults && self->absent)
 		return 0;
+	if (self && self->hole >= at && self->hole < at + n)
+		return (size_t)(self->hole - at);
 	if (!n || !fails(COPY, no_faults ? sim_config.fault_chance : sim_config.efault_chance))
 		return n;
 	sim_stats.faults++;
@@ -61,6 +64,9 @@ static size_t reachable(size_t n)
 	/* At random it is back by the next copy. */
 	self->absent = no_faults && sim_config.fault != AT_RANDOM;
 	reached = sim_below((u32)n);
+	/* What the program has not is mostly not there until the call ends. */
+	if (!no_faults && sim_below(4))
+		self->hole = at + reached;
 	sim_trace("of %zu bytes of a program %zu can be reached", n, reached);
 	return reached;
 }
@@ -70,6 +76,7 @@ void sim_call_begins(void)
 	self->lacks_memory = false;
 	self->faults = false;
 	self->absent = false;
+	self->hole = NULL;
 }
 
 void sim_call_ends(long ret)
@@ -94,7 +101,7 @@ void pagefault_enable(void)
 
 size_t copy_from_user(void *to, const void *from, size_t n)
 {
-	size_t copied = reachable(n);
+	size_t copied = reachable(from, n);
 
 	memcpy(to, from, copied);
 	/* As the kernel does, so that nothing is left of what was there */
@@ -104,7 +111,7 @@ size_t copy_from_user(void *to, const void *from, size_t n)
 
 size_t copy_to_user(void *to, const void *from, size_t n)
 {
-	size_t copied = reachable(n);
+	size_t copied = reachable(to, n);
 
 	memcpy(to, from, copied);
 	return n - copied;
@@ -134,7 +141,7 @@ static bool goes_on_failing(void)
 
 size_t fault_in_safe_writeable(const char *p, size_t n)
 {
-	if (!reachable(1) || goes_on_failing())
+	if (!reachable(p, 1) || goes_on_failing())
 		return n;
 	self->absent = false;
 	return 0;
@@ -142,7 +149,7 @@ size_t fault_in_safe_writeable(const char *p, size_t n)
 
 size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)
 {
-	size_t copied = reachable(min(n, iter->count));
+	size_t copied = reachable(iter->at, min(n, iter->count));
 
 	memcpy(iter->at, from, copied);
 	iter->at += copied;
@@ -152,7 +159,7 @@ size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)
 
 size_t copy_from_iter(void *to, size_t n, struct iov_iter *iter)
 {
-	size_t copied = reachable(min(n, iter->count));
+	size_t copied = reachable(iter->at, min(n, iter->count));
 
 	memcpy(to, iter->at, copied);
 	iter->at += copied;

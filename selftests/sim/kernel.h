@@ -51,6 +51,7 @@ struct held {
  * @lacks_memory: an allocation has failed since its last sim_call_begins()
  * @faults:	a copy has
  * @absent:	memory that it copies to has to be faulted in
+ * @hole:	an address of a program at which there is no memory in this call, or NULL
  * @rcu_since:	the grace period that was the last to begin before it became a reader
  * @held:	the spinlocks that it holds, with their classes
  * @nr_held:	how many
@@ -82,6 +83,7 @@ struct fiber {
 	u64			points, worked;
 	int			bh, off, rcu, irqs_off, no_faults;
 	bool			lacks_memory, faults, absent;
+	const char		*hole;
 	u64			rcu_since;
 	struct held		held[MAX_HELD];
 	int			nr_held;
