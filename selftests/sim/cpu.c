@@ -114,6 +114,8 @@ void hardirq_main(void *arg)
 int cpuhp_setup_state_nocalls(enum cpuhp_state state, const char *name,
 			      int (*online)(unsigned int cpu), int (*offline)(unsigned int cpu))
 {
+	if (alloc_fails(GFP_KERNEL))
+		return -ENOMEM;
 	mutex_lock(&hotplug_mutex);
 	hp_online = online;
 	hp_offline = offline;

@@ -119,20 +119,45 @@ static void isolate_config(struct sim_config *config, u64 seed)
 	config->costs.kick = kicks[by_seed(seed, 51, 3)];
 }
 
+static void choose_parameters(u64 seed)
+{
+	*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
+	*sim_param_max_user_timers = 0;
+	if (world.tenants)
+		*sim_param_max_user_timers = TENANTS_LIMIT;
+	else if (once_in(seed, LIMITS, 4) && !world.fair && !world.many)
+		*sim_param_max_user_timers = 60 + sim_below(300);
+	if (!by_seed(seed, 61, 8))
+		*sim_param_max_fd_timers = 1000000;
+}
+
+/* A parameter that is wrong is refused before anything is done. */
+static void load_in_vain(void)
+{
+	static const unsigned int ticks[] = { 0, 1023, (1U << 30) + 1 };
+	static const unsigned int slots[] = { 2, 65, 8192 };
+	u32 i = by_seed(sim_config.seed, 60, 3);
+
+	sim_fresh_module();
+	*sim_param_tick_ns = ticks[i];
+	expect(sim_module_init() == -EINVAL, CONTAINED, "a tick of %u ns is accepted", ticks[i]);
+	*sim_param_tick_ns = TICK;
+	*sim_param_slots = slots[i];
+	expect(sim_module_init() == -EINVAL, CONTAINED, "%u slots are accepted", slots[i]);
+	expect(!sim_allocated && !sim_device, CONTAINED, "something is left of wrong parameters");
+}
+
 /* insmod; it may fail when memory is short, and then nothing is left of it. */
 static void load(void *arg)
 {
 	u64 seed = sim_config.seed;
 	int ret;
 
+	if (!by_seed(seed, 62, 16))
+		load_in_vain();
 	for (;;) {
 		sim_fresh_module();
-		*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
-		*sim_param_max_user_timers = 0;
-		if (world.tenants)
-			*sim_param_max_user_timers = TENANTS_LIMIT;
-		else if (once_in(seed, LIMITS, 4) && !world.fair && !world.many)
-			*sim_param_max_user_timers = 60 + sim_below(300);
+		choose_parameters(seed);
 		sim_call_begins();
 		ret = sim_module_init();
 		sim_trace("insmod: %d", ret);

@@ -92,8 +92,10 @@ void sim_set_user_limit(unsigned long limit)
 	struct kernel_param param = { .arg = sim_param_max_user_timers };
 	char text[24];
 
+	expect(sim_ops_max_user_timers->set("12 timers", &param) == -EINVAL, STABLE_INTERFACE,
+	       "a limit that is no number is set");
 	snprintf(text, sizeof(text), "%lu", limit);
-	sim_ops_max_user_timers->set(text, &param);
+	expect(!sim_ops_max_user_timers->set(text, &param), CONTAINED, "a limit cannot be set");
 	drain_all();
 }
 

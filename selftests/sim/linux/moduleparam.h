@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 
 struct kernel_param {
 	void *arg;
@@ -26,7 +27,12 @@ struct kernel_param_ops {
 
 static inline int param_set_ulong(const char *text, const struct kernel_param *param)
 {
-	WRITE_ONCE(*(unsigned long *)param->arg, strtoul(text, NULL, 0));
+	char *end;
+	unsigned long value = strtoul(text, &end, 0);
+
+	if (*end)
+		return -EINVAL;
+	WRITE_ONCE(*(unsigned long *)param->arg, value);
 	return 0;
 }
 
