@@ -19,9 +19,7 @@ release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 VARIANT := $(or $(VARIANT),$(if $(DEBUG),debug))
 module_dir = $(products)/module/$(release)$(if $(VARIANT),-$(VARIANT))
-# What the module is instrumented with, for a kernel that has it. gcov counts with
-# atomics: it works out many counts from others, and one that is lost spoils them.
-instrument-gcov := GCOV_PROFILE=y CFLAGS_MODULE=-fprofile-update=atomic
+# What the module is instrumented with, for a kernel that has it
 instrument-kcov := KCOV_INSTRUMENT=y
 # Each wheel is checked whenever it has turned.
 instrument-debug := TWHEEL_DEBUG=y
@@ -36,7 +34,7 @@ help: ## list the targets
 	@echo "KDIR=dir    build the module against these headers (the running kernel's)"
 	@echo "DEBUG=1     the module checks its wheels as they turn, and warns: slow"
 	@echo "KERNEL=6.1  the kernel that guests run (Debian's default): 6.1, 6.1-rt, 6.12, 7.2;"
-	@echo "            6.1-cloud, arm64 (emulated); kasan, kcsan, gcov: debug kernels"
+	@echo "            6.1-cloud, arm64 (emulated); kasan, kcsan: debug kernels"
 	@echo "KERNEL_IMAGE=file KDIR=dir  any other x86-64 kernel for guests, and its headers"
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease sim schedule tool install report abi dist vm kselftest"
@@ -104,9 +102,9 @@ faults: ## make what can fail in the kernel fail, throughout the interface
 	$(Q)awk -f selftests/faults/figures.awk $(products)/log/check.faults
 
 .PHONY: coverage
-coverage: ## which lines of the module all the tests reach
-	$(Q)$(vm)/setup.sh build guest check kernel coverage
-	$(Q)$(vm)/coverage.sh
+coverage: ## which lines of the module the tests on this machine reach
+	$(Q)$(vm)/setup.sh build coverage
+	$(Q)selftests/coverage.sh
 
 .PHONY: bench
 bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 minutes)

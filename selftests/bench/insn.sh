@@ -45,7 +45,7 @@ section() {
 	local compiler
 	compiler=$(readelf -p .comment "$module" |
 		sed -nE 's/.*GCC: .* ([0-9]+)\..*/gcc-\1/p' | head -n 1)
-	sed -nE "s/^([0-9]+\.[0-9]+)\.([^-]*)(-[0-9]+)?(-(rt|kasan|kcsan|gcov))?.*/[\1\4 $compiler]/p" \
+	sed -nE "s/^([0-9]+\.[0-9]+)\.([^-]*)(-[0-9]+)?(-(rt|kasan|kcsan))?.*/[\1\4 $compiler]/p" \
 		<<<"$release"
 }
 

@@ -99,6 +99,21 @@ void sim_set_user_limit(unsigned long limit)
 	drain_all();
 }
 
+/* What the compiler counts of the module is in its variables, too: add that to what is on disk. */
+#ifdef SIM_COVERAGE
+#include <gcov.h>
+
+static void keep_counts(void)
+{
+	__gcov_dump();
+	__gcov_reset();
+}
+#else
+static void keep_counts(void)
+{
+}
+#endif
+
 /* The Makefile puts the module's variables into these sections. */
 extern char __start_moddata[], __stop_moddata[], __start_modbss[], __stop_modbss[];
 
@@ -116,6 +131,7 @@ void sim_fresh_module(void)
 			kept[i] = data[i];
 		return;
 	}
+	keep_counts();
 	for (i = 0; i < n; i++)
 		data[i] = kept[i];
 	for (i = 0; i < (size_t)(__stop_modbss - __start_modbss); i++)

@@ -4,13 +4,13 @@
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
 # usage: [KERNEL=K] kernel.sh [--compiler|--source], where K is
-#		SERIES[-rt|-cloud]|arm64|kasan|kcsan|gcov|uml|/FOLDER
+#		SERIES[-rt|-cloud]|arm64|kasan|kcsan|uml|/FOLDER
 #	 KERNEL_IMAGE=/FILE KDIR=/FOLDER kernel.sh [--compiler|--source]
 #
 # Without KERNEL it is the default kernel of this Debian release. A series, such
 # as 6.1, 6.1-rt, 6.1-cloud, 6.12 or 7.2, is the newest Debian kernel of it, from this
 # release or from another one. arm64 is this release's default kernel for such machines.
-# kasan, kcsan and gcov are debug kernels of the default series, built here from Debian's
+# kasan and kcsan are debug kernels of the default series, built here from Debian's
 # source with the fragments in config/; so is uml, user-mode Linux, which has virtual time,
 # and of which vmlinuz is a program. KERNEL_IMAGE and KDIR, without KERNEL, are any x86-64
 # kernel (a bzImage) and its headers, or the tree that it was built in. A name that begins
@@ -53,7 +53,7 @@ fi
 
 # A debug kernel is named by its configuration too: when that changes, so it does.
 case $name in
-kasan|kcsan|gcov)
+kasan|kcsan)
 	fragments=("$vm/config/base.config" "$vm/config/$name.config")
 	link+=-$(cat "${fragments[@]}" | sha256sum | cut -c1-12) ;;
 uml)
@@ -391,13 +391,13 @@ unless_there() {
 }
 
 case $name in
-kasan|kcsan|gcov|uml)	unless_there "$link" build ;;
+kasan|kcsan|uml)	unless_there "$link" build ;;
 named)			unless_there "$link" name_kernel ;;
 *)			unless_there "$link" fetch ;;
 esac
 # The modules of a debug kernel are built in its tree, and that is nothing without the source.
 case $name in
-kasan|kcsan|gcov)
+kasan|kcsan)
 	source=$cache/source/$(series "$(cat "$link/release")")
 	unless_there "$source" fetch_source "$source" ;;
 esac

@@ -11,17 +11,14 @@
 #	-l  do not look for leaks of memory, which takes a debug kernel a minute
 #	-t  how long the guest may take once it has booted: 300 seconds, unless told
 #	-i  interactive: the command (a shell, if there is none) gets the terminal
-#	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (gcov,
-#	    kcov) build/module/RELEASE-v/twheel.ko
+#	-M  another module than build/module/RELEASE/twheel.ko, or with VARIANT=v (kcov,
+#	    debug) build/module/RELEASE-v/twheel.ko
 #	-d  give the guest this folder too, below /twheel
 #	-D  a disk (virtio) with the file's contents; what the guest writes there is lost
 #	-s  share the file's memory, 1 MB of it, as a device (ivshmem)
 #	-I  count instructions: the guest has one CPU, emulated even where there is KVM, and
 #	    its time is the instructions that it has executed, one of them a nanosecond
 #	-p  load this plugin (with its arguments) into the emulator; goes with -I
-#
-# With GCOV=folder in the environment, and VARIANT=gcov, what the module's code was
-# reached by is left there: a tar archive of .gcda files for each guest.
 #
 # With HOG in the environment the guest's CPUs stand still now and then: see check.sh.
 #
@@ -80,13 +77,13 @@ limit=$((limit * slow))
 case $arch in
 amd64)
 	emulator=qemu-system-x86_64 machine=(-machine pc) model=max console=ttyS0
-	ports=(-serial chardev:log -serial chardev:stdio -serial chardev:verdict -serial chardev:gcov)
+	ports=(-serial chardev:log -serial chardev:stdio -serial chardev:verdict)
 	own="tsc=reliable unknown_nmi_panic=1" ;;
 arm64)
 	# It has atomic instructions (LSE), and no pointer authentication, which is slow to emulate.
 	emulator=qemu-system-aarch64 machine=(-machine virt) model=neoverse-n1 console=ttyAMA0
-	ports=(-serial chardev:log -chardev "null,id=none"
-	       -device "pci-serial-4x,chardev1=none,chardev2=stdio,chardev3=verdict,chardev4=gcov")
+	ports=(-serial chardev:log -chardev "null,id=none" -chardev "null,id=rest"
+	       -device "pci-serial-4x,chardev1=none,chardev2=stdio,chardev3=verdict,chardev4=rest")
 	own='' ;;
 esac
 machine+=(-nodefaults -no-user-config -display none -no-reboot)
@@ -102,7 +99,6 @@ pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 log=$tmp/kernel.log verdict=$tmp/verdict
-gcov=${GCOV:+$(mktemp "$GCOV/guest.XXXXXX.tar")}
 
 # A program that is not static brings its libraries.
 add_with_libraries() {
@@ -151,7 +147,6 @@ make_initramfs() {
 	cat >"$root/vm/config" <<-END
 		insmod=$insmod leaks=$leaks interactive=$interactive terminal=$terminal
 		rows=${size% *} cols=${size#* } params='${params//\'/}'
-		gcov=${gcov:+1}
 	END
 
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$tmp/initramfs"
@@ -250,7 +245,7 @@ boot() {
 		-append "console=$console panic=-1 oops=panic printk.devkmsg=on panic_print=0x41 $own $append" \
 		-chardev "file,id=log,path=$log" -chardev "$stdio" \
 		-chardev "file,id=verdict,path=$verdict" \
-		-chardev "file,id=gcov,path=${gcov:-/dev/null}" "${ports[@]}" \
+		"${ports[@]}" \
 		-chardev "pipe,id=monitor,path=$tmp/monitor" -mon monitor \
 		<&"$input" &
 	pid=$!
@@ -311,10 +306,6 @@ judge() {
 	fi
 	if [ "$(verdict_of rmmod)" != 0 ] && [ -n "$(verdict_of rmmod)" ]; then
 		say "rmmod failed"
-		return 125
-	fi
-	if [ -n "$gcov" ] && [ "$(verdict_of gcov)" != 0 ]; then
-		say "the guest's coverage could not be had"
 		return 125
 	fi
 	return "$status"

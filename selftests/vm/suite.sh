@@ -350,7 +350,7 @@ suite_module() {
 # wakes it if that fails half way. Of torture, the random load while calls fail.
 suite_faults() {
 	case ${KERNEL-} in
-	kasan|gcov) ;;
+	kasan) ;;
 	*)	local -x KERNEL=kasan
 		"$vm/build.sh" ;;
 	esac

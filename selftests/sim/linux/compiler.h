@@ -38,18 +38,33 @@ void sim_point(void);
 #define SIM_PLACES	127U
 extern unsigned int sim_place;
 void sim_stand_still(void);
-#define SIM_POINT() do {						\
-	if (unlikely(sim_place == 1 + __LINE__ % SIM_PLACES))		\
-		sim_stand_still();					\
-	sim_point();							\
-} while (0)
+static inline void sim_point_at(unsigned int line)
+{
+	if (unlikely(sim_place == 1 + line % SIM_PLACES))
+		sim_stand_still();
+	sim_point();
+}
+
+#define SIM_POINT()	sim_point_at(__LINE__)
+/* CPUs have store buffers. */
+extern bool sim_weak;
 /* memory.c: what this CPU sees at @p, which is @now in memory; this CPU stores over @old at @p. */
 unsigned long long sim_seen(const volatile void *p, unsigned long long now);
 void sim_stores(const volatile void *p, unsigned long long old);
+/* The same, whether there are store buffers or not */
+static inline unsigned long long sim_load(const volatile void *p, unsigned long long now)
+{
+	return unlikely(sim_weak) ? sim_seen(p, now) : now;
+}
+
+static inline void sim_store(const volatile void *p, unsigned long long old)
+{
+	if (unlikely(sim_weak))
+		sim_stores(p, old);
+}
+
 /* memory.c: all that this CPU has stored is seen from here on. */
 void sim_drain(void);
-/* CPUs have store buffers. */
-extern bool sim_weak;
 
 #ifdef __SANITIZE_THREAD__
 void sim_ignore_reads(bool begin);
@@ -79,9 +94,7 @@ void sim_ignore_reads(bool begin);
 	__typeof__(*read_p + 0) read_value;				\
 	SIM_POINT();							\
 	read_value = SIM_LOAD(read_p, order);				\
-	if (unlikely(sim_weak))						\
-		read_value = (__typeof__(read_value))sim_seen(read_p, SIM_BITS(read_value)); \
-	read_value;							\
+	(__typeof__(read_value))sim_load(read_p, SIM_BITS(read_value));	\
 })
 
 /* Points before and after: what follows the store may be seen later than the store. */
@@ -89,9 +102,7 @@ void sim_ignore_reads(bool begin);
 	__typeof__(p) write_p = (p);					\
 	__typeof__(*write_p + 0) write_value = (value);			\
 	SIM_POINT();							\
-	if (unlikely(sim_weak))						\
-		sim_stores(write_p,					\
-			   SIM_BITS(SIM_LOAD(write_p, __ATOMIC_RELAXED))); \
+	sim_store(write_p, SIM_BITS(SIM_LOAD(write_p, __ATOMIC_RELAXED))); \
 	SIM_STORE(write_p, write_value, order);				\
 	sim_point();							\
 	(void)0;							\
