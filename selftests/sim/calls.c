@@ -198,7 +198,11 @@ long call_push(struct context *c, struct twheel_push *pushes, u32 n)
 
 long call_read(struct context *c, struct twheel_event *events, u32 room, bool wait)
 {
-	struct iov_iter iter = { .at = (char *)events, .count = room * sizeof(*events) };
+	struct iov_iter iter = {
+		.at		= (char *)events,
+		.count		= room * sizeof(*events),
+		.faulting	= wait ? &c->faulting : NULL,
+	};
 	struct kiocb iocb = { .ki_filp = &c->file, .ki_flags = wait ? 0 : IOCB_NOWAIT };
 	u64 began = oracle_stamp();
 	long ret, i;

@@ -34,7 +34,7 @@ const char * const knob_names[NR_KNOBS] = {
 	[UNLOAD]	= "unload",	[FAIRNESS]	= "fairness",
 	[TENANCY]	= "tenancy",	[MANY]		= "many",
 	[RT]		= "rt",		[LEAPS]		= "leaps",
-	[USERNS]	= "userns",
+	[USERNS]	= "userns",	[LATE]		= "late",
 };
 
 /* splitmix64 */
@@ -87,6 +87,7 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.fail_chance	= once_in(seed, NOMEM, 2) ? 1000 : 0,
 		.fault_chance	= once_in(seed, FAULTS, 2) ? 2000 : 0,
 		.efault_chance	= once_in(seed, EFAULTS, 8) ? 1000 : 0,
+		.late_chance	= once_in(seed, LATE, 4) ? 300 : 0,
 		.signal_chance	= once_in(seed, SIGNALS, 2) ? 500 : 0,
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
 		.costs		= ordinary_costs,
@@ -98,6 +99,8 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		config->fault_chance = has(FAULTS);
 		config->efault_chance = has(EFAULTS);
 	}
+	if (config->late_chance)
+		config->fault_chance *= 4;
 	config->weak = config->cpus > 1 && once_in(seed, WEAK, 3);
 	/* A CPU that stands still shows most if the others go on for long. */
 	if (config->freeze_chance)
@@ -368,7 +371,7 @@ static void check_idle(void)
 	for (i = 0; i < world.nr_contexts; i++) {
 		struct context *c = &world.contexts[i];
 
-		expect(!c->waiting || !call_poll(c, false), EXACTLY_ONCE,
+		expect(c->waiting <= c->faulting || !call_poll(c, false), EXACTLY_ONCE,
 		       "lost wake-up: context %u is readable, all wait, and nobody is woken", i);
 	}
 }

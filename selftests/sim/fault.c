@@ -4,6 +4,7 @@
 
 #include <linux/errno.h>
 #include <linux/gfp.h>
+#include <linux/ktime.h>
 #include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
@@ -40,6 +41,17 @@ bool sim_signal_pending(void)
 	return chance(sim_config.signal_chance);
 }
 
+/*
+ * A page fault takes as long as a disk does, or as the other program to which userfaultfd gave it.
+ */
+static void answer_fault(u32 of_65536)
+{
+	if (!chance(of_65536))
+		return;
+	sim_trace("a page fault is not answered yet");
+	sim_sleep_until(sim_now() + sim_below(sim_below(4) ? NSEC_PER_MSEC : 50 * NSEC_PER_MSEC));
+}
+
 /* How many of @n bytes at @p, which is an address of a program, can be reached */
 static size_t reachable(const void *p, size_t n)
 {
@@ -51,6 +63,8 @@ static size_t reachable(const void *p, size_t n)
 	if (!no_faults) {
 		might_sleep("a page fault");
 		sim_point();
+		if (self)
+			answer_fault(sim_config.late_chance);
 	}
 	if (n && no_faults && self->absent)
 		return 0;
@@ -141,6 +155,8 @@ static bool goes_on_failing(void)
 
 size_t fault_in_safe_writeable(const char *p, size_t n)
 {
+	/* It was seen not to be there. */
+	answer_fault(100 * sim_config.late_chance);
 	if (!reachable(p, 1) || goes_on_failing())
 		return n;
 	self->absent = false;
@@ -175,7 +191,14 @@ void iov_iter_revert(struct iov_iter *iter, size_t n)
 
 size_t fault_in_iov_iter_writeable(struct iov_iter *iter, size_t n)
 {
-	return fault_in_safe_writeable(iter->at, n);
+	size_t left;
+
+	if (!iter->faulting)
+		return fault_in_safe_writeable(iter->at, n);
+	++*iter->faulting;
+	left = fault_in_safe_writeable(iter->at, n);
+	--*iter->faulting;
+	return left;
 }
 
 void get_random_bytes(void *p, size_t n)

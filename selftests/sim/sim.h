@@ -62,6 +62,7 @@ struct sim_costs {
  * @fail_chance:	an allocation fails
  * @fault_chance:	memory of a program is not there while nothing may sleep
  * @efault_chance:	memory of a program is not there at all
+ * @late_chance:	memory of a program is not there yet, and the one who needs it waits
  * @signal_chance:	a signal is pending
  * @kill_chance:	a signal that kills is
  * @weak:		CPUs have store buffers
@@ -86,6 +87,7 @@ struct sim_config {
 	u32	fail_chance;
 	u32	fault_chance;
 	u32	efault_chance;
+	u32	late_chance;
 	u32	signal_chance;
 	u32	kill_chance;
 	bool	weak;

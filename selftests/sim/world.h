@@ -36,7 +36,7 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS, LATE,
 	NR_KNOBS
 };
 
@@ -157,6 +157,7 @@ struct owner {
  * @told_steps:	how many steps its readers were told of
  * @told_last:	they were told since the last one
  * @waiting:	readers that may sleep
+ * @faulting:	those of them that wait for their memory
  * @drains:	calls that drain it, begun so far
  * @last_tick:	for each owner, the tick of the last record
  */
@@ -173,7 +174,7 @@ struct context {
 	bool			hostile;
 	u64			told_steps;
 	bool			told_last;
-	u32			waiting;
+	u32			waiting, faulting;
 	u32			drains, draining;
 	u64			last_tick[MAX_OWNERS];
 };

@@ -6,9 +6,11 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
+/* @faulting: if it is not NULL, counts those who wait until memory is faulted in */
 struct iov_iter {
 	char	*at;
 	size_t	count;
+	u32	*faulting;
 };
 
 #define iov_iter_count(iter)	((iter)->count)
