@@ -536,7 +536,7 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 		    struct twheel_timer *taken, struct twheel_timer **timers)
 {
 	struct twheel_arm *arm = arms, *end = arms + n;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 	int ret;
 
 	twheel_hold_begin(&hold, ctx);
@@ -570,7 +570,7 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	struct twheel_timer *timer;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 
 	timer = twheel_hold_one(&hold, ctx, arm->handle);
 	if (!timer)
@@ -584,7 +584,7 @@ static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	struct twheel_timer *timer;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 	int ret;
 
 	twheel_hold_begin(&hold, ctx);
@@ -609,30 +609,17 @@ static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	return !(arm->flags & TWHEEL_ARM_IF_PENDING) && arm_new_alone(ctx, arm);
 }
 
-void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
+/* As twheel_arm_entries(), for what arm_alone() is not for. */
+static noinline void arm_parts(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
+	struct twheel_timer *timers[TWHEEL_HOLD_MAX] __uninitialized;
 	struct twheel_timer *taken = NULL;
 	u32 part, done;
 	int full = 0;
 
-	twheel_ctx_prepare(ctx);
-	if (n == 1 && arm_alone(ctx, arms))
-		return;
 	for (; n; arms += done, n -= done) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
-		/*
-		 * Many kernels zero stack variables (INIT_STACK_ALL_ZERO): a single call should
-		 * have one pointer zeroed, not 32.
-		 */
-		if (part == 1) {
-			struct twheel_timer *timer;
-
-			done = arm_some(ctx, arms, 1, full, taken, &timer);
-		} else {
-			struct twheel_timer *timers[TWHEEL_HOLD_MAX];
-
-			done = arm_some(ctx, arms, part, full, taken, timers);
-		}
+		done = arm_some(ctx, arms, part, full, taken, timers);
 		full = 0;
 		taken = NULL;
 		if (done < part) {
@@ -644,4 +631,11 @@ void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 			cond_resched();
 		}
 	}
+}
+
+void twheel_arm_entries(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
+{
+	twheel_ctx_prepare(ctx);
+	if (n != 1 || !arm_alone(ctx, arms))
+		arm_parts(ctx, arms, n);
 }

@@ -92,7 +92,7 @@ static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
 static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n,
 			struct twheel_timer **timers)
 {
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 	u32 i;
 
 	twheel_hold_begin(&hold, ctx);
@@ -112,7 +112,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 {
 	struct twheel_timer *timer;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 
 	if (begin_cancel(cancel))
 		return false;
@@ -125,30 +125,28 @@ static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 	return true;
 }
 
-void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
+/* As twheel_cancel_entries(), for what cancel_alone() is not for. */
+static noinline void cancel_parts(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
 {
+	struct twheel_timer *timers[TWHEEL_HOLD_MAX] __uninitialized;
 	u32 part;
 
-	if (n == 1 && cancel_alone(ctx, cancels))
-		return;
 	for (; n; cancels += part, n -= part) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
-		if (part == 1) {
-			struct twheel_timer *timer;
-
-			cancel_some(ctx, cancels, 1, &timer);
-		} else {
-			struct twheel_timer *timers[TWHEEL_HOLD_MAX];
-
-			cancel_some(ctx, cancels, part, timers);
-		}
+		cancel_some(ctx, cancels, part, timers);
 	}
+}
+
+void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u32 n)
+{
+	if (n != 1 || !cancel_alone(ctx, cancels))
+		cancel_parts(ctx, cancels, n);
 }
 
 /* Take @timer out of its wheel or list for good. */
 static void discard(struct twheel_timer *timer)
 {
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 
 	/* Most timers may be free. As none is armed any more, none becomes live. */
 	if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)

@@ -81,7 +81,7 @@ static void note_wake(struct twheel_run *run, struct twheel_ctx *ctx)
 
 u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
 {
-	struct twheel_node *due[TWHEEL_EXPIRE_BATCH];
+	struct twheel_node *due[TWHEEL_EXPIRE_BATCH] __uninitialized;
 	u32 seen = 0, nr_due = 0, end, i;
 
 	lockdep_assert_held(&base->lock);
@@ -202,10 +202,10 @@ static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *t
 	return i * sizeof(*events);
 }
 
-/* As twheel_expire_deliver(), for up to @room records of @cpu. @events has room for them. */
-static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
-		       struct twheel_event *events, u32 room)
+/* As twheel_expire_deliver(), for up to @room records of @cpu. */
+static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to, u32 room)
 {
+	struct twheel_event events[TWHEEL_DELIVER_MAX] __uninitialized;
 	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
 	struct twheel_quota *quota = ctx->pool.account.quota;
 	s64 offset = twheel_clock_offset(ctx->clock);
@@ -259,28 +259,10 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
 	return i * sizeof(*events);
 }
 
-/*
- * A function of its own for one record: kernels that zero stack variables (INIT_STACK_ALL_ZERO)
- * would zero 16 records for it.
- */
-static noinline ssize_t deliver_one(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to)
-{
-	struct twheel_event event;
-
-	return deliver(ctx, cpu, to, &event, 1);
-}
-
-static noinline ssize_t deliver_many(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to,
-				     size_t room)
-{
-	struct twheel_event events[TWHEEL_DELIVER_MAX];
-
-	return deliver(ctx, cpu, to, events, min_t(size_t, room, TWHEEL_DELIVER_MAX));
-}
-
 ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 {
-	size_t room = iov_iter_count(to) / sizeof(struct twheel_event);
+	u32 room = min_t(size_t, iov_iter_count(to) / sizeof(struct twheel_event),
+			 TWHEEL_DELIVER_MAX);
 	u32 cpu = READ_ONCE(ctx->reader), tries;
 	ssize_t n = 0;
 
@@ -295,7 +277,7 @@ ssize_t twheel_expire_deliver(struct twheel_ctx *ctx, struct iov_iter *to)
 			cpu = twheel_ctx_next_ready(ctx, 0);
 		if (cpu >= nr_cpu_ids)
 			break;
-		n = room == 1 ? deliver_one(ctx, cpu, to) : deliver_many(ctx, cpu, to, room);
+		n = deliver(ctx, cpu, to, room);
 		cpu++;
 	}
 	WRITE_ONCE(ctx->reader, cpu);

@@ -41,6 +41,9 @@ struct twheel_timer;
  *		nobody has asked for it yet
  *
  * Locks are kept when the next timer needs the same ones: most timers of a batch do.
+ *
+ * On the stack it is __uninitialized: many kernels zero stack variables (INIT_STACK_ALL_ZERO), and
+ * what begins to hold timers fills it anyway.
  */
 struct twheel_hold {
 	struct twheel_ctx	*ctx;

@@ -60,7 +60,7 @@ static void describe(const struct twheel_timer *timer,
 int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 {
 	struct twheel_timer *timer, *hint;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, &info->handle, sizeof(info->handle), 1, &hint);
@@ -81,7 +81,7 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 {
 	struct twheel_timer_info info;
 	struct twheel_timer *timer;
-	struct twheel_hold hold;
+	struct twheel_hold hold __uninitialized;
 	int ret = 0;
 
 	twheel_hold_begin(&hold, ctx);

@@ -90,8 +90,8 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
  */
 static u32 push_some(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
 {
-	struct twheel_timer *timers[TWHEEL_HOLD_MAX];
-	struct twheel_hold hold;
+	struct twheel_timer *timers[TWHEEL_HOLD_MAX] __uninitialized;
+	struct twheel_hold hold __uninitialized;
 	u32 i;
 
 	twheel_hold_begin(&hold, ctx);
@@ -158,7 +158,7 @@ static u32 copy_in(struct twheel_push *pushes, u32 n, struct iov_iter *from)
 
 ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 {
-	struct twheel_push pushes[TWHEEL_HOLD_MAX];
+	struct twheel_push pushes[TWHEEL_HOLD_MAX] __uninitialized;
 	ssize_t total = 0;
 	u32 n, want, done;
 	int error;

@@ -10,6 +10,7 @@
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define noinline		__attribute__((__noinline__))
 #define __maybe_unused		__attribute__((__unused__))
+#define __uninitialized
 #define __aligned(bytes)	__attribute__((__aligned__(bytes)))
 #undef __always_inline
 #define __always_inline		inline __attribute__((__always_inline__))
