@@ -575,6 +575,8 @@ static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	timer = twheel_hold_one(&hold, ctx, arm->handle);
 	if (!timer)
 		return false;
+	if (arm->flags & TWHEEL_ARM_ABS)
+		hold.offset = twheel_clock_offset(ctx->clock);
 	arm->result = twheel_timer_rearm(&hold, timer, arm);
 	twheel_hold_end(&hold);
 	return arm->result != -EAGAIN;

@@ -114,7 +114,7 @@ static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 	struct twheel_timer *timer;
 	struct twheel_hold hold __uninitialized;
 
-	if (begin_cancel(cancel))
+	if (begin_cancel(cancel) || !twheel_pool_settled(&ctx->pool))
 		return false;
 	timer = twheel_hold_one(&hold, ctx, cancel->handle);
 	if (!timer)

@@ -45,7 +45,7 @@ static void unlock_all(struct twheel_hold *hold)
 }
 
 /* @base, whose lock is held, is that of the timer that is held next. */
-static void set_here(struct twheel_hold *hold, struct twheel_base *base)
+static __always_inline void set_here(struct twheel_hold *hold, struct twheel_base *base)
 {
 	hold->here = twheel_where_pending(base->cpu);
 	hold->stays = twheel_base_stays(base);
@@ -118,12 +118,12 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
 	}
 }
 
-/* Hold the pending timer @handle of @hold->ctx, which is settled, or return NULL. */
-static struct twheel_timer *lock_one(struct twheel_hold *hold, u64 handle)
+/* Hold the pending timer @handle of @ctx, or return NULL. */
+static __always_inline struct twheel_timer *lock_one(struct twheel_hold *hold,
+						     struct twheel_ctx *ctx, u64 handle)
 {
-	struct twheel_pool *pool = &hold->ctx->pool;
-	struct twheel_timer *timer = twheel_pool_guess(pool, handle);
-	struct twheel_base *base;
+	struct twheel_timer *timer = twheel_pool_guess(&ctx->pool, handle);
+	struct twheel_base *base = hold->local;
 	u32 where;
 
 	if (unlikely(!timer))
@@ -132,14 +132,15 @@ static struct twheel_timer *lock_one(struct twheel_hold *hold, u64 handle)
 	if (unlikely(twheel_state_of(where) != TWHEEL_STATE_PENDING))
 		return NULL;
 
-	base = twheel_base_of(pool->account.quota, hold->ctx->clock, twheel_cpu_of(where));
+	if (unlikely(base->cpu != twheel_cpu_of(where)))
+		base = twheel_base_of(ctx->pool.account.quota, ctx->clock, twheel_cpu_of(where));
 	spin_lock(&base->lock);
-	set_here(hold, base);
-	if (likely(is_pending_here(hold, READ_ONCE(timer->where)) &&
-		   twheel_pool_is_named(pool, timer, handle))) {
+	if (likely(READ_ONCE(timer->where) == where &&
+		   twheel_pool_is_named(&ctx->pool, timer, handle))) {
 		/* For sparse, as above. */
 		__release(&base->lock);
 		hold->base = base;
+		set_here(hold, base);
 		return timer;
 	}
 	spin_unlock(&base->lock);
@@ -151,25 +152,22 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 {
 	struct twheel_timer *timer;
 
-	if (unlikely(!twheel_pool_settled(&ctx->pool)))
-		return NULL;
 	local_bh_disable();
 	rcu_read_lock();
 	hold->ctx = ctx;
+	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	hold->second = NULL;
 	hold->key_lock = NULL;
 	hold->taken = NULL;
 	hold->ended = NULL;
 	hold->wake = false;
 	hold->now = 0;
-	timer = lock_one(hold, handle);
+	timer = lock_one(hold, ctx, handle);
 	if (unlikely(!timer)) {
 		rcu_read_unlock();
 		local_bh_enable();
 		return NULL;
 	}
-	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
-	hold->offset = twheel_clock_offset(ctx->clock);
 	/* For sparse, which cannot follow a section that depends on a condition. */
 	__release(RCU);
 	return timer;

@@ -81,8 +81,8 @@ void twheel_hold_end(struct twheel_hold *hold);
 
 /**
  * twheel_hold_one() - begin to hold timers, with a pending one that a handle or key names
- * @hold:	filled, unless this returns NULL
- * @ctx:	the context
+ * @hold:	filled but for @hold->offset, unless this returns NULL
+ * @ctx:	the context, whose pool is settled
  * @handle:	a handle or a key; any number
  *
  * As twheel_hold_begin() and twheel_hold_handle(), for a call with one entry: in fewer
