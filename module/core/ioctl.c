@@ -198,12 +198,9 @@ static size_t writable(char __user *user, const char *buf, size_t n)
 /*
  * Carry out up to @n entries at @user, with room for them at @buf. Returns how
  * many: fewer if the rest cannot be read or written.
- *
- * Inlined, so that the calls are direct ones and a single entry has a size that is known: the
- * kernel does not check the memory on our side then.
  */
-static __always_inline u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
-				       void __user *user, void *buf, u32 n)
+static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
+		       void __user *user, void *buf, u32 n)
 {
 	u32 i, stored;
 
@@ -222,17 +219,29 @@ static __always_inline u32 run_entries(struct twheel_ctx *ctx, const struct twhe
 	return stored;
 }
 
+/*
+ * As run_entries(), for one. Inlined, so that the calls are direct ones and the size is known: the
+ * kernel does not check the memory on our side then.
+ */
 static __always_inline long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
 				      void __user *arg)
 {
 	union {
 		struct twheel_arm	arm;
 		struct twheel_cancel	cancel;
-	} entry;
+	} entry __uninitialized;
 
-	if (!run_entries(ctx, op, arg, &entry, 1))
+	if (copy_from_user(&entry, arg, op->size) ||
+	    writable(arg, (const char *)&entry, op->size) < op->size)
 		return -EFAULT;
-	return op->result(&entry);
+
+	op->run(ctx, &entry, 1);
+
+	if (likely(!copy_to_user(arg, &entry, op->size)))
+		return op->result(&entry);
+	if (op->undo)
+		op->undo(ctx, &entry);
+	return -EFAULT;
 }
 
 static long ioctl_batch(struct twheel_ctx *ctx, const struct twheel_op *op,
