@@ -220,19 +220,43 @@ static u32 run_entries(struct twheel_ctx *ctx, const struct twheel_op *op,
 }
 
 /*
- * As run_entries(), for one. Inlined, so that the calls are direct ones and the size is known: the
- * kernel does not check the memory on our side then.
+ * Copy the @n words of an entry at @user, and see whether they can be written: an entry is on two
+ * pages at most, so the first and the last word are written back. Returns whether all that could be
+ * done. For so few words copy_from_user() and put_user() take three times as many instructions.
  */
+static __always_inline bool read_entry(u64 *words, u64 __user *user, size_t n)
+{
+	size_t i;
+
+	if (!user_access_begin(user, n * sizeof(*user)))
+		return false;
+#pragma GCC unroll 8
+	for (i = 0; i < n; i++)
+		unsafe_get_user(words[i], &user[i], fault);
+	unsafe_put_user(words[0], user, fault);
+	unsafe_put_user(words[n - 1], &user[n - 1], fault);
+	user_access_end();
+	return true;
+
+fault:
+	user_access_end();
+	return false;
+}
+
+/* As run_entries(), for one. Inlined, so that the calls are direct ones and the size is known. */
 static __always_inline long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
 				      void __user *arg)
 {
 	union {
 		struct twheel_arm	arm;
 		struct twheel_cancel	cancel;
+		u64			words[sizeof(struct twheel_arm) / sizeof(u64)];
 	} entry __uninitialized;
 
-	if (copy_from_user(&entry, arg, op->size) ||
-	    writable(arg, (const char *)&entry, op->size) < op->size)
+	/* Some machines cannot read such words. */
+	if (unlikely((unsigned long)arg % sizeof(u64)))
+		return run_entries(ctx, op, arg, &entry, 1) ? op->result(&entry) : -EFAULT;
+	if (!read_entry(entry.words, arg, op->size / sizeof(u64)))
 		return -EFAULT;
 
 	op->run(ctx, &entry, 1);

@@ -131,6 +131,14 @@ size_t copy_to_user(void *to, const void *from, size_t n)
 	return n - copied;
 }
 
+bool user_access_begin(const void *p, size_t n)
+{
+	if (p)
+		return true;
+	self->faults = true;
+	return false;
+}
+
 size_t copy_to_user_nofault(void *to, const void *from, size_t n)
 {
 	size_t left;

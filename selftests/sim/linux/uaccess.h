@@ -17,4 +17,16 @@ void pagefault_enable(void);
 	copy_to_user(p, &put_value, sizeof(put_value)) ? -EFAULT : 0;	\
 })
 
+/* May a program have memory there? In between nothing but the next two is called. */
+bool user_access_begin(const void *p, size_t n);
+#define user_access_end()		((void)0)
+#define unsafe_get_user(x, p, label) do {				\
+	if (copy_from_user(&(x), p, sizeof(x)))				\
+		goto label;						\
+} while (0)
+#define unsafe_put_user(x, p, label) do {				\
+	if (put_user(x, p))						\
+		goto label;						\
+} while (0)
+
 #endif /* SIM_LINUX_UACCESS_H */

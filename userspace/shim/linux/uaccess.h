@@ -39,4 +39,16 @@ static inline size_t copy_to_user(void *to, const void *from, size_t size)
 	copy_to_user(p, &put_value, sizeof(put_value)) ? -EFAULT : 0;	\
 })
 
+/* In between nothing but unsafe_get_user() and unsafe_put_user() is called. */
+#define user_access_begin(p, size)	((p) != NULL)
+#define user_access_end()		((void)0)
+#define unsafe_get_user(x, p, label) do {				\
+	if (copy_from_user(&(x), p, sizeof(x)))				\
+		goto label;						\
+} while (0)
+#define unsafe_put_user(x, p, label) do {				\
+	if (put_user(x, p))						\
+		goto label;						\
+} while (0)
+
 #endif /* SHIM_LINUX_UACCESS_H */
