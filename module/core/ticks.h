@@ -46,7 +46,7 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
 
 /**
  * twheel_ns_to_tick() - the tick of a deadline
- * @ns:		the deadline, in ns
+ * @ns:		the deadline, in ns; at most KTIME_MAX
  *
  * Rounded up, so that a timer is never early.
  *
@@ -57,7 +57,8 @@ static inline u64 twheel_ns_to_tick(u64 ns)
 {
 	u64 last = (1ULL << twheel_geometry.tick_shift) - 1;
 
-	return (ns >> twheel_geometry.tick_shift) + !!(ns & last);
+	/* Cannot overflow: both are at most KTIME_MAX. */
+	return (ns + last) >> twheel_geometry.tick_shift;
 }
 
 /**

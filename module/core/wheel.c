@@ -131,12 +131,6 @@ static u64 hand_at(u64 tick, u64 lead, u32 shift)
 	return (tick + lead) >> shift;
 }
 
-/* The hand of @level's row whose turns come ahead of time. */
-static u64 level_hand(const struct twheel_wheel *w, u32 level)
-{
-	return hand_at(w->clk, level_lead(w, level), level_shift(w, level));
-}
-
 /* A level whose granularity is over 64 bits of ticks would never be used. */
 static u32 usable_levels(u32 slots, u32 levels)
 {
@@ -209,16 +203,17 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 }
 
 /*
- * The lowest level that reaches as far as @expires, or else the last level. The turn of the
- * bucket there comes before @expires: where the level below does not reach, that is two
- * buckets ahead, and a lead is half of one.
+ * The lowest level that reaches as far as @expires from where the hand of its row on time points,
+ * which is not ahead of the other's; or else the last level. The turn of the bucket there comes
+ * before @expires: where the level below does not reach, that is two buckets ahead, and a lead is
+ * half of one.
  */
 static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
 	u32 level = w->first_level[fls64(expires - w->clk)];
 
 	while (level < w->levels - 1u &&
-	       (expires >> level_shift(w, level)) - level_hand(w, level) > w->slots)
+	       (expires >> level_shift(w, level)) - (w->clk >> level_shift(w, level)) > w->slots)
 		level++;
 	return level;
 }
@@ -268,7 +263,8 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 
 	/* What is further ahead than the last level reaches waits for some rounds. */
 	turn = first - lead;
-	if (unlikely((expires >> shift) - hand_at(w->clk, lead, shift) > w->slots))
+	if (unlikely(level == w->levels - 1u &&
+		     (expires >> shift) - hand_at(w->clk, lead, shift) > w->slots))
 		turn = bucket_turn(w, row, slot);
 	/* The bucket is done before the node is late. */
 	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);

@@ -220,8 +220,8 @@ static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *nod
 }
 
 /*
- * The lowest level whose buckets reach the distance, from where the hand of that level
- * stands: the hands of upper levels are ahead of the clock by half a bucket.
+ * The lowest level whose buckets reach the distance, from the one that stands for the present: the
+ * hand of its row with a lead is there, too, or one bucket ahead.
  */
 static void enqueue_chooses_the_lowest_level(void)
 {
@@ -233,8 +233,7 @@ static void enqueue_chooses_the_lowest_level(void)
 
 		for (level = 0; level < w->levels; level++) {
 			u32 bits = granularity_bits(w, level);
-			u64 lead = level ? 1ULL << (bits - 1) : 0;
-			u64 reach = (((w->clk + lead) >> bits) + slots + 1) << bits;
+			u64 reach = ((w->clk >> bits) + slots + 1) << bits;
 
 			for (far = 0; far < 2 && range_bits(w) < 63; far++) {
 				u32 want = far ? level + 1 : level, got;
