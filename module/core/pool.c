@@ -89,13 +89,6 @@ u32 twheel_pool_index(const struct twheel_timer *timer)
 	return twheel_index_of(timer);
 }
 
-u64 twheel_pool_handle(const struct twheel_timer *timer)
-{
-	if (twheel_chunk_of(timer)->keyed)
-		return *twheel_key_of(timer);
-	return (u64)timer->generation << 32 | twheel_pool_index(timer);
-}
-
 atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 {
 	atomic64_t *words = twheel_chunk_of(timer)->words;

@@ -384,7 +384,12 @@ u32 twheel_pool_index(const struct twheel_timer *timer);
  * Context: any. The answer stays right only while the timer is locked.
  * Return: the key, if timers have keys, or else the handle.
  */
-u64 twheel_pool_handle(const struct twheel_timer *timer);
+static inline u64 twheel_pool_handle(const struct twheel_timer *timer)
+{
+	if (twheel_chunk_of(timer)->keyed)
+		return *twheel_key_of(timer);
+	return (u64)timer->generation << 32 | twheel_index_of(timer);
+}
 
 /**
  * twheel_pool_is_named() - does a handle or a key still name the timer found for it?
