@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs that mean harm: one stores anything into words of leases, one makes wrong calls. */
+#include <string.h>
+
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
@@ -104,6 +106,19 @@ static void wrong_arm(struct context *c)
 	want("a wrong arming", call_ioctl(c, TWHEEL_IOC_ARM, &arm), -EINVAL);
 }
 
+/* Nobody has promised that an entry is aligned. */
+static void odd_cancel(struct context *c)
+{
+	struct twheel_cancel cancel = { .flags = 1 };
+	char bytes[sizeof(cancel) + 1];
+
+	memcpy(bytes + 1, &cancel, sizeof(cancel));
+	want("a cancel at an odd address", call_ioctl(c, TWHEEL_IOC_CANCEL, bytes + 1), -EINVAL);
+	memcpy(&cancel, bytes + 1, sizeof(cancel));
+	expect(cancel.result != 0 || oracle_may_lack(-EFAULT), STABLE_INTERFACE,
+	       "a cancel at an odd address tells nothing");
+}
+
 static void wrong_config(struct context *c)
 {
 	struct twheel_config config = { .clock = 77 };
@@ -149,6 +164,7 @@ static void wrong_others(struct context *c)
 	want("an unknown request", call_ioctl(c, 0xF755, &info), -ENOTTY);
 	want("a cancel with flags", call_ioctl(c, TWHEEL_IOC_CANCEL, &cancel), -EINVAL);
 	cancel = (struct twheel_cancel){ .reserved = 1 };
+	want("a cancel at no address", call_ioctl(c, TWHEEL_IOC_CANCEL, NULL), -EFAULT);
 	want("a cancel with more", call_ioctl(c, TWHEEL_IOC_CANCEL, &cancel), -EINVAL);
 	want("a batch with flags", call_ioctl(c, TWHEEL_IOC_ARM_BATCH, &batch), -EINVAL);
 	batch = (struct twheel_batch){ .count = 1U << 31 };
@@ -242,6 +258,7 @@ void malformed_main(void *arg)
 
 	while (world.owners_left) {
 		wrong_arm(c);
+		odd_cancel(c);
 		wrong_config(c);
 		wrong_push(c);
 		wrong_others(c);

@@ -995,6 +995,42 @@ TEST_F(tw, arguments_in_read_only_memory)
 	EXPECT_EQ(-EFAULT, tw_call(self->fd, TWHEEL_IOC_GET_INFO, mem));
 }
 
+/* One that reaches into a page that cannot be written, or read, changes nothing. */
+TEST_F(tw, half_an_entry_changes_nothing)
+{
+	static const int behind[] = { PROT_READ, PROT_NONE };
+	size_t page = sysconf(_SC_PAGESIZE), inside;
+	struct twheel_timer_info info = { };
+	struct twheel_cancel cancel = { };
+	struct twheel_arm arm;
+	__u64 handle;
+	char *mem;
+	int i;
+
+	mem = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)mem);
+	handle = tw_arm(self->fd, TW_FAR, 0, 1);
+	ASSERT_NE(0, handle);
+	cancel.handle = handle;
+	arm = tw_request(TW_FAR, 0, 2);
+	arm.handle = handle;
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, mprotect(mem + page, page, behind[i]));
+		for (inside = 1; inside < sizeof(arm); inside++) {
+			memcpy(mem + page - inside, &arm, inside);
+			EXPECT_EQ(-EFAULT, tw_call(self->fd, TWHEEL_IOC_ARM, mem + page - inside));
+		}
+		for (inside = 1; inside < sizeof(cancel); inside++) {
+			memcpy(mem + page - inside, &cancel, inside);
+			EXPECT_EQ(-EFAULT,
+				  tw_call(self->fd, TWHEEL_IOC_CANCEL, mem + page - inside));
+		}
+		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+		EXPECT_EQ(1, info.user_data);
+		EXPECT_EQ(1, tw_info(self->fd).pending);
+	}
+}
+
 TEST_F(tw, arguments_need_no_alignment)
 {
 	char buf[256];
