@@ -8,13 +8,17 @@
  * released, a wake-up, an interrupt, a task that moves. A plain load of what a CPU that is ahead
  * has stored brings no clock forward.
  */
+#include <linux/ktime.h>
+
 #include "kernel.h"
 
-/* So often at most does one go on after another in an episode. More is a livelock. */
+/* So often at most does one go on after another in a second. More is a livelock. */
 #define MAX_TURNS	2000000U
 
 void (*sim_idle_check)(void);
+/* How often one did since @counted_from */
 static u32 turns;
+static u64 counted_from;
 /* When the one that runs has to see whether others are behind, or interrupt it */
 static u64 stop_at;
 
@@ -205,6 +209,10 @@ static void choose(bool stay)
 		return;
 	}
 	n = find(can, &first);
+	if (first - counted_from >= NSEC_PER_SEC) {
+		counted_from = first;
+		turns = 0;
+	}
 	if (first > sim_latest()) {
 		/* All are at rest until then. */
 		drain_all();
@@ -242,4 +250,5 @@ void schedule_if_ahead(void)
 void choose_begin(void)
 {
 	turns = 0;
+	counted_from = 0;
 }
