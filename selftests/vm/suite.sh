@@ -282,11 +282,12 @@ suite_hostile() {
 poison='init_on_alloc=0 page_poison=1 slub_debug=FZPU'
 
 # What is left of a CPU to others, and how late their timers come: both want a quiet
-# machine.
+# machine. How late once more, where time is instructions.
 suite_shares() {
 	local status=0
 	guest 1200 2 -m 2048 -- hostile/cpu || status=$?
 	guest 1200 2 -m 2048 -- hostile/late || status=$?
+	guest 3600 1 -I -m 2048 -- 'TWHEEL_COUNTED=1 hostile/late' || status=$?
 	return $status
 }
 
