@@ -35,8 +35,8 @@ build_tests() {
 run_tests() {
 	local sim=$out/coverage/sim test
 	# Allocations and copies that hardly ever fail elsewhere, one after another, beside the rest
-	quiet "$log.faults" "$sim" --seed 1 --episodes 80 --each-fault 60 --each 20 &
-	quiet "$log" "$sim" --seed 1 --episodes 4000
+	quiet "$log.faults" "$sim" --seed 1 --episodes 80 --each-fault 60 --each 20 --without process &
+	quiet "$log" "$sim" --seed 1 --episodes 4000 --without process
 	for test in wheel/test_units wheel/test_exact wheel/test_chunks lease/test_interleave; do
 		quiet "$log" timeout 600 "$out/$test"
 	done

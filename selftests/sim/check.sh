@@ -34,7 +34,7 @@ same_trace() {
 
 # Until the one copy that fails, the trace is that of the episode in which none does.
 same_until_fault() {
-	local nr=$((2 * (RANDOM % 20 + 10) + 1)) without=(--without "fairness,tenancy")
+	local nr=$((2 * (RANDOM % 20 + 10) + 1)) without=(--without "fairness,tenancy,process")
 	simulator plain --seed "$seed" --fault 0 --verbose "${without[@]}" | grep ' ms ' \
 		>"$tmp/without"
 	simulator plain --seed "$seed" --fault "$nr" --verbose "${without[@]}" | grep ' ms ' |
@@ -58,8 +58,8 @@ same_without_trace() {
 # Whatever came before it, an episode is the same.
 same_in_a_row() {
 	simulator plain --seed $((seed - 20)) --episodes 21 --verbose | grep ' ms ' | tac |
-		sed '/ insmod: 0$/q' | tac >"$tmp/first"
-	trace | sed -n '/ insmod: 0$/,$p' >"$tmp/second"
+		sed '/ insmod: 0$\| no module$/q' | tac >"$tmp/first"
+	trace | sed -n '/ insmod: 0$\| no module$/,$p' >"$tmp/second"
 	[ -s "$tmp/second" ] && cmp "$tmp/first" "$tmp/second"
 }
 

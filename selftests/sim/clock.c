@@ -143,4 +143,5 @@ void sim_set_clock(s64 step)
 	clock_note_step();
 	tell();
 	unlock_timekeeper();
+	program_clock_was_set();
 }

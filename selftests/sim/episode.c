@@ -35,6 +35,8 @@ const char * const knob_names[NR_KNOBS] = {
 	[TENANCY]	= "tenancy",	[MANY]		= "many",
 	[RT]		= "rt",		[LEAPS]		= "leaps",
 	[USERNS]	= "userns",	[LATE]		= "late",
+	[PROCESS]	= "process",	[CANCELS]	= "cancels",
+	[FORKS]		= "forks",
 };
 
 /* splitmix64 */
@@ -122,6 +124,30 @@ static void isolate_config(struct sim_config *config, u64 seed)
 	config->costs.kick = kicks[by_seed(seed, 51, 3)];
 }
 
+/*
+ * What there is only with the module: the kernel's CPUs and users; memory that is not there, as the
+ * library leaves that to its program; and calls that are wrong, which the tests of uapi make.
+ */
+static void process_config(struct sim_config *config, u64 seed)
+{
+	static const enum knob left_out[] = {
+		WEAK, FAULTS, EFAULTS, KILLS, HOTPLUG, ISOLATION, NAMESPACES, MALFORMED, LEAPS,
+		USERNS, LATE,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(left_out); i++)
+		world.settings.without |= 1ULL << left_out[i];
+	config->weak = false;
+	config->rt = false;
+	config->bh_lock = false;
+	config->fault_chance = 0;
+	config->efault_chance = 0;
+	config->late_chance = 0;
+	config->kill_chance = 0;
+	config->cancel_chance = once_in(seed, CANCELS, 2) ? 10000 : 0;
+}
+
 static void choose_parameters(u64 seed)
 {
 	*sim_param_slots = by_seed(seed, 43, 5) ? 64 : 4U << by_seed(seed, 44, 4);
@@ -156,6 +182,13 @@ static void load(void *arg)
 	u64 seed = sim_config.seed;
 	int ret;
 
+	if (world.process) {
+		sim_fresh_module();
+		*sim_param_max_fd_timers = 1000000;
+		sim_device = &sim_library;
+		sim_trace("a program, and no module");
+		return;
+	}
 	if (!by_seed(seed, 62, 16))
 		load_in_vain();
 	for (;;) {
@@ -348,12 +381,18 @@ static void spawn_chaos(void)
 		sim_spawn("chaos", (int)i, chaos_main, (void *)(uintptr_t)i, (int)i, true);
 }
 
+void spawn_reader(struct context *c)
+{
+	sim_spawn("reader of", (int)c->nr, reader_main, c, some_cpu(), false);
+	world.readers_left++;
+}
+
 static void spawn_users_of(struct context *c)
 {
 	u32 n = world.in_order || world.many || !has(READERS) ? 1 : 1 + sim_below(2);
 
-	for (; n; n--, world.readers_left++)
-		sim_spawn("reader of", (int)c->nr, reader_main, c, some_cpu(), false);
+	for (; n; n--)
+		spawn_reader(c);
 	if (c->hostile) {
 		sim_spawn("hostile", (int)c->nr, hostile_main, c, some_cpu(), false);
 		world.others_left++;
@@ -364,6 +403,13 @@ static void spawn_users_of(struct context *c)
 	}
 }
 
+/* Was the clock set, and is no reader told of it yet? */
+static bool owes_step(const struct context *c)
+{
+	return c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && world.nr_steps && !c->told_last &&
+	       !sim_steps_pending;
+}
+
 static void check_idle(void)
 {
 	u32 i;
@@ -371,8 +417,12 @@ static void check_idle(void)
 	for (i = 0; i < world.nr_contexts; i++) {
 		struct context *c = &world.contexts[i];
 
-		expect(c->waiting <= c->faulting || !call_poll(c, false), EXACTLY_ONCE,
+		if (c->waiting <= c->faulting)
+			continue;
+		expect(!call_poll(c, false), EXACTLY_ONCE,
 		       "lost wake-up: context %u is readable, all wait, and nobody is woken", i);
+		expect(!owes_step(c), EXACTLY_ONCE,
+		       "the clock was set, all who read context %u wait, and nobody was told", i);
 	}
 }
 
@@ -445,7 +495,23 @@ static void check_at_rest(struct context *c)
 	oracle_info(c, &info, true);
 }
 
-/* Promise 6: with nothing pending there is no interrupt, and with a timer an hour ahead a few. */
+/* A timer that is cancelled */
+static void arm_in_vain(struct context *c)
+{
+	struct twheel_arm arm = { .handle = keyed(c) ? 0xf00d : 0, .flags = TWHEEL_ARM_ABS };
+	struct twheel_cancel cancel = { };
+
+	arm.expires = time_of(c) + 70 * TICK;
+	if (call_arm(c, &arm))
+		return;
+	cancel.handle = arm.handle;
+	call_cancel(c, &cancel);
+}
+
+/*
+ * Promise 6: with nothing pending there is no interrupt, and with a timer an hour ahead a few. A
+ * wheel in the process has its timerfd fire for timers only.
+ */
 static void check_silence(struct context *c)
 {
 	struct twheel_arm arm = {
@@ -469,6 +535,7 @@ static void check_silence(struct context *c)
 	arm.expires = time_of(c) + 3600 * NSEC_PER_SEC;
 	if (call_arm(c, &arm))
 		return;
+	arm_in_vain(c);
 	sim_sleep_until(sim_time_of(c, arm.expires) - TICK);
 	ret = call_read(c, &event, 1, false);
 	expect(ret == -EAGAIN || time_of(c) >= arm.expires, NEVER_EARLY,
@@ -484,6 +551,9 @@ static void check_silence(struct context *c)
 		sim_sleep_until(sim_now() + TICK);
 	}
 	most = info.levels + 4;
+	/* A read asks the timerfd whether the clock was set, by setting it. */
+	if (world.process)
+		most = c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET ? 2 : 1;
 	expect(sim_stats.softirqs - before <= most, SILENCE,
 	       "one timer an hour ahead has cost %llu interrupts", sim_stats.softirqs - before);
 }
@@ -509,7 +579,7 @@ static void close_busy(struct context *c)
 	call_close(c);
 }
 
-static void close_all(void *arg)
+void close_all(void *unused)
 {
 	u32 i;
 
@@ -526,6 +596,10 @@ static void close_all(void *arg)
 	for (i = 0; i < world.nr_contexts; i++)
 		close_busy(&world.contexts[i]);
 	call_sure_end();
+	if (world.process) {
+		program_end();
+		return;
+	}
 	for (i = 0; has(UNLOAD) && i < sim_config.cpus; i++)
 		sim_spawn("last chaos", (int)i, last_chaos_main, (void *)(uintptr_t)i, (int)i,
 			  true);
@@ -586,6 +660,10 @@ static void begin_any(void)
 	spawn_chaos();
 	for (i = 0; i < world.nr_contexts; i++)
 		spawn_users_of(&world.contexts[i]);
+	if (world.process && once_in(sim_config.seed, FORKS, 4)) {
+		sim_spawn("forker", -1, forker_main, NULL, some_cpu(), false);
+		world.others_left++;
+	}
 	world.kinds = some_kinds();
 	world.nr_shared = 1 + sim_below(MAX_SHARED);
 	world.lazy = !sim_below(4);
@@ -607,15 +685,21 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
 	world.cred.user_ns = &init_user_ns;
 	choose_config(&config, seed, cpus);
-	world.fair = settings->fair ||
-		     (!settings->tenants && !settings->many && once_in(seed, FAIRNESS, 100));
-	world.tenants = settings->tenants ||
-			(!world.fair && !settings->many && once_in(seed, TENANCY, 20));
-	world.many = !world.fair && !world.tenants && (settings->many || once_in(seed, MANY, 20));
+	world.process = settings->process || once_in(seed, PROCESS, 8);
+	if (settings->fair || settings->tenants || settings->many || settings->rt)
+		world.process = false;
+	world.fair = settings->fair || (!settings->tenants && !settings->many && !world.process &&
+					once_in(seed, FAIRNESS, 100));
+	world.tenants = settings->tenants || (!world.fair && !settings->many && !world.process &&
+					      once_in(seed, TENANCY, 20));
+	world.many = settings->many || (!world.fair && !world.tenants && !world.process &&
+					once_in(seed, MANY, 20));
 	/* Each of them takes a while to be used. */
 	if (world.many)
 		world.settings.each /= 4;
-	if (world.fair)
+	if (world.process)
+		process_config(&config, seed);
+	else if (world.fair)
 		fair_config(&config, seed);
 	else if (world.tenants)
 		tenants_config(&config, seed);

@@ -58,11 +58,34 @@ static void switch_stack(struct fiber *from, struct fiber *to)
 #endif
 }
 
+/* What the library has for each thread: the Makefile makes a section of it. */
+extern u32 __start_simtls[], __stop_simtls[];
+
+static size_t tls_size(void)
+{
+	return (size_t)(__stop_simtls - __start_simtls) * sizeof(u32);
+}
+
+static void switch_tls(struct fiber *from, struct fiber *to)
+{
+	static u32 main_tls[MAX_TLS];
+	u32 *old = from ? from->tls : main_tls, *new = to ? to->tls : main_tls;
+	size_t i;
+
+	expect(tls_size() <= sizeof(main_tls), SIM_ITSELF, "threads have more words of their own");
+	/* By no memcpy(), which the thread sanitizer would look at. */
+	for (i = 0; i < tls_size() / sizeof(u32); i++) {
+		old[i] = __start_simtls[i];
+		__start_simtls[i] = new[i];
+	}
+}
+
 /* Tell the thread sanitizer. What a CPU has done is before what it does next. */
 static void switch_tsan(struct fiber *from, struct fiber *to)
 {
 #ifdef SIM_TSAN
 	static void *main_tsan;
+	static bool heap;
 	u32 i;
 
 	if (from)
@@ -70,6 +93,11 @@ static void switch_tsan(struct fiber *from, struct fiber *to)
 	else
 		main_tsan = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(to ? to->tsan : main_tsan, 1);
+	/* The fiber has not seen these words before: they are somebody else's. */
+	if (!heap)
+		__tsan_java_init((size_t)__start_simtls, tls_size());
+	heap = true;
+	__tsan_java_alloc((size_t)__start_simtls, tls_size());
 	for (i = 0; i < sim_config.cpus; i++)
 		if (!to || to->cpu == (int)i)
 			tsan_acquire(&cpus[i]);
@@ -88,6 +116,7 @@ void fiber_switch(struct fiber *to)
 		drain_cpu(to->cpu, U64_MAX);
 		cpus[to->cpu].last = to;
 	}
+	switch_tls(from, to);
 	self = to;
 	switch_tsan(from, to);
 	switch_stack(from, to);

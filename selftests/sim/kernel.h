@@ -3,10 +3,13 @@
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
 
+#include <setjmp.h>
+
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -18,6 +21,8 @@
 #define MAX_FIBERS	(MAX_TASKS + 2 * CONFIG_NR_CPUS)
 /* As many as lockdep can note: MAX_LOCK_DEPTH */
 #define MAX_HELD	48
+/* Words that the library has for each thread */
+#define MAX_TLS		16
 
 enum fiber_kind { TASK, SOFTIRQ, HARDIRQ };
 
@@ -62,11 +67,17 @@ struct held {
  * @queue_nr:	who came first
  * @exclusive:	it wants to be woken alone
  * @woken:	it was, since it is in @queue
+ * @watched:	the wait queue of whose wake-ups it is told later, as by an epoll; or NULL
+ * @edge:	there was one
  * @sleeps:	it waits to be woken, until @sleep_until
  * @hrtimer:	it waits for the end of that callback
  * @grace:	it waits for the end of that grace period, unless it is 0
  * @sleep_until: it does not go on before
  * @ready_at:	nor before that, when another CPU woke it or it was moved
+ * @cancelled:	where a thread goes on that is cancelled, or NULL
+ * @cleanup:	what the thread calls then
+ * @cleanup_arg: argument of @cleanup
+ * @tls:	while it does not run, what the library has for each thread
  * @function:	what it does
  * @arg:	argument of @function
  */
@@ -93,10 +104,16 @@ struct fiber {
 	wait_queue_head_t	*queue;
 	u64			queue_nr;
 	bool			exclusive, woken, sleeps;
+	wait_queue_head_t	*watched;
+	bool			edge;
 	struct hrtimer		*hrtimer;
 	u64			grace;
 	u64			sleep_until;
 	u64			ready_at;
+	jmp_buf			*cancelled;
+	void			(*cleanup)(void *arg);
+	void			*cleanup_arg;
+	u32			tls[MAX_TLS];
 	void			(*function)(void *arg);
 	void			*arg;
 };
@@ -200,6 +217,8 @@ void *__tsan_get_current_fiber(void);
 void *__tsan_create_fiber(unsigned int flags);
 void __tsan_destroy_fiber(void *fiber);
 void __tsan_switch_to_fiber(void *fiber, unsigned int flags);
+void __tsan_java_init(unsigned long begin, unsigned long size);
+void __tsan_java_alloc(unsigned long at, unsigned long size);
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void __tsan_acquire(void *p);
@@ -251,6 +270,14 @@ void work_begin(void);
 /* wait.c, fault.c */
 void wait_begin(void);
 bool alloc_fails(gfp_t gfp);
+
+/* program.c */
+void program_begin(void);
+/* This is a child, and no mutex is locked. */
+void program_forked(void);
+/* CLOCK_REALTIME was set. */
+void program_clock_was_set(void);
+__poll_t program_poll(int fd, poll_table *table);
 
 /* module.c, report.c */
 void module_begin(void);

@@ -3,16 +3,16 @@
  * sim - simulate the module: see Documentation/simulator.md
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
- *	      [--owners n] [--each n] [--without knob,...] [--fair | --tenants | --many]
- *	      [--rt] [--rounds n] [--each-fault n | --fault n] [--verbose] [--minimise]
+ *	      [--owners n] [--each n] [--without knob,...] [--fair | --tenants | --many |
+ *	      --process] [--rt] [--rounds n] [--each-fault n | --fault n] [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
  * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. With
- * --tenants all are about limits, and with --many all have many contexts. With --rt all that are
- * not about promise 11 have the rules of PREEMPT_RT. With --each-fault each episode is repeated,
- * and each time another one of its allocations or copies fails, and nothing else: n at most of
- * each. --fault says which. --minimise looks for a smaller episode that fails as that of --seed
- * does, and prints how to see it.
+ * --tenants all are about limits, and with --many all have many contexts. With --process all are
+ * of the library with a wheel in its process. With --rt all that are not about promise 11 have the
+ * rules of PREEMPT_RT. With --each-fault each episode is repeated, and each time another one of its
+ * allocations or copies fails, and nothing else: n at most of each. --fault says which. --minimise
+ * looks for a smaller episode that fails as that of --seed does, and prints how to see it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -69,7 +69,7 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	if (n)
 		fprintf(file, " CPUS=%u", n);
 	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
-	    !s->tenants && !s->many && !s->rt && s->rounds == FAIR_ROUNDS &&
+	    !s->tenants && !s->many && !s->rt && !s->process && s->rounds == FAIR_ROUNDS &&
 	    s->fault == AT_RANDOM) {
 		fprintf(file, " V=1\n");
 		return;
@@ -83,6 +83,8 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 		fprintf(file, " --many");
 	if (s->rt)
 		fprintf(file, " --rt");
+	if (s->process)
+		fprintf(file, " --process");
 	if (s->rounds != FAIR_ROUNDS)
 		fprintf(file, " --rounds %u", s->rounds);
 	if (s->fault != AT_RANDOM)
@@ -380,6 +382,7 @@ static void parse(int argc, char **argv)
 		{ "tenants", no_argument, NULL, 't' },
 		{ "many", no_argument, NULL, 'y' },
 		{ "rt", no_argument, NULL, 'p' },
+		{ "process", no_argument, NULL, 'l' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "each-fault", required_argument, NULL, 'k' },
 		{ "fault", required_argument, NULL, 'u' },
@@ -429,6 +432,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'p':
 			settings.rt = true;
+			break;
+		case 'l':
+			settings.process = true;
 			break;
 		case 'r':
 			settings.rounds = (u32)number(optarg, 1000);

@@ -11,15 +11,29 @@ static long read_some(struct context *c, struct twheel_event *events, u32 room, 
 	long ret = call_read(c, events, room, wait);
 
 	expect(ret > 0 || ret == -EAGAIN || ret == -ECANCELED ||
-	       (ret == -ERESTARTSYS && sim_config.signal_chance) || oracle_may_lack(ret) ||
+	       (ret == -ERESTARTSYS && (sim_config.signal_chance || sim_config.cancel_chance)) ||
+	       oracle_may_lack(ret) ||
 	       (ret == -EFAULT && sim_config.fault_chance),
 	       CONTAINED, "a read fails with %ld", ret);
 	return ret;
 }
 
+/* From now on until it leaves, a reader of @c waits, or reads what it has waited for. */
+static void attend(struct context *c)
+{
+	if (!c->attending++)
+		c->attended = time_of(c);
+}
+
+static void leave(struct context *c)
+{
+	c->attending--;
+}
+
 /* Wait by poll(), then read what there is. */
 static void poll_and_read(struct context *c, struct twheel_event *events, u32 room)
 {
+	attend(c);
 	if (!call_poll(c, true)) {
 		c->waiting++;
 		sim_wait_as_poller();
@@ -28,13 +42,16 @@ static void poll_and_read(struct context *c, struct twheel_event *events, u32 ro
 		sim_wait_end();
 	}
 	read_some(c, events, room, false);
+	leave(c);
 }
 
 static void wait_and_read(struct context *c, struct twheel_event *events, u32 room)
 {
+	attend(c);
 	c->waiting++;
 	read_some(c, events, room, true);
 	c->waiting--;
+	leave(c);
 }
 
 /* With an epoll that is triggered by edges: after each, read until there is nothing more. */
@@ -44,7 +61,9 @@ static void read_by_edges(struct context *c, struct twheel_event *events, u32 ro
 
 	/* What is there already is the first edge. */
 	call_poll(c, true);
+	sim_watch();
 	for (;;) {
+		attend(c);
 		while (read_some(c, events, room, false) != -EAGAIN)
 			;
 		if (!--edges || world.stop)
@@ -54,10 +73,12 @@ static void read_by_edges(struct context *c, struct twheel_event *events, u32 ro
 			sim_wait_for_edge();
 		while (!call_poll(c, false));
 		c->waiting--;
+		leave(c);
 		if (world.lazy)
 			sim_sleep_until(sim_now() + sim_below(4 * TICK));
 	}
-	sim_wait_end();
+	leave(c);
+	sim_unwatch();
 }
 
 void reader_main(void *arg)

@@ -81,6 +81,11 @@ static void check_late(const struct context *c, const struct arming *a,
 			return;
 		due = max(due, sim_latest_step);
 	}
+	/* A wheel in the process is turned by calls. */
+	if (world.process && !c->attending)
+		return;
+	if (world.process)
+		due = max(due, c->attended);
 	due += a->slack + TICK;
 	if (world.fair && e->expired > due)
 		counts.late = max(counts.late, e->expired - due);

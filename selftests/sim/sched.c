@@ -292,6 +292,7 @@ void sim_begin(const struct sim_config *config)
 	sim_stats.episode_points = 0;
 	memset(sim_stats.may_fail, 0, sizeof(sim_stats.may_fail));
 	sim_stats.efaults = 0;
+	sim_stats.cancels = 0;
 	sim_place = config->place;
 	still_left = 50 * config->freeze_ns;
 	choose_begin();
@@ -304,6 +305,7 @@ void sim_begin(const struct sim_config *config)
 	clock_begin();
 	work_begin();
 	module_begin();
+	program_begin();
 	report_begin();
 }
 

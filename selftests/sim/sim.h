@@ -65,6 +65,7 @@ struct sim_costs {
  * @late_chance:	memory of a program is not there yet, and the one who needs it waits
  * @signal_chance:	a signal is pending
  * @kill_chance:	a signal that kills is
+ * @cancel_chance:	a thread is cancelled where it waits
  * @weak:		CPUs have store buffers
  * @rt:			the rules of PREEMPT_RT: spinlocks and soft interrupts are preempted
  * @bh_lock:		and bottom halves that are off are a lock of the CPU, as before Linux 6.18
@@ -90,6 +91,7 @@ struct sim_config {
 	u32	late_chance;
 	u32	signal_chance;
 	u32	kill_chance;
+	u32	cancel_chance;
 	bool	weak;
 	bool	rt, bh_lock;
 	struct sim_costs costs;
@@ -112,9 +114,9 @@ struct sim_stats {
 	u64	held_ns, run_ns;
 	/*
 	 * Since this episode began: points, allocations and copies that had a chance to fail, and
-	 * copies that did so where the program has no such memory
+	 * copies that did so where the program has no such memory; threads that were cancelled
 	 */
-	u64	episode_points, may_fail[NR_FAULT_KINDS], efaults;
+	u64	episode_points, may_fail[NR_FAULT_KINDS], efaults, cancels;
 };
 
 extern struct sim_config sim_config;
@@ -169,11 +171,11 @@ void drain_all(void);
 
 /* wait.c: after a poll that has found nothing, wait until it is woken. */
 int sim_wait_as_poller(void);
-/*
- * After a poll, whatever it has found: wait until it was woken since then, or since this has
- * returned last, which may have been meanwhile.
- */
+/* After a poll, whatever it has found: from now on be told of wake-ups, until sim_unwatch(). */
+void sim_watch(void);
+/* Wait until there was one since then, or since this has returned last. */
 void sim_wait_for_edge(void);
+void sim_unwatch(void);
 
 /* fault.c: around each call of a program. It ends with an error for which there was a reason. */
 void sim_call_begins(void);
@@ -212,6 +214,14 @@ extern u64 sim_next_leap;
 void sim_set_timens(u32 nr, s64 monotonic, s64 boottime);
 /* The task that calls it is in that namespace from now on. */
 void sim_enter_timens(u32 nr);
+
+/* library.c: the library, as a device */
+extern const struct file_operations sim_library;
+/* How many of its calls threads are in */
+extern u32 program_calls;
+void library_take_over(struct file *file);
+/* program.c: all its contexts are closed, so nothing may be left open or mapped. */
+void program_end(void);
 
 /* module.c */
 extern const struct file_operations *sim_device;

@@ -96,6 +96,11 @@ static void *aligned_zeroes(size_t align, size_t size)
 	return p ? counted(memset(p, 0, size)) : NULL;
 }
 
+void *sim_aligned_alloc(size_t align, size_t size)
+{
+	return alloc_fails(GFP_KERNEL) ? NULL : aligned_zeroes(align, size);
+}
+
 void *sim_percpu_alloc(size_t size, gfp_t gfp)
 {
 	expect(size <= SIM_PERCPU_UNIT, SIM_ITSELF, "a variable of each CPU is too large");

@@ -33,7 +33,10 @@ void sim_wake(wait_queue_head_t *queue)
 	for (i = 0; i < nr_fibers; i = next_fiber(i)) {
 		struct fiber *f = &fibers[i];
 
-		if (!f->used || f->queue != queue || f->woken)
+		if (!f->used)
+			continue;
+		f->edge |= f->watched == queue;
+		if (f->queue != queue || f->woken)
 			continue;
 		if (!f->exclusive)
 			wake(f);
@@ -52,7 +55,7 @@ bool wq_has_sleeper(wait_queue_head_t *queue)
 	sim_point();
 	sim_drain();
 	for (i = 0; i < nr_fibers; i = next_fiber(i))
-		if (fibers[i].used && fibers[i].queue == queue)
+		if (fibers[i].used && (fibers[i].queue == queue || fibers[i].watched == queue))
 			return true;
 	return false;
 }
@@ -124,8 +127,24 @@ int sim_wait_as_poller(void)
 	return 0;
 }
 
+void sim_watch(void)
+{
+	self->watched = self->queue;
+	self->edge = self->woken;
+	self->queue = NULL;
+}
+
 void sim_wait_for_edge(void)
 {
+	self->queue = self->watched;
+	self->exclusive = false;
+	self->woken = self->edge;
 	sim_wait(SIM_FOREVER);
-	self->woken = false;
+	self->queue = NULL;
+	self->edge = false;
+}
+
+void sim_unwatch(void)
+{
+	self->watched = NULL;
 }

@@ -4,7 +4,8 @@
  * each arming.
  *
  * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c and record.c
- * say what may come of them; owner.c, many.c, reader.c, hostile.c and chaos.c are the actors.
+ * say what may come of them; owner.c, many.c, reader.c, hostile.c, fork.c and chaos.c are the
+ * actors.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -36,7 +37,8 @@ enum knob {
 	STALLS, FREEZES, MIGRATION, WEAK, NOMEM, FAULTS, EFAULTS, SIGNALS, KILLS,
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
-	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS, LATE,
+	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS, LATE, PROCESS,
+	CANCELS, FORKS,
 	NR_KNOBS
 };
 
@@ -50,6 +52,7 @@ enum knob {
  * @tenants:	each episode is one about limits: see tenants.c
  * @many:	each episode has many contexts
  * @rt:		each episode has the rules of PREEMPT_RT
+ * @process:	each episode is one of the library with a wheel in its process
  * @rounds:	see FAIR_ROUNDS
  */
 struct settings {
@@ -61,6 +64,7 @@ struct settings {
 	bool	tenants;
 	bool	many;
 	bool	rt;
+	bool	process;
 	u32	rounds;
 };
 
@@ -158,6 +162,8 @@ struct owner {
  * @told_last:	they were told since the last one
  * @waiting:	readers that may sleep
  * @faulting:	those of them that wait for their memory
+ * @attending:	readers that wait, or have waited and now read
+ * @attended:	since when there has been one
  * @drains:	calls that drain it, begun so far
  * @last_tick:	for each owner, the tick of the last record
  */
@@ -174,7 +180,8 @@ struct context {
 	bool			hostile;
 	u64			told_steps;
 	bool			told_last;
-	u32			waiting, faulting;
+	u32			waiting, faulting, attending;
+	u64			attended;
 	u32			drains, draining;
 	u64			last_tick[MAX_OWNERS];
 };
@@ -184,6 +191,7 @@ struct context {
  * @settings:	see there
  * @fair:	it is about fairness: see fair.c
  * @many:	there are many contexts
+ * @process:	there is no module: the library has a wheel in its process
  * @contexts:	all opens of the device
  * @owners:	all owners
  * @nr_own:	how many timers each of them has that others do not use
@@ -215,7 +223,8 @@ struct world {
 	u32		kinds;
 	bool		lazy;
 	struct cred	cred;
-	bool		fair, tenants, many, in_order, exact, restless, isolated, steps, stop;
+	bool		fair, tenants, many, process;
+	bool		in_order, exact, restless, isolated, steps, stop;
 	u32		leaps;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;
@@ -244,6 +253,9 @@ extern const char * const knob_names[NR_KNOBS];
 u32 by_seed(u64 seed, u32 what, u32 n);
 /* Open the device and configure it as @c says. */
 void open_context(struct context *c);
+void spawn_reader(struct context *c);
+/* All owners are about to end: see the end of all timers, and close the contexts. */
+void close_all(void *unused);
 /* One of the programs for which @user is charged, until that is called for another user */
 struct cred one_of(struct cred user, u32 nr);
 static inline bool has(enum knob knob)
@@ -298,6 +310,7 @@ void hostile_main(void *arg);
 void malformed_main(void *arg);
 void chaos_main(void *arg);
 void last_chaos_main(void *arg);
+void forker_main(void *arg);
 
 /* chaos.c: set the clock, and note it. */
 void step_clock(s64 step);

@@ -37,10 +37,10 @@ u64 sim_now(void);
  * As in the kernel the signal is looked at while queueing, before the condition: so a task that
  * has taken an exclusive wake-up and has a signal, too, still sees the condition.
  */
-#define wait_event_interruptible_exclusive(queue, condition) ({	\
+#define sim_wait_event(queue, exclusive, condition) ({		\
 	int wait_ret;						\
 	for (;;) {						\
-		wait_ret = sim_wait_begin(&(queue), true, true);	\
+		wait_ret = sim_wait_begin(&(queue), exclusive, true);	\
 		if (condition) {				\
 			wait_ret = 0;				\
 			break;					\
@@ -52,6 +52,8 @@ u64 sim_now(void);
 	sim_wait_end();						\
 	wait_ret;						\
 })
+#define wait_event_interruptible(queue, condition) sim_wait_event(queue, false, condition)
+#define wait_event_interruptible_exclusive(queue, condition) sim_wait_event(queue, true, condition)
 
 /* 0 at the timeout, in jiffies; else what is left, at least 1; or an error of sim_wait_begin() */
 #define wait_event_killable_timeout(queue, condition, jiffies) ({ \
