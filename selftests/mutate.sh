@@ -154,7 +154,7 @@ run_proof() {
 unset MAKEFLAGS MFLAGS
 cd "$top"
 # What may be broken
-files=(module/*/*.[ch] userspace/lib/*.[ch])
+files=(module/*/*.[ch] userspace/lib/*.[ch] userspace/lib/process/*.[ch])
 case $#,${1-} in
 1,-a)		;;
 1,[!-]*|2,[!-]*) [ -e "selftests/$1/mutations.sh" ] || die "$1 is no proof" ;;
