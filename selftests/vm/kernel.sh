@@ -3,7 +3,7 @@
 #
 # kernel.sh - find, or fetch, a kernel to run guests with; print its folder
 #
-# usage: [KERNEL=K] kernel.sh [--compiler|--source], where K is
+# usage: [KERNEL=K] kernel.sh [--compiler|--source|--kept], where K is
 #		SERIES[-rt|-cloud]|arm64|kasan|kcsan|uml|/FOLDER
 #	 KERNEL_IMAGE=/FILE KDIR=/FOLDER kernel.sh [--compiler|--source]
 #
@@ -25,7 +25,7 @@
 #
 # --compiler prints what that file says. --source prints the folder of its series'
 # source, which is unpacked when it is first asked for: tests, lint and the debug
-# kernels use it, a demo does not.
+# kernels use it, a demo does not. --kept makes nothing: the exit status is 0 if it is there.
 #
 # Nothing is installed: packages are downloaded and unpacked in the cache.
 
@@ -377,6 +377,8 @@ build() {
 	release=$(cat "$new/release")-${link##*-}
 	publish
 }
+
+[ "${1-}" != --kept ] || exec test -e "$link"
 
 # unless_there PATH COMMAND... - one at a time: two that make the same would take it from
 # under each other

@@ -1,17 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# suite.sh - run one suite of tests (KTAP), or tell of them
+# suite.sh - run one suite of tests (KTAP)
 #
-# usage: [KERNEL=k] [CPUS=n] suite.sh run SUITE
-#	 suite.sh list check|long	its suites
-#	 suite.sh needs SUITE		the kernels that it uses whatever KERNEL is
-#	 suite.sh within SUITE		the suite that does all of it and more, if there is one
-#	 suite.sh sets SUITE		the sets of packages that it takes, as setup.sh names them
-#	 suite.sh load SUITE		what it does to this machine: idle, if its guests mostly
-#					wait, busy, or alone, if it wants the machine to itself
+# usage: [KERNEL=k] [CPUS=n] suite.sh SUITE
 #
-# Whoever runs the parts of a suite by hand finds them here.
+# Whoever runs the parts of a suite by hand finds them here. check.sh and check-one.sh
+# include this for what it tells of suites.
 
 . "$(dirname "$0")/common.sh"
 
@@ -21,7 +16,7 @@ tests=$top/selftests
 # that can be made shorter a short form. long is the rest.
 list() {
 	case $1 in
-	# The longest first: with short ones at the end both places are taken to the last.
+	# The longest first, for where nobody knows how long they take
 	check)	echo embedded uapi examples fuzz hostile sim module wheel loops lease install languages reminder \
 			kselftest torture seeded lib stress vm time isolation insn abi tool report ;;
 	long)	echo time-long kselftest-long vm-long seeded-long loops-long fuzz-long html \
@@ -29,21 +24,25 @@ list() {
 	esac
 }
 
+# The suite that does all of it and more, if there is one
 within() {
 	case $1 in
 	seeded|loops|fuzz|time|vm)	echo "$1-long" ;;
 	esac
 }
 
+# needs [KERNEL/]SUITE - the kernels that it uses whatever KERNEL is
 needs() {
-	case $1 in
+	local on=${KERNEL:-kasan}
+	[[ "$1" != */* ]] || { on=${1%/*} && echo "$on"; }
+	case ${1#*/} in
 	time*)				echo uml ;;
 	seeded)				echo kasan ;;
-	seeded-long|torture|fuzz*|faults) echo "${KERNEL:-kasan}" ;;
+	seeded-long|torture|fuzz*|faults) echo "$on" ;;
 	esac
 }
 
-# check.sh installs these before it runs the first of its suites: later there may be no terminal
+# The sets of packages that it takes, as setup.sh names them. check.sh installs these before it runs the first of its suites: later there may be no terminal
 # on which sudo can ask for a password. The toolchains of suite languages are not among them: it
 # skips those that are missing.
 sets() {
@@ -56,12 +55,34 @@ sets() {
 	esac
 }
 
+# What it does to this machine: idle, if its guests mostly wait, busy, or alone, if it wants the
+# machine to itself. Kernels are there only for those that are busy, or run alone: see suites.mk.
 load() {
 	case $1 in
 	shares|stalls|bare)		echo alone ;;
 	examples|uapi*)			echo idle ;;
 	*)				echo busy ;;
 	esac
+}
+
+# Where check.sh keeps how long suites took when they last passed: a line each, named by this and
+# the suite
+times=$cache/times
+key=${KERNEL:-default}:${CPUS:-}:
+
+# last SUITE - how many seconds it took, or nothing
+last() {
+	awk -v "name=$key$1" '$1 == name { print $2 }' "$times" 2>/dev/null || :
+}
+
+# log_of SUITE - where check.sh keeps what it says
+logs=${LOGS:-$build/log}
+log_of() {
+	echo "$logs/check.${1//\//.}"
+}
+
+is_suite() {
+	[ "$(type -t "suite_$1")" = function ] || die "there is no suite $1"
 }
 
 # guest SECONDS CPUS RUN-OPTIONS... -- COMMAND... - KTAP of commands in a guest
@@ -392,11 +413,7 @@ suite_deb() {
 	timeout 3600 "$tests/ktap-run.sh" "$tests/packages/deb.sh"
 }
 
-case "$#,${1-}" in
-2,list)		list "$2" ;;
-2,run|2,within|2,needs|2,sets|2,load)
-		[ "$(type -t "suite_$2")" = function ] || die "there is no suite $2"
-		[ "$1" != run ] || set -- "suite_$2"
-		"$@" ;;
-*)		usage ;;
-esac
+[ "${BASH_SOURCE[0]}" = "$0" ] || return 0
+[ $# = 1 ] || usage
+is_suite "$1"
+"suite_$1"
