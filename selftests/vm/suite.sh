@@ -106,49 +106,36 @@ checked_guest() {
 	guest "$@"
 }
 
+# here SECONDS COMMAND... - KTAP of commands on this machine; 0 is no limit
+here() {
+	timeout "$1" "$tests/ktap-run.sh" "${@:2}"
+}
+
 # The programs of a suite, as the guest names them
 programs() {
 	(cd "$build/selftests" && find "$1" -type f -executable ! -name '*.elf' | sort)
 }
 
 # Core tests in user space, on this machine: no device is needed.
-suite_wheel() {
-	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/wheel check"
-}
+suite_wheel() { here 1200 "make -s -C $tests/wheel check"; }
 
 # The two sides of a lease in all interleavings: no device either.
-suite_lease() {
-	timeout 1200 "$tests/ktap-run.sh" "make -s -C $tests/lease check"
-}
+suite_lease() { here 1200 "make -s -C $tests/lease check"; }
 
 # The whole module in a simulated kernel, with a new seed each time: no device, no guest.
-suite_sim() {
-	timeout 1200 "$tests/ktap-run.sh" "$tests/sim/check.sh"
-}
+suite_sim() { here 1200 "$tests/sim/check.sh"; }
 
 # When cron's lines are due: on this machine, which has the zones of the world. The
 # device has no part in that.
-suite_schedule() {
-	timeout 600 "$tests/ktap-run.sh" "make -s -C $tests/schedule check"
-}
+suite_schedule() { here 600 "make -s -C $tests/schedule check"; }
 
 # Does the harness itself catch what it should?
-suite_vm() {
-	timeout 1200 "$tests/ktap-run.sh" "$vm/selftest.sh ${1-}"
-}
-
-suite_vm-long() {
-	suite_vm long
-}
+suite_vm() { here 1200 "$vm/selftest.sh ${1-}"; }
+suite_vm-long() { suite_vm long; }
 
 # Are the tests what users of kselftest know, here and in a kernel's tree?
-suite_kselftest() {
-	timeout 1800 "$tests/ktap-run.sh" "$tests/packages/kselftest.sh own"
-}
-
-suite_kselftest-long() {
-	timeout 1800 "$tests/ktap-run.sh" "$tests/packages/kselftest.sh tree"
-}
+suite_kselftest() { here 1800 "$tests/packages/kselftest.sh own"; }
+suite_kselftest-long() { here 1800 "$tests/packages/kselftest.sh tree"; }
 
 # The order of records is looked at with wheels of other shapes, too.
 suite_uapi() {
@@ -172,37 +159,29 @@ suite_uapi-long() {
 # that the user names; and the files for services and containers? On this machine too, as is the
 # first program of the README.
 suite_install() {
-	timeout 600 "$tests/ktap-run.sh" "$tests/readme/first.sh" "$tests/lib/install.sh" \
-		"$tests/packages/anywhere.sh" "$tests/packages/deploy.sh"
+	here 600 "$tests"/{readme/first,lib/install,packages/anywhere,packages/deploy}.sh
 }
 
 # Can programs that were linked with the last release use this library?
-suite_abi() {
-	timeout 600 "$tests/ktap-run.sh" "$tests/abi/abi.sh"
-}
+suite_abi() { here 600 "$tests/abi/abi.sh"; }
 
 # Versions, the tarball and its signature, RPM packages.
-suite_dist() {
-	timeout 900 "$tests/ktap-run.sh" "$tests/packages/dist.sh"
-}
+suite_dist() { here 900 "$tests/packages/dist.sh"; }
 
 # The site, and how it looks in a browser: the packages are large, and only this wants the browser.
-suite_html() {
-	timeout 1800 "$tests/ktap-run.sh" "$tests/readme/site.sh" "$tests/readme/browser.py"
-}
+suite_html() { here 1800 "$tests/readme/site.sh" "$tests/readme/browser.py"; }
 
 # The tool on a machine that may have no device: made-up files of /proc and /sys, and what
 # shells complete.
 suite_tool() {
 	local list=(tool doctor ps process top completion save)
 	list=("${list[@]/#/tool/}")
-	(cd "$build/selftests" && timeout 600 "$tests/ktap-run.sh" "${list[@]/%/.sh}")
+	(cd "$build/selftests" && here 600 "${list[@]/%/.sh}")
 }
 
 # Does the report of make bench say what was measured, and scaling.md what is simulated?
 suite_report() {
-	timeout 600 "$tests/ktap-run.sh" "$tests/bench/test_report.sh" \
-		"$tests/bench/test_scaling.sh"
+	here 600 "$tests/bench/test_report.sh" "$tests/bench/test_scaling.sh"
 }
 
 # The library, the programs that the README and the manual pages print, what the pages show of
@@ -217,7 +196,7 @@ suite_lib() {
 # guest those that set the clock, and programs of 32 bits, which not every machine runs.
 suite_embedded() {
 	local status=0
-	timeout 1800 "$tests/ktap-run.sh" "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded check again" \
+	here 1800 "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded check again" \
 		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" \
 		"$tests/embedded/amalgamation.sh" "$tests/embedded/valgrind.sh" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
@@ -233,9 +212,8 @@ suite_embedded() {
 # The bindings and the examples of other languages than C, on wheels in the process.
 suite_languages() {
 	local dir=$tests/languages
-	timeout 900 "$tests/ktap-run.sh" "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" \
-		"$dir/cxx.sh g++" "$dir/cxx.sh clang++" "$dir/go.sh" "$dir/rust.sh" \
-		"$dir/node.sh" "$dir/java.sh" "$dir/examples.sh"
+	here 900 "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" "$dir/cxx.sh g++" \
+		"$dir/cxx.sh clang++" "$dir"/{go,rust,node,java,examples}.sh
 }
 
 # The application reminder with the databases that are here, on wheels in the process; in a guest
@@ -244,8 +222,7 @@ suite_reminder() {
 	local folder=$build/reminder status=0
 	make -s -C "$top/userspace" O="$build/userspace" REMINDER="$folder" reminder >&2
 	make -s -C "$top/userspace" O="$build/guest" REMINDER="$folder/guest" STATIC=1 reminder >&2
-	REMINDER=$folder/reminder timeout 900 "$tests/ktap-run.sh" "$tests/reminder/reminder.py" ||
-		status=$?
+	REMINDER=$folder/reminder here 900 "$tests/reminder/reminder.py" || status=$?
 	[ -x "$folder/guest/reminder" ] || return $status
 	cp "$tests"/{tap,reminder/clock}.sh "$folder/guest"
 	guest 300 1 -d "$folder/guest" -- guest/clock.sh "TWHEEL_BACKEND=embedded guest/clock.sh" ||
@@ -268,22 +245,18 @@ suite_languages-long() {
 loops() {
 	local status=0
 	make -s -C "$tests/loops" >&2
-	timeout 600 "$tests/ktap-run.sh" "$build/loops/loops/loops.sh $1" || status=$?
+	here 600 "$build/loops/loops/loops.sh $1" || status=$?
 	shift
 	guest 900 2 -m 2048 -d "$build/loops/loops" -- loops/ring.sh "${@/#/loops/loops.sh }" ||
 		status=$?
 	return $status
 }
 
-suite_loops() {
-	loops '1000 1000' '1000 1000'
-}
+suite_loops() { loops '1000 1000' '1000 1000'; }
 
 # What a loop makes of so many clients shows here; what they are to the device, with two ways to
 # wait for it.
-suite_loops-long() {
-	loops '10000 2000' '1000 1000' '10000 6000 epoll uring'
-}
+suite_loops-long() { loops '10000 2000' '1000 1000' '10000 6000 epoll uring'; }
 
 # What comes and goes while timers run: CPUs, processes, settings. The module does in suite module.
 suite_stress() {
@@ -323,15 +296,10 @@ suite_time() {
 	"$tests/time/build.sh"
 	timeout 3600 "$tests/time/geometries.sh" "${@-month}"
 }
-
-suite_time-long() {
-	suite_time year
-}
+suite_time-long() { suite_time year; }
 
 # Are isolated CPUs left alone, whichever way, whichever and since when they are?
-suite_isolation() {
-	guest 300 4 -a 'nohz_full=2,3 isolcpus=2,3' -- stress/isolation
-}
+suite_isolation() { guest 300 4 -a 'nohz_full=2,3 isolcpus=2,3' -- stress/isolation; }
 
 suite_isolation-long() {
 	local isolate status=0
@@ -347,9 +315,7 @@ suite_isolation-long() {
 
 # Have the calls that programs make most grown longer? Whatever runs beside this, the counts
 # are the same.
-suite_insn() {
-	timeout 600 "$tests/ktap-run.sh" "$tests/bench/insn.sh check"
-}
+suite_insn() { here 600 "$tests/bench/insn.sh check"; }
 
 # The tests of the tool, too, most of which look at the device where there is one.
 suite_examples() {
@@ -359,23 +325,15 @@ suite_examples() {
 
 # Everything at once on a debug kernel, and an oracle that accounts for it. Half a minute: where
 # chance has to find a race, the simulator is faster.
-suite_torture() {
-	MINUTES=1 "$tests/torture/torture.sh" --seconds 30
-}
+suite_torture() { MINUTES=1 "$tests/torture/torture.sh" --seconds 30; }
 
-suite_module() {
-	guest 900 2 -m 2048 -- stress/reload.sh
-}
+suite_module() { guest 900 2 -m 2048 -- stress/reload.sh; }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
 # slow: its watchdog waits for 120 s. Not with what makes the machine sleep: nothing
 # wakes it if that fails half way. Of torture, the random load while calls fail.
 suite_faults() {
-	case ${KERNEL-} in
-	kasan) ;;
-	*)	local -x KERNEL=kasan
-		"$vm/build.sh" ;;
-	esac
+	[ "${KERNEL-}" = kasan ] || { local -x KERNEL=kasan && "$vm/build.sh"; }
 	mapfile -t list < <(programs uapi | grep -v /suspend)
 	local quiet=(hotplug clock limits memory eyes)
 	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
@@ -386,32 +344,18 @@ suite_faults() {
 }
 
 # Does a debug kernel notice bugs? One of them, or all.
-suite_seeded() {
-	KERNEL=kasan timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh use-after-free"
-}
-
-suite_seeded-long() {
-	timeout 3600 "$tests/ktap-run.sh" "$tests/seeded/seeded.sh"
-}
+suite_seeded() { KERNEL=kasan here 3600 "$tests/seeded/seeded.sh use-after-free"; }
+suite_seeded-long() { here 3600 "$tests/seeded/seeded.sh"; }
 
 # The interface on a debug kernel for a minute; or for two, and the wheel.
-suite_fuzz() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"
-}
-
-suite_fuzz-long() {
-	KERNEL=kasan "$tests/ktap-run.sh" "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-2}"
-}
+suite_fuzz() { KERNEL=kasan here 0 "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-1} abi"; }
+suite_fuzz-long() { KERNEL=kasan here 0 "$tests/fuzz/fuzz.sh -m ${FUZZ_MINUTES:-2}"; }
 
 # Both commands of the README on a machine that has nothing.
-suite_bare() {
-	"$tests/packages/bare.sh"
-}
+suite_bare() { "$tests/packages/bare.sh"; }
 
 # Debian packages in a fresh root of another release, and in guests with its kernels.
-suite_deb() {
-	timeout 3600 "$tests/ktap-run.sh" "$tests/packages/deb.sh"
-}
+suite_deb() { here 3600 "$tests/packages/deb.sh"; }
 
 [ "${BASH_SOURCE[0]}" = "$0" ] || return 0
 [ $# = 1 ] || usage
