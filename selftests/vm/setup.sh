@@ -14,69 +14,50 @@
 
 . "$(dirname "$0")/common.sh"
 
+# set_of NAME PACKAGES COMMANDS - one of the sets: its Debian packages, and the same where there are
+# none: commands, and headers. Without the latter it takes a Debian system.
+declare -A packages=() commands=()
+set_of() {
+	packages[$1]=$2 commands[$1]=${3-}
+}
+
 # The libraries of userspace/apps/reminder
 databases='libsqlite3-dev libpq-dev'
 # The event loops of userspace/examples/loops. Without them their examples are left out.
 loops='liburing-dev libuv1-dev libevent-dev libglib2.0-dev libsystemd-dev libasio-dev'
 
-packages() {
-	case $1 in
-	# objtool, which the kernel's headers bring along, links with libelf.
-	build)	echo make gcc libc6-dev libelf-dev pkgconf ;;
-	guest)	echo qemu-system-x86 busybox-static cpio wrk xz-utils ;;
-	# Python, with pip's parts and mypy: the package in userspace/python.
-	check)	echo abigail-tools g++ gcc-multilib musl-tools clang tzdata patch rsync perl zsh "$loops" \
-			python3 python3-pip python3-setuptools python3-wheel mypy ;;
-	# To build kernels: debug ones, that Debian does not have.
-	kernel)	echo flex bison bc ;;
-	coverage) echo perl ;;
-	fuzz)	echo clang afl++ ;;
-	# The peers that are measured, and what makes pages of figures.
-	bench)	echo liburing-dev libuv1-dev libevent-dev gnuplot-nox perl ;;
-	bare)	echo debootstrap e2fsprogs git ;;
-	deb)	echo build-essential debhelper dh-dkms fakeroot lintian pkgconf ;;
-	dist)	echo gcc git gnupg libc6-dev make rpm rpmlint ;;
-	# The toolchains of Documentation/languages.md. They are large, and nothing else needs
-	# them: suite languages skips those that are missing. Another nodejs than Debian's brings
-	# the headers itself.
-	languages) echo golang-go rustc cargo nodejs node-typescript default-jdk-headless \
-			libnetty-java junit4
-		[ -e /usr/include/node/node_api.h ] || echo libnode-dev ;;
-	# What the application reminder is built and tested with. Without them suite reminder skips it.
-	database) echo "$databases" postgresql python3 ;;
-	# mandoc reads manual pages as they are, and says what is wrong with them.
-	lint)	echo perl patch git sparse shellcheck clang g++ gcc-multilib mandoc "$loops" \
-			"$databases" ;;
-	# Sphinx makes the site, MyST has it read Markdown, and furo is what it looks like.
-	html)	echo perl mandoc python3-sphinx python3-myst-parser furo ;;
-	# A browser in which the site is looked at, and what drives it
-	browser) echo chromium chromium-driver python3-selenium ;;
-	# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
-	arm64)	echo binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross \
-		qemu-system-arm ;;
-	*)	die "unknown set: $1 (build, guest, check, kernel, coverage, fuzz, bench, bare, deb, dist, lint, html," \
-			"browser, languages, database, arm64)" ;;
-	esac
-}
-
-# The same where there are no Debian packages: commands, and headers
-commands() {
-	case $1 in
-	build)	echo make gcc stdio.h ;;
-	guest)	echo qemu-system-x86_64 busybox cpio ;;
-	check)	echo abidiff g++ clang liburing.h patch rsync perl zsh ;;
-	kernel)	echo flex bison bc libelf.h ;;
-	coverage) echo perl ;;
-	fuzz)	echo clang afl-fuzz ;;
-	bench)	echo liburing.h uv.h event2/event.h gnuplot perl ;;
-	dist)	echo gcc git gpg make rpmbuild rpmlint ;;
-	html)	echo perl mandoc sphinx-build ;;
-	# Where there is none the site is not looked at.
-	browser) ;;
-	lint)	echo perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h sqlite3.h ;;
-	*)	die "$1 takes a Debian system: there is no apt here" ;;
-	esac
-}
+# objtool, which the kernel's headers bring along, links with libelf.
+set_of build 'make gcc libc6-dev libelf-dev pkgconf' 'make gcc stdio.h'
+set_of guest 'qemu-system-x86 busybox-static cpio wrk xz-utils' 'qemu-system-x86_64 busybox cpio'
+# Python, with pip's parts and mypy: the package in userspace/python.
+set_of check "abigail-tools g++ gcc-multilib musl-tools clang tzdata patch rsync perl zsh $loops
+	python3 python3-pip python3-setuptools python3-wheel mypy" \
+	'abidiff g++ clang liburing.h patch rsync perl zsh'
+# To build kernels: debug ones, that Debian does not have.
+set_of kernel 'flex bison bc' 'flex bison bc libelf.h'
+set_of coverage perl perl
+set_of fuzz 'clang afl++' 'clang afl-fuzz'
+# The peers that are measured, and what makes pages of figures.
+set_of bench 'liburing-dev libuv1-dev libevent-dev gnuplot-nox perl' \
+	'liburing.h uv.h event2/event.h gnuplot perl'
+set_of bare 'debootstrap e2fsprogs git'
+set_of deb 'build-essential debhelper dh-dkms fakeroot lintian pkgconf'
+set_of dist 'gcc git gnupg libc6-dev make rpm rpmlint' 'gcc git gpg make rpmbuild rpmlint'
+# The toolchains of Documentation/languages.md. They are large, and nothing else needs them: suite
+# languages skips those that are missing. Another nodejs than Debian's brings the headers itself.
+set_of languages "golang-go rustc cargo nodejs node-typescript default-jdk-headless libnetty-java
+	junit4 $([ -e /usr/include/node/node_api.h ] || echo libnode-dev)"
+# What the application reminder is built and tested with. Without them suite reminder skips it.
+set_of database "$databases postgresql python3"
+# mandoc reads manual pages as they are, and says what is wrong with them.
+set_of lint "perl patch git sparse shellcheck clang g++ gcc-multilib mandoc $loops $databases" \
+	'perl patch git sparse shellcheck clang g++ liburing.h uv.h event2/event.h sqlite3.h'
+# Sphinx makes the site, MyST has it read Markdown, and furo is what it looks like.
+set_of html 'perl mandoc python3-sphinx python3-myst-parser furo' 'perl mandoc sphinx-build'
+# A browser in which the site is looked at, and what drives it. Where there is none it is not.
+set_of browser 'chromium chromium-driver python3-selenium' ' '
+# For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
+set_of arm64 'binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross qemu-system-arm'
 
 # is_there COMMAND|HEADER
 is_there() {
@@ -90,7 +71,8 @@ look_for() {
 	local set what all='' missing=''
 
 	for set; do
-		all+=" $(commands "$set")"
+		[ -n "${commands[$set]}" ] || die "$set takes a Debian system: there is no apt here"
+		all+=" ${commands[$set]}"
 	done
 	# shellcheck disable=SC2086 # words, each of them once
 	for what in $(printf '%s\n' $all | sort -u); do
@@ -127,22 +109,25 @@ install() {
 }
 
 main() {
-	local set all=()
+	local set all=''
 
 	[ $# -gt 0 ] || set -- build guest check kernel fuzz lint
 	case "$arch, $* " in
 	arm64,*" guest "*) set -- "$@" arm64 ;;
 	esac
+	for set; do
+		[ -n "${packages[$set]-}" ] || die "unknown set: $set (${!packages[*]})"
+	done
 	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 		look_for "$@"
 		return
 	fi
 
 	for set; do
-		# shellcheck disable=SC2207 # package names hold no blanks
-		all+=($(packages "$set"))
+		all+=" ${packages[$set]}"
 	done
-	install "${all[@]}"
+	# shellcheck disable=SC2086 # names hold no blanks
+	install $all
 
 	case " $* " in
 	*" check "*|*" fuzz "*) install "$(clang_runtime)" ;;
