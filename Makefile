@@ -153,7 +153,7 @@ html: ## the documentation as a site in build/html
 .PHONY: lint
 lint: ## checkpatch, sparse, W=1, kernel-doc, gcc, clang, shellcheck
 	$(Q)$(vm)/setup.sh build guest lint
-	$(Q)$(vm)/lint.sh
+	$(Q)selftests/lint/lint.sh
 
 .PHONY: shell
 shell: ## a shell in a guest with the module loaded

@@ -129,8 +129,8 @@ suite_sim() { here 1200 "$tests/sim/check.sh"; }
 # device has no part in that.
 suite_schedule() { here 600 "make -s -C $tests/schedule check"; }
 
-# Does the harness itself catch what it should?
-suite_vm() { here 1200 "$vm/selftest.sh ${1-}"; }
+# Does the harness itself catch what it should, and so does lint?
+suite_vm() { here 1200 "$vm/selftest.sh ${1-}" "$tests/lint/test_prose.sh"; }
 suite_vm-long() { suite_vm long; }
 
 # Are the tests what users of kselftest know, here and in a kernel's tree?

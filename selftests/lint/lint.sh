@@ -6,7 +6,7 @@
 # One line a tool, and what it found. Not here: clang for the module itself,
 # which wants a prepared kernel source tree in place of Debian's headers.
 
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../vm/common.sh"
 
 kernel=$("$vm/kernel.sh")
 source=$("$vm/kernel.sh" --source)
@@ -178,7 +178,7 @@ mutations() {
 
 # What pages and comments name. The kernel's headers have neither all its functions nor options.
 prose() {
-	perl "$vm/prose.pl" /usr/include "$source"/{include,kernel/time,security}
+	perl selftests/lint/prose.pl /usr/include "$source"/{include,kernel/time,security}
 }
 
 # Which room of the module knows which: "A B" if A.c or A.h includes B.h.

@@ -39,7 +39,7 @@ my %elsewhere = (
 	'hello.c' => "the reader's",
 );
 
-my $me = 'selftests/vm/prose.pl';
+my $me = 'selftests/lint/prose.pl';
 my (%file, %folder, %code, %prose);
 my (%word, %called, %member_of, %member, %used, $words, $paths, $failed);
 
@@ -299,7 +299,7 @@ sub locks {
 # In a tarball there are no commits; and of a shallow clone the first one brings all files.
 sub subjects {
 	-e '.git' or return;
-	my ($since) = reverse `git log --diff-filter=A --format=%H -- $me`;
+	my ($since) = reverse `git log --follow --diff-filter=A --format=%H -- $me`;
 	defined $since or return;
 	chomp $since;
 	open my $log, '-|', 'git', 'log', '--no-merges', '--format=%h %s', "$since..HEAD"
