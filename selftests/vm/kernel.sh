@@ -398,16 +398,13 @@ named)			unless_there "$link" name_kernel ;;
 *)			unless_there "$link" fetch ;;
 esac
 # The modules of a debug kernel are built in its tree, and that is nothing without the source.
-case $name in
-kasan|kcsan)
-	source=$cache/source/$(series "$(cat "$link/release")")
-	unless_there "$source" fetch_source "$source" ;;
+source=$cache/source/$(series "$(cat "$link/release")")
+case $name,${1-} in
+kasan,*|kcsan,*|*,--source) unless_there "$source" fetch_source "$source" ;;
 esac
 case ${1-} in
 "")		readlink -f "$link" ;;
 --compiler)	cat "$link/compiler" ;;
---source)	source=$cache/source/$(series "$(cat "$link/release")")
-		unless_there "$source" fetch_source "$source"
-		echo "$source" ;;
+--source)	echo "$source" ;;
 *)		usage ;;
 esac

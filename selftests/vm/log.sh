@@ -38,23 +38,19 @@ other_races() {
 	of_run "$1" | awk -v count=1 -f "$vm/races.awk"
 }
 
-# Some of the kernel's code reports that an allocation has failed, with a trace: not
-# a complaint once it is on purpose, as selftests/faults announces. The leaks that
-# follow from it are judged there.
-on_purpose() {
+# no_complaints - take from a log what comes with a trace and is none. Some of the kernel's code
+# reports that an allocation has failed: not a complaint once it is on purpose, as selftests/faults
+# announces. The leaks that follow from it are judged there. And the kernel watches CPUs without a
+# tick from afar, and warns when it came to that late itself, as it does where all of a guest
+# stands still for three seconds.
+no_complaints() {
 	awk '/twheel-vm: faults/ { on = 1 }
 		/twheel-vm: leaks/ { judged = /begin/ }
 		judged && /kmemleak: [0-9]+ new suspected/ { next }
-		on && /vmalloc error: |percpu: allocation failed|kmem_cache_create.*error -(12|22)/ { due = 1 }
+		on && /vmalloc error: |percpu: allocation failed/ { due = 1 }
+		on && /kmem_cache_create.*error -(12|22)/ { due = 1 }
 		on && /WARNING: .* event_define_fields/ { due = 1; next }
-		due && /Call Trace:/ { due = 0; next }
-		{ print }'
-}
-
-# The kernel watches CPUs without a tick from afar, and warns when it came to that late
-# itself, as it does where all of a guest stands still for three seconds.
-not_of_ticks() {
-	awk '/WARNING: .* sched_tick_remote/ { due = 1; next }
+		/WARNING: .* sched_tick_remote/ { due = 1; next }
 		due && /Call Trace:/ { due = 0; next }
 		{ print }'
 }
@@ -65,7 +61,7 @@ complaints() {
 	local IFS='|'
 	local pattern="${complaint_patterns[*]}" log line
 
-	log=$(of_run "$1" | on_purpose | not_of_ticks | awk -f "$vm/races.awk")
+	log=$(of_run "$1" | no_complaints | awk -f "$vm/races.awk")
 	line=$(grep -nE -m1 "$pattern" <<<"$log" | cut -d: -f1) || return 1
 	sed -n "$((line > 3 ? line - 3 : 1)),$((line + 50))p" <<<"$log"
 }

@@ -90,6 +90,8 @@ machine+=(-nodefaults -no-user-config -display none -no-reboot)
 
 qemu=${QEMU:-$emulator}
 kernel=$("$vm/kernel.sh")
+busybox=$kernel/busybox
+[ "$arch" != amd64 ] || busybox=$(command -v busybox) || die "there is no busybox"
 module=${module:-$build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko}
 [ "$insmod" = 0 ] || [ -e "$module" ] || die "no $module: run make first"
 
@@ -115,11 +117,7 @@ make_initramfs() {
 	local root=$tmp/root size applet dir ko
 
 	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,etc,root,vm,lib/modules,twheel/bin}
-	if [ "$arch" = amd64 ]; then
-		cp "$(command -v busybox)" "$root/bin/busybox"
-	else
-		cp "$kernel/busybox" "$root/bin/busybox"
-	fi
+	cp "$busybox" "$root/bin/busybox"
 	busybox --list | while read -r applet; do
 		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 	done

@@ -57,7 +57,8 @@ set_of html 'perl mandoc python3-sphinx python3-myst-parser furo' 'perl mandoc s
 # A browser in which the site is looked at, and what drives it. Where there is none it is not.
 set_of browser 'chromium chromium-driver python3-selenium' ' '
 # For guests that are arm64 machines. The compiler comes with their kernel: see kernel.sh.
-set_of arm64 'binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross qemu-system-arm'
+set_of arm64 'binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross
+	qemu-system-arm'
 
 # is_there COMMAND|HEADER
 is_there() {
