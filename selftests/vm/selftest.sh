@@ -253,7 +253,8 @@ test_kernel() {
 		[ "$(grep -c 'out of paper' "$tmp/out")" = 1 ] &&
 		[ "$(tail -n 1 "$tmp/out")" = "0 passed, 1 failed, 0 skipped" ]
 	result $? "a kernel that cannot be built is one failure, told once"
-	XDG_CACHE_HOME=$tmp/cache check_with kernel 'kasan/fuzz fuzz seeded seeded-long kasan/seeded-long fuzz' >"$tmp/out"
+	XDG_CACHE_HOME=$tmp/cache check_with kernel \
+		'kasan/fuzz fuzz seeded seeded-long kasan/seeded-long fuzz' >"$tmp/out"
 	[ "$(head -n 1 "$tmp/out")" = \
 		"# 4 suites, 1 at a time: kasan/fuzz fuzz seeded-long kasan/seeded-long" ]
 	result $? "a suite is run once, and not beside one that it is within" "$tmp/out"

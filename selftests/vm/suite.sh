@@ -42,9 +42,9 @@ needs() {
 	esac
 }
 
-# The sets of packages that it takes, as setup.sh names them. check.sh installs these before it runs the first of its suites: later there may be no terminal
-# on which sudo can ask for a password. The toolchains of suite languages are not among them: it
-# skips those that are missing.
+# The sets of packages that it takes, as setup.sh names them. check.sh installs these before it runs
+# the first of its suites: later there may be no terminal on which sudo can ask for a password. The
+# toolchains of suite languages are not among them: it skips those that are missing.
 sets() {
 	echo build guest check kernel
 	case $1 in
