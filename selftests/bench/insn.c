@@ -79,6 +79,7 @@ static bool measured;
 
 static struct twheel_arm arms[BURST];
 static struct twheel_cancel cancels[BURST];
+static struct twheel_push pushes[PASS];
 static struct twheel_event events[BURST];
 
 static void fail(const char *what, long error)
@@ -215,6 +216,28 @@ static __u64 submit_cancels(struct world *w, size_t n, unsigned int batch)
 	return took;
 }
 
+/* Pushes the timers in @arms back. */
+static __u64 submit_pushes(struct world *w, size_t n, unsigned int batch)
+{
+	ssize_t want = batch * sizeof(pushes[0]);
+	__u64 now = tw_now(CLOCK_MONOTONIC), begun, took;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		pushes[i] = (struct twheel_push) {
+			.handle = arms[i].handle,
+			.expires = now + arms[i].expires,
+		};
+	begun = begin();
+	for (i = 0; i < n; i += batch)
+		ok &= write(w->fd, pushes + i, want) == want;
+	took = end(begun);
+	if (!ok)
+		fail("write", errno);
+	return took;
+}
+
 /* Reads @n records that are ready. */
 static __u64 submit_reads(struct world *w, size_t n, unsigned int batch)
 {
@@ -298,6 +321,15 @@ static __u64 pass_later(struct world *w, unsigned int batch)
 	return submit_arms(w, PASS, batch);
 }
 
+static __u64 pass_push(struct world *w, unsigned int batch)
+{
+	request_pending(w, NEAR, MIDDLE);
+	submit_arms(w, PASS, BATCH);
+	request_again(MIDDLE, FAR);
+	measured = true;
+	return submit_pushes(w, PASS, batch);
+}
+
 static __u64 pass_sooner(struct world *w, unsigned int batch)
 {
 	request_pending(w, MIDDLE, FAR);
@@ -355,6 +387,7 @@ static const struct op {
 } ops[] = {
 	{ "arm",	"keyed-arm",		pass_arm },
 	{ "later",	"keyed-later",		pass_later },
+	{ "push",	"keyed-push",		pass_push },
 	{ "sooner",	"keyed-sooner",		pass_sooner },
 	{ "random",	"keyed-random",		pass_random },
 	{ "cancel",	"keyed-cancel",		pass_cancel },
