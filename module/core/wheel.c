@@ -95,10 +95,10 @@ static u32 nr_buckets(const struct twheel_wheel *w)
 	return w->slots * nr_rows(w);
 }
 
-/* The row of @level whose buckets' turns come ahead of time. Level 0 has none. */
+/* The row of @level, which is not 0, whose buckets' turns come ahead of time. */
 static u32 lead_row(const struct twheel_wheel *w, u32 level)
 {
-	return level ? w->levels - 1 + level : 0;
+	return w->levels - 1 + level;
 }
 
 static u32 row_level(const struct twheel_wheel *w, u32 row)
@@ -112,9 +112,10 @@ static u32 level_shift(const struct twheel_wheel *w, u32 level)
 	return level * (w->slot_bits - 1);
 }
 
+/* Half the granularity of @level, and 0 on level 0 */
 static u64 level_lead(const struct twheel_wheel *w, u32 level)
 {
-	return level ? 1ULL << (level_shift(w, level) - 1) : 0;
+	return 1ULL << level_shift(w, level) >> 1;
 }
 
 static u64 row_lead(const struct twheel_wheel *w, u32 row)
@@ -204,7 +205,7 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 
 /*
  * The lowest level that reaches as far as @expires from where the hand of its row on time points,
- * which is not ahead of the other's; or else the last level. The turn of the bucket there comes
+ * which is not ahead of the other's; or w->levels if none does. The turn of the bucket there comes
  * before @expires: where the level below does not reach, that is two buckets ahead, and a lead is
  * half of one.
  */
@@ -212,9 +213,9 @@ static u32 choose_level(const struct twheel_wheel *w, u64 expires)
 {
 	u32 level = w->first_level[fls64(expires - w->clk)];
 
-	while (level < w->levels - 1u &&
-	       (expires >> level_shift(w, level)) - (w->clk >> level_shift(w, level)) > w->slots)
-		level++;
+	while ((expires >> level_shift(w, level)) - (w->clk >> level_shift(w, level)) > w->slots)
+		if (++level == w->levels)
+			break;
 	return level;
 }
 
@@ -236,6 +237,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 {
 	u64 expires = node->expires, first, lead = 0, turn;
 	u32 level, row, slot, index, shift;
+	bool far;
 
 	w->nr_nodes++;
 	if (expires <= w->clk) {
@@ -247,6 +249,8 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 	}
 
 	level = choose_level(w, expires);
+	far = level == w->levels;
+	level -= far;
 	shift = level_shift(w, level);
 	slot = (expires >> shift) & (w->slots - 1);
 	/* The first tick that the bucket stands for */
@@ -263,8 +267,7 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 
 	/* What is further ahead than the last level reaches waits for some rounds. */
 	turn = first - lead;
-	if (unlikely(level == w->levels - 1u &&
-		     (expires >> shift) - hand_at(w->clk, lead, shift) > w->slots))
+	if (unlikely(far))
 		turn = bucket_turn(w, row, slot);
 	/* The bucket is done before the node is late. */
 	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);
@@ -288,12 +291,6 @@ void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
 		__clear_bit(next - w->buckets, w->pending);
 	__list_del(prev, next);
 	w->nr_nodes--;
-}
-
-void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
-{
-	if (now > w->clk && now < w->next_expiry)
-		w->clk = now;
 }
 
 /* The first turn after @clk of a bucket of @row that is not empty. O(slots / 64). */

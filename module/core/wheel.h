@@ -132,7 +132,11 @@ void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node);
  *
  * Takes O(1).
  */
-void twheel_wheel_forward(struct twheel_wheel *w, u64 now);
+static inline void twheel_wheel_forward(struct twheel_wheel *w, u64 now)
+{
+	if (now > w->clk && now < w->next_expiry)
+		w->clk = now;
+}
 
 /**
  * twheel_wheel_rewind() - turn a wheel back
