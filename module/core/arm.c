@@ -181,20 +181,26 @@ static u32 slack_of(const struct twheel_arm *arm)
 	return arm->slack ? min_t(u64, arm->slack >> twheel_geometry.tick_shift, U32_MAX) : 0;
 }
 
-/* Copy the settings in @arm to @timer, which is locked or was just allocated. */
+/*
+ * Copy the settings in @arm to @timer, which is locked or was just allocated. @where: what
+ * timer->where is to say, without flags.
+ */
 static void set_timer(struct twheel_timer *timer, const struct twheel_arm *arm, u64 deadline,
-		      u32 slack)
+		      u32 slack, u32 where)
 {
-	u32 kept = twheel_where_without_flags(timer->where);
-
-	twheel_assert(twheel_state_of(kept) != TWHEEL_STATE_NONE);
+	twheel_assert(twheel_state_of(where) != TWHEEL_STATE_NONE);
 	WRITE_ONCE(timer->deadline, deadline);
 	timer->user_data = arm->user_data;
 	timer->interval = arm->interval;
 	timer->slack = slack;
 	timer->count = arm->interval ? arm->count : 1;
-	WRITE_ONCE(timer->where,
-		   kept | (arm->flags & TWHEEL_TIMER_FLAGS) << TWHEEL_FLAGS_SHIFT);
+	/*
+	 * From now on the lock of the base guards the timer. Only twheel_list_next_expiry() reads
+	 * it without that lock, and must not find the deadline of the timer that was there before.
+	 * Pairs with smp_load_acquire() there.
+	 */
+	smp_store_release(&timer->where,
+			  where | (arm->flags & TWHEEL_TIMER_FLAGS) << TWHEEL_FLAGS_SHIFT);
 }
 
 static bool is_keyed(const struct twheel_ctx *ctx)
@@ -209,7 +215,16 @@ static void make_ready(struct twheel_hold *hold, struct twheel_timer *timer, u64
 	hold->wake = true;
 }
 
-/* Arm @timer, which is new and pending on hold->local but in no wheel yet, as @arm says. */
+/* Say in @arm that no timer was replaced, and that there is no lease. */
+static void clear_answer(struct twheel_arm *arm)
+{
+	arm->word = 0;
+	arm->tag = 0;
+	arm->old_state = TWHEEL_STATE_NONE;
+	arm->old_remaining = 0;
+}
+
+/* Arm @timer, which was free, on hold->local as @arm says. */
 static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 		      struct twheel_arm *arm)
 {
@@ -217,12 +232,10 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
 	struct twheel_ctx *ctx = hold->ctx;
 	bool ready = deadline <= now;
 
-	arm->word = 0;
-	arm->tag = 0;
 	if (ctx->pool.leases)
 		tell_word(timer, arm, twheel_lease_begin(twheel_pool_word(timer),
 							 word_for(ctx, arm, deadline, ready)));
-	set_timer(timer, arm, deadline, slack_of(arm));
+	set_timer(timer, arm, deadline, slack_of(arm), twheel_where_pending(hold->local->cpu));
 	arm->handle = twheel_pool_handle(timer);
 	twheel_count(TWHEEL_COUNT_ARMED);
 	if (trace_twheel_arm_enabled())
@@ -268,22 +281,12 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 
 	if (unlikely(pool->keyed))
 		twheel_keys_insert(&pool->keys, timers[0], hold->key_hash, arms->handle);
-	/*
-	 * From now on the lock of the base guards live timers. Only twheel_list_next_expiry() reads
-	 * them without it: it must not find the deadline of the timer that was there before.
-	 */
-	for (i = 0; i < ret; i++) {
-		WRITE_ONCE(timers[i]->deadline, KTIME_MAX);
-		/* Pairs with smp_load_acquire() in twheel_list_next_expiry(). */
-		smp_store_release(&timers[i]->where, twheel_where_pending(hold->local->cpu));
-	}
+	for (i = 0; i < ret; i++)
+		start_new(hold, timers[i], &arms[i]);
 	if (unlikely(pool->keyed)) {
 		twheel_hold_unlock_key(hold);
 		twheel_keys_split(&pool->keys, READ_ONCE(pool->reserved));
 	}
-
-	for (i = 0; i < ret; i++)
-		start_new(hold, timers[i], &arms[i]);
 	return ret;
 }
 
@@ -356,7 +359,7 @@ static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
 		arm->old_state = TWHEEL_STATE_READY;
 		twheel_ctx_withdraw(hold->ctx, timer);
 	}
-	set_timer(timer, arm, deadline, slack_of(arm));
+	set_timer(timer, arm, deadline, slack_of(arm), twheel_where_without_flags(timer->where));
 	if (ready) {
 		make_ready(hold, timer, now);
 		return 0;
@@ -384,7 +387,7 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 	arm->old_state = TWHEEL_STATE_PENDING;
 	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, false),
 					     now);
-	set_timer(timer, arm, deadline, slack);
+	set_timer(timer, arm, deadline, slack, twheel_where_without_flags(timer->where));
 	stay_until(hold, timer, tick);
 	return 0;
 }
@@ -437,15 +440,6 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	}
 }
 
-/* Say in @arm that no timer was replaced, and that there is no lease. */
-static void clear_answer(struct twheel_arm *arm)
-{
-	arm->word = 0;
-	arm->tag = 0;
-	arm->old_state = TWHEEL_STATE_NONE;
-	arm->old_remaining = 0;
-}
-
 /* As arm_one(). The lock of the key may be held afterwards. */
 static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 		       struct twheel_timer *hint, int full)
@@ -493,34 +487,40 @@ static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u
 			    struct twheel_timer **timers)
 {
 	u32 nr_new;
-	int ret, i;
+	int ret;
 
 	if (is_keyed(hold->ctx))
 		return 0;
-	for (nr_new = 0; nr_new < n; nr_new++)
-		if (arms[nr_new].handle || arms[nr_new].flags & TWHEEL_ARM_IF_PENDING ||
-		    check_arm(hold->ctx, &arms[nr_new]))
+	for (nr_new = 0; nr_new < n; nr_new++) {
+		struct twheel_arm *arm = &arms[nr_new];
+
+		if (arm->handle || arm->flags & TWHEEL_ARM_IF_PENDING || check_arm(hold->ctx, arm))
 			break;
+		clear_answer(arm);
+		arm->result = 0;
+	}
 	if (!nr_new)
 		return 0;
 
 	ret = arm_new(hold, arms, nr_new, timers);
-	for (i = 0; i < ret; i++) {
-		arms[i].old_state = TWHEEL_STATE_NONE;
-		arms[i].old_remaining = 0;
-		arms[i].result = 0;
-	}
 	/* For other errors each entry is tried by itself. */
 	return ret > 0 || ret == -EAGAIN ? ret : 0;
 }
 
-/* Fetch the neighbours of those @timers that the @n entries at @arms make due earlier. */
-static void fetch_for_arms(const struct twheel_hold *hold, const struct twheel_arm *arms,
-			   u32 n, struct twheel_timer **timers)
+/*
+ * Fill @timers with those that the @n entries at @arms may name, and fetch the neighbours of those
+ * that the entries make due earlier.
+ */
+static void look_ahead(const struct twheel_hold *hold, const struct twheel_arm *arms, u32 n,
+		       struct twheel_timer **timers)
 {
-	u64 now = twheel_clock_now(hold->local->clock);
+	u64 now;
 	u32 i;
 
+	twheel_hold_look_ahead(hold, arms, sizeof(*arms), n, timers);
+	if (n == 1 || !hold->local)
+		return;
+	now = twheel_clock_now(hold->local->clock);
 	for (i = 0; i < n; i++)
 		if (timers[i] && expires_at(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
@@ -537,14 +537,18 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 {
 	struct twheel_arm *arm = arms, *end = arms + n;
 	struct twheel_hold hold __uninitialized;
-	int ret;
+	int ret = 0;
 
 	twheel_hold_begin(&hold, ctx);
 	hold.taken = taken;
-	twheel_hold_look_ahead(&hold, arms, sizeof(*arms), n, timers);
-	if (n > 1 && hold.local)
-		fetch_for_arms(&hold, arms, n, timers);
-	for (; arm < end; arm += ret, timers += ret, full = 0) {
+	/* There is nothing to look for if all are new. */
+	while (!full && (ret = arm_row(&hold, arm, end - arm, timers)) > 0) {
+		arm += ret;
+		timers += ret;
+	}
+	if (!ret && arm < end)
+		look_ahead(&hold, arm, end - arm, timers);
+	for (; ret >= 0 && arm < end; arm += ret, timers += ret, full = 0) {
 		ret = 0;
 		if (!arm->handle && end - arm > 1 && !full)
 			ret = arm_row(&hold, arm, end - arm, timers);

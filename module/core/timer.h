@@ -108,7 +108,7 @@ static inline void twheel_timer_set_where(struct twheel_timer *timer,
 {
 	u32 flags = twheel_flags_of(timer->where);
 
-	/* One that is free becomes pending in arm_new(), and none becomes free here. */
+	/* One that is free becomes pending in set_timer(), and none becomes free here. */
 	twheel_assert(twheel_state_of(timer->where) != TWHEEL_STATE_NONE &&
 		      state != TWHEEL_STATE_NONE);
 	/* Whoever finds @cpu here finds the base of @cpu as well, which may be a new one. */
