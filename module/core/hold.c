@@ -106,10 +106,9 @@ static bool lock_timer(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
-	__acquires(RCU)
+	__acquires(RCU_BH)
 {
-	local_bh_disable();
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	*hold = (struct twheel_hold) { .ctx = ctx, .here = ~0U };
 	/* With bottom halves off this stays the base of this CPU. */
 	if (twheel_pool_settled(&ctx->pool)) {
@@ -152,8 +151,7 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 {
 	struct twheel_timer *timer;
 
-	local_bh_disable();
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	hold->ctx = ctx;
 	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	hold->second = NULL;
@@ -164,23 +162,21 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 	hold->now = 0;
 	timer = lock_one(hold, ctx, handle);
 	if (unlikely(!timer)) {
-		rcu_read_unlock();
-		local_bh_enable();
+		rcu_read_unlock_bh();
 		return NULL;
 	}
 	/* For sparse, which cannot follow a section that depends on a condition. */
-	__release(RCU);
+	__release(RCU_BH);
 	return timer;
 }
 
 void twheel_hold_end(struct twheel_hold *hold)
-	__releases(RCU)
+	__releases(RCU_BH)
 {
 	unlock_all(hold);
 	if (unlikely(hold->ended))
 		twheel_pool_free_ended(&hold->ctx->pool, hold->ended);
-	rcu_read_unlock();
-	local_bh_enable();
+	rcu_read_unlock_bh();
 
 	if (hold->wake)
 		twheel_ctx_wake(hold->ctx);

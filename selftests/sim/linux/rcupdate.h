@@ -19,6 +19,8 @@ struct rcu_head {
 
 void rcu_read_lock(void);
 void rcu_read_unlock(void);
+#define rcu_read_lock_bh()		local_bh_disable()
+#define rcu_read_unlock_bh()		local_bh_enable()
 bool rcu_read_lock_held(void);
 bool rcu_read_lock_any_held(void);
 void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head));
