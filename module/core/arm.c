@@ -611,7 +611,7 @@ static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 		return false;
 	clear_answer(arm);
 	if (arm->handle || is_keyed(ctx))
-		return rearm_alone(ctx, arm);
+		return !(arm->flags & TWHEEL_ARM_IF_NONE) && rearm_alone(ctx, arm);
 	return !(arm->flags & TWHEEL_ARM_IF_PENDING) && arm_new_alone(ctx, arm);
 }
 

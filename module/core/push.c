@@ -11,6 +11,7 @@
 #include <linux/build_bug.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 #include <linux/twheel.h>
@@ -47,8 +48,8 @@ static bool may_push(const struct twheel_hold *hold, const struct twheel_timer *
 }
 
 /* Push @timer, which is held and may be pushed. 0, or -ENOENT if it may not any more. */
-static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
-		     const struct twheel_push *push)
+static noinline int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
+			      const struct twheel_push *push)
 {
 	struct twheel_arm arm = arming_of(timer, push);
 	int ret = twheel_timer_rearm(hold, timer, &arm);
@@ -60,6 +61,16 @@ static int push_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		return -ENOENT;
 	arm = arming_of(timer, push);
 	return twheel_timer_rearm(hold, timer, &arm);
+}
+
+/* Carry out @push, which names @timer: it is held. 0, or -ENOENT if it may not be pushed. */
+static __always_inline int push_found(struct twheel_hold *hold, struct twheel_timer *timer,
+				      const struct twheel_push *push)
+{
+	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING &&
+		   twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
+		return 0;
+	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
 }
 
 /*
@@ -74,14 +85,28 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 	if (unlikely(push->expires > KTIME_MAX))
 		return -EINVAL;
 	timer = twheel_hold_handle(hold, push->handle, hint);
-	if (unlikely(!timer))
-		return -ENOENT;
-	if (unlikely(!may_push(hold, timer)))
-		return -ENOENT;
-	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING &&
-		   twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
-		return 0;
-	return push_held(hold, timer, push);
+	return likely(timer) ? push_found(hold, timer, push) : -ENOENT;
+}
+
+/*
+ * Carry out @push, if it names a pending timer: without what is done for a batch. Returns whether
+ * it was carried out.
+ */
+static noinline bool push_alone(struct twheel_ctx *ctx, const struct twheel_push *push)
+{
+	struct twheel_hold hold __uninitialized;
+	struct twheel_timer *timer;
+	int ret;
+
+	if (!twheel_pool_settled(&ctx->pool) || push->expires > KTIME_MAX)
+		return false;
+	timer = twheel_hold_one(&hold, ctx, push->handle);
+	if (!timer)
+		return false;
+	hold.offset = twheel_clock_offset(ctx->clock);
+	ret = push_found(&hold, timer, push);
+	twheel_hold_end(&hold);
+	return !ret;
 }
 
 /*
@@ -122,7 +147,8 @@ static int push_new(struct twheel_ctx *ctx, const struct twheel_push *push)
  * As push_some(), and with keys timers are made. After a new one the next may be new, too, and what
  * was looked for ahead is of no use then. So it is one entry at first, and twice as many each time.
  */
-static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
+static noinline u32 push_parts(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n,
+			       int *error)
 {
 	u32 done = 0, part = n;
 
@@ -143,10 +169,17 @@ static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u3
 	}
 }
 
+/* As push_parts(), in fewer instructions for a single entry. */
+static u32 push_all(struct twheel_ctx *ctx, const struct twheel_push *pushes, u32 n, int *error)
+{
+	*error = 0;
+	return n == 1 && push_alone(ctx, pushes) ? 1 : push_parts(ctx, pushes, n, error);
+}
+
 /* Copy @n entries. Returns how many: fewer if the rest cannot be read. */
 static u32 copy_in(struct twheel_push *pushes, u32 n, struct iov_iter *from)
 {
-	size_t bytes = copy_from_iter(pushes, n * sizeof(*pushes), from);
+	size_t bytes = n > 1 ? copy_from_iter(pushes, n * sizeof(*pushes), from) : 0;
 	u32 i = bytes / sizeof(*pushes);
 
 	/* On arm64 up to 64 bytes before those that cannot be read count as not copied, too. */
@@ -182,4 +215,25 @@ ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 		cond_resched();
 	}
 	return total;
+}
+
+ssize_t twheel_push_at(struct twheel_ctx *ctx, const struct twheel_push __user *user)
+{
+	struct twheel_push push __uninitialized;
+	int error;
+
+	/* Some machines cannot read such words. */
+	if (unlikely((unsigned long)user % sizeof(u64)) ||
+	    !user_access_begin(user, sizeof(*user)))
+		return 0;
+	unsafe_get_user(push.handle, &user->handle, fault);
+	unsafe_get_user(push.expires, &user->expires, fault);
+	user_access_end();
+
+	twheel_ctx_prepare(ctx);
+	return push_all(ctx, &push, 1, &error) ? (ssize_t)sizeof(push) : error;
+
+fault:
+	user_access_end();
+	return 0;
 }

@@ -151,6 +151,26 @@ static ssize_t twheel_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return twheel_push_entries(iocb->ki_filp->private_data, from);
 }
 
+static noinline ssize_t write_entries(struct twheel_ctx *ctx, const char __user *buf, size_t n)
+{
+	struct iovec iov = { .iov_base = (void __user *)buf, .iov_len = n };
+	struct iov_iter from;
+
+	iov_iter_init(&from, WRITE, &iov, 1, n);
+	return twheel_push_entries(ctx, &from);
+}
+
+/* What write() calls, and not twheel_write_iter(): so nothing is made for an iterator there. */
+static ssize_t twheel_write(struct file *file, const char __user *buf, size_t n, loff_t *pos)
+{
+	struct twheel_ctx *ctx = file->private_data;
+	ssize_t ret = 0;
+
+	if (n == sizeof(struct twheel_push))
+		ret = twheel_push_at(ctx, (const void __user *)buf);
+	return ret ?: write_entries(ctx, buf, n);
+}
+
 static long twheel_unlocked_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	/* As with a pipe: to look at timers is to read, and to change them is to write. */
@@ -211,6 +231,7 @@ static const struct file_operations twheel_fops = {
 	.open		= twheel_open,
 	.release	= twheel_release,
 	.read_iter	= twheel_read_iter,
+	.write		= twheel_write,
 	.write_iter	= twheel_write_iter,
 	.poll		= twheel_poll,
 	.mmap		= twheel_mmap,

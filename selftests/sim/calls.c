@@ -180,7 +180,11 @@ long call_write(struct context *c, void *bytes, size_t n)
 	long ret;
 
 	begin(c);
-	ret = sim_device->write_iter(&iocb, &iter);
+	/* As write() does, or as writev() and io_uring do */
+	if (sim_below(2))
+		ret = sim_device->write(&c->file, bytes, n, NULL);
+	else
+		ret = sim_device->write_iter(&iocb, &iter);
 	end(c, ret);
 	return ret;
 }

@@ -151,15 +151,20 @@ static ssize_t library_read(struct kiocb *iocb, struct iov_iter *to)
 	return n ? n * (ssize_t)(n < 0 ? 1 : sizeof(struct twheel_event)) : -EAGAIN;
 }
 
-static ssize_t library_write(struct kiocb *iocb, struct iov_iter *from)
+static ssize_t library_write(struct file *file, const char *buf, size_t size, loff_t *pos)
 {
 	ssize_t n;
 
 	program_calls++;
-	n = twheel_push_batch(tw_of(iocb->ki_filp), (const struct twheel_push *)from->at,
-			      from->count / sizeof(struct twheel_push));
+	n = twheel_push_batch(tw_of(file), (const struct twheel_push *)buf,
+			      size / sizeof(struct twheel_push));
 	program_calls--;
 	return n < 0 ? n : n * (ssize_t)sizeof(struct twheel_push);
+}
+
+static ssize_t library_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	return library_write(iocb->ki_filp, from->at, from->count, NULL);
 }
 
 static __poll_t library_poll(struct file *file, poll_table *table)
@@ -215,7 +220,8 @@ const struct file_operations sim_library = {
 	.open		= library_open,
 	.release	= library_release,
 	.read_iter	= library_read,
-	.write_iter	= library_write,
+	.write		= library_write,
+	.write_iter	= library_write_iter,
 	.poll		= library_poll,
 	.mmap		= library_mmap,
 	.unlocked_ioctl	= library_ioctl,

@@ -3,6 +3,8 @@
 #ifndef SIM_LINUX_UIO_H
 #define SIM_LINUX_UIO_H
 
+#include <sys/uio.h>
+
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -12,6 +14,17 @@ struct iov_iter {
 	size_t	count;
 	u32	*faulting;
 };
+
+#define WRITE	1
+
+/* There is one piece. */
+static inline void iov_iter_init(struct iov_iter *iter, unsigned int direction,
+				 const struct iovec *iov, unsigned long nr, size_t count)
+{
+	(void)direction;
+	(void)nr;
+	*iter = (struct iov_iter) { .at = iov->iov_base, .count = count };
+}
 
 #define iov_iter_count(iter)	((iter)->count)
 
