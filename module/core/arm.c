@@ -280,12 +280,12 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		return ret;
 
 	if (unlikely(pool->keyed))
-		twheel_keys_insert(&pool->keys, timers[0], hold->key_hash, arms->handle);
+		twheel_keys_insert(&pool->keys, timers[0], hold->key_head, arms->handle);
 	for (i = 0; i < ret; i++)
 		start_new(hold, timers[i], &arms[i]);
 	if (unlikely(pool->keyed)) {
 		twheel_hold_unlock_key(hold);
-		twheel_keys_split(&pool->keys, READ_ONCE(pool->reserved));
+		twheel_keys_split(&pool->keys);
 	}
 	return ret;
 }

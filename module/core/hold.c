@@ -25,7 +25,6 @@
 static void lock_key(struct twheel_hold *hold, u32 hash)
 {
 	twheel_assert(!hold->key_lock);
-	hold->key_hash = hash;
 	hold->key_lock = twheel_keys_lock_of(&hold->ctx->pool.keys, hash);
 	spin_lock(hold->key_lock);
 	/* For sparse, which cannot follow a lock that depends on a condition. */
@@ -210,7 +209,8 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
 	for (;;) {
 		twheel_hold_local(hold);
 		lock_key(hold, hash);
-		timer = twheel_keys_find(&pool->keys, hash, key);
+		hold->key_head = twheel_keys_head(&pool->keys, hash);
+		timer = twheel_keys_find(&pool->keys, hold->key_head, key);
 		if (!timer)
 			return NULL;
 		twheel_hold_unlock_key(hold);
@@ -273,5 +273,6 @@ bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer)
 
 void twheel_hold_local(struct twheel_hold *hold)
 {
-	hold_bases(hold, hold->local, NULL);
+	if (hold->base != hold->local)
+		hold_bases(hold, hold->local, NULL);
 }

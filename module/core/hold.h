@@ -32,7 +32,7 @@ struct twheel_timer;
  *		lock is held
  * @stays:	timers on @base that are armed anew may stay there
  * @key_lock:	the lock of a key that no timer has, if it is held; or NULL
- * @key_hash:	the hash of that key
+ * @key_head:	where the bucket of that key begins, if @key_lock is held
  * @taken:	a free timer, for the next one that is made; or NULL
  * @ended:	timers that have ended and are to be freed at the end
  * @wake:	waiters of @ctx are to be woken at the end
@@ -53,7 +53,7 @@ struct twheel_hold {
 	u32			here;
 	bool			stays;
 	bool			wake;
-	u32			key_hash;
+	u32			*key_head;
 	/* order: see base.c */
 	spinlock_t		*key_lock;
 	struct twheel_timer	*taken;

@@ -3,7 +3,8 @@
  * The hash table of the keys that programs give to timers.
  *
  * A bucket is a list of timers, linked by their indices: so a link takes four bytes, and the
- * head of a bucket too. There are two buckets for each timer that the pool has reserved at once.
+ * head of a bucket too. There are two buckets for each timer that there may be before the pool
+ * grows again.
  *
  * The table grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table
  * addressing, VLDB 1980): buckets are split one at a time, in the order of their numbers, as
@@ -60,8 +61,7 @@ static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 	return twheel_table_entry(&keys->heads, bucket - FIRST_HEADS, sizeof(u32));
 }
 
-/* Where the head of the bucket for keys with @hash is */
-static u32 *head_for(const struct twheel_keys *keys, u32 hash)
+u32 *twheel_keys_head(const struct twheel_keys *keys, u32 hash)
 {
 	u32 nr = READ_ONCE(keys->nr), mask = roundup_pow_of_two(nr) - 1;
 	u32 bucket = hash & mask;
@@ -85,16 +85,12 @@ void twheel_keys_destroy(struct twheel_keys *keys)
 	twheel_table_destroy(&keys->heads);
 }
 
-/* How many buckets there should be for @n timers */
-static u32 wanted(u32 n)
-{
-	return clamp_t(u64, (u64)n * BUCKETS_PER_KEY, TWHEEL_KEY_LOCKS, BUCKETS_MAX);
-}
-
 int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 {
+	/* How many buckets there should be for @n timers */
+	u32 i, heads = clamp_t(u64, (u64)n * BUCKETS_PER_KEY, TWHEEL_KEY_LOCKS, BUCKETS_MAX);
 	struct twheel_key_lock *locks;
-	u32 i, heads = wanted(n);
+	int ret;
 
 	if (!keys->locks) {
 		locks = twheel_table_alloc(&keys->heads, TWHEEL_KEY_LOCKS * sizeof(*locks));
@@ -104,8 +100,11 @@ int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 			spin_lock_init(&locks[i].lock);
 		keys->locks = locks;
 	}
-	return heads > FIRST_HEADS ?
-	       twheel_table_reserve(&keys->heads, heads - FIRST_HEADS - 1) : 0;
+	ret = heads > FIRST_HEADS ?
+	      twheel_table_reserve(&keys->heads, heads - FIRST_HEADS - 1) : 0;
+	if (!ret)
+		WRITE_ONCE(keys->wanted, heads);
+	return ret;
 }
 
 /* Split one more bucket, if there is room for its head. The caller holds keys->splits. */
@@ -135,23 +134,21 @@ static bool split(struct twheel_keys *keys)
 	return to;
 }
 
-void twheel_keys_split(struct twheel_keys *keys, u32 n)
+void twheel_keys_split(struct twheel_keys *keys)
 {
 	u32 splits = SPLITS_MAX;
 
-	if (READ_ONCE(keys->nr) >= wanted(n) || !spin_trylock(&keys->splits))
+	if (READ_ONCE(keys->nr) >= READ_ONCE(keys->wanted) || !spin_trylock(&keys->splits))
 		return;
-	while (keys->nr < wanted(n) && splits-- && split(keys))
+	while (keys->nr < READ_ONCE(keys->wanted) && splits-- && split(keys))
 		;
 	spin_unlock(&keys->splits);
 }
 
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 hash, u64 key)
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 *head, u64 key)
 {
-	u32 *head = head_for(keys, hash);
-
-	lockdep_assert_held(twheel_keys_lock_of(keys, hash));
-	twheel_assert(!twheel_keys_find(keys, hash, key));
+	twheel_assert(head == twheel_keys_head(keys, twheel_keys_hash(keys, key)));
+	twheel_assert(!twheel_keys_find(keys, head, key));
 
 	WRITE_ONCE(*twheel_key_of(timer), key);
 	WRITE_ONCE(timer->next, *head);
@@ -166,7 +163,7 @@ void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer)
 	u32 *link;
 
 	spin_lock(lock);
-	link = head_for(keys, hash);
+	link = twheel_keys_head(keys, hash);
 	while ((other = twheel_chunk_timer(keys->chunks, *link)) != timer)
 		link = &other->next;
 	WRITE_ONCE(*link, timer->next);
@@ -189,18 +186,16 @@ static struct twheel_timer *follow(const struct twheel_keys *keys, u32 index, u6
 	return NULL;
 }
 
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u32 hash, u64 key)
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 *head, u64 key)
 {
-	const u32 *head = head_for(keys, hash);
-
-	lockdep_assert_held(twheel_keys_lock_of(keys, hash));
-
-	return head ? follow(keys, *head, key, U32_MAX) : NULL;
+	if (TWHEEL_ASSERTS_LOCKS)
+		lockdep_assert_held(twheel_keys_lock_of(keys, twheel_keys_hash(keys, key)));
+	return follow(keys, *head, key, U32_MAX);
 }
 
 struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
 {
-	const u32 *head = head_for(keys, twheel_keys_hash(keys, key));
+	const u32 *head = twheel_keys_head(keys, twheel_keys_hash(keys, key));
 
 	return head ? follow(keys, READ_ONCE(*head), key, STEPS_MAX) : NULL;
 }
@@ -220,7 +215,7 @@ void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries,
 	for (i = 0; i < n; i++) {
 		u64 key = *(const u64 *)(entries + i * size);
 
-		heads[i] = head_for(keys, twheel_keys_hash(keys, key));
+		heads[i] = twheel_keys_head(keys, twheel_keys_hash(keys, key));
 		prefetch(heads[i]);
 	}
 	for (i = 0; i < n; i++) {

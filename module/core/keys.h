@@ -35,6 +35,7 @@ struct twheel_key_lock {
  *		in it, or 0
  * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
  *		lock of the bucket that is split; read without a lock
+ * @wanted:	how many there should be; written by twheel_keys_reserve(), read without a lock
  * @secret:	of the hash; constant once there is a timer
  * @splits:	serialises splitting buckets; nobody waits for it
  * @locks:	by the last bits of the hash, and the first heads; NULL until twheel_keys_reserve()
@@ -44,6 +45,7 @@ struct twheel_keys {
 	const struct twheel_table	*chunks;
 	struct twheel_table		heads;
 	u32				nr;
+	u32				wanted;
 	hsiphash_key_t			secret;
 	/* order: see base.c */
 	spinlock_t			splits;
@@ -113,24 +115,33 @@ static inline spinlock_t *twheel_keys_lock_of(const struct twheel_keys *keys, u3
 }
 
 /**
+ * twheel_keys_head() - where the bucket of a hash begins
+ * @keys:	the table
+ * @hash:	the hash
+ *
+ * Context: any. The answer stays right only while the lock of @hash is held.
+ * Return: the index of the first timer, or 0; or without that lock perhaps NULL.
+ */
+u32 *twheel_keys_head(const struct twheel_keys *keys, u32 hash);
+
+/**
  * twheel_keys_insert() - give a timer a key
  * @keys:	the table
  * @timer:	the timer, which is free
- * @hash:	the hash of the key
+ * @head:	where the bucket of the key begins
  * @key:	the key, which no timer has
  *
- * Context: the caller holds the lock of @hash.
+ * Context: the caller holds the lock of the key's hash.
  */
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 hash, u64 key);
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 *head, u64 key);
 
 /**
  * twheel_keys_split() - split some buckets, if there are too few
  * @keys:	the table
- * @n:		how many timers there may be
  *
  * Context: bottom halves are off, and no lock of @keys is held.
  */
-void twheel_keys_split(struct twheel_keys *keys, u32 n);
+void twheel_keys_split(struct twheel_keys *keys);
 
 /**
  * twheel_keys_remove() - take a timer out of a table
@@ -144,13 +155,13 @@ void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer);
 /**
  * twheel_keys_find() - find the timer with a key
  * @keys:	the table
- * @hash:	the hash of @key
+ * @head:	where the bucket of @key begins
  * @key:	the key
  *
- * Context: the caller holds the lock of @hash.
+ * Context: the caller holds the lock of the hash of @key.
  * Return: the timer, or NULL if no timer has @key.
  */
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, u32 hash, u64 key);
+struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 *head, u64 key);
 
 /**
  * twheel_keys_guess() - find the timer with a key, without a lock
