@@ -70,12 +70,6 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 	set_here(hold, base);
 }
 
-/* Is a timer that is @where pending on @hold->base, whose lock is held? */
-static bool is_pending_here(const struct twheel_hold *hold, u32 where)
-{
-	return twheel_where_without_flags(where) == hold->here;
-}
-
 /* Does a lock that is held for @hold->base guard a timer that is @where? */
 static bool is_guarded(const struct twheel_hold *hold, u32 where)
 {
@@ -220,8 +214,8 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
 	}
 }
 
-static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64 handle,
-						   struct twheel_timer *hint)
+struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
+					      struct twheel_timer *hint)
 {
 	struct twheel_timer *timer = hint;
 
@@ -235,27 +229,11 @@ static noinline struct twheel_timer *find_and_lock(struct twheel_hold *hold, u64
 	return hold->ctx->pool.keyed ? find_key(hold, handle) : NULL;
 }
 
-/* Does @hint have @handle, and is it held? In a batch nearly all timers need the same locks. */
-static bool is_held(const struct twheel_hold *hold, u64 handle, const struct twheel_timer *hint)
+struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
+				      struct twheel_timer *hint)
 {
-	return hint && is_pending_here(hold, READ_ONCE(hint->where)) &&
-	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
-}
+	struct twheel_timer *timer = twheel_hold_find_or_lock(hold, handle, hint);
 
-struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
-					 struct twheel_timer *hint)
-{
-	return likely(is_held(hold, handle, hint)) ? hint : find_and_lock(hold, handle, hint);
-}
-
-struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
-					struct twheel_timer *hint)
-{
-	struct twheel_timer *timer;
-
-	if (likely(is_held(hold, handle, hint)))
-		return hint;
-	timer = find_and_lock(hold, handle, hint);
 	twheel_hold_unlock_key(hold);
 	return timer;
 }

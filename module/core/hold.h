@@ -8,6 +8,7 @@
 #include "base.h"
 #include "ctx.h"
 #include "host.h"
+#include "timer.h"
 
 /*
  * While a timer is held, a store to a program's memory must not fault. The caller tries to store.
@@ -18,8 +19,6 @@
 
 /* Entries of a batch that are carried out before all locks are released */
 #define TWHEEL_HOLD_MAX		32
-
-struct twheel_timer;
 
 /**
  * struct twheel_hold - the locks that a call holds, for one timer after another
@@ -122,6 +121,20 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
 void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints);
 
+/* As twheel_hold_handle() and twheel_hold_or_lock(), for all that is not most common. */
+struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
+				      struct twheel_timer *hint);
+struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
+					      struct twheel_timer *hint);
+
+/* Does @hint have @handle, and is it held? In a batch nearly all timers need the same locks. */
+static inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
+				   const struct twheel_timer *hint)
+{
+	return hint && twheel_where_without_flags(READ_ONCE(hint->where)) == hold->here &&
+	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
+}
+
 /**
  * twheel_hold_handle() - hold the live timer that a handle names
  * @hold:	begun
@@ -131,8 +144,12 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
  * Context: as twheel_hold_index().
  * Return: as twheel_hold_index().
  */
-struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
-					struct twheel_timer *hint);
+static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
+						      struct twheel_timer *hint)
+{
+	return likely(twheel_hold_has(hold, handle, hint)) ? hint :
+	       twheel_hold_find(hold, handle, hint);
+}
 
 /**
  * twheel_hold_or_lock() - hold the live timer that a handle names, or let none get it
@@ -145,8 +162,12 @@ struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
  * the key is held as well as that of @hold->local, so that none comes: until
  * twheel_hold_unlock_key().
  */
-struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
-					 struct twheel_timer *hint);
+static inline struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
+						       struct twheel_timer *hint)
+{
+	return likely(twheel_hold_has(hold, handle, hint)) ? hint :
+	       twheel_hold_find_or_lock(hold, handle, hint);
+}
 
 /**
  * twheel_hold_unlock_key() - release the lock of a key, if it is held
