@@ -93,17 +93,22 @@ static void take_off(struct hrtimer *timer)
 	find_next(&cpus[timer->cpu]);
 }
 
-void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
+void hrtimer_set(struct hrtimer *timer, u64 at)
 {
-	sim_point();
 	/* Whoever sets it sees what the one before had stored: a timer has the lock of its CPU. */
 	acquire(timer, &timer->order);
 	if (timer->queued)
 		take_off(timer);
-	timer->expires = (u64)at;
+	timer->expires = at;
 	/* While its callback runs a timer keeps its CPU. */
 	put_on(timer, timer->running ? timer->cpu : (int)smp_processor_id());
 	release(timer, &timer->order);
+}
+
+void hrtimer_start(struct hrtimer *timer, ktime_t at, enum hrtimer_mode mode)
+{
+	sim_point();
+	hrtimer_set(timer, (u64)at);
 }
 
 bool hrtimer_is_queued(const struct hrtimer *timer)

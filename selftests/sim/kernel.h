@@ -253,6 +253,8 @@ u64 rcu_callbacks_at(int cpu);
 void rcu_call_one(void);
 
 /* hrtimer.c */
+/* As hrtimer_start(), at once: the caller has passed a point. */
+void hrtimer_set(struct hrtimer *timer, u64 at);
 /* Those that are set on @from are set on @to. */
 void hrtimer_move_all(struct cpu *from, int to);
 void softirq_main(void *arg);

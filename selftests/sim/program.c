@@ -236,13 +236,16 @@ static enum hrtimer_restart fire(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* The clock and the time may be set by others meanwhile, and what was set last counts. */
 static void start(struct fd *fd)
 {
-	u64 ahead = fd->clock == CLOCK_REALTIME ? (u64)sim_real_offset : 0;
+	u64 ahead;
 
 	preempt_off();
-	hrtimer_start(&fd->timer, (ktime_t)(max(fd->at, ahead) - ahead),
-		      HRTIMER_MODE_ABS_PINNED_SOFT);
+	sim_point();
+	ahead = fd->clock == CLOCK_REALTIME ? (u64)sim_real_offset : 0;
+	if (fd->at)
+		hrtimer_set(&fd->timer, max(fd->at, ahead) - ahead);
 	preempt_on();
 }
 
