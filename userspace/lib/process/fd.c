@@ -229,9 +229,9 @@ void twheel_emb_settle(struct twheel_emb *emb)
 	bool readable = is_readable(emb);
 	uint64_t time;
 
-	if (is_unset(emb, readable, &time)) {
+	while (is_unset(emb, readable, &time)) {
 		set_timerfd(emb, time);
-		/* It may have told that the clock was set. */
+		/* It may have told that the clock was set: then those who wait are to be told. */
 		readable = is_readable(emb);
 	}
 	if (readable != emb->shown || emb->news)
