@@ -143,7 +143,10 @@ static void wrong_config(struct context *c)
 static void wrong_push(struct context *c)
 {
 	struct twheel_push push = { .expires = 1ULL << 63 };
+	char bytes[sizeof(push) + 1];
 
+	memcpy(bytes + 1, &push, sizeof(push));
+	want("a push at an odd address", call_write(c, bytes + 1, sizeof(push)), -EINVAL);
 	want("a push to before 1970", call_write(c, &push, sizeof(push)), -EINVAL);
 	want("a push of half an entry", call_write(c, &push, sizeof(push) + 1), -EINVAL);
 	want("a push of nothing", call_write(c, &push, 0), 0);
