@@ -55,6 +55,22 @@ static bool once_in(u64 seed, enum knob knob, u32 n)
 	return has(knob) && !by_seed(seed, knob, n);
 }
 
+/*
+ * What there is only with the module: the kernel's CPUs and users; memory that is not there, as the
+ * library leaves that to its program; and calls that are wrong, which the tests of uapi make.
+ */
+static void leave_out_module(void)
+{
+	static const enum knob left_out[] = {
+		WEAK, FAULTS, EFAULTS, KILLS, HOTPLUG, ISOLATION, NAMESPACES, MALFORMED, LEAPS,
+		USERNS, LATE, RT, FAIRNESS, TENANCY, MANY,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(left_out); i++)
+		world.settings.without |= 1ULL << left_out[i];
+}
+
 /* About what a server's CPU takes, of which part goes by at the points in between */
 static const struct sim_costs ordinary_costs = {
 	.point		= 60,
@@ -95,6 +111,8 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.costs		= ordinary_costs,
 		.rt		= world.settings.rt || once_in(seed, RT, 10),
 	};
+	if (world.process)
+		config->cancel_chance = once_in(seed, CANCELS, 2) ? 10000 : 0;
 	config->bh_lock = config->rt && by_seed(seed, 58, 2);
 	if (config->fault != AT_RANDOM) {
 		config->fail_chance = has(NOMEM);
@@ -122,30 +140,6 @@ static void isolate_config(struct sim_config *config, u64 seed)
 	config->weak = has(WEAK) && by_seed(seed, 49, 4);
 	config->stall_chance = 0;
 	config->costs.kick = kicks[by_seed(seed, 51, 3)];
-}
-
-/*
- * What there is only with the module: the kernel's CPUs and users; memory that is not there, as the
- * library leaves that to its program; and calls that are wrong, which the tests of uapi make.
- */
-static void process_config(struct sim_config *config, u64 seed)
-{
-	static const enum knob left_out[] = {
-		WEAK, FAULTS, EFAULTS, KILLS, HOTPLUG, ISOLATION, NAMESPACES, MALFORMED, LEAPS,
-		USERNS, LATE,
-	};
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(left_out); i++)
-		world.settings.without |= 1ULL << left_out[i];
-	config->weak = false;
-	config->rt = false;
-	config->bh_lock = false;
-	config->fault_chance = 0;
-	config->efault_chance = 0;
-	config->late_chance = 0;
-	config->kill_chance = 0;
-	config->cancel_chance = once_in(seed, CANCELS, 2) ? 10000 : 0;
 }
 
 static void choose_parameters(u64 seed)
@@ -684,22 +678,21 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.settings = *settings;
 	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
 	world.cred.user_ns = &init_user_ns;
-	choose_config(&config, seed, cpus);
 	world.process = settings->process || once_in(seed, PROCESS, 8);
 	if (settings->fair || settings->tenants || settings->many || settings->rt)
 		world.process = false;
-	world.fair = settings->fair || (!settings->tenants && !settings->many && !world.process &&
-					once_in(seed, FAIRNESS, 100));
-	world.tenants = settings->tenants || (!world.fair && !settings->many && !world.process &&
-					      once_in(seed, TENANCY, 20));
-	world.many = settings->many || (!world.fair && !world.tenants && !world.process &&
-					once_in(seed, MANY, 20));
+	if (world.process)
+		leave_out_module();
+	choose_config(&config, seed, cpus);
+	world.fair = settings->fair ||
+		     (!settings->tenants && !settings->many && once_in(seed, FAIRNESS, 100));
+	world.tenants = settings->tenants ||
+			(!world.fair && !settings->many && once_in(seed, TENANCY, 20));
+	world.many = !world.fair && !world.tenants && (settings->many || once_in(seed, MANY, 20));
 	/* Each of them takes a while to be used. */
 	if (world.many)
 		world.settings.each /= 4;
-	if (world.process)
-		process_config(&config, seed);
-	else if (world.fair)
+	if (world.fair)
 		fair_config(&config, seed);
 	else if (world.tenants)
 		tenants_config(&config, seed);
