@@ -16,30 +16,6 @@
  */
 #define MAX_CALL_POINTS	2500U
 
-static u64 ahead_of(const struct context *c, u64 now)
-{
-	switch (c->clock) {
-	case CLOCK_REALTIME:	return (u64)sim_wall_offset(now);
-	case CLOCK_BOOTTIME:	return (u64)sim_boot_offset + (u64)c->ahead;
-	default:		return (u64)c->ahead;
-	}
-}
-
-u64 time_of(const struct context *c)
-{
-	return sim_now() + ahead_of(c, sim_now());
-}
-
-u64 latest_time_of(const struct context *c)
-{
-	return sim_latest() + ahead_of(c, sim_latest());
-}
-
-u64 sim_time_of(const struct context *c, u64 time)
-{
-	return time - ahead_of(c, sim_now());
-}
-
 void call_sure(void)
 {
 	world.sure++;

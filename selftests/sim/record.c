@@ -4,9 +4,6 @@
 
 #include "oracle.h"
 
-/* All that comes up at once in an ordinary episode takes less than that. */
-#define LATE_NS		100000U
-
 /* May arming @a be told now, by a read that began at @read_began? */
 static bool may_be_told(const struct arming *a, bool last, u64 read_began)
 {
@@ -54,18 +51,6 @@ static void check_deadline(const struct arming *a, const struct twheel_event *e)
 		       "a round of %u is told for %llu, and the first one was due at %llu", nr,
 		       e->deadline, a->low);
 	}
-}
-
-/*
- * How late an expiry may be, beside a tick: for what the CPU has to do first, and as it may stand
- * still several times meanwhile.
- */
-static u64 most_late(void)
-{
-	if (world.fair)
-		return sim_config.skew + sim_max_held() + fair_bound();
-	return sim_config.skew + LATE_NS + 4 * sim_config.costs.kick +
-	       (sim_config.freeze_chance ? 60 * sim_config.freeze_ns : 0);
 }
 
 static void check_late(const struct context *c, const struct arming *a,

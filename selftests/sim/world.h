@@ -3,9 +3,10 @@
  * An episode: contexts, the timers in them, the actors that use them, and what the oracle knows of
  * each arming.
  *
- * Files: episode.c begins and ends it; calls.c are the calls of a program; oracle.c and record.c
- * say what may come of them; owner.c, many.c, reader.c, hostile.c, fork.c and chaos.c are the
- * actors.
+ * Files: contexts.c chooses the contexts and who uses them, and ends them; calls.c are the calls of
+ * a program; oracle.c and record.c say what may come of them; owner.c, many.c, reader.c, hostile.c,
+ * fork.c and chaos.c are the actors. These are also in selftests/torture, where the kernel is real.
+ * episode.c and times.c are the simulation's own.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -249,13 +250,26 @@ extern struct counts counts;
 /* One episode, which @seed chooses, on @cpus CPUs or if that is 0 on as many as @seed chooses */
 void episode(u64 seed, u32 cpus, const struct settings *settings);
 extern const char * const knob_names[NR_KNOBS];
-/* A number below @n that depends on the seed and on @what alone */
-u32 by_seed(u64 seed, u32 what, u32 n);
-/* Open the device and configure it as @c says. */
-void open_context(struct context *c);
-void spawn_reader(struct context *c);
 /* All owners are about to end: see the end of all timers, and close the contexts. */
 void close_all(void *unused);
+
+/* contexts.c */
+/* A number below @n that depends on the seed and on @what alone */
+u32 by_seed(u64 seed, u32 what, u32 n);
+int some_cpu(void);
+/* Open the device and configure it as @c says. */
+void open_context(struct context *c);
+/* Choose the contexts, and open them; then those who use them begin. */
+void open_contexts(void *unused);
+void spawn_chaos(void);
+void spawn_users(void);
+void spawn_owners(void);
+void spawn_reader(struct context *c);
+/* All owners are about to end: see the end of all timers. No call fails from here on, */
+void end_timers(void);
+/* until here. Close the contexts while timers are pending. */
+void close_contexts(void);
+bool any_context(bool (*is)(const struct context *c));
 /* One of the programs for which @user is charged, until that is called for another user */
 struct cred one_of(struct cred user, u32 nr);
 static inline bool has(enum knob knob)
@@ -273,12 +287,19 @@ static inline bool leases(const struct context *c)
 	return c->config.flags & TWHEEL_CONFIG_LEASE;
 }
 
-/* calls.c: the calls of a program. The time that it is on the clock of @c there */
+/* times.c: the time that it is for a program on the clock of @c */
 u64 time_of(const struct context *c);
 /* The latest that it is there for any CPU */
 u64 latest_time_of(const struct context *c);
 /* When it is @time there, on the clock of the simulation */
 u64 sim_time_of(const struct context *c, u64 time);
+/*
+ * How late an expiry may be, beside a tick: for what the CPU has to do first, and as it may stand
+ * still several times meanwhile.
+ */
+u64 most_late(void);
+
+/* calls.c: the calls of a program */
 long call_info(struct context *c, struct twheel_info *info);
 long call_config(struct context *c, struct twheel_config *config);
 long call_arm(struct context *c, struct twheel_arm *arm);
