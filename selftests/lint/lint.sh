@@ -117,7 +117,9 @@ compiler() {
 		selftests/bench/speed/core.c)
 			shim=(-Iuserspace/shim -Iuserspace/lib/process -fno-strict-aliasing
 				-DTWHEEL_DEBUG) ;;
-		selftests/sim/*)
+		# It has the C library's headers, and not the actors'.
+		selftests/torture/torture.c) ;;
+		selftests/sim/*|selftests/torture/*)
 			shim=(-Iselftests/sim -Iuserspace/shim -Imodule/linux -fno-strict-aliasing) ;;
 		esac
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1

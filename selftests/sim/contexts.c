@@ -60,6 +60,8 @@ static void choose_clock(struct context *c)
 		c->ahead = offsets[c->timens][1];
 		break;
 	case 3:
+		if (!has(WALL))
+			break;
 		c->clock = CLOCK_REALTIME;
 		c->config.clock = TWHEEL_CLOCK_REALTIME;
 		c->ahead = 0;
@@ -180,12 +182,11 @@ static bool is_realtime(const struct context *c)
 {
 	return c->clock == CLOCK_REALTIME;
 }
+
 void spawn_chaos(void)
 {
 	u32 i;
 
-	if (!world.isolated && (world.in_order || !sim_below(2)))
-		return;
 	world.restless = has(HOTPLUG) || has(ISOLATION);
 	world.steps = has(STEPS) && any_context(is_realtime);
 	if (world.steps && has(LEAPS) && !by_seed(sim_config.seed, LEAPS, 3))
@@ -215,6 +216,7 @@ static void spawn_users_of(struct context *c)
 		world.others_left++;
 	}
 }
+
 void spawn_users(void)
 {
 	u32 i;
@@ -233,6 +235,7 @@ static u32 some_kinds(void)
 	default:	return 1U << 0 | 1U << 15 | 1U << sim_below(16);
 	}
 }
+
 void spawn_owners(void)
 {
 	u32 i;
@@ -309,6 +312,27 @@ static void read_last_rounds(void)
 	}
 }
 
+/* Is something to come of @c that it has not told? */
+static bool is_owing(struct context *c)
+{
+	struct twheel_info info = { };
+
+	if (c->hostile || call_info(c, &info))
+		return false;
+	return info.pending || info.ready ||
+	       (c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && world.nr_steps && !c->told_last);
+}
+
+static void await_what_is_late(struct context *c)
+{
+	u32 n;
+
+	for (n = 0; n < world.settings.patience && is_owing(c); n++) {
+		sim_sleep_until(sim_now() + 100 * TICK);
+		read_all(c);
+	}
+}
+
 static void check_at_rest(struct context *c)
 {
 	struct twheel_info info = { };
@@ -316,6 +340,7 @@ static void check_at_rest(struct context *c)
 	expect(!call_info(c, &info), CONTAINED, "GET_INFO fails");
 	oracle_info(c, &info, true);
 }
+
 void end_timers(void)
 {
 	u32 i;
@@ -324,8 +349,10 @@ void end_timers(void)
 	stop_readers();
 	call_sure();
 	read_last_rounds();
-	for (i = 0; i < world.nr_contexts; i++)
+	for (i = 0; i < world.nr_contexts; i++) {
+		await_what_is_late(&world.contexts[i]);
 		check_at_rest(&world.contexts[i]);
+	}
 	oracle_end();
 }
 
@@ -349,6 +376,7 @@ static void close_busy(struct context *c)
 		sim_sleep_until(sim_time_of(c, tick) + sim_below(4000));
 	call_close(c);
 }
+
 void close_contexts(void)
 {
 	u32 i;

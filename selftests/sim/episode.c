@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An episode of the simulation: the module is loaded, contexts are opened, actors use them, all timers end, the
- * contexts are closed and the module is unloaded. Nothing is left then, so the next episode begins
- * from the same state, and each can be repeated by itself.
+ * An episode of the simulation: the module is loaded, contexts are opened, actors use them, all
+ * timers end, the contexts are closed and the module is unloaded. Nothing is left then, so the next
+ * episode begins from the same state, and each can be repeated by itself.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ const char * const knob_names[NR_KNOBS] = {
 	[RT]		= "rt",		[LEAPS]		= "leaps",
 	[USERNS]	= "userns",	[LATE]		= "late",
 	[PROCESS]	= "process",	[CANCELS]	= "cancels",
-	[FORKS]		= "forks",
+	[FORKS]		= "forks",	[WALL]		= "wall",
 };
 
 /* Is @knob in use in the episode of @seed? Once in @n */
@@ -335,7 +335,8 @@ static void begin_any(void)
 	sim_spawn("opener", -1, open_contexts, NULL, 0, false);
 	sim_run();
 	world.in_order &= !any_context(leases);
-	spawn_chaos();
+	if (world.isolated || (!world.in_order && sim_below(2)))
+		spawn_chaos();
 	spawn_users();
 	if (world.process && once_in(sim_config.seed, FORKS, 4)) {
 		sim_spawn("forker", -1, forker_main, NULL, some_cpu(), false);

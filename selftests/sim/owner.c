@@ -300,16 +300,19 @@ static void do_shared(struct owner *o, struct context *c)
 		*handle = 0;
 }
 
-/* Nobody else runs meanwhile: so this is a compare-and-swap. False if the lease has ended. */
+/* False if the lease has ended, or somebody has changed its word meanwhile. */
 static bool extend_now(struct context *c, struct own *own, u64 *word, u64 by)
 {
-	u64 units = (*word & TWHEEL_LEASE_UNITS_MASK) + by / UNIT;
+	u64 old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	u64 units = (old & TWHEEL_LEASE_UNITS_MASK) + by / UNIT;
+	u64 new = units | (u64)own->tag << TWHEEL_LEASE_TAG_SHIFT;
 
 	counts.operations++;
-	if (*word & TWHEEL_LEASE_EXPIRED ||
-	    (*word >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK) != own->tag)
+	if (old & TWHEEL_LEASE_EXPIRED ||
+	    (old >> TWHEEL_LEASE_TAG_SHIFT & TWHEEL_LEASE_TAG_MASK) != own->tag ||
+	    !__atomic_compare_exchange_n(word, &old, new, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return false;
-	*word = units | (u64)own->tag << TWHEEL_LEASE_TAG_SHIFT;
 	sim_trace("context %u: extend lease %u to %llu", c->nr, own->arming + 1, units * UNIT);
 	oracle_extended(c, own, units * UNIT);
 	return true;

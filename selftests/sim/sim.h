@@ -119,6 +119,9 @@ struct sim_stats {
 	u64	episode_points, may_fail[NR_FAULT_KINDS], efaults, cancels;
 };
 
+/* promises.c: what it is called when it is broken */
+extern const char * const sim_promises[];
+
 extern struct sim_config sim_config;
 extern struct sim_stats sim_stats;
 

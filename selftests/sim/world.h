@@ -39,7 +39,7 @@ enum knob {
 	HOTPLUG, ISOLATION, STEPS, NAMESPACES, LIMITS, HOSTILE, MALFORMED,
 	KEYS, LEASES, PERIODIC, SLACK, CONDITIONS, PUSHES, BATCHES, BULK, LISTS, SHARED_TIMERS,
 	CONTEXTS, READERS, UNLOAD, FAIRNESS, TENANCY, MANY, RT, LEAPS, USERNS, LATE, PROCESS,
-	CANCELS, FORKS,
+	CANCELS, FORKS, WALL,
 	NR_KNOBS
 };
 
@@ -55,6 +55,8 @@ enum knob {
  * @rt:		each episode has the rules of PREEMPT_RT
  * @process:	each episode is one of the library with a wheel in its process
  * @rounds:	see FAIR_ROUNDS
+ * @patience:	so many times more it is looked, in 100 ticks each, whether all timers have ended:
+ *		where the machine is real it may be late
  */
 struct settings {
 	u32	owners;
@@ -67,6 +69,7 @@ struct settings {
 	bool	rt;
 	bool	process;
 	u32	rounds;
+	u32	patience;
 };
 
 /*

@@ -5,7 +5,7 @@
 #
 # usage: [KERNEL=kasan] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
 #
-# Options are those of selftests/torture. Faults are injected where the kernel can. The
+# Options are those of torture --help. Faults are injected where the kernel can. The
 # module checks its wheels as they turn: see DEBUG in the Makefile.
 
 . "$(dirname "$0")/../vm/common.sh"

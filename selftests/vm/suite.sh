@@ -335,10 +335,9 @@ suite_module() { guest 900 2 -m 2048 -- stress/reload.sh; }
 suite_faults() {
 	[ "${KERNEL-}" = kasan ] || { local -x KERNEL=kasan && "$vm/build.sh"; }
 	mapfile -t list < <(programs uapi | grep -v /suspend)
-	local quiet=(hotplug clock limits memory eyes)
 	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
 		faults/ioctls faults/files \
-		"torture/torture --minutes 2 --faults ${quiet[*]/#/-q }" \
+		"torture/torture --minutes 2 --faults --quiet" \
 		"faults/programs ${list[*]}" \
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }
