@@ -155,12 +155,6 @@ size_t twheel_wheel_size(u32 slots, u32 levels)
 	       BITS_TO_LONGS(n) * sizeof(long);
 }
 
-/* Can a node that is @distance ahead be on @level, wherever the hands point? */
-static bool may_reach(const struct twheel_wheel *w, u32 level, u64 distance)
-{
-	return level == w->levels - 1u || distance >> level_shift(w, level) <= w->slots + 2u;
-}
-
 void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		       void *memory)
 {
@@ -183,9 +177,9 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 	for (index = 0; index < nr_buckets(w); index++)
 		INIT_LIST_HEAD(&w->buckets[index]);
 	for (bits = 0; bits <= 64; bits++) {
-		while (!may_reach(w, level, bits ? 1ULL << (bits - 1) : 0))
+		if (level < w->levels && bits > w->slot_bits + level_shift(w, level))
 			level++;
-		w->first_level[bits] = (u8)level;
+		w->level_of[bits] = (u8)level;
 	}
 }
 
@@ -204,22 +198,6 @@ static u64 bucket_turn(const struct twheel_wheel *w, u32 row, u32 slot)
 }
 
 /*
- * The lowest level that reaches as far as @expires from where the hand of its row on time points,
- * which is not ahead of the other's; or w->levels if none does. The turn of the bucket there comes
- * before @expires: where the level below does not reach, that is two buckets ahead, and a lead is
- * half of one.
- */
-static u32 choose_level(const struct twheel_wheel *w, u64 expires)
-{
-	u32 level = w->first_level[fls64(expires - w->clk)];
-
-	while ((expires >> level_shift(w, level)) - (w->clk >> level_shift(w, level)) > w->slots)
-		if (++level == w->levels)
-			break;
-	return level;
-}
-
-/*
  * As list_add_tail(), which many kernels check by a call (CONFIG_DEBUG_LIST): that would be 4%
  * of an arm. twheel_wheel_check() does it instead.
  */
@@ -233,11 +211,47 @@ static void queue_append(struct list_head *queue, struct twheel_node *node)
 	queue->prev = &node->entry;
 }
 
+/*
+ * Add @node, which expires at @expires, to a bucket of @level. @far: the level does not reach so
+ * far, and the turn of the bucket comes some rounds before. Otherwise the turn is to come: where
+ * the level below does not reach, that is two buckets ahead, and a lead is half of one.
+ */
+static __always_inline void add_to_level(struct twheel_wheel *w, struct twheel_node *node,
+					 u64 expires, u32 level, bool far)
+{
+	u32 shift = level_shift(w, level), slot = (expires >> shift) & (w->slots - 1);
+	/* The first tick that the bucket stands for */
+	u64 turn = expires >> shift << shift;
+	u32 row = level, index;
+
+	/* A bucket whose turn comes on time is only for nodes that are due at that turn. */
+	if (turn != expires) {
+		row = lead_row(w, level);
+		turn -= level_lead(w, level);
+	}
+	index = row * w->slots + slot;
+	queue_append(&w->buckets[index], node);
+	__set_bit(index, w->pending);
+
+	if (far)
+		turn = bucket_turn(w, row, slot);
+	/* The bucket is done before the node is late. */
+	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);
+	if (turn < w->rows[row].turn)
+		w->rows[row].turn = turn;
+	if (turn < w->next_expiry)
+		w->next_expiry = turn;
+}
+
+static noinline void add_far(struct twheel_wheel *w, struct twheel_node *node)
+{
+	add_to_level(w, node, node->expires, w->levels - 1, true);
+}
+
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 {
-	u64 expires = node->expires, first, lead = 0, turn;
-	u32 level, row, slot, index, shift;
-	bool far;
+	u64 expires = node->expires;
+	u32 level;
 
 	w->nr_nodes++;
 	if (expires <= w->clk) {
@@ -248,33 +262,11 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 		return;
 	}
 
-	level = choose_level(w, expires);
-	far = level == w->levels;
-	level -= far;
-	shift = level_shift(w, level);
-	slot = (expires >> shift) & (w->slots - 1);
-	/* The first tick that the bucket stands for */
-	first = expires >> shift << shift;
-	/* A bucket whose turn comes on time is only for nodes that are due at that turn. */
-	row = level;
-	if (first != expires) {
-		row = lead_row(w, level);
-		lead = level_lead(w, level);
-	}
-	index = row * w->slots + slot;
-	queue_append(&w->buckets[index], node);
-	__set_bit(index, w->pending);
-
-	/* What is further ahead than the last level reaches waits for some rounds. */
-	turn = first - lead;
-	if (unlikely(far))
-		turn = bucket_turn(w, row, slot);
-	/* The bucket is done before the node is late. */
-	twheel_assert(turn > w->clk && turn + row_lead(w, row) <= expires);
-	if (turn < w->rows[row].turn)
-		w->rows[row].turn = turn;
-	if (turn < w->next_expiry)
-		w->next_expiry = turn;
+	level = w->level_of[fls64(expires - w->clk - 1)];
+	if (likely(level < w->levels))
+		add_to_level(w, node, expires, level, false);
+	else
+		add_far(w, node);
 }
 
 void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)

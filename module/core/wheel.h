@@ -56,8 +56,8 @@ struct twheel_row {
  * @slots:	buckets a row, a power of two
  * @slot_bits:	log2 of @slots
  * @levels:	number of levels that can be reached with 64-bit ticks
- * @first_level: by the bits of a distance in ticks, from 0 to 64, the lowest level that may
- *		reach so far
+ * @level_of:	by the bits, from 0 to 64, of one tick less than a distance: the lowest level that
+ *		reaches so far, or @levels if none does
  * @rows:	of each level the row that comes on time, then of level 1 and up
  *		the row that comes ahead of time
  * @buckets:	queues, @slots a row; after @rows in memory
@@ -70,7 +70,7 @@ struct twheel_wheel {
 	u32			slots;
 	u8			slot_bits;
 	u8			levels;
-	u8			first_level[65];
+	u8			level_of[65];
 	struct twheel_row	*rows;
 	struct list_head	*buckets;
 	unsigned long		*pending;
@@ -112,7 +112,7 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
  * @node:	the node; @node->expires is set. If that is not after @w->clk it is in work at
  *		once, as the last one: no node that is due later comes before it
  *
- * Takes O(levels). Lowers @w->next_expiry if the bucket of @node comes first.
+ * Takes O(1). Lowers @w->next_expiry if the bucket of @node comes first.
  */
 void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
 

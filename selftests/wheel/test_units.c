@@ -219,10 +219,7 @@ static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *nod
 	return (u32)(node->entry.prev - w->buckets);
 }
 
-/*
- * The lowest level whose buckets reach the distance, from the one that stands for the present: the
- * hand of its row with a lead is there, too, or one bucket ahead.
- */
+/* The lowest level whose buckets stand for as many ticks as the distance, wherever hands are. */
 static void enqueue_chooses_the_lowest_level(void)
 {
 	struct twheel_node node = { 0 };
@@ -232,17 +229,16 @@ static void enqueue_chooses_the_lowest_level(void)
 		struct twheel_wheel *w = wheel_new(slots, levels, 1000000);
 
 		for (level = 0; level < w->levels; level++) {
-			u32 bits = granularity_bits(w, level);
-			u64 reach = ((w->clk >> bits) + slots + 1) << bits;
+			u64 reach = w->clk + ((u64)slots << granularity_bits(w, level));
 
 			for (far = 0; far < 2 && range_bits(w) < 63; far++) {
 				u32 want = far ? level + 1 : level, got;
 
 				if (want == w->levels)
 					want--;
-				enqueue(w, &node, reach - 1 + far);
+				enqueue(w, &node, reach + far);
 				got = level_of(w, bucket_of(w, &node) / slots);
-				expect(got == want, "level %u, not %u, for %llu - 1 + %u",
+				expect(got == want, "level %u, not %u, for %llu + %u",
 				       got, want, reach, far);
 				dequeue(w, &node);
 			}
@@ -462,7 +458,7 @@ static void the_end_of_the_lead_says_what_comes_first(void)
 static struct twheel_wheel *wheel_at_work(struct twheel_node *nodes)
 {
 	static const u64 ticks[] = { 7, 9, 10 };
-	struct twheel_wheel *w = small_wheel(0);
+	struct twheel_wheel *w = small_wheel(1);
 	u32 i;
 
 	for (i = 2; i < 6; i++)
@@ -1475,7 +1471,7 @@ static struct twheel_node sound[4];
 
 static struct twheel_wheel *sound_wheel(void)
 {
-	struct twheel_wheel *w = small_wheel(0);
+	struct twheel_wheel *w = small_wheel(1);
 
 	/* Two nodes are in one bucket of level 1, one is on level 2, and one on level 0. */
 	enqueue(w, &sound[0], 9);
