@@ -207,33 +207,39 @@ int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
 		      struct twheel_timer **timers, u32 n)
 {
 	struct twheel_stock *stock = stock_of(pool, base->cpu);
-	struct twheel_chunk *chunk;
-	u64 free;
-	u32 i;
+	bool keyed = pool->keyed;
+	u32 i = 0;
 
 	lockdep_assert_held(&base->lock);
 
-	chunk = list_first_entry_or_null(&stock->chunks, struct twheel_chunk, partial);
-	n = min(n, stock->reserved - stock->used);
-	if (unlikely(!chunk || !n || limits_changed(pool)))
+	if (unlikely(limits_changed(pool)))
 		return -EAGAIN;
+	n = min(n, stock->reserved - stock->used);
+	while (i < n && !list_empty(&stock->chunks)) {
+		struct twheel_chunk *chunk = list_first_entry(&stock->chunks, struct twheel_chunk,
+							      partial);
+		u32 generation = chunk->generation;
+		u64 free = chunk->free;
 
-	free = chunk->free;
-	twheel_assert(chunk->pool == pool && chunk->stock == stock);
-	twheel_assert(free && !(free & ~pool->places));
-	if (free == pool->places)
-		stock->nr_empty--;
-	for (i = 0; i < n && free; i++, free &= free - 1) {
-		timers[i] = &chunk->timers[__ffs64(free)];
-		twheel_assert(twheel_timer_state(timers[i]) == TWHEEL_STATE_NONE);
-		if (!pool->keyed)
-			timers[i]->generation = ++chunk->generation;
+		twheel_assert(chunk->pool == pool && chunk->stock == stock);
+		twheel_assert(free && !(free & ~pool->places));
+		if (free == pool->places)
+			stock->nr_empty--;
+		for (; i < n && free; free &= free - 1) {
+			struct twheel_timer *timer = &chunk->timers[__ffs64(free)];
+
+			twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_NONE);
+			if (!keyed)
+				timer->generation = ++generation;
+			timers[i++] = timer;
+		}
+		chunk->generation = generation;
+		WRITE_ONCE(chunk->free, free);
+		if (!free)
+			take_from_stock(stock, chunk);
 	}
-	WRITE_ONCE(chunk->free, free);
-	if (!free)
-		take_from_stock(stock, chunk);
 	WRITE_ONCE(stock->used, stock->used + i);
-	return i;
+	return i ?: -EAGAIN;
 }
 
 /* @pool has @n fewer of the timers that it had reserved. */
