@@ -110,22 +110,33 @@ u64 twheel_timer_tick(const struct twheel_timer *timer)
 	return tick_of(timer->deadline, timer->slack);
 }
 
-void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now)
+/* Put @timer into the wheel of @base, which has gone on to the present, to be due at @tick. */
+static __always_inline void enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 tick)
 {
 	twheel_assert(twheel_where_without_flags(timer->where) == twheel_where_pending(base->cpu));
-	timer->node.expires = twheel_timer_tick(timer);
-	twheel_base_enqueue(base, &timer->node, now);
+	timer->node.expires = tick;
+	twheel_wheel_enqueue(&base->wheel, &timer->node);
+	twheel_base_changed(base, TWHEEL_NEVER, tick);
+	if (base->wheel.next_expiry < base->programmed)
+		twheel_base_program(base);
 }
 
-/* Is @arm valid? @ctx need not be settled yet. 0 or -EINVAL. */
-static __always_inline int check_arm(const struct twheel_ctx *ctx, const struct twheel_arm *arm)
+void twheel_timer_enqueue(struct twheel_timer *timer, struct twheel_base *base, u64 now)
+{
+	twheel_base_forward(base, now);
+	enqueue(timer, base, twheel_timer_tick(timer));
+}
+
+/* Is @arm valid? @ctx, whose clock is @clock, need not be settled yet. 0 or -EINVAL. */
+static __always_inline int check_arm(const struct twheel_ctx *ctx, enum twheel_clock clock,
+				     const struct twheel_arm *arm)
 {
 	u32 flags = arm->flags;
 
 	/* Most likely a difference that went below zero. Sums are capped instead. */
 	if ((arm->expires | arm->interval | arm->slack) > KTIME_MAX)
 		return -EINVAL;
-	if (!(flags & TWHEEL_ARM_ABS) && READ_ONCE(ctx->clock) == TWHEEL_REALTIME)
+	if (!(flags & TWHEEL_ARM_ABS) && clock == TWHEEL_REALTIME)
 		return -EINVAL;
 	if (likely(!(flags & ~TWHEEL_ARM_ABS)))
 		return arm->interval || arm->count <= 1 ? 0 : -EINVAL;
@@ -215,36 +226,49 @@ static void make_ready(struct twheel_hold *hold, struct twheel_timer *timer, u64
 	hold->wake = true;
 }
 
-/* Say in @arm that no timer was replaced, and that there is no lease. */
+/* Say in @arm that it was carried out, that no timer was replaced, and that there is no lease. */
 static void clear_answer(struct twheel_arm *arm)
 {
 	arm->word = 0;
 	arm->tag = 0;
+	arm->result = 0;
 	arm->old_state = TWHEEL_STATE_NONE;
 	arm->old_remaining = 0;
 }
 
-/* Arm @timer, which was free, on hold->local as @arm says. */
-static void start_new(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm)
+/* Arm the @n @timers, which were free, on hold->local as @arms say. */
+static void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
+		      struct twheel_arm *arms, u32 n)
 {
-	u64 now = twheel_hold_now(hold), deadline = deadline_of(hold, arm, now);
+	struct twheel_base *local = hold->local;
+	u32 where = twheel_where_pending(local->cpu);
+	struct twheel_arm *arm, *end = arms + n;
 	struct twheel_ctx *ctx = hold->ctx;
-	bool ready = deadline <= now;
+	bool leases = ctx->pool.leases;
+	u64 now = twheel_hold_now(hold);
 
-	if (ctx->pool.leases)
-		tell_word(timer, arm, twheel_lease_begin(twheel_pool_word(timer),
-							 word_for(ctx, arm, deadline, ready)));
-	set_timer(timer, arm, deadline, slack_of(arm), twheel_where_pending(hold->local->cpu));
-	arm->handle = twheel_pool_handle(timer);
-	twheel_count(TWHEEL_COUNT_ARMED);
-	if (trace_twheel_arm_enabled())
-		trace_twheel_arm(ctx, arm->handle, ctx->clock, deadline,
-				 arm->interval, arm->slack);
-	if (ready)
-		make_ready(hold, timer, now);
-	else
-		twheel_timer_enqueue(timer, hold->local, now);
+	twheel_count_n(TWHEEL_COUNT_ARMED, n);
+	twheel_base_forward(local, now);
+	for (arm = arms; arm < end; arm++) {
+		struct twheel_timer *timer = *timers++;
+		u64 deadline = deadline_of(hold, arm, now);
+		bool ready = deadline <= now;
+		u32 slack = slack_of(arm);
+
+		if (unlikely(leases))
+			tell_word(timer, arm,
+				  twheel_lease_begin(twheel_pool_word(timer),
+						     word_for(ctx, arm, deadline, ready)));
+		set_timer(timer, arm, deadline, slack, where);
+		arm->handle = twheel_pool_handle(timer);
+		if (trace_twheel_arm_enabled())
+			trace_twheel_arm(ctx, arm->handle, ctx->clock, deadline, arm->interval,
+					 arm->slack);
+		if (unlikely(ready))
+			make_ready(hold, timer, now);
+		else
+			enqueue(timer, local, tick_of(deadline, slack));
+	}
 }
 
 /* As twheel_pool_alloc(); that which was taken before comes first. */
@@ -268,7 +292,7 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		   struct twheel_timer **timers)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
-	int ret, i;
+	int ret;
 
 	/* Settings may change until the pool is settled, which growing does. */
 	if (!hold->local)
@@ -281,8 +305,7 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 
 	if (unlikely(pool->keyed))
 		twheel_keys_insert(&pool->keys, timers[0], hold->key_head, arms->handle);
-	for (i = 0; i < ret; i++)
-		start_new(hold, timers[i], &arms[i]);
+	start_new(hold, timers, arms, ret);
 	if (unlikely(pool->keyed)) {
 		twheel_hold_unlock_key(hold);
 		twheel_keys_split(&pool->keys);
@@ -449,7 +472,7 @@ static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 	int ret;
 
 	clear_answer(arm);
-	ret = check_arm(ctx, arm);
+	ret = check_arm(ctx, READ_ONCE(ctx->clock), arm);
 	if (ret)
 		return ret;
 
@@ -480,29 +503,32 @@ static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
 
 /*
  * Carry out the first of the @n entries at @arms, as long as each just wants a new timer. @timers
- * has room for @n timers. Returns how many entries were carried out, which may be 0 although there
- * are such entries; or -EAGAIN if the pool has to grow first.
+ * has room for @n timers. Of entries before *@checked, which goes on, that is known. Returns how
+ * many entries were carried out, which may be 0 although there are such entries; or -EAGAIN if the
+ * pool has to grow first.
  */
 static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
-			    struct twheel_timer **timers)
+			    struct twheel_timer **timers, struct twheel_arm **checked)
 {
-	u32 nr_new;
+	struct twheel_arm *arm = max(arms, *checked), *end = arms + n;
+	const struct twheel_ctx *ctx = hold->ctx;
+	enum twheel_clock clock = READ_ONCE(ctx->clock);
 	int ret;
 
-	if (is_keyed(hold->ctx))
+	if (is_keyed(ctx))
 		return 0;
-	for (nr_new = 0; nr_new < n; nr_new++) {
-		struct twheel_arm *arm = &arms[nr_new];
-
-		if (arm->handle || arm->flags & TWHEEL_ARM_IF_PENDING || check_arm(hold->ctx, arm))
+	for (; arm < end; arm++) {
+		if (arm->handle || arm->flags & TWHEEL_ARM_IF_PENDING || check_arm(ctx, clock, arm))
 			break;
 		clear_answer(arm);
-		arm->result = 0;
 	}
-	if (!nr_new)
+	if (arm == arms)
 		return 0;
 
-	ret = arm_new(hold, arms, nr_new, timers);
+	ret = arm_new(hold, arms, min(arm, end) - arms, timers);
+	/* Until the pool is settled what was checked may change. */
+	if (ret > 0)
+		*checked = arm;
 	/* For other errors each entry is tried by itself. */
 	return ret > 0 || ret == -EAGAIN ? ret : 0;
 }
@@ -527,14 +553,15 @@ static void look_ahead(const struct twheel_hold *hold, const struct twheel_arm *
 }
 
 /*
- * Carry out the @n entries at @arms. @timers has room for as many timers. For the first entry
- * that makes one, @taken is a free timer or NULL, and @full 0 or the error for which none can be
- * made. Returns how many entries were carried out: fewer than @n if the pool has to grow for the
- * next one.
+ * Carry out the @n entries at @arms, up to TWHEEL_HOLD_MAX. For the first entry that makes a timer,
+ * @taken is a free one or NULL, and @full 0 or the error for which none can be made. @checked: as
+ * for arm_row(). Returns how many entries were carried out: fewer than @n if the pool has to grow
+ * for the next one.
  */
 static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int full,
-		    struct twheel_timer *taken, struct twheel_timer **timers)
+		    struct twheel_timer *taken, struct twheel_arm **checked)
 {
+	struct twheel_timer *room[TWHEEL_HOLD_MAX] __uninitialized, **timers = room;
 	struct twheel_arm *arm = arms, *end = arms + n;
 	struct twheel_hold hold __uninitialized;
 	int ret = 0;
@@ -542,7 +569,7 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 	twheel_hold_begin(&hold, ctx);
 	hold.taken = taken;
 	/* There is nothing to look for if all are new. */
-	while (!full && (ret = arm_row(&hold, arm, end - arm, timers)) > 0) {
+	while (!full && (ret = arm_row(&hold, arm, end - arm, timers, checked)) > 0) {
 		arm += ret;
 		timers += ret;
 	}
@@ -551,12 +578,13 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 	for (; ret >= 0 && arm < end; arm += ret, timers += ret, full = 0) {
 		ret = 0;
 		if (!arm->handle && end - arm > 1 && !full)
-			ret = arm_row(&hold, arm, end - arm, timers);
+			ret = arm_row(&hold, arm, end - arm, timers, checked);
 		if (!ret) {
 			ret = arm_one(&hold, arm, *timers, full);
-			arm->result = ret;
-			if (ret != -EAGAIN)
+			if (ret != -EAGAIN) {
+				arm->result = ret;
 				ret = 1;
+			}
 		}
 		if (ret < 0)
 			break;
@@ -607,7 +635,7 @@ static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
 	/* Until the pool is settled what was checked may change before the timer is made. */
-	if (!twheel_pool_settled(&ctx->pool) || check_arm(ctx, arm))
+	if (!twheel_pool_settled(&ctx->pool) || check_arm(ctx, READ_ONCE(ctx->clock), arm))
 		return false;
 	clear_answer(arm);
 	if (arm->handle || is_keyed(ctx))
@@ -618,14 +646,14 @@ static bool arm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 /* As twheel_arm_entries(), for what arm_alone() is not for. */
 static noinline void arm_parts(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n)
 {
-	struct twheel_timer *timers[TWHEEL_HOLD_MAX] __uninitialized;
 	struct twheel_timer *taken = NULL;
+	struct twheel_arm *checked = arms;
 	u32 part, done;
 	int full = 0;
 
 	for (; n; arms += done, n -= done) {
 		part = min_t(u32, n, TWHEEL_HOLD_MAX);
-		done = arm_some(ctx, arms, part, full, taken, timers);
+		done = arm_some(ctx, arms, part, full, taken, &checked);
 		full = 0;
 		taken = NULL;
 		if (done < part) {

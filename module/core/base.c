@@ -68,8 +68,7 @@ void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b)
 	spin_unlock(&a->lock);
 }
 
-void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
-			 u64 now)
+void twheel_base_forward(struct twheel_base *base, u64 now)
 {
 	u64 tick = twheel_now_to_tick(now);
 
@@ -79,10 +78,6 @@ void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
 		twheel_wheel_rewind(&base->wheel, tick);
 	else
 		twheel_wheel_forward(&base->wheel, tick);
-	twheel_wheel_enqueue(&base->wheel, node);
-	twheel_base_changed(base, TWHEEL_NEVER, node->expires);
-	if (base->wheel.next_expiry < base->programmed)
-		twheel_base_program(base);
 }
 
 void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)

@@ -59,15 +59,15 @@ void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b)
 	__releases(&a->lock);
 
 /**
- * twheel_base_enqueue() - put a node into the wheel, and have the host turn it in time
+ * twheel_base_forward() - let the clock of the wheel go on to the present, or back
  * @base:	the base
- * @node:	the node; @node->expires is set
  * @now:	the time on the base's clock, in ns
+ *
+ * So far as no bucket comes up on the way. Nodes are enqueued after that.
  *
  * Context: the caller holds @base->lock.
  */
-void twheel_base_enqueue(struct twheel_base *base, struct twheel_node *node,
-			 u64 now);
+void twheel_base_forward(struct twheel_base *base, u64 now);
 
 /**
  * twheel_base_dequeue() - take a node out of the wheel

@@ -55,10 +55,8 @@ extern struct twheel_geometry twheel_geometry __read_mostly;
  */
 static inline u64 twheel_ns_to_tick(u64 ns)
 {
-	u64 last = (1ULL << twheel_geometry.tick_shift) - 1;
-
-	/* Cannot overflow: both are at most KTIME_MAX. */
-	return (ns + last) >> twheel_geometry.tick_shift;
+	/* The tick after that of the time before: the shift is one of signed numbers, for 0. */
+	return (((s64)ns - 1) >> twheel_geometry.tick_shift) + 1;
 }
 
 /**
