@@ -159,13 +159,12 @@ void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer)
 {
 	u32 hash = twheel_keys_hash(keys, *twheel_key_of(timer));
 	spinlock_t *lock = twheel_keys_lock_of(keys, hash);
-	struct twheel_timer *other;
-	u32 *link;
+	u32 index = twheel_index_of(timer), *link;
 
 	spin_lock(lock);
 	link = twheel_keys_head(keys, hash);
-	while ((other = twheel_chunk_timer(keys->chunks, *link)) != timer)
-		link = &other->next;
+	while (*link != index)
+		link = &twheel_chunk_timer(keys->chunks, *link)->next;
 	WRITE_ONCE(*link, timer->next);
 	spin_unlock(lock);
 }
