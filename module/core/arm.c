@@ -441,7 +441,7 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 }
 
 /*
- * Re-arm the timer that @arm names. @hint: the timer that it probably names, or NULL. Returns as
+ * Re-arm the timer that @arm names. @hint: as for twheel_hold_handle(). Returns as
  * twheel_timer_rearm(); or -ENOENT if there is no such timer: if timers have keys the lock of this
  * key is then held, so that no other call makes one.
  */
@@ -450,7 +450,7 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	struct twheel_timer *timer;
 	int ret;
 
-	for (;; hint = NULL) {
+	for (;; hint = TWHEEL_NO_HINT) {
 		timer = twheel_hold_or_lock(hold, arm->handle, hint);
 		if (!timer)
 			return -ENOENT;
@@ -489,7 +489,7 @@ static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 }
 
 /*
- * Carry out @arm. @hint: the timer that it probably names, or NULL. @full: 0, or the error for
+ * Carry out @arm. @hint: as for twheel_hold_handle(). @full: 0, or the error for
  * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
  */
 static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
@@ -548,7 +548,8 @@ static void look_ahead(const struct twheel_hold *hold, const struct twheel_arm *
 		return;
 	now = twheel_clock_now(hold->local->clock);
 	for (i = 0; i < n; i++)
-		if (timers[i] && expires_at(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
+		if (twheel_hint_is_timer(timers[i]) &&
+		    expires_at(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
 }
 

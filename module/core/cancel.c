@@ -72,7 +72,7 @@ static void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
 		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 }
 
-/* Carry out @cancel. @hint: the timer that it probably names, or NULL. Returns the result. */
+/* Carry out @cancel. @hint: as for twheel_hold_handle(). Returns the result. */
 static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
 			struct twheel_timer *hint)
 {
@@ -98,7 +98,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, cancels, sizeof(*cancels), n, timers);
 	for (i = 0; i < n; i++)
-		if (timers[i])
+		if (twheel_hint_is_timer(timers[i]))
 			twheel_timer_fetch_neighbours(timers[i]);
 	for (i = 0; i < n; i++)
 		cancels[i].result = cancel_entry(&hold, &cancels[i], timers[i]);

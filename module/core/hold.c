@@ -13,7 +13,6 @@
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
-#include <linux/string.h>
 
 #include "base.h"
 #include "ctx.h"
@@ -190,14 +189,19 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
 	if (hold->local && n > 1)
 		twheel_pool_look_ahead(&hold->ctx->pool, entries, size, n, hints);
 	else
-		memset(hints, 0, n * sizeof(*hints));
+		while (n)
+			hints[--n] = TWHEEL_NO_HINT;
 }
 
-/* Hold the timer with @key. If there is none the lock of @key is held, so that none is made. */
-static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
+/*
+ * Hold the timer with @key. If there is none the lock of @key is held, so that none is made. @hint:
+ * as for twheel_hold_handle().
+ */
+static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key,
+				     const struct twheel_timer *hint)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
-	u32 hash = twheel_keys_hash(&pool->keys, key);
+	u32 hash = twheel_hint_hash(hint) ?: twheel_keys_hash(&pool->keys, key);
 	struct twheel_timer *timer;
 
 	for (;;) {
@@ -217,16 +221,16 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
 struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
 					      struct twheel_timer *hint)
 {
-	struct twheel_timer *timer = hint;
+	struct twheel_timer *timer = twheel_hint_is_timer(hint) ? hint : NULL;
 
 	if (!hold->local)
 		return NULL;
-	if (!hint && !hold->ctx->pool.keyed)
+	if (!timer && !hold->ctx->pool.keyed)
 		timer = twheel_pool_lookup(&hold->ctx->pool, lower_32_bits(handle));
 	if (timer && lock_timer(hold, timer, NULL) &&
 	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
 		return timer;
-	return hold->ctx->pool.keyed ? find_key(hold, handle) : NULL;
+	return hold->ctx->pool.keyed ? find_key(hold, handle, hint) : NULL;
 }
 
 struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,

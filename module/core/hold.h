@@ -17,9 +17,6 @@
  */
 #define TWHEEL_FAULT_TRIES	16
 
-/* Entries of a batch that are carried out before all locks are released */
-#define TWHEEL_HOLD_MAX		32
-
 /**
  * struct twheel_hold - the locks that a call holds, for one timer after another
  * @ctx:	the context
@@ -109,9 +106,9 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
  * @hold:	begun
  * @entries:	structs that begin with a handle or key
  * @size:	bytes from one to the next
- * @n:		how many
- * @hints:	filled with the timers, or NULL: for twheel_hold_handle() until
- *		twheel_hold_end()
+ * @n:		how many, up to %TWHEEL_HOLD_MAX
+ * @hints:	filled with the timers, or hints that are none, see keys.h: for
+ *		twheel_hold_handle() until twheel_hold_end()
  *
  * For a single entry there is no hint: twheel_hold_one() has looked for its timer already, or
  * twheel_hold_handle() finds it as fast.
@@ -131,7 +128,8 @@ struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 hand
 static inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
 				   const struct twheel_timer *hint)
 {
-	return hint && twheel_where_without_flags(READ_ONCE(hint->where)) == hold->here &&
+	return twheel_hint_is_timer(hint) &&
+	       twheel_where_without_flags(READ_ONCE(hint->where)) == hold->here &&
 	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
 }
 
@@ -139,7 +137,7 @@ static inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
  * twheel_hold_handle() - hold the live timer that a handle names
  * @hold:	begun
  * @handle:	a handle or a key; any number
- * @hint:	what twheel_hold_look_ahead() has found for @handle, or NULL
+ * @hint:	what twheel_hold_look_ahead() has found for @handle, or %TWHEEL_NO_HINT
  *
  * Context: as twheel_hold_index().
  * Return: as twheel_hold_index().

@@ -201,37 +201,39 @@ struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
 
 /* Each step needs what the one before has found: so take it for all of them. */
 void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
-			    u32 n, struct twheel_timer **timers)
+			    u32 n, struct twheel_timer **hints)
 {
 	/*
-	 * timers[i] has room for a head until the second loop stores the timer there. An array of
-	 * its own would be on the stack, which many kernels clear. The kernel is compiled with
-	 * -fno-strict-aliasing, so the same memory may hold pointers of either type.
+	 * hints[i] has room for a head until the second loop stores a timer there. The kernel is
+	 * compiled with -fno-strict-aliasing, so the same memory may hold pointers of either type.
 	 */
-	const u32 **heads = (const u32 **)timers;
+	const u32 **heads = (const u32 **)hints;
+	u32 hashes[TWHEEL_HOLD_MAX] __uninitialized;
 	u32 i;
 
+	twheel_assert(n <= TWHEEL_HOLD_MAX);
 	for (i = 0; i < n; i++) {
-		u64 key = *(const u64 *)(entries + i * size);
-
-		heads[i] = twheel_keys_head(keys, twheel_keys_hash(keys, key));
+		hashes[i] = twheel_keys_hash(keys, *(const u64 *)(entries + i * size));
+		heads[i] = twheel_keys_head(keys, hashes[i]);
 		prefetch(heads[i]);
 	}
 	for (i = 0; i < n; i++) {
 		u32 index = heads[i] ? READ_ONCE(*heads[i]) : 0;
 
-		timers[i] = twheel_chunk_timer(keys->chunks, index);
-		if (!timers[i])
+		hints[i] = twheel_chunk_timer(keys->chunks, index);
+		if (!hints[i])
 			continue;
-		prefetch(twheel_key_of(timers[i]));
-		prefetchw(timers[i]);
+		prefetch(twheel_key_of(hints[i]));
+		prefetchw(hints[i]);
 	}
 	for (i = 0; i < n; i++) {
 		u64 key = *(const u64 *)(entries + i * size);
+		struct twheel_timer *timer = hints[i];
 
-		if (!timers[i] || READ_ONCE(*twheel_key_of(timers[i])) == key)
-			continue;
-		timers[i] = follow(keys, READ_ONCE(timers[i]->next), key, STEPS_MAX);
-		prefetchw(timers[i]);
+		if (timer && READ_ONCE(*twheel_key_of(timer)) != key) {
+			timer = follow(keys, READ_ONCE(timer->next), key, STEPS_MAX);
+			prefetchw(timer);
+		}
+		hints[i] = timer ?: (void *)((unsigned long)hashes[i] << 1 | 1);
 	}
 }

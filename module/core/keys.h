@@ -15,6 +15,26 @@
 /* Buckets of each lock whose heads are with it */
 #define TWHEEL_KEY_HEADS	3
 
+/* Entries of a batch that are looked up, and then carried out, before all locks are released */
+#define TWHEEL_HOLD_MAX		32
+
+/*
+ * A hint is a timer that a handle or key may name. Or it is odd: then none was found, and it is
+ * the hash of the key one bit up, or 0. On 32 bits that drops a bit that no bucket's number has.
+ */
+#define TWHEEL_NO_HINT		((struct twheel_timer *)1UL)
+
+static inline bool twheel_hint_is_timer(const struct twheel_timer *hint)
+{
+	return !((unsigned long)hint & 1);
+}
+
+/* The hash that comes with @hint; or 0, and it has to be computed. */
+static inline u32 twheel_hint_hash(const struct twheel_timer *hint)
+{
+	return twheel_hint_is_timer(hint) ? 0 : (unsigned long)hint >> 1;
+}
+
 /**
  * struct twheel_key_lock - guards the buckets whose numbers end in the same bits
  * @lock:	the lock
@@ -169,7 +189,7 @@ struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 
  * @key:	any number
  *
  * Context: under RCU.
- * Return: as twheel_keys_look_ahead() fills in for the only key.
+ * Return: a timer that has or had @key, or NULL if none was found.
  */
 struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
 
@@ -178,8 +198,8 @@ struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
  * @keys:	the table
  * @entries:	structs that begin with a key
  * @size:	bytes from one to the next
- * @n:		how many
- * @timers:	filled for each with a timer that has or had the key, or with NULL if none was
+ * @n:		how many, up to %TWHEEL_HOLD_MAX
+ * @hints:	filled for each with a timer that has or had the key, or with the hash if none was
  *		found
  *
  * While others insert or remove keys a look-up may miss one: twheel_keys_find() tells whether
@@ -188,6 +208,6 @@ struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
  * Context: under RCU.
  */
 void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
-			    u32 n, struct twheel_timer **timers);
+			    u32 n, struct twheel_timer **hints);
 
 #endif /* TWHEEL_KEYS_H */

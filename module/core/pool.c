@@ -97,21 +97,21 @@ atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 }
 
 void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
-			    u32 n, struct twheel_timer **timers)
+			    u32 n, struct twheel_timer **hints)
 {
 	u32 i;
 
 	if (pool->keyed) {
-		twheel_keys_look_ahead(&pool->keys, entries, size, n, timers);
+		twheel_keys_look_ahead(&pool->keys, entries, size, n, hints);
 		return;
 	}
 	for (i = 0; i < n; i++, entries += size) {
 		u64 handle = *(const u64 *)entries;
 
-		/* Handle 0 asks for a new timer. */
-		timers[i] = handle ? twheel_pool_lookup(pool, lower_32_bits(handle)) : NULL;
-		/* That of NULL does nothing. */
-		prefetchw(timers[i]);
+		/* Handle 0, which asks for a new timer, has the index of none. */
+		hints[i] = twheel_pool_lookup(pool, lower_32_bits(handle)) ?: TWHEEL_NO_HINT;
+		/* That of no timer does nothing. */
+		prefetchw(hints[i]);
 	}
 }
 

@@ -303,7 +303,7 @@ static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *
  * @handle:	any number
  *
  * Context: under RCU.
- * Return: as twheel_pool_look_ahead() fills in for the only handle.
+ * Return: the timer, as twheel_pool_look_ahead() may find it, or NULL.
  */
 static inline struct twheel_timer *twheel_pool_guess(const struct twheel_pool *pool, u64 handle)
 {
@@ -316,17 +316,17 @@ static inline struct twheel_timer *twheel_pool_guess(const struct twheel_pool *p
  * @pool:	the pool, which is settled
  * @entries:	structs that begin with a handle or key
  * @size:	bytes from one to the next
- * @n:		how many
- * @timers:	filled for each with the timer that it may name, or with NULL. The caller has to
- *		lock the timer and then to ask twheel_pool_is_named(). With keys NULL does not
- *		mean that there is none: twheel_keys_find() tells
+ * @n:		how many, up to %TWHEEL_HOLD_MAX
+ * @hints:	filled for each with the timer that it may name, or with a hint that is none: see
+ *		keys.h. The caller has to lock the timer and then to ask twheel_pool_is_named().
+ *		With keys there may be one all the same: twheel_keys_find() tells
  *
  * The CPU waits for the memory of all of them at once, and not for one after another.
  *
  * Context: under RCU.
  */
 void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
-			    u32 n, struct twheel_timer **timers);
+			    u32 n, struct twheel_timer **hints);
 
 /**
  * twheel_pool_end() - where to end a walk with twheel_pool_next_index()

@@ -74,7 +74,7 @@ static __always_inline int push_found(struct twheel_hold *hold, struct twheel_ti
 }
 
 /*
- * Carry out @push. @hint: the timer that it probably names, or NULL. 0; -EINVAL; or -ENOENT if
+ * Carry out @push. @hint: as for twheel_hold_handle(). 0; -EINVAL; or -ENOENT if
  * there is no such timer, or without keys if it is not pending.
  */
 static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
