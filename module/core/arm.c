@@ -42,8 +42,6 @@ static_assert(!offsetof(struct twheel_arm, handle));
 
 u64 twheel_timer_end_lease(const struct twheel_ctx *ctx, const struct twheel_timer *timer)
 {
-	if (!twheel_is_lease(timer->where))
-		return timer->deadline;
 	return twheel_ctx_word_deadline(ctx, twheel_lease_end(twheel_pool_word(timer)),
 					timer->deadline);
 }

@@ -51,9 +51,9 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline);
 
 /**
- * twheel_timer_end_lease() - let nobody extend a timer any more
+ * twheel_timer_end_lease() - let nobody extend a lease any more
  * @ctx:	the context
- * @timer:	the timer, which is locked and pending; a lease or not
+ * @timer:	the lease, which is locked and pending
  *
  * Context: any.
  * Return: the deadline that the timer had until then, in ns on the context's clock.

@@ -21,12 +21,12 @@
 static_assert(!offsetof(struct twheel_cancel, handle));
 
 /*
- * End @timer, which is held and live. Afterwards it may be another one already. Returns the
- * deadline that it had.
+ * End @timer, which is held and @state, pending or ready. Afterwards it may be another one already.
+ * Returns the deadline that it had.
  */
-static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
+static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer,
+				    enum twheel_state state)
 {
-	enum twheel_state state = twheel_timer_state(timer);
 	struct twheel_ctx *ctx = hold->ctx;
 	u64 deadline = timer->deadline;
 
@@ -34,7 +34,8 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 	twheel_assert(state != TWHEEL_STATE_NONE);
 
 	if (state == TWHEEL_STATE_PENDING) {
-		deadline = twheel_timer_end_lease(ctx, timer);
+		if (unlikely(twheel_is_lease(timer->where)))
+			deadline = twheel_timer_end_lease(ctx, timer);
 		twheel_base_dequeue(hold->base, &timer->node);
 	} else {
 		twheel_ctx_withdraw(ctx, timer);
@@ -49,7 +50,7 @@ static u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer)
 
 void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
-	end_held(hold, timer);
+	end_held(hold, timer, twheel_timer_state(timer));
 }
 
 /* Say in @cancel that no timer has ended. Returns 0, or -EINVAL if @cancel asks for more. */
@@ -61,14 +62,14 @@ static int begin_cancel(struct twheel_cancel *cancel)
 }
 
 /* End @timer, which is held and live, and say so in @cancel. */
-static void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
-			struct twheel_cancel *cancel)
+static __always_inline void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
+					struct twheel_cancel *cancel)
 {
-	u64 deadline;
+	enum twheel_state state = twheel_timer_state(timer);
+	u64 deadline = end_held(hold, timer, state);
 
-	cancel->old_state = twheel_timer_state(timer);
-	deadline = end_held(hold, timer);
-	if (cancel->old_state == TWHEEL_STATE_PENDING)
+	cancel->old_state = state;
+	if (state == TWHEEL_STATE_PENDING)
 		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 }
 
