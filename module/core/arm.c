@@ -64,7 +64,7 @@ static void tell_word(const struct twheel_timer *timer, struct twheel_arm *arm, 
 {
 	if (!(arm->flags & TWHEEL_ARM_LEASE))
 		return;
-	arm->word = twheel_pool_index(timer);
+	arm->word = twheel_index_of(timer);
 	arm->tag = twheel_lease_tag(word);
 }
 
@@ -311,16 +311,6 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 	return ret;
 }
 
-static void count_migration(const struct twheel_ctx *ctx,
-			    const struct twheel_timer *timer,
-			    const struct twheel_base *from,
-			    const struct twheel_base *to)
-{
-	twheel_count(TWHEEL_COUNT_MIGRATED);
-	if (trace_twheel_migrate_enabled())
-		trace_twheel_migrate(ctx, twheel_pool_handle(timer), from->cpu, to->cpu);
-}
-
 /* May @timer, pending on hold->base, be due at @tick where it is? */
 static __always_inline bool can_stay(const struct twheel_hold *hold,
 				     const struct twheel_timer *timer, u64 tick)
@@ -385,8 +375,12 @@ static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
 		make_ready(hold, timer, now);
 		return 0;
 	}
-	if (hold->base != local)
-		count_migration(hold->ctx, timer, hold->base, local);
+	if (hold->base != local) {
+		twheel_count(TWHEEL_COUNT_MIGRATED);
+		if (trace_twheel_migrate_enabled())
+			trace_twheel_migrate(hold->ctx, twheel_pool_handle(timer), hold->base->cpu,
+					     local->cpu);
+	}
 	twheel_timer_set_where(timer, TWHEEL_STATE_PENDING, local->cpu);
 	twheel_timer_enqueue(timer, local, now);
 	return 0;
@@ -461,7 +455,11 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	}
 }
 
-/* As arm_one(). The lock of the key may be held afterwards. */
+/*
+ * Carry out @arm. @hint: as for twheel_hold_handle(). @full: 0, or the error for which no timer can
+ * be made. Returns the result, or -EAGAIN if the pool has to grow first. The lock of the key may be
+ * held afterwards.
+ */
 static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 		       struct twheel_timer *hint, int full)
 {
@@ -484,19 +482,6 @@ static int arm_or_lock(struct twheel_hold *hold, struct twheel_arm *arm,
 		return full;
 	ret = arm_new(hold, arm, 1, &timer);
 	return min(ret, 0);
-}
-
-/*
- * Carry out @arm. @hint: as for twheel_hold_handle(). @full: 0, or the error for
- * which no timer can be made. Returns the result, or -EAGAIN if the pool has to grow first.
- */
-static int arm_one(struct twheel_hold *hold, struct twheel_arm *arm,
-		   struct twheel_timer *hint, int full)
-{
-	int ret = arm_or_lock(hold, arm, hint, full);
-
-	twheel_hold_unlock_key(hold);
-	return ret;
 }
 
 /*
@@ -527,8 +512,7 @@ static noinline int arm_row(struct twheel_hold *hold, struct twheel_arm *arms, u
 	/* Until the pool is settled what was checked may change. */
 	if (ret > 0)
 		*checked = arm;
-	/* For other errors each entry is tried by itself. */
-	return ret > 0 || ret == -EAGAIN ? ret : 0;
+	return ret;
 }
 
 /*
@@ -579,7 +563,8 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 		if (!arm->handle && end - arm > 1 && !full)
 			ret = arm_row(&hold, arm, end - arm, timers, checked);
 		if (!ret) {
-			ret = arm_one(&hold, arm, *timers, full);
+			ret = arm_or_lock(&hold, arm, *timers, full);
+			twheel_hold_unlock_key(&hold);
 			if (ret != -EAGAIN) {
 				arm->result = ret;
 				ret = 1;

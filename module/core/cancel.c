@@ -155,7 +155,7 @@ static void discard(struct twheel_timer *timer)
 
 	twheel_hold_begin(&hold, twheel_ctx_of(timer));
 	/* Expiry that has just made it ready has released the lock then. */
-	if (twheel_hold_live(&hold, timer)) {
+	if (twheel_hold_index(&hold, twheel_index_of(timer))) {
 		if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
 			twheel_base_dequeue(hold.base, &timer->node);
 		else

@@ -84,7 +84,7 @@ struct twheel_ctx {
  */
 static inline struct twheel_ctx *twheel_ctx_of(const struct twheel_timer *timer)
 {
-	return container_of(twheel_pool_of(timer), struct twheel_ctx, pool);
+	return container_of(twheel_chunk_of(timer)->pool, struct twheel_ctx, pool);
 }
 
 /**

@@ -182,8 +182,8 @@ static void next_round(struct twheel_base *base, struct twheel_timer *timer, u64
 	twheel_timer_enqueue(timer, base, now);
 }
 
-/* Store the @n records at @events, up to the first that faults. Returns the bytes stored. */
-static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *to)
+/* Store the @n records at @events, up to the first that faults. Returns how many. */
+static u32 store(const struct twheel_event *events, u32 n, struct iov_iter *to)
 {
 	size_t copied = copy_to_iter(events, n * sizeof(*events), to);
 	u32 i = copied / sizeof(*events);
@@ -199,7 +199,7 @@ static size_t store(const struct twheel_event *events, u32 n, struct iov_iter *t
 			break;
 		}
 	}
-	return i * sizeof(*events);
+	return i;
 }
 
 /* As twheel_expire_deliver(), for up to @room records of @cpu. */
@@ -212,9 +212,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to, u32
 	struct twheel_base *base, *next_base;
 	struct list_head *entry, *rest;
 	struct twheel_timer *timer, *ended = NULL;
-	size_t copied = 0;
-	u32 n = 0, i = 0;
-	bool some;
+	u32 n = 0, stored = 0, i = 0;
 	u64 now;
 
 	local_bh_disable();
@@ -229,14 +227,12 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to, u32
 		make_event(timer, now, offset, &events[n++]);
 	}
 
-	some = n;
 	pagefault_disable();
-	if (some)
-		copied = store(events, n, to);
+	if (n)
+		stored = store(events, n, to);
 	pagefault_enable();
 
-	n = copied / sizeof(*events);
-	for (entry = ready->timers.next; i < n; entry = rest, i++) {
+	for (entry = ready->timers.next; i < stored; entry = rest, i++) {
 		timer = list_entry(entry, struct twheel_timer, ready);
 		rest = entry->next;
 		if (events[i].flags & TWHEEL_EVENT_LAST) {
@@ -254,7 +250,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to, u32
 		twheel_pool_free_ended(&ctx->pool, ended);
 	local_bh_enable();
 
-	if (some && !i)
+	if (n && !i)
 		return -EFAULT;
 	return i * sizeof(*events);
 }

@@ -201,9 +201,11 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key,
 				     const struct twheel_timer *hint)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
-	u32 hash = twheel_hint_hash(hint) ?: twheel_keys_hash(&pool->keys, key);
+	u32 hash = twheel_hint_is_timer(hint) ? 0 : (unsigned long)hint >> 1;
 	struct twheel_timer *timer;
 
+	if (!hash)
+		hash = twheel_keys_hash(&pool->keys, key);
 	for (;;) {
 		twheel_hold_local(hold);
 		lock_key(hold, hash);
@@ -246,11 +248,6 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 {
 	return lock_timer(hold, timer, hold->local) &&
 	       twheel_pool_is_named(&hold->ctx->pool, timer, handle);
-}
-
-bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer)
-{
-	return lock_timer(hold, timer, NULL);
 }
 
 void twheel_hold_local(struct twheel_hold *hold)

@@ -197,16 +197,6 @@ static inline void twheel_hold_unlock_key(struct twheel_hold *hold)
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle);
 
 /**
- * twheel_hold_live() - hold a timer, unless it is free
- * @hold:	begun
- * @timer:	a timer of @hold->ctx
- *
- * Context: as twheel_hold_index().
- * Return: true if it is pending or ready, and held.
- */
-bool twheel_hold_live(struct twheel_hold *hold, struct twheel_timer *timer);
-
-/**
  * twheel_hold_local() - take the lock that is needed to make a timer
  * @hold:	begun; the pool is settled
  *

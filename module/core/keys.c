@@ -203,11 +203,7 @@ struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
 void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints)
 {
-	/*
-	 * hints[i] has room for a head until the second loop stores a timer there. The kernel is
-	 * compiled with -fno-strict-aliasing, so the same memory may hold pointers of either type.
-	 */
-	const u32 **heads = (const u32 **)hints;
+	const u32 *heads[TWHEEL_HOLD_MAX] __uninitialized;
 	u32 hashes[TWHEEL_HOLD_MAX] __uninitialized;
 	u32 i;
 

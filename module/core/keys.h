@@ -29,12 +29,6 @@ static inline bool twheel_hint_is_timer(const struct twheel_timer *hint)
 	return !((unsigned long)hint & 1);
 }
 
-/* The hash that comes with @hint; or 0, and it has to be computed. */
-static inline u32 twheel_hint_hash(const struct twheel_timer *hint)
-{
-	return twheel_hint_is_timer(hint) ? 0 : (unsigned long)hint >> 1;
-}
-
 /**
  * struct twheel_key_lock - guards the buckets whose numbers end in the same bits
  * @lock:	the lock

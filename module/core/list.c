@@ -52,19 +52,18 @@ static void describe(const struct twheel_timer *timer,
 		.flags		= twheel_flags_of(timer->where),
 	};
 	if (twheel_is_lease(timer->where)) {
-		info->word = twheel_pool_index(timer);
+		info->word = twheel_index_of(timer);
 		info->tag = twheel_lease_tag(atomic64_read(twheel_pool_word(timer)));
 	}
 }
 
 int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 {
-	struct twheel_timer *timer, *hint;
+	struct twheel_timer *timer;
 	struct twheel_hold hold __uninitialized;
 
 	twheel_hold_begin(&hold, ctx);
-	twheel_hold_look_ahead(&hold, &info->handle, sizeof(info->handle), 1, &hint);
-	timer = twheel_hold_handle(&hold, info->handle, hint);
+	timer = twheel_hold_handle(&hold, info->handle, TWHEEL_NO_HINT);
 	if (timer)
 		describe(timer, info);
 	twheel_hold_end(&hold);

@@ -79,16 +79,6 @@ void twheel_pool_cache_exit(void)
 	kmem_cache_destroy(twheel_chunk_cache);
 }
 
-struct twheel_pool *twheel_pool_of(const struct twheel_timer *timer)
-{
-	return twheel_chunk_of(timer)->pool;
-}
-
-u32 twheel_pool_index(const struct twheel_timer *timer)
-{
-	return twheel_index_of(timer);
-}
-
 atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 {
 	atomic64_t *words = twheel_chunk_of(timer)->words;

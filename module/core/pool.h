@@ -360,24 +360,6 @@ void twheel_pool_for_each(struct twheel_pool *pool,
 			  void (*function)(struct twheel_timer *timer));
 
 /**
- * twheel_pool_of() - the pool of a timer
- * @timer:	the timer
- *
- * Context: any.
- * Return: the pool.
- */
-struct twheel_pool *twheel_pool_of(const struct twheel_timer *timer);
-
-/**
- * twheel_pool_index() - the index of a timer in its pool
- * @timer:	the timer
- *
- * Context: any.
- * Return: the index, which is never 0.
- */
-u32 twheel_pool_index(const struct twheel_timer *timer);
-
-/**
  * twheel_pool_handle() - what names a timer while it is live
  * @timer:	the timer
  *
