@@ -326,25 +326,47 @@ static __always_inline void stay_until(struct twheel_hold *hold, struct twheel_t
 	timer->node.expires = tick;
 }
 
-bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline)
+/* Out of line: so what calls it has nothing to save. */
+static noinline void trace_postponed(const struct twheel_hold *hold,
+				     const struct twheel_timer *timer)
 {
-	u64 tick = tick_of(deadline, timer->slack);
+	trace_twheel_rearm(hold->ctx, twheel_pool_handle(timer), hold->local->clock,
+			   timer->deadline, timer->interval,
+			   (u64)timer->slack << twheel_geometry.tick_shift);
+}
 
-	lockdep_assert_held(&hold->base->lock);
-	twheel_ctx_assert_held(hold->ctx, timer);
-
-	/* A lease may be due at a time that its program has stored. */
-	if (unlikely(twheel_is_lease(timer->where)) || deadline <= twheel_hold_now(hold) ||
-	    !can_stay(hold, timer, tick))
+/* As twheel_timer_postpone(), with hold->now set and to @tick. */
+static __always_inline bool postpone(struct twheel_hold *hold, struct twheel_timer *timer,
+				     u64 deadline, u64 tick)
+{
+	/* A flag may say that it is a lease, which may be due when its program has said. */
+	if (unlikely(READ_ONCE(timer->where) != hold->here || deadline <= hold->now ||
+		     !can_stay(hold, timer, tick)))
 		return false;
 	WRITE_ONCE(timer->deadline, deadline);
 	stay_until(hold, timer, tick);
 	twheel_count(TWHEEL_COUNT_REARMED);
 	if (trace_twheel_rearm_enabled())
-		trace_twheel_rearm(hold->ctx, twheel_pool_handle(timer), hold->local->clock,
-				   deadline, timer->interval,
-				   (u64)timer->slack << twheel_geometry.tick_shift);
+		trace_postponed(hold, timer);
 	return true;
+}
+
+/* As twheel_timer_postpone(), for what takes calls. */
+static noinline bool postpone_slow(struct twheel_hold *hold, struct twheel_timer *timer,
+				   u64 deadline)
+{
+	twheel_hold_now(hold);
+	return postpone(hold, timer, deadline, tick_of(deadline, timer->slack));
+}
+
+bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline)
+{
+	lockdep_assert_held(&hold->base->lock);
+	twheel_ctx_assert_held(hold->ctx, timer);
+
+	if (unlikely(timer->slack || !hold->now))
+		return postpone_slow(hold, timer, deadline);
+	return postpone(hold, timer, deadline, twheel_ns_to_tick(deadline));
 }
 
 /*

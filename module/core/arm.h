@@ -41,12 +41,12 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 /**
  * twheel_timer_postpone() - let a timer be due at another time, if it can stay where it is
  * @hold:	of the timer
- * @timer:	the timer, which is pending. All its settings but the deadline stay
+ * @timer:	the timer. All its settings but the deadline stay
  * @deadline:	the time on the context's clock, in ns
  *
  * Context: holds @timer.
- * Return: true if so; false if nothing has changed and it takes twheel_timer_rearm(): for a lease,
- * or a time that has passed or would be in an earlier tick, or if the timer has to leave its CPU.
+ * Return: true if so; false if nothing has changed and it takes twheel_timer_rearm(): if the timer
+ * is ready, has a flag or has to leave its CPU, or the time has passed or is in an earlier tick.
  */
 bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline);
 

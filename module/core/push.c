@@ -67,8 +67,7 @@ static noinline int push_held(struct twheel_hold *hold, struct twheel_timer *tim
 static __always_inline int push_found(struct twheel_hold *hold, struct twheel_timer *timer,
 				      const struct twheel_push *push)
 {
-	if (likely(twheel_timer_state(timer) == TWHEEL_STATE_PENDING &&
-		   twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
+	if (likely(twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
 		return 0;
 	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
 }
@@ -104,6 +103,7 @@ static noinline bool push_alone(struct twheel_ctx *ctx, const struct twheel_push
 	if (!timer)
 		return false;
 	hold.offset = twheel_clock_offset(ctx->clock);
+	twheel_hold_now(&hold);
 	ret = push_found(&hold, timer, push);
 	twheel_hold_end(&hold);
 	return !ret;
@@ -117,16 +117,18 @@ static u32 push_some(struct twheel_ctx *ctx, const struct twheel_push *pushes, u
 {
 	struct twheel_timer *timers[TWHEEL_HOLD_MAX] __uninitialized;
 	struct twheel_hold hold __uninitialized;
+	int ret = 0;
 	u32 i;
 
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, pushes, sizeof(*pushes), n, timers);
-	for (i = 0, *error = 0; i < n; i++) {
-		*error = push_one(&hold, &pushes[i], timers[i]);
-		if (*error)
+	for (i = 0; i < n; i++) {
+		ret = push_one(&hold, &pushes[i], timers[i]);
+		if (ret)
 			break;
 	}
 	twheel_hold_end(&hold);
+	*error = ret;
 	return i;
 }
 
