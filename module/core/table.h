@@ -125,13 +125,18 @@ static inline void *twheel_table_entry(const struct twheel_table *table, u32 nr,
 	const struct twheel_table_array *array = rcu_dereference_raw(table->array);
 	/* Pairs with smp_store_release() in add_block(): the block is there. */
 	u32 room = smp_load_acquire(&array->room);
+	void *entry;
 
 	if (unlikely(nr >= room))
 		return NULL;
 	/* Programs choose it. */
 	nr = array_index_nospec(nr, room);
-	return array->blocks[nr / (TWHEEL_TABLE_BLOCK / size)] +
-	       nr % (TWHEEL_TABLE_BLOCK / size) * size;
+	entry = array->blocks[nr / (TWHEEL_TABLE_BLOCK / size)] +
+		nr % (TWHEEL_TABLE_BLOCK / size) * size;
+	/* -fno-delete-null-pointer-checks would have the callers look again. */
+	if (!entry)
+		__builtin_unreachable();
+	return entry;
 }
 
 #endif /* TWHEEL_TABLE_H */
