@@ -20,27 +20,11 @@
 struct sim_config sim_config;
 struct sim_stats sim_stats;
 struct cpu cpus[CONFIG_NR_CPUS];
-static u64 rng[2];
+u64 sim_rng[2];
 u32 sim_place;
 /* For so many ns more CPUs may stand still at that place. */
 static u32 still_left;
 int nr_tasks;
-
-/* xoroshiro128+ */
-u64 sim_random(void)
-{
-	u64 a = rng[0], b = rng[1], sum = a + b;
-
-	b ^= a;
-	rng[0] = (a << 24 | a >> 40) ^ b ^ b << 16;
-	rng[1] = b << 37 | b >> 27;
-	return sum;
-}
-
-u32 sim_below(u32 n)
-{
-	return (u32)((sim_random() >> 32) * n >> 32);
-}
 
 bool chance(u32 of_65536)
 {
@@ -285,8 +269,7 @@ void sim_begin(const struct sim_config *config)
 	u32 i;
 
 	sim_config = *config;
-	rng[0] = config->seed * 0x9E3779B97F4A7C15ULL + 1;
-	rng[1] = config->seed ^ 0xD1B54A32D192ED03ULL;
+	sim_seed(config->seed);
 	for (i = 0; i < 8; i++)
 		sim_random();
 	sim_stats.episode_points = 0;

@@ -12,6 +12,8 @@
 #include <linux/fs.h>
 #include <linux/types.h>
 
+#include "random.h"
+
 /* Promises of Documentation/design.md, by number; 0 for a fault of the simulation itself */
 enum promise {
 	SIM_ITSELF,
@@ -152,8 +154,6 @@ void sim_spawn(const char *name, int nr, void (*function)(void *arg), void *arg,
 	       bool pinned);
 /* Run until all tasks have ended. */
 void sim_run(void);
-u64 sim_random(void);
-u32 sim_below(u32 n);
 void sim_point(void);
 void sim_sleep_until(u64 ns);
 /* What time it is for the CPU that calls; and the latest that it is for any CPU */

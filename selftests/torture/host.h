@@ -15,8 +15,6 @@
 /* threads.c */
 void turn_ends(void);
 void turn_begins(void);
-/* The numbers that sim_random() gives from now on */
-void threads_seed(unsigned long long seed);
 
 /* device.c: /dev/twheel, as the file operations that actors call */
 extern const struct file_operations device;

@@ -136,7 +136,7 @@ void program_run(const struct program *program, struct figures *sum)
 {
 	signal(SIGTERM, on_impatience);
 	choose(program);
-	threads_seed(program->seed);
+	sim_seed(program->seed);
 	machine_begin();
 	read_parameter();
 	turn_begins();

@@ -40,7 +40,7 @@ bool sim_verbose;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *threads;
 static __thread const struct thread *self;
-static u64 state;
+u64 sim_rng[2];
 static char lines[NR_LINES][200];
 static u32 nr_lines;
 
@@ -52,26 +52,6 @@ void turn_begins(void)
 void turn_ends(void)
 {
 	pthread_mutex_unlock(&turn);
-}
-
-void threads_seed(unsigned long long seed)
-{
-	state = seed;
-}
-
-/* splitmix64 */
-u64 sim_random(void)
-{
-	u64 x = state += 0x9E3779B97F4A7C15ULL;
-
-	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ULL;
-	x = (x ^ x >> 27) * 0x94D049BB133111EBULL;
-	return x ^ x >> 31;
-}
-
-u32 sim_below(u32 n)
-{
-	return (u32)((sim_random() >> 32) * n >> 32);
 }
 
 void sim_point(void)
