@@ -97,7 +97,7 @@ late() {
 	mkfifo "$tmp/requests"
 	nc 127.0.0.1 "$port" <"$tmp/requests" >"$tmp/out" &
 	client=$!
-	exec 9>"$tmp/requests"
+	exec 9<>"$tmp/requests"
 	printf 'GET / HTTP/1.1\r\n\r\n' >&9
 	await said '^alive'
 	kill -STOP $server

@@ -49,7 +49,7 @@ talk() {
 	begin=$(cut -d. -f1 /proc/uptime)
 	nc 127.0.0.1 "$port" <"$tmp/lines" >"$tmp/out" &
 	client=$!
-	exec 9>"$tmp/lines"
+	exec 9<>"$tmp/lines"
 	for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		echo $n >&9
 		sleep 0.1

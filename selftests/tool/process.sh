@@ -132,7 +132,7 @@ if command -v python3 >/dev/null; then
 		mkfifo "$tmp/pipe"
 		python3 "$tmp/fake.py" $first "$1" <"$tmp/pipe" >"$tmp/made" &
 		fake=$!
-		exec 7>"$tmp/pipe"
+		exec 7<>"$tmp/pipe"
 		await grep -q made "$tmp/made"
 	}
 	fake inherited
