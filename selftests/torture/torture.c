@@ -55,8 +55,7 @@ static __u64 state, kills, waves, violations;
 
 static __u64 below(__u64 n)
 {
-	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (state >> 32) % n;
+	return tw_random(&state) % n;
 }
 
 static void violation(const char *what)
@@ -114,7 +113,7 @@ static pid_t start(int i, bool chaos, bool limited)
 	_exit(0);
 }
 
-/* Wait for @pid until @limit. Return: has it ended, and not for what it has told? */
+/* Wait until @pid has ended, which has to be by @limit. @killed: somebody has killed it. */
 static void await(pid_t pid, __u64 limit, bool killed)
 {
 	const struct timespec pause = { .tv_nsec = 10 * TW_MSEC };
@@ -283,7 +282,8 @@ int main(int argc, char **argv)
 	if (figures == MAP_FAILED)
 		err(1, "mmap");
 	printf("TAP version 13\n1..1\n# seed %llu\n", options.seed);
-	state = options.seed;
+	/* From 0 the generator never goes on. */
+	state = options.seed ?: 1;
 
 	end = tw_now(CLOCK_MONOTONIC) + options.seconds * TW_SEC;
 	do
