@@ -570,12 +570,6 @@ func (t *Timer) expire(deadline, now int64) {
 		} else {
 			t.deadline = 0
 		}
-		if t.c != nil {
-			select {
-			case t.c <- time.Now():
-			default:
-			}
-		}
 	}
 	closed := false
 	if !t.dirty {
@@ -586,7 +580,14 @@ func (t *Timer) expire(deadline, now int64) {
 			t.release()
 		}
 	}
-	// After the key was given back: who sees the function run sees a timer that is done.
+	// After the key was given back: who has the time, or sees the function run, sees a timer that is
+	// done.
+	if due && t.c != nil {
+		select {
+		case t.c <- time.Now():
+		default:
+		}
+	}
 	if due && t.f != nil && !t.direct {
 		go t.f()
 	}
