@@ -639,14 +639,14 @@ struct twheel_list {
  * read() fills an array of these, as many as fit and are ready. Every expiration
  * is counted in exactly one record, whichever of several readers gets that.
  *
- * The records wait in a queue, and a read takes the first ones. A timer that expires
- * (see &struct twheel_arm for the order of each CPU) goes to the end, but passes
- * up to 32 records there that have later deadlines. So a few records are read by
- * deadline, whichever CPUs they come from, and equal deadlines in the order in
- * which their timers expired. Of more than that each CPU's are still in the order of
- * ticks, but not exactly by deadline within a tick; nor are those of different
- * CPUs. A program that wants that sorts what it has read, as twheel_dispatch() of
- * libtwheel does.
+ * The records wait in a queue for each CPU on which timers expire, and reads take
+ * from one queue after another. A timer that expires (see &struct twheel_arm for the
+ * order of each CPU) goes to the end of its queue, but passes up to 32 records there
+ * that have later deadlines. So a few records of one CPU are read by deadline, and
+ * equal deadlines in the order in which their timers expired. Of more than that they
+ * are still in the order of ticks, but not exactly by deadline within a tick. Records
+ * of different CPUs come in any order. A program that wants another one sorts what
+ * it has read, as twheel_dispatch() of libtwheel does.
  *
  * Errors of read(): EINVAL when there is no room for one record; EAGAIN when
  * nothing is ready and the descriptor is non-blocking; EINTR; EFAULT when the
