@@ -33,6 +33,12 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         # Some tests block it on purpose.
         loop.slow_callback_duration = 100
 
+    def on_one_cpu(self) -> None:
+        """Until the test ends: each CPU has an order of its own."""
+        cpus = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, cpus)
+        os.sched_setaffinity(0, {min(cpus)})
+
     @contextlib.contextmanager
     def refused(self, number: int):
         with self.assertRaises(OSError) as caught:
@@ -122,19 +128,16 @@ class Sleeping(AioTest):
 class Calling(AioTest):
     async def test_order(self) -> None:
         done: list = []
-        cpus = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {min(cpus)})
-        try:
-            start = self.wheel.time()
-            for n in ((n * 7919) % 53 for n in range(53)):
-                self.wheel.call_at(start + 2 + 0.003 * n, done.append, n)
-            await self.wheel.sleep(2.5)
-        finally:
-            os.sched_setaffinity(0, cpus)
+        self.on_one_cpu()
+        start = self.wheel.time()
+        for n in ((n * 7919) % 53 for n in range(53)):
+            self.wheel.call_at(start + 2 + 0.003 * n, done.append, n)
+        await self.wheel.sleep(2.5)
         self.assertEqual(done, list(range(53)))
 
     async def test_first_in_first_out(self) -> None:
         done: list = []
+        self.on_one_cpu()
 
         async def sleep(n: int) -> None:
             await self.wheel.sleep(0.05)
@@ -148,6 +151,7 @@ class Calling(AioTest):
     async def test_equal_deadlines(self) -> None:
         """As last armed, even where a timer that is pushed back stays in its place."""
         done: list = []
+        self.on_one_cpu()
         when = int((self.wheel.time() + 0.05) * 1e9)
         timers = [self.wheel.call_later(0.02, done.append, n) for n in range(20)]
         for timer in reversed(timers):
@@ -157,6 +161,7 @@ class Calling(AioTest):
 
     async def test_by_deadline_within_a_tick(self) -> None:
         done: list = []
+        self.on_one_cpu()
         when = self.wheel.time() + 0.05
         for n in ((n * 7) % 20 for n in range(20)):
             self.wheel.call_at(when + n * 0.0001, done.append, n)

@@ -7,11 +7,13 @@ import (
 	"math"
 	"math/rand"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func newWheel(t *testing.T, config *Config) *Wheel {
@@ -462,11 +464,47 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// onOneCPU has all threads of the program run on one CPU until the test ends: each CPU has an order of
+// its own. Threads that begin meanwhile are on the CPU of those that begin them.
+func onOneCPU(t *testing.T) {
+	t.Helper()
+	var before, one [128]uint64
+	call := func(number, thread uintptr, mask *[128]uint64) syscall.Errno {
+		_, _, errno := syscall.RawSyscall(number, thread, unsafe.Sizeof(*mask),
+			uintptr(unsafe.Pointer(mask)))
+		return errno
+	}
+	all := func(mask *[128]uint64) {
+		threads, err := os.ReadDir("/proc/self/task")
+		check(t, err)
+		for _, thread := range threads {
+			id, err := strconv.Atoi(thread.Name())
+			check(t, err)
+			errno := call(syscall.SYS_SCHED_SETAFFINITY, uintptr(id), mask)
+			if errno != 0 && errno != syscall.ESRCH {
+				t.Fatal(errno)
+			}
+		}
+	}
+	if errno := call(syscall.SYS_SCHED_GETAFFINITY, 0, &before); errno != 0 {
+		t.Fatal(errno)
+	}
+	for i, word := range before {
+		if word != 0 {
+			one[i] = word & -word
+			break
+		}
+	}
+	all(&one)
+	t.Cleanup(func() { all(&before) })
+}
+
 func TestOrder(t *testing.T) {
 	const n = 60
 	w := newWheel(t, nil)
 	over := make(chan int, n)
-	// In one call, so from one CPU; by points in time, so that it does not matter when
+	onOneCPU(t)
+	// In one call; by points in time, so that it does not matter when
 	w.telling.Lock()
 	start := w.now() + int64(50*time.Millisecond)
 	for _, key := range rand.Perm(n) {

@@ -10,6 +10,7 @@ import static org.junit.Assume.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -68,7 +69,7 @@ public class WheelTest {
     }
 
     @Test
-    public void inOrderAndNeverEarly() {
+    public void neverEarly() {
         try (Wheel wheel = new Wheel()) {
             long begun = System.nanoTime();
             long now = wheel.now();
@@ -78,8 +79,9 @@ public class WheelTest {
             wheel.armAt(now + 20 * MS, 2);
             List<Long> data = read(wheel, 4);
             assertTrue(System.nanoTime() - begun >= 30 * MS);
-            data.remove(4L);
-            assertEquals(Arrays.asList(1L, 2L, 3L), data);
+            // Each CPU has an order of its own, and this thread may have been on several.
+            Collections.sort(data);
+            assertEquals(Arrays.asList(1L, 2L, 3L, 4L), data);
         }
     }
 

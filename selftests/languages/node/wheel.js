@@ -77,7 +77,7 @@ wheelTest('in order', {}, async (wheel) => {
 		// Microseconds since the wheel was opened, so that it does not matter when
 		timer._deadline = 100000 + at * 4000;
 	}
-	// In one call, so from one CPU
+	// From one CPU: a guest with several has this program on one, see ../guest.sh.
 	wheel.flush();
 	while (got.length < n)
 		await later(wheel, 10);
