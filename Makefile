@@ -142,8 +142,8 @@ time: ## a year of periodic timers, and deadlines in ten years, in virtual time
 
 .PHONY: show
 show: ## what Documentation/tool.md and moving.md show, made anew in guests
-	$(Q)selftests/readme/show.sh
-	$(Q)selftests/moving/show.sh
+	$(Q)Documentation/show/tool.sh
+	$(Q)Documentation/show/moving.sh
 
 .PHONY: html
 html: ## the documentation as a site in build/html

@@ -184,12 +184,12 @@ suite_report() {
 	here 600 "$tests/bench/test_report.sh" "$tests/bench/test_scaling.sh"
 }
 
-# The library, the programs that the README and the manual pages print, what the pages show of
-# the tool and of the module's files, and the device in a container.
+# The library, the programs that the README and the manual pages print, what twheel(4) says of the
+# module's files, and the device in a container.
 suite_lib() {
 	mapfile -t list < <(programs lib)
-	checked_guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/tool.sh \
-		readme/files.sh deploy/calls deploy/namespace.sh
+	checked_guest 900 2 -m 2048 -- "${list[@]}" readme/readme.sh readme/files.sh \
+		deploy/calls deploy/namespace.sh
 }
 
 # The tests of uapi and lib, and the examples, on wheels in the process, on this machine; in a

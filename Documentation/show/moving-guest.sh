@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# figures.sh - in a guest whose time is instructions: what do the servers of
+# moving-guest.sh - in a guest whose time is instructions: what do the servers of
 # Documentation/moving.md take?
 #
 # Each serves the same clients twice: to count instructions, and to count system calls, which
-# takes instructions itself. Prints what hook.sh does.
+# takes instructions itself. Prints what moving-hook.sh does.
 
 here=$(dirname "$0")
 events=/sys/kernel/tracing/events/raw_syscalls/sys_enter
@@ -24,9 +24,9 @@ serve() {
 	done
 	[ -z "$CALLS" ] || echo "hist:keys=common_pid if common_pid==$SERVER" >$events/trigger
 	export SERVER LABEL CALLS
-	HOOK="sh $here/hook.sh" && export HOOK
-	sh "$here/hook.sh" begun
-	"$here/client" "$(sed -n 's/^port //p' "$out")" $clients $rounds 0 |
+	HOOK="sh $here/moving-hook.sh" && export HOOK
+	sh "$here/moving-hook.sh" begun
+	"$here/../moving/client" "$(sed -n 's/^port //p' "$out")" $clients $rounds 0 |
 		sed "s/^\([a-z]* [0-9]*\)$/result $LABEL \1/"
 	[ -z "$CALLS" ] || echo "!hist:keys=common_pid if common_pid==$SERVER" >$events/trigger
 	kill $SERVER

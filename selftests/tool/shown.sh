@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# tool.sh - has what the twheel tool prints still the form that Documentation/tool.md shows?
+# shown.sh - has what the twheel tool prints still the form that Documentation/tool.md shows?
 #
 # It compares words, not figures: after a change of the tool's output run `make show`.
 
@@ -24,7 +24,7 @@ subjects() {
 	sed -nE 's/^(ok|note|WRONG) +([a-z]+) +[^ ].*/\2/p' | sort -u
 }
 
-# of NAME FILE - a part of what shown.sh has printed
+# of NAME FILE - a part of what tool-guest.sh has printed
 of() {
 	awk -v name="$1" '/^=== / { on = $2 == name; next } on' "$2"
 }
@@ -34,7 +34,7 @@ on_page() {
 	awk -v name="$1" '/^<!-- shown: / { on = $3 == name; next } on && !/^```/ && NF' tool.md
 }
 
-sh ./shown.sh >"$tmp/shown" 2>"$tmp/err"
+sh ./tool-guest.sh >"$tmp/shown" 2>"$tmp/err"
 check "the tool can be shown" test $? = 0 -a ! -s "$tmp/err"
 
 for part in ps stat top; do

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# show.sh - measure both servers of Documentation/moving.md in a guest, and write what they take
+# moving.sh - measure both servers of Documentation/moving.md in a guest, and write what they take
 # into that page: `make show`
 #
 # Replaces what is between <!-- moving: FIGURES --> and <!-- moving: end -->.
 
-. "$(dirname "$0")/../vm/common.sh"
+. "$(dirname "$0")/../../selftests/vm/common.sh"
 
 page=$top/Documentation/moving.md
 examples=$top/userspace/examples
@@ -16,7 +16,8 @@ trap 'rm -rf "$out"' EXIT
 unset MAKEFLAGS MFLAGS
 "$vm/setup.sh" build guest
 "$vm/build.sh"
-"$vm/run.sh" -I -t 900 -m 1024 -- "sh /twheel/moving/figures.sh" >"$out/measured"
+"$vm/run.sh" -I -t 900 -m 1024 -d "$top/Documentation/show" -- \
+	"sh /twheel/show/moving-guest.sh" >"$out/measured"
 grep -qx end "$out/measured" || die "the guest did not come to the end"
 if grep -q '^result .* \(lost\|left\) [^0]' "$out/measured"; then
 	die "a client was cut off"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# shown.sh - use the twheel tool in a guest as Documentation/tool.md shows it
+# tool-guest.sh - use the twheel tool in a guest as Documentation/tool.md shows it
 #
 # Prints for each part of that page a line "=== NAME", the command, and what it printed. The
 # last part is the drawing that twheel top has kept.

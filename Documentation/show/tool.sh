@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# show.sh - make what Documentation/tool.md shows anew, in a guest: `make show`
+# tool.sh - make what Documentation/tool.md shows anew, in a guest: `make show`
 #
-# Replaces what is between <!-- shown: NAME --> and <!-- shown: end --> by what shown.sh
-# prints for NAME, and Documentation/plots/late.svg by its drawing.
+# Replaces what is between <!-- shown: NAME --> and <!-- shown: end --> by what
+# tool-guest.sh prints for NAME, and Documentation/plots/late.svg by its drawing.
 
-. "$(dirname "$0")/../vm/common.sh"
+. "$(dirname "$0")/../../selftests/vm/common.sh"
 
 page=$top/Documentation/tool.md
 out=$(mktemp -d)
@@ -15,7 +15,8 @@ trap 'rm -rf "$out"' EXIT
 unset MAKEFLAGS MFLAGS
 "$vm/setup.sh" build guest
 "$vm/build.sh"
-"$vm/run.sh" -t 290 -c 2 -m 2048 -- "cd /tmp && sh /twheel/readme/shown.sh" >"$out/shown"
+"$vm/run.sh" -t 290 -c 2 -m 2048 -d "$top/Documentation/show" -- \
+	"cd /tmp && sh /twheel/show/tool-guest.sh" >"$out/shown"
 
 awk -v to="$out" '/^=== / { name = $2; next } name { print >(to "/part." name) }' "$out/shown"
 [ "$(tail -n 1 "$out/part.drawing")" = "</svg>" ] || die "the guest did not come to the end"

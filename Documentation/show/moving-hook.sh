@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# hook.sh - print how a server stands: what it is, when this is, the time of CPUs that it has
+# moving-hook.sh - print how a server stands: what it is, when this is, the time of CPUs that it has
 # taken in ns, its system calls, its descriptors
 #
-# usage: [SERVER=pid] [LABEL=name] [CALLS=histogram] hook.sh WHEN
+# usage: [SERVER=pid] [LABEL=name] [CALLS=histogram] moving-hook.sh WHEN
 
 calls=-
 [ -z "$CALLS" ] || calls=$(sed -n 's/^ *Hits: //p' "$CALLS")
