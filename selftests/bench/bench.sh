@@ -144,7 +144,8 @@ part_insn() {
 	local most='1000000 10000000'
 	[ -z "$quick" ] || most=1000000
 	"$vm/run.sh" -I -t 900 -m 3072 -o max_user_timers=20000000 -- \
-		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 256 -o random -o later $most"
+		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 1 -o later -o push 1000 &&
+			./insn -b 256 -o random -o later $most"
 }
 
 part_process() {

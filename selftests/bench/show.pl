@@ -75,6 +75,7 @@ sub rows_of_goals {
 my @facilities = (
 	[ 'twheel', 'twheel, batches of 256', 256 ],
 	[ 'twheel', 'twheel, one at a time', 1 ],
+	[ 'twheel-push', 'twheel, pushes by write() in batches of 256', 256 ],
 	[ 'twheel-keyed', 'twheel by key, batches of 256', 256 ],
 	[ 'twheel-lease', 'twheel, leases' ],
 	[ 'libtwheel', 'libtwheel, timer objects' ],
@@ -320,7 +321,7 @@ sub costs_of_page {
 
 # The device, in a few rows: what a reader who decides wants to know
 sub device_of_page {
-	my %few = map { $_ => 1 } qw(arm_batch_vs_timerfd rearm_batch_vs_timerfd
+	my %few = map { $_ => 1 } qw(arm_batch_vs_timerfd rearm_batch_vs_timerfd push_batch_vs_timerfd
 		cancel_vs_io_uring_100k deliver_vs_timerfd lease_vs_timerfd);
 	my ($head, @rows) = rows_of_goals();
 	my @goals = goals($results);

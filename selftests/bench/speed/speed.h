@@ -158,7 +158,7 @@ struct facility {
 	int64_t (*ready)(struct job *job);
 };
 
-extern const struct facility twheel, twheel_keyed, twheel_lease, word, libtwheel;
+extern const struct facility twheel, twheel_writes, twheel_keyed, twheel_lease, word, libtwheel;
 extern const struct facility embedded, embedded_timers;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
 extern const struct facility io_uring_multishot, libuv, libevent, libevent_common;

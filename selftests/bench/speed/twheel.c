@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Timers of /dev/twheel by bare calls: with handles, with keys, and as leases. */
+/* Timers of /dev/twheel by bare calls: with handles, by write(), with keys, and as leases. */
 #include <string.h>
 
 #include "twheel_util.h"
@@ -24,6 +24,7 @@ struct state {
 	uint64_t		*map;
 	uint64_t		map_words;
 	struct twheel_arm	*arms;
+	struct twheel_push	*pushes;
 	struct twheel_cancel	*cancels;
 	struct twheel_event	*events;
 };
@@ -59,6 +60,7 @@ static int open_with(struct job *job, __u32 flags)
 	}
 	s->arm_flags = TWHEEL_ARM_ABS;
 	s->arms = table(batch, sizeof(*s->arms));
+	s->pushes = table(batch, sizeof(*s->pushes));
 	s->cancels = table(batch, sizeof(*s->cancels));
 	s->events = table(batch, sizeof(*s->events));
 	if (!(flags & TWHEEL_CONFIG_KEYED))
@@ -102,6 +104,7 @@ static void close_state(struct job *job)
 	if (!job->first)
 		close(s->fd);
 	table_free(s->arms, batch, sizeof(*s->arms));
+	table_free(s->pushes, batch, sizeof(*s->pushes));
 	table_free(s->cancels, batch, sizeof(*s->cancels));
 	table_free(s->events, batch, sizeof(*s->events));
 	table_free(s->handles, job->nr, sizeof(*s->handles));
@@ -177,6 +180,28 @@ static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct 
 static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
 {
 	return arm_all(job, which, n, aim, true);
+}
+
+/* By write(), of which there is no result but how many were carried out. */
+static int push_timers(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i, part;
+	ssize_t ret;
+
+	for (; n; n -= part, which += part) {
+		part = n < job->plan->batch ? n : job->plan->batch;
+		for (i = 0; i < part; i++) {
+			s->pushes[i].handle = s->handles[which[i]];
+			s->pushes[i].expires = aim_at(aim, which[i]);
+		}
+		ret = write(s->fd, s->pushes, part * sizeof(*s->pushes));
+		if (ret < 0)
+			return -errno;
+		if (ret != (ssize_t)(part * sizeof(*s->pushes)))
+			return -EIO;
+	}
+	return 0;
 }
 
 /*
@@ -287,16 +312,23 @@ static int64_t ready(struct job *job)
 
 #define BARE \
 	.ops = OPS_KERNEL, .batches = true, .shares = true, .absent = absent, \
-	.close = close_state, .arm = arm, .move = move, .cancel = cancel, .reap = reap, \
-	.wait = wait_for, .ready = ready
+	.close = close_state, .arm = arm, .cancel = cancel, .reap = reap, .wait = wait_for, \
+	.ready = ready
 
-const struct facility twheel = { .name = "twheel", BARE, .open = open_handles };
+const struct facility twheel = {
+	.name = "twheel", BARE, .open = open_handles, .move = move,
+};
+
+const struct facility twheel_writes = {
+	.name = "twheel-push", BARE, .open = open_handles, .move = push_timers,
+};
+
 const struct facility twheel_keyed = {
-	.name = "twheel-keyed", BARE, .open = open_keyed, .settle = settle_keys,
+	.name = "twheel-keyed", BARE, .open = open_keyed, .settle = settle_keys, .move = move,
 };
 
 const struct facility twheel_lease = {
-	.name = "twheel-lease", BARE, .open = open_leases, .settle = settle_leases,
+	.name = "twheel-lease", BARE, .open = open_leases, .settle = settle_leases, .move = move,
 	.later = push_leases,
 };
 
