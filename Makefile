@@ -63,7 +63,7 @@ demo: ## a million drivers in a guest (TARGET=host: here; TARGET=embedded: witho
 	$(Q)$(vm)/demo.sh $(TARGET)
 
 .PHONY: check
-check: ## tests of each kind, in guests where they need the device: twenty minutes
+check: ## tests of each kind, in guests where they need the device: a quarter of an hour
 	$(Q)$(vm)/check.sh
 
 .PHONY: check-long

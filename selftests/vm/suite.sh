@@ -12,22 +12,23 @@
 
 tests=$top/selftests
 
-# check is what someone who has changed a line runs: tests of each kind, and of those
-# that can be made shorter a short form. long is the rest.
+# check is what someone who has changed a line runs: what finds most of all mistakes in a quarter of
+# an hour. long is the rest, in its long form if it has one.
 list() {
 	case $1 in
 	# The longest first, for where nobody knows how long they take
-	check)	echo embedded uapi examples fuzz hostile sim module wheel loops lease install languages reminder \
-			kselftest torture seeded lib stress vm time isolation insn abi tool report ;;
-	long)	echo time-long kselftest-long vm-long seeded-long loops-long fuzz-long html \
-			isolation-long uapi-long languages-long dist schedule ;;
+	check)	echo embedded uapi examples sim torture module wheel lib stress hostile lease isolation \
+			abi insn tool report ;;
+	long)	echo embedded-long uapi-long time-long kselftest-long vm-long seeded-long loops-long \
+			languages fuzz-long module-long lease-long languages-long reminder html \
+			install isolation-long kselftest dist schedule ;;
 	esac
 }
 
 # The suite that does all of it and more, if there is one
 within() {
 	case $1 in
-	seeded|loops|fuzz|time|vm)	echo "$1-long" ;;
+	seeded|loops|fuzz|time|vm|embedded|module|lease)	echo "$1-long" ;;
 	esac
 }
 
@@ -119,8 +120,9 @@ programs() {
 # Core tests in user space, on this machine: no device is needed.
 suite_wheel() { here 1200 "make -s -C $tests/wheel check"; }
 
-# The two sides of a lease in all interleavings: no device either.
-suite_lease() { here 1200 "make -s -C $tests/lease check"; }
+# The two sides of a lease in all interleavings: no device either. And are broken ones found?
+suite_lease() { here 600 "make -s -C $tests/lease check CHECK="; }
+suite_lease-long() { here 1200 "make -s -C $tests/lease check"; }
 
 # The whole module in a simulated kernel, with a new seed each time: no device, no guest.
 suite_sim() { here 1200 "$tests/sim/check.sh"; }
@@ -137,22 +139,22 @@ suite_vm-long() { suite_vm long; }
 suite_kselftest() { here 1800 "$tests/packages/kselftest.sh own"; }
 suite_kselftest-long() { here 1800 "$tests/packages/kselftest.sh tree"; }
 
-# The order of records is looked at with wheels of other shapes, too.
 suite_uapi() {
-	local shape status=0
 	mapfile -t list < <(programs uapi)
-	checked_guest 900 2 -m 2048 -- "${list[@]}" || status=$?
+	checked_guest 900 2 -m 2048 -- "${list[@]}"
+}
+
+# The order of records with wheels of other shapes. And where the tick turns the wheels, which looks for
+# less, and not as often.
+suite_uapi-long() {
+	local shape status=0
 	for shape in slots=4 slots=4096 tick_ns=1024; do
 		echo "# $shape"
 		guest 300 2 -o "$shape" -- uapi/order || status=$?
 	done
-	return $status
-}
-
-# Where the tick turns the wheels: it looks for less, and not as often.
-suite_uapi-long() {
 	guest 300 2 -a 'highres=off nohz=off' -- uapi/cancel_on_set uapi/clocks \
-		uapi/set_during_expiry uapi/rounds
+		uapi/set_during_expiry uapi/rounds || status=$?
+	return $status
 }
 
 # Is what make install leaves behind of use, without Debian's commands too, and with a kernel
@@ -194,11 +196,17 @@ suite_lib() {
 
 # The tests of uapi and lib, and the examples, on wheels in the process, on this machine; in a
 # guest those that set the clock, and programs of 32 bits, which not every machine runs.
-suite_embedded() {
+suite_embedded() { embedded check; }
+suite_embedded-long() {
+	local folder=$tests/embedded
+	embedded 'check again' "$folder/musl.sh" "$folder/amalgamation.sh" "$folder/valgrind.sh"
+}
+
+# embedded TARGETS COMMAND... - these targets of selftests/embedded, and the commands after them
+embedded() {
 	local status=0
-	here 1800 "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded check again" \
-		"make -s -k -j8 -O -C $tests/embedded examples" "$tests/embedded/musl.sh" \
-		"$tests/embedded/amalgamation.sh" "$tests/embedded/valgrind.sh" || status=$?
+	here 1800 "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded $1" \
+		"make -s -k -j8 -O -C $tests/embedded examples" "${@:2}" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
@@ -325,9 +333,10 @@ suite_examples() {
 
 # Everything at once on a debug kernel, and an oracle that accounts for it. Half a minute: where
 # chance has to find a race, the simulator is faster.
-suite_torture() { MINUTES=1 "$tests/torture/torture.sh" --seconds 30; }
+suite_torture() { MINUTES=1 "$tests/torture/torture.sh" --seconds 30 --each 150; }
 
-suite_module() { guest 900 2 -m 2048 -- stress/reload.sh; }
+suite_module() { guest 600 2 -m 2048 -- 'TWHEEL_RELOADS=10 stress/reload.sh in_use cycles'; }
+suite_module-long() { guest 900 2 -m 2048 -- stress/reload.sh; }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
 # slow: its watchdog waits for 120 s. Not with what makes the machine sleep: nothing
