@@ -14,7 +14,7 @@
 
 read -r -a kernels <<<"${KERNELS:-6.1 6.1-rt 6.12 7.2}"
 read -r -a cpus <<<"${CPUS:-1 2 4}"
-read -r -a suites <<<"${SUITES:-uapi lib stress isolation examples module}"
+read -r -a suites <<<"${SUITES:-uapi uapi-long lib stress isolation examples module-long}"
 logs=$build/log/check-all
 
 # counts FOLDER SUITE - "passed failed skipped", or what a suite that did not come to an end gets
