@@ -182,6 +182,11 @@ static void make_version(struct subject *s)
 	s->ret = twheel_version() != TWHEEL_VERSION_NUMBER;
 }
 
+static void make_update_now(struct subject *s)
+{
+	s->ret = twheel_update_now(s->tw);
+}
+
 static void make_set_now(struct subject *s)
 {
 	s->ret = twheel_set_now(s->tw, twheel_now(s->tw) + MSEC);
@@ -519,6 +524,7 @@ static const struct call calls[] = {
 	MADE("twheel_config_flags", make_config_flags),
 	MADE("twheel_now", make_now),
 	MADE("twheel_set_now", make_set_now),
+	MADE("twheel_update_now", make_update_now),
 	MADE("twheel_version", make_version),
 	MADE("twheel_stats", make_stats),
 	MADE("twheel_get_info", make_get_info),

@@ -212,4 +212,123 @@ TEST_F(now, timer_objects)
 	EXPECT_GT(START + 3 * HOUR / 2 + TICK, called);
 }
 
+FIXTURE(cached) {
+	struct twheel *tw;
+	uint64_t opened;
+};
+
+FIXTURE_SETUP(cached)
+{
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED |
+				 TWHEEL_OPEN_CACHE_NOW, NULL));
+	self->opened = twheel_now(self->tw);
+	usleep(2000);
+}
+
+FIXTURE_TEARDOWN(cached)
+{
+	twheel_close(self->tw);
+}
+
+/* Calls do not update the time, and go by it. */
+TEST_F(cached, stands_still)
+{
+	struct twheel_arm arm = { .expires = HOUR };
+	struct twheel_timer_info timer;
+	struct twheel_info info;
+	struct twheel_old old;
+
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(0, twheel_get(self->tw, arm.handle, &timer));
+	EXPECT_EQ(self->opened + HOUR, timer.deadline);
+	ASSERT_EQ(0, twheel_push(self->tw, arm.handle, self->opened + 2 * HOUR));
+	usleep(1000);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(self->opened, info.now);
+	ASSERT_EQ(0, twheel_cancel(self->tw, arm.handle, &old));
+	EXPECT_EQ(2 * HOUR, old.remaining);
+	EXPECT_EQ(self->opened, twheel_now(self->tw));
+}
+
+/* What has come up is still pending, and its descriptor is readable. */
+TEST_F(cached, update)
+{
+	struct twheel_arm arm = { .expires = MSEC }, later = { .expires = HOUR };
+	struct twheel_info info;
+
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(0, twheel_arm(self->tw, &later));
+	usleep(2000);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(2, info.pending);
+	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(0, twheel_update_now(self->tw));
+	EXPECT_LE(self->opened + 4 * MSEC, twheel_now(self->tw));
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(1, info.pending);
+	EXPECT_EQ(1, info.ready);
+	EXPECT_EQ(1, readable(self->tw));
+}
+
+/* A read updates it when it begins, and again when it has waited. */
+TEST_F(cached, reads)
+{
+	struct twheel_arm arm = { .expires = MSEC };
+	struct twheel_event event;
+	uint64_t read;
+
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	read = twheel_now(self->tw);
+	EXPECT_LE(self->opened + 2 * MSEC, read);
+	EXPECT_EQ(self->opened + MSEC, event.deadline);
+	EXPECT_LE(self->opened + 2 * MSEC, event.expired);
+
+	arm = (struct twheel_arm){ .expires = 20 * MSEC };
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(read + 20 * MSEC, event.deadline);
+	EXPECT_LE(event.deadline, event.expired);
+	EXPECT_LE(event.expired, twheel_now(self->tw));
+	EXPECT_EQ(0, twheel_read_timeout(self->tw, &event, 1, 5 * MSEC));
+	EXPECT_LE(read + 25 * MSEC, twheel_now(self->tw));
+}
+
+struct noted {
+	struct twheel	*tw;
+	uint64_t	now;
+};
+
+static void note_now(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	struct noted *noted = arg;
+
+	(void)event;
+	noted->now = twheel_now(noted->tw);
+	usleep(1000);
+	twheel_timer_start(timer, HOUR, 0);
+}
+
+/* A dispatch updates it, once for all functions that it calls. */
+TEST_F(cached, dispatches)
+{
+	struct noted noted = { .tw = self->tw };
+	struct twheel_timer *timer;
+
+	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, note_now, &noted));
+	ASSERT_EQ(0, twheel_timer_start(timer, MSEC, 0));
+	ASSERT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_LE(self->opened + 2 * MSEC, noted.now);
+	EXPECT_EQ(noted.now, twheel_now(self->tw));
+	EXPECT_EQ(HOUR, twheel_timer_remaining(timer));
+}
+
+/* The clock may be set, and then stands still. */
+TEST_F(cached, set)
+{
+	ASSERT_EQ(0, twheel_set_now(self->tw, START));
+	ASSERT_EQ(0, twheel_update_now(self->tw));
+	EXPECT_EQ(START, twheel_now(self->tw));
+}
+
 TEST_HARNESS_MAIN

@@ -134,6 +134,15 @@ static void contexts()
 	still.set_now(1002h);
 	expect(still.read(events) && events.size() == 1, "and goes on when it is told to");
 
+	in_process.cache_now = true;
+	tw::context cached(in_process);
+	const auto opened = cached.now();
+	while (std::chrono::nanoseconds(steady_clock::now().time_since_epoch()) < opened + 1ms)
+		;
+	expect(cached.now() == opened, "a context caches the time");
+	cached.update_now();
+	expect(cached.now() >= opened + 1ms, "until it is told to read the clock");
+
 	const auto counted = still.stats();
 	expect(counted.armed == 1 && counted.read == 1 && counted.lateness[42] == 1,
 	       "what was done is counted, and how late it was");

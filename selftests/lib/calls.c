@@ -60,7 +60,8 @@ TEST_F(calls, open_tells_flags_from_settings)
 {
 	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
 	const uint32_t flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC |
-			       TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CLOCK;
+			       TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CLOCK |
+			       TWHEEL_OPEN_CACHE_NOW;
 	const uint32_t settings = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE |
 				  TWHEEL_CONFIG_CANCEL_ON_SET;
 	struct twheel *tw;
@@ -740,7 +741,34 @@ TEST_F(calls, threads)
 	EXPECT_EQ(0, info.pending + info.ready);
 }
 
+/* Without the flag, and in a context of the device with it, there is nothing to update. */
+TEST_F(calls, update_now)
+{
+	uint64_t before = twheel_now(self->tw);
+
+	usleep(1000);
+	EXPECT_GE(twheel_now(self->tw), before + MSEC);
+	EXPECT_EQ(0, twheel_update_now(self->tw));
+	before = twheel_now(self->tw);
+	usleep(1000);
+	EXPECT_GE(twheel_now(self->tw), before + MSEC);
+}
+
 #ifndef EMBEDDED_TESTS
+/* A device's context has no cache, so that the flag changes nothing. */
+TEST(cache_now_of_a_device)
+{
+	struct twheel *tw;
+	uint64_t before;
+
+	ASSERT_EQ(0, twheel_open(&tw, TWHEEL_DEVICE, TWHEEL_OPEN_CACHE_NOW, NULL));
+	before = twheel_now(tw);
+	usleep(1000);
+	EXPECT_GE(twheel_now(tw), before + MSEC);
+	EXPECT_EQ(0, twheel_update_now(tw));
+	twheel_close(tw);
+}
+
 /* The clock of a context of the device is the kernel's, and so are the counters. */
 TEST_F(calls, set_now)
 {

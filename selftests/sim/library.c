@@ -52,10 +52,13 @@ static int library_release(struct inode *inode, struct file *file)
 static long configure(struct file *file, const struct twheel_config *config)
 {
 	struct program *program = file->private_data;
+	bool caches = !sim_below(4);
 
 	if (program->tw)
 		return -EBUSY;
-	return twheel_open(&program->tw, NULL, TWHEEL_OPEN_EMBEDDED, config);
+	world.caches |= caches;
+	return twheel_open(&program->tw, NULL, TWHEEL_OPEN_EMBEDDED |
+			   (caches ? TWHEEL_OPEN_CACHE_NOW : 0), config);
 }
 
 static long cancel(struct twheel *tw, struct twheel_cancel *cancel)
@@ -85,6 +88,9 @@ static long request(struct file *file, unsigned int cmd, unsigned long arg)
 	struct twheel_info *info = (struct twheel_info *)arg;
 	struct twheel *tw = tw_of(file);
 
+	/* If it caches the time: the oracle counts delays from the call. In a child both fail. */
+	if (tw && (cmd == TWHEEL_IOC_ARM || cmd == TWHEEL_IOC_ARM_BATCH || !sim_below(4)))
+		twheel_update_now(tw);
 	switch (cmd) {
 	case TWHEEL_IOC_CONFIG:
 		return configure(file, (const struct twheel_config *)arg);

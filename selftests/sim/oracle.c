@@ -313,7 +313,9 @@ void oracle_push_begins(struct context *c, struct own *own, const struct twheel_
 /* Has @a, which expires once, surely expired by @time? */
 static bool is_long_past(const struct arming *a, u64 time)
 {
-	if (!world.exact || world.restless || world.steps || a->interval || a->lease)
+	if (!world.exact || world.restless || world.caches || world.steps)
+		return false;
+	if (a->interval || a->lease)
 		return false;
 	return a->high < FAR_AHEAD && max(a->high, a->from) + a->slack + 3 * TICK < time;
 }

@@ -206,6 +206,7 @@ struct context {
  * @in_order:	records are read in order: each owner stays on a CPU, and one task reads
  * @exact:	no CPU stands still, so no record is late
  * @restless:	CPUs come and go, or are isolated
+ * @caches:	calls on some context take an older time for the present
  * @isolated:	nearly all CPUs are isolated, and all that is armed is due soon
  * @steps:	the clock is set
  * @leaps:	so many leap seconds come yet
@@ -228,7 +229,7 @@ struct world {
 	bool		lazy;
 	struct cred	cred;
 	bool		fair, tenants, many, process;
-	bool		in_order, exact, restless, isolated, steps, stop;
+	bool		in_order, exact, restless, caches, isolated, steps, stop;
 	u32		leaps;
 	u64		nr_steps;
 	u32		owners_left, readers_left, others_left;

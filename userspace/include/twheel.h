@@ -138,10 +138,14 @@ struct twheel_old {
  * @TWHEEL_OPEN_EMBEDDED: an embedded context, also where the device is there
  * @TWHEEL_OPEN_CLOCK: &twheel_config.clock is a clock as clock_gettime() takes it, and has to be
  *	given. So 0 is CLOCK_REALTIME
+ * @TWHEEL_OPEN_CACHE_NOW: calls on an embedded context do not read the clock: the present is the
+ *	time of the last twheel_read(), twheel_dispatch() or twheel_update_now(), so delays count
+ *	from there. Calls for single timers take half as long. For the device it changes nothing
  *
  * None of them is a TWHEEL_CONFIG_* bit: where one belongs the other is refused.
  */
 enum twheel_open_flag {
+	TWHEEL_OPEN_CACHE_NOW	= 1 << 26,
 	TWHEEL_OPEN_CLOCK	= 1 << 27,
 	TWHEEL_OPEN_NONBLOCK	= 1 << 28,
 	TWHEEL_OPEN_CLOEXEC	= 1 << 29,
@@ -271,9 +275,23 @@ unsigned int twheel_config_flags(const struct twheel *tw);
  *
  * Deadlines for %TWHEEL_ARM_ABS are computed from this.
  *
- * Return: nanoseconds.
+ * Return: nanoseconds. With %TWHEEL_OPEN_CACHE_NOW what the calls on an embedded context take for
+ * the present.
  */
 uint64_t twheel_now(const struct twheel *tw);
+
+/**
+ * twheel_update_now() - read the clock of a context that was opened with %TWHEEL_OPEN_CACHE_NOW
+ * @tw: a context
+ *
+ * What comes up until now becomes ready. An event loop calls this whenever it has waited and does
+ * not call twheel_read() or twheel_dispatch() next: delays would count from before it has waited,
+ * and timers expire too early by that. For contexts without the flag, and for those of the device,
+ * it does nothing.
+ *
+ * Return: 0; or -ECHILD in a child that has inherited an embedded context.
+ */
+int twheel_update_now(struct twheel *tw);
 
 /**
  * twheel_set_now() - set the clock of a context, and let it stand still

@@ -256,6 +256,7 @@ struct options {
 	bool		lease = false;
 	bool		cancel_on_set = false;
 	std::uint64_t	limit = 0;
+	bool		cache_now = false;
 };
 
 /* What a call has replaced or cancelled: struct twheel_old with a duration. */
@@ -340,6 +341,7 @@ public:
 		config.limit = how.limit;
 		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC |
 					  (how.nonblock ? TWHEEL_OPEN_NONBLOCK : 0) |
+					  (how.cache_now ? TWHEEL_OPEN_CACHE_NOW : 0) |
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
 			      how.path ? how.path :
 			      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
@@ -394,6 +396,9 @@ public:
 	{
 		return nanoseconds(static_cast<std::int64_t>(twheel_now(get())));
 	}
+
+	/* Read the clock, in a context that caches the time; see twheel_update_now(). */
+	void update_now() { detail::check(twheel_update_now(get()), "twheel_update_now"); }
 
 	/* Let the clock of an embedded context stand still at a time, for tests. */
 	template <typename Rep, typename Period>

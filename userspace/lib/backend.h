@@ -41,6 +41,7 @@ static inline uint64_t twheel_time(clockid_t clock)
  * @map: maps the words of a segment, and stores the address of the first. 0 or -errno
  * @unmap: undoes that
  * @set_now: sets the clock, which stands still from then on. 0 or -errno
+ * @update_now: reads the clock, if other calls do not. 0 or -errno
  * @stats: stores what was counted. 0 or -errno
  * @take_over: goes on in a child, which alone uses the context from now on
  * @close: closes the descriptor, and frees all that @map and @unmap do not
@@ -52,6 +53,7 @@ struct twheel_backend {
 	int	(*map)(const struct twheel *tw, uint32_t segment, uint64_t **words);
 	void	(*unmap)(uint64_t *words);
 	int	(*set_now)(struct twheel *tw, uint64_t ns);
+	int	(*update_now)(struct twheel *tw);
 	int	(*stats)(const struct twheel *tw, struct twheel_counters *counters);
 	void	(*take_over)(struct twheel *tw);
 	void	(*close)(struct twheel *tw);

@@ -26,9 +26,14 @@ TWHEEL_API unsigned int twheel_config_flags(const struct twheel *tw)
 
 TWHEEL_API uint64_t twheel_now(const struct twheel *tw)
 {
-	uint64_t now = __atomic_load_n(&tw->now, __ATOMIC_ACQUIRE);
+	const uint64_t *now = __atomic_load_n(&tw->now, __ATOMIC_ACQUIRE);
 
-	return now ? now : twheel_time(tw->clock);
+	return now ? __atomic_load_n(now, __ATOMIC_RELAXED) : twheel_time(tw->clock);
+}
+
+TWHEEL_API int twheel_update_now(struct twheel *tw)
+{
+	return tw->backend->update_now(tw);
 }
 
 TWHEEL_API unsigned int twheel_version(void)
@@ -38,14 +43,9 @@ TWHEEL_API unsigned int twheel_version(void)
 
 TWHEEL_API int twheel_set_now(struct twheel *tw, uint64_t ns)
 {
-	int ret;
-
 	if (!ns || ns > INT64_MAX)
 		return -EINVAL;
-	ret = tw->backend->set_now(tw, ns);
-	if (!ret)
-		__atomic_store_n(&tw->now, ns, __ATOMIC_RELEASE);
-	return ret;
+	return tw->backend->set_now(tw, ns);
 }
 
 TWHEEL_API int twheel_stats(const struct twheel *tw, struct twheel_counters *counters, size_t size)

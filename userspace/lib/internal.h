@@ -25,7 +25,8 @@ struct twheel_loop;
 
 /**
  * struct twheel - an open context
- * @now: the time at which its clock stands still, or 0 if it does not: see twheel_set_now()
+ * @now: where the time is kept that calls take for the present; NULL if they read the clock. Stored
+ *	once, and read without a lock
  * @fd: the descriptor, owned
  * @backend: what stands behind it
  * @emb: the wheel of an embedded context; otherwise NULL
@@ -36,7 +37,7 @@ struct twheel_loop;
  * @loop: timer objects, or NULL before the first one or the first twheel_dispatch()
  */
 struct twheel {
-	uint64_t		now;
+	const uint64_t		*now;
 	int			fd;
 	const struct twheel_backend *backend;
 	struct twheel_emb	*emb;

@@ -327,6 +327,16 @@ fn events_that_were_not_taken_out_are_told() {
 }
 
 #[test]
+fn cached_time() {
+    let wheel = Options::new().embedded(true).cache_now(true).open().unwrap();
+    let opened = wheel.now();
+    std::thread::sleep(Duration::from_millis(1));
+    assert_eq!(wheel.now(), opened);
+    wheel.update_now().unwrap();
+    assert!(wheel.now() >= opened + Duration::from_millis(1));
+}
+
+#[test]
 fn clock_of_tests_and_counters() {
     let wheel = Options::new().embedded(true).open().unwrap();
     assert!(wheel.is_embedded().unwrap());

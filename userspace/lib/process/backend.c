@@ -39,11 +39,27 @@ static void embedded_unmap(uint64_t *words)
 	(void)words;
 }
 
+/* From now on the library does not read the clock either. */
+static void keep_now(struct twheel *tw)
+{
+	__atomic_store_n(&tw->now, twheel_emb_now(tw->emb), __ATOMIC_RELEASE);
+}
+
 static int embedded_set_now(struct twheel *tw, uint64_t ns)
 {
 	if (twheel_inherited(tw))
 		return -ECHILD;
 	twheel_emb_set_now(tw->emb, ns);
+	keep_now(tw);
+	return 0;
+}
+
+static int embedded_update_now(struct twheel *tw)
+{
+	if (twheel_inherited(tw))
+		return -ECHILD;
+	if (__atomic_load_n(&tw->now, __ATOMIC_RELAXED))
+		twheel_emb_update_now(tw->emb);
 	return 0;
 }
 
@@ -90,6 +106,7 @@ static const struct twheel_backend twheel_embedded = {
 	.map		= embedded_map,
 	.unmap		= embedded_unmap,
 	.set_now	= embedded_set_now,
+	.update_now	= embedded_update_now,
 	.stats		= embedded_stats,
 	.take_over	= embedded_take_over,
 	.close		= embedded_close,
@@ -104,6 +121,10 @@ int twheel_embedded_open(struct twheel *tw, unsigned int flags)
 	if (flags & TWHEEL_OPEN_CLOEXEC)
 		oflags |= O_CLOEXEC;
 	tw->backend = &twheel_embedded;
-	tw->fd = twheel_emb_new(&tw->emb, oflags);
-	return tw->fd < 0 ? tw->fd : 0;
+	tw->fd = twheel_emb_new(&tw->emb, oflags, flags & TWHEEL_OPEN_CACHE_NOW);
+	if (tw->fd < 0)
+		return tw->fd;
+	if (flags & TWHEEL_OPEN_CACHE_NOW)
+		keep_now(tw);
+	return 0;
 }

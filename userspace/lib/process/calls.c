@@ -25,7 +25,7 @@
 static void begin_wheel(struct twheel_emb *emb, enum twheel_clock clock)
 {
 	emb->user.base.clock = clock;
-	emb->now = twheel_time(twheel_emb_clock(emb));
+	twheel_emb_read_clock(emb);
 	twheel_base_init(&emb->user.base, clock, 0, emb->memory);
 	emb->user.first = TWHEEL_NEVER;
 	emb->user.recheck = false;
@@ -136,6 +136,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 	int ret = 0;
 
 	twheel_emb_lock(emb);
+	twheel_emb_read_clock(emb);
 	while (!ret) {
 		if (!some && take_step(emb)) {
 			ret = -ECANCELED;
@@ -192,15 +193,28 @@ ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)
 	return ret;
 }
 
+const uint64_t *twheel_emb_now(const struct twheel_emb *emb)
+{
+	return &emb->now;
+}
+
+void twheel_emb_update_now(struct twheel_emb *emb)
+{
+	twheel_emb_lock(emb);
+	twheel_emb_look(emb);
+	twheel_emb_end_call(emb);
+}
+
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)
 {
 	twheel_emb_lock(emb);
+	twheel_emb_read_clock(emb);
 	/* From now on the timerfd is not set to @ns. */
 	emb->spent |= !emb->stopped;
 	if (emb->user.base.clock == TWHEEL_REALTIME && ns < emb->now)
 		emb->steps++;
 	emb->stopped = true;
-	emb->now = ns;
+	twheel_emb_go_by(emb, ns);
 	while (twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH))
 		twheel_emb_rest(emb);
 	twheel_emb_end_call(emb);
@@ -236,7 +250,7 @@ static void init_locks(struct twheel_emb *emb)
 	pthread_mutexattr_destroy(&attr);
 }
 
-int twheel_emb_new(struct twheel_emb **embp, int flags)
+int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct twheel_emb *emb = calloc(1, sizeof(*emb));
@@ -245,6 +259,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags)
 	if (!emb)
 		return ret;
 	emb->slot = &emb->own;
+	emb->caches = caches;
 	pthread_once(&once, init_process);
 	emb->memory = calloc(1, twheel_wheel_size(EMB_SLOTS, twheel_geometry.levels));
 	if (!emb->memory)

@@ -23,6 +23,12 @@ ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size);
 /* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
 
+/* Where the time is that calls take for the present: it lives as long as the context. */
+const uint64_t *twheel_emb_now(const struct twheel_emb *emb);
+
+/* Read the clock, unless it stands still. */
+void twheel_emb_update_now(struct twheel_emb *emb);
+
 /* Let the clock stand still at @ns. */
 void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns);
 
@@ -30,10 +36,10 @@ void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns);
 void twheel_emb_stats(const struct twheel_emb *emb, uint64_t counts[TWHEEL_SHARE_COUNTS]);
 
 /*
- * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. Returns its descriptor, or
- * -errno.
+ * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. With @caches only reads and
+ * twheel_emb_update_now() read the clock. Returns its descriptor, or -errno.
  */
-int twheel_emb_new(struct twheel_emb **embp, int flags);
+int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches);
 
 /* Free a context, and close its descriptors. */
 void twheel_emb_destroy(struct twheel_emb *emb);

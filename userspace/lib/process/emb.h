@@ -70,7 +70,9 @@ struct emb_pages {
  * @user: what the core takes for the user of the context; has the wheel
  * @memory: of the wheel's buckets
  * @ctx: the core's context
- * @now: the time at which the present call looks at timers
+ * @now: the time that the present call takes for the present; also read without @lock
+ * @since: when others had their turn last, or the call began; 0 before that has to be known
+ * @caches: only reads, and calls that ask for it, read the clock
  * @stopped: @now does not follow a clock any more: see twheel_set_now()
  * @faked: programs are told another time than the kernel's, as under faketime
  * @closing: the context is being freed, and nobody else waits for @lock
@@ -98,6 +100,8 @@ struct twheel_emb {
 	void			*memory;
 	struct twheel_ctx	*ctx;
 	uint64_t		now;
+	uint64_t		since;
+	bool			caches;
 	bool			stopped;
 	bool			faked;
 	bool			closing;
@@ -174,10 +178,19 @@ static inline void twheel_emb_show(struct twheel_emb *emb)
 
 /* turn.c */
 
-/* A call begins: take the lock, without it, and read the clock. */
+/* Take the lock, without it. */
 void twheel_emb_lock(struct twheel_emb *emb);
 
-/* As above; and make ready what is due, as far as that takes a bounded time. */
+/* Let @ns be the present. */
+void twheel_emb_go_by(struct twheel_emb *emb, uint64_t ns);
+
+/* Let the time on the clock be the present, unless the clock stands still. */
+void twheel_emb_read_clock(struct twheel_emb *emb);
+
+/* Read the clock, and make ready what is due, as far as that takes a bounded time. */
+void twheel_emb_look(struct twheel_emb *emb);
+
+/* A call begins: take the lock, without it, and look; but read no clock that is cached. */
 void twheel_emb_begin(struct twheel_emb *emb);
 
 /* The call ends: see to it that the descriptor is readable when it has to be, and unlock. */

@@ -274,6 +274,7 @@ int twheel_emb_wait(struct twheel_emb *emb, bool wait)
 	pthread_cleanup_pop(0);
 
 	twheel_emb_lock(emb);
+	twheel_emb_read_clock(emb);
 	emb->waiting--;
 	if (ret == -ECANCELED) {
 		emb->steps++;

@@ -62,9 +62,20 @@ void twheel_emb_lock(struct twheel_emb *emb)
 	if (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&emb->lock))
 		lock_in_turn(emb);
+	emb->since = 0;
 	twheel_emb_enter(emb);
+}
+
+void twheel_emb_go_by(struct twheel_emb *emb, uint64_t ns)
+{
+	/* twheel_now() reads it without the lock. */
+	__atomic_store_n(&emb->now, ns, __ATOMIC_RELAXED);
+}
+
+void twheel_emb_read_clock(struct twheel_emb *emb)
+{
 	if (!emb->stopped)
-		emb->now = twheel_time(twheel_emb_clock(emb));
+		twheel_emb_go_by(emb, twheel_time(twheel_emb_clock(emb)));
 }
 
 /* As twheel_emb_turn(), when there is something to do. */
@@ -125,16 +136,30 @@ bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks)
 void twheel_emb_begin(struct twheel_emb *emb)
 {
 	twheel_emb_lock(emb);
+	if (!emb->caches)
+		twheel_emb_read_clock(emb);
+	twheel_emb_turn(emb, LOOKS);
+}
+
+void twheel_emb_look(struct twheel_emb *emb)
+{
+	twheel_emb_read_clock(emb);
 	twheel_emb_turn(emb, LOOKS);
 }
 
 void twheel_emb_rest(struct twheel_emb *emb)
 {
-	if (emb->closing || twheel_time(twheel_emb_clock(emb)) - emb->now < TURN_NS)
+	uint64_t now;
+
+	if (emb->closing)
+		return;
+	now = twheel_time(twheel_emb_clock(emb));
+	if (!emb->since)
+		emb->since = emb->caches || emb->stopped ? now : emb->now;
+	if (now - emb->since < TURN_NS)
 		return;
 	twheel_emb_end_call(emb);
-	twheel_emb_lock(emb);
-	twheel_emb_turn(emb, LOOKS);
+	twheel_emb_begin(emb);
 }
 
 void twheel_emb_end_call(struct twheel_emb *emb)

@@ -53,6 +53,7 @@ TWHEEL_FEATURE_PUSH = 0x400
 TWHEEL_STATE_NONE = 0
 TWHEEL_STATE_PENDING = 1
 TWHEEL_STATE_READY = 2
+TWHEEL_OPEN_CACHE_NOW = 0x4000000
 TWHEEL_OPEN_CLOCK = 0x8000000
 TWHEEL_OPEN_NONBLOCK = 0x10000000
 TWHEEL_OPEN_CLOEXEC = 0x20000000
@@ -289,6 +290,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "twheel_clock": (c_int, [c_void_p]),
     "twheel_config_flags": (c_uint, [c_void_p]),
     "twheel_now": (c_uint64, [c_void_p]),
+    "twheel_update_now": (c_int, [c_void_p]),
     "twheel_set_now": (c_int, [c_void_p, c_uint64]),
     "twheel_get_info": (c_int, [c_void_p, c_uint, POINTER(twheel_info)]),
     "twheel_stats": (c_int, [c_void_p, POINTER(twheel_counters), c_size_t]),

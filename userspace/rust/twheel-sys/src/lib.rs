@@ -49,6 +49,7 @@ pub const TWHEEL_FEATURE_PUSH: u32 = 0x400;
 pub const TWHEEL_STATE_NONE: u32 = 0;
 pub const TWHEEL_STATE_PENDING: u32 = 1;
 pub const TWHEEL_STATE_READY: u32 = 2;
+pub const TWHEEL_OPEN_CACHE_NOW: u32 = 0x4000000;
 pub const TWHEEL_OPEN_CLOCK: u32 = 0x8000000;
 pub const TWHEEL_OPEN_NONBLOCK: u32 = 0x10000000;
 pub const TWHEEL_OPEN_CLOEXEC: u32 = 0x20000000;
@@ -216,6 +217,7 @@ extern "C" {
     pub fn twheel_clock(tw: *const c_void) -> c_int;
     pub fn twheel_config_flags(tw: *const c_void) -> c_uint;
     pub fn twheel_now(tw: *const c_void) -> u64;
+    pub fn twheel_update_now(tw: *mut c_void) -> c_int;
     pub fn twheel_set_now(tw: *mut c_void, ns: u64) -> c_int;
     pub fn twheel_get_info(tw: *const c_void, flags: c_uint, info: *mut twheel_info) -> c_int;
     pub fn twheel_stats(tw: *const c_void, counters: *mut twheel_counters, size: usize) -> c_int;

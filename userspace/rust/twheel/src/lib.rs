@@ -166,6 +166,12 @@ impl Options {
         self.set_open(sys::TWHEEL_OPEN_NONBLOCK, on)
     }
 
+    /// Calls on a wheel in the process do not read the clock: the time of the last read, dispatch or
+    /// [`Wheel::update_now`] is the present for them, and delays count from there.
+    pub fn cache_now(&mut self, on: bool) -> &mut Options {
+        self.set_open(sys::TWHEEL_OPEN_CACHE_NOW, on)
+    }
+
     /// A wheel in the process, also where the device is there.
     pub fn embedded(&mut self, on: bool) -> &mut Options {
         self.set_open(sys::TWHEEL_OPEN_EMBEDDED, on)
@@ -464,6 +470,12 @@ impl Wheel {
     /// The time on its clock.
     pub fn now(&self) -> Duration {
         Duration::from_nanos(unsafe { sys::twheel_now(self.tw) })
+    }
+
+    /// Reads its clock, if it was opened with [`Options::cache_now`]: for loops that have waited, and do
+    /// not read events next.
+    pub fn update_now(&self) -> io::Result<()> {
+        done(unsafe { sys::twheel_update_now(self.tw) })
     }
 
     /// Sets its clock, and lets that stand still, for tests: of a wheel in the process. Neither
