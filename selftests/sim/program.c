@@ -377,6 +377,9 @@ ssize_t sim_read(int nr, void *buf, size_t size)
  * Mutexes
  */
 
+/* As where threads are begun before all calls: glibc's __libc_single_threaded. */
+char sim___libc_single_threaded;
+
 static struct program_mutex *mutex_of(pthread_mutex_t *mutex)
 {
 	u64 *nr = (u64 *)mutex;

@@ -183,12 +183,15 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wai
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)
 {
 	struct iov_iter from = { (void *)buf, size };
-	ssize_t ret;
+	ssize_t ret = 0;
 
 	if (!buf && size)
 		return -EFAULT;
 	twheel_emb_begin(emb);
-	ret = twheel_push_entries(emb->ctx, &from);
+	if (size == sizeof(struct twheel_push))
+		ret = twheel_push_at(emb->ctx, buf);
+	if (!ret)
+		ret = twheel_push_entries(emb->ctx, &from);
 	twheel_emb_end_call(emb);
 	return ret;
 }

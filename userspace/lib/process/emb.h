@@ -61,7 +61,9 @@ struct emb_pages {
 
 /**
  * struct twheel_emb - an embedded context
- * @lock: guards all else, but for the descriptors, which are constant
+ * @lock: guards all else, but for the descriptors, which are constant. Not taken where there is no
+ *	other thread
+ * @locked: @lock was taken
  * @queue: whoever has to wait for @lock holds this meanwhile
  * @overdue: whoever holds @queue has waited for long, so nobody else comes first; atomic
  * @fd: what the program sees: an epoll of the two that follow
@@ -91,6 +93,7 @@ struct emb_pages {
  */
 struct twheel_emb {
 	pthread_mutex_t		lock;
+	bool			locked;
 	pthread_mutex_t		queue;
 	unsigned int		overdue;
 	int			fd;
@@ -161,6 +164,15 @@ void twheel_emb_describe(struct twheel_emb *emb);
 /* Timers of all contexts in this process, each counted at the end of a call */
 extern uint64_t twheel_all_timers;
 
+/* There are @n more timers. */
+static inline void twheel_emb_count(const struct twheel_emb *emb, uint64_t n)
+{
+	if (emb->locked)
+		__atomic_fetch_add(&twheel_all_timers, n, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&twheel_all_timers, twheel_all_timers + n, __ATOMIC_RELAXED);
+}
+
 /* Tell them, and other contexts, what it has. */
 static inline void twheel_emb_show(struct twheel_emb *emb)
 {
@@ -168,8 +180,7 @@ static inline void twheel_emb_show(struct twheel_emb *emb)
 
 	twheel_ctx_count(emb->ctx, &pending, &ready);
 	if (emb->counted != pending + ready) {
-		__atomic_fetch_add(&twheel_all_timers, pending + ready - emb->counted,
-				   __ATOMIC_RELAXED);
+		twheel_emb_count(emb, pending + ready - emb->counted);
 		emb->counted = pending + ready;
 	}
 	__atomic_store_n(&emb->slot->timers, pending + ready, __ATOMIC_RELAXED);

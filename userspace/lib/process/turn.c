@@ -8,6 +8,12 @@
  */
 #include <stddef.h>
 #include <string.h>
+#if defined(__GLIBC__) && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 232
+#include <sys/single_threaded.h>
+#define IS_ALONE	__libc_single_threaded
+#else
+#define IS_ALONE	false
+#endif
 
 #include "emb.h"
 #include "expire.h"
@@ -59,9 +65,13 @@ static noinline void lock_in_turn(struct twheel_emb *emb)
 
 void twheel_emb_lock(struct twheel_emb *emb)
 {
-	if (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&emb->lock))
+	/* No other thread begins before this one has left the call. */
+	bool alone = IS_ALONE;
+
+	if (!alone && (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
+		       pthread_mutex_trylock(&emb->lock)))
 		lock_in_turn(emb);
+	emb->locked = !alone;
 	emb->since = 0;
 	twheel_emb_enter(emb);
 }
@@ -164,8 +174,10 @@ void twheel_emb_rest(struct twheel_emb *emb)
 
 void twheel_emb_end_call(struct twheel_emb *emb)
 {
-	twheel_emb_free_later(emb);
+	if (emb->freed)
+		twheel_emb_free_later(emb);
 	twheel_emb_settle(emb);
 	twheel_emb_show(emb);
-	pthread_mutex_unlock(&emb->lock);
+	if (emb->locked)
+		pthread_mutex_unlock(&emb->lock);
 }
