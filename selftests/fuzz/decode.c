@@ -3,6 +3,7 @@
  * What the bytes of a call stand for, and checks of what it returned.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "thread.h"
@@ -149,6 +150,18 @@ void expect_of(const struct buffer *buffer, const char *name, long ret, long max
 			  (void *)buffer->at);
 	else
 		expect(name, ret, max, errors);
+}
+
+bool is_read_only(const struct slot *slot)
+{
+	return (fcntl(slot->fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+}
+
+long expect_refusal(const char *name, long ret)
+{
+	if (ret != -EBADF)
+		violation("%s: returned %ld for a descriptor to be read only", name, ret);
+	return ret;
 }
 
 void check_clean(const char *name, const struct buffer *buffer, size_t used)

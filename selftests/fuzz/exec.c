@@ -203,6 +203,7 @@ static const struct operation operations[NR_OPS] = {
 	[OP_FLIP] = { "flip", op_flip },
 	[OP_OTHER] = { "other", op_other },
 	[OP_PASS] = { "pass", op_pass },
+	[OP_PUSH] = { "push", op_push },
 };
 
 static void told(const struct call *call, long ret)

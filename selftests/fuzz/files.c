@@ -94,6 +94,63 @@ long op_readv(struct thread *self, const struct call *call, struct slot *slot)
 	return ret;
 }
 
+/* What came of @pushes, which were made, of a call that carried out @done and returned @ret. */
+static void check_pushes(struct context *ctx, const struct twheel_push *pushes, __u32 made,
+			 const struct buffer *buffer, __u32 done, long ret)
+{
+	struct twheel_push push;
+	__u32 i;
+
+	for (i = 0; i < made; i++) {
+		if (memory_copy(&push, buffer->at + i * sizeof(push), sizeof(push)) ==
+		    sizeof(push) && memcmp(&push, &pushes[i], sizeof(push)))
+			violation("push: what is only read has changed");
+		if (i < done)
+			oracle_pushed(ctx, &pushes[i]);
+		else if (i == done && ret < 0)
+			oracle_not_pushed(ctx, &pushes[i], ret);
+	}
+}
+
+long op_push(struct thread *self, const struct call *call, struct slot *slot)
+{
+	__u32 n = decode_count(call->count), half = call->slack < 250 ? 0 : call->slack - 249;
+	size_t size = n * sizeof(struct twheel_push) + half;
+	struct buffer buffer = buffer_of(self, call, size);
+	struct context *ctx = slot->ctx;
+	__u32 staged = n, made, i;
+	long ret;
+
+	if (staged > ENTRIES)
+		staged = ENTRIES;
+	if (staged > buffer.size / sizeof(struct twheel_push))
+		staged = buffer.size / sizeof(struct twheel_push);
+	for (i = 0; i < staged; i++)
+		self->pushes[i] = (struct twheel_push) {
+			.handle		= decode_handle(ctx, call->ref + i, call->mode),
+			.expires	= decode_time(call->time, call->mag + i * 3,
+						      tw_now(ctx->clock)),
+		};
+	made = memory_copy(buffer.at, self->pushes, staged * sizeof(struct twheel_push)) /
+	       sizeof(struct twheel_push);
+	/* Entries that cannot be seen before the call are not counted. */
+	if (!memory_sure(&buffer) || made < n)
+		lose_track(ctx);
+
+	ret = write(slot->fd, buffer.at, size);
+	if (ret < 0)
+		ret = -errno;
+	if (is_read_only(slot))
+		return expect_refusal("push", ret);
+	expect_of(&buffer, "push", ret, half ? -1 : size, "ifesqm");
+	if (ret > 0 && ret % sizeof(struct twheel_push))
+		violation("push: %ld bytes", ret);
+	if (!half && memory_sure(&buffer))
+		check_pushes(ctx, self->pushes, made, &buffer,
+			     ret < 0 ? 0 : ret / sizeof(struct twheel_push), ret);
+	return ret;
+}
+
 long op_poll(struct thread *self, const struct call *call, struct slot *slot)
 {
 	struct pollfd pfd = {
@@ -275,27 +332,13 @@ long op_fdinfo(struct thread *self, const struct call *call, struct slot *slot)
 /* Make a call that the device does not support, or have reads block or not. */
 long op_other(struct thread *self, const struct call *call, struct slot *slot)
 {
-	struct twheel_push pushes[4];
 	char bytes[64] = "";
-	unsigned int i;
 	long ret = 0;
 	int flags;
 
 	switch (call->mode % 8) {
 	case 0:
-		/* Pushes timers, if it gets that far: other tests check what becomes of them. */
-		if (call->mag % 16 == 0) {
-			lose_track(slot->ctx);
-			for (i = 0; i < sizeof(pushes) / sizeof(pushes[0]); i++)
-				pushes[i] = (struct twheel_push) {
-					(i + call->time % 4) * 0x100000001ULL,
-					(__u64)call->mag << call->flags % 64,
-				};
-			ret = write(slot->fd, pushes, sizeof(pushes));
-			return ret < 0 ? -errno : ret;
-		}
-		/* Half an entry is none. */
-		ret = write(slot->fd, bytes, sizeof(bytes) - 1);
+		ret = pwrite(slot->fd, bytes, sizeof(bytes), call->mag);
 		break;
 	case 1:
 		ret = pread(slot->fd, bytes, sizeof(bytes), call->mag);

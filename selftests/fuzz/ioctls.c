@@ -27,19 +27,6 @@ static struct twheel_config make_config(const struct call *call)
 	return config;
 }
 
-/* Is @slot not open for writing? Then what would change its context is refused. */
-static bool is_read_only(const struct slot *slot)
-{
-	return (fcntl(slot->fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
-}
-
-static long expect_refusal(const char *name, long ret)
-{
-	if (ret != -EBADF)
-		violation("%s: returned %ld for a descriptor to be read only", name, ret);
-	return ret;
-}
-
 long op_config(struct thread *self, const struct call *call, struct slot *slot)
 {
 	struct twheel_config config = make_config(call);

@@ -17,6 +17,7 @@ static const __u8 weights[NR_OPS] = {
 	[OP_DUP] = 2, [OP_FORK] = 1, [OP_CLOSE] = 2, [OP_SLEEP] = 6,
 	[OP_SETTIME] = 1, [OP_BAD_IOCTL] = 1, [OP_FDINFO] = 1, [OP_CPU] = 3,
 	[OP_FLIP] = 1, [OP_OTHER] = 1, [OP_PASS] = 1,
+	[OP_PUSH] = 8,
 };
 
 __u64 prog_random(__u64 *state)

@@ -53,7 +53,8 @@ struct map {
  * @memory: where its buffers are
  * @at: index of the call that it makes
  * @arms: entries that it has made up, and
- * @cancels: the same for cancels
+ * @cancels: the same for cancels, and
+ * @pushes: for pushes
  * @children: processes that it has forked
  * @nr_children: how many
  */
@@ -67,6 +68,7 @@ struct thread {
 	union {
 		struct twheel_arm arms[ENTRIES];
 		struct twheel_cancel cancels[ENTRIES];
+		struct twheel_push pushes[ENTRIES];
 	};
 	pid_t children[CHILDREN];
 	int nr_children;
@@ -104,6 +106,10 @@ struct run {
 
 extern struct run run;
 
+/* Is @slot not open for writing? Then what would change its context is refused, with @ret. */
+bool is_read_only(const struct slot *slot);
+long expect_refusal(const char *name, long ret);
+
 /* ioctls.c */
 long op_config(struct thread *self, const struct call *call, struct slot *slot);
 long op_arm(struct thread *self, const struct call *call, struct slot *slot);
@@ -118,6 +124,7 @@ long op_bad_ioctl(struct thread *self, const struct call *call, struct slot *slo
 /* files.c */
 long op_read(struct thread *self, const struct call *call, struct slot *slot);
 long op_readv(struct thread *self, const struct call *call, struct slot *slot);
+long op_push(struct thread *self, const struct call *call, struct slot *slot);
 long op_poll(struct thread *self, const struct call *call, struct slot *slot);
 long op_epoll(struct thread *self, const struct call *call, struct slot *slot);
 long op_mmap(struct thread *self, const struct call *call, struct slot *slot);

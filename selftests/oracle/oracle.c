@@ -86,21 +86,23 @@ void oracle_found(struct context *ctx, __u64 handle, bool found, const char *cal
 		violation("%s: %#llx was never given out", call, handle);
 }
 
+static bool keyed(const struct context *ctx)
+{
+	return __atomic_load_n(&ctx->config, __ATOMIC_RELAXED) & TWHEEL_CONFIG_KEYED;
+}
+
 /* Is @data, which came back as the user_data of @handle, what it was armed with? */
 static void check_data(struct context *ctx, __u64 handle, __u64 data, const char *call)
 {
 	const struct known *known = find(ctx, handle);
+	bool ours = data >> ORACLE_SERIAL_BITS == ctx->user_data >> ORACLE_SERIAL_BITS;
 
 	if (ctx->unsure)
 		return;
-	if (data >> ORACLE_SERIAL_BITS != ctx->user_data >> ORACLE_SERIAL_BITS ||
+	/* A timer that a push has made has none. */
+	if (!(ours || (!data && keyed(ctx))) ||
 	    (ctx->exact && known && data != known->user_data))
 		violation("%s: user_data %#llx", call, data);
-}
-
-static bool keyed(const struct context *ctx)
-{
-	return __atomic_load_n(&ctx->config, __ATOMIC_RELAXED) & TWHEEL_CONFIG_KEYED;
 }
 
 static void check_handle(const struct context *ctx, __u64 handle, const char *call)
@@ -237,6 +239,45 @@ void oracle_cancelled(struct context *ctx, const struct twheel_cancel *in,
 	default:
 		violation("cancel: result %d", out->result);
 	}
+}
+
+/* With keys it makes the timer if there is none, which is not told: only the only user knows. */
+static void pushed_key(struct context *ctx, __u64 key)
+{
+	struct known *known = note(ctx, key);
+
+	if (!ctx->exact || ctx->evicted)
+		__atomic_store_n(&ctx->unsure, true, __ATOMIC_RELAXED);
+	if (known->live)
+		return;
+	known->live = true;
+	known->user_data = 0;
+	add_live(ctx, 1);
+}
+
+void oracle_pushed(struct context *ctx, const struct twheel_push *push)
+{
+	if (push->expires >> 63)
+		violation("push: to a negative time");
+	check_handle(ctx, push->handle, "push");
+	if (keyed(ctx))
+		pushed_key(ctx, push->handle);
+	else
+		oracle_found(ctx, push->handle, true, "push");
+}
+
+void oracle_not_pushed(struct context *ctx, const struct twheel_push *push, long error)
+{
+	/* Another thread may have configured the context since. */
+	if (!ctx->unsure && error == -ENOENT && keyed(ctx))
+		violation("push: a new timer is not found");
+	if (!ctx->unsure && error != -ENOENT && error != -EINVAL && error != -EFAULT &&
+	    !keyed(ctx))
+		violation("push: makes no timer, and returned %ld", error);
+	if (error == -EINVAL && !(push->expires >> 63))
+		violation("push: EINVAL for nothing");
+	if (push->expires >> 63 && error != -EINVAL && error != -EFAULT)
+		violation("push: returned %ld for a negative time", error);
 }
 
 void oracle_told(struct context *ctx, const struct twheel_timer_info *info, bool list, bool drain)

@@ -80,6 +80,10 @@ void oracle_armed(struct context *ctx, const struct twheel_arm *in, const struct
 void oracle_cancelled(struct context *ctx, const struct twheel_cancel *in,
 		      const struct twheel_cancel *out);
 
+/* Check that a push was right to be carried out; or with @error not to be. */
+void oracle_pushed(struct context *ctx, const struct twheel_push *push);
+void oracle_not_pushed(struct context *ctx, const struct twheel_push *push, long error);
+
 /* Check a timer's description, from GET or with @list from LIST, which has a @drain. */
 void oracle_told(struct context *ctx, const struct twheel_timer_info *info, bool list, bool drain);
 
