@@ -311,62 +311,60 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 	return ret;
 }
 
-/* May @timer, pending on hold->base, be due at @tick where it is? */
-static __always_inline bool can_stay(const struct twheel_hold *hold,
-				     const struct twheel_timer *timer, u64 tick)
+/* May @timer, pending on a base where timers may stay if it @stays, be due at @tick there? */
+static __always_inline bool can_stay(const struct twheel_timer *timer, u64 tick, bool stays)
 {
-	return tick >= timer->node.expires && hold->stays;
+	return tick >= timer->node.expires && stays;
 }
 
 /* Let @timer be due at @tick where it is: the turn of its bucket comes first, and moves it. */
-static __always_inline void stay_until(struct twheel_hold *hold, struct twheel_timer *timer,
+static __always_inline void stay_until(struct twheel_base *base, struct twheel_timer *timer,
 				       u64 tick)
 {
-	twheel_base_changed(hold->base, timer->node.expires, tick);
+	twheel_base_changed(base, timer->node.expires, tick);
 	timer->node.expires = tick;
 }
 
 /* Out of line: so what calls it has nothing to save. */
-static noinline void trace_postponed(const struct twheel_hold *hold,
-				     const struct twheel_timer *timer)
+static noinline void trace_postponed(const struct twheel_timer *timer)
 {
-	trace_twheel_rearm(hold->ctx, twheel_pool_handle(timer), hold->local->clock,
-			   timer->deadline, timer->interval,
-			   (u64)timer->slack << twheel_geometry.tick_shift);
+	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
+
+	trace_twheel_rearm(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
+			   timer->interval, (u64)timer->slack << twheel_geometry.tick_shift);
 }
 
-/* As twheel_timer_postpone(), with hold->now set and to @tick. */
-static __always_inline bool postpone(struct twheel_hold *hold, struct twheel_timer *timer,
-				     u64 deadline, u64 tick)
+/* As twheel_timer_postpone(), to @tick. */
+static __always_inline bool postpone(struct twheel_base *base, struct twheel_timer *timer,
+				     u64 deadline, u64 tick, u32 here, bool stays)
 {
+	lockdep_assert_held(&base->lock);
+	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
+
 	/* A flag may say that it is a lease, which may be due when its program has said. */
-	if (unlikely(READ_ONCE(timer->where) != hold->here || deadline <= hold->now ||
-		     !can_stay(hold, timer, tick)))
+	if (unlikely(READ_ONCE(timer->where) != here || !can_stay(timer, tick, stays)))
 		return false;
 	WRITE_ONCE(timer->deadline, deadline);
-	stay_until(hold, timer, tick);
+	stay_until(base, timer, tick);
 	twheel_count(TWHEEL_COUNT_REARMED);
 	if (trace_twheel_rearm_enabled())
-		trace_postponed(hold, timer);
+		trace_postponed(timer);
 	return true;
 }
 
 /* As twheel_timer_postpone(), for what takes calls. */
-static noinline bool postpone_slow(struct twheel_hold *hold, struct twheel_timer *timer,
-				   u64 deadline)
+static noinline bool postpone_slow(struct twheel_base *base, struct twheel_timer *timer,
+				   u64 deadline, u32 here, bool stays)
 {
-	twheel_hold_now(hold);
-	return postpone(hold, timer, deadline, tick_of(deadline, timer->slack));
+	return postpone(base, timer, deadline, tick_of(deadline, timer->slack), here, stays);
 }
 
-bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline)
+bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer, u64 deadline,
+			   u32 here, bool stays)
 {
-	lockdep_assert_held(&hold->base->lock);
-	twheel_ctx_assert_held(hold->ctx, timer);
-
-	if (unlikely(timer->slack || !hold->now))
-		return postpone_slow(hold, timer, deadline);
-	return postpone(hold, timer, deadline, twheel_ns_to_tick(deadline));
+	if (unlikely(timer->slack))
+		return postpone_slow(base, timer, deadline, here, stays);
+	return postpone(base, timer, deadline, twheel_ns_to_tick(deadline), here, stays);
 }
 
 /*
@@ -418,14 +416,14 @@ static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
 	lockdep_assert_held(&hold->base->lock);
 	twheel_ctx_assert_held(hold->ctx, timer);
 
-	if (unlikely(!pending || deadline <= now || !can_stay(hold, timer, tick)))
+	if (unlikely(!pending || deadline <= now || !can_stay(timer, tick, hold->stays)))
 		return rearm_anew(hold, timer, arm, deadline, now, pending);
 
 	arm->old_state = TWHEEL_STATE_PENDING;
 	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, false),
 					     now);
 	set_timer(timer, arm, deadline, slack, twheel_where_without_flags(timer->where));
-	stay_until(hold, timer, tick);
+	stay_until(hold->base, timer, tick);
 	return 0;
 }
 

@@ -40,15 +40,19 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 
 /**
  * twheel_timer_postpone() - let a timer be due at another time, if it can stay where it is
- * @hold:	of the timer
+ * @base:	the base of the timer
  * @timer:	the timer. All its settings but the deadline stay
- * @deadline:	the time on the context's clock, in ns
+ * @deadline:	the time on the context's clock, in ns. If that has passed the timer has been due
+ *		already, so its wheel is just coming to it
+ * @here:	the value of timer->where, without flags, of timers that are pending on @base
+ * @stays:	twheel_base_stays() of @base
  *
  * Context: holds @timer.
  * Return: true if so; false if nothing has changed and it takes twheel_timer_rearm(): if the timer
- * is ready, has a flag or has to leave its CPU, or the time has passed or is in an earlier tick.
+ * is ready, has a flag, has to leave its CPU, or has been due in a later tick.
  */
-bool twheel_timer_postpone(struct twheel_hold *hold, struct twheel_timer *timer, u64 deadline);
+bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer, u64 deadline,
+			   u32 here, bool stays);
 
 /**
  * twheel_timer_end_lease() - let nobody extend a lease any more

@@ -109,41 +109,17 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
 	}
 }
 
-/* Hold the pending timer @handle of @ctx, or return NULL. */
-static __always_inline struct twheel_timer *lock_one(struct twheel_hold *hold,
-						     struct twheel_ctx *ctx, u64 handle)
-{
-	struct twheel_timer *timer = twheel_pool_guess(&ctx->pool, handle);
-	struct twheel_base *base = hold->local;
-	u32 where;
-
-	if (unlikely(!timer))
-		return NULL;
-	where = READ_ONCE(timer->where);
-	if (unlikely(twheel_state_of(where) != TWHEEL_STATE_PENDING))
-		return NULL;
-
-	if (unlikely(base->cpu != twheel_cpu_of(where)))
-		base = twheel_base_of(ctx->pool.account.quota, ctx->clock, twheel_cpu_of(where));
-	spin_lock(&base->lock);
-	if (likely(READ_ONCE(timer->where) == where &&
-		   twheel_pool_is_named(&ctx->pool, timer, handle))) {
-		/* For sparse, as above. */
-		__release(&base->lock);
-		hold->base = base;
-		set_here(hold, base);
-		return timer;
-	}
-	spin_unlock(&base->lock);
-	return NULL;
-}
-
 struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx *ctx,
 				     u64 handle)
 {
 	struct twheel_timer *timer;
 
 	rcu_read_lock_bh();
+	timer = twheel_hold_lock(ctx, handle, &hold->base);
+	if (unlikely(!timer)) {
+		rcu_read_unlock_bh();
+		return NULL;
+	}
 	hold->ctx = ctx;
 	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	hold->second = NULL;
@@ -152,11 +128,7 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 	hold->ended = NULL;
 	hold->wake = false;
 	hold->now = 0;
-	timer = lock_one(hold, ctx, handle);
-	if (unlikely(!timer)) {
-		rcu_read_unlock_bh();
-		return NULL;
-	}
+	set_here(hold, hold->base);
 	/* For sparse, which cannot follow a section that depends on a condition. */
 	__release(RCU_BH);
 	return timer;

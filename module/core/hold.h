@@ -76,6 +76,40 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx);
 void twheel_hold_end(struct twheel_hold *hold);
 
 /**
+ * twheel_hold_lock() - take the lock of a pending timer that a handle or key names
+ * @ctx:	the context, whose pool is settled
+ * @handle:	a handle or a key; any number
+ * @base:	set to the base of the timer, unless this returns NULL
+ *
+ * Context: bottom halves are off, under RCU. Unless this returns NULL the caller releases the lock
+ * of @base.
+ * Return: the timer, which that lock guards; or NULL if no pending timer was found at once.
+ */
+static __always_inline struct twheel_timer *twheel_hold_lock(struct twheel_ctx *ctx, u64 handle,
+							     struct twheel_base **base)
+{
+	struct twheel_timer *timer = twheel_pool_guess(&ctx->pool, handle);
+	u32 where;
+
+	if (unlikely(!timer))
+		return NULL;
+	where = READ_ONCE(timer->where);
+	if (unlikely(twheel_state_of(where) != TWHEEL_STATE_PENDING))
+		return NULL;
+
+	*base = twheel_base_of(ctx->pool.account.quota, ctx->clock, twheel_cpu_of(where));
+	spin_lock(&(*base)->lock);
+	if (likely(READ_ONCE(timer->where) == where &&
+		   twheel_pool_is_named(&ctx->pool, timer, handle))) {
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__release(&(*base)->lock);
+		return timer;
+	}
+	spin_unlock(&(*base)->lock);
+	return NULL;
+}
+
+/**
  * twheel_hold_one() - begin to hold timers, with a pending one that a handle or key names
  * @hold:	filled but for @hold->offset, unless this returns NULL
  * @ctx:	the context, whose pool is settled
@@ -243,7 +277,7 @@ static inline u64 twheel_hold_now(struct twheel_hold *hold)
  */
 static inline u64 twheel_hold_time(const struct twheel_hold *hold, u64 ns)
 {
-	return hold->offset ? twheel_clock_shift(ns, -hold->offset) : ns;
+	return twheel_clock_unshift(ns, hold->offset);
 }
 
 #endif /* TWHEEL_HOLD_H */

@@ -67,7 +67,8 @@ static noinline int push_held(struct twheel_hold *hold, struct twheel_timer *tim
 static __always_inline int push_found(struct twheel_hold *hold, struct twheel_timer *timer,
 				      const struct twheel_push *push)
 {
-	if (likely(twheel_timer_postpone(hold, timer, twheel_hold_time(hold, push->expires))))
+	if (likely(twheel_timer_postpone(hold->base, timer, twheel_hold_time(hold, push->expires),
+					 hold->here, hold->stays)))
 		return 0;
 	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
 }
@@ -88,25 +89,30 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 }
 
 /*
- * Carry out @push, if it names a pending timer: without what is done for a batch. Returns whether
- * it was carried out.
+ * Carry out @push, if it names a pending timer that stays where it is: without what is done for
+ * others. Returns whether it was carried out.
  */
-static noinline bool push_alone(struct twheel_ctx *ctx, const struct twheel_push *push)
+static __always_inline bool push_alone(struct twheel_ctx *ctx, const struct twheel_push *push)
 {
-	struct twheel_hold hold __uninitialized;
 	struct twheel_timer *timer;
-	int ret;
+	struct twheel_base *base;
+	u64 deadline;
+	bool done = false;
 
 	if (!twheel_pool_settled(&ctx->pool) || push->expires > KTIME_MAX)
 		return false;
-	timer = twheel_hold_one(&hold, ctx, push->handle);
-	if (!timer)
-		return false;
-	hold.offset = twheel_clock_offset(ctx->clock);
-	twheel_hold_now(&hold);
-	ret = push_found(&hold, timer, push);
-	twheel_hold_end(&hold);
-	return !ret;
+	deadline = twheel_clock_unshift(push->expires, twheel_clock_offset(ctx->clock));
+	rcu_read_lock_bh();
+	timer = twheel_hold_lock(ctx, push->handle, &base);
+	if (likely(timer)) {
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__acquire(&base->lock);
+		done = twheel_timer_postpone(base, timer, deadline, twheel_where_pending(base->cpu),
+					     twheel_base_stays(base));
+		spin_unlock(&base->lock);
+	}
+	rcu_read_unlock_bh();
+	return done;
 }
 
 /*

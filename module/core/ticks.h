@@ -89,6 +89,19 @@ static inline u64 twheel_clock_shift(u64 ns, s64 offset)
 }
 
 /**
+ * twheel_clock_unshift() - take an offset off a time
+ * @ns:		the time, in ns; at most KTIME_MAX
+ * @offset:	the offset, in ns, which is mostly 0; may be negative
+ *
+ * Context: any.
+ * Return: the difference, but at least 0 and at most KTIME_MAX.
+ */
+static inline u64 twheel_clock_unshift(u64 ns, s64 offset)
+{
+	return offset ? twheel_clock_shift(ns, -offset) : ns;
+}
+
+/**
  * twheel_ns_until() - how long it is until a deadline
  * @deadline:	the deadline, in ns
  * @now:	the time on the same clock, in ns
