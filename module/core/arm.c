@@ -164,23 +164,25 @@ static noinline u64 round_for_word(const struct twheel_ctx *ctx, u64 deadline, u
 	return twheel_clock_shift(twheel_lease_deadline(units), -ctx->word_offset);
 }
 
-/* The time that @arm, which is valid, asks for, in ns on the context's clock. */
-static __always_inline u64 expires_at(const struct twheel_hold *hold,
-				      const struct twheel_arm *arm, u64 now)
+/*
+ * The time that @arm, which is valid, asks for, in ns on the context's clock. @offset: that of the
+ * calling program's clock.
+ */
+static __always_inline u64 expires_at(const struct twheel_arm *arm, s64 offset, u64 now)
 {
 	if (!(arm->flags & TWHEEL_ARM_ABS))
 		return min_t(u64, now + arm->expires, KTIME_MAX);
-	return twheel_hold_time(hold, arm->expires);
+	return twheel_clock_unshift(arm->expires, offset);
 }
 
 /* When @arm is due: that time, or for a lease what a word can say. */
-static __always_inline u64 deadline_of(const struct twheel_hold *hold,
-				       const struct twheel_arm *arm, u64 now)
+static __always_inline u64 deadline_of(const struct twheel_ctx *ctx, const struct twheel_arm *arm,
+				       s64 offset, u64 now)
 {
-	u64 time = expires_at(hold, arm, now);
+	u64 time = expires_at(arm, offset, now);
 
 	if (unlikely(arm->flags & TWHEEL_ARM_LEASE))
-		return round_for_word(hold->ctx, time, now);
+		return round_for_word(ctx, time, now);
 	return time;
 }
 
@@ -249,7 +251,7 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
 	twheel_base_forward(local, now);
 	for (arm = arms; arm < end; arm++) {
 		struct twheel_timer *timer = *timers++;
-		u64 deadline = deadline_of(hold, arm, now);
+		u64 deadline = deadline_of(ctx, arm, hold->offset, now);
 		bool ready = deadline <= now;
 		u32 slack = slack_of(arm);
 
@@ -326,12 +328,19 @@ static __always_inline void stay_until(struct twheel_base *base, struct twheel_t
 }
 
 /* Out of line: so what calls it has nothing to save. */
-static noinline void trace_postponed(const struct twheel_timer *timer)
+static noinline void trace_rearmed(const struct twheel_timer *timer)
 {
-	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
+	trace_twheel_rearm(twheel_ctx_of(timer), twheel_pool_handle(timer),
+			   twheel_ctx_of(timer)->clock, timer->deadline, timer->interval,
+			   (u64)timer->slack << twheel_geometry.tick_shift);
+}
 
-	trace_twheel_rearm(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
-			   timer->interval, (u64)timer->slack << twheel_geometry.tick_shift);
+/* Note that @timer was re-armed. */
+static __always_inline void note_rearmed(const struct twheel_timer *timer)
+{
+	twheel_count(TWHEEL_COUNT_REARMED);
+	if (trace_twheel_rearm_enabled())
+		trace_rearmed(timer);
 }
 
 /* As twheel_timer_postpone(), to @tick. */
@@ -346,9 +355,7 @@ static __always_inline bool postpone(struct twheel_base *base, struct twheel_tim
 		return false;
 	WRITE_ONCE(timer->deadline, deadline);
 	stay_until(base, timer, tick);
-	twheel_count(TWHEEL_COUNT_REARMED);
-	if (trace_twheel_rearm_enabled())
-		trace_postponed(timer);
+	note_rearmed(timer);
 	return true;
 }
 
@@ -371,8 +378,8 @@ bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer,
  * Re-arm @timer, which is held, to be due at @deadline, and not where it is. Returns 0; or -EAGAIN
  * if it has to move to hold->local, and that base is not locked.
  */
-static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm, u64 deadline, u64 now, bool pending)
+static __always_inline int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
+				      struct twheel_arm *arm, u64 deadline, u64 now, bool pending)
 {
 	struct twheel_base *local = hold->local;
 	bool ready = deadline <= now;
@@ -391,6 +398,7 @@ static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
 		twheel_ctx_withdraw(hold->ctx, timer);
 	}
 	set_timer(timer, arm, deadline, slack_of(arm), twheel_where_without_flags(timer->where));
+	note_rearmed(timer);
 	if (ready) {
 		make_ready(hold, timer, now);
 		return 0;
@@ -406,33 +414,35 @@ static int rearm_anew(struct twheel_hold *hold, struct twheel_timer *timer,
 	return 0;
 }
 
-/* Re-arm @timer, which is held and @pending or ready, to be due at @deadline. As rearm_anew(). */
-static int rearm_held(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_arm *arm, u64 deadline, u64 now, bool pending)
+/*
+ * Re-arm @timer, which is held and pending on @base, to be due at @deadline, if it can stay where
+ * it is. @stays: twheel_base_stays() of @base. Returns whether that was done.
+ */
+static __always_inline bool rearm_in_place(struct twheel_ctx *ctx, struct twheel_base *base,
+					   struct twheel_timer *timer, struct twheel_arm *arm,
+					   u64 deadline, u64 now, bool stays)
 {
 	u32 slack = slack_of(arm);
 	u64 tick = tick_of(deadline, slack);
 
-	lockdep_assert_held(&hold->base->lock);
-	twheel_ctx_assert_held(hold->ctx, timer);
+	lockdep_assert_held(&base->lock);
+	twheel_ctx_assert_held(ctx, timer);
 
-	if (unlikely(!pending || deadline <= now || !can_stay(timer, tick, hold->stays)))
-		return rearm_anew(hold, timer, arm, deadline, now, pending);
-
+	if (unlikely(deadline <= now || !can_stay(timer, tick, stays)))
+		return false;
 	arm->old_state = TWHEEL_STATE_PENDING;
-	arm->old_remaining = twheel_ns_until(replace_word(hold->ctx, timer, arm, deadline, false),
-					     now);
+	arm->old_remaining = twheel_ns_until(replace_word(ctx, timer, arm, deadline, false), now);
 	set_timer(timer, arm, deadline, slack, twheel_where_without_flags(timer->where));
-	stay_until(hold->base, timer, tick);
-	return 0;
+	stay_until(base, timer, tick);
+	note_rearmed(timer);
+	return true;
 }
 
 int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 		       struct twheel_arm *arm)
 {
 	bool pending = twheel_timer_state(timer) == TWHEEL_STATE_PENDING;
-	u64 now = twheel_hold_now(hold), deadline = deadline_of(hold, arm, now);
-	int ret;
+	u64 now = twheel_hold_now(hold), deadline;
 
 	if (arm->flags & TWHEEL_ARM_CONDITIONS) {
 		if (arm->flags & TWHEEL_ARM_IF_NONE)
@@ -441,15 +451,11 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
 			return -ENOENT;
 	}
 
-	ret = rearm_held(hold, timer, arm, deadline, now, pending);
-	if (ret)
-		return ret;
-
-	twheel_count(TWHEEL_COUNT_REARMED);
-	if (trace_twheel_rearm_enabled())
-		trace_twheel_rearm(hold->ctx, arm->handle, hold->local->clock, deadline,
-				   arm->interval, arm->slack);
-	return 0;
+	deadline = deadline_of(hold->ctx, arm, hold->offset, now);
+	if (likely(pending && rearm_in_place(hold->ctx, hold->base, timer, arm, deadline, now,
+					     hold->stays)))
+		return 0;
+	return rearm_anew(hold, timer, arm, deadline, now, pending);
 }
 
 /*
@@ -551,7 +557,7 @@ static void look_ahead(const struct twheel_hold *hold, const struct twheel_arm *
 	now = twheel_clock_now(hold->local->clock);
 	for (i = 0; i < n; i++)
 		if (twheel_hint_is_timer(timers[i]) &&
-		    expires_at(hold, &arms[i], now) < READ_ONCE(timers[i]->deadline))
+		    expires_at(&arms[i], hold->offset, now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
 }
 
@@ -605,15 +611,31 @@ static u32 arm_some(struct twheel_ctx *ctx, struct twheel_arm *arms, u32 n, int 
 /* As arm_alone(), for a timer that is pending. */
 static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
-	struct twheel_timer *timer;
+	s64 offset = arm->flags & TWHEEL_ARM_ABS ? twheel_clock_offset(ctx->clock) : 0;
 	struct twheel_hold hold __uninitialized;
+	struct twheel_timer *timer;
+	struct twheel_base *base;
+	u64 now, deadline;
 
-	timer = twheel_hold_one(&hold, ctx, arm->handle);
-	if (!timer)
+	rcu_read_lock_bh();
+	timer = twheel_hold_lock(ctx, arm->handle, &base);
+	if (!timer) {
+		rcu_read_unlock_bh();
 		return false;
-	if (arm->flags & TWHEEL_ARM_ABS)
-		hold.offset = twheel_clock_offset(ctx->clock);
-	arm->result = twheel_timer_rearm(&hold, timer, arm);
+	}
+	now = twheel_clock_now(ctx->clock);
+	deadline = deadline_of(ctx, arm, offset, now);
+	if (likely(rearm_in_place(ctx, base, timer, arm, deadline, now, twheel_base_stays(base)))) {
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__acquire(&base->lock);
+		spin_unlock(&base->lock);
+		rcu_read_unlock_bh();
+		return true;
+	}
+	/* For sparse: twheel_hold_end() ends the section. */
+	__release(RCU_BH);
+	twheel_hold_go_on(&hold, ctx, base);
+	arm->result = rearm_anew(&hold, timer, arm, deadline, now, true);
 	twheel_hold_end(&hold);
 	return arm->result != -EAGAIN;
 }

@@ -112,14 +112,21 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
  */
 static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 {
-	struct twheel_timer *timer;
 	struct twheel_hold hold __uninitialized;
+	struct twheel_timer *timer;
+	struct twheel_base *base;
 
 	if (begin_cancel(cancel) || !twheel_pool_settled(&ctx->pool))
 		return false;
-	timer = twheel_hold_one(&hold, ctx, cancel->handle);
-	if (!timer)
+	rcu_read_lock_bh();
+	timer = twheel_hold_lock(ctx, cancel->handle, &base);
+	if (!timer) {
+		rcu_read_unlock_bh();
 		return false;
+	}
+	/* For sparse: twheel_hold_end() ends the section. */
+	__release(RCU_BH);
+	twheel_hold_go_on(&hold, ctx, base);
 	cancel_held(&hold, timer, cancel);
 	cancel->result = 0;
 	twheel_hold_end(&hold);

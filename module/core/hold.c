@@ -109,18 +109,11 @@ void twheel_hold_begin(struct twheel_hold *hold, struct twheel_ctx *ctx)
 	}
 }
 
-struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx *ctx,
-				     u64 handle)
+void twheel_hold_go_on(struct twheel_hold *hold, struct twheel_ctx *ctx,
+		       struct twheel_base *base)
 {
-	struct twheel_timer *timer;
-
-	rcu_read_lock_bh();
-	timer = twheel_hold_lock(ctx, handle, &hold->base);
-	if (unlikely(!timer)) {
-		rcu_read_unlock_bh();
-		return NULL;
-	}
 	hold->ctx = ctx;
+	hold->base = base;
 	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	hold->second = NULL;
 	hold->key_lock = NULL;
@@ -128,10 +121,7 @@ struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx
 	hold->ended = NULL;
 	hold->wake = false;
 	hold->now = 0;
-	set_here(hold, hold->base);
-	/* For sparse, which cannot follow a section that depends on a condition. */
-	__release(RCU_BH);
-	return timer;
+	set_here(hold, base);
 }
 
 void twheel_hold_end(struct twheel_hold *hold)

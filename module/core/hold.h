@@ -110,20 +110,18 @@ static __always_inline struct twheel_timer *twheel_hold_lock(struct twheel_ctx *
 }
 
 /**
- * twheel_hold_one() - begin to hold timers, with a pending one that a handle or key names
- * @hold:	filled but for @hold->offset, unless this returns NULL
- * @ctx:	the context, whose pool is settled
- * @handle:	a handle or a key; any number
+ * twheel_hold_go_on() - begin to hold timers, after twheel_hold_lock() has found one
+ * @hold:	filled but for @hold->offset
+ * @ctx:	the context
+ * @base:	the base of that timer
  *
  * As twheel_hold_begin() and twheel_hold_handle(), for a call with one entry: in fewer
- * instructions, as no lock is held yet.
+ * instructions.
  *
- * Context: process. Unless it returns NULL, as after twheel_hold_begin().
- * Return: the timer, which is held; or NULL if no pending timer was found at once, and nothing has
- * begun.
+ * Context: after twheel_hold_lock(). The timer is held, and all is as after twheel_hold_begin().
  */
-struct twheel_timer *twheel_hold_one(struct twheel_hold *hold, struct twheel_ctx *ctx,
-				     u64 handle);
+void twheel_hold_go_on(struct twheel_hold *hold, struct twheel_ctx *ctx,
+		       struct twheel_base *base);
 
 /**
  * twheel_hold_index() - hold a timer that is pending or ready
@@ -144,7 +142,7 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
  * @hints:	filled with the timers, or hints that are none, see keys.h: for
  *		twheel_hold_handle() until twheel_hold_end()
  *
- * For a single entry there is no hint: twheel_hold_one() has looked for its timer already, or
+ * For a single entry there is no hint: twheel_hold_lock() has looked for its timer already, or
  * twheel_hold_handle() finds it as fast.
  *
  * Context: after twheel_hold_begin().
