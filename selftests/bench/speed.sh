@@ -21,11 +21,10 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-ours=twheel,twheel-keyed,twheel-lease
+ours=twheel,twheel-push,twheel-keyed,twheel-lease
 in_process=libuv,libevent,heap,hashed,core6,core1
 most=fill,arm,later,sooner,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver
-moves=later,sooner,random,heartbeat
 
 speed() {
 	"$here/speed" "$@" || failed=1
@@ -43,7 +42,6 @@ guest() {
 	speed -n 1M -o fill,later,random,cancel -w 60 -f libtwheel,timerfd
 	speed -n 1M -b 256 -o fill,arm,deliver -w 30 -f io_uring
 	speed -n 1M -b 1 -o random -w 30 -f twheel
-	speed -n 1M -b 256 -o $moves -w 30 -f twheel-push
 	for threads in 2 4; do
 		speed -n 100k -b 256 -o $few -t $threads -f $ours,timerfd -w 10
 	done
@@ -81,7 +79,6 @@ host_quick() {
 uml() {
 	for n in 1k 10k 100k 1M; do
 		speed -n $n -b 256 -o call,page,expire,$most -f floor,word,$ours
-		speed -n $n -b 256 -o $moves -f twheel-push
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f $ours
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
@@ -92,7 +89,6 @@ uml() {
 uml_quick() {
 	for n in 1k 1M; do
 		speed -n $n -b 256 -o call,page,later,$few -f floor,word,$ours
-		speed -n $n -b 256 -o later -f twheel-push
 	done
 	speed -n 100k -b 256 -o cancel -f twheel
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60

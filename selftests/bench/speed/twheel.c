@@ -311,25 +311,27 @@ static int64_t ready(struct job *job)
 }
 
 #define BARE \
-	.ops = OPS_KERNEL, .batches = true, .shares = true, .absent = absent, \
-	.close = close_state, .arm = arm, .cancel = cancel, .reap = reap, .wait = wait_for, \
-	.ready = ready
+	.batches = true, .shares = true, .absent = absent, .close = close_state, .arm = arm, \
+	.cancel = cancel, .reap = reap, .wait = wait_for, .ready = ready
 
 const struct facility twheel = {
-	.name = "twheel", BARE, .open = open_handles, .move = move,
+	.name = "twheel", BARE, .ops = OPS_KERNEL, .open = open_handles, .move = move,
 };
 
+/* All else is as it is without pushes. */
 const struct facility twheel_writes = {
-	.name = "twheel-push", BARE, .open = open_handles, .move = push_timers,
+	.name = "twheel-push", BARE, .ops = OPS_MOVE | OPS(OP_HEARTBEAT), .open = open_handles,
+	.move = push_timers,
 };
 
 const struct facility twheel_keyed = {
-	.name = "twheel-keyed", BARE, .open = open_keyed, .settle = settle_keys, .move = move,
+	.name = "twheel-keyed", BARE, .ops = OPS_KERNEL, .open = open_keyed,
+	.settle = settle_keys, .move = move,
 };
 
 const struct facility twheel_lease = {
-	.name = "twheel-lease", BARE, .open = open_leases, .settle = settle_leases, .move = move,
-	.later = push_leases,
+	.name = "twheel-lease", BARE, .ops = OPS_KERNEL, .open = open_leases,
+	.settle = settle_leases, .move = move, .later = push_leases,
 };
 
 /*
