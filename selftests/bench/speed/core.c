@@ -138,8 +138,8 @@ static void wait_for(struct job *job)
 }
 
 #define CORE \
-	.ops = OPS_ALL, .close = close_state, .arm = arm, .move = move, .cancel = cancel, \
-	.reap = reap, .wait = wait_for
+	.ops = OPS_ALL & ~OPS(OP_SOON), .close = close_state, .arm = arm, .move = move, \
+	.cancel = cancel, .reap = reap, .wait = wait_for
 
 const struct facility core6 = { .name = "core6", CORE, .open = open_six };
 const struct facility core1 = { .name = "core1", CORE, .open = open_one };

@@ -152,6 +152,6 @@ static void wait_for(struct job *job)
 }
 
 const struct facility hashed = {
-	.name = "hashed", .ops = OPS_ALL, .open = open_state, .close = close_state, .arm = arm,
-	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
+	.name = "hashed", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .close = close_state,
+	.arm = arm, .move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
 };

@@ -5,7 +5,7 @@
  * sooner and no random.
  *
  * Timers are armed from a callback, since the loop knows the time there, and outside it asks
- * for it each time.
+ * for it each time. For one timer alone that is less than a round of the loop.
  */
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -125,9 +125,13 @@ static int add(struct job *job, const uint32_t *which, uint32_t n, const struct 
 	s->assign = assign;
 	/* The callback clears that. */
 	s->ret = -1;
-	event_active(&s->entry, 0, 0);
-	if (event_base_loop(s->base, EVLOOP_NONBLOCK) < 0)
-		return -EIO;
+	if (n == 1) {
+		add_all(-1, 0, s);
+	} else {
+		event_active(&s->entry, 0, 0);
+		if (event_base_loop(s->base, EVLOOP_NONBLOCK) < 0)
+			return -EIO;
+	}
 	return s->ret ? -ENOMEM : 0;
 }
 
@@ -176,5 +180,5 @@ const struct facility libevent = {
 
 const struct facility libevent_common = {
 	.name = "libevent-common", EVENTS, .open = open_common,
-	.ops = OPS_ALL & ~(OPS(OP_SOONER) | OPS(OP_RANDOM) | OPS(OP_SPREAD)),
+	.ops = OPS_ALL & ~(OPS(OP_SOONER) | OPS(OP_RANDOM) | OPS(OP_SPREAD) | OPS(OP_SOON)),
 };

@@ -220,7 +220,8 @@ static bool run_facility(const struct facility *f, uint32_t pending, unsigned in
 
 	/* A thread that reads gets timers of all. */
 	if (shared)
-		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_EXPIRE) | OPS(OP_SPREAD));
+		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_SOON) | OPS(OP_EXPIRE) |
+			      OPS(OP_SPREAD));
 	for (i = 0; i < (f->batches ? batches.nr : 1); i++) {
 		if (f->batches)
 			plan.batch = batches.of[i];

@@ -6,8 +6,8 @@
 #include "worker.h"
 
 const char *const op_names[NR_OPS] = {
-	"fill", "arm", "later", "sooner", "random", "heartbeat", "cancel", "expire", "deliver",
-	"spread", "call", "page",
+	"fill", "arm", "order", "later", "sooner", "random", "heartbeat", "soon", "cancel",
+	"expire", "deliver", "spread", "call", "page",
 };
 
 struct common common;

@@ -8,10 +8,15 @@
  *	arm		the same in a facility that had as many timers before, and where all of
  *			them were cancelled. If they cannot be cancelled in time, it is closed and
  *			opened again
+ *	order		push back the timer that is due first, so that it is due last, and so on,
+ *			as happens to idle timeouts of equal length. For what runs in the process
  *	later		push timers back by SPEED_STEP, each of them once a pass, in random order
  *	sooner		move them to before where they were, likewise
  *	random		move them to anywhere in that hour, likewise
  *	heartbeat	push back 99 timers, find 1 that has expired, and arm that again
+ *	soon		arm a timer that is due at once, and find that it has expired, while all
+ *			others are due in hours. In batches as many of them as fit at a time. For
+ *			what runs in the process
  *	cancel		cancel and free timers in random order, until none is left
  *	expire		all are due at the same time: what their CPU does not do meanwhile for a
  *			program that keeps it busy. For facilities of the kernel
@@ -36,6 +41,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -268,6 +274,10 @@ static struct aim next_aim(struct worker *w, enum speed_op op)
 		/* Wherever it puts them, the next `later` is after that. */
 		w->ahead = HOUR;
 		break;
+	case OP_ORDER:
+		w->ahead += HOUR;
+		aim.base += w->ahead;
+		break;
 	default:
 		w->ahead += SPEED_STEP;
 		aim.base += w->ahead;
@@ -276,18 +286,58 @@ static struct aim next_aim(struct worker *w, enum speed_op op)
 	return aim;
 }
 
+/* struct due - a deadline, to sort timers by */
+struct due {
+	uint64_t	at;
+	uint32_t	which;
+};
+
+static int compare_due(const void *left, const void *right)
+{
+	const struct due *a = left, *b = right;
+
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/*
+ * The numbers of the timers in the order of their deadlines, none of which was moved yet. Each
+ * pass of `order` keeps it.
+ */
+static uint32_t *order_of_deadlines(const struct worker *w)
+{
+	struct aim aim = far_aim(w);
+	uint32_t nr = w->job.nr, i;
+	uint32_t *order = table(nr, sizeof(*order));
+	struct due *dues = table(nr, sizeof(*dues));
+
+	for (i = 0; i < nr; i++)
+		dues[i] = (struct due) { aim_at(&aim, i), i };
+	qsort(dues, nr, sizeof(*dues), compare_due);
+	for (i = 0; i < nr; i++)
+		order[i] = dues[i].which;
+	table_free(dues, nr, sizeof(*dues));
+	return order;
+}
+
 static void do_move(struct worker *w, enum speed_op op)
 {
 	const struct facility *f = w->job.plan->facility;
-	move_fn move = op == OP_LATER && f->later ? f->later : f->move;
+	move_fn move = (op == OP_LATER || op == OP_ORDER) && f->later ? f->later : f->move;
 	struct job *job = &w->job;
 	uint64_t begun, ns;
 	uint32_t chunk = 16, left, n;
+	uint32_t *order = job->order;
 	struct aim aim;
 
 	if (!full(w))
 		return;
 	aim = next_aim(w, op);
+	if (op == OP_ORDER) {
+		order = order_of_deadlines(w);
+		/* Sorting has emptied the caches. */
+		w->pos = job->nr < CHUNK_MAX ? job->nr : CHUNK_MAX;
+		check(w, op, move(job, order, w->pos, &aim));
+	}
 	while (!enough_for_all(w, LEAST_NS)) {
 		begun = speed_now(w->job.plan);
 		for (left = chunk; left; left -= n) {
@@ -296,7 +346,7 @@ static void do_move(struct worker *w, enum speed_op op)
 				aim = next_aim(w, op);
 			}
 			n = job->nr - w->pos < left ? job->nr - w->pos : left;
-			check(w, op, move(job, job->order + w->pos, n, &aim));
+			check(w, op, move(job, order + w->pos, n, &aim));
 			w->pos += n;
 		}
 		ns = since(w, begun);
@@ -304,6 +354,11 @@ static void do_move(struct worker *w, enum speed_op op)
 		w->ops += chunk;
 		chunk = chunk_after(chunk, ns);
 	}
+	if (op != OP_ORDER)
+		return;
+	/* Others begin where their own order does. */
+	w->pos = 0;
+	table_free(order, job->nr, sizeof(*order));
 }
 
 static void do_cancel(struct worker *w)
@@ -585,7 +640,7 @@ static bool beats_expire(struct worker *w, uint32_t n)
 }
 
 /* Finds @n that have expired, and arms them again. */
-static void beat(struct worker *w, uint32_t n, const struct aim *aim)
+static void beat(struct worker *w, enum speed_op op, uint32_t n, const struct aim *aim)
 {
 	const struct facility *f = w->job.plan->facility;
 	uint64_t limit = 0;
@@ -594,16 +649,17 @@ static void beat(struct worker *w, uint32_t n, const struct aim *aim)
 
 	while (n) {
 		ret = f->reap(&w->job, which, n < SPEED_REAP ? n : SPEED_REAP);
-		check(w, OP_HEARTBEAT, ret);
+		check(w, op, ret);
 		if (!ret) {
 			if (!limit)
 				limit = clock_ns() + TW_LIMIT_MS * TW_MSEC;
 			else if (clock_ns() > limit)
-				fail("%s: heartbeat: %u expirations did not come", f->name, n);
+				fail("%s: %s: %u expirations did not come", f->name,
+				     op_names[op], n);
 			f->wait(&w->job);
 			continue;
 		}
-		check(w, OP_HEARTBEAT, (f->again ?: f->arm)(&w->job, which, ret, aim));
+		check(w, op, (f->again ?: f->arm)(&w->job, which, ret, aim));
 		n -= ret;
 	}
 }
@@ -638,7 +694,7 @@ static void do_heartbeat(struct worker *w)
 				ret = later(job, job->order + pos, 99 * some, &aim);
 				check(w, OP_HEARTBEAT, ret);
 				pos += 99 * some;
-				beat(w, some, &aim);
+				beat(w, OP_HEARTBEAT, some, &aim);
 			}
 			ns = since(w, begun);
 			w->ns += ns;
@@ -650,6 +706,29 @@ static void do_heartbeat(struct worker *w)
 	} while (w->fill == FULL && !enough_for_all(w, 0) &&
 		 clock_ns() - whole < job->plan->limit);
 	common.enough = true;
+}
+
+static void do_soon(struct worker *w)
+{
+	struct job *job = &w->job;
+	uint32_t n = job->plan->batch < job->nr / 2 ? job->plan->batch : job->nr / 2;
+	struct aim soon = { .base = clock_ns() }, far = next_aim(w, OP_SOON);
+	uint32_t chunk = 1, i;
+	uint64_t begun, ns;
+
+	if (!full(w))
+		return;
+	check(w, OP_SOON, job->plan->facility->move(job, job->order, n, &soon));
+	while (!enough_for_all(w, LEAST_NS)) {
+		begun = speed_now(job->plan);
+		for (i = 0; i < chunk; i++)
+			beat(w, OP_SOON, n, &soon);
+		ns = since(w, begun);
+		w->ns += ns;
+		w->ops += n * chunk;
+		chunk = chunk_after(chunk, ns);
+	}
+	beat(w, OP_SOON, n, &far);
 }
 
 static void do_call(struct worker *w)
@@ -704,10 +783,14 @@ void operate(struct worker *w, enum speed_op op)
 	case OP_LATER:
 	case OP_SOONER:
 	case OP_RANDOM:
+	case OP_ORDER:
 		do_move(w, op);
 		break;
 	case OP_HEARTBEAT:
 		do_heartbeat(w);
+		break;
+	case OP_SOON:
+		do_soon(w);
 		break;
 	case OP_CANCEL:
 		do_cancel(w);

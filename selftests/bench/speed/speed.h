@@ -26,14 +26,16 @@
 
 /** enum speed_op - the operations, in the order in which they are measured */
 enum speed_op {
-	OP_FILL, OP_ARM, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_CANCEL, OP_EXPIRE,
-	OP_DELIVER, OP_SPREAD, OP_CALL, OP_PAGE, NR_OPS
+	OP_FILL, OP_ARM, OP_ORDER, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_SOON,
+	OP_CANCEL, OP_EXPIRE, OP_DELIVER, OP_SPREAD, OP_CALL, OP_PAGE, NR_OPS
 };
 
 #define OPS(op)		(1U << (op))
 #define OPS_MOVE	(OPS(OP_LATER) | OPS(OP_SOONER) | OPS(OP_RANDOM))
-#define OPS_KERNEL	(OPS(OP_CALL) - 1)
-#define OPS_ALL		(OPS_KERNEL & ~OPS(OP_EXPIRE))
+/* What is asked only of facilities in the process */
+#define OPS_PROCESS	(OPS(OP_ORDER) | OPS(OP_SOON))
+#define OPS_KERNEL	((OPS(OP_CALL) - 1) & ~OPS_PROCESS)
+#define OPS_ALL		((OPS_KERNEL & ~OPS(OP_EXPIRE)) | OPS_PROCESS)
 
 /**
  * struct aim - deadlines of a run of timers
@@ -125,7 +127,7 @@ struct job {
  * @again: arm timers that have expired; NULL if that is what @arm does
  * @move: re-arm pending timers
  * @later: the same to later deadlines; NULL if @move is used for it. @which then points
- *	into @job->order
+ *	into @job->order, but not in OP_ORDER
  * @cancel: cancel timers, and free what they have taken
  * @reap: store which timers have expired, up to @max, without waiting
  * @wait: wait for the next expiration, or for less

@@ -26,7 +26,8 @@ enum fill { EMPTY, FULL, MIXED };
  * @ahead: `later` has come this far after @base, ns
  * @behind: and `sooner` this far before it
  * @passes: how often the timers were moved, for a new salt each time
- * @pos: the next one to be moved, an index of the job's order
+ * @pos: the next one to be moved, an index of the job's order or, in OP_ORDER, of that of
+ *	the deadlines
  * @arm_ns: what arming one has taken
  */
 struct worker {
