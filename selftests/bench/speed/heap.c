@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A binary heap in the process, with the place of each timer in it, so that any timer can be
- * moved or removed. The deadlines are in the heap itself.
+ * Heaps in the process: a binary one and a 4-ary one, with the place of each timer in them, so that
+ * any timer can be moved or removed. The deadlines are in the heap itself, and the four children of
+ * an element share a cache line.
+ *
+ * Functions that take an arity are inlined where it is a constant.
  */
 #include <errno.h>
 
@@ -18,12 +21,19 @@ struct state {
 	uint32_t	nr;
 };
 
+static uint32_t arity_of(const struct job *job)
+{
+	return job->plan->facility == &heap4 ? 4 : 2;
+}
+
 static int open_state(struct job *job)
 {
 	struct state *s = table(1, sizeof(*s));
+	uint32_t before = arity_of(job) - 1;
 
 	job->state = s;
-	s->heap = table(job->nr, sizeof(*s->heap));
+	/* The first children are at 1, and their line begins there. */
+	s->heap = (struct element *)table(before + job->nr, sizeof(*s->heap)) + before;
 	s->place = table(job->nr, sizeof(*s->place));
 	return 0;
 }
@@ -31,8 +41,9 @@ static int open_state(struct job *job)
 static void close_state(struct job *job)
 {
 	struct state *s = job->state;
+	uint32_t before = arity_of(job) - 1;
 
-	table_free(s->heap, job->nr, sizeof(*s->heap));
+	table_free(s->heap - before, before + job->nr, sizeof(*s->heap));
 	table_free(s->place, job->nr, sizeof(*s->place));
 	table_free(s, 1, sizeof(*s));
 }
@@ -43,22 +54,39 @@ static void put(struct state *s, uint32_t place, struct element element)
 	s->place[element.which] = place;
 }
 
-static void sift_up(struct state *s, uint32_t place, struct element element)
+static __always_inline void
+sift_up(struct state *s, uint32_t place, struct element element, const uint32_t arity)
 {
-	while (place && s->heap[(place - 1) / 2].at > element.at) {
-		put(s, place, s->heap[(place - 1) / 2]);
-		place = (place - 1) / 2;
+	while (place && s->heap[(place - 1) / arity].at > element.at) {
+		put(s, place, s->heap[(place - 1) / arity]);
+		place = (place - 1) / arity;
 	}
 	put(s, place, element);
 }
 
-static void sift_down(struct state *s, uint32_t place, struct element element)
+/* The earliest of the children that begin at @child, without branches that nobody can foresee */
+static __always_inline uint32_t
+earliest(const struct state *s, uint32_t child, const uint32_t arity)
+{
+	uint32_t n = s->nr - child < arity ? s->nr - child : arity, least = child, i;
+	uint64_t at = s->heap[child].at;
+
+	for (i = 1; i < n; i++) {
+		uint64_t other = s->heap[child + i].at;
+
+		least = other < at ? child + i : least;
+		at = other < at ? other : at;
+	}
+	return least;
+}
+
+static __always_inline void
+sift_down(struct state *s, uint32_t place, struct element element, const uint32_t arity)
 {
 	uint32_t child;
 
-	while ((child = 2 * place + 1) < s->nr) {
-		if (child + 1 < s->nr && s->heap[child + 1].at < s->heap[child].at)
-			child++;
+	while ((child = arity * place + 1) < s->nr) {
+		child = earliest(s, child, arity);
 		if (s->heap[child].at >= element.at)
 			break;
 		put(s, place, s->heap[child]);
@@ -68,67 +96,95 @@ static void sift_down(struct state *s, uint32_t place, struct element element)
 }
 
 /* Puts @element where @place is free, in either direction. */
-static void sift(struct state *s, uint32_t place, struct element element)
+static __always_inline void
+sift(struct state *s, uint32_t place, struct element element, const uint32_t arity)
 {
-	if (place && s->heap[(place - 1) / 2].at > element.at)
-		sift_up(s, place, element);
+	if (place && s->heap[(place - 1) / arity].at > element.at)
+		sift_up(s, place, element, arity);
 	else
-		sift_down(s, place, element);
+		sift_down(s, place, element, arity);
 }
 
-static void drop(struct state *s, uint32_t place)
+static __always_inline void
+drop(struct state *s, uint32_t place, const uint32_t arity)
 {
 	struct element last = s->heap[--s->nr];
 
 	if (place < s->nr)
-		sift(s, place, last);
+		sift(s, place, last, arity);
 }
 
-static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+static __always_inline int
+arm_all(struct state *s, const uint32_t *which, uint32_t n, const struct aim *aim,
+	const uint32_t arity)
 {
-	struct state *s = job->state;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sift_up(s, s->nr++, (struct element) { aim_at(aim, which[i]), which[i] });
+		sift_up(s, s->nr++, (struct element) { aim_at(aim, which[i]), which[i] }, arity);
 	return 0;
 }
 
-static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+static __always_inline int
+move_all(struct state *s, const uint32_t *which, uint32_t n, const struct aim *aim,
+	 const uint32_t arity)
 {
-	struct state *s = job->state;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		sift(s, s->place[which[i]],
-		     (struct element) { aim_at(aim, which[i]), which[i] });
+		     (struct element) { aim_at(aim, which[i]), which[i] }, arity);
 	return 0;
 }
 
-static int cancel(struct job *job, const uint32_t *which, uint32_t n)
+static __always_inline int
+cancel_all(struct state *s, const uint32_t *which, uint32_t n, const uint32_t arity)
 {
-	struct state *s = job->state;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
 		if (s->heap[s->place[which[i]]].which != which[i])
 			return -EBADE;
-		drop(s, s->place[which[i]]);
+		drop(s, s->place[which[i]], arity);
 	}
 	return 0;
 }
 
-static int reap(struct job *job, uint32_t *which, uint32_t max)
+static __always_inline int
+reap_all(struct state *s, uint32_t *which, uint32_t max, const uint32_t arity)
 {
-	struct state *s = job->state;
 	uint64_t now = clock_ns();
 	uint32_t n = 0;
 
 	while (n < max && s->nr && s->heap[0].at <= now) {
 		which[n++] = s->heap[0].which;
-		drop(s, 0);
+		drop(s, 0, arity);
 	}
 	return n;
+}
+
+static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	return arity_of(job) == 4 ? arm_all(job->state, which, n, aim, 4) :
+				    arm_all(job->state, which, n, aim, 2);
+}
+
+static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	return arity_of(job) == 4 ? move_all(job->state, which, n, aim, 4) :
+				    move_all(job->state, which, n, aim, 2);
+}
+
+static int cancel(struct job *job, const uint32_t *which, uint32_t n)
+{
+	return arity_of(job) == 4 ? cancel_all(job->state, which, n, 4) :
+				    cancel_all(job->state, which, n, 2);
+}
+
+static int reap(struct job *job, uint32_t *which, uint32_t max)
+{
+	return arity_of(job) == 4 ? reap_all(job->state, which, max, 4) :
+				    reap_all(job->state, which, max, 2);
 }
 
 static void wait_for(struct job *job)
@@ -139,7 +195,9 @@ static void wait_for(struct job *job)
 		wait_soon(s->heap[0].at);
 }
 
-const struct facility heap = {
-	.name = "heap", .ops = OPS_ALL, .open = open_state, .close = close_state, .arm = arm,
-	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
-};
+#define HEAP \
+	.ops = OPS_ALL, .open = open_state, .close = close_state, .arm = arm, .move = move, \
+	.cancel = cancel, .reap = reap, .wait = wait_for
+
+const struct facility heap = { .name = "heap", HEAP };
+const struct facility heap4 = { .name = "heap4", HEAP };

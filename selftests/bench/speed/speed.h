@@ -164,7 +164,7 @@ extern const struct facility twheel, twheel_writes, twheel_keyed, twheel_lease, 
 extern const struct facility embedded, embedded_timers;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
 extern const struct facility io_uring_multishot, libuv, libevent, libevent_common;
-extern const struct facility heap, hashed, core6, core1, empty_call;
+extern const struct facility heap, heap4, hashed, core6, core1, empty_call;
 
 /**
  * struct fired - expirations that callbacks have noted, for @reap
