@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A wheel in the process, by libtwheel's calls: with handles. Threads may share a context. */
+/*
+ * A wheel in the process, by libtwheel's calls: with handles, with pushes, and with keys. Threads
+ * may share a context.
+ */
 #include <errno.h>
 #include <twheel.h>
 
@@ -9,18 +12,24 @@ struct state {
 	struct twheel		*tw;
 	uint64_t		*handles;
 	struct twheel_arm	*arms;
+	struct twheel_push	*pushes;
 	struct twheel_cancel	*cancels;
 	struct twheel_event	*events;
 };
 
 static int open_state(struct job *job)
 {
+	bool keyed = job->plan->facility == &embedded_keyed;
+	const struct twheel_config config = { .flags = keyed ? TWHEEL_CONFIG_KEYED : 0 };
 	struct state *s = table(1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
 
 	job->state = s;
-	s->handles = table(job->nr, sizeof(*s->handles));
+	/* With keys there are none. */
+	if (!keyed)
+		s->handles = table(job->nr, sizeof(*s->handles));
 	s->arms = table(batch, sizeof(*s->arms));
+	s->pushes = table(batch, sizeof(*s->pushes));
 	s->cancels = table(batch, sizeof(*s->cancels));
 	s->events = table(SPEED_REAP, sizeof(*s->events));
 	if (job->first) {
@@ -28,7 +37,7 @@ static int open_state(struct job *job)
 		return 0;
 	}
 	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
-			   TWHEEL_OPEN_CLOEXEC, NULL);
+			   TWHEEL_OPEN_CLOEXEC, &config);
 }
 
 static void close_state(struct job *job)
@@ -40,9 +49,20 @@ static void close_state(struct job *job)
 		twheel_close(s->tw);
 	table_free(s->handles, job->nr, sizeof(*s->handles));
 	table_free(s->arms, batch, sizeof(*s->arms));
+	table_free(s->pushes, batch, sizeof(*s->pushes));
 	table_free(s->cancels, batch, sizeof(*s->cancels));
 	table_free(s->events, SPEED_REAP, sizeof(*s->events));
 	table_free(s, 1, sizeof(*s));
+}
+
+/* The handle of a timer, or its key, which looks random and needs no table */
+static uint64_t handle_of(const struct job *job, uint32_t which)
+{
+	const struct state *s = job->state;
+
+	if (s->handles)
+		return s->handles[which];
+	return (((uint64_t)job->index << 32 | which) + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
 /* Every result is looked at, as a program has to. */
@@ -57,7 +77,7 @@ static int arm_all(struct job *job, const uint32_t *which, uint32_t n, const str
 		part = n < job->plan->batch ? n : job->plan->batch;
 		for (i = 0; i < part; i++)
 			s->arms[i] = (struct twheel_arm){
-				.handle = pending ? s->handles[which[i]] : 0,
+				.handle = pending || !s->handles ? handle_of(job, which[i]) : 0,
 				.user_data = which[i],
 				.expires = aim_at(aim, which[i]),
 				.flags = TWHEEL_ARM_ABS,
@@ -71,7 +91,8 @@ static int arm_all(struct job *job, const uint32_t *which, uint32_t n, const str
 		for (i = 0; i < part; i++) {
 			if (s->arms[i].result)
 				return s->arms[i].result;
-			s->handles[which[i]] = s->arms[i].handle;
+			if (s->handles)
+				s->handles[which[i]] = s->arms[i].handle;
 		}
 	}
 	return 0;
@@ -87,6 +108,32 @@ static int move(struct job *job, const uint32_t *which, uint32_t n, const struct
 	return arm_all(job, which, n, aim, true);
 }
 
+static int push(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	struct state *s = job->state;
+	uint32_t i, part;
+	ssize_t ret;
+
+	for (; n; n -= part, which += part) {
+		part = n < job->plan->batch ? n : job->plan->batch;
+		if (part == 1) {
+			ret = twheel_push(s->tw, s->handles[*which], aim_at(aim, *which));
+			if (ret)
+				return ret;
+			continue;
+		}
+		for (i = 0; i < part; i++)
+			s->pushes[i] = (struct twheel_push){
+				.handle = s->handles[which[i]],
+				.expires = aim_at(aim, which[i]),
+			};
+		ret = twheel_push_batch(s->tw, s->pushes, part);
+		if (ret != part)
+			return ret < 0 ? ret : -EIO;
+	}
+	return 0;
+}
+
 static int cancel(struct job *job, const uint32_t *which, uint32_t n)
 {
 	struct state *s = job->state;
@@ -96,13 +143,15 @@ static int cancel(struct job *job, const uint32_t *which, uint32_t n)
 	for (; n; n -= part, which += part) {
 		part = n < job->plan->batch ? n : job->plan->batch;
 		if (part == 1) {
-			ret = twheel_cancel(s->tw, s->handles[*which], NULL);
+			ret = twheel_cancel(s->tw, handle_of(job, *which), NULL);
 			if (ret)
 				return ret;
 			continue;
 		}
 		for (i = 0; i < part; i++)
-			s->cancels[i] = (struct twheel_cancel){ .handle = s->handles[which[i]] };
+			s->cancels[i] = (struct twheel_cancel){
+				.handle = handle_of(job, which[i]),
+			};
 		ret = twheel_cancel_batch(s->tw, s->cancels, part);
 		if (ret != part)
 			return ret < 0 ? ret : -EIO;
@@ -128,8 +177,20 @@ static void wait_for(struct job *job)
 	wait_fd(twheel_fd(((struct state *)job->state)->tw));
 }
 
+#define CALLS \
+	.batches = true, .shares = true, .open = open_state, .close = close_state, .arm = arm, \
+	.cancel = cancel, .reap = reap, .wait = wait_for
+
 const struct facility embedded = {
-	.name = "embedded", .ops = OPS_ALL, .batches = true, .shares = true, .open = open_state,
-	.close = close_state, .arm = arm, .move = move, .cancel = cancel, .reap = reap,
-	.wait = wait_for,
+	.name = "embedded", CALLS, .ops = OPS_ALL, .move = move,
+};
+
+/* All else is as it is without pushes. */
+const struct facility embedded_push = {
+	.name = "embedded-push", CALLS, .move = push,
+	.ops = OPS_MOVE | OPS(OP_ORDER) | OPS(OP_HEARTBEAT),
+};
+
+const struct facility embedded_keyed = {
+	.name = "embedded-keyed", CALLS, .ops = OPS_ALL, .move = move,
 };

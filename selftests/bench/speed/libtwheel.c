@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * libtwheel's timer objects, with functions that an event loop calls: of the device, and in the
- * process.
+ * process. There with leases, without, and without and deferred, which is to queue what has to be
+ * told to the wheel.
  */
 #include <string.h>
 #include <twheel.h>
@@ -32,10 +33,12 @@ static void expired(struct twheel_timer *timer, const struct twheel_event *event
 
 static int open_state(struct job *job)
 {
+	const struct facility *f = job->plan->facility;
+	bool in_process = f != &libtwheel, leases = f == &libtwheel || f == &embedded_timers;
 	/* As the manual page advises to programs that mostly push timers back */
-	const struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	const struct twheel_config config = { .flags = leases ? TWHEEL_CONFIG_LEASE : 0 };
 	struct state *s = table(1, sizeof(*s));
-	bool in_process = job->plan->facility == &embedded_timers;
+	int ret;
 
 	job->state = s;
 	if (!in_process) {
@@ -45,8 +48,9 @@ static int open_state(struct job *job)
 	mine = s;
 	s->timers = table(job->nr, sizeof(*s->timers));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));
-	return twheel_open(&s->tw, in_process ? NULL : TW_DEVICE, TWHEEL_OPEN_NONBLOCK |
-			   TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0), &config);
+	ret = twheel_open(&s->tw, in_process ? NULL : TW_DEVICE, TWHEEL_OPEN_NONBLOCK |
+			  TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0), &config);
+	return ret || f != &embedded_deferred ? ret : twheel_timer_defer(s->tw, 1);
 }
 
 static void close_state(struct job *job)
@@ -59,6 +63,7 @@ static void close_state(struct job *job)
 	table_free(s, 1, sizeof(*s));
 }
 
+/* What is deferred is measured with its flush, which does nothing otherwise. */
 static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
 {
 	struct state *s = job->state;
@@ -73,7 +78,7 @@ static int move(struct job *job, const uint32_t *which, uint32_t n, const struct
 
 		ret = twheel_timer_arm(s->timers[which[i]], &setting, NULL);
 	}
-	return ret;
+	return ret ?: twheel_timer_flush(s->tw);
 }
 
 static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
@@ -98,7 +103,7 @@ static int cancel(struct job *job, const uint32_t *which, uint32_t n)
 
 	for (i = 0; i < n; i++)
 		twheel_timer_free(s->timers[which[i]]);
-	return 0;
+	return twheel_timer_flush(s->tw);
 }
 
 static int reap(struct job *job, uint32_t *which, uint32_t max)
@@ -135,6 +140,14 @@ const struct facility libtwheel = {
 	.name = "libtwheel", OBJECTS, .ops = OPS_KERNEL, .absent = absent, .ready = ready,
 };
 
+const struct facility embedded_objects = {
+	.name = "embedded-objects", OBJECTS, .ops = OPS_ALL,
+};
+
 const struct facility embedded_timers = {
 	.name = "embedded-timers", OBJECTS, .ops = OPS_ALL,
+};
+
+const struct facility embedded_deferred = {
+	.name = "embedded-deferred", OBJECTS, .ops = OPS_ALL,
 };
