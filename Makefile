@@ -112,7 +112,7 @@ bench: ## measure beside timerfd, io_uring and others: half an hour (QUICK=1: 5 
 	$(Q)selftests/bench/bench.sh $(if $(QUICK),quick)
 
 .PHONY: bench-process
-bench-process: ## measure the wheel in the process beside libuv, libevent and a heap: 2 minutes
+bench-process: ## measure the wheel in the process beside libuv, libevent and heaps: 4 minutes
 	$(Q)$(vm)/setup.sh build kernel bench
 	$(Q)selftests/bench/bench.sh process
 

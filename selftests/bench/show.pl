@@ -95,7 +95,8 @@ my @facilities = (
 );
 my @operations = (
 	[ 'fill', 'first fill' ], [ 'arm', 'arm' ], [ 'random', 're-arm random' ],
-	[ 'later', 're-arm later' ], [ 'cancel', 'cancel' ], [ 'expire', 'expire' ], [ 'deliver', 'deliver' ],
+	[ 'later', 're-arm later' ], [ 'order', 're-arm in order' ], [ 'cancel', 'cancel' ],
+	[ 'expire', 'expire' ], [ 'deliver', 'deliver' ], [ 'soon', 'delay 0' ],
 	[ 'heartbeat', 'heartbeat' ],
 );
 
@@ -232,21 +233,34 @@ sub table_of_instructions {
 my @in_process = (
 	[ 'twheel, one at a time', facility => 'embedded', batch => 1 ],
 	[ 'twheel, batches of 256', facility => 'embedded', batch => 256 ],
-	[ "twheel, timer objects", facility => 'embedded-timers' ],
+	[ 'twheel, pushes, one at a time', facility => 'embedded-push', batch => 1 ],
+	[ 'twheel, pushes, batches of 256', facility => 'embedded-push', batch => 256 ],
+	[ 'twheel by key, one at a time', facility => 'embedded-keyed', batch => 1 ],
+	[ 'twheel by key, batches of 256', facility => 'embedded-keyed', batch => 256 ],
+	[ 'twheel, timer objects', facility => 'embedded-timers' ],
+	[ 'the same without leases', facility => 'embedded-objects' ],
+	[ 'the same without leases, deferred', facility => 'embedded-deferred' ],
 	[ 'libuv', facility => 'libuv' ],
 	[ 'libevent', facility => 'libevent' ],
 	[ 'a binary heap, without clock or lock', facility => 'heap' ],
+	[ 'a 4-ary heap, likewise', facility => 'heap4' ],
+	[ 'a hashed wheel, likewise', facility => 'hashed' ],
+	[ "twheel's wheel, likewise", facility => 'core6' ],
 );
+# What README.md shows of that
+my $beside = qr/^(embedded|embedded-timers|libuv|libevent|heap)$/;
+my $beside_operations = qr/^(fill|arm|random|later|cancel|deliver)$/;
 
+# table_of_process PENDING [FACILITIES OPERATIONS] - all, or those that match
 sub table_of_process {
-	my ($pending) = @_;
+	my ($pending, $facilities, $operations) = (@_, qr/./, qr/^(?!expire|heartbeat)/);
 	my %same = (place => 'process', threads => 1, pending => $pending);
 
 	return table('In the process, ' . number($pending) .
 		     ' pending, ns of CPU time an operation',
 		     [ map { [ $_->[1], operation => $_->[0], %same ] }
-		       grep { $_->[0] !~ /^(expire|heartbeat)$/ } @operations ],
-		     @in_process);
+		       grep { $_->[0] =~ $operations } @operations ],
+		     grep { $_->[2] =~ $facilities } @in_process);
 }
 
 sub table_of_process_threads {
@@ -270,7 +284,7 @@ sub is_process {
 
 # All tables but that of the goals
 sub costs {
-	return ((map { table_of_process($_) } 1_000, 100_000, 1_000_000),
+	return ((map { table_of_process($_) } 1_000, 10_000, 100_000, 1_000_000),
 		table_of_process_threads()) if is_process();
 	return (tables_of_costs(), table_of_floors(), tables_of_batches(), table_of_threads(),
 		tables_of_situations(), table_of_instructions());
@@ -331,7 +345,7 @@ sub device_of_page {
 }
 
 sub beside_of_page {
-	my (undef, @rows) = @{(table_of_process(100_000))[0]};
+	my (undef, @rows) = @{(table_of_process(100_000, $beside, $beside_operations))[0]};
 
 	return ("In the process, with 100,000 timers pending, ns of CPU time an operation, of five rounds of\n",
 		"`make bench-process`. ", origin(), "\n", rows_of_markdown(@rows));

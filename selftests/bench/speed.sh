@@ -5,13 +5,14 @@
 # speed.sh - what make bench asks of speed, in one round
 #
 # usage: speed.sh guest|shared|host|uml [quick]
-#	 speed.sh process|apart|together
+#	 speed.sh process|million|apart|together
 #
 #	guest	all facilities, in a guest
 #	shared	threads that share a descriptor, in a guest
 #	host	what twheel is compared with natively
 #	uml	twheel and the kernel's own timers, in user-mode Linux
 #	process	wheels in the process, and what else programs have there, on this machine: CPU time
+#	million	the same with a million timers, which takes longer than all else
 #	apart	one thread and two on these wheels, a context each
 #	together	two threads on one context
 #
@@ -22,6 +23,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 ours=twheel,twheel-push,twheel-keyed,twheel-lease
+embedded=embedded,embedded-push,embedded-keyed,embedded-objects,embedded-timers,embedded-deferred
 in_process=libuv,libevent,heap,hashed,core6,core1
 most=fill,arm,later,sooner,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver
@@ -95,10 +97,14 @@ uml_quick() {
 }
 
 process() {
-	for n in 1k 100k 1M; do
-		speed -c -n $n -b 1,256 -o fill,arm,later,random,cancel,deliver -w 10 \
-			-f embedded,embedded-timers,libuv,libevent,heap
+	for n in ${1:-1k 10k 100k}; do
+		speed -c -n $n -b 1,256 -o fill,arm,order,later,random,soon,cancel,deliver -w 3 \
+			-f $embedded,libuv,libevent,heap,heap4,hashed,core6
 	done
+}
+
+million() {
+	process 1M
 }
 
 apart() {
@@ -112,7 +118,7 @@ together() {
 }
 
 case "$*" in
-guest|shared|host|uml|process|apart|together)			"$1" ;;
+guest|shared|host|uml|process|million|apart|together)			"$1" ;;
 guest\ quick|host\ quick|uml\ quick)	"$1_quick" ;;
 *)	sed -n 's/^#\( \|$\)//p' "$0" | sed -n '/^usage/,/^$/p' >&2
 	exit 2 ;;
