@@ -181,8 +181,8 @@ bench_process() {
 	rm -rf "$out"
 	mkdir -p "$out"
 	for ((i = 1; i <= 5; i++)); do
-		later "process.$i" 17 0 "$(uname -r)"
-		[ $((i % 2)) = 0 ] || later "process_million.$i" 35 0 "$(uname -r)"
+		later "process.$i" 22 0 "$(uname -r)"
+		[ $((i % 2)) = 0 ] || later "process_million.$i" 42 0 "$(uname -r)"
 		later "apart.$i" 5 0 "$(uname -r)"
 		later "together.$i" 3 0 "$(uname -r)"
 	done

@@ -232,14 +232,16 @@ sub table_of_instructions {
 # What lives in the process
 my @in_process = (
 	[ 'twheel, one at a time', facility => 'embedded', batch => 1 ],
+	[ 'the same by a cached time', facility => 'embedded-cached', batch => 1 ],
 	[ 'twheel, batches of 256', facility => 'embedded', batch => 256 ],
 	[ 'twheel, pushes, one at a time', facility => 'embedded-push', batch => 1 ],
 	[ 'twheel, pushes, batches of 256', facility => 'embedded-push', batch => 256 ],
 	[ 'twheel by key, one at a time', facility => 'embedded-keyed', batch => 1 ],
 	[ 'twheel by key, batches of 256', facility => 'embedded-keyed', batch => 256 ],
 	[ 'twheel, timer objects', facility => 'embedded-timers' ],
-	[ 'the same without leases', facility => 'embedded-objects' ],
-	[ 'the same without leases, deferred', facility => 'embedded-deferred' ],
+	[ 'the same by a cached time', facility => 'embedded-cached-timers' ],
+	[ 'timer objects without leases', facility => 'embedded-objects' ],
+	[ 'the same, deferred', facility => 'embedded-deferred' ],
 	[ 'libuv', facility => 'libuv' ],
 	[ 'libevent', facility => 'libevent' ],
 	[ 'a binary heap, without clock or lock', facility => 'heap' ],
@@ -248,7 +250,7 @@ my @in_process = (
 	[ "twheel's wheel, likewise", facility => 'core6' ],
 );
 # What README.md shows of that
-my $beside = qr/^(embedded|embedded-timers|libuv|libevent|heap)$/;
+my $beside = qr/^(embedded(-cached)?(-timers)?|libuv|libevent|heap)$/;
 my $beside_operations = qr/^(fill|arm|random|later|cancel|deliver)$/;
 
 # table_of_process PENDING [FACILITIES OPERATIONS] - all, or those that match

@@ -23,7 +23,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 ours=twheel,twheel-push,twheel-keyed,twheel-lease
-embedded=embedded,embedded-push,embedded-keyed,embedded-objects,embedded-timers,embedded-deferred
+embedded=embedded,embedded-cached,embedded-push,embedded-keyed,embedded-objects,embedded-timers
+embedded=$embedded,embedded-cached-timers,embedded-deferred
 in_process=libuv,libevent,heap,hashed,core6,core1
 most=fill,arm,later,sooner,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A wheel in the process, by libtwheel's calls: with handles, with pushes, and with keys. Threads
- * may share a context.
+ * A wheel in the process, by libtwheel's calls: with handles, also by a cached time, with pushes,
+ * and with keys. Threads may share a context.
  */
 #include <errno.h>
 #include <twheel.h>
@@ -20,6 +20,7 @@ struct state {
 static int open_state(struct job *job)
 {
 	bool keyed = job->plan->facility == &embedded_keyed;
+	bool caches = job->plan->facility == &embedded_cached;
 	const struct twheel_config config = { .flags = keyed ? TWHEEL_CONFIG_KEYED : 0 };
 	struct state *s = table(1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
@@ -37,7 +38,7 @@ static int open_state(struct job *job)
 		return 0;
 	}
 	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
-			   TWHEEL_OPEN_CLOEXEC, &config);
+			   TWHEEL_OPEN_CLOEXEC | (caches ? TWHEEL_OPEN_CACHE_NOW : 0), &config);
 }
 
 static void close_state(struct job *job)
@@ -183,6 +184,10 @@ static void wait_for(struct job *job)
 
 const struct facility embedded = {
 	.name = "embedded", CALLS, .ops = OPS_ALL, .move = move,
+};
+
+const struct facility embedded_cached = {
+	.name = "embedded-cached", CALLS, .ops = OPS_ALL, .move = move,
 };
 
 /* All else is as it is without pushes. */

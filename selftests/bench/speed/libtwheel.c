@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * libtwheel's timer objects, with functions that an event loop calls: of the device, and in the
- * process. There with leases, without, and without and deferred, which is to queue what has to be
- * told to the wheel.
+ * process. There with leases, also by a cached time, without leases, and without them and deferred,
+ * which is to queue what has to be told to the wheel.
  */
 #include <string.h>
 #include <twheel.h>
@@ -34,7 +34,8 @@ static void expired(struct twheel_timer *timer, const struct twheel_event *event
 static int open_state(struct job *job)
 {
 	const struct facility *f = job->plan->facility;
-	bool in_process = f != &libtwheel, leases = f == &libtwheel || f == &embedded_timers;
+	bool leases = f == &libtwheel || f == &embedded_timers || f == &embedded_cached_timers;
+	bool in_process = f != &libtwheel, caches = f == &embedded_cached_timers;
 	/* As the manual page advises to programs that mostly push timers back */
 	const struct twheel_config config = { .flags = leases ? TWHEEL_CONFIG_LEASE : 0 };
 	struct state *s = table(1, sizeof(*s));
@@ -49,7 +50,8 @@ static int open_state(struct job *job)
 	s->timers = table(job->nr, sizeof(*s->timers));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));
 	ret = twheel_open(&s->tw, in_process ? NULL : TW_DEVICE, TWHEEL_OPEN_NONBLOCK |
-			  TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0), &config);
+			  TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0) |
+			  (caches ? TWHEEL_OPEN_CACHE_NOW : 0), &config);
 	return ret || f != &embedded_deferred ? ret : twheel_timer_defer(s->tw, 1);
 }
 
@@ -146,6 +148,10 @@ const struct facility embedded_objects = {
 
 const struct facility embedded_timers = {
 	.name = "embedded-timers", OBJECTS, .ops = OPS_ALL,
+};
+
+const struct facility embedded_cached_timers = {
+	.name = "embedded-cached-timers", OBJECTS, .ops = OPS_ALL,
 };
 
 const struct facility embedded_deferred = {

@@ -161,8 +161,9 @@ struct facility {
 };
 
 extern const struct facility twheel, twheel_writes, twheel_keyed, twheel_lease, word, libtwheel;
-extern const struct facility embedded, embedded_push, embedded_keyed;
-extern const struct facility embedded_objects, embedded_timers, embedded_deferred;
+extern const struct facility embedded, embedded_cached, embedded_push, embedded_keyed;
+extern const struct facility embedded_objects, embedded_timers, embedded_cached_timers;
+extern const struct facility embedded_deferred;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
 extern const struct facility io_uring_multishot, libuv, libevent, libevent_common;
 extern const struct facility heap, heap4, hashed, core6, core1, empty_call;
