@@ -5,6 +5,10 @@
 # The kernel has data races of its own, many of them known. A report of KCSAN that
 # does not name the module loses its headline. All else stays: lines of others may
 # have come in between. With -v count=1 only the number of such reports is printed.
+#
+# What the kernel does for the module may well race by the module's fault, so the module may be
+# anywhere in a stack. But reclaiming memory is about what others have allocated: if an allocation
+# comes to that, its callers do not count.
 
 function flush()
 {
@@ -17,13 +21,18 @@ function flush()
 /BUG: KCSAN: / {
 	race = $0
 	lines = ""
-	ours = 0
+	ours = reclaim = 0
 	next
 }
 
 race && !/==========$/ {
 	lines = lines "\n" $0
-	ours += /\[twheel\]/
+	# A stack begins. Callers come after what they call.
+	if (/ by (task|interrupt)/)
+		reclaim = 0
+	else if (/ try_to_free_(pages|mem_cgroup_pages)\+/)
+		reclaim = 1
+	ours += /\[twheel\]/ && !reclaim
 	next
 }
 

@@ -147,9 +147,19 @@ test_log() {
 	race 'BUG: sleeping function called from invalid context' >"$tmp/log"
 	complaints "$tmp/log" >"$tmp/out"
 	result $? "and so does what comes in between"
+	race '  try_to_free_mem_cgroup_pages+0x1/0x2' '  grow+0x1/0x2 [twheel]' >"$tmp/log"
+	[ "$(other_races "$tmp/log")" = 1 ] && ! complaints "$tmp/log" >"$tmp/out"
+	result $? "but not one in memory that is reclaimed for it"
+	race '  twheel_turn+0x1/0x2 [twheel]' '  try_to_free_pages+0x1/0x2' >"$tmp/log"
+	[ "$(other_races "$tmp/log")" = 0 ] && complaints "$tmp/log" >"$tmp/out"
+	result $? "unless an interrupt of its own came in there"
+	race '  try_to_free_pages+0x1/0x2' 'read to 0xffff888007c1c0e0 of 1 bytes by task 3 on cpu 0:' \
+		'  grow+0x1/0x2 [twheel]' >"$tmp/log"
+	[ "$(other_races "$tmp/log")" = 0 ] && complaints "$tmp/log" >"$tmp/out"
+	result $? "or the other access is its own"
 }
 
-# race [LINE] - a report of KCSAN, with that line in it
+# race [LINE]... - a report of KCSAN, with these lines in it
 race() {
 	sed 's/$/\r/' <<-END
 		==================================================================
@@ -157,7 +167,7 @@ race() {
 
 		write to 0xffff888007c1c0e0 of 1 bytes by interrupt on cpu 1:
 		 enqueue_hrtimer+0x75/0x120
-		${1-}
+		$(printf '%s\n' "$@")
 		Reported by Kernel Concurrency Sanitizer on:
 		==================================================================
 	END
