@@ -8,7 +8,7 @@
 #
 # What the kernel does for the module may well race by the module's fault, so the module may be
 # anywhere in a stack. But reclaiming memory is about what others have allocated: if an allocation
-# comes to that, its callers do not count.
+# comes to that, its callers do not count. Nor does what an interrupt has found running.
 
 function flush()
 {
@@ -21,7 +21,7 @@ function flush()
 /BUG: KCSAN: / {
 	race = $0
 	lines = ""
-	ours = reclaim = 0
+	ours = apart = 0
 	next
 }
 
@@ -29,10 +29,10 @@ race && !/==========$/ {
 	lines = lines "\n" $0
 	# A stack begins. Callers come after what they call.
 	if (/ by (task|interrupt)/)
-		reclaim = 0
-	else if (/ try_to_free_(pages|mem_cgroup_pages)\+/)
-		reclaim = 1
-	ours += /\[twheel\]/ && !reclaim
+		apart = 0
+	else if (/ try_to_free_(pages|mem_cgroup_pages)\+/ || / asm_(sysvec_|common_interrupt\+)/)
+		apart = 1
+	ours += /\[twheel\]/ && !apart
 	next
 }
 
