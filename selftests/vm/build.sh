@@ -19,7 +19,7 @@ jobs=-j$(nproc)
 cc=() cross=() tests=(all FORCE_TARGETS=1)
 if [ "$arch" = arm64 ]; then
 	cc=(CC=aarch64-linux-gnu-gcc) cross=(CROSS_COMPILE=aarch64-linux-gnu-)
-	tests=(uapi stress lib hostile readme tool examples deploy)
+	tests=(uapi stress lib hostile readme tool examples deploy torture)
 	PATH=$kernel/gcc/usr/bin:$PATH
 fi
 
