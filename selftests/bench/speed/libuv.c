@@ -6,11 +6,15 @@
  * for a timeout that is pushed back. The other moves are uv_timer_start().
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <uv.h>
 
 #include "twheel_util.h"
 #include "speed.h"
+
+/* The caller looks again then. */
+#define WAIT_MAX_MS	100
 
 struct state {
 	uv_loop_t	loop;
@@ -127,9 +131,16 @@ static int reap(struct job *job, uint32_t *which, uint32_t max)
 	return fired_take(&s->fired, which, max);
 }
 
+/* UV_RUN_ONCE would run a timer that is due by now, and then wait for the one after it. */
 static void wait_for(struct job *job)
 {
-	uv_run(&((struct state *)job->state)->loop, UV_RUN_ONCE);
+	struct state *s = job->state;
+	struct pollfd pollfd = { .fd = uv_backend_fd(&s->loop), .events = POLLIN };
+	int ms;
+
+	uv_update_time(&s->loop);
+	ms = uv_backend_timeout(&s->loop);
+	poll(&pollfd, 1, ms < 0 || ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms);
 }
 
 const struct facility libuv = {
