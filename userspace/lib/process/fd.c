@@ -206,9 +206,13 @@ static bool is_firing(const struct twheel_emb *emb)
 {
 	if (emb->spent)
 		return false;
-	/* If the program's time is not the kernel's, it does not tell. */
+	/*
+	 * If the program's time is not the kernel's, it does not tell. Nor does that of a clock
+	 * which may have been set back since.
+	 */
 	return emb->set_to == TIME_PAST ||
-	       (emb->set_to <= emb->now && !emb->faked && !emb->stopped);
+	       (emb->set_to <= emb->now && emb->user.base.clock != TWHEEL_REALTIME &&
+		!emb->faked && !emb->stopped);
 }
 
 /* Does the timerfd have to be set? If so, *@time is to when. */
