@@ -21,7 +21,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>As a ScheduledThreadPoolExecutor of one thread: after {@link #shutdown} what was scheduled once
  * still runs, and what repeats does not; an exception ends a task that repeats. A task that is
- * cancelled is gone at once. Times are never early; what is too long is for ever.
+ * cancelled is gone at once. Times are never early; what is too long is for ever. Tasks for one time
+ * run as they were submitted; on the device as far as one CPU has armed them.
  */
 public final class WheelExecutor extends AbstractExecutorService implements ScheduledExecutorService {
     private final Timers timers;
