@@ -266,16 +266,4 @@ static inline u64 twheel_hold_now(struct twheel_hold *hold)
 	return hold->now;
 }
 
-/**
- * twheel_hold_time() - a time that the calling program names
- * @hold:	begun
- * @ns:		the time on the context's clock, as the program sees it, in ns
- *
- * Return: the same time in no time namespace.
- */
-static inline u64 twheel_hold_time(const struct twheel_hold *hold, u64 ns)
-{
-	return twheel_clock_unshift(ns, hold->offset);
-}
-
 #endif /* TWHEEL_HOLD_H */

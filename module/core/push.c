@@ -67,7 +67,8 @@ static noinline int push_held(struct twheel_hold *hold, struct twheel_timer *tim
 static __always_inline int push_found(struct twheel_hold *hold, struct twheel_timer *timer,
 				      const struct twheel_push *push)
 {
-	if (likely(twheel_timer_postpone(hold->base, timer, twheel_hold_time(hold, push->expires),
+	if (likely(twheel_timer_postpone(hold->base, timer,
+					 twheel_clock_unshift(push->expires, hold->offset),
 					 hold->here, hold->stays)))
 		return 0;
 	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
