@@ -262,6 +262,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
 	if (!emb)
 		return ret;
 	emb->slot = &emb->own;
+	emb->tally = twheel_emb_tally();
 	emb->caches = caches;
 	pthread_once(&once, init_process);
 	emb->memory = calloc(1, twheel_wheel_size(EMB_SLOTS, twheel_geometry.levels));
@@ -295,7 +296,7 @@ err_free:
 void twheel_emb_destroy(struct twheel_emb *emb)
 {
 	emb->closing = true;
-	__atomic_fetch_sub(&twheel_all_timers, emb->counted, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&emb->tally->timers, emb->counted, __ATOMIC_RELAXED);
 	twheel_emb_unshare(emb);
 	twheel_emb_enter(emb);
 	twheel_emb_fd_close(emb);

@@ -60,6 +60,18 @@ struct emb_pages {
 };
 
 /**
+ * struct emb_tally - timers of some of the contexts in this process
+ * @timers: how many they have, each counted at the end of a call
+ *
+ * On a cache line of its own: threads with a context each would wait for one that they share.
+ */
+struct emb_tally {
+	uint64_t timers;
+} __attribute__((aligned(64)));
+
+#define EMB_TALLIES	64
+
+/**
  * struct twheel_emb - an embedded context
  * @lock: guards all else, but for the descriptors, which are constant. Not taken where there is no
  *	other thread
@@ -78,7 +90,8 @@ struct emb_pages {
  * @stopped: @now does not follow a clock any more: see twheel_set_now()
  * @faked: programs are told another time than the kernel's, as under faketime
  * @closing: the context is being freed, and nobody else waits for @lock
- * @counted: how many timers it had at the end of the last call: as many are in twheel_all_timers
+ * @tally: where its timers are counted; constant
+ * @counted: how many timers it had at the end of the last call: as many are in @tally
  * @steps: how often the clock was set
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
  * @spent: @timer was read, or is not set yet
@@ -108,6 +121,7 @@ struct twheel_emb {
 	bool			stopped;
 	bool			faked;
 	bool			closing;
+	struct emb_tally	*tally;
 	uint64_t		counted;
 	uint32_t		steps;
 	uint64_t		set_to;
@@ -138,6 +152,9 @@ uint64_t twheel_emb_first(const struct twheel_wheel *w, uint32_t looks);
 /* Make what follows, in this thread, a call on @emb. */
 void twheel_emb_enter(struct twheel_emb *emb);
 
+/* Where the next context is to count its timers. */
+struct emb_tally *twheel_emb_tally(void);
+
 /* Free what waits for the end of a call. */
 void twheel_emb_free_later(struct twheel_emb *emb);
 
@@ -161,16 +178,15 @@ void twheel_emb_unshare(struct twheel_emb *emb);
 /* Tell other processes what the context is. */
 void twheel_emb_describe(struct twheel_emb *emb);
 
-/* Timers of all contexts in this process, each counted at the end of a call */
-extern uint64_t twheel_all_timers;
-
 /* There are @n more timers. */
 static inline void twheel_emb_count(const struct twheel_emb *emb, uint64_t n)
 {
+	uint64_t *timers = &emb->tally->timers;
+
 	if (emb->locked)
-		__atomic_fetch_add(&twheel_all_timers, n, __ATOMIC_RELAXED);
+		__atomic_fetch_add(timers, n, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(&twheel_all_timers, twheel_all_timers + n, __ATOMIC_RELAXED);
+		__atomic_store_n(timers, *timers + n, __ATOMIC_RELAXED);
 }
 
 /* Tell them, and other contexts, what it has. */

@@ -100,7 +100,15 @@ void twheel_waiters_wake(struct twheel_waiters *waiters)
 unsigned long twheel_max_user_timers = ~0UL;
 unsigned long twheel_max_fd_timers;
 u32 twheel_limit_changes;
-uint64_t twheel_all_timers;
+/* Their sum is what the contexts of this process have. */
+static struct emb_tally tallies[EMB_TALLIES];
+
+struct emb_tally *twheel_emb_tally(void)
+{
+	static unsigned int opened;
+
+	return &tallies[__atomic_fetch_add(&opened, 1, __ATOMIC_RELAXED) % EMB_TALLIES];
+}
 
 void twheel_quota_put(struct twheel_quota *quota)
 {
@@ -109,8 +117,13 @@ void twheel_quota_put(struct twheel_quota *quota)
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
+	unsigned long timers = 0;
+	size_t i;
+
 	(void)quota;
-	return __atomic_load_n(&twheel_all_timers, __ATOMIC_RELAXED);
+	for (i = 0; i < EMB_TALLIES; i++)
+		timers += __atomic_load_n(&tallies[i].timers, __ATOMIC_RELAXED);
+	return timers;
 }
 
 int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
