@@ -346,6 +346,15 @@ void oracle_pushed(struct context *c, struct own *own, const struct twheel_push 
 	       push->expires, a->told);
 }
 
+void oracle_push_lost(struct context *c, const struct own *own, const struct twheel_push *push)
+{
+	/* These go on at a time of their own. */
+	if (own->live && (arming_of(own->arming)->interval || arming_of(own->arming)->lease))
+		return;
+	expect(world.steps || (u64)push->expires <= latest_time_of(c), EXACTLY_ONCE,
+	       "a push of key %#llx to %lld has left no timer", push->handle, push->expires);
+}
+
 void oracle_not_pushed(struct context *c, struct own *own, const struct arming *before, long ret)
 {
 	struct arming *a = arming_of(own->arming);

@@ -85,6 +85,9 @@ void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool
 void oracle_push_begins(struct context *c, struct own *own, const struct twheel_push *push,
 			struct arming *before);
 
+/* With its key, @push was carried out, and then there was no timer, though none was cancelled. */
+void oracle_push_lost(struct context *c, const struct own *own, const struct twheel_push *push);
+
 /**
  * oracle_pushed() - that entry was carried out, and the arming goes on
  * @c:		the context

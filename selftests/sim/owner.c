@@ -197,10 +197,11 @@ static void do_get(struct owner *o, struct context *c, u32 i)
 
 /*
  * With keys a push makes a timer without user_data if there was none. So find out which there is
- * after @push was carried out, and cancel one that was made.
+ * after @push was carried out, and cancel one that was made. @drains: so many had begun before, or
+ * U32_MAX if one went on.
  */
 static void settle_push(struct context *c, struct own *own, const struct twheel_push *push,
-			const struct arming *before)
+			const struct arming *before, u32 drains)
 {
 	struct twheel_timer_info info = { .handle = push->handle };
 	struct twheel_cancel cancel = { .handle = push->handle };
@@ -217,6 +218,8 @@ static void settle_push(struct context *c, struct own *own, const struct twheel_
 	}
 	expect(ret || !info.user_data, CONTAINED, "key %#llx has a timer of arming %llu",
 	       push->handle, info.user_data);
+	if (ret == -ENOENT && c->drains == drains)
+		oracle_push_lost(c, own, push);
 	/* It may have been pushed, and have ended since. */
 	if (own->live)
 		oracle_gone(own);
@@ -229,7 +232,7 @@ static void do_push(struct owner *o, struct context *c)
 {
 	struct twheel_push pushes[MAX_OWN];
 	struct arming before[MAX_OWN];
-	u32 which[MAX_OWN], n = 0, done, i;
+	u32 which[MAX_OWN], n = 0, done, i, drains = c->draining ? U32_MAX : c->drains;
 	u64 began = time_of(c);
 	long ret;
 
@@ -256,7 +259,7 @@ static void do_push(struct owner *o, struct context *c)
 		if (i >= done)
 			oracle_not_pushed(c, own, &before[i], done ? 0 : i ? 0 : ret);
 		else if (keyed(c))
-			settle_push(c, own, &pushes[i], &before[i]);
+			settle_push(c, own, &pushes[i], &before[i], drains);
 		else
 			oracle_pushed(c, own, &pushes[i], &before[i], began);
 	}
