@@ -46,11 +46,14 @@
 /* Let some ten nanoseconds pass, and another thread on this core have them. */
 static inline void relax(void)
 {
-#if defined(__i386__) || defined(__x86_64__)
+#if defined(__x86_64__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	/* Few of these processors wait at a yield. */
 	__asm__ volatile("isb");
+#else
+	/* A round of a loop, which the compiler would leave out. */
+	__asm__ volatile("");
 #endif
 }
 
