@@ -31,6 +31,26 @@ said() {
 	result $? "$1"
 }
 
+# within SECONDS COMMAND... - does the command succeed in that time?
+within() {
+	seconds=$1
+	shift
+	until "$@"; do
+		[ "$seconds" -gt 0 ] || return
+		sleep 1
+		seconds=$((seconds - 1))
+	done
+}
+
+has_mode() {
+	stat -c '%a %G' /dev/twheel >"$tmp/out"
+	[ "$(cat "$tmp/out")" = "$1 $2" ]
+}
+
+is_open() {
+	[ "$(cat /sys/module/twheel/refcnt)" != 0 ]
+}
+
 # Where udevadm speaks to udevd between its accept() and its setsockopt(SO_PASSCRED), udevd
 # ignores the message, and udevadm does not know: settle returns early then, one call in some
 # hundred, and control --reload does nothing.
@@ -38,13 +58,7 @@ said() {
 # mode MODE GROUP - does the node have them, or get them in half a minute?
 mode() {
 	udevadm settle
-	seconds=0
-	while stat -c '%a %G' /dev/twheel >"$tmp/out" && [ "$(cat "$tmp/out")" != "$1 $2" ]; do
-		[ "$seconds" -lt 30 ] || return
-		sleep 1
-		seconds=$((seconds + 1))
-	done
-	[ -s "$tmp/out" ]
+	within 30 has_mode "$@"
 }
 
 # Begin udevd, or do it again, with the rules that are there now.
@@ -118,11 +132,7 @@ keep_for_group() {
 
 replace() {
 	su - user -c 'exec twheel arm 1h' &
-	seconds=0
-	while [ "$(cat /sys/module/twheel/refcnt)" = 0 ] && [ "$seconds" -lt 60 ]; do
-		sleep 1
-		seconds=$((seconds + 1))
-	done
+	within 60 is_open
 	run modprobe -r twheel
 	said "modprobe says that the module is in use" 'Module twheel is in use'
 	check "fuser says who holds a descriptor" documented 'fuser -v /dev/twheel'
