@@ -31,17 +31,6 @@ said() {
 	result $? "$1"
 }
 
-# within SECONDS COMMAND... - does the command succeed in that time?
-within() {
-	seconds=$1
-	shift
-	until "$@"; do
-		[ "$seconds" -gt 0 ] || return
-		sleep 1
-		seconds=$((seconds - 1))
-	done
-}
-
 has_mode() {
 	stat -c '%a %G' /dev/twheel >"$tmp/out"
 	[ "$(cat "$tmp/out")" = "$1 $2" ]
@@ -58,7 +47,7 @@ is_open() {
 # mode MODE GROUP - does the node have them, or get them in half a minute?
 mode() {
 	udevadm settle
-	within 30 has_mode "$@"
+	await has_mode "$@"
 }
 
 # Begin udevd, or do it again, with the rules that are there now.
@@ -132,7 +121,8 @@ keep_for_group() {
 
 replace() {
 	su - user -c 'exec twheel arm 1h' &
-	within 60 is_open
+	tenths=600
+	await is_open
 	run modprobe -r twheel
 	said "modprobe says that the module is in use" 'Module twheel is in use'
 	check "fuser says who holds a descriptor" documented 'fuser -v /dev/twheel'
