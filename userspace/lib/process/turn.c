@@ -23,7 +23,7 @@
 
 /*
  * So often a thread looks again whether it gets the lock, after so many pauses first and twice as
- * many each time: for some ten microseconds in all, as to sleep and to be woken takes as long.
+ * many each time: for some tens of microseconds in all, and so less than a turn.
  */
 #define TRIES	6
 #define PAUSES	32
@@ -43,7 +43,7 @@
 #define lock_until(mutex, time)		pthread_mutex_timedlock(mutex, time)
 #endif
 
-/* Let some ten nanoseconds pass, and another thread on this core have them. */
+/* Let some tens of nanoseconds pass, and another thread on this core have them. */
 static inline void relax(void)
 {
 #if defined(__x86_64__)
