@@ -392,7 +392,7 @@ static __always_inline int rearm_anew(struct twheel_hold *hold, struct twheel_ti
 	if (pending) {
 		arm->old_state = TWHEEL_STATE_PENDING;
 		arm->old_remaining = twheel_ns_until(old, now);
-		twheel_base_dequeue(hold->base, &timer->node);
+		twheel_hold_dequeue(hold, timer);
 	} else {
 		arm->old_state = TWHEEL_STATE_READY;
 		twheel_ctx_withdraw(hold->ctx, timer);

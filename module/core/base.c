@@ -79,11 +79,3 @@ void twheel_base_forward(struct twheel_base *base, u64 now)
 	else
 		twheel_wheel_forward(&base->wheel, tick);
 }
-
-void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node)
-{
-	lockdep_assert_held(&base->lock);
-
-	twheel_wheel_dequeue(&base->wheel, node);
-	twheel_base_changed(base, node->expires, TWHEEL_NEVER);
-}

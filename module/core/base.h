@@ -69,15 +69,4 @@ void twheel_bases_unlock(struct twheel_base *a, struct twheel_base *b)
  */
 void twheel_base_forward(struct twheel_base *base, u64 now);
 
-/**
- * twheel_base_dequeue() - take a node out of the wheel
- * @base:	the base
- * @node:	the node, which is in the wheel
- *
- * The host is not told: it may turn the wheel once in vain.
- *
- * Context: the caller holds @base->lock.
- */
-void twheel_base_dequeue(struct twheel_base *base, struct twheel_node *node);
-
 #endif /* TWHEEL_BASE_H */

@@ -21,22 +21,22 @@
 static_assert(!offsetof(struct twheel_cancel, handle));
 
 /*
- * End @timer, which is held and @state, pending or ready. Afterwards it may be another one already.
- * Returns the deadline that it had.
+ * End @timer, which is held, pending or ready. Afterwards it may be another one already. @where:
+ * timer->where, but for the CPU, which does not matter. Returns the deadline that it had.
  */
-static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer,
-				    enum twheel_state state)
+static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_timer *timer, u32 where)
 {
+	enum twheel_state state = twheel_state_of(where);
 	struct twheel_ctx *ctx = hold->ctx;
 	u64 deadline = timer->deadline;
 
 	twheel_ctx_assert_held(ctx, timer);
-	twheel_assert(state != TWHEEL_STATE_NONE);
+	twheel_assert(state != TWHEEL_STATE_NONE && state == twheel_timer_state(timer));
 
 	if (state == TWHEEL_STATE_PENDING) {
-		if (unlikely(twheel_is_lease(timer->where)))
+		if (unlikely(twheel_is_lease(where)))
 			deadline = twheel_timer_end_lease(ctx, timer);
-		twheel_base_dequeue(hold->base, &timer->node);
+		twheel_hold_dequeue(hold, timer);
 	} else {
 		twheel_ctx_withdraw(ctx, timer);
 	}
@@ -50,7 +50,7 @@ static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_time
 
 void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
-	end_held(hold, timer, twheel_timer_state(timer));
+	end_held(hold, timer, timer->where);
 }
 
 /* Say in @cancel that no timer has ended. Returns 0, or -EINVAL if @cancel asks for more. */
@@ -61,31 +61,40 @@ static int begin_cancel(struct twheel_cancel *cancel)
 	return cancel->flags || cancel->reserved ? -EINVAL : 0;
 }
 
-/* End @timer, which is held and live, and say so in @cancel. */
+/* End @timer, which is held and live, and say so in @cancel. @where: as for end_held() */
 static __always_inline void cancel_held(struct twheel_hold *hold, struct twheel_timer *timer,
-					struct twheel_cancel *cancel)
+					u32 where, struct twheel_cancel *cancel)
 {
-	enum twheel_state state = twheel_timer_state(timer);
-	u64 deadline = end_held(hold, timer, state);
+	u64 deadline = end_held(hold, timer, where);
 
-	cancel->old_state = state;
-	if (state == TWHEEL_STATE_PENDING)
+	cancel->old_state = twheel_state_of(where);
+	if (twheel_state_of(where) == TWHEEL_STATE_PENDING)
 		cancel->old_remaining = twheel_ns_until(deadline, twheel_hold_now(hold));
 }
 
-/* Carry out @cancel. @hint: as for twheel_hold_handle(). Returns the result. */
-static int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
-			struct twheel_timer *hint)
+/* As cancel_entry(), after begin_cancel(), for all that is not most common */
+static noinline int cancel_slow(struct twheel_hold *hold, struct twheel_cancel *cancel,
+				struct twheel_timer *hint)
 {
-	struct twheel_timer *timer;
+	struct twheel_timer *timer = twheel_hold_handle(hold, cancel->handle, hint);
+
+	if (!timer)
+		return -ENOENT;
+	cancel_held(hold, timer, timer->where, cancel);
+	return 0;
+}
+
+/* Carry out @cancel. @hint: as for twheel_hold_handle(). Returns the result. */
+static __always_inline int cancel_entry(struct twheel_hold *hold, struct twheel_cancel *cancel,
+					struct twheel_timer *hint)
+{
 	int ret = begin_cancel(cancel);
 
 	if (ret)
 		return ret;
-	timer = twheel_hold_handle(hold, cancel->handle, hint);
-	if (!timer)
-		return -ENOENT;
-	cancel_held(hold, timer, cancel);
+	if (unlikely(!twheel_hold_has_plain(hold, cancel->handle, hint)))
+		return cancel_slow(hold, cancel, hint);
+	cancel_held(hold, hint, TWHEEL_STATE_PENDING, cancel);
 	return 0;
 }
 
@@ -127,7 +136,7 @@ static bool cancel_alone(struct twheel_ctx *ctx, struct twheel_cancel *cancel)
 	/* For sparse: twheel_hold_end() ends the section. */
 	__release(RCU_BH);
 	twheel_hold_go_on(&hold, ctx, base);
-	cancel_held(&hold, timer, cancel);
+	cancel_held(&hold, timer, timer->where, cancel);
 	cancel->result = 0;
 	twheel_hold_end(&hold);
 	return true;
@@ -164,7 +173,7 @@ static void discard(struct twheel_timer *timer)
 	/* Expiry that has just made it ready has released the lock then. */
 	if (twheel_hold_index(&hold, twheel_index_of(timer))) {
 		if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
-			twheel_base_dequeue(hold.base, &timer->node);
+			twheel_hold_dequeue(&hold, timer);
 		else
 			twheel_ctx_withdraw(hold.ctx, timer);
 		WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);

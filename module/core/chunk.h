@@ -156,12 +156,17 @@ static inline struct twheel_timer *twheel_chunk_timer(const struct twheel_table 
 {
 	unsigned long entry = twheel_chunk_entry(chunks, index >> TWHEEL_PLACE_BITS);
 	u32 place = index % TWHEEL_PLACES;
+	struct twheel_timer *timer;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(), "lookup without RCU");
 
 	if (!(entry & TWHEEL_CHUNK_THERE) || !place)
 		return NULL;
-	return &((struct twheel_chunk *)(entry - TWHEEL_CHUNK_THERE))->timers[place];
+	timer = &((struct twheel_chunk *)(entry - TWHEEL_CHUNK_THERE))->timers[place];
+	/* As in twheel_table_entry() */
+	if (!timer)
+		__builtin_unreachable();
+	return timer;
 }
 
 #endif /* TWHEEL_CHUNK_H */

@@ -156,13 +156,28 @@ struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
 struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
 					      struct twheel_timer *hint);
 
-/* Does @hint have @handle, and is it held? In a batch nearly all timers need the same locks. */
+/*
+ * Does @hint have @handle, and is it held and pending? In a batch nearly all timers need the same
+ * locks. @ignored: bits of timer->where that may be set
+ */
+static __always_inline bool twheel_hold_has_but(const struct twheel_hold *hold, u64 handle,
+						const struct twheel_timer *hint, u32 ignored)
+{
+	return twheel_hint_is_timer(hint) && (READ_ONCE(hint->where) & ~ignored) == hold->here &&
+	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
+}
+
 static inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
 				   const struct twheel_timer *hint)
 {
-	return twheel_hint_is_timer(hint) &&
-	       twheel_where_without_flags(READ_ONCE(hint->where)) == hold->here &&
-	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
+	return twheel_hold_has_but(hold, handle, hint, TWHEEL_WHERE_FLAGS);
+}
+
+/* As twheel_hold_has(), and is it armed without flags? */
+static inline bool twheel_hold_has_plain(const struct twheel_hold *hold, u64 handle,
+					 const struct twheel_timer *hint)
+{
+	return twheel_hold_has_but(hold, handle, hint, 0);
 }
 
 /**
@@ -235,6 +250,24 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
  * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local.
  */
 void twheel_hold_local(struct twheel_hold *hold);
+
+/**
+ * twheel_hold_dequeue() - take a timer out of its wheel
+ * @hold:	begun
+ * @timer:	the timer, which is held and pending
+ *
+ * The host turns the wheel when it would have, perhaps in vain.
+ *
+ * Context: after twheel_hold_begin().
+ */
+static inline void twheel_hold_dequeue(struct twheel_hold *hold, struct twheel_timer *timer)
+{
+	struct twheel_base *base = hold->base;
+
+	lockdep_assert_held(&base->lock);
+	twheel_wheel_dequeue(&base->wheel, &timer->node);
+	twheel_base_changed(base, timer->node.expires, TWHEEL_NEVER);
+}
 
 /**
  * twheel_hold_free() - free a timer that was held

@@ -230,15 +230,16 @@ static inline void twheel_pool_free(struct twheel_pool *pool, const struct twhee
 	struct twheel_chunk *chunk = twheel_chunk_of(timer);
 	/* Whose it is may change, but not if it is the stock of a base whose lock is held. */
 	struct twheel_stock *stock = READ_ONCE(chunk->stock);
+	u32 used = READ_ONCE(stock->used);
 	u64 free;
 
 	lockdep_assert_held(&base->lock);
 
-	if (likely(READ_ONCE(stock->base) == base && chunk->free && stock->used > stock->low)) {
+	if (likely(READ_ONCE(stock->base) == base && chunk->free && used > stock->low)) {
 		free = chunk->free | BIT_ULL(twheel_place_of(timer));
 		if (likely(free != pool->places)) {
 			WRITE_ONCE(chunk->free, free);
-			WRITE_ONCE(stock->used, stock->used - 1);
+			WRITE_ONCE(stock->used, used - 1);
 			return;
 		}
 	}

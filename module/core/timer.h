@@ -67,6 +67,7 @@ struct twheel_timer {
 
 #define TWHEEL_CPU_SHIFT	8
 #define TWHEEL_FLAGS_SHIFT	24
+#define TWHEEL_WHERE_FLAGS	(~0U << TWHEEL_FLAGS_SHIFT)
 
 /* The flags of an arming that are kept with the timer. */
 #define TWHEEL_TIMER_FLAGS	(TWHEEL_ARM_FIXED_DELAY | TWHEEL_ARM_LEASE)
@@ -99,7 +100,7 @@ static inline u32 twheel_where_pending(u16 cpu)
 
 static inline u32 twheel_where_without_flags(u32 where)
 {
-	return where & (BIT(TWHEEL_FLAGS_SHIFT) - 1);
+	return where & ~TWHEEL_WHERE_FLAGS;
 }
 
 /* Change the state and the CPU in timer->where, and keep the flags. */

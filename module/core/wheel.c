@@ -269,22 +269,6 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node)
 		add_far(w, node);
 }
 
-void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
-{
-	struct list_head *next = node->entry.next, *prev = node->entry.prev;
-
-	twheel_assert(w->nr_nodes && next->prev == &node->entry && prev->next == &node->entry);
-
-	/*
-	 * The neighbour on both sides of the only node is the head of its queue, whose address
-	 * tells which bucket that is; or that it is in work, as the rows come before the buckets.
-	 */
-	if (next == prev && next >= w->buckets)
-		__clear_bit(next - w->buckets, w->pending);
-	__list_del(prev, next);
-	w->nr_nodes--;
-}
-
 /* The first turn after @clk of a bucket of @row that is not empty. O(slots / 64). */
 static u64 find_turn(const struct twheel_wheel *w, u32 row)
 {

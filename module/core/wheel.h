@@ -9,9 +9,12 @@
 #ifndef TWHEEL_WHEEL_H
 #define TWHEEL_WHEEL_H
 
+#include <linux/bitops.h>
 #include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/types.h>
+
+#include "debug.h"
 
 #define TWHEEL_SLOTS_MIN	4
 #define TWHEEL_SLOTS_MAX	4096
@@ -123,7 +126,21 @@ void twheel_wheel_enqueue(struct twheel_wheel *w, struct twheel_node *node);
  *
  * Takes O(1). Leaves @w->next_expiry as it is.
  */
-void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node);
+static inline void twheel_wheel_dequeue(struct twheel_wheel *w, struct twheel_node *node)
+{
+	struct list_head *next = node->entry.next, *prev = node->entry.prev;
+
+	twheel_assert(w->nr_nodes && next->prev == &node->entry && prev->next == &node->entry);
+
+	/*
+	 * The neighbour on both sides of the only node is the head of its queue, whose address
+	 * tells which bucket that is; or that it is in work, as the rows come before the buckets.
+	 */
+	if (next == prev && next >= w->buckets)
+		__clear_bit((unsigned long)(next - w->buckets), w->pending);
+	__list_del(prev, next);
+	w->nr_nodes--;
+}
 
 /**
  * twheel_wheel_forward() - turn an idle wheel, unless a bucket comes up on the way
