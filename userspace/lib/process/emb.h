@@ -94,6 +94,7 @@ struct emb_tally {
  * @counted: how many timers it had at the end of the last call: as many are in @tally
  * @steps: how often the clock was set
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
+ * @settled: the first tick for which @timer is set, and @event not readable; 0 while it is
  * @spent: @timer was read, or is not set yet
  * @shown: @event is readable
  * @news: something became ready in a call that does not read
@@ -125,6 +126,7 @@ struct twheel_emb {
 	uint64_t		counted;
 	uint32_t		steps;
 	uint64_t		set_to;
+	uint64_t		settled;
 	bool			spent;
 	bool			shown;
 	bool			news;

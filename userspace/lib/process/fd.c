@@ -228,7 +228,8 @@ static bool is_unset(const struct twheel_emb *emb, bool readable, uint64_t *time
 	       emb->user.first > twheel_now_to_tick(emb->now);
 }
 
-void twheel_emb_settle(struct twheel_emb *emb)
+/* As twheel_emb_settle(), when there may be something to do. */
+static noinline void settle(struct twheel_emb *emb)
 {
 	bool readable = is_readable(emb);
 	uint64_t time;
@@ -240,6 +241,17 @@ void twheel_emb_settle(struct twheel_emb *emb)
 	}
 	if (readable != emb->shown || emb->news)
 		show(emb, readable);
+	emb->settled = readable ? 0 : emb->user.first;
+}
+
+void twheel_emb_settle(struct twheel_emb *emb)
+{
+	uint64_t first = emb->user.first;
+
+	if (first != emb->settled || first <= twheel_now_to_tick(emb->now) || emb->user.recheck ||
+	    emb->news || emb->spent || twheel_ctx_is_ready(emb->ctx) ||
+	    twheel_ctx_stepped(emb->ctx))
+		settle(emb);
 }
 
 /* A thread was cancelled while it waited, perhaps just after it had read. */

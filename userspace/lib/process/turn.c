@@ -105,14 +105,21 @@ static noinline void lock_in_turn(struct twheel_emb *emb)
 	pthread_mutex_unlock(&emb->queue);
 }
 
+/* Take the lock of a context that other threads may use. */
+static noinline void lock_shared(struct twheel_emb *emb)
+{
+	if (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
+	    (pthread_mutex_trylock(&emb->lock) && !lock_soon(emb)))
+		lock_in_turn(emb);
+}
+
 void twheel_emb_lock(struct twheel_emb *emb)
 {
 	/* No other thread begins before this one has left the call. */
 	bool alone = IS_ALONE;
 
-	if (!alone && (__atomic_load_n(&emb->overdue, __ATOMIC_RELAXED) ||
-		       (pthread_mutex_trylock(&emb->lock) && !lock_soon(emb))))
-		lock_in_turn(emb);
+	if (!alone)
+		lock_shared(emb);
 	emb->locked = !alone;
 	emb->since = 0;
 	twheel_emb_enter(emb);
