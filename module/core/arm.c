@@ -237,7 +237,7 @@ static void clear_answer(struct twheel_arm *arm)
 }
 
 /* Arm the @n @timers, which were free, on hold->local as @arms say. */
-static void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
+static __always_inline void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
 		      struct twheel_arm *arms, u32 n)
 {
 	struct twheel_base *local = hold->local;
@@ -272,7 +272,7 @@ static void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
 }
 
 /* As twheel_pool_alloc(); that which was taken before comes first. */
-static int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u32 n)
+static __always_inline int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u32 n)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
 
@@ -288,8 +288,8 @@ static int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u
  * 1 and the lock of the key is held, which no timer has. Returns for how many entries: 1 or more;
  * or -EAGAIN if the pool has to grow first.
  */
-static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
-		   struct twheel_timer **timers)
+static __always_inline int make_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
+				    struct twheel_timer **timers)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
 	int ret;
@@ -311,6 +311,13 @@ static int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
 		twheel_keys_split(&pool->keys);
 	}
 	return ret;
+}
+
+/* As make_new(), out of line. */
+static noinline int arm_new(struct twheel_hold *hold, struct twheel_arm *arms, u32 n,
+			    struct twheel_timer **timers)
+{
+	return make_new(hold, arms, n, timers);
 }
 
 /* May @timer, pending on a base where timers may stay if it @stays, be due at @tick there? */
@@ -648,7 +655,8 @@ static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	int ret;
 
 	twheel_hold_begin(&hold, ctx);
-	ret = arm_new(&hold, arm, 1, &timer);
+	hold.taken = NULL;
+	ret = make_new(&hold, arm, 1, &timer);
 	twheel_hold_end(&hold);
 	arm->result = min(ret, 0);
 	return ret > 0;
