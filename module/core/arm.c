@@ -238,7 +238,7 @@ static void clear_answer(struct twheel_arm *arm)
 
 /* Arm the @n @timers, which were free, on hold->local as @arms say. */
 static __always_inline void start_new(struct twheel_hold *hold, struct twheel_timer **timers,
-		      struct twheel_arm *arms, u32 n)
+				      struct twheel_arm *arms, u32 n)
 {
 	struct twheel_base *local = hold->local;
 	u32 where = twheel_where_pending(local->cpu);
@@ -272,7 +272,8 @@ static __always_inline void start_new(struct twheel_hold *hold, struct twheel_ti
 }
 
 /* As twheel_pool_alloc(); that which was taken before comes first. */
-static __always_inline int take_timers(struct twheel_hold *hold, struct twheel_timer **timers, u32 n)
+static __always_inline int take_timers(struct twheel_hold *hold, struct twheel_timer **timers,
+				       u32 n)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
 
