@@ -7,7 +7,7 @@
 # guests, and "missing PART" with the reason why a part of the run has no figures. Then come a
 # line with the names of the columns and a line for each figure, separated by tabs:
 #
-#	unit		ns, bytes, instructions, or interrupts
+#	unit		ns, bytes, or interrupts
 #	place		where: guest, shared, host, uml, native, process, apart or together; see
 #			report.pl
 #	facility, operation, pending, batch, threads, situation, lateness, hold
@@ -18,11 +18,15 @@
 #	rounds		how many there were
 #	reason		why a round has no figure. If none has, median to rounds are empty
 #	kernel, commit	what was measured
+#
+# Instructions, which are the same on every machine, are kept in insn.txt beside such a file: a line
+# for each operation, batch and number of pending timers. See insn.sh.
 package Results;
 
 use strict;
 use warnings;
 use Exporter 'import';
+use File::Basename 'dirname';
 
 our @EXPORT = qw(read_results write_results figures rounded goals comparisons);
 
@@ -38,7 +42,28 @@ sub write_results {
 	print join("\t", map { $_ // '' } @{$_}{@columns}), "\n" for @figures;
 }
 
-# read_results FILE - what it says: { about => { key => value }, figures => [ { column => value } ],
+# read_instructions FILE - the figures in it, of its first section
+sub read_instructions {
+	my ($file) = @_;
+	my (@figures, $section);
+
+	open my $in, '<', $file or die "$0: $file: $!\n";
+	while (my $line = <$in>) {
+		next if $line =~ /^#/;
+		if ($line =~ /^\[(.+)\]$/) {
+			last if defined $section;
+			$section = $1;
+			next;
+		}
+		$line =~ /^([\w-]+)\t(\d+)\t(\d+)\t([\d.]+)$/ or die "$0: $file:$.: no such line: $line";
+		push @figures, { unit => 'instructions', kernel => $section, operation => $1, batch => $2,
+				 pending => $3, median => rounded($4) };
+	}
+	close $in;
+	return @figures;
+}
+
+# read_results FILE - what it says, and what insn.txt beside it does: { about => { key => value }, figures => [ { column => value } ],
 # missing => [ those with a reason ] }, without the columns that are empty
 sub read_results {
 	my ($file) = @_;
@@ -66,6 +91,8 @@ sub read_results {
 		push @{$results{missing}}, \%figure if defined $figure{reason};
 	}
 	close $in;
+	my $insn = dirname($file) . '/insn.txt';
+	push @{$results{figures}}, read_instructions($insn) if -e $insn;
 	return \%results;
 }
 

@@ -10,7 +10,6 @@
 #	- in a guest: twheel and all peers; accuracy, silence, memory, holds of locks
 #	- natively, in turns and on one CPU: the peers on this machine's own kernel, and
 #	  twheel and the kernel's own timers in user-mode Linux
-#	- instructions, in a guest that counts them
 #	- natively, wheels in the process and what else there is: with `process` nothing else,
 #	  in four minutes
 #
@@ -139,15 +138,6 @@ part_situations() {
 		./memory twheel 1000000 && ./memory twheel-keyed 1000000}"
 }
 
-# Arming ten million takes minutes there: of so many only what has a goal is asked for.
-part_insn() {
-	local most='1000000 10000000'
-	[ -z "$quick" ] || most=1000000
-	"$vm/run.sh" -I -t 900 -m 3072 -o max_user_timers=20000000 -- \
-		"cd /twheel/bench && ./insn -b 256 1000 && ./insn -b 1 -o later -o push 1000 &&
-			./insn -b 256 -o random -o later $most"
-}
-
 part_process() {
 	"$build/selftests/bench/speed.sh" process
 }
@@ -241,7 +231,6 @@ done
 later guest 720 60 "$guest"
 [ -n "$quick" ] || later shared 60 0 "$guest"
 later situations 300 70 "$guest"
-later insn 150 40 "$guest"
 begun=$SECONDS
 measure
 about "${quick:-whole}" >"$out/about"

@@ -7,7 +7,7 @@
 #	 [PENDING=1000] insn.sh where OPERATION [BATCH]
 #
 #	compare	print a table of what insn.txt has and of what is counted now
-#	keep	the same, and then write what was counted to insn.txt
+#	keep	the same, and then write what was counted to insn.txt, and the tables of the pages
 #	check	print TAP: operations in batches must take no more instructions than kept
 #	where	print which functions, and which lines of the module, an operation
 #		(later, keyed-arm, ...; in batches of 256 or 1) spends its instructions in
@@ -94,6 +94,7 @@ keep() {
 	} >"$kept.new"
 	mv "$kept.new" "$kept"
 	say "kept in ${kept#"$top/"} as $(section)"
+	"$bench/show.pl" "$bench/results.tsv" "$top/README.md" "$top/Documentation/benchmarks.md"
 }
 
 check_kept() {

@@ -16,7 +16,6 @@
 #	apart*		the same, of threads with a context each
 #	together*	the same, of threads that share a context
 #	situations*	lines of situations.sh, from a guest
-#	insn*		lines "operation batch pending instructions"
 #
 # A figure of "-", and one column more with the reason, is one that could not be measured.
 # A line "# kernel: NAME" says on which kernel what follows was measured, and a line
@@ -91,14 +90,6 @@ sub add_situation {
 	}
 }
 
-sub add_instructions {
-	my (undef, $kernel, $operation, $size, $pending, @value) = @_;
-
-	add("insn $operation $size $pending",
-	    { unit => 'instructions', kernel => $kernel, operation => $operation,
-	      batch => 0 + $size, pending => 0 + $pending }, @value);
-}
-
 sub add_about {
 	my (undef, undef, $key, $value) = @_;
 
@@ -120,7 +111,6 @@ my %part = (
 	situations	=> [ qr/^(accuracy(\t[\w-]+){3}|silence\t[^\t]+\tinterrupts|
 			      memory\t[\w-]+\t\d+|hold\t\d+\t\w+)\t$value$/x,
 			     \&add_situation ],
-	insn		=> [ qr/^[\w-]+\t\d+\t\d+\t$value$/, \&add_instructions ],
 );
 
 sub read_part {
