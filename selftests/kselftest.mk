@@ -52,6 +52,10 @@ endif
 
 include $(KSELFTEST)/lib.mk
 
+# What several programs share is compiled once.
+$(OUTPUT)/%.o: %.c $(LOCAL_HDRS) | $(OUTPUT)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
 # links OPTIONS, LIBRARIES - can a program be built with these?
 links = $(shell out=$$(mktemp) && echo 'int main(void) { return 0; }' | \
 	$(CC) $(1) -x c - -o $$out $(2) 2>/dev/null && echo yes; rm -f $$out)
