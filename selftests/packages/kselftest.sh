@@ -15,9 +15,7 @@ unset MAKEFLAGS MFLAGS
 
 own=$tmp/own/kselftest tree=$tmp/linux out=$tmp/objects
 source=$(KERNEL='' "$vm/kernel.sh" --source)
-# What is built only to be looked at need not be fast.
-selftests=(env CFLAGS=-O0 make -j"$(nproc)" -C "$tree/tools/testing/selftests" TARGETS=twheel
-	FORCE_TARGETS=1)
+selftests=(make -j"$(nproc)" -C "$tree/tools/testing/selftests" TARGETS=twheel FORCE_TARGETS=1)
 chosen=(uapi:abi32 uapi:lease uapi:stats uapi:uring hostile:forge stress:hotplug)
 run_chosen="./run_kselftest.sh ${chosen[*]/#/-t twheel/}"
 
