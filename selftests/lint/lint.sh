@@ -107,10 +107,11 @@ user_sources() {
 }
 
 # Where the module's code is compiled, the kernel's headers come from userspace/shim: so core/
-# includes no others. Its host is the process.
+# includes no others. Its host is the process. Each CPU compiles a file.
 compiler() {
-	local file shim status=0
-	while read -r file; do
+	local file shim files pid pids=() status=0
+	mapfile -t files < <(user_sources)
+	for file in "${files[@]}"; do
 		shim=()
 		case $file in
 		module/*|userspace/lib/process/*|selftests/wheel/*|selftests/lease/*|\
@@ -122,8 +123,13 @@ compiler() {
 		selftests/sim/*|selftests/torture/*)
 			shim=(-Iselftests/sim -Iuserspace/shim -Imodule/linux -fno-strict-aliasing) ;;
 		esac
-		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" || status=1
-	done < <(user_sources)
+		[ ${#pids[@]} -lt "$(nproc)" ] || { wait "${pids[0]}" || status=1; pids=("${pids[@]:1}"); }
+		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=1
+	done
 	return "$status"
 }
 
