@@ -265,6 +265,33 @@ sub table_of_process {
 		     grep { $_->[2] =~ $facilities } @in_process);
 }
 
+# In how many cells of these tables each form of twheel takes less time than another facility
+sub table_of_cells_ahead {
+	my @peers = grep { $_->[2] =~ /^(libuv|libevent|heap4?)$/ } @in_process;
+	my %cells;
+
+	for my $figure (figures($results, place => 'process', threads => 1)) {
+		next if $figure->{operation} =~ /^(expire|heartbeat)$/;
+		my $of = $figure->{facility} . ' ' . ($figure->{batch} // 0);
+		$cells{$of}{"$figure->{operation} $figure->{pending}"} = $figure->{median};
+	}
+	my $cells_of = sub {
+		my (undef, undef, $facility, undef, $batch) = @{$_[0]};
+		return $cells{$facility . ' ' . ($batch // 0)} // {};
+	};
+	my @rows = map {
+		my $ours = $cells_of->($_);
+		my @ahead = map {
+			my $theirs = $cells_of->($_);
+			my @both = grep { defined $theirs->{$_} } keys %$ours;
+			@both ? (grep { $ours->{$_} < $theirs->{$_} } @both) . ' of ' . @both : '';
+		} @peers;
+		[ $_->[0], @ahead ];
+	} grep { $_->[2] =~ /^embedded/ && %{$cells_of->($_)} } @in_process;
+	return @rows ? [ 'In how many of these cells it takes less time than',
+			 [ '', map { $_->[0] } @peers ], @rows ] : ();
+}
+
 sub table_of_process_threads {
 	my %same = (facility => 'embedded', pending => 100_000);
 	my @rows;
@@ -287,7 +314,7 @@ sub is_process {
 # All tables but that of the goals
 sub costs {
 	return ((map { table_of_process($_) } 1_000, 10_000, 100_000, 1_000_000),
-		table_of_process_threads()) if is_process();
+		table_of_cells_ahead(), table_of_process_threads()) if is_process();
 	return (tables_of_costs(), table_of_floors(), tables_of_batches(), table_of_threads(),
 		tables_of_situations(), table_of_instructions());
 }

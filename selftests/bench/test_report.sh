@@ -230,6 +230,7 @@ printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
 result $? "pages get them"
 check "the first fill apart" test "$(grep -c '^| twheel, one at a time | 29 | 20 |$' "$tmp/page")" = 2
 check "beside others" test "$(grep -c '^| libuv |  | 52 |$' "$tmp/page")" = 2
+check "where it is ahead" grep -q '^| twheel, one at a time | 1 of 1 |' "$tmp/page"
 check "and threads" grep -q '^| one at a time: arm | 72 | 92 |$' "$tmp/page"
 check "the device's goals stay as they are" grep -q '^kept$' "$tmp/page"
 "$here/show.pl" "$results" >"$tmp/out" 2>&1
