@@ -32,6 +32,7 @@ static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_time
 
 	twheel_ctx_assert_held(ctx, timer);
 	twheel_assert(state != TWHEEL_STATE_NONE && state == twheel_timer_state(timer));
+	twheel_assert(twheel_flags_of(where) == twheel_flags_of(timer->where));
 
 	if (state == TWHEEL_STATE_PENDING) {
 		if (unlikely(twheel_is_lease(where)))

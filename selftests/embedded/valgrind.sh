@@ -10,7 +10,6 @@
 
 top=$(realpath "$(dirname "$0")/../..")
 user=$top/userspace
-library=$top/build/guest/lib/libtwheel.a
 
 command -v valgrind >/dev/null || skip_all "there is no valgrind"
 echo '#include <valgrind/memcheck.h>' | gcc -E - >/dev/null 2>&1 ||
@@ -46,8 +45,8 @@ int main(int argc, char **argv)
 EOF
 
 builds() {
-	make -s -C "$user" O="$top/build/guest" STATIC=1 "$library" >"$tmp/out" 2>&1 &&
-		gcc -g -I"$user/include" -I"$top/uapi" "$tmp/use.c" "$library" \
+	make -s -C "$user" O="$tmp/build" "$tmp/build/lib/libtwheel.a" >"$tmp/out" 2>&1 &&
+		gcc -g -I"$user/include" -I"$top/uapi" "$tmp/use.c" "$tmp/build/lib/libtwheel.a" \
 			-pthread -o "$tmp/use" >"$tmp/out" 2>&1
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calls of the library in cancel.c and stats.c: the linker makes each the second of a pair. */
+/* Calls of the library in some tests: the linker makes each the second of a pair. */
 #ifndef EMBEDDED_WRAPPED_H
 #define EMBEDDED_WRAPPED_H
 
 #include <sys/types.h>
+#include <time.h>
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
 ssize_t __real_read(int fd, void *buf, size_t size);
 ssize_t __wrap_read(int fd, void *buf, size_t size);

@@ -94,7 +94,7 @@ struct emb_tally {
  * @counted: how many timers it had at the end of the last call: as many are in @tally
  * @steps: how often the clock was set
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
- * @settled: the first tick for which @timer is set, and @event not readable; 0 while it is
+ * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0
  * @spent: @timer was read, or is not set yet
  * @shown: @event is readable
  * @news: something became ready in a call that does not read

@@ -246,9 +246,10 @@ static noinline void settle(struct twheel_emb *emb)
 
 void twheel_emb_settle(struct twheel_emb *emb)
 {
-	/* Once the tick has come for which the timerfd is set, that tells. */
-	if (emb->user.first != emb->settled || emb->user.recheck || emb->spent ||
-	    twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx))
+	uint64_t first = emb->user.first;
+
+	if (first != emb->settled || first <= twheel_now_to_tick(emb->now) || emb->user.recheck ||
+	    emb->spent || twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx))
 		settle(emb);
 }
 

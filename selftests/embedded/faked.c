@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A program that is told another time than the kernel's, as under faketime: timers follow the
+ * program's time, which may go faster or jump, and no timerfd tells of that.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "lib_util.h"
+#include "wrapped.h"
+
+/* How far the program's time is ahead, in seconds */
+static int ahead;
+
+/* What the library calls: see the Makefile. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	int ret = __real_clock_gettime(clock, ts);
+
+	ts->tv_sec += __atomic_load_n(&ahead, __ATOMIC_RELAXED);
+	return ret;
+}
+
+FIXTURE(faked) {
+	struct twheel *tw;
+};
+
+FIXTURE_SETUP(faked)
+{
+	ahead = 3600;
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
+}
+
+FIXTURE_TEARDOWN(faked)
+{
+	twheel_close(self->tw);
+}
+
+static int readable(struct twheel *tw, int ms)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, ms);
+}
+
+/* Where it goes as fast as the kernel's, the descriptor tells without a call. */
+TEST_F(faked, goes_as_the_kernels)
+{
+	struct twheel_event event;
+	uint64_t deadline = twheel_now(self->tw) + 20 * MSEC;
+
+	ASSERT_EQ(0, twheel_arm_at(self->tw, deadline, 1, NULL));
+	EXPECT_EQ(0, readable(self->tw, 0));
+	ASSERT_EQ(1, readable(self->tw, 60000));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_LE(deadline, twheel_now(self->tw));
+}
+
+TEST_F(faked, jumps)
+{
+	struct twheel_event event;
+
+	ASSERT_EQ(0, twheel_arm_after(self->tw, 30 * SEC, 1, NULL));
+	ahead += 60;
+	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 2, NULL));
+	EXPECT_EQ(1, readable(self->tw, 0));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(1, event.user_data);
+	EXPECT_EQ(0, readable(self->tw, 0));
+}
+
+static void jump(int signal)
+{
+	(void)signal;
+	__atomic_fetch_add(&ahead, 60, __ATOMIC_RELAXED);
+}
+
+/* A read that a signal ends has seen the new time, and no other call has. */
+TEST_F(faked, jumps_in_a_read)
+{
+	struct itimerval soon = { .it_value.tv_usec = 20000 };
+	struct sigaction action = { .sa_handler = jump };
+	struct twheel_event event;
+	ssize_t ret;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	do {
+		ASSERT_EQ(0, twheel_arm_after(self->tw, 30 * SEC, 1, NULL));
+		ASSERT_EQ(0, setitimer(ITIMER_REAL, &soon, NULL));
+		/* On a busy machine the signal may come before it waits: then it reads. */
+		ret = twheel_read(self->tw, &event, 1);
+	} while (ret == 1);
+	ASSERT_EQ(-EINTR, ret);
+	EXPECT_EQ(1, readable(self->tw, 0));
+	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
+	EXPECT_EQ(0, readable(self->tw, 0));
+}
+
+TEST_HARNESS_MAIN
