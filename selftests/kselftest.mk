@@ -39,8 +39,8 @@ endif
 # macros compare constants, which are ints, with everything there is.
 CPPFLAGS += $(interface) -I$(selftests)uapi -isystem $(KSELFTEST) -D_GNU_SOURCE=
 # Not optimised, as most tests wait or call the kernel, and compiling them takes longer than running
-# them. A Makefile of programs that measure, or do as much as the machine can, sets this first. Lint
-# looks for the warnings that only an optimising compiler has.
+# them. A Makefile of programs that measure, or that look for what comes by chance, sets this first.
+# Lint looks for the warnings that only an optimising compiler has.
 CFLAGS ?= -O0 -g
 CFLAGS += -std=gnu11 -Wall -Wextra -Wno-sign-compare $(if $(FORCE_TARGETS),-Werror) -pthread
 

@@ -19,8 +19,9 @@
 #	reason		why a round has no figure. If none has, median to rounds are empty
 #	kernel, commit	what was measured
 #
-# Instructions, which are the same on every machine, are kept in insn.txt beside such a file: a line
-# for each operation, batch and number of pending timers. See insn.sh.
+# Instructions depend on the kernel and the compiler, and not on the machine. They are kept in
+# insn.txt beside such a file: a line for each operation, batch and number of pending timers. See
+# insn.sh.
 package Results;
 
 use strict;
@@ -55,16 +56,18 @@ sub read_instructions {
 			$section = $1;
 			next;
 		}
-		$line =~ /^([\w-]+)\t(\d+)\t(\d+)\t([\d.]+)$/ or die "$0: $file:$.: no such line: $line";
-		push @figures, { unit => 'instructions', kernel => $section, operation => $1, batch => $2,
-				 pending => $3, median => rounded($4) };
+		$line =~ /^([\w-]+)\t(\d+)\t(\d+)\t([\d.]+)$/ or
+			die "$0: $file:$.: no such line: $line";
+		push @figures, { unit => 'instructions', kernel => $section, operation => $1,
+				 batch => $2, pending => $3, median => rounded($4) };
 	}
 	close $in;
 	return @figures;
 }
 
-# read_results FILE - what it says, and what insn.txt beside it does: { about => { key => value }, figures => [ { column => value } ],
-# missing => [ those with a reason ] }, without the columns that are empty
+# read_results FILE - what it says, and what insn.txt beside it does: { about => { key => value },
+# figures => [ { column => value } ], missing => [ those with a reason ] }, without the columns
+# that are empty
 sub read_results {
 	my ($file) = @_;
 	my (%results, @names);

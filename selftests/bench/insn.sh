@@ -88,10 +88,13 @@ keep() {
 		FILENAME == ARGV[1] { now[$1, $2, $3] = 1; print; next }
 		!(($1, $2, $3) in now)
 	' "$name" <(kept_lines) | sort -t $'\t' -k3,3n -s)
-	{
-		awk -v "section=$(section)" '/^\[/ { here = $0 == section } !here' "$kept"
-		printf '%s\n' "$(section)" "$new"
-	} >"$kept.new"
+	# The first section is that of the pages.
+	new=$new awk -v "section=$(section)" '
+		/^\[/	{ here = $0 == section }
+		$0 == section { print; print ENVIRON["new"]; found = 1 }
+		!here
+		END	{ if (!found) { print section; print ENVIRON["new"] } }
+	' "$kept" >"$kept.new"
 	mv "$kept.new" "$kept"
 	say "kept in ${kept#"$top/"} as $(section)"
 	"$bench/show.pl" "$bench/results.tsv" "$top/README.md" "$top/Documentation/benchmarks.md"
@@ -107,7 +110,7 @@ check_kept() {
 	while IFS=$'\t' read -r op batch n was now; do
 		{
 			echo "$op, batch of $batch, $n pending: $now instructions, kept: $was, allowed: $allowed% more."
-			echo "If that is as it has to be: make bench-insn KEEP=1, and commit insn.txt."
+			echo "If that is as it has to be: make bench-insn KEEP=1, and commit insn.txt and the pages."
 			echo "Where they are: make bench-insn WHERE=$op"
 		} >"$tmp/out"
 		check_one "$was" "$now" "$op, batch of $batch, $n pending: $now instructions"

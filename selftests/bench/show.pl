@@ -222,7 +222,9 @@ sub tables_of_situations {
 }
 
 sub table_of_instructions {
-	return table('Instructions of an operation, batches of 256, by pending timers',
+	my ($kernel) = values_of('kernel', unit => 'instructions');
+	return () unless defined $kernel;
+	return table("Instructions of an operation, Linux $kernel, batches of 256, by pending timers",
 		     [ map { [ number($_), pending => $_, batch => 256 ] }
 		       sort { $a <=> $b } values_of('pending', unit => 'instructions') ],
 		     map { [ $_, operation => $_, unit => 'instructions' ] }

@@ -109,8 +109,9 @@ user_sources() {
 # Where the module's code is compiled, the kernel's headers come from userspace/shim: so core/
 # includes no others. Its host is the process. Each CPU compiles a file.
 compiler() {
-	local file shim files pid pids=() status=0
+	local file shim files cpus running=0 status=0
 	mapfile -t files < <(user_sources)
+	cpus=$(nproc)
 	for file in "${files[@]}"; do
 		shim=()
 		case $file in
@@ -123,12 +124,15 @@ compiler() {
 		selftests/sim/*|selftests/torture/*)
 			shim=(-Iselftests/sim -Iuserspace/shim -Imodule/linux -fno-strict-aliasing) ;;
 		esac
-		[ ${#pids[@]} -lt "$(nproc)" ] || { wait "${pids[0]}" || status=1; pids=("${pids[@]:1}"); }
+		if [ "$running" -ge "$cpus" ]; then
+			wait -n || status=1
+			running=$((running - 1))
+		fi
 		"$1" "${shim[@]}" "${flags[@]}" -O2 -Werror -c -o /dev/null "$file" &
-		pids+=($!)
+		running=$((running + 1))
 	done
-	for pid in "${pids[@]}"; do
-		wait "$pid" || status=1
+	for (( ; running; running--)); do
+		wait -n || status=1
 	done
 	return "$status"
 }
