@@ -651,11 +651,20 @@ static bool rearm_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 /* As arm_alone(), for a new timer without a key. */
 static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 {
-	struct twheel_timer *timer;
 	struct twheel_hold hold __uninitialized;
+	struct twheel_timer *timer;
+	struct twheel_base *base;
 	int ret;
 
-	twheel_hold_begin(&hold, ctx);
+	rcu_read_lock_bh();
+	base = twheel_base_local(ctx->pool.account.quota, ctx->clock);
+	spin_lock(&base->lock);
+	/* For sparse: twheel_hold_end() releases it, and ends the section. */
+	__release(&base->lock);
+	__release(RCU_BH);
+	twheel_hold_go_on(&hold, ctx, base);
+	hold.offset = arm->flags & TWHEEL_ARM_ABS ? twheel_clock_offset(ctx->clock) : 0;
+	/* As it is already, which the compiler does not know. */
 	hold.taken = NULL;
 	ret = make_new(&hold, arm, 1, &timer);
 	twheel_hold_end(&hold);

@@ -212,8 +212,7 @@ bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 
 	       twheel_pool_is_named(&hold->ctx->pool, timer, handle);
 }
 
-void twheel_hold_local(struct twheel_hold *hold)
+void twheel_hold_lock_local(struct twheel_hold *hold)
 {
-	if (hold->base != hold->local)
-		hold_bases(hold, hold->local, NULL);
+	hold_bases(hold, hold->local, NULL);
 }

@@ -243,13 +243,20 @@ static inline void twheel_hold_unlock_key(struct twheel_hold *hold)
  */
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle);
 
+/* As twheel_hold_local(), while another lock is held or none. */
+void twheel_hold_lock_local(struct twheel_hold *hold);
+
 /**
  * twheel_hold_local() - take the lock that is needed to make a timer
  * @hold:	begun; the pool is settled
  *
  * Context: as twheel_hold_index(). Afterwards @hold->base is @hold->local.
  */
-void twheel_hold_local(struct twheel_hold *hold);
+static inline void twheel_hold_local(struct twheel_hold *hold)
+{
+	if (hold->base != hold->local)
+		twheel_hold_lock_local(hold);
+}
 
 /**
  * twheel_hold_dequeue() - take a timer out of its wheel

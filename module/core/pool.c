@@ -193,8 +193,9 @@ static bool limits_changed(const struct twheel_pool *pool)
 	return READ_ONCE(pool->changes) != READ_ONCE(twheel_limit_changes);
 }
 
-int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
-		      struct twheel_timer **timers, u32 n)
+/* As twheel_pool_alloc(), for a number that the compiler may know */
+static __always_inline int alloc(struct twheel_pool *pool, const struct twheel_base *base,
+				 struct twheel_timer **timers, u32 n)
 {
 	struct twheel_stock *stock = stock_of(pool, base->cpu);
 	bool keyed = pool->keyed;
@@ -230,6 +231,12 @@ int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
 	}
 	WRITE_ONCE(stock->used, stock->used + i);
 	return i ?: -EAGAIN;
+}
+
+int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
+		      struct twheel_timer **timers, u32 n)
+{
+	return n == 1 ? alloc(pool, base, timers, 1) : alloc(pool, base, timers, n);
 }
 
 /* @pool has @n fewer of the timers that it had reserved. */
