@@ -110,15 +110,16 @@ static __always_inline struct twheel_timer *twheel_hold_lock(struct twheel_ctx *
 }
 
 /**
- * twheel_hold_go_on() - begin to hold timers, after twheel_hold_lock() has found one
+ * twheel_hold_go_on() - begin to hold timers, with the lock of a base held
  * @hold:	filled but for @hold->offset
- * @ctx:	the context
- * @base:	the base of that timer
+ * @ctx:	the context, whose pool is settled
+ * @base:	the base, of a timer that twheel_hold_lock() has found, or of this CPU
  *
- * As twheel_hold_begin() and twheel_hold_handle(), for a call with one entry: in fewer
- * instructions.
+ * As twheel_hold_begin() and twheel_hold_handle() or twheel_hold_local(), for a call with one
+ * entry: in fewer instructions.
  *
- * Context: after twheel_hold_lock(). The timer is held, and all is as after twheel_hold_begin().
+ * Context: bottom halves are off, under RCU. The timer is held, and all is as after
+ * twheel_hold_begin().
  */
 void twheel_hold_go_on(struct twheel_hold *hold, struct twheel_ctx *ctx,
 		       struct twheel_base *base);
