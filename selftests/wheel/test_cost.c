@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The costs of the operations, counted and not timed, so that they are the same on every
- * machine: nodes looked at, and basic blocks executed in wheel.c. That file is compiled
- * with a call to __sanitizer_cov_trace_pc() in each basic block.
+ * machine: nodes looked at, and basic blocks executed in wheel.c. That file is compiled, like
+ * dequeue_cost.c, with a call to __sanitizer_cov_trace_pc() in each basic block.
  */
 #include "common.h"
+#include "dequeue_cost.h"
 
 static u64 blocks;
 
@@ -31,41 +32,49 @@ static struct twheel_node *nodes_new(u32 n)
 #define LEVELS		8
 
 /*
- * The most expensive enqueue in a wheel of up to @n nodes, near and far, overdue and postponed. The
- * nodes are always the same, but not all in the wheel at once. (A dequeue has no loop.)
+ * Finds the most expensive enqueue and dequeue in a wheel of up to @n nodes, near and far,
+ * overdue and postponed. The nodes are always the same, but not all in the wheel at once.
  */
-static u64 dearest(u32 n)
+static void dearest(u32 n, u64 *enqueue, u64 *dequeue)
 {
 	struct twheel_wheel *w = wheel_new(64, LEVELS, 1000);
 	struct twheel_node *nodes = nodes_new(n);
-	u64 seed = 6, cost, most = 0;
+	u64 seed = 6, cost;
 	u32 i, done;
 
+	*enqueue = 0;
+	*dequeue = 0;
 	for (done = 0; done < DEAREST_OF; done += n) {
 		for (i = 0; i < n; i++) {
 			u64 ahead = rng_next(&seed) >> (20 + (done + i) % 44);
 
 			nodes[i].expires = w->clk + ahead;
 			cost = cost_of(twheel_wheel_enqueue(w, &nodes[i]));
-			if (cost > most)
-				most = cost;
+			if (cost > *enqueue)
+				*enqueue = cost;
 		}
-		for (i = 0; i < n; i++)
-			twheel_wheel_dequeue(w, &nodes[i]);
+		for (i = 0; i < n; i++) {
+			cost = cost_of(dequeue_counted(w, &nodes[i]));
+			if (cost > *dequeue)
+				*dequeue = cost;
+		}
 	}
 	free(nodes);
 	wheel_free(w);
-	return most;
 }
 
-static void enqueue_costs_the_same_for_any_number(void)
+static void enqueue_and_dequeue_cost_the_same_for_any_number(void)
 {
-	u64 few = dearest(3000), many = dearest(DEAREST_OF);
+	u64 few[2], many[2];
 
-	expect(few, "nothing is counted");
-	expect(many <= few, "enqueue: %llu, then %llu", few, many);
+	dearest(3000, &few[0], &few[1]);
+	dearest(DEAREST_OF, &many[0], &many[1]);
+	expect(few[0] && few[1], "nothing is counted");
+	expect(many[0] <= few[0], "enqueue: %llu, then %llu", few[0], many[0]);
+	expect(many[1] <= few[1], "dequeue: %llu, then %llu", few[1], many[1]);
 	/* A loop over the levels, and some code without loops. */
-	expect(many <= 24 + 8 * LEVELS, "enqueue: %llu blocks", many);
+	expect(many[0] <= 24 + 8 * LEVELS, "enqueue: %llu blocks", many[0]);
+	expect(many[1] <= 10, "dequeue: %llu blocks", many[1]);
 }
 
 /**
@@ -474,7 +483,7 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(a_wheel_of_the_device_fits_in_16_KB),
-		TAP_TEST(enqueue_costs_the_same_for_any_number),
+		TAP_TEST(enqueue_and_dequeue_cost_the_same_for_any_number),
 		TAP_TEST(a_jump_looks_at_each_node_once_a_level),
 		TAP_TEST(a_jump_over_rounds_looks_at_each_node_once_a_round),
 		TAP_TEST(a_call_takes_no_more_than_its_size),
