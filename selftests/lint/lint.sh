@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# lint.sh - what can be said about the sources without running them
+# lint.sh - what can be said about the sources without running them (TAP)
 #
-# One line a tool, and what it found. Not here: clang for the module itself,
+# A test for each tool: what one prints is a complaint. Not here: clang for the module itself,
 # which wants a prepared kernel source tree in place of Debian's headers.
 
 . "$(dirname "$0")/../vm/common.sh"
+. "$top/selftests/tap.sh"
 
 kernel=$("$vm/kernel.sh")
 source=$("$vm/kernel.sh" --source)
 scripts=$source/scripts
 out=$build/lint
-failed=0
 
 # sources FOLDER PATTERN... - the files there with such names
 sources() {
@@ -24,18 +24,11 @@ sources() {
 	find "$folder" -type f \( "${names[@]:1}" \) | sort
 }
 
-# tool NAME FUNCTION - run it; whatever it prints is a complaint
+# tool NAME COMMAND... - run it; whatever it prints is a complaint
 tool() {
-	local name=$1 status=0
-	shift
-	"$@" >"$out/log" 2>&1 </dev/null || status=$?
-	if [ "$status" = 0 ] && [ ! -s "$out/log" ]; then
-		echo "lint: $name: clean"
-	else
-		cat "$out/log"
-		echo "lint: $name: FAILED"
-		failed=1
-	fi
+	run "${@:2}"
+	[ ! -s "$tmp/out" ] || status=1
+	result "$status" "$1"
 }
 
 # It leaves a cache behind where it runs, and misses the kernel's tree aloud.
@@ -289,4 +282,4 @@ tool "manual pages" man_pages
 tool "seeded bugs apply" seeded
 tool "mutations apply" mutations
 tool "names in pages and comments" prose
-exit $failed
+finish

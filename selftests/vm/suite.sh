@@ -53,6 +53,7 @@ sets() {
 	bare|deb)			echo bare ;;
 	dist)				echo dist ;;
 	html)				echo html browser ;;
+	lint)				echo lint ;;
 	esac
 }
 
@@ -130,6 +131,9 @@ suite_sim() { here 1200 "$tests/sim/check.sh"; }
 # When cron's lines are due: on this machine, which has the zones of the world. The
 # device has no part in that.
 suite_schedule() { here 600 "make -s -C $tests/schedule check"; }
+
+# What make lint finds: nothing runs.
+suite_lint() { here 1200 "$tests/lint/lint.sh"; }
 
 # Does the harness itself catch what it should, and so does lint?
 suite_vm() { here 1200 "$vm/selftest.sh ${1-}" "$tests/lint/test_prose.sh"; }
