@@ -241,10 +241,17 @@ sub key_locks {
 # Timers of any CPU: how much longer it takes, as most are not where the last one was
 sub relock { return $assumed{relock} * ($n - 1) / $n }
 
-sub push_back {
-	return ([ 'fetch', $lines ], map { locked('base' . int rand $n, 0,
-						  ns('push back') + relock()) } 1 .. $part);
+# It takes @ns.
+sub push_back_of_any {
+	my $ns = shift;
+
+	return ([ 'fetch', $lines ], map { locked('base' . int rand $n, 0, $ns) } 1 .. $part);
 }
+
+sub push_back { return push_back_of_any(ns('push back') + relock()) }
+
+# What a lock for each CPU allows, however little is done with it
+sub only_lock { return push_back_of_any($assumed{atomic}) }
 
 # The lines of a timer and its neighbours; first its base is locked alone, and then both.
 sub pull_forward {
@@ -273,6 +280,7 @@ my @rows = (
 	[ 'one descriptor, keys: arm, cancel; its lock for all of a part (before)', shared(2, 1) ],
 	[ '**the same, a lock for a 64th of the keys**', \&key_locks ],
 	[ '**one descriptor: push back timers of all CPUs**', \&push_back ],
+	[ 'the same, if it were nothing but to lock and unlock', \&only_lock ],
 	[ '**one descriptor: pull forward timers of all CPUs**', \&pull_forward ],
 );
 
