@@ -49,9 +49,9 @@ static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_time
 	return deadline;
 }
 
-void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
+u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer)
 {
-	end_held(hold, timer, timer->where);
+	return end_held(hold, timer, timer->where);
 }
 
 /* Say in @cancel that no timer has ended. Returns 0, or -EINVAL if @cancel asks for more. */

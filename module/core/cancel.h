@@ -27,8 +27,9 @@ void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels
  * @timer:	the timer, which is pending or ready; free afterwards
  *
  * Context: holds @timer.
+ * Return: the deadline that it had, in ns on the context's clock.
  */
-void twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
+u64 twheel_timer_cancel_held(struct twheel_hold *hold, struct twheel_timer *timer);
 
 /**
  * twheel_timer_discard_all() - take all timers of a context out of their wheels, for good

@@ -5,7 +5,8 @@
  * Locking rules: see hold.c. An entry of a list is stored in the program's memory with the
  * locks held and page faults off; if the memory has to be faulted in that is done after
  * letting go of them. So to describe a timer and to drain it is one step to all others: a
- * cancel comes before that or after it.
+ * cancel comes before that or after it. Only the word of a lease changes without a lock: so the
+ * entry is stored again if the lease was extended before it ended.
  */
 #include <linux/errno.h>
 #include <linux/pagemap.h>
@@ -32,19 +33,23 @@ static u64 due_time(const struct twheel_timer *timer, u32 where)
 					atomic64_read(twheel_pool_word(timer)), deadline);
 }
 
+/* Say in @info, of a timer of @ctx, when it is due. */
+static void tell_deadline(const struct twheel_ctx *ctx, struct twheel_timer_info *info, u64 deadline)
+{
+	info->deadline = twheel_clock_to_user(ctx->clock, deadline);
+	info->remaining = twheel_ns_until(deadline, twheel_clock_now(ctx->clock));
+}
+
 static void describe(const struct twheel_timer *timer,
 		     struct twheel_timer_info *info)
 {
-	enum twheel_clock clock = twheel_ctx_of(timer)->clock;
-	u64 deadline = due_time(timer, timer->where);
+	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
 
-	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
+	twheel_ctx_assert_held(ctx, timer);
 
 	*info = (struct twheel_timer_info) {
 		.handle		= twheel_pool_handle(timer),
 		.user_data	= timer->user_data,
-		.deadline	= twheel_clock_to_user(clock, deadline),
-		.remaining	= twheel_ns_until(deadline, twheel_clock_now(clock)),
 		.interval	= timer->interval,
 		.slack		= (u64)timer->slack << twheel_geometry.tick_shift,
 		.count		= timer->count,
@@ -55,6 +60,7 @@ static void describe(const struct twheel_timer *timer,
 		info->word = twheel_index_of(timer);
 		info->tag = twheel_lease_tag(atomic64_read(twheel_pool_word(timer)));
 	}
+	tell_deadline(ctx, info, due_time(timer, timer->where));
 }
 
 int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
@@ -68,6 +74,24 @@ int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 		describe(timer, info);
 	twheel_hold_end(&hold);
 	return timer ? 0 : -ENOENT;
+}
+
+static int store_info(struct twheel_timer_info __user *to, const struct twheel_timer_info *info)
+{
+	return copy_to_user_nofault(to, info, sizeof(*info)) ? -EFAULT : 1;
+}
+
+/* Cancel @timer, which is held and pending, and which @info describes; @to has that, too. */
+static void drain_one(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_timer_info *info, struct twheel_timer_info __user *to)
+{
+	u64 deadline = twheel_timer_cancel_held(hold, timer);
+
+	if (likely(twheel_clock_to_user(hold->ctx->clock, deadline) == info->deadline))
+		return;
+	/* A lease that was just extended. If the memory is taken away now, nobody can read it. */
+	tell_deadline(hold->ctx, info, deadline);
+	store_info(to, info);
 }
 
 /*
@@ -87,10 +111,10 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 	timer = twheel_hold_index(&hold, index);
 	if (timer && twheel_timer_state(timer) == TWHEEL_STATE_PENDING) {
 		describe(timer, &info);
-		ret = copy_to_user_nofault(to, &info, sizeof(info)) ? -EFAULT : 1;
+		ret = store_info(to, &info);
 	}
 	if (ret == 1 && drain)
-		twheel_timer_cancel_held(&hold, timer);
+		drain_one(&hold, timer, &info, to);
 	twheel_hold_end(&hold);
 	return ret;
 }

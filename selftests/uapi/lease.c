@@ -4,6 +4,7 @@
  *
  * This file is also built for 32 bits, where a word is longer than a pointer.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -365,6 +366,41 @@ TEST_F(lease, word_after_cancel_and_drain)
 	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
 	EXPECT_EQ(said | TWHEEL_LEASE_EXPIRED, self->words[drained]);
 	EXPECT_EQ(0, tw_lease_extend(&self->words[drained], 2 * TW_FAR));
+}
+
+/* Extends until that is refused. */
+static void *extend_on(void *word)
+{
+	while (tw_lease_extend(word, tw_lease_deadline(word) + TW_SEC) > 0)
+		;
+	return NULL;
+}
+
+/* What a drain tells is not before the last extension that came in time. */
+TEST_F(lease, drained_while_it_is_extended)
+{
+	struct twheel_timer_info entry;
+	__u64 deadline;
+	pthread_t thread;
+	uint64_t *word;
+	__u32 nr;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		struct twheel_list list = {
+			.entries = (unsigned long)&entry, .count = 1, .flags = TWHEEL_LIST_DRAIN,
+		};
+
+		ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &nr));
+		word = &self->words[nr];
+		deadline = tw_lease_deadline(word);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, extend_on, word));
+		while (tw_lease_deadline(word) < deadline + i % 100 * TW_SEC)
+			sched_yield();
+		EXPECT_EQ(1, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
+		pthread_join(thread, NULL);
+		ASSERT_EQ(tw_lease_deadline(word), entry.deadline);
+	}
 }
 
 TEST_F(lease, rearm)
