@@ -351,35 +351,22 @@ static __always_inline void note_rearmed(const struct twheel_timer *timer)
 		trace_rearmed(timer);
 }
 
-/* As twheel_timer_postpone(), to @tick. */
-static __always_inline bool postpone(struct twheel_base *base, struct twheel_timer *timer,
-				     u64 deadline, u64 tick, u32 here, bool stays)
+bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer, u64 deadline,
+			   u32 here, bool stays)
 {
+	u64 tick = twheel_ns_to_tick(deadline);
+
 	lockdep_assert_held(&base->lock);
 	twheel_ctx_assert_held(twheel_ctx_of(timer), timer);
 
 	/* A flag may say that it is a lease, which may be due when its program has said. */
-	if (unlikely(READ_ONCE(timer->where) != here || !can_stay(timer, tick, stays)))
+	if (unlikely(READ_ONCE(timer->where) != here || timer->slack ||
+		     !can_stay(timer, tick, stays)))
 		return false;
 	WRITE_ONCE(timer->deadline, deadline);
 	stay_until(base, timer, tick);
 	note_rearmed(timer);
 	return true;
-}
-
-/* As twheel_timer_postpone(), for what takes calls. */
-static noinline bool postpone_slow(struct twheel_base *base, struct twheel_timer *timer,
-				   u64 deadline, u32 here, bool stays)
-{
-	return postpone(base, timer, deadline, tick_of(deadline, timer->slack), here, stays);
-}
-
-bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer, u64 deadline,
-			   u32 here, bool stays)
-{
-	if (unlikely(timer->slack))
-		return postpone_slow(base, timer, deadline, here, stays);
-	return postpone(base, timer, deadline, twheel_ns_to_tick(deadline), here, stays);
 }
 
 /*

@@ -98,6 +98,30 @@ TEST_F(push, a_timer_expires_when_it_was_pushed_to)
 	EXPECT_EQ(now, event.deadline);
 }
 
+TEST_F(push, a_time_that_has_passed_is_not_put_off_by_slack)
+{
+	struct twheel_push pushes[2];
+	struct twheel_event event;
+	struct twheel_arm arm;
+	__u64 now;
+	size_t n;
+
+	/* By a call for one, and by one for several */
+	for (n = 1; n <= ARRAY_SIZE(pushes); n++) {
+		now = tw_now(CLOCK_MONOTONIC);
+		pushes[1] = (struct twheel_push){ tw_arm(self->fd, FAR, 0, 1), now + FAR };
+		arm = tw_request(now + 2 * TW_SEC, TWHEEL_ARM_ABS, 42);
+		arm.slack = FAR;
+		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		pushes[0] = (struct twheel_push){ arm.handle, now };
+		ASSERT_EQ(n * PUSH, push_all(self->fd, pushes, n));
+		EXPECT_EQ(1, tw_info(self->fd).ready);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(42, event.user_data);
+		EXPECT_EQ(now, event.deadline);
+	}
+}
+
 TEST_F(push, rounds_go_on_from_there)
 {
 	struct twheel_arm arm = tw_request(FAR, 0, 1);
