@@ -111,17 +111,14 @@ static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
 static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
 						    enum twheel_clock clock)
 {
-	struct twheel_cpu_base *cbase = twheel_wheels_of(&quota->wheels, clock,
-							 twheel_wheels_cpu());
-
-	return &(likely(cbase) ? cbase : READ_ONCE(quota->wheels.first[clock]))->base;
+	return &twheel_wheels_local(&quota->wheels, clock)->base;
 }
 
 /* See core/host.h */
 static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
 {
 	/* If the task goes to another CPU meanwhile that is as if it had done so afterwards. */
-	if (likely(twheel_wheels_have(&quota->wheels, clock, raw_smp_processor_id())))
+	if (likely(twheel_wheels_ready(&quota->wheels, clock, raw_smp_processor_id())))
 		return 0;
 	return twheel_wheels_make(&quota->wheels, clock);
 }

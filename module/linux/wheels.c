@@ -61,7 +61,7 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 			/* Whoever has no memory for another one finds it by the address alone. */
 			smp_store_release(&wheels->first[clock], cbase);
 		}
-		/* Pairs with smp_load_acquire() in twheel_wheels_have(). */
+		/* As above */
 		smp_store_release(slot, cbase);
 	}
 	spin_unlock_bh(&wheels->lock);
@@ -71,19 +71,24 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 {
 	struct twheel_cpu_base *cbase;
-	unsigned int cpu;
+	unsigned int here, cpu;
 
 	local_bh_disable();
+	here = smp_processor_id();
 	cpu = twheel_wheels_cpu();
 	local_bh_enable();
-	if (twheel_wheels_have(wheels, clock, cpu))
-		return 0;
 
-	cbase = new_base(clock, cpu);
-	if (cbase && !publish(wheels, cbase))
-		kvfree(cbase);
-	/* If there was no memory the timers go elsewhere. */
-	return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
+	if (!twheel_wheels_of(wheels, clock, cpu)) {
+		cbase = new_base(clock, cpu);
+		/* Without memory the timers go elsewhere. */
+		if (!cbase)
+			return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
+		if (!publish(wheels, cbase))
+			kvfree(cbase);
+	}
+	/* Pairs with smp_load_acquire() in twheel_wheels_ready(). */
+	smp_store_release(&per_cpu_ptr(wheels->on, here)->ready[clock], true);
+	return 0;
 }
 
 /* Call @function for each of @wheels. */

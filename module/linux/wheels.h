@@ -22,9 +22,13 @@
  * struct twheel_cpu_wheels - the wheels that a user has on one CPU
  * @of:		by clock; NULL until the user arms there. Stored once, under twheel_wheels.lock;
  *		read without a lock
+ * @ready:	by clock: timers that are armed on this CPU found a wheel last time, here or, if
+ *		the CPU is isolated, on another one. Written on this CPU, or by who was there;
+ *		read without a lock
  */
 struct twheel_cpu_wheels {
 	struct twheel_cpu_base	*of[TWHEEL_NR_CLOCKS];
+	bool			ready[TWHEEL_NR_CLOCKS];
 };
 
 /**
@@ -103,19 +107,39 @@ static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheel
 }
 
 /**
- * twheel_wheels_have() - is there a wheel for a CPU?
+ * twheel_wheels_ready() - is there a wheel for timers that are armed on a CPU?
  * @wheels:	the wheels
  * @clock:	the clock
  * @cpu:	any possible CPU
  *
  * Context: any.
- * Return: true if so. Then @wheels->first is set for @clock, too.
+ * Return: true if so, as far as is known. Then @wheels->first is set for @clock, too.
  */
-static inline bool twheel_wheels_have(const struct twheel_wheels *wheels,
-				      enum twheel_clock clock, u16 cpu)
+static inline bool twheel_wheels_ready(const struct twheel_wheels *wheels,
+				       enum twheel_clock clock, unsigned int cpu)
 {
-	/* Pairs with smp_store_release() in publish(). */
-	return smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->of[clock]);
+	/* Pairs with smp_store_release() in twheel_wheels_make(). */
+	return smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->ready[clock]);
+}
+
+/**
+ * twheel_wheels_local() - the wheel for timers that are armed now
+ * @wheels:	the wheels, of which there are some on @clock
+ * @clock:	the clock
+ *
+ * Context: the task stays on its CPU.
+ * Return: the wheel.
+ */
+static inline struct twheel_cpu_base *twheel_wheels_local(const struct twheel_wheels *wheels,
+							  enum twheel_clock clock)
+{
+	struct twheel_cpu_base *cbase = twheel_wheels_of(wheels, clock, twheel_wheels_cpu());
+
+	if (likely(cbase))
+		return cbase;
+	/* The CPU came only now, or was just isolated: the next call makes the wheel. */
+	WRITE_ONCE(this_cpu_ptr(wheels->on)->ready[clock], false);
+	return READ_ONCE(wheels->first[clock]);
 }
 
 #endif /* TWHEEL_WHEELS_H */

@@ -316,6 +316,13 @@ static void open_first(void *arg)
 	open_context(&world.contexts[0]);
 }
 
+static void begin_pinned(void)
+{
+	sim_spawn("opener", -1, open_first, NULL, 0, false);
+	sim_run();
+	pinned_run();
+}
+
 static void begin_tenants(void)
 {
 	sim_spawn("opener", -1, open_first, NULL, 0, false);
@@ -387,6 +394,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 		begin_fair();
 	else if (world.tenants)
 		begin_tenants();
+	else if (is_pinned(seed))
+		begin_pinned();
 	else
 		begin_any();
 	sim_spawn("closer", -1, close_all, NULL, 0, false);
