@@ -6,7 +6,7 @@
 found_by() {
 	local -x TWHEEL_BACKEND=embedded
 	local out=$scratch/embedded
-	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open)
+	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open uapi-push uapi-lease)
 
 	make -s -C "$tree/selftests/embedded" O="$out" TESTS="${tests[*]}" all \
 		>"$scratch/log" 2>&1 || {
