@@ -853,6 +853,49 @@ class Places(AioTest):
         with self.assertRaises(RuntimeError):
             await self.wheel.__aenter__()
 
+    async def test_loop_that_does_not_run(self) -> None:
+        """What is refused has changed nothing, also while the wheel is to be told before long."""
+        done: list = []
+
+        def run() -> None:
+            async def enter() -> tuple[Timer, Timer]:
+                await wheel.__aenter__()
+                wheel.call_later(100, done.append, "told later")
+                cancelled = wheel.call_later(0.01, done.append, "cancelled")
+                cancelled.cancel()
+                return cancelled, wheel.put("key", 0.05, done.append, "kept")
+
+            async def refuse() -> None:
+                for delay in (0.01, 1000):
+                    for call in (lambda: wheel.call_later(delay, done.append, delay),
+                                 lambda: wheel.call_at(wheel.time() + delay, done.append, delay),
+                                 lambda: wheel.put("key", delay, done.append, delay),
+                                 lambda: wheel.put("other", delay, done.append, delay),
+                                 lambda: over.push(delay), over.again, lambda: kept.push(delay)):
+                        with self.assertRaises(RuntimeError):
+                            call()
+                        self.assertEqual((len(wheel), kept.armed, kept.when(), kept.cancelled()),
+                                         (2, True, when, False))
+                        self.assertEqual((over.armed, "other" in wheel), (False, False))
+
+            async def until_called() -> None:
+                while kept.armed:
+                    await asyncio.sleep(0.01)
+
+            loop, wheel = asyncio.new_event_loop(), Wheel(embedded=True)
+            over, kept = loop.run_until_complete(enter())
+            when = kept.when()
+            # In no loop, and in another one in the same thread
+            with self.assertRaises(StopIteration):
+                refuse().send(None)
+            asyncio.run(refuse())
+            loop.run_until_complete(until_called())
+            loop.close()
+            wheel.close()
+
+        await asyncio.get_running_loop().run_in_executor(None, run)
+        self.assertEqual(done, ["kept"])
+
     async def test_fork(self) -> None:
         task = asyncio.create_task(self.wheel.sleep(0.05))
         await asyncio.sleep(0)

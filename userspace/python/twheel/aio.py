@@ -38,8 +38,6 @@ _T = TypeVar("_T")
 _NO_KEY = object()
 # Nanoseconds of less seconds than these are exact in a float.
 _EXACT = (1 << 53) // 1_000_000_000
-# No thread has this identifier.
-_NO_THREAD = 0
 _NEVER = LATEST + 1
 # For so long the wheel need not be told of a timer, in ns, if it is due after twice that time.
 _LAG = 20_000_000
@@ -47,10 +45,16 @@ _LAG = 20_000_000
 _wheels: weakref.WeakSet[Wheel] = weakref.WeakSet()
 
 
+class _NotRunning:
+    """In place of the loop of a wheel that cannot be used"""
+
+    _thread_id = None
+
+
 def _forked() -> None:
     """In a child: the wheels are those of the parent. os.getpid() is a system call."""
     for wheel in list(_wheels):
-        wheel._thread = _NO_THREAD
+        wheel._runner = _NotRunning
         wheel._parents = True
 
 
@@ -355,7 +359,8 @@ class Wheel:
     one-shot and periodic timers may be that many seconds late, and share wake-ups. `limit`,
     `path` and `embedded` are as for `Context`, too.
 
-    All methods are called in the event loop in which the wheel was entered. Callbacks run
+    All methods are called in the event loop in which the wheel was entered: to arm a timer in
+    another one, or when that loop does not run, is RuntimeError, and arms nothing. Callbacks run
     there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
     equal deadlines in the order in which their timers were armed. Errors are OSError; for NaN as
     a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks
@@ -402,8 +407,9 @@ class Wheel:
         self._pushes = True
         # In a child it is its parent's.
         self._parents = False
-        # Of the loop, while the wheel can be used
-        self._thread = _NO_THREAD
+        # Its _thread_id is that of the thread in which the loop runs, if it does and the wheel can
+        # be used. Loops that are not asyncio's own have none.
+        self._runner: Any = _NotRunning
 
     def __repr__(self) -> str:
         state = "closed" if self._open is None else "open"
@@ -419,7 +425,8 @@ class Wheel:
         self._can_be_set = context.clock == time.CLOCK_REALTIME
         self._loop.add_reader(context.fileno(), self._readable)
         self._open = context
-        self._parents, self._thread = False, get_ident()
+        self._parents = False
+        self._runner = self._loop if hasattr(self._loop, "_thread_id") else _NotRunning
         _wheels.add(self)
         return self
 
@@ -430,7 +437,7 @@ class Wheel:
     def close(self) -> None:
         """Close the wheel; leaving `async with` does that. Closing twice is harmless."""
         context, self._open = self._open, None
-        self._thread = _NO_THREAD
+        self._runner = _NotRunning
         if context is None:
             return
         _wheels.discard(self)
@@ -569,7 +576,6 @@ class Wheel:
         self._use()
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("the wheel belongs to another event loop")
-        self._thread = get_ident()
         return self._loop
 
     async def _wait(self, future: asyncio.Future[None]) -> None:
@@ -595,7 +601,7 @@ class Wheel:
 
     def _arm(self, timer: Timer, deadline: int) -> None:
         # Up to Python 3.11 get_running_loop() is a system call.
-        if get_ident() != self._thread:
+        if get_ident() != self._runner._thread_id:
             self._loop_of_caller()
         number = next(self._numbers)
         if timer._key is _NO_KEY and not self._at_once and not self._over:
@@ -610,8 +616,6 @@ class Wheel:
         timer._when, timer._cancelled = None, False
         self._timers[key] = timer
         if deadline < self._in_time:
-            if not self._loop.is_running():
-                self._loop_of_caller()
             self._schedule(deadline)
 
     def _place(self, timer: Timer, number: int, deadline: int) -> int:
