@@ -38,6 +38,19 @@ function checkFunction(callback) {
 		throw new TypeError('a function is expected');
 }
 
+// The time on our clock at which that of a wheel began, or a little earlier. Ours is read first, and
+// the wheel's tells whole microseconds that have passed: so no pair of them makes a timer early. Other
+// processes may run in between, which would make all timers late: so the best of some pairs is taken.
+function startOf(open) {
+	let start = -Infinity;
+
+	for (let i = 0; i < 5; i++) {
+		const now = clock();
+		start = Math.max(start, now - (addon.now(open) + 1) / 1000);
+	}
+	return start;
+}
+
 class Timer extends AsyncResource {
 	constructor(wheel, callback, args, delay, period, key) {
 		super('TwheelTimer');
@@ -121,13 +134,12 @@ class Wheel {
 			throw new TypeError('a path is a string');
 		if (!Number.isSafeInteger(limit) || limit < 0)
 			throw new RangeError('a limit is an integer from 0 to 2^53 - 1');
-		// Before it is opened, so that _now() is never behind its clock, and nothing early
-		this._start = clock();
 		this._open = addon.open((...event) => this._expire(...event), path, Boolean(embedded), limit);
 		if (!addon.info(this._open).pushes) {
 			addon.close(this._open);
 			throw Object.assign(new Error('the module is older than 0.4'), { code: 'ENOTSUP' });
 		}
+		this._start = startOf(this._open);
 		this._dirty = [];
 		// By their keys in the wheel; the first is not used
 		this._slots = [null];

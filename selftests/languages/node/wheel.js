@@ -68,6 +68,34 @@ wheelTest('never early, and once', {}, async (wheel) => {
 	assert.equal(wheel._slots.length - 1, wheel._free.length);
 });
 
+// Whatever the machine does while a wheel is opened, its timers are not late by that.
+test('a slow opening makes nothing late', () => {
+	const files = [where, path.join(where, 'build/Release/twheel.node')].map(require.resolve);
+	const addon = require(files[1]), before = files.map((file) => require.cache[file]);
+	const ms = 100;
+	const slow = (f) => (...args) => {
+		for (const begun = performance.now(); performance.now() - begun < ms;)
+			;
+		return f(...args);
+	};
+	const slowly = { ...addon, open: slow(addon.open), now: slow((wheel) => {
+		slowly.now = addon.now;
+		return addon.now(wheel);
+	}) };
+
+	delete require.cache[files[0]];
+	require.cache[files[1]] = { ...before[1], exports: slowly };
+	const wheel = new (require(where).Wheel)({ embedded: true });
+	files.forEach((file, i) => { require.cache[file] = before[i]; });
+	let ahead = Infinity;
+	for (let i = 0; i < 1000; i++) {
+		const now = addon.now(wheel._open);
+		ahead = Math.min(ahead, wheel._now() - now);
+	}
+	wheel.close();
+	assert.ok(ahead >= 0 && ahead < ms * 1000 / 2, `${ahead} us`);
+});
+
 wheelTest('in order', {}, async (wheel) => {
 	const n = 40, got = [];
 
