@@ -90,6 +90,7 @@ export class Wheel {
 	push(key: unknown, ms: number): boolean;
 	/** False if there is none with this key. */
 	cancel(key: unknown): boolean;
+	/** Promises that wait for one of them reject with the code ECANCELED; no signal is aborted. */
 	cancelAll(): void;
 
 	/** As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. */

@@ -137,7 +137,7 @@ class Wheel {
 		this._open = addon.open((...event) => this._expire(...event), path, Boolean(embedded), limit);
 		if (!addon.info(this._open).pushes) {
 			addon.close(this._open);
-			throw Object.assign(new Error('the module is older than 0.4'), { code: 'ENOTSUP' });
+			throw errorOf('ENOTSUP', 'the module is older than 0.4');
 		}
 		this._start = startOf(this._open);
 		this._dirty = [];
@@ -148,7 +148,7 @@ class Wheel {
 		this._size = 0;
 		// Armed timers that keep the loop running
 		this._refs = 0;
-		// Who rejects promises when it is closed
+		// Who rejects promises when all timers are cancelled
 		this._waiters = new Set();
 		this._lag = null;
 		this._soon = null;
@@ -222,9 +222,7 @@ class Wheel {
 	}
 
 	cancelAll() {
-		for (const timer of [...this._slots, ...this._dirty])
-			if (timer !== null)
-				this._cancel(timer);
+		this._cancelAll('ECANCELED', 'the timers were cancelled');
 	}
 
 	timeoutSignal(ms) {
@@ -248,20 +246,18 @@ class Wheel {
 
 		if (open === null)
 			return;
-		this.cancelAll();
+		this._cancelAll('EBADF', 'the wheel is closed');
 		this._open = null;
 		clearTimeout(this._lag);
 		clearImmediate(this._soon);
 		this._dirty = [];
 		this._slots = [null];
 		addon.close(open);
-		for (const reject of [...this._waiters])
-			reject(closedError());
 	}
 
 	_use() {
 		if (this._open === null)
-			throw closedError();
+			throw errorOf('EBADF', 'the wheel is closed');
 		return this._open;
 	}
 
@@ -338,6 +334,15 @@ class Wheel {
 			this._release(timer);
 		}
 		return true;
+	}
+
+	// Those who wait for them get the error.
+	_cancelAll(code, message) {
+		for (const timer of [...this._slots, ...this._dirty])
+			if (timer !== null)
+				this._cancel(timer);
+		for (const reject of [...this._waiters])
+			reject(errorOf(code, message));
 	}
 
 	// Tells the wheel what it does not know yet. Returns the error with which it refused a timer.
@@ -457,8 +462,8 @@ class Wheel {
 	}
 }
 
-function closedError() {
-	return Object.assign(new Error('the wheel is closed'), { code: 'EBADF' });
+function errorOf(code, message) {
+	return Object.assign(new Error(message), { code });
 }
 
 function abortError(signal) {

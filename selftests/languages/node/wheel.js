@@ -364,15 +364,25 @@ wheelTest('promises', {}, async (wheel) => {
 	assert.equal(signal.reason.name, 'TimeoutError');
 	guard.cancel();
 
-	const closed = assert.rejects(wheel.promises.setTimeout(HOUR), { code: 'EBADF' });
-	const ended = assert.rejects(async () => {
-		for await (const value of wheel.promises.setInterval(HOUR))
-			assert.fail();
-	}, { code: 'EBADF' });
-	await Promise.resolve();
-	wheel.close();
-	await closed;
-	await ended;
+	for (const [end, code] of [[() => wheel.cancelAll(), 'ECANCELED'], [() => wheel.close(), 'EBADF']]) {
+		const codes = [], waiting = [], note = (error) => codes.push(error.code);
+		const wait = async () => {
+			for await (const value of wheel.promises.setInterval(HOUR))
+				assert.fail();
+		};
+		for (let i = 0; i < 2; i++) {
+			waiting.push(wheel.promises.setTimeout(HOUR).catch(note), wait().catch(note));
+			// The wheel knows some of them.
+			wheel.flush();
+		}
+		await Promise.resolve();
+		end();
+		// What is not settled by then never is.
+		await new Promise((resolve) => setTimeout(resolve, 20));
+		assert.deepEqual(codes, new Array(4).fill(code));
+		assert.equal(wheel.size, 0);
+		await Promise.all(waiting);
+	}
 });
 
 wheelTest('the asynchronous context is that in which a timer was made', {}, async (wheel) => {
