@@ -360,6 +360,17 @@ static void leases()
 	expect(steady_clock::now() >= later && event.user_data == 9 && lease.expired() &&
 	       !lease.extend(later + 1h), "it is over at its deadline");
 
+	expect(fails(EINVAL, [&] { wheel.lease(1h, 0, 7); }), "without keys it has no key");
+	options.keyed = true;
+	tw::context keyed(options);
+	keyed.put_after(0, 1h, 3);
+	expect(fails(EINVAL, [&] { keyed.lease(1h, 9); }) && keyed.info().pending == 1 &&
+	       !twheel_get(keyed.get(), 0, &info) && info.user_data == 3,
+	       "with keys one without a key is not that with key 0");
+	expect(keyed.lease(1h, 9, 0).handle() == 0 && keyed.lease(1h, 9, 7).handle() == 7 &&
+	       keyed.info().pending == 2, "but it may have that");
+	options.keyed = false;
+
 	tw::context slow = still(options);
 	tw::lease alive = slow.lease(300ms);
 	bool lasts = true;

@@ -88,8 +88,9 @@ class Timers(ContextTest):
                 self.assertTrue(lease.extend(long))
                 self.assertGreaterEqual(lease.deadline, latest & -1024)
             self.assertEqual(ctx.info().pending, 3)
-            for call in (ctx.arm, ctx.lease, lease.extend, lambda n: ctx.arm(1, interval=n),
-                         lambda n: ctx.arm(1, slack=n)):
+            for call in (lambda n: ctx.arm(n, handle=1), lambda n: ctx.lease(n, key=1),
+                         lease.extend, lambda n: ctx.arm(1, handle=1, interval=n),
+                         lambda n: ctx.arm(1, handle=1, slack=n)):
                 with self.assertRaisesRegex(OverflowError, "^a time of -1 ns is negative"):
                     call(-1)
             with self.assertRaises(BlockingIOError):
@@ -295,8 +296,27 @@ class Keys(ContextTest):
             self.ctx.cancel(1)
 
 
+    def test_forgotten(self) -> None:
+        """One without a key is not that with key 0."""
+        with Context(keyed=True, lease=True, nonblock=True) as ctx:
+            ctx.arm(10_000 * MSEC, 7, handle=0)
+            for call in (lambda: ctx.arm(1), lambda: ctx.arm_batch([Arm(1, handle=1), Arm(1)]),
+                         lambda: ctx.lease(1)):
+                with self.refused(errno.EINVAL):
+                    call()
+            (info,) = ctx.timers()
+            self.assertEqual((info.handle, info.user_data), (0, 7))
+            ctx.lease(10_000 * MSEC, 8, key=0)
+            self.assertEqual(ctx.get(0).user_data, 8)
+
+
 class Leases(ContextTest):
     options = {"lease": True}
+
+    def test_key_without_keys(self) -> None:
+        with self.refused(errno.EINVAL):
+            self.ctx.lease(10_000 * MSEC, key=7)
+        self.assertEqual(self.ctx.info().pending, 0)
 
     def test_push(self) -> None:
         lease = self.ctx.lease(300 * MSEC, 7)

@@ -574,16 +574,21 @@ public:
 		});
 	}
 
-	/* Arm a lease; @key is for a context with keys. */
+	/* Arm a lease. In a context with keys it has to have a @key, in others it has none. */
 	template <typename Rep, typename Period>
 	tw::lease lease(std::chrono::duration<Rep, Period> expires, std::uint64_t user_data = 0,
-			std::uint64_t key = 0)
+			std::optional<std::uint64_t> key = {})
 	{
+		bool keyed = twheel_config_flags(get()) & TWHEEL_CONFIG_KEYED;
+		std::uint64_t handle = key.value_or(0);
 		struct twheel_lease made;
 
-		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &key,
+		if (keyed != key.has_value())
+			detail::fail(EINVAL, keyed ? "a lease without a key" :
+				     "a key in a context without keys");
+		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &handle,
 					       &made, nullptr), "twheel_lease_new");
-		return tw::lease(made, key, get());
+		return tw::lease(made, handle, get());
 	}
 
 	/*

@@ -244,8 +244,26 @@ public class WheelTest {
         assertTrue(wheel.cancel(lease.handle()));
         assertFalse(lease.extend(wheel.now() + 3 * HOUR));
         fails(EINVAL, () -> lease.extend(-1));
+        fails(EINVAL, () -> wheel.lease(7, HOUR, 1));
+        assertEquals(0, wheel.pending());
         wheel.close();
         fails(EBADF, () -> lease.extend(HOUR));
+        fails(EBADF, () -> wheel.lease(HOUR, 1));
+    }
+
+    /** One without a key is not that with key 0. */
+    @Test
+    public void leasesWithKeys() {
+        try (Wheel wheel = new Wheel(options().leases().keyed())) {
+            wheel.put(0, HOUR, 3);
+            fails(EINVAL, () -> wheel.lease(HOUR, 1));
+            assertEquals(1, wheel.pending());
+            assertEquals(3, wheel.get(0).userData);
+            assertEquals(0, wheel.lease(0, HOUR, 4).handle());
+            assertEquals(4, wheel.get(0).userData);
+            assertEquals(7, wheel.lease(7, HOUR, 5).handle());
+            assertEquals(2, wheel.pending());
+        }
     }
 
     @Test

@@ -254,11 +254,39 @@ fn leases() {
     let plain = wheel.arm(HOUR, 0).unwrap();
     assert_eq!(errno(wheel.lease_of(plain)), EINVAL);
     assert_eq!(errno(Wheel::open().unwrap().lease(HOUR, 0)), EINVAL);
+    assert_eq!(errno(wheel.put_lease(5, HOUR, 0)), EINVAL);
 
     let wheel = Options::new().lease(true).keyed(true).open().unwrap();
     let lease = wheel.put_lease(5, HOUR, 0).unwrap();
     assert!(lease.extend(wheel.now() + 2 * HOUR).unwrap());
     assert!(wheel.get(5).unwrap().unwrap().remaining() > HOUR);
+}
+
+/// One without a key is not that with key 0.
+#[test]
+fn forgotten_keys() {
+    let wheel = Options::new().lease(true).keyed(true).open().unwrap();
+    wheel.put(0, HOUR, 3).unwrap();
+    assert_eq!(errno(wheel.lease(HOUR, 1)), EINVAL);
+    assert_eq!(errno(wheel.arm_with(Arm::after(HOUR))), EINVAL);
+    assert_eq!(errno(wheel.arm_with(Arm::at(wheel.now()).user_data(1))), EINVAL);
+    assert_eq!(errno(wheel.arm_batch(&mut [Arm::after(HOUR).handle(1), Arm::after(HOUR)])), EINVAL);
+    assert_eq!(wheel.info().unwrap().pending, 1);
+    assert_eq!(wheel.get(0).unwrap().unwrap().user_data(), 3);
+    let mut arms = [Arm::after(HOUR).handle(0).user_data(4), Arm::after(HOUR).handle(1)];
+    for _ in 0..2 {
+        wheel.arm_batch(&mut arms).unwrap();
+        assert!(arms.iter().all(|arm| arm.result().is_ok()));
+    }
+    assert_eq!(wheel.get(0).unwrap().unwrap().user_data(), 4);
+
+    // Where there are no keys it is a new timer, and the same one if that is armed again.
+    let wheel = Wheel::open().unwrap();
+    let mut arms = [Arm::after(HOUR); 2];
+    for _ in 0..2 {
+        wheel.arm_batch(&mut arms).unwrap();
+    }
+    assert_eq!(wheel.info().unwrap().pending, 2);
 }
 
 #[test]

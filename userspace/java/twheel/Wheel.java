@@ -271,12 +271,19 @@ public final class Wheel implements AutoCloseable {
 
     /** Arms a lease. Not for keys. */
     public Lease lease(long delay, long userData) {
-        return lease(0, delay, userData);
+        return lease(false, 0, delay, userData);
     }
 
-    /** Arms the lease with this key, or with handle 0 a new one. */
-    public synchronized Lease lease(long key, long delay, long userData) {
+    /** Arms, or arms again, the lease with this key. */
+    public Lease lease(long key, long delay, long userData) {
+        return lease(true, key, delay, userData);
+    }
+
+    private synchronized Lease lease(boolean keyed, long key, long delay, long userData) {
         long[] lease = new long[3];
+        use();
+        if (keyed != isKeyed())
+            throw new TwheelException("lease_new", Native.EINVAL);
         TwheelException.check("lease_new",
                 Native.lease(use(), key, Math.max(delay, 0), userData, lease));
         return new Lease(this, lease[0], lease[1], (int) lease[2]);

@@ -100,14 +100,14 @@ class Event(NamedTuple):
 class Arm:
     """A request to arm a timer; see struct twheel_arm in <linux/twheel.h>.
 
-    `expires` is a time from now or, with `absolute`, a point in time. Without keys a `handle`
-    of 0 makes a new timer; with keys `handle` is the key. `if_pending` and `if_none` are
-    conditions: the timer has to be pending, or there must be none.
+    `expires` is a time from now or, with `absolute`, a point in time. Without keys no `handle`, or
+    0, makes a new timer; with keys `handle` is the key, and has to be there. `if_pending` and
+    `if_none` are conditions: the timer has to be pending, or there must be none.
     """
 
     expires: int
     user_data: int = 0
-    handle: int = 0
+    handle: int | None = None
     absolute: bool = False
     interval: int = 0
     slack: int = 0
@@ -116,8 +116,8 @@ class Arm:
     if_pending: bool = False
     if_none: bool = False
 
-    def _fill(self, arm: _abi.twheel_arm) -> None:
-        arm.handle = _u64(self.handle)
+    def _fill(self, arm: _abi.twheel_arm, context: Context) -> None:
+        arm.handle = context._handle(self.handle)
         arm.user_data = _u64(self.user_data)
         arm.expires = _ns(self.expires)
         arm.interval = _ns(self.interval)
@@ -269,7 +269,8 @@ class Context:
     Without a `path` it is the device or, where there is none, a wheel in the process. With
     `embedded` it is always that; TWHEEL_BACKEND in the environment decides otherwise.
     `clock` is time.CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME. With `keyed`, handles are
-    numbers that the program chooses. With `lease` there can be leases.
+    numbers that the program chooses: to arm a timer without one is EINVAL. With `lease` there can
+    be leases.
 
     All times are nanoseconds on that clock, and integers; what is later than 2^63 - 1 is that,
     which is for ever. Negative times, and handles and keys that do not fit, are OverflowError.
@@ -366,6 +367,15 @@ class Context:
     def _goes(self) -> None:
         # What twheel_now() does, in a third of the time
         self._time: Callable[[], int] = functools.partial(time.clock_gettime_ns, self.clock)
+        self._keyed = bool(_lib.twheel_config_flags(self._pointer) & _abi.TWHEEL_CONFIG_KEYED)
+
+    def _handle(self, handle: int | None) -> int:
+        """What a request to arm has as its handle. 0 is no timer, but one of the keys."""
+        if handle is not None:
+            return _u64(handle)
+        if self._keyed:
+            raise OSError(errno.EINVAL, "a timer has to have a key")
+        return 0
 
     @property
     def closed(self) -> bool:
@@ -414,13 +424,13 @@ class Context:
         """Is this a wheel in the process?"""
         return bool(self.info().features & _abi.TWHEEL_FEATURE_EMBEDDED)
 
-    def arm(self, expires: int, user_data: int = 0, *, handle: int = 0, absolute: bool = False,
-            interval: int = 0, slack: int = 0, count: int = 0, fixed_delay: bool = False,
-            if_pending: bool = False, if_none: bool = False) -> Result:
+    def arm(self, expires: int, user_data: int = 0, *, handle: int | None = None,
+            absolute: bool = False, interval: int = 0, slack: int = 0, count: int = 0,
+            fixed_delay: bool = False, if_pending: bool = False, if_none: bool = False) -> Result:
         """Arm a new timer or, with a `handle`, re-arm one with all its settings; see `Arm`."""
         arm = _abi.twheel_arm()
         Arm(expires, user_data, handle, absolute, interval, slack, count, fixed_delay,
-            if_pending, if_none)._fill(arm)
+            if_pending, if_none)._fill(arm, self)
         _check(_lib.twheel_arm(self._pointer, byref(arm)))
         return Result(0, arm.handle, arm.old_state, arm.old_remaining)
 
@@ -432,7 +442,7 @@ class Context:
         listed = list(requests)
         arms: Any = (_abi.twheel_arm * len(listed))()
         for arm, request in zip(arms, listed):
-            request._fill(arm)
+            request._fill(arm, self)
         done = _check(_lib.twheel_arm_batch(self._pointer, arms, len(listed))) if listed else 0
         return [Result(-a.result, a.handle, a.old_state, a.old_remaining) for a in arms[:done]]
 
@@ -554,8 +564,10 @@ class Context:
 
     def lease(self, expires: int, user_data: int = 0, *, absolute: bool = False,
               key: int | None = None) -> Lease:
-        """Arm a lease; in a context with keys, that with this key."""
-        handle, old = c_uint64(_u64(0 if key is None else key)), _abi.twheel_old()
+        """Arm a lease; in a context with keys, and only there, that with this key."""
+        handle, old = c_uint64(self._handle(key)), _abi.twheel_old()
+        if key is not None and not self._keyed:
+            raise OSError(errno.EINVAL, "a key in a context without keys")
         lease = _abi.twheel_lease()
         _check(_lib.twheel_lease_new(
             self._pointer, _ns(expires), _abi.TWHEEL_ARM_ABS if absolute else 0,

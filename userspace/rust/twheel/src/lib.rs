@@ -66,6 +66,10 @@ fn check(result: isize) -> io::Result<usize> {
 
 const EINVAL: i32 = 22;
 
+fn invalid<T>() -> io::Result<T> {
+    Err(io::Error::from_raw_os_error(EINVAL))
+}
+
 /// The same of a call that only succeeds or fails.
 fn done(result: c_int) -> io::Result<()> {
     check(result as isize).map(|_| ())
@@ -281,26 +285,39 @@ impl std::fmt::Debug for Event {
     }
 }
 
+/// In `old_state`, which the library only writes, of a request for which no handle was given.
+const NO_HANDLE: u16 = u16::MAX;
+
 /// A request to arm a timer, with all settings; and afterwards what has become of it.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Arm(sys::twheel_arm);
 
 impl Arm {
-    /// A new timer that expires once, `delay` from now.
-    pub fn after(delay: Duration) -> Arm {
-        Arm(sys::twheel_arm { expires: ns(delay), ..Default::default() })
+    fn new(expires: Duration, flags: u32) -> Arm {
+        Arm(sys::twheel_arm {
+            expires: ns(expires),
+            flags: flags as u16,
+            old_state: NO_HANDLE,
+            ..Default::default()
+        })
     }
 
-    /// A new timer that expires once, at a point in time.
+    /// A new timer that expires once, `delay` from now. With keys it has to have one, by
+    /// [`Arm::handle`].
+    pub fn after(delay: Duration) -> Arm {
+        Arm::new(delay, 0)
+    }
+
+    /// The same at a point in time.
     pub fn at(time: Duration) -> Arm {
-        let flags = sys::TWHEEL_ARM_ABS as u16;
-        Arm(sys::twheel_arm { expires: ns(time), flags, ..Default::default() })
+        Arm::new(time, sys::TWHEEL_ARM_ABS)
     }
 
     /// The timer with this handle, which has to be live, or with this key.
     pub fn handle(mut self, handle: u64) -> Arm {
         self.0.handle = handle;
+        self.0.old_state = sys::TWHEEL_STATE_NONE as u16;
         self
     }
 
@@ -506,7 +523,20 @@ impl Wheel {
         Ok(handle)
     }
 
-    /// Arms a timer with all settings. Returns its handle, and what was replaced.
+    fn is_keyed(&self) -> bool {
+        (unsafe { sys::twheel_config_flags(self.tw) }) & sys::TWHEEL_CONFIG_KEYED != 0
+    }
+
+    /// `EINVAL` if there are keys, and one of these timers has none: it would be that with key 0.
+    fn check_keys(&self, arms: &[Arm]) -> io::Result<()> {
+        if self.is_keyed() && arms.iter().any(|arm| arm.0.old_state == NO_HANDLE) {
+            return invalid();
+        }
+        Ok(())
+    }
+
+    /// Arms a timer with all settings. Returns its handle, and what was replaced. `EINVAL` if
+    /// there are keys and it has none.
     ///
     /// ```
     /// use std::time::Duration;
@@ -526,6 +556,7 @@ impl Wheel {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn arm_with(&self, mut arm: Arm) -> io::Result<(u64, Old)> {
+        self.check_keys(std::slice::from_ref(&arm))?;
         done(unsafe { sys::twheel_arm(self.tw, &mut arm.0) })?;
         arm.result()
     }
@@ -551,7 +582,7 @@ impl Wheel {
     pub fn push(&self, handle: u64, delay: Duration) -> io::Result<()> {
         // The library does not see that it is a delay.
         if self.clock == Clock::Realtime {
-            return Err(io::Error::from_raw_os_error(EINVAL));
+            return invalid();
         }
         self.push_at(handle, self.now().saturating_add(delay))
     }
@@ -590,8 +621,10 @@ impl Wheel {
         (at, Ok(()))
     }
 
-    /// Arms many timers in one call. Each element says how it went: see [`Arm::result`].
+    /// Arms many timers in one call. Each element says how it went: see [`Arm::result`]. `EINVAL`,
+    /// and none is armed, if there are keys and one of them has none.
     pub fn arm_batch(&self, arms: &mut [Arm]) -> io::Result<()> {
+        self.check_keys(arms)?;
         // SAFETY: Arm is a twheel_arm.
         Wheel::all(arms, |arms, n| unsafe { sys::twheel_arm_batch(self.tw, arms.cast(), n) }).1
     }
@@ -659,8 +692,8 @@ impl Wheel {
         Events { wheel: self, events: [Event::default(); 64], next: 0, end: 0 }
     }
 
-    /// Arms a lease: a timer that is pushed back without a call. Returns its handle, too. The wheel
-    /// has to have leases, and no keys: with those see [`Wheel::put_lease`].
+    /// Arms a lease: a timer that is pushed back without a call. Returns its handle, too. `EINVAL`
+    /// if the wheel has no leases, or has keys: with those see [`Wheel::put_lease`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -681,20 +714,24 @@ impl Wheel {
     /// lease.is_over();
     /// ```
     pub fn lease(&self, delay: Duration, user_data: u64) -> io::Result<(u64, Lease<'_>)> {
-        self.new_lease(0, delay, user_data)
+        self.new_lease(None, delay, user_data)
     }
 
-    /// Arms the lease with this key, or arms it anew.
+    /// Arms the lease with this key, or arms it anew. `EINVAL` without keys.
     pub fn put_lease(&self, key: u64, delay: Duration, user_data: u64) -> io::Result<Lease<'_>> {
-        self.new_lease(key, delay, user_data).map(|(_, lease)| lease)
+        self.new_lease(Some(key), delay, user_data).map(|(_, lease)| lease)
     }
 
     fn new_lease(
         &self,
-        mut handle: u64,
+        key: Option<u64>,
         delay: Duration,
         user_data: u64,
     ) -> io::Result<(u64, Lease<'_>)> {
+        if key.is_some() != self.is_keyed() {
+            return invalid();
+        }
+        let mut handle = key.unwrap_or(0);
         let mut lease = sys::twheel_lease { word: ptr::null_mut(), tag: 0 };
         let (tw, old) = (self.tw, ptr::null_mut());
         done(unsafe {
