@@ -178,13 +178,11 @@ public class AdaptersTest {
             timer.add(new Task("b", 300));
             timer.add(new Task("a", 10));
             timer.add(new Task("at once", 0));
-            Task cancelled = new Task("cancelled", 15), before = new Task("cancelled before", 1);
+            Task cancelled = new Task("cancelled", 15);
             timer.add(cancelled);
             assertEquals(3, timer.size());
             cancelled.cancel();
             assertTrue(cancelled.isCancelled());
-            before.cancel();
-            timer.add(before);
             assertEquals(2, timer.size());
             while (timer.size() > 0)
                 timer.advanceClock(1000);
@@ -234,10 +232,37 @@ public class AdaptersTest {
         }
     }
 
-    /** Whichever of cancel() and add() is first, the task does not wait after both. */
+    @Test
+    public void kafkasAddAfterCancel() throws InterruptedException {
+        Semaphore runs = new Semaphore(0);
+        try (SystemTimer timer = new SystemTimer("test")) {
+            Counter task = new Counter(runs, 1), atOnce = new Counter(runs, 0);
+            for (int round = 0; round < 3; round++) {
+                if (round > 0)
+                    timer.add(task);
+                task.cancel();
+                assertTrue(task.isCancelled());
+                assertEquals(0, timer.size());
+                timer.add(task);
+                assertFalse(task.isCancelled());
+                assertEquals(1, timer.size());
+                assertTrue(timer.advanceClock(10_000));
+                assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
+                atOnce.cancel();
+                timer.add(atOnce);
+                assertFalse(atOnce.isCancelled());
+                assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
+            }
+            assertFalse(timer.advanceClock(5));
+            assertEquals(0, runs.availablePermits());
+        }
+    }
+
+    /** Whichever of cancel() and add() is last, a task that is cancelled does not wait, and others do. */
     @Test
     public void kafkasCancelBesideAdd() throws InterruptedException {
         AtomicReference<Counter> added = new AtomicReference<>();
+        List<Counter> all = new ArrayList<>();
         int n = 150_000;
         try (SystemTimer timer = new SystemTimer("test")) {
             Thread canceller = new Thread(() -> {
@@ -251,7 +276,8 @@ public class AdaptersTest {
             });
             canceller.start();
             for (int i = 0; i < n; i++) {
-                Counter task = new Counter(new Semaphore(0), 3_600_000);
+                Counter task = new Counter(null, 3_600_000);
+                all.add(task);
                 while (added.get() != null)
                     Thread.yield();
                 added.set(task);
@@ -260,7 +286,7 @@ public class AdaptersTest {
                 timer.add(task);
             }
             canceller.join();
-            assertEquals(0, timer.size());
+            assertEquals(all.stream().filter(task -> !task.isCancelled()).count(), timer.size());
         }
     }
 }

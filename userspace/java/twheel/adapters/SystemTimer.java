@@ -25,13 +25,14 @@ public final class SystemTimer implements AutoCloseable {
             this.delayMs = delayMs;
         }
 
-        /** Cancels it, unless it was given to the executor already. */
+        /** Cancels it, until it is added again, unless it was given to the executor already. */
         public synchronized void cancel() {
             cancelled = true;
             if (timer != null)
                 timer.cancel();
         }
 
+        /** Was it cancelled since it was last added? */
         public boolean isCancelled() {
             return cancelled;
         }
@@ -51,20 +52,18 @@ public final class SystemTimer implements AutoCloseable {
     }
 
     /**
-     * Arms a task, or arms it anew if it waits, also in another timer. One whose delay is not above
-     * 0 goes to the executor at once.
+     * Arms a task, or arms it anew if it waits, also in another timer, or was cancelled. One whose
+     * delay is not above 0 goes to the executor at once.
      */
     public void add(TimerTask task) {
-        if (task.isCancelled())
-            return;
         if (task.delayMs <= 0) {
+            task.cancelled = false;
             executor.execute(task);
             return;
         }
         synchronized (task) {
             WheelTimer before = task.timer;
-            if (task.isCancelled())
-                return;
+            task.cancelled = false;
             task.timer = timers.schedule(() -> executor.execute(task), task.delayMs,
                     TimeUnit.MILLISECONDS);
             if (before != null)
