@@ -93,4 +93,55 @@ done <"$tmp/tap"
 cp "$tmp/err" "$tmp/out"
 check "all of them have run" sh -c "tail -n 1 '$tmp/tap' | grep '^1\.\.[1-9]' >'$tmp/plan' &&
 	! grep -i 'jni' '$tmp/err'"
+
+# What newer versions of Netty have in this interface
+if [ -e $jars/netty-common.jar ]; then
+	mkdir -p "$tmp/newer/io/netty/util"
+	cat >"$tmp/newer/io/netty/util/TimerTask.java" <<-'END'
+		package io.netty.util;
+
+		public interface TimerTask {
+			void run(Timeout timeout) throws Exception;
+			default void cancelled(Timeout timeout) { }
+		}
+	END
+	cat >"$tmp/newer/Cancelled.java" <<-'END'
+		import io.netty.util.Timeout;
+		import io.netty.util.TimerTask;
+		import java.util.concurrent.TimeUnit;
+		import twheel.netty.TwheelTimer;
+
+		class Cancelled implements TimerTask {
+			public void run(Timeout timeout) {
+				System.out.println("has run");
+			}
+
+			public void cancelled(Timeout timeout) {
+				System.out.println("is told " + (timeout.isCancelled() && timeout.task() == this));
+				throw new IllegalStateException("on purpose");
+			}
+
+			public static void main(String[] args) throws InterruptedException {
+				TwheelTimer timer = new TwheelTimer();
+				Timeout timeout = timer.newTimeout(new Cancelled(), 1, TimeUnit.HOURS);
+				System.out.println(timeout.cancel());
+				System.out.println(timeout.cancel());
+				timeout = timer.newTimeout(new Cancelled(), 0, TimeUnit.HOURS);
+				while (!timeout.isExpired())
+					Thread.sleep(1);
+				System.out.println(timeout.cancel());
+				timer.stop();
+			}
+		}
+	END
+	printf '%s\n' 'is told true' true false 'has run' false | sort >"$tmp/expected"
+	javac -cp "$classpath" -d "$tmp/newer" "$tmp"/newer/*.java "$tmp"/newer/io/netty/util/*.java
+	timeout 60 java -cp "$tmp/newer:$classpath" Cancelled 2>"$tmp/told" | sort >"$tmp/got"
+	try "a task of a newer Netty is told that it was cancelled" diff "$tmp/expected" "$tmp/got"
+	check "and what it throws is logged" grep -q 'on purpose' "$tmp/told"
+else
+	skip "a task of a newer Netty is told that it was cancelled" \
+		"there is no Netty (Debian: libnetty-java)"
+fi
+
 finish

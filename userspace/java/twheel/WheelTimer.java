@@ -33,7 +33,11 @@ public abstract class WheelTimer {
     /** What to do when it has expired. An exception ends neither the thread nor the wheel. */
     protected abstract void expired() throws Exception;
 
-    /** Takes what {@link #expired} has thrown: by default as the thread's uncaught exceptions. */
+    /** Called when {@link #cancel} has cancelled it, by the thread that did so. */
+    protected void cancelled() throws Throwable {
+    }
+
+    /** Takes what these have thrown: by default as the thread's uncaught exceptions. */
     protected void failed(Throwable error) {
         Thread thread = Thread.currentThread();
         thread.getUncaughtExceptionHandler().uncaughtException(thread, error);
@@ -57,7 +61,14 @@ public abstract class WheelTimer {
 
     /** Cancels it. Returns false if it is not armed, as after its function was called. */
     public final boolean cancel() {
-        return timers.cancel(this);
+        if (!timers.cancel(this))
+            return false;
+        try {
+            cancelled();
+        } catch (Throwable error) {
+            handOn(error);
+        }
+        return true;
     }
 
     public final boolean isArmed() {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 package twheel.netty;
 
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -23,14 +26,29 @@ import twheel.WheelTimer;
  * <p>Its thread sleeps until something is due. A timeout that is cancelled is gone at once; one can be
  * pushed back, by {@link WheelTimer#push}. Tasks run one after another in the thread, or in an
  * executor. What they throw is logged, as Netty does it.
+ *
+ * <p>{@code TimerTask.cancelled(timeout)}, which newer versions of Netty have, is called by the thread
+ * that cancels the timeout.
  */
 public final class TwheelTimer implements Timer {
     private static final InternalLogger LOGGER = InternalLoggerFactory.getInstance(TwheelTimer.class);
+
+    private static final MethodHandle CANCELLED = findCancelled();
 
     private final Timers timers;
     private final ThreadFactory factory;
     private final Executor executor;
     private volatile boolean started;
+
+    /** The method of TimerTask, or null where Netty has none. */
+    private static MethodHandle findCancelled() {
+        try {
+            return MethodHandles.publicLookup().findVirtual(TimerTask.class, "cancelled",
+                    MethodType.methodType(void.class, Timeout.class));
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
 
     public TwheelTimer() {
         this(Executors.defaultThreadFactory());
@@ -82,6 +100,12 @@ public final class TwheelTimer implements Timer {
         @Override
         protected void expired() {
             executor.execute(this::runTask);
+        }
+
+        @Override
+        protected void cancelled() throws Throwable {
+            if (CANCELLED != null)
+                CANCELLED.invokeExact(task, (Timeout) this);
         }
 
         private void runTask() {
