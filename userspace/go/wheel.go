@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/bits"
 	"os"
 	"sort"
 	"sync"
@@ -19,12 +20,16 @@ const lag = 20 * time.Millisecond
 // So many share the price of a call.
 const batch = 256
 
+// What the queue does not know yet is in so many lists, by how soon it is due: see levelOf().
+const levels = 16
+
 // A Wheel has timers as those of package time, all in one Queue.
 //
 // A call of C costs more than all the rest. So the queue is told in batches what was armed, made
 // to be due earlier, and stopped: within 20 ms, or at once if a timer is due within 40 ms. It
 // never hears of a timer that is stopped before that. Nor does it hear that a timer is pushed back:
-// when the timer comes up there it is armed for the time that was left.
+// when the timer comes up there it is armed for the time that was left. The queue is told first of
+// what is due soonest, so that a short timer does not wait for a million of long ones.
 //
 // If the queue refuses a timer, for want of memory or because the user has too many, it is asked
 // again every 20 ms, and by so much the timer may be late. Flush tells of that.
@@ -39,8 +44,11 @@ type Wheel struct {
 
 	mu     sync.Mutex
 	closed bool
-	// What the queue does not know yet, and what it is being told of
-	dirty, inFlight []*Timer
+	// What the queue does not know yet, by level; which of these lists have a timer in them; and
+	// what the queue is being told of
+	dirty    [levels]list
+	some     uint16
+	inFlight []*Timer
 	// By their keys in the queue; the first is not used
 	slots []*Timer
 	free  []uint32
@@ -50,11 +58,40 @@ type Wheel struct {
 
 	// Held by Flush
 	telling sync.Mutex
-	spare   []*Timer
+	part    [batch]*Timer
 	cancels [batch]Cancel
 	pushes  [batch]Push
 	pushed  [batch]*Timer
 }
+
+// A list is of timers that the queue is to be told of: those from first on.
+type list struct {
+	timers []*Timer
+	first  int
+}
+
+// take moves the first timers into part, and returns how many these are.
+func (l *list) take(part []*Timer) int {
+	n := copy(part, l.timers[l.first:])
+	l.drop(l.first, l.first+n)
+	l.first += n
+	if l.first >= l.len() {
+		// The memory is used again.
+		rest := copy(l.timers, l.timers[l.first:])
+		l.drop(rest, len(l.timers))
+		l.timers, l.first = l.timers[:rest], 0
+	}
+	return n
+}
+
+// drop forgets timers, which may be garbage.
+func (l *list) drop(from, to int) {
+	for i := range l.timers[from:to] {
+		l.timers[from+i] = nil
+	}
+}
+
+func (l *list) len() int { return len(l.timers) - l.first }
 
 // A Timer is armed until it expires or is stopped. Those with a function call it; the others send
 // the time on C.
@@ -78,8 +115,8 @@ type Timer struct {
 	told int64
 	// Its key in the queue, or 0
 	slot uint32
-	// It is among the wheel's dirty ones.
-	dirty bool
+	// A bit for each of the wheel's dirty lists that it is in
+	queued uint16
 	// f is called in the wheel's own goroutine.
 	direct bool
 }
@@ -124,11 +161,20 @@ func (w *Wheel) now() int64 {
 }
 
 // after is the time d from now. What is too long is for ever.
-func (w *Wheel) after(d time.Duration) (deadline int64, soon bool) {
+func (w *Wheel) after(d time.Duration) (deadline int64, level int) {
 	if d < 0 {
 		d = 0
 	}
-	return sum(w.now(), int64(d)), d < 2*lag
+	return sum(w.now(), int64(d)), levelOf(int64(d))
+}
+
+// levelOf is the list for what is due in d nanoseconds: 0 if the queue has to be told at once, and one
+// more for each time that d is twice as long.
+func levelOf(d int64) int {
+	if l := bits.Len64(uint64(d / int64(2*lag))); l < levels {
+		return l
+	}
+	return levels - 1
 }
 
 // sum is that of two times, of which none is negative. What is too late is never.
@@ -150,8 +196,11 @@ func (w *Wheel) Close() error {
 	}
 	w.closed = true
 	close(w.done)
-	timers := append(append(w.slots[1:], w.dirty...), w.inFlight...)
-	w.slots, w.dirty, w.free = nil, nil, nil
+	timers := append(w.slots[1:], w.inFlight...)
+	for _, dirty := range w.dirty {
+		timers = append(timers, dirty.timers...)
+	}
+	w.slots, w.free, w.dirty, w.some = nil, nil, [levels]list{}, 0
 	w.mu.Unlock()
 	for _, t := range timers {
 		if t != nil {
@@ -165,7 +214,7 @@ func (w *Wheel) Close() error {
 func (t *Timer) end() {
 	t.mu.Lock()
 	armed := t.deadline != 0
-	t.deadline, t.told, t.slot, t.dirty = 0, 0, 0, false
+	t.deadline, t.told, t.slot, t.queued = 0, 0, 0, 0
 	f := t.f
 	t.mu.Unlock()
 	// It is for those of the package itself to see that the wheel is closed.
@@ -273,8 +322,8 @@ func (t *Timer) Stop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.stop()
-	if t.told != 0 && !t.dirty {
-		t.queue(false)
+	if t.told != 0 {
+		t.queue(levels - 1)
 	}
 	return was
 }
@@ -311,19 +360,20 @@ func (t *Timer) stop() bool {
 }
 
 // arm has the timer armed. With t.mu held.
-func (t *Timer) arm(deadline int64, soon bool) {
+func (t *Timer) arm(deadline int64, level int) {
 	t.deadline = deadline
-	switch {
-	case !t.dirty && (t.told == 0 || deadline < t.told):
-		t.queue(soon)
-	case t.dirty && soon:
-		t.wheel.signal(t.wheel.hurry)
+	if t.told == 0 || deadline < t.told {
+		t.queue(level)
 	}
 }
 
-// queue has the queue told of the timer. With t.mu held. If the wheel is closed the timer is not armed
-// any more, and who calls sees to those of the package itself, as end() does.
-func (t *Timer) queue(soon bool) {
+// queue has the queue told of the timer, as soon as of others of this level. With t.mu held. If the
+// wheel is closed the timer is not armed any more, and who calls sees to those of the package itself,
+// as end() does.
+func (t *Timer) queue(level int) {
+	if t.queued != 0 && bits.TrailingZeros16(t.queued) <= level {
+		return
+	}
 	w := t.wheel
 	w.mu.Lock()
 	if w.closed {
@@ -331,14 +381,15 @@ func (t *Timer) queue(soon bool) {
 		t.deadline = 0
 		return
 	}
-	w.dirty = append(w.dirty, t)
-	first := len(w.dirty) == 1
+	w.dirty[level].timers = append(w.dirty[level].timers, t)
+	first := w.some == 0
+	w.some |= 1 << level
 	w.mu.Unlock()
-	t.dirty = true
+	t.queued |= 1 << level
 	if first {
 		w.signal(w.wake)
 	}
-	if soon {
+	if level == 0 {
 		w.signal(w.hurry)
 	}
 }
@@ -378,39 +429,65 @@ func (w *Wheel) tell() {
 	}
 }
 
+// flush tells the queue of all that is dirty when it is called, level by level. What others arm
+// meanwhile does not wait for that if it is due earlier.
 func (w *Wheel) flush() error {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	w.mu.Lock()
-	dirty := w.dirty
-	w.dirty, w.inFlight = w.spare[:0], dirty
-	w.mu.Unlock()
 	var refused error
-	for done := 0; done < len(dirty); done += batch {
-		part := dirty[done:]
-		if len(part) > batch {
-			part = part[:batch]
-		}
-		if err := w.flushPart(part); err != nil {
-			refused = err
+	for level := range w.dirty {
+		// Those that are refused go to the end of the last list, behind all that is cancelled.
+		for left := w.untold(level); left > 0; {
+			first, part := w.next()
+			if len(part) == 0 {
+				return os.ErrClosed
+			}
+			if first == level {
+				left -= len(part)
+			}
+			if err := w.flushPart(first, part); err != nil {
+				refused = err
+			}
 		}
 	}
 	w.mu.Lock()
-	w.inFlight = nil
+	w.inFlight, w.part, w.pushed = nil, [batch]*Timer{}, [batch]*Timer{}
+	again := w.some != 0
 	w.mu.Unlock()
-	// They may be garbage.
-	for i := range dirty {
-		dirty[i] = nil
+	if again {
+		w.signal(w.wake)
 	}
-	w.spare, w.pushed = dirty, [batch]*Timer{}
 	return refused
 }
 
-// flushPart tells the queue of so many as a batch has room for.
-func (w *Wheel) flushPart(dirty []*Timer) error {
+// untold is how many timers of a level the queue does not know.
+func (w *Wheel) untold(level int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dirty[level].len()
+}
+
+// next takes a batch from the first list that has a timer. There is none if the wheel is closed.
+func (w *Wheel) next() (level int, part []*Timer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, nil
+	}
+	level = bits.TrailingZeros16(w.some)
+	w.inFlight = w.part[:w.dirty[level].take(w.part[:])]
+	if w.dirty[level].len() == 0 {
+		w.some &^= 1 << level
+	}
+	return level, w.inFlight
+}
+
+// flushPart tells the queue of so many as a batch has room for. They are of one level: a timer that
+// was there twice could be cancelled first and pushed then.
+func (w *Wheel) flushPart(level int, part []*Timer) error {
 	cancels, pushes, pushed := w.cancels[:0], w.pushes[:0], w.pushed[:0]
-	for _, t := range dirty {
-		cancel, key, expires, open := t.settle()
+	for _, t := range part {
+		cancel, key, expires, open := t.settle(level)
 		switch {
 		case !open:
 			t.end()
@@ -441,12 +518,12 @@ func (w *Wheel) flushPart(dirty []*Timer) error {
 	return refused
 }
 
-// settle says what the queue has to be told of a timer: a key to cancel, or when a key is to expire.
-// open is false if the wheel is closed.
-func (t *Timer) settle() (cancel, key uint32, expires int64, open bool) {
+// settle says what the queue has to be told of a timer that was in the list of this level: a key to
+// cancel, or when a key is to expire. open is false if the wheel is closed.
+func (t *Timer) settle(level int) (cancel, key uint32, expires int64, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dirty = false
+	t.queued &^= 1 << level
 	switch {
 	case t.deadline == 0:
 		if t.told != 0 {
@@ -505,9 +582,7 @@ func (t *Timer) refuse(deadline int64) {
 	again := t.told == deadline && t.deadline > int64(now)
 	if again {
 		t.told = 0
-		if !t.dirty {
-			t.queue(false)
-		}
+		t.queue(levels - 1)
 	}
 	closed := again && t.deadline == 0
 	t.mu.Unlock()
@@ -572,13 +647,11 @@ func (t *Timer) expire(deadline, now int64) {
 		}
 	}
 	closed := false
-	if !t.dirty {
-		if t.deadline != 0 {
-			t.queue(t.deadline-now < int64(2*lag))
-			closed = t.deadline == 0
-		} else {
-			t.release()
-		}
+	if t.deadline != 0 {
+		t.queue(levelOf(t.deadline - now))
+		closed = t.deadline == 0
+	} else if t.queued == 0 {
+		t.release()
 	}
 	// After the key was given back: who has the time, or sees the function run, sees a timer that is
 	// done.

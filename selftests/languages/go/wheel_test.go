@@ -511,7 +511,7 @@ func TestOrder(t *testing.T) {
 		key := key
 		timer := &Timer{wheel: w, direct: true, f: func() { over <- key }}
 		timer.mu.Lock()
-		timer.arm(start+int64(key)*int64(4*time.Millisecond), false)
+		timer.arm(start+int64(key)*int64(4*time.Millisecond), levels-1)
 		timer.mu.Unlock()
 	}
 	w.telling.Unlock()
@@ -555,6 +555,92 @@ func TestRefused(t *testing.T) {
 	later(w, 2*lag)
 	if len(over) != 0 {
 		t.Fatal("too many")
+	}
+}
+
+// hasTold says whether the queue has the timer.
+func hasTold(t *testing.T, w *Wheel, timer *Timer) bool {
+	t.Helper()
+	timer.mu.Lock()
+	defer timer.mu.Unlock()
+	_, there, err := w.queue.Remaining(uint64(timer.slot))
+	check(t, err)
+	return there && timer.slot != 0
+}
+
+// hours returns n timers of an hour, which the queue is told of in this order.
+func hours(w *Wheel, n int) []*Timer {
+	timers := make([]*Timer, n)
+	for i := range timers {
+		timers[i] = w.NewTimer(time.Hour)
+	}
+	return timers
+}
+
+// A timer is told before those that are due later, also if these were armed before it: as the queue
+// takes so many and no more, it shows which were the first.
+func TestSoonestIsToldFirst(t *testing.T) {
+	w := newWheel(t, &Config{Limit: 3})
+	w.telling.Lock()
+	timers := hours(w, 2*batch)
+	moved, pushed, last := timers[3], timers[2*batch-1], w.NewTimer(20*time.Second)
+	moved.Stop()
+	moved.Reset(10 * time.Second)
+	pushed.Push(15 * time.Second)
+	w.telling.Unlock()
+	expect(t, w.Flush(), syscall.ENOSPC)
+	for _, timer := range []*Timer{moved, pushed, last} {
+		if !hasTold(t, w, timer) {
+			t.Fatal("it waits for timers that are due later", timer.Remaining())
+		}
+	}
+	// Those that were in two lists have ended as any other.
+	for _, timer := range append(timers, last) {
+		timer.Stop()
+	}
+	check(t, w.Flush())
+	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 {
+		t.Fatal(n, armed(t, w))
+	}
+}
+
+// The same of a timer that is armed while the queue is being told of others.
+func TestSoonestIsToldMeanwhile(t *testing.T) {
+	w := newWheel(t, &Config{Limit: batch + 1})
+	w.telling.Lock()
+	timers := hours(w, 4*batch)
+	w.telling.Unlock()
+	// The first batch stops here.
+	timers[10].mu.Lock()
+	flushed := make(chan error)
+	go func() { flushed <- w.Flush() }()
+	for reached := false; !reached; {
+		timers[9].mu.Lock()
+		reached = timers[9].told != 0
+		timers[9].mu.Unlock()
+	}
+	soon := w.NewTimer(20 * time.Second)
+	timers[10].mu.Unlock()
+	expect(t, <-flushed, syscall.ENOSPC)
+	if !hasTold(t, w, soon) {
+		t.Fatal("it waits for timers that are due later")
+	}
+}
+
+// A place that is given back in the same moment is there for a timer that is due earlier.
+func TestRoomIsMadeFirst(t *testing.T) {
+	w := newWheel(t, &Config{Limit: 2 * batch})
+	timers := hours(w, 2*batch)
+	check(t, w.Flush())
+	w.telling.Lock()
+	for _, timer := range timers {
+		timer.Stop()
+	}
+	soon := w.NewTimer(20 * time.Second)
+	w.telling.Unlock()
+	_ = w.Flush()
+	if !hasTold(t, w, soon) {
+		t.Fatal("it was not told")
 	}
 }
 
@@ -609,7 +695,7 @@ func TestCloseInFlush(t *testing.T) {
 	go func() { flushed <- w.Flush() }()
 	for taken := false; !taken; {
 		w.mu.Lock()
-		taken = len(w.dirty) == 0
+		taken = w.inFlight != nil
 		w.mu.Unlock()
 	}
 	check(t, w.Close())
