@@ -134,14 +134,12 @@ func NewWheel(config *Config) (*Wheel, error) {
 	}
 	w := &Wheel{
 		queue: queue,
-		start: time.Now(),
 		slots: make([]*Timer, 1),
 		wake:  make(chan struct{}, 1),
 		hurry: make(chan struct{}, 1),
 		done:  make(chan struct{}),
 	}
-	// After start, so that now() is never behind the clock, and nothing early.
-	now, err := queue.Now()
+	err = w.setClock(queue.Now)
 	if err == nil && !queue.pushes() {
 		err = os.NewSyscallError("twheel_push", syscall.ENOTSUP)
 	}
@@ -149,10 +147,26 @@ func NewWheel(config *Config) (*Wheel, error) {
 		queue.Close()
 		return nil, err
 	}
-	w.base = int64(now)
 	go w.read()
 	go w.tell()
 	return w, nil
+}
+
+// setClock finds what now() counts from. The queue's clock is read after Go's, so that now() is never
+// behind it, and nothing early. All timers would be late by what passes between the two, so of some
+// pairs the closest is taken: a thread may lose its CPU in one of them.
+func (w *Wheel) setClock(read func() (uint64, error)) error {
+	for i := 0; i < 10; i++ {
+		start := time.Now()
+		now, err := read()
+		if err != nil {
+			return err
+		}
+		if i == 0 || int64(now) < w.base+int64(start.Sub(w.start)) {
+			w.base, w.start = int64(now), start
+		}
+	}
+	return nil
 }
 
 // now is the time on the queue's clock or a little later, without a call of C.

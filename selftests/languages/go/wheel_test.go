@@ -78,6 +78,39 @@ func TestNeverEarlyAndOnce(t *testing.T) {
 	}
 }
 
+// A wheel that is opened while others have the CPU is not late for ever.
+func TestClockOfABadMoment(t *testing.T) {
+	w := newWheel(t, nil)
+	bad := func(rounds ...int) func() (uint64, error) {
+		i := -1
+		return func() (uint64, error) {
+			now, err := w.queue.Now()
+			i++
+			for _, round := range rounds {
+				if i == round {
+					// As if an hour passed after Go's clock was read
+					now += uint64(time.Hour)
+				}
+			}
+			return now, err
+		}
+	}
+	for _, read := range []func() (uint64, error){bad(0), bad(0, 1, 2), bad(9), bad(1, 3, 5, 7, 9)} {
+		check(t, w.setClock(read))
+		before, err := w.queue.Now()
+		check(t, err)
+		mine := w.now()
+		after, err := w.queue.Now()
+		check(t, err)
+		if mine < int64(before) {
+			t.Fatal("it is behind the clock", mine, before)
+		}
+		if mine > int64(after)+int64(30*time.Minute) {
+			t.Fatal("it is late for ever", mine, after)
+		}
+	}
+}
+
 func TestReset(t *testing.T) {
 	w := newWheel(t, nil)
 	timer := w.NewTimer(5 * time.Millisecond)
