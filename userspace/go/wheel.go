@@ -200,8 +200,9 @@ func sum(a, b int64) int64 {
 }
 
 // Close stops all timers. No function is called any more, nothing is sent to a channel, and
-// contexts end with os.ErrClosed, as does Sleep. On a closed wheel no timer can be armed: it stays
-// stopped. A second Close is os.ErrClosed.
+// contexts end with os.ErrClosed, as does Sleep. Close does not wait for functions that are just being
+// called, as it may be one of them that closes: these may still run when it returns. On a closed wheel
+// no timer can be armed: it stays stopped. A second Close is os.ErrClosed.
 func (w *Wheel) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -608,6 +609,13 @@ func (t *Timer) refuse(deadline int64) {
 	}
 }
 
+// call calls a function of the program, unless the wheel was closed before the goroutine had its turn.
+func (w *Wheel) call(f func()) {
+	if !w.isClosed() {
+		f()
+	}
+}
+
 // read takes what has expired from the queue.
 func (w *Wheel) read() {
 	var events [256]Event
@@ -676,7 +684,7 @@ func (t *Timer) expire(deadline, now int64) {
 		}
 	}
 	if due && t.f != nil && !t.direct {
-		go t.f()
+		go t.wheel.call(t.f)
 	}
 	t.mu.Unlock()
 	if (due || closed) && t.direct {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -739,6 +740,33 @@ func TestCloseInFlush(t *testing.T) {
 	}
 	if err := <-flushed; err != nil {
 		expect(t, err, os.ErrClosed)
+	}
+}
+
+// A function whose goroutine has not had its turn when the wheel is closed is not called.
+func TestNothingBeginsAfterClose(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var late int32
+	for round := 0; round < 50; round++ {
+		w := newWheel(t, nil)
+		timers := make([]*Timer, 20)
+		for i := range timers {
+			timers[i] = w.AfterFunc(time.Hour, func() {
+				if w.isClosed() {
+					atomic.AddInt32(&late, 1)
+				}
+			})
+		}
+		check(t, w.Flush())
+		// They come up here, and with one P their goroutines begin when this one waits.
+		for _, timer := range timers {
+			timer.expire(timer.told, timer.told)
+		}
+		check(t, w.Close())
+		time.Sleep(time.Millisecond)
+	}
+	if n := atomic.LoadInt32(&late); n != 0 {
+		t.Fatal(n, "functions were called after Close")
 	}
 }
 
