@@ -11,95 +11,136 @@ import (
 
 // timeout is a context with a deadline that a wheel keeps.
 type timeout struct {
+	// One of package context, which ends with the parent, or by cancel. It says Canceled where the
+	// deadline has passed, so nobody else gets it.
 	context.Context
+	cancel   context.CancelFunc
+	parent   context.Context
 	deadline time.Time
-	done     chan struct{}
 	timer    Timer
 
-	mu  sync.Mutex
-	err error
+	mu sync.Mutex
+	// One of those below, unless the parent has ended first
+	how context.Context
+}
+
+// self is the key of a value that each timeout has: itself.
+type self struct{}
+
+// How a timeout ends
+var (
+	expired   = endedBy(context.DeadlineExceeded)
+	cancelled = endedBy(context.Canceled)
+	abandoned = endedBy(os.ErrClosed)
+)
+
+// ended is a context that has ended.
+type ended struct {
+	context.Context
+	done chan struct{}
+	err  error
+}
+
+func (c ended) Done() <-chan struct{} { return c.done }
+func (c ended) Err() error            { return c.err }
+
+// endedBy makes a context of package context that has ended by an error.
+func endedBy(err error) context.Context {
+	parent := ended{context.Background(), make(chan struct{}), err}
+	close(parent.done)
+	c, cancel := context.WithCancel(parent)
+	cancel()
+	return c
 }
 
 func (c *timeout) Deadline() (time.Time, bool) { return c.deadline, true }
 
-func (c *timeout) Done() <-chan struct{} {
-	c.inherit()
-	return c.done
-}
-
 func (c *timeout) Err() error {
-	c.inherit()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	how, err := c.how, c.Context.Err()
+	c.mu.Unlock()
+	switch {
+	case how != nil:
+		return how.Err()
+	case err != nil:
+		// The parent has ended, which does not stop the timer.
+		c.timer.Stop()
+		return c.parent.Err()
+	}
+	return nil
 }
 
-// inherit ends the context if its parent has ended: follow may not have run yet.
-func (c *timeout) inherit() {
-	if err := c.Context.Err(); err != nil {
-		c.timer.Stop()
-		c.end(err)
+// Value is the parent's but for two keys. One is private to package context, which takes the cause of
+// a context from what it finds with it: that has to be one that has ended in the same way.
+func (c *timeout) Value(key any) any {
+	if key == (self{}) {
+		return c
 	}
+	c.mu.Lock()
+	how := c.how
+	c.mu.Unlock()
+	if how != nil {
+		if value := how.Value(key); value != nil {
+			return value
+		}
+	}
+	return c.parent.Value(key)
 }
 
 // end ends the context, if it has not ended.
-func (c *timeout) end(err error) {
+func (c *timeout) end(how context.Context) {
 	c.mu.Lock()
-	if c.err == nil {
-		c.err = err
-		close(c.done)
+	defer c.mu.Unlock()
+	if c.Context.Err() == nil {
+		c.how = how
+		c.cancel()
 	}
-	c.mu.Unlock()
 }
 
 // WithTimeout is context.WithTimeout with a timer of the wheel. If the wheel is closed before d
-// has passed, the error is os.ErrClosed. Cancel the context when its work is done, which releases
-// the timer.
-//
-// While the parent can be cancelled a goroutine waits for that.
+// has passed, the error is os.ErrClosed. Cancel the context when its work is done, also if the parent
+// has ended: that releases the timer.
 func (w *Wheel) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	c := &timeout{Context: parent, done: make(chan struct{}), deadline: time.Now().Add(d)}
-	if before, has := parent.Deadline(); has && before.Before(c.deadline) {
-		c.deadline = before
-	}
-	c.timer.wheel, c.timer.direct = w, true
-	c.timer.f = func() {
-		if w.isClosed() {
-			c.end(os.ErrClosed)
-		} else {
-			c.end(context.DeadlineExceeded)
-		}
-	}
-	switch {
-	case parent.Err() != nil:
-		c.inherit()
-	case d <= 0:
-		c.end(context.DeadlineExceeded)
-	default:
-		if _, armed := c.timer.reset(d); !armed {
-			c.end(os.ErrClosed)
-		}
-		if parent.Done() != nil {
-			go c.follow(parent)
-		}
-	}
-	return c, func() {
-		c.timer.Stop()
-		c.end(context.Canceled)
-	}
+	return w.until(parent, time.Now().Add(d), d)
 }
 
 // WithDeadline is WithTimeout with a point in time. If that has a monotonic reading (see package
 // time), as time.Now().Add() has, the deadline is not moved by a step of the clock.
 func (w *Wheel) WithDeadline(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	return w.WithTimeout(parent, time.Until(deadline))
+	return w.until(parent, deadline, time.Until(deadline))
 }
 
-// follow ends the context with its parent.
-func (c *timeout) follow(parent context.Context) {
-	select {
-	case <-parent.Done():
-		c.inherit()
-	case <-c.done:
+func (w *Wheel) until(parent context.Context, deadline time.Time, d time.Duration) (context.Context, context.CancelFunc) {
+	c := &timeout{parent: parent, deadline: deadline}
+	if before, has := parent.Deadline(); has && before.Before(deadline) {
+		c.deadline = before
+	}
+	// Below a timeout package context would start a goroutine, but not below what is in one.
+	above := parent
+	if p, is := parent.Value(self{}).(*timeout); is && p.Done() == parent.Done() {
+		above = p.Context
+	}
+	c.Context, c.cancel = context.WithCancel(above)
+	c.timer.wheel, c.timer.direct = w, true
+	c.timer.f = func() {
+		if w.isClosed() {
+			c.end(abandoned)
+		} else {
+			c.end(expired)
+		}
+	}
+	switch {
+	case c.Err() != nil:
+		// With its parent
+	case d <= 0:
+		c.end(expired)
+	default:
+		if _, armed := c.timer.reset(d); !armed {
+			c.end(abandoned)
+		}
+	}
+	return c, func() {
+		c.timer.Stop()
+		c.end(cancelled)
 	}
 }

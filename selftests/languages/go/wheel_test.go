@@ -443,6 +443,121 @@ func TestContextEndsAtOnce(t *testing.T) {
 	}
 }
 
+// A spy is a context that notes which keys it is asked for.
+type spy struct {
+	context.Context
+	keys *[]any
+}
+
+func (s spy) Value(key any) any {
+	*s.keys = append(*s.keys, key)
+	return nil
+}
+
+// inside is what package context takes for its own in a context: its functions, such as Cause of Go
+// 1.20, ask for that with a private key.
+func inside(t *testing.T, ctx context.Context) context.Context {
+	t.Helper()
+	var keys []any
+	above, cancelAbove := context.WithCancel(context.Background())
+	defer cancelAbove()
+	_, cancel := context.WithCancel(spy{above, &keys})
+	cancel()
+	if len(keys) == 0 {
+		t.Fatal("package context has no key of its own")
+	}
+	found, _ := ctx.Value(keys[0]).(context.Context)
+	return found
+}
+
+// The cause of a context is how itself has ended, not how its parent has, which may not have ended.
+func TestContextCause(t *testing.T) {
+	w := newWheel(t, nil)
+	parent, cancelParent := context.WithCancel(context.Background())
+	type key struct{}
+	named := context.WithValue(parent, key{}, 7)
+	for _, d := range []time.Duration{-1, 5 * time.Millisecond} {
+		ctx, cancel := w.WithTimeout(named, d)
+		below, cancelBelow := w.WithTimeout(context.WithValue(ctx, key{}, 8), time.Hour)
+		std, cancelStd := context.WithCancel(ctx)
+		for _, c := range []context.Context{ctx, below, std} {
+			<-c.Done()
+			expect(t, c.Err(), context.DeadlineExceeded)
+			expect(t, inside(t, c).Err(), context.DeadlineExceeded)
+		}
+		if ctx.Value(key{}) != 7 || below.Value(key{}) != 8 {
+			t.Fatal("it has lost its values", ctx.Value(key{}), below.Value(key{}))
+		}
+		cancel()
+		cancelBelow()
+		cancelStd()
+	}
+
+	stopped, cancel := w.WithTimeout(named, time.Hour)
+	cancel()
+	expect(t, inside(t, stopped).Err(), context.Canceled)
+	// This one ends with its parent, whose cause it has.
+	ctx, cancel := w.WithTimeout(named, time.Hour)
+	defer cancel()
+	check(t, inside(t, ctx).Err())
+	cancelParent()
+	expect(t, ctx.Err(), context.Canceled)
+	if inside(t, ctx) != parent {
+		t.Fatal("the cause is not the parent's")
+	}
+
+	ctx, cancel = w.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	check(t, w.Close())
+	expect(t, inside(t, ctx).Err(), os.ErrClosed)
+}
+
+// A context starts no goroutine, whatever of package context or of the wheel is above it.
+func TestContextTakesNoGoroutine(t *testing.T) {
+	w := newWheel(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	type key struct{}
+	before := runtime.NumGoroutine()
+	for i := 0; i < 100; i++ {
+		above := ctx
+		if i%2 == 0 {
+			above = context.WithValue(ctx, key{}, i)
+		}
+		below, cancelBelow := w.WithTimeout(above, time.Hour)
+		defer cancelBelow()
+		if i%3 == 0 {
+			ctx = below
+		}
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Fatal(n-before, "goroutines")
+	}
+	cancel()
+	<-ctx.Done()
+	expect(t, ctx.Err(), context.Canceled)
+}
+
+// The deadline is the one that was given, to the nanosecond.
+func TestContextDeadline(t *testing.T) {
+	w := newWheel(t, nil)
+	wall := time.Date(2999, 1, 2, 3, 4, 5, 6, time.UTC)
+	for _, deadline := range []time.Time{wall, time.Now().Add(time.Hour), {}} {
+		ctx, cancel := w.WithDeadline(context.Background(), deadline)
+		if got, has := ctx.Deadline(); !has || got != deadline {
+			t.Fatal(got, deadline)
+		}
+		cancel()
+	}
+	early := time.Now().Add(time.Minute)
+	above, cancelAbove := w.WithDeadline(context.Background(), early)
+	defer cancelAbove()
+	below, cancel := w.WithDeadline(above, wall)
+	defer cancel()
+	if got, _ := below.Deadline(); got != early {
+		t.Fatal(got)
+	}
+}
+
 func TestKeys(t *testing.T) {
 	type session struct {
 		host string
