@@ -302,9 +302,9 @@ func (w *Wheel) Flush() error {
 	return w.flush()
 }
 
-// Reset lets the timer expire d from now, and not before that, whether or not it is armed. A ticker
-// goes on with its interval after that. It reports whether the timer was armed, or had sent a time
-// that was not received.
+// Reset lets the timer expire d from now, and not before that, whether or not it is armed. It reports
+// whether the timer was armed, or had sent a time that was not received. Of a ticker d is the new
+// interval, and Reset panics if it is not positive, as time.Ticker's does.
 func (t *Timer) Reset(d time.Duration) bool {
 	was, _ := t.reset(d)
 	return was
@@ -314,6 +314,7 @@ func (t *Timer) Reset(d time.Duration) bool {
 func (t *Timer) reset(d time.Duration) (was, armed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.every(d)
 	was = t.stop()
 	t.arm(t.wheel.after(d))
 	return was, t.deadline != 0
@@ -327,8 +328,20 @@ func (t *Timer) Push(d time.Duration) bool {
 	if t.deadline == 0 {
 		return false
 	}
+	t.every(d)
 	t.arm(t.wheel.after(d))
 	return t.deadline != 0
+}
+
+// every sets the interval of a ticker. With t.mu held.
+func (t *Timer) every(d time.Duration) {
+	if t.period == 0 {
+		return
+	}
+	if d <= 0 {
+		panic("twheel: the interval of a ticker is not positive")
+	}
+	t.period = int64(d)
 }
 
 // Stop stops the timer. False if it was not armed: its function has been started, or a time that

@@ -292,12 +292,51 @@ func TestTicker(t *testing.T) {
 	ticker.Reset(every)
 	<-ticker.C
 	<-ticker.C
-	defer func() {
-		if recover() == nil {
-			t.Fatal("a ticker without an interval")
+	for _, f := range []func(time.Duration){
+		func(d time.Duration) { w.NewTicker(d) },
+		func(d time.Duration) { ticker.Reset(d) },
+		func(d time.Duration) { ticker.Push(d) },
+	} {
+		for _, d := range []time.Duration{0, -1} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Fatal("a ticker without an interval")
+					}
+				}()
+				f(d)
+			}()
 		}
-	}()
-	w.NewTicker(0)
+	}
+	// The ticker is what it was.
+	<-ticker.C
+	<-ticker.C
+}
+
+// As with package time, Reset gives a ticker another interval, and so does Push.
+func TestTickerTakesInterval(t *testing.T) {
+	const every = 20 * time.Millisecond
+	w := newWheel(t, nil)
+	for _, change := range []func(*Timer, time.Duration) bool{(*Timer).Reset, (*Timer).Push} {
+		ticker := w.NewTicker(time.Millisecond)
+		<-ticker.C
+		if change(ticker, time.Hour); ticker.Remaining() <= 59*time.Minute {
+			t.Fatal(ticker.Remaining())
+		}
+		// Push does not take back what was sent before.
+		for len(ticker.C) != 0 {
+			<-ticker.C
+		}
+		start := time.Now()
+		change(ticker, every)
+		for i := 1; i <= 3; i++ {
+			at := <-ticker.C
+			if took := at.Sub(start); took < time.Duration(i)*every {
+				t.Fatalf("tick %d after %v", i, took)
+			}
+		}
+		ticker.Stop()
+	}
 }
 
 // What Cancel ends as it comes up is cancelled as any other.
@@ -325,7 +364,9 @@ func TestTickerForEver(t *testing.T) {
 	w := newWheel(t, nil)
 	ticker := w.NewTicker(math.MaxInt64)
 	defer ticker.Stop()
-	ticker.Reset(time.Millisecond)
+	ticker.mu.Lock()
+	ticker.arm(w.after(time.Millisecond))
+	ticker.mu.Unlock()
 	<-ticker.C
 	later(w, 2*lag)
 	if len(ticker.C) != 0 || ticker.Remaining() < 1<<62 {
