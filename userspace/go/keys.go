@@ -64,13 +64,26 @@ func (k *Keys[K]) Cancel(key K) bool {
 }
 
 // Clear cancels all of them.
-func (k *Keys[K]) Clear() {
+func (k *Keys[K]) Clear() { k.takeAll() }
+
+// Drain cancels all of them, and then calls f with the key of each, in no order. f may call any method.
+func (k *Keys[K]) Drain(f func(key K)) {
+	for key := range k.takeAll() {
+		f(key)
+	}
+}
+
+// takeAll cancels all timers and returns them.
+func (k *Keys[K]) takeAll() map[K]*Timer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for key, t := range k.timers {
+	timers := k.timers
+	k.timers = make(map[K]*Timer)
+	for _, t := range timers {
+		// As in Cancel
 		t.Stop()
-		delete(k.timers, key)
 	}
+	return timers
 }
 
 // Remaining is how long it is until the timer with this key is due, and whether there is one.

@@ -360,6 +360,34 @@ func TestKeysEndInOneWay(t *testing.T) {
 	}
 }
 
+// Each key is drained or expires, and never both, also if it comes up at the same time.
+func TestDrainIsOnce(t *testing.T) {
+	const n = 200
+	w := newWheel(t, nil)
+	for round := 0; round < 20; round++ {
+		var got [n]int32
+		var all sync.WaitGroup
+		all.Add(n)
+		f := func(key int) {
+			if atomic.AddInt32(&got[key], 1) == 1 {
+				all.Done()
+			}
+		}
+		keys := NewKeys(w, f)
+		for key := range got {
+			keys.Put(key, time.Duration(key)*10*time.Microsecond)
+		}
+		keys.Drain(f)
+		all.Wait()
+		later(w, 3*time.Millisecond)
+		for key := range got {
+			if count := atomic.LoadInt32(&got[key]); count != 1 {
+				t.Fatalf("key %d: %d times", key, count)
+			}
+		}
+	}
+}
+
 func TestTickerForEver(t *testing.T) {
 	w := newWheel(t, nil)
 	ticker := w.NewTicker(math.MaxInt64)
@@ -646,6 +674,18 @@ func TestKeys(t *testing.T) {
 	if keys.Len() != 0 {
 		t.Fatal(keys.Len())
 	}
+	keys.Put(a, time.Hour)
+	keys.Put(b, time.Hour)
+	drained := map[session]int{}
+	keys.Drain(func(key session) {
+		if drained[key]++; keys.Len() != 0 || keys.Cancel(key) {
+			t.Fatal(key, "is there still")
+		}
+	})
+	if len(drained) != 2 || drained[a] != 1 || drained[b] != 1 {
+		t.Fatal(drained)
+	}
+	keys.Drain(func(session) { t.Fatal("there are none") })
 	keys.Put(c, time.Hour)
 	check(t, w.Close())
 	keys.Put(b, 0)
