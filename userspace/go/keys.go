@@ -8,7 +8,7 @@ import (
 )
 
 // Keys are timers of a wheel that a program knows by a value of its own, of any type that can be a
-// key of a map: one timer for each value.
+// key of a map: one timer for each value. NaN, and what has it inside, is no key: no two are equal.
 //
 // All methods may be called by any number of goroutines at once.
 type Keys[K comparable] struct {
@@ -24,8 +24,12 @@ func NewKeys[K comparable](wheel *Wheel, f func(key K)) *Keys[K] {
 	return &Keys[K]{wheel: wheel, f: f, timers: make(map[K]*Timer)}
 }
 
-// Put arms the timer with this key, or arms it anew: f is called d from now, and not before that.
+// Put arms the timer with this key, or arms it anew: f is called d from now, and not before that. It
+// panics for a key that is not equal to itself.
 func (k *Keys[K]) Put(key K, d time.Duration) {
+	if key != key {
+		panic("twheel: a key that is not equal to itself")
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := k.timers[key]

@@ -388,6 +388,29 @@ func TestDrainIsOnce(t *testing.T) {
 	}
 }
 
+// A map would take such a key and never find it again.
+func TestKeysWithoutNaN(t *testing.T) {
+	w := newWheel(t, nil)
+	refused := func(put func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Fatal("NaN is a key")
+			}
+		}()
+		put()
+	}
+	nan := math.NaN()
+	numbers := NewKeys(w, func(float64) {})
+	refused(func() { numbers.Put(nan, time.Hour) })
+	points := NewKeys(w, func([2]float64) {})
+	refused(func() { points.Put([2]float64{1, nan}, time.Hour) })
+	numbers.Put(1, time.Hour)
+	if numbers.Push(nan, 0) || numbers.Cancel(nan) || numbers.Len() != 1 || points.Len() != 0 {
+		t.Fatal("there is a timer with NaN")
+	}
+}
+
 func TestTickerForEver(t *testing.T) {
 	w := newWheel(t, nil)
 	ticker := w.NewTicker(math.MaxInt64)
