@@ -1270,6 +1270,20 @@ static ssize_t read_and_cancel(const struct twheel *tw, void *buf, size_t size, 
 	return n;
 }
 
+/* Has @function, which reads, called by a thread that is cancelled there. */
+static bool is_cancelled_after_its_read(void *(*function)(void *arg), void *arg)
+{
+	bool cancelled;
+
+	run.backend = run.tw->backend;
+	run.lossy = *run.backend;
+	run.lossy.read = read_and_cancel;
+	run.tw->backend = &run.lossy;
+	cancelled = is_cancelled(function, arg);
+	run.tw->backend = run.backend;
+	return cancelled;
+}
+
 /* What was read for a thread that is cancelled there is for the next one. */
 TEST(dispatch_is_cancelled_after_its_read)
 {
@@ -1285,24 +1299,56 @@ TEST(dispatch_is_cancelled_after_its_read)
 	EXPECT_EQ(0, twheel_timer_start(run.timers[1], 0, 0));
 	ASSERT_TRUE(wait_ready(run.tw, 2));
 
-	run.backend = run.tw->backend;
-	run.lossy = *run.backend;
-	run.lossy.read = read_and_cancel;
-	run.tw->backend = &run.lossy;
-	EXPECT_TRUE(is_cancelled(dispatch, NULL));
+	EXPECT_TRUE(is_cancelled_after_its_read(dispatch, NULL));
 	EXPECT_EQ(READY, run.called);
-	run.tw->backend = run.backend;
 	EXPECT_EQ(2, twheel_dispatch(run.tw));
 	EXPECT_EQ(READY + 2, run.called);
 	for (i = 0; i < READY; i++)
 		EXPECT_EQ(i == READY - 1, twheel_timer_armed(run.timers[i]));
 
 	/* And where it has read nothing there is nothing. */
-	run.tw->backend = &run.lossy;
-	EXPECT_TRUE(is_cancelled(dispatch, NULL));
-	run.tw->backend = run.backend;
+	EXPECT_TRUE(is_cancelled_after_its_read(dispatch, NULL));
 	EXPECT_EQ(0, twheel_dispatch(run.tw));
 	EXPECT_EQ(READY + 2, run.called);
+	twheel_close(run.tw);
+}
+
+static void *fill(void *arg)
+{
+	twheel_event_buffer_fill(arg, run.tw);
+	return NULL;
+}
+
+static int take_out(struct twheel_event_buffer *buffer)
+{
+	int n = 0;
+
+	while (twheel_event_buffer_next(buffer))
+		n++;
+	return n;
+}
+
+/* And it is in the buffer that the thread has filled: all of it, and nothing else. */
+TEST(a_fill_is_cancelled_after_its_read)
+{
+	struct twheel_event_buffer *buffer;
+
+	set_alarm();
+	calling = "twheel_event_buffer_fill";
+	ASSERT_EQ(0, make_run(NULL));
+	ASSERT_EQ(0, twheel_event_buffer_new(&buffer, READY + 1));
+	EXPECT_TRUE(is_cancelled_after_its_read(fill, buffer));
+	EXPECT_EQ(READY, twheel_event_buffer_fill(buffer, run.tw));
+	EXPECT_EQ(READY, take_out(buffer));
+
+	EXPECT_EQ(0, twheel_arm_after(run.tw, 0, 0, NULL));
+	ASSERT_TRUE(wait_ready(run.tw, 1));
+	EXPECT_TRUE(is_cancelled_after_its_read(fill, buffer));
+	EXPECT_EQ(1, take_out(buffer));
+	EXPECT_TRUE(is_cancelled_after_its_read(fill, buffer));
+	EXPECT_EQ(0, take_out(buffer));
+	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buffer, run.tw));
+	twheel_event_buffer_free(buffer);
 	twheel_close(run.tw);
 }
 

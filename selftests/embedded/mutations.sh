@@ -6,7 +6,8 @@
 found_by() {
 	local -x TWHEEL_BACKEND=embedded
 	local out=$scratch/embedded
-	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open uapi-push uapi-lease)
+	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open cancel uapi-push
+		uapi-lease)
 
 	make -s -C "$tree/selftests/embedded" O="$out" TESTS="${tests[*]}" all \
 		>"$scratch/log" 2>&1 || {

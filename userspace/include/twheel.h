@@ -49,10 +49,10 @@
  * those whose names end in _timeout() it is so in every context. No other
  * function here is one. A thread that is cancelled there has taken no record, with one exception:
  * some C libraries (glibc before 2.41) may cancel a thread after the device has given it records.
- * These are in @events of twheel_read(), or are handled by the next twheel_dispatch(). A timer's
- * function may end its thread, which is the same as leaving by an exception. The call of a thread
- * that was cancelled ends when the thread does: join it before twheel_close(). Cancellation has
- * to be deferred, as it is by default.
+ * These are in @events of twheel_read(), can be taken out of the buffer, or are handled by the next
+ * twheel_dispatch(). A timer's function may end its thread, which is the same as leaving by an
+ * exception. The call of a thread that was cancelled ends when the thread does: join it before
+ * twheel_close(). Cancellation has to be deferred, as it is by default.
  *
  * Processes: after a fork parent and child share the descriptor. They have the same
  * timers, and each record goes to the process that reads it first. Calls and
@@ -719,8 +719,8 @@ ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
  * twheel_event_buffer_next() - take the next event out of a buffer
  * @buf: a buffer
  *
- * Return: the event, which is valid until the buffer is filled again or freed; NULL
- * when all were taken out.
+ * Return: the event, which is valid until twheel_event_buffer_fill() is called again or the
+ * buffer is freed; NULL when all were taken out.
  */
 const struct twheel_event *
 twheel_event_buffer_next(struct twheel_event_buffer *buf);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -117,7 +118,7 @@ TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *e
  * @capacity: length of @events
  * @next: index in @events of the next event to take out
  * @filled: how many of @events were read
- * @events: the events
+ * @events: the events; what is behind them has no expirations
  */
 struct twheel_event_buffer {
 	size_t			capacity;
@@ -136,12 +137,10 @@ TWHEEL_API int twheel_event_buffer_new(struct twheel_event_buffer **bufp,
 	if (capacity > TWHEEL_READ_MAX)
 		return -ENOMEM;
 
-	buf = malloc(sizeof(*buf) + capacity * sizeof(buf->events[0]));
+	buf = calloc(1, sizeof(*buf) + capacity * sizeof(buf->events[0]));
 	if (!buf)
 		return -ENOMEM;
 	buf->capacity = capacity;
-	buf->next = 0;
-	buf->filled = 0;
 	*bufp = buf;
 	return 0;
 }
@@ -151,17 +150,35 @@ TWHEEL_API void twheel_event_buffer_free(struct twheel_event_buffer *buf)
 	free(buf);
 }
 
+/* The thread was cancelled in its read: what was read can be taken out. */
+static void fill_buffer_cancelled(void *arg)
+{
+	struct twheel_event_buffer *buf = arg;
+
+	buf->filled = twheel_count_stored(buf->events, buf->capacity);
+}
+
+/* Fill the buffer, from which all events were taken. How many there are, or -errno. */
+static ssize_t fill_buffer(struct twheel_event_buffer *buf, struct twheel *tw)
+{
+	ssize_t ret;
+
+	while (buf->filled)
+		buf->events[--buf->filled].expirations = 0;
+	buf->next = 0;
+	pthread_cleanup_push(fill_buffer_cancelled, buf);
+	ret = twheel_read(tw, buf->events, buf->capacity);
+	pthread_cleanup_pop(0);
+	if (ret > 0)
+		buf->filled = (size_t)ret;
+	return ret;
+}
+
 TWHEEL_API ssize_t twheel_event_buffer_fill(struct twheel_event_buffer *buf,
 					    struct twheel *tw)
 {
-	if (buf->next == buf->filled) {
-		ssize_t ret = twheel_read(tw, buf->events, buf->capacity);
-
-		if (ret < 0)
-			return ret;
-		buf->next = 0;
-		buf->filled = (size_t)ret;
-	}
+	if (buf->next == buf->filled)
+		return fill_buffer(buf, tw);
 	return (ssize_t)(buf->filled - buf->next);
 }
 

@@ -54,6 +54,20 @@ static inline int twheel_ioctl(const struct twheel *tw, unsigned long request, v
 	return tw->backend->ioctl(tw, request, arg);
 }
 
+/*
+ * How many of the @room records at @events a read has stored, if the thread was cancelled in it.
+ * Some C libraries, such as glibc before 2.41, may do so after the device has handed out records.
+ * Before the read `expirations` was 0 in all of them, which it is in no record.
+ */
+static inline size_t twheel_count_stored(const struct twheel_event *events, size_t room)
+{
+	size_t n = 0;
+
+	while (n < room && events[n].expirations)
+		n++;
+	return n;
+}
+
 /* Store what was replaced, unless the caller has passed NULL. */
 static inline void twheel_store_old(struct twheel_old *old, uint32_t state,
 				    uint64_t remaining)

@@ -686,18 +686,12 @@ static void twheel_loop_filled(struct twheel_loop *loop, size_t n)
 	twheel_loop_sort(loop);
 }
 
-/*
- * The thread was cancelled in its read. Some C libraries, such as glibc before 2.41, may do so
- * after the device has handed out records. The next twheel_dispatch() handles these.
- */
+/* The thread was cancelled in its read. The next twheel_dispatch() handles what was read. */
 static void twheel_loop_read_cancelled(void *arg)
 {
 	struct twheel_loop *loop = arg;
-	size_t n = 0;
 
-	while (n < TWHEEL_DISPATCH_MAX && loop->events[n].handle)
-		n++;
-	twheel_loop_filled(loop, n);
+	twheel_loop_filled(loop, twheel_count_stored(loop->events, TWHEEL_DISPATCH_MAX));
 }
 
 /* Fill the buffer, from which all records were taken. 0 or -errno. */
@@ -764,7 +758,7 @@ static int dispatch(struct twheel *tw, uint64_t timeout)
 		const struct twheel_event event = *record;
 		struct twheel_timer *timer;
 
-		record->handle = 0;
+		record->expirations = 0;
 		taken++;
 		timer = twheel_loop_find(loop, event.user_data);
 		if (!timer || timer->handle != event.handle)

@@ -78,7 +78,7 @@ struct twheel_timer {
  * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read
- * @events: the records of the last read; the handle of one that was taken is 0
+ * @events: the records of the last read; one that was taken has no expirations any more
  * @order: pointers to these records, by deadline; equal deadlines as armed
  */
 struct twheel_loop {
