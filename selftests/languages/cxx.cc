@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 #include <poll.h>
+#include <pthread.h>
 #include <stdexcept>
 #include <sys/time.h>
 #include <thread>
@@ -331,6 +332,61 @@ static void reads()
 	       "a vector without capacity gets some");
 }
 
+/* What the header calls, and what that calls: the linker is told to wrap it. */
+extern "C" ssize_t __real_twheel_read(struct twheel *, struct twheel_event *, std::size_t);
+extern "C" ssize_t __wrap_twheel_read(struct twheel *, struct twheel_event *, std::size_t);
+
+static bool cancels;
+
+/* Some C libraries may cancel a thread after the device has handed out records. */
+ssize_t __wrap_twheel_read(struct twheel *tw, struct twheel_event *to, std::size_t n)
+{
+	ssize_t ret = __real_twheel_read(tw, to, n);
+
+	if (cancels) {
+		pthread_cancel(pthread_self());
+		pthread_testcancel();
+	}
+	return ret;
+}
+
+struct cancelled_read {
+	tw::context		wheel = still({});
+	std::vector<tw::event>	events{9};
+
+	/* Returns how many events there are, or -1 if the thread was not cancelled. */
+	int run()
+	{
+		pthread_t thread;
+		void *result = nullptr;
+
+		cancels = true;
+		if (!pthread_create(&thread, nullptr, start, this))
+			pthread_join(thread, &result);
+		cancels = false;
+		return result == PTHREAD_CANCELED ? static_cast<int>(events.size()) : -1;
+	}
+
+	static void *start(void *self)
+	{
+		auto *it = static_cast<cancelled_read *>(self);
+
+		it->wheel.read(it->events);
+		return nullptr;
+	}
+};
+
+static void cancelled()
+{
+	cancelled_read reader;
+
+	for (std::uint64_t i = 1; i <= 3; i++)
+		reader.wheel.arm_at(steady_clock::time_point(1ns), i);
+	expect(reader.run() == 3 && reader.events[2].user_data == 3,
+	       "the events of a read that is cancelled are there");
+	expect(reader.run() == 0, "and are not there once more");
+}
+
 static void leases()
 {
 	tw::options options;
@@ -575,6 +631,7 @@ int main()
 	contexts();
 	times();
 	reads();
+	cancelled();
 	leases();
 	timers();
 	by_name();

@@ -218,7 +218,8 @@ fi
 has "$1" --version || skip_all "there is no $1 (Debian: ${1/clang++/clang})"
 install_library || { cat "$tmp/out" >&2; exit 1; }
 # shellcheck disable=SC2046
-"$1" -std=c++17 -O1 -g "${flags[@]}" -fsanitize=address,undefined -o "$tmp/cxx" "$here/cxx.cc" \
+"$1" -std=c++17 -O1 -g "${flags[@]}" -fsanitize=address,undefined \
+	-Wl,--wrap=twheel_read -o "$tmp/cxx" "$here/cxx.cc" \
 	$(pkg-config --cflags --libs libtwheel) >"$tmp/out" 2>&1 || {
 	cat "$tmp/out"
 	exit 1

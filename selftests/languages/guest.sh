@@ -154,7 +154,8 @@ copy_node() {
 
 install_library || { cat "$tmp/out" >&2; exit 1; }
 if has g++ --version; then
-	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -o "$folder/cxx" "$here/cxx.cc" \
+	g++ -std=c++17 -O1 -static -Wall -Wextra -Werror -Wl,--wrap=twheel_read \
+		-o "$folder/cxx" "$here/cxx.cc" \
 		-I"$root/usr/include" "$root/usr/lib/libtwheel.a"
 else
 	missing cxx "there is no compiler for C++ (Debian: g++)"

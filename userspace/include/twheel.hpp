@@ -624,12 +624,21 @@ private:
 	struct nothing {};
 	explicit context(nothing) {}
 
-	/* A vector that is left with what was read, however the call ends. */
+	/*
+	 * A vector that is left with what was read, however the call ends: the thread may be
+	 * cancelled in it, after a read that has stored events. In each there is an expiration.
+	 */
 	struct filling {
-		std::vector<event>	&events;
-		std::size_t		read = 0;
+		std::vector<event> &events;
 
-		~filling() { events.resize(read); }
+		~filling()
+		{
+			std::size_t n = 0;
+
+			while (n < events.size() && events[n].expirations)
+				n++;
+			events.resize(n);
+		}
 	};
 
 	template <typename Read>
@@ -637,13 +646,11 @@ private:
 	{
 		filling taken{events};
 
+		events.clear();
 		events.resize(events.capacity() ? events.capacity() : 64);
 		ssize_t n = read(events.data(), events.size());
 
-		if (n == -EAGAIN)
-			n = 0;
-		taken.read = static_cast<std::size_t>(detail::check(n, what));
-		return n > 0;
+		return n != -EAGAIN && detail::check(n, what) > 0;
 	}
 
 	void own(struct twheel *tw)
