@@ -5,6 +5,7 @@
  * In most tests many timers are ready before one dispatch. This makes sure that their
  * records are in its buffer while the first function runs.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -1265,6 +1266,59 @@ TEST_F(timers, close_in_an_inner_dispatch)
 	EXPECT_EQ(2, closing.calls);
 	EXPECT_EQ(1, closing.inner);
 	self->tw = NULL;
+}
+
+/* How many bytes are allocated; 0 where that is not told, as under sanitizers. */
+static size_t allocated(void)
+{
+#if defined(__GLIBC__) && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 233
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
+}
+
+static void leave_at_once(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	longjmp(out, 1);
+}
+
+/* Opens a context, leaves its dispatch, and closes it. Returns 0 unless that has failed. */
+static int open_leave_and_close(void)
+{
+	static struct twheel *tw;
+	static int ret;
+	struct twheel_timer *timer;
+
+	ret = twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, NULL);
+	if (ret)
+		return ret;
+	ret |= twheel_timer_defer(tw, 1);
+	ret |= twheel_timer_new(&timer, tw, leave_at_once, NULL);
+	ret |= twheel_timer_start(timer, 0, 0);
+	if (!ret && !setjmp(out)) {
+		twheel_dispatch(tw);
+		ret = -1;
+	}
+	twheel_close(tw);
+	return ret;
+}
+
+/* A function that has left does not come back: its context is freed all the same. */
+TEST(leave_and_close)
+{
+	enum { N = 100, FEW = 1024 };
+	size_t before = 0;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(0, open_leave_and_close());
+		if (!i)
+			before = allocated();
+	}
+	EXPECT_GT(before + N * FEW, allocated());
 }
 
 /*

@@ -116,8 +116,8 @@ void twheel_loop_forget_words(struct twheel_loop *loop);
 void twheel_queue_flush(struct twheel *tw);
 
 /*
- * Free a context, all its timer objects, and the buffer of the records to dispatch. If a timer's
- * function has closed the context, twheel_dispatch() does that when the function is done.
+ * Free a context, all its timer objects, and the buffer of the records to dispatch; also while the
+ * timer's function runs that has closed the context.
  */
 void twheel_loop_free(struct twheel *tw);
 

@@ -105,6 +105,19 @@ void twheel_loop_forget_words(struct twheel_loop *loop)
 	}
 }
 
+static struct twheel_loop *make_loop(void)
+{
+	struct twheel_loop *loop = calloc(1, sizeof(*loop));
+
+	if (!loop)
+		return NULL;
+	loop->calls = calloc(1, sizeof(*loop->calls));
+	if (loop->calls)
+		return loop;
+	free(loop);
+	return NULL;
+}
+
 int twheel_loop_begin(struct twheel *tw)
 {
 	if (twheel_inherited(tw))
@@ -112,7 +125,7 @@ int twheel_loop_begin(struct twheel *tw)
 	if (tw->config & TWHEEL_CONFIG_KEYED)
 		return -EINVAL;
 	if (!tw->loop)
-		tw->loop = calloc(1, sizeof(*tw->loop));
+		tw->loop = make_loop();
 	return tw->loop ? 0 : -ENOMEM;
 }
 
@@ -180,17 +193,22 @@ static void free_groups(struct twheel_loop *loop)
 	}
 }
 
+/* The context is closed, or a function of it has ended: the last one to be there frees @calls. */
+static void put_calls(struct twheel_calls *calls)
+{
+	if (calls->closed && !calls->running)
+		free(calls);
+}
+
 void twheel_loop_free(struct twheel *tw)
 {
 	struct twheel_loop *loop = tw->loop;
 
-	if (loop && loop->dispatching) {
-		loop->closed = true;
-		return;
-	}
 	free(tw);
 	if (!loop)
 		return;
+	loop->calls->closed = true;
+	put_calls(loop->calls);
 	while (loop->chunks_used)
 		free(loop->chunks[--loop->chunks_used]);
 	free(loop->chunks);
@@ -712,24 +730,20 @@ static int twheel_loop_read(struct twheel *tw, uint64_t timeout)
 }
 
 /* A function has returned, or was left by an exception. */
-static void end_function(struct twheel **twp)
+static void end_function(struct twheel_calls **callsp)
 {
-	struct twheel_loop *loop = (*twp)->loop;
-
-	loop->dispatching--;
-	if (loop->closed)
-		twheel_loop_free(*twp);
+	(*callsp)->running--;
+	put_calls(*callsp);
 }
 
 /* Call the function of @timer. Returns whether the context is still open. */
-static bool call_function(struct twheel *tw, struct twheel_timer *timer,
-			  const struct twheel_event *event)
+static bool call_function(struct twheel_timer *timer, const struct twheel_event *event)
 {
-	struct twheel *running __attribute__((cleanup(end_function))) = tw;
+	struct twheel_calls *calls __attribute__((cleanup(end_function))) = timer->tw->loop->calls;
 
-	tw->loop->dispatching++;
+	calls->running++;
 	timer->fn(timer, event, timer->arg);
-	return !running->loop->closed;
+	return !calls->closed;
 }
 
 static int dispatch(struct twheel *tw, uint64_t timeout)
@@ -765,7 +779,7 @@ static int dispatch(struct twheel *tw, uint64_t timeout)
 			continue;
 		if (event.flags & TWHEEL_EVENT_LAST)
 			twheel_timer_disarmed(timer);
-		if (!call_function(tw, timer, &event))
+		if (!call_function(timer, &event))
 			return taken;
 		/* In a child that the function has forked: the parent handles the rest. */
 		if (twheel_inherited(tw))

@@ -63,6 +63,16 @@ struct twheel_timer {
 #define TWHEEL_CHUNK_TIMERS	256
 
 /**
+ * struct twheel_calls - what may outlive a context: functions that twheel_dispatch() has called
+ * @running: how many have not returned; those that were left by longjmp() count for ever
+ * @closed: the context was closed, so nothing is left of it but this
+ */
+struct twheel_calls {
+	unsigned int		running;
+	bool			closed;
+};
+
+/**
  * struct twheel_loop - all timer objects of a context
  * @chunks: arrays of timers
  * @chunks_used: how many there are
@@ -72,9 +82,7 @@ struct twheel_timer {
  * @queue: what is not told to the device yet; NULL unless the program has asked for it
  * @error: of a queued re-arm that has failed, until the program is told; otherwise 0
  * @wordless: words cannot be mapped, so that no timer is armed as a lease any more
- * @closed: the context was closed by a function that twheel_dispatch() has called
- * @dispatching: how many functions have been called by twheel_dispatch() and have not returned;
- *	also those that were left by longjmp()
+ * @calls: the functions that twheel_dispatch() has called
  * @armings: the number of the latest arming, of any timer
  * @next: index in @order of the next record that twheel_dispatch() takes
  * @filled: how many of @events were read
@@ -90,8 +98,7 @@ struct twheel_loop {
 	struct twheel_queue	*queue;
 	int			error;
 	bool			wordless;
-	bool			closed;
-	unsigned int		dispatching;
+	struct twheel_calls	*calls;
 	uint32_t		armings;
 	size_t			next;
 	size_t			filled;
