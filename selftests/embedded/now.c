@@ -138,6 +138,41 @@ TEST_F(now, back)
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 }
 
+static void count(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	++*(int *)arg;
+}
+
+/* What is queued counts from the call, as if it had been made: what has expired stays expired. */
+TEST_F(now, back_with_a_queue)
+{
+	struct twheel_arm arm = { .expires = START + HOUR, .flags = TWHEEL_ARM_ABS };
+	struct twheel_timer *timers[2];
+	int i, calls = 0;
+
+	ASSERT_EQ(0, twheel_timer_defer(self->tw, 1));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, twheel_timer_new(&timers[i], self->tw, count, &calls));
+		ASSERT_EQ(0, twheel_timer_arm(timers[i], &arm, NULL));
+	}
+	arm.expires = START - SEC;
+	ASSERT_EQ(0, twheel_timer_arm(timers[0], &arm, NULL));
+	arm.expires = START - HOUR + SEC;
+	ASSERT_EQ(0, twheel_set_now(self->tw, START - HOUR));
+	ASSERT_EQ(0, twheel_timer_arm(timers[1], &arm, NULL));
+	if (variant->flags & TWHEEL_CONFIG_CANCEL_ON_SET)
+		EXPECT_EQ(-ECANCELED, twheel_dispatch(self->tw));
+	EXPECT_EQ(1, twheel_dispatch_timeout(self->tw, 0));
+	EXPECT_EQ(1, calls);
+	EXPECT_EQ(0, twheel_timer_armed(timers[0]));
+	/* And so does what goes forward. */
+	ASSERT_EQ(0, twheel_timer_arm(timers[1], &arm, NULL));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START));
+	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, twheel_dispatch_timeout(self->tw, 0));
+	EXPECT_EQ(2, calls);
+}
+
 static void *read_one(void *arg)
 {
 	struct twheel_event event;

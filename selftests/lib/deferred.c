@@ -694,6 +694,29 @@ TEST_F(queue, of_a_child)
 	EXPECT_TRUE(well(pid));
 }
 
+/* A step back must not make what has passed the future again, so it does not wait for a flush. */
+TEST(what_has_passed_is_told_at_once)
+{
+	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
+	struct twheel_timer *timer;
+	struct twheel *tw;
+	uint64_t now;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, NONBLOCK, &config));
+	ASSERT_EQ(0, twheel_timer_defer(tw, 1));
+	now = twheel_now(tw);
+	timer = new_timer(tw, now + FAR);
+	ASSERT_NE(NULL, timer);
+	EXPECT_EQ(0, IOCTLS(arm_at(timer, now + 2 * FAR)));
+	/* Which flushes its re-arm first. */
+	EXPECT_EQ(2, IOCTLS(arm_at(timer, now)));
+	called = 0;
+	ASSERT_TRUE(wait_readable(tw));
+	EXPECT_EQ(1, twheel_dispatch(tw));
+	EXPECT_EQ(1, called);
+	twheel_close(tw);
+}
+
 TEST(not_for_keys)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_KEYED };

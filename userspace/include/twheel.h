@@ -42,7 +42,8 @@
  * together: twheel_dispatch() and every twheel_timer_*() and twheel_group_*() call on
  * that context run in one thread, or under one lock of the program's own. The same
  * goes for twheel_drain() and twheel_cancel_all() if the context has timer objects, as
- * they disarm them. Any number of threads and processes may use a lease.
+ * they disarm them, and for twheel_set_now() if these have a queue. Any number of threads and
+ * processes may use a lease.
  *
  * Cancellation of threads: twheel_read(), twheel_event_buffer_fill() and twheel_dispatch() are
  * points of cancellation; in an embedded context they are so only while they wait, and with
@@ -1106,13 +1107,14 @@ void twheel_group_free(struct twheel_group *group);
  * What is queued is the re-arm of an armed timer as a one-shot timer without conditions,
  * and the cancel or the free of an armed timer, if the program does not ask what was
  * replaced (an @old of NULL). Neither can fail for lack of memory or because of a limit.
- * All other calls are made at once. A new arming is one of them, and so is a call of which
+ * All other calls are made at once. A new arming is one of them, so is one for a time that has
+ * passed on CLOCK_REALTIME, which may be set back, and so is a call of which
  * the result depends on what is queued for its timer: that flushes the queue first.
  *
  * The queue is flushed by twheel_timer_flush(); at the beginning and at the end of
  * twheel_dispatch(); when it is full; by twheel_timer_cancel_all(), twheel_group_cancel(),
- * twheel_drain(), twheel_cancel_all(), twheel_release() and twheel_close(). So a program
- * that waits only in twheel_dispatch() need not flush. A program that waits elsewhere, say
+ * twheel_drain(), twheel_cancel_all(), twheel_set_now(), twheel_release() and twheel_close(). So a
+ * program that waits only in twheel_dispatch() need not flush. A program that waits elsewhere, say
  * in epoll_wait() for twheel_fd(), has to call twheel_timer_flush() before it waits:
  * otherwise a timer that was made to expire earlier comes late, and a timer that was
  * cancelled or made to expire later wakes the program for nothing. What is queued does not

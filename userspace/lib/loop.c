@@ -346,6 +346,12 @@ static bool twheel_may_queue(const struct twheel_timer *timer,
 	return timer->tw->loop->queue && timer->handle && !timer->ended && !old;
 }
 
+/* Is a timer for @expires due, and is the clock one that may be set back before the flush? */
+static bool twheel_is_overdue(const struct twheel *tw, uint64_t expires)
+{
+	return tw->clock == CLOCK_REALTIME && expires <= twheel_now(tw);
+}
+
 static int twheel_timer_set(struct twheel_timer *timer,
 			    const struct twheel_arm *setting, struct twheel_old *old)
 {
@@ -381,7 +387,8 @@ static int twheel_timer_set(struct twheel_timer *timer,
 
 	if (leases)
 		arm.flags |= TWHEEL_ARM_LEASE;
-	if (setting->flags & TWHEEL_ARM_CONDITIONS || !twheel_may_queue(timer, old))
+	if (setting->flags & TWHEEL_ARM_CONDITIONS || !twheel_may_queue(timer, old) ||
+	    twheel_is_overdue(tw, arm.expires))
 		return twheel_timer_arm_now(timer, &arm, old);
 	twheel_timer_name(timer, &arm);
 	timer->arming = (uint32_t)(arm.user_data >> 32);

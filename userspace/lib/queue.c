@@ -6,7 +6,8 @@
  * and a cancel of one. To the program they take effect at once: loop.c gives the timer the
  * number of its new arming, or disarms it, before the device knows. The queue is flushed
  * before each read, so no record of an arming that was replaced in the queue is read after
- * that.
+ * that. What has passed on a clock that may be set back is not queued, as the step may come
+ * before the flush; twheel_set_now() flushes.
  *
  * All the same a re-arm finds no timer if its last record was read behind the library's
  * back, by another process that has the descriptor. Then a new timer is made, as

@@ -49,6 +49,8 @@ static int embedded_set_now(struct twheel *tw, uint64_t ns)
 {
 	if (twheel_inherited(tw))
 		return -ECHILD;
+	/* What is queued has taken effect, to the program, by the time of then. */
+	twheel_queue_flush(tw);
 	twheel_emb_set_now(tw->emb, ns);
 	keep_now(tw);
 	return 0;
