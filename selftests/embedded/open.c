@@ -9,6 +9,11 @@
 
 #include "child.h"
 #include "lib_util.h"
+#include "twheel_util.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME	0x00000080
+#endif
 
 /* Opens a context as @backend in the environment says, unless it is NULL. 1 if it is embedded. */
 static int opened(const char *backend, const char *path, unsigned int flags)
@@ -225,6 +230,62 @@ TEST_F(only, a_child_may_take_it_over)
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
+}
+
+/* A context on @clock with a timer that is not due, or NULL */
+static struct twheel *open_with_timer(uint32_t clock)
+{
+	struct twheel_config config = { .clock = clock };
+	struct twheel *tw;
+
+	if (twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config))
+		return NULL;
+	return twheel_arm_at(tw, twheel_now(tw) + FAR, 8, NULL) ? NULL : tw;
+}
+
+/* Takes @tw over in a child. Returns what a read has returned that does not wait, or 1 or more. */
+static int read_in_a_child(struct twheel *tw)
+{
+	struct twheel_event event;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		twheel_take_over(tw);
+		_exit((int)-twheel_read_timeout(tw, &event, 1, 0));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 1;
+	return -WEXITSTATUS(status);
+}
+
+/* Where the clocks are ahead nothing is early: what goes by them stays the parent's. */
+TEST_F(only, not_in_other_times)
+{
+	struct twheel *wall = open_with_timer(TWHEEL_CLOCK_REALTIME);
+	struct twheel *uptime = open_with_timer(CLOCK_BOOTTIME);
+
+	ASSERT_NE(NULL, wall);
+	ASSERT_NE(NULL, uptime);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWTIME) ||
+	    tw_write_file("/proc/self/timens_offsets",
+			  "monotonic 1000000 0\nboottime 1000000 0\n"))
+		SKIP(return, "no time namespaces, or no right to make one");
+	EXPECT_EQ(-ECHILD, read_in_a_child(self->tw));
+	EXPECT_EQ(-ECHILD, read_in_a_child(uptime));
+	EXPECT_EQ(0, read_in_a_child(wall));
+	/* A child of such a child has the clocks of its parent. */
+	if (!fork()) {
+		uptime = open_with_timer(CLOCK_BOOTTIME);
+		_exit(uptime ? -read_in_a_child(uptime) : 1);
+	} else {
+		int status = -1;
+
+		ASSERT_LT(0, wait(&status));
+		EXPECT_EQ(0, status);
+	}
+	twheel_close(uptime);
+	twheel_close(wall);
 }
 
 /* Timers count for the process, over all its contexts, and are given back. */

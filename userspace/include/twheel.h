@@ -237,7 +237,9 @@ void twheel_close(struct twheel *tw);
  * timer objects then belong to the child, and are armed as they were at the fork.
  * Records that twheel_dispatch() had read but not handled by then are handled in the
  * child. In the process that the context belongs to already the call does nothing. If the
- * context is embedded, no other thread may have been in a call on it at the fork.
+ * context is embedded, no other thread may have been in a call on it at the fork; and a child in
+ * another time namespace, whose clocks tell other times, cannot take it over unless it is on
+ * CLOCK_REALTIME: calls go on to return -ECHILD. (The library learns of the namespace from /proc.)
  */
 void twheel_take_over(struct twheel *tw);
 

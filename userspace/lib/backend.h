@@ -43,7 +43,7 @@ static inline uint64_t twheel_time(clockid_t clock)
  * @set_now: sets the clock, which stands still from then on. 0 or -errno
  * @update_now: reads the clock, if other calls do not. 0 or -errno
  * @stats: stores what was counted. 0 or -errno
- * @take_over: goes on in a child, which alone uses the context from now on
+ * @take_over: goes on in a child, which alone uses the context from now on. False if it cannot
  * @close: closes the descriptor, and frees all that @map and @unmap do not
  */
 struct twheel_backend {
@@ -55,7 +55,7 @@ struct twheel_backend {
 	int	(*set_now)(struct twheel *tw, uint64_t ns);
 	int	(*update_now)(struct twheel *tw);
 	int	(*stats)(const struct twheel *tw, struct twheel_counters *counters);
-	void	(*take_over)(struct twheel *tw);
+	bool	(*take_over)(struct twheel *tw);
 	void	(*close)(struct twheel *tw);
 };
 

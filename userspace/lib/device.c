@@ -82,10 +82,11 @@ static int device_stats(const struct twheel *tw, struct twheel_counters *counter
 	return -EOPNOTSUPP;
 }
 
-static void device_take_over(struct twheel *tw)
+static bool device_take_over(struct twheel *tw)
 {
 	/* A child may be in another time namespace, with other times in the words. */
 	twheel_loop_forget_words(tw->loop);
+	return true;
 }
 
 static void device_close(struct twheel *tw)

@@ -91,7 +91,7 @@ int twheel_which_process(unsigned int *number)
 
 TWHEEL_API void twheel_take_over(struct twheel *tw)
 {
-	if (twheel_inherited(tw))
-		tw->backend->take_over(tw);
+	if (twheel_inherited(tw) && !tw->backend->take_over(tw))
+		return;
 	tw->process = number_process();
 }

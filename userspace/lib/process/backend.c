@@ -91,9 +91,9 @@ static int embedded_stats(const struct twheel *tw, struct twheel_counters *count
 	return 0;
 }
 
-static void embedded_take_over(struct twheel *tw)
+static bool embedded_take_over(struct twheel *tw)
 {
-	twheel_emb_take_over(tw->emb);
+	return twheel_emb_take_over(tw->emb);
 }
 
 static void embedded_close(struct twheel *tw)

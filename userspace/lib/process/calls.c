@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/err.h>
@@ -253,6 +254,28 @@ static void init_locks(struct twheel_emb *emb)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/*
+ * The time namespace of this process, or 0 if that cannot be told. Only its children begin in
+ * another one, so it is looked up once.
+ */
+static uint32_t time_namespace(void)
+{
+	static uint64_t last;
+	uint64_t known = __atomic_load_n(&last, __ATOMIC_RELAXED);
+	unsigned int process;
+	struct stat ns;
+
+	if (twheel_which_process(&process))
+		return 0;
+	if (known >> 32 != process) {
+		known = (uint64_t)process << 32;
+		if (!stat("/proc/self/ns/time", &ns))
+			known |= (uint32_t)ns.st_ino;
+		__atomic_store_n(&last, known, __ATOMIC_RELAXED);
+	}
+	return (uint32_t)known;
+}
+
 int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -264,6 +287,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
 	emb->slot = &emb->own;
 	emb->tally = twheel_emb_tally();
 	emb->caches = caches;
+	emb->time_ns = time_namespace();
 	pthread_once(&once, init_process);
 	emb->memory = calloc(1, twheel_wheel_size(EMB_SLOTS, twheel_geometry.levels));
 	if (!emb->memory)
@@ -308,11 +332,18 @@ void twheel_emb_destroy(struct twheel_emb *emb)
 	free(emb);
 }
 
-void twheel_emb_take_over(struct twheel_emb *emb)
+bool twheel_emb_take_over(struct twheel_emb *emb)
 {
+	uint32_t now = time_namespace();
+
+	/* All deadlines are by other clocks. Wall time is the same in each. */
+	if (emb->time_ns && now && emb->time_ns != now &&
+	    emb->user.base.clock != TWHEEL_REALTIME)
+		return false;
 	init_locks(emb);
 	twheel_emb_unshare(emb);
 	twheel_emb_share(emb);
 	emb->waiting = 0;
 	emb->overdue = 0;
+	return true;
 }

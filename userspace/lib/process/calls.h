@@ -44,7 +44,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches);
 /* Free a context, and close its descriptors. */
 void twheel_emb_destroy(struct twheel_emb *emb);
 
-/* In a child, which has a copy of it. */
-void twheel_emb_take_over(struct twheel_emb *emb);
+/* In a child, which has a copy of it. False if that is in a time namespace with other clocks. */
+bool twheel_emb_take_over(struct twheel_emb *emb);
 
 #endif /* TWHEEL_EMB_CALLS_H */

@@ -93,6 +93,7 @@ struct emb_tally {
  * @tally: where its timers are counted; constant
  * @counted: how many timers it had at the end of the last call: as many are in @tally
  * @steps: how often the clock was set
+ * @time_ns: the time namespace of the process that has made the context; 0 if it is not known
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
  * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0
  * @spent: @timer was read, or is not set yet
@@ -125,6 +126,7 @@ struct twheel_emb {
 	struct emb_tally	*tally;
 	uint64_t		counted;
 	uint32_t		steps;
+	uint32_t		time_ns;
 	uint64_t		set_to;
 	uint64_t		settled;
 	bool			spent;
