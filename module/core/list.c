@@ -34,7 +34,8 @@ static u64 due_time(const struct twheel_timer *timer, u32 where)
 }
 
 /* Say in @info, of a timer of @ctx, when it is due. */
-static void tell_deadline(const struct twheel_ctx *ctx, struct twheel_timer_info *info, u64 deadline)
+static void tell_deadline(const struct twheel_ctx *ctx, struct twheel_timer_info *info,
+			  u64 deadline)
 {
 	info->deadline = twheel_clock_to_user(ctx->clock, deadline);
 	info->remaining = twheel_ns_until(deadline, twheel_clock_now(ctx->clock));

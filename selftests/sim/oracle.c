@@ -285,9 +285,9 @@ void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool
 	if (!drain)
 		return;
 	/* An extension that came in time is in what the drain tells. */
-	expect(!a->lease || a->end != LIVE || is_wild(c, a) || info->deadline >= a->low, NEVER_EARLY,
-	       "lease %llu is drained as due at %llu, and was extended to %llu", info->user_data,
-	       info->deadline, a->low);
+	expect(!a->lease || a->end != LIVE || is_wild(c, a) || info->deadline >= a->low,
+	       NEVER_EARLY, "lease %llu is drained as due at %llu, and was extended to %llu",
+	       info->user_data, info->deadline, a->low);
 	if (a->shared)
 		c->shared_live--;
 	else
