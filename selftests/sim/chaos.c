@@ -19,7 +19,7 @@ void step_clock(s64 step)
 /* The clock is set back for a leap second at a tick, which may be some milliseconds late. */
 static void leap(void)
 {
-	u64 at = sim_plan_leap(sim_below(20 * TICK));
+	u64 at = sim_plan_leap(TICK + sim_below(20 * TICK));
 
 	if (!at)
 		return;

@@ -117,8 +117,11 @@ u64 sim_furthest_wall(void)
 
 u64 sim_plan_leap(u64 ahead)
 {
+	u32 stalls = sim_config.stall_chance;
 	u64 at = 0;
 
+	/* Where this CPU stood still until then, others would not get to read the clock either. */
+	sim_config.stall_chance = 0;
 	lock_timekeeper();
 	if (sim_next_leap == KTIME_MAX) {
 		sim_trace("a leap second is planned");
@@ -128,6 +131,7 @@ u64 sim_plan_leap(u64 ahead)
 		tell();
 	}
 	unlock_timekeeper();
+	sim_config.stall_chance = stalls;
 	return at;
 }
 
