@@ -740,7 +740,7 @@ static int twheel_loop_read(struct twheel *tw, uint64_t timeout)
  * A function has returned, or was left by an exception. Inlined where the exception goes on, GCC 12
  * leaves out the store, as if nobody could see it.
  */
-static __attribute__((noinline)) void end_function(struct twheel_calls **callsp)
+static __attribute__((__noinline__)) void end_function(struct twheel_calls **callsp)
 {
 	(*callsp)->running--;
 	put_calls(*callsp);
