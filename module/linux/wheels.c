@@ -61,7 +61,7 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 			/* Whoever has no memory for another one finds it by the address alone. */
 			smp_store_release(&wheels->first[clock], cbase);
 		}
-		/* As above */
+		/* Pairs with smp_load_acquire() in twheel_wheels_make(). */
 		smp_store_release(slot, cbase);
 	}
 	spin_unlock_bh(&wheels->lock);
@@ -78,7 +78,8 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 	cpu = twheel_wheels_cpu();
 	local_bh_enable();
 
-	if (!twheel_wheels_of(wheels, clock, cpu)) {
+	/* Pairs with smp_store_release() in publish(): who finds this one finds the first one. */
+	if (!smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->of[clock])) {
 		cbase = new_base(clock, cpu);
 		/* Without memory the timers go elsewhere. */
 		if (!cbase)
