@@ -39,7 +39,7 @@ help: ## list the targets
 	@echo "CPUS=n      CPUs of the guests"
 	@echo "SUITES=...  what check runs: wheel lease sim schedule tool install report abi dist vm kselftest"
 	@echo "            uapi lib embedded loops languages reminder stress hostile isolation examples module time"
-	@echo "            insn deb html shares stalls; on debug kernels seeded faults"
+	@echo "            insn deb html lint shares stalls; on debug kernels seeded faults"
 	@echo "            torture fuzz; KERNEL/SUITE runs a suite on that kernel, long those of check-long"
 	@echo "PENDING=... numbers of pending timers for bench-insn, up to 10000000; BATCH=1 with WHERE=later"
 	@echo "DRIVERS=n   how many drivers demo watches (1000000)"
