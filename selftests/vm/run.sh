@@ -5,7 +5,7 @@
 #
 # usage: run.sh [-c cpus] [-m megabytes] [-t seconds] [-a 'kernel arguments']
 #		[-o 'module parameters'] [-M module.ko] [-s file] [-d folder] [-D file] [-n] [-l] [-i]
-#		[-I] [-p plugin] [--] command...
+#		[-I] [-p plugin] [-b] [--] command...
 #
 #	-n  do not load the module
 #	-l  do not look for leaks of memory, which takes a debug kernel a minute
@@ -19,6 +19,8 @@
 #	-I  count instructions: the guest has one CPU, emulated even where there is KVM, and
 #	    its time is the instructions that it has executed, one of them a nanosecond
 #	-p  load this plugin (with its arguments) into the emulator; goes with -I
+#	-b  start the kernel as boot loaders do. Where it was unpacked before it does not wake
+#	    from a sleep to memory
 #
 # With HOG in the environment the guest's CPUs stand still now and then: see check.sh.
 #
@@ -36,9 +38,9 @@
 . "$vm/log.sh"
 
 cpus=${CPUS:-2} mem=1024 limit=300 append='' params='' module='' insmod=1 leaks=1 devices=()
-folders=() interactive=0 count=0 plugin=''
+folders=() interactive=0 count=0 plugin='' unpack=1
 
-while getopts c:m:t:a:o:M:s:d:D:p:nliI opt; do
+while getopts c:m:t:a:o:M:s:d:D:p:nliIb opt; do
 	case $opt in
 	c)	cpus=$OPTARG ;;
 	m)	mem=$OPTARG ;;
@@ -56,6 +58,7 @@ while getopts c:m:t:a:o:M:s:d:D:p:nliI opt; do
 	I)	count=1
 		[ "$arch" = amd64 ] || die "-I is for guests that are this kind of machine" ;;
 	p)	plugin=$OPTARG ;;
+	b)	unpack=0 ;;
 	*)	usage ;;
 	esac
 done
@@ -90,6 +93,7 @@ machine+=(-nodefaults -no-user-config -display none -no-reboot)
 
 qemu=${QEMU:-$emulator}
 kernel=$("$vm/kernel.sh")
+image=$kernel/vmlinuz
 busybox=$kernel/busybox
 [ "$arch" != amd64 ] || busybox=$(command -v busybox) || die "there is no busybox"
 module=${module:-$build/module/$(cat "$kernel/release")${VARIANT:+-$VARIANT}/twheel.ko}
@@ -114,13 +118,12 @@ add_with_libraries() {
 
 # What the guest sees: the build products keep their places, below /twheel.
 make_initramfs() {
-	local root=$tmp/root size applet dir ko
+	local root=$tmp/root size dir ko
 
 	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,etc,root,vm,lib/modules,twheel/bin}
+	# Its other names come in the guest: here each would take a process.
 	cp "$busybox" "$root/bin/busybox"
-	busybox --list | while read -r applet; do
-		[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
-	done
+	ln -s busybox "$root/bin/sh"
 	cp "$vm/init" "$root/init"
 	printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/tmp:/bin/sh \
 		>"$root/etc/passwd"
@@ -189,6 +192,29 @@ count_instructions() {
 	cpus=1
 }
 
+# To unpack a kernel that is compressed by xz takes an emulated guest as long as the rest of its boot.
+# So that is done here, once, for one that can be started as it is (PVH). Where what is compressed
+# begins, and how long it is, says its head: see The Linux/x86 Boot Protocol, payload_offset.
+unpack_kernel() {
+	local kept=$kernel/image packed=$kernel/vmlinuz start length
+	[[ "$kernel" = "$cache"/* && "$arch" = amd64 ]] || return 0
+	if [ ! -e "$kept" ]; then
+		grep -qx CONFIG_PVH=y "$kernel/config" && grep -qx CONFIG_KERNEL_XZ=y "$kernel/config" &&
+			command -v xz >/dev/null || return 0
+		start=$((($(number 0x1f1 1) + 1) * 512 + $(number 0x248 4)))
+		length=$(($(number 0x24c 4)))
+		head -c "$((start + length))" "$packed" | tail -c "$length" |
+			xz -dc --single-stream >"$kept.$$" 2>/dev/null || { rm -f "$kept.$$"; return 0; }
+		mv "$kept.$$" "$kept"
+	fi
+	image=$kept
+}
+
+# number AT BYTES - what the head of the kernel has there
+number() {
+	od -A n -t "u$2" -j "$1" -N "$2" "$kernel/vmlinuz"
+}
+
 # The answer is kept for as long as this machine is up.
 accelerator() {
 	local known
@@ -208,6 +234,7 @@ accelerator() {
 	kvm)	accel=(-accel kvm -cpu host) ;;
 	*)	accel=(-accel "tcg,thread=multi" -cpu "$model")
 		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
+		[ "$unpack" = 0 ] || unpack_kernel
 		clock_rate ;;
 	esac
 }
@@ -231,25 +258,36 @@ look_inside() {
 	} >"$tmp/inside"
 }
 
+# goes_on FD - wait for a second, or for the end of what is read there: is it the second?
+goes_on() {
+	local status=0
+	read -r -t 1 -u "$1" || status=$?
+	[ "$status" -gt 128 ]
+}
+
 # Start a guest and wait for it. Its verdict and its log are left in files.
 boot() {
-	local stdio=stdio,id=stdio started='' quiet now size='' before
+	local stdio=stdio,id=stdio started='' quiet now size='' before ends
 
 	: >"$verdict"
 	: >"$log"
+	# The emulator has the other end of this, which tells when it is gone.
+	rm -f "$tmp/ends"
+	mkfifo "$tmp/ends"
 	[ "$interactive" = 0 ] || stdio+=,signal=off
 	"$qemu" "${machine[@]}" "${accel[@]}" -smp "$cpus" -m "$mem" "${devices[@]}" \
-		-kernel "$kernel/vmlinuz" -initrd "$tmp/initramfs" \
+		-kernel "$image" -initrd "$tmp/initramfs" \
 		-append "console=$console panic=-1 oops=panic printk.devkmsg=on panic_print=0x41 $own $append" \
 		-chardev "file,id=log,path=$log" -chardev "$stdio" \
 		-chardev "file,id=verdict,path=$verdict" \
 		"${ports[@]}" \
 		-chardev "pipe,id=monitor,path=$tmp/monitor" -mon monitor \
-		<&"$input" &
+		<&"$input" 9>"$tmp/ends" &
 	pid=$!
 	disown
+	exec {ends}<"$tmp/ends"
 
-	while kill -0 "$pid" 2>/dev/null; do
+	while goes_on "$ends"; do
 		# The time of day, which is what bash would go by, may be set.
 		read -r now _ </proc/uptime
 		now=${now%.*} before=$size
@@ -268,8 +306,8 @@ boot() {
 			look_inside
 			kill -9 "$pid" 2>/dev/null || :
 		fi
-		sleep 0.1
 	done
+	exec {ends}<&-
 	pid=
 }
 

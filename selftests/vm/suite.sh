@@ -145,7 +145,7 @@ suite_kselftest-long() { here 1800 "$tests/packages/kselftest.sh tree"; }
 
 suite_uapi() {
 	mapfile -t list < <(programs uapi)
-	checked_guest 900 2 -m 2048 -- "${list[@]}"
+	checked_guest 900 2 -m 2048 -b -- "${list[@]}"
 }
 
 # The order of records with wheels of other shapes. And where the tick turns the wheels, which looks for
