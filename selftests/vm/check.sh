@@ -8,7 +8,7 @@
 #	-v  print all that each suite says when it has ended
 #
 # "check" and "long" stand for the suites of make check and of make check-long: see
-# suite.sh. JOBS (2) suites run at a time, and one more that mostly waits, unless JOBS is
+# suite.sh. JOBS (2) suites run at a time, and two more that mostly wait, unless JOBS is
 # 1: see suites.mk. KERNEL/SUITE is a suite on that kernel, which kernel.sh knows by this name.
 # With HOG=1, as root, all CPUs stand still now and then, here and in guests, for up to 60 ms: tests
 # that fail then would do so elsewhere, once in many runs. See hog.c; it takes half as long again.
@@ -89,7 +89,7 @@ run_suites() {
 		esac
 	done
 	run busy "$jobs" "${busy[@]}"
-	run idle 1 "${idle[@]}"
+	run idle 2 "${idle[@]}"
 	wait
 	sessions=()
 	run alone 1 "${alone[@]}"

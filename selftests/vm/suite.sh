@@ -61,7 +61,7 @@ sets() {
 # machine to itself. Kernels are there only for those that are busy, or run alone: see suites.mk.
 load() {
 	case $1 in
-	shares|stalls|bare)		echo alone ;;
+	shares|stalls)			echo alone ;;
 	examples|uapi*)			echo idle ;;
 	*)				echo busy ;;
 	esac
