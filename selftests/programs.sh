@@ -84,6 +84,12 @@ device_check() {
 counters='only the device has counters'
 until_looked='a lease ends when a call looks at it: until then it is extended'
 
+# knows_ignored - can env have a program begin with a signal that is ignored? The shells here cannot
+knows_ignored() {
+	env --ignore-signal=CHLD true 2>/dev/null
+}
+no_ignored='env cannot ignore signals'
+
 # need_nc - end here without it; a machine that is no guest may have that of busybox alone
 need_nc() {
 	if command -v nc >/dev/null; then

@@ -238,6 +238,19 @@ check "commands: and signals" said "^cron: $tmp/tab:302: 'kill .*was killed by s
 check "commands: failures are counted" test "$(value failed)" = 2
 check "commands: none is still running" test "$(value 'still running')" = 0
 
+# Whoever has started cron may ignore SIGCHLD, and a program inherits that.
+tab '@reboot exit 3'
+if knows_ignored; then
+	env --ignore-signal=CHLD cron "$tmp/tab" >"$tmp/log" 2>&1 &
+	pid=$!
+	check "SIGCHLD is ignored: a failure is told" await logged "tab:1: 'exit 3' returned 3$"
+	stop "SIGCHLD is ignored"
+	check "SIGCHLD is ignored: it is counted" test "$(value failed)" = 1
+	check "SIGCHLD is ignored: none is still running" test "$(value 'still running')" = 0
+else
+	skip "SIGCHLD is ignored" "$no_ignored"
+fi
+
 # The file is read again.
 tab '@every 3s a' '@reboot b' '@every 1h c' '@every 1s d'
 start --dry-run --verbose

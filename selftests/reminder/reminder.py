@@ -174,6 +174,19 @@ def commands(base, folder):
           lines == [f"{number} {attempt} a  payload" for attempt in (1, 2)], lines)
 
 
+def ignored(base):
+    """Whoever has started a node may ignore SIGCHLD, and a program inherits that."""
+    reminder(base.where, "add", "0s", "once more")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    node = Node(base, "--command", '[ "$REMINDER_ATTEMPT" -gt 1 ]', *QUICK)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    check(f"{base.name}: a command ends also where SIGCHLD is ignored",
+          comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "2")], 20),
+          base.sql("SELECT state, fence FROM reminders"))
+    node.kill()
+    base.sql("DELETE FROM reminders")
+
+
 def lines_and_lists(base, folder):
     """What is added is listed; a node that stops gives up its claims."""
     status, text = reminder(base.where, "add", stdin=None, input="@9000000000000000000 far\n"
@@ -457,6 +470,7 @@ def main():
                 full(base, folder)
                 payloads(base, folder)
                 if kind is Sqlite:
+                    ignored(base)
                     no_processes(base, folder)
                     why_not(base)
                 if kind is Postgres:

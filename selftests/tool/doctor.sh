@@ -199,6 +199,12 @@ install_file $release 'version:        0.0.1' 'srcversion:     AAAA'
 doctor
 finds "loaded, version" ok module 'loaded, version 0.0.1'
 finds "as installed" ok file "/lib/modules/$release/updates/twheel.ko$"
+if knows_ignored; then
+	run env --ignore-signal=CHLD PATH="$tmp/bin:$PATH" TWHEEL_TEST_ROOT="$root" twheel doctor
+	finds "also where SIGCHLD is ignored" ok file "/lib/modules/$release/updates/twheel.ko$"
+else
+	skip "also where SIGCHLD is ignored" "$no_ignored"
+fi
 finds "not as this tool" note version 'the module is of version 0.0.1, this tool of [1-9.0]*$' 'one release'
 install_file $release 'version:        0.0.2' 'srcversion:     BBBB'
 doctor

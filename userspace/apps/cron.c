@@ -451,6 +451,8 @@ static void set_up(struct cron *cron)
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigaddset(&blocked, SIGCHLD);
+	/* Where it is ignored, as it may have been before this program, nobody learns of ends. */
+	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	cron->signals = signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (cron->signals < 0)

@@ -4,6 +4,7 @@
  */
 #include <ftw.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,8 @@ static FILE *run_modinfo(const char *path, pid_t *pid)
 
 	if (pipe(ends))
 		return NULL;
+	/* Where it is ignored there is no exit status to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	*pid = fork();
 	if (!*pid) {
 		char folders[4096];

@@ -110,10 +110,11 @@ static void reap(struct commands *c)
 		;
 	for (i = 0; i < c->n; i++) {
 		struct job *job = &c->jobs[i];
+		pid_t ended = job->pid ? waitpid(job->pid, &status, WNOHANG) : 0;
 
-		if (!job->pid || waitpid(job->pid, &status, WNOHANG) != job->pid)
+		if (!ended)
 			continue;
-		if (WIFEXITED(status) && !WEXITSTATUS(status))
+		if (ended > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 			queue_push(&c->outlet.taken, job->reminder);
 		else
 			outlet_drop(&c->outlet, job->reminder);
@@ -187,6 +188,8 @@ struct outlet *outlet_command(const char *command, unsigned int jobs)
 	outlet_init(&c->outlet, &kind);
 	c->command = command;
 	c->n = jobs;
+	/* Where it is ignored, as it may have been before this program, nobody learns of ends. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
