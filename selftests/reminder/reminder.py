@@ -40,6 +40,13 @@ def check(name, good, *why):
     print("ok" if good else "not ok", tests, name, flush=True)
 
 
+def skip(name, reason):
+    """A test that cannot be run."""
+    global tests
+    tests += 1
+    print("ok", tests, name, "# SKIP", reason, flush=True)
+
+
 def owned(base, node, state=CLAIMED):
     """The ids that a node has claimed."""
     return {int(row[0]) for row in base.sql(f"SELECT id FROM reminders WHERE state = {state} AND "
@@ -228,6 +235,29 @@ def answers(base, folder):
     receiver.answer.set()
     await_true("the answer", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
     node.stop()
+    base.sql("DELETE FROM reminders")
+
+
+def names(base, folder):
+    """A receiver that is at the second address of its name."""
+    receiver = Receiver()
+    receiver.listen()
+    hosts = Path(folder) / "hosts"
+    hosts.write_text("::1 receiver.test\n127.0.0.1 receiver.test\n", encoding="ascii")
+    unshare = ["-m"] if os.getuid() == 0 else ["-rm"]
+    mount = ["sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh"]
+    what = f"{base.name}: each address of a name is tried"
+    if subprocess.run(["unshare", *unshare, *mount, "true"], check=False).returncode:
+        skip(what, "no namespace of its own for /etc/hosts")
+        return
+    base.fill(1, time.time_ns(), 1)
+    node = Node(base, *unshare, *mount, REMINDER, "--address", f"receiver.test:{receiver.port}",
+                "--poll", "200ms", program="unshare")
+    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    said = node.stop()
+    check(what, good, said)
+    check(f"{base.name}: which is nothing to complain of",
+          said[1].startswith("given 1,") and "reminder: " not in said[1], said)
     base.sql("DELETE FROM reminders")
 
 
@@ -426,6 +456,8 @@ def wrong_usage(folder):
             (2, "run needs one of --address and --command", [base, "run"]),
             (2, "run needs one of", ["-a", "unix:x", "-c", "true", base, "run"]),
             (2, "'here' is not unix:PATH or HOST:PORT", ["-a", "here", base, "run"]),
+            (2, "'88999' is not a port from 1 to 65535", ["-a", "127.0.0.1:88999", base, "run"]),
+            (2, "'' is not a port", ["-a", "127.0.0.1:", base, "run"]),
             (2, "'soon' is no duration", [base, "add", "soon", "x"]),
             (2, "line 1 is not WHEN PAYLOAD", [base, "add"]),
             (2, "more than --most", ["-m", "5", "-a", "unix:x", base, "run"]),
@@ -471,6 +503,7 @@ def main():
                 payloads(base, folder)
                 if kind is Sqlite:
                     ignored(base)
+                    names(base, folder)
                     no_processes(base, folder)
                     why_not(base)
                 if kind is Postgres:

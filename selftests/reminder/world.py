@@ -187,23 +187,30 @@ class Sqlite:
 class Receiver:
     """Takes reminders, and remembers when each came: a list of times in ns by id."""
 
-    def __init__(self, folder):
-        self.path = tempfile.mktemp(prefix="receiver.", dir=folder)
+    def __init__(self, folder=None):
+        """In a folder, or at a port."""
+        self.listener = socket.socket(socket.AF_UNIX if folder else socket.AF_INET)
+        if folder:
+            path = tempfile.mktemp(prefix="receiver.", dir=folder)
+            self.listener.bind(path)
+            self.address = f"unix:{path}"
+        else:
+            self.listener.bind(("127.0.0.1", 0))
+            self.port = self.listener.getsockname()[1]
+            self.address = f"127.0.0.1:{self.port}"
         self.came = {}
         self.answered = 0
         self.due = {}
         self.lock = threading.Lock()
         self.answer = threading.Event()
         self.answer.set()
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
+        if folder:
+            self.listen()
+
+    def listen(self):
+        """Be there. At a port that is done later."""
         self.listener.listen(64)
         threading.Thread(target=self._listen, daemon=True).start()
-
-    @property
-    def address(self):
-        """What --address takes."""
-        return f"unix:{self.path}"
 
     def _listen(self):
         while True:

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "options.h"
 #include "outlet.h"
 
@@ -30,9 +31,11 @@
  * struct sock - the outlet
  * @outlet: what all kinds have
  * @name: the address as it was given
- * @address: where the receiver listens
- * @len: its length
+ * @path: that of unix:PATH
+ * @addresses: all that the name has
+ * @address: that of the connection, or of the next attempt
  * @fd: the connection, or -1
+ * @used: something was written to it
  * @retry: when to connect, on CLOCK_BOOTTIME
  * @told: it was said that the connection is not there
  * @partly: a reminder whose line did not fit into @out, and is next
@@ -42,9 +45,11 @@
 struct sock {
 	struct outlet		outlet;
 	const char		*name;
-	struct sockaddr_storage	address;
-	socklen_t		len;
+	struct sockaddr_un	path;
+	struct addrinfo		*addresses;
+	struct addrinfo		*address;
 	int			fd;
+	bool			used;
 	uint64_t		retry;
 	bool			told;
 	struct reminder		*partly;
@@ -60,15 +65,23 @@ static struct sock *sock_of(struct outlet *outlet)
 	return (struct sock *)outlet;
 }
 
-/* The connection is no more: have what was given wait again. */
+/*
+ * The connection is no more: have what was given wait again. One that did not come about may do so
+ * at another address of that name, which is tried at once.
+ */
 static void hang_up(struct sock *s, const char *why)
 {
-	if (!s->told)
+	struct addrinfo *other = s->used ? NULL : s->address->ai_next;
+
+	if (!other && !s->told) {
 		complain("%s: %s", s->name, why);
-	s->told = true;
+		s->told = true;
+	}
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
+	s->used = false;
+	s->address = other ? other : s->addresses;
 	s->out_len = 0;
 	s->out_done = 0;
 	s->in_len = 0;
@@ -76,13 +89,13 @@ static void hang_up(struct sock *s, const char *why)
 		queue_push(&s->outlet.given, s->partly);
 	s->partly = NULL;
 	queue_prepend(&s->outlet.waiting, &s->outlet.given);
-	s->retry = clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
+	s->retry = other ? 0 : clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
 }
 
 static void connect_to(struct sock *s)
 {
-	s->fd = socket(s->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->fd < 0 || (connect(s->fd, (struct sockaddr *)&s->address, s->len) &&
+	s->fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd < 0 || (connect(s->fd, s->address->ai_addr, s->address->ai_addrlen) &&
 			  errno != EINPROGRESS))
 		hang_up(s, strerror(errno));
 }
@@ -144,6 +157,7 @@ static bool write_some(struct sock *s)
 	n = send(s->fd, s->out + s->out_done, s->out_len - s->out_done, MSG_NOSIGNAL);
 	if (n > 0) {
 		s->out_done += (size_t)n;
+		s->used = true;
 		s->told = false;
 		return true;
 	}
@@ -233,35 +247,41 @@ static void turn(struct outlet *outlet, short events)
 		;
 }
 
+/* Take the path of unix:PATH. */
+static void parse_path(struct sock *s, const char *path)
+{
+	static struct addrinfo local = { .ai_family = AF_UNIX, .ai_addrlen = sizeof(s->path) };
+
+	if (!*path || strlen(path) >= sizeof(s->path.sun_path))
+		die(EXIT_USAGE, "--address: '%s' is not 1 to 107 bytes long", path);
+	s->path.sun_family = AF_UNIX;
+	memcpy(s->path.sun_path, path, strlen(path));
+	local.ai_addr = (struct sockaddr *)&s->path;
+	s->addresses = &local;
+}
+
 static void parse_address(struct sock *s, const char *address)
 {
 	static const char prefix[] = "unix:";
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	const char *colon = strrchr(address, ':');
-	struct addrinfo *info;
+	uint64_t port;
 	char host[256];
 	int ret;
 
 	if (!strncmp(address, prefix, strlen(prefix))) {
-		struct sockaddr_un *unix_address = (struct sockaddr_un *)&s->address;
-		const char *path = address + strlen(prefix);
-
-		if (!*path || strlen(path) >= sizeof(unix_address->sun_path))
-			die(EXIT_USAGE, "--address: '%s' is not 1 to 107 bytes long", path);
-		unix_address->sun_family = AF_UNIX;
-		memcpy(unix_address->sun_path, path, strlen(path));
-		s->len = sizeof(*unix_address);
+		parse_path(s, address + strlen(prefix));
 		return;
 	}
 	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(host))
 		die(EXIT_USAGE, "--address: '%s' is not unix:PATH or HOST:PORT", address);
+	/* The C library takes what is too large for a port, less 65536. */
+	if (number_parse(colon + 1, 65535, &port) || !port)
+		die(EXIT_USAGE, "--address: '%s' is not a port from 1 to 65535", colon + 1);
 	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
-	ret = getaddrinfo(host, colon + 1, &hints, &info);
+	ret = getaddrinfo(host, colon + 1, &hints, &s->addresses);
 	if (ret)
 		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(ret));
-	memcpy(&s->address, info->ai_addr, info->ai_addrlen);
-	s->len = info->ai_addrlen;
-	freeaddrinfo(info);
 }
 
 static size_t under_way(const struct outlet *outlet, struct queue *list)
@@ -285,5 +305,6 @@ struct outlet *outlet_socket(const char *address)
 	s->name = address;
 	s->fd = -1;
 	parse_address(s, address);
+	s->address = s->addresses;
 	return &s->outlet;
 }
