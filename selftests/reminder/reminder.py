@@ -261,6 +261,23 @@ def names(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def absent(base):
+    """What nobody got was not given."""
+    receiver = Receiver()
+    base.fill(1, time.time_ns(), 1)
+    node = Node(base, "--address", receiver.address, "--lease", "1h", "--poll", "200ms")
+    said = node.process.stderr.readline()
+    check(f"{base.name}: a receiver that is not there is told",
+          said == f"reminder: {receiver.address}: Connection refused\n", said)
+    time.sleep(1)
+    receiver.listen()
+    await_true("the reminder", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    said = node.stop()
+    check(f"{base.name}: only what was sent is counted as given", "given 1, done 1," in said[1],
+          said)
+    base.sql("DELETE FROM reminders")
+
+
 def news(base):
     """What is added while a node has a statement carried out is told with the answer."""
     base.sql("CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM "
@@ -504,6 +521,7 @@ def main():
                 if kind is Sqlite:
                     ignored(base)
                     names(base, folder)
+                    absent(base)
                     no_processes(base, folder)
                     why_not(base)
                 if kind is Postgres:

@@ -39,6 +39,7 @@
  * @retry: when to connect, on CLOCK_BOOTTIME
  * @told: it was said that the connection is not there
  * @partly: a reminder whose line did not fit into @out, and is next
+ * @unsent: the first of those that were given whose line was not sent yet to its end, or NULL
  * @out: what is to be written, up to @out_len; what was is up to @out_done
  * @in: what was read and is no whole line yet, up to @in_len
  */
@@ -53,6 +54,7 @@ struct sock {
 	uint64_t		retry;
 	bool			told;
 	struct reminder		*partly;
+	struct reminder		*unsent;
 	char			out[OUT_SIZE];
 	size_t			out_len;
 	size_t			out_done;
@@ -88,6 +90,7 @@ static void hang_up(struct sock *s, const char *why)
 	if (s->partly)
 		queue_push(&s->outlet.given, s->partly);
 	s->partly = NULL;
+	s->unsent = NULL;
 	queue_prepend(&s->outlet.waiting, &s->outlet.given);
 	s->retry = other ? 0 : clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
 }
@@ -124,6 +127,19 @@ static struct reminder *next(struct sock *s)
 	return s->partly && !s->outlet.stopped ? s->partly : outlet_next(&s->outlet);
 }
 
+/* So many more bytes were sent: count the lines that end there. */
+static void count_lines(struct sock *s, size_t n)
+{
+	const char *end = s->out + s->out_done + n;
+	const char *c = s->out + s->out_done;
+
+	while ((c = memchr(c, '\n', (size_t)(end - c)))) {
+		outlet_count(&s->outlet, s->unsent);
+		s->unsent = s->unsent->next;
+		c++;
+	}
+}
+
 /* Fill the buffer with what waits, and write it. Returns whether something was written. */
 static bool write_some(struct sock *s)
 {
@@ -139,8 +155,9 @@ static bool write_some(struct sock *s)
 			len = print_line(r, s->out + s->out_len, OUT_SIZE - s->out_len);
 			if (len) {
 				s->out_len += len;
-				outlet_count(&s->outlet, r);
 				queue_push(&s->outlet.given, r);
+				if (!s->unsent)
+					s->unsent = r;
 				continue;
 			}
 			if (s->out_len) {
@@ -156,6 +173,7 @@ static bool write_some(struct sock *s)
 	}
 	n = send(s->fd, s->out + s->out_done, s->out_len - s->out_done, MSG_NOSIGNAL);
 	if (n > 0) {
+		count_lines(s, (size_t)n);
 		s->out_done += (size_t)n;
 		s->used = true;
 		s->told = false;
@@ -172,7 +190,7 @@ static bool take(struct sock *s, const char *line)
 	struct reminder *r = s->outlet.given.first;
 	char id[32];
 
-	if (!r)
+	if (!r || r == s->unsent)
 		return false;
 	snprintf(id, sizeof(id), "%" PRId64, r->id);
 	if (strcmp(line, id))
