@@ -6,6 +6,7 @@ On wheels in the process. PostgreSQL's part is skipped where there is no server:
 what it takes as database.
 """
 
+import contextlib
 import os
 import re
 import resource
@@ -191,6 +192,23 @@ def ignored(base):
           comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "2")], 20),
           base.sql("SELECT state, fence FROM reminders"))
     node.kill()
+    base.sql("DELETE FROM reminders")
+
+
+def terminal(base, folder):
+    """What a terminal does to a node, it does not do to the commands."""
+    out = tempfile.mktemp(dir=folder)
+    reminder(base.where, "add", "0s", "begun")
+    node = Node(base, "--command", f"cat; echo begun >>{out}; sleep 2; echo ended >>{out}",
+                *QUICK, stdin=subprocess.PIPE, start_new_session=True)
+    check(f"{base.name}: a command does not read what is the node's",
+          comes_true(lambda: os.path.exists(out), 20))
+    os.killpg(node.pid, signal.SIGINT)
+    said = node.process.communicate(timeout=60)
+    with contextlib.suppress(FileNotFoundError), open(out, encoding="ascii") as file:
+        said += (file.read(),)
+    check(f"{base.name}: Ctrl-C does not end a command that is waited for",
+          said[2:] == ("begun\nended\n",) and "given 1, done 1," in said[0], said)
     base.sql("DELETE FROM reminders")
 
 
@@ -520,6 +538,7 @@ def main():
                 payloads(base, folder)
                 if kind is Sqlite:
                     ignored(base)
+                    terminal(base, folder)
                     names(base, folder)
                     absent(base)
                     no_processes(base, folder)

@@ -244,10 +244,10 @@ class Node:
 
     def __init__(self, base, *options, program=REMINDER, **how):
         self.process = subprocess.Popen([program, *options, base.where, "run"],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, "TWHEEL_BACKEND": "embedded"},
-                                        **how)
+                                        **{"stdin": subprocess.DEVNULL, **how})
         self.pid = self.process.pid
 
     def signal(self, number):

@@ -62,6 +62,8 @@ static void become(const struct commands *c, const struct reminder *r)
 	snprintf(due, sizeof(due), "%" PRIu64, r->due);
 	snprintf(attempt, sizeof(attempt), "%" PRIu32, r->attempts);
 	sigemptyset(&none);
+	/* In a session of its own neither Ctrl-C nor the end of the node's terminal reaches it. */
+	setsid();
 	if (!setenv("REMINDER_ID", id, 1) && !setenv("REMINDER_DUE", due, 1) &&
 	    !setenv("REMINDER_ATTEMPT", attempt, 1) &&
 	    !setenv("REMINDER_PAYLOAD", r->payload, 1) && !sigprocmask(SIG_SETMASK, &none, NULL))
@@ -188,6 +190,9 @@ struct outlet *outlet_command(const char *command, unsigned int jobs)
 	outlet_init(&c->outlet, &kind);
 	c->command = command;
 	c->n = jobs;
+	/* The commands inherit it: they run side by side, and could not share another input. */
+	if (!freopen("/dev/null", "r", stdin))
+		die(EXIT_FAILED, "/dev/null: %s", strerror(errno));
 	/* Where it is ignored, as it may have been before this program, nobody learns of ends. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&child);

@@ -95,8 +95,8 @@ struct outlet *outlet_socket(const char *address);
 /**
  * outlet_command() - run a command for each reminder
  * @command: for /bin/sh -c. REMINDER_ID, REMINDER_DUE, REMINDER_ATTEMPT and REMINDER_PAYLOAD are in
- *	its environment. Status 0 says that it has taken the reminder. While it runs its claim is
- *	renewed.
+ *	its environment, /dev/null is its input, and it has a session of its own. Status 0 says that
+ *	it has taken the reminder. While it runs its claim is renewed.
  * @jobs: how many may run at once
  *
  * Return: the outlet.
