@@ -493,6 +493,9 @@ def wrong_usage(folder):
             (2, "'here' is not unix:PATH or HOST:PORT", ["-a", "here", base, "run"]),
             (2, "'88999' is not a port from 1 to 65535", ["-a", "127.0.0.1:88999", base, "run"]),
             (2, "'' is not a port", ["-a", "127.0.0.1:", base, "run"]),
+            (2, "'' is not a file", ["", "add", "1h", "x"]),
+            (2, "':memory:' is not a file", [":memory:", "list"]),
+            (2, "'' is not a file", ["-c", "true", "", "run"]),
             (2, "'soon' is no duration", [base, "add", "soon", "x"]),
             (2, "line 1 is not WHEN PAYLOAD", [base, "add"]),
             (2, "more than --most", ["-m", "5", "-a", "unix:x", base, "run"]),
@@ -500,7 +503,7 @@ def wrong_usage(folder):
             (1, "PostgreSQL", [f"postgresql://x@/x?host={folder}", "list"])):
         if "PostgreSQL" in message and server_programs() is None:
             continue
-        status, text = reminder(*arguments, stdin=None, input="now\n")
+        status, text = reminder(*arguments, stdin=None, input="now\n", timeout=60)
         check(f"{message}: exit status {want}", status == want and text.count("\n") == 1 and
               re.match(f"reminder: .*{re.escape(message)}", text), status, text)
 

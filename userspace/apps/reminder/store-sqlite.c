@@ -119,14 +119,20 @@ static void sqlite_close_store(struct store *store)
 static struct store *sqlite_open_store(const char *where)
 {
 	struct sqlite *s = calloc(1, sizeof(*s));
+	const char *file;
 	int i;
 
 	if (!s) {
 		complain("SQLite: out of memory");
 		return NULL;
 	}
-	if (sqlite3_open(where, &s->db) || sqlite3_busy_timeout(s->db, PATIENCE) ||
-	    sqlite3_exec(s->db, schema, NULL, NULL, NULL))
+	if (sqlite3_open(where, &s->db))
+		goto failed;
+	/* Such a database would be gone with this connection, and no other would see it. */
+	file = sqlite3_db_filename(s->db, "main");
+	if (!file || !*file)
+		die(EXIT_USAGE, "'%s' is not a file: what is added there would be lost", where);
+	if (sqlite3_busy_timeout(s->db, PATIENCE) || sqlite3_exec(s->db, schema, NULL, NULL, NULL))
 		goto failed;
 	for (i = 0; i < STATEMENTS; i++)
 		if (sqlite3_prepare_v3(s->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,

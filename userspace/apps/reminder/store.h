@@ -87,7 +87,8 @@ struct store {
 /**
  * struct store_kind - what a database can do
  * @name: its name
- * @open: connect, and make the table if there is none. Returns NULL after an error.
+ * @open: connect, and make the table if there is none. Returns NULL after an error: see
+ *	store_open().
  * @close: disconnect
  * @add: add a reminder. It is safe only when @commit has returned 0.
  * @commit: commit what was added
@@ -127,6 +128,8 @@ struct store_kind {
 /**
  * store_open() - connect to a database
  * @where: a URI of PostgreSQL (postgresql://...), or the path of an SQLite file
+ *
+ * Ends the program if @where is what SQLite keeps in memory, or in a file for one connection.
  *
  * Return: a connection, or NULL after a complaint.
  */
