@@ -436,6 +436,11 @@ def payloads(base, folder):
           said == (2, "reminder: a payload of 32001 bytes: 32000 at most\n"), said[0])
     check(f"{base.name}: also by the table", base.refuses(
         f"INSERT INTO reminders (due, payload) VALUES (0, '{'ä' * 16001}')"))
+    for row in ("-1, 'x'", "'2026-11-28 20:00:00', 'x'", "9e999, 'x'", "0, 'a' || char(0)"):
+        check(f"{base.name}: so is what would not be given as it is: {row}",
+              base.refuses(f"INSERT INTO reminders (due, payload) VALUES ({row})"))
+    base.sql("INSERT INTO reminders (due, payload) VALUES ('5', 'a text that is a number');; "
+             "DELETE FROM reminders")
     receiver = Receiver(folder)
     reminder(base.where, "add", "0s", "\\" * 32000)
     for options in (("--address", receiver.address), ("--command", "true")):

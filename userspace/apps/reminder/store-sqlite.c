@@ -73,8 +73,10 @@ static const char * const texts[STATEMENTS] = {
 static const char schema[] =
 	"PRAGMA journal_mode = WAL;\n"
 	"CREATE TABLE IF NOT EXISTS reminders (\n"
-	"  id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL CHECK (due >= 0),\n"
-	"  payload TEXT NOT NULL CHECK (length(CAST(payload AS BLOB)) <= " PAYLOAD_MAX_TEXT "),\n"
+	"  id INTEGER PRIMARY KEY AUTOINCREMENT,\n"
+	"  due INTEGER NOT NULL CHECK (typeof(due) = 'integer' AND due >= 0),\n"
+	"  payload TEXT NOT NULL CHECK (length(CAST(payload AS BLOB)) <= " PAYLOAD_MAX_TEXT "\n"
+	"                               AND NOT instr(CAST(payload AS BLOB), x'00')),\n"
 	"  state INTEGER NOT NULL DEFAULT 0, owner TEXT, fence INTEGER NOT NULL DEFAULT 0,\n"
 	"  until INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0);\n"
 	"CREATE INDEX IF NOT EXISTS reminders_waiting ON reminders (due) WHERE state = 0;\n"
