@@ -97,6 +97,13 @@ next_times 1 --after '2026-05-05 12:00'
 check "other line ends, and none" test "$times" = \
 	"1: 2027-01-01 00:00:00 +0100;2: 2026-05-06 00:00:00 +0200;"
 
+printf '0 9 * * * echo a\0 && rm x\n@daily true\n\0 0 9 * * * true\n' >"$tmp/tab"
+run cron --next 1 "$tmp/tab"
+check "a line with a zero byte is refused" test "$status" = 2
+check "and each is named" test "$(tr '\n' ';' <"$tmp/out")" = \
+	"cron: $tmp/tab:1: a zero byte;cron: $tmp/tab:3: a zero byte;"
+tab '@daily true'
+
 # refuses_zone NAME [TZDIR] - is this TZ refused?
 refuses_zone() {
 	run env TZ="$1" TZDIR="${2-}" cron --next 1 "$tmp/tab"

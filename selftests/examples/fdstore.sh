@@ -50,6 +50,20 @@ ask abc 1s
 check "a key that is none is told" await said '^fdstore: a request is'
 ask 6 yesterday
 check "so is a time that is none" await said "^fdstore: reminder 6: 'yesterday' is no duration"
+# Send a datagram that fdstore itself would not: with a zero byte for each comma.
+# shellcheck disable=SC2016 # these are variables of perl
+datagram='$ARGV[1] =~ tr/,/\0/;
+	socket(S, AF_UNIX, SOCK_DGRAM, 0) && send(S, $ARGV[1], 0, sockaddr_un($ARGV[0])) or die $!'
+if command -v perl >/dev/null; then
+	perl -MSocket -e "$datagram" "$socket" '10 100ms,
+11 100ms'
+	check "a datagram with a zero byte is told" await said '^fdstore: a datagram with a zero byte'
+	ask 12 200ms
+	check "and the next one is taken" await said '^reminder 12, '
+	check "but none of its requests" test "$(grep -c '^reminder 1[01], ' "$tmp/out")" = 0
+else
+	skip "a datagram with a zero byte" "there is no perl"
+fi
 run fdstore --socket "$tmp/other" --journal "$tmp/journal"
 check "a journal in use is refused" said 'in use by another'
 run fdstore --socket "$socket" --journal "$tmp/journal2"

@@ -226,6 +226,10 @@ def lines_and_lists(base, folder):
           said == (2, "reminder: line 1501 is not WHEN PAYLOAD\n") and
           base.sql("SELECT count(*) FROM reminders") == [("0",)], said,
           base.sql("SELECT count(*) FROM reminders"))
+    said = reminder(base.where, "add", stdin=None, input="1h far\n1h he\0llo\n")
+    check(f"{base.name}: a zero byte in a line is refused",
+          said == (2, "reminder: line 2 has a zero byte\n") and
+          base.sql("SELECT count(*) FROM reminders") == [("0",)], said)
     unreadable = os.open(folder, os.O_RDONLY)
     said = reminder(base.where, "add", stdin=unreadable)
     os.close(unreadable)

@@ -82,8 +82,13 @@ bool cron_read_file(struct cron *cron)
 	while ((len = getline(&text, &room, file)) >= 0) {
 		while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
 			text[--len] = '\0';
-		if (!read_line(cron, text, ++number))
+		number++;
+		if (memchr(text, '\0', (size_t)len)) {
+			complain("%s:%u: a zero byte", cron->file, number);
 			good = false;
+		} else if (!read_line(cron, text, number)) {
+			good = false;
+		}
 	}
 	if (ferror(file)) {
 		complain("%s: %s", cron->file, strerror(errno));

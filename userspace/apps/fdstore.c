@@ -560,6 +560,8 @@ static void take_requests(struct reminder *r)
 		if (n > DATAGRAM_MAX) {
 			complain("a datagram of %zd bytes: at most %d are taken", n,
 				 DATAGRAM_MAX);
+		} else if (memchr(datagram, '\0', (size_t)n)) {
+			complain("a datagram with a zero byte: none of its requests is taken");
 		} else {
 			datagram[n] = '\0';
 			for (line = strtok_r(datagram, "\n", &rest); line;

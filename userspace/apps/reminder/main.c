@@ -97,11 +97,14 @@ static void add_lines(struct store *store)
 	struct reminder *r;
 	char *line = NULL;
 	size_t size = 0;
+	ssize_t len;
 
 	queue_init(&list);
-	while (getline(&line, &size, stdin) >= 0) {
+	while ((len = getline(&line, &size, stdin)) >= 0) {
 		char *payload = strchr(line, ' ');
 
+		if (memchr(line, '\0', (size_t)len))
+			die(EXIT_USAGE, "line %zu has a zero byte", list.n + 1);
 		line[strcspn(line, "\n")] = '\0';
 		if (!payload)
 			die(EXIT_USAGE, "line %zu is not WHEN PAYLOAD", list.n + 1);
