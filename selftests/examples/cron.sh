@@ -39,6 +39,10 @@ wrong() {
 run cron --help
 check "--help" test "$status" = 0
 check "--help tells of daylight saving time" said 'daylight saving'
+status=0
+cron --help >/dev/full 2>"$tmp/out" || status=$?
+check "--help that cannot be written: exit status 1" test "$status" = 1
+check "and that is said" said '^cron: standard output: No space left on device$'
 
 refuses_line '60 * * * * true' "minute: '60' is not 0 to 59"
 refuses_line '* * * *' 'day of week: missing'

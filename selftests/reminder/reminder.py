@@ -244,6 +244,24 @@ def lines_and_lists(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def full_output(base):
+    """What cannot be written is an error."""
+    reminder(base.where, "add", "1m", "near enough to be claimed")
+    why = "reminder: standard output: No space left on device\n"
+    with open("/dev/full", "w", encoding="ascii") as out:
+        done = subprocess.run([REMINDER, base.where, "list"], stdout=out, stderr=subprocess.PIPE,
+                              text=True, check=False)
+        node = Node(base, "--command", "true", stdout=out)
+    check(f"{base.name}: a list that cannot be written is an error",
+          (done.returncode, done.stderr) == (1, why), done)
+    await_true("claims", lambda: owned(base, node))
+    node.signal(signal.SIGTERM)
+    said = node.process.communicate()[1]
+    check(f"{base.name}: so is the report of a node", (node.process.returncode, said) == (1, why),
+          node.process.returncode, said)
+    base.sql("DELETE FROM reminders")
+
+
 def answers(base, folder):
     """A receiver that answers something else is not believed."""
     receiver = Receiver(folder)
@@ -549,6 +567,7 @@ def main():
                 full(base, folder)
                 payloads(base, folder)
                 if kind is Sqlite:
+                    full_output(base)
                     ignored(base)
                     terminal(base, folder)
                     names(base, folder)

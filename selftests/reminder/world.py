@@ -244,10 +244,10 @@ class Node:
 
     def __init__(self, base, *options, program=REMINDER, **how):
         self.process = subprocess.Popen([program, *options, base.where, "run"],
-                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, "TWHEEL_BACKEND": "embedded"},
-                                        **{"stdin": subprocess.DEVNULL, **how})
+                                        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                                           **how})
         self.pid = self.process.pid
 
     def signal(self, number):

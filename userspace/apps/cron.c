@@ -586,7 +586,6 @@ int main(int argc, char **argv)
 	while (cron.children_len)
 		free(cron.children[--cron.children_len].command);
 	free(cron.children);
-	if (fflush(stdout) || ferror(stdout))
-		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	flush_output();
 	return cron.early || cron.stale ? EXIT_FAILED : EXIT_DONE;
 }

@@ -350,6 +350,7 @@ static void list_pending(struct twheel *tw)
 	if (ret)
 		die(EXIT_FAILED, "cannot list the timers: %s", strerror(-ret));
 	twheel_walk_free(walk);
+	flush_output();
 }
 
 /*
@@ -443,8 +444,7 @@ static void give(struct reminder *r, bool after_restart)
 		printf("reminder %" PRIu64 ", %s late%s\n", (uint64_t)event->handle,
 		       duration_format(late, event->expired - event->deadline),
 		       after_restart ? ", perhaps given before" : "");
-		if (ferror(stdout))
-			die(EXIT_FAILED, "standard output: %s", strerror(errno));
+		flush_output();
 		after_restart = false;
 	}
 }

@@ -388,7 +388,6 @@ int main(int argc, char **argv)
 		good &= watch_over(&forms[i]);
 	}
 	heartbeat_print(forms, i);
-	if (fflush(stdout) || ferror(stdout))
-		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	flush_output();
 	return good ? EXIT_DONE : EXIT_FAILED;
 }

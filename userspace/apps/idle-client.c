@@ -330,7 +330,6 @@ int main(int argc, char **argv)
 	       !client.lost && !unanswered;
 	close(client.epoll);
 	free(client.all);
-	if (fflush(stdout) || ferror(stdout))
-		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	flush_output();
 	return good ? EXIT_DONE : EXIT_FAILED;
 }

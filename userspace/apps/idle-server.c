@@ -274,7 +274,6 @@ int main(int argc, char **argv)
 	free(server.arming);
 	free(server.arms);
 	free(server.cancels);
-	if (fflush(stdout) || ferror(stdout))
-		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+	flush_output();
 	return good ? EXIT_DONE : EXIT_FAILED;
 }

@@ -51,6 +51,12 @@ void die(int code, const char *format, ...)
 	exit(code);
 }
 
+void flush_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+}
+
 void die_without_device(int err)
 {
 	const char *backend = err == -EINVAL ? backend_misspelt() : NULL;
@@ -132,6 +138,7 @@ char **options_parse(int argc, char **argv, const struct option_rule *rules,
 
 		if (c == 'h') {
 			fputs(help, stdout);
+			flush_output();
 			exit(EXIT_DONE);
 		}
 		while (rule->name && rule->letter != c)

@@ -28,6 +28,13 @@ __attribute__((noreturn, format(printf, 2, 3)))
 void die(int code, const char *format, ...);
 
 /**
+ * flush_output() - write what standard output holds
+ *
+ * Ends the program if that, or what was printed before, could not be written.
+ */
+void flush_output(void);
+
+/**
  * die_without_device() - say why a context could not be opened, and end
  * @err: what twheel_open() without a path has returned
  */

@@ -152,6 +152,7 @@ static void others(const char *where, char **argv)
 		exit(EXIT_FAILED);
 	if (!strcmp(argv[0], "list")) {
 		ret = store->kind->list(store);
+		flush_output();
 	} else if (argv[1]) {
 		add(store, argv[1], argv[2]);
 		commit(store);
@@ -159,7 +160,7 @@ static void others(const char *where, char **argv)
 		add_lines(store);
 	}
 	store->kind->close(store);
-	if (ret || fflush(stdout))
+	if (ret)
 		exit(EXIT_FAILED);
 }
 

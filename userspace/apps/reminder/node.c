@@ -586,6 +586,7 @@ static void report(const struct node *node)
 	       node->claims, node->statements);
 	printf("late: ");
 	lateness_print(&node->outlet->late);
+	flush_output();
 }
 
 static void block_signals(void)
