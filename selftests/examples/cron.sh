@@ -129,12 +129,23 @@ refuses_zone UTC+
 refuses_zone :nowhere
 refuses_zone /dev/null
 refuses_zone Europe "$tmp"
+refuses_zone Europe1/Berlin
+refuses_zone '<X>-3'
+refuses_zone '<+03-3'
+refuses_zone IST-0530
+refuses_zone CET-25
+refuses_zone CET-1CE
+refuses_zone CET-1CEST,junk
+refuses_zone CET-1/CEST
 takes_zone UTC +0000 "$tmp"
 takes_zone Etc/UTC +0000 "$tmp"
 takes_zone '' +0000
 takes_zone EST5 -0500
 takes_zone '<+0330>-3:30' +0330
 takes_zone $central_europe +0100
+takes_zone CET-1CEST +0100
+takes_zone CET-01:00:00CEST-2,J60/-1,300 +0100
+takes_zone '<-03>+3<-02>,M3.5.0/-2,M10.5.0/-1' -0300
 if [ -e /usr/share/zoneinfo/Asia/Kolkata ]; then
 	takes_zone Asia/Kolkata +0530
 	takes_zone :/usr/share/zoneinfo/Asia/Kolkata +0530

@@ -3,7 +3,7 @@
  * cron: is there such a time zone?
  *
  * The C library takes a zone that it does not find for UTC, and says nothing. So this looks for
- * what it looks for.
+ * what it looks for. It does not check the dates of a rule.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -32,19 +32,44 @@ static bool is_zone_file(const char *path)
 	return is;
 }
 
-/* Does @name begin as a rule does, with letters or <...> and a number, as in CET-1CEST? */
+/* The end of the name at @text that a rule has for a time, 3 letters or more; or NULL. */
+static const char *after_name(const char *text)
+{
+	bool quoted = *text == '<';
+	size_t len = 0;
+
+	text += quoted;
+	while (isalpha((unsigned char)text[len]) ||
+	       (quoted && text[len] && strchr("+-0123456789", text[len])))
+		len++;
+	return len < 3 || (quoted && text[len] != '>') ? NULL : text + len + quoted;
+}
+
+/* The end of the offset at @text, whose hours have two digits at most; or NULL. */
+static const char *after_offset(const char *text)
+{
+	size_t digits;
+
+	text += *text == '+' || *text == '-';
+	digits = strspn(text, "0123456789");
+	return !digits || digits > 2 || atoi(text) > 24 ? NULL :
+		text + strspn(text, "0123456789:");
+}
+
+/* Is @name a rule such as CET-1CEST,M3.5.0,M10.5.0/3? Of the dates only the characters matter. */
 static bool is_rule(const char *name)
 {
-	size_t letters = 0;
+	const char *end = after_name(name);
 
-	if (*name == '<') {
-		name += strcspn(name, ">");
-		name += !!*name;
-		letters = 3;
-	}
-	for (; isalpha((unsigned char)*name); name++)
-		letters++;
-	return letters >= 3 && isdigit((unsigned char)name[*name == '+' || *name == '-']);
+	if (end)
+		end = after_offset(end);
+	if (!end || !*end)
+		return end;
+	/* The time in summer, perhaps with an offset */
+	end = after_name(end);
+	if (end && *end && *end != ',')
+		end = after_offset(end);
+	return end && (!*end || (*end == ',' && !end[strspn(end, "MJ0123456789.,:/+-")]));
 }
 
 /* These are UTC, with or without a file. */
