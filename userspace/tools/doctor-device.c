@@ -34,7 +34,8 @@ static const char pass_it_on[] =
 
 /* What to do about a seccomp filter. */
 static const char let_pass[] =
-	"a seccomp filter is in force: let it pass openat, ioctl, read, poll and mmap";
+	"a seccomp filter is in force: let it pass openat, ioctl, read, preadv2, write, poll, ppoll "
+	"and mmap";
 
 /* What to do about a module or a program that is too old. */
 static const char one_release[] =
