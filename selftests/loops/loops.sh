@@ -104,6 +104,15 @@ attach() {
 	END
 }
 
+# refuses LOOP - times that it could not have, and what is none
+refuses() {
+	for time in 9223372036855 18446744073710 99999999999999999999 -1 +1 '' ' 1' 0 1s; do
+		lib/ld.so --library-path lib "./$1-server" "$time" "$tmp/refused" && return 1
+		[ $? = 2 ] || return 1
+	done 2>"$tmp/refused.err"
+	[ "$(grep -c "is not a number of milliseconds from 1 to" "$tmp/refused.err")" = 9 ]
+}
+
 for loop; do
 	if ! [ -e "$loop-server" ]; then
 		skip "$loop" "not built: its headers are missing"
@@ -126,5 +135,6 @@ for loop; do
 	try "$loop: a deadline that comes closer is kept" ./clients soon "$tmp/socket" 10000
 	stop
 	attach "$loop"
+	try "$loop: the server refuses what is no time, or too long" refuses "$loop"
 done
 finish

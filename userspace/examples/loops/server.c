@@ -22,6 +22,8 @@
 #include "server.h"
 #include "setup.h"
 
+#define MS_MAX	(INT64_MAX / 1000000ULL)
+
 struct client {
 	struct watch		watch;
 	struct twheel_timer	*timer;
@@ -118,10 +120,13 @@ int main(int argc, char **argv)
 	setup_limit();
 	if (argc > 1) {
 		char *end;
+		unsigned long long ms = strtoull(argv[1], &end, 10);
 
-		idle_ns = strtoull(argv[1], &end, 10) * 1000000;
-		if (*end || !idle_ns)
-			errx(2, "'%s' is not a number of milliseconds", argv[1]);
+		/* A longer time would wrap around, and be a short one. */
+		if (*argv[1] < '0' || *argv[1] > '9' || *end || !ms || ms > MS_MAX)
+			errx(2, "'%s' is not a number of milliseconds from 1 to %llu", argv[1],
+			     MS_MAX);
+		idle_ns = ms * 1000000;
 	}
 	check(twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config),
 	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
