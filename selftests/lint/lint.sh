@@ -147,6 +147,14 @@ headers_alone() {
 }
 strict=(-Wall -Wextra -Werror -fsyntax-only -Iuapi)
 
+# Of 32 bits, too.
+programs_after_2038() {
+	printf '%s\n' '#include <time.h>' \
+		'_Static_assert(sizeof(time_t) == 8, "time_t ends in 2038");' >"$out/time.h"
+	make -s -C userspace O="$out/m32" CC="gcc -m32 -include $out/time.h" \
+		"$out"/m32/{tools/duration,apps/schedule,examples/lease}.o >/dev/null
+}
+
 shell() {
 	local files
 	mapfile -t files < <(grep -rlE '^#!/bin/(ba)?sh|shellcheck shell=' \
@@ -277,6 +285,7 @@ tool "examples of 150 lines at most" short_examples
 tool "gcc" compiler gcc -O2 -c -o /dev/null
 tool "clang" compiler clang -fsyntax-only
 tool "headers on their own" headers_alone
+tool "programs know the years after 2038" programs_after_2038
 tool "shellcheck" shell
 tool "pipes read to their end" whole_pipes
 tool "manual pages" man_pages
