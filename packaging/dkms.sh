@@ -47,9 +47,24 @@ install_all() {
 		die "the module was built for no kernel: are there headers (/lib/modules/*/build)?"
 }
 
+# All versions that are there, as the one that was installed need not be that of this tree.
+installed() {
+	{ dkms status twheel | sed -n 's#^twheel[/,] *\([^,:]*\).*#\1#p'
+	  find "${source%/*}" -maxdepth 1 -name 'twheel-*' | sed 's/.*twheel-//'; } | sort -u
+}
+
 uninstall_all() {
-	[ -z "$(dkms status "twheel/$version")" ] || dkms remove "twheel/$version" --all
-	rm -rf "$source" "$load" "$rules"
+	local versions version
+
+	! { dpkg -S "$load" || rpm -qf "$load"; } >/dev/null 2>&1 ||
+		die "these files are those of a package: remove twheel-dkms"
+	mapfile -t versions < <(installed)
+	[ ${#versions[@]} -gt 0 ] || die "there is nothing to remove"
+	for version in "${versions[@]}"; do
+		[ -z "$(dkms status "twheel/$version")" ] || dkms remove "twheel/$version" --all
+		rm -rf "${source%/*}/twheel-$version"
+	done
+	rm -f "$load" "$rules"
 	# They may have come with these files.
 	rmdir --ignore-fail-on-non-empty "${load%/*}" "${rules%/*}" 2>/dev/null || :
 }

@@ -116,6 +116,11 @@ is_built() {
 		modinfo -k $1 twheel && [ \"\$(modinfo -k $1 -F version twheel)\" = $version ]"
 }
 
+# refuses ROOT COMMAND PATTERN - what does it say as it fails?
+refuses() {
+	! inside "$1" "$2" >"$tmp/refused" 2>&1 && tee /dev/stderr <"$tmp/refused" | grep "$3" >/dev/null
+}
+
 # The program of the README, as a user compiles it
 compile() {
 	awk '/^```/ { on = 0 } on; /^```c$/ { on = !n++ }' "$top/README.md" |
@@ -242,6 +247,8 @@ try "the module is built for Linux $kernel" is_built "$kernel"
 try "a program of a user's, compiled with pkg-config" compile
 try "a program in Python" python_program
 try "the page of the device is there" inside fresh 'test -s /usr/share/man/man4/twheel.4.gz'
+try "what is a package's is not removed by make dkms-uninstall" \
+	refuses fresh 'make dkms-uninstall' 'remove twheel-dkms$'
 try "a kernel is upgraded" upgrade_kernel
 cloud=$(cat "$roots/cloud")
 try "the module is built for Linux $cloud" is_built "$cloud"
@@ -257,7 +264,9 @@ files fresh >"$tmp/before.make"
 try "make dkms-install" documented fresh 'make dkms-install'
 try "builds the module for Linux $kernel" is_built "$kernel"
 try "and for Linux $cloud" is_built "$cloud"
-try "make dkms-uninstall" documented fresh 'make dkms-uninstall'
+inside fresh 'cp VERSION VERSION.kept && echo 9.9.9 >VERSION'
+try "make dkms-uninstall, of a later version" documented fresh 'make dkms-uninstall'
+inside fresh 'mv VERSION.kept VERSION'
 try "leaves nothing" nothing_left before.make
 
 # shellcheck disable=SC2016 # the root's own uname is asked
