@@ -158,4 +158,7 @@ $source =~ s{^#define TWHEEL_API\t.*\n}{#ifndef TWHEEL_API\n$&#endif\n}m
 make_path($out);
 spew("$out/twheel.c", $source);
 spew("$out/twheel.h", "/* $spdx */\n/*\n$head$header");
-spew("$out/twheel.hpp", slurp("$top/userspace/include/twheel.hpp"));
+my $hpp = slurp("$top/userspace/include/twheel.hpp");
+$hpp =~ s{<twheel\.h>}{"twheel.h"}
+	or die "amalgamation.pl: twheel.hpp does not include twheel.h\n";
+spew("$out/twheel.hpp", $hpp);

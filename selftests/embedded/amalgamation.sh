@@ -17,9 +17,9 @@ strict=(-Wall -Wextra -Wpedantic -Wpointer-arith -Werror)
 try "it is the same when it is made again, elsewhere" \
 	sh -c "cd / && '$top/packaging/amalgamation.pl' '$tmp/two' && diff -r '$one' '$tmp/two'"
 
-# A program of each language, with which the header has to do by itself
-cat >"$tmp/program.c" <<'END'
-#include <twheel.h>
+# A program of each language among these files, with which the header has to do by itself
+cat >"$one/program.c" <<'END'
+#include "twheel.h"
 
 int main(void)
 {
@@ -33,10 +33,10 @@ int main(void)
 	return event.user_data != 7 || twheel_version() != TWHEEL_VERSION_NUMBER;
 }
 END
-cat >"$tmp/program.cc" <<'END'
+cat >"$one/program.cc" <<'END'
 #include <stdexcept>
 
-#include <twheel.hpp>
+#include "twheel.hpp"
 
 int main()
 {
@@ -60,7 +60,7 @@ END
 # builds COMPILER OPTIONS... - compile both as separate files
 builds() {
 	"$@" "${strict[@]}" -O1 -c -o "$tmp/twheel.o" "$one/twheel.c" &&
-		"$@" "${strict[@]}" -I"$one" -pthread -o "$tmp/program" "$tmp/program.c" "$tmp/twheel.o"
+		"$@" "${strict[@]}" -pthread -o "$tmp/program" "$one/program.c" "$tmp/twheel.o"
 }
 
 # takes NAME PACKAGE COMPILER OPTIONS... - as builds, and run the program if this machine can
@@ -92,7 +92,7 @@ takes "gcc -m32" gcc-multilib gcc -m32
 
 throws() {
 	gcc "${strict[@]}" -O2 -fexceptions -c -o "$tmp/twheel.o" "$one/twheel.c" &&
-		g++ -std=c++17 "${strict[@]}" -I"$one" -pthread -o "$tmp/program" "$tmp/program.cc" \
+		g++ -std=c++17 "${strict[@]}" -pthread -o "$tmp/program" "$one/program.cc" \
 			"$tmp/twheel.o" && timeout 60 "$tmp/program"
 }
 if command -v g++ >/dev/null; then
