@@ -159,21 +159,33 @@ static void queue_step_works(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(twheel_step_irq_work, queue_step_works);
 
+/*
+ * When does a leap second begin? Never, if the kernel has passed it: it looks for that second as it
+ * comes, and misses it if the machine sleeps then.
+ */
+static u64 next_leap_of(const struct timekeeper *tk)
+{
+	u64 next_leap = ktime_to_ns(tk->next_leap_ktime);
+
+	return next_leap + NSEC_PER_SEC <= ktime_to_ns(tk->tkr_mono.base) ? KTIME_MAX : next_leap;
+}
+
 /* Also called at each tick of the kernel, with @was_set 0. */
 static int clock_on_step(struct notifier_block *nb, unsigned long was_set, void *priv)
 {
 	const struct timekeeper *tk = priv;
 	/* @was_set is also true when only the offset of TAI was set. */
 	bool stepped = was_set && tk->offs_real != twheel_offs_real;
-	u64 next_leap = ktime_to_ns(tk->next_leap_ktime);
+	u64 next_leap = next_leap_of(tk);
 
-	if (next_leap != twheel_next_leap)
-		WRITE_ONCE(twheel_next_leap, next_leap);
-	if (!stepped)
+	if (!stepped && next_leap == twheel_next_leap)
 		return NOTIFY_DONE;
 
-	twheel_offs_real = tk->offs_real;
-	WRITE_ONCE(twheel_steps, twheel_steps + 1);
+	WRITE_ONCE(twheel_next_leap, next_leap);
+	if (stepped) {
+		twheel_offs_real = tk->offs_real;
+		WRITE_ONCE(twheel_steps, twheel_steps + 1);
+	}
 	irq_work_queue(&twheel_step_irq_work);
 	return NOTIFY_OK;
 }

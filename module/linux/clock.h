@@ -33,9 +33,9 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns);
 
 /**
  * twheel_clock_init() - begin to notice steps of CLOCK_REALTIME
- * @look:	called after each step of that clock and when a leap second is announced, since
- *		twheel_clock_to_steady() then gives other results. It may sleep, and no watch
- *		delays it
+ * @look:	called after each step of that clock, and when a leap second is announced or does
+ *		not come, since twheel_clock_to_steady() then gives other results. It may sleep,
+ *		and no watch delays it
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
