@@ -17,12 +17,16 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/timekeeping.h>
 
 #include "../core/host.h"
 #include "clock.h"
 #include "compat.h"
 #include "turn.h"
 #include "wheels.h"
+
+/* How long there is no other try after one for which there was no memory */
+#define RETRY_NS	(NSEC_PER_SEC / 10)
 
 int twheel_wheels_init(struct twheel_wheels *wheels)
 {
@@ -70,25 +74,28 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 
 int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 {
+	struct twheel_cpu_wheels *here;
 	struct twheel_cpu_base *cbase;
-	unsigned int here, cpu;
+	unsigned int cpu;
 
 	local_bh_disable();
-	here = smp_processor_id();
+	here = this_cpu_ptr(wheels->on);
 	cpu = twheel_wheels_cpu();
 	local_bh_enable();
 
 	/* Pairs with smp_store_release() in publish(): who finds this one finds the first one. */
 	if (!smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->of[clock])) {
 		cbase = new_base(clock, cpu);
-		/* Without memory the timers go elsewhere. */
-		if (!cbase)
-			return READ_ONCE(wheels->first[clock]) ? 0 : -ENOMEM;
-		if (!publish(wheels, cbase))
+		if (!cbase) {
+			if (!READ_ONCE(wheels->first[clock]))
+				return -ENOMEM;
+			WRITE_ONCE(here->retry, ktime_get_ns() + RETRY_NS);
+		} else if (!publish(wheels, cbase)) {
 			kvfree(cbase);
+		}
 	}
 	/* Pairs with smp_load_acquire() in twheel_wheels_ready(). */
-	smp_store_release(&per_cpu_ptr(wheels->on, here)->ready[clock], true);
+	smp_store_release(&here->ready[clock], true);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 
 #include "program.h"
 
@@ -23,12 +24,14 @@
  * @of:		by clock; NULL until the user arms there. Stored once, under twheel_wheels.lock;
  *		read without a lock
  * @ready:	by clock: timers that are armed on this CPU found a wheel last time, here or, if
- *		the CPU is isolated, on another one. Written on this CPU, or by who was there;
- *		read without a lock
+ *		the CPU is isolated, on another one; or there was no memory for it. Written on
+ *		this CPU, or by who was there; read without a lock
+ * @retry:	when to try again after there was no memory, in ns on CLOCK_MONOTONIC. Likewise
  */
 struct twheel_cpu_wheels {
 	struct twheel_cpu_base	*of[TWHEEL_NR_CLOCKS];
 	bool			ready[TWHEEL_NR_CLOCKS];
+	u64			retry;
 };
 
 /**
@@ -68,6 +71,9 @@ void twheel_wheels_destroy(struct twheel_wheels *wheels);
  * twheel_wheels_make() - make the wheel in which timers that are armed here go, unless there is one
  * @wheels:	the wheels
  * @clock:	the clock
+ *
+ * Without memory the timers go to @wheels->first. As each try may have memory reclaimed, there are
+ * ten a second.
  *
  * The task may move to another CPU at any time. Then the timers go to @wheels->first, and the next
  * call makes what is missing.
@@ -134,11 +140,17 @@ static inline struct twheel_cpu_base *twheel_wheels_local(const struct twheel_wh
 							  enum twheel_clock clock)
 {
 	struct twheel_cpu_base *cbase = twheel_wheels_of(wheels, clock, twheel_wheels_cpu());
+	struct twheel_cpu_wheels *here;
 
 	if (likely(cbase))
 		return cbase;
-	/* The CPU came only now, or was just isolated: the next call makes the wheel. */
-	WRITE_ONCE(this_cpu_ptr(wheels->on)->ready[clock], false);
+	/*
+	 * The CPU came only now, or was just isolated, or there was no memory: the next call makes
+	 * the wheel.
+	 */
+	here = this_cpu_ptr(wheels->on);
+	if (ktime_get_ns() >= READ_ONCE(here->retry))
+		WRITE_ONCE(here->ready[clock], false);
 	return READ_ONCE(wheels->first[clock]);
 }
 
