@@ -394,8 +394,10 @@ enum twheel_state {
  * was pushed back in place, may come after it. Those that were pushed back together
  * keep their order. A timer whose deadline has passed when it is armed does not wait
  * for its turn, and a lease that is looked at less often comes late. A re-arm to a
- * later time leaves the timer on its CPU. The next round of a periodic timer is
- * armed on the CPU that reads its record. See also &struct twheel_event.
+ * later tick leaves the timer on its CPU, but if the caller may not run there, if
+ * others wait for that wheel, or if that CPU is isolated: then it moves to the
+ * caller's. The next round of a periodic timer is armed on the CPU that reads its
+ * record. See also &struct twheel_event.
  *
  * Other programs' timers make one's own late by no more than the time that it
  * takes to work off what comes up on that CPU before it: timers that are due
