@@ -70,15 +70,16 @@ static void unlock_timekeeper(void)
 	irqs_on();
 }
 
-static void tell(void)
+static void tell(bool was_set)
 {
 	struct timekeeper tk = {
+		.tkr_mono.base		= (ktime_t)sim_now(),
 		.offs_real		= sim_real_offset,
 		.next_leap_ktime	= (ktime_t)sim_next_leap,
 	};
 
 	if (told)
-		told->notifier_call(told, 1, &tk);
+		told->notifier_call(told, was_set, &tk);
 }
 
 int pvclock_gtod_register_notifier(struct notifier_block *nb)
@@ -86,7 +87,7 @@ int pvclock_gtod_register_notifier(struct notifier_block *nb)
 	lock_timekeeper();
 	told = nb;
 	/* As the kernel does */
-	tell();
+	tell(true);
 	unlock_timekeeper();
 	return 0;
 }
@@ -128,11 +129,23 @@ u64 sim_plan_leap(u64 ahead)
 		/* Not in the past of any CPU */
 		at = sim_latest() + ahead;
 		sim_next_leap = at;
-		tell();
+		tell(true);
 	}
 	unlock_timekeeper();
 	sim_config.stall_chance = stalls;
 	return at;
+}
+
+void sim_drop_leap(bool missed)
+{
+	sim_trace("the leap second does not come");
+	lock_timekeeper();
+	if (missed)
+		tell(false);
+	sim_next_leap = KTIME_MAX;
+	if (!missed)
+		tell(false);
+	unlock_timekeeper();
 }
 
 void sim_set_clock(s64 step)
@@ -145,7 +158,7 @@ void sim_set_clock(s64 step)
 	sim_real_offset += step;
 	sim_furthest_offset = max(sim_furthest_offset, sim_real_offset);
 	clock_note_step();
-	tell();
+	tell(true);
 	unlock_timekeeper();
 	program_clock_was_set();
 }

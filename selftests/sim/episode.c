@@ -316,11 +316,11 @@ static void open_first(void *arg)
 	open_context(&world.contexts[0]);
 }
 
-static void begin_pinned(void)
+static void begin_scene(void)
 {
 	sim_spawn("opener", -1, open_first, NULL, 0, false);
 	sim_run();
-	pinned_run();
+	scene_run();
 }
 
 static void begin_tenants(void)
@@ -394,8 +394,8 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 		begin_fair();
 	else if (world.tenants)
 		begin_tenants();
-	else if (is_pinned(seed))
-		begin_pinned();
+	else if (is_scene(seed))
+		begin_scene();
 	else
 		begin_any();
 	sim_spawn("closer", -1, close_all, NULL, 0, false);

@@ -212,6 +212,8 @@ void sim_set_clock(s64 step);
  * Returns when it is, on CLOCK_MONOTONIC; or 0 if another one is planned.
  */
 u64 sim_plan_leap(u64 ahead);
+/* It does not come, as it is taken back or, if it was @missed, as the machine slept then. */
+void sim_drop_leap(bool missed);
 extern u64 sim_next_leap;
 #define SIM_NAMESPACES	2
 void sim_set_timens(u32 nr, s64 monotonic, s64 boottime);

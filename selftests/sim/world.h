@@ -376,13 +376,13 @@ static inline bool is_crowd(u64 seed)
 
 void crowd_spawn(void);
 
-/* pinned.c */
-/* In these episodes all CPUs but the first are isolated, one after another: carry it out. */
-static inline bool is_pinned(u64 seed)
+/* scenes.c: is this one of these episodes? Carry it out. */
+static inline bool is_scene(u64 seed)
 {
-	return world.isolated && !world.process && !by_seed(seed, 63, 8);
+	return world.isolated && !world.process && sim_config.fault == AT_RANDOM &&
+	       !by_seed(seed, 63, 4);
 }
 
-void pinned_run(void);
+void scene_run(void);
 
 #endif /* SIM_WORLD_H */

@@ -5,9 +5,14 @@
 
 #include <linux/ktime.h>
 
+struct tk_read_base {
+	ktime_t	base;
+};
+
 struct timekeeper {
-	ktime_t	offs_real;
-	ktime_t	next_leap_ktime;
+	struct tk_read_base	tkr_mono;
+	ktime_t			offs_real;
+	ktime_t			next_leap_ktime;
 };
 
 #endif /* SIM_LINUX_TIMEKEEPER_INTERNAL_H */

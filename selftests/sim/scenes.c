@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scenes: what happens in these episodes is written down, and nothing else does.
+ *
+ *	isolated	Threads stay on their CPU while that is isolated, and then is not any more.
+ *			Where do the timers go that they arm?
+ *	poor		There is no memory for a wheel. How often do calls that can do without ask?
+ *	leap		A leap second that was announced does not come.
+ */
+#include <linux/ktime.h>
+
+#include "../core/ctx.h"
+#include "kernel.h"
+#include "oracle.h"
+#include "quota.h"
+
+#define SOME	2
+#define MOST	(3 * SOME + 1)
+
+/* How many timers are in the wheel of @cpu that the user of @c has? */
+static u64 timers_on(const struct context *c, unsigned int cpu)
+{
+	const struct twheel_ctx *ctx = c->file.private_data;
+	const struct twheel_cpu_base *cbase =
+		twheel_wheels_of(&ctx->pool.account.quota->wheels, ctx->clock, cpu);
+
+	return cbase ? cbase->base.wheel.nr_nodes : 0;
+}
+
+static u64 handles[MOST];
+static u32 armed;
+
+static void arm_some(struct context *c, u32 n)
+{
+	while (n--) {
+		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+		long ret = call_arm(c, &arm);
+
+		expect(!ret, CONTAINED, "a timer cannot be armed: %ld", ret);
+		handles[armed++] = arm.handle;
+	}
+}
+
+static void cancel_all(struct context *c)
+{
+	while (armed) {
+		struct twheel_cancel cancel = { .handle = handles[--armed] };
+
+		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+	}
+}
+
+static void isolated_main(void *arg)
+{
+	struct context *c = &world.contexts[0];
+	unsigned int cpu = (unsigned int)(uintptr_t)arg;
+	u64 before;
+
+	armed = 0;
+	arm_some(c, SOME);
+	expect(timers_on(c, cpu) == SOME, SILENCE, "timers are not where they are armed");
+
+	/* The first one may go anywhere, as the wheel has to be made by a call that may sleep. */
+	sim_isolate(cpu, true);
+	arm_some(c, 1);
+	before = timers_on(c, cpu);
+	arm_some(c, SOME);
+	expect(timers_on(c, cpu) == before, SILENCE, "a CPU that is isolated gets timers");
+
+	sim_isolate(cpu, false);
+	arm_some(c, SOME);
+	expect(timers_on(c, cpu) == before + SOME, SILENCE,
+	       "a CPU that is not isolated any more gets no timers");
+	cancel_all(c);
+}
+
+static void arm_main(void *arg)
+{
+	armed = 0;
+	arm_some(&world.contexts[0], 1);
+}
+
+/* Push the timer of another CPU @n times. In how many of these calls does an allocation fail? */
+static u32 pushes_that_ask(struct context *c, u32 n)
+{
+	u32 asked = 0;
+
+	while (n--) {
+		struct twheel_push push = {
+			.handle		= handles[0],
+			.expires	= time_of(c) + 3600 * NSEC_PER_SEC,
+		};
+
+		expect(call_write(c, &push, sizeof(push)) == sizeof(push), CONTAINED,
+		       "a timer cannot be pushed without memory");
+		asked += self->lacks_memory;
+	}
+	return asked;
+}
+
+static void poor_main(void *arg)
+{
+	struct context *c = &world.contexts[0];
+	u64 begun = sim_now();
+	u32 asked;
+
+	sim_config.fail_chance = 65536;
+	asked = pushes_that_ask(c, 200);
+	expect(asked, SIM_ITSELF, "no push asks for the memory of a wheel");
+	expect(asked <= 1 + (sim_now() - begun) / (100 * NSEC_PER_MSEC), CONSTANT_COST,
+	       "%u pushes that can do without ask for memory", asked);
+	sim_config.fail_chance = 0;
+
+	sim_sleep_until(sim_now() + 200 * NSEC_PER_MSEC);
+	/* The first one looks for its wheel, the next one makes it: then timers may move there. */
+	pushes_that_ask(c, 2);
+	arm_some(c, 1);
+	expect(timers_on(c, 1), SILENCE, "there is memory again, and no wheel");
+	cancel_all(c);
+}
+
+/* What is due in a tenth of a second comes then, on the clock that programs read. */
+static void comes_in_time(struct context *c, u64 due)
+{
+	struct twheel_info info = { };
+	struct twheel_event event;
+	u64 before, after;
+	long ret;
+
+	before = sim_now() + (u64)sim_real_offset;
+	expect(!call_info(c, &info), CONTAINED, "a context tells nothing of itself");
+	after = sim_now() + (u64)sim_real_offset;
+	expect(info.now + TICK >= before && info.now <= after + TICK, CONTAINED,
+	       "it is %lld ns later than a context says", (long long)(before - info.now));
+	ret = call_read(c, &event, 1, true);
+	expect(ret == sizeof(event), CONTAINED, "no timer is read: %ld", ret);
+	expect(sim_now() < due + NSEC_PER_SEC / 2, LATE_BY_A_TICK,
+	       "a leap second that did not come makes a timer %llu ns late", sim_now() - due);
+}
+
+static u64 arm_for(struct context *c, u64 due)
+{
+	struct twheel_arm arm = {
+		.expires	= due + (u64)sim_real_offset,
+		.flags		= TWHEEL_ARM_ABS,
+	};
+
+	expect(!call_arm(c, &arm), CONTAINED, "a timer on wall time cannot be armed");
+	return due;
+}
+
+static void leap_main(void *arg)
+{
+	struct context c = {
+		.nr		= 1,
+		.cred		= world.cred,
+		.clock		= CLOCK_REALTIME,
+		.config.clock	= TWHEEL_CLOCK_REALTIME,
+	};
+	u64 at, due;
+
+	open_context(&c);
+	/* It is taken back as it has come, and before the clock was set. */
+	at = sim_plan_leap(5 * TICK);
+	sim_sleep_until(at + TICK);
+	due = arm_for(&c, sim_now() + 100 * NSEC_PER_MSEC);
+	sim_drop_leap(false);
+	comes_in_time(&c, due);
+
+	/* The machine sleeps then, and it stays announced. */
+	at = sim_plan_leap(5 * TICK);
+	sim_sleep_until(at + TICK);
+	due = arm_for(&c, sim_now() + 1100 * NSEC_PER_MSEC);
+	sim_sleep_until(at + NSEC_PER_SEC);
+	sim_drop_leap(true);
+	comes_in_time(&c, due);
+	call_close(&c);
+}
+
+void scene_run(void)
+{
+	u32 cpu;
+
+	sim_config.fail_chance = 0;
+	sim_config.kill_chance = 0;
+	sim_config.signal_chance = 0;
+	sim_config.freeze_chance = 0;
+	call_sure();
+	switch (by_seed(sim_config.seed, 64, 3)) {
+	case 0:
+		/* One after another. CPU 0 is for the timers of the others. */
+		for (cpu = 1; cpu < sim_config.cpus; cpu++) {
+			sim_spawn("isolated", (int)cpu, isolated_main, (void *)(uintptr_t)cpu,
+				  (int)cpu, true);
+			sim_run();
+		}
+		break;
+	case 1:
+		sim_spawn("first", 0, arm_main, NULL, 0, true);
+		sim_run();
+		sim_spawn("poor", 1, poor_main, NULL, 1, true);
+		sim_run();
+		break;
+	default:
+		sim_spawn("leap", 0, leap_main, NULL, 0, true);
+		sim_run();
+	}
+}
