@@ -920,7 +920,7 @@ FIXTURE_VARIANT(late)
 FIXTURE_SETUP(late)
 {
 	if (hindrance())
-		SKIP(return, "%s", hindrance());
+		SETUP_SKIP("%s", hindrance());
 	self->scene = new_scenes(USERS_MAX);
 	ASSERT_NE(NULL, self->scene);
 	plan = &variant->plan;
@@ -930,8 +930,6 @@ static void look_around(struct __test_metadata *_metadata)
 {
 	int i;
 
-	if (hindrance())
-		return;
 	end_attacks();
 	for (i = 0; i < nr_users(); i++)
 		EXPECT_TRUE(nothing_left(NOBODY - i));
@@ -1096,7 +1094,7 @@ FIXTURE_VARIANT(spinner)
 FIXTURE_SETUP(spinner)
 {
 	if (hindrance())
-		SKIP(return, "%s", hindrance());
+		SETUP_SKIP("%s", hindrance());
 	self->scene = new_scenes(USERS_MAX);
 	ASSERT_NE(NULL, self->scene);
 	plan = &variant->plan;

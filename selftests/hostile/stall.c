@@ -121,7 +121,6 @@ FIXTURE(stall)
 {
 	int fault_fd;
 	void *mem;
-	const char *obstacle;
 };
 
 FIXTURE_VARIANT(stall)
@@ -203,7 +202,10 @@ static void release(const FIXTURE_DATA(stall) * self, bool on_write, const void 
 
 FIXTURE_SETUP(stall)
 {
-	self->obstacle = make_stalling(variant, &self->fault_fd, &self->mem);
+	const char *reason = obstacle() ?: make_stalling(variant, &self->fault_fd, &self->mem);
+
+	if (reason)
+		SETUP_SKIP("%s", reason);
 }
 
 FIXTURE_TEARDOWN(stall)
@@ -257,8 +259,6 @@ TEST_F(stall, holds_up_nobody)
 	pthread_t thread;
 	int call, want;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (call = 0; call < NR_CALLS; call++) {
 		/* This call stores nothing. */
 		if (variant->on_write && call == CALL_CONFIG)
@@ -376,8 +376,6 @@ TEST_F(stall, wakes_the_next_reader)
 	struct reader r[3];
 	int fd, n, i;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (n = 1; n <= 2; n++) {
 		fd = tw_open();
 		ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
@@ -416,8 +414,6 @@ TEST_F(stall, wakes_the_next_reader_half_way)
 	struct reader r[2];
 	int fd, i;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	fd = tw_open();
 	ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
 	ASSERT_TRUE(lay(self, variant->on_write, content));
@@ -447,10 +443,6 @@ TEST_F(stall, can_be_killed)
 	char byte = 0;
 	pid_t pid;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	range = (struct uffdio_range) { (unsigned long)self->mem, PAGE };
 	ASSERT_EQ(0, ioctl(self->fault_fd, UFFDIO_UNREGISTER, &range));
 	for (call = 0; call < NR_CALLS; call++) {

@@ -368,9 +368,9 @@ TEST_F(words, another_time_namespace)
 	pid_t pid;
 
 	ASSERT_NE(NULL, mine);
-	if (access("/proc/self/timens_offsets", W_OK))
-		SKIP(return, "no time namespaces, or no right to make one");
 	pid = fork_into_new_times();
+	if (pid < 0 && (errno == EINVAL || errno == EPERM))
+		SKIP(return, "no time namespaces, or no right to make one");
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		struct twheel_timer *timer;

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,11 +14,7 @@
 
 #include <twheel.h>
 
-#include "kselftest_harness.h"
-
-/* An emulated machine under load needs long for little work. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	180
+#include "harness.h"
 
 #define MSEC	1000000ULL
 #define SEC	1000000000ULL
@@ -29,27 +24,6 @@
 
 /* The limit for anything that should happen soon. */
 #define LIMIT	(60 * SEC)
-
-/*
- * Skips a test from the setup of its fixture. Before Linux 6.9 (which added XFAIL) the
- * harness runs the test even after a plain SKIP() in the setup.
- */
-#ifdef XFAIL_ADD
-#define SETUP_SKIP(reason) \
-	SKIP(_exit(KSFT_SKIP), "%s", reason)
-#else
-#define SETUP_SKIP(reason) \
-	SKIP(longjmp(_metadata->env, 1), "%s", reason)
-#endif
-
-/* Skips the whole program if there is no device. */
-static void __attribute__((constructor)) need_device(void)
-{
-	if (access(TWHEEL_DEVICE, F_OK) == 0)
-		return;
-	ksft_print_header();
-	ksft_exit_skip("no " TWHEEL_DEVICE ": is the module loaded?\n");
-}
 
 /*
  * Calls a function whose last argument is a struct twheel_old. Evaluates to the state that
@@ -93,9 +67,5 @@ static inline int wait_readable(struct twheel *tw)
 		 info.features & TWHEEL_FEATURE_EMBEDDED);
 	return 1;
 }
-
-#ifdef EMBEDDED_TESTS
-#include "skips.h"
-#endif
 
 #endif /* LIB_UTIL_H */

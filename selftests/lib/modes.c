@@ -45,7 +45,7 @@ static const char *open_mode(struct twheel **twp, uint32_t clock, uint32_t flags
 do { \
 	const char *lacking = open_mode(&self->tw, clock, flags, features); \
 	if (lacking) \
-		SETUP_SKIP(lacking); \
+		SETUP_SKIP("%s", lacking); \
 	ASSERT_NE(NULL, self->tw); \
 } while (0)
 

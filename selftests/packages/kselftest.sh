@@ -18,6 +18,9 @@ source=$(KERNEL='' "$vm/kernel.sh" --source)
 selftests=(make -j"$(nproc)" -C "$tree/tools/testing/selftests" TARGETS=twheel FORCE_TARGETS=1)
 chosen=(uapi:abi32 uapi:lease uapi:stats uapi:uring hostile:forge stress:hotplug)
 run_chosen="./run_kselftest.sh ${chosen[*]/#/-t twheel/}"
+# Where much takes root, or a right. The script opens /dev/stdout, which has to be the user's.
+forbidden=(uapi:limits uapi:stats uapi:timens hostile:memory hostile:stall stress:hotplug)
+run_forbidden="{ ./run_kselftest.sh ${forbidden[*]/#/-t twheel/}; twheel/uapi/clocks; } | cat"
 
 # What each test of a list is called, and what there is.
 list_is_whole() {
@@ -41,6 +44,13 @@ all_chosen_pass() {
 	cat "$tmp/tap"
 	! grep -q '^not ok' "$tmp/tap" &&
 		[ "$(grep '^ok' "$tmp/tap" | grep -vc '# SKIP')" = ${#chosen[@]} ]
+}
+
+# none_fails COMMAND... - it prints TAP, where tests are skipped, and none fails
+none_fails() {
+	"$@" >"$tmp/tap" || return
+	cat "$tmp/tap"
+	grep -q 'ok .*# SKIP' "$tmp/tap" && ! grep -q 'not ok' "$tmp/tap"
 }
 
 # A compiler that finds neither liburing nor a C library of 32 bits, and is quick.
@@ -138,6 +148,11 @@ run_guest() {
 		section without ./run_kselftest.sh
 		insmod /tmp/twheel.ko
 		section with '$run_chosen'
+		ln -sf /proc/self/fd/1 /dev/stdout
+		ordinary() {
+			su nobody -s /bin/sh -c '$run_forbidden'
+		}
+		section ordinary ordinary
 		rmmod twheel" >"$tmp/guest" 2>&1 || status=$?
 	cat "$tmp/guest"
 	return "$status"
@@ -148,6 +163,7 @@ test_in_guest() {
 	try "a guest runs the installed folder" run_guest "$1"
 	try "all is skipped in a guest without the module" all_skipped section without
 	try "the chosen tests pass in a guest with it" all_chosen_pass section with
+	try "and none fails for an ordinary user" none_fails section ordinary
 }
 
 case ${1-} in

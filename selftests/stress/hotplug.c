@@ -20,28 +20,6 @@ static int set_online(int cpu, bool online)
 	return ret;
 }
 
-FIXTURE(hotplug)
-{
-	int fd;
-	int cpus;
-};
-
-FIXTURE_SETUP(hotplug)
-{
-	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
-}
-
-FIXTURE_TEARDOWN(hotplug)
-{
-	int cpu;
-
-	for (cpu = 1; geteuid() == 0 && cpu < self->cpus; cpu++)
-		set_online(cpu, true);
-	close(self->fd);
-}
-
 /* Returns why the tests cannot run on this machine, or NULL. */
 static const char *obstacle(int cpus)
 {
@@ -54,19 +32,40 @@ static const char *obstacle(int cpus)
 	return NULL;
 }
 
+FIXTURE(hotplug)
+{
+	int fd;
+	int cpus;
+};
+
+FIXTURE_SETUP(hotplug)
+{
+	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	if (obstacle(self->cpus))
+		SETUP_SKIP("%s", obstacle(self->cpus));
+	self->fd = tw_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(hotplug)
+{
+	int cpu;
+
+	for (cpu = 1; cpu < self->cpus; cpu++)
+		set_online(cpu, true);
+	close(self->fd);
+}
+
 /* Timers are armed on one CPU, which goes offline at each stage of their lives. */
 TEST_F(hotplug, timers_of_a_cpu_that_goes)
 {
 	enum { N = 2000 };
-	const char *reason = obstacle(self->cpus);
 	static struct twheel_event events[N];
 	static __u64 deadlines[N];
 	static unsigned int seen[N];
 	__u64 state = 271828, now, begin, late = 0;
 	int cpu, back, i;
 
-	if (reason)
-		SKIP(return, "%s", reason);
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (back = 0; back < 3; back++) {
 			ASSERT_EQ(0, set_online(cpu, true));
@@ -114,14 +113,11 @@ TEST_F(hotplug, timers_of_a_cpu_that_goes)
 TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 {
 	enum { N = 1000 };
-	const char *reason = obstacle(self->cpus);
 	static __u64 handles[N];
 	struct twheel_event event;
 	struct twheel_arm arm;
 	int cpu, i, round, near = 0;
 
-	if (reason)
-		SKIP(return, "%s", reason);
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (round = 0; round < 2; round++) {
 			ASSERT_EQ(0, set_online(cpu, true));
@@ -162,13 +158,10 @@ TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 /* A CPU that is back takes timers again, even if an old one is still due there. */
 TEST_F(hotplug, a_cpu_that_is_back)
 {
-	const char *reason = obstacle(self->cpus);
 	struct twheel_event event;
 	__u64 deadline, handle;
 	int cpu, i;
 
-	if (reason)
-		SKIP(return, "%s", reason);
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (i = 0; i < 4; i++) {
 			ASSERT_TRUE(tw_pin(cpu));
@@ -215,13 +208,10 @@ static void *take_offline(void *result)
 TEST_F(hotplug, users_who_leave_while_a_cpu_goes)
 {
 	enum { USERS = 600, ROUNDS = 20, FIRST_UID = 300000 };
-	const char *reason = obstacle(self->cpus);
 	static int fds[USERS];
 	pthread_t thread;
 	int round, i, ret, closed, left = 0;
 
-	if (reason)
-		SKIP(return, "%s", reason);
 	for (round = 0; round < ROUNDS; round++) {
 		ASSERT_TRUE(tw_pin(1));
 		for (i = 0; i < USERS; i++) {

@@ -74,7 +74,6 @@ FIXTURE(isolation)
 	int nr_isolated;
 	cpu_set_t isolated;
 	__u64 before[CPUS_MAX];
-	const char *obstacle;
 };
 
 FIXTURE_SETUP(isolation)
@@ -91,13 +90,12 @@ FIXTURE_SETUP(isolation)
 		self->nr_isolated += !!CPU_ISSET(cpu, &self->isolated);
 
 	if (!self->nr_isolated)
-		self->obstacle = "no CPU is isolated: boot with nohz_full= or isolcpus=";
-	else if (tw_counter(0, "interrupts") == ~0ULL)
-		self->obstacle = "cannot read " TW_COUNTERS;
-	else if (access(TRACING "instances", W_OK))
-		self->obstacle = "cannot trace hrtimers";
-	else
-		ASSERT_TRUE(trace_begin());
+		SETUP_SKIP("no CPU is isolated: boot with nohz_full= or isolcpus=");
+	if (tw_counter(0, "interrupts") == ~0ULL)
+		SETUP_SKIP("cannot read " TW_COUNTERS);
+	if (access(TRACING "instances", W_OK))
+		SETUP_SKIP("cannot trace hrtimers");
+	ASSERT_TRUE(trace_begin());
 
 	/* From here on expirations are traced. */
 	for (cpu = 0; cpu < self->cpus; cpu++)
@@ -108,7 +106,7 @@ FIXTURE_TEARDOWN(isolation)
 {
 	int cpu;
 
-	for (cpu = 0; geteuid() == 0 && cpu < self->cpus; cpu++)
+	for (cpu = 0; cpu < self->cpus; cpu++)
 		set_online(cpu, true);
 	close(self->fd);
 	rmdir(INSTANCE);
@@ -222,8 +220,6 @@ TEST_F(isolation, armed_and_rearmed)
 	struct twheel_arm arm;
 	int cpu, i;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		ASSERT_TRUE(tw_pin(cpu));
@@ -262,8 +258,6 @@ TEST_F(isolation, earlier_than_all_before)
 	__u64 handle, far;
 	int cpu, i;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		ASSERT_TRUE(tw_pin(cpu));
@@ -296,8 +290,6 @@ TEST_F(isolation, spread_over_the_others)
 	int cpu, other, used = 0, nr_others = sysconf(_SC_NPROCESSORS_ONLN) - self->nr_isolated;
 	__u64 before[CPUS_MAX], deadlines[1];
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	if (self->nr_isolated < 2 || nr_others < 2)
 		SKIP(return, "there are too few CPUs of either kind");
 	for (cpu = 0; cpu < self->cpus; cpu++)
@@ -327,8 +319,6 @@ TEST_F(isolation, periodic)
 	struct twheel_arm arm;
 	int cpu, i, ended;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		ASSERT_TRUE(tw_pin(cpu));
@@ -362,8 +352,6 @@ TEST_F(isolation, hotplug)
 	int cpu, other, i, gone = 0;
 	__u64 state = 141421;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		for (other = 0; other < self->cpus; other++) {
@@ -400,8 +388,6 @@ TEST_F(isolation, handed_over_when_another_comes_online)
 	__u64 expired, interrupts;
 	struct twheel_event event;
 
-	if (self->obstacle)
-		SKIP(return, "%s", self->obstacle);
 	other = housekeeper(self);
 	if (self->nr_isolated != self->cpus - 1 || !set_online(other, false))
 		SKIP(return, "takes just one CPU that is not isolated, and that can go offline");

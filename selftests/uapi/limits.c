@@ -40,29 +40,6 @@ static int arm_many(int fd, int n, int *error)
 	return arm_with(fd, 0, n, error);
 }
 
-FIXTURE(limits)
-{
-	long long max_user, max_fd;
-	int fd;
-};
-
-FIXTURE_SETUP(limits)
-{
-	self->max_user = parameter("max_user_timers");
-	self->max_fd = parameter("max_fd_timers");
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
-}
-
-FIXTURE_TEARDOWN(limits)
-{
-	close(self->fd);
-	if (geteuid() == 0 && self->max_user >= 0) {
-		set_parameter("max_user_timers", self->max_user);
-		set_parameter("max_fd_timers", self->max_fd);
-	}
-}
-
 /* Returns why the tests that change parameters cannot run here, or NULL. */
 static const char *obstacle(void)
 {
@@ -73,7 +50,26 @@ static const char *obstacle(void)
 	return NULL;
 }
 
-TEST_F(limits, per_descriptor)
+FIXTURE(limits)
+{
+	long long max_user, max_fd;
+};
+
+FIXTURE_SETUP(limits)
+{
+	if (obstacle())
+		SETUP_SKIP("%s", obstacle());
+	self->max_user = parameter("max_user_timers");
+	self->max_fd = parameter("max_fd_timers");
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	set_parameter("max_user_timers", self->max_user);
+	set_parameter("max_fd_timers", self->max_fd);
+}
+
+TEST_F(tw, per_descriptor)
 {
 	struct twheel_event event;
 	struct twheel_arm arm;
@@ -116,8 +112,6 @@ TEST_F(limits, per_descriptor_by_parameter)
 {
 	int fd, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	ASSERT_EQ(0, set_parameter("max_fd_timers", 5));
 	fd = tw_open();
 	ASSERT_LE(0, fd);
@@ -142,8 +136,6 @@ TEST_F(limits, per_user)
 	__u64 handle;
 	int a, b, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	a = open_as(SOMEONE);
 	b = open_as(SOMEONE);
 	ASSERT_LE(0, a);
@@ -194,8 +186,6 @@ TEST_F(limits, memory_all_but_empty)
 	int a, b, i, n, error;
 	__u64 limit;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	a = open_as(SOMEONE);
 	b = open_as(SOMEONE);
 	ASSERT_LE(0, a);
@@ -283,13 +273,14 @@ FIXTURE_VARIANT_ADD(leftovers, lease)
 
 FIXTURE_SETUP(leftovers)
 {
+	if (obstacle())
+		SETUP_SKIP("%s", obstacle());
 	self->max_user = parameter("max_user_timers");
 }
 
 FIXTURE_TEARDOWN(leftovers)
 {
-	if (geteuid() == 0 && self->max_user >= 0)
-		set_parameter("max_user_timers", self->max_user);
+	set_parameter("max_user_timers", self->max_user);
 }
 
 /* Opens as @uid. An open does not wait for memory that is about to be freed, so this does. */
@@ -313,8 +304,6 @@ TEST_F(leftovers, are_counted)
 	enum { MAX = 1000, EACH = 510 };
 	int fds[32], round, i, n, error = 0, first = 0;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	if (getpagesize() != 4096)
 		SKIP(return, "pages of words are larger here");
 	/* Each CPU on which a descriptor has armed may keep a chunk. */
@@ -374,8 +363,6 @@ TEST_F(leftovers, of_a_first_arming_that_fails)
 	int filler[64], fd, i, n, k, error = 0, room;
 	__u64 limit;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (k = 0; k < ROUNDS; k++) {
 		/* Each round leaves a different part of a first arming without room. */
@@ -418,8 +405,6 @@ TEST_F(limits, users_do_not_share)
 {
 	int a, b, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	a = open_as(SOMEONE);
 	b = open_as(SOMEONE_ELSE);
 	ASSERT_LE(0, a);
@@ -442,8 +427,6 @@ TEST_F(limits, the_opener_counts)
 	int fd, own, error;
 	pid_t pid;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
@@ -473,8 +456,6 @@ TEST_F(limits, batches_are_counted_too)
 	};
 	int fd, i;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
@@ -498,8 +479,6 @@ TEST_F(limits, lowered_below_what_is_there)
 	__u64 handle;
 	int fd, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
 	handle = tw_arm(fd, 100 * TW_MSEC, 0, 77);
@@ -529,8 +508,6 @@ TEST_F(limits, zero_means_no_new_timers)
 {
 	int fd, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(1, arm_many(fd, 1, &error));
@@ -547,8 +524,6 @@ TEST_F(limits, opens_are_counted)
 	enum { MAX = 100 };
 	int fds[BUDGET(MAX) / 256], n, i;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (n = 0; n < (int)ARRAY_SIZE(fds); n++) {
 		fds[n] = open_as(SOMEONE);
@@ -615,8 +590,6 @@ TEST_F(limits, exact_for_all_at_once)
 	pthread_t threads[THREADS];
 	int round, i, armed;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < THREADS; i++) {
@@ -646,8 +619,6 @@ TEST_F(limits, a_refused_first_timer_settles_nothing)
 {
 	int fd, error;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_parameter("max_user_timers", 0));
@@ -665,8 +636,6 @@ TEST_F(limits, parameters_belong_to_root)
 	pid_t pid;
 	size_t i;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
 		snprintf(path, sizeof(path), TW_PARAMETERS "%s", fixed[i]);
 		ASSERT_EQ(0, stat(path, &st));
@@ -690,8 +659,6 @@ TEST_F(limits, for_everyone)
 	int fd;
 	pid_t pid;
 
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {

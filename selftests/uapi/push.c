@@ -19,7 +19,7 @@ FIXTURE_SETUP(push)
 	self->fd = tw_open();
 	ASSERT_LE(0, self->fd);
 	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_PUSH))
-		SKIP(return, "this module cannot push");
+		SETUP_SKIP("this module cannot push");
 }
 
 FIXTURE_TEARDOWN(push)

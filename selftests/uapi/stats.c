@@ -215,14 +215,14 @@ FIXTURE(stats)
 FIXTURE_SETUP(stats)
 {
 	if (geteuid())
-		SKIP(return, "takes root");
+		SETUP_SKIP("takes root");
 	if (access(DEBUGFS, F_OK))
-		SKIP(return, "no " DEBUGFS ": is debugfs mounted?");
+		SETUP_SKIP("no " DEBUGFS ": is debugfs mounted?");
 	self->fd = tw_open();
 	ASSERT_LE(0, self->fd);
 	self->cpu = nth_timer_cpu(0);
 	if (self->cpu < 0)
-		SKIP(return, "all CPUs are isolated");
+		SETUP_SKIP("all CPUs are isolated");
 	self->other = nth_timer_cpu(1);
 	self->tick = tw_info(self->fd).tick_ns;
 	ASSERT_TRUE(self->cpu < CPUS && tw_pin(self->cpu));

@@ -80,7 +80,7 @@ FIXTURE_SETUP(sleep)
 		self->fd[i] = tw_open();
 		ASSERT_LE(0, self->fd[i]);
 	}
-	/* The harness would still run the test after a SKIP() in the setup. */
+	/* The teardown has to run, which SETUP_SKIP() leaves out. */
 	if (!holds(POWER "state", "mem"))
 		self->obstacle = "this kernel does not suspend to memory";
 	else if (access(POWER "state", W_OK))

@@ -115,16 +115,15 @@ FIXTURE_SETUP(ns)
 	__s64 offset = variant->offset * (__s64)TW_SEC;
 	int ret;
 
-	self->fd = -1;
 	self->clock = variant->clock;
 	self->outside = open_ns("time");
 	if (self->outside < 0)
-		SKIP(return, "no time namespaces here");
+		SETUP_SKIP("no time namespaces here");
 	if (offset < 0)
 		offset = -(__s64)(tw_now(CLOCK_MONOTONIC) / 2);
 	ret = make_ns(offset);
 	if (ret == -EPERM)
-		SKIP(return, "may not make time namespaces");
+		SETUP_SKIP("may not make time namespaces");
 	ASSERT_EQ(0, ret);
 	self->inside = open_ns("time_for_children");
 	ASSERT_LE(0, self->inside);

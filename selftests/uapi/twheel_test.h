@@ -6,24 +6,8 @@
 #ifndef TWHEEL_TEST_H
 #define TWHEEL_TEST_H
 
-#include "kselftest_harness.h"
-
+#include "harness.h"
 #include "twheel_util.h"
-
-/*
- * An emulated machine under load may need long for work that takes milliseconds elsewhere,
- * and would fail with the harness's limit of 30 s.
- */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	180
-
-static void __attribute__((constructor)) tw_need_device(void)
-{
-	if (access(TW_DEVICE, F_OK) == 0)
-		return;
-	ksft_print_header();
-	ksft_exit_skip("no " TW_DEVICE ": is the module loaded?\n");
-}
 
 /*
  * Linux 6.9, which added XFAIL, changed how the harness stores whether a test has passed.
@@ -58,9 +42,5 @@ FIXTURE_TEARDOWN(tw)
 }
 
 #pragma GCC diagnostic pop
-
-#ifdef EMBEDDED_TESTS
-#include "skips.h"
-#endif
 
 #endif /* TWHEEL_TEST_H */

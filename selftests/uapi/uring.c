@@ -26,10 +26,8 @@ FIXTURE_SETUP(uring)
 {
 	int ret = io_uring_queue_init(8, &self->ring, 0);
 
-	self->fd = -1;
-	self->ring.ring_fd = ret < 0 ? -1 : self->ring.ring_fd;
 	if (ret < 0)
-		SKIP(return, "no io_uring here: %s", strerror(-ret));
+		SETUP_SKIP("no io_uring here: %s", strerror(-ret));
 	/* The descriptor is blocking, as nearly all tests here need. */
 	self->fd = open(TW_DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
@@ -37,8 +35,7 @@ FIXTURE_SETUP(uring)
 
 FIXTURE_TEARDOWN(uring)
 {
-	if (self->ring.ring_fd >= 0)
-		io_uring_queue_exit(&self->ring);
+	io_uring_queue_exit(&self->ring);
 	close(self->fd);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all programs that include the kernel's harness add to it, with and without libtwheel.
+ */
+#ifndef TWHEEL_HARNESS_H
+#define TWHEEL_HARNESS_H
+
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+/*
+ * An emulated machine under load may need long for work that takes milliseconds elsewhere,
+ * and would fail with the harness's limit of 30 s.
+ */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	180
+
+/*
+ * Skips a test from the setup of its fixture, and leaves out the teardown. Before Linux 6.9
+ * (which added XFAIL) the harness runs the test even after a plain SKIP() in the setup.
+ */
+#ifdef XFAIL_ADD
+#define SETUP_SKIP(...)		SKIP(_exit(KSFT_SKIP), __VA_ARGS__)
+#else
+#define SETUP_SKIP(...)		SKIP(longjmp(_metadata->env, 1), __VA_ARGS__)
+#endif
+
+/* Skips the whole program if there is no device. */
+static void __attribute__((constructor)) need_device(void)
+{
+	if (access("/dev/twheel", F_OK) == 0)
+		return;
+	ksft_print_header();
+	ksft_exit_skip("no /dev/twheel: is the module loaded?\n");
+}
+
+#ifdef EMBEDDED_TESTS
+#include "skips.h"
+#endif
+
+#endif /* TWHEEL_HARNESS_H */
