@@ -17,7 +17,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=${here%/selftests/abi}
 kept=$here/libtwheel.abi
-types=(--drop-private-types)
+types=(--drop-private-types --exported-interfaces-only)
 
 # build TREE - its library, with debug information for abidw
 build() {
