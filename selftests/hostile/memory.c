@@ -479,10 +479,12 @@ TEST_F(memory, users_in_a_namespace)
 }
 
 /*
- * Some descriptors are only in messages that nobody receives. So are those of the sockets.
+ * Some descriptors are only in messages that nobody receives, while some of their timers expire.
+ * So are those of the sockets.
  */
 TEST_F(memory, descriptors_in_flight)
 {
+	struct twheel_arm like = tw_request(TW_MSEC, 0, 0);
 	int socks[2], i, k, fd, error;
 	pid_t pid;
 
@@ -499,6 +501,7 @@ TEST_F(memory, descriptors_in_flight)
 			for (k = 0; k < 5; k++) {
 				fd = tw_open();
 				if (fd < 0 || arm_far(fd, 20, &error) != 20 ||
+				    arm_like(fd, &like, 20, &error) != 20 ||
 				    tw_send_fd(socks[0], fd, 0, 0))
 					_exit(3);
 				close(fd);
@@ -510,6 +513,8 @@ TEST_F(memory, descriptors_in_flight)
 			if (tw_send_fd(socks[0], socks[1], 0, 0) ||
 			    tw_send_fd(socks[1], socks[0], 0, 0))
 				_exit(4);
+			if (i % 2)
+				usleep(3000);
 			close(socks[0]);
 			close(socks[1]);
 		}

@@ -270,7 +270,7 @@ suite_loops() { loops '1000 1000' '1000 1000'; }
 # wait for it.
 suite_loops-long() { loops '10000 2000' '1000 1000' '10000 6000 epoll uring'; }
 
-# What comes and goes while timers run: CPUs, processes, settings. The module does in suite module.
+# What comes and goes while timers run: CPUs, services, settings. The module does in suite module.
 suite_stress() {
 	mapfile -t list < <(programs stress | grep -v -e /isolation -e /reload.sh)
 	checked_guest 900 4 -m 3072 -- "${list[@]}"
