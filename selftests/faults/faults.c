@@ -148,15 +148,6 @@ unsigned int faults_disarm_thread(pid_t tid)
 	return left;
 }
 
-void faults_rate(unsigned int percent)
-{
-	enum fault_kind kind;
-
-	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
-		if (inject_rate(kind, percent))
-			ksft_exit_fail_msg("cannot set the rate of %s\n", inject_names[kind]);
-}
-
 void faults_count(void)
 {
 	enum fault_kind kind;

@@ -48,9 +48,6 @@ unsigned int faults_disarm_rest(void);
 void faults_arm_thread(pid_t tid, unsigned int n);
 unsigned int faults_disarm_thread(pid_t tid);
 
-/* Of what marked threads ask for, of each kind, @percent per cent fail. */
-void faults_rate(unsigned int percent);
-
 /* Add what fired since faults_init(), or since the last call, to the figures. */
 void faults_count(void);
 

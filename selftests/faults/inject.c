@@ -76,20 +76,6 @@ int inject_rate(enum fault_kind kind, unsigned int percent)
 	return set(kind, "probability", text);
 }
 
-int inject_mark(pid_t tid, bool on)
-{
-	char path[64] = "/proc/thread-self/make-it-fail";
-	int ret;
-
-	if (tid)
-		snprintf(path, sizeof(path), "/proc/%d/make-it-fail", tid);
-	/* The write itself may be made to fail. */
-	do {
-		ret = tw_write_file(path, on ? "1" : "0");
-	} while (ret == -ENOMEM || ret == -EFAULT);
-	return ret;
-}
-
 void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data)
 {
 	DIR *proc = opendir("/proc");

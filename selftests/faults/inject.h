@@ -32,11 +32,8 @@ extern const char *const inject_names[NR_FAULT_KINDS];
 /* Get ready, with nothing failing yet: 0, or -errno if this kernel cannot do it. */
 int inject_begin(void);
 
-/* Of what marked threads ask for, @percent per cent fail: 0 or -errno. */
+/* Of what threads with make-it-fail ask for, @percent per cent fail: 0 or -errno. */
 int inject_rate(enum fault_kind kind, unsigned int percent);
-
-/* Mark thread @tid, 0 for this one, or take the mark away: 0 or -errno. */
-int inject_mark(pid_t tid, bool on);
 
 /*
  * Call @function, with @data, for each thread with a name that begins with @begin. A process
