@@ -22,16 +22,9 @@ FIXTURE_VARIANT(now) {
 	uint32_t flags;
 };
 
-FIXTURE_VARIANT_ADD(now, monotonic) {};
-
-FIXTURE_VARIANT_ADD(now, realtime) {
-	.clock = TWHEEL_CLOCK_REALTIME,
-	.flags = TWHEEL_CONFIG_CANCEL_ON_SET,
-};
-
-FIXTURE_VARIANT_ADD(now, leases) {
-	.flags = TWHEEL_CONFIG_LEASE,
-};
+VARIANT(now, monotonic) {};
+VARIANT(now, realtime) { .clock = TWHEEL_CLOCK_REALTIME, .flags = TWHEEL_CONFIG_CANCEL_ON_SET };
+VARIANT(now, leases) { .flags = TWHEEL_CONFIG_LEASE };
 
 FIXTURE_SETUP(now)
 {

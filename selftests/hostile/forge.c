@@ -40,17 +40,9 @@ FIXTURE_VARIANT(forge)
 	__u32 flags;
 };
 
-FIXTURE_VARIANT_ADD(forge, handles) {};
-FIXTURE_VARIANT_ADD(forge, keys)
-{
-	.config = TWHEEL_CONFIG_KEYED,
-};
-
-FIXTURE_VARIANT_ADD(forge, leases)
-{
-	.config = TWHEEL_CONFIG_LEASE,
-	.flags = TWHEEL_ARM_LEASE,
-};
+VARIANT(forge, handles) {};
+VARIANT(forge, keys) { .config = TWHEEL_CONFIG_KEYED };
+VARIANT(forge, leases) { .config = TWHEEL_CONFIG_LEASE, .flags = TWHEEL_ARM_LEASE };
 
 static bool take(const FIXTURE_DATA(forge) * self, struct snapshot *to)
 {

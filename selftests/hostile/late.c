@@ -941,111 +941,41 @@ FIXTURE_TEARDOWN(late)
 	look_around(_metadata);
 }
 
-FIXTURE_VARIANT_ADD(late, nobody)
-{
-	.plan = { .what = "no attack" },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_100000_a_tick)
-{
-	.plan = { .what = "100000 leases, a tick ahead", .run = extend_leases,
-		  .n = 100000, .clocks = 1, .ahead = A_TICK },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_100000_scattered)
-{
-	.plan = { .what = "100000 leases, up to 30 ticks ahead", .run = extend_leases,
-		  .n = 100000, .clocks = 1, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_100000_together)
-{
-	.plan = { .what = "100000 leases, all to one tick", .run = extend_leases,
-		  .n = 100000, .clocks = 1, .ahead = TOGETHER },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_all_a_tick)
-{
-	.plan = { .what = "all leases, a tick ahead", .run = extend_leases,
-		  .n = ALL, .clocks = 1, .ahead = A_TICK },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_all_scattered)
-{
-	.plan = { .what = "all leases, up to 30 ticks ahead", .run = extend_leases,
-		  .n = ALL, .clocks = 1, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(late, leases_all_together)
-{
-	.plan = { .what = "all leases, all to one tick", .run = extend_leases,
-		  .n = ALL, .clocks = 1, .ahead = TOGETHER },
-};
-
-FIXTURE_VARIANT_ADD(late, three_clocks)
-{
-	.plan = { .what = "100000 leases on 3 clocks", .run = extend_leases,
-		  .n = 100000, .clocks = 3, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(late, rearmed_near)
-{
-	.plan = { .what = "100000 timers re-armed in place", .run = rearm_in_place,
-		  .n = 100000, .clocks = 1 },
-};
-
-FIXTURE_VARIANT_ADD(late, rearmed_far)
-{
-	.plan = { .what = "100000 re-armed, 150 ticks ahead", .run = rearm_in_place,
-		  .n = 100000, .clocks = 1, .ticks = 150 },
-};
-
-FIXTURE_VARIANT_ADD(late, rearmed_all)
-{
-	.plan = { .what = "500000 re-armed, 150 ticks ahead", .run = rearm_in_place,
-		  .n = 500000, .clocks = 1, .ticks = 150 },
-};
-
-FIXTURE_VARIANT_ADD(late, one_tick)
-{
-	.plan = { .what = "500000 timers of one tick, in a loop", .run = all_at_once,
-		  .n = 500000 },
-};
-
-FIXTURE_VARIANT_ADD(late, one_tick_of_ten_users)
-{
-	.plan = { .what = "10 users, 20000 timers each of one tick", .run = all_at_once,
-		  .n = 20000, .users = 10 },
-};
-
-FIXTURE_VARIANT_ADD(late, one_tick_of_a_hundred_users)
-{
-	.plan = { .what = "100 users, 2000 timers each of one tick", .run = all_at_once,
-		  .n = 2000, .users = 100 },
-};
-
-FIXTURE_VARIANT_ADD(late, rounds)
-{
-	.plan = { .what = "10000 periodic timers, read at once", .run = read_rounds,
-		  .n = 10000 },
-};
-
-FIXTURE_VARIANT_ADD(late, watches)
-{
-	.plan = { .what = "20000 watches, woken in each tick", .run = wake_each_tick,
-		  .n = 20000 },
-};
-
-FIXTURE_VARIANT_ADD(late, polls)
-{
-	.plan = { .what = "20000 polls of io_uring, in each tick", .run = wake_uring,
-		  .n = 20000 },
-};
-
-FIXTURE_VARIANT_ADD(late, hammered)
-{
-	.plan = { .what = "own descriptor hammered", .run = hammer, .n = 256 },
-};
+VARIANT(late, nobody) { .plan = { .what = "no attack" } };
+VARIANT(late, leases_100000_a_tick) { .plan = { .what = "100000 leases, a tick ahead",
+	.run = extend_leases, .n = 100000, .clocks = 1, .ahead = A_TICK } };
+VARIANT(late, leases_100000_scattered) { .plan = { .what = "100000 leases, up to 30 ticks ahead",
+	.run = extend_leases, .n = 100000, .clocks = 1, .ahead = SCATTERED } };
+VARIANT(late, leases_100000_together) { .plan = { .what = "100000 leases, all to one tick",
+	.run = extend_leases, .n = 100000, .clocks = 1, .ahead = TOGETHER } };
+VARIANT(late, leases_all_a_tick) { .plan = { .what = "all leases, a tick ahead",
+	.run = extend_leases, .n = ALL, .clocks = 1, .ahead = A_TICK } };
+VARIANT(late, leases_all_scattered) { .plan = { .what = "all leases, up to 30 ticks ahead",
+	.run = extend_leases, .n = ALL, .clocks = 1, .ahead = SCATTERED } };
+VARIANT(late, leases_all_together) { .plan = { .what = "all leases, all to one tick",
+	.run = extend_leases, .n = ALL, .clocks = 1, .ahead = TOGETHER } };
+VARIANT(late, three_clocks) { .plan = { .what = "100000 leases on 3 clocks", .run = extend_leases,
+	.n = 100000, .clocks = 3, .ahead = SCATTERED } };
+VARIANT(late, rearmed_near) { .plan = { .what = "100000 timers re-armed in place",
+	.run = rearm_in_place, .n = 100000, .clocks = 1 } };
+VARIANT(late, rearmed_far) { .plan = { .what = "100000 re-armed, 150 ticks ahead",
+	.run = rearm_in_place, .n = 100000, .clocks = 1, .ticks = 150 } };
+VARIANT(late, rearmed_all) { .plan = { .what = "500000 re-armed, 150 ticks ahead",
+	.run = rearm_in_place, .n = 500000, .clocks = 1, .ticks = 150 } };
+VARIANT(late, one_tick) { .plan = { .what = "500000 timers of one tick, in a loop",
+	.run = all_at_once, .n = 500000 } };
+VARIANT(late, one_tick_of_ten_users) { .plan = { .what = "10 users, 20000 timers each of one tick",
+	.run = all_at_once, .n = 20000, .users = 10 } };
+VARIANT(late, one_tick_of_a_hundred_users) {
+	.plan = { .what = "100 users, 2000 timers each of one tick", .run = all_at_once, .n = 2000,
+	.users = 100 } };
+VARIANT(late, rounds) { .plan = { .what = "10000 periodic timers, read at once", .run = read_rounds,
+	.n = 10000 } };
+VARIANT(late, watches) { .plan = { .what = "20000 watches, woken in each tick",
+	.run = wake_each_tick, .n = 20000 } };
+VARIANT(late, polls) { .plan = { .what = "20000 polls of io_uring, in each tick", .run = wake_uring,
+	.n = 20000 } };
+VARIANT(late, hammered) { .plan = { .what = "own descriptor hammered", .run = hammer, .n = 256 } };
 
 TEST_F(late, timers)
 {
@@ -1109,39 +1039,21 @@ FIXTURE_TEARDOWN(spinner)
  * The leases are as many as on all clocks together, as each wheel could take all that the
  * user may have.
  */
-FIXTURE_VARIANT_ADD(spinner, one_clock)
-{
-	.plan = { .what = "100000 leases on 1 clock", .run = extend_leases,
-		  .n = 100000, .clocks = 1, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(spinner, two_clocks)
-{
-	.plan = { .what = "200000 leases on 2 clocks", .run = extend_leases,
-		  .n = 200000, .clocks = 2, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(spinner, three_clocks)
-{
-	.plan = { .what = "300000 leases on 3 clocks", .run = extend_leases,
-		  .n = 300000, .clocks = 3, .ahead = SCATTERED },
-};
-
-FIXTURE_VARIANT_ADD(spinner, watches_20000)
-{
-	.plan = { .what = "20000 watches, woken in each tick", .run = wake_each_tick,
-		  .n = 20000 },
-};
+VARIANT(spinner, one_clock) { .plan = { .what = "100000 leases on 1 clock", .run = extend_leases,
+	.n = 100000, .clocks = 1, .ahead = SCATTERED } };
+VARIANT(spinner, two_clocks) { .plan = { .what = "200000 leases on 2 clocks", .run = extend_leases,
+	.n = 200000, .clocks = 2, .ahead = SCATTERED } };
+VARIANT(spinner, three_clocks) { .plan = { .what = "300000 leases on 3 clocks",
+	.run = extend_leases, .n = 300000, .clocks = 3, .ahead = SCATTERED } };
+VARIANT(spinner, watches_20000) { .plan = { .what = "20000 watches, woken in each tick",
+	.run = wake_each_tick, .n = 20000 } };
 
 /*
  * The kernel wakes all waiters of a context in one call, which takes long and cannot be
  * split. A timerfd does no better, and is the measure.
  */
-FIXTURE_VARIANT_ADD(spinner, watches_200000)
-{
-	.plan = { .what = "200000 watches, woken in each tick", .run = wake_each_tick,
-		  .n = 200000, .peer = wake_by_timerfd },
-};
+VARIANT(spinner, watches_200000) { .plan = { .what = "200000 watches, woken in each tick",
+	.run = wake_each_tick, .n = 200000, .peer = wake_by_timerfd } };
 
 TEST_F(spinner, thread)
 {

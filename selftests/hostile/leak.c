@@ -66,15 +66,8 @@ FIXTURE_VARIANT(leak)
 	unsigned char poison;
 };
 
-FIXTURE_VARIANT_ADD(leak, a5)
-{
-	.poison = 0xa5,
-};
-
-FIXTURE_VARIANT_ADD(leak, 3c)
-{
-	.poison = 0x3c,
-};
+VARIANT(leak, a5) { .poison = 0xa5 };
+VARIANT(leak, 3c) { .poison = 0x3c };
 
 FIXTURE_SETUP(leak)
 {

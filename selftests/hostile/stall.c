@@ -129,11 +129,8 @@ FIXTURE_VARIANT(stall)
 	bool on_write;
 };
 
-FIXTURE_VARIANT_ADD(stall, reads_and_writes) {};
-FIXTURE_VARIANT_ADD(stall, writes)
-{
-	.on_write = true,
-};
+VARIANT(stall, reads_and_writes) {};
+VARIANT(stall, writes) { .on_write = true };
 
 /*
  * Maps a page of this process in which each page fault waits for an answer, after one in which

@@ -105,11 +105,8 @@ FIXTURE_VARIANT(words) {
 	bool deferred;
 };
 
-FIXTURE_VARIANT_ADD(words, direct) {};
-
-FIXTURE_VARIANT_ADD(words, deferred) {
-	.deferred = true,
-};
+VARIANT(words, direct) {};
+VARIANT(words, deferred) { .deferred = true };
 
 FIXTURE_SETUP(words)
 {

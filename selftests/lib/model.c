@@ -365,19 +365,10 @@ FIXTURE_VARIANT(model) {
 	bool deferred;
 };
 
-FIXTURE_VARIANT_ADD(model, plain) {};
-
-FIXTURE_VARIANT_ADD(model, leases) {
-	.flags = TWHEEL_CONFIG_LEASE,
-};
-
-FIXTURE_VARIANT_ADD(model, deferred) {
-	.deferred = true,
-};
-
-FIXTURE_VARIANT_ADD(model, leases_deferred) {
-	.flags = TWHEEL_CONFIG_LEASE, .deferred = true,
-};
+VARIANT(model, plain) {};
+VARIANT(model, leases) { .flags = TWHEEL_CONFIG_LEASE };
+VARIANT(model, deferred) { .deferred = true };
+VARIANT(model, leases_deferred) { .flags = TWHEEL_CONFIG_LEASE, .deferred = true };
 
 FIXTURE_SETUP(model)
 {

@@ -578,15 +578,9 @@ FIXTURE_VARIANT(lease) {
 	uint64_t features;
 };
 
-FIXTURE_VARIANT_ADD(lease, handles) {
-	.flags = TWHEEL_CONFIG_LEASE,
-	.features = TWHEEL_FEATURE_LEASE,
-};
-
-FIXTURE_VARIANT_ADD(lease, keys) {
-	.flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED,
-	.features = TWHEEL_FEATURE_LEASE | TWHEEL_FEATURE_KEYED,
-};
+VARIANT(lease, handles) { .flags = TWHEEL_CONFIG_LEASE, .features = TWHEEL_FEATURE_LEASE };
+VARIANT(lease, keys) { .flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED,
+	.features = TWHEEL_FEATURE_LEASE | TWHEEL_FEATURE_KEYED };
 
 FIXTURE_SETUP(lease)
 {

@@ -25,12 +25,10 @@ FIXTURE_VARIANT(timers) {
 	uint32_t flags;
 };
 
-FIXTURE_VARIANT_ADD(timers, plain) {};
+VARIANT(timers, plain) {};
 
 /* One-shot timers have words then, which must not show. */
-FIXTURE_VARIANT_ADD(timers, leases) {
-	.flags = TWHEEL_CONFIG_LEASE,
-};
+VARIANT(timers, leases) { .flags = TWHEEL_CONFIG_LEASE };
 
 FIXTURE_SETUP(timers)
 {

@@ -38,16 +38,8 @@ FIXTURE_VARIANT(grid)
 	__u32 config;
 };
 
-FIXTURE_VARIANT_ADD(grid, monotonic)
-{
-	.clock = CLOCK_MONOTONIC,
-};
-
-FIXTURE_VARIANT_ADD(grid, realtime_keyed)
-{
-	.clock = CLOCK_REALTIME,
-	.config = TWHEEL_CONFIG_KEYED,
-};
+VARIANT(grid, monotonic) { .clock = CLOCK_MONOTONIC };
+VARIANT(grid, realtime_keyed) { .clock = CLOCK_REALTIME, .config = TWHEEL_CONFIG_KEYED };
 
 FIXTURE_SETUP(grid)
 {

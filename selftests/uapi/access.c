@@ -34,26 +34,12 @@ FIXTURE_VARIANT(mode)
 	bool writes;
 };
 
-FIXTURE_VARIANT_ADD(mode, read_only)
-{
-	.flags = O_RDONLY, .reads = true,
-};
-
-FIXTURE_VARIANT_ADD(mode, write_only)
-{
-	.flags = O_WRONLY, .writes = true,
-};
-
-FIXTURE_VARIANT_ADD(mode, both)
-{
-	.flags = O_RDWR, .reads = true, .writes = true,
-};
+VARIANT(mode, read_only) { .flags = O_RDONLY, .reads = true };
+VARIANT(mode, write_only) { .flags = O_WRONLY, .writes = true };
+VARIANT(mode, both) { .flags = O_RDWR, .reads = true, .writes = true };
 
 /* The mode 3 of open(): for ioctl() only. */
-FIXTURE_VARIANT_ADD(mode, none)
-{
-	.flags = O_WRONLY | O_RDWR,
-};
+VARIANT(mode, none) { .flags = O_WRONLY | O_RDWR };
 
 FIXTURE_SETUP(mode)
 {

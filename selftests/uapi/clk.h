@@ -19,15 +19,8 @@ FIXTURE_VARIANT(clk)
 	clockid_t clock;
 };
 
-FIXTURE_VARIANT_ADD(clk, monotonic)
-{
-	.clock = CLOCK_MONOTONIC,
-};
-
-FIXTURE_VARIANT_ADD(clk, boottime)
-{
-	.clock = CLOCK_BOOTTIME,
-};
+VARIANT(clk, monotonic) { .clock = CLOCK_MONOTONIC };
+VARIANT(clk, boottime) { .clock = CLOCK_BOOTTIME };
 
 FIXTURE_SETUP(clk)
 {

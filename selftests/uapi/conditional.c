@@ -21,25 +21,10 @@ FIXTURE_VARIANT(cond)
 	__u32 config;
 };
 
-FIXTURE_VARIANT_ADD(cond, handles)
-{
-	.config = 0,
-};
-
-FIXTURE_VARIANT_ADD(cond, keys)
-{
-	.config = TWHEEL_CONFIG_KEYED,
-};
-
-FIXTURE_VARIANT_ADD(cond, leases)
-{
-	.config = TWHEEL_CONFIG_LEASE,
-};
-
-FIXTURE_VARIANT_ADD(cond, keyed_leases)
-{
-	.config = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE,
-};
+VARIANT(cond, handles) { .config = 0 };
+VARIANT(cond, keys) { .config = TWHEEL_CONFIG_KEYED };
+VARIANT(cond, leases) { .config = TWHEEL_CONFIG_LEASE };
+VARIANT(cond, keyed_leases) { .config = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE };
 
 FIXTURE_SETUP(cond)
 {

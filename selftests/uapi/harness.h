@@ -26,6 +26,9 @@
 #define SETUP_SKIP(...)		SKIP(longjmp(_metadata->env, 1), __VA_ARGS__)
 #endif
 
+/* Short enough for a table with a line or two for each variant */
+#define VARIANT FIXTURE_VARIANT_ADD
+
 /* Skips the whole program if there is no device. */
 static void __attribute__((constructor)) need_device(void)
 {

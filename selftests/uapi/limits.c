@@ -248,28 +248,13 @@ FIXTURE_VARIANT(leftovers)
 };
 
 /* A context and a block of the table of chunks; a chunk without a timer is taken back */
-FIXTURE_VARIANT_ADD(leftovers, plain)
-{
-	.config = 0,
-	.at_least = 16,
-	.at_most = 28,
-};
+VARIANT(leftovers, plain) { .config = 0, .at_least = 16, .at_most = 28 };
 
 /* One block more, of the table of keys */
-FIXTURE_VARIANT_ADD(leftovers, keyed)
-{
-	.config = TWHEEL_CONFIG_KEYED,
-	.at_least = 6,
-	.at_most = 15,
-};
+VARIANT(leftovers, keyed) { .config = TWHEEL_CONFIG_KEYED, .at_least = 6, .at_most = 15 };
 
 /* Two pages of words more */
-FIXTURE_VARIANT_ADD(leftovers, lease)
-{
-	.config = TWHEEL_CONFIG_LEASE,
-	.at_least = 5,
-	.at_most = 12,
-};
+VARIANT(leftovers, lease) { .config = TWHEEL_CONFIG_LEASE, .at_least = 5, .at_most = 12 };
 
 FIXTURE_SETUP(leftovers)
 {
@@ -686,24 +671,11 @@ FIXTURE_VARIANT(memcg)
 	int bytes;
 };
 
-FIXTURE_VARIANT_ADD(memcg, plain)
-{
-	.config = 0,
-	.bytes = 64,
-};
+VARIANT(memcg, plain) { .config = 0, .bytes = 64 };
 
 /* The table that leads to the keys is not charged, as the kernel's workers allocate it. */
-FIXTURE_VARIANT_ADD(memcg, keyed)
-{
-	.config = TWHEEL_CONFIG_KEYED,
-	.bytes = 64 + 16,
-};
-
-FIXTURE_VARIANT_ADD(memcg, lease)
-{
-	.config = TWHEEL_CONFIG_LEASE,
-	.bytes = 64 + 8,
-};
+VARIANT(memcg, keyed) { .config = TWHEEL_CONFIG_KEYED, .bytes = 64 + 16 };
+VARIANT(memcg, lease) { .config = TWHEEL_CONFIG_LEASE, .bytes = 64 + 8 };
 
 FIXTURE_SETUP(memcg)
 {

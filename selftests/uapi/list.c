@@ -472,15 +472,8 @@ FIXTURE_VARIANT(handler)
 	int flags;
 };
 
-FIXTURE_VARIANT_ADD(handler, that_restarts)
-{
-	.flags = SA_RESTART,
-};
-
-FIXTURE_VARIANT_ADD(handler, that_does_not)
-{
-	.flags = 0,
-};
+VARIANT(handler, that_restarts) { .flags = SA_RESTART };
+VARIANT(handler, that_does_not) { .flags = 0 };
 
 FIXTURE_SETUP(handler)
 {

@@ -10,10 +10,7 @@
 
 #define RECORD	sizeof(struct twheel_event)
 
-FIXTURE_VARIANT_ADD(clk, realtime)
-{
-	.clock = CLOCK_REALTIME,
-};
+VARIANT(clk, realtime) { .clock = CLOCK_REALTIME };
 
 /* Makes a request for a periodic timer whose first round ends in @first from now. */
 static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,

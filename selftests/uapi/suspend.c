@@ -61,15 +61,8 @@ FIXTURE_VARIANT(sleep)
 	bool firmware;
 };
 
-FIXTURE_VARIANT_ADD(sleep, up_to_the_firmware)
-{
-	.firmware = false,
-};
-
-FIXTURE_VARIANT_ADD(sleep, to_memory)
-{
-	.firmware = true,
-};
+VARIANT(sleep, up_to_the_firmware) { .firmware = false };
+VARIANT(sleep, to_memory) { .firmware = true };
 
 FIXTURE_SETUP(sleep)
 {

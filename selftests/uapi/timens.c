@@ -38,40 +38,14 @@ FIXTURE_VARIANT(ns)
 	__s64 offset;
 };
 
-FIXTURE_VARIANT_ADD(ns, monotonic_ahead)
-{
-	.clock = CLOCK_MONOTONIC, .offset = 10 * DAY,
-};
-
-FIXTURE_VARIANT_ADD(ns, monotonic_behind)
-{
-	.clock = CLOCK_MONOTONIC, .offset = -1,
-};
-
-FIXTURE_VARIANT_ADD(ns, monotonic_far_ahead)
-{
-	/* The kernel allows offsets of up to half of the 292 years that fit. */
-	.clock = CLOCK_MONOTONIC, .offset = 146 * 365 * DAY,
-};
-
-FIXTURE_VARIANT_ADD(ns, boottime_ahead)
-{
-	.clock = CLOCK_BOOTTIME, .offset = 10 * DAY,
-};
-
-FIXTURE_VARIANT_ADD(ns, boottime_behind)
-{
-	.clock = CLOCK_BOOTTIME, .offset = -1,
-};
-
-FIXTURE_VARIANT_ADD(ns, realtime)
-{
-	/*
-	 * There is no offset for this clock: only the other two clocks are ahead in the
-	 * namespace.
-	 */
-	.clock = CLOCK_REALTIME, .offset = 10 * DAY,
-};
+VARIANT(ns, monotonic_ahead) { .clock = CLOCK_MONOTONIC, .offset = 10 * DAY };
+VARIANT(ns, monotonic_behind) { .clock = CLOCK_MONOTONIC, .offset = -1 };
+/* The kernel allows offsets of up to half of the 292 years that fit. */
+VARIANT(ns, monotonic_far_ahead) { .clock = CLOCK_MONOTONIC, .offset = 146 * 365 * DAY };
+VARIANT(ns, boottime_ahead) { .clock = CLOCK_BOOTTIME, .offset = 10 * DAY };
+VARIANT(ns, boottime_behind) { .clock = CLOCK_BOOTTIME, .offset = -1 };
+/* There is no offset for this clock: only the other two clocks are ahead in the namespace. */
+VARIANT(ns, realtime) { .clock = CLOCK_REALTIME, .offset = 10 * DAY };
 
 static int open_ns(const char *name)
 {
