@@ -22,6 +22,8 @@
 /**
  * struct object - what the model knows of a timer
  * @timer: the timer
+ * @setting: what it was armed with last
+ * @known: whether it was armed at all
  * @armed: whether it is armed
  * @from: the earliest time that its deadline may be
  * @until: the latest; the same if the deadline was a point in time
@@ -30,6 +32,8 @@
  */
 struct object {
 	struct twheel_timer	*timer;
+	struct twheel_arm	setting;
+	bool			known;
 	bool			armed;
 	uint64_t		from;
 	uint64_t		until;
@@ -137,6 +141,35 @@ static struct twheel_arm random_setting(const struct object *object)
 	return setting;
 }
 
+/* A call between @before and @after has made @object due at @expires, if @flags say so. */
+static void becomes_due(struct object *object, uint64_t expires, uint32_t flags,
+			uint64_t before, uint64_t after)
+{
+	object->from = expires;
+	object->until = expires;
+	if (!(flags & TWHEEL_ARM_ABS)) {
+		object->from += before;
+		object->until += after;
+	}
+	/* A lease's is rounded up, or down if it has passed. */
+	if (twheel_config_flags(model.tw) & TWHEEL_CONFIG_LEASE && !object->interval) {
+		object->from &= -UNIT;
+		object->until = (object->until + UNIT - 1) & -UNIT;
+	}
+}
+
+/* A call between @before and @after has armed @object as @object->setting says. */
+static void becomes_armed(struct object *object, uint64_t before, uint64_t after)
+{
+	const struct twheel_arm *setting = &object->setting;
+
+	model.arms++;
+	object->armed = true;
+	object->interval = setting->interval;
+	object->slack = setting->slack;
+	becomes_due(object, setting->expires, setting->flags, before, after);
+}
+
 static void arm(struct object *object)
 {
 	struct twheel_arm setting = random_setting(object);
@@ -164,22 +197,47 @@ static void arm(struct object *object)
 	if (ask)
 		check_old(object, &old, before, after);
 
-	model.arms++;
 	model.silent += calls.ioctls == ioctls;
-	object->armed = true;
-	object->from = setting.expires;
-	object->until = setting.expires;
-	if (!(setting.flags & TWHEEL_ARM_ABS)) {
-		object->from += before;
-		object->until += after;
+	object->setting = setting;
+	object->known = true;
+	becomes_armed(object, before, after);
+}
+
+static void again(struct object *object)
+{
+	unsigned int ioctls = calls.ioctls;
+	uint64_t before = twheel_now(model.tw);
+	int ret = twheel_timer_again(object->timer);
+
+	if (!object->known)
+		CHECK(ret == -ENOENT);
+	else
+		CHECK(ret == (object->setting.flags & TWHEEL_ARM_ABS ? -EINVAL : 0));
+	if (ret)
+		return;
+	model.silent += calls.ioctls == ioctls;
+	becomes_armed(object, before, twheel_now(model.tw));
+}
+
+/* Only one shot: of others a record that was read comes with the deadline of before. */
+static void push(struct object *object)
+{
+	uint64_t before = twheel_now(model.tw), expires = soon();
+	uint32_t flags = chance(2) ? TWHEEL_ARM_ABS : 0;
+	int ret;
+
+	if (object->armed && object->interval)
+		return;
+	if (flags)
+		expires += before;
+	ret = twheel_timer_push(object->timer, expires, flags);
+	if (ret) {
+		CHECK(ret == -ENOENT);
+		CHECK(!object->armed || object->from <= twheel_now(model.tw));
+		return;
 	}
-	/* A lease's is rounded up, or down if it has passed. */
-	if (twheel_config_flags(model.tw) & TWHEEL_CONFIG_LEASE && !setting.interval) {
-		object->from &= -UNIT;
-		object->until = (object->until + UNIT - 1) & -UNIT;
-	}
-	object->interval = setting.interval;
-	object->slack = setting.slack;
+	CHECK(object->armed);
+	becomes_due(object, expires, flags, before, twheel_now(model.tw));
 }
 
 static void cancel(struct object *object)
@@ -221,6 +279,7 @@ static void replace(struct object *object)
 {
 	twheel_timer_free(object->timer);
 	object->armed = false;
+	object->known = false;
 	CHECK(!twheel_timer_new(&object->timer, model.tw, on_object, object));
 }
 
@@ -258,7 +317,7 @@ static void act(void)
 {
 	struct object *object = &model.objects[chance(OBJECTS)];
 
-	switch (chance(40)) {
+	switch (chance(45)) {
 	case 0 ... 4:
 		cancel(object);
 		break;
@@ -276,6 +335,12 @@ static void act(void)
 		break;
 	case 10:
 		CHECK(!twheel_timer_flush(model.tw));
+		break;
+	case 11 ... 12:
+		again(object);
+		break;
+	case 13 ... 15:
+		push(object);
 		break;
 	default:
 		arm(object);

@@ -56,7 +56,6 @@ FIXTURE_TEARDOWN(timers)
  * @last: whether the last record had the flag TWHEEL_EVENT_LAST
  * @armed: whether the timer was armed during the last call
  * @deadline: the deadline in the last record
- * @allowed: whether its function may be called
  */
 struct probe {
 	struct twheel_timer	*timer;
@@ -66,7 +65,6 @@ struct probe {
 	int			last;
 	int			armed;
 	uint64_t		deadline;
-	int			allowed;
 };
 
 /**
@@ -994,130 +992,6 @@ TEST_F(timers, get)
 	EXPECT_EQ(0, info.remaining);
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
 	EXPECT_EQ(-ENOENT, twheel_timer_get(probe->timer, &info));
-}
-
-/*
- * At random
- */
-
-#define CHANCES	300
-
-/**
- * struct chance - the random test
- * @tw: the context
- * @probes: the timers
- * @seed: the state of the random numbers
- * @calls: how many calls of functions there were
- * @withdrawn: how many cancels and re-arms met timers that had expired
- * @wrong: how many results were not as expected
- */
-struct chance {
-	struct twheel		*tw;
-	struct probe		probes[CHANCES];
-	unsigned int		seed;
-	unsigned int		calls;
-	unsigned int		withdrawn;
-	unsigned int		wrong;
-};
-
-static struct chance chance;
-
-static void on_chance(struct twheel_timer *timer, const struct twheel_event *event,
-		      void *arg);
-
-/* Does something to a random timer, and notes whether its function may be called afterwards. */
-static void act(void)
-{
-	struct probe *probe = &chance.probes[rand_r(&chance.seed) % CHANCES];
-	int ret;
-
-	switch (rand_r(&chance.seed) % 8) {
-	case 0:
-	case 1:
-		ret = REPLACED(twheel_timer_cancel, probe->timer);
-		if (ret != -ENOENT && ret != TWHEEL_STATE_PENDING &&
-		    ret != TWHEEL_STATE_READY)
-			chance.wrong++;
-		/*
-		 * A timer may be called if and only if it is armed, and then a cancel finds
-		 * it.
-		 */
-		if ((ret == -ENOENT) == probe->allowed)
-			chance.wrong++;
-		chance.withdrawn += ret == TWHEEL_STATE_READY;
-		probe->allowed = 0;
-		break;
-	case 2:
-		twheel_timer_free(probe->timer);
-		probe->allowed = 0;
-		if (twheel_timer_new(&probe->timer, chance.tw, on_chance, probe))
-			chance.wrong++;
-		break;
-	case 3:
-		/* It may have expired and not be called yet. */
-		ret = twheel_timer_push(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
-		if (ret ? ret != -ENOENT : !probe->allowed)
-			chance.wrong++;
-		break;
-	case 4:
-		ret = twheel_timer_again(probe->timer);
-		/* It is new, and so not armed. */
-		if (ret && (ret != -ENOENT || probe->allowed))
-			chance.wrong++;
-		probe->allowed = !ret;
-		break;
-	default:
-		ret = start(probe->timer, rand_r(&chance.seed) % 4 * MSEC / 2, 0);
-		/* Arming replaces something if and only if the timer was armed. */
-		if (ret < 0 || !!ret != probe->allowed)
-			chance.wrong++;
-		chance.withdrawn += ret == TWHEEL_STATE_READY;
-		probe->allowed = 1;
-		break;
-	}
-}
-
-static void on_chance(struct twheel_timer *timer, const struct twheel_event *event,
-		      void *arg)
-{
-	struct probe *probe = arg;
-
-	if (timer != probe->timer || !probe->allowed ||
-	    twheel_now(chance.tw) < event->deadline)
-		chance.wrong++;
-	probe->allowed = 0;
-	chance.calls++;
-	act();
-	act();
-}
-
-TEST_F(timers, random_actions)
-{
-	uint64_t end;
-	size_t i;
-
-	chance.tw = self->tw;
-	chance.seed = 1;
-	for (i = 0; i < CHANCES; i++)
-		ASSERT_EQ(0, twheel_timer_new(&chance.probes[i].timer, self->tw, on_chance,
-					      &chance.probes[i]));
-	end = twheel_now(self->tw) + LIMIT;
-	for (i = 0; chance.calls < 50000 && twheel_now(self->tw) < end; i++) {
-		/* However fast the machine is, some are done to timers that have expired. */
-		if (i % 100 == 0)
-			usleep(2 * MSEC / 1000);
-		act();
-		ASSERT_LE(0, twheel_dispatch(self->tw));
-	}
-	TH_LOG("%u calls, %u withdrawn", chance.calls, chance.withdrawn);
-	EXPECT_LT(1000, chance.calls);
-	EXPECT_LT(100, chance.withdrawn);
-	EXPECT_EQ(0, chance.wrong);
-
-	/* Functions that may still be called are called now, and no others. */
-	for (i = 0; i < CHANCES; i++)
-		EXPECT_EQ(chance.probes[i].allowed,
-			  twheel_timer_armed(chance.probes[i].timer));
 }
 
 static void ignore(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
