@@ -3,10 +3,10 @@
 #
 # fuzz.sh - fuzz the interface in a guest, and the wheel on this machine (KTAP)
 #
-# usage: fuzz.sh [-m minutes] [-s seed] [-c] [abi|libfuzzer|afl]...
+# usage: fuzz.sh [-m minutes] [-s seed] [-c] [abi|libfuzzer]...
 #	 fuzz.sh [-n times] -r file
 #
-#	-m  how long the interface is fuzzed (3); the wheel takes half as long again
+#	-m  how long the interface is fuzzed (3); the wheel takes a quarter as long again
 #	-s  where chance begins
 #	-c  keep what was found in the corpus (selftests/fuzz/corpus)
 #	-r  run the programs in the file, which one that failed was left in, so many
@@ -92,14 +92,10 @@ abi() {
 	figures+=("interface: ${counts[0]} executions, ${counts[1]} calls, coverage $reached of $all places, corpus ${counts[3]}, crashes 0")
 }
 
-wheel() {
-	make -s -C "$top/selftests/wheel" O="$out/wheel" \
-		SECONDS=$((minutes * 15)) "$1" >"$out/$1" 2>&1
-}
-
 libfuzzer() {
 	local status=0 runs edges
-	wheel fuzz || status=$?
+	make -s -C "$top/selftests/wheel" O="$out/wheel" \
+		SECONDS=$((minutes * 15)) fuzz >"$out/fuzz" 2>&1 || status=$?
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/fuzz")
 	edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$out/fuzz" | tail -n 1)
 	if [ "$status" != 0 ] || [ -z "$runs" ] || [ -z "$edges" ]; then
@@ -108,22 +104,6 @@ libfuzzer() {
 	fi
 	result "$status" libfuzzer
 	figures+=("wheel, libFuzzer: ${runs:-0} executions, ${edges:-0} edges, crashes $status")
-}
-
-stat_of() {
-	sed -n "s/^$1 *: *//p" "$out/wheel/afl/default/fuzzer_stats" 2>/dev/null
-}
-
-afl() {
-	local status=0 crashes
-	wheel fuzz-afl || status=$?
-	crashes=$(($(stat_of saved_crashes) + $(stat_of saved_hangs)))
-	if [ "$status" != 0 ] || [ -z "$(stat_of execs_done)" ] || [ "$crashes" != 0 ]; then
-		status=1
-		tail -n 40 "$out/fuzz-afl" | sed 's/^/# /'
-	fi
-	result "$status" afl
-	figures+=("wheel, AFL++: $(stat_of execs_done) executions, $(stat_of edges_found) of $(stat_of total_edges) edges, crashes $crashes")
 }
 
 set +e
@@ -153,12 +133,12 @@ END
 	exit
 fi
 
-[ $# -gt 0 ] || set -- abi libfuzzer afl
+[ $# -gt 0 ] || set -- abi libfuzzer
 . "$top/selftests/tap.sh"
 echo "1..$#"
 for part; do
 	case $part in
-	abi|libfuzzer|afl) "$part" ;;
+	abi|libfuzzer) "$part" ;;
 	*)	usage ;;
 	esac
 done

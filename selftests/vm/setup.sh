@@ -3,10 +3,10 @@
 #
 # setup.sh - install what the build, the guests and the checks need
 #
-# usage: setup.sh [build|guest|check|kernel|coverage|fuzz|bench|bare|deb|dist|lint|html|browser|
+# usage: setup.sh [build|guest|check|kernel|coverage|bench|bare|deb|dist|lint|html|browser|
 #		 languages|database|arm64]...
 #
-# Without a set: build guest check kernel fuzz lint. With KERNEL=arm64 in the environment guest
+# Without a set: build guest check kernel lint. With KERNEL=arm64 in the environment guest
 # includes arm64.
 #
 # A machine that has everything is left alone, and needs no network. Where there is no apt
@@ -36,7 +36,6 @@ set_of check "abigail-tools g++ gcc-multilib musl-tools clang tzdata patch rsync
 # To build kernels: debug ones, that Debian does not have.
 set_of kernel 'flex bison bc' 'flex bison bc libelf.h'
 set_of coverage perl perl
-set_of fuzz 'clang afl++' 'clang afl-fuzz'
 # The peers that are measured, and what makes pages of figures.
 set_of bench 'liburing-dev libuv1-dev libevent-dev gnuplot-nox perl' \
 	'liburing.h uv.h event2/event.h gnuplot perl'
@@ -112,7 +111,7 @@ install() {
 main() {
 	local set all=''
 
-	[ $# -gt 0 ] || set -- build guest check kernel fuzz lint
+	[ $# -gt 0 ] || set -- build guest check kernel lint
 	case "$arch, $* " in
 	arm64,*" guest "*) set -- "$@" arm64 ;;
 	esac

@@ -49,7 +49,6 @@ needs() {
 sets() {
 	echo build guest check kernel
 	case $1 in
-	fuzz*)				echo fuzz ;;
 	bare|deb)			echo bare ;;
 	dist)				echo dist ;;
 	html)				echo html browser ;;
