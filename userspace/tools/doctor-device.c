@@ -34,8 +34,7 @@ static const char pass_it_on[] =
 
 /* What to do about a seccomp filter. */
 static const char let_pass[] =
-	"a seccomp filter is in force: let it pass openat, ioctl, read, preadv2, write, poll, ppoll "
-	"and mmap";
+	"a seccomp filter has to let pass openat, ioctl, mmap, read, preadv2, write, poll, ppoll";
 
 /* What to do about a module or a program that is too old. */
 static const char one_release[] =
