@@ -97,7 +97,7 @@ accepted() {
 		if [ "${2-}" = all ]; then
 			works
 		else
-			"$suites/close" >"$tmp/out" 2>&1
+			"$suites/batch" >"$tmp/out" 2>&1
 		fi
 	result $? "works with $1"
 	rmmod twheel && ! left_over
