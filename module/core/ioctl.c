@@ -195,6 +195,12 @@ static size_t writable(char __user *user, const char *buf, size_t n)
 	return min(i, n);
 }
 
+union twheel_entry {
+	struct twheel_arm	arm;
+	struct twheel_cancel	cancel;
+	u64			words[sizeof(struct twheel_arm) / sizeof(u64)];
+};
+
 /*
  * Carry out up to @n entries at @user, with room for them at @buf. Returns how
  * many: fewer if the rest cannot be read or written.
@@ -247,11 +253,7 @@ fault:
 static __always_inline long ioctl_one(struct twheel_ctx *ctx, const struct twheel_op *op,
 				      void __user *arg)
 {
-	union {
-		struct twheel_arm	arm;
-		struct twheel_cancel	cancel;
-		u64			words[sizeof(struct twheel_arm) / sizeof(u64)];
-	} entry __uninitialized;
+	union twheel_entry entry __uninitialized;
 
 	/* Some machines cannot read such words. */
 	if (unlikely((unsigned long)arg % sizeof(u64)))
@@ -271,9 +273,10 @@ static __always_inline long ioctl_one(struct twheel_ctx *ctx, const struct twhee
 static long ioctl_batch(struct twheel_ctx *ctx, const struct twheel_op *op,
 			const struct twheel_batch __user *arg)
 {
+	u32 part, done = 0;
 	struct twheel_batch batch;
+	union twheel_entry single;
 	void __user *user;
-	u32 done = 0;
 	void *buf;
 
 	if (copy_from_user(&batch, arg, sizeof(batch)))
@@ -283,15 +286,16 @@ static long ioctl_batch(struct twheel_ctx *ctx, const struct twheel_op *op,
 	if (!batch.count)
 		return 0;
 
-	buf = kmalloc_array(min_t(u32, batch.count, TWHEEL_BATCH_PART),
-			    op->size, GFP_KERNEL);
+	/* Without memory one after another: a cancel gives memory back, and a re-arm needs none. */
+	part = min_t(u32, batch.count, TWHEEL_BATCH_PART);
+	buf = kmalloc_array(part, op->size, GFP_KERNEL | __GFP_NOWARN);
 	if (!buf)
-		return -ENOMEM;
+		part = 1;
 
 	user = u64_to_user_ptr(batch.entries);
 	while (done < batch.count) {
-		u32 n = min_t(u32, batch.count - done, TWHEEL_BATCH_PART);
-		u32 stored = run_entries(ctx, op, user + done * op->size, buf, n);
+		u32 n = min(batch.count - done, part);
+		u32 stored = run_entries(ctx, op, user + done * op->size, buf ?: &single, n);
 
 		done += stored;
 		if (stored < n || signal_pending(current))

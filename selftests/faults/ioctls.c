@@ -592,11 +592,10 @@ static void end_config(struct world *w)
 				  .pending = 70, .ready = 6, __VA_ARGS__ }
 #define CANCEL(name, ...)	{ name, .after = after_cancel, .errors = { EFAULT }, \
 				  .pending = 70, .ready = 6, __VA_ARGS__ }
-#define ARM_BATCH(name, ...)	{ name, .after = after_arm_batch, \
-				  .errors = { ENOMEM, EFAULT }, __VA_ARGS__ }
-#define CANCEL_BATCH(name, ...)	{ name, .after = after_cancel_batch, \
-				  .errors = { ENOMEM, EFAULT }, .pending = 70, .ready = 6, \
+#define ARM_BATCH(name, ...)	{ name, .after = after_arm_batch, .errors = { EFAULT }, \
 				  __VA_ARGS__ }
+#define CANCEL_BATCH(name, ...)	{ name, .after = after_cancel_batch, .errors = { EFAULT }, \
+				  .pending = 70, .ready = 6, __VA_ARGS__ }
 #define ASK(name, ...)		{ name, .errors = { EFAULT }, .pending = 70, .ready = 6, \
 				  __VA_ARGS__ }
 #define CONFIG(name, ...)	{ name, .after = after_config, .end = end_config, \

@@ -99,8 +99,11 @@ static long call_batch(struct context *c, unsigned int cmd, void *entries, u32 n
 {
 	struct twheel_batch batch = { .entries = (uintptr_t)entries, .count = n };
 
+	long ret = call_ioctl(c, cmd, &batch);
+
 	counts.operations += n;
-	return call_ioctl(c, cmd, &batch);
+	expect(ret != -ENOMEM, CONTAINED, "a batch fails as there is no memory");
+	return ret;
 }
 
 long call_arm_batch(struct context *c, struct twheel_arm *arms, u32 n)

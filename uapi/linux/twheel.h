@@ -520,7 +520,8 @@ struct twheel_cancel {
  * have armed them by then. But a re-arm or a cancel has taken place, and the record
  * that it withdrew is lost. The single calls are the same.
  *
- * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags; ENOMEM.
+ * Errors: EFAULT; EINVAL for a @count over 2^31 - 1 or a non-zero @flags. Where memory
+ * is short, ENOMEM is the result of those entries that need some, new timers, and of no other.
  */
 struct twheel_batch {
 	__u64 entries;

@@ -563,8 +563,7 @@ int twheel_cancel(struct twheel *tw, uint64_t handle, struct twheel_old *old);
  * A signal does not end the call: it goes on with the next entry.
  *
  * Return: how many entries were handled, whatever their results. There are fewer
- * than @n only if the memory of an entry cannot be reached, or if the kernel has no
- * memory. If that happens at the first entry, -EFAULT or -ENOMEM.
+ * than @n only if the memory of an entry cannot be reached: -EFAULT, if it is the first.
  */
 ssize_t twheel_arm_batch(struct twheel *tw, struct twheel_arm *arms, size_t n);
 

@@ -7,5 +7,6 @@
 
 #define GFP_KERNEL	0
 #define __GFP_ACCOUNT	0
+#define __GFP_NOWARN	0
 
 #endif /* SHIM_LINUX_GFP_H */
