@@ -102,8 +102,8 @@ try "a trace changes nothing" same_without_trace
 try "an episode is the same whatever was before it" same_in_a_row
 try "a bug is found" finds_a_bug
 try "and its episode made smaller" makes_it_smaller
-simulate plain 20000
+simulate plain 8000
 seconds=$((seconds / 4)) simulate plain 100 --each-fault 40 --each 20
-simulate address 8000
-simulate thread 250
+simulate address 2000
+simulate thread 120
 finish

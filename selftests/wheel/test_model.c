@@ -65,17 +65,17 @@ static void run(const struct shape *s, u64 ops)
 
 static void small_wheels_checked_after_every_step(void)
 {
-	run(&(struct shape){ 4, 24, 1, 2000 }, 12000000);
+	run(&(struct shape){ 4, 24, 1, 2000 }, 4000000);
 }
 
 static void all_geometries(void)
 {
-	run(&(struct shape){ 12, 200, 0, 4000 }, 8000000);
+	run(&(struct shape){ 12, 200, 0, 4000 }, 3000000);
 }
 
 static void many_nodes(void)
 {
-	run(&(struct shape){ 8, 20000, 0, 100000 }, 2000000);
+	run(&(struct shape){ 8, 20000, 0, 100000 }, 1000000);
 }
 
 int main(void)
