@@ -175,17 +175,7 @@ man_pages() {
 	mandoc -Tlint -W style userspace/man/*.[134]
 }
 
-# Bugs that no longer fit into the sources would be found out much later.
-seeded() {
-	local bug status=0
-	for bug in selftests/seeded/*.patch; do
-		patch -p1 --fuzz=0 --dry-run <"$bug" >"$out/seeded" ||
-			{ echo "$bug does not apply:" && cat "$out/seeded"; status=1; }
-	done
-	return "$status"
-}
-
-# So would mutations.
+# Those that no longer fit into the sources would be found out much later.
 mutations() {
 	selftests/mutate.sh -a
 }
@@ -289,7 +279,6 @@ tool "programs know the years after 2038" programs_after_2038
 tool "shellcheck" shell
 tool "pipes read to their end" whole_pipes
 tool "manual pages" man_pages
-tool "seeded bugs apply" seeded
 tool "mutations apply" mutations
 tool "names in pages and comments" prose
 finish

@@ -5,44 +5,31 @@
 #
 # usage: [KERNEL=kasan|kcsan] seeded.sh [bug...]	(by default all bugs for that kernel)
 #
-# Each patch beside this script is a bug that a developer could make. Its head says
-#
-#	Kernel:		the debug kernel whose detector is to notice
-#	Trigger:	what trigger.c has to do
-#	Report:		an extended regular expression: how the report begins
-#
-# A copy of the module, in build/seeded, is patched and built for each bug. One guest loads the
-# unchanged module first, which does all that the triggers do, and nothing is reported; and then the
-# others. A bug counts as noticed if the kernel's log has the expected report while that module is
-# loaded, and that report names the module.
+# The rows of seeded in selftests/mutations.tsv are bugs that a developer could make, and say which
+# detector is to notice. A copy of the module, in build/seeded, gets each bug and is built. One guest
+# loads the unchanged module first, which does all that the triggers do, and nothing is reported; and
+# then the others. A bug counts as noticed if the kernel's log has the expected report while that
+# module is loaded, and that report names the module.
 
 . "$(dirname "$0")/../vm/common.sh"
 . "$(dirname "$0")/../vm/log.sh"
 . "$top/selftests/tap.sh"
 
 export KERNEL=${KERNEL:-kasan}
-seeded=$top/selftests/seeded
 dir=$build/seeded/$KERNEL
 guest=$dir/guest
 
-# Lockdep gives up after its first report of an order of locks, or of KASAN. So what it is to notice
-# comes first.
-first=(lost-lock rcu abba)
-
-# field BUG NAME - what the head of its patch says
+# field BUG N - column N of its row
 field() {
-	sed -n "/^--- /q; s/^$2: *//p" "$seeded/$1.patch"
+	awk -F '\t' -v name="$1:" -v column="$2" \
+		'$1 == "seeded" && index($2, name) == 1 { print $column }' "$top/selftests/mutations.tsv"
 }
 
 # The bugs for this kernel, in the order in which they are tried
 bugs() {
-	local bug
-	{
-		printf '%s\n' "${first[@]}"
-		(cd "$seeded" && basename -s .patch -- *.patch) | grep -vxF "$(printf '%s\n' "${first[@]}")"
-	} | while read -r bug; do
-		[ "$(field "$bug" Kernel)" != "$KERNEL" ] || echo "$bug"
-	done
+	awk -F '\t' -v kernel="$KERNEL" \
+		'$1 == "seeded" && $5 == kernel { sub(/:.*/, "", $2); print $2 }' \
+		"$top/selftests/mutations.tsv"
 }
 
 # build_module NAME - build what is in the copy, for the guest
@@ -50,13 +37,16 @@ build_module() {
 	make -C "$("$vm/kernel.sh")/headers" M="$dir/module" modules && cp "$dir/module/twheel.ko" "$guest/$1.ko"
 }
 
-# apply BUG [OPTION] - without fuzz, as a bug in another place may be no bug
-apply() {
-	patch -d "$dir/module" -p1 --fuzz=0 "${@:2}" <"$seeded/$1.patch"
-}
-
+# Only what it changes gets a new time stamp, so that little has to be built.
 build_bug() {
-	apply "$1" && build_module "$1" && apply "$1" -R
+	local file status=0
+	for file in "$dir"/module/module/*/*.[ch]; do
+		sed "$(field "$1" 3)" "$file" >"$tmp/broken"
+		cmp -s "$tmp/broken" "$file" || { cp "$file" "$tmp/whole" && cp "$tmp/broken" "$file" && break; }
+	done
+	build_module "$1" || status=$?
+	cp "$tmp/whole" "$file"
+	return "$status"
 }
 
 # What the guest does. The unchanged module is unloaded before the search for leaks, as memory that
@@ -90,8 +80,8 @@ guest_commands() {
 		look_for_leaks
 	END
 	for bug; do
-		echo "try $bug $(field "$bug" Trigger)"
-		[[ $(field "$bug" Report) != unreferenced* ]] || echo look_for_leaks
+		echo "try $bug $(field "$bug" 6)"
+		[[ $(field "$bug" 7) != unreferenced* ]] || echo look_for_leaks
 		echo "rmmod twheel"
 	done
 	echo 'echo "twheel-vm: seeded end" >/dev/kmsg'
@@ -117,7 +107,7 @@ is_clean() {
 # Is there the report, and does it name the module?
 is_noticed() {
 	local report
-	report=$(field "$1" Report)
+	report=$(field "$1" 7)
 	echo "expected '$report'"
 	log_of "$1" | tee "$tmp/log" | awk -v pattern="$report" '
 		$0 ~ pattern { left = 60 }
@@ -134,7 +124,7 @@ mkdir -p "$dir/module" "$guest"
 cp -r "$top"/{Kbuild,VERSION,module,uapi} "$dir/module"
 try "the module builds" build_module clean
 for bug; do
-	try "$bug applies and builds" build_bug "$bug"
+	try "$bug builds" build_bug "$bug"
 done
 [ "$failures" = 0 ] || finish
 guest_commands "$@" >"$guest/run.sh"
