@@ -45,7 +45,7 @@ static __always_inline u64 end_held(struct twheel_hold *hold, struct twheel_time
 	if (trace_twheel_cancel_enabled())
 		trace_twheel_cancel(ctx, twheel_pool_handle(timer), state);
 	twheel_pool_end_timer(&ctx->pool, timer);
-	twheel_hold_free(hold, timer);
+	twheel_pool_free(&ctx->pool, hold->base, timer, &hold->ended);
 	return deadline;
 }
 
@@ -93,7 +93,7 @@ static __always_inline int cancel_entry(struct twheel_hold *hold, struct twheel_
 
 	if (ret)
 		return ret;
-	if (unlikely(!twheel_hold_has_plain(hold, cancel->handle, hint)))
+	if (unlikely(!twheel_hold_has(hold, cancel->handle, hint, 0)))
 		return cancel_slow(hold, cancel, hint);
 	cancel_held(hold, hint, TWHEEL_STATE_PENDING, cancel);
 	return 0;

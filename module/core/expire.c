@@ -29,8 +29,7 @@
  * Look at the lease @timer, whose turn came. If its word does not hold a later deadline, claim the
  * lease and return true. Otherwise timer->node says when to look again.
  */
-static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
-			  const struct twheel_run *run)
+static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer)
 {
 	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
 	atomic64_t *word = twheel_pool_word(timer);
@@ -58,13 +57,12 @@ static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer,
 }
 
 /* Does @timer, whose turn came, become ready? If not, timer->node says when to look again. */
-static bool is_over(struct twheel_base *base, struct twheel_timer *timer,
-		    const struct twheel_run *run)
+static bool is_over(struct twheel_base *base, struct twheel_timer *timer)
 {
 	twheel_assert(twheel_where_without_flags(timer->where) == twheel_where_pending(base->cpu));
 
 	if (twheel_is_lease(timer->where))
-		return look_at_lease(base, timer, run);
+		return look_at_lease(base, timer);
 	return timer->node.expires <= base->wheel.clk;
 }
 
@@ -82,13 +80,14 @@ static void note_wake(struct twheel_run *run, struct twheel_ctx *ctx)
 u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
 {
 	struct twheel_node *due[TWHEEL_EXPIRE_BATCH] __uninitialized;
+	u64 tick = twheel_now_to_tick(run->time);
 	u32 seen = 0, nr_due = 0, end, i;
 
 	lockdep_assert_held(&base->lock);
 
 	while (seen < TWHEEL_EXPIRE_BATCH) {
 		i = nr_due;
-		end = i + twheel_wheel_take(&base->wheel, run->tick, &due[i],
+		end = i + twheel_wheel_take(&base->wheel, tick, &due[i],
 					    TWHEEL_EXPIRE_BATCH - seen);
 		if (end == i)
 			break;
@@ -98,7 +97,7 @@ u32 twheel_expire(struct twheel_base *base, struct twheel_run *run)
 			struct twheel_timer *timer =
 				container_of(due[i], struct twheel_timer, node);
 
-			if (is_over(base, timer, run))
+			if (is_over(base, timer))
 				due[nr_due++] = due[i];
 			else
 				twheel_wheel_enqueue(&base->wheel, due[i]);

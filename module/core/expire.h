@@ -15,7 +15,6 @@ struct twheel_ctx;
 /**
  * struct twheel_run - one or more expire batches of a wheel, one after another
  * @time:	the time on the wheel's clock, in ns
- * @tick:	the last tick that is not after @time
  * @expired:	timers made ready so far
  * @moved:	timers that came up and were put back so far
  * @nr_wake:	contexts that are to be woken at its end
@@ -23,7 +22,6 @@ struct twheel_ctx;
  */
 struct twheel_run {
 	u64			time;
-	u64			tick;
 	u32			expired;
 	u32			moved;
 	u32			nr_wake;
@@ -36,7 +34,7 @@ struct twheel_run {
  * @run:	the run that this is part of, which has room for %TWHEEL_EXPIRE_BATCH contexts more;
  *		its counts, and the contexts to be woken at its end, are added to
  *
- * The timers whose turns come by @run->tick are looked at: those that are due become ready, and
+ * The timers whose turns come by @run->time are looked at: those that are due become ready, and
  * the others go back into the wheel. For the host.
  *
  * Context: soft interrupt, under RCU. The caller holds @base->lock.

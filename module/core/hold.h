@@ -88,7 +88,9 @@ void twheel_hold_end(struct twheel_hold *hold);
 static __always_inline struct twheel_timer *twheel_hold_lock(struct twheel_ctx *ctx, u64 handle,
 							     struct twheel_base **base)
 {
-	struct twheel_timer *timer = twheel_pool_guess(&ctx->pool, handle);
+	struct twheel_timer *timer = unlikely(ctx->pool.keyed) ?
+				     twheel_keys_guess(&ctx->pool.keys, handle) :
+				     twheel_pool_lookup(&ctx->pool, lower_32_bits(handle));
 	u32 where;
 
 	if (unlikely(!timer))
@@ -161,24 +163,11 @@ struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 hand
  * Does @hint have @handle, and is it held and pending? In a batch nearly all timers need the same
  * locks. @ignored: bits of timer->where that may be set
  */
-static __always_inline bool twheel_hold_has_but(const struct twheel_hold *hold, u64 handle,
-						const struct twheel_timer *hint, u32 ignored)
+static __always_inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
+					    const struct twheel_timer *hint, u32 ignored)
 {
 	return twheel_hint_is_timer(hint) && (READ_ONCE(hint->where) & ~ignored) == hold->here &&
 	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
-}
-
-static inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
-				   const struct twheel_timer *hint)
-{
-	return twheel_hold_has_but(hold, handle, hint, TWHEEL_WHERE_FLAGS);
-}
-
-/* As twheel_hold_has(), and is it armed without flags? */
-static inline bool twheel_hold_has_plain(const struct twheel_hold *hold, u64 handle,
-					 const struct twheel_timer *hint)
-{
-	return twheel_hold_has_but(hold, handle, hint, 0);
 }
 
 /**
@@ -193,7 +182,7 @@ static inline bool twheel_hold_has_plain(const struct twheel_hold *hold, u64 han
 static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
 						      struct twheel_timer *hint)
 {
-	return likely(twheel_hold_has(hold, handle, hint)) ? hint :
+	return likely(twheel_hold_has(hold, handle, hint, TWHEEL_WHERE_FLAGS)) ? hint :
 	       twheel_hold_find(hold, handle, hint);
 }
 
@@ -211,7 +200,7 @@ static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, 
 static inline struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
 						       struct twheel_timer *hint)
 {
-	return likely(twheel_hold_has(hold, handle, hint)) ? hint :
+	return likely(twheel_hold_has(hold, handle, hint, TWHEEL_WHERE_FLAGS)) ? hint :
 	       twheel_hold_find_or_lock(hold, handle, hint);
 }
 
@@ -275,19 +264,6 @@ static inline void twheel_hold_dequeue(struct twheel_hold *hold, struct twheel_t
 	lockdep_assert_held(&base->lock);
 	twheel_wheel_dequeue(&base->wheel, &timer->node);
 	twheel_base_changed(base, timer->node.expires, TWHEEL_NEVER);
-}
-
-/**
- * twheel_hold_free() - free a timer that was held
- * @hold:	begun
- * @timer:	the timer, which has ended: see twheel_pool_end_timer(). The lock of its base is
- *		still held
- *
- * Context: after twheel_hold_begin().
- */
-static inline void twheel_hold_free(struct twheel_hold *hold, struct twheel_timer *timer)
-{
-	twheel_pool_free(&hold->ctx->pool, hold->base, timer, &hold->ended);
 }
 
 /**

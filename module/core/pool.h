@@ -299,20 +299,6 @@ static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *
 }
 
 /**
- * twheel_pool_guess() - find the timer that a handle or key may name
- * @pool:	the pool, which is settled
- * @handle:	any number
- *
- * Context: under RCU.
- * Return: the timer, as twheel_pool_look_ahead() may find it, or NULL.
- */
-static inline struct twheel_timer *twheel_pool_guess(const struct twheel_pool *pool, u64 handle)
-{
-	return unlikely(pool->keyed) ? twheel_keys_guess(&pool->keys, handle) :
-	       twheel_pool_lookup(pool, lower_32_bits(handle));
-}
-
-/**
  * twheel_pool_look_ahead() - find timers for many handles, and have their memory fetched
  * @pool:	the pool, which is settled
  * @entries:	structs that begin with a handle or key

@@ -195,7 +195,8 @@ void twheel_base_program(struct twheel_base *base)
 {
 	u64 tick = base->wheel.next_expiry;
 
-	twheel_program(twheel_cpu_base_of(base), tick, tick << twheel_geometry.tick_shift);
+	twheel_program(container_of(base, struct twheel_cpu_base, base), tick,
+		       tick << twheel_geometry.tick_shift);
 }
 
 void twheel_reprogram(struct twheel_cpu_base *cbase)

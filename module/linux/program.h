@@ -35,11 +35,6 @@ struct twheel_cpu_base {
 	u32			round;
 };
 
-static inline struct twheel_cpu_base *twheel_cpu_base_of(struct twheel_base *base)
-{
-	return container_of(base, struct twheel_cpu_base, base);
-}
-
 /**
  * twheel_cpu_isolated() - is a CPU to be left alone?
  * @cpu:	the CPU

@@ -33,6 +33,7 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "../core/debug.h"
 #include "../core/host.h"
 #include "../core/pool.h"
 #include "quota.h"
@@ -147,18 +148,6 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 	return quota;
 }
 
-/* In a DEBUG build, see that all that was counted was given back. */
-static void check_accounts(const struct twheel_quota *quota)
-{
-#ifdef TWHEEL_DEBUG
-	WARN_ONCE(atomic_long_read(&quota->timers) || atomic_long_read(&quota->memory) ||
-		  atomic_long_read(&quota->leaving) || !list_empty(&quota->accounts),
-		  "twheel: user %u has nothing left and %ld timers, %ld bytes, %ld leaving\n",
-		  __kuid_val(quota->uid), atomic_long_read(&quota->timers),
-		  atomic_long_read(&quota->memory), atomic_long_read(&quota->leaving));
-#endif
-}
-
 void twheel_quota_put(struct twheel_quota *quota)
 {
 	bool last;
@@ -172,7 +161,8 @@ void twheel_quota_put(struct twheel_quota *quota)
 	if (!last)
 		return;
 
-	check_accounts(quota);
+	twheel_assert(!atomic_long_read(&quota->timers) && !atomic_long_read(&quota->memory) &&
+		      !atomic_long_read(&quota->leaving) && list_empty(&quota->accounts));
 	queue_work(twheel_quota_wq, &quota->free);
 }
 

@@ -13,6 +13,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 #include "wheels.h"
@@ -111,14 +112,31 @@ static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
 static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
 						    enum twheel_clock clock)
 {
-	return &twheel_wheels_local(&quota->wheels, clock)->base;
+	struct twheel_cpu_base *cbase = twheel_wheels_of(&quota->wheels, clock,
+							 twheel_wheels_cpu());
+	struct twheel_cpu_wheels *here;
+
+	if (likely(cbase))
+		return &cbase->base;
+	/*
+	 * The CPU came only now, or was just isolated, or there was no memory: the next call makes
+	 * the wheel.
+	 */
+	here = this_cpu_ptr(quota->wheels.on);
+	if (ktime_get_ns() >= READ_ONCE(here->retry))
+		WRITE_ONCE(here->ready[clock], false);
+	return &READ_ONCE(quota->wheels.first[clock])->base;
 }
 
 /* See core/host.h */
 static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
 {
 	/* If the task goes to another CPU meanwhile that is as if it had done so afterwards. */
-	if (likely(twheel_wheels_ready(&quota->wheels, clock, raw_smp_processor_id())))
+	const struct twheel_cpu_wheels *here = per_cpu_ptr(quota->wheels.on,
+							   raw_smp_processor_id());
+
+	/* Pairs with smp_store_release() in twheel_wheels_make(): @first is set, too. */
+	if (likely(smp_load_acquire(&here->ready[clock])))
 		return 0;
 	return twheel_wheels_make(&quota->wheels, clock);
 }

@@ -82,7 +82,6 @@ static noinline bool expire_batch(struct twheel_cpu_base *cbase, struct twheel_r
 
 	spin_lock(&base->lock);
 	run->time = twheel_clock_now(base->clock);
-	run->tick = twheel_now_to_tick(run->time);
 	seen = twheel_expire(base, run);
 	check_wheel(base);
 	if (seen < TWHEEL_EXPIRE_BATCH) {

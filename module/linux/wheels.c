@@ -94,7 +94,7 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 			kvfree(cbase);
 		}
 	}
-	/* Pairs with smp_load_acquire() in twheel_wheels_ready(). */
+	/* Pairs with smp_load_acquire() in twheel_base_prepare(). */
 	smp_store_release(&here->ready[clock], true);
 	return 0;
 }

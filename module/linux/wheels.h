@@ -112,46 +112,4 @@ static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheel
 	return READ_ONCE(per_cpu_ptr(wheels->on, cpu)->of[clock]);
 }
 
-/**
- * twheel_wheels_ready() - is there a wheel for timers that are armed on a CPU?
- * @wheels:	the wheels
- * @clock:	the clock
- * @cpu:	any possible CPU
- *
- * Context: any.
- * Return: true if so, as far as is known. Then @wheels->first is set for @clock, too.
- */
-static inline bool twheel_wheels_ready(const struct twheel_wheels *wheels,
-				       enum twheel_clock clock, unsigned int cpu)
-{
-	/* Pairs with smp_store_release() in twheel_wheels_make(). */
-	return smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->ready[clock]);
-}
-
-/**
- * twheel_wheels_local() - the wheel for timers that are armed now
- * @wheels:	the wheels, of which there are some on @clock
- * @clock:	the clock
- *
- * Context: the task stays on its CPU.
- * Return: the wheel.
- */
-static inline struct twheel_cpu_base *twheel_wheels_local(const struct twheel_wheels *wheels,
-							  enum twheel_clock clock)
-{
-	struct twheel_cpu_base *cbase = twheel_wheels_of(wheels, clock, twheel_wheels_cpu());
-	struct twheel_cpu_wheels *here;
-
-	if (likely(cbase))
-		return cbase;
-	/*
-	 * The CPU came only now, or was just isolated, or there was no memory: the next call makes
-	 * the wheel.
-	 */
-	here = this_cpu_ptr(wheels->on);
-	if (ktime_get_ns() >= READ_ONCE(here->retry))
-		WRITE_ONCE(here->ready[clock], false);
-	return READ_ONCE(wheels->first[clock]);
-}
-
 #endif /* TWHEEL_WHEELS_H */

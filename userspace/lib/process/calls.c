@@ -233,7 +233,7 @@ static void init_process(void)
 	twheel_geometry = (struct twheel_geometry){
 		.tick_shift	= EMB_TICK_SHIFT,
 		.slots		= EMB_SLOTS,
-		.levels		= twheel_emb_levels(),
+		.levels		= twheel_wheel_levels(EMB_SLOTS, TWHEEL_REACH_NS >> EMB_TICK_SHIFT),
 	};
 	/* What fits 4% of memory, as the module has it. */
 	twheel_max_fd_timers = (unsigned long)(pages / 25 * (size / sizeof(struct twheel_timer)));

@@ -142,9 +142,6 @@ struct twheel_emb {
 
 /* first.c */
 
-/* The levels that it takes to reach TWHEEL_REACH_NS ahead. */
-uint32_t twheel_emb_levels(void);
-
 /*
  * The tick of the first node of a wheel or, after @looks nodes, a lower bound of it. TWHEEL_NEVER
  * if there is none.

@@ -11,11 +11,6 @@
 
 #include "emb.h"
 
-uint32_t twheel_emb_levels(void)
-{
-	return twheel_wheel_levels(EMB_SLOTS, TWHEEL_REACH_NS >> EMB_TICK_SHIFT);
-}
-
 /*
  * The earlier one of @first and the first node in a list, of which none is due before @due.
  * If @looks runs out, @due in place of the node.

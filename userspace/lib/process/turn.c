@@ -148,7 +148,6 @@ static noinline bool turn(struct twheel_emb *emb, uint64_t tick, uint32_t looks)
 	/* All but the contexts that are to be woken. */
 	memset(&run, 0, offsetof(struct twheel_run, wake));
 	run.time = emb->now;
-	run.tick = tick;
 
 	local_bh_disable();
 	rcu_read_lock();
