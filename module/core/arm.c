@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The way in: arming and re-arming timers.
- *
- *	from	 to	  by
- *	free	 pending  arm
- *	free	 ready	  arm, if the deadline has passed
- *	pending	 pending  re-arm
- *	pending	 ready	  expiry; re-arm, if the deadline has passed
- *	pending	 free	  cancel, drain
- *	ready	 pending  re-arm; read, if rounds are left
- *	ready	 ready	  re-arm, if the deadline has passed
- *	ready	 free	  read, cancel
- *
- * Expiry and read are in expire.c, cancel in cancel.c, drain in list.c.
+ * The way in: arming and re-arming timers. Which states a timer has is in Documentation/design.md.
  *
  * A batch is carried out in parts. First the timers of all entries of a part are looked up
  * and their memory is fetched, so that the CPU waits for it once. Then they are re-armed one
  * after another, mostly with one lock that all of them need.
  *
- * Locking rules: see hold.c for what guards a timer, base.c for the order. A re-arm to a
+ * Locking rules: see hold.c for what guards a timer, design.md for the order. A re-arm to a
  * later deadline, which is what nearly all calls do, takes the lock of the base alone.
  */
 #include <linux/build_bug.h>

@@ -2,23 +2,7 @@
 /*
  * A wheel and its lock.
  *
- * Locking rules
- *
- * Locks are taken in this order:
- *
- *   1. twheel_ctx.grow, a mutex, and inside it those of the host: twheel_watches_mutex or
- *	twheel_quota.mutex
- *   2. twheel_base.lock, of one base or, to move a timer, of two: that of the lower CPU
- *	number first
- *   3. twheel_keys.splits, which nobody waits for, and inside it or without it
- *	twheel_key_lock.lock of one key
- *   4. twheel_pool.lock
- *   5. locks of the kernel: the hrtimer's inside 2, those of the slab inside 2 and 4
- *
- * Bottom halves are off wherever a spinlock is taken, since the host turns wheels in a soft
- * interrupt, and so does what frees memory. Nothing is woken up inside 2 to 4. Other locks of
- * the host, in module/linux, are taken alone: twheel_quota_lock; reset_lock, a mutex; and
- * twheel_wheels.lock, with twheel_cpus_lock inside it.
+ * Locking rules: the order of all locks is in Documentation/design.md.
  *
  * Silence: the host turns a wheel only when its next bucket that is not empty has its turn. It is
  * told when an earlier turn comes up, and sees to the next one whenever it has turned the wheel.

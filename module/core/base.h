@@ -20,7 +20,7 @@
  * @cpu:	which of the wheels on that clock this is; constant
  */
 struct twheel_base {
-	/* order: see base.c */
+	/* order: see design.md */
 	spinlock_t		lock;
 	struct twheel_wheel	wheel;
 	u64			programmed;

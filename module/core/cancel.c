@@ -2,7 +2,7 @@
 /*
  * The other way out: timers that end before they are read, one by one or all at once.
  *
- * Locking rules: see hold.c for what guards a timer, base.c for the order.
+ * Locking rules: see hold.c for what guards a timer, design.md for the order.
  */
 #include <linux/build_bug.h>
 #include <linux/minmax.h>

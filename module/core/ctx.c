@@ -2,7 +2,7 @@
 /*
  * What one open of the device is: settings, ready list, waiters, lifetime.
  *
- * Locking rules: see base.c for the order. The settings may change until the pool is
+ * Locking rules: see design.md for the order. The settings may change until the pool is
  * settled, under the mutex that making the first chunk takes, too.
  *
  * Lifetime rules: a context lives from open to release. Its memory lives for an RCU grace

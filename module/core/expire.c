@@ -2,7 +2,7 @@
 /*
  * The way out: what is due becomes ready, and what is ready is read.
  *
- * Locking rules: see hold.c for what guards a timer, base.c for the order. A record is
+ * Locking rules: see hold.c for what guards a timer, design.md for the order. A record is
  * stored in the reader's memory with the locks held and page faults off. If the memory has to
  * be faulted in, that is done after the locks are released. So nobody else comes between storing
  * a record and ending its timer, or starting the timer's next round: a cancel comes before both

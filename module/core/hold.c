@@ -2,9 +2,7 @@
 /*
  * Holding a timer: with the locks that guard it, wherever it is.
  *
- * Locking rules: the lock of its base guards a timer that is live, pending or ready. timer->where
- * says which base it is. That word is read without a lock, and again with the lock held that it
- * named, until it names one that is held. See base.c for the order of the locks.
+ * Locking rules: see timer.h for what guards a timer, design.md for the order.
  *
  * From twheel_hold_begin() to twheel_hold_end() locks are kept for one timer after another. If
  * the next timer needs other locks, all are released first, as there is an order to take them

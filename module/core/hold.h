@@ -50,7 +50,7 @@ struct twheel_hold {
 	bool			stays;
 	bool			wake;
 	u32			*key_head;
-	/* order: see base.c */
+	/* order: see design.md */
 	spinlock_t		*key_lock;
 	struct twheel_timer	*taken;
 	struct twheel_timer	*ended;

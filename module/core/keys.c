@@ -2,21 +2,14 @@
 /*
  * The hash table of the keys that programs give to timers.
  *
- * A bucket is a list of timers, linked by their indices: so a link takes four bytes, and the
- * head of a bucket too. There are two buckets for each timer that there may be before the pool
- * grows again.
+ * It grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table addressing,
+ * VLDB 1980), as Documentation/design.md says.
  *
- * The table grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table
- * addressing, VLDB 1980): buckets are split one at a time, in the order of their numbers, as
- * timers are added. So no insertion takes longer than others, and no memory is moved.
- *
- * Locking rules: the last bits of a hash say which lock guards all keys with such hashes. They are
- * the last bits of the number of a bucket, too, and a bucket is split into two with the same last
- * bits. So under its lock a key is in the bucket that keys->nr says, however much that counts up
- * meanwhile for buckets of other locks, and a call that has hashed a key takes one lock. A look-up
- * without it may follow a timer that is just moved to another bucket, and miss those behind it. So
- * only a look-up with the lock tells that no timer has a key. What a look-up without it finds may
- * have left the table since, which the caller sees once it has locked the timer.
+ * Locking rules: the last bits of a hash say which lock guards all keys with such hashes, however
+ * often their buckets are split. So under its lock a key is in the bucket that keys->nr says,
+ * however much that counts up meanwhile for buckets of other locks. Only a look-up with the lock
+ * tells that no timer has a key. What one without it finds may have left the table since, which the
+ * caller sees once it has locked the timer.
  *
  * The kernel's rhashtable would do the same with 16 bytes more for each timer and two cache
  * misses more for each look-up; and it is not charged to a memory cgroup.

@@ -37,7 +37,7 @@ static inline bool twheel_hint_is_timer(const struct twheel_timer *hint)
  * Some share a cache line, so that a small table stays small.
  */
 struct twheel_key_lock {
-	/* order: see base.c */
+	/* order: see design.md */
 	spinlock_t	lock;
 	u32		first[TWHEEL_KEY_HEADS];
 } __aligned(16);
@@ -61,7 +61,7 @@ struct twheel_keys {
 	u32				nr;
 	u32				wanted;
 	hsiphash_key_t			secret;
-	/* order: see base.c */
+	/* order: see design.md */
 	spinlock_t			splits;
 	struct twheel_key_lock		*locks;
 };

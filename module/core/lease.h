@@ -2,14 +2,8 @@
 /*
  * The kernel's side of a lease: one word that a program may change at any time.
  *
- * The word holds a tag and a deadline, without TWHEEL_LEASE_EXPIRED while the lease runs. The
- * program replaces a deadline by a later one, and the kernel claims the word by setting the
- * bit. Both use compare-and-swap, so only one of them wins, and the other one learns it.
- *
- * A word belongs to one timer after another. Each of them begins by giving it the next tag, so
- * that a program which is late by a timer or more finds another tag than that of its lease.
- * The tag is kept nowhere else, so a program that changes it only misleads itself: the kernel
- * does not rely on anything that it reads here.
+ * See TWHEEL_LEASE_EXPIRED in uapi/linux/twheel.h for what is in it. The tag is kept nowhere else:
+ * the kernel does not rely on anything that it reads here.
  *
  * The number of tries is bounded. Where an atomic operation is itself a loop of
  * load-linked and store-conditional (arm64 without LSE), a program that stores to the word

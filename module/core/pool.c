@@ -2,32 +2,19 @@
 /*
  * The timers of one context: their memory, and how they are found.
  *
- * Timers live in chunks, see chunk.h. Each chunk belongs to the stock of a CPU, for which its
- * free timers are, so that CPUs which make and end timers do not wait for each other. A chunk
- * whose timers are all free is freed, but each CPU keeps one for each 512 timers that it has,
- * at least one, and no more than a large batch takes: a program that makes and ends timers
- * again and again should not make and free a chunk each time. In a pool with leases each chunk
- * has its part of a page of words.
+ * Timers live in chunks, see chunk.h, and each chunk in the stock of a CPU: Documentation/design.md
+ * has that, and how exact limits are. If a CPU has no free timer it takes half of the chunks of
+ * another one that has many: so what a program ends on one CPU is used on the next. Once the user
+ * has half of the memory that there may be, or if there is none, it takes what any other CPU has.
  *
- * If a CPU has no free timer it takes half of the chunks of another one that has many. So what a
- * program ends on one CPU is used on the next. Once the user has half of the memory that there
- * may be, or if there is none, it takes what any other CPU has.
- *
- * Limits are exact: each CPU reserves a few timers for itself and asks for more when it has used
- * them. Whoever finds a limit reached takes what the other CPUs, and the user's other contexts,
- * have reserved and not used. So that this is rare, and does not make others find it reached in
- * turn, a CPU reserves no more than a small share of what is left.
- *
- * Locking rules: see base.c for the order. The lock of the base of its stock guards a chunk: its
+ * Locking rules: see design.md for the order. The lock of the base of its stock guards a chunk: its
  * timers that are free, and which they are. It moves with the locks of both stocks held, so with
  * either of them it is known whose it is. Whoever owns the pool serialises making chunks, and
  * configuring, with a mutex that comes before all spinlocks: twheel_ctx.grow.
  *
- * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its
- * timers is in use, and its memory for an RCU grace period more: a look-up takes no lock,
- * and may find a timer that is just being freed. That timer is then free, which is all
- * that the caller has to know. A look-up by key is the same: the timer may get another key
- * meanwhile, which the caller sees once it has locked the timer.
+ * Lifetime rules: a pool lives as long as its context. A chunk lives while one of its timers is in
+ * use, and its memory for an RCU grace period more: so a look-up without a lock may find a timer
+ * that is free, or has another key, which the caller sees once it has locked the timer.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>

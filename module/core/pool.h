@@ -84,7 +84,7 @@ struct twheel_pool {
 
 	/*
 	 * What changes when chunks come and go, and when timers are reserved: on other cache lines,
-	 * which go from CPU to CPU. Order of the lock: see base.c
+	 * which go from CPU to CPU. Order of the lock: see design.md
 	 */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			reserved;

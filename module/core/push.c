@@ -5,8 +5,8 @@
  * That is what a server does for each packet that it gets. An entry has 16 bytes instead of the 64
  * of an arming, which are not copied back.
  *
- * Locking rules: see hold.c for what guards a timer, base.c for the order. A timer's settings are
- * read and its deadline is changed while it is held, so no other call comes in between.
+ * Locking rules: see hold.c for what guards a timer, design.md for the order. A timer's settings
+ * are read and its deadline is changed while it is held, so no other call comes in between.
  */
 #include <linux/build_bug.h>
 #include <linux/minmax.h>

@@ -3,13 +3,11 @@
  * A table of entries by number, which grows.
  *
  * Entries are in blocks, which are found by an array. If the array is full, a copy with more
- * room takes its place, and the blocks stay where they are. A look-up that still uses the old
- * array finds the same blocks.
+ * room takes its place, and the blocks stay where they are.
  *
- * Many contexts have few timers. So the first block may be a small one, in the same memory as its
- * array. When more entries are needed a full block takes its place: its entries are copied
- * with all locks held inside which they change. A look-up under RCU alone may see the old ones
- * until it ends.
+ * The first block may be a small one, behind its array. When a full block takes its place the
+ * entries are copied with all locks held inside which they change. A look-up under RCU alone may
+ * see the old ones until it ends.
  */
 #include <linux/err.h>
 #include <linux/minmax.h>

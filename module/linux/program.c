@@ -2,7 +2,7 @@
 /*
  * Which CPU turns which wheel: hrtimers, kicks, hotplug, isolation.
  *
- * Locking rules: see core/base.c for the order. twheel_cpus_lock guards the lists of wheels, one
+ * Locking rules: see design.md for the order. twheel_cpus_lock guards the lists of wheels, one
  * for each CPU, that hotplug and steps of the clock walk over under RCU. No lock is taken inside
  * it, and it is taken inside twheel_wheels.lock.
  *

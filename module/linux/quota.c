@@ -2,10 +2,6 @@
 /*
  * How many timers the contexts of one user may hold, and how much memory.
  *
- * Timers are counted exactly, and no CPU or context waits for another one to count them: a context
- * reserves some for each CPU: see core/pool.c. Whoever finds the limit reached takes from the
- * user's other contexts what they have reserved and not used.
- *
  * Memory is counted by the byte: a context, its chunks of timers, its tables and its pages of
  * words. A chunk is kept while a single timer in it lives, so without that count a program could
  * fill memory with chunks that are nearly empty. Memory that is freed after an RCU grace period

@@ -2,19 +2,13 @@
 /*
  * Who turns the wheels, and for how long: rounds, and the share of a CPU.
  *
- * Locking rules: see core/base.c for the order.
- *
- * The hrtimer of a wheel is set only to the next bucket's turn. It is moved when an earlier turn
- * comes up, and set anew by its own callback.
+ * Locking rules: see design.md for the order.
  *
  * Bounded work: the lock is held for one expire batch at a time. The callback runs for
  * TWHEEL_BATCHES_PER_RUN batches or TWHEEL_RUN_NS, whichever ends first. Then it wakes the
  * waiters of each context once, which takes long if there are very many of them.
  *
- * Share: the wheels that a CPU turns, on all clocks and including those of other CPUs, take
- * half of its time at most. They run in rounds, each wheel at most once in a round: so none
- * waits for another that has more to do. The next round begins when twice as much time has
- * gone by as all runs of the round took together.
+ * Share: Documentation/design.md says what a round is.
  *
  * Wall time: the hrtimer of a wheel on CLOCK_REALTIME is on CLOCK_MONOTONIC, and all such
  * wheels are looked at again when the clock was set. An hrtimer on CLOCK_REALTIME would not

@@ -2,16 +2,12 @@
 /*
  * The wheels of one user: one for each clock and each CPU on which the user has armed.
  *
- * So nobody waits for another user's lock, and when a CPU has more to do than time users take
- * turns: see turn.c. Within a user all contexts share the wheels.
- *
  * Lifetime rules: a wheel is made by a call that may sleep, before it arms, and lives as long as
  * the user has a context. So whoever has found a timer pending on it, or is in a call on a context
  * of the user, may use it without a reference. Those who walk over the wheels of all users hold
  * RCU: a wheel leaves their lists first, and is freed a grace period later.
  *
- * A wheel is charged to the memory cgroup of whoever makes it. There are no more than three a CPU
- * for each user, so they do not count against the user's limit of memory for timers.
+ * Documentation/design.md says who is charged.
  */
 #include <linux/bottom_half.h>
 #include <linux/errno.h>

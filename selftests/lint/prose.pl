@@ -17,7 +17,7 @@
 #				named, or by the end of its path
 #	`FILE.c` `name()`	on a page: a file of the module, and the function is in it
 #
-# Each spinlock and mutex of the module stands in the lock order, in design.md and in base.c.
+# Each spinlock and mutex of the module stands in the lock order, in design.md.
 # The subject of a commit has at most 72 characters, since the commit that brought this file.
 
 use strict;
@@ -270,13 +270,10 @@ sub look_outside {
 	}
 }
 
-# The lock order: what stands in the section of design.md, and in the head of base.c
+# The lock order: what stands in the section of design.md
 sub locks {
-	my ($page, $head) = ('Documentation/design.md', 'module/core/base.c');
-	my %order = (
-		$page => ($prose{$page} // '') =~ /^## Lock order\n(.*?)(?:^## |\z)/ms ? "$1" : '',
-		$head => ($prose{$head} // '') =~ m{(/\*.*?\*/)}s ? "$1" : '',
-	);
+	my $page = 'Documentation/design.md';
+	my $order = ($prose{$page} // '') =~ /^## Lock order\n(.*?)(?:^## |\z)/ms ? "$1" : '';
 	my $type = qr/(?:(?:raw_)?spinlock_t|rwlock_t|seqlock_t|struct (?:mutex|rw_semaphore|rt_mutex))/;
 
 	for my $name (sort grep { m{^module/} } keys %code) {
@@ -288,10 +285,8 @@ sub locks {
 			my $lock = /\bDEFINE_(?:RAW_)?(?:SPINLOCK|MUTEX|RWLOCK|SEQLOCK)\((\w+)\)/ ||
 				/\bDEFINE_PER_CPU\w*\($type, (\w+)\)/ ||
 				/^\s*(?:static )?$type\s+(\w+)[^;()*]*;/ ? $1 : next;
-			for (sort keys %order) {
-				$order{$_} =~ /(?<![\w.])\Q$struct$lock\E\b/ or
-					finding($name, $line, "$struct$lock is not in the lock order of $_");
-			}
+			$order =~ /(?<![\w.])\Q$struct$lock\E\b/ or
+				finding($name, $line, "$struct$lock is not in the lock order of $page");
 		}
 	}
 }
