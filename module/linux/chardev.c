@@ -21,8 +21,8 @@
 #include "../core/host.h"
 #include "../core/ioctl.h"
 #include "../core/push.h"
-#include "chardev.h"
 #include "clock.h"
+#include "main.h"
 
 static int twheel_open(struct inode *inode, struct file *file)
 {

@@ -18,7 +18,7 @@
 #include <linux/seq_file.h>
 
 #include "counters.h"
-#include "debugfs.h"
+#include "main.h"
 
 DEFINE_PER_CPU(struct twheel_stats, twheel_stats);
 

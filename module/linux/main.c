@@ -13,9 +13,8 @@
 #include "../core/pool.h"
 #include "../core/timer.h"
 #include "../core/wheel.h"
-#include "chardev.h"
 #include "clock.h"
-#include "debugfs.h"
+#include "main.h"
 #include "program.h"
 #include "quota.h"
 

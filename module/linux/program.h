@@ -154,4 +154,15 @@ int twheel_program_init(void);
  */
 void twheel_program_exit(void);
 
+/**
+ * twheel_turn() - turn a wheel, for a while: in turn.c
+ * @hrtimer:	of a struct twheel_cpu_base, after twheel_program_begin()
+ *
+ * The hrtimer is set for what is left.
+ *
+ * Context: soft interrupt; the callback of @hrtimer.
+ * Return: HRTIMER_NORESTART.
+ */
+enum hrtimer_restart twheel_turn(struct hrtimer *hrtimer);
+
 #endif /* TWHEEL_PROGRAM_H */

@@ -29,7 +29,6 @@
 #include "../core/host.h"
 #include "clock.h"
 #include "program.h"
-#include "turn.h"
 
 #define TWHEEL_BATCHES_PER_RUN	32
 #define TWHEEL_RUN_NS		NSEC_PER_MSEC

@@ -18,7 +18,6 @@
 #include "../core/host.h"
 #include "clock.h"
 #include "compat.h"
-#include "turn.h"
 #include "wheels.h"
 
 /* How long there is no other try after one for which there was no memory */

@@ -14,7 +14,6 @@
 #include <linux/twheel.h>
 
 #include "../core/host.h"
-#include "words.h"
 
 void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)
 {
