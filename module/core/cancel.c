@@ -6,6 +6,8 @@
  */
 #include <linux/build_bug.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 
 #include "arm.h"
@@ -161,32 +163,33 @@ void twheel_cancel_entries(struct twheel_ctx *ctx, struct twheel_cancel *cancels
 		cancel_parts(ctx, cancels, n);
 }
 
-/* Take @timer out of its wheel or list for good. */
-static void discard(struct twheel_timer *timer)
-{
-	struct twheel_hold hold __uninitialized;
-
-	/* Most timers may be free. As none is armed any more, none becomes live. */
-	if (twheel_timer_state(timer) == TWHEEL_STATE_NONE)
-		return;
-
-	twheel_hold_begin(&hold, twheel_ctx_of(timer));
-	/* Expiry that has just made it ready has released the lock then. */
-	if (twheel_hold_index(&hold, twheel_index_of(timer))) {
-		if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
-			twheel_hold_dequeue(&hold, timer);
-		else
-			twheel_ctx_withdraw(hold.ctx, timer);
-		WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
-	}
-	twheel_hold_end(&hold);
-}
-
 void twheel_timer_discard_all(struct twheel_ctx *ctx)
 {
+	u32 index, end = twheel_pool_end(&ctx->pool);
+	struct twheel_hold hold __uninitialized;
+	struct twheel_timer *timer;
+
 	/*
 	 * No timer may be freed before all of them are discarded: as long as one is
 	 * pending it may expire, and be linked to others that are ready.
 	 */
-	twheel_pool_for_each(&ctx->pool, discard);
+	for (index = 0;; index++) {
+		rcu_read_lock();
+		index = twheel_pool_next_index(&ctx->pool, index, end);
+		rcu_read_unlock();
+		if (index >= end)
+			return;
+		twheel_hold_begin(&hold, ctx);
+		/* Expiry that has just made it ready has released the lock then. */
+		timer = twheel_hold_index(&hold, index);
+		if (timer) {
+			if (twheel_timer_state(timer) == TWHEEL_STATE_PENDING)
+				twheel_hold_dequeue(&hold, timer);
+			else
+				twheel_ctx_withdraw(ctx, timer);
+			WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
+		}
+		twheel_hold_end(&hold);
+		cond_resched();
+	}
 }

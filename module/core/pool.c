@@ -118,24 +118,6 @@ u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
 	return index < last ? index : end;
 }
 
-void twheel_pool_for_each(struct twheel_pool *pool,
-			  void (*function)(struct twheel_timer *timer))
-{
-	u32 index, place;
-
-	for (index = 0; index < pool->end; index++) {
-		struct twheel_chunk *chunk;
-
-		/* Another context may reclaim one without a timer. */
-		rcu_read_lock();
-		chunk = twheel_chunk_get(&pool->chunks, index);
-		for (place = 1; chunk && place <= pool->chunk_timers; place++)
-			function(&chunk->timers[place]);
-		rcu_read_unlock();
-		cond_resched();
-	}
-}
-
 unsigned long twheel_pool_limit(const struct twheel_pool *pool)
 {
 	unsigned long max = READ_ONCE(twheel_max_fd_timers);
@@ -441,7 +423,7 @@ static void publish(struct twheel_pool *pool, struct twheel_stock *stock,
 static void move_chunk(struct twheel_pool *pool, struct twheel_chunk *chunk,
 		       struct twheel_stock *from, struct twheel_stock *to)
 {
-	u32 used = pool->chunk_timers - hweight64(chunk->free);
+	u32 used = hweight64(pool->places & ~chunk->free);
 
 	take_from_stock(from, chunk);
 	WRITE_ONCE(from->used, from->used - used);
@@ -619,12 +601,6 @@ void twheel_pool_free_ended(struct twheel_pool *pool, struct twheel_timer *ended
 	}
 }
 
-static void set_chunk_timers(struct twheel_pool *pool, u32 n)
-{
-	pool->chunk_timers = n;
-	pool->places = GENMASK_ULL(n, 1);
-}
-
 static void hold_chunks(struct twheel_table *chunks, bool hold)
 {
 	struct twheel_pool *pool = container_of(chunks, struct twheel_pool, chunks);
@@ -657,7 +633,7 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
 	twheel_keys_init(&pool->keys, &pool->chunks, quota);
-	set_chunk_timers(pool, TWHEEL_CHUNK_TIMERS);
+	pool->places = GENMASK_ULL(TWHEEL_CHUNK_TIMERS, 1);
 	return 0;
 }
 
@@ -680,7 +656,7 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 		twheel_assert(!stock_of(pool, cpu)->reserved);
 		WRITE_ONCE(stock_of(pool, cpu)->base, NULL);
 	}
-	set_chunk_timers(pool, keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS);
+	pool->places = GENMASK_ULL(keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS, 1);
 	pool->keyed = keyed;
 	if (keyed)
 		twheel_keys_choose_secret(&pool->keys);

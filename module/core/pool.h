@@ -60,8 +60,7 @@ struct twheel_stock {
  *		of the context, are constant from then on
  * @keyed:	(g) timers have keys, which are in @keys
  * @leases:	(g) timers have words, which are in @words
- * @chunk_timers: (g) how many timers a chunk has
- * @places:	(g) a bit for the place of each of them
+ * @places:	(g) a bit for the place of each timer of a chunk
  * @keys:	if @keyed, all timers by key
  * @words:	(g) if @leases, the words of timers by index
  *
@@ -74,7 +73,6 @@ struct twheel_pool {
 	bool			settled;
 	bool			keyed;
 	bool			leases;
-	u32			chunk_timers;
 	u32			changes;
 	u64			places;
 	unsigned long		limit;
@@ -335,16 +333,6 @@ u32 twheel_pool_end(struct twheel_pool *pool);
  * timers that are not in use it is the index of one of these, from which the caller goes on.
  */
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end);
-
-/**
- * twheel_pool_for_each() - call a function for each timer, whatever its state
- * @pool:	the pool, which nobody uses but to reclaim
- * @function:	the function, which must not free the timer, nor sleep
- *
- * Context: may sleep.
- */
-void twheel_pool_for_each(struct twheel_pool *pool,
-			  void (*function)(struct twheel_timer *timer));
 
 /**
  * twheel_pool_handle() - what names a timer while it is live
