@@ -51,14 +51,12 @@ clockid_t twheel_emb_clock(const struct twheel_emb *emb)
 
 u64 twheel_clock_now(enum twheel_clock clock)
 {
-	(void)clock;
 	return called->now;
 }
 
 /* The clocks of a process are those of its time namespace. */
 s64 twheel_clock_offset(enum twheel_clock clock)
 {
-	(void)clock;
 	return 0;
 }
 
@@ -70,12 +68,10 @@ u32 twheel_clock_steps(void)
 /* The timerfd tells of steps. */
 void twheel_clock_watch(struct twheel_clock_watch *watch)
 {
-	(void)watch;
 }
 
 void twheel_clock_unwatch(struct twheel_clock_watch *watch)
 {
-	(void)watch;
 }
 
 /*
@@ -84,12 +80,10 @@ void twheel_clock_unwatch(struct twheel_clock_watch *watch)
 
 void twheel_base_program(struct twheel_base *base)
 {
-	(void)base;
 }
 
 void twheel_waiters_wake(struct twheel_waiters *waiters)
 {
-	(void)waiters;
 	called->news = true;
 }
 
@@ -112,7 +106,6 @@ struct emb_tally *twheel_emb_tally(void)
 
 void twheel_quota_put(struct twheel_quota *quota)
 {
-	(void)quota;
 }
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
@@ -120,7 +113,6 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota)
 	unsigned long timers = 0;
 	size_t i;
 
-	(void)quota;
 	for (i = 0; i < EMB_TALLIES; i++)
 		timers += __atomic_load_n(&tallies[i].timers, __ATOMIC_RELAXED);
 	return timers;
@@ -128,8 +120,6 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota)
 
 int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
 {
-	(void)quota;
-	(void)bytes;
 	return 0;
 }
 
@@ -140,25 +130,18 @@ int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes)
 
 void twheel_quota_sub_memory(struct twheel_quota *quota, unsigned long bytes)
 {
-	(void)quota;
-	(void)bytes;
 }
 
 void twheel_quota_memory_leaves(struct twheel_quota *quota, unsigned long bytes)
 {
-	(void)quota;
-	(void)bytes;
 }
 
 void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 {
-	(void)quota;
-	(void)bytes;
 }
 
 bool twheel_quota_is_short(struct twheel_quota *quota)
 {
-	(void)quota;
 	return false;
 }
 
@@ -169,31 +152,25 @@ void twheel_account_init(struct twheel_account *account, struct twheel_quota *qu
 
 void twheel_account_close(struct twheel_account *account)
 {
-	(void)account;
 }
 
 int twheel_account_reserve(struct twheel_account *account)
 {
-	(void)account;
 	return 0;
 }
 
 bool twheel_account_is_sought(const struct twheel_account *account)
 {
-	(void)account;
 	return false;
 }
 
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 {
-	(void)account;
 	return n;
 }
 
 void twheel_account_release(struct twheel_account *account, u32 n)
 {
-	(void)account;
-	(void)n;
 }
 
 /*
@@ -203,8 +180,6 @@ void twheel_account_release(struct twheel_account *account, u32 n)
 
 void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)
 {
-	(void)words;
-	(void)quota;
 }
 
 void twheel_words_destroy(struct twheel_words *words)
@@ -212,7 +187,6 @@ void twheel_words_destroy(struct twheel_words *words)
 	uint64_t **segments = called->segments;
 	uint32_t i;
 
-	(void)words;
 	for (i = 0; segments && i < TWHEEL_SEGMENTS; i++) {
 		if (segments[i])
 			munmap(segments[i], TWHEEL_SEGMENT_BYTES);
@@ -247,7 +221,6 @@ atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr)
 	uint64_t *segment;
 	uint32_t i;
 
-	(void)words;
 	if (twheel_emb_words(called, nr >> TWHEEL_SEGMENT_SHIFT, &segment))
 		return ERR_PTR(-ENOMEM);
 	first = (atomic64_t *)segment + nr % TWHEEL_SEGMENT_WORDS;

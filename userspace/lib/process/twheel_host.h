@@ -47,8 +47,6 @@ struct twheel_account {
 static inline struct twheel_base *twheel_base_of(struct twheel_quota *quota,
 						 enum twheel_clock clock, u16 cpu)
 {
-	(void)clock;
-	(void)cpu;
 	return &quota->base;
 }
 
@@ -60,14 +58,11 @@ static inline struct twheel_base *twheel_base_local(struct twheel_quota *quota,
 
 static inline int twheel_base_prepare(struct twheel_quota *quota, enum twheel_clock clock)
 {
-	(void)quota;
-	(void)clock;
 	return 0;
 }
 
 static inline bool twheel_base_stays(const struct twheel_base *base)
 {
-	(void)base;
 	return true;
 }
 
@@ -93,7 +88,6 @@ struct twheel_waiters { };
 
 static inline void twheel_waiters_init(struct twheel_waiters *waiters)
 {
-	(void)waiters;
 }
 
 void twheel_waiters_wake(struct twheel_waiters *waiters);
