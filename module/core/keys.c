@@ -36,11 +36,6 @@
 /* Timers that a look-up without a lock follows: nearly all buckets have fewer than three. */
 #define STEPS_MAX	32
 
-void twheel_keys_choose_secret(struct twheel_keys *keys)
-{
-	get_random_bytes(&keys->secret, sizeof(keys->secret));
-}
-
 u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key)
 {
 	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &keys->secret);
@@ -91,6 +86,7 @@ int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 			return PTR_ERR(locks);
 		for (i = 0; i < TWHEEL_KEY_LOCKS; i++)
 			spin_lock_init(&locks[i].lock);
+		get_random_bytes(&keys->secret, sizeof(keys->secret));
 		keys->locks = locks;
 	}
 	ret = heads > FIRST_HEADS ?

@@ -50,7 +50,8 @@ struct twheel_key_lock {
  * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
  *		lock of the bucket that is split; read without a lock
  * @wanted:	how many there should be; written by twheel_keys_reserve(), read without a lock
- * @secret:	of the hash; constant once there is a timer
+ * @secret:	of the hash, chosen with @locks: so nobody can choose keys that collide, and what
+ *		somebody learns of one table, by the time that calls take, tells nothing of another
  * @splits:	serialises splitting buckets; nobody waits for it
  * @locks:	by the last bits of the hash, and the first heads; NULL until twheel_keys_reserve()
  *		makes them
@@ -65,17 +66,6 @@ struct twheel_keys {
 	spinlock_t			splits;
 	struct twheel_key_lock		*locks;
 };
-
-/**
- * twheel_keys_choose_secret() - choose the secret of a table
- * @keys:	the table, which is empty
- *
- * With it nobody can choose keys that collide. Each table has its own: what somebody learns of
- * one, by the time that calls take, tells nothing of another.
- *
- * Context: any.
- */
-void twheel_keys_choose_secret(struct twheel_keys *keys);
 
 /**
  * twheel_keys_init() - make an empty table

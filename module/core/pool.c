@@ -658,8 +658,6 @@ int twheel_pool_configure(struct twheel_pool *pool, bool keyed, bool leases, u64
 	}
 	pool->places = GENMASK_ULL(keyed ? TWHEEL_KEYED_TIMERS : TWHEEL_CHUNK_TIMERS, 1);
 	pool->keyed = keyed;
-	if (keyed)
-		twheel_keys_choose_secret(&pool->keys);
 	pool->leases = leases;
 	WRITE_ONCE(pool->limit, limit);
 	return 0;
