@@ -601,20 +601,6 @@ void twheel_pool_free_ended(struct twheel_pool *pool, struct twheel_timer *ended
 	}
 }
 
-static void hold_chunks(struct twheel_table *chunks, bool hold)
-{
-	struct twheel_pool *pool = container_of(chunks, struct twheel_pool, chunks);
-
-	/* For sparse, which cannot follow a lock that depends on a condition. */
-	if (hold) {
-		spin_lock_bh(&pool->lock);
-		__release(&pool->lock);
-	} else {
-		__acquire(&pool->lock);
-		spin_unlock_bh(&pool->lock);
-	}
-}
-
 int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 {
 	u32 cpu;
@@ -629,7 +615,7 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 	twheel_account_init(&pool->account, quota);
 	/* Nothing is reserved within an earlier limit. */
 	pool->changes = READ_ONCE(twheel_limit_changes);
-	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, hold_chunks, quota);
+	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, &pool->lock, quota);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
 	twheel_keys_init(&pool->keys, &pool->chunks, quota);

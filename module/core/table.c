@@ -6,8 +6,8 @@
  * room takes its place, and the blocks stay where they are.
  *
  * The first block may be a small one, behind its array. When a full block takes its place the
- * entries are copied with all locks held inside which they change. A look-up under RCU alone may
- * see the old ones until it ends.
+ * entries are copied inside the lock under which they change. A look-up under RCU alone may see the
+ * old ones until it ends.
  */
 #include <linux/err.h>
 #include <linux/minmax.h>
@@ -24,15 +24,14 @@
 /* The array of all tables that have no entry. */
 static struct twheel_table_array no_entries;
 
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first,
-		       void (*hold)(struct twheel_table *table, bool hold),
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
 		       struct twheel_quota *quota)
 {
 	*table = (struct twheel_table) {
 		.array	= RCU_INITIALIZER(&no_entries),
 		.size	= size,
 		.first	= first,
-		.hold	= hold,
+		.lock	= lock,
 		.quota	= quota,
 	};
 }
@@ -106,7 +105,9 @@ static int add_block(struct twheel_table *table)
 	}
 
 	if (moves) {
-		table->hold(table, true);
+		spin_lock_bh(table->lock);
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__release(table->lock);
 		memcpy(block, old->blocks[0], table->first * table->size);
 	}
 	if (array != old)
@@ -115,8 +116,10 @@ static int add_block(struct twheel_table *table)
 	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
 	smp_store_release(&array->room, (nr + 1) * per_block);
 	rcu_assign_pointer(table->array, array);
-	if (moves)
-		table->hold(table, false);
+	if (moves) {
+		__acquire(table->lock);
+		spin_unlock_bh(table->lock);
+	}
 
 	table->slots = slots;
 	if (array != old && old != &no_entries)

@@ -10,6 +10,7 @@
 
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "host.h"
@@ -38,8 +39,7 @@ struct twheel_table_array {
  * @size:	bytes of an entry, a power of two; constant
  * @first:	how many entries the first, small block has; 0 if there is none. Constant
  * @charged:	bytes that are counted; used by twheel_table_reserve()
- * @hold:	takes or releases the locks inside which entries are changed, if there is such a
- *		block; constant
+ * @lock:	inside which entries are changed, if there is such a block; constant
  * @quota:	where the memory is counted; constant
  */
 struct twheel_table {
@@ -48,7 +48,8 @@ struct twheel_table {
 	u32				size;
 	u32				first;
 	unsigned long			charged;
-	void				(*hold)(struct twheel_table *table, bool hold);
+	/* the caller's */
+	spinlock_t			*lock;
 	struct twheel_quota		*quota;
 };
 
@@ -58,12 +59,10 @@ struct twheel_table {
  * @size:	bytes of an entry, a power of two
  * @first:	how many entries to begin with, fewer than fit %TWHEEL_TABLE_BLOCK; or 0 to begin
  *		with so many
- * @hold:	takes all locks inside which the caller will change entries, or releases them; not
- *		called if @first is 0
+ * @lock:	inside which the caller will change entries; not used if @first is 0
  * @quota:	where the memory is to be counted. Outlives @table
  */
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first,
-		       void (*hold)(struct twheel_table *table, bool hold),
+void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
 		       struct twheel_quota *quota);
 
 /**
@@ -91,8 +90,8 @@ void twheel_table_free(struct twheel_table *table, void *memory, size_t bytes);
  * @table:	the table
  * @nr:		number of the last entry that is needed
  *
- * New entries are zeroed. What was made before an error stays. Entries may move, while @table->hold
- * has taken all locks: the caller keeps no address of one without its lock or RCU.
+ * New entries are zeroed. What was made before an error stays. Entries may move, inside
+ * @table->lock: the caller keeps no address of one without that lock or RCU.
  *
  * Context: may sleep. The caller serialises all calls for @table.
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
