@@ -146,11 +146,6 @@ bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 	return stepped;
 }
 
-static void ctx_notify(struct twheel_clock_watch *watch)
-{
-	twheel_ctx_wake(container_of(watch, struct twheel_ctx, watch));
-}
-
 /* Begin or end to watch the clock, as @config asks for. */
 static void ctx_set_config(struct twheel_ctx *ctx, u32 config)
 {
@@ -160,10 +155,10 @@ static void ctx_set_config(struct twheel_ctx *ctx, u32 config)
 
 	if (config & ~old & TWHEEL_CONFIG_CANCEL_ON_SET) {
 		WRITE_ONCE(ctx->steps, twheel_clock_steps());
-		twheel_clock_watch(&ctx->watch);
+		twheel_clock_watch(&ctx->waiters);
 	}
 	if (old & ~config & TWHEEL_CONFIG_CANCEL_ON_SET)
-		twheel_clock_unwatch(&ctx->watch);
+		twheel_clock_unwatch(&ctx->waiters);
 
 	/*
 	 * Pairs with smp_load_acquire() in twheel_ctx_stepped(): with the flag set @steps is that
@@ -263,7 +258,6 @@ struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 	}
 
 	mutex_init(&ctx->grow);
-	ctx->watch.notify = ctx_notify;
 	twheel_waiters_init(&ctx->waiters);
 	return ctx;
 }
@@ -283,7 +277,7 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 	struct twheel_quota *quota = ctx->pool.account.quota;
 
 	if (ctx->config & TWHEEL_CONFIG_CANCEL_ON_SET)
-		twheel_clock_unwatch(&ctx->watch);
+		twheel_clock_unwatch(&ctx->waiters);
 	twheel_pool_destroy(&ctx->pool);
 	mutex_destroy(&ctx->grow);
 	twheel_quota_memory_leaves(quota, ctx_memory());

@@ -49,8 +49,8 @@ struct twheel_ready {
  *		the lock of @pool
  * @ready:	by CPU, the timers with an unread expiration
  * @reader:	the CPU whose records are read next, so that each has its turn
- * @watch:	with %TWHEEL_CONFIG_CANCEL_ON_SET, wakes all waiters when the clock is set
- * @waiters:	those who wait for something to read
+ * @waiters:	those who wait for something to read; with %TWHEEL_CONFIG_CANCEL_ON_SET they are
+ *		woken when the clock is set, too
  * @rcu:	frees the context once no expiry can use it any more
  * @ready_on:	a bit for each CPU, set while its @ready is not empty. Changed under the lock of
  *		the base of that CPU, read without a lock
@@ -66,7 +66,6 @@ struct twheel_ctx {
 	struct mutex		grow;
 	struct twheel_ready __percpu *ready;
 	u32			reader;
-	struct twheel_clock_watch watch;
 	struct twheel_waiters	waiters;
 	struct rcu_head		rcu;
 	unsigned long		ready_on[];

@@ -75,30 +75,20 @@ static inline u64 twheel_clock_to_user(enum twheel_clock clock, u64 ns)
 u32 twheel_clock_steps(void);
 
 /**
- * struct twheel_clock_watch - a function to call when CLOCK_REALTIME was set
- * @entry:	in the list of all watches; the host's
- * @notify:	called some time after twheel_clock_steps() has changed; may sleep
- */
-struct twheel_clock_watch {
-	struct list_head	entry;
-	void			(*notify)(struct twheel_clock_watch *watch);
-};
-
-/**
- * twheel_clock_watch() - begin to watch for steps of CLOCK_REALTIME
- * @watch:	the watch; @watch->notify is set
+ * twheel_clock_watch() - from now on wake those who wait when CLOCK_REALTIME was set
+ * @waiters:	who are woken some time after twheel_clock_steps() has changed
  *
  * Context: may sleep.
  */
-void twheel_clock_watch(struct twheel_clock_watch *watch);
+void twheel_clock_watch(struct twheel_waiters *waiters);
 
 /**
- * twheel_clock_unwatch() - end a watch
- * @watch:	the watch. Afterwards @watch->notify does not run any more
+ * twheel_clock_unwatch() - do so no longer
+ * @waiters:	as of twheel_clock_watch(). Afterwards nobody uses them for that any more
  *
- * Context: may sleep; not from a @notify function.
+ * Context: may sleep.
  */
-void twheel_clock_unwatch(struct twheel_clock_watch *watch);
+void twheel_clock_unwatch(struct twheel_waiters *waiters);
 
 /*
  * Wheels. The host makes them with twheel_base_init(), and turns them with twheel_expire().

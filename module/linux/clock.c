@@ -6,8 +6,8 @@
  * count odd, so it can read no clock and take no lock. It counts the step and leaves the
  * rest to two work items, by way of an irq_work. The first one has the wheels turned. It
  * takes no mutex, and runs on any CPU that is not isolated, before ordinary threads. The
- * second one walks the list of watches, which is under twheel_watches_mutex, and calls the
- * functions of the watches with that mutex held.
+ * second one walks the list of those who are told, which is under twheel_watches_mutex, and wakes
+ * them with that mutex held.
  */
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
@@ -135,15 +135,15 @@ static DECLARE_WORK(twheel_look_work, look_at_wheels);
 static void notify_watches(struct work_struct *work)
 {
 	static u32 told;
-	struct twheel_clock_watch *watch;
+	struct twheel_waiters *waiters;
 	u32 steps = twheel_clock_steps();
 
 	if (told == steps)
 		return;
 	told = steps;
 	mutex_lock(&twheel_watches_mutex);
-	list_for_each_entry(watch, &twheel_watches, entry) {
-		watch->notify(watch);
+	list_for_each_entry(waiters, &twheel_watches, entry) {
+		twheel_waiters_wake(waiters);
 		cond_resched();
 	}
 	mutex_unlock(&twheel_watches_mutex);
@@ -194,17 +194,17 @@ static struct notifier_block twheel_step_notifier = {
 	.notifier_call = clock_on_step,
 };
 
-void twheel_clock_watch(struct twheel_clock_watch *watch)
+void twheel_clock_watch(struct twheel_waiters *waiters)
 {
 	mutex_lock(&twheel_watches_mutex);
-	list_add_tail(&watch->entry, &twheel_watches);
+	list_add_tail(&waiters->entry, &twheel_watches);
 	mutex_unlock(&twheel_watches_mutex);
 }
 
-void twheel_clock_unwatch(struct twheel_clock_watch *watch)
+void twheel_clock_unwatch(struct twheel_waiters *waiters)
 {
 	mutex_lock(&twheel_watches_mutex);
-	list_del(&watch->entry);
+	list_del(&waiters->entry);
 	mutex_unlock(&twheel_watches_mutex);
 }
 

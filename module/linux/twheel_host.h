@@ -3,6 +3,7 @@
 #ifndef TWHEEL_LINUX_HOST_H
 #define TWHEEL_LINUX_HOST_H
 
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/poll.h>
 #include <linux/wait.h>
@@ -17,10 +18,12 @@
  * struct twheel_waiters - those who wait for a context
  * @readers:	readers; they wait exclusively, as a record goes to one of them
  * @pollers:	poll, epoll and io_uring
+ * @entry:	from twheel_clock_watch() to twheel_clock_unwatch(); of clock.c
  */
 struct twheel_waiters {
 	wait_queue_head_t	readers;
 	wait_queue_head_t	pollers;
+	struct list_head	entry;
 };
 
 static inline void twheel_waiters_init(struct twheel_waiters *waiters)

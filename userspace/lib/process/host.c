@@ -66,11 +66,11 @@ u32 twheel_clock_steps(void)
 }
 
 /* The timerfd tells of steps. */
-void twheel_clock_watch(struct twheel_clock_watch *watch)
+void twheel_clock_watch(struct twheel_waiters *waiters)
 {
 }
 
-void twheel_clock_unwatch(struct twheel_clock_watch *watch)
+void twheel_clock_unwatch(struct twheel_waiters *waiters)
 {
 }
 
