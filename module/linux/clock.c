@@ -31,8 +31,8 @@ static ktime_t twheel_offs_real;
 /* The time on CLOCK_MONOTONIC when CLOCK_REALTIME is going to be set back by a second. */
 static u64 twheel_next_leap = KTIME_MAX;
 static u32 twheel_steps;
-static void (*twheel_look)(void);
 static struct workqueue_struct *twheel_step_wq;
+static struct work_struct twheel_look_work;
 
 const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS] = {
 	[TWHEEL_MONOTONIC]	= CLOCK_MONOTONIC,
@@ -125,13 +125,6 @@ u32 twheel_clock_steps(void)
 	return smp_load_acquire(&twheel_steps);
 }
 
-static void look_at_wheels(struct work_struct *work)
-{
-	twheel_look();
-}
-
-static DECLARE_WORK(twheel_look_work, look_at_wheels);
-
 static void notify_watches(struct work_struct *work)
 {
 	static u32 told;
@@ -208,14 +201,14 @@ void twheel_clock_unwatch(struct twheel_waiters *waiters)
 	mutex_unlock(&twheel_watches_mutex);
 }
 
-int twheel_clock_init(void (*look)(void))
+int twheel_clock_init(void (*look)(struct work_struct *work))
 {
 	int ret;
 
 	twheel_step_wq = alloc_workqueue("twheel", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!twheel_step_wq)
 		return -ENOMEM;
-	twheel_look = look;
+	INIT_WORK(&twheel_look_work, look);
 	ret = pvclock_gtod_register_notifier(&twheel_step_notifier);
 	if (ret)
 		destroy_workqueue(twheel_step_wq);

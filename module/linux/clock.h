@@ -7,6 +7,8 @@
 
 #include "../core/ticks.h"
 
+struct work_struct;
+
 /* The clocks' numbers in clock_gettime(). */
 extern const clockid_t twheel_clockids[TWHEEL_NR_CLOCKS];
 
@@ -40,7 +42,7 @@ u64 twheel_clock_to_steady(enum twheel_clock clock, u64 ns);
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int twheel_clock_init(void (*look)(void));
+int twheel_clock_init(void (*look)(struct work_struct *work));
 
 /**
  * twheel_clock_exit() - notice no more steps; no watch is left

@@ -104,11 +104,6 @@ static void __init default_limits(void)
 		twheel_max_fd_timers = twheel_max_user_timers;
 }
 
-static void look_at_wheels(void)
-{
-	twheel_program_now(TWHEEL_REALTIME);
-}
-
 static int __init twheel_init(void)
 {
 	int ret;
@@ -130,7 +125,7 @@ static int __init twheel_init(void)
 	if (ret)
 		goto quota_exit;
 
-	ret = twheel_clock_init(look_at_wheels);
+	ret = twheel_clock_init(twheel_program_now);
 	if (ret)
 		goto program_exit;
 

@@ -225,7 +225,7 @@ void twheel_program_elsewhere(struct twheel_cpu_base *cbase)
 		twheel_reprogram(cbase);
 }
 
-void twheel_program_now(enum twheel_clock clock)
+void twheel_program_now(struct work_struct *work)
 {
 	struct twheel_cpu_base *cbase;
 	int cpu;
@@ -233,7 +233,7 @@ void twheel_program_now(enum twheel_clock clock)
 	for_each_possible_cpu(cpu) {
 		rcu_read_lock();
 		for_each_base(cbase, cpu) {
-			if (cbase->base.clock != clock)
+			if (cbase->base.clock != TWHEEL_REALTIME)
 				continue;
 			spin_lock_bh(&cbase->base.lock);
 			twheel_program(cbase, 0, 0);

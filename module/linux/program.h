@@ -13,6 +13,8 @@
 
 #include "../core/base.h"
 
+struct work_struct;
+
 /**
  * struct twheel_cpu_base - the base of one user on one CPU and clock, and what turns its wheel
  * @base:	the base; @base.lock guards all fields below that are not said to be another's
@@ -106,14 +108,14 @@ void twheel_reprogram(struct twheel_cpu_base *cbase);
 void twheel_program_elsewhere(struct twheel_cpu_base *cbase);
 
 /**
- * twheel_program_now() - turn all wheels on a clock that was set, of all users
- * @clock:	the clock
+ * twheel_program_now() - turn all wheels on CLOCK_REALTIME, of all users
+ * @work:	ignored: it is a work item of clock.c
  *
  * The run of each wheel then sets its hrtimer by the new time.
  *
  * Context: may sleep.
  */
-void twheel_program_now(enum twheel_clock clock);
+void twheel_program_now(struct work_struct *work);
 
 /**
  * twheel_program_begin() - make a base ready for the other functions
