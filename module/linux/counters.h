@@ -20,14 +20,12 @@
 
 /**
  * struct twheel_stats - what one CPU has counted since the module was loaded
- * @counters:	by &enum twheel_counter
- * @histograms:	by &enum twheel_histogram, then by bucket
+ * @counts:	by &enum twheel_counter; then of each &enum twheel_histogram the buckets
  *
  * Only that CPU writes it, and it is never set back: so no lock is needed.
  */
 struct twheel_stats {
-	unsigned long	counters[TWHEEL_NR_COUNTERS];
-	unsigned long	histograms[TWHEEL_NR_HISTOGRAMS][TWHEEL_HIST_BUCKETS];
+	unsigned long	counts[TWHEEL_NR_COUNTERS + TWHEEL_NR_HISTOGRAMS * TWHEEL_HIST_BUCKETS];
 };
 
 DECLARE_PER_CPU(struct twheel_stats, twheel_stats);
@@ -35,7 +33,7 @@ DECLARE_PER_CPU(struct twheel_stats, twheel_stats);
 /* Count @n of @counter. */
 static inline void twheel_count_n(enum twheel_counter counter, unsigned long n)
 {
-	this_cpu_add(twheel_stats.counters[counter], n);
+	this_cpu_add(twheel_stats.counts[counter], n);
 }
 
 /* Count one of @counter. */
@@ -49,7 +47,8 @@ static inline void twheel_observe(enum twheel_histogram histogram, u64 value)
 {
 	u32 bucket = min_t(u32, fls64(value), TWHEEL_HIST_BUCKETS - 1);
 
-	this_cpu_inc(twheel_stats.histograms[histogram][bucket]);
+	this_cpu_inc(twheel_stats.counts[TWHEEL_NR_COUNTERS +
+					 histogram * TWHEEL_HIST_BUCKETS + bucket]);
 }
 
 #endif /* TWHEEL_COUNTERS_H */

@@ -45,13 +45,14 @@ static const char * const histogram_names[TWHEEL_NR_HISTOGRAMS] = {
 	[TWHEEL_HIST_READ]	= "read",
 };
 
-static void show_since(struct seq_file *m, const unsigned long *now,
-		       const unsigned long *then, u32 n)
+/* Show the @n counts of @cpu from @first on. */
+static void show_since(struct seq_file *m, int cpu, u32 first, u32 n)
 {
+	const struct twheel_stats *now = per_cpu_ptr(&twheel_stats, cpu);
 	u32 i;
 
-	for (i = 0; i < n; i++)
-		seq_printf(m, " %lu", READ_ONCE(now[i]) - then[i]);
+	for (i = first; i < first + n; i++)
+		seq_printf(m, " %lu", READ_ONCE(now->counts[i]) - at_reset[cpu].counts[i]);
 	seq_putc(m, '\n');
 }
 
@@ -67,8 +68,7 @@ static int counters_show(struct seq_file *m, void *unused)
 	mutex_lock(&reset_lock);
 	for_each_possible_cpu(cpu) {
 		seq_printf(m, "%d", cpu);
-		show_since(m, per_cpu(twheel_stats, cpu).counters,
-			   at_reset[cpu].counters, TWHEEL_NR_COUNTERS);
+		show_since(m, cpu, 0, TWHEEL_NR_COUNTERS);
 	}
 	mutex_unlock(&reset_lock);
 	return 0;
@@ -83,8 +83,7 @@ static int histograms_show(struct seq_file *m, void *unused)
 	for (i = 0; i < TWHEEL_NR_HISTOGRAMS; i++) {
 		for_each_possible_cpu(cpu) {
 			seq_printf(m, "%s %d", histogram_names[i], cpu);
-			show_since(m, per_cpu(twheel_stats, cpu).histograms[i],
-				   at_reset[cpu].histograms[i],
+			show_since(m, cpu, TWHEEL_NR_COUNTERS + i * TWHEEL_HIST_BUCKETS,
 				   TWHEEL_HIST_BUCKETS);
 		}
 	}
@@ -96,19 +95,14 @@ DEFINE_SHOW_ATTRIBUTE(histograms);
 static ssize_t reset_write(struct file *file, const char __user *buf,
 			   size_t size, loff_t *pos)
 {
-	int cpu, i, k;
+	int cpu, i;
 
 	mutex_lock(&reset_lock);
 	for_each_possible_cpu(cpu) {
 		const struct twheel_stats *now = per_cpu_ptr(&twheel_stats, cpu);
-		struct twheel_stats *then = &at_reset[cpu];
 
-		for (i = 0; i < TWHEEL_NR_COUNTERS; i++)
-			then->counters[i] = READ_ONCE(now->counters[i]);
-		for (i = 0; i < TWHEEL_NR_HISTOGRAMS; i++)
-			for (k = 0; k < TWHEEL_HIST_BUCKETS; k++)
-				then->histograms[i][k] =
-					READ_ONCE(now->histograms[i][k]);
+		for (i = 0; i < ARRAY_SIZE(now->counts); i++)
+			at_reset[cpu].counts[i] = READ_ONCE(now->counts[i]);
 	}
 	mutex_unlock(&reset_lock);
 	return size;
