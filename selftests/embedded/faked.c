@@ -98,4 +98,39 @@ TEST_F(faked, jumps_in_a_read)
 	EXPECT_EQ(0, readable(self->tw, 0));
 }
 
+/* The program's wall time */
+static uint64_t wall(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * SEC + (uint64_t)now.tv_nsec;
+}
+
+/* Wall time is not cached, as it may be set back: what is armed then is not early. */
+TEST(cached_is_no_wall_time)
+{
+	struct twheel_config configs[] = {
+		{ .clock = TWHEEL_CLOCK_REALTIME }, { .clock = CLOCK_REALTIME },
+	};
+	struct twheel_event event;
+	struct twheel *tw;
+	uint64_t now;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ahead = 3600;
+		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CACHE_NOW |
+					 (i ? TWHEEL_OPEN_CLOCK : 0), &configs[i]));
+		now = twheel_now(tw);
+		ahead -= 50;
+		EXPECT_GT(now, twheel_now(tw));
+		ASSERT_EQ(0, twheel_arm_at(tw, wall() + 30 * SEC, 1, NULL));
+		EXPECT_EQ(0, twheel_read_timeout(tw, &event, 1, 0));
+		ahead += 40;
+		EXPECT_EQ(1, twheel_read_timeout(tw, &event, 1, 0));
+		twheel_close(tw);
+	}
+}
+
 TEST_HARNESS_MAIN

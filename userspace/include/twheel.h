@@ -141,7 +141,8 @@ struct twheel_old {
  *	given. So 0 is CLOCK_REALTIME
  * @TWHEEL_OPEN_CACHE_NOW: calls on an embedded context do not read the clock: the present is the
  *	time of the last twheel_read(), twheel_dispatch() or twheel_update_now(), so delays count
- *	from there. Calls for single timers take half as long. For the device it changes nothing
+ *	from there. Calls for single timers take half as long. For the device, and on
+ *	CLOCK_REALTIME, which may be set back, it changes nothing
  *
  * None of them is a TWHEEL_CONFIG_* bit: where one belongs the other is refused.
  */

@@ -16,6 +16,13 @@
 
 #include "internal.h"
 
+/* Is a context with these settings to be on wall time? */
+static bool is_on_wall_time(unsigned int flags, const struct twheel_config *config)
+{
+	return config && (config->clock == TWHEEL_CLOCK_REALTIME ||
+			  (flags & TWHEEL_OPEN_CLOCK && config->clock == CLOCK_REALTIME));
+}
+
 /* @tw has a descriptor: configure it, and learn what it is. 0 or -errno. */
 static int twheel_begin(struct twheel *tw, unsigned int flags, const struct twheel_config *config)
 {
@@ -28,7 +35,7 @@ static int twheel_begin(struct twheel *tw, unsigned int flags, const struct twhe
 		return ret;
 	if (config) {
 		settings = *config;
-		if (flags & TWHEEL_OPEN_CLOCK && settings.clock == CLOCK_REALTIME)
+		if (is_on_wall_time(flags, config))
 			settings.clock = TWHEEL_CLOCK_REALTIME;
 		ret = twheel_ioctl(tw, TWHEEL_IOC_CONFIG, &settings);
 		if (ret)
@@ -129,6 +136,9 @@ static int twheel_open_new(struct twheel **twp, const char *path, unsigned int f
 
 	if (flags & ~(unsigned int)OPEN_FLAGS || (flags & TWHEEL_OPEN_CLOCK && !config))
 		return -EINVAL;
+	/* That may be set back. By a time from before, what is armed then would be due early. */
+	if (is_on_wall_time(flags, config))
+		flags &= ~(unsigned int)TWHEEL_OPEN_CACHE_NOW;
 	tw = calloc(1, sizeof(*tw));
 	if (!tw)
 		return -ENOMEM;

@@ -171,7 +171,8 @@ impl Options {
     }
 
     /// Calls on a wheel in the process do not read the clock: the time of the last read, dispatch or
-    /// [`Wheel::update_now`] is the present for them, and delays count from there.
+    /// [`Wheel::update_now`] is the present for them, and delays count from there. On wall time, which
+    /// may be set back, it changes nothing.
     pub fn cache_now(&mut self, on: bool) -> &mut Options {
         self.set_open(sys::TWHEEL_OPEN_CACHE_NOW, on)
     }
