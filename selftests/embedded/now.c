@@ -351,6 +351,56 @@ TEST_F(cached, dispatches)
 	EXPECT_EQ(HOUR, twheel_timer_remaining(timer));
 }
 
+static void note_now_and_dispatch(struct twheel_timer *timer, const struct twheel_event *event,
+				  void *arg)
+{
+	struct noted *noted = arg;
+
+	note_now(timer, event, arg);
+	twheel_dispatch(noted->tw);
+}
+
+/* So does one that handles what another has left. */
+TEST_F(cached, dispatches_the_rest)
+{
+	struct noted first = { .tw = self->tw }, second = { .tw = self->tw };
+	struct twheel_timer *timers[2];
+
+	ASSERT_EQ(0, twheel_timer_new(&timers[0], self->tw, note_now_and_dispatch, &first));
+	ASSERT_EQ(0, twheel_timer_new(&timers[1], self->tw, note_now, &second));
+	ASSERT_EQ(0, twheel_timer_start(timers[0], MSEC, 0));
+	ASSERT_EQ(0, twheel_timer_start(timers[1], MSEC, 0));
+	ASSERT_EQ(1, twheel_dispatch(self->tw));
+	EXPECT_LE(self->opened + 2 * MSEC, first.now);
+	EXPECT_LE(first.now + MSEC, second.now);
+}
+
+/* And so does one that only tells which queued call has failed. */
+TEST(cached_is_updated_by_a_dispatch_that_fails)
+{
+	struct twheel_arm past = { .expires = 1, .flags = TWHEEL_ARM_ABS };
+	struct twheel_config config = { .limit = 1 };
+	struct twheel_timer *timer;
+	struct twheel_event event;
+	struct twheel *tw;
+	uint64_t before;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CACHE_NOW,
+				 &config));
+	ASSERT_EQ(0, twheel_timer_defer(tw, 1));
+	ASSERT_EQ(0, twheel_timer_new(&timer, tw, note_now, NULL));
+	ASSERT_EQ(0, twheel_timer_arm(timer, &past, NULL));
+	/* The library does not learn that the timer has ended. */
+	ASSERT_EQ(1, twheel_read(tw, &event, 1));
+	ASSERT_EQ(0, twheel_timer_start(timer, HOUR, 0));
+	ASSERT_EQ(0, twheel_arm_after(tw, HOUR, 0, NULL));
+	before = twheel_now(tw);
+	usleep(1000);
+	EXPECT_EQ(-ENOSPC, twheel_dispatch(tw));
+	EXPECT_LE(before + MSEC, twheel_now(tw));
+	twheel_close(tw);
+}
+
 /* The clock may be set, and then stands still. */
 TEST_F(cached, set)
 {

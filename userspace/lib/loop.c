@@ -768,13 +768,13 @@ static int dispatch(struct twheel *tw, uint64_t timeout)
 	loop = tw->loop;
 	/* No record of what was replaced or cancelled in the queue must be read. */
 	ret = twheel_timer_flush(tw);
-	if (ret)
-		return ret;
-	if (loop->next == loop->filled) {
+	if (!ret && loop->next == loop->filled)
 		ret = twheel_loop_read(tw, timeout);
-		if (ret)
-			return ret == -EAGAIN ? 0 : ret;
-	}
+	else
+		/* As a read does: delays count from here. */
+		twheel_update_now(tw);
+	if (ret)
+		return ret == -EAGAIN ? 0 : ret;
 
 	while (loop->next < loop->filled) {
 		struct twheel_event *record = loop->order[loop->next++];
