@@ -10,6 +10,7 @@
 #include "child.h"
 #include "lib_util.h"
 #include "twheel_util.h"
+#include "wrapped.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME	0x00000080
@@ -308,6 +309,29 @@ TEST_F(only, counts)
 	twheel_close(other);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(before, info.user_timers);
+}
+
+/* The most bytes that there are in one piece */
+static size_t piece = SIZE_MAX;
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return size <= piece ? __real_aligned_alloc(alignment, size) : NULL;
+}
+
+/* Memory may come in any number of pieces. */
+TEST_F(only, memory_in_small_pieces)
+{
+	struct twheel_info info;
+	int i, ret = 0;
+
+	for (i = 0; i < 60000 && !ret; i++) {
+		piece = i < 30000 ? 16384 : SIZE_MAX;
+		ret = twheel_arm_after(self->tw, FAR, i, NULL);
+	}
+	EXPECT_EQ(0, ret);
+	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
+	EXPECT_EQ(60001, info.pending);
 }
 
 TEST_HARNESS_MAIN

@@ -3,6 +3,7 @@
 #ifndef EMBEDDED_WRAPPED_H
 #define EMBEDDED_WRAPPED_H
 
+#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -11,6 +12,9 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
 ssize_t __real_read(int fd, void *buf, size_t size);
 ssize_t __wrap_read(int fd, void *buf, size_t size);
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 int __real_ftruncate(int fd, off_t size);
 int __wrap_ftruncate(int fd, off_t size);

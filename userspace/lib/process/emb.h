@@ -42,21 +42,29 @@
 #define EMB_TIME_NEVER		UINT64_MAX
 
 /**
+ * struct emb_arena - pages in one piece
+ * @before: the arena that was made before this one, or NULL
+ * @pages: the first page
+ */
+struct emb_arena {
+	struct emb_arena	*before;
+	void			*pages;
+};
+
+/**
  * struct emb_pages - memory in pages, which goes with the context
  * @free: the first page that was freed; each begins with the address of the next one
- * @next: the first page of @arenas that was never used
+ * @next: the first page of @last that was never used
  * @left: how many there are
  * @total: pages of all arenas
- * @nr_arenas: how many arenas there are
- * @arenas: the arenas: each but the first few adds half to those before
+ * @last: the last arena: each but the first few adds half to those before, if memory is not short
  */
 struct emb_pages {
-	void		*free;
-	char		*next;
-	size_t		left;
-	size_t		total;
-	unsigned int	nr_arenas;
-	void		*arenas[64];
+	void			*free;
+	char			*next;
+	size_t			left;
+	size_t			total;
+	struct emb_arena	*last;
 };
 
 /**

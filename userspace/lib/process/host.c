@@ -238,21 +238,23 @@ atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr)
 /* Make an arena, of which all pages are unused. */
 static bool add_arena(struct emb_pages *pages)
 {
-	size_t n = pages->total / 2 > FIRST_PAGES ? pages->total / 2 : FIRST_PAGES;
-	void *arena = NULL;
+	struct emb_arena *arena = malloc(sizeof(*arena));
+	size_t n = pages->total;
 
-	if (pages->nr_arenas == sizeof(pages->arenas) / sizeof(pages->arenas[0]))
-		return false;
-	for (; n >= FIRST_PAGES; n /= 2) {
-		arena = aligned_alloc(PAGE_SIZE, n * PAGE_SIZE);
-		if (arena)
-			break;
-	}
 	if (!arena)
 		return false;
-	pages->arenas[pages->nr_arenas++] = arena;
+	do {
+		n = max_t(size_t, n / 2, FIRST_PAGES);
+		arena->pages = aligned_alloc(PAGE_SIZE, n * PAGE_SIZE);
+	} while (!arena->pages && n > FIRST_PAGES);
+	if (!arena->pages) {
+		free(arena);
+		return false;
+	}
+	arena->before = pages->last;
+	pages->last = arena;
 	pages->total += n;
-	pages->next = arena;
+	pages->next = arena->pages;
 	pages->left = n;
 	return true;
 }
@@ -287,10 +289,13 @@ void twheel_page_free(void *page)
 
 void twheel_emb_free_pages(struct twheel_emb *emb)
 {
-	unsigned int i;
+	struct emb_arena *arena, *before;
 
-	for (i = 0; i < emb->pages.nr_arenas; i++)
-		free(emb->pages.arenas[i]);
+	for (arena = emb->pages.last; arena; arena = before) {
+		before = arena->before;
+		free(arena->pages);
+		free(arena);
+	}
 }
 
 /*
