@@ -50,6 +50,12 @@ page_of() {
 	realpath -e "$root/usr/share/man/man3/$1.3"
 }
 
+# unthreaded - what is linked with the library, or is the library, and does not ask for threads
+unthreaded() {
+	build -n -B all V=1 | grep -e " -o [^ ]*/bin/" -e " -shared " >"$tmp/linked"
+	grep -v -e ' -pthread ' "$tmp/linked"
+}
+
 try "make install" build install
 try "nothing is built again" is_built
 
@@ -154,6 +160,13 @@ grep -hv '^\.TH' "$user"/man/*.3 "$user/../Documentation/moving.md" \
 check "they have only names that there are" test ! -s "$tmp/out"
 
 export PKG_CONFIG_PATH="$root/usr/lib/here/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
+
+# Before glibc 2.34 they were in a library of their own.
+unthreaded >"$tmp/out"
+check "programs and the shared library are linked with threads" \
+	test -s "$tmp/linked" -a ! -s "$tmp/out"
+pkg-config --static --libs libtwheel >"$tmp/out"
+check "pkg-config links the archive with threads" grep -qw -e -pthread "$tmp/out"
 cat >"$tmp/program.c" <<'END'
 #include <errno.h>
 #include <twheel.h>
