@@ -98,6 +98,24 @@ TEST_F(faked, jumps_in_a_read)
 	EXPECT_EQ(0, readable(self->tw, 0));
 }
 
+/* The descriptor waits until a deadline for as long as it is from now, not from a cached time. */
+TEST(cached_waits_from_now)
+{
+	struct twheel_event event;
+	struct twheel *tw;
+	uint64_t deadline;
+
+	ahead = 3600;
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CACHE_NOW, NULL));
+	deadline = twheel_now(tw) + FAR;
+	ahead += FAR / SEC;
+	ASSERT_EQ(0, twheel_arm_at(tw, deadline, 1, NULL));
+	ASSERT_EQ(1, readable(tw, 60000));
+	ASSERT_EQ(1, twheel_read(tw, &event, 1));
+	EXPECT_LE(deadline, twheel_now(tw));
+	twheel_close(tw);
+}
+
 /* The program's wall time */
 static uint64_t wall(void)
 {

@@ -149,9 +149,9 @@ static noinline void set_timerfd(struct twheel_emb *emb, uint64_t ns)
 			ns = KTIME_MAX;
 	}
 	if (emb->faked && ns != TIME_PAST && ns != EMB_TIME_NEVER) {
-		/* What the kernel has to wait for is the same. */
+		/* What the kernel has to wait for is the same, and emb->now may be long ago. */
 		flags = 0;
-		ns = twheel_ns_until(ns, emb->now) ?: TIME_PAST;
+		ns = twheel_ns_until(ns, twheel_time(twheel_emb_clock(emb))) ?: TIME_PAST;
 	}
 	if (ns != EMB_TIME_NEVER) {
 		sec = ns / EMB_SEC_NS;
