@@ -5,14 +5,20 @@
  * The kselftest harness cannot be compiled as C++, so this program prints its own TAP.
  */
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
 #include <limits>
+#include <new>
 #include <poll.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <thread>
 #include <type_traits>
+#include <unistd.h>
 
 #include <twheel.hpp>
 
@@ -619,6 +625,69 @@ static void descriptors()
 	expect(!wheel && !left.armed() && again.cancel(handle), "a context is released and adopted");
 }
 
+/* How many allocations there is memory for, or -1 */
+static int allocations = -1;
+
+void *operator new(std::size_t size)
+{
+	void *memory = allocations ? std::malloc(size) : nullptr;
+
+	if (!memory)
+		throw std::bad_alloc();
+	allocations -= allocations > 0;
+	return memory;
+}
+
+/* Inlined, GCC 12 would take free() for a mistake. */
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+
+/* This descriptor is one of the device, as far as that has to be for a context to adopt it. */
+static int played = -1;
+
+extern "C" int ioctl(int fd, unsigned long request, ...)
+{
+	std::va_list args;
+
+	va_start(args, request);
+	void *arg = va_arg(args, void *);
+	va_end(args);
+	if (fd != played)
+		return static_cast<int>(syscall(SYS_ioctl, fd, request, arg));
+	*static_cast<struct twheel_info *>(arg) = {};
+	static_cast<struct twheel_info *>(arg)->abi_version = TWHEEL_ABI_VERSION;
+	static_cast<struct twheel_info *>(arg)->clock = CLOCK_MONOTONIC;
+	return 0;
+}
+
+/* Adopts @fd when there is memory for @n allocations. Returns whether that was enough. */
+static bool adopts(int fd, int n)
+{
+	try {
+		allocations = n;
+		tw::context wheel = tw::context::adopt(fd);
+		allocations = -1;
+		return wheel.release() == fd;
+	} catch (const std::bad_alloc &) {
+		allocations = -1;
+		return false;
+	}
+}
+
+static void adoptions()
+{
+	int n = 0;
+
+	played = open("/dev/null", O_RDWR);
+	while (n < 9 && !adopts(played, n))
+		n++;
+	expect(n && n < 9 && fcntl(played, F_GETFD) >= 0,
+	       "a descriptor that is not adopted for want of memory stays open");
+	tw::context::adopt(played).close();
+	expect(fcntl(played, F_GETFD) < 0, "one that is adopted is closed with its context");
+	played = -1;
+}
+
 int main()
 {
 	static_assert(tw::count(2us) == 2000 && tw::count(steady_clock::time_point(1ms)) == 1000000);
@@ -637,6 +706,7 @@ int main()
 	by_name();
 	groups();
 	descriptors();
+	adoptions();
 	std::printf("1..%d\n", tests);
 	return failures != 0;
 }

@@ -227,10 +227,6 @@ constexpr int clock_of()
 	return std::is_same_v<Clock, steady_clock> ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-struct closer {
-	void operator()(struct twheel *tw) const { twheel_close(tw); }
-};
-
 } /* namespace detail */
 
 /*
@@ -345,7 +341,7 @@ public:
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
 			      how.path ? how.path :
 			      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
-		own(tw);
+		own(tw, twheel_close);
 	}
 
 	/* From a descriptor of the device, which the context owns after a success. */
@@ -355,7 +351,7 @@ public:
 		context made{nothing()};
 
 		detail::check(twheel_adopt(&tw, fd), "twheel_adopt");
-		made.own(tw);
+		made.own(tw, [](struct twheel *ours) { twheel_release(ours); });
 		return made;
 	}
 
@@ -653,15 +649,18 @@ private:
 		return n != -EAGAIN && detail::check(n, what) > 0;
 	}
 
-	void own(struct twheel *tw)
+	/* If there is no memory, @undo ends what is not owned then. */
+	void own(struct twheel *tw, void (*undo)(struct twheel *))
 	{
-		std::unique_ptr<struct twheel, detail::closer> guard(tw);
+		std::unique_ptr<struct twheel, decltype(undo)> guard(tw, undo);
 
-		freed_ = std::make_shared<bool>(false);
-		tw_ = std::shared_ptr<struct twheel>(guard.release(), [freed = freed_](auto *p) {
+		freed_ = std::make_shared<bool>(true);
+		tw_ = std::shared_ptr<struct twheel>(tw, [freed = freed_](auto *p) {
 			if (!*freed)
 				twheel_close(p);
 		});
+		*freed_ = false;
+		guard.release();
 	}
 
 	template <typename Clock>
