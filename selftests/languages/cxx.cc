@@ -336,6 +336,9 @@ static void reads()
 	expect(!fails(EINVAL, [&] { wheel.read(made); }) && made.size() == 64 &&
 	       wheel.read(made) && made.size() == 36 && !wheel.read(made) && made.empty(),
 	       "a vector without capacity gets some");
+	made.resize(3);
+	expect(fails(EINVAL, [&] { wheel.read(made, -1ms); }) && made.empty(),
+	       "and loses its events by a negative timeout");
 }
 
 /* What the header calls, and what that calls: the linker is told to wrap it. */

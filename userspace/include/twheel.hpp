@@ -563,10 +563,8 @@ public:
 	template <typename Rep, typename Period>
 	bool read(std::vector<event> &events, std::chrono::duration<Rep, Period> timeout)
 	{
-		std::uint64_t ns = detail::count(timeout);
-
-		return fill(events, "twheel_read_timeout", [this, ns](event *to, std::size_t n) {
-			return twheel_read_timeout(get(), to, n, ns);
+		return fill(events, "twheel_read_timeout", [&](event *to, std::size_t n) {
+			return twheel_read_timeout(get(), to, n, detail::count(timeout));
 		});
 	}
 
