@@ -172,6 +172,7 @@ static void use_inherited(struct twheel *tw, uint64_t handle)
 	struct twheel_arm arm = { .expires = SEC };
 	struct twheel_timer_info info;
 	struct twheel_event event;
+	struct twheel_lease lease;
 	struct twheel_walk *walk;
 	struct twheel_info about;
 	uint64_t cursor = 0;
@@ -187,8 +188,8 @@ static void use_inherited(struct twheel *tw, uint64_t handle)
 	CHECK(twheel_read_timeout(tw, &event, 1, SEC) == -ECHILD);
 	CHECK(twheel_cancel_all(tw) == -ECHILD);
 	CHECK(twheel_drain(tw, &cursor, &info, 1) == -ECHILD);
-	CHECK(!twheel_walk_new(&walk, tw) && twheel_walk_next(walk, &info) == -ECHILD);
-	twheel_walk_free(walk);
+	CHECK(twheel_walk_new(&walk, tw) == -ECHILD);
+	CHECK(twheel_lease_at(tw, 1, 1, &lease) == -ECHILD);
 	CHECK(twheel_dispatch(tw) == -ECHILD);
 	twheel_close(tw);
 }
@@ -231,6 +232,35 @@ TEST_F(only, a_child_may_take_it_over)
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
+}
+
+/* In a child leases are those that its parent has got before the fork, wherever their words are. */
+TEST_F(only, leases_of_a_child)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
+	struct twheel_arm arm = { .expires = FAR, .flags = TWHEEL_ARM_LEASE };
+	struct twheel_lease lease, other;
+	struct twheel *tw;
+	uint64_t deadline;
+	pid_t pid;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+	ASSERT_EQ(0, twheel_arm(tw, &arm));
+	ASSERT_EQ(0, twheel_lease_at(tw, arm.word, arm.tag, &lease));
+	deadline = twheel_lease_deadline(lease) + FAR;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		CHECK(twheel_lease_at(tw, arm.word, arm.tag, &other) == -ECHILD);
+		CHECK(twheel_lease_extend(lease, deadline) == 1);
+		twheel_take_over(tw);
+		CHECK(!twheel_lease_at(tw, arm.word, arm.tag, &other));
+		CHECK(other.word == lease.word);
+		_exit(0);
+	}
+	EXPECT_TRUE(well(pid));
+	EXPECT_LE(deadline, twheel_lease_deadline(lease));
+	twheel_close(tw);
 }
 
 /* A context on @clock with a timer that is not due, or NULL */

@@ -50,6 +50,8 @@ TWHEEL_API int twheel_lease_at(struct twheel *tw, uint32_t word, uint16_t tag,
 	uint64_t *segment;
 	uint64_t **slot;
 
+	if (tw->emb && twheel_inherited(tw))
+		return -ECHILD;
 	if (!tw->leases)
 		return -ENODEV;
 	/* That of a timer which is no lease */

@@ -124,8 +124,11 @@ struct twheel_walk {
 
 TWHEEL_API int twheel_walk_new(struct twheel_walk **walkp, struct twheel *tw)
 {
-	struct twheel_walk *walk = calloc(1, sizeof(*walk));
+	struct twheel_walk *walk;
 
+	if (tw->emb && twheel_inherited(tw))
+		return -ECHILD;
+	walk = calloc(1, sizeof(*walk));
 	if (!walk)
 		return -ENOMEM;
 	walk->tw = tw;
