@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import contextvars
+import copy
 import errno
 import math
 import os
@@ -952,6 +953,11 @@ class Places(AioTest):
             self.assertTrue(kept.armed)
             self.assertNotIn("b", wheel)
             self.assertEqual(len(wheel), 1)
+
+    async def test_not_copied(self) -> None:
+        for copied in (copy.copy, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "a wheel cannot be copied"):
+                copied(self.wheel)
 
     async def test_wall_time(self) -> None:
         done: list = []

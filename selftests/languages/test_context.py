@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of twheel.Context, on the device or on a wheel in the process."""
 
+import copy
 import errno
 import math
 import os
+import pickle
 import select
 import signal
 import threading
@@ -448,6 +450,13 @@ class Errors(ContextTest):
                      lambda: self.ctx.arm(1), lambda: next(walk)):
             with self.refused(errno.EBADF):
                 call()
+
+    def test_not_copied(self) -> None:
+        with Context(lease=True) as ctx:
+            for one in (ctx, ctx.lease(10_000 * MSEC)):
+                for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                    with self.assertRaisesRegex(TypeError, "cannot be copied"):
+                        copied(one)
 
     def test_clocks(self) -> None:
         for clock in (time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME):

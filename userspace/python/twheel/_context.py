@@ -16,7 +16,7 @@ from ctypes import byref, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from . import _abi
 
@@ -233,6 +233,9 @@ class Lease:
         context._words.add(word)
         context._leases.add(self)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a lease cannot be copied")
+
     @property
     def _lease(self) -> _abi.twheel_lease:
         # Holds the view, so that the word stays during the call.
@@ -345,6 +348,10 @@ class Context:
             lease.word.release()
         if len(self._words):
             raise BufferError("there are views of the words of leases")
+
+    def __reduce__(self) -> NoReturn:
+        # Either of the two would close the library's context of both.
+        raise TypeError("a context cannot be copied")
 
     def __del__(self) -> None:
         # Views of words would have kept the context.

@@ -27,7 +27,7 @@ from collections.abc import AsyncGenerator, Callable, Hashable
 from math import ceil
 from threading import get_ident
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from . import _abi
 from ._context import LATEST, Context, Event
@@ -414,6 +414,9 @@ class Wheel:
     def __repr__(self) -> str:
         state = "closed" if self._open is None else "open"
         return f"<Wheel {state} timers={len(self)}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a wheel cannot be copied")
 
     async def __aenter__(self) -> Wheel:
         if self._open is not None:
