@@ -369,18 +369,30 @@ class Leases(ContextTest):
             self.ctx.lease_at(plain)
 
     def test_views_after_close(self) -> None:
-        lease = self.ctx.lease(10_000 * MSEC)
-        view = lease.word[:]
-        with self.assertRaises(BufferError):
-            self.ctx.close()
-        self.assertFalse(self.ctx.closed)
-        self.assertGreater(view[0], 0)
+        lease, other = self.ctx.lease(10_000 * MSEC), self.ctx.lease(10_000 * MSEC)
+        view = other.word[:]
+        for close in (self.ctx.close, self.ctx.detach):
+            if close == self.ctx.detach and self.ctx.embedded:
+                continue
+            with self.assertRaises(BufferError):
+                close()
+            # It has changed nothing.
+            self.assertFalse(self.ctx.closed)
+            self.assertGreater(view[0], 0)
+            for each in (lease, other):
+                deadline = (each.deadline or 0) + 1024
+                self.assertEqual((each.extend(deadline), each.deadline, each.expired),
+                                 (True, deadline, False))
+                self.assertEqual(each.word[0], each.tag << 53 | deadline >> 10)
         view.release()
+        word = lease.word
         self.ctx.close()
         with self.assertRaises(ValueError):
-            print(lease.word[0])
-        with self.assertRaises(ValueError):
-            lease.extend(1)
+            print(word[0])
+        for call in (lambda: lease.extend(1), lambda: lease.deadline, lambda: lease.expired,
+                     lambda: lease.word, lease.cancel):
+            with self.refused(errno.EBADF):
+                call()
 
     def test_a_view_keeps_the_context(self) -> None:
         word = Context(lease=True).lease(10_000 * MSEC).word

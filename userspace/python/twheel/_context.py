@@ -224,29 +224,44 @@ class Lease:
     """
 
     def __init__(self, context: Context, handle: int, lease: _abi.twheel_lease) -> None:
-        word = _Word.from_address(ctypes.addressof(lease.word.contents))
-        word.context = context
         self.context = context
         self.handle = handle
         self.tag: int = lease.tag
-        self.word: memoryview = memoryview(word).cast("B").cast("Q")
-        context._words.add(word)
-        context._leases.add(self)
+        self._lease = lease
+        self._view: memoryview | None = None
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a lease cannot be copied")
 
     @property
-    def _lease(self) -> _abi.twheel_lease:
-        # Holds the view, so that the word stays during the call.
-        return _abi.twheel_lease(ctypes.pointer(c_uint64.from_buffer(self.word)), self.tag)
+    def word(self) -> memoryview:
+        """A view of the word, which is released when the context is closed."""
+        _ = self.context._pointer
+        if self._view is None:
+            word = _Word.from_address(ctypes.addressof(self._lease.word.contents))
+            word.context = self.context
+            self._view = memoryview(word).cast("B").cast("Q")
+            self.context._words.add(word)
+            self.context._leases.add(self)
+        return self._view
+
+    def _release(self) -> None:
+        if self._view is not None:
+            self._view.release()
+            self._view = None
+
+    @property
+    def _open(self) -> _abi.twheel_lease:
+        """What the library's calls take. EBADF if the context, and with it the word, is gone."""
+        _ = self.context._pointer
+        return self._lease
 
     def extend(self, deadline: int) -> bool:
         """Push the lease back to a point in time, by a compare-and-swap.
 
         False if it is over already, so that it was not pushed back.
         """
-        return bool(_check(_lib.twheel_lease_extend(self._lease, _ns(deadline))))
+        return bool(_check(_lib.twheel_lease_extend(self._open, _ns(deadline))))
 
     def cancel(self) -> Result:
         """End the lease without an event."""
@@ -258,12 +273,12 @@ class Lease:
 
         None if another timer has its word by now.
         """
-        return int(_lib.twheel_lease_deadline(self._lease)) or None
+        return int(_lib.twheel_lease_deadline(self._open)) or None
 
     @property
     def expired(self) -> bool:
         """Is the lease over?"""
-        return bool(_lib.twheel_lease_expired(self._lease))
+        return bool(_lib.twheel_lease_expired(self._open))
 
 
 class Context:
@@ -336,7 +351,8 @@ class Context:
         """Cancel all timers and close the context. Closing twice is harmless.
 
         The words of leases are gone then, and their views are released. While the program has
-        other views of them, made from those, this raises BufferError.
+        other views of them, made from those, this raises BufferError: the context stays open, and
+        `Lease.word` is a new view.
         """
         if self._tw is not None:
             self._release_words()
@@ -345,7 +361,7 @@ class Context:
 
     def _release_words(self) -> None:
         for lease in list(self._leases):
-            lease.word.release()
+            lease._release()
         if len(self._words):
             raise BufferError("there are views of the words of leases")
 
