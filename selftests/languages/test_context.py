@@ -422,6 +422,9 @@ class Errors(ContextTest):
             Context.adopt(-1)
         with self.refused(errno.EINVAL):
             Context(clock=99)
+        for path in ("/dev/null\0/dev/twheel", b"/dev/null\0"):
+            with self.assertRaisesRegex(ValueError, "zero byte"):
+                Context(path)
         with mock.patch.dict(os.environ, TWHEEL_BACKEND="embeded"):
             with self.assertRaisesRegex(OSError, r"TWHEEL_BACKEND \(auto, device, embedded\)"):
                 Context()

@@ -291,9 +291,9 @@ class Context:
     be leases.
 
     All times are nanoseconds on that clock, and integers; what is later than 2^63 - 1 is that,
-    which is for ever. Negative times, and handles and keys that do not fit, are OverflowError.
-    Other errors are OSError with the errno of libtwheel; a closed context is EBADF. Calls may be
-    made from several threads, but none during close().
+    which is for ever. Negative times, and handles and keys that do not fit, are OverflowError; a
+    path with a zero byte is ValueError. Other errors are OSError with the errno of libtwheel; a
+    closed context is EBADF. Calls may be made from several threads, but none during close().
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -314,9 +314,11 @@ class Context:
         flags = (
             _abi.TWHEEL_OPEN_CLOEXEC | (_abi.TWHEEL_OPEN_NONBLOCK if nonblock else 0) |
             (_abi.TWHEEL_OPEN_EMBEDDED if embedded else 0))
-        tw = c_void_p()
-        result = _lib.twheel_open(byref(tw), None if path is None else os.fsencode(path), flags,
-                                  byref(config))
+        tw, name = c_void_p(), None if path is None else os.fsencode(path)
+        if name and b"\0" in name:
+            # It would be cut off there.
+            raise ValueError("a path has no zero byte")
+        result = _lib.twheel_open(byref(tw), name, flags, byref(config))
         what = os.fspath(path) if path is not None else _abi.TWHEEL_DEVICE
         if result == -errno.EINVAL and path is None and "TWHEEL_BACKEND" in os.environ:
             what += " or TWHEEL_BACKEND (auto, device, embedded)"
