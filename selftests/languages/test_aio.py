@@ -719,11 +719,10 @@ class Batches(AioTest):
     async def test_cancelled_by_a_complaint(self) -> None:
         def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:
             self.complaints.append(complaint)
-            timers[0].cancel()
+            timers[-1].cancel()
 
         self.wheel._loop.set_exception_handler(complain)
         timers = [self.wheel.call_later(0.01, print) for _ in range(3)]
-        # The last is told, and refused, first.
         await self.refuse({timer._id for timer in timers})
         self.assertTrue(all(timer.cancelled() for timer in timers))
         self.assertEqual((len(self.complaints), len(self.wheel), self.counted()[0]), (2, 0, 0))
@@ -794,6 +793,48 @@ class Batches(AioTest):
         while timers[0].armed:
             await asyncio.sleep(0)
         self.assertEqual(done, [2, 0])
+
+    async def call_all(self, seconds: int, done: list, number: int) -> None:
+        """Turn the clock on, and wait until so many were called."""
+        self.wheel._open.set_now(self.wheel._open.now() + seconds * 10**9)
+        while len(done) < number:
+            await asyncio.sleep(0)
+
+    async def test_more_than_are_read_at_a_time(self) -> None:
+        done: list = []
+        self.wheel._open.set_now(self.wheel._open.now())
+        for n in range(1000):
+            self.wheel.call_later(10, done.append, n)
+        await self.call_all(20, done, 1000)
+        self.assertTrue(done == list(range(1000)))
+        done.clear()
+        moved = self.wheel.call_later(5, done.append, "moved")
+        for n in range(1000):
+            self.wheel.call_later(10 + n / 1000, done.append, n)
+        self.wheel._flush()
+        moved.push(10.4995)
+        await self.call_all(20, done, 1001)
+        self.assertTrue(done == [*range(500), "moved", *range(500, 1000)])
+
+    async def test_read_before_an_error(self) -> None:
+        """What was read is called; then the wheel is closed."""
+        done: list = []
+        read, reads = self.wheel._open.read, []
+
+        def fail(limit: int = 256) -> list:
+            reads.append(limit)
+            if len(reads) > 1:
+                raise OSError(errno.EIO, "cannot be read")
+            return read(limit)
+
+        self.wheel._open.set_now(self.wheel._open.now())
+        timers = [self.wheel.call_later(10, done.append, n) for n in range(1000)]
+        self.wheel._open.read = fail
+        await self.call_all(20, done, 1)
+        while timers[-1].armed:
+            await asyncio.sleep(0)
+        self.assertTrue(done == list(range(256)))
+        self.assertEqual([each["exception"].errno for each in self.complaints], [errno.EIO])
 
     async def test_read_and_not_called(self) -> None:
         """One that is pushed back after its event was read has another number from then on."""
@@ -927,7 +968,7 @@ class Places(AioTest):
         self.assertEqual(self.complaints, [])
 
     async def test_cannot_be_read(self) -> None:
-        def read() -> None:
+        def read(limit: int) -> None:
             raise OSError(errno.EIO, "cannot be read")
 
         self.wheel._context.read = read

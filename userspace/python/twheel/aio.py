@@ -41,6 +41,8 @@ _EXACT = (1 << 53) // 1_000_000_000
 _NEVER = LATEST + 1
 # For so long the wheel need not be told of a timer, in ns, if it is due after twice that time.
 _LAG = 20_000_000
+# So many events are read at a time.
+_BATCH = 256
 
 _wheels: weakref.WeakSet[Wheel] = weakref.WeakSet()
 
@@ -666,7 +668,9 @@ class Wheel:
         for timer in reversed(self._timers.values()):
             if timer._id <= self._told:
                 break
-            numbers += (timer._id, timer._deadline)
+            numbers += (timer._deadline, timer._id)
+        # As they were armed
+        numbers.reverse()
         numbers += itertools.chain.from_iterable(self._moved.items())
         if not self._gone and not numbers:
             return
@@ -724,22 +728,28 @@ class Wheel:
         return True
 
     def _readable(self) -> None:
+        timers = self._timers
+        events: list[Event] = []
         try:
             # Of what was moved or cancelled there will be no event.
             self._flush()
-            events = self._use().read()
-        except BlockingIOError:
-            return
-        except OSError:
-            # It would come again at once, for ever.
-            if self._parents:
-                # The parent has the same epoll, where nothing must be taken out.
-                self._loop.stop()
-            else:
-                self.close()
-            raise
+            context = self._use()
+            # All that is due, as the order is that of all. Periodic timers may be due anew by then.
+            while len(events) % _BATCH == 0 and len(events) <= len(timers):
+                events += context.read(_BATCH)
+        except OSError as error:
+            # What was read is handled first: an error will be there again.
+            if not events:
+                if isinstance(error, BlockingIOError):
+                    return
+                # It would come again at once, for ever.
+                if self._parents:
+                    # The parent has the same epoll, where nothing must be taken out.
+                    self._loop.stop()
+                else:
+                    self.close()
+                raise
         # By deadline as asyncio's own; equal deadlines as armed
-        timers = self._timers
         events.sort(key=lambda event: (event.deadline, timers[event.handle]._order
                                        if event.handle in timers else 0))
         self._events.extend(events)
