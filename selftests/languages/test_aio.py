@@ -675,7 +675,7 @@ class Batches(AioTest):
             self.assertEqual(self.counted()[0], 1)
             self.assertGreater(self.wheel._context.get(timer._id).slack, 4 * 10**9)
 
-    async def refuse(self, keys: set[int]) -> None:
+    def refuse_later(self, keys: set[int]) -> None:
         """Have the wheel refuse these timers, for want of memory."""
         push_all = self.wheel._open._push_all
 
@@ -686,6 +686,9 @@ class Batches(AioTest):
             return push_all(numbers if rest is None else numbers[:2 * rest], done)
 
         self.wheel._open._push_all = refuse
+
+    async def refuse(self, keys: set[int]) -> None:
+        self.refuse_later(keys)
         await self.wheel._loop.create_task(self.turn())
 
     async def test_refused(self) -> None:
@@ -716,16 +719,34 @@ class Batches(AioTest):
         self.assertFalse(scopes[0].expired())
         self.assertEqual((len(self.wheel), self.complaints), (0, []))
 
-    async def test_cancelled_by_a_complaint(self) -> None:
+    async def test_armed_by_a_complaint(self) -> None:
+        """The handler is not called within a method, and may arm timers."""
         def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:
-            self.complaints.append(complaint)
-            timers[-1].cancel()
+            self.complaints.append(asyncio.current_task())
+            self.wheel.call_later(0.01, done.append, "armed")
 
+        async def until_armed() -> None:
+            while not done:
+                await asyncio.sleep(0.001)
+
+        done: list = []
         self.wheel._loop.set_exception_handler(complain)
-        timers = [self.wheel.call_later(0.01, print) for _ in range(3)]
-        await self.refuse({timer._id for timer in timers})
-        self.assertTrue(all(timer.cancelled() for timer in timers))
-        self.assertEqual((len(self.complaints), len(self.wheel), self.counted()[0]), (2, 0, 0))
+        timer = self.wheel.call_later(0.01, print)
+        self.refuse_later({timer._id})
+        async with contextlib.aclosing(self.wheel.every(0.01)) as rounds:
+            # This tells the wheel.
+            await anext(rounds)
+            self.assertTrue(timer.cancelled())
+            await asyncio.wait_for(until_armed(), 20)
+        async with Wheel(embedded=True, limit=5) as self.wheel:
+            done.clear()
+            timer = self.wheel.call_later(100, print)
+            timer.push(0.01)
+            self.refuse_later({timer._id})
+            self.wheel.call_later(100, print)
+            self.assertTrue(timer.cancelled())
+            await asyncio.wait_for(until_armed(), 20)
+        self.assertEqual(self.complaints, [None, None])
 
     async def test_closed_by_a_complaint(self) -> None:
         def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:

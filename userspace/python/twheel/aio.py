@@ -166,9 +166,13 @@ class Timer:
         return max(self.when() - self._wheel.time(), 0.0) if self.armed else 0.0
 
     def _refuse(self, error: OSError) -> None:
-        """The wheel has not taken it, in the turn after it was armed."""
+        """The wheel has not taken it, in the turn after it was armed.
+
+        The handler is a program's, and this may be within a call of the program.
+        """
         self._cancelled = True
-        self._wheel._loop.call_exception_handler({
+        loop = self._wheel._loop
+        loop.call_soon(loop.call_exception_handler, {
             "message": f"A timer could not be armed: {self._callback!r}",
             "exception": error,
         })
@@ -550,10 +554,8 @@ class Wheel:
         rounds = _Rounds(self)
         self._loop_of_caller()
         timer = Timer(self, rounds.add, None)
-        deadline, number = self._after(interval), next(self._numbers)
-        self._context.arm(deadline, handle=number, absolute=True, interval=_ns(interval),
-                          slack=self._slack, count=count)
-        self._told = number
+        deadline = self._after(interval)
+        number = self._arm_now(deadline, interval=_ns(interval), count=count)
         timer._set(number, number, deadline)
         self._timers[number] = timer
         try:
@@ -634,8 +636,7 @@ class Wheel:
         else:
             # No event has that number which was read before this.
             if self._at_once:
-                self._context.arm(deadline, handle=number, absolute=True, slack=self._slack)
-                self._told = number
+                number = self._arm_now(deadline)
             if armed:
                 del self._timers[holder._id]
         holder._cancelled = True
@@ -643,13 +644,21 @@ class Wheel:
             self._keys[timer._key] = timer
         return number
 
+    def _arm_now(self, deadline: int, **settings: Any) -> int:
+        """Arm a new timer in the wheel, which is told of all others first. Returns its key."""
+        context = self._context
+        self._told = number = next(self._numbers)
+        context.arm(deadline, handle=number, absolute=True, slack=self._slack, **settings)
+        return number
+
     def _schedule(self, deadline: int) -> None:
         """Have the wheel told, in time for a timer with this deadline."""
         context = self._use()
         soon = context.now() + 2 * _LAG
         if self._loop.is_closed():
-            self._flush()
-        elif deadline < soon or not self._lags:
+            # Nothing is called any more.
+            return
+        if deadline < soon or not self._lags:
             self._in_time = 0
             self._loop.call_soon(self._flush)
         else:
@@ -685,8 +694,7 @@ class Wheel:
         self._moved.clear()
         self._told = next(self._numbers)
         pushes, done = array.array("Q", numbers), 0
-        # Who hears of a refusal may cancel others, and close the wheel.
-        while self._open is context and 2 * done < len(pushes):
+        while 2 * done < len(pushes):
             # Of a timer that there is not it makes one.
             result = context._push_all(pushes, done) if self._pushes else \
                 self._push_by_arm(context, pushes[2 * done], pushes[2 * done + 1])
