@@ -719,6 +719,39 @@ class Batches(AioTest):
         self.assertFalse(scopes[0].expired())
         self.assertEqual((len(self.wheel), self.complaints), (0, []))
 
+    async def test_cancel_that_fails(self) -> None:
+        """It is asked for again after the lag, and holds up nothing else."""
+        def fail(numbers: list[int]) -> None:
+            failed.append(len(numbers))
+            if len(failed) < 10:
+                raise OSError(errno.ENOMEM, "no memory")
+            cancel_all(numbers)
+
+        for clock in (time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME):
+            done: list = []
+            failed: list = []
+            async with Wheel(embedded=True, clock=clock) as self.wheel:
+                timers = [self.wheel.call_later(100, done.append, n) for n in range(3)]
+                self.wheel._flush()
+                cancel_all = self.wheel._open._cancel_all
+                self.wheel._open._cancel_all = fail
+                start = time.monotonic()
+                timers[0].cancel()
+                timers[1].cancel()
+                timers[2].push(200)
+                self.wheel.call_later(0.001, done.append, "new")
+                self.wheel._flush()
+                self.assertEqual((self.counted(), failed), ((4, 1, 0), [2]))
+                while len(failed) < 10:
+                    await asyncio.sleep(0.001)
+                # Not in each turn of the loop
+                self.assertGreater(time.monotonic() - start, 0.04)
+                await self.until((4, 1, 2))
+                while not done:
+                    await asyncio.sleep(0.001)
+                self.assertEqual((done, len(self.wheel), self.wheel._gone), (["new"], 1, []))
+        self.assertEqual(self.complaints, [])
+
     async def test_armed_by_a_complaint(self) -> None:
         """The handler is not called within a method, and may arm timers."""
         def complain(loop: asyncio.AbstractEventLoop, complaint: dict) -> None:

@@ -654,11 +654,12 @@ class Wheel:
     def _schedule(self, deadline: int) -> None:
         """Have the wheel told, in time for a timer with this deadline."""
         context = self._use()
-        soon = context.now() + 2 * _LAG
         if self._loop.is_closed():
             # Nothing is called any more.
             return
-        if deadline < soon or not self._lags:
+        # Where the clock may jump only what is never due can wait, as cancels can.
+        soon = context.now() + 2 * _LAG if self._lags else LATEST
+        if deadline < soon:
             self._in_time = 0
             self._loop.call_soon(self._flush)
         else:
@@ -687,10 +688,15 @@ class Wheel:
             # In the loop of a parent, which will tell the wheel itself
             self._loop.stop()
         context = self._use()
-        gone, self._gone = self._gone, []
-        if gone:
+        try:
             # What was cancelled makes room. Some have ended, and their events will be dropped.
-            context._cancel_all(gone)
+            if self._gone:
+                context._cancel_all(self._gone)
+                self._gone.clear()
+        except OSError:
+            # For want of memory: all are asked for again, also those that are gone by then.
+            if self._in_time == _NEVER:
+                self._schedule(LATEST)
         self._moved.clear()
         self._told = next(self._numbers)
         pushes, done = array.array("Q", numbers), 0
