@@ -12,7 +12,8 @@
  *		for each. How many that were; or if the first has failed its error, as error()
  *		takes it
  *	cancel(wheel, array, n)
- *		cancel those with the keys in the array
+ *		cancel those with the keys in the array, where they are there. How many of the n
+ *		that were; or if the first has failed its error
  *	ref(wheel, yes)
  *		is the wheel to keep the loop running?
  *	info(wheel)
@@ -340,24 +341,25 @@ static napi_value wheel_cancel(napi_env env, napi_callback_info info)
 	struct twheel_cancel cancels[256];
 	size_t n, i, part, done = 0;
 	struct wheel *wheel;
+	napi_value result;
+	ssize_t ret = 0;
 	double *numbers;
-	ssize_t ret;
 
 	wheel = array_arguments(env, info, 1, &numbers, &n);
 	if (!wheel)
 		return NULL;
-	while (done < n) {
+	while (done < n && ret >= 0) {
 		part = n - done < 256 ? n - done : 256;
 		memset(cancels, 0, part * sizeof(cancels[0]));
 		for (i = 0; i < part; i++)
 			cancels[i].handle = (uint64_t)numbers[done + i];
 		/* Some have expired by now. */
 		ret = twheel_cancel_batch(wheel->tw, cancels, part);
-		if (ret < 0)
-			return fail(env, (int)ret);
-		done += ret;
+		if (ret > 0)
+			done += ret;
 	}
-	return NULL;
+	napi_create_double(env, done ? (double)done : (double)ret, &result);
+	return result;
 }
 
 static napi_value wheel_ref(napi_env env, napi_callback_info info)

@@ -360,30 +360,39 @@ class Wheel {
 	}
 
 	_flushPart(open, dirty) {
-		const pushed = [];
-		let gone = 0, error;
+		const gone = [], pushed = [];
+		let error;
 
 		for (const timer of dirty) {
 			if (timer === null)
 				continue;
 			timer._place = 0;
 			if (timer._deadline === 0) {
-				this._gone[gone++] = timer._slot;
-				this._release(timer);
+				this._gone[gone.length] = timer._slot;
+				gone.push(timer);
 			} else if (timer._told === 0 || timer._deadline < timer._told) {
-				if (timer._slot === 0) {
-					timer._slot = this._free.length ? this._free.pop() : this._slots.length;
-					this._slots[timer._slot] = timer;
-				}
-				timer._told = timer._deadline;
-				this._numbers[2 * pushed.length] = timer._slot;
-				this._numbers[2 * pushed.length + 1] = timer._told;
 				pushed.push(timer);
 			}
 		}
-		// A key of what was cancelled may be that of a new timer.
-		if (gone)
-			addon.cancel(open, this._gone, gone);
+		// The key of what was cancelled may be that of a new timer. Where there is no memory for a
+		// cancel it keeps its key, and is asked for again.
+		const cancelled = gone.length && addon.cancel(open, this._gone, gone.length);
+
+		gone.forEach((timer, i) => {
+			if (i < cancelled)
+				this._release(timer);
+			else
+				this._tell(timer, false);
+		});
+		pushed.forEach((timer, i) => {
+			if (timer._slot === 0) {
+				timer._slot = this._free.length ? this._free.pop() : this._slots.length;
+				this._slots[timer._slot] = timer;
+			}
+			timer._told = timer._deadline;
+			this._numbers[2 * i] = timer._slot;
+			this._numbers[2 * i + 1] = timer._told;
+		});
 		for (let done = 0; done < pushed.length;) {
 			const n = addon.push(open, this._numbers.subarray(2 * done), pushed.length - done);
 

@@ -11,6 +11,7 @@ const { performance } = require('perf_hooks');
 const test = require('node:test');
 const where = path.resolve(process.argv[2]);
 const { Wheel, Timer } = require(where);
+const addon = require(path.join(where, 'build/Release/twheel.node'));
 
 const HOUR = 3600 * 1000;
 
@@ -68,25 +69,36 @@ wheelTest('never early, and once', {}, async (wheel) => {
 	assert.equal(wheel._slots.length - 1, wheel._free.length);
 });
 
+// The package with other functions in place of some of the part in C
+function packageWith(functions) {
+	const files = [where, path.join(where, 'build/Release/twheel.node')].map(require.resolve);
+	const before = files.map((file) => require.cache[file]);
+
+	delete require.cache[files[0]];
+	require.cache[files[1]] = { ...before[1], exports: { ...before[1].exports, ...functions } };
+	try {
+		return require(where);
+	} finally {
+		files.forEach((file, i) => { require.cache[file] = before[i]; });
+	}
+}
+
 // Whatever the machine does while a wheel is opened, its timers are not late by that.
 test('a slow opening makes nothing late', () => {
-	const files = [where, path.join(where, 'build/Release/twheel.node')].map(require.resolve);
-	const addon = require(files[1]), before = files.map((file) => require.cache[file]);
 	const ms = 100;
+	let opened = false;
 	const slow = (f) => (...args) => {
 		for (const begun = performance.now(); performance.now() - begun < ms;)
 			;
 		return f(...args);
 	};
-	const slowly = { ...addon, open: slow(addon.open), now: slow((wheel) => {
-		slowly.now = addon.now;
-		return addon.now(wheel);
-	}) };
-
-	delete require.cache[files[0]];
-	require.cache[files[1]] = { ...before[1], exports: slowly };
-	const wheel = new (require(where).Wheel)({ embedded: true });
-	files.forEach((file, i) => { require.cache[file] = before[i]; });
+	const slowNow = slow(addon.now);
+	const now = (wheel) => {
+		const read = opened ? addon.now : slowNow;
+		opened = true;
+		return read(wheel);
+	};
+	const wheel = new (packageWith({ open: slow(addon.open), now }).Wheel)({ embedded: true });
 	let ahead = Infinity;
 	for (let i = 0; i < 1000; i++) {
 		const now = addon.now(wheel._open);
@@ -305,6 +317,47 @@ wheelTest('more timers than the wheel takes', { limit: 2 }, async (wheel) => {
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	await new Promise((resolve) => setTimeout(resolve, 60));
 	assert.deepEqual(got.sort(), [1, 2, 3, 4, 5, 6]);
+});
+
+// As where memory is short: the device takes no batch then.
+test('a cancel that fails is asked for again', async () => {
+	const failed = [], keys = (array, n) => [...array.subarray(0, n)], got = [];
+	const cancel = (open, array, n) => {
+		if (failed.length === 3)
+			return addon.cancel(open, array, n);
+		failed.push(keys(array, n));
+		return addon.error(-12).errno;
+	};
+	const wheel = new (packageWith({ cancel }).Wheel)({ embedded: true });
+	const counted = () => Object.values(wheel.stats()).slice(0, 3);
+
+	try {
+		const cancelled = [1, 2].map(() => wheel.setTimeout(() => got.push('cancelled'), HOUR));
+		const pushed = wheel.setTimeout(() => got.push('pushed'), HOUR);
+		wheel.flush();
+		const slots = cancelled.map((timer) => timer._slot);
+		cancelled.forEach((timer) => timer.cancel());
+		pushed.push(1);
+		// These must not take the keys of the others.
+		for (let i = 0; i < 3; i++)
+			wheel.setTimeout(() => got.push('new'), 1);
+		wheel.flush();
+		assert.deepEqual(failed, [slots]);
+		assert.deepEqual(counted(), [6, 1, 0]);
+		// One of them is wanted again before it is cancelled.
+		cancelled[1].push(2);
+		cancelled[1].refresh();
+		cancelled[1].push(2);
+		while (counted()[2] < 1 || got.length < 5)
+			await new Promise((resolve) => setTimeout(resolve, 5));
+		assert.deepEqual(got.sort(), ['cancelled', 'new', 'new', 'new', 'pushed']);
+		assert.deepEqual(failed.slice(1), [[slots[0]], [slots[0]]]);
+		assert.equal(counted()[2], 1);
+		wheel.flush();
+		assert.equal(wheel._slots.length - 1, wheel._free.length);
+	} finally {
+		wheel.close();
+	}
 });
 
 test('errors', () => {
