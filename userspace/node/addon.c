@@ -3,10 +3,15 @@
  * The part of the package for Node that is in C, by its N-API. Only index.js calls it:
  *
  *	open(expire, path, embedded, limit)
- *		a wheel. expire(key, deadline, now) is called for each timer that has expired. A
- *		path of undefined is the device or, where there is none, a wheel in the process
+ *		a wheel. expire(0) is called if timers have expired, and says how many are to be
+ *		called; expire(1), expire(2) and so on is called for each of these. expire(error)
+ *		is called if the wheel cannot be watched. A path of undefined is the device or,
+ *		where there is none, a wheel in the process
  *	now(wheel)
  *		the time
+ *	read(wheel, array, n)
+ *		read up to n timers that have expired: the array gets a key and a deadline for each.
+ *		How many that were; or an error
  *	push(wheel, array, n)
  *		have n timers expire at other times, or make them: the array has a key and a time
  *		for each. How many that were; or if the first has failed its error, as error()
@@ -29,8 +34,8 @@
  * Keys are small integers, and arrays are Float64Arrays.
  *
  * Node's own event loop watches the wheel's descriptor. When a worker or the process ends, its
- * wheels are closed. If a wheel cannot be read its function is called with the Error alone, and has
- * to close it, as it would be called again at once.
+ * wheels are closed. If a wheel cannot be watched or read its function has to close it, as it would
+ * be called again at once.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -152,28 +157,27 @@ static struct wheel *array_arguments(napi_env env, napi_callback_info info, size
 	return wheel;
 }
 
-/* Calls the wheel's function. What that throws is uncaught. */
-static void call(struct wheel *wheel, const napi_value *args, size_t n)
+/* Calls the wheel's function. What that throws is uncaught. Returns the number that it returns, or 0. */
+static double call(struct wheel *wheel, double number)
 {
-	napi_value expire, self, error;
+	napi_value expire, self, arg, result;
+	napi_handle_scope scope;
+	double returned = 0;
+	napi_status status;
 
+	napi_open_handle_scope(wheel->env, &scope);
 	napi_get_reference_value(wheel->env, wheel->expire, &expire);
 	napi_get_global(wheel->env, &self);
-	if (napi_make_callback(wheel->env, NULL, self, expire, n, args, NULL) ==
-	    napi_pending_exception) {
-		napi_get_and_clear_last_exception(wheel->env, &error);
-		napi_fatal_exception(wheel->env, error);
+	napi_create_double(wheel->env, number, &arg);
+	status = napi_make_callback(wheel->env, NULL, self, expire, 1, &arg, &result);
+	if (status == napi_pending_exception) {
+		napi_get_and_clear_last_exception(wheel->env, &result);
+		napi_fatal_exception(wheel->env, result);
+	} else if (status == napi_ok) {
+		napi_get_value_double(wheel->env, result, &returned);
 	}
-}
-
-static void expired(struct wheel *wheel, const struct twheel_event *event)
-{
-	napi_value args[3];
-
-	napi_create_double(wheel->env, (double)event->handle, &args[0]);
-	napi_create_double(wheel->env, to_us(wheel, event->deadline), &args[1]);
-	napi_create_double(wheel->env, to_us(wheel, event->expired), &args[2]);
-	call(wheel, args, 3);
+	napi_close_handle_scope(wheel->env, scope);
+	return returned;
 }
 
 static void closed(uv_handle_t *poll)
@@ -202,40 +206,16 @@ static void end_with_loop(napi_async_cleanup_hook_handle hook, void *arg)
 		end(wheel);
 }
 
-/* Sort by deadline, and leave equal ones as they are. Few are not in order. */
-static void sort(struct twheel_event *events, ssize_t n)
-{
-	struct twheel_event event;
-	ssize_t i, k;
-
-	for (i = 1; i < n; i++) {
-		event = events[i];
-		for (k = i; k > 0 && events[k - 1].deadline > event.deadline; k--)
-			events[k] = events[k - 1];
-		events[k] = event;
-	}
-}
-
 static void readable(uv_poll_t *poll, int status, int what)
 {
 	struct wheel *wheel = poll->data;
-	struct twheel_event events[64];
-	napi_handle_scope scope;
-	napi_value error;
-	ssize_t i, n;
+	double i, n;
 
 	(void)what;
-	napi_open_handle_scope(wheel->env, &scope);
-	n = status < 0 ? status : twheel_read(wheel->tw, events, 64);
-	sort(events, n);
+	n = call(wheel, status);
 	/* The function may close the wheel. */
-	for (i = 0; i < n && wheel->tw; i++)
-		expired(wheel, &events[i]);
-	if (n < 0 && n != -EAGAIN && n != -EINTR) {
-		error = error_of(wheel->env, (int)n);
-		call(wheel, &error, 1);
-	}
-	napi_close_handle_scope(wheel->env, scope);
+	for (i = 1; i <= n && wheel->tw; i++)
+		call(wheel, i);
 }
 
 static void forgotten(napi_env env, void *wheel, void *hint)
@@ -308,6 +288,35 @@ static napi_value wheel_now(napi_env env, napi_callback_info info)
 		return NULL;
 	napi_create_double(env, to_us(wheel, twheel_now(wheel->tw)), &now);
 	return now;
+}
+
+static napi_value wheel_read(napi_env env, napi_callback_info info)
+{
+	struct twheel_event events[256];
+	size_t n, part, done = 0;
+	struct wheel *wheel;
+	napi_value result;
+	ssize_t i, ret = 0;
+	double *numbers;
+
+	wheel = array_arguments(env, info, 2, &numbers, &n);
+	if (!wheel)
+		return NULL;
+	while (done < n) {
+		part = n - done < 256 ? n - done : 256;
+		ret = twheel_read(wheel->tw, events, part);
+		for (i = 0; i < ret; i++, done++) {
+			numbers[2 * done] = (double)events[i].handle;
+			numbers[2 * done + 1] = to_us(wheel, events[i].deadline);
+		}
+		if (ret < (ssize_t)part)
+			break;
+	}
+	/* An error will be there again when what was read before it has been handled. */
+	if (done || ret == -EAGAIN || ret == -EINTR)
+		ret = (ssize_t)done;
+	napi_create_double(env, (double)ret, &result);
+	return result;
 }
 
 static napi_value wheel_push(napi_env env, napi_callback_info info)
@@ -473,6 +482,7 @@ NAPI_MODULE_INIT()
 	static const napi_property_descriptor functions[] = {
 		FUNCTION("open", wheel_open),
 		FUNCTION("now", wheel_now),
+		FUNCTION("read", wheel_read),
 		FUNCTION("push", wheel_push),
 		FUNCTION("cancel", wheel_cancel),
 		FUNCTION("ref", wheel_ref),

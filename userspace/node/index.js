@@ -67,6 +67,8 @@ class Timer extends AsyncResource {
 		this._deadline = 0;
 		// What the wheel knows: a deadline that is not later
 		this._told = 0;
+		// With which deadline it has come up there
+		this._came = 0;
 		// Its key in the wheel
 		this._slot = 0;
 		// The wheel is to be told of it: its place among those, counted from 1; or 0
@@ -134,7 +136,7 @@ class Wheel {
 			throw new TypeError('a path is a string');
 		if (!Number.isSafeInteger(limit) || limit < 0)
 			throw new RangeError('a limit is an integer from 0 to 2^53 - 1');
-		this._open = addon.open((...event) => this._expire(...event), path, Boolean(embedded), limit);
+		this._open = addon.open((n) => this._expire(n), path, Boolean(embedded), limit);
 		if (!addon.info(this._open).pushes) {
 			addon.close(this._open);
 			throw errorOf('ENOTSUP', 'the module is older than 0.4');
@@ -152,6 +154,12 @@ class Wheel {
 		this._waiters = new Set();
 		this._lag = null;
 		this._soon = null;
+		// When the lag is over, on our clock
+		this._lagEnds = 0;
+		// What has come up and is to be called, by deadline
+		this._due = [];
+		// The last deadline that has come up, of all that was read with those
+		this._last = 0;
 		this._numbers = new Float64Array(2 * BATCH);
 		this._gone = new Float64Array(BATCH);
 		this.promises = new Promises(this);
@@ -252,6 +260,7 @@ class Wheel {
 		clearImmediate(this._soon);
 		this._dirty = [];
 		this._slots = [null];
+		this._due = [];
 		addon.close(open);
 	}
 
@@ -302,10 +311,12 @@ class Wheel {
 	}
 
 	_schedule(soon) {
-		if (soon && this._soon === null)
+		if (soon && this._soon === null) {
 			this._soon = setImmediate(() => this._flush(this._open));
-		else if (!soon && this._lag === null)
+		} else if (!soon && this._lag === null) {
 			this._lag = setTimeout(() => this._flush(this._open), LAG).unref();
+			this._lagEnds = clock() + LAG;
+		}
 	}
 
 	// It is not armed any more.
@@ -432,27 +443,72 @@ class Wheel {
 		});
 	}
 
-	// A timer has come up in the wheel; or it cannot be read, which is the error.
-	_expire(key, deadline, now) {
-		if (key instanceof Error) {
-			this.close();
-			throw key;
-		}
-		const timer = this._slots[key];
+	// Timers have come up in the wheel, n = 0: how many are to be called? Or one of these is to be
+	// called; or there is an error.
+	_expire(n) {
+		if (n > 0) {
+			const timer = this._due[n - 1];
 
-		if (timer)
-			this._run(timer, deadline, now);
+			if (n === this._due.length)
+				this._due = [];
+			this._run(timer, timer._came, this._last);
+			return 0;
+		}
+		const error = n < 0 ? n : this._readAll();
+
+		if (error < 0) {
+			this.close();
+			throw addon.error(error);
+		}
+		return this._due.length;
 	}
 
-	_run(timer, deadline, now) {
+	// Reads all that has come up, as the order is that of all, and by the deadlines that timers have
+	// now. Returns the error if there was nothing.
+	_readAll() {
+		const came = [];
+		let n;
+
+		this._last = 0;
+		// Also of what has passed before it was told
+		if (this._soon !== null || (this._lag !== null && clock() >= this._lagEnds))
+			this._flush(this._open);
+		do {
+			n = addon.read(this._open, this._numbers, BATCH);
+			for (let i = 0; i < n; i++) {
+				const timer = this._slots[this._numbers[2 * i]];
+				const told = this._numbers[2 * i + 1];
+
+				this._last = Math.max(this._last, told);
+				if (timer) {
+					timer._came = told;
+					came.push(timer);
+				}
+			}
+		} while (n === BATCH);
+		came.sort((a, b) => a._deadline - b._deadline);
+		this._due = came.filter((timer) => {
+			if (timer._deadline !== 0 && timer._deadline <= this._last)
+				return true;
+			// It is not called.
+			this._run(timer, timer._came, this._last);
+			return false;
+		});
+		return came.length ? 0 : n;
+	}
+
+	// A timer has come up in the wheel, as has all that is due up to "last". One that was pushed back
+	// beyond that comes up again, in its place.
+	_run(timer, told, last) {
 		// Otherwise the event is from before it was cancelled or made earlier, and another comes.
-		if (timer._told !== deadline)
+		if (timer._told !== told)
 			return;
 		timer._told = 0;
-		const due = timer._deadline !== 0 && timer._deadline <= now;
+		const due = timer._deadline !== 0 && timer._deadline <= last;
 
 		if (due && timer._period !== 0) {
-			const rounds = 1 + Math.floor((now - timer._deadline) / timer._period);
+			const late = addon.now(this._open) - timer._deadline;
+			const rounds = 1 + Math.floor(late / timer._period);
 
 			timer.expirations = rounds;
 			timer._deadline = Math.min(timer._deadline + rounds * timer._period, NEVER);
@@ -462,7 +518,7 @@ class Wheel {
 		}
 		if (timer._place === 0) {
 			if (timer._deadline !== 0)
-				this._tell(timer, timer._deadline - now < SOON);
+				this._tell(timer, timer._deadline - this._now() < SOON);
 			else
 				this._release(timer);
 		}

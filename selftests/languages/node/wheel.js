@@ -124,6 +124,36 @@ wheelTest('in order', {}, async (wheel) => {
 	assert.deepEqual(got, got.slice().sort((a, b) => a - b));
 });
 
+// In one go, so that all is due and nothing was called when it is read
+wheelTest('in order after a stall', {}, async (wheel) => {
+	const n = 3000, got = [];
+
+	await new Promise((resolve) => setTimeout(() => {
+		const base = Math.ceil(wheel._now());
+		const at = (us, ms, name = us) => {
+			const timer = wheel.setTimeout(() => got.push(name), ms);
+			timer._deadline = base + us;
+			return timer;
+		};
+		const pushed = [at(500, HOUR, 9005), at(501, HOUR, 50000)];
+		for (let i = 0; i < n; i++)
+			at(1000 + 10 * (i * 7919 % n), HOUR);
+		wheel.flush();
+		// The wheel is not told of these; the last comes up again by itself.
+		pushed[0]._deadline = base + 9005;
+		pushed[1]._deadline = base + 50000;
+		at(12005, HOUR);
+		at(14005, 1);
+		while (wheel._now() < base + 60000)
+			;
+		resolve();
+	}, 1));
+	while (got.length < n + 4)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	assert.ok(got.every((us, i) => i === 0 || got[i - 1] < us));
+	assert.equal(got[n + 3], 50000);
+});
+
 // As with the fake timers of tests: none of them is for the wheel, nor left in place by this.
 wheelTest('the clock of a test is not its', {}, async (wheel) => {
 	const names = ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'];
@@ -205,8 +235,7 @@ wheelTest('the event of another timer is not taken', {}, async (wheel) => {
 	const timer = wheel.setTimeout(() => assert.fail('it is not due'), HOUR);
 
 	wheel.flush();
-	wheel._expire(timer._slot, timer._told - 1, timer._told);
-	wheel._expire(1000, 1, 1);
+	wheel._run(timer, timer._told - 1, timer._told);
 	assert.equal(timer.armed, true);
 });
 
