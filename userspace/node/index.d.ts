@@ -95,7 +95,10 @@ export class Wheel {
 
 	/** As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. */
 	timeoutSignal(ms: number): AbortSignal;
-	/** As timers/promises. If the wheel is closed they reject with the code EBADF. */
+	/**
+	 * As timers/promises. If the wheel is closed they reject with the code EBADF, and if an option has
+	 * the wrong type with ERR_INVALID_ARG_TYPE.
+	 */
 	readonly promises: {
 		setTimeout<T = void>(ms: number, value?: T, options?: TimerOptions): Promise<T>;
 		setInterval<T = void>(ms: number, value?: T, options?: TimerOptions): AsyncGenerator<T, void, void>;

@@ -536,20 +536,37 @@ function abortError(signal) {
 			     { name: 'AbortError', code: 'ABORT_ERR' });
 }
 
+// What timers/promises takes, and refuses, before anything is armed
+function checkOptions(options) {
+	const fail = (text) => {
+		throw Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARG_TYPE' });
+	};
+
+	if (typeof options !== 'object' || options === null)
+		fail('options are an object');
+	const { signal, ref = true } = options;
+
+	if (signal !== undefined && (typeof signal !== 'object' || signal === null ||
+	    !('aborted' in signal) || typeof signal.addEventListener !== 'function'))
+		fail('a signal is an AbortSignal');
+	if (typeof ref !== 'boolean')
+		fail('ref is true or false');
+	if (signal && signal.aborted)
+		throw abortError(signal);
+	return { signal, ref };
+}
+
 // As timers/promises
 class Promises {
 	constructor(wheel) {
 		this._wheel = wheel;
 	}
 
-	setTimeout(ms, value, { signal, ref = true } = {}) {
+	setTimeout(ms, value, options = {}) {
 		const wheel = this._wheel;
 
 		return new Promise((resolve, reject) => {
-			if (signal && signal.aborted) {
-				reject(abortError(signal));
-				return;
-			}
+			const { signal, ref } = checkOptions(options);
 			const timer = wheel.setTimeout(() => end(resolve, value), ms);
 			const fail = (error) => end(reject, error);
 			const abort = () => fail(abortError(signal));
@@ -564,17 +581,19 @@ class Promises {
 			if (!ref)
 				timer.unref();
 			wheel._waiters.add(fail);
-			if (signal)
-				signal.addEventListener('abort', abort, { once: true });
+			try {
+				if (signal)
+					signal.addEventListener('abort', abort, { once: true });
+			} catch (error) {
+				fail(error);
+			}
 		});
 	}
 
-	async *setInterval(ms, value, { signal, ref = true } = {}) {
+	async *setInterval(ms, value, options = {}) {
+		const { signal, ref } = checkOptions(options);
 		const wheel = this._wheel;
 		let due = 0, error = null, wake = () => {};
-
-		if (signal && signal.aborted)
-			throw abortError(signal);
 		const timer = wheel.setInterval(() => {
 			due += timer.expirations;
 			wake();
@@ -588,9 +607,9 @@ class Promises {
 		if (!ref)
 			timer.unref();
 		wheel._waiters.add(fail);
-		if (signal)
-			signal.addEventListener('abort', abort, { once: true });
 		try {
+			if (signal)
+				signal.addEventListener('abort', abort, { once: true });
 			for (;;) {
 				if (due === 0 && error === null)
 					await new Promise((resolve) => { wake = resolve; });

@@ -467,6 +467,29 @@ wheelTest('promises', {}, async (wheel) => {
 	}
 });
 
+wheelTest('wrong options arm nothing', {}, async (wheel) => {
+	const wrong = [null, 7, 'text', { signal: null }, { signal: {} }, { signal: 'text' },
+		       { signal: { aborted: false } }, { signal: new AbortController() }, { ref: 'yes' },
+		       { ref: null }, { ref: 1 }];
+
+	for (const options of wrong) {
+		const rounds = wheel.promises.setInterval(1, 'value', options);
+		for (const wait of [wheel.promises.setTimeout(1, 'value', options), rounds.next()])
+			await assert.rejects(wait, { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' });
+		assert.equal(wheel.size, 0);
+	}
+	for (const options of [undefined, {}, { signal: undefined, ref: undefined }, { ref: true }])
+		assert.equal(await wheel.promises.setTimeout(1, 'value', options), 'value');
+	// A signal may still fail.
+	const signal = { aborted: false, addEventListener: () => { throw new Error('on purpose'); },
+			 removeEventListener: () => {} };
+	for (const wait of [wheel.promises.setTimeout(HOUR, 'value', { signal }),
+			    wheel.promises.setInterval(HOUR, 'value', { signal }).next()])
+		await assert.rejects(wait, { message: 'on purpose' });
+	assert.equal(wheel.size, 0);
+	assert.equal(wheel._waiters.size, 0);
+});
+
 wheelTest('the asynchronous context is that in which a timer was made', {}, async (wheel) => {
 	const storage = new AsyncLocalStorage();
 	const got = await new Promise((resolve) =>
