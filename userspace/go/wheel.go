@@ -32,7 +32,8 @@ const levels = 16
 // what is due soonest, so that a short timer does not wait for a million of long ones.
 //
 // If the queue refuses a timer, for want of memory or because the user has too many, it is asked
-// again every 20 ms, and by so much the timer may be late. Flush tells of that.
+// again every 20 ms, and by so much the timer may be late. The same goes for a timer that was stopped,
+// if the queue has no memory to cancel it. Flush tells of both.
 //
 // All methods, of the wheel and of its timers, may be called by any number of goroutines at once.
 // A wheel ends with Close.
@@ -60,8 +61,11 @@ type Wheel struct {
 	telling sync.Mutex
 	part    [batch]*Timer
 	cancels [batch]Cancel
+	stopped [batch]*Timer
 	pushes  [batch]Push
 	pushed  [batch]*Timer
+	// The queue's, but for tests
+	cancelAll func([]Cancel) (int, error)
 }
 
 // A list is of timers that the queue is to be told of: those from first on.
@@ -138,6 +142,8 @@ func NewWheel(config *Config) (*Wheel, error) {
 		wake:  make(chan struct{}, 1),
 		hurry: make(chan struct{}, 1),
 		done:  make(chan struct{}),
+
+		cancelAll: queue.CancelAll,
 	}
 	err = w.setClock(queue.Now)
 	if err == nil && !queue.pushes() {
@@ -294,7 +300,7 @@ func (w *Wheel) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Flush tells the queue now what it does not know yet. The error is that of a timer which was
-// refused: ENOMEM, EDQUOT, or ENOSPC with a limit.
+// refused: ENOMEM, EDQUOT, or ENOSPC with a limit; or of one that was stopped: ENOMEM.
 func (w *Wheel) Flush() error {
 	if w.isClosed() {
 		return os.ErrClosed
@@ -479,7 +485,8 @@ func (w *Wheel) flush() error {
 		}
 	}
 	w.mu.Lock()
-	w.inFlight, w.part, w.pushed = nil, [batch]*Timer{}, [batch]*Timer{}
+	w.inFlight, w.part = nil, [batch]*Timer{}
+	w.stopped, w.pushed = [batch]*Timer{}, [batch]*Timer{}
 	again := w.some != 0
 	w.mu.Unlock()
 	if again {
@@ -513,7 +520,8 @@ func (w *Wheel) next() (level int, part []*Timer) {
 // flushPart tells the queue of so many as a batch has room for. They are of one level: a timer that
 // was there twice could be cancelled first and pushed then.
 func (w *Wheel) flushPart(level int, part []*Timer) error {
-	cancels, pushes, pushed := w.cancels[:0], w.pushes[:0], w.pushed[:0]
+	cancels, stopped := w.cancels[:0], w.stopped[:0]
+	pushes, pushed := w.pushes[:0], w.pushed[:0]
 	for _, t := range part {
 		cancel, key, expires, open := t.settle(level)
 		switch {
@@ -521,16 +529,20 @@ func (w *Wheel) flushPart(level int, part []*Timer) error {
 			t.end()
 		case cancel != 0:
 			cancels = append(cancels, Cancel{Key: uint64(cancel)})
+			stopped = append(stopped, t)
 		case key != 0:
 			pushes = append(pushes, Push{Key: uint64(key), Expires: uint64(expires)})
 			pushed = append(pushed, t)
 		}
 	}
-	// A key of what was cancelled may be that of a new timer.
-	if _, err := w.queue.CancelAll(cancels); err != nil {
-		return err
+	// First what makes room
+	gone, refused := w.cancelAll(cancels)
+	if errors.Is(refused, os.ErrClosed) {
+		return refused
 	}
-	var refused error
+	for i, t := range stopped {
+		t.cancelled(i < gone)
+	}
 	for done := 0; done < len(pushes); {
 		n, err := w.queue.PushAll(pushes[done:])
 		done += n
@@ -547,17 +559,16 @@ func (w *Wheel) flushPart(level int, part []*Timer) error {
 }
 
 // settle says what the queue has to be told of a timer that was in the list of this level: a key to
-// cancel, or when a key is to expire. open is false if the wheel is closed.
+// cancel, which the timer keeps until that is done, or when a key is to expire. open is false if the
+// wheel is closed.
 func (t *Timer) settle(level int) (cancel, key uint32, expires int64, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queued &^= 1 << level
 	switch {
 	case t.deadline == 0:
-		if t.told != 0 {
-			cancel, t.told = t.slot, 0
-		}
-		t.release()
+		t.told = 0
+		return t.slot, 0, 0, true
 	case t.told == 0 || t.deadline < t.told:
 		if t.slot == 0 && !t.take() {
 			return 0, 0, 0, false
@@ -565,7 +576,22 @@ func (t *Timer) settle(level int) (cancel, key uint32, expires int64, open bool)
 		t.told = t.deadline
 		return 0, t.slot, t.deadline, true
 	}
-	return cancel, 0, 0, true
+	return 0, 0, 0, true
+}
+
+// cancelled takes back the key of a timer that the queue was asked to cancel. If the queue has
+// refused that it is asked again later. A timer that was armed meanwhile is in a list, and has the
+// queue told of its key anew.
+func (t *Timer) cancelled(done bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.deadline != 0:
+	case done:
+		t.release()
+	default:
+		t.queue(levels - 1)
+	}
 }
 
 // take gives the timer a key. With t.mu held. False if the wheel is closed.
@@ -685,7 +711,7 @@ func (t *Timer) expire(deadline, now int64) {
 	if t.deadline != 0 {
 		t.queue(levelOf(t.deadline - now))
 		closed = t.deadline == 0
-	} else if t.queued == 0 {
+	} else {
 		t.release()
 	}
 	// After the key was given back: who has the time, or sees the function run, sees a timer that is

@@ -897,6 +897,54 @@ func TestRoomIsMadeFirst(t *testing.T) {
 	}
 }
 
+// If the queue has no memory to cancel a timer it is told of the others all the same, and asked again.
+// Until then the timer's key is nobody else's.
+func TestCancelIsRefused(t *testing.T) {
+	w := newWheel(t, nil)
+	timers := hours(w, 4)
+	check(t, w.Flush())
+	gone, stopped, again := timers[0], timers[1], timers[2]
+	key, refuses := stopped.slot, true
+	w.telling.Lock()
+	w.cancelAll = func(cancels []Cancel) (int, error) {
+		for i := range cancels {
+			if refuses && cancels[i].Key == uint64(key) {
+				// Armed while the queue is asked
+				again.Reset(time.Hour)
+				done, _ := w.queue.CancelAll(cancels[:i])
+				return done, os.NewSyscallError("twheel_cancel_batch", syscall.ENOMEM)
+			}
+		}
+		return w.queue.CancelAll(cancels)
+	}
+	for _, timer := range timers[:3] {
+		timer.Stop()
+	}
+	after := w.NewTimer(24 * time.Hour)
+	w.telling.Unlock()
+	expect(t, w.Flush(), syscall.ENOMEM)
+	if !hasTold(t, w, after) {
+		t.Fatal("it was lost by a cancel that was refused")
+	}
+	fresh := w.NewTimer(time.Hour)
+	expect(t, w.Flush(), syscall.ENOMEM)
+	if !hasTold(t, w, stopped) || stopped.slot != key || hasTold(t, w, gone) {
+		t.Fatal("the key was given back before its time, or after it", stopped.slot, gone.slot)
+	}
+	for _, timer := range []*Timer{again, after, fresh} {
+		if !hasTold(t, w, timer) || timer.slot == key {
+			t.Fatal(timer.slot, key)
+		}
+	}
+	w.telling.Lock()
+	refuses = false
+	w.telling.Unlock()
+	check(t, w.Flush())
+	if n := len(w.slots) - len(w.free) - 1; n != 4 || armed(t, w) != 4 || hasTold(t, w, stopped) {
+		t.Fatal("it was not cancelled", n, armed(t, w))
+	}
+}
+
 func TestClose(t *testing.T) {
 	for round := 0; round < 100; round++ {
 		w := newWheel(t, nil)
