@@ -396,16 +396,11 @@ func (q *Queue) Read(events []Event) (int, error) {
 	if len(events) == 0 {
 		return 0, os.NewSyscallError("twheel_read", syscall.EINVAL)
 	}
-	var n C.ssize_t
+	var n C.int
 	err := q.conn.Read(func(uintptr) bool {
 		// Close waits until this has returned.
-		for {
-			n = C.twheel_read(q.tw, (*C.struct_twheel_event)(unsafe.Pointer(&events[0])),
-				C.size_t(len(events)))
-			if n != -C.EINTR {
-				return n != -C.EAGAIN
-			}
-		}
+		n = q.take(events)
+		return n != -C.EAGAIN
 	})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -413,9 +408,35 @@ func (q *Queue) Read(events []Event) (int, error) {
 	case err != nil:
 		return 0, os.ErrClosed
 	case n < 0:
-		return 0, failed("twheel_read", C.int(n))
+		return 0, failed("twheel_read", n)
 	}
 	return int(n), nil
+}
+
+// poll is Read that does not wait: it returns 0 if no timer has expired.
+func (q *Queue) poll(events []Event) (int, error) {
+	var n C.int
+	err := q.call("twheel_read", func() C.int {
+		if n = q.take(events); n == -C.EAGAIN {
+			n = 0
+		}
+		return n
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(n), nil
+}
+
+// take reads events, which are few enough for an int. It returns how many, or a negative errno.
+func (q *Queue) take(events []Event) C.int {
+	for {
+		n := C.twheel_read(q.tw, (*C.struct_twheel_event)(unsafe.Pointer(&events[0])),
+			C.size_t(len(events)))
+		if n != -C.EINTR {
+			return C.int(n)
+		}
+	}
 }
 
 // SetReadDeadline lets each Read, also one that waits now, give up at t. The zero time is never.

@@ -53,6 +53,8 @@ type Wheel struct {
 	// By their keys in the queue; the first is not used
 	slots []*Timer
 	free  []uint32
+	// What has come up without the queue
+	refused []Event
 
 	// There is something to tell; and it is to be told at once
 	wake, hurry, done chan struct{}
@@ -66,6 +68,12 @@ type Wheel struct {
 	pushed  [batch]*Timer
 	// The queue's, but for tests
 	cancelAll func([]Cancel) (int, error)
+
+	// Of the goroutine that reads: what has come up, the latest deadline of that which the queue was told,
+	// and when the last was noticed
+	due           []due
+	last, noticed int64
+	events        [batch]Event
 }
 
 // A list is of timers that the queue is to be told of: those from first on.
@@ -191,6 +199,9 @@ func (w *Wheel) after(d time.Duration) (deadline int64, level int) {
 // levelOf is the list for what is due in d nanoseconds: 0 if the queue has to be told at once, and one
 // more for each time that d is twice as long.
 func levelOf(d int64) int {
+	if d <= 0 {
+		return 0
+	}
 	if l := bits.Len64(uint64(d / int64(2*lag))); l < levels {
 		return l
 	}
@@ -300,7 +311,8 @@ func (w *Wheel) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Flush tells the queue now what it does not know yet. The error is that of a timer which was
-// refused: ENOMEM, EDQUOT, or ENOSPC with a limit; or of one that was stopped: ENOMEM.
+// refused: ENOMEM, EDQUOT, or ENOSPC with a limit; or of one that was stopped: ENOMEM. Flush calls no
+// function.
 func (w *Wheel) Flush() error {
 	if w.isClosed() {
 		return os.ErrClosed
@@ -625,27 +637,41 @@ func (t *Timer) release() {
 	t.slot = 0
 }
 
-// refuse has the queue asked again later, if it has not taken the timer with this deadline; a
-// timer that is due meanwhile does not need it.
+// refuse has the queue asked again later, if it has not taken the timer with this deadline. If that
+// has passed there is no need: the timer comes up as if the queue had it.
 func (t *Timer) refuse(deadline int64) {
-	now, err := t.wheel.queue.Now()
+	w := t.wheel
+	now, err := w.queue.Now()
 	if err != nil {
 		return
 	}
+	closed := false
 	t.mu.Lock()
-	again := t.told == deadline && t.deadline > int64(now)
-	if again {
+	due := t.told == deadline && deadline <= int64(now)
+	event := Event{Key: uint64(t.slot), Deadline: uint64(deadline), Expired: now}
+	if t.told == deadline && !due {
 		t.told = 0
-		t.queue(levels - 1)
+		if t.deadline != 0 {
+			t.queue(levels - 1)
+			closed = t.deadline == 0
+		}
 	}
-	closed := again && t.deadline == 0
 	t.mu.Unlock()
 	switch {
-	case !again:
-		t.expire(deadline, int64(now))
+	case due:
+		w.comeUp(event)
 	case closed && t.direct:
 		t.f()
 	}
+}
+
+// comeUp hands an event to the goroutine that reads, which alone calls functions.
+func (w *Wheel) comeUp(event Event) {
+	w.mu.Lock()
+	w.refused = append(w.refused, event)
+	w.mu.Unlock()
+	// Its read ends, or its next one does.
+	_ = w.queue.SetReadDeadline(time.Unix(1, 0))
 }
 
 // call calls a function of the program, unless the wheel was closed before the goroutine had its turn.
@@ -655,12 +681,17 @@ func (w *Wheel) call(f func()) {
 	}
 }
 
-// read takes what has expired from the queue.
+// A due is a timer that has come up in the queue, which was told that deadline. Its place is by the
+// time at: a later one, if the timer was pushed back to that and is due all the same.
+type due struct {
+	timer    *Timer
+	told, at int64
+}
+
+// read takes what has expired from the queue, until the wheel is closed.
 func (w *Wheel) read() {
-	var events [256]Event
-	var timers [256]*Timer
 	for {
-		n, err := w.queue.Read(events[:])
+		err := w.gather()
 		if errors.Is(err, os.ErrClosed) {
 			return
 		}
@@ -668,37 +699,93 @@ func (w *Wheel) read() {
 			// Timers that never come, or a loop that spins, would be worse.
 			panic("twheel: the wheel cannot be read: " + err.Error())
 		}
-		read := events[:n]
-		sort.SliceStable(read, func(i, j int) bool {
-			return read[i].Deadline < read[j].Deadline
-		})
-		w.mu.Lock()
-		for i := range read {
-			timers[i] = nil
-			if key := read[i].Key; key < uint64(len(w.slots)) {
-				timers[i] = w.slots[key]
-			}
-		}
-		w.mu.Unlock()
-		for i, t := range timers[:n] {
-			if t != nil {
-				t.expire(int64(read[i].Deadline), int64(read[i].Expired))
-				timers[i] = nil
-			}
+		for i, d := range w.due {
+			w.due[i] = due{}
+			d.timer.expire(d.told, d.at, w.noticed)
 		}
 	}
 }
 
-// expire handles that the timer has come up in the queue, at a time on its clock. It was told that
-// deadline; otherwise the event is of an earlier time, and the queue has the timer still.
-func (t *Timer) expire(deadline, now int64) {
+// gather waits until something has come up, and then takes all that has, in the order in which it is
+// due. It ends when it finds only what was not due as it began: others may arm timers all the time.
+func (w *Wheel) gather() error {
+	w.due, w.last, w.noticed = w.due[:0], 0, 0
+	n, err := w.queue.Read(w.events[:])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		// By comeUp()
+		if err = w.queue.SetReadDeadline(time.Time{}); err == nil {
+			n, err = w.queue.poll(w.events[:])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var begin uint64
+	if n == len(w.events) {
+		begin, err = w.queue.Now()
+	}
+	// If it cannot read more, the next read says so.
+	for w.list(w.events[:n], begin) && n == len(w.events) && err == nil {
+		n, err = w.queue.poll(w.events[:])
+	}
+	w.mu.Lock()
+	refused := w.refused
+	w.refused = nil
+	w.mu.Unlock()
+	w.list(refused, 0)
+	w.order()
+	return nil
+}
+
+// list takes events, and tells whether one of them was due at this time.
+func (w *Wheel) list(events []Event, time uint64) (was bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, event := range events {
+		if event.Key < uint64(len(w.slots)) && w.slots[event.Key] != nil {
+			told := int64(event.Deadline)
+			w.due = append(w.due, due{w.slots[event.Key], told, told})
+			w.last = latest(w.last, told)
+			w.noticed = latest(w.noticed, int64(event.Expired))
+		}
+		was = was || event.Deadline <= time
+	}
+	return was
+}
+
+// latest is the later one of two times.
+func latest(a, b int64) int64 {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// order sorts what has come up by deadline. A timer that was pushed back is due now if another one has
+// come up that is due then or later: what is due before that has come up, too.
+func (w *Wheel) order() {
+	for i := range w.due {
+		d := &w.due[i]
+		d.timer.mu.Lock()
+		if at := d.timer.deadline; at > d.told && at <= w.last {
+			d.at = at
+		}
+		d.timer.mu.Unlock()
+	}
+	sort.SliceStable(w.due, func(i, j int) bool { return w.due[i].at < w.due[j].at })
+}
+
+// expire handles that the timer has come up, of which the queue was told that deadline. It is due if its
+// own deadline is the time at. If the queue was told another one, the event is of an earlier time, and
+// the queue has the timer still.
+func (t *Timer) expire(told, at, now int64) {
 	t.mu.Lock()
-	if t.told != deadline {
+	if t.told != told {
 		t.mu.Unlock()
 		return
 	}
 	t.told = 0
-	due := t.deadline != 0 && t.deadline <= now
+	due := t.deadline == at
 	if due {
 		if t.period != 0 {
 			rounds := (now - t.deadline) / t.period

@@ -212,7 +212,7 @@ func TestEventOfAnother(t *testing.T) {
 	timer.mu.Lock()
 	told := timer.told
 	timer.mu.Unlock()
-	timer.expire(told-1, told)
+	timer.expire(told-1, told-1, told)
 	later(w, 2*lag)
 	if !timer.Armed() || atomic.LoadInt32(&fired) != 0 {
 		t.Fatal("it has taken the event of another timer")
@@ -775,6 +775,52 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// What is due after a stall comes by deadline, also if it takes more than one read, and if the queue was
+// told earlier deadlines.
+func TestOrderAfterAStall(t *testing.T) {
+	const n = 4*batch - 1
+	w := newWheel(t, nil)
+	over := make(chan int, n)
+	stalled, end := make(chan bool), make(chan bool)
+	NewKeys(w, func(int) {
+		close(stalled)
+		<-end
+	}).Put(0, 0)
+	<-stalled
+	// In the wheel the first of a tick is the last one here.
+	w.telling.Lock()
+	start := w.now() + int64(50*time.Millisecond)
+	arm := func(timer *Timer, deadline int64) {
+		timer.mu.Lock()
+		timer.arm(deadline, levels-1)
+		timer.mu.Unlock()
+	}
+	timers := make([]*Timer, n)
+	for i := n - 1; i >= 0; i-- {
+		key := i
+		timers[i] = &Timer{wheel: w, direct: true, f: func() { over <- key }}
+		if i%7 == 1 {
+			arm(timers[i], start-int64(20*time.Millisecond))
+		} else {
+			arm(timers[i], start+int64(i*500))
+		}
+	}
+	w.telling.Unlock()
+	check(t, w.Flush())
+	for i := 1; i < n; i += 7 {
+		arm(timers[i], start+int64(i*500))
+	}
+	for w.now() < start+int64(10*time.Millisecond) {
+		time.Sleep(time.Millisecond)
+	}
+	close(end)
+	for key := 0; key < n; key++ {
+		if got := next(t, over); got != key {
+			t.Fatalf("%d comes in place of %d", got, key)
+		}
+	}
+}
+
 // The queue takes two timers; the others have to wait, and come all the same.
 func TestRefused(t *testing.T) {
 	const n = 8
@@ -808,6 +854,96 @@ func TestRefused(t *testing.T) {
 	later(w, 2*lag)
 	if len(over) != 0 {
 		t.Fatal("too many")
+	}
+}
+
+// next is the key that comes next.
+func next(t *testing.T, over chan int) int {
+	t.Helper()
+	select {
+	case key := <-over:
+		return key
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing comes")
+		return 0
+	}
+}
+
+// Those that were refused are called in their turn, too. So their function may call any method, and
+// Flush does not wait for it.
+func TestRefusedAreCalledInTurn(t *testing.T) {
+	const n = 5
+	w := newWheel(t, &Config{Limit: 1})
+	var program sync.Mutex
+	var running, others int32
+	over := make(chan int, n+1)
+	keys := NewKeys(w, func(key int) {
+		others += atomic.AddInt32(&running, 1) - 1
+		program.Lock()
+		program.Unlock()
+		_ = w.Flush()
+		atomic.AddInt32(&running, -1)
+		over <- key
+	})
+	hour := w.NewTimer(time.Hour)
+	check(t, w.Flush())
+	w.telling.Lock()
+	for key := 0; key < n; key++ {
+		keys.Put(key, time.Duration(key)*time.Microsecond)
+	}
+	time.Sleep(time.Millisecond)
+	program.Lock()
+	w.telling.Unlock()
+	flushed := make(chan error, 1)
+	go func() { flushed <- w.Flush() }()
+	select {
+	case <-flushed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Flush waits for a function")
+	}
+	program.Unlock()
+	for key := 0; key < n; key++ {
+		if got := next(t, over); got != key {
+			t.Fatalf("%d comes in place of %d", got, key)
+		}
+	}
+	hour.Stop()
+	keys.Put(n, 0)
+	if got := next(t, over); got != n || others != 0 {
+		t.Fatal(got, others)
+	}
+}
+
+// A timer that is stopped as it is refused says nothing of others that were pushed back.
+func TestStoppedAsItIsRefused(t *testing.T) {
+	w := newWheel(t, nil)
+	stalled, end := make(chan bool), make(chan bool)
+	NewKeys(w, func(int) {
+		close(stalled)
+		<-end
+	}).Put(0, 0)
+	<-stalled
+	pushed := w.NewTimer(time.Millisecond)
+	check(t, w.Flush())
+	pushed.Push(time.Hour)
+	w.telling.Lock()
+	stopped := w.NewTimer(2 * time.Hour)
+	stopped.settle(levels - 1)
+	told := stopped.told
+	stopped.Stop()
+	stopped.refuse(told)
+	time.Sleep(5 * time.Millisecond)
+	close(end)
+	time.Sleep(5 * time.Millisecond)
+	w.telling.Unlock()
+	later(w, time.Millisecond)
+	if !pushed.Armed() || stopped.Armed() {
+		t.Fatal("it came at the time of another one")
+	}
+	pushed.Stop()
+	check(t, w.Flush())
+	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 {
+		t.Fatal(n, armed(t, w))
 	}
 }
 
@@ -1027,7 +1163,7 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 		check(t, w.Flush())
 		// They come up here, and with one P their goroutines begin when this one waits.
 		for _, timer := range timers {
-			timer.expire(timer.told, timer.told)
+			timer.expire(timer.told, timer.told, timer.told)
 		}
 		check(t, w.Close())
 		time.Sleep(time.Millisecond)
@@ -1048,8 +1184,17 @@ func TestCloseInFunction(t *testing.T) {
 
 // Each arming is ended by one of Stop, Reset and the function.
 func TestAccounts(t *testing.T) {
+	accounts(t, nil)
+}
+
+// Also if most of the timers are refused
+func TestAccountsWithALimit(t *testing.T) {
+	accounts(t, &Config{Limit: 20})
+}
+
+func accounts(t *testing.T, config *Config) {
 	const users, each, steps = 4, 50, 20000
-	w := newWheel(t, nil)
+	w := newWheel(t, config)
 	var armings, ended, fired int64
 	var all sync.WaitGroup
 	for user := 0; user < users; user++ {
