@@ -19,7 +19,8 @@ type Keys[K comparable] struct {
 }
 
 // NewKeys returns an empty one, whose timers call f with their key: one after another, by deadline,
-// in a goroutine of the wheel. So f hands on what takes long, and may call any method.
+// in a goroutine of the wheel. So f hands on what takes long, and may call any method. If it ends that
+// goroutine, by runtime.Goexit, the others are called in another one.
 func NewKeys[K comparable](wheel *Wheel, f func(key K)) *Keys[K] {
 	return &Keys[K]{wheel: wheel, f: f, timers: make(map[K]*Timer)}
 }

@@ -69,9 +69,10 @@ type Wheel struct {
 	// The queue's, but for tests
 	cancelAll func([]Cancel) (int, error)
 
-	// Of the goroutine that reads: what has come up, the latest deadline of that which the queue was told,
-	// and when the last was noticed
+	// Of the goroutine that reads: what has come up, and how much of that was handled; the latest
+	// deadline of that which the queue was told, and when the last was noticed
 	due           []due
+	handled       int
 	last, noticed int64
 	events        [batch]Event
 }
@@ -690,18 +691,27 @@ type due struct {
 
 // read takes what has expired from the queue, until the wheel is closed.
 func (w *Wheel) read() {
-	for {
-		err := w.gather()
-		if errors.Is(err, os.ErrClosed) {
-			return
+	closed := false
+	// A function may end its goroutine, as a test's FailNow does. Another one goes on then.
+	defer func() {
+		if !closed {
+			go w.read()
 		}
-		if err != nil {
+	}()
+	for {
+		for w.handled < len(w.due) {
+			d := w.due[w.handled]
+			w.due[w.handled] = due{}
+			w.handled++
+			d.timer.expire(d.told, d.at, w.noticed)
+		}
+		err := w.gather()
+		if closed = err != nil; closed {
+			if errors.Is(err, os.ErrClosed) {
+				return
+			}
 			// Timers that never come, or a loop that spins, would be worse.
 			panic("twheel: the wheel cannot be read: " + err.Error())
-		}
-		for i, d := range w.due {
-			w.due[i] = due{}
-			d.timer.expire(d.told, d.at, w.noticed)
 		}
 	}
 }
@@ -709,7 +719,7 @@ func (w *Wheel) read() {
 // gather waits until something has come up, and then takes all that has, in the order in which it is
 // due. It ends when it finds only what was not due as it began: others may arm timers all the time.
 func (w *Wheel) gather() error {
-	w.due, w.last, w.noticed = w.due[:0], 0, 0
+	w.due, w.handled, w.last, w.noticed = w.due[:0], 0, 0, 0
 	n, err := w.queue.Read(w.events[:])
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		// By comeUp()

@@ -947,6 +947,30 @@ func TestStoppedAsItIsRefused(t *testing.T) {
 	}
 }
 
+// A function may end its goroutine.
+func TestGoexit(t *testing.T) {
+	w := newWheel(t, nil)
+	over := make(chan int, 1)
+	keys := NewKeys(w, func(key int) {
+		over <- key
+		runtime.Goexit()
+	})
+	// Two of one read, and one of another
+	w.telling.Lock()
+	keys.Put(0, 0)
+	keys.Put(1, time.Microsecond)
+	time.Sleep(time.Millisecond)
+	w.telling.Unlock()
+	for key := 0; key < 3; key++ {
+		if got := next(t, over); got != key {
+			t.Fatalf("%d comes in place of %d", got, key)
+		}
+		if key == 1 {
+			keys.Put(2, 0)
+		}
+	}
+}
+
 // hasTold says whether the queue has the timer.
 func hasTold(t *testing.T, w *Wheel, timer *Timer) bool {
 	t.Helper()
