@@ -4,6 +4,7 @@ package twheel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
@@ -25,15 +26,31 @@ public final class Timers implements AutoCloseable {
     /** How many events are read at a time. */
     private static final int EVENTS = 256;
 
+    /** A timer whose event was read, and what that and the timer said then. */
+    private static final class Due {
+        /** Equal deadlines come as armed. */
+        static final Comparator<Due> ORDER =
+                Comparator.<Due>comparingLong(due -> due.deadline).thenComparingLong(due -> due.order);
+
+        final WheelTimer timer;
+        final long handle, deadline, order;
+
+        Due(WheelTimer timer, long deadline) {
+            this.timer = timer;
+            this.deadline = deadline;
+            handle = timer.handle;
+            order = timer.order;
+        }
+    }
+
     private final Wheel wheel;
     private final long limit;
     private final boolean leases;
     /** What setLease() takes and gives. */
     private final long[] lease = new long[3];
     private final Events events = new Events(EVENTS);
-    /** The events by deadline, and of each when its timer was armed. */
-    private final int[] sorted = new int[EVENTS];
-    private final long[] order = new long[EVENTS];
+    /** What was read and has not been handled. */
+    private final List<Due> due = new ArrayList<>();
     /** Whoever reads events, and calls functions, has this. */
     private final Object turn = new Object();
     private boolean running;
@@ -197,43 +214,50 @@ public final class Timers implements AutoCloseable {
         }
     }
 
-    /** The timer of an event, which is over with that; null if it was cancelled or armed again. */
-    private WheelTimer take(int slot, long handle) {
+    /** The timer is over, unless it was cancelled or armed again since its event was read. */
+    private boolean take(Due read) {
+        WheelTimer timer = read.timer;
         synchronized (wheel) {
-            WheelTimer timer = armed[slot];
-            if (stopped || timer == null || timer.handle != handle)
-                return null;
+            if (stopped || timer.state != WheelTimer.State.ARMED || timer.handle != read.handle)
+                return false;
             timer.state = WheelTimer.State.EXPIRED;
-            giveSlot(slot);
+            giveSlot(timer.slot);
             /* What has interrupted the function before was not for this one. */
             if (Thread.currentThread() == worker && !interrupted)
                 Thread.interrupted();
-            return timer;
+            return true;
         }
     }
 
-    private boolean before(int a, int b) {
-        long difference = events.deadline(a) - events.deadline(b);
-        return difference < 0 || difference == 0 && order[a] < order[b];
+    /** Notes the timers of the events that were read. Returns whether one was due at this time. */
+    private boolean note(long time) {
+        boolean was = false;
+        synchronized (wheel) {
+            for (int i = 0; i < events.count(); i++) {
+                WheelTimer timer = armed[(int) events.userData(i)];
+                if (timer != null && timer.handle == events.handle(i))
+                    due.add(new Due(timer, events.deadline(i)));
+                was |= events.deadline(i) <= time;
+            }
+        }
+        return was;
     }
 
     /**
-     * Sorts the events by deadline, and equal deadlines as armed. They nearly come that way; but on
-     * the device from several CPUs, and what was pushed back comes as it was armed before.
+     * Reads all that is due, and sorts it: on the device it comes from several CPUs, and what was pushed
+     * back comes as it was armed before. Others may arm timers all the time, so this ends when it finds
+     * only what was not due as it began.
      */
-    private void sort(int n) {
-        synchronized (wheel) {
-            for (int i = 0; i < n; i++) {
-                WheelTimer timer = armed[(int) events.userData(i)];
-                order[i] = timer == null ? 0 : timer.order;
-            }
+    private void gather(long timeout) {
+        int n = wheel.read(events, timeout);
+        try {
+            long begin = n < EVENTS ? 0 : wheel.now();
+            while (note(begin) && n == EVENTS)
+                n = wheel.poll(events);
+        } catch (TwheelException e) {
+            /* The next read says so, too. */
         }
-        for (int i = 0; i < n; i++) {
-            int at = i;
-            for (; at > 0 && before(i, sorted[at - 1]); at--)
-                sorted[at] = sorted[at - 1];
-            sorted[at] = i;
-        }
+        due.sort(Due.ORDER);
     }
 
     /**
@@ -249,17 +273,15 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("run() by a timer's function");
             running = true;
             try {
-                int n = wheel.read(events, Wheel.delay(timeout, unit));
-                sort(n);
-                for (int i = 0; i < n; i++) {
-                    int next = sorted[i];
-                    WheelTimer timer = take((int) events.userData(next), events.handle(next));
-                    if (timer != null) {
-                        timer.fire();
+                gather(Wheel.delay(timeout, unit));
+                for (Due read : due) {
+                    if (take(read)) {
+                        read.timer.fire();
                         called++;
                     }
                 }
             } finally {
+                due.clear();
                 running = false;
             }
         }
