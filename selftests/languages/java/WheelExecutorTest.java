@@ -9,13 +9,17 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Delayed;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -174,6 +178,62 @@ public class WheelExecutorTest {
         last.get();
         assertEquals(0, runs.get());
         assertEquals(Arrays.asList(never), still.shutdownNow());
+    }
+
+    /** What submit() returns is what waits: to cancel it takes it out, and shutdownNow() returns it. */
+    @Test
+    public void whatIsSubmittedCanBeTakenBack() throws Exception {
+        Wheel wheel = new Wheel(new Wheel.Options().embedded());
+        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
+        CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
+        still.execute(() -> {
+            runs.countDown();
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                return;
+            }
+        });
+        runs.await();
+        List<Future<?>> all = Arrays.asList(still.submit(() -> { }), still.submit(() -> { }, "done"),
+                                            still.submit(() -> "done"));
+        assertEquals(3, wheel.pending() + wheel.ready());
+        assertTrue(all.get(1).cancel(false));
+        assertEquals(2, wheel.pending() + wheel.ready());
+        List<Runnable> left = still.shutdownNow();
+        assertEquals(2, left.size());
+        for (Runnable task : left)
+            assertTrue(((Future<?>) task).cancel(true));
+        for (Future<?> each : all)
+            assertThrows(CancellationException.class, () -> each.get(10, TimeUnit.SECONDS));
+        assertTrue(still.awaitTermination(1, TimeUnit.HOURS));
+        assertEquals("done", executor.submit(() -> { }, "done").get());
+        assertThrows(NullPointerException.class, () -> executor.submit((Runnable) null));
+        assertThrows(NullPointerException.class, () -> executor.submit((Callable<String>) null));
+    }
+
+    /** By their times, and with equal times as they were made. */
+    @Test
+    public void tasksHaveAnOrder() {
+        Wheel wheel = new Wheel(new Wheel.Options().embedded());
+        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
+        wheel.setNow(System.nanoTime());
+        List<Delayed> tasks = new ArrayList<>();
+        for (int i = 0; i < 100; i++)
+            tasks.add(still.schedule(() -> { }, 1 + i / 10, TimeUnit.HOURS));
+        for (int i = 0; i < 100; i++)
+            for (int j = 0; j < 100; j++)
+                assertEquals(Integer.compare(i, j),
+                             Integer.signum(tasks.get(i).compareTo(tasks.get(j))));
+        Set<Delayed> set = new TreeSet<>(tasks);
+        assertEquals(100, set.size());
+        for (Delayed task : tasks)
+            assertTrue(set.remove(task));
+        /* Of another kind */
+        ScheduledExecutorService other = Executors.newSingleThreadScheduledExecutor();
+        assertTrue(tasks.get(0).compareTo(other.schedule(() -> { }, 0, MS)) > 0);
+        other.shutdownNow();
+        still.shutdownNow();
     }
 
     /** What interrupts a task, or itself, is not for the next one. */

@@ -8,6 +8,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.RunnableScheduledFuture;
@@ -15,6 +16,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A ScheduledExecutorService of one thread on a wheel.
@@ -25,6 +27,9 @@ import java.util.concurrent.TimeUnit;
  * run as they were submitted; on the device as far as one CPU has armed them.
  */
 public final class WheelExecutor extends AbstractExecutorService implements ScheduledExecutorService {
+    /** How many tasks there have been, of all executors. */
+    private static final AtomicLong TASKS = new AtomicLong();
+
     private final Timers timers;
     private final CountDownLatch terminated = new CountDownLatch(1);
     /** These change under the monitor of the wheel. */
@@ -72,6 +77,7 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         private final long period;
         /** When it is due. */
         private volatile long time;
+        private final long number = TASKS.getAndIncrement();
         private final TaskTimer timer = new TaskTimer(this);
 
         Task(Runnable task, V result, long period) {
@@ -140,6 +146,11 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
 
         @Override
         public int compareTo(Delayed other) {
+            if (other instanceof Task) {
+                Task<?> task = (Task<?>) other;
+                int order = Long.compare(time, task.time);
+                return order != 0 ? order : Long.compare(number, task.number);
+            }
             return Long.compare(getDelay(TimeUnit.NANOSECONDS), other.getDelay(TimeUnit.NANOSECONDS));
         }
     }
@@ -165,6 +176,23 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
     @Override
     public <V> ScheduledFuture<V> schedule(Callable<V> callable, long delay, TimeUnit unit) {
         return new Task<>(callable).schedule(Wheel.delay(delay, unit));
+    }
+
+    /* What these return is what waits, so that to cancel it takes it out. */
+
+    @Override
+    public Future<?> submit(Runnable task) {
+        return schedule(task, 0, TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public <T> Future<T> submit(Runnable task, T result) {
+        return submit(Executors.callable(task, result));
+    }
+
+    @Override
+    public <T> Future<T> submit(Callable<T> task) {
+        return schedule(task, 0, TimeUnit.NANOSECONDS);
     }
 
     private ScheduledFuture<?> repeat(Runnable command, long initial, long period, TimeUnit unit,
