@@ -95,6 +95,28 @@ public class AdaptersTest {
         }
     }
 
+    /** Over 2^63 ticks after the start, too. */
+    @Test
+    public void timersOfAllTimes() {
+        for (int resolution : new int[] { 1, 1024 }) {
+            try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(MS, Long.MIN_VALUE, resolution)) {
+                long last = Long.MAX_VALUE - (resolution - 1), far = 1L << 50;
+                long end = wheel.scheduleTimer(last), late = wheel.scheduleTimer(far);
+                long before = wheel.scheduleTimer(-far);
+                long never = wheel.scheduleTimer(last + resolution - 1);
+                assertEquals(Collections.emptyList(), poll(wheel, -far - 1, 10));
+                assertEquals(Arrays.asList(before), poll(wheel, 0, 10));
+                assertEquals(0, wheel.currentTickTime());
+                assertEquals(Collections.emptyList(), poll(wheel, far - 1, 10));
+                assertEquals(Arrays.asList(late), poll(wheel, far, 10));
+                assertEquals(Collections.emptyList(), poll(wheel, last - 1, 10));
+                assertEquals(resolution == 1 ? Arrays.asList(end, never) : Arrays.asList(end),
+                        poll(wheel, Long.MAX_VALUE, 10));
+                assertEquals(resolution != 1, wheel.cancelTimer(never));
+            }
+        }
+    }
+
     @Test
     public void aHandlerMayKeepATimer() {
         try (DeadlineTimerWheel wheel = new DeadlineTimerWheel(MS, 0, 1)) {

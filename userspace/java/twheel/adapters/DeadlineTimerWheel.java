@@ -39,6 +39,7 @@ public final class DeadlineTimerWheel implements AutoCloseable {
     private final long tickResolution;
     private Wheel wheel;
     private final long tickNs;
+    /** Ticks since the start are unsigned: there may be more than Long.MAX_VALUE. */
     private long tick;
     /** The tick at which the wheel has begun. */
     private long base;
@@ -88,7 +89,8 @@ public final class DeadlineTimerWheel implements AutoCloseable {
 
     /** The time of a tick in the wheel, which has no tick 0. */
     private long ns(long tick) {
-        return (Math.min(Math.max(tick - base, 0), SPAN) + 1) * tickNs;
+        long since = Long.compareUnsigned(tick, base) > 0 ? tick - base : 0;
+        return ((Long.compareUnsigned(since, SPAN) < 0 ? since : SPAN) + 1) * tickNs;
     }
 
     private void arm(long id, long deadline) {
@@ -110,14 +112,13 @@ public final class DeadlineTimerWheel implements AutoCloseable {
 
     /** How many ticks have passed since the start at a time, rounded up if there is a part of one. */
     private long ticks(long time, boolean up) {
-        /* It may be over Long.MAX_VALUE, but not over twice that. */
         long since = time - startTime;
         if (time <= startTime)
             return 0;
         long ticks = Long.divideUnsigned(since, tickResolution);
         if (up && Long.remainderUnsigned(since, tickResolution) != 0)
             ticks++;
-        return ticks < 0 ? Long.MAX_VALUE : ticks;
+        return ticks;
     }
 
     /** Arms a timer. Returns its number. */
@@ -151,8 +152,8 @@ public final class DeadlineTimerWheel implements AutoCloseable {
     public int poll(long now, TimerHandler handler, int maxTimersToExpire) {
         int expired = 0;
         long to = ticks(now, false);
-        if (to > tick) {
-            if (to - base >= SPAN) {
+        if (Long.compareUnsigned(to, tick) > 0) {
+            if (Long.compareUnsigned(to - base, SPAN) >= 0) {
                 restart(to);
             } else {
                 tick = to;
