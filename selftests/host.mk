@@ -7,7 +7,7 @@
 # them the targets all, check (run everything, TAP on stdout, one plan a program) and
 # clean. To be set before it is included:
 #
-#	TESTS	the programs, in the order in which they are run
+#	TESTS	the programs, in the order in which they are run but for -j
 #	RUN	a command that runs a program, if that needs one
 #	CHECK	a command that prints TAP too, run after them
 #	LEFT	what clean removes beside the programs
@@ -32,16 +32,18 @@ $(TESTS:%=$(O)/%): | $(O)
 $(O):
 	@mkdir -p $@
 
-check: all
-	@status=0; \
-	for test in $(TESTS); do \
-		echo "# $$test"; \
-		timeout 600 $(RUN) $(O)/$$test; rc=$$?; \
-		[ $$rc -eq 0 ] || status=1; \
-		[ $$rc -le 1 ] || echo "Bail out! $$test ended with status $$rc"; \
-	done; \
-	$(if $(CHECK),$(CHECK) || status=1;) \
-	exit $$status
+# Whatever fails, the others are run: at the same time with -j, which wants -O.
+MAKEFLAGS += -k
+checks := $(TESTS:%=check/%) $(if $(CHECK),check/more)
+.PHONY: $(checks)
+check: $(checks)
+$(TESTS:%=check/%): check/%: $(O)/%
+	@echo "# $*"; timeout 600 $(RUN) $<; rc=$$?; \
+	[ $$rc -le 1 ] || echo "Bail out! $* ended with status $$rc"; \
+	[ $$rc -eq 0 ]
+
+check/more: all
+	@$(CHECK)
 
 clean:
 	$(RM) -r $(addprefix $(O)/,$(TESTS) $(LEFT))

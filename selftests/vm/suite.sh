@@ -208,8 +208,9 @@ suite_embedded-long() {
 # embedded TARGETS COMMAND... - these targets of selftests/embedded, and the commands after them
 embedded() {
 	local status=0
-	here 1800 "make -s -k -j$(($(nproc) + 1)) -Orecurse -C $tests/embedded $1" \
-		"make -s -k -j8 -O -C $tests/embedded examples" "${@:2}" || status=$?
+	# Most of the time these wait.
+	here 1800 "make -s -k -j$((3 * $(nproc))) -Orecurse -C $tests/embedded $1 examples" \
+		"${@:2}" || status=$?
 	make -s -C "$tests/embedded" guest >&2 &&
 		guest 300 2 -d "$build/embedded/embedded" -- \
 			embedded/uapi-cancel_on_set embedded/uapi-clocks embedded/uapi-order \
