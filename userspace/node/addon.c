@@ -157,7 +157,7 @@ static struct wheel *array_arguments(napi_env env, napi_callback_info info, size
 	return wheel;
 }
 
-/* Calls the wheel's function. What that throws is uncaught. Returns the number that it returns, or 0. */
+/* Calls the wheel's function, and returns its number, or 0. What that throws is uncaught. */
 static double call(struct wheel *wheel, double number)
 {
 	napi_value expire, self, arg, result;
