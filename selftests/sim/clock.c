@@ -152,6 +152,8 @@ void sim_set_clock(s64 step)
 {
 	sim_trace("CLOCK_REALTIME is set by %+lld ns", step);
 	lock_timekeeper();
+	/* A tick of the kernel, as there are many */
+	tell(false);
 	clock_note_step();
 	furthest_wall = sim_furthest_wall();
 	sim_next_leap = KTIME_MAX;
