@@ -103,8 +103,8 @@ SAME(twheel_event, reserved, 44);
 
 NUMBER(IOC_GET_INFO, 0xc060f700);
 NUMBER(IOC_CONFIG, 0x4020f701);
-NUMBER(IOC_ARM, 0xc040f702);
-NUMBER(IOC_ARM_BATCH, 0x4010f703);
+NUMBER(IOC_ARM, 0xc040f708);
+NUMBER(IOC_ARM_BATCH, 0x4010f709);
 NUMBER(IOC_CANCEL, 0xc020f704);
 NUMBER(IOC_CANCEL_BATCH, 0x4010f705);
 NUMBER(IOC_GET, 0xc040f706);
@@ -842,6 +842,8 @@ TEST_F(tw, unknown_ioctls)
 	static const unsigned long foreign[] = {
 		TCGETS, TIOCGWINSZ, 0x80081272 /* BLKGETSIZE64 */, 0, 1, 0x7fffffff,
 		_IOR('f', 1, long), _IO('T', 0),
+		/* What armed timers in version 1 of the interface */
+		_IOWR(0xf7, 2, struct twheel_arm), _IOW(0xf7, 3, struct twheel_batch),
 	};
 	char buf[256] = "";
 	int dir, nr;
@@ -852,7 +854,7 @@ TEST_F(tw, unknown_ioctls)
 	/*
 	 * Numbers, directions and sizes that no request has, with the magic of the device.
 	 */
-	for (nr = 8; nr < 256; nr++)
+	for (nr = 10; nr < 256; nr++)
 		for (dir = 0; dir < 4; dir++)
 			EXPECT_EQ(-ENOTTY, tw_call(self->fd, _IOC(dir, 0xf7, nr, 64), buf));
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {

@@ -399,11 +399,12 @@ enum twheel_state {
  * caller's. The next round of a periodic timer is armed on the CPU that reads its
  * record. See also &struct twheel_event.
  *
- * Other programs' timers make one's own late by no more than the time that it
+ * Timers of the same user make one's own late by no more than the time that it
  * takes to work off what comes up on that CPU before it: timers that are due
  * earlier, and timers that are due up to a bucket later and have to move to a
- * lower level. That work has half of the CPU's time, which the wheels of all
- * clocks share.
+ * lower level. That work has half of the CPU's time. Each other user who has
+ * something due there adds two milliseconds of it for each clock at most, and
+ * pauses as long.
  *
  * A timer exists until its last expiration is read or it is cancelled. From then
  * on its handle is refused with ENOENT, and the handle is not given out again
@@ -671,11 +672,12 @@ struct twheel_event {
 
 #define TWHEEL_IOC_GET_INFO	_IOWR(TWHEEL_IOC_MAGIC, 0x00, struct twheel_info)
 #define TWHEEL_IOC_CONFIG	_IOW(TWHEEL_IOC_MAGIC, 0x01, struct twheel_config)
-#define TWHEEL_IOC_ARM		_IOWR(TWHEEL_IOC_MAGIC, 0x02, struct twheel_arm)
-#define TWHEEL_IOC_ARM_BATCH	_IOW(TWHEEL_IOC_MAGIC, 0x03, struct twheel_batch)
 #define TWHEEL_IOC_CANCEL	_IOWR(TWHEEL_IOC_MAGIC, 0x04, struct twheel_cancel)
 #define TWHEEL_IOC_CANCEL_BATCH	_IOW(TWHEEL_IOC_MAGIC, 0x05, struct twheel_batch)
 #define TWHEEL_IOC_GET		_IOWR(TWHEEL_IOC_MAGIC, 0x06, struct twheel_timer_info)
 #define TWHEEL_IOC_LIST		_IOWR(TWHEEL_IOC_MAGIC, 0x07, struct twheel_list)
+/* 0x02 and 0x03 were these in version 1, with members of the same size in other places. */
+#define TWHEEL_IOC_ARM		_IOWR(TWHEEL_IOC_MAGIC, 0x08, struct twheel_arm)
+#define TWHEEL_IOC_ARM_BATCH	_IOW(TWHEEL_IOC_MAGIC, 0x09, struct twheel_batch)
 
 #endif /* _UAPI_LINUX_TWHEEL_H */

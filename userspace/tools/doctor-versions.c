@@ -29,7 +29,8 @@ static void look_at_module(struct doctor *doctor)
 	}
 	doctor_find(doctor, STATE_NOTE, "version",
 		    "the module is of version %s, this tool of " TWHEEL_VERSION, version);
-	doctor_advise(doctor, "that works, without what is new; install both from one release");
+	doctor_advise(doctor,
+		      "where the interface is the same that works; install both from one release");
 }
 
 /* Is this file also one of the @n before it, as /usr/lib64 may be a link to /usr/lib? */
