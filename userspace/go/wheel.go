@@ -719,6 +719,10 @@ func (w *Wheel) read() {
 // gather waits until something has come up, and then takes all that has, in the order in which it is
 // due. It ends when it finds only what was not due as it began: others may arm timers all the time.
 func (w *Wheel) gather() error {
+	if cap(w.due) > 16*batch {
+		// The memory of a burst
+		w.due = nil
+	}
 	w.due, w.handled, w.last, w.noticed = w.due[:0], 0, 0, 0
 	n, err := w.queue.Read(w.events[:])
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -806,7 +810,8 @@ func (t *Timer) expire(told, at, now int64) {
 	}
 	closed := false
 	if t.deadline != 0 {
-		t.queue(levelOf(t.deadline - now))
+		// Functions may have run since it was noticed.
+		t.queue(levelOf(t.deadline - t.wheel.now()))
 		closed = t.deadline == 0
 	} else {
 		t.release()
