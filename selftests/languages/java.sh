@@ -8,6 +8,7 @@
 begin_package java
 
 version=$(cat "$top/VERSION")
+export PACKAGES=$tmp
 out=$tmp/java
 jar=$out/twheel-$version.jar
 jars=/usr/share/java
@@ -53,7 +54,6 @@ try "and has no class for Netty" \
 
 # The example, by the command of the page
 example() {
-	cp "$jar" "$tmp/twheel.jar"
 	cp "$examples/Sessions.java" "$tmp"
 	awk '$0 == "<!-- run: java -->" { found = 1; next } found && /^```/ { if (n++) exit; next }
 		n' "$top/Documentation/languages.md" >"$tmp/commands"

@@ -50,7 +50,7 @@ public final class Timers implements AutoCloseable {
     private final long[] lease = new long[3];
     private final Events events = new Events(EVENTS);
     /** What was read and has not been handled. */
-    private final List<Due> due = new ArrayList<>();
+    private List<Due> due = new ArrayList<>();
     /** Whoever reads events, and calls functions, has this. */
     private final Object turn = new Object();
     private boolean running;
@@ -143,7 +143,7 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("the timers were stopped");
             long tw = wheel.use();
             boolean again = timer.state == WheelTimer.State.ARMED;
-            if (again && leases && Native.leasePush(tw, timer.word, timer.tag, delay) > 0) {
+            if (again && leases && timer.word != 0 && Native.leasePush(tw, timer.word, timer.tag, delay) > 0) {
                 timer.order = ++armings;
                 return;
             }
@@ -235,8 +235,11 @@ public final class Timers implements AutoCloseable {
         synchronized (wheel) {
             for (int i = 0; i < events.count(); i++) {
                 WheelTimer timer = armed[(int) events.userData(i)];
-                if (timer != null && timer.handle == events.handle(i))
+                if (timer != null && timer.handle == events.handle(i)) {
+                    /* It may be that of another lease from now on. */
+                    timer.word = 0;
                     due.add(new Due(timer, events.deadline(i)));
+                }
                 was |= events.deadline(i) <= time;
             }
         }
@@ -273,15 +276,16 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("run() by a timer's function");
             running = true;
             try {
-                gather(Wheel.delay(timeout, unit));
+                /* What an Error has left comes first. take() refuses what was called. */
+                gather(due.isEmpty() ? Wheel.delay(timeout, unit) : 0);
                 for (Due read : due) {
                     if (take(read)) {
                         read.timer.fire();
                         called++;
                     }
                 }
+                due = new ArrayList<>();
             } finally {
-                due.clear();
                 running = false;
             }
         }

@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>As a ScheduledThreadPoolExecutor of one thread: after {@link #shutdown} what was scheduled once
  * still runs, and what repeats does not; an exception ends a task that repeats. A task that is
  * cancelled is gone at once. Times are never early; what is too long is for ever. Tasks for one time
- * run as they were submitted; on the device as far as one CPU has armed them.
+ * run as they were submitted; on the device as far as one CPU has armed them, or they are due together.
  */
 public final class WheelExecutor extends AbstractExecutorService implements ScheduledExecutorService {
     /** How many tasks there have been, of all executors. */
