@@ -158,6 +158,8 @@ class Wheel {
 		this._lagEnds = 0;
 		// What has come up and is to be called, by deadline
 		this._due = [];
+		// What the wheel has refused until it was due, and with which deadline
+		this._late = [];
 		// The last deadline that has come up, of all that was read with those
 		this._last = 0;
 		this._numbers = new Float64Array(2 * BATCH);
@@ -261,6 +263,7 @@ class Wheel {
 		this._dirty = [];
 		this._slots = [null];
 		this._due = [];
+		this._late = [];
 		addon.close(open);
 	}
 
@@ -436,10 +439,11 @@ class Wheel {
 			this._tell(timer, false);
 			return;
 		}
-		const told = timer._told;
+		this._late.push({ timer, told: timer._told });
 		setImmediate(() => {
-			if (this._open !== null)
-				this._run(timer, told, now);
+			// What no read has taken along
+			for (const late of this._late.splice(0))
+				this._run(late.timer, late.told, now);
 		});
 	}
 
@@ -486,6 +490,13 @@ class Wheel {
 				}
 			}
 		} while (n === BATCH);
+		for (const { timer, told } of this._late.splice(0)) {
+			if (timer._told === told) {
+				this._last = Math.max(this._last, told);
+				timer._came = told;
+				came.push(timer);
+			}
+		}
 		came.sort((a, b) => a._deadline - b._deadline);
 		this._due = came.filter((timer) => {
 			if (timer._deadline !== 0 && timer._deadline <= this._last)

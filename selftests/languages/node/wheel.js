@@ -348,7 +348,27 @@ wheelTest('more timers than the wheel takes', { limit: 2 }, async (wheel) => {
 	assert.deepEqual(got.sort(), [1, 2, 3, 4, 5, 6]);
 });
 
-// As where memory is short: the device takes no batch then.
+// One that the wheel has refused comes in its turn, too.
+wheelTest('in order with what was refused', { limit: 1 }, async (wheel) => {
+	const got = [];
+
+	await new Promise((resolve) => setTimeout(() => {
+		const start = performance.now();
+
+		wheel.setTimeout(() => got.push(30), 30);
+		wheel.flush();
+		wheel.setTimeout(() => got.push(10), 10);
+		assert.throws(() => wheel.flush(), { code: 'ENOSPC' });
+		while (performance.now() - start < 100)
+			;
+		resolve();
+	}, 1));
+	while (got.length < 2)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	assert.deepEqual(got, [10, 30]);
+});
+
+// As a module of before 0.4 does where memory is short
 test('a cancel that fails is asked for again', async () => {
 	const failed = [], keys = (array, n) => [...array.subarray(0, n)], got = [];
 	const cancel = (open, array, n) => {
