@@ -460,10 +460,7 @@ class Context:
         return Result(0, arm.handle, arm.old_state, arm.old_remaining)
 
     def arm_batch(self, requests: Iterable[Arm]) -> list[Result]:
-        """Arm many timers with one system call.
-
-        There are fewer results than requests only if the kernel runs out of memory.
-        """
+        """Arm many timers with one system call."""
         listed = list(requests)
         arms: Any = (_abi.twheel_arm * len(listed))()
         for arm, request in zip(arms, listed):

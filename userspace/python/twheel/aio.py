@@ -763,6 +763,12 @@ class Wheel:
                 else:
                     self.close()
                 raise
+        except BaseException:
+            # Of a handler of a signal, say: what was read is not lost.
+            self._events.extend(events)
+            self._over.update(event.handle for event in events if event.last)
+            self._loop.call_soon(self._handle)
+            raise
         # By deadline as asyncio's own; equal deadlines as armed
         events.sort(key=lambda event: (event.deadline, timers[event.handle]._order
                                        if event.handle in timers else 0))
