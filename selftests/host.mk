@@ -9,7 +9,7 @@
 #
 #	TESTS	the programs, in the order in which they are run but for -j
 #	RUN	a command that runs a program, if that needs one
-#	CHECK	a command that prints TAP too, run after them
+#	CHECK	a command that prints TAP too, run after them, or beside them with -j
 #	LEFT	what clean removes beside the programs
 #
 # The Makefile says how the programs are linked. O, where they go, may be given on the

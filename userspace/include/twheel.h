@@ -15,8 +15,9 @@
  *
  * Rules that hold for every function here:
  *
- * - A failure is returned as a negative errno. The library prints nothing, and
- *   the errno variable has no meaning after its calls.
+ * - A failure is returned as a negative errno. The library prints nothing, but for
+ *   a line before it ends a program that frees a timer twice; and the errno variable
+ *   has no meaning after its calls.
  * - A call that arms, re-arms or cancels a timer returns 0 or -errno. If the
  *   program passes a &struct twheel_old, the call stores there what it has replaced
  *   or cancelled.
