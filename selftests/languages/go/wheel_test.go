@@ -775,18 +775,24 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is due after a stall comes by deadline, also if it takes more than one read, and if the queue was
-// told earlier deadlines.
-func TestOrderAfterAStall(t *testing.T) {
-	const n = 4*batch - 1
-	w := newWheel(t, nil)
-	over := make(chan int, n)
+// stall has a function of the wheel go on until what it returns is closed.
+func stall(w *Wheel) chan bool {
 	stalled, end := make(chan bool), make(chan bool)
 	NewKeys(w, func(int) {
 		close(stalled)
 		<-end
 	}).Put(0, 0)
 	<-stalled
+	return end
+}
+
+// What is due after a stall comes by deadline, also if it takes more than one read, and if the queue was
+// told earlier deadlines.
+func TestOrderAfterAStall(t *testing.T) {
+	const n = 4*batch - 1
+	w := newWheel(t, nil)
+	over := make(chan int, n)
+	end := stall(w)
 	// In the wheel the first of a tick is the last one here.
 	w.telling.Lock()
 	start := w.now() + int64(50*time.Millisecond)
@@ -917,12 +923,7 @@ func TestRefusedAreCalledInTurn(t *testing.T) {
 // A timer that is stopped as it is refused says nothing of others that were pushed back.
 func TestStoppedAsItIsRefused(t *testing.T) {
 	w := newWheel(t, nil)
-	stalled, end := make(chan bool), make(chan bool)
-	NewKeys(w, func(int) {
-		close(stalled)
-		<-end
-	}).Put(0, 0)
-	<-stalled
+	end := stall(w)
 	pushed := w.NewTimer(time.Millisecond)
 	check(t, w.Flush())
 	pushed.Push(time.Hour)

@@ -143,7 +143,7 @@ public final class Timers implements AutoCloseable {
                 throw new IllegalStateException("the timers were stopped");
             long tw = wheel.use();
             boolean again = timer.state == WheelTimer.State.ARMED;
-            if (again && leases && timer.word != 0 && Native.leasePush(tw, timer.word, timer.tag, delay) > 0) {
+            if (again && timer.word != 0 && Native.leasePush(tw, timer.word, timer.tag, delay) > 0) {
                 timer.order = ++armings;
                 return;
             }
