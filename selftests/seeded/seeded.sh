@@ -40,10 +40,12 @@ build_module() {
 # Only what it changes gets a new time stamp, so that little has to be built.
 build_bug() {
 	local file status=0
+	rm -f "$tmp/whole"
 	for file in "$dir"/module/module/*/*.[ch]; do
 		sed "$(field "$1" 3)" "$file" >"$tmp/broken"
 		cmp -s "$tmp/broken" "$file" || { cp "$file" "$tmp/whole" && cp "$tmp/broken" "$file" && break; }
 	done
+	[ -e "$tmp/whole" ] || { echo "it changes nothing"; return 1; }
 	build_module "$1" || status=$?
 	cp "$tmp/whole" "$file"
 	return "$status"
