@@ -428,7 +428,7 @@ static void run(u64 until)
 }
 
 /* Runs @execution in all interleavings, and prints how many there were. */
-static void in_all_ways(void (*execution)(void))
+static void explored(void (*execution)(void))
 {
 	unsigned long long n;
 
@@ -444,77 +444,50 @@ static void in_all_ways(void (*execution)(void))
 /* The same, and expects that both sides have won, as otherwise there was no contest. */
 static void contested(void (*execution)(void))
 {
-	in_all_ways(execution);
+	explored(execution);
 	expect(expired && extended && refused, "one side always won");
 }
+
+/* And that somebody was late for a lease whose word is that of the next. */
+static void contested_late(void (*execution)(void))
+{
+	contested(execution);
+	expect(late, "nobody was late by a lease");
+}
+
+/* Begins the execution of the test @fn, which runs it as @how does. */
+#define IN_ALL_WAYS(fn, how)		\
+static void fn##_executed(void);	\
+TEST(fn)				\
+{					\
+	how(fn##_executed);		\
+}					\
+static void fn##_executed(void)
 
 /* Deadlines before, at and after the one that was armed, which is 2. */
 static const u64 deadlines[] = { 1, 2, 3, 4, FAR };
 
-static void one_extension_executed(void)
+static u64 any_deadline(void)
 {
-	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+	return deadlines[choose(ARRAY_SIZE(deadlines))];
+}
+
+IN_ALL_WAYS(one_extension, contested)
+{
+	u64 deadline = any_deadline();
 
 	begin(2, 3);
 	thread_start("program", extend, &deadline);
 	run(4);
 }
 
-static void one_extension(void)
+IN_ALL_WAYS(extensions_in_a_row, contested)
 {
-	contested(one_extension_executed);
-}
-
-static void extensions_in_a_row_executed(void)
-{
-	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 deadline = any_deadline();
 
 	begin(2, 3);
 	thread_start("program", extend_twice, &deadline);
 	run(4);
-}
-
-static void extensions_in_a_row(void)
-{
-	contested(extensions_in_a_row_executed);
-}
-
-static void two_programs_executed(void)
-{
-	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
-	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
-
-	begin(2, 2);
-	thread_start("program", extend, &a);
-	thread_start("another", extend_twice, &b);
-	run(3);
-}
-
-static void two_programs(void)
-{
-	contested(two_programs_executed);
-}
-
-static void three_programs_executed(void)
-{
-	/*
-	 * Each set of three is tried once, as it does not matter which program has which
-	 * deadline.
-	 */
-	unsigned int a = choose(ARRAY_SIZE(deadlines));
-	unsigned int b = a + choose(ARRAY_SIZE(deadlines) - a);
-	unsigned int c = b + choose(ARRAY_SIZE(deadlines) - b);
-
-	begin(2, 2);
-	thread_start("program", extend, (void *)&deadlines[a]);
-	thread_start("another", extend, (void *)&deadlines[b]);
-	thread_start("third", extend, (void *)&deadlines[c]);
-	run(3);
-}
-
-static void three_programs(void)
-{
-	contested(three_programs_executed);
 }
 
 /* Pushes a lease back again and again, to times that have passed by then. */
@@ -527,7 +500,7 @@ static void extend_in_vain(void *arg)
 		extend(&deadline);
 }
 
-static void extensions_too_short_executed(void)
+IN_ALL_WAYS(extensions_too_short, contested)
 {
 	begin(1, 3);
 	m.clock = 2 + TWHEEL_LEASE_TRIES;
@@ -535,15 +508,10 @@ static void extensions_too_short_executed(void)
 	run(m.clock + 1);
 }
 
-static void extensions_too_short(void)
+IN_ALL_WAYS(extend_and_rearm, contested)
 {
-	contested(extensions_too_short_executed);
-}
-
-static void extend_and_rearm_executed(void)
-{
-	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
-	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 a = any_deadline();
+	u64 b = any_deadline();
 
 	begin(2, 3);
 	thread_start("program", extend_twice, &a);
@@ -551,15 +519,10 @@ static void extend_and_rearm_executed(void)
 	run(3);
 }
 
-static void extend_and_rearm(void)
+IN_ALL_WAYS(extend_and_cancel, contested)
 {
-	contested(extend_and_rearm_executed);
-}
-
-static void extend_and_cancel_executed(void)
-{
-	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
-	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 a = any_deadline();
+	u64 b = any_deadline();
 
 	begin(2, 2);
 	thread_start("program", extend, &a);
@@ -569,33 +532,10 @@ static void extend_and_cancel_executed(void)
 	run(2);
 }
 
-static void extend_and_cancel(void)
-{
-	contested(extend_and_cancel_executed);
-}
-
-static void two_programs_and_rearm_executed(void)
-{
-	static const u64 shorter = 1;
-	u64 a = deadlines[choose(ARRAY_SIZE(deadlines))];
-	u64 b = deadlines[choose(ARRAY_SIZE(deadlines))];
-
-	begin(2, 2);
-	thread_start("program", extend, &a);
-	thread_start("another", extend, &b);
-	thread_start("rearm", rearm, (void *)&shorter);
-	run(2);
-}
-
-static void two_programs_and_rearm(void)
-{
-	contested(two_programs_and_rearm_executed);
-}
-
-static void rearm_twice_and_cancel_executed(void)
+IN_ALL_WAYS(rearm_twice_and_cancel, contested)
 {
 	static const u64 earlier = 1, later = 3;
-	u64 deadline = deadlines[choose(ARRAY_SIZE(deadlines))];
+	u64 deadline = any_deadline();
 
 	begin(2, 2);
 	thread_start("program", extend, &deadline);
@@ -605,16 +545,11 @@ static void rearm_twice_and_cancel_executed(void)
 	run(2);
 }
 
-static void rearm_twice_and_cancel(void)
-{
-	contested(rearm_twice_and_cancel_executed);
-}
-
 /*
  * The word is used again while a program extends the lease that had it: after its end by
  * expiry, whose record another thread has read; or after a cancel.
  */
-static void word_of_another_lease_executed(void)
+IN_ALL_WAYS(word_of_another_lease, contested_late)
 {
 	static const u64 next = 3;
 	u64 a = 2 + choose(3);
@@ -629,14 +564,8 @@ static void word_of_another_lease_executed(void)
 	run(3);
 }
 
-static void word_of_another_lease(void)
-{
-	contested(word_of_another_lease_executed);
-	expect(late, "nobody was late by a lease");
-}
-
 /* The same with the deadline that the first lease had, so that only the tag differs. */
-static void word_with_the_same_deadline_executed(void)
+IN_ALL_WAYS(word_with_the_same_deadline, contested_late)
 {
 	static const u64 next = 2;
 	u64 a = 2 + choose(2);
@@ -648,12 +577,6 @@ static void word_with_the_same_deadline_executed(void)
 	thread_start("reads", look_at_deadline, NULL);
 	thread_start("reuse", reuse, (void *)&next);
 	run(2);
-}
-
-static void word_with_the_same_deadline(void)
-{
-	contested(word_with_the_same_deadline_executed);
-	expect(late, "nobody was late by a lease");
 }
 
 /* The next of many timers in one word, leases and others; the first lease had it before. */
@@ -682,7 +605,7 @@ static void next_timer_executed(void)
 }
 
 /* A lease that has ended is refused while its word is used for 1,023 other timers. */
-static void tags_follow_each_other(void)
+TEST(tags_follow_each_other)
 {
 	unsigned int n;
 
@@ -691,7 +614,7 @@ static void tags_follow_each_other(void)
 }
 
 /* A deadline is rounded up, on both sides alike; the latest one has no next unit. */
-static void deadlines_are_rounded_up(void)
+TEST(deadlines_are_rounded_up)
 {
 	static const struct {
 		u64 ns;
@@ -718,7 +641,7 @@ static void deadlines_are_rounded_up(void)
 	}
 }
 
-static void hostile_words_executed(void)
+IN_ALL_WAYS(hostile_words, explored)
 {
 	static const unsigned int stores = 3;
 
@@ -728,12 +651,7 @@ static void hostile_words_executed(void)
 	run(2);
 }
 
-static void hostile_words(void)
-{
-	in_all_ways(hostile_words_executed);
-}
-
-static void hostile_words_and_calls_executed(void)
+IN_ALL_WAYS(hostile_words_and_calls, explored)
 {
 	static const unsigned int stores = 2;
 	static const u64 deadline = 2;
@@ -749,12 +667,7 @@ static void hostile_words_and_calls_executed(void)
 	run(1);
 }
 
-static void hostile_words_and_calls(void)
-{
-	in_all_ways(hostile_words_and_calls_executed);
-}
-
-static void word_spoiled_at_every_try_executed(void)
+IN_ALL_WAYS(word_spoiled_at_every_try, explored)
 {
 	static const unsigned int stores = 2 * TWHEEL_LEASE_TRIES;
 
@@ -764,12 +677,7 @@ static void word_spoiled_at_every_try_executed(void)
 	run(2);
 }
 
-static void word_spoiled_at_every_try(void)
-{
-	in_all_ways(word_spoiled_at_every_try_executed);
-}
-
-static void a_deadline_with_the_bit_is_refused(void)
+TEST(a_deadline_with_the_bit_is_refused)
 {
 	static const u64 bad[] = { TWHEEL_LEASE_EXPIRED, TWHEEL_LEASE_EXPIRED + 1, ~0ULL };
 	unsigned int i;
@@ -784,28 +692,45 @@ static void a_deadline_with_the_bit_is_refused(void)
 	}
 }
 
-static const struct tap_test tests[] = {
-	TAP_TEST(a_deadline_with_the_bit_is_refused),
-	TAP_TEST(deadlines_are_rounded_up),
-	TAP_TEST(tags_follow_each_other),
-	TAP_TEST(one_extension),
-	TAP_TEST(extensions_in_a_row),
-	TAP_TEST(extensions_too_short),
-	TAP_TEST(extend_and_rearm),
-	TAP_TEST(extend_and_cancel),
-	TAP_TEST(rearm_twice_and_cancel),
-	TAP_TEST(word_of_another_lease),
-	TAP_TEST(word_with_the_same_deadline),
-	TAP_TEST(hostile_words),
-	TAP_TEST(hostile_words_and_calls),
-	TAP_TEST(word_spoiled_at_every_try),
-	/* These take long. */
-	TAP_TEST(two_programs),
-	TAP_TEST(two_programs_and_rearm),
-	TAP_TEST(three_programs),
-};
+/* These take long. */
 
-int main(void)
+IN_ALL_WAYS(two_programs, contested)
 {
-	return tap_run(tests, ARRAY_SIZE(tests));
+	u64 a = any_deadline();
+	u64 b = any_deadline();
+
+	begin(2, 2);
+	thread_start("program", extend, &a);
+	thread_start("another", extend_twice, &b);
+	run(3);
+}
+
+IN_ALL_WAYS(two_programs_and_rearm, contested)
+{
+	static const u64 shorter = 1;
+	u64 a = any_deadline();
+	u64 b = any_deadline();
+
+	begin(2, 2);
+	thread_start("program", extend, &a);
+	thread_start("another", extend, &b);
+	thread_start("rearm", rearm, (void *)&shorter);
+	run(2);
+}
+
+IN_ALL_WAYS(three_programs, contested)
+{
+	/*
+	 * Each set of three is tried once, as it does not matter which program has which
+	 * deadline.
+	 */
+	unsigned int a = choose(ARRAY_SIZE(deadlines));
+	unsigned int b = a + choose(ARRAY_SIZE(deadlines) - a);
+	unsigned int c = b + choose(ARRAY_SIZE(deadlines) - b);
+
+	begin(2, 2);
+	thread_start("program", extend, (void *)&deadlines[a]);
+	thread_start("another", extend, (void *)&deadlines[b]);
+	thread_start("third", extend, (void *)&deadlines[c]);
+	run(3);
 }

@@ -92,7 +92,7 @@ static void check_known(const char *zone, const struct known *known, size_t n)
 	}
 }
 
-static void the_calendar(void)
+TEST(the_calendar)
 {
 	static const struct known known[] = {
 		/* Strictly after, at the full minute. */
@@ -197,7 +197,7 @@ static void the_calendar(void)
  * Central European time, as a rule and as a file: at 01:00 UTC the clocks go
  * from 02:00 to 03:00 on 29 March, and from 03:00 to 02:00 on 25 October.
  */
-static void a_change_of_the_clocks(void)
+TEST(a_change_of_the_clocks)
 {
 	static const struct known known[] = {
 		/* Fixed times in the hour that is skipped: once, as it ends */
@@ -260,7 +260,7 @@ static void a_change_of_the_clocks(void)
 	check_known("Europe/Berlin", known, ARRAY_SIZE(known));
 }
 
-static void changes_around_the_world(void)
+TEST(changes_around_the_world)
 {
 	static const struct known new_york[] = {
 		{ "15 2 * * *", "2026-03-07 12:00 -0500",
@@ -354,7 +354,7 @@ static void changes_around_the_world(void)
 	check_known("Asia/Kathmandu", kathmandu, ARRAY_SIZE(kathmandu));
 }
 
-static void what_is_refused(void)
+TEST(what_is_refused)
 {
 	static const struct {
 		const char	*text;
@@ -436,7 +436,7 @@ static void what_is_refused(void)
 }
 
 /* Fields as long as may be, then longer */
-static void long_fields(void)
+TEST(long_fields)
 {
 	char text[600] = "0";
 	char error[SCHEDULE_ERROR_SIZE];
@@ -456,7 +456,7 @@ static void long_fields(void)
 	       "a field of 257 characters was taken");
 }
 
-static void what_follows(void)
+TEST(what_follows)
 {
 	static const struct {
 		const char	*text;
@@ -481,7 +481,7 @@ static void what_follows(void)
 	}
 }
 
-static void a_start_is_no_time(void)
+TEST(a_start_is_no_time)
 {
 	struct schedule schedule = parse("@reboot");
 	time_t t;
@@ -744,7 +744,7 @@ static void compare(const struct zone_table *table, unsigned int runs,
  * For each zone four hundred days with its changes. The times of most schedules
  * are in there.
  */
-static void a_search_agrees(void)
+TEST(a_search_agrees)
 {
 	static const struct {
 		const char	*zone;
@@ -788,20 +788,4 @@ static void a_search_agrees(void)
 	printf("# %u schedules in %zu zones, of which %u were due in the time searched\n",
 	       runs, ARRAY_SIZE(zones), found);
 	expect(found > runs / 2, "only %u of %u were found at all", found, runs);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(the_calendar),
-		TAP_TEST(a_change_of_the_clocks),
-		TAP_TEST(changes_around_the_world),
-		TAP_TEST(what_is_refused),
-		TAP_TEST(long_fields),
-		TAP_TEST(what_follows),
-		TAP_TEST(a_start_is_no_time),
-		TAP_TEST(a_search_agrees),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

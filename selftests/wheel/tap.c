@@ -10,6 +10,8 @@
 
 #include "tap.h"
 
+static struct tap_test *tests;
+static int nr_tests;
 static jmp_buf failed;
 
 void test_fail(const char *file, int line, const char *cond, const char *fmt, ...)
@@ -32,17 +34,29 @@ static bool passes(const struct tap_test *test)
 	return true;
 }
 
-int tap_run(const struct tap_test *tests, size_t n)
+void tap_add(struct tap_test *test)
 {
-	int status = 0;
-	size_t i;
+	struct tap_test **at = &tests;
 
-	printf("TAP version 13\n1..%zu\n", n);
+	while (*at && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+	nr_tests++;
+}
+
+/* Prints the plan first and flushes every line, so that a crash shows as missing results. */
+int main(void)
+{
+	const struct tap_test *test;
+	int status = 0, n = 0;
+
+	printf("TAP version 13\n1..%d\n", nr_tests);
 	fflush(stdout);
-	for (i = 0; i < n; i++) {
-		bool ok = passes(&tests[i]);
+	for (test = tests; test; test = test->next) {
+		bool ok = passes(test);
 
-		printf("%sok %zu %s\n", ok ? "" : "not ", i + 1, tests[i].name);
+		printf("%sok %d %s\n", ok ? "" : "not ", ++n, test->name);
 		fflush(stdout);
 		if (!ok)
 			status = 1;

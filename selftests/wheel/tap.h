@@ -7,25 +7,35 @@
 
 #include <stddef.h>
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
 /**
  * struct tap_test - a test
  * @name:	what it shows
  * @run:	returns if it holds; expect() leaves it if it does not
+ * @line:	where it is, as tests are run in the order of the source
+ * @next:	the test after it
  */
 struct tap_test {
 	const char	*name;
 	void		(*run)(void);
+	int		line;
+	struct tap_test	*next;
 };
 
-#define TAP_TEST(fn)	{ .name = #fn, .run = fn }
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+/* Adds @test to those that main() runs, each to its end or its first failure. */
+void tap_add(struct tap_test *test);
 
-/*
- * Runs all @tests, each to its end or its first failure. Prints the plan first and flushes
- * every line, so that a crash shows as missing results. Returns the exit status of the
- * program.
- */
-int tap_run(const struct tap_test *tests, size_t n);
+/* Begins the test @name. The program needs no other list of its tests. */
+#define TEST(name)								\
+static void tap_##name(void);							\
+static void __attribute__((constructor)) tap_add_##name(void)			\
+{										\
+	static struct tap_test test_ = { #name, tap_##name, __LINE__, NULL };	\
+										\
+	tap_add(&test_);							\
+}										\
+static void tap_##name(void)
 
 /* Prints why, and ends the test. The fuzzer has a version of its own, which aborts. */
 void test_fail(const char *file, int line, const char *cond, const char *fmt, ...)

@@ -123,7 +123,7 @@ static void rounds(u32 timers, enum order order)
 	end(&p);
 }
 
-static void chunks_are_kept_where_timers_are_many(void)
+TEST(chunks_are_kept_where_timers_are_many)
 {
 	u32 timers;
 
@@ -135,7 +135,7 @@ static void chunks_are_kept_where_timers_are_many(void)
 }
 
 /* Sometimes there are more of them, and sometimes fewer. */
-static void and_where_their_number_changes(void)
+TEST(and_where_their_number_changes)
 {
 	struct program p = begin();
 	unsigned long before;
@@ -156,7 +156,7 @@ static void and_where_their_number_changes(void)
 }
 
 /* What is kept is an eighth of what is in use at most; and of what was in use, one chunk. */
-static void few_are_kept(void)
+TEST(few_are_kept)
 {
 	struct program p = begin();
 	unsigned long before = made - freed, kept;
@@ -177,15 +177,4 @@ static void few_are_kept(void)
 	}
 	expect(made - freed - before == 1, "%lu are kept", made - freed - before);
 	end(&p);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(chunks_are_kept_where_timers_are_many),
-		TAP_TEST(and_where_their_number_changes),
-		TAP_TEST(few_are_kept),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

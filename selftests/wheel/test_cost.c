@@ -63,7 +63,7 @@ static void dearest(u32 n, u64 *enqueue, u64 *dequeue)
 	wheel_free(w);
 }
 
-static void enqueue_and_dequeue_cost_the_same_for_any_number(void)
+TEST(enqueue_and_dequeue_cost_the_same_for_any_number)
 {
 	u64 few[2], many[2];
 
@@ -151,7 +151,7 @@ static void place(struct twheel_wheel *w, struct counted *item)
  * On its way down a node comes up once for each level. A node that was postponed in place
  * comes up where it was, and then starts again at the level that it moves to.
  */
-static void a_jump_looks_at_each_node_once_a_level(void)
+TEST(a_jump_looks_at_each_node_once_a_level)
 {
 	u32 slots = 0, levels = 0, i, n = 300, postponed, most_looks = 0;
 	struct counted *items = items_new(n);
@@ -186,7 +186,7 @@ static void a_jump_looks_at_each_node_once_a_level(void)
 }
 
 /* Nodes that have to wait for several rounds are looked at once for each round, and no more. */
-static void a_jump_over_rounds_looks_at_each_node_once_a_round(void)
+TEST(a_jump_over_rounds_looks_at_each_node_once_a_round)
 {
 	u32 levels, i, n = 50, expired;
 	struct counted *items = items_new(n);
@@ -216,7 +216,7 @@ static void a_jump_over_rounds_looks_at_each_node_once_a_round(void)
 /*
  * A call takes no more nodes than it was told to, and costs no more than it does for these.
  */
-static void a_call_takes_no_more_than_its_size(void)
+TEST(a_call_takes_no_more_than_its_size)
 {
 	struct twheel_wheel *w = wheel_new(64, LEVELS, 0);
 	u32 i, n = 4000, size, taken;
@@ -250,7 +250,7 @@ static u64 cost_of_all_rows(const struct twheel_wheel *w)
  * A call does not take longer, either, if more of the wheel comes up at once, or if the
  * nodes are gone. Here all rows come up, each at a tick of its own.
  */
-static void a_call_costs_no_more_than_all_rows(void)
+TEST(a_call_costs_no_more_than_all_rows)
 {
 	u32 slots = 0, levels = 0, row, left;
 
@@ -288,7 +288,7 @@ static void a_call_costs_no_more_than_all_rows(void)
  * There is a node in every bucket, and the clock jumps: the cost is that of the buckets and
  * of the nodes, with the same factors for all geometries and distances.
  */
-static void a_jump_costs_levels_x_slots_and_nodes(void)
+TEST(a_jump_costs_levels_x_slots_and_nodes)
 {
 	u32 slots = 0, levels = 0, i, k;
 
@@ -339,7 +339,7 @@ static void a_jump_costs_levels_x_slots_and_nodes(void)
 }
 
 /* A step back costs a look at the bitmaps, whatever its length and the number of nodes. */
-static void a_step_back_costs_no_more_if_it_is_longer(void)
+TEST(a_step_back_costs_no_more_if_it_is_longer)
 {
 	u32 slots = 0, levels = 0, n, i, k;
 	struct twheel_node *nodes = nodes_new(1000);
@@ -377,7 +377,7 @@ static void a_step_back_costs_no_more_if_it_is_longer(void)
  * moves up to the level for its new distance, and from there down as always. So the steps
  * together move it once for each higher level.
  */
-static void a_step_back_moves_a_node_once_a_level(void)
+TEST(a_step_back_moves_a_node_once_a_level)
 {
 	u32 n = 300, steps, i;
 	struct twheel_node *nodes = nodes_new(n), *out[8];
@@ -425,7 +425,7 @@ static void a_step_back_moves_a_node_once_a_level(void)
  * Timers with slack: 100,000 over 10 s, as the device arms them. Each wake-up expires some
  * of them, and few move before.
  */
-static void slack_saves_wakeups_and_moves(void)
+TEST(slack_saves_wakeups_and_moves)
 {
 	static const u64 slacks[] = { 0, 1000000000 >> 20 };
 	u32 n = 100000, k, i;
@@ -471,28 +471,10 @@ static void slack_saves_wakeups_and_moves(void)
 }
 
 /* With 384 bytes for what the module has beside a wheel: a struct twheel_cpu_base has 320. */
-static void a_wheel_of_the_device_fits_in_16_KB(void)
+TEST(a_wheel_of_the_device_fits_in_16_KB)
 {
 	size_t size = twheel_wheel_size(64, LEVELS);
 
 	expect(twheel_wheel_levels(64, (((u64)1 << 61) - 1) >> 20) == LEVELS, "other levels");
 	expect(size <= (16 << 10) - 384, "%zu bytes", size);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_wheel_of_the_device_fits_in_16_KB),
-		TAP_TEST(enqueue_and_dequeue_cost_the_same_for_any_number),
-		TAP_TEST(a_jump_looks_at_each_node_once_a_level),
-		TAP_TEST(a_jump_over_rounds_looks_at_each_node_once_a_round),
-		TAP_TEST(a_call_takes_no_more_than_its_size),
-		TAP_TEST(a_call_costs_no_more_than_all_rows),
-		TAP_TEST(a_jump_costs_levels_x_slots_and_nodes),
-		TAP_TEST(slack_saves_wakeups_and_moves),
-		TAP_TEST(a_step_back_costs_no_more_if_it_is_longer),
-		TAP_TEST(a_step_back_moves_a_node_once_a_level),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

@@ -83,7 +83,7 @@ static void drive_from_anywhere(struct twheel_wheel *w, u32 k_max, u64 *seed)
 	expect_sound(w);
 }
 
-static void one_node_at_any_distance(void)
+TEST(one_node_at_any_distance)
 {
 	u32 slots = 0, levels = 0;
 	u64 seed = 4;
@@ -96,7 +96,7 @@ static void one_node_at_any_distance(void)
 	}
 }
 
-static void one_node_with_few_levels(void)
+TEST(one_node_with_few_levels)
 {
 	u32 slots = 0, levels = 0;
 	u64 seed = 4;
@@ -154,7 +154,7 @@ static void drive_many(struct twheel_wheel *w, u32 k_max, u64 *seed)
 	expect_sound(w);
 }
 
-static void many_nodes_at_any_distance(void)
+TEST(many_nodes_at_any_distance)
 {
 	u32 slots = 0, levels = 0, i;
 	u64 seed = 5;
@@ -170,7 +170,7 @@ static void many_nodes_at_any_distance(void)
 	}
 }
 
-static void many_nodes_with_few_levels(void)
+TEST(many_nodes_with_few_levels)
 {
 	u32 slots = 0, levels = 0, i;
 	u64 seed = 5;
@@ -184,16 +184,4 @@ static void many_nodes_with_few_levels(void)
 		}
 		wheel_free(w);
 	}
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(one_node_at_any_distance),
-		TAP_TEST(one_node_with_few_levels),
-		TAP_TEST(many_nodes_at_any_distance),
-		TAP_TEST(many_nodes_with_few_levels),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

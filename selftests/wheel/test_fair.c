@@ -555,7 +555,7 @@ static void attack_with(const struct costs *costs, const struct load *load, u32 
 	}
 }
 
-static void leases_of_another_user_cost_a_run(void)
+TEST(leases_of_another_user_cost_a_run)
 {
 	u32 i;
 
@@ -565,7 +565,7 @@ static void leases_of_another_user_cost_a_run(void)
 	}
 }
 
-static void timers_rearmed_in_place_cost_a_run(void)
+TEST(timers_rearmed_in_place_cost_a_run)
 {
 	static const struct load load = { "timers re-armed in place", REARMED, NULL, false };
 
@@ -574,7 +574,7 @@ static void timers_rearmed_in_place_cost_a_run(void)
 }
 
 /* The speed at which another CPU reads them does not matter. */
-static void timers_of_a_tick_cost_a_run(void)
+TEST(timers_of_a_tick_cost_a_run)
 {
 	static const struct load load = { "timers of a tick", PERIODIC, NULL, false };
 
@@ -583,7 +583,7 @@ static void timers_of_a_tick_cost_a_run(void)
 }
 
 /* Checks that the simulation can tell: in one wheel the victim has no turn. */
-static void in_one_wheel_another_user_stops_all(void)
+TEST(in_one_wheel_another_user_stops_all)
 {
 	static const struct load *load = &lease_attacks[3];
 	struct sim *s = attack(&native, load, 10000, true);
@@ -645,21 +645,8 @@ static void expect_no_delay(const struct costs *costs, u32 n)
  * Leases that were armed together come up together, although nearly all are pushed back in
  * time. The owners of those that were not are told in time, and so are other users.
  */
-static void a_burst_of_honest_leases_makes_nobody_late(void)
+TEST(a_burst_of_honest_leases_makes_nobody_late)
 {
 	expect_no_delay(&native, 1000000);
 	expect_no_delay(&emulated, 100000);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(leases_of_another_user_cost_a_run),
-		TAP_TEST(timers_rearmed_in_place_cost_a_run),
-		TAP_TEST(timers_of_a_tick_cost_a_run),
-		TAP_TEST(in_one_wheel_another_user_stops_all),
-		TAP_TEST(a_burst_of_honest_leases_makes_nobody_late),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

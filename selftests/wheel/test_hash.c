@@ -30,7 +30,7 @@ static u64 others_passed(u64 first, u64 step, const hsiphash_key_t *secret)
 }
 
 /* Numbers of connections, addresses of objects, pairs of two numbers */
-static void keys_at_equal_distances_are_spread(void)
+TEST(keys_at_equal_distances_are_spread)
 {
 	static const u64 steps[] = { 1, 2, 64, 4096, 1 << 20, 1ULL << 32, (1ULL << 32) + 1 };
 	hsiphash_key_t secret;
@@ -46,13 +46,4 @@ static void keys_at_equal_distances_are_spread(void)
 			       steps[i], j, passed);
 		}
 	}
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(keys_at_equal_distances_are_spread),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

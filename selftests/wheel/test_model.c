@@ -63,28 +63,17 @@ static void run(const struct shape *s, u64 ops)
 	printf("# %llu wheels\n", wheels);
 }
 
-static void small_wheels_checked_after_every_step(void)
+TEST(small_wheels_checked_after_every_step)
 {
 	run(&(struct shape){ 4, 24, 1, 2000 }, 4000000);
 }
 
-static void all_geometries(void)
+TEST(all_geometries)
 {
 	run(&(struct shape){ 12, 200, 0, 4000 }, 3000000);
 }
 
-static void many_nodes(void)
+TEST(many_nodes)
 {
 	run(&(struct shape){ 8, 20000, 0, 100000 }, 1000000);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(small_wheels_checked_after_every_step),
-		TAP_TEST(all_geometries),
-		TAP_TEST(many_nodes),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }

@@ -71,7 +71,7 @@ static void expect_expiry(struct twheel_wheel *w, struct twheel_node *node, u64 
 	expect(w->next_expiry == TWHEEL_NEVER, "next_expiry %llu", w->next_expiry);
 }
 
-static void init_makes_an_empty_wheel(void)
+TEST(init_makes_an_empty_wheel)
 {
 	u32 slots = 0, all = 0, levels;
 
@@ -118,7 +118,7 @@ static void init_makes_an_empty_wheel(void)
 /*
  * There are just as many levels as it takes for the last one to tell all distances apart.
  */
-static void levels_reach_the_range(void)
+TEST(levels_reach_the_range)
 {
 	u32 slots = 0, all = 0, k, i;
 
@@ -146,7 +146,7 @@ static void levels_reach_the_range(void)
 }
 
 /* With the levels that a range asks for, no bucket comes up for another round. */
-static void levels_leave_no_rounds(void)
+TEST(levels_leave_no_rounds)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, all = 0, k, i;
@@ -175,7 +175,7 @@ static void levels_leave_no_rounds(void)
 }
 
 /* The first and last bucket of each level, and the bitmaps, lie within the memory. */
-static void memory_holds_all_buckets(void)
+TEST(memory_holds_all_buckets)
 {
 	u32 slots = 0, levels = 0;
 
@@ -220,7 +220,7 @@ static u32 bucket_of(const struct twheel_wheel *w, const struct twheel_node *nod
 }
 
 /* The lowest level whose buckets stand for as many ticks as the distance, wherever hands are. */
-static void enqueue_chooses_the_lowest_level(void)
+TEST(enqueue_chooses_the_lowest_level)
 {
 	struct twheel_node node = { 0 };
 	u32 slots = 0, levels = 0, level, far;
@@ -251,7 +251,7 @@ static void enqueue_chooses_the_lowest_level(void)
  * A node that is due at the first tick of a bucket of its level waits there for its turn:
  * it is looked at once, and the wheel wakes up once for it. Other nodes move down.
  */
-static void on_the_grid_nothing_moves(void)
+TEST(on_the_grid_nothing_moves)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, level, off;
@@ -285,7 +285,7 @@ static void on_the_grid_nothing_moves(void)
 	}
 }
 
-static void enqueue_at_every_distance(void)
+TEST(enqueue_at_every_distance)
 {
 	struct twheel_node node = { 0 };
 	u64 clk, d;
@@ -301,7 +301,7 @@ static void enqueue_at_every_distance(void)
 	}
 }
 
-static void dequeue_at_every_distance(void)
+TEST(dequeue_at_every_distance)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u64 clk, d;
@@ -325,7 +325,7 @@ static void dequeue_at_every_distance(void)
 }
 
 /* Removes the first, the last and other nodes of a bucket with four nodes. */
-static void dequeue_any_of_a_bucket(void)
+TEST(dequeue_any_of_a_bucket)
 {
 	u64 distances[] = { 1, 3, 4, 17, 63, 64, 200 };
 	struct twheel_node nodes[4], *out[ROOM_MAX];
@@ -371,7 +371,7 @@ static void enqueue_to_be_moved(struct twheel_wheel *w, u32 level,
  * these lasts. While a large bucket of each upper level is worked off, a few nodes a call,
  * a node is due at every tick, and comes with the first call there.
  */
-static void low_levels_come_first(void)
+TEST(low_levels_come_first)
 {
 	/*
 	 * Granularities are 8, 64 and 512. On each level the bucket that begins at 2048 is
@@ -423,7 +423,7 @@ static void low_levels_come_first(void)
 }
 
 /* Among nodes that move down, those come first whose lead ends first. */
-static void the_end_of_the_lead_says_what_comes_first(void)
+TEST(the_end_of_the_lead_says_what_comes_first)
 {
 	/* The buckets are in work together from 1956 on. */
 	static const u64 begin[] = { 0, 1960, 1984, 2048 };
@@ -473,7 +473,7 @@ static struct twheel_wheel *wheel_at_work(struct twheel_node *nodes)
 }
 
 /* Removes nodes from buckets in work, some of whose nodes were looked at, or none. */
-static void dequeue_from_buckets_in_work(void)
+TEST(dequeue_from_buckets_in_work)
 {
 	struct twheel_node nodes[6], *out[ROOM_MAX];
 	u32 set, size, i;
@@ -501,7 +501,7 @@ static void dequeue_from_buckets_in_work(void)
 }
 
 /* All nodes of a bucket in work are removed, and it fills again before the collection goes on. */
-static void enqueue_during_a_collection(void)
+TEST(enqueue_during_a_collection)
 {
 	struct twheel_node nodes[2], node, *out[ROOM_MAX];
 	u64 expires;
@@ -531,7 +531,7 @@ static void enqueue_during_a_collection(void)
 }
 
 /* The clock may go on while a collection is half done. */
-static void collections_overlap(void)
+TEST(collections_overlap)
 {
 	struct twheel_node nodes[40], *out[ROOM_MAX];
 	struct twheel_wheel *w = small_wheel(0);
@@ -563,7 +563,7 @@ static void collections_overlap(void)
 }
 
 /* If all nodes are due they come at once, on level 0 and, on its grid, on upper levels. */
-static void collect_fills_its_room_exactly(void)
+TEST(collect_fills_its_room_exactly)
 {
 	static const u64 ticks[] = { 3, 8, 16 };
 	struct twheel_node nodes[8], *out[ROOM_MAX];
@@ -589,7 +589,7 @@ static void collect_fills_its_room_exactly(void)
 }
 
 /* A call without room returns no nodes: the clock goes on to where there is one. */
-static void take_into_no_room(void)
+TEST(take_into_no_room)
 {
 	struct twheel_node node = { 0 };
 	struct twheel_wheel *w = small_wheel(0);
@@ -617,7 +617,7 @@ static void turn_back(struct twheel_wheel *w, u64 now, bool by_collect)
 	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
 }
 
-static void rewind_at_every_distance(void)
+TEST(rewind_at_every_distance)
 {
 	struct twheel_node node = { 0 };
 	u64 d, back;
@@ -640,7 +640,7 @@ static void rewind_at_every_distance(void)
 /*
  * Turns back to each power of two from the next one, in every geometry, and forward again.
  */
-static void rewind_any_length(void)
+TEST(rewind_any_length)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, k;
@@ -663,7 +663,7 @@ static void rewind_any_length(void)
 	}
 }
 
-static void rewind_an_empty_wheel(void)
+TEST(rewind_an_empty_wheel)
 {
 	struct twheel_wheel *w = small_wheel(100);
 	struct twheel_node node = { 0 };
@@ -678,7 +678,7 @@ static void rewind_an_empty_wheel(void)
 }
 
 /* Nodes that are no longer due do not expire, wherever they wait to be looked at. */
-static void rewind_while_in_work(void)
+TEST(rewind_while_in_work)
 {
 	struct twheel_node nodes[6], *out[ROOM_MAX];
 	u32 size, to, how;
@@ -711,7 +711,7 @@ static void rewind_while_in_work(void)
  * The second of two steps back comes before the nodes that came up by the first were looked
  * at.
  */
-static void rewind_twice_while_in_work(void)
+TEST(rewind_twice_while_in_work)
 {
 	struct twheel_node nodes[6], late = { 0 }, *out[ROOM_MAX];
 	u32 first, then;
@@ -734,7 +734,7 @@ static void rewind_twice_while_in_work(void)
 }
 
 /* A node was overdue. After turning back its tick may be ahead again, or not. */
-static void rewind_over_what_was_overdue(void)
+TEST(rewind_over_what_was_overdue)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u64 late, back;
@@ -759,7 +759,7 @@ static void rewind_over_what_was_overdue(void)
 }
 
 /* A node that moves down does so at the turn of its bucket, once for each level. */
-static void nodes_move_ahead_of_time(void)
+TEST(nodes_move_ahead_of_time)
 {
 	struct twheel_node nodes[3], *out[ROOM_MAX];
 	struct twheel_wheel *w = wheel_new(8, 3, 0);
@@ -782,7 +782,7 @@ static void nodes_move_ahead_of_time(void)
 	wheel_free(w);
 }
 
-static void forward_stops_before_next_expiry(void)
+TEST(forward_stops_before_next_expiry)
 {
 	struct twheel_node node = { 0 };
 	u64 d, now;
@@ -805,7 +805,7 @@ static void forward_stops_before_next_expiry(void)
 	}
 }
 
-static void forward_moves_an_empty_wheel(void)
+TEST(forward_moves_an_empty_wheel)
 {
 	struct twheel_wheel *w = small_wheel(0);
 	struct twheel_node node = { 0 }, *out;
@@ -830,7 +830,7 @@ static void forward_moves_an_empty_wheel(void)
  * After a collection or after turning back, next_expiry is the exact tick at which there is
  * something to look at. At all times it is a bound for all nodes.
  */
-static void next_expiry_is_exact_after_turns(void)
+TEST(next_expiry_is_exact_after_turns)
 {
 	struct twheel_node nodes[24], *out[ROOM_MAX];
 	u64 seed = 1;
@@ -879,7 +879,7 @@ static void next_expiry_is_exact_after_turns(void)
 	}
 }
 
-static void overdue_is_taken_at_once(void)
+TEST(overdue_is_taken_at_once)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u64 clk, late;
@@ -907,7 +907,7 @@ static void overdue_is_taken_at_once(void)
 }
 
 /* Overdue nodes, and those due at the tick in work, come before the nodes that are due next. */
-static void overdue_while_in_work(void)
+TEST(overdue_while_in_work)
 {
 	struct twheel_node nodes[6], late[2], *out[ROOM_MAX];
 	u64 tick;
@@ -933,7 +933,7 @@ static void overdue_while_in_work(void)
 	}
 }
 
-static void postponed_in_place_expires_at_its_new_tick(void)
+TEST(postponed_in_place_expires_at_its_new_tick)
 {
 	struct twheel_node node = { 0 };
 	u64 d, more;
@@ -954,7 +954,7 @@ static void postponed_in_place_expires_at_its_new_tick(void)
 /*
  * A node is postponed while its bucket is in work, on each level, on time or ahead of time.
  */
-static void postponed_while_in_work(void)
+TEST(postponed_while_in_work)
 {
 	static const u64 ticks[] = { 3, 8, 9, 11, 16 };
 	struct twheel_node nodes[3], *out[ROOM_MAX];
@@ -989,7 +989,7 @@ static void postponed_while_in_work(void)
 }
 
 /* A heartbeat: the node is pushed back again and again, and never leaves the wheel. */
-static void postponed_for_ever(void)
+TEST(postponed_for_ever)
 {
 	struct twheel_node node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0;
@@ -1014,7 +1014,7 @@ static void postponed_for_ever(void)
 	}
 }
 
-static void jumps_of_any_length(void)
+TEST(jumps_of_any_length)
 {
 	struct twheel_node nodes[64], *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, k, i;
@@ -1052,7 +1052,7 @@ static void jumps_of_any_length(void)
 }
 
 /* At the end of time, TICK_MAX can still be waited for. */
-static void ticks_near_the_top(void)
+TEST(ticks_near_the_top)
 {
 	struct twheel_node nodes[16], node = { 0 }, *out[ROOM_MAX];
 	u32 slots = 0, levels = 0, i, k;
@@ -1109,7 +1109,7 @@ static void expect_roundest(u64 expires, u64 slack)
 	       expires, slack, tick, roundest(expires, slack));
 }
 
-static void coalesce_finds_the_roundest_tick(void)
+TEST(coalesce_finds_the_roundest_tick)
 {
 	u64 expires, slack, seed = 2;
 	u32 k;
@@ -1130,7 +1130,7 @@ static void coalesce_finds_the_roundest_tick(void)
 }
 
 /* If slacks are too long to try every tick, check the property that defines the result. */
-static void coalesce_with_huge_slack(void)
+TEST(coalesce_with_huge_slack)
 {
 	u64 seed = 3;
 	u32 i;
@@ -1252,7 +1252,7 @@ static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u
 	expect(!w->nr_nodes, "%llu nodes", w->nr_nodes);
 }
 
-static void a_jump_past_all_takes_them_in_order(void)
+TEST(a_jump_past_all_takes_them_in_order)
 {
 	struct ordered items[50] = { 0 };
 	u32 slots = 0, levels = 0, disturbed, bits;
@@ -1272,7 +1272,7 @@ static void a_jump_past_all_takes_them_in_order(void)
 }
 
 /* The same if nodes have to wait for some rounds. */
-static void a_jump_over_rounds_takes_them_in_order(void)
+TEST(a_jump_over_rounds_takes_them_in_order)
 {
 	struct ordered items[50] = { 0 };
 	u32 slots, levels, disturbed, i;
@@ -1298,7 +1298,7 @@ static void a_jump_over_rounds_takes_them_in_order(void)
  * are due earlier. Even if the wheel is late they come up only once for each of their
  * ticks.
  */
-static void what_is_put_back_comes_after_what_was_due_before(void)
+TEST(what_is_put_back_comes_after_what_was_due_before)
 {
 	static const u32 steps[] = { 1, 2, 7, 31, 40, 70 };
 	static struct twheel_node pests[100];
@@ -1388,7 +1388,7 @@ static void expect_queues(struct twheel_wheel *w, u64 tick, u32 room)
  * distance, whether they cascade or not, and those of the next round likewise. One that was
  * dequeued and enqueued again is the last.
  */
-static void a_tick_is_first_in_first_out(void)
+TEST(a_tick_is_first_in_first_out)
 {
 	struct queued items[60] = { 0 };
 	u32 slots = 0, levels = 0, k, i, nr;
@@ -1422,7 +1422,7 @@ static void a_tick_is_first_in_first_out(void)
 }
 
 /* Those that are overdue when they are enqueued come behind what is in work by then. */
-static void overdue_is_first_in_first_out(void)
+TEST(overdue_is_first_in_first_out)
 {
 	struct twheel_node nodes[20], *out[ROOM_MAX];
 	struct twheel_wheel *w = small_wheel(100);
@@ -1441,7 +1441,7 @@ static void overdue_is_first_in_first_out(void)
 }
 
 /* All that were moved to a later tick in place come there in the order in which they were. */
-static void postponed_in_place_stays_in_order(void)
+TEST(postponed_in_place_stays_in_order)
 {
 	struct queued items[30] = { 0 };
 	u32 slots = 0, levels = 0, k, i;
@@ -1509,7 +1509,7 @@ static struct twheel_wheel *sound_wheel_at_work(void)
 #define expect_found(corruption) expect_found_in(sound_wheel(), corruption)
 #define expect_found_at_work(corruption) expect_found_in(sound_wheel_at_work(), corruption)
 
-static void check_finds_wrong_pending_bits(void)
+TEST(check_finds_wrong_pending_bits)
 {
 	expect_found(__clear_bit(BUCKET_3, w->pending));
 	expect_found(__clear_bit(BUCKET_9, w->pending));
@@ -1519,7 +1519,7 @@ static void check_finds_wrong_pending_bits(void)
 	expect_found_at_work(__set_bit(BUCKET_9, w->pending));
 }
 
-static void check_finds_wrong_turns(void)
+TEST(check_finds_wrong_turns)
 {
 	expect_found(w->rows[0].turn = 4);
 	expect_found(w->rows[0].turn = TWHEEL_NEVER);
@@ -1535,7 +1535,7 @@ static void check_finds_wrong_turns(void)
 	expect_found_at_work(w->rows[ROW_9].turn = 6);
 }
 
-static void check_finds_wrong_counts(void)
+TEST(check_finds_wrong_counts)
 {
 	expect_found(w->nr_nodes++);
 	expect_found(w->nr_nodes--);
@@ -1543,7 +1543,7 @@ static void check_finds_wrong_counts(void)
 	expect_found_at_work(w->nr_nodes--);
 }
 
-static void check_finds_broken_queues(void)
+TEST(check_finds_broken_queues)
 {
 	struct list_head stray = { NULL, NULL };
 
@@ -1559,7 +1559,7 @@ static void check_finds_broken_queues(void)
 	expect_found_at_work(w->rows[0].visit.next = &sound[0].entry);
 }
 
-static void check_finds_nodes_behind_their_bucket(void)
+TEST(check_finds_nodes_behind_their_bucket)
 {
 	expect_found(sound[0].expires = 7);
 	expect_found(sound[2].expires = 5);
@@ -1572,74 +1572,18 @@ static void check_finds_nodes_behind_their_bucket(void)
 	expect_found_at_work(w->rows[ROW_9].due = 10);
 }
 
-static void check_finds_late_work(void)
+TEST(check_finds_late_work)
 {
 	expect_found_at_work(w->rows[ROW_9].due = 6);
 	expect_found_at_work(w->clk = 9);
 	expect_found_in(sound_wheel(), something_due(w, 3); w->rows[0].due = 2);
 }
 
-static void check_finds_a_late_next_expiry(void)
+TEST(check_finds_a_late_next_expiry)
 {
 	expect_found(w->next_expiry = 4);
 	expect_found(w->next_expiry = TWHEEL_NEVER);
 	/* With a bucket in work, but not too late for the other nodes. */
 	expect_found_at_work(w->next_expiry = 8);
 	expect_found(something_due(w, 3); w->next_expiry = 4);
-}
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(init_makes_an_empty_wheel),
-		TAP_TEST(levels_reach_the_range),
-		TAP_TEST(levels_leave_no_rounds),
-		TAP_TEST(memory_holds_all_buckets),
-		TAP_TEST(enqueue_chooses_the_lowest_level),
-		TAP_TEST(on_the_grid_nothing_moves),
-		TAP_TEST(enqueue_at_every_distance),
-		TAP_TEST(dequeue_at_every_distance),
-		TAP_TEST(dequeue_any_of_a_bucket),
-		TAP_TEST(low_levels_come_first),
-		TAP_TEST(the_end_of_the_lead_says_what_comes_first),
-		TAP_TEST(dequeue_from_buckets_in_work),
-		TAP_TEST(enqueue_during_a_collection),
-		TAP_TEST(collections_overlap),
-		TAP_TEST(collect_fills_its_room_exactly),
-		TAP_TEST(take_into_no_room),
-		TAP_TEST(rewind_at_every_distance),
-		TAP_TEST(rewind_any_length),
-		TAP_TEST(rewind_an_empty_wheel),
-		TAP_TEST(rewind_while_in_work),
-		TAP_TEST(rewind_twice_while_in_work),
-		TAP_TEST(rewind_over_what_was_overdue),
-		TAP_TEST(nodes_move_ahead_of_time),
-		TAP_TEST(forward_stops_before_next_expiry),
-		TAP_TEST(forward_moves_an_empty_wheel),
-		TAP_TEST(next_expiry_is_exact_after_turns),
-		TAP_TEST(overdue_is_taken_at_once),
-		TAP_TEST(overdue_while_in_work),
-		TAP_TEST(postponed_in_place_expires_at_its_new_tick),
-		TAP_TEST(postponed_while_in_work),
-		TAP_TEST(postponed_for_ever),
-		TAP_TEST(jumps_of_any_length),
-		TAP_TEST(ticks_near_the_top),
-		TAP_TEST(a_jump_past_all_takes_them_in_order),
-		TAP_TEST(a_jump_over_rounds_takes_them_in_order),
-		TAP_TEST(what_is_put_back_comes_after_what_was_due_before),
-		TAP_TEST(a_tick_is_first_in_first_out),
-		TAP_TEST(overdue_is_first_in_first_out),
-		TAP_TEST(postponed_in_place_stays_in_order),
-		TAP_TEST(coalesce_finds_the_roundest_tick),
-		TAP_TEST(coalesce_with_huge_slack),
-		TAP_TEST(check_finds_wrong_pending_bits),
-		TAP_TEST(check_finds_wrong_turns),
-		TAP_TEST(check_finds_wrong_counts),
-		TAP_TEST(check_finds_broken_queues),
-		TAP_TEST(check_finds_nodes_behind_their_bucket),
-		TAP_TEST(check_finds_late_work),
-		TAP_TEST(check_finds_a_late_next_expiry),
-	};
-
-	return tap_run(tests, ARRAY_SIZE(tests));
 }
