@@ -100,6 +100,7 @@ struct call {
  * @timer: a timer object that is armed; NULL in a context with keys
  * @walk: a walk
  * @buffer: an empty buffer
+ * @out: where the call writes what nobody looks at
  * @armed: handles of timers that the call has armed, or armed again
  * @nr_armed: how many there are
  * @nr_new: how many of these were no timers before
@@ -115,6 +116,14 @@ struct subject {
 	struct twheel_timer		*timer;
 	struct twheel_walk		*walk;
 	struct twheel_event_buffer	*buffer;
+	union {
+		struct twheel_counters		counters;
+		struct twheel_info		info;
+		struct twheel_timer_info	timer;
+		struct twheel_timer		*object;
+		struct twheel_lease		lease;
+		struct twheel_event		events[READY - 1];
+	} out;
 	uint64_t			armed[PENDING];
 	unsigned int			nr_armed;
 	unsigned int			nr_new;
@@ -124,159 +133,106 @@ struct subject {
 	bool				returned;
 };
 
-/* The call has armed a new timer, if @ret is 0. */
-static void armed(struct subject *s, ssize_t ret, uint64_t handle)
+/* The call has armed a new timer, if @ret is 0: its handle is the next in armed[]. */
+static ssize_t armed(struct subject *s, ssize_t ret)
 {
-	s->ret = ret;
-	if (ret)
-		return;
-	s->armed[s->nr_armed++] = handle;
-	s->nr_new++;
+	if (!ret) {
+		s->nr_armed++;
+		s->nr_new++;
+	}
+	return ret;
 }
 
 /* The call has armed a timer that was pending. */
-static void armed_again(struct subject *s, int ret)
+static int armed_again(struct subject *s, int ret)
 {
-	s->ret = ret;
 	if (!ret)
 		s->armed[s->nr_armed++] = s->pending[0];
+	return ret;
 }
 
 /* The call has cancelled @n timers. */
-static void ended(struct subject *s, int ret, ssize_t n)
+static int ended(struct subject *s, int ret, ssize_t n)
 {
-	s->ret = ret;
 	if (!ret)
 		s->nr_ended = n;
+	return ret;
 }
 
-static void has_read(struct subject *s, ssize_t n)
+static ssize_t has_read(struct subject *s, ssize_t n)
 {
-	s->ret = n < 0 ? n : 0;
 	if (n > 0)
 		s->nr_read = n;
+	return n < 0 ? n : 0;
 }
 
-static void make_fd(struct subject *s)
+static void do_nothing(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
 {
-	s->ret = twheel_fd(s->tw) < 0;
 }
 
-static void make_clock(struct subject *s)
-{
-	s->ret = twheel_clock(s->tw) != CLOCK_MONOTONIC;
+/* Calls twheel_@name_(), on @s: @result_ is 0 if that does what it should. */
+#define MAKE(name_, result_)			\
+static void make_##name_(struct subject *s)	\
+{						\
+	s->ret = (result_);			\
 }
 
-static void make_config_flags(struct subject *s)
-{
-	s->ret = twheel_config_flags(s->tw) != s->call->config;
-}
+MAKE(fd, twheel_fd(s->tw) < 0)
+MAKE(clock, twheel_clock(s->tw) != CLOCK_MONOTONIC)
+MAKE(config_flags, twheel_config_flags(s->tw) != s->call->config)
+MAKE(now, !twheel_now(s->tw))
+MAKE(set_now, twheel_set_now(s->tw, twheel_now(s->tw) + MSEC))
+MAKE(update_now, twheel_update_now(s->tw))
+MAKE(version, twheel_version() != TWHEEL_VERSION_NUMBER)
+MAKE(stats, twheel_stats(s->tw, &s->out.counters, sizeof(s->out.counters)))
+MAKE(get_info, twheel_get_info(s->tw, TWHEEL_INFO_NEXT, &s->out.info))
+MAKE(take_over, (twheel_take_over(s->tw), 0))
+MAKE(release, twheel_release(s->tw) != -EOPNOTSUPP)
 
-static void make_now(struct subject *s)
-{
-	s->ret = !twheel_now(s->tw);
-}
+MAKE(arm_after, armed(s, twheel_arm_after(s->tw, FAR, 0, s->armed)))
+MAKE(arm_at, armed(s, twheel_arm_at(s->tw, twheel_now(s->tw) + FAR, 0, s->armed)))
+MAKE(rearm_after, armed_again(s, twheel_rearm_after(s->tw, s->pending[0], FAR, 0, NULL)))
+MAKE(rearm_at, armed_again(s, twheel_rearm_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0,
+					      NULL)))
+MAKE(set_after, armed(s, twheel_set_after(s->tw, s->armed, FAR, 0, NULL)))
+MAKE(set_at, armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0,
+					  NULL)))
+MAKE(put_after, armed(s, twheel_put_after(s->tw, s->armed[0] = MARK + 1, FAR, 0, NULL)))
+MAKE(put_at, armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0,
+					  NULL)))
+MAKE(lease_new, armed(s, twheel_lease_new(s->tw, FAR, 0, 0, s->armed, &s->out.lease, NULL)))
+MAKE(lease_at, twheel_lease_at(s->tw, 1, 0, &s->out.lease))
+MAKE(push, armed_again(s, twheel_push(s->tw, s->pending[0], twheel_now(s->tw) + FAR)))
+MAKE(get, twheel_get(s->tw, s->pending[0], &s->out.timer))
+MAKE(cancel, ended(s, twheel_cancel(s->tw, s->pending[0], NULL), 1))
 
-static void make_version(struct subject *s)
-{
-	s->ret = twheel_version() != TWHEEL_VERSION_NUMBER;
-}
+MAKE(walk_next, twheel_walk_next(s->walk, &s->out.timer) != 1)
+MAKE(read, has_read(s, twheel_read(s->tw, s->out.events, READY - 1)))
+MAKE(read_timeout, has_read(s, twheel_read_timeout(s->tw, s->out.events, READY - 1, FAR)))
+MAKE(buffer_fill, has_read(s, twheel_event_buffer_fill(s->buffer, s->tw)))
+MAKE(dispatch, has_read(s, twheel_dispatch(s->tw)))
+MAKE(dispatch_timeout, has_read(s, twheel_dispatch_timeout(s->tw, FAR)))
 
-static void make_update_now(struct subject *s)
-{
-	s->ret = twheel_update_now(s->tw);
-}
-
-static void make_set_now(struct subject *s)
-{
-	s->ret = twheel_set_now(s->tw, twheel_now(s->tw) + MSEC);
-}
-
-static void make_stats(struct subject *s)
-{
-	struct twheel_counters counters;
-
-	s->ret = twheel_stats(s->tw, &counters, sizeof(counters));
-}
-
-static void make_get_info(struct subject *s)
-{
-	struct twheel_info info;
-
-	s->ret = twheel_get_info(s->tw, TWHEEL_INFO_NEXT, &info);
-}
-
-static void make_take_over(struct subject *s)
-{
-	twheel_take_over(s->tw);
-	s->ret = 0;
-}
-
-static void make_release(struct subject *s)
-{
-	s->ret = twheel_release(s->tw) != -EOPNOTSUPP;
-}
+MAKE(timer_new, twheel_timer_new(&s->out.object, s->tw, do_nothing, NULL))
+MAKE(timer_arm, twheel_timer_arm(s->timer, &(struct twheel_arm){ .expires = FAR }, NULL))
+MAKE(timer_start, twheel_timer_start(s->timer, FAR, FAR))
+MAKE(timer_again, twheel_timer_again(s->timer))
+MAKE(timer_push, twheel_timer_push(s->timer, 2 * FAR, 0))
+MAKE(timer_remaining, !twheel_timer_remaining(s->timer))
+MAKE(timer_arg, (twheel_timer_set_arg(s->timer, s), twheel_timer_arg(s->timer) != s))
+MAKE(timer_cancel, ended(s, twheel_timer_cancel(s->timer, NULL), 1))
+MAKE(timer_cancel_all, ended(s, twheel_timer_cancel_all(s->tw), 1))
+MAKE(timer_get, twheel_timer_get(s->timer, &s->out.timer))
+MAKE(timer_armed, twheel_timer_armed(s->timer) != 1)
+MAKE(timer_defer, twheel_timer_defer(s->tw, 1))
 
 static void make_arm(struct subject *s)
 {
 	struct twheel_arm arm = { .expires = FAR };
 
 	s->ret = twheel_arm(s->tw, &arm);
-	armed(s, s->ret, arm.handle);
-}
-
-static void make_arm_after(struct subject *s)
-{
-	uint64_t handle;
-
-	s->ret = twheel_arm_after(s->tw, FAR, 0, &handle);
-	armed(s, s->ret, handle);
-}
-
-static void make_arm_at(struct subject *s)
-{
-	uint64_t handle;
-
-	s->ret = twheel_arm_at(s->tw, twheel_now(s->tw) + FAR, 0, &handle);
-	armed(s, s->ret, handle);
-}
-
-static void make_rearm_after(struct subject *s)
-{
-	armed_again(s, twheel_rearm_after(s->tw, s->pending[0], FAR, 0, NULL));
-}
-
-static void make_rearm_at(struct subject *s)
-{
-	armed_again(s, twheel_rearm_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
-}
-
-static void make_set_after(struct subject *s)
-{
-	uint64_t handle = 0;
-
-	s->ret = twheel_set_after(s->tw, &handle, FAR, 0, NULL);
-	armed(s, s->ret, handle);
-}
-
-static void make_set_at(struct subject *s)
-{
-	armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
-}
-
-static void make_put_after(struct subject *s)
-{
-	armed(s, twheel_put_after(s->tw, MARK + 1, FAR, 0, NULL), MARK + 1);
-}
-
-static void make_put_at(struct subject *s)
-{
-	armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL));
-}
-
-static void make_cancel(struct subject *s)
-{
-	ended(s, twheel_cancel(s->tw, s->pending[0], NULL), 1);
+	s->armed[0] = arm.handle;
+	armed(s, s->ret);
 }
 
 static void make_arm_batch(struct subject *s)
@@ -288,8 +244,10 @@ static void make_arm_batch(struct subject *s)
 	for (i = 0; i < PENDING; i++)
 		arms[i].expires = FAR;
 	n = twheel_arm_batch(s->tw, arms, PENDING);
-	for (i = 0; i < n; i++)
-		armed(s, arms[i].result, arms[i].handle);
+	for (i = 0; i < n; i++) {
+		s->armed[s->nr_armed] = arms[i].handle;
+		s->ret = armed(s, arms[i].result);
+	}
 }
 
 static void make_cancel_batch(struct subject *s)
@@ -299,26 +257,14 @@ static void make_cancel_batch(struct subject *s)
 
 	for (i = 0; i < PENDING; i++)
 		cancels[i].handle = s->pending[i];
-	ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
-}
-
-static void make_push(struct subject *s)
-{
-	armed_again(s, twheel_push(s->tw, s->pending[0], twheel_now(s->tw) + FAR));
+	s->ret = ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
 }
 
 static void make_push_batch(struct subject *s)
 {
 	struct twheel_push push = { s->pending[0], twheel_now(s->tw) + FAR };
 
-	armed_again(s, twheel_push_batch(s->tw, &push, 1) != 1);
-}
-
-static void make_get(struct subject *s)
-{
-	struct twheel_timer_info info;
-
-	s->ret = twheel_get(s->tw, s->pending[0], &info);
+	s->ret = armed_again(s, twheel_push_batch(s->tw, &push, 1) != 1);
 }
 
 static void make_drain(struct subject *s)
@@ -326,7 +272,7 @@ static void make_drain(struct subject *s)
 	struct twheel_timer_info infos[2];
 	uint64_t cursor = 0;
 
-	ended(s, twheel_drain(s->tw, &cursor, infos, 2) != 2, 2);
+	s->ret = ended(s, twheel_drain(s->tw, &cursor, infos, 2) != 2, 2);
 }
 
 static void make_walk_new(struct subject *s)
@@ -338,13 +284,6 @@ static void make_walk_new(struct subject *s)
 		twheel_walk_free(walk);
 }
 
-static void make_walk_next(struct subject *s)
-{
-	struct twheel_timer_info info;
-
-	s->ret = twheel_walk_next(s->walk, &info) != 1;
-}
-
 static void make_walk_free(struct subject *s)
 {
 	twheel_walk_free(s->walk);
@@ -352,96 +291,17 @@ static void make_walk_free(struct subject *s)
 	s->ret = 0;
 }
 
-static void make_read(struct subject *s)
-{
-	struct twheel_event events[READY - 1];
-
-	has_read(s, twheel_read(s->tw, events, READY - 1));
-}
-
-static void make_read_timeout(struct subject *s)
-{
-	struct twheel_event events[READY - 1];
-
-	has_read(s, twheel_read_timeout(s->tw, events, READY - 1, FAR));
-}
-
 static void make_cancel_all(struct subject *s)
 {
-	ended(s, twheel_cancel_all(s->tw), PENDING + 1);
+	s->ret = ended(s, twheel_cancel_all(s->tw), PENDING + 1);
 	s->nr_read = READY;
-}
-
-static void make_buffer_fill(struct subject *s)
-{
-	has_read(s, twheel_event_buffer_fill(s->buffer, s->tw));
-}
-
-static void make_lease_new(struct subject *s)
-{
-	struct twheel_lease lease;
-	uint64_t handle;
-
-	s->ret = twheel_lease_new(s->tw, FAR, 0, 0, &handle, &lease, NULL);
-	armed(s, s->ret, handle);
-}
-
-static void make_lease_at(struct subject *s)
-{
-	struct twheel_lease lease;
-
-	s->ret = twheel_lease_at(s->tw, 1, 0, &lease);
-}
-
-static void do_nothing(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
-{
-}
-
-static void make_timer_new(struct subject *s)
-{
-	struct twheel_timer *timer;
-
-	s->ret = twheel_timer_new(&timer, s->tw, do_nothing, NULL);
 }
 
 static void make_timer_free(struct subject *s)
 {
 	twheel_timer_free(s->timer);
 	s->timer = NULL;
-	ended(s, 0, 1);
-}
-
-static void make_timer_arm(struct subject *s)
-{
-	struct twheel_arm setting = { .expires = FAR };
-
-	s->ret = twheel_timer_arm(s->timer, &setting, NULL);
-}
-
-static void make_timer_start(struct subject *s)
-{
-	s->ret = twheel_timer_start(s->timer, FAR, FAR);
-}
-
-static void make_timer_again(struct subject *s)
-{
-	s->ret = twheel_timer_again(s->timer);
-}
-
-static void make_timer_push(struct subject *s)
-{
-	s->ret = twheel_timer_push(s->timer, 2 * FAR, 0);
-}
-
-static void make_timer_remaining(struct subject *s)
-{
-	s->ret = !twheel_timer_remaining(s->timer);
-}
-
-static void make_timer_arg(struct subject *s)
-{
-	twheel_timer_set_arg(s->timer, s);
-	s->ret = twheel_timer_arg(s->timer) != s;
+	s->ret = ended(s, 0, 1);
 }
 
 /* With its timer in it, it is cancelled or freed. */
@@ -454,7 +314,7 @@ static void make_group(struct subject *s, bool cancel)
 		s->ret = twheel_timer_set_group(s->timer, group);
 	if (s->ret)
 		return;
-	ended(s, cancel ? twheel_group_cancel(group) : 0, 1);
+	s->ret = ended(s, cancel ? twheel_group_cancel(group) : 0, 1);
 	if (!cancel)
 		twheel_group_free(group);
 }
@@ -469,48 +329,11 @@ static void make_group_free(struct subject *s)
 	make_group(s, false);
 }
 
-static void make_timer_cancel(struct subject *s)
-{
-	ended(s, twheel_timer_cancel(s->timer, NULL), 1);
-}
-
-static void make_timer_cancel_all(struct subject *s)
-{
-	ended(s, twheel_timer_cancel_all(s->tw), 1);
-}
-
-static void make_timer_get(struct subject *s)
-{
-	struct twheel_timer_info info;
-
-	s->ret = twheel_timer_get(s->timer, &info);
-}
-
-static void make_timer_armed(struct subject *s)
-{
-	s->ret = twheel_timer_armed(s->timer) != 1;
-}
-
-static void make_timer_defer(struct subject *s)
-{
-	s->ret = twheel_timer_defer(s->tw, 1);
-}
-
 /* What is queued is told to the wheel by the flush. */
 static void make_timer_flush(struct subject *s)
 {
 	if (!twheel_timer_defer(s->tw, 1) && !twheel_timer_cancel(s->timer, NULL))
-		ended(s, twheel_timer_flush(s->tw), 1);
-}
-
-static void make_dispatch(struct subject *s)
-{
-	has_read(s, twheel_dispatch(s->tw));
-}
-
-static void make_dispatch_timeout(struct subject *s)
-{
-	has_read(s, twheel_dispatch_timeout(s->tw, FAR));
+		s->ret = ended(s, twheel_timer_flush(s->tw), 1);
 }
 
 #define KEYS	TWHEEL_CONFIG_KEYED
