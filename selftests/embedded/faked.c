@@ -3,7 +3,6 @@
  * A program that is told another time than the kernel's, as under faketime: timers follow the
  * program's time, which may go faster or jump, and no timerfd tells of that.
  */
-#include <poll.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
@@ -36,13 +35,6 @@ FIXTURE_SETUP(faked)
 FIXTURE_TEARDOWN(faked)
 {
 	twheel_close(self->tw);
-}
-
-static int readable(struct twheel *tw, int ms)
-{
-	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
-
-	return poll(&pollfd, 1, ms);
 }
 
 /* Where it goes as fast as the kernel's, the descriptor tells without a call. */

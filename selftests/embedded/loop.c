@@ -29,13 +29,6 @@ FIXTURE_TEARDOWN(fd)
 	twheel_close(self->tw);
 }
 
-static int readable(struct twheel *tw, int ms)
-{
-	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
-
-	return poll(&pollfd, 1, ms);
-}
-
 /* Of many timers that are far apart each wakes the program once, and none in vain. */
 TEST_F(fd, no_needless_wake_ups)
 {

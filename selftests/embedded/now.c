@@ -2,7 +2,6 @@
 /*
  * A context whose clock the program sets: nothing waits for time to pass.
  */
-#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -47,13 +46,6 @@ FIXTURE_TEARDOWN(now)
 	twheel_close(self->tw);
 }
 
-static int readable(struct twheel *tw)
-{
-	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
-
-	return poll(&pollfd, 1, 0);
-}
-
 TEST_F(now, bad_times)
 {
 	EXPECT_EQ(-EINVAL, twheel_set_now(self->tw, 0));
@@ -78,16 +70,16 @@ TEST_F(now, in_order)
 		ASSERT_EQ(0, twheel_arm(self->tw, &arm));
 	}
 	usleep(20000);
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + HOUR - 1));
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + 24 * HOUR + TICK));
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(24, info.ready);
 	EXPECT_EQ(START + 24 * HOUR + TICK, info.now);
-	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, readable(self->tw, 0));
 	ASSERT_EQ(24, twheel_read(self->tw, events, 24));
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	for (i = 0; i < 24; i++) {
 		EXPECT_EQ(i, events[i].user_data);
 		EXPECT_EQ(START + (i + 1) * HOUR, events[i].deadline);
@@ -106,7 +98,7 @@ TEST_F(now, periodic)
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + 10 * SEC + TICK));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(10, event.expirations);
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + 11 * SEC + TICK));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(1, event.expirations);
@@ -121,13 +113,13 @@ TEST_F(now, back)
 
 	ASSERT_EQ(0, twheel_set_now(self->tw, START - 2 * HOUR));
 	if (variant->flags & TWHEEL_CONFIG_CANCEL_ON_SET) {
-		EXPECT_EQ(1, readable(self->tw));
+		EXPECT_EQ(1, readable(self->tw, 0));
 		EXPECT_EQ(-ECANCELED, twheel_read(self->tw, &event, 1));
 	}
 	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START - HOUR + TICK));
-	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, readable(self->tw, 0));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 }
 
@@ -161,7 +153,7 @@ TEST_F(now, back_with_a_queue)
 	/* And so does what goes forward. */
 	ASSERT_EQ(0, twheel_timer_arm(timers[1], &arm, NULL));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START));
-	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, readable(self->tw, 0));
 	EXPECT_EQ(1, twheel_dispatch_timeout(self->tw, 0));
 	EXPECT_EQ(2, calls);
 }
@@ -233,7 +225,7 @@ TEST_F(now, timer_objects)
 	setting.expires = START + 3 * HOUR / 2;
 	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + HOUR + TICK));
-	EXPECT_EQ(0, readable(self->tw));
+	EXPECT_EQ(0, readable(self->tw, 0));
 	ASSERT_EQ(0, twheel_set_now(self->tw, START + 2 * HOUR));
 	ASSERT_EQ(1, twheel_dispatch(self->tw));
 	EXPECT_LE(START + 3 * HOUR / 2, called);
@@ -289,13 +281,13 @@ TEST_F(cached, update)
 	usleep(2000);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(2, info.pending);
-	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, readable(self->tw, 0));
 	EXPECT_EQ(0, twheel_update_now(self->tw));
 	EXPECT_LE(self->opened + 4 * MSEC, twheel_now(self->tw));
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(1, info.pending);
 	EXPECT_EQ(1, info.ready);
-	EXPECT_EQ(1, readable(self->tw));
+	EXPECT_EQ(1, readable(self->tw, 0));
 }
 
 /* A read updates it when it begins, and again when it has waited. */

@@ -53,14 +53,21 @@ static inline int wait_ready(struct twheel *tw, uint64_t ready)
 	return 0;
 }
 
+/* What poll() returns for the descriptor of a context */
+static inline int readable(struct twheel *tw, int ms)
+{
+	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
+
+	return poll(&pollfd, 1, ms);
+}
+
 /* Waits until there is something to read. Returns whether there was. */
 static inline int wait_readable(struct twheel *tw)
 {
-	struct pollfd pollfd = { .fd = twheel_fd(tw), .events = POLLIN };
 	struct twheel_info info;
 
 	do {
-		if (poll(&pollfd, 1, LIMIT / MSEC) != 1 || twheel_get_info(tw, 0, &info))
+		if (readable(tw, LIMIT / MSEC) != 1 || twheel_get_info(tw, 0, &info))
 			return 0;
 		/* A lease that was extended makes an embedded wheel look, too. */
 	} while (!info.ready && info.config & TWHEEL_CONFIG_LEASE &&
