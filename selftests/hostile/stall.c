@@ -326,40 +326,17 @@ static void *wait_in_read(void *arg)
 /* Starts a reader, and waits until it sleeps. Returns whether it does. */
 static bool begin_to_wait(struct reader *r, int fd, void *buf, size_t room)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	char path[64], state = 0;
-	FILE *file;
-	pid_t tid;
-
 	*r = (struct reader) { .fd = fd, .buf = buf, .room = room };
 	if (pthread_create(&r->thread, NULL, wait_in_read, r))
 		return false;
-	while (!(tid = __atomic_load_n(&r->tid, __ATOMIC_ACQUIRE)))
-		sched_yield();
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	while (state != 'S' && tw_now(CLOCK_MONOTONIC) < limit) {
-		sched_yield();
-		file = fopen(path, "r");
-		if (!file)
-			return false;
-		if (fscanf(file, "%*d %*s %c", &state) != 1)
-			state = 0;
-		fclose(file);
-	}
-	return state == 'S';
+	return tw_await(tw_sleeps(__atomic_load_n(&r->tid, __ATOMIC_ACQUIRE)));
 }
 
 /* Waits until a reader has @n records. Returns whether it gets them. */
 static bool has_read(struct reader *r, ssize_t n)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-
-	while (!__atomic_load_n(&r->done, __ATOMIC_ACQUIRE)) {
-		if (tw_now(CLOCK_MONOTONIC) > limit)
-			return false;
-		sched_yield();
-	}
-	return !pthread_join(r->thread, NULL) && r->ret == n * (ssize_t)sizeof(*r->buf);
+	return tw_await(__atomic_load_n(&r->done, __ATOMIC_ACQUIRE)) &&
+	       !pthread_join(r->thread, NULL) && r->ret == n * (ssize_t)sizeof(*r->buf);
 }
 
 /*

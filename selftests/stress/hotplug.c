@@ -6,20 +6,6 @@
 #include "twheel_test.h"
 #include "users.h"
 
-static int set_online(int cpu, bool online)
-{
-	char path[64];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, online ? "1" : "0", 1) == 1 ? 0 : -errno;
-	close(fd);
-	return ret;
-}
-
 /* Returns why the tests cannot run on this machine, or NULL. */
 static const char *obstacle(int cpus)
 {
@@ -27,7 +13,7 @@ static const char *obstacle(int cpus)
 		return "needs root";
 	if (cpus < 2)
 		return "needs two CPUs";
-	if (set_online(1, true))
+	if (tw_set_online(1, true))
 		return "CPUs cannot be taken offline here";
 	return NULL;
 }
@@ -52,7 +38,7 @@ FIXTURE_TEARDOWN(hotplug)
 	int cpu;
 
 	for (cpu = 1; cpu < self->cpus; cpu++)
-		set_online(cpu, true);
+		tw_set_online(cpu, true);
 	close(self->fd);
 }
 
@@ -68,7 +54,7 @@ TEST_F(hotplug, timers_of_a_cpu_that_goes)
 
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (back = 0; back < 3; back++) {
-			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_EQ(0, tw_set_online(cpu, true));
 			ASSERT_TRUE(tw_pin(cpu));
 			memset(seen, 0, sizeof(seen));
 			begin = tw_now(CLOCK_MONOTONIC);
@@ -82,9 +68,9 @@ TEST_F(hotplug, timers_of_a_cpu_that_goes)
 			 * comes back meanwhile.
 			 */
 			ASSERT_TRUE(tw_pass((200 + 300 * back) * TW_MSEC));
-			ASSERT_EQ(0, set_online(cpu, false));
+			ASSERT_EQ(0, tw_set_online(cpu, false));
 			if (back == 1)
-				ASSERT_EQ(0, set_online(cpu, true));
+				ASSERT_EQ(0, tw_set_online(cpu, true));
 			/*
 			 * Read one at a time, so that a record that comes early is noticed
 			 * at once.
@@ -120,16 +106,16 @@ TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 
 	for (cpu = 1; cpu < self->cpus; cpu++) {
 		for (round = 0; round < 2; round++) {
-			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_EQ(0, tw_set_online(cpu, true));
 			ASSERT_TRUE(tw_pin(cpu));
 			for (i = 0; i < N; i++) {
 				handles[i] = tw_arm(self->fd, TW_FAR + i * TW_MSEC, 0, i);
 				ASSERT_NE(0, handles[i]);
 			}
 			ASSERT_TRUE(tw_pin(0));
-			ASSERT_EQ(0, set_online(cpu, false));
+			ASSERT_EQ(0, tw_set_online(cpu, false));
 			if (round)
-				ASSERT_EQ(0, set_online(cpu, true));
+				ASSERT_EQ(0, tw_set_online(cpu, true));
 			EXPECT_EQ(N, tw_info(self->fd).pending);
 			for (i = 0, near = 0; i < N; i++) {
 				if (i % 3 == 0) {
@@ -171,10 +157,10 @@ TEST_F(hotplug, a_cpu_that_is_back)
 			handle = tw_arm(self->fd, i % 2 ? 3600 * TW_SEC : 300 * TW_MSEC, 0, 1);
 			ASSERT_NE(0, handle);
 			ASSERT_TRUE(tw_pin(0));
-			ASSERT_EQ(0, set_online(cpu, false));
+			ASSERT_EQ(0, tw_set_online(cpu, false));
 			if (i / 2)
 				ASSERT_EQ(0, tw_cancel(self->fd, handle));
-			ASSERT_EQ(0, set_online(cpu, true));
+			ASSERT_EQ(0, tw_set_online(cpu, true));
 			ASSERT_TRUE(tw_pin(cpu));
 			deadline = tw_now(CLOCK_MONOTONIC) + 30 * TW_MSEC;
 			ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 2));
@@ -196,7 +182,7 @@ TEST_F(hotplug, a_cpu_that_is_back)
 
 static void *take_offline(void *result)
 {
-	*(int *)result = set_online(1, false);
+	*(int *)result = tw_set_online(1, false);
 	return NULL;
 }
 
@@ -234,7 +220,7 @@ TEST_F(hotplug, users_who_leave_while_a_cpu_goes)
 		EXPECT_EQ(0, ret);
 		for (; closed < USERS; closed++)
 			close(fds[closed]);
-		ASSERT_EQ(0, set_online(1, true));
+		ASSERT_EQ(0, tw_set_online(1, true));
 	}
 	TH_LOG("%d of %d users left meanwhile", left, ROUNDS * USERS);
 }

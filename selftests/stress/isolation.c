@@ -16,28 +16,9 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	240
 
-#define CPU_FOLDER	"/sys/devices/system/cpu/"
 #define TRACING		"/sys/kernel/tracing/"
 #define INSTANCE	TRACING "instances/twheel-isolation/"
 #define CPUS_MAX	64
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static bool set_online(int cpu, bool online)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), CPU_FOLDER "cpu%d/online", cpu);
-	return write_file(path, online ? "1" : "0");
-}
 
 /*
  * Counts the lines with @text in a @file of that CPU in the trace. Returns -1 if it cannot
@@ -63,8 +44,8 @@ static bool trace_begin(void)
 {
 	rmdir(INSTANCE);
 	return !mkdir(INSTANCE, 0700) &&
-	       write_file(INSTANCE "buffer_size_kb", "8192") &&
-	       write_file(INSTANCE "events/timer/hrtimer_expire_entry/enable", "1");
+	       !tw_write_file(INSTANCE "buffer_size_kb", "8192") &&
+	       !tw_write_file(INSTANCE "events/timer/hrtimer_expire_entry/enable", "1");
 }
 
 FIXTURE(isolation)
@@ -107,7 +88,7 @@ FIXTURE_TEARDOWN(isolation)
 	int cpu;
 
 	for (cpu = 0; cpu < self->cpus; cpu++)
-		set_online(cpu, true);
+		tw_set_online(cpu, true);
 	close(self->fd);
 	rmdir(INSTANCE);
 }
@@ -367,9 +348,9 @@ TEST_F(isolation, hotplug)
 			}
 			/* It may be this thread's own CPU, so move away from it. */
 			ASSERT_TRUE(tw_pin(housekeeper(self)));
-			gone += set_online(other, false);
+			gone += !tw_set_online(other, false);
 			ASSERT_TRUE(tw_pass(300 * TW_MSEC));
-			set_online(other, true);
+			tw_set_online(other, true);
 			expect_all(_metadata, self, deadlines, N);
 		}
 	}
@@ -389,7 +370,7 @@ TEST_F(isolation, handed_over_when_another_comes_online)
 	struct twheel_event event;
 
 	other = housekeeper(self);
-	if (self->nr_isolated != self->cpus - 1 || !set_online(other, false))
+	if (self->nr_isolated != self->cpus - 1 || tw_set_online(other, false))
 		SKIP(return, "takes just one CPU that is not isolated, and that can go offline");
 	ASSERT_TRUE(tw_pin(here));
 	ASSERT_NE(0, tw_arm(self->fd, TW_MSEC, 0, 1));
@@ -398,7 +379,7 @@ TEST_F(isolation, handed_over_when_another_comes_online)
 	expired = tw_counter(here, "expired");
 	EXPECT_LT(self->before[here], tw_counter(here, "interrupts"));
 
-	ASSERT_TRUE(set_online(other, true));
+	ASSERT_EQ(0, tw_set_online(other, true));
 	interrupts = tw_counter(here, "interrupts");
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(2, event.user_data);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <termios.h>
 
-#include "twheel_test.h"
+#include "users.h"
 
 #define SAME(type, field, offset) \
 	static_assert(offsetof(struct type, field) == (offset), #type "." #field)
@@ -165,22 +165,6 @@ static const struct {
 static bool power_of_two(__u64 n)
 {
 	return n && !(n & (n - 1));
-}
-
-static __u64 parameter(const char *name)
-{
-	unsigned long long value = 0;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), TW_PARAMETERS "%s", name);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu", &value) != 1)
-		value = 0;
-	fclose(file);
-	return value;
 }
 
 /*

@@ -182,27 +182,11 @@ static void *sleep_in_poll(void *arg)
 /* Waits until the thread sleeps in its call. Returns whether it does. */
 static bool is_asleep(const struct sleeper *s)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	char path[64], state = 0;
-	FILE *file;
 	pid_t tid;
 
-	while (state != 'S' && tw_now(CLOCK_MONOTONIC) < limit) {
-		sched_yield();
-		tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
-		if (tid < 0)
-			return false;
-		if (!tid)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-		file = fopen(path, "r");
-		if (!file)
-			return false;
-		if (fscanf(file, "%*d %*s %c", &state) != 1)
-			state = 0;
-		fclose(file);
-	}
-	return state == 'S';
+	/* It may have returned before. */
+	return tw_await((tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) < 0 || tw_sleeps(tid)) &&
+	       tid > 0;
 }
 
 /* Waits until @n of the threads have returned. Returns how many have. */

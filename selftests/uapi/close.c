@@ -224,7 +224,6 @@ TEST_F(end, exit_without_close)
 
 TEST_F(end, killed_while_arming)
 {
-	__u64 limit;
 	int status, fd, i, seen = 0;
 	pid_t pid;
 
@@ -238,10 +237,7 @@ TEST_F(end, killed_while_arming)
 				close(fd);
 			}
 		}
-		limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-		while (tw_info(self->fd).user_timers < 1000 + 500U * i &&
-		       tw_now(CLOCK_MONOTONIC) < limit)
-			sched_yield();
+		tw_await(tw_info(self->fd).user_timers >= 1000 + 500U * i);
 		seen += tw_info(self->fd).user_timers != 0;
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));

@@ -164,10 +164,7 @@ TEST_F(limits, per_user)
 	EXPECT_EQ(-EDQUOT, error);
 	close(a);
 	/* It may take a moment until the timers are freed. */
-	handle = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	while (tw_info(b).user_timers != 4 && tw_now(CLOCK_MONOTONIC) < handle)
-		sched_yield();
-	EXPECT_EQ(4, tw_info(b).user_timers);
+	EXPECT_TRUE(tw_await(tw_info(b).user_timers == 4));
 	EXPECT_EQ(6, arm_many(b, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	close(b);
@@ -184,7 +181,6 @@ TEST_F(limits, memory_all_but_empty)
 	enum { MAX = 6300, EACH = 50, CHUNKS = MAX / 63, ROOM = BUDGET(MAX) / 4096 - CHUNKS };
 	static __u64 handles[MAX];
 	int a, b, i, n, error;
-	__u64 limit;
 
 	a = open_as(SOMEONE);
 	b = open_as(SOMEONE);
@@ -212,9 +208,7 @@ TEST_F(limits, memory_all_but_empty)
 	EXPECT_EQ(10, arm_many(a, 10, &error));
 
 	close(a);
-	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	while (tw_info(b).user_timers != n && tw_now(CLOCK_MONOTONIC) < limit)
-		sched_yield();
+	EXPECT_TRUE(tw_await((int)tw_info(b).user_timers == n));
 	EXPECT_EQ(MAX - n, arm_many(b, MAX, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	close(b);
@@ -271,13 +265,9 @@ FIXTURE_TEARDOWN(leftovers)
 /* Opens as @uid. An open does not wait for memory that is about to be freed, so this does. */
 static int open_when_freed(uid_t uid)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
 	int fd;
 
-	do {
-		fd = open_as(uid);
-	} while (fd == -EDQUOT && tw_now(CLOCK_MONOTONIC) < limit);
-	return fd;
+	return tw_await((fd = open_as(uid)) != -EDQUOT) ? fd : -EDQUOT;
 }
 
 /*
@@ -346,7 +336,6 @@ TEST_F(leftovers, of_a_first_arming_that_fails)
 	};
 	enum { MAX = 100, ROUNDS = 100 };
 	int filler[64], fd, i, n, k, error = 0, room;
-	__u64 limit;
 
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
 	for (k = 0; k < ROUNDS; k++) {
@@ -379,11 +368,7 @@ TEST_F(leftovers, of_a_first_arming_that_fails)
 	/* In the end a user who did all that has as much room as another one. */
 	room = room_for_contexts(SOMEONE_ELSE);
 	EXPECT_GT((int)ARRAY_SIZE(filler), room);
-	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	do {
-		n = room_for_contexts(SOMEONE);
-	} while (n != room && tw_now(CLOCK_MONOTONIC) < limit);
-	EXPECT_EQ(room, n);
+	EXPECT_TRUE(tw_await(room_for_contexts(SOMEONE) == room));
 }
 
 TEST_F(limits, users_do_not_share)
@@ -691,7 +676,6 @@ TEST_F(memcg, timers_are_charged)
 	const char *reason = memcg_make(&self->group, "max");
 	long long before, after, left;
 	int fd, n = 200000, pair[2], error;
-	__u64 limit;
 	pid_t pid;
 
 	if (reason)
@@ -736,11 +720,8 @@ TEST_F(memcg, timers_are_charged)
 	}
 	ASSERT_TRUE(tell(pair[0]));
 	ASSERT_TRUE(hear(pair[0]));
-	limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	do {
-		left = memcg_value(&self->group, "memory.current", NULL);
-	} while (left > before + (after - before) / 4 && tw_now(CLOCK_MONOTONIC) < limit);
-	EXPECT_GE(before + (after - before) / 4, left);
+	EXPECT_TRUE(tw_await((left = memcg_value(&self->group, "memory.current", NULL)) <=
+			     before + (after - before) / 4));
 	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);

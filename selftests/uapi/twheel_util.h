@@ -221,30 +221,43 @@ static inline int tw_poll(int fd, int limit_ms)
 	return ret > 0 ? pfd.revents : 0;
 }
 
+/* Waits until @condition holds, or the limit has passed. Evaluates to whether it holds. */
+#define tw_await(condition) \
+({ \
+	__u64 limit_ = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC; \
+	bool holds_; \
+\
+	while (!(holds_ = (condition)) && tw_now(CLOCK_MONOTONIC) <= limit_) \
+		sched_yield(); \
+	holds_; \
+})
+
 /* Waits until @want timers are ready at the same time. Returns whether that happened. */
 static inline bool tw_wait_ready(int fd, __u64 want)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-
-	while (tw_info(fd).ready < want) {
-		if (tw_now(CLOCK_MONOTONIC) > limit)
-			return false;
-		sched_yield();
-	}
-	return true;
+	return tw_await(tw_info(fd).ready >= want);
 }
 
 /* Waits until this user has no timers any more. Returns whether that happened. */
 static inline bool tw_all_given_back(int fd)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
+	return tw_await(!tw_info(fd).user_timers);
+}
 
-	while (tw_info(fd).user_timers) {
-		if (tw_now(CLOCK_MONOTONIC) > limit)
-			return false;
-		sched_yield();
-	}
-	return true;
+/* Does thread @tid of this process sleep? */
+static inline bool tw_sleeps(pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 0;
+	fclose(file);
+	return state == 'S';
 }
 
 /*
@@ -434,6 +447,15 @@ static inline int tw_write_file(const char *path, const char *text)
 	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
 	close(fd);
 	return ret;
+}
+
+/* Has a CPU go or come. Returns 0 or -errno. */
+static inline int tw_set_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return tw_write_file(path, online ? "1" : "0");
 }
 
 /*
