@@ -8,7 +8,8 @@
 #
 # What the kernel does for the module may well race by the module's fault, so the module may be
 # anywhere in a stack. But reclaiming memory is about what others have allocated: if an allocation
-# comes to that, its callers do not count. Nor does what an interrupt has found running.
+# comes to that, its callers do not count. Nor does what an interrupt has found running. And a worker
+# may look at a work while it is queued, by whomever: workqueues see to that themselves.
 
 function flush()
 {
@@ -22,6 +23,7 @@ function flush()
 	race = $0
 	lines = ""
 	ours = apart = 0
+	workqueue = / (queue_work_on \/ worker_thread|worker_thread \/ queue_work_on)\r?$/
 	next
 }
 
@@ -32,7 +34,7 @@ race && !/==========$/ {
 		apart = 0
 	else if (/ try_to_free_(pages|mem_cgroup_pages)\+/ || / asm_(sysvec_|common_interrupt\+)/)
 		apart = 1
-	ours += /\[twheel\]/ && !apart
+	ours += /\[twheel\]/ && !apart && !workqueue
 	next
 }
 

@@ -153,6 +153,8 @@ test_log() {
 		'  twheel_turn+0x1/0x2 [twheel]' '  try_to_free_pages+0x1/0x2'
 	race ours "or the interrupt is its own" \
 		'  kick+0x1/0x2 [twheel]' '  asm_sysvec_call_function_single+0x1/0x2'
+	between='queue_work_on / worker_thread' race foreign "a worker may look at what is queued" \
+		'  queue_step_works+0x1/0x2 [twheel]'
 	race ours "or the other access is its own" '  try_to_free_pages+0x1/0x2' \
 		'read to 0xffff888007c1c0e0 of 1 bytes by task 3 on cpu 0:' '  grow+0x1/0x2 [twheel]'
 }
@@ -164,7 +166,7 @@ race() {
 	shift 2
 	sed 's/$/\r/' >"$tmp/log" <<-END
 		==================================================================
-		BUG: KCSAN: data-race in enqueue_hrtimer / hrtimer_active
+		BUG: KCSAN: data-race in ${between:-enqueue_hrtimer / hrtimer_active}
 
 		write to 0xffff888007c1c0e0 of 1 bytes by interrupt on cpu 1:
 		 enqueue_hrtimer+0x75/0x120
