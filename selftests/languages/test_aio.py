@@ -792,18 +792,6 @@ class Batches(AioTest):
         self.assertTrue(all(timer.cancelled() for timer in timers))
         self.assertEqual(len(self.complaints), 1)
 
-    async def test_without_push(self) -> None:
-        """As on a module of before 0.4"""
-        done: list = []
-        self.wheel._pushes = False
-        timers = [self.wheel.call_later(100, done.append, n) for n in range(3)]
-        await self.until((3, 0, 0))
-        timers[1].push(0.01)
-        timers[2].cancel()
-        while len(self.wheel) > 1:
-            await self.wheel.sleep(0.01)
-        self.assertEqual(done, [1])
-
     async def test_entered_again(self) -> None:
         """In another loop, after one that has not told the wheel everything."""
         def run() -> None:

@@ -629,24 +629,6 @@ TEST_F(queue, ends)
 	EXPECT_EQ(0, twheel_timer_defer(self->tw, 0));
 }
 
-/* Without memory for a batch in the kernel the calls are made one by one. */
-TEST_F(queue, without_batches)
-{
-	ASSERT_EQ(0, twheel_timer_cancel(self->timers[0], NULL));
-	ASSERT_EQ(0, arm_at(self->timers[1], self->far + 1));
-	ASSERT_EQ(0, arm_at(self->timers[2], self->far + 2));
-	calls.fail = TWHEEL_IOC_ARM_BATCH;
-	EXPECT_EQ(4, IOCTLS(twheel_timer_flush(self->tw)));
-	EXPECT_EQ(3 * QUEUE - 1, live(self->tw));
-	ASSERT_EQ(0, twheel_timer_cancel(self->timers[3], NULL));
-	ASSERT_EQ(0, twheel_timer_cancel(self->timers[4], NULL));
-	calls.fail = TWHEEL_IOC_CANCEL_BATCH;
-	EXPECT_EQ(3, IOCTLS(twheel_timer_flush(self->tw)));
-	EXPECT_EQ(3 * QUEUE - 3, live(self->tw));
-	EXPECT_EQ(self->far + 1, deadline_of(self->timers[1]));
-	EXPECT_EQ(self->far + 2, deadline_of(self->timers[2]));
-}
-
 /* twheel_release() leaves armed what the program has armed, as it has armed it. */
 TEST_F(queue, is_flushed_at_the_end)
 {

@@ -373,12 +373,6 @@ func (q *Queue) Embedded() (bool, error) {
 	return info.features&C.TWHEEL_FEATURE_EMBEDDED != 0, err
 }
 
-// pushes tells whether the module knows how to push timers back.
-func (q *Queue) pushes() bool {
-	info, err := q.info()
-	return err == nil && info.features&C.TWHEEL_FEATURE_PUSH != 0
-}
-
 // Stats gives what was counted, of a wheel in the process; EOPNOTSUPP for one of the device.
 func (q *Queue) Stats() (Stats, error) {
 	var stats Stats

@@ -10,7 +10,6 @@ import (
 	"os"
 	"sort"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -139,7 +138,7 @@ func New() (*Wheel, error) {
 	return NewWheel(nil)
 }
 
-// NewWheel opens a wheel with a configuration. A module from before 0.4 is ENOTSUP.
+// NewWheel opens a wheel with a configuration.
 func NewWheel(config *Config) (*Wheel, error) {
 	queue, err := NewQueue(config)
 	if err != nil {
@@ -154,11 +153,7 @@ func NewWheel(config *Config) (*Wheel, error) {
 
 		cancelAll: queue.CancelAll,
 	}
-	err = w.setClock(queue.Now)
-	if err == nil && !queue.pushes() {
-		err = os.NewSyscallError("twheel_push", syscall.ENOTSUP)
-	}
-	if err != nil {
+	if err := w.setClock(queue.Now); err != nil {
 		queue.Close()
 		return nil, err
 	}

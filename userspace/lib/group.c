@@ -53,8 +53,8 @@ TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 {
 	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
 	struct twheel_timer *timer = group->first;
-	size_t n, done;
 	ssize_t ret;
+	size_t n;
 
 	if (twheel_inherited(group->tw))
 		return -ECHILD;
@@ -63,14 +63,9 @@ TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 		for (n = 0; timer && n < TWHEEL_CHUNK_TIMERS; timer = timer->group_next)
 			if (timer->handle)
 				timers[n++] = timer;
-		for (done = 0; done < n; done += (size_t)ret) {
-			ret = twheel_timers_cancel(group->tw, timers + done, n - done);
-			/* A call for one takes no memory. */
-			if (ret == -ENOMEM)
-				ret = twheel_timer_cancel(timers[done], NULL) ?: 1;
-			if (ret <= 0)
-				return (int)ret;
-		}
+		ret = twheel_timers_cancel(group->tw, timers, n);
+		if (ret < 0)
+			return (int)ret;
 	}
 	return 0;
 }

@@ -91,18 +91,10 @@ bool twheel_queue_has_cancels(const struct twheel_loop *loop)
 	return loop->queue && loop->queue->nr_cancels;
 }
 
-/* If the kernel has no memory for a batch the calls are made one by one. */
 static void flush_cancels(struct twheel *tw, struct twheel_queue *queue)
 {
-	size_t n = queue->nr_cancels;
-	ssize_t done;
-	size_t i;
-
-	if (!n)
-		return;
-	done = twheel_cancel_batch(tw, queue->cancels, n);
-	for (i = done > 0 ? (size_t)done : 0; i < n; i++)
-		twheel_cancel(tw, queue->cancels[i].handle, NULL);
+	if (queue->nr_cancels)
+		twheel_cancel_batch(tw, queue->cancels, queue->nr_cancels);
 	queue->nr_cancels = 0;
 }
 
@@ -118,7 +110,7 @@ static void flush_arms(struct twheel *tw, struct twheel_queue *queue)
 	for (i = 0; i < n; i++) {
 		struct twheel_timer *timer = queue->timers[i];
 		struct twheel_arm *arm = &queue->arms[i];
-		int ret = (ssize_t)i < done ? arm->result : twheel_arm(tw, arm);
+		int ret = done < 0 ? (int)done : arm->result;
 
 		if (ret == -ENOENT) {
 			arm->handle = 0;

@@ -406,8 +406,6 @@ static napi_value wheel_info(napi_env env, napi_callback_info info)
 	napi_set_named_property(env, object, "timers", value);
 	napi_get_boolean(env, context.features & TWHEEL_FEATURE_EMBEDDED, &value);
 	napi_set_named_property(env, object, "embedded", value);
-	napi_get_boolean(env, context.features & TWHEEL_FEATURE_PUSH, &value);
-	napi_set_named_property(env, object, "pushes", value);
 	return object;
 }
 

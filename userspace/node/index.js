@@ -137,10 +137,6 @@ class Wheel {
 		if (!Number.isSafeInteger(limit) || limit < 0)
 			throw new RangeError('a limit is an integer from 0 to 2^53 - 1');
 		this._open = addon.open((n) => this._expire(n), path, Boolean(embedded), limit);
-		if (!addon.info(this._open).pushes) {
-			addon.close(this._open);
-			throw errorOf('ENOTSUP', 'the module is older than 0.4');
-		}
 		this._start = startOf(this._open);
 		this._dirty = [];
 		// By their keys in the wheel; the first is not used

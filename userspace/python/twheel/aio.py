@@ -29,7 +29,6 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from . import _abi
 from ._context import LATEST, Context, Event
 
 __all__ = ["Group", "Timeout", "Timer", "Wheel"]
@@ -410,7 +409,6 @@ class Wheel:
         self._can_be_set = False
         # The others may jump.
         self._lags = clock == time.CLOCK_MONOTONIC
-        self._pushes = True
         # In a child it is its parent's.
         self._parents = False
         # Its _thread_id is that of the thread in which the loop runs, if it does and the wheel can
@@ -430,7 +428,6 @@ class Wheel:
         self._loop = asyncio.get_running_loop()
         # The keys are numbers of the timers here: arming needs no look-up of handles.
         context = Context(keyed=True, nonblock=True, **self._settings)
-        self._pushes = bool(context.info().features & _abi.TWHEEL_FEATURE_PUSH)
         self._can_be_set = context.clock == time.CLOCK_REALTIME
         self._loop.add_reader(context.fileno(), self._readable)
         self._open = context
@@ -702,19 +699,10 @@ class Wheel:
         pushes, done = array.array("Q", numbers), 0
         while 2 * done < len(pushes):
             # Of a timer that there is not it makes one.
-            result = context._push_all(pushes, done) if self._pushes else \
-                self._push_by_arm(context, pushes[2 * done], pushes[2 * done + 1])
+            result = context._push_all(pushes, done)
             if result < 0:
                 self._refuse(pushes[2 * done], -result)
             done += max(result, 1)
-
-    def _push_by_arm(self, context: Context, number: int, deadline: int) -> int:
-        """For a module of before 0.4"""
-        try:
-            context.arm(deadline, handle=number, absolute=True, slack=self._slack)
-        except OSError as error:
-            return -(error.errno or errno.EIO)
-        return 1
 
     def _refuse(self, number: int, error: int) -> None:
         timer = self._timers.get(number)
