@@ -378,7 +378,7 @@ static void *extend_on(void *word)
 	return NULL;
 }
 
-/* A C library of 32 bits joins threads by a call with times of 32 bits, which not all kernels have. */
+/* A C library of 32 bits joins threads by a call with 32-bit times, which not all kernels have. */
 static bool can_join(void)
 {
 	int one = 1;
