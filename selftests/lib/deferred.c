@@ -629,6 +629,34 @@ TEST_F(queue, ends)
 	EXPECT_EQ(0, twheel_timer_defer(self->tw, 0));
 }
 
+/* What a batch has not come to is no success, of re-arms and of a group. */
+TEST_F(queue, batch_that_breaks_off)
+{
+	struct twheel_timer **timers = self->timers;
+	struct twheel_group *group;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, arm_at(timers[i], self->far + 1 + i));
+	calls.breaks = TWHEEL_IOC_ARM_BATCH;
+	EXPECT_EQ(-EFAULT, twheel_timer_flush(self->tw));
+	calls.breaks = 0;
+	EXPECT_EQ(self->far + 1, deadline_of(timers[0]));
+	EXPECT_TRUE(twheel_timer_armed(timers[0]));
+	EXPECT_FALSE(twheel_timer_armed(timers[1]));
+	EXPECT_FALSE(twheel_timer_armed(timers[2]));
+
+	ASSERT_EQ(0, twheel_group_new(&group, self->tw));
+	for (i = 3; i < 5; i++)
+		ASSERT_EQ(0, twheel_timer_set_group(timers[i], group));
+	calls.breaks = TWHEEL_IOC_CANCEL_BATCH;
+	EXPECT_EQ(-EFAULT, twheel_group_cancel(group));
+	calls.breaks = 0;
+	EXPECT_EQ(1, twheel_timer_armed(timers[3]) + twheel_timer_armed(timers[4]));
+	EXPECT_EQ(0, twheel_group_cancel(group));
+	EXPECT_FALSE(twheel_timer_armed(timers[3]) || twheel_timer_armed(timers[4]));
+}
+
 /* twheel_release() leaves armed what the program has armed, as it has armed it. */
 TEST_F(queue, is_flushed_at_the_end)
 {

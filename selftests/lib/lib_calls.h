@@ -9,7 +9,9 @@
 #ifndef LIB_CALLS_H
 #define LIB_CALLS_H
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,13 +21,29 @@
  * struct calls - the calls so far
  * @ioctls: calls of ioctl() on a twheel
  * @reads: calls of read() that have read something
+ * @breaks: a batch of this request ends after its first entry, and the next one fails; 0 for none
  */
 struct calls {
 	unsigned int	ioctls;
 	unsigned int	reads;
+	unsigned long	breaks;
 };
 
 static struct calls calls;
+
+/* Counts a request. Returns 0, or the error with which it fails. */
+static int count_request(unsigned long request, void *arg)
+{
+	static bool broken;
+	struct twheel_batch *batch = arg;
+
+	calls.ioctls++;
+	if (!calls.breaks || request != calls.breaks)
+		return 0;
+	batch->count = 1;
+	broken = !broken;
+	return broken ? 0 : -EFAULT;
+}
 
 #ifdef EMBEDDED_TESTS
 
@@ -37,8 +55,9 @@ ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n, bool
 
 int __wrap_twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
 {
-	calls.ioctls++;
-	return __real_twheel_emb_ioctl(emb, request, arg);
+	int ret = count_request(request, arg);
+
+	return ret ? ret : __real_twheel_emb_ioctl(emb, request, arg);
 }
 
 ssize_t __wrap_twheel_emb_read(struct twheel_emb *emb, void *buf, size_t n, bool wait)
@@ -60,7 +79,10 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	calls.ioctls += _IOC_TYPE(request) == TWHEEL_IOC_MAGIC;
+	if (_IOC_TYPE(request) == TWHEEL_IOC_MAGIC && count_request(request, arg)) {
+		errno = EFAULT;
+		return -1;
+	}
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 

@@ -64,8 +64,8 @@ TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 			if (timer->handle)
 				timers[n++] = timer;
 		ret = twheel_timers_cancel(group->tw, timers, n);
-		if (ret < 0)
-			return (int)ret;
+		if (ret != (ssize_t)n)
+			return ret < 0 ? (int)ret : -EFAULT;
 	}
 	return 0;
 }

@@ -110,7 +110,7 @@ static void flush_arms(struct twheel *tw, struct twheel_queue *queue)
 	for (i = 0; i < n; i++) {
 		struct twheel_timer *timer = queue->timers[i];
 		struct twheel_arm *arm = &queue->arms[i];
-		int ret = done < 0 ? (int)done : arm->result;
+		int ret = (ssize_t)i < done ? arm->result : -EFAULT;
 
 		if (ret == -ENOENT) {
 			arm->handle = 0;

@@ -368,7 +368,6 @@ wheelTest('in order with what was refused', { limit: 1 }, async (wheel) => {
 	assert.deepEqual(got, [10, 30]);
 });
 
-// As a module of before 0.4 does where memory is short
 test('a cancel that fails is asked for again', async () => {
 	const failed = [], keys = (array, n) => [...array.subarray(0, n)], got = [];
 	const cancel = (open, array, n) => {
