@@ -523,8 +523,8 @@ int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
  * there is none with that key it is made, with 0 as its user data.
  *
  * Return: 0, or -errno: -ENOENT if there is no such timer or, without keys, if it has
- * expired; -EINVAL for an @expires over %INT64_MAX, or from a module that has no
- * %TWHEEL_FEATURE_PUSH; with keys also as for twheel_put_at().
+ * expired; -EINVAL for an @expires over %INT64_MAX; with keys also as for
+ * twheel_put_at().
  */
 int twheel_push(struct twheel *tw, uint64_t handle, uint64_t expires);
 
