@@ -4,6 +4,7 @@
  *
  * usage: clients PATH N MILLISECONDS
  *	  clients soon PATH MILLISECONDS
+ *	  clients wait PATH N
  *
  * N clients connect at PATH to a server that hangs up after so many milliseconds of silence.
  * One in eight talks: a byte, its echo, and after a fifth of that time the next byte. One in
@@ -20,6 +21,9 @@
  *
  * With `soon` one client says that it is nearly done, to a server that is otherwise idle, and
  * has to be hung up on after a twentieth of the milliseconds, not after half of them.
+ *
+ * With `wait` N clients are silent, which are more than the server has descriptors for: each has to
+ * be hung up on within a minute.
  */
 #include <err.h>
 #include <errno.h>
@@ -198,6 +202,22 @@ static int soon(const char *path)
 	return took < idle_ns / 20 || took > idle_ns / 2;
 }
 
+static int wait_for_end(const char *path, unsigned int all)
+{
+	struct timeval limit = { .tv_sec = 60 };
+	int fds[256], byte;
+	unsigned int i;
+
+	for (i = 0; i < all && i < 256; i++)
+		fds[i] = connect_to(path);
+	for (all = i, i = 0; i < all; i++) {
+		setsockopt(fds[i], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+		if (recv(fds[i], &byte, 1, 0))
+			err(1, "client %u of %u was not hung up on", i, all);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit files;
@@ -205,7 +225,9 @@ int main(int argc, char **argv)
 	unsigned int all, i;
 
 	if (argc != 4)
-		errx(2, "usage: clients PATH N MILLISECONDS | clients soon PATH MILLISECONDS");
+		errx(2, "usage: clients PATH N MILLISECONDS | soon PATH MILLISECONDS | wait PATH N");
+	if (!strcmp(argv[1], "wait"))
+		return wait_for_end(argv[2], (unsigned int)strtoul(argv[3], NULL, 10));
 	idle_ns = strtoull(argv[3], NULL, 10) * 1000000;
 	if (!strcmp(argv[1], "soon"))
 		return soon(argv[2]);

@@ -36,11 +36,13 @@ listens_or_ended() {
 	listens || ! kill -0 "$server" 2>/dev/null
 }
 
-# start LOOP MILLISECONDS - its server; a guest has no libraries but those here
+# start LOOP MILLISECONDS [DESCRIPTORS] - its server; a guest has no libraries but those here
 start() {
 	rm -f "$tmp/socket"
 	: >"$tmp/server"
-	lib/ld.so --library-path lib "./$1-server" "$2" "$tmp/socket" >"$tmp/server" 2>&1 &
+	# shellcheck disable=SC3045 # busybox has it
+	(ulimit -n "${3:-$(ulimit -Hn)}" && exec lib/ld.so --library-path lib "./$1-server" "$2" \
+		"$tmp/socket") >"$tmp/server" 2>&1 &
 	server=$!
 	await listens_or_ended
 }
@@ -83,6 +85,34 @@ crowd() {
 		test "$(said 'a client was silent')" = "$(figure cut)"
 	check "$1: and saw the others leave" \
 		test "$(said 'a client has left')" = "$(figure left)"
+}
+
+# crowded LOOP - with fewer descriptors than clients
+#
+# Those that wait for one must not keep the server busy.
+crowded() {
+	start "$1" 500 32
+	try "$1: clients wait until others have left" ./clients wait "$tmp/socket" 100
+	# In hundredths of a second
+	busy=$(awk '{ print $14 + $15 }' "/proc/$server/stat")
+	check "$1: it has not been busy meanwhile ($busy ticks)" test "$busy" -lt 100
+	stop
+	check "$1: and it has hung up on each" test "$(said 'a client was silent')" = 100
+}
+
+# faults LOOP - what is asked of its source alone
+faults() {
+	case $1 in
+	asio)	try "$1: no memory to attach" one memory
+		try "$1: a source is moved to itself" one moved ;;
+	uring)	try "$1: functions throw, and the call is made again" one throws
+		[ ! -e /dev/twheel ] || try "$1: a full queue of requests is submitted" one full ;;
+	esac
+}
+
+# one TEST - of them
+one() {
+	lib/ld.so --library-path lib "./$loop-faults" "$1"
 }
 
 # attach LOOP - what a loop does with timers that it cannot have, or that are detached in it
@@ -134,7 +164,9 @@ for loop; do
 	start "$loop" 10000
 	try "$loop: a deadline that comes closer is kept" ./clients soon "$tmp/socket" 10000
 	stop
+	crowded "$loop"
 	attach "$loop"
+	faults "$loop"
 	try "$loop: the server refuses what is no time, or too long" refuses "$loop"
 done
 finish

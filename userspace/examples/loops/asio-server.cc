@@ -12,10 +12,16 @@ const bool loop_flushes = false;
 static std::optional<asio::io_context> loop;
 static twheel_asio timers;
 
-/* A watch, as long as a handler waits for it; its watch is NULL when it is unwatched. */
+/*
+ * A watch, as long as a handler waits for it; its watch is NULL when it is unwatched. The
+ * descriptor is not for this to close.
+ */
 struct watched {
 	asio::posix::stream_descriptor	fd;
 	struct watch			*watch;
+
+	explicit watched(struct watch *w) : fd(*loop, w->fd), watch(w) {}
+	~watched() { fd.release(); }
 };
 
 static std::set<struct watch *> watches;
@@ -53,12 +59,17 @@ static void wait(const std::shared_ptr<watched> &w)
 
 int loop_watch(struct watch *watch)
 {
-	auto w = std::make_shared<watched>(
-		watched{ asio::posix::stream_descriptor(*loop, watch->fd), watch });
+	try {
+		auto w = std::make_unique<std::shared_ptr<watched>>(
+			std::make_shared<watched>(watch));
 
-	watch->source = new std::shared_ptr<watched>(w);
-	watches.insert(watch);
-	wait(w);
+		watches.insert(watch);
+		wait(*w);
+		watch->source = w.release();
+	} catch (const std::exception &) {
+		watches.erase(watch);
+		return -ENOMEM;
+	}
 	return 0;
 }
 

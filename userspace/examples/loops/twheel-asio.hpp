@@ -38,9 +38,9 @@ public:
 	 * Call the functions of a context's timers from a loop. @executor is that of the loop or, if
 	 * several threads run it, a strand: all that uses the context's timers belongs into it.
 	 *
-	 * @failed, unless it is empty, is called with the -errno of twheel_dispatch(). After -ECANCELED, -ENOSPC, -EDQUOT
-	 * and -ENOMEM the source goes on. Any other error would come again in each round, so the
-	 * source is detached before.
+	 * @failed, unless it is empty, is called with the -errno of twheel_dispatch(). After
+	 * -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM the source goes on. Any other error would come
+	 * again in each round, so the source is detached before.
 	 *
 	 * asio calls nothing before it waits: if you use twheel_timer_defer(), call
 	 * twheel_timer_flush() at the end of every handler that touches a timer.
@@ -55,17 +55,15 @@ public:
 
 		if (ret)
 			throw std::system_error(-ret, std::generic_category(), "twheel_asio");
-		source_ = std::make_shared<source>(source{ descriptor(executor, twheel_fd(tw)), tw,
-							   std::move(failed) });
+		source_ = std::make_shared<source>(executor, tw, std::move(failed));
 		wait(source_);
 	}
 
 	twheel_asio(twheel_asio &&) = default;
 
-	twheel_asio &operator=(twheel_asio &&other)
+	twheel_asio &operator=(twheel_asio other)
 	{
 		std::swap(source_, other.source_);
-		other.detach();
 		return *this;
 	}
 
@@ -75,7 +73,7 @@ public:
 	void detach()
 	{
 		if (source_)
-			end(*source_);
+			source_->end();
 		source_ = nullptr;
 	}
 
@@ -85,15 +83,22 @@ private:
 		/* NULL: it was detached. */
 		struct twheel	*tw;
 		failure		failed;
-	};
 
-	static void end(source &source)
-	{
-		/* The descriptor is the context's. */
-		if (source.tw)
-			source.fd.release();
-		source.tw = nullptr;
-	}
+		source(const descriptor::executor_type &executor, struct twheel *context, failure fn)
+			: fd(executor, twheel_fd(context)), tw(context), failed(std::move(fn))
+		{
+		}
+
+		~source() { end(); }
+
+		/* The descriptor is the context's, and is not to be closed. */
+		void end()
+		{
+			if (tw)
+				fd.release();
+			tw = nullptr;
+		}
+	};
 
 	/* A handler that waits keeps the source. */
 	static void wait(const std::shared_ptr<source> &source)
@@ -131,7 +136,7 @@ private:
 		bool failed = tw && ret < 0 && ret != -EINTR;
 
 		if (failed && ret != -ECANCELED && ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM)
-			end(*source);
+			source->end();
 		if (failed && source->failed)
 			source->failed(tw, ret);
 		if (source->tw)

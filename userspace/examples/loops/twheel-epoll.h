@@ -34,7 +34,8 @@ static inline int twheel_epoll_attach(int epoll, struct twheel *tw)
  * @tw: the context, or NULL
  *
  * When an event's data.ptr is @tw, call twheel_dispatch(). As it comes last, what a timer's
- * function closes and frees has no other event left in @events.
+ * function closes and frees has no other event left in @events. If a function leaves it by an
+ * exception or longjmp(), call it again.
  *
  * After -ECANCELED, -ENOSPC, -EDQUOT and -ENOMEM of either call go on. Any other error would come
  * again at once, in each round.

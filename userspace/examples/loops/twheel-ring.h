@@ -70,10 +70,20 @@ static inline void twheel_ring_push(struct twheel_ring *timers, struct twheel_ri
 	timers->list = timer;
 }
 
-/** twheel_ring_read() - begin to wait for timers; 0, or -EBUSY if the submission queue is full */
+/** twheel_ring_sqe() - a free entry of the submission queue, or NULL */
+static inline struct io_uring_sqe *twheel_ring_sqe(struct io_uring *ring)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+	if (!sqe && io_uring_submit(ring) >= 0)
+		sqe = io_uring_get_sqe(ring);
+	return sqe;
+}
+
+/** twheel_ring_read() - begin to wait for timers; 0 or -EBUSY */
 static inline int twheel_ring_read(struct twheel_ring *timers)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(timers->ring);
+	struct io_uring_sqe *sqe = twheel_ring_sqe(timers->ring);
 
 	if (!sqe)
 		return -EBUSY;
@@ -90,7 +100,7 @@ static inline int twheel_ring_write(struct twheel_ring *timers)
 
 	if (timers->writing || (!timers->list && !timers->nr_pushes))
 		return 0;
-	sqe = io_uring_get_sqe(timers->ring);
+	sqe = twheel_ring_sqe(timers->ring);
 	if (!sqe)
 		return -EBUSY;
 	while (timers->list && timers->nr_pushes < TWHEEL_RING_PUSHES) {
@@ -114,7 +124,8 @@ static inline int twheel_ring_write(struct twheel_ring *timers)
  * @expired: called for each expiration. If the timer's @expires is after the event's @expired, the
  *	timer was pushed back too late.
  *
- * Return: 0, or -errno of the request, or -EBUSY if there is no room for the next read.
+ * Return: 0, or -errno of the request, or -EBUSY if there is no room for the next read: then call
+ * twheel_ring_read() later.
  */
 static inline int twheel_ring_done(struct twheel_ring *timers, const struct io_uring_cqe *cqe,
 				   void (*expired)(const struct twheel_event *event))

@@ -92,6 +92,9 @@ static inline bool twheel_uring_is(const void *data)
  * @data: the user data of a completion for which twheel_uring_is() is true
  * @res: of the completion, which was marked as seen
  *
+ * If a timer's function leaves this by an exception or longjmp(), call it again with the same
+ * arguments: there are timers left, and the source has no other request.
+ *
  * Return: 0; 1 if that was the last completion of a source that was detached; or -EBUSY, or -errno
  * of the poll or of twheel_dispatch(): then no request is left. After -EBUSY, -ECANCELED, -ENOSPC,
  * -EDQUOT and -ENOMEM make one by twheel_uring_poll(). Any other error would come again at once.
@@ -127,7 +130,8 @@ static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
  * If the ring has ended, as by io_uring_queue_exit(), free() the source instead.
  *
  * Return: 1 if twheel_uring_done() is to free the source, at a completion to come or, in a timer's
- * function, when that has returned; 0 if the source is freed; or -EBUSY, and nothing has changed.
+ * function, in the call that is under way, or that has to follow an exception; 0 if the source is
+ * freed; or -EBUSY, and nothing has changed.
  */
 static inline int twheel_uring_detach(struct twheel_uring *source)
 {
