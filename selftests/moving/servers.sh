@@ -59,11 +59,33 @@ judge() {
 		"$(grep -c '^a client was silent$' "$tmp/server")" -ge $clients
 }
 
+# crowded NAME COMMAND... - the same with fewer descriptors than clients: they wait for others
+#
+# Each is a second of silence away from its end, and the server must not be busy until then.
+crowded() {
+	what=$1
+	shift
+	# shellcheck disable=SC3045 # busybox has it
+	(ulimit -n 24 && exec "$@") >"$tmp/server" 2>&1 &
+	server=$!
+	await grep -q '^port [1-9]' "$tmp/server"
+	run "$here/client" "$(sed -n 's/^port //p' "$tmp/server")" $clients 2 100
+	# In hundredths of a second
+	busy=$(awk '{ print $14 + $15 }' "/proc/$server/stat")
+	check "$what: hangs up on all where descriptors are few" test "$(value left)" = 0
+	check "$what: without being busy while it has none ($busy ticks)" test "$busy" -lt 200
+	kill "$server"
+	wait "$server"
+	server=
+}
+
 judge timerfd-server timerfd-server
+crowded timerfd-server timerfd-server
 if [ -e /dev/twheel ]; then
 	judge "twheel-server with the device" env TWHEEL_BACKEND=device twheel-server
 else
 	skip "twheel-server with the device" "no /dev/twheel: is the module loaded?"
 fi
 judge "twheel-server with an embedded wheel" env TWHEEL_BACKEND=embedded twheel-server
+crowded twheel-server env TWHEEL_BACKEND=embedded twheel-server
 finish

@@ -6,6 +6,8 @@
  */
 #include <arpa/inet.h>
 #include <err.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -16,8 +18,18 @@
 /* In the data of an epoll event: not a client, but its timer. */
 #define TIMER	(1ULL << 32)
 
-/* The timers of the clients, by their descriptors. */
+/* The timers of the clients, by their descriptors. That of the listener says when to try again. */
 static int timers[1024];
+static int epoll, listener;
+
+/* Have epoll wait for a descriptor. */
+static void watch(int fd, uint64_t data)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		err(1, "no room for descriptor %d", fd);
+}
 
 static void hang_up(int fd, const char *why)
 {
@@ -38,7 +50,11 @@ static void expire(int fd)
 {
 	uint64_t expirations;
 
-	if (read(timers[fd], &expirations, sizeof(expirations)) > 0)
+	if (read(timers[fd], &expirations, sizeof(expirations)) <= 0)
+		return;
+	if (fd == listener)
+		watch(listener, listener);
+	else
 		hang_up(fd, "a client was silent");
 }
 
@@ -51,36 +67,48 @@ static void serve(int fd)
 		hang_up(fd, "a client has left");
 }
 
-/* Have epoll wait for a descriptor. That of a client gets a timer. */
-static void watch(int epoll, int fd, int is_client)
+/* Make the timer of a descriptor. */
+static int add_timer(int fd)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = fd };
-
-	/* A client may have left before it was accepted. */
-	if (fd < 0)
-		return;
-	if (fd >= 1024 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		errx(1, "no room for descriptor %d", fd);
-	if (!is_client)
-		return;
 	timers[fd] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	event.data.u64 |= TIMER;
-	if (timers[fd] < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timers[fd], &event) || start(fd))
-		err(1, "timerfd");
+	if (timers[fd] >= 0)
+		watch(timers[fd], TIMER | fd);
+	return timers[fd];
+}
+
+static void welcome(void)
+{
+	int fd = accept(listener, NULL, NULL);
+	bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
+
+	if (fd >= 1024 || (fd >= 0 && add_timer(fd) < 0)) {
+		full = fd < 1024;
+		close(fd);
+	} else if (fd >= 0) {
+		watch(fd, fd);
+		start(fd);
+	}
+	if (full) {
+		/* The listener would be readable all the time. */
+		epoll_ctl(epoll, EPOLL_CTL_DEL, listener, NULL);
+		start(listener);
+	}
 }
 
 int main(void)
 {
 	struct sockaddr_in at = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	socklen_t len = sizeof(at);
 	struct epoll_event event;
 
+	listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (bind(listener, (struct sockaddr *)&at, len) || listen(listener, SOMAXCONN) ||
 	    getsockname(listener, (struct sockaddr *)&at, &len))
 		err(1, "listen");
-	watch(epoll, listener, 0);
+	watch(listener, listener);
+	if (add_timer(listener) < 0)
+		err(1, "timerfd");
 	setlinebuf(stdout);
 	printf("port %u\n", ntohs(at.sin_port));
 
@@ -91,7 +119,7 @@ int main(void)
 		if (event.data.u64 & TIMER)
 			expire((int)(uint32_t)event.data.u64);
 		else if ((int)event.data.u64 == listener)
-			watch(epoll, accept(listener, NULL, NULL), 1);
+			welcome();
 		else
 			serve((int)event.data.u64);
 	}

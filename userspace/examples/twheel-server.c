@@ -15,8 +15,28 @@
 
 #define IDLE_NS	1000000000ULL
 
-/* The timers of the clients, by their descriptors. */
+/* The timers of the clients, by their descriptors. That of the listener says when to try again. */
 static struct twheel_timer *timers[1024];
+static struct twheel *tw;
+static int epoll, listener;
+
+/* Have epoll wait for a descriptor. */
+static void watch(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		err(1, "no room for descriptor %d", fd);
+}
+
+/* Called by twheel_dispatch() some time after there was no room for another client. */
+static void listen_again(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
+{
+	(void)timer;
+	(void)event;
+	(void)arg;
+	watch(listener);
+}
 
 /* Called by twheel_dispatch() when a client was silent. */
 static void hang_up(struct twheel_timer *timer, const struct twheel_event *event, void *place)
@@ -36,18 +56,23 @@ static void serve(int fd)
 		hang_up(timers[fd], NULL, &timers[fd]);
 }
 
-/* Have epoll wait for a descriptor. That of a client gets a timer of @tw. */
-static void watch(int epoll, int fd, struct twheel *tw)
+static void welcome(void)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+	int fd = accept(listener, NULL, NULL);
 
-	/* A client may have left before it was accepted. */
-	if (fd < 0)
-		return;
-	if (fd >= 1024 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ||
-	    (tw && (twheel_timer_new(&timers[fd], tw, hang_up, &timers[fd]) ||
-		    twheel_timer_start(timers[fd], IDLE_NS, 0))))
-		errx(1, "no room for descriptor %d", fd);
+	if (fd >= 1024) {
+		close(fd);
+	} else if (fd >= 0) {
+		watch(fd);
+		if (twheel_timer_new(&timers[fd], tw, hang_up, &timers[fd]) ||
+		    twheel_timer_start(timers[fd], IDLE_NS, 0))
+			errx(1, "no room for descriptor %d", fd);
+	} else if (errno == EMFILE || errno == ENFILE) {
+		/* The listener would be readable all the time. */
+		epoll_ctl(epoll, EPOLL_CTL_DEL, listener, NULL);
+		if (twheel_timer_start(timers[listener], IDLE_NS, 0))
+			errx(1, "no room for a timer");
+	}
 }
 
 int main(void)
@@ -55,20 +80,21 @@ int main(void)
 	/* With leases a timer that is pending starts again without a system call. */
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct sockaddr_in at = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	socklen_t len = sizeof(at);
 	struct epoll_event event;
-	struct twheel *tw;
 
+	listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	epoll = epoll_create1(EPOLL_CLOEXEC);
 	errno = -twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (errno)
 		err(1, TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	if (bind(listener, (struct sockaddr *)&at, len) || listen(listener, SOMAXCONN) ||
 	    getsockname(listener, (struct sockaddr *)&at, &len))
 		err(1, "listen");
-	watch(epoll, listener, NULL);
-	watch(epoll, twheel_fd(tw), NULL);
+	if (twheel_timer_new(&timers[listener], tw, listen_again, NULL))
+		errx(1, "no room for a timer");
+	watch(listener);
+	watch(twheel_fd(tw));
 	setlinebuf(stdout);
 	printf("port %u\n", ntohs(at.sin_port));
 
@@ -79,7 +105,7 @@ int main(void)
 		if (fd == twheel_fd(tw))
 			twheel_dispatch(tw);
 		else if (fd == listener)
-			watch(epoll, accept(listener, NULL, NULL), tw);
+			welcome();
 		else if (fd >= 0)
 			serve(fd);
 	}

@@ -36,7 +36,11 @@ static void ready(evutil_socket_t fd, short what, void *watch)
 int loop_watch(struct watch *watch)
 {
 	watch->source = event_new(base, watch->fd, EV_READ | EV_PERSIST, ready, watch);
-	return watch->source && !event_add(watch->source, NULL) ? 0 : -ENOMEM;
+	if (watch->source && !event_add(watch->source, NULL))
+		return 0;
+	if (watch->source)
+		event_free(watch->source);
+	return -ENOMEM;
 }
 
 void loop_unwatch(struct watch *watch)

@@ -16,7 +16,7 @@
 #define MOST	1024
 
 /* What a request is; the lower half of its user data is the descriptor of a client. */
-enum { ACCEPT, RECEIVE, CLOSE, TIMERS, OTHER };
+enum { ACCEPT, RECEIVE, TIMERS, OTHER };
 
 /**
  * struct client - a connection, by its descriptor
@@ -33,8 +33,8 @@ static struct client {
 static struct io_uring ring;
 static struct twheel_ring timers = { .ring = &ring, .data = (uint64_t)TIMERS << 32 };
 static int listener;
-/* There were too many descriptors to accept another client: one has to be closed first. */
-static bool full;
+/* Where there are too many descriptors it says when to try again. Its key, 0, is no client's. */
+static struct twheel_ring_timer again;
 
 /* A new request, to be filled in. The ring has room for all that there are at a time. */
 static struct io_uring_sqe *request(uint64_t kind, int fd)
@@ -48,7 +48,6 @@ static struct io_uring_sqe *request(uint64_t kind, int fd)
 
 static void await_clients(void)
 {
-	full = false;
 	io_uring_prep_multishot_accept(request(ACCEPT, 0), listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
@@ -64,13 +63,12 @@ static void await_data(int fd)
 /* @goes_on: the request does. It ends with an error, as if a client has left before. */
 static void accepted(int fd, bool goes_on)
 {
-	full = fd == -EMFILE || fd == -ENFILE;
-	if (!goes_on && !full)
+	if (fd == -EMFILE || fd == -ENFILE)
+		twheel_ring_push(&timers, &again, twheel_now(timers.tw) + IDLE_NS / 10);
+	else if (!goes_on)
 		await_clients();
 	if (fd < 0)
 		return;
-	if (fd >= MOST)
-		errx(1, "no room for descriptor %d", fd);
 	clients[fd].timer.key = ((clients[fd].timer.key >> 32) + 1) << 32 | (uint32_t)fd;
 	clients[fd].gone = false;
 	await_data(fd);
@@ -92,7 +90,7 @@ static void received(int fd, int n)
 	if (!client->gone)
 		puts("a client has left");
 	client->gone = true;
-	io_uring_prep_close(request(CLOSE, fd), fd);
+	io_uring_prep_close(request(OTHER, fd), fd);
 }
 
 /* A timer has expired: its client was silent, unless it has left or talked since. */
@@ -101,6 +99,10 @@ static void expired(const struct twheel_event *event)
 	int fd = (int)(uint32_t)event->handle;
 	struct client *client = &clients[fd];
 
+	if (event->handle == again.key) {
+		await_clients();
+		return;
+	}
 	if (event->handle != client->timer.key || client->gone ||
 	    client->timer.expires > event->expired)
 		return;
@@ -120,8 +122,6 @@ static void completed(const struct io_uring_cqe *cqe)
 		accepted(cqe->res, cqe->flags & IORING_CQE_F_MORE);
 	else if (kind == RECEIVE)
 		received((int)(uint32_t)cqe->user_data, cqe->res);
-	else if (kind == CLOSE && full)
-		await_clients();
 }
 
 int main(void)
@@ -129,6 +129,7 @@ int main(void)
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_KEYED };
 	struct io_uring_cqe *cqe;
 
+	setup_limit(MOST);
 	check(twheel_open(&timers.tw, TWHEEL_DEVICE, TWHEEL_OPEN_CLOEXEC, &config), TWHEEL_DEVICE);
 	check(io_uring_queue_init(4 * MOST, &ring, 0), "io_uring");
 	listener = setup_listener(NULL, 0);

@@ -9,7 +9,8 @@
  * port of its choice, or at PATH.
  *
  * Each client has a timer, which starts again when the client sends something. As the context
- * has leases, that takes no system call. The loop (server.h) calls both functions of a client:
+ * has leases, that takes no system call. Where there are too many clients, the next ones wait
+ * until others have left. The loop (server.h) calls both functions of a client:
  * that for what it sends, and that of its timer.
  */
 #include <err.h>
@@ -31,6 +32,8 @@ struct client {
 
 static struct twheel *timers;
 static uint64_t idle_ns = 1000000000;
+/* Where there is no room for another client, it says when to try again. */
+static struct twheel_timer *again;
 
 static void client_gone(struct watch *watch)
 {
@@ -73,25 +76,54 @@ static void silent(struct twheel_timer *timer, const struct twheel_event *event,
 		hang_up(client, "a client was silent");
 }
 
+/* Serve a client, and false; or hang up on it, and true, as there is no room. */
+static bool turn_away(int fd)
+{
+	struct client *client = calloc(1, sizeof(*client));
+
+	if (client) {
+		client->watch = (struct watch){ fd, serve, client_gone, NULL, 0 };
+		if (!twheel_timer_new(&client->timer, timers, silent, client) &&
+		    !twheel_timer_start(client->timer, idle_ns, 0) && !loop_watch(&client->watch))
+			return false;
+		twheel_timer_free(client->timer);
+		free(client);
+	}
+	close(fd);
+	return true;
+}
+
 static void welcome(struct watch *listener)
 {
-	struct client *client;
 	int i, fd;
 
 	/* The others have to wait for their turn. */
 	for (i = 0; i < 64; i++) {
 		fd = accept(listener->fd, NULL, NULL);
-		/* None is left, or one has left before it was accepted. */
-		if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED))
+		if (fd < 0 ? errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		    errno == ENOBUFS : turn_away(fd)) {
+			loop_unwatch(listener);
 			return;
-		client = fd < 0 ? NULL : calloc(1, sizeof(*client));
-		if (!client)
-			err(1, "no room for another client");
-		client->watch = (struct watch){ fd, serve, client_gone, NULL, 0 };
-		if (twheel_timer_new(&client->timer, timers, silent, client) ||
-		    twheel_timer_start(client->timer, idle_ns, 0) || loop_watch(&client->watch))
-			errx(1, "no room for client %d", fd);
+		}
+		/* None is left, or one has left before it was accepted. */
+		if (fd < 0)
+			return;
 	}
+}
+
+/* The listener is not watched any more: it would be ready all the time. */
+static void full(struct watch *listener)
+{
+	(void)listener;
+	check(twheel_timer_start(again, 100000000, 0), "timers");
+}
+
+static void try_again(struct twheel_timer *timer, const struct twheel_event *event, void *listener)
+{
+	(void)timer;
+	(void)event;
+	if (loop_watch(listener))
+		full(listener);
 }
 
 static void told_to_stop(struct watch *signals)
@@ -114,10 +146,10 @@ void server_failed(struct twheel *tw, int err)
 int main(int argc, char **argv)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
-	struct watch listener = { -1, welcome, closed, NULL, 0 };
+	struct watch listener = { -1, welcome, full, NULL, 0 };
 	struct watch signals = { setup_signals(), told_to_stop, closed, NULL, 0 };
 
-	setup_limit();
+	setup_limit(RLIM_INFINITY);
 	if (argc > 1) {
 		char *end;
 		unsigned long long ms = strtoull(argv[1], &end, 10);
@@ -133,6 +165,7 @@ int main(int argc, char **argv)
 	check(loop_flushes ? twheel_timer_defer(timers, 1) : 0, "queue");
 	check(loop_open(), "loop");
 	check(loop_attach(timers), "loop");
+	check(twheel_timer_new(&again, timers, try_again, &listener), "timers");
 	listener.fd = setup_listener(argc > 2 ? argv[2] : NULL, SOCK_NONBLOCK);
 	if (loop_watch(&signals) || loop_watch(&listener))
 		errx(1, "no room in the loop");

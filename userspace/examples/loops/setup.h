@@ -52,13 +52,13 @@ static inline int setup_listener(const char *path, int flags)
 	return fd;
 }
 
-/** setup_limit() - allow as many descriptors as this user may have */
-static inline void setup_limit(void)
+/** setup_limit() - allow as many descriptors as this user may have, or @most */
+static inline void setup_limit(rlim_t most)
 {
 	struct rlimit files;
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	files.rlim_cur = files.rlim_max;
+	files.rlim_cur = files.rlim_max < most ? files.rlim_max : most;
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
