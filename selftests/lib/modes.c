@@ -17,37 +17,12 @@
 
 #define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
 
-/*
- * Opens a context. Returns NULL, or what the module or the device lacks. A module that has
- * the feature must accept the configuration.
- */
-static const char *open_mode(struct twheel **twp, uint32_t clock, uint32_t flags,
-			     uint64_t features)
+static int open_mode(struct twheel **twp, uint32_t clock, uint32_t flags)
 {
 	struct twheel_config config = { .clock = clock, .flags = flags };
-	struct twheel_info info;
-	struct twheel *plain;
-	int ret;
 
-	ret = twheel_open(&plain, NULL, NONBLOCK, NULL);
-	if (ret)
-		return NULL;
-	ret = twheel_get_info(plain, 0, &info);
-	twheel_close(plain);
-	if (!ret && ~info.features & features)
-		return "the module has no such mode";
-	if (twheel_open(twp, NULL, NONBLOCK, &config))
-		*twp = NULL;
-	return NULL;
+	return twheel_open(twp, NULL, NONBLOCK, &config);
 }
-
-#define OPEN_MODE(clock, flags, features) \
-do { \
-	const char *lacking = open_mode(&self->tw, clock, flags, features); \
-	if (lacking) \
-		SETUP_SKIP("%s", lacking); \
-	ASSERT_NE(NULL, self->tw); \
-} while (0)
 
 /*
  * The word of a lease, without a kernel
@@ -193,7 +168,7 @@ FIXTURE(plain) {
 
 FIXTURE_SETUP(plain)
 {
-	OPEN_MODE(CLOCK_MONOTONIC, 0, 0);
+	ASSERT_EQ(0, open_mode(&self->tw, CLOCK_MONOTONIC, 0));
 }
 
 FIXTURE_TEARDOWN(plain)
@@ -275,13 +250,9 @@ TEST_F(plain, fixed_delay)
 	};
 	struct rounds rounds = { };
 	struct twheel_timer *timer;
-	struct twheel_info info;
 	uint64_t read = 0;
 	unsigned int i;
 
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	if (!(info.features & TWHEEL_FEATURE_FIXED_DELAY))
-		SKIP(return, "the module has no fixed delay");
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
 	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, timer, &setting));
 	for (i = 1; i <= 3; i++) {
@@ -333,7 +304,7 @@ static int set_wall(uint64_t ns)
 
 FIXTURE_SETUP(realtime)
 {
-	OPEN_MODE(TWHEEL_CLOCK_REALTIME, TWHEEL_CONFIG_CANCEL_ON_SET, TWHEEL_FEATURE_REALTIME);
+	ASSERT_EQ(0, open_mode(&self->tw, TWHEEL_CLOCK_REALTIME, TWHEEL_CONFIG_CANCEL_ON_SET));
 	self->monotonic = read_clock(CLOCK_MONOTONIC);
 	self->wall = read_clock(CLOCK_REALTIME);
 }
@@ -433,7 +404,7 @@ FIXTURE(keyed) {
 
 FIXTURE_SETUP(keyed)
 {
-	OPEN_MODE(CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED, TWHEEL_FEATURE_KEYED);
+	ASSERT_EQ(0, open_mode(&self->tw, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
 }
 
 FIXTURE_TEARDOWN(keyed)
@@ -575,16 +546,14 @@ FIXTURE(lease) {
 
 FIXTURE_VARIANT(lease) {
 	uint32_t flags;
-	uint64_t features;
 };
 
-VARIANT(lease, handles) { .flags = TWHEEL_CONFIG_LEASE, .features = TWHEEL_FEATURE_LEASE };
-VARIANT(lease, keys) { .flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED,
-	.features = TWHEEL_FEATURE_LEASE | TWHEEL_FEATURE_KEYED };
+VARIANT(lease, handles) { .flags = TWHEEL_CONFIG_LEASE };
+VARIANT(lease, keys) { .flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED };
 
 FIXTURE_SETUP(lease)
 {
-	OPEN_MODE(CLOCK_MONOTONIC, variant->flags, variant->features);
+	ASSERT_EQ(0, open_mode(&self->tw, CLOCK_MONOTONIC, variant->flags));
 }
 
 FIXTURE_TEARDOWN(lease)

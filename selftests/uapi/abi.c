@@ -674,8 +674,6 @@ TEST_F(tw, mmap_refuses)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
 				   self->fd, 0));
 	EXPECT_EQ(ENODEV, errno);
-	if (!(tw_info(self->fd).features & TWHEEL_FEATURE_LEASE))
-		SKIP(return, "no leases on this kernel");
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 				   self->fd, 0));

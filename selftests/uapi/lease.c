@@ -16,17 +16,6 @@
 /* Enough words for all tests but one. */
 #define MAP_SIZE	65536
 
-static void __attribute__((constructor)) need_leases(void)
-{
-	int fd = tw_open();
-
-	if (!(tw_info(fd).features & TWHEEL_FEATURE_LEASE)) {
-		ksft_print_header();
-		ksft_exit_skip("no leases on this kernel\n");
-	}
-	close(fd);
-}
-
 static uint64_t *map_words(int fd, size_t size, off64_t offset)
 {
 	return mmap64(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
