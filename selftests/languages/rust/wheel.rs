@@ -233,16 +233,16 @@ fn repeats_on_a_grid() {
 fn leases() {
     let wheel = Options::new().lease(true).open().unwrap();
     let (handle, lease) = wheel.lease(HOUR, 7).unwrap();
-    let first = lease.deadline();
-    assert!(lease.extend(first + HOUR).unwrap() && lease.deadline() >= first + HOUR);
+    let first = lease.deadline().unwrap();
+    assert!(lease.extend(first + HOUR).unwrap() && lease.deadline() >= Some(first + HOUR));
     // Not shortened
-    assert!(lease.extend(first).unwrap() && lease.deadline() >= first + HOUR);
+    assert!(lease.extend(first).unwrap() && lease.deadline() >= Some(first + HOUR));
     let found = wheel.lease_of(handle).unwrap().unwrap();
     assert_eq!(found.deadline(), lease.deadline());
     thread::scope(|scope| {
         scope.spawn(move || assert!(lease.extend(first + 2 * HOUR).unwrap()));
     });
-    assert!(found.deadline() >= first + 2 * HOUR && !found.is_over());
+    assert!(found.deadline() >= Some(first + 2 * HOUR) && !found.is_over());
     wheel.cancel(handle).unwrap();
     assert!(lease.is_over() && !lease.extend(first + 3 * HOUR).unwrap());
     assert!(wheel.lease_of(handle).unwrap().is_none());
@@ -250,7 +250,7 @@ fn leases() {
     let (_, lease) = wheel.lease(MS, 8).unwrap();
     let event = wheel.events().next().unwrap().unwrap();
     assert_eq!(event.user_data(), 8);
-    assert!(event.expired() >= lease.deadline() && lease.is_over());
+    assert!(event.expired() >= lease.deadline().unwrap() && lease.is_over());
     let plain = wheel.arm(HOUR, 0).unwrap();
     assert_eq!(errno(wheel.lease_of(plain)), EINVAL);
     assert_eq!(errno(Wheel::open().unwrap().lease(HOUR, 0)), EINVAL);
@@ -260,6 +260,22 @@ fn leases() {
     let lease = wheel.put_lease(5, HOUR, 0).unwrap();
     assert!(lease.extend(wheel.now() + 2 * HOUR).unwrap());
     assert!(wheel.get(5).unwrap().unwrap().remaining() > HOUR);
+}
+
+/// When another lease has its word, nothing is known of its deadline.
+#[test]
+fn lease_whose_word_is_another_ones() {
+    let wheel = Options::new().lease(true).open().unwrap();
+    let (handle, lease) = wheel.lease(HOUR, 1).unwrap();
+    wheel.cancel(handle).unwrap();
+    assert!(lease.is_over() && lease.deadline() > Some(wheel.now()));
+    let gone = (0..100).any(|_| {
+        let (handle, other) = wheel.lease(HOUR, 2).unwrap();
+        assert!(other.deadline() > Some(wheel.now()));
+        wheel.cancel(handle).unwrap();
+        lease.deadline().is_none()
+    });
+    assert!(gone && lease.is_over() && !lease.extend(Duration::MAX).unwrap());
 }
 
 /// One without a key is not that with key 0.

@@ -702,7 +702,7 @@ impl Wheel {
     /// let wheel = twheel::Options::new().lease(true).open()?;
     /// let (_, lease) = wheel.lease(Duration::from_secs(60), 7)?;
     /// assert!(lease.extend(wheel.now() + Duration::from_secs(90))?);
-    /// assert!(lease.deadline() > wheel.now() + Duration::from_secs(60));
+    /// assert!(lease.deadline() > Some(wheel.now() + Duration::from_secs(60)));
     /// # std::io::Result::Ok(())
     /// ```
     ///
@@ -863,9 +863,11 @@ impl Lease<'_> {
         check(unsafe { sys::twheel_lease_extend(self.lease, ns(time)) } as isize).map(|n| n == 1)
     }
 
-    /// Until when it lasts, or has lasted: a multiple of 1,024 ns.
-    pub fn deadline(&self) -> Duration {
-        Duration::from_nanos(unsafe { sys::twheel_lease_deadline(self.lease) })
+    /// Until when it lasts, or has lasted: a multiple of 1,024 ns. None if another timer has its word
+    /// by now.
+    pub fn deadline(&self) -> Option<Duration> {
+        let ns = unsafe { sys::twheel_lease_deadline(self.lease) };
+        (ns != 0).then(|| Duration::from_nanos(ns))
     }
 
     /// Is it over? It is not before somebody has noticed that its deadline has passed.
