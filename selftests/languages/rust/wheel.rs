@@ -278,6 +278,49 @@ fn lease_whose_word_is_another_ones() {
     assert!(gone && lease.is_over() && !lease.extend(Duration::MAX).unwrap());
 }
 
+/// Leases until a point in time, and on wall time, where a delay is EINVAL
+#[test]
+fn leases_until_a_time() {
+    // A word has a unit of 1,024 ns.
+    let rounded = |lease: &Lease, time| {
+        lease.deadline().unwrap() - time < Duration::from_nanos(1024)
+    };
+    for clock in [Clock::Monotonic, Clock::Boottime, Clock::Realtime] {
+        let wheel = Options::new().lease(true).clock(clock).open().unwrap();
+        if clock == Clock::Realtime {
+            assert_eq!(errno(wheel.lease(HOUR, 0)), EINVAL);
+        }
+        let later = wheel.now() + HOUR;
+        let (handle, lease) = wheel.lease_at(later, 1).unwrap();
+        assert!(rounded(&lease, later));
+        assert!(lease.extend(later + HOUR).unwrap() && rounded(&lease, later + HOUR));
+        assert!(wheel.cancel(handle).unwrap().is_some() && lease.is_over());
+
+        let soon = wheel.now() + 5 * MS;
+        let (handle, lease) = wheel.lease_at(soon, 2).unwrap();
+        let until = if lease.extend(soon + 5 * MS).unwrap() { soon + 5 * MS } else { soon };
+        let event = wheel.events().next().unwrap().unwrap();
+        assert_eq!((event.handle(), event.user_data()), (handle, 2));
+        assert!(event.deadline() >= until && event.expired() >= event.deadline());
+        assert!(lease.is_over() && rounded(&lease, until));
+        // For ever; and one whose time has passed
+        assert!(!wheel.lease_at(Duration::MAX, 3).unwrap().1.is_over());
+        wheel.lease_at(MS, 4).unwrap();
+        assert_eq!(wheel.events().next().unwrap().unwrap().user_data(), 4);
+        assert_eq!(errno(wheel.put_lease_at(5, later, 0)), EINVAL);
+        nothing(&wheel);
+
+        let wheel = Options::new().lease(true).keyed(true).clock(clock).open().unwrap();
+        assert_eq!(errno(wheel.lease_at(later, 0)), EINVAL);
+        let lease = wheel.put_lease_at(0, later, 6).unwrap();
+        assert!(rounded(&lease, later));
+        // To a time that is sooner
+        let lease = wheel.put_lease_at(0, later - HOUR / 2, 7).unwrap();
+        assert!(rounded(&lease, later - HOUR / 2));
+        assert_eq!(wheel.get(0).unwrap().unwrap().user_data(), 7);
+    }
+}
+
 /// One without a key is not that with key 0.
 #[test]
 fn forgotten_keys() {

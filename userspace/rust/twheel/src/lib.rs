@@ -715,28 +715,39 @@ impl Wheel {
     /// lease.is_over();
     /// ```
     pub fn lease(&self, delay: Duration, user_data: u64) -> io::Result<(u64, Lease<'_>)> {
-        self.new_lease(None, delay, user_data)
+        self.new_lease(None, delay, 0, user_data)
+    }
+
+    /// The same until a point in time, also on [`Clock::Realtime`].
+    pub fn lease_at(&self, time: Duration, user_data: u64) -> io::Result<(u64, Lease<'_>)> {
+        self.new_lease(None, time, sys::TWHEEL_ARM_ABS, user_data)
     }
 
     /// Arms the lease with this key, or arms it anew. `EINVAL` without keys.
     pub fn put_lease(&self, key: u64, delay: Duration, user_data: u64) -> io::Result<Lease<'_>> {
-        self.new_lease(Some(key), delay, user_data).map(|(_, lease)| lease)
+        self.new_lease(Some(key), delay, 0, user_data).map(|(_, lease)| lease)
+    }
+
+    /// The same until a point in time, also on [`Clock::Realtime`].
+    pub fn put_lease_at(&self, key: u64, time: Duration, user_data: u64) -> io::Result<Lease<'_>> {
+        self.new_lease(Some(key), time, sys::TWHEEL_ARM_ABS, user_data).map(|(_, lease)| lease)
     }
 
     fn new_lease(
         &self,
         key: Option<u64>,
-        delay: Duration,
+        expires: Duration,
+        flags: u32,
         user_data: u64,
     ) -> io::Result<(u64, Lease<'_>)> {
         if key.is_some() != self.is_keyed() {
             return invalid();
         }
+        let (tw, expires, old) = (self.tw, ns(expires), ptr::null_mut());
         let mut handle = key.unwrap_or(0);
         let mut lease = sys::twheel_lease { word: ptr::null_mut(), tag: 0 };
-        let (tw, old) = (self.tw, ptr::null_mut());
         done(unsafe {
-            sys::twheel_lease_new(tw, ns(delay), 0, user_data, &mut handle, &mut lease, old)
+            sys::twheel_lease_new(tw, expires, flags, user_data, &mut handle, &mut lease, old)
         })?;
         Ok((handle, Lease { lease, wheel: PhantomData }))
     }
