@@ -348,6 +348,31 @@ fn forgotten_keys() {
     assert_eq!(wheel.info().unwrap().pending, 2);
 }
 
+/// What no call has come to is no success, nor what it was before.
+#[test]
+fn requests_that_were_not_made() {
+    const ECHILD: i32 = 10;
+    assert_eq!(errno(Arm::after(HOUR).handle(1).result()), EINVAL);
+    assert_eq!(errno(Cancel::new(1).result()), EINVAL);
+    let wheel = Options::new().embedded(true).keyed(true).open().unwrap();
+    let mut arms = [Arm::after(HOUR).handle(0), Arm::after(HOUR).handle(1)];
+    wheel.arm_batch(&mut arms).unwrap();
+    assert!(arms.iter().all(|arm| arm.result().is_ok()));
+    // A wheel is its parent's.
+    let told = in_child(|| {
+        let mut cancels = [Cancel::new(0), Cancel::new(1)];
+        errno(wheel.arm_batch(&mut arms)) == ECHILD
+            && arms.iter().all(|arm| errno(arm.result()) == ECHILD)
+            && errno(wheel.cancel_batch(&mut cancels)) == ECHILD
+            && cancels.iter().all(|cancel| errno(cancel.result()) == ECHILD)
+    });
+    assert_eq!(told, 0);
+    // With one that has no key no other is armed, either.
+    let mut arms = [arms[0], Arm::after(HOUR)];
+    assert_eq!(errno(wheel.arm_batch(&mut arms)), EINVAL);
+    assert!(arms.iter().all(|arm| errno(arm.result()) == EINVAL));
+}
+
 #[test]
 fn errors() {
     let open = |options: &Options| options.open().map(|_| ());

@@ -300,6 +300,7 @@ impl Arm {
             expires: ns(expires),
             flags: flags as u16,
             old_state: NO_HANDLE,
+            result: -EINVAL as i16,
             ..Default::default()
         })
     }
@@ -367,6 +368,7 @@ impl Arm {
     }
 
     /// Of an element of a batch: its handle and what it has replaced; or why it was not armed.
+    /// `EINVAL` if it was in no batch.
     pub fn result(&self) -> io::Result<(u64, Old)> {
         done(self.0.result.into())?;
         Ok((self.0.handle, Old::new(self.0.old_state.into(), self.0.old_remaining)))
@@ -393,10 +395,10 @@ pub struct Cancel(sys::twheel_cancel);
 impl Cancel {
     /// The timer with this handle or key.
     pub fn new(handle: u64) -> Cancel {
-        Cancel(sys::twheel_cancel { handle, ..Default::default() })
+        Cancel(sys::twheel_cancel { handle, result: -EINVAL, ..Default::default() })
     }
 
-    /// What was cancelled; None if there was no such timer.
+    /// What was cancelled; None if there was no such timer. `EINVAL` if it was in no batch.
     pub fn result(&self) -> io::Result<Option<Old>> {
         found(done(self.0.result).map(|_| Old::new(self.0.old_state, self.0.old_remaining)))
     }
@@ -528,12 +530,10 @@ impl Wheel {
         (unsafe { sys::twheel_config_flags(self.tw) }) & sys::TWHEEL_CONFIG_KEYED != 0
     }
 
-    /// `EINVAL` if there are keys, and one of these timers has none: it would be that with key 0.
-    fn check_keys(&self, arms: &[Arm]) -> io::Result<()> {
-        if self.is_keyed() && arms.iter().any(|arm| arm.0.old_state == NO_HANDLE) {
-            return invalid();
-        }
-        Ok(())
+    /// Do they say which timers they arm? For the library one without a key, where there are keys,
+    /// is that with key 0.
+    fn are_named(&self, arms: &[Arm]) -> bool {
+        !self.is_keyed() || arms.iter().all(|arm| arm.0.old_state != NO_HANDLE)
     }
 
     /// Arms a timer with all settings. Returns its handle, and what was replaced. `EINVAL` if
@@ -557,7 +557,9 @@ impl Wheel {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn arm_with(&self, mut arm: Arm) -> io::Result<(u64, Old)> {
-        self.check_keys(std::slice::from_ref(&arm))?;
+        if !self.are_named(std::slice::from_ref(&arm)) {
+            return invalid();
+        }
         done(unsafe { sys::twheel_arm(self.tw, &mut arm.0) })?;
         arm.result()
     }
@@ -606,53 +608,59 @@ impl Wheel {
         done(unsafe { sys::twheel_cancel_all(self.tw) })
     }
 
-    /// Calls until all are handled. The first error, if it is at the first entry, is the result.
-    fn all<T>(
-        entries: &mut [T],
-        call: impl Fn(*mut T, usize) -> isize,
-    ) -> (usize, io::Result<()>) {
+    /// Calls until `n` entries are handled. `call` is told how many are, and returns how many more
+    /// it has handled, or a negative error. Returns how many are handled, and 0 or the error.
+    fn all(n: usize, mut call: impl FnMut(usize) -> isize) -> (usize, c_int) {
         let mut at = 0;
-        while at < entries.len() {
-            let rest = &mut entries[at..];
-            match check(call(rest.as_mut_ptr(), rest.len())) {
-                Ok(n) => at += n,
-                Err(error) => return (at, Err(error)),
+        while at < n {
+            match call(at) {
+                error if error < 0 => return (at, error as c_int),
+                handled => at += handled as usize,
             }
         }
-        (at, Ok(()))
+        (at, 0)
     }
 
     /// Arms many timers in one call. Each element says how it went: see [`Arm::result`]. `EINVAL`,
     /// and none is armed, if there are keys and one of them has none.
     pub fn arm_batch(&self, arms: &mut [Arm]) -> io::Result<()> {
-        self.check_keys(arms)?;
-        // SAFETY: Arm is a twheel_arm.
-        Wheel::all(arms, |arms, n| unsafe { sys::twheel_arm_batch(self.tw, arms.cast(), n) }).1
+        let (at, error) = if self.are_named(arms) {
+            Wheel::all(arms.len(), |at| {
+                let rest = &mut arms[at..];
+                // SAFETY: Arm is a twheel_arm.
+                unsafe { sys::twheel_arm_batch(self.tw, rest.as_mut_ptr().cast(), rest.len()) }
+            })
+        } else {
+            (0, -EINVAL)
+        };
+        for arm in &mut arms[at..] {
+            arm.0.result = error as i16;
+        }
+        done(error)
     }
 
     /// Pushes many timers in one call, up to the first for which that fails. Returns how many those
     /// are, and that error.
     pub fn push_batch(&self, pushes: &[Push]) -> (usize, io::Result<()>) {
-        let mut at = 0;
-        while at < pushes.len() {
+        let (n, error) = Wheel::all(pushes.len(), |at| {
             let rest = &pushes[at..];
             // SAFETY: Push is a twheel_push.
-            let n = unsafe { sys::twheel_push_batch(self.tw, rest.as_ptr().cast(), rest.len()) };
-            match check(n) {
-                Ok(n) => at += n,
-                Err(error) => return (at, Err(error)),
-            }
-        }
-        (at, Ok(()))
+            unsafe { sys::twheel_push_batch(self.tw, rest.as_ptr().cast(), rest.len()) }
+        });
+        (n, done(error))
     }
 
     /// Cancels many timers in one call. Each element says how it went: see [`Cancel::result`].
     pub fn cancel_batch(&self, cancels: &mut [Cancel]) -> io::Result<()> {
-        // SAFETY: Cancel is a twheel_cancel.
-        let call = |cancels: *mut Cancel, n| unsafe {
-            sys::twheel_cancel_batch(self.tw, cancels.cast(), n)
-        };
-        Wheel::all(cancels, call).1
+        let (at, error) = Wheel::all(cancels.len(), |at| {
+            let rest = &mut cancels[at..];
+            // SAFETY: Cancel is a twheel_cancel.
+            unsafe { sys::twheel_cancel_batch(self.tw, rest.as_mut_ptr().cast(), rest.len()) }
+        });
+        for cancel in &mut cancels[at..] {
+            cancel.0.result = error;
+        }
+        done(error)
     }
 
     /// Looks at a timer; None if there is no such timer.
