@@ -348,6 +348,46 @@ fn forgotten_keys() {
     assert_eq!(wheel.info().unwrap().pending, 2);
 }
 
+/// A request without a handle that has failed has none still, whichever wheel it comes to next.
+#[test]
+fn requests_that_failed_are_used_again() {
+    let (keyed, full) = (keyed(), Options::new().limit(1).open().unwrap());
+    let mut arms = [Arm::after(HOUR); 3];
+    full.arm_batch(&mut arms).unwrap();
+    let (handle, old) = arms[0].result().unwrap();
+    assert_eq!((handle != 0, old), (true, Old::None));
+    for arm in &arms[1..] {
+        assert_eq!(errno(arm.result()), ENOSPC);
+        assert_eq!(errno(keyed.arm_with(*arm)), EINVAL);
+    }
+    assert_eq!(errno(keyed.arm_batch(&mut arms[1..])), EINVAL);
+    assert_eq!(keyed.info().unwrap().pending, 0);
+    // There is room now: they are new timers.
+    full.cancel(handle).unwrap();
+    full.arm_batch(&mut arms[1..]).unwrap();
+    assert!(![0, handle].contains(&arms[1].result().unwrap().0));
+    assert_eq!(errno(arms[2].result()), ENOSPC);
+    // One that has failed with a key has that still.
+    let mut arms = [Arm::after(HOUR).handle(0).if_pending()];
+    for _ in 0..2 {
+        keyed.arm_batch(&mut arms).unwrap();
+        assert_eq!(errno(arms[0].result()), ENOENT);
+    }
+}
+
+/// Without keys no timer has the handle 0, and one with it is not a new one.
+#[test]
+fn handle_0() {
+    let wheel = Wheel::open().unwrap();
+    let mut arms = [Arm::after(HOUR), Arm::after(HOUR).handle(0)];
+    assert_eq!(errno(wheel.arm_with(arms[1])), EINVAL);
+    assert_eq!(errno(wheel.arm_batch(&mut arms)), EINVAL);
+    assert_eq!(wheel.info().unwrap().pending, 0);
+    assert_eq!(errno(wheel.rearm(0, HOUR, 0)), EINVAL);
+    assert_eq!(errno(wheel.push(0, HOUR)), ENOENT);
+    assert_eq!(wheel.cancel(0).unwrap(), None);
+}
+
 /// What no call has come to is no success, nor what it was before.
 #[test]
 fn requests_that_were_not_made() {

@@ -286,23 +286,38 @@ impl std::fmt::Debug for Event {
     }
 }
 
-/// In `old_state`, which the library only writes, of a request for which no handle was given.
-const NO_HANDLE: u16 = u16::MAX;
-
 /// A request to arm a timer, with all settings; and afterwards what has become of it.
+///
+/// An element of a batch that has made a timer names it from then on. If it is used again, it arms
+/// that timer anew.
 #[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct Arm(sys::twheel_arm);
+pub struct Arm {
+    /// What the library takes and answers, but for the handle.
+    entry: sys::twheel_arm,
+    /// None for a new timer. 0 may be a key.
+    handle: Option<u64>,
+}
 
 impl Arm {
     fn new(expires: Duration, flags: u32) -> Arm {
-        Arm(sys::twheel_arm {
+        let entry = sys::twheel_arm {
             expires: ns(expires),
             flags: flags as u16,
-            old_state: NO_HANDLE,
             result: -EINVAL as i16,
             ..Default::default()
-        })
+        };
+        Arm { entry, handle: None }
+    }
+
+    fn entry(&self) -> sys::twheel_arm {
+        sys::twheel_arm { handle: self.handle.unwrap_or(0), ..self.entry }
+    }
+
+    fn answer(&mut self, entry: sys::twheel_arm) {
+        self.entry = entry;
+        if entry.result == 0 {
+            self.handle = Some(entry.handle);
+        }
     }
 
     /// A new timer that expires once, `delay` from now. With keys it has to have one, by
@@ -318,37 +333,36 @@ impl Arm {
 
     /// The timer with this handle, which has to be live, or with this key.
     pub fn handle(mut self, handle: u64) -> Arm {
-        self.0.handle = handle;
-        self.0.old_state = sys::TWHEEL_STATE_NONE as u16;
+        self.handle = Some(handle);
         self
     }
 
     /// Given back in its events.
     pub fn user_data(mut self, user_data: u64) -> Arm {
-        self.0.user_data = user_data;
+        self.entry.user_data = user_data;
         self
     }
 
     /// Further expirations, on a grid. 0 is none.
     pub fn interval(mut self, interval: Duration) -> Arm {
-        self.0.interval = ns(interval);
+        self.entry.interval = ns(interval);
         self
     }
 
     /// How many expirations there are; 0 is no end.
     pub fn count(mut self, count: u32) -> Arm {
-        self.0.count = count;
+        self.entry.count = count;
         self
     }
 
     /// It may be so late, to share wake-ups with others.
     pub fn slack(mut self, slack: Duration) -> Arm {
-        self.0.slack = ns(slack);
+        self.entry.slack = ns(slack);
         self
     }
 
     fn flag(mut self, flag: u32) -> Arm {
-        self.0.flags |= flag as u16;
+        self.entry.flags |= flag as u16;
         self
     }
 
@@ -370,8 +384,8 @@ impl Arm {
     /// Of an element of a batch: its handle and what it has replaced; or why it was not armed.
     /// `EINVAL` if it was in no batch.
     pub fn result(&self) -> io::Result<(u64, Old)> {
-        done(self.0.result.into())?;
-        Ok((self.0.handle, Old::new(self.0.old_state.into(), self.0.old_remaining)))
+        done(self.entry.result.into())?;
+        Ok((self.entry.handle, Old::new(self.entry.old_state.into(), self.entry.old_remaining)))
     }
 }
 
@@ -531,13 +545,14 @@ impl Wheel {
     }
 
     /// Do they say which timers they arm? For the library one without a key, where there are keys,
-    /// is that with key 0.
+    /// is that with key 0, and elsewhere one with the handle 0 is a new timer.
     fn are_named(&self, arms: &[Arm]) -> bool {
-        !self.is_keyed() || arms.iter().all(|arm| arm.0.old_state != NO_HANDLE)
+        let keyed = self.is_keyed();
+        arms.iter().all(|arm| arm.handle.map_or(!keyed, |handle| keyed || handle != 0))
     }
 
     /// Arms a timer with all settings. Returns its handle, and what was replaced. `EINVAL` if
-    /// there are keys and it has none.
+    /// there are keys and it has none, or if there are none and its handle is 0.
     ///
     /// ```
     /// use std::time::Duration;
@@ -560,7 +575,8 @@ impl Wheel {
         if !self.are_named(std::slice::from_ref(&arm)) {
             return invalid();
         }
-        done(unsafe { sys::twheel_arm(self.tw, &mut arm.0) })?;
+        arm.entry = arm.entry();
+        done(unsafe { sys::twheel_arm(self.tw, &mut arm.entry) })?;
         arm.result()
     }
 
@@ -622,19 +638,23 @@ impl Wheel {
     }
 
     /// Arms many timers in one call. Each element says how it went: see [`Arm::result`]. `EINVAL`,
-    /// and none is armed, if there are keys and one of them has none.
+    /// and none is armed, if there are keys and one of them has none, or if there are none and one
+    /// has the handle 0.
     pub fn arm_batch(&self, arms: &mut [Arm]) -> io::Result<()> {
+        let mut entries: Vec<_> = arms.iter().map(Arm::entry).collect();
         let (at, error) = if self.are_named(arms) {
-            Wheel::all(arms.len(), |at| {
-                let rest = &mut arms[at..];
-                // SAFETY: Arm is a twheel_arm.
-                unsafe { sys::twheel_arm_batch(self.tw, rest.as_mut_ptr().cast(), rest.len()) }
+            Wheel::all(entries.len(), |at| {
+                let rest = &mut entries[at..];
+                unsafe { sys::twheel_arm_batch(self.tw, rest.as_mut_ptr(), rest.len()) }
             })
         } else {
             (0, -EINVAL)
         };
-        for arm in &mut arms[at..] {
-            arm.0.result = error as i16;
+        for entry in &mut entries[at..] {
+            entry.result = error as i16;
+        }
+        for (arm, entry) in arms.iter_mut().zip(entries) {
+            arm.answer(entry);
         }
         done(error)
     }
