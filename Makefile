@@ -60,7 +60,7 @@ userspace: ## build libtwheel, the twheel tool, applications and examples
 
 .PHONY: demo
 demo: ## a million drivers in a guest (TARGET=host: here; TARGET=embedded: without the module)
-	$(Q)$(vm)/demo.sh $(TARGET)
+	$(Q)selftests/demo/demo.sh $(TARGET)
 
 .PHONY: check
 check: ## tests of each kind, in guests where they need the device: a quarter of an hour

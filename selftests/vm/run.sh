@@ -134,7 +134,7 @@ make_initramfs() {
 		add_with_libraries "$(command -v wrk)" "$root/bin"
 	fi
 	[ ! -d "$build/guest/bin" ] || cp "$build"/guest/bin/* "$root/twheel/bin/"
-	for dir in "$build"/selftests/*/ "$vm/guest" "${folders[@]}"; do
+	for dir in "$build"/selftests/*/ "${folders[@]}"; do
 		[ ! -d "$dir" ] || cp -r "$dir" "$root/twheel/"
 	done
 	cp "$top/selftests/ktap-run.sh" "$root/twheel/"

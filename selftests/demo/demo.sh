@@ -5,7 +5,7 @@
 #
 # usage: [DRIVERS=n] demo.sh [guest|host|embedded]
 
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../vm/common.sh"
 
 drivers=${DRIVERS:-1000000}
 unset MAKEFLAGS MFLAGS
@@ -13,7 +13,8 @@ unset MAKEFLAGS MFLAGS
 in_guest() {
 	"$vm/setup.sh" build guest
 	"$vm/build.sh" module userspace
-	"$vm/run.sh" -c "${CPUS:-2}" -m 3072 -t 600 -- "/twheel/guest/demo.sh $drivers"
+	"$vm/run.sh" -c "${CPUS:-2}" -m 3072 -t 600 -d "$top/selftests/demo" -- \
+		"/twheel/demo/guest.sh $drivers"
 }
 
 # insmod explains a refusal in the kernel's log, not to its caller.
@@ -37,7 +38,7 @@ on_host() {
 	"$vm/setup.sh" build
 	load
 	step "building user space" "$build/log/userspace" make -C "$top" userspace
-	PATH=$build/userspace/bin:$PATH "$vm/guest/demo.sh" "$drivers"
+	PATH=$build/userspace/bin:$PATH "$top/selftests/demo/guest.sh" "$drivers"
 }
 
 # conclude - print what heartbeat has said, and last what its timers took and what as many timerfds

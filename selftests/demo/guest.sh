@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# demo.sh - a million drivers in three forms, then a TCP server under load
+# guest.sh - a million drivers in three forms, then a TCP server under load
 #
-# usage: demo.sh [drivers]
+# usage: guest.sh [drivers]
 #
 # Runs where /dev/twheel is, with the programs in PATH.
 
