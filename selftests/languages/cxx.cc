@@ -497,6 +497,15 @@ static void timers()
 	wheel.dispatch();
 	expect(alive && gone.expired(), "a function destroys its own timer");
 
+	void (*no_pointer)(const tw::event &) = nullptr;
+	tw::timer::function no_function;
+	std::function<int(tw::event)> no_other;
+	expect(fails(EINVAL, [&] { tw::timer none(wheel, nullptr); }) &&
+	       fails(EINVAL, [&] { tw::timer none(wheel, no_pointer); }) &&
+	       fails(EINVAL, [&] { tw::timer none(wheel, no_function); }) &&
+	       fails(EINVAL, [&] { tw::timer none(wheel, no_other); }),
+	       "a timer without a function is refused");
+
 	tw::timer throws(wheel, [](const tw::event &) { throw std::runtime_error("out"); });
 	bool caught = false;
 	throws.start(1ms);

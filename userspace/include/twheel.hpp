@@ -691,9 +691,12 @@ class timer {
 public:
 	using function = std::function<void(const event &)>;
 
+	/* A function that is empty, as of a null pointer, is refused with EINVAL. */
 	timer(const context &of, function call)
 		: state_(std::make_shared<state>())
 	{
+		if (!call)
+			detail::fail(EINVAL, "a timer without a function");
 		state_->call = std::move(call);
 		state_->of = of.tw_;
 		detail::check(twheel_timer_new(&state_->made, of.get(), run, state_.get()),
