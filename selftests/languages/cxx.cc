@@ -235,6 +235,46 @@ static bool refused(Duration time)
 		wheel.info().pending == 1 && wheel.now() == 1000h;
 }
 
+#if defined(__SIZEOF_FLOAT128__) && __LDBL_MANT_DIG__ == 64
+__extension__ typedef __float128 quad;
+
+/* A class that has more digits than a long double */
+struct number {
+	quad value;
+
+	constexpr number(quad from) : value(from) {}
+	constexpr operator quad() const { return value; }
+};
+
+template <>
+struct std::numeric_limits<number> {
+	static constexpr bool is_integer = false;
+	static constexpr int digits = 113;
+};
+
+template <typename Rep>
+static bool exact()
+{
+	using limits = std::numeric_limits<long double>;
+	constexpr quad huge = limits::max(), tiny = limits::denorm_min();
+
+	return count<Rep, 1, 1000000000>(100000000000 + quad(1e-12)) == 100000000001 &&
+		count<Rep, 1, 1000000000>(100000000000) == 100000000000 &&
+		count<Rep, 1, 1>(tiny / 2) == 1 && count<Rep, 1, 1>(quad(0)) == 0 &&
+		count<Rep, 1, 1000000000>(quad(never) - 1 + quad(1e-12)) == never &&
+		count<Rep, 1, 1000000000>(quad(never) - 1) == never - 1 &&
+		count<Rep, 86400, 1>(1 + quad(1e-27)) == 86400000000001 &&
+		count<Rep, 10000000000, 1>(quad(0.5) + quad(1e-27)) == 5000000000000000001 &&
+		count<Rep, 1, 1000000000000>(quad(200000000000000001008.0L)) ==
+			200000000000000002 &&
+		lasts(std::chrono::duration<Rep>(Rep(huge * 2))) &&
+		lasts(std::chrono::duration<Rep>(Rep(quad(limits::infinity())))) &&
+		refused(std::chrono::duration<Rep>(Rep(-quad(limits::infinity())))) &&
+		refused(std::chrono::duration<Rep>(Rep(-tiny / 2))) &&
+		refused(std::chrono::duration<Rep>(Rep(quad(limits::quiet_NaN()))));
+}
+#endif
+
 static void times()
 {
 	using seconds = std::chrono::duration<double>;
@@ -272,6 +312,19 @@ static void times()
 	       count<double, 1, 1>(0.1) == 100000001 &&
 	       count<double, 1, 1>(1795629600.123456717) == 1795629600123456717 &&
 	       count<double, 1, 3>(0.75) == 250000000, "fractions are rounded up");
+
+	expect(std::numeric_limits<long double>::digits < 64 ||
+	       count<long double, 1, 1000000000000>(200000000000000001008.0L) == 200000000000000002,
+	       "so is a long double of many short units");
+#if defined(__SIZEOF_FLOAT128__) && __LDBL_MANT_DIG__ == 64
+	expect(exact<quad>(), "a time of 128 bits is not early");
+	expect(exact<number>(), "nor is one that is a class");
+#endif
+#ifdef __SIZEOF_INT128__
+	__extension__ typedef __int128 integer;
+	expect(count<integer, 1, 1000000000000000000>(integer(100000000000) * 1000000000 + 1) ==
+	       100000000001, "nor is an integer of so many");
+#endif
 
 	tw::options options;
 	options.clock = CLOCK_REALTIME;

@@ -138,8 +138,11 @@ constexpr amount amount_of(Rep count)
 				result.doublings++;
 		}
 		result.whole = static_cast<std::uint64_t>(count);
-	} else if constexpr (!std::is_same_v<Rep, double> && !std::is_same_v<Rep, long double>) {
-		using wide = std::conditional_t<std::is_same_v<Rep, float>, double, long double>;
+	} else if constexpr (std::is_class_v<Rep> ? std::numeric_limits<Rep>::digits <=
+			     std::numeric_limits<long double>::digits :
+			     sizeof(Rep) < sizeof(double)) {
+		/* The conversion is exact, unless a class does not tell how many digits it has. */
+		using wide = std::conditional_t<std::is_class_v<Rep>, long double, double>;
 
 		return amount_of(static_cast<wide>(count));
 	} else {
@@ -147,11 +150,20 @@ constexpr amount amount_of(Rep count)
 		if (!(count >= 0))
 			fail(EINVAL, "a negative time");
 		/* After 127 of them it is too long in any unit. */
-		for (; count >= Rep(part_unit) && result.doublings < 127; count /= 2)
-			result.doublings++;
+		for (; count >= Rep(part_unit) && result.doublings < 127; result.doublings++) {
+			Rep half = count / 2;
+
+			/* An old compiler may not tell that it is an integer. */
+			count = half + (half + half < count);
+		}
 		if (count >= Rep(part_unit))
 			return {part_unit, 0, 0, 127};
 		result.whole = static_cast<std::uint64_t>(count);
+		if (result.doublings) {
+			/* What has more than 62 digits may have a fraction. */
+			result.whole += Rep(result.whole) < count;
+			return result;
+		}
 		count = (count - Rep(result.whole)) * Rep(part_unit);
 		result.part = static_cast<std::uint64_t>(count);
 		count = (count - Rep(result.part)) * Rep(part_unit);
