@@ -504,14 +504,39 @@ static void leases()
 
 	options.clock = CLOCK_REALTIME;
 	tw::context wall = still(options);
-	tw::arm_request arm = {};
-	arm.expires = std::chrono::nanoseconds(2000h).count();
-	arm.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE;
-	wall.arm(arm);
-	twheel_get(wall.get(), arm.handle, &info);
-	lease = wall.lease_at(info);
-	expect(lease.extend(system_clock::time_point(3000h)) &&
-	       fails(EINVAL, [&] { lease.extend(4000h); }), "not from now on wall time");
+	lease = wall.lease(system_clock::time_point(2000h), 9);
+	expect(lease.deadline() >= 2000h && lease.deadline() < 2000h + unit &&
+	       lease.extend(system_clock::time_point(3000h)) && lease.deadline() >= 3000h,
+	       "on wall time a lease is made and extended for points in time");
+	expect(fails(EINVAL, [&] { wall.lease(1h); }) &&
+	       fails(EINVAL, [&] { lease.extend(4000h); }) && wall.info().pending == 1,
+	       "and not from now on");
+	std::vector<tw::event> events(4);
+	tw::lease passed = wall.lease(system_clock::time_point(1h), 8);
+	expect(passed.expired() && !passed.extend(system_clock::time_point(3000h)) &&
+	       wall.read(events) && events.size() == 1 && events[0].user_data == 8,
+	       "one for what has passed is over at once");
+	wall.set_now(2999h);
+	expect(!wall.read(events) && !lease.expired(), "what was extended is not early");
+	wall.set_now(3001h);
+	expect(wall.read(events) && events.size() == 1 && events[0].user_data == 9 &&
+	       events[0].deadline >= tw::count(3000h) && lease.expired(), "and is over then");
+
+	expect(slow.lease(steady_clock::time_point(2000h)).deadline() >= 2000h &&
+	       fails(EINVAL, [&] { slow.lease(system_clock::time_point(2000h)); }) &&
+	       fails(EINVAL, [&] { wall.lease(steady_clock::time_point(4000h)); }) &&
+	       fails(EINVAL, [&] { wall.lease(system_clock::time_point(-1ns)); }) &&
+	       fails(EINVAL, [&] { wall.lease(system_clock::time_point(4000h), 0, 7); }),
+	       "points in time are of the context's clock, and have keys only where those are");
+	expect(wall.lease(std::chrono::time_point<system_clock, std::chrono::hours>::max())
+	       .deadline() == std::chrono::nanoseconds(never - 1023), "the last one is never");
+	options.keyed = true;
+	tw::context named = still(options);
+	named.lease(system_clock::time_point(3000h), 1, 7);
+	expect(named.lease(system_clock::time_point(2000h), 2, 7).deadline() < 2000h + unit &&
+	       named.info().pending == 1 && deadline(named, 7) < tw::count(2000h + unit) &&
+	       fails(EINVAL, [&] { named.lease(system_clock::time_point(2000h)); }),
+	       "with a key the next lease takes its place");
 }
 
 static void timers()

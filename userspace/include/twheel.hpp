@@ -582,19 +582,19 @@ public:
 
 	/* Arm a lease. In a context with keys it has to have a @key, in others it has none. */
 	template <typename Rep, typename Period>
-	tw::lease lease(std::chrono::duration<Rep, Period> expires, std::uint64_t user_data = 0,
+	tw::lease lease(std::chrono::duration<Rep, Period> delay, std::uint64_t user_data = 0,
 			std::optional<std::uint64_t> key = {})
 	{
-		bool keyed = twheel_config_flags(get()) & TWHEEL_CONFIG_KEYED;
-		std::uint64_t handle = key.value_or(0);
-		struct twheel_lease made;
+		return make_lease(detail::count(delay), 0, user_data, key);
+	}
 
-		if (keyed != key.has_value())
-			detail::fail(EINVAL, keyed ? "a lease without a key" :
-				     "a key in a context without keys");
-		detail::check(twheel_lease_new(get(), detail::count(expires), 0, user_data, &handle,
-					       &made, nullptr), "twheel_lease_new");
-		return tw::lease(made, handle, get());
+	/* The same, for a point in time: also on CLOCK_REALTIME. */
+	template <typename Clock, typename Duration>
+	tw::lease lease(std::chrono::time_point<Clock, Duration> expires,
+			std::uint64_t user_data = 0, std::optional<std::uint64_t> key = {})
+	{
+		check_clock<Clock>();
+		return make_lease(detail::count(expires), TWHEEL_ARM_ABS, user_data, key);
 	}
 
 	/*
@@ -678,6 +678,21 @@ private:
 	{
 		if (detail::clock_of<Clock>() != clock())
 			detail::fail(EINVAL, "a context on another clock");
+	}
+
+	tw::lease make_lease(std::uint64_t expires, unsigned int flags, std::uint64_t user_data,
+			     std::optional<std::uint64_t> key)
+	{
+		bool keyed = twheel_config_flags(get()) & TWHEEL_CONFIG_KEYED;
+		std::uint64_t handle = key.value_or(0);
+		struct twheel_lease made;
+
+		if (keyed != key.has_value())
+			detail::fail(EINVAL, keyed ? "a lease without a key" :
+				     "a key in a context without keys");
+		detail::check(twheel_lease_new(get(), expires, flags, user_data, &handle, &made,
+					       nullptr), "twheel_lease_new");
+		return tw::lease(made, handle, get());
 	}
 
 	static old made(const struct twheel_old &was)
