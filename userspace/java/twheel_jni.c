@@ -290,14 +290,15 @@ JNIEXPORT jint JNICALL Java_twheel_Native_read(JNIEnv *env, jclass cl, jlong tw,
 }
 
 JNIEXPORT jint JNICALL Java_twheel_Native_lease(JNIEnv *env, jclass cl, jlong tw, jlong key,
-						jlong delay, jlong user_data, jlongArray array)
+						jlong expires, jboolean absolute, jlong user_data,
+						jlongArray array)
 {
 	uint64_t handle = (uint64_t)key;
 	struct twheel_lease lease;
 	int ret;
 
-	ret = twheel_lease_new(PTR(tw), (uint64_t)delay, 0, (uint64_t)user_data, &handle, &lease,
-			       NULL);
+	ret = twheel_lease_new(PTR(tw), (uint64_t)expires, absolute ? TWHEEL_ARM_ABS : 0,
+			       (uint64_t)user_data, &handle, &lease, NULL);
 	if (!ret) {
 		jlong values[3] = { (jlong)handle, (jlong)(uintptr_t)lease.word, lease.tag };
 

@@ -251,6 +251,29 @@ public class WheelTest {
         fails(EBADF, () -> wheel.lease(HOUR, 1));
     }
 
+    @Test
+    public void leasesOnWallTime() {
+        try (Wheel wheel = new Wheel(options().leases().wallTime())) {
+            long until = wheel.now() + HOUR;
+            Lease lease = wheel.leaseAt(until, 1), over = wheel.leaseAt(1, 7);
+            assertTrue(lease.deadline() >= until && lease.deadline() < until + MS);
+            assertTrue(lease.extend(until + HOUR));
+            assertTrue(lease.deadline() >= until + HOUR);
+            assertEquals(Arrays.asList(7L), read(wheel, 1));
+            assertTrue(over.isOver());
+            fails(EINVAL, () -> wheel.lease(HOUR, 1));
+            fails(EINVAL, () -> wheel.leaseAt(-1, 1));
+            fails(EINVAL, () -> wheel.leaseAt(7, until, 1));
+            assertEquals(1, wheel.pending());
+        }
+        try (Wheel wheel = new Wheel(options().leases().keyed().wallTime())) {
+            long until = wheel.now() + HOUR;
+            assertEquals(7, wheel.leaseAt(7, until + HOUR, 1).handle());
+            assertTrue(wheel.leaseAt(7, until, 1).deadline() < until + MS);
+            assertEquals(1, wheel.pending());
+        }
+    }
+
     /** One without a key is not that with key 0. */
     @Test
     public void leasesWithKeys() {

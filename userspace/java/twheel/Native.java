@@ -140,7 +140,8 @@ final class Native {
     static native int read(long tw, long events, int n);
 
     /** Returns handle, address of the word, tag. */
-    static native int lease(long tw, long key, long delay, long userData, long[] lease);
+    static native int lease(long tw, long key, long expires, boolean absolute, long userData,
+            long[] lease);
 
     /**
      * As setAfter(), of a lease: lease[0] is its handle before and after, the rest is stored as by

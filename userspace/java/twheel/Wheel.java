@@ -271,21 +271,32 @@ public final class Wheel implements AutoCloseable {
 
     /** Arms a lease. Not for keys. */
     public Lease lease(long delay, long userData) {
-        return lease(false, 0, delay, userData);
+        return lease(false, 0, Math.max(delay, 0), false, userData);
     }
 
     /** Arms, or arms again, the lease with this key. */
     public Lease lease(long key, long delay, long userData) {
-        return lease(true, key, delay, userData);
+        return lease(true, key, Math.max(delay, 0), false, userData);
     }
 
-    private synchronized Lease lease(boolean keyed, long key, long delay, long userData) {
+    /** As {@link #lease(long, long)}, until a point in time on the wheel's clock. */
+    public Lease leaseAt(long deadline, long userData) {
+        return lease(false, 0, deadline, true, userData);
+    }
+
+    /** As {@link #lease(long, long, long)}, until a point in time on the wheel's clock. */
+    public Lease leaseAt(long key, long deadline, long userData) {
+        return lease(true, key, deadline, true, userData);
+    }
+
+    private synchronized Lease lease(boolean keyed, long key, long expires, boolean absolute,
+            long userData) {
         long[] lease = new long[3];
         use();
         if (keyed != isKeyed())
             throw new TwheelException("lease_new", Native.EINVAL);
         TwheelException.check("lease_new",
-                Native.lease(use(), key, Math.max(delay, 0), userData, lease));
+                Native.lease(use(), key, expires, absolute, userData, lease));
         return new Lease(this, lease[0], lease[1], (int) lease[2]);
     }
 
