@@ -82,7 +82,7 @@ try "it has what the last release had, and all of it is the same" compare "$tmp/
 map=userspace/lib/libtwheel.map
 noticed "a function that is gone" '1 Removed function:' '/twheel_now;/d' $map
 noticed "a function that has moved to another version" 'twheel_now@' \
-	'/twheel_now;/d; s/twheel_timer_defer;/twheel_now; &/' $map
+	'/twheel_now;/d; s/^};/&\nLIBTWHEEL_99 { global: twheel_now; } LIBTWHEEL_0.4;/' $map
 noticed "another type of an argument" "parameter 2 of type 'typedef uint64_t' changed" \
 	's/twheel_cancel(struct twheel \*tw, uint64_t handle/twheel_cancel(struct twheel *tw, uint32_t handle/' \
 	userspace/include/twheel.h userspace/lib/*.c
@@ -95,7 +95,7 @@ copy more
 try "a library with a new function" sh -c "cd '$tmp/more' &&
 	echo 'int twheel_more(void) { return 0; }' >>userspace/lib/event.c &&
 	sed -i 's/-fvisibility=hidden//' userspace/Makefile &&
-	echo 'LIBTWHEEL_99 { global: twheel_more; } LIBTWHEEL_0.2;' >>userspace/lib/libtwheel.map"
+	echo 'LIBTWHEEL_99 { global: twheel_more; } LIBTWHEEL_0.4;' >>userspace/lib/libtwheel.map"
 try "is built" build "$tmp/more"
 try "and is compatible" compare "$tmp/more"
 finish

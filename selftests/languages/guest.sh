@@ -46,7 +46,7 @@ copy_python() {
 		(cd "$stdlib" && xargs cp --parents -t "$home/lib/${stdlib##*/}")
 	cp -r "$top/userspace/python/twheel" "$here"/*.py "$folder"
 	cp "$(readlink -f "$("$python" -c 'import sys; print(sys.executable)')")" "$folder/python3"
-	cp -L "$root/usr/lib/libtwheel.so.0.1" "$folder/lib"
+	cp -L "$root/usr/lib/libtwheel.so.0.4" "$folder/lib"
 	mapfile -t files < <(find "$home" -name '*.so'; echo "$folder/python3")
 	copy_libraries "${files[@]}"
 	# Compiled here, as that takes long in a guest, where the files' times are others.

@@ -31,7 +31,7 @@ is_built() {
 }
 
 needs_soname() {
-	readelf -d "$tmp/shared" | grep -q 'NEEDED.*\[libtwheel.so.0.1\]'
+	readelf -d "$tmp/shared" | grep -q 'NEEDED.*\[libtwheel.so.0.4\]'
 }
 
 # same A B - succeeds if both files hold the same, and shows the difference otherwise
@@ -72,7 +72,7 @@ sort - "$tmp/pages" >"$tmp/expected" <<END
 ./usr/lib/here/cmake/twheel/twheelConfigVersion.cmake
 ./usr/lib/here/libtwheel.a
 ./usr/lib/here/libtwheel.so
-./usr/lib/here/libtwheel.so.0.1
+./usr/lib/here/libtwheel.so.0.4
 ./usr/lib/here/libtwheel.so.$version
 ./usr/lib/here/pkgconfig/libtwheel.pc
 ./usr/share/bash-completion/completions/twheel
@@ -179,35 +179,19 @@ int main(void)
 }
 END
 cp "$tmp/program.c" "$tmp/program.cc"
-# With OLD as a program that was linked with that version of the library, in which the flags were
-# 1 for NONBLOCK, 2 for CLOEXEC and 4 for EMBEDDED.
 cat >"$tmp/chosen.c" <<'END'
-#include <errno.h>
-#include <fcntl.h>
 #include <twheel.h>
 
-#ifdef OLD
-__asm__(".symver twheel_open, twheel_open@LIBTWHEEL_" OLD);
-#endif
-
-int main(int argc, char **argv)
+int main(void)
 {
 	struct twheel *tw;
-	int status, close;
 
-	(void)argv;
-	if (argc == 1)
-		return -twheel_open(&tw, 0, 0, 0);
-	if (twheel_open(&tw, 0, TWHEEL_OPEN_EMBEDDED, 0) != -EINVAL ||
-	    twheel_open(&tw, 0, 8, 0) != -EINVAL || twheel_open(&tw, 0, 1 | 2 | 4, 0))
-		return 1;
-	status = fcntl(twheel_fd(tw), F_GETFL);
-	close = fcntl(twheel_fd(tw), F_GETFD);
-	twheel_close(tw);
-	return !(status & O_NONBLOCK && close & FD_CLOEXEC) || twheel_open(&tw, 0, 4, 0) ||
-	       fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK;
+	return -twheel_open(&tw, 0, 0, 0);
 }
 END
+# A library of before 0.4, whose programs had another struct twheel_arm
+echo 'int twheel_open(void) { return 0; }' >"$tmp/old.c"
+echo 'LIBTWHEEL_0.1 { twheel_open; };' >"$tmp/old.map"
 # The one header has everything that a configuration needs.
 cat >"$tmp/clocks.c" <<'END'
 #include <twheel.h>
@@ -237,11 +221,12 @@ END
 	try "the same in C99 with POSIX" \
 		cc -std=c99 -D_POSIX_C_SOURCE=199309L -Wall -Wextra -Werror \
 		-o "$tmp/clocks" "$tmp/clocks.c" $(pkg-config --cflags --libs libtwheel)
-	for old in '' 0.1 0.3; do
-		try "one that opens the default${old:+, as in $old}" \
-			cc ${old:+"-DOLD=\"$old\""} -o "$tmp/chosen$old" "$tmp/chosen.c" \
-			$(pkg-config --cflags --libs libtwheel)
-	done
+	try "one that opens the default" cc -o "$tmp/chosen" "$tmp/chosen.c" \
+		$(pkg-config --cflags --libs libtwheel)
+	try "one that was linked before 0.4" sh -c "cd '$tmp' && mkdir old &&
+		cc -shared -o old/libtwheel.so.0.1 -Wl,-soname,libtwheel.so.0.1 \
+			-Wl,--version-script,old.map old.c &&
+		cc -o linked chosen.c $(pkg-config --cflags libtwheel) old/libtwheel.so.0.1"
 	if command -v c++ >/dev/null; then
 		try "a program in C++" \
 			c++ -Wall -Wextra -Werror -pedantic -o "$tmp/cxx" "$tmp/program.cc" \
@@ -255,13 +240,9 @@ try "it runs with the archive" "$tmp/static"
 if [ ! -e /dev/twheel ]; then
 	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"
 	check "without the device it gets an embedded wheel" test "$status" = 0
-	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen0.1"
-	check "a program from before gets ENOENT" test "$status" = 2
 fi
-for old in 0.1 0.3; do
-	try "a program of $old has the flags of that time" \
-		env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen$old" flags
-done
+run env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/linked"
+check "a program of before 0.4 does not start with it" grep -q 'libtwheel.so.0.1: cannot open' "$tmp/out"
 
 # The folders may be moved together.
 cp -r "$root/usr" "$tmp/moved"
@@ -293,6 +274,8 @@ cmake_builds() {
 if command -v cmake >/dev/null; then
 	check "a program by CMake" cmake_builds "$version"
 	check "and none that wants a later version" refused cmake_builds 99
+	check "or one that had another interface" refused cmake_builds 0.3
+	check "one that names no version" cmake_builds ''
 else
 	skip "a program by CMake" "there is no cmake"
 fi
@@ -312,7 +295,7 @@ cat >"$tmp/ldconfig" <<END
 if [ "\$1" = -p ]; then
 	cat "$tmp/cache"
 else
-	find "$tmp/here" -name 'libtwheel.so.0.1' -printf '\tlibtwheel.so.0.1 => %p\n' >"$tmp/cache"
+	find "$tmp/here" -name 'libtwheel.so.0.4' -printf '\tlibtwheel.so.0.4 => %p\n' >"$tmp/cache"
 fi
 END
 chmod +x "$tmp/ldconfig"
@@ -326,7 +309,7 @@ check "and make uninstall PREFIX= removes it" make -s -C "$user" O="$tmp/build" 
 check "all of it" test ! -e "$tmp/capitals/bin/twheel"
 try "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
 try "it says nothing" test ! -s "$tmp/said"
-try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.1$' "$tmp/cache"
+try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.4$' "$tmp/cache"
 try "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
 try "the loader has forgotten it" test ! -s "$tmp/cache"
 try "make install where ldconfig fails" here LDCONFIG=false install

@@ -23,7 +23,7 @@ here=$top/selftests/packages
 page=$top/Documentation/installing.md
 release=$(other_release)
 version=$(cat "$top/VERSION")
-packages='twheel-dkms libtwheel-dev python3-twheel twheel-tools libtwheel0.1'
+packages='twheel-dkms libtwheel-dev python3-twheel twheel-tools libtwheel0.4'
 
 . "$top/selftests/tap.sh"
 out=$build/deb-$release

@@ -128,7 +128,7 @@ equal "and the last release in CHANGELOG.md" "$version" \
 equal "the manual pages have it" "${version%.*}" man_versions
 equal "the library's nodes are of this version or an earlier one" "${version%.*}" last_node
 equal "the symbols file has each node of the library" "$(symbols_expected)" \
-	sed -n '/symver/p' "$top/debian/libtwheel0.1.symbols"
+	sed -n '/symver/p' "$top/debian/libtwheel0.4.symbols"
 equal "the example of modprobe.d has each parameter" "$(parameters)" \
 	sh -c "sed -n 's/^#options twheel \\([a-z_]*\\)=.*/\\1/p' '$top/packaging/modprobe.conf' | sort"
 built=(6.1.0-50-amd64 6.1.100 6.12.94+deb13-amd64 7.2.13-amd64 10.0.1)

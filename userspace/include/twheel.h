@@ -175,8 +175,7 @@ enum twheel_open_flag {
  * With a @path of NULL and without %TWHEEL_OPEN_EMBEDDED the environment decides:
  * TWHEEL_BACKEND is "device" for the device alone, "embedded" for an embedded context, or
  * "auto", which is the same as leaving it unset. With "auto" only -ENOENT and -ENODEV from
- * opening the device lead to an embedded context. Programs that were linked with a shared
- * library before 0.3 get the device alone, unless TWHEEL_BACKEND is set.
+ * opening the device lead to an embedded context.
  *
  * Return: 0, or -errno: any error of open(), such as -ENOENT when the device was asked for
  * and the module is not loaded; -EINVAL for unknown @flags, a @config that the module refuses,

@@ -85,22 +85,6 @@ static inline bool twheel_inherited(const struct twheel *tw)
 	return tw->process != __atomic_load_n(twheel_process, __ATOMIC_RELAXED);
 }
 
-/**
- * enum twheel_choice - which kind of context to open
- * @TWHEEL_CHOICE_AUTO: of the device, or an embedded one where there is no device
- * @TWHEEL_CHOICE_DEVICE: of the device
- * @TWHEEL_CHOICE_EMBEDDED: an embedded one
- */
-enum twheel_choice {
-	TWHEEL_CHOICE_AUTO,
-	TWHEEL_CHOICE_DEVICE,
-	TWHEEL_CHOICE_EMBEDDED,
-};
-
-/* As twheel_open(), but @unasked if neither the program nor the environment says which. */
-int twheel_open_as(struct twheel **twp, const char *path, unsigned int flags,
-		   const struct twheel_config *config, enum twheel_choice unasked);
-
 /* Let a context map words. twheel_leases_free() unmaps them. */
 int twheel_leases_new(struct twheel *tw);
 void twheel_leases_free(struct twheel *tw);

@@ -81,11 +81,11 @@ static int twheel_open_embedded(struct twheel *tw, unsigned int flags)
 #endif
 }
 
-/*
- * What the program has asked for, or else the environment, or else @unasked. -EINVAL if that
- * makes no sense.
- */
-static int twheel_choose(const char *path, unsigned int flags, enum twheel_choice unasked)
+/* Which kind of context to open: AUTO is an embedded one where there is no device. */
+enum { TWHEEL_CHOICE_AUTO, TWHEEL_CHOICE_DEVICE, TWHEEL_CHOICE_EMBEDDED };
+
+/* What the program has asked for, or else the environment. -EINVAL if that makes no sense. */
+static int twheel_choose(const char *path, unsigned int flags)
 {
 	const char *name;
 
@@ -94,9 +94,7 @@ static int twheel_choose(const char *path, unsigned int flags, enum twheel_choic
 	if (path)
 		return TWHEEL_CHOICE_DEVICE;
 	name = secure_getenv("TWHEEL_BACKEND");
-	if (!name || !*name)
-		return unasked;
-	if (!strcmp(name, "auto"))
+	if (!name || !*name || !strcmp(name, "auto"))
 		return TWHEEL_CHOICE_AUTO;
 	if (!strcmp(name, "device"))
 		return TWHEEL_CHOICE_DEVICE;
@@ -129,7 +127,7 @@ static int twheel_open_fd(struct twheel *tw, const char *path, unsigned int flag
 			 TWHEEL_OPEN_CLOCK | TWHEEL_OPEN_CACHE_NOW)
 
 static int twheel_open_new(struct twheel **twp, const char *path, unsigned int flags,
-			   const struct twheel_config *config, enum twheel_choice unasked)
+			   const struct twheel_config *config)
 {
 	struct twheel *tw;
 	int ret;
@@ -142,7 +140,7 @@ static int twheel_open_new(struct twheel **twp, const char *path, unsigned int f
 	tw = calloc(1, sizeof(*tw));
 	if (!tw)
 		return -ENOMEM;
-	ret = twheel_open_fd(tw, path, flags, twheel_choose(path, flags, unasked));
+	ret = twheel_open_fd(tw, path, flags, twheel_choose(path, flags));
 	if (ret)
 		goto err_free;
 	ret = twheel_begin(tw, flags, config);
@@ -158,23 +156,17 @@ err_free:
 	return ret;
 }
 
-int twheel_open_as(struct twheel **twp, const char *path, unsigned int flags,
-		   const struct twheel_config *config, enum twheel_choice unasked)
+TWHEEL_API int twheel_open(struct twheel **twp, const char *path,
+			   unsigned int flags,
+			   const struct twheel_config *config)
 {
 	int ret, state;
 
 	/* open() is a point of cancellation, and the memory of the context would be lost there. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	ret = twheel_open_new(twp, path, flags, config, unasked);
+	ret = twheel_open_new(twp, path, flags, config);
 	pthread_setcancelstate(state, &state);
 	return ret;
-}
-
-TWHEEL_API int twheel_open(struct twheel **twp, const char *path,
-			   unsigned int flags,
-			   const struct twheel_config *config)
-{
-	return twheel_open_as(twp, path, flags, config, TWHEEL_CHOICE_AUTO);
 }
 
 TWHEEL_API int twheel_adopt(struct twheel **twp, int fd)

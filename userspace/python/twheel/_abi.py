@@ -6,7 +6,7 @@ from ctypes import (POINTER, Structure, c_char_p, c_int, c_int16, c_int32, c_siz
 from typing import Any
 
 VERSION = "0.4.0"
-LIBRARY = "libtwheel.so.0.1"
+LIBRARY = "libtwheel.so.0.4"
 TWHEEL_DEVICE = "/dev/twheel"
 TWHEEL_ABI_VERSION = 2
 TWHEEL_INFO_NEXT = 1
