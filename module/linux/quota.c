@@ -148,6 +148,10 @@ void twheel_quota_put(struct twheel_quota *quota)
 {
 	bool last;
 
+	/* Chunks of all users are freed on all CPUs: they are not to meet at the lock. */
+	if (likely(refcount_dec_not_one(&quota->refs)))
+		return;
+
 	/* Chunks are freed in the soft interrupt. */
 	spin_lock_bh(&twheel_quota_lock);
 	last = refcount_dec_and_test(&quota->refs);
