@@ -298,7 +298,8 @@ static long ioctl_batch(struct twheel_ctx *ctx, const struct twheel_op *op,
 		u32 stored = run_entries(ctx, op, user + done * op->size, buf ?: &single, n);
 
 		done += stored;
-		if (stored < n || signal_pending(current))
+		/* Not for work of io_uring: nobody would know why the rest was left. */
+		if (stored < n || task_sigpending(current))
 			break;
 		cond_resched();
 	}

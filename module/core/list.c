@@ -146,7 +146,7 @@ long twheel_list_pending(struct twheel_ctx *ctx, u32 *index, u32 end, bool drain
 		(*index)++;
 		tries = TWHEEL_FAULT_TRIES;
 		/* Not before: so each call goes on, however often signals come. */
-		if (signal_pending(current))
+		if (task_sigpending(current))
 			return n ?: -ERESTARTSYS;
 		cond_resched();
 	}

@@ -218,7 +218,7 @@ ssize_t twheel_push_entries(struct twheel_ctx *ctx, struct iov_iter *from)
 			error = -EFAULT;
 		if (error)
 			return total ?: error;
-		/* Not for work of io_uring: nobody would know why the rest was left. */
+		/* As for other batches. */
 		if (task_sigpending(current))
 			break;
 		cond_resched();

@@ -94,7 +94,8 @@ static ssize_t read_ready(struct twheel_ctx *ctx, struct iov_iter *to)
 		if (n > 0) {
 			total += n;
 			tries = TWHEEL_FAULT_TRIES;
-			if (signal_pending(current))
+			/* Not for work of io_uring: what fits and is ready is read. */
+			if (task_sigpending(current))
 				break;
 			if (need_resched())
 				wake_next_reader(ctx);

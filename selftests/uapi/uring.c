@@ -464,6 +464,47 @@ TEST_F(uring, ring_and_context_go_together)
 	close(other);
 }
 
+/* A completion that comes during a batch or a read has work for the task, and is no signal. */
+TEST_F(uring, completions_end_no_call)
+{
+	enum { ROUNDS = 50, N = 4096 };
+	static struct twheel_event events[N];
+	static struct twheel_arm arms[N];
+	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = N };
+	struct __kernel_timespec after = { };
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int i, round;
+
+	for (i = 0; i < N; i++)
+		arms[i] = tw_request(TW_FAR, 0, i);
+	ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	for (round = 0; round < ROUNDS; round++) {
+		bool reads = round % 2;
+
+		for (i = 0; i < N; i++)
+			arms[i].expires = reads ? 0 : TW_FAR + round;
+		if (reads)
+			ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		sqe = io_uring_get_sqe(&self->ring);
+		ASSERT_NE(NULL, sqe);
+		after.tv_nsec = 20000 * (round + 1);
+		io_uring_prep_timeout(sqe, &after, 0, 0);
+		io_uring_sqe_set_data64(sqe, MARK);
+		ASSERT_EQ(1, io_uring_submit(&self->ring));
+		EXPECT_EQ(reads ? sizeof(events) : N, reads ?
+			  tw_read(self->fd, events, sizeof(events)) :
+			  tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
+		EXPECT_EQ(MARK, cqe.user_data);
+		if (!reads)
+			continue;
+		for (i = 0; i < N; i++)
+			arms[i] = tw_request(TW_FAR, 0, i);
+		ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	}
+}
+
 /* The ring goes away while its reads wait and their expirations come. */
 TEST_F(uring, ring_gone_under_reads)
 {

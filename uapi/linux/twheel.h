@@ -640,8 +640,9 @@ struct twheel_list {
  * @flags: 0 or %TWHEEL_EVENT_LAST
  * @reserved: zero
  *
- * read() fills an array of these, as many as fit and are ready. Every expiration
- * is counted in exactly one record, whichever of several readers gets that.
+ * read() fills an array of these, as many as fit and are ready; fewer if a signal
+ * arrives. Every expiration is counted in exactly one record, whichever of several
+ * readers gets that.
  *
  * The records wait in a queue for each CPU on which timers expire, and reads take
  * from one queue after another. A timer that expires (see &struct twheel_arm for the

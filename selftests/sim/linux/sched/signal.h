@@ -7,7 +7,6 @@
 
 bool sim_signal_pending(void);
 
-#define signal_pending(task)		sim_signal_pending()
 #define task_sigpending(task)		sim_signal_pending()
 #define fatal_signal_pending(task)	false
 

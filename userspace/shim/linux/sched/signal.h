@@ -5,7 +5,6 @@
 
 #include <linux/sched.h>
 
-#define signal_pending(task)		0
 #define task_sigpending(task)		0
 #define fatal_signal_pending(task)	0
 
