@@ -13,6 +13,7 @@
  * struct twheel_base - a wheel and its lock
  * @lock:	guards all fields below, each timer that is in @wheel, and those that became ready
  *		here until their records are read
+ * @nr_ready:	timers of all contexts that became ready here, and were not read since
  * @wheel:	the wheel
  * @programmed:	a lower bound of the tick at which the host will turn the wheel, or
  *		%TWHEEL_NEVER; written by the host
@@ -22,6 +23,7 @@
 struct twheel_base {
 	/* order: see design.md */
 	spinlock_t		lock;
+	u32			nr_ready;
 	struct twheel_wheel	wheel;
 	u64			programmed;
 	enum twheel_clock	clock;

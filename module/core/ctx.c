@@ -64,6 +64,7 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
 		trace_twheel_expire(ctx, twheel_pool_handle(timer), ctx->clock, timer->deadline,
 				    now);
 	add_ready(ready, timer);
+	base->nr_ready++;
 	if (ready->nr == 1) {
 		/* Whoever finds the bit finds the base as well, which may be a new one. */
 		smp_mb__before_atomic();
@@ -71,15 +72,16 @@ void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
 	}
 }
 
-/* @n timers have left the list of @cpu. */
-static void sub_ready(struct twheel_ctx *ctx, u32 cpu, u32 n)
+/* @n timers have left the list of the CPU of @base. */
+static void sub_ready(struct twheel_ctx *ctx, struct twheel_base *base, u32 n)
 {
-	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, cpu);
+	struct twheel_ready *ready = per_cpu_ptr(ctx->ready, base->cpu);
 
-	twheel_assert(ready->nr >= n);
+	twheel_assert(ready->nr >= n && base->nr_ready >= n);
 	ready->nr -= n;
+	base->nr_ready -= n;
 	if (!ready->nr)
-		clear_bit(cpu, ctx->ready_on);
+		clear_bit(base->cpu, ctx->ready_on);
 }
 
 void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
@@ -88,17 +90,19 @@ void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer)
 	twheel_assert(twheel_timer_state(timer) == TWHEEL_STATE_READY);
 
 	list_del(&timer->ready);
-	sub_ready(ctx, twheel_cpu_of(timer->where), 1);
+	sub_ready(ctx, twheel_base_of(ctx->pool.account.quota, ctx->clock,
+				      twheel_cpu_of(timer->where)), 1);
 }
 
-void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, u32 cpu, struct list_head *rest, u32 n)
+void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, struct twheel_base *base,
+			       struct list_head *rest, u32 n)
 {
-	struct list_head *head = &per_cpu_ptr(ctx->ready, cpu)->timers;
+	struct list_head *head = &per_cpu_ptr(ctx->ready, base->cpu)->timers;
 
 	head->next = rest;
 	rest->prev = head;
-	sub_ready(ctx, cpu, n);
-	twheel_assert(is_counted(per_cpu_ptr(ctx->ready, cpu)));
+	sub_ready(ctx, base, n);
+	twheel_assert(is_counted(per_cpu_ptr(ctx->ready, base->cpu)));
 }
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)

@@ -256,13 +256,14 @@ void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);
 /**
  * twheel_ctx_withdraw_first() - take the first timers off the ready list of a CPU
  * @ctx:	the context
- * @cpu:	the CPU
+ * @base:	the base of that CPU
  * @rest:	the entry of the list after them: that of a timer, or the head
  * @n:		how many: 1 or more. They may be in a wheel by now
  *
  * Context: as twheel_ctx_withdraw().
  */
-void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, u32 cpu, struct list_head *rest, u32 n);
+void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, struct twheel_base *base,
+			       struct list_head *rest, u32 n);
 
 /**
  * twheel_ctx_wake() - wake the pollers, and one reader

@@ -242,7 +242,7 @@ static ssize_t deliver(struct twheel_ctx *ctx, u32 cpu, struct iov_iter *to, u32
 		}
 	}
 	if (i)
-		twheel_ctx_withdraw_first(ctx, cpu, rest, i);
+		twheel_ctx_withdraw_first(ctx, base, rest, i);
 	twheel_count_n(TWHEEL_COUNT_READ, i);
 	twheel_bases_unlock(base, next_base);
 	if (unlikely(ended))

@@ -160,9 +160,9 @@ void twheel_quota_put(struct twheel_quota *quota);
  * twheel_quota_timers() - how many timers there are
  * @quota:	the quota
  *
- * Takes O(contexts of the user).
+ * Takes O(CPUs). What ends on one CPU and is made on another meanwhile may count twice.
  *
- * Context: may sleep.
+ * Context: takes the locks of bases, one at a time.
  * Return: timers that are pending or ready, in all contexts of the user.
  */
 unsigned long twheel_quota_timers(struct twheel_quota *quota);

@@ -129,6 +129,7 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 		return NULL;
 	new->uid = uid;
 	refcount_set(&new->refs, 1);
+	new->in_vain = -1;
 	init_waitqueue_head(&new->left);
 	mutex_init(&new->mutex);
 	INIT_LIST_HEAD(&new->accounts);
@@ -257,17 +258,9 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
-	struct twheel_account *account;
-	unsigned long timers = 0;
-
-	mutex_lock(&quota->mutex);
-	list_for_each_entry(account, &quota->accounts, entry) {
-		timers += twheel_pool_timers(pool_of(account));
-		cond_resched();
-	}
-	mutex_unlock(&quota->mutex);
-	/* A timer that ended in one context while another one was looked at may count twice. */
-	return min_t(unsigned long, timers, atomic_long_read(&quota->timers));
+	/* A timer that ended on one CPU while another one was looked at may count twice. */
+	return min_t(unsigned long, twheel_wheels_timers(&quota->wheels),
+		     atomic_long_read(&quota->timers));
 }
 
 bool twheel_quota_is_short(struct twheel_quota *quota)
@@ -293,7 +286,20 @@ void twheel_account_close(struct twheel_account *account)
 
 void twheel_account_release(struct twheel_account *account, u32 n)
 {
-	atomic_long_sub(n, &account->quota->timers);
+	struct twheel_quota *quota = account->quota;
+
+	atomic_long_sub(n, &quota->timers);
+	/* Pairs with the acquire in twheel_account_reserve(): who has seen this sees that. */
+	atomic_long_inc_return_release(&quota->releases);
+}
+
+/*
+ * Was there no timer although all that is not used had been taken back, and was none given back
+ * since? Then nobody keeps what ends, so there is nothing to be taken back.
+ */
+static bool is_in_vain(const struct twheel_quota *quota)
+{
+	return atomic_long_read(&quota->releases) == READ_ONCE(quota->in_vain);
 }
 
 /* Reserve a timer, if the limit leaves one. */
@@ -305,10 +311,15 @@ static bool reserve(struct twheel_quota *quota)
 int twheel_account_reserve(struct twheel_account *account)
 {
 	struct twheel_quota *quota = account->quota;
+	long releases;
 	bool got;
 
-	if (likely(account->open && reserve(quota)))
-		return 0;
+	if (likely(account->open)) {
+		if (likely(reserve(quota)))
+			return 0;
+		if (is_in_vain(quota))
+			return -EDQUOT;
+	}
 
 	if (mutex_lock_killable(&quota->mutex))
 		return -EINTR;
@@ -325,8 +336,13 @@ int twheel_account_reserve(struct twheel_account *account)
 		 */
 		smp_mb();
 		reclaim(quota);
+		/* Pairs with the release in twheel_account_release(). */
+		releases = atomic_long_read_acquire(&quota->releases);
 		got = reserve(quota);
-		WRITE_ONCE(quota->reclaims, false);
+		if (!got)
+			WRITE_ONCE(quota->in_vain, releases);
+		/* Pairs with the acquire in twheel_account_is_sought(). */
+		smp_store_release(&quota->reclaims, false);
 	}
 	mutex_unlock(&quota->mutex);
 	return got ? 0 : -EDQUOT;
@@ -334,8 +350,10 @@ int twheel_account_reserve(struct twheel_account *account)
 
 bool twheel_account_is_sought(const struct twheel_account *account)
 {
-	/* See twheel_account_reserve(). */
-	return READ_ONCE(account->quota->reclaims);
+	const struct twheel_quota *quota = account->quota;
+
+	/* Pairs with the release in twheel_account_reserve(), which see. */
+	return smp_load_acquire(&quota->reclaims) || is_in_vain(quota);
 }
 
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)

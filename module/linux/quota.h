@@ -39,6 +39,9 @@ struct cred;
  * @uid:	the user who is charged
  * @refs:	contexts that count here, and pieces of memory that wait to be freed
  * @timers:	timers that the contexts have reserved: never more than the limit was
+ * @releases:	how often some of these were given back
+ * @in_vain:	that when all that is not used was taken back, and there was no timer all the same;
+ *		-1 before. Written under @mutex, read without a lock
  * @memory:	bytes that the contexts take
  * @leaving:	those of them that are freed after an RCU grace period
  * @left:	woken when such memory was freed
@@ -54,6 +57,8 @@ struct twheel_quota {
 	kuid_t			uid;
 	refcount_t		refs;
 	atomic_long_t		timers;
+	atomic_long_t		releases;
+	long			in_vain;
 	atomic_long_t		memory;
 	atomic_long_t		leaving;
 	wait_queue_head_t	left;

@@ -131,3 +131,23 @@ void twheel_wheels_destroy(struct twheel_wheels *wheels)
 	}
 	free_percpu(wheels->on);
 }
+
+unsigned long twheel_wheels_timers(const struct twheel_wheels *wheels)
+{
+	struct twheel_cpu_base *cbase;
+	enum twheel_clock clock;
+	unsigned long sum = 0;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
+			cbase = twheel_wheels_of(wheels, clock, cpu);
+			if (!cbase)
+				continue;
+			spin_lock_bh(&cbase->base.lock);
+			sum += cbase->base.wheel.nr_nodes + cbase->base.nr_ready;
+			spin_unlock_bh(&cbase->base.lock);
+		}
+	}
+	return sum;
+}

@@ -6,6 +6,8 @@
  *			Where do the timers go that they arm?
  *	poor		There is no memory for a wheel. How often do calls that can do without ask?
  *	leap		A leap second that was announced does not come.
+ *	many		A user has many contexts, and as many timers as there may be. Does a call on
+ *			one of them look at all?
  */
 #include <linux/ktime.h>
 
@@ -16,6 +18,8 @@
 
 #define SOME	2
 #define MOST	(3 * SOME + 1)
+/* Contexts of a user who has many */
+#define MANY	40U
 
 /* How many timers are in the wheel of @cpu that the user of @c has? */
 static u64 timers_on(const struct context *c, unsigned int cpu)
@@ -177,6 +181,53 @@ static void leap_main(void *arg)
 	call_close(&c);
 }
 
+/* How many points are in a call that tells of a context, and in one more arm that is refused? */
+static u64 points_at_limit(struct context *c)
+{
+	struct twheel_arm refused = { .expires = NSEC_PER_SEC };
+	struct twheel_info info = { };
+	u64 points;
+	u32 i;
+
+	/* The first arm finds out that nothing can be taken back. */
+	for (i = 0; i < 2; i++) {
+		points = sim_own_points();
+		expect(!call_info(c, &info), CONTAINED, "a context tells nothing of itself");
+		expect(call_arm(c, &refused) == -EDQUOT, CONTAINED,
+		       "an arm is not refused, and there are %llu timers of %llu",
+		       info.user_timers, info.user_limit);
+	}
+	return sim_own_points() - points;
+}
+
+static void many_main(void *arg)
+{
+	static struct context contexts[MANY];
+	u64 few = 0, points = 0;
+	u32 n;
+
+	for (n = 0; n < MANY; n++) {
+		struct context *c = &contexts[n];
+		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+
+		/* Contexts take memory, too. */
+		sim_set_user_limit(1000 * MANY);
+		*c = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+		open_context(c);
+		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
+		if (n && n != MANY - 1)
+			continue;
+		sim_set_user_limit(n + 1);
+		points = points_at_limit(c);
+		few = few ?: points;
+	}
+	expect(points < 2 * few, CONSTANT_COST,
+	       "%llu points in calls on one context of %u, and %llu on the only one", points, MANY,
+	       few);
+	while (n)
+		call_close(&contexts[--n]);
+}
+
 void scene_run(void)
 {
 	u32 cpu;
@@ -186,7 +237,7 @@ void scene_run(void)
 	sim_config.signal_chance = 0;
 	sim_config.freeze_chance = 0;
 	call_sure();
-	switch (by_seed(sim_config.seed, 64, 3)) {
+	switch (by_seed(sim_config.seed, 64, 4)) {
 	case 0:
 		/* One after another. CPU 0 is for the timers of the others. */
 		for (cpu = 1; cpu < sim_config.cpus; cpu++) {
@@ -199,6 +250,10 @@ void scene_run(void)
 		sim_spawn("first", 0, arm_main, NULL, 0, true);
 		sim_run();
 		sim_spawn("poor", 1, poor_main, NULL, 1, true);
+		sim_run();
+		break;
+	case 2:
+		sim_spawn("many", 0, many_main, NULL, 0, true);
 		sim_run();
 		break;
 	default:

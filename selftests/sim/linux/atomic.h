@@ -39,6 +39,8 @@ typedef struct { long counter; } atomic_long_t;
 	SIM_HALF((void)__atomic_fetch_sub(&(a)->counter, n, __ATOMIC_RELAXED))
 #define atomic_long_sub_return_release(n, a) \
 	SIM_HALF(__atomic_sub_fetch(&(a)->counter, n, __ATOMIC_RELEASE))
+#define atomic_long_inc_return_release(a) \
+	SIM_HALF(__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELEASE))
 #define atomic_long_try_cmpxchg(a, old, new) \
 	SIM_FULL(__atomic_compare_exchange_n(&(a)->counter, old, new, false, \
 					     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))

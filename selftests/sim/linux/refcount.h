@@ -12,7 +12,7 @@ static inline bool sim_refcount_dec_not_one(refcount_t *r)
 	int refs = READ_ONCE(r->refs);
 
 	while (refs != 1)
-		if (SIM_FULL(__atomic_compare_exchange_n(&r->refs, &refs, refs - 1, false,
+		if (SIM_HALF(__atomic_compare_exchange_n(&r->refs, &refs, refs - 1, false,
 							 __ATOMIC_RELEASE, __ATOMIC_RELAXED)))
 			return true;
 	return false;
