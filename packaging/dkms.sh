@@ -13,7 +13,8 @@ set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(cat "$top/VERSION")
-source=/usr/src/twheel-$version
+sources=/usr/src
+source=$sources/twheel-$version
 load=/usr/lib/modules-load.d/twheel.conf
 rules=/usr/lib/udev/rules.d/60-twheel.rules
 
@@ -22,14 +23,23 @@ die() {
 	exit 1
 }
 
+# is_ours FOLDER - has install made it? A tree that this script may run from has packaging/.
+is_ours() {
+	[ -d "$1" ] && [ ! -L "$1" ] && [ ! -e "$1/packaging" ] &&
+		grep -qxF 'PACKAGE_NAME="twheel"' "$1/dkms.conf" 2>/dev/null &&
+		grep -qxF "PACKAGE_VERSION=\"${1##*/twheel-}\"" "$1/dkms.conf"
+}
+
 install_all() {
 	local kernel built=0
 
-	[ ! -e "$source" ] ||
-		die "$source is there already: remove it by make dkms-uninstall, or the package twheel-dkms"
+	! is_ours "$source" || die "$source is there already: remove it by make dkms-uninstall"
+	! { [ -e "$source" ] || [ -L "$source" ]; } ||
+		die "$source is there already, and is not from make dkms-install: move it elsewhere"
 	install -d "$source"
-	cp -r "$top"/{Kbuild,VERSION,module,uapi} "$source"
+	# This comes first, for uninstall to know the folder if the rest fails.
 	sed "s/#MODULE_VERSION#/$version/" "$top/dkms.conf" >"$source/dkms.conf"
+	cp -r "$top"/{Kbuild,VERSION,module,uapi} "$source"
 	dkms add "twheel/$version"
 
 	for kernel in /lib/modules/*/build; do
@@ -47,22 +57,27 @@ install_all() {
 		die "the module was built for no kernel: are there headers (/lib/modules/*/build)?"
 }
 
-# All versions that are there, as the one that was installed need not be that of this tree.
+# All versions that are there, as the one that was installed need not be that of this tree. DKMS may
+# know one whose folder is gone.
 installed() {
+	local version
 	{ dkms status twheel | sed -n 's#^twheel[/,] *\([^,:]*\).*#\1#p'
-	  find "${source%/*}" -maxdepth 1 -name 'twheel-*' | sed 's/.*twheel-//'; } | sort -u
+	  find "$sources" -maxdepth 1 -type d -name 'twheel-*' | sed 's/.*twheel-//'; } | sort -u |
+		while read -r version; do
+			if [ ! -e "$sources/twheel-$version" ] || is_ours "$sources/twheel-$version"; then
+				echo "$version"
+			fi
+		done
 }
 
 uninstall_all() {
 	local versions version
 
-	! { dpkg -S "$load" || rpm -qf "$load"; } >/dev/null 2>&1 ||
-		die "these files are those of a package: remove twheel-dkms"
 	mapfile -t versions < <(installed)
 	[ ${#versions[@]} -gt 0 ] || die "there is nothing to remove"
 	for version in "${versions[@]}"; do
 		[ -z "$(dkms status "twheel/$version")" ] || dkms remove "twheel/$version" --all
-		rm -rf "${source%/*}/twheel-$version"
+		! is_ours "$sources/twheel-$version" || rm -rf "$sources/twheel-$version"
 	done
 	rm -f "$load" "$rules"
 	# They may have come with these files.
@@ -76,4 +91,6 @@ install|uninstall) ;;
 esac
 command -v dkms >/dev/null || die "there is no command dkms: install DKMS first"
 [ "$(id -u)" = 0 ] || die "this takes root"
+! { dpkg -S "$load" || rpm -qf "$load"; } >/dev/null 2>&1 ||
+	die "$load is a package's: remove twheel-dkms"
 "$1_all"

@@ -162,9 +162,9 @@ suite_uapi-long() {
 
 # Is what make install leaves behind of use, without Debian's commands too, and with a kernel
 # that the user names; and the files for services and containers? On this machine too, as is the
-# first program of the README.
+# first program of the README. What make dkms-uninstall removes, below a /usr of its own.
 suite_install() {
-	here 600 "$tests"/{readme/first,lib/install,packages/anywhere,packages/deploy}.sh
+	here 600 "$tests"/{readme/first,lib/install,packages/anywhere,packages/deploy,packages/dkms}.sh
 }
 
 # Can programs that were linked with the last release use this library?
