@@ -18,10 +18,14 @@
 . "$(dirname "$0")/common.sh"
 
 unset MAKEFLAGS MFLAGS
-[ $# -gt 0 ] || set -- java python go rust node
+languages=(java python go rust node)
+[ $# -gt 0 ] || set -- "${languages[@]}"
+for language; do
+	printf '%s\n' "${languages[@]}" | grep -qxF -e "$language" ||
+		die "there is no package for $language: ${languages[*]}"
+done
 for language; do
 	folder=$top/userspace/$language
-	[ -e "$folder/Makefile" ] || continue
 	missing=$(make -s -C "$folder" missing)
 	if [ "$missing" ]; then
 		say "$language is left out: $missing"

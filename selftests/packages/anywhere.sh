@@ -80,6 +80,9 @@ refuses "make demo TARGET=host names what it lacks" \
 	elsewhere env KDIR=/nowhere make -s -C "$top" demo TARGET=host
 refuses "make dkms-install wants dkms" 'there is no command dkms: install DKMS first' \
 	make_there dkms-install
+refuses "packages of a language that is misspelt" \
+	'^packages.sh: there is no package for pyhton: java python ' \
+	"$top/packaging/packages.sh" python pyhton
 
 # The kernel that guests have by default, as one that the user names
 named() {
