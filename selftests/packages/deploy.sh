@@ -10,12 +10,43 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 files=$top/packaging/deploy
 . "$top/selftests/tap.sh"
 
-# unit LINE - the drop-in, and one line more, with a service that it belongs to
+# The drop-in, with the lines that are comments
+uncommented() {
+	sed 's/^#\([A-Z][A-Za-z]*=\)/\1/' "$files/systemd.conf"
+}
+
+# unit LINE - the whole drop-in, and one line more, with a service that it belongs to
 unit() {
 	mkdir -p "$tmp/example.service.d"
 	printf '[Service]\nExecStart=%s\n' "$(type -P true)" >"$tmp/example.service"
-	{ cat "$files/systemd.conf"; echo "$1"; } >"$tmp/example.service.d/twheel.conf"
+	{ uncommented; echo "$1"; } >"$tmp/example.service.d/twheel.conf"
 	systemd-analyze verify --man=no --recursive-errors=no "$tmp/example.service"
+}
+
+# restricted - what systemd finds to be restricted in a service with filters of its own
+restricted() {
+	systemd-analyze security --offline=yes --root="$tmp/root" --json=short hardened.service |
+		grep -o '"set":true,"name":"[^"]*"' | sort
+}
+
+# Is it so with the drop-in, too?
+still_restricted() {
+	local units=$tmp/root/etc/systemd/system left
+	mkdir -p "$units/hardened.service.d" "$tmp/root/bin"
+	cp "$(type -P true)" "$tmp/root/bin"
+	printf '%s\n' '[Service]' ExecStart=/bin/true 'DeviceAllow=/dev/fuse rw' NotifyAccess=exec \
+		SystemCallFilter=@system-service SystemCallFilter=~@resources >"$units/hardened.service"
+	restricted >"$tmp/before"
+	cp "$files/systemd.conf" "$units/hardened.service.d/twheel.conf"
+	left=$(restricted | comm -13 - "$tmp/before")
+	echo "not any more: $left"
+	grep -q '~@resources' "$tmp/before" && [ -z "$left" ]
+}
+
+# What takes the place of a service's own setting, in the drop-in: systemd-analyze does not tell of all
+replaced() {
+	! grep -E '^(NotifyAccess|FileDescriptorStoreMax|DevicePolicy|SystemCall[A-Za-z]*)=' \
+		"$files/systemd.conf"
 }
 
 spoilt() {
@@ -73,11 +104,13 @@ quadlet() {
 if command -v systemd-analyze >/dev/null; then
 	try "systemd takes the drop-in" unit ''
 	try "and its filter lets through what the library calls" \
-		allowed "$(sed -n 's/^SystemCallFilter=//p' "$files/systemd.conf")"
+		allowed "$(sed -n 's/^#SystemCallFilter=//p' "$files/systemd.conf")"
+	try "a service with filters of its own keeps them" still_restricted
 	try "it would notice a word that it does not know" spoilt
 else
 	skip "systemd takes the drop-in" "there is no systemd-analyze"
 fi
+try "it replaces nothing that a service has set" replaced
 try "CDI, compose and Kubernetes files have the fields of their specifications" \
 	"$top/selftests/packages/fields.pl" "$files"
 try "so has the file for podman" quadlet
