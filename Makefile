@@ -7,6 +7,10 @@ ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder must hold no blanks: $(CURDIR))
 endif
 
+ifneq ($(words .$(INSTALL_MOD_PATH). .$(INSTALL_MOD_DIR).)$(filter-out /%,$(INSTALL_MOD_PATH)),2)
+$(error INSTALL_MOD_PATH must be a path that begins with /, and neither it nor INSTALL_MOD_DIR may hold blanks)
+endif
+
 MAKEFLAGS += --no-print-directory
 KDIR ?= /lib/modules/$(shell uname -r)/build
 Q := $(if $(V),,@)

@@ -312,6 +312,33 @@ try "it says nothing" test ! -s "$tmp/said"
 try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.4$' "$tmp/cache"
 try "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
 try "the loader has forgotten it" test ! -s "$tmp/cache"
+
+# rm takes the first half of such a name for the name of a file.
+touch "$tmp/a"
+mkdir -p "$tmp/kernel/include/generated"
+echo '#define UTS_RELEASE "6.1.0"' >"$tmp/kernel/include/generated/utsrelease.h"
+# names_folder NAME COMMAND... - it fails, as that folder cannot be used
+names_folder() {
+	folder=$1
+	shift
+	run "$@"
+	[ "$status" != 0 ] && grep -q "\*\*\* $folder must be a path that begins with /" "$tmp/out" &&
+		[ -e "$tmp/a" ]
+}
+
+for folder in DESTDIR prefix bindir libdir includedir mandir docdir bashcompdir zshcompdir; do
+	check "a $folder with a blank is refused" names_folder $folder \
+		make -C "$user" O="$tmp/build" LDCONFIG=false "$folder=$tmp/a b" uninstall
+done
+check "so is one that ends with a blank" names_folder prefix \
+	make -C "$user" O="$tmp/build" LDCONFIG=false PREFIX="$tmp/a " uninstall
+check "a folder for the build" names_folder O make -C "$user" O="$tmp/a b" clean
+check "one for the module" names_folder INSTALL_MOD_PATH \
+	make -C "$user/.." KDIR="$tmp/kernel" INSTALL_MOD_PATH="$tmp/a b" modules_uninstall
+check "a DESTDIR that does not begin with /" names_folder DESTDIR \
+	make -C "$user/.." products="$tmp/build" DESTDIR=stage install
+check "and such a prefix" names_folder prefix make -C "$user" O="$tmp/build" PREFIX=stage install
+check "nothing is installed there" test ! -e "$user/stage" -a ! -e "$user/../stage"
 try "make install where ldconfig fails" here LDCONFIG=false install
 try "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
 try "make uninstall where ldconfig fails" here LDCONFIG=false uninstall
