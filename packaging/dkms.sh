@@ -10,6 +10,8 @@
 # the udev rule. A kernel that the module is not for (see dkms.conf) is left out.
 
 set -euo pipefail
+# Everybody can read what is installed.
+umask 022
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(cat "$top/VERSION")

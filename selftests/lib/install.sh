@@ -56,7 +56,11 @@ unthreaded() {
 	grep -v -e ' -pthread ' "$tmp/linked"
 }
 
+umask 077
 try "make install" build install
+umask 022
+find "$root" ! -type l ! -perm -444 -o -type d ! -perm -111 >"$tmp/out"
+check "everybody can read what is installed" test -d "$root/usr" -a ! -s "$tmp/out"
 try "nothing is built again" is_built
 
 # A page for each function, and those that describe several of them.

@@ -58,7 +58,7 @@ fails() {
 
 # Whether the module is built here depends on the headers that there are.
 installs() {
-	"$tree/packaging/dkms.sh" install || :
+	(umask 077 && "$tree/packaging/dkms.sh" install) || :
 	[ -e "/usr/src/twheel-$version/Kbuild" ] && grep "^twheel/$version," "$tmp/added"
 }
 
@@ -82,6 +82,8 @@ strangers() {
 try "nothing is removed where there is only what others have made" \
 	fails 'there is nothing to remove' "$tree/packaging/dkms.sh" uninstall
 try "make dkms-install" installs
+find "/usr/src/twheel-$version" ! -perm -444 >"$tmp/out"
+check "everybody can read that" test ! -s "$tmp/out"
 try "another time says how to remove it" \
 	fails 'already: remove it by make dkms-uninstall$' "$tree/packaging/dkms.sh" install
 echo 9.9.9 >"$tree/VERSION"
