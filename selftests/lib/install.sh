@@ -284,6 +284,7 @@ else
 	skip "a program by CMake" "there is no cmake"
 fi
 
+soname=$(readlink "$root/usr/lib/here/libtwheel.so")
 try "make uninstall" build uninstall
 (cd "$root" && find . ! -type d) >"$tmp/files"
 try "nothing is left" test ! -s "$tmp/files"
@@ -314,8 +315,35 @@ check "all of it" test ! -e "$tmp/capitals/bin/twheel"
 try "make install without DESTDIR" here LDCONFIG="$tmp/ldconfig" install
 try "it says nothing" test ! -s "$tmp/said"
 try "the loader knows the library" grep -q ' => .*/here/lib/libtwheel.so.0.4$' "$tmp/cache"
+
+# Versions with the same soname, and what has the name of one, or nearly
+versions() {
+	for file in 0.0.1 99.0.0 99.0.0.kept; do
+		cp "$tmp/build/lib/libtwheel.so.$version" "$tmp/here/lib/libtwheel.so.$file"
+	done
+	cc -shared -Wl,-soname,libtwheel.so.98 -o "$tmp/here/lib/libtwheel.so.98.0.0" -x c /dev/null
+	echo text >"$tmp/here/lib/libtwheel.so.97"
+	ln -sf libtwheel.so.99.0.0.kept "$tmp/here/lib/libtwheel.so.96"
+}
+
+# others - what is there but the library and its links
+others() {
+	(cd "$tmp/here/lib" && ls libtwheel.so.*) |
+		grep -vxF -e "libtwheel.so.$version" -e "$soname" |
+		paste -sd' '
+}
+
+kept='libtwheel.so.96 libtwheel.so.97 libtwheel.so.98.0.0 libtwheel.so.99.0.0.kept'
+versions
+try "make install over other versions" here LDCONFIG=false install
+others >"$tmp/out"
+check "removes these, and nothing else" test "$(cat "$tmp/out")" = "$kept"
+check "there is this one" test -e "$tmp/here/lib/libtwheel.so"
+versions
 try "make uninstall without DESTDIR" here LDCONFIG="$tmp/ldconfig" uninstall
 try "the loader has forgotten it" test ! -s "$tmp/cache"
+others >"$tmp/out"
+check "other versions are gone, and nothing else" test "$(cat "$tmp/out")" = "$kept"
 
 # rm takes the first half of such a name for the name of a file.
 touch "$tmp/a"
