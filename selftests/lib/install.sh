@@ -256,7 +256,12 @@ done >"$tmp/folders"
 printf '/p/lib/here\n/p/include\n' >"$tmp/expected"
 try "what pkg-config says is below the prefix" same "$tmp/folders" "$tmp/expected"
 
-# cmake_builds VERSION - a program that wants that version, with what was moved
+# And /lib may be a link to /usr/lib.
+mkdir "$tmp/merged"
+cp -r "$root/usr" "$tmp/merged"
+ln -s usr/lib "$tmp/merged/lib"
+
+# cmake_builds VERSION FOLDER - a program that wants that version, with what is there
 cmake_builds() {
 	mkdir -p "$tmp/cmake"
 	cp "$tmp/program.c" "$tmp/cmake"
@@ -270,16 +275,24 @@ cmake_builds() {
 		target_link_libraries(static PRIVATE twheel::twheel_static)
 	END
 	rm -rf "$tmp/cmake/build"
-	cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -Dtwheel_DIR="$tmp/moved/lib/here/cmake/twheel" \
+	cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -Dtwheel_DIR="$2/cmake/twheel" \
 		>"$tmp/out" 2>&1 && cmake --build "$tmp/cmake/build" >"$tmp/out" 2>&1 &&
 		"$tmp/cmake/build/dynamic" && "$tmp/cmake/build/static"
 }
 
 if command -v cmake >/dev/null; then
-	check "a program by CMake" cmake_builds "$version"
-	check "and none that wants a later version" refused cmake_builds 99
-	check "or one that had another interface" refused cmake_builds 0.3
-	check "one that names no version" cmake_builds ''
+	check "a program by CMake" cmake_builds "$version" "$tmp/moved/lib/here"
+	check "and none that wants a later version" refused cmake_builds 99 "$tmp/moved/lib/here"
+	check "or one that had another interface" refused cmake_builds 0.3 "$tmp/moved/lib/here"
+	check "one that names no version" cmake_builds '' "$tmp/moved/lib/here"
+	check "one that finds the library in /lib before /usr/lib" \
+		cmake_builds "$version" "$tmp/merged/lib/here"
+	mkdir -p "$tmp/here" "$tmp/disk/libraries/here"
+	ln -s ../disk/libraries/here "$tmp/here/lib"
+	here LDCONFIG=false install
+	check "one where the library's folder is a link" cmake_builds "$version" "$tmp/here/lib"
+	here LDCONFIG=false uninstall
+	rm "$tmp/here/lib"
 else
 	skip "a program by CMake" "there is no cmake"
 fi
