@@ -310,6 +310,8 @@ def absent(base):
     check(f"{base.name}: a receiver that is not there is told",
           said == f"reminder: {receiver.address}: Connection refused\n", said)
     time.sleep(1)
+    claimed = base.sql("SELECT fence FROM reminders")
+    check(f"{base.name}: a node without a receiver claims nothing", claimed == [("0",)], claimed)
     receiver.listen()
     await_true("the reminder", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
     said = node.stop()
@@ -362,6 +364,28 @@ def long_commands(base, folder):
     check(f"{base.name}: a command that takes longer than the lease is run once, and done",
           good and ran == ["begun", "ended"], ran, said,
           base.sql("SELECT state, fence FROM reminders"))
+    base.sql("DELETE FROM reminders")
+
+
+def unable(base, folder):
+    """A node whose commands hang leaves to others what they can give."""
+    end = Path(tempfile.mktemp(dir=folder))
+    base.fill(100, time.time_ns() + 3 * SEC, 1)
+    stuck = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "-j1", *QUICK)
+    await_true("claims", lambda: len(owned(base, stuck)) == 100)
+    other = Node(base, "--command", "true", *QUICK)
+    check(f"{base.name}: what a node cannot give, as its commands hang, others give",
+          comes_true(lambda: len(owned(base, other, DONE)) == 99, 60),
+          base.sql("SELECT state, owner, max(fence), count(*) FROM reminders GROUP BY 1, 2"))
+    other.stop()
+    base.fill(1, time.time_ns(), 1)
+    time.sleep(1)
+    claimed = base.sql("SELECT max(fence) FROM reminders WHERE state = 0")
+    check(f"{base.name}: and such a node claims nothing", claimed == [("0",)], claimed)
+    end.touch()
+    check(f"{base.name}: until it can give again",
+          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 60))
+    stuck.stop()
     base.sql("DELETE FROM reminders")
 
 
@@ -563,6 +587,7 @@ def main():
                 lines_and_lists(base, folder)
                 own_ids(base, folder)
                 long_commands(base, folder)
+                unable(base, folder)
                 stopping(base, folder)
                 full(base, folder)
                 payloads(base, folder)

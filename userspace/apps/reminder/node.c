@@ -10,13 +10,16 @@
  *
  *	database --claim--> wheel --due--> outlet --taken--> done --mark--> database
  *
+ * A node cannot give if no receiver is there, or as many commands run as may. Then it claims
+ * nothing, and in time it gives back what it has claimed before: others can have it.
+ *
  * What takes its time keeps its claim: the giver sends copies of what is under way to the keeper,
  * which renews their claims.
  *
  * Locking and lifetime rules: A reminder belongs to whoever has it: the keeper until it is armed,
- * the wheel, the giver and its outlet, and the keeper again when it is in @done. That a cancel is
- * final makes that true also where the keeper takes one back. @lock guards @done and @renewals and
- * nothing else; no call is made with it held.
+ * the wheel, the giver and its outlet, and the keeper again when it is in @done or @left. That a
+ * cancel is final makes that true also where the keeper takes one back. @lock guards @done, @left
+ * and @renewals and nothing else; no call is made with it held.
  *
  * The wheel is on CLOCK_REALTIME, so it follows when the clock is set. What is near is another
  * matter then, and the wheel tells of it (TWHEEL_CONFIG_CANCEL_ON_SET): the keeper looks again. If
@@ -69,11 +72,13 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @outlet: where reminders go
  * @tw: the wheel
  * @owner: the name that its claims have
- * @lock: guards @done and @renewals
+ * @lock: guards @done, @left and @renewals
  * @done: those that are to be marked as done
+ * @left: those that are to be given back
  * @renewals: copies of those whose claims are to be renewed
  * @kept: copies of those that were under way when a phase began, written before that
  * @wake: wakes the keeper
+ * @ready: the outlet can give
  * @look: the keeper is to claim at once
  * @clock_set: the keeper is to see how the clock was set
  * @offset: by how much CLOCK_REALTIME was ahead of CLOCK_BOOTTIME when the claims were made, in ns
@@ -91,9 +96,11 @@ struct node {
 	char			owner[128];
 	pthread_mutex_t		lock;
 	struct queue		done;
+	struct queue		left;
 	struct queue		renewals;
 	struct queue		kept[PHASES];
 	int			wake;
+	atomic_bool		ready;
 	atomic_bool		look;
 	atomic_bool		clock_set;
 	int64_t			offset;
@@ -179,45 +186,65 @@ static void hold(struct node *node, struct reminder *list, size_t n)
 		complain("some reminders have to wait until their claims end: %s", strerror(err));
 }
 
-/* Mark what is done. Returns how many there were, or -1. */
-static ssize_t mark(struct node *node, struct store *store)
-{
-	struct queue list;
-	struct reminder *r;
-	ssize_t n;
-	size_t all;
-
-	queue_init(&list);
-	pthread_mutex_lock(&node->lock);
-	while (list.n < node->settings->batch && (r = queue_pop(&node->done)))
-		queue_push(&list, r);
-	pthread_mutex_unlock(&node->lock);
-	all = list.n;
-	if (!all)
-		return 0;
-
-	n = store->kind->done(store, list.first);
-	if (n < 0) {
-		/* It may have been carried out, and then it counts as fenced the next time. */
-		pthread_mutex_lock(&node->lock);
-		queue_prepend(&node->done, &list);
-		pthread_mutex_unlock(&node->lock);
-		return -1;
-	}
-	node->marked += (uint64_t)n;
-	node->fenced += all - (size_t)n;
-	while ((r = queue_pop(&list)))
-		free(r);
-	node->held -= all;
-	return (ssize_t)all;
-}
-
 static void free_all(struct queue *list)
 {
 	struct reminder *r;
 
 	while ((r = queue_pop(list)))
 		free(r);
+}
+
+/*
+ * Have a batch of those in @queue changed, as @how does. They are held no more then. Sets @all to
+ * how many these were, and returns for how many it counts, or -1.
+ */
+static ssize_t change(struct node *node, struct store *store, struct queue *queue,
+		      ssize_t (*how)(struct store *store, const struct reminder *list), size_t *all)
+{
+	struct queue list;
+	struct reminder *r;
+	ssize_t n = 0;
+
+	queue_init(&list);
+	pthread_mutex_lock(&node->lock);
+	while (list.n < node->settings->batch && (r = queue_pop(queue)))
+		queue_push(&list, r);
+	pthread_mutex_unlock(&node->lock);
+	*all = list.n;
+	if (list.n)
+		n = how(store, list.first);
+	if (n < 0) {
+		/* It may have been carried out, and then it does not count the next time. */
+		pthread_mutex_lock(&node->lock);
+		queue_prepend(queue, &list);
+		pthread_mutex_unlock(&node->lock);
+		return -1;
+	}
+	node->held -= list.n;
+	free_all(&list);
+	return n;
+}
+
+/* Mark what is done. Returns how many there were, or -1. */
+static ssize_t mark(struct node *node, struct store *store)
+{
+	size_t all;
+	ssize_t n = change(node, store, &node->done, store->kind->done, &all);
+
+	if (n < 0)
+		return -1;
+	node->marked += (uint64_t)n;
+	node->fenced += all - (size_t)n;
+	return (ssize_t)all;
+}
+
+/* Give back what the outlet has left. Returns how many there were, or -1. */
+static ssize_t give_back_left(struct node *node, struct store *store)
+{
+	size_t all;
+
+	return change(node, store, &node->left, store->kind->give_back, &all) < 0 ? -1 :
+		(ssize_t)all;
 }
 
 /* Have @list renewed, in the place of what has not been yet. */
@@ -375,13 +402,14 @@ static bool keep_with(struct node *node, struct store *store)
 		/* First, so that what was done before it is marked. */
 		enum phase phase = node->phase;
 		ssize_t marked = mark(node, store);
-		size_t all, urgent;
+		ssize_t left = marked < 0 ? -1 : give_back_left(node, store);
+		size_t all = 0, urgent = 0;
 		uint64_t now;
 		int ret = 0;
 
-		if (marked < 0 || renew(node, store))
+		if (left < 0 || renew(node, store))
 			return false;
-		if ((uint64_t)marked == settings->batch)
+		if ((uint64_t)marked == settings->batch || (uint64_t)left == settings->batch)
 			continue;
 		/* Others are to have what it will not give, and not what is under way. */
 		if (phase != released) {
@@ -409,8 +437,10 @@ static bool keep_with(struct node *node, struct store *store)
 		}
 		if (now >= next)
 			next = now + settings->poll;
-		all = room(node, false);
-		urgent = room(node, true);
+		if (node->ready) {
+			all = room(node, false);
+			urgent = room(node, true);
+		}
 		/* What others have left is late already. */
 		if (more_ended && urgent) {
 			ret = claim(node, store, urgent, settings->horizon, true);
@@ -478,23 +508,31 @@ static void read_wheel(struct node *node)
 	}
 }
 
-/* Let the keeper have what was taken. */
+/* Put all of @from at the end of @to, which the keeper empties. Returns whether that was empty. */
+static bool append(struct node *node, struct queue *to, struct queue *from)
+{
+	bool first;
+
+	if (!from->n)
+		return false;
+	pthread_mutex_lock(&node->lock);
+	first = !to->n;
+	queue_prepend(from, to);
+	queue_prepend(to, from);
+	pthread_mutex_unlock(&node->lock);
+	return first;
+}
+
+/* Let the keeper have what was taken, and what is to be given back. */
 static void hand_over(struct node *node)
 {
 	struct outlet *outlet = node->outlet;
-	bool first;
+	bool taken = append(node, &node->done, &outlet->taken);
+	bool left = append(node, &node->left, &outlet->left);
 
 	node->held -= outlet->lost;
 	outlet->lost = 0;
-	if (!outlet->taken.n)
-		return;
-	pthread_mutex_lock(&node->lock);
-	first = !node->done.n;
-	queue_prepend(&outlet->taken, &node->done);
-	node->done = outlet->taken;
-	pthread_mutex_unlock(&node->lock);
-	queue_init(&outlet->taken);
-	if (first)
+	if (taken || left)
 		wake_keeper(node);
 }
 
@@ -510,7 +548,6 @@ static int keep_claims(struct node *node)
 	uint64_t ends = outlet->kind->ends ? outlet->kind->ends(outlet) : UINT64_MAX;
 	uint64_t left = ends > now ? ends - now : 0;
 	struct queue list;
-	uint64_t ms;
 
 	if (ends == UINT64_MAX)
 		return -1;
@@ -522,18 +559,24 @@ static int keep_claims(struct node *node)
 		wake_keeper(node);
 		left = lease;
 	}
-	ms = (left - (lease - lease / 3)) / 1000000 + 1;
-	return ms < INT_MAX ? (int)ms : INT_MAX;
+	return ms_until(left, lease - lease / 3);
 }
 
 static void begin(struct node *node, enum phase phase)
 {
 	struct outlet *outlet = node->outlet;
 
+	hand_over(node);
 	outlet->stopped = true;
 	outlet->kind->under_way(outlet, &node->kept[phase]);
 	node->phase = phase;
 	wake_keeper(node);
+}
+
+/* The shorter one of two times for poll(), of which -1 is for ever. */
+static int sooner(int a, int b)
+{
+	return b < 0 || (a >= 0 && a < b) ? a : b;
 }
 
 /* Wait for something to happen, and do what is to be done then. */
@@ -544,12 +587,16 @@ static void turn(struct node *node, const sigset_t *signals)
 		{ .fd = outlet->stopped ? -1 : twheel_fd(node->tw), .events = POLLIN },
 		{ .fd = -1 },
 	};
-	int timeout = outlet->kind->prepare(outlet, &fds[1]);
-	int renewal = keep_claims(node);
+	bool ready = outlet->kind->ready(outlet);
+	/* Long before the claims end: so nobody has claimed it meanwhile. */
+	int leave = ready ? -1 : outlet_leave(outlet, node->settings->lease / 3);
+	int timeout = sooner(sooner(outlet->kind->prepare(outlet, &fds[1]), keep_claims(node)),
+			     leave);
 	struct timespec ts;
 
-	if (renewal >= 0 && (timeout < 0 || renewal < timeout))
-		timeout = renewal;
+	hand_over(node);
+	if (!atomic_exchange(&node->ready, ready) && ready)
+		wake_keeper(node);
 	ts = (struct timespec){ .tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L };
 	if (ppoll(fds, 2, timeout < 0 ? NULL : &ts, signals) < 0) {
 		if (errno == EINTR)
@@ -559,7 +606,6 @@ static void turn(struct node *node, const sigset_t *signals)
 	if (fds[0].revents)
 		read_wheel(node);
 	outlet->kind->turn(outlet, fds[1].revents);
-	hand_over(node);
 }
 
 /* Give what comes due until a signal comes, and wait for what is under way until another does. */
@@ -618,6 +664,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	int ret;
 
 	queue_init(&node.done);
+	queue_init(&node.left);
 	queue_init(&node.renewals);
 	for (i = 0; i < PHASES; i++)
 		queue_init(&node.kept[i]);

@@ -144,6 +144,14 @@ static void turn(struct outlet *outlet, short events)
 		start(c);
 }
 
+static bool ready(const struct outlet *outlet)
+{
+	const struct commands *c = (const struct commands *)outlet;
+
+	/* Where none can be started, one that waits is the one to try it with. */
+	return c->running < c->n && !(c->told && outlet->waiting.n);
+}
+
 static size_t under_way(const struct outlet *outlet, struct queue *list)
 {
 	const struct commands *c = (const struct commands *)outlet;
@@ -180,8 +188,8 @@ static void renew(struct outlet *outlet, uint64_t held)
 struct outlet *outlet_command(const char *command, unsigned int jobs)
 {
 	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn,
-						 .under_way = under_way, .ends = ends,
-						 .renew = renew };
+						 .ready = ready, .under_way = under_way,
+						 .ends = ends, .renew = renew };
 	struct commands *c = calloc(1, sizeof(*c) + jobs * sizeof(*c->jobs));
 	sigset_t child;
 

@@ -35,6 +35,7 @@
  * @addresses: all that the name has
  * @address: that of the connection, or of the next attempt
  * @fd: the connection, or -1
+ * @connected: the receiver is there
  * @used: something was written to it
  * @retry: when to connect, on CLOCK_BOOTTIME
  * @told: it was said that the connection is not there
@@ -50,6 +51,7 @@ struct sock {
 	struct addrinfo		*addresses;
 	struct addrinfo		*address;
 	int			fd;
+	bool			connected;
 	bool			used;
 	uint64_t		retry;
 	bool			told;
@@ -82,6 +84,7 @@ static void hang_up(struct sock *s, const char *why)
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
+	s->connected = false;
 	s->used = false;
 	s->address = other ? other : s->addresses;
 	s->out_len = 0;
@@ -98,8 +101,9 @@ static void hang_up(struct sock *s, const char *why)
 static void connect_to(struct sock *s)
 {
 	s->fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->fd < 0 || (connect(s->fd, s->address->ai_addr, s->address->ai_addrlen) &&
-			  errno != EINPROGRESS))
+	s->connected = s->fd >= 0 &&
+		!connect(s->fd, s->address->ai_addr, s->address->ai_addrlen);
+	if (!s->connected && (s->fd < 0 || errno != EINPROGRESS))
 		hang_up(s, strerror(errno));
 }
 
@@ -233,15 +237,15 @@ static int prepare(struct outlet *outlet, struct pollfd *fd)
 
 	fd->fd = s->fd;
 	if (s->fd < 0)
-		return s->retry > now ? (int)((s->retry - now) / 1000000 + 1) : 0;
+		return ms_until(s->retry, now);
 	fd->events = POLLIN;
-	if (s->out_done < s->out_len || (!outlet->stopped && (s->partly || outlet->waiting.n)))
+	if (!s->connected || s->out_done < s->out_len ||
+	    (!outlet->stopped && (s->partly || outlet->waiting.n)))
 		fd->events |= POLLOUT;
 	/* A receiver that does not answer is left when the first claim has ended. */
 	if (!outlet->given.n)
 		return -1;
-	return outlet->given.first->held > now ?
-		(int)((outlet->given.first->held - now) / 1000000 + 1) : 0;
+	return ms_until(outlet->given.first->held, now);
 }
 
 /* Has the claim ended on what was given first? */
@@ -259,10 +263,17 @@ static void turn(struct outlet *outlet, short events)
 		connect_to(s);
 	else if (s->fd >= 0 && (events & (POLLIN | POLLHUP | POLLERR) || unanswered(outlet, now)))
 		read_answers(s);
+	if (s->fd >= 0 && events & POLLOUT)
+		s->connected = true;
 	if (s->fd >= 0 && unanswered(outlet, now))
 		hang_up(s, "no answer before the claim has ended");
-	while (s->fd >= 0 && write_some(s))
+	while (s->connected && write_some(s))
 		;
+}
+
+static bool ready(const struct outlet *outlet)
+{
+	return ((const struct sock *)outlet)->connected;
 }
 
 /* Take the path of unix:PATH. */
@@ -314,7 +325,7 @@ static size_t under_way(const struct outlet *outlet, struct queue *list)
 struct outlet *outlet_socket(const char *address)
 {
 	static const struct outlet_kind kind = { .prepare = prepare, .turn = turn,
-						 .under_way = under_way };
+						 .ready = ready, .under_way = under_way };
 	struct sock *s = calloc(1, sizeof(*s));
 
 	if (!s)

@@ -61,6 +61,7 @@ void outlet_init(struct outlet *outlet, const struct outlet_kind *kind)
 	queue_init(&outlet->waiting);
 	queue_init(&outlet->given);
 	queue_init(&outlet->taken);
+	queue_init(&outlet->left);
 }
 
 void outlet_drop(struct outlet *outlet, struct reminder *r)
@@ -86,14 +87,21 @@ void outlet_put_back(struct outlet *outlet, struct reminder *r)
 	queue_prepend(&outlet->waiting, &front);
 }
 
-struct reminder *outlet_next(struct outlet *outlet)
+int outlet_leave(struct outlet *outlet, uint64_t margin)
 {
+	uint64_t now = clock_now(CLOCK_BOOTTIME);
 	struct reminder *r;
 
-	while (!outlet->stopped && (r = queue_pop(&outlet->waiting))) {
-		if (clock_now(CLOCK_BOOTTIME) < r->held)
-			return r;
-		outlet_drop(outlet, r);
-	}
-	return NULL;
+	/* They wait in the order in which their claims end, but for a few. */
+	while ((r = outlet->waiting.first) && r->held <= now + margin)
+		queue_push(&outlet->left, queue_pop(&outlet->waiting));
+	return r ? ms_until(r->held - margin, now) : -1;
+}
+
+struct reminder *outlet_next(struct outlet *outlet)
+{
+	if (outlet->stopped)
+		return NULL;
+	outlet_leave(outlet, 0);
+	return queue_pop(&outlet->waiting);
 }

@@ -44,6 +44,7 @@ void queue_prepend(struct queue *queue, struct queue *front);
  * @waiting: those that are due
  * @given: those that were given, and are not taken yet
  * @taken: those that were taken: they are the caller's
+ * @left: those that were not given while their claims went on: they are the caller's, too
  * @stopped: nothing more is to be given
  * @lost: how many of the others were dropped since the caller last looked: they come again
  * @count: how many were given
@@ -54,6 +55,7 @@ struct outlet {
 	struct queue			waiting;
 	struct queue			given;
 	struct queue			taken;
+	struct queue			left;
 	bool				stopped;
 	uint64_t			lost;
 	uint64_t			count;
@@ -65,6 +67,7 @@ struct outlet {
  * @prepare: say what to wait for in @fd; its fd may be -1. Returns for how many milliseconds at
  *	most, or -1.
  * @turn: after such a wait: give what waits, and learn what was taken
+ * @ready: could it give something now?
  * @under_way: put a copy of each that was given and not taken into @list, without its payload,
  *	unless that is NULL. Returns how many there are.
  * @ends: when the first of the claims ends on what is under way, or UINT64_MAX. NULL if they are
@@ -74,6 +77,7 @@ struct outlet {
 struct outlet_kind {
 	int	(*prepare)(struct outlet *outlet, struct pollfd *fd);
 	void	(*turn)(struct outlet *outlet, short events);
+	bool	(*ready)(const struct outlet *outlet);
 	size_t	(*under_way)(const struct outlet *outlet, struct queue *list);
 	uint64_t (*ends)(const struct outlet *outlet);
 	void	(*renew)(struct outlet *outlet, uint64_t held);
@@ -103,6 +107,11 @@ struct outlet *outlet_socket(const char *address);
  */
 struct outlet *outlet_command(const char *command, unsigned int jobs);
 
+/*
+ * Give up what waits and whose claim ends within @margin. Returns in how many milliseconds to do so
+ * again, or -1.
+ */
+int outlet_leave(struct outlet *outlet, uint64_t margin);
 /*
  * For kinds: the next one that is due and whose claim goes on, or NULL, also if nothing more is to
  * be given.

@@ -2,6 +2,7 @@
 /*
  * reminder: which database?
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,13 @@ uint64_t clock_now(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int ms_until(uint64_t then, uint64_t now)
+{
+	uint64_t ms = then > now ? (then - now) / 1000000 + 1 : 0;
+
+	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 struct reminder *reminder_new(int64_t id, const char *payload)

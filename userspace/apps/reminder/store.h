@@ -141,5 +141,7 @@ extern const struct store_kind *const store_postgres;
 
 /* The time in nanoseconds on a clock. */
 uint64_t clock_now(clockid_t clock);
+/* How many milliseconds it is until then, rounded up, as poll() takes them. */
+int ms_until(uint64_t then, uint64_t now);
 
 #endif /* REMINDER_STORE_H */
