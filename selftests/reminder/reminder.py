@@ -19,7 +19,7 @@ import time
 import traceback
 from pathlib import Path
 
-from world import (CLAIMED, DONE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true,
+from world import (CLAIMED, DONE, PATIENCE, REMINDER, Node, Postgres, Receiver, Sqlite, await_true,
                    comes_true, reminder, server_programs)
 
 SEC = 10**9
@@ -336,6 +336,35 @@ def news(base):
     base.sql("DROP TRIGGER slow ON reminders; DROP FUNCTION slow; DELETE FROM reminders")
 
 
+def restart_while_stopping(base, folder):
+    """A server that is restarted while a node waits for its commands."""
+    for away, why in ((False, "is restarted before a command ends"),
+                      (True, "is away when a command ends")):
+        end = Path(tempfile.mktemp(dir=folder))
+        reminder(base.where, "add", "0s", "under way")
+        node = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "--lease", "1h")
+        await_true("the command", lambda: base.sql("SELECT id FROM reminders WHERE state = 1"))
+        node.signal(signal.SIGTERM)
+        time.sleep(0.5)
+        base.halt()
+        if away:
+            end.touch()
+            time.sleep(1)
+        base.start()
+        if not away:
+            check(f"{base.name}: a node that is told to stop connects again",
+                  comes_true(lambda: base.sql("SELECT 1 FROM pg_stat_activity WHERE "
+                                              "query LIKE '%reminders%' AND "
+                                              "pid <> pg_backend_pid() AND "
+                                              "backend_type = 'client backend'"), 20))
+            end.touch()
+        out, err = node.process.communicate(timeout=PATIENCE)
+        check(f"{base.name}: what was taken while a node stops is marked, if the server {why}",
+              node.process.returncode == 0 and "given 1, done 1," in out and
+              base.sql("SELECT state FROM reminders") == [("2",)], out, err)
+        base.sql("DELETE FROM reminders")
+
+
 def without_waiting(base):
     """Who opens a table that is there changes nothing about it, and so waits for nobody."""
     with base.transaction("INSERT INTO reminders (due, payload) VALUES (0, 'not committed')"):
@@ -602,6 +631,7 @@ def main():
                 if kind is Postgres:
                     without_waiting(base)
                     news(base)
+                    restart_while_stopping(base, folder)
             finally:
                 base.close()
     except Exception:  # pylint: disable=broad-except

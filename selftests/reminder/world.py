@@ -79,9 +79,13 @@ class Postgres:
         self.run("pg_ctl", "-w", "-t", str(PATIENCE), "-o", options, "-l", self.folder / "log",
                  "start")
 
+    def halt(self):
+        """Have the server end as if the machine did."""
+        self.run("pg_ctl", "-w", "-t", str(PATIENCE), "-m", "immediate", "stop")
+
     def crash(self):
         """Have the server end as if the machine did, and start it again."""
-        self.run("pg_ctl", "-w", "-t", str(PATIENCE), "-m", "immediate", "stop")
+        self.halt()
         self.start()
 
     def close(self):

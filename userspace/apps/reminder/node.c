@@ -363,9 +363,9 @@ static int claim(struct node *node, struct store *store, size_t most, uint64_t h
 
 /*
  * Wait until something is to be done, for @ns at most. With @gather what is done may gather for a
- * while: nobody waits for that.
+ * while: nobody waits for that. Returns 0, or -1 after an error of the database.
  */
-static void wait_for_news(struct node *node, struct store *store, uint64_t ns, bool gather)
+static int wait_for_news(struct node *node, struct store *store, uint64_t ns, bool gather)
 {
 	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000),
 				    .tv_nsec = (long)(ns % 1000000000) };
@@ -374,17 +374,20 @@ static void wait_for_news(struct node *node, struct store *store, uint64_t ns, b
 		{ .fd = store ? store->kind->fd(store) : -1, .events = POLLIN },
 	};
 	uint64_t count;
+	int news;
 
 	/* It may have come with the answer to a statement: then there is nothing to be read. */
-	if (store && store->kind->news(store)) {
-		node->look = true;
-		return;
+	news = store ? store->kind->news(store) : 0;
+	if (!news) {
+		ppoll(fds, 2, &timeout, NULL);
+		if (fds[1].revents)
+			news = store->kind->news(store);
+		if (fds[0].revents && read(node->wake, &count, sizeof(count)) < 0)
+			complain("eventfd: %s", strerror(errno));
 	}
-	ppoll(fds, 2, &timeout, NULL);
-	if (fds[1].revents && store->kind->news(store))
+	if (news > 0)
 		node->look = true;
-	if (fds[0].revents && read(node->wake, &count, sizeof(count)) < 0)
-		complain("eventfd: %s", strerror(errno));
+	return news < 0 ? -1 : 0;
 }
 
 /* Use @store until it fails, or the node has stopped. Returns whether it was the latter. */
@@ -420,7 +423,8 @@ static bool keep_with(struct node *node, struct store *store)
 		if (phase == STOPPED)
 			return true;
 		if (phase == STOPPING) {
-			wait_for_news(node, store, settings->poll, false);
+			if (wait_for_news(node, store, settings->poll, false))
+				return false;
 			continue;
 		}
 
@@ -455,27 +459,43 @@ static bool keep_with(struct node *node, struct store *store)
 		} else {
 			uint64_t ns = marked ? GATHER_NS : settings->poll;
 
-			wait_for_news(node, store, next - now < ns ? next - now : ns, marked);
+			ret = wait_for_news(node, store, next - now < ns ? next - now : ns, marked);
 		}
 		if (ret < 0)
 			return false;
 	}
 }
 
+/* How many were taken and are not marked? */
+static size_t unmarked(struct node *node)
+{
+	size_t n;
+
+	pthread_mutex_lock(&node->lock);
+	n = node->done.n;
+	pthread_mutex_unlock(&node->lock);
+	return n;
+}
+
+/* What was taken is worth a wait for the database: a lease later others may be giving it anyway. */
 static void *keep(void *arg)
 {
 	struct node *node = arg;
 	struct store *store = NULL;
 	bool stopped = false;
+	uint64_t end = 0;
 
 	while (!stopped) {
+		if (node->phase == STOPPED && !end)
+			end = clock_now(CLOCK_BOOTTIME) + node->settings->lease;
 		store = store_open(node->settings->where);
 		if (store) {
 			stopped = keep_with(node, store);
 			node->statements += store->statements;
 			store->kind->close(store);
 		}
-		if (!stopped && node->phase == STOPPED)
+		if (!stopped && node->phase == STOPPED &&
+		    (!unmarked(node) || (end && clock_now(CLOCK_BOOTTIME) >= end)))
 			break;
 		if (!stopped)
 			wait_for_news(node, NULL, RETRY_NS, false);
@@ -687,4 +707,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	pthread_join(keeper, NULL);
 	report(&node);
 	twheel_close(node.tw);
+	if (node.done.n)
+		die(EXIT_FAILED, "%zu that were taken could not be marked as done: they come again",
+		    node.done.n);
 }

@@ -353,15 +353,16 @@ static int postgres_fd(struct store *store)
 	return PQsocket(postgres_of(store)->db);
 }
 
-static bool postgres_news(struct store *store)
+static int postgres_news(struct store *store)
 {
 	struct postgres *p = postgres_of(store);
-	bool news = !PQconsumeInput(p->db);
 	PGnotify *notify;
+	int news = 0;
 
-	/* A connection that is gone is news as well: the next statement finds out. */
+	if (!PQconsumeInput(p->db))
+		return postgres_complain(p);
 	while ((notify = PQnotifies(p->db))) {
-		news = true;
+		news = 1;
 		PQfreemem(notify);
 	}
 	return news;

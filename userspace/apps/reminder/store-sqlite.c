@@ -342,10 +342,10 @@ static int sqlite_fd(struct store *store)
 	return -1;
 }
 
-static bool sqlite_news(struct store *store)
+static int sqlite_news(struct store *store)
 {
 	(void)store;
-	return false;
+	return 0;
 }
 
 static const struct store_kind kind = {

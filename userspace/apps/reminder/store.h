@@ -102,7 +102,7 @@ struct store {
  * @release: give up all claims of an owner but those in a list, which may be empty
  * @list: print all reminders, by id
  * @fd: a descriptor that becomes readable when something was added, or -1: then poll
- * @news: was something added since the last call? Of no use without @fd.
+ * @news: was something added since the last call? Returns 1 if so, else 0. Of no use without @fd.
  *
  * Each returns 0 or more, or -1 after a complaint. Then what was to be done was done or not, and
  * the connection, which may be gone, is to be closed. One thread at a time uses a connection.
@@ -122,7 +122,7 @@ struct store_kind {
 				   const struct reminder *kept);
 	int		(*list)(struct store *store);
 	int		(*fd)(struct store *store);
-	bool		(*news)(struct store *store);
+	int		(*news)(struct store *store);
 };
 
 /**
