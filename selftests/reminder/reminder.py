@@ -457,6 +457,26 @@ def stopping(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def second_signal(base):
+    """A second signal ends a node whose database does not answer."""
+    reminder(base.where, "add", "0s", "as always")
+    node = Node(base, "--command", "true", "--poll", "200ms")
+    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    with base.lock():
+        for _ in range(2):
+            node.signal(signal.SIGTERM)
+            time.sleep(0.5)
+        try:
+            said = node.process.communicate(timeout=20)[1]
+        except subprocess.TimeoutExpired:
+            said = "it waits"
+    check(f"{base.name}: a second signal ends a node whose database does not answer",
+          said == "reminder: the database does not answer: what it was not told comes again\n" and
+          node.process.returncode == 1, said, node.process.returncode)
+    node.kill()
+    base.sql("DELETE FROM reminders")
+
+
 def full(base, folder):
     """A node that holds what is due later has room for what is due now."""
     base.fill(100, time.time_ns() + 3600 * SEC, 1)
@@ -618,6 +638,7 @@ def main():
                 long_commands(base, folder)
                 unable(base, folder)
                 stopping(base, folder)
+                second_signal(base)
                 full(base, folder)
                 payloads(base, folder)
                 if kind is Sqlite:

@@ -109,6 +109,10 @@ class Postgres:
             psql.stdout.readline()
             yield
 
+    def lock(self):
+        """Have nobody else write."""
+        return self.transaction("LOCK TABLE reminders")
+
     def count_ends(self):
         """Count from now on how often each reminder comes to be done."""
         self.sql("CREATE TABLE ends (id bigint); CREATE FUNCTION count_end() RETURNS trigger "
@@ -158,6 +162,13 @@ class Sqlite:
         """Count from now on how often each reminder comes to be done."""
         self.sql("CREATE TABLE ends (id);; CREATE TRIGGER count_end AFTER UPDATE ON reminders "
                  "WHEN NEW.state = 2 BEGIN INSERT INTO ends VALUES (NEW.id); END")
+
+    @contextlib.contextmanager
+    def lock(self):
+        """Have nobody else write."""
+        with contextlib.closing(sqlite3.connect(self.where, isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield
 
     def between_transactions(self):
         """Can somebody write, or was a node stopped in the midst of a transaction?"""

@@ -51,7 +51,8 @@ static const char help[] =
 "Each reminder is given at least once, and is done once. A receiver tells repeats by ID.\n"
 "\n"
 "After SIGINT or SIGTERM nothing more is given, others may have the rest, and what was\n"
-"given is waited for; a second signal ends that.\n"
+"given is waited for; a second signal ends that, within 5 seconds if the database does\n"
+"not answer.\n"
 "\n"
 "Exit codes: 0 done, or stopped by SIGINT or SIGTERM; 1 a failure at run time; 2 wrong\n"
 "usage.\n";

@@ -50,6 +50,9 @@
 #define RETRY_NS	500000000ULL
 #define GATHER_NS	100000000ULL
 
+/* How long a second signal leaves the database to answer, in seconds. */
+#define PATIENCE_SEC	5
+
 /* One in so many of those that it may hold are for what is near: see room(). */
 #define RESERVE		8
 
@@ -78,6 +81,7 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @renewals: copies of those whose claims are to be renewed
  * @kept: copies of those that were under way when a phase began, written before that
  * @wake: wakes the keeper
+ * @ended: tells that the keeper has ended
  * @ready: the outlet can give
  * @look: the keeper is to claim at once
  * @clock_set: the keeper is to see how the clock was set
@@ -100,6 +104,7 @@ struct node {
 	struct queue		renewals;
 	struct queue		kept[PHASES];
 	int			wake;
+	int			ended;
 	atomic_bool		ready;
 	atomic_bool		look;
 	atomic_bool		clock_set;
@@ -120,12 +125,26 @@ static void on_signal(int sig)
 	interrupted++;
 }
 
-static void wake_keeper(struct node *node)
+static void tell(int fd)
 {
 	uint64_t one = 1;
 
-	if (write(node->wake, &one, sizeof(one)) < 0)
+	if (write(fd, &one, sizeof(one)) < 0)
 		complain("eventfd: %s", strerror(errno));
+}
+
+static void wake_keeper(struct node *node)
+{
+	tell(node->wake);
+}
+
+static int event_new(void)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		die(EXIT_FAILED, "eventfd: %s", strerror(errno));
+	return fd;
 }
 
 /*
@@ -500,6 +519,7 @@ static void *keep(void *arg)
 		if (!stopped)
 			wait_for_news(node, NULL, RETRY_NS, false);
 	}
+	tell(node->ended);
 	return NULL;
 }
 
@@ -628,6 +648,22 @@ static void turn(struct node *node, const sigset_t *signals)
 	outlet->kind->turn(outlet, fds[1].revents);
 }
 
+/* After a second signal a database that does not answer is left to itself. */
+static void wait_for_keeper(struct node *node, const sigset_t *signals)
+{
+	const struct timespec patience = { .tv_sec = PATIENCE_SEC };
+	struct pollfd fd = { .fd = node->ended, .events = POLLIN };
+	int n;
+
+	do {
+		n = ppoll(&fd, 1, interrupted < 2 ? NULL : &patience, signals);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0)
+		return;
+	complain("the database does not answer: what it was not told comes again");
+	_exit(EXIT_FAILED);
+}
+
 /* Give what comes due until a signal comes, and wait for what is under way until another does. */
 static void give(struct node *node)
 {
@@ -643,6 +679,7 @@ static void give(struct node *node)
 	while (interrupted < 2 && outlet->kind->under_way(outlet, NULL))
 		turn(node, &waiting);
 	begin(node, STOPPED);
+	wait_for_keeper(node, &waiting);
 }
 
 static void report(const struct node *node)
@@ -693,9 +730,8 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 		die(EXIT_FAILED, "getrandom: %s", strerror(errno));
 	snprintf(node.owner, sizeof(node.owner), "%s:%d:%" PRIx64, host, (int)getpid(), random);
 	block_signals();
-	node.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (node.wake < 0)
-		die(EXIT_FAILED, "eventfd: %s", strerror(errno));
+	node.wake = event_new();
+	node.ended = event_new();
 	ret = twheel_open(&node.tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
 	if (ret)
 		die_without_device(ret);
