@@ -241,6 +241,8 @@ def lines_and_lists(base, folder):
     node.stop()
     check(f"{base.name}: a node that stops gives up what it has claimed",
           base.sql("SELECT count(*) FROM reminders WHERE state = 0") == [("10",)])
+    check(f"{base.name}: which counts as no attempt",
+          base.sql("SELECT DISTINCT attempts FROM reminders") == [("0",)])
     base.sql("DELETE FROM reminders")
 
 
@@ -402,11 +404,14 @@ def unable(base, folder):
     base.fill(100, time.time_ns() + 3 * SEC, 1)
     stuck = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "-j1", *QUICK)
     await_true("claims", lambda: len(owned(base, stuck)) == 100)
-    other = Node(base, "--command", "true", *QUICK)
+    out = Path(tempfile.mktemp(dir=folder))
+    other = Node(base, "--command", f"echo $REMINDER_ATTEMPT >>{out}", *QUICK)
     check(f"{base.name}: what a node cannot give, as its commands hang, others give",
           comes_true(lambda: len(owned(base, other, DONE)) == 99, 60),
           base.sql("SELECT state, owner, max(fence), count(*) FROM reminders GROUP BY 1, 2"))
     other.stop()
+    attempts = out.read_text(encoding="ascii").split()
+    check(f"{base.name}: for the first time, as they are told", attempts == ["1"] * 99, attempts)
     base.fill(1, time.time_ns(), 1)
     time.sleep(1)
     claimed = base.sql("SELECT max(fence) FROM reminders WHERE state = 0")
@@ -454,6 +459,21 @@ def stopping(base, folder):
     receiver.answer.set()
     out_text, err = node.process.communicate(timeout=60)
     check(f"{base.name}: an answer is waited for", "given 1, done 1," in out_text, out_text, err)
+    base.sql("DELETE FROM reminders")
+
+
+def failing(base, folder):
+    """What was given in vain counts as an attempt, also when the node stops."""
+    out = Path(tempfile.mktemp(dir=folder))
+    for _ in range(2):
+        reminder(base.where, "add", "0s", "in vain")
+    node = Node(base, "--command", f"echo >>{out}; false", "--lease", "1h", "-j1")
+    await_true("both commands", lambda: out.exists() and out.stat().st_size == 2)
+    time.sleep(0.5)
+    node.stop()
+    rows = base.sql("SELECT attempts, state FROM reminders")
+    check(f"{base.name}: what was given in vain counts as an attempt", rows == [("1", "1")] * 2,
+          rows)
     base.sql("DELETE FROM reminders")
 
 
@@ -638,6 +658,7 @@ def main():
                 long_commands(base, folder)
                 unable(base, folder)
                 stopping(base, folder)
+                failing(base, folder)
                 second_signal(base)
                 full(base, folder)
                 payloads(base, folder)

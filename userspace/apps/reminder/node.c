@@ -79,7 +79,8 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @done: those that are to be marked as done
  * @left: those that are to be given back
  * @renewals: copies of those whose claims are to be renewed
- * @kept: copies of those that were under way when a phase began, written before that
+ * @kept: copies of those that were under way when a phase began, or had been given in vain, written
+ *	before that
  * @wake: wakes the keeper
  * @ended: tells that the keeper has ended
  * @ready: the outlet can give
@@ -609,6 +610,8 @@ static void begin(struct node *node, enum phase phase)
 	hand_over(node);
 	outlet->stopped = true;
 	outlet->kind->under_way(outlet, &node->kept[phase]);
+	queue_push_given(&node->kept[phase], &outlet->failed);
+	queue_push_given(&node->kept[phase], &outlet->waiting);
 	node->phase = phase;
 	wake_keeper(node);
 }

@@ -27,7 +27,18 @@ void queue_push_copy(struct queue *queue, const struct reminder *r)
 	if (!copy)
 		return;
 	copy->fence = r->fence;
+	copy->held = r->held;
+	copy->given = r->given;
 	queue_push(queue, copy);
+}
+
+void queue_push_given(struct queue *queue, const struct queue *from)
+{
+	const struct reminder *r;
+
+	for (r = from->first; r; r = r->next)
+		if (r->given)
+			queue_push_copy(queue, r);
 }
 
 struct reminder *queue_pop(struct queue *queue)
@@ -62,20 +73,28 @@ void outlet_init(struct outlet *outlet, const struct outlet_kind *kind)
 	queue_init(&outlet->given);
 	queue_init(&outlet->taken);
 	queue_init(&outlet->left);
+	queue_init(&outlet->failed);
 }
 
 void outlet_drop(struct outlet *outlet, struct reminder *r)
 {
+	uint64_t now = clock_now(CLOCK_BOOTTIME);
+
+	while (outlet->failed.n && outlet->failed.first->held <= now)
+		free(queue_pop(&outlet->failed));
+	if (r->held > now)
+		queue_push_copy(&outlet->failed, r);
 	outlet->lost++;
 	free(r);
 }
 
-void outlet_count(struct outlet *outlet, const struct reminder *r)
+void outlet_count(struct outlet *outlet, struct reminder *r)
 {
 	uint64_t now = clock_now(CLOCK_REALTIME);
 
 	lateness_add(&outlet->late, now > r->due ? now - r->due : 0);
 	outlet->count++;
+	r->given = true;
 }
 
 void outlet_put_back(struct outlet *outlet, struct reminder *r)
@@ -93,8 +112,12 @@ int outlet_leave(struct outlet *outlet, uint64_t margin)
 	struct reminder *r;
 
 	/* They wait in the order in which their claims end, but for a few. */
-	while ((r = outlet->waiting.first) && r->held <= now + margin)
-		queue_push(&outlet->left, queue_pop(&outlet->waiting));
+	while ((r = outlet->waiting.first) && r->held <= now + margin) {
+		if (queue_pop(&outlet->waiting)->given)
+			outlet_drop(outlet, r);
+		else
+			queue_push(&outlet->left, r);
+	}
 	return r ? ms_until(r->held - margin, now) : -1;
 }
 

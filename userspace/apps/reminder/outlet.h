@@ -35,6 +35,8 @@ void queue_push(struct queue *queue, struct reminder *r);
 struct reminder *queue_pop(struct queue *queue);
 /* Put a copy of @r, without its payload, at the end. If memory is short, do not. */
 void queue_push_copy(struct queue *queue, const struct reminder *r);
+/* Put such a copy of each in @from that was given at the end. */
+void queue_push_given(struct queue *queue, const struct queue *from);
 /* Put all of @front before those in @queue. */
 void queue_prepend(struct queue *queue, struct queue *front);
 
@@ -45,6 +47,7 @@ void queue_prepend(struct queue *queue, struct queue *front);
  * @given: those that were given, and are not taken yet
  * @taken: those that were taken: they are the caller's
  * @left: those that were not given while their claims went on: they are the caller's, too
+ * @failed: copies of those that were given in vain, until their claims end
  * @stopped: nothing more is to be given
  * @lost: how many of the others were dropped since the caller last looked: they come again
  * @count: how many were given
@@ -56,6 +59,7 @@ struct outlet {
 	struct queue			given;
 	struct queue			taken;
 	struct queue			left;
+	struct queue			failed;
 	bool				stopped;
 	uint64_t			lost;
 	uint64_t			count;
@@ -118,7 +122,7 @@ int outlet_leave(struct outlet *outlet, uint64_t margin);
  */
 struct reminder *outlet_next(struct outlet *outlet);
 /* For kinds: this one is given now. */
-void outlet_count(struct outlet *outlet, const struct reminder *r);
+void outlet_count(struct outlet *outlet, struct reminder *r);
 /* For kinds: this one is the next one again. */
 void outlet_put_back(struct outlet *outlet, struct reminder *r);
 /* For kinds: this one comes again when its claim has ended. */

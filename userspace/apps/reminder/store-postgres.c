@@ -74,8 +74,9 @@ static const struct prepared {
 	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint ORDER BY until") },
 	{ "done", CHANGE("state = 2") },
 	{ "renew", CHANGE("until = " NOW " + $3") },
-	{ "give back", CHANGE("state = 0") },
-	{ "release", "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = $3 AND\n"
+	{ "give back", CHANGE("state = 0, attempts = attempts - 1") },
+	{ "release", "UPDATE reminders SET state = 0, attempts = attempts - 1\n"
+		     "WHERE state = 1 AND owner = $3 AND until > " NOW " AND\n"
 		     "  (id, fence) NOT IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))" },
 	{ "list", "SELECT id, due, state, fence, payload FROM reminders ORDER BY id" },
 	{ }

@@ -62,11 +62,12 @@ static const char * const texts[STATEMENTS] = {
 	[CLAIM_ENDED]	= CLAIM("state = 1 AND until <= ?2 AND due <= ?4 ORDER BY until"),
 	[DONE]		= CHANGE("state = 2"),
 	[RENEW]		= CHANGE("until = ?3"),
-	[GIVE_BACK]	= CHANGE("state = 0"),
+	[GIVE_BACK]	= CHANGE("state = 0, attempts = attempts - 1"),
 	/* What was released just before, in the same transaction */
-	[KEEP]		= ("UPDATE reminders SET state = 1\n"
+	[KEEP]		= ("UPDATE reminders SET state = 1, attempts = attempts + 1\n"
 			   "WHERE id = ?1 AND fence = ?2 AND state = 0"),
-	[RELEASE]	= "UPDATE reminders SET state = 0 WHERE state = 1 AND owner = ?1",
+	[RELEASE]	= ("UPDATE reminders SET state = 0, attempts = attempts - 1\n"
+			   "WHERE state = 1 AND owner = ?1 AND until > ?2"),
 	[LIST]		= "SELECT id, due, state, fence, payload FROM reminders ORDER BY id",
 };
 
@@ -316,8 +317,11 @@ static int sqlite_release(struct store *store, const char *owner, const struct r
 {
 	struct sqlite *s = sqlite_of(store);
 
+	if (!sqlite_begin(s))
+		return sqlite_rollback(s);
 	sqlite3_bind_text(s->prepared[RELEASE], 1, owner, -1, SQLITE_STATIC);
-	if (!sqlite_begin(s) || !sqlite_does(s, RELEASE))
+	sqlite3_bind_int64(s->prepared[RELEASE], 2, (sqlite3_int64)clock_now(CLOCK_REALTIME));
+	if (!sqlite_does(s, RELEASE))
 		return sqlite_rollback(s);
 	return sqlite_change(s, KEEP, kept) < 0 ? -1 : 0;
 }

@@ -11,7 +11,8 @@
  *	owner		who has claimed it
  *	fence		how often it was claimed
  *	until		when the claim ends, in nanoseconds of wall time
- *	attempts	as fence, but a program may set it
+ *	attempts	under how many claims it was given, or may have been: if one goes on, or its
+ *			owner was killed; a program may set it
  *
  * A claim is a lease: it ends some time after the reminder is due, whether or not its owner
  * lives, unless the owner renews it. The next claim has a larger fence, and what is done under a
@@ -42,6 +43,7 @@
  * @due: as in the table
  * @fence: that of the claim
  * @held: when the claim has ended for sure, on this machine's CLOCK_BOOTTIME
+ * @given: it was given under this claim
  * @attempts: as in the table: 1 the first time
  * @payload: as in the table
  */
@@ -51,6 +53,7 @@ struct reminder {
 	uint64_t	due;
 	int64_t		fence;
 	uint64_t	held;
+	bool		given;
 	uint32_t	attempts;
 	char		payload[];
 };
@@ -97,9 +100,10 @@ struct store {
  *	that was so.
  * @renew: have claims end so long after now, in nanoseconds, each if its fence is still that in the
  *	table. Returns for how many that was so.
- * @give_back: give up claims, each if its fence is still that in the table. Returns for how many
- *	that was so.
- * @release: give up all claims of an owner but those in a list, which may be empty
+ * @give_back: give up claims under which nothing was given, each if its fence is still that in the
+ *	table. Returns for how many that was so.
+ * @release: the same for all claims of an owner that go on, but for those in a list, which may be
+ *	empty
  * @list: print all reminders, by id
  * @fd: a descriptor that becomes readable when something was added, or -1: then poll
  * @news: was something added since the last call? Returns 1 if so, else 0. Of no use without @fd.
