@@ -218,8 +218,13 @@ def lines_and_lists(base, folder):
                             "@9000000000000000001 a|b\\n c\n")
     check(f"{base.name}: lines are added", status == 0, text)
     check(f"{base.name}: and listed", re.search(
-        r"^\d+ 9000000000000000000 0 0 far\n\d+ 9000000000000000001 0 0 a\|b\\n c\n\Z",
+        r"^\d+ 9000000000000000000 0 0 far\n\d+ 9000000000000000001 0 0 a\|b\\\\n c\n\Z",
         reminder(base.where, "list")[1], re.M), reminder(base.where, "list"))
+    base.sql("DELETE FROM reminders")
+    reminder(base.where, "add", "@9000000000000000000", "a\n99 5 2 1 forged")
+    said = reminder(base.where, "list")[1]
+    check(f"{base.name}: a reminder is one line of the list, whatever its payload is",
+          said.count("\n") == 1 and said.endswith(" 0 0 a\\n99 5 2 1 forged\n"), said)
     base.sql("DELETE FROM reminders")
     said = reminder(base.where, "add", stdin=None, input="1h far\n" * 1500 + "wrong\n")
     check(f"{base.name}: of lines all are added or none",

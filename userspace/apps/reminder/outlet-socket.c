@@ -117,11 +117,8 @@ static size_t print_line(const struct reminder *r, char *line, size_t size)
 	/* Each byte of the payload may become two, and a newline ends it. */
 	if (len >= size || size - len <= 2 * strlen(r->payload) + 1)
 		return 0;
-	for (c = r->payload; *c; c++) {
-		if (*c == '\n' || *c == '\\')
-			line[len++] = '\\';
-		line[len++] = *c == '\n' ? 'n' : *c;
-	}
+	for (c = r->payload; *c; c++)
+		len += escape(*c, line + len);
 	line[len++] = '\n';
 	return len;
 }

@@ -337,14 +337,16 @@ static int postgres_release(struct store *store, const char *owner, const struct
 static int postgres_list(struct store *store)
 {
 	PGresult *result = postgres_run(postgres_of(store), "list", 0, NULL);
-	int i;
+	const char *columns[LIST_COLUMNS];
+	int row, i;
 
 	if (!result)
 		return -1;
-	for (i = 0; i < PQntuples(result); i++)
-		printf("%s %s %s %s %s\n", PQgetvalue(result, i, 0), PQgetvalue(result, i, 1),
-		       PQgetvalue(result, i, 2), PQgetvalue(result, i, 3),
-		       PQgetvalue(result, i, 4));
+	for (row = 0; row < PQntuples(result); row++) {
+		for (i = 0; i < LIST_COLUMNS; i++)
+			columns[i] = PQgetvalue(result, row, i);
+		list_row(columns);
+	}
 	PQclear(result);
 	return 0;
 }

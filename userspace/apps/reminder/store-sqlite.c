@@ -330,12 +330,14 @@ static int sqlite_list(struct store *store)
 {
 	struct sqlite *s = sqlite_of(store);
 	sqlite3_stmt *row = s->prepared[LIST];
-	int ret;
+	const char *columns[LIST_COLUMNS];
+	int ret, i;
 
-	while ((ret = sqlite_step(s, LIST)) == SQLITE_ROW)
-		printf("%s %s %s %s %s\n", sqlite3_column_text(row, 0), sqlite3_column_text(row, 1),
-		       sqlite3_column_text(row, 2), sqlite3_column_text(row, 3),
-		       sqlite3_column_text(row, 4));
+	while ((ret = sqlite_step(s, LIST)) == SQLITE_ROW) {
+		for (i = 0; i < LIST_COLUMNS; i++)
+			columns[i] = (const char *)sqlite3_column_text(row, i) ?: "";
+		list_row(columns);
+	}
 	return ret == SQLITE_DONE ? 0 : sqlite_complain(s);
 }
 

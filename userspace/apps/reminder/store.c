@@ -3,6 +3,7 @@
  * reminder: which database?
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -42,6 +43,29 @@ struct reminder *reminder_new(int64_t id, const char *payload)
 		memcpy(r->payload, payload, len);
 	}
 	return r;
+}
+
+size_t escape(char c, char *to)
+{
+	size_t n = 0;
+
+	if (c == '\n' || c == '\\')
+		to[n++] = '\\';
+	to[n++] = c == '\n' ? 'n' : c;
+	return n;
+}
+
+void list_row(const char * const *columns)
+{
+	char bytes[2];
+	const char *c;
+	int i;
+
+	for (i = 0; i < LIST_COLUMNS; i++) {
+		for (c = columns[i]; *c; c++)
+			fwrite(bytes, 1, escape(*c, bytes), stdout);
+		putchar(i < LIST_COLUMNS - 1 ? ' ' : '\n');
+	}
 }
 
 struct store *store_open(const char *where)

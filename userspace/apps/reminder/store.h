@@ -139,6 +139,13 @@ struct store_kind {
  */
 struct store *store_open(const char *where);
 
+/* Write a byte as it is in a line: a newline as \n, a backslash as \\. Returns their number. */
+size_t escape(char c, char *to);
+
+/* For kinds: print a row of the list, whose LIST_COLUMNS columns are texts, as a line. */
+#define LIST_COLUMNS	5
+void list_row(const char * const *columns);
+
 /* NULL where this program was built without the library. */
 extern const struct store_kind *const store_sqlite;
 extern const struct store_kind *const store_postgres;
