@@ -12,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -305,6 +306,29 @@ def names(base, folder):
     check(what, good, said)
     check(f"{base.name}: which is nothing to complain of",
           said[1].startswith("given 1,") and "reminder: " not in said[1], said)
+    base.sql("DELETE FROM reminders")
+
+
+def brackets(base):
+    """A receiver at a numeric address of IPv6."""
+    listener = socket.socket(socket.AF_INET6)
+    try:
+        listener.bind(("::1", 0))
+    except OSError:
+        skip(f"{base.name}: a numeric address of IPv6", "there is none here")
+        return
+    listener.listen()
+    listener.settimeout(20)
+    base.fill(1, time.time_ns(), 1)
+    node = Node(base, "--address", f"[::1]:{listener.getsockname()[1]}")
+    line = b""
+    with contextlib.suppress(OSError):
+        connection = listener.accept()[0]
+        line = connection.recv(100)
+        connection.sendall(line.split(b" ")[0] + b"\n")
+        connection.settimeout(20)
+        await_true("the reminder", lambda: base.sql("SELECT state FROM reminders") == [("2",)])
+    check(f"{base.name}: a numeric address of IPv6 is given in brackets", line, node.stop())
     base.sql("DELETE FROM reminders")
 
 
@@ -672,6 +696,7 @@ def main():
                     ignored(base)
                     terminal(base, folder)
                     names(base, folder)
+                    brackets(base)
                     absent(base)
                     no_processes(base, folder)
                     why_not(base)

@@ -291,6 +291,8 @@ static void parse_address(struct sock *s, const char *address)
 	static const char prefix[] = "unix:";
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	const char *colon = strrchr(address, ':');
+	const char *host_end = colon;
+	const char *name = address;
 	uint64_t port;
 	char host[256];
 	int ret;
@@ -304,7 +306,12 @@ static void parse_address(struct sock *s, const char *address)
 	/* The C library takes what is too large for a port, less 65536. */
 	if (number_parse(colon + 1, 65535, &port) || !port)
 		die(EXIT_USAGE, "--address: '%s' is not a port from 1 to 65535", colon + 1);
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	/* A numeric address of IPv6 has colons of its own. */
+	if (*name == '[' && host_end[-1] == ']') {
+		name++;
+		host_end--;
+	}
+	snprintf(host, sizeof(host), "%.*s", (int)(host_end - name), name);
 	ret = getaddrinfo(host, colon + 1, &hints, &s->addresses);
 	if (ret)
 		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(ret));

@@ -89,7 +89,8 @@ struct outlet_kind {
 
 /**
  * outlet_socket() - give reminders to a program that listens
- * @address: unix:PATH, or HOST:PORT; HOST may have several addresses, which are tried in turn
+ * @address: unix:PATH, or HOST:PORT; HOST may have several addresses, which are tried in turn, or
+ *	be one in brackets
  *
  * A reminder is a line: id, due time, attempt and payload, with blanks between. A newline and a
  * backslash in the payload are \n and \\. The receiver answers with a line that holds the id, in
