@@ -506,6 +506,22 @@ def failing(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def broken(base):
+    """A node whose commands fail lets others try before it does again."""
+    base.fill(20, time.time_ns() + 2 * SEC, SEC // 10)
+    options = ("--lease", "1s", "--poll", "1s")
+    node = Node(base, "--command", "false", *options)
+    await_true("claims", lambda: len(owned(base, node)) == 20)
+    other = Node(base, "--command", "true", *options)
+    await_true("all to be done", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    fences = base.sql("SELECT DISTINCT fence FROM reminders")
+    check(f"{base.name}: when a node has tried in vain others are the next", fences == [("2",)],
+          fences)
+    node.stop()
+    other.stop()
+    base.sql("DELETE FROM reminders")
+
+
 def second_signal(base):
     """A second signal ends a node whose database does not answer."""
     reminder(base.where, "add", "0s", "as always")
@@ -688,6 +704,7 @@ def main():
                 unable(base, folder)
                 stopping(base, folder)
                 failing(base, folder)
+                broken(base)
                 second_signal(base)
                 full(base, folder)
                 payloads(base, folder)

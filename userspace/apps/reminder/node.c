@@ -369,6 +369,8 @@ static int claim(struct node *node, struct store *store, size_t most, uint64_t h
 		.lease = settings->lease,
 		.most = most,
 		.ended = ended,
+		/* It may have lost them as it cannot do them: each other node is to look first. */
+		.grace = 2 * settings->poll,
 	};
 	struct reminder *list;
 	ssize_t n;

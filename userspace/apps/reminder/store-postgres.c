@@ -71,7 +71,9 @@ static const struct prepared {
 } statements[] = {
 	{ "add", "INSERT INTO reminders (due, payload) VALUES ($1, $2)" },
 	{ "new", CLAIM("state = 0 AND due <= $3::bigint ORDER BY due") },
-	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint ORDER BY until") },
+	{ "ended", CLAIM("state = 1 AND until <= now AND due <= $3::bigint AND\n"
+			 "  (owner IS DISTINCT FROM $1 OR until <= now - $5::bigint)\n"
+			 "  ORDER BY until") },
 	{ "done", CHANGE("state = 2") },
 	{ "renew", CHANGE("until = " NOW " + $3") },
 	{ "give back", CHANGE("state = 0, attempts = attempts - 1") },
@@ -83,7 +85,7 @@ static const struct prepared {
 };
 
 /* The most parameters that one of them has. */
-#define PARAMETERS	4
+#define PARAMETERS	5
 
 /**
  * struct postgres - a connection
@@ -237,8 +239,8 @@ static ssize_t postgres_claim(struct store *store, const struct claim *claim,
 	struct postgres *p = postgres_of(store);
 	/* Before the server begins: so the claim ends here before it does there. */
 	uint64_t boottime = clock_now(CLOCK_BOOTTIME);
-	char lease[32], near[32], most[32];
-	const char *values[PARAMETERS] = { claim->owner, lease, near, most };
+	char lease[32], near[32], most[32], grace[32];
+	const char *values[PARAMETERS] = { claim->owner, lease, near, most, grace };
 	PGresult *result;
 	int rows;
 	int i;
@@ -247,7 +249,11 @@ static ssize_t postgres_claim(struct store *store, const struct claim *claim,
 	snprintf(lease, sizeof(lease), "%" PRIu64, claim->lease);
 	snprintf(near, sizeof(near), "%" PRIu64, claim->near);
 	snprintf(most, sizeof(most), "%zu", claim->most);
-	result = postgres_run(p, claim->ended ? "ended" : "new", PARAMETERS, values);
+	snprintf(grace, sizeof(grace), "%" PRIu64, claim->grace);
+	if (claim->ended)
+		result = postgres_run(p, "ended", PARAMETERS, values);
+	else
+		result = postgres_run(p, "new", PARAMETERS - 1, values);
 	if (!result)
 		return -1;
 	rows = PQntuples(result);

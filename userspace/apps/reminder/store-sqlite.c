@@ -42,6 +42,8 @@ enum statement {
 	STATEMENTS
 };
 
+#define ENDED "state = 1 AND until <= ?2 AND (owner IS NOT ?1 OR until <= ?2 - ?6)"
+
 #define CLAIM(which) \
 	"UPDATE reminders SET state = 1, owner = ?1, fence = fence + 1,\n" \
 	"  attempts = attempts + 1, until = max(due, ?2) + ?3\n" \
@@ -57,9 +59,9 @@ static const char * const texts[STATEMENTS] = {
 	[ROLLBACK]	= "ROLLBACK",
 	[ADD]		= "INSERT INTO reminders (due, payload) VALUES (?1, ?2)",
 	[ANY_NEW]	= "SELECT 1 FROM reminders WHERE state = 0 AND due <= ?4 LIMIT 1",
-	[ANY_ENDED]	= "SELECT 1 FROM reminders WHERE state = 1 AND until <= ?2 LIMIT 1",
+	[ANY_ENDED]	= "SELECT 1 FROM reminders WHERE " ENDED " LIMIT 1",
 	[CLAIM_NEW]	= CLAIM("state = 0 AND due <= ?4 ORDER BY due"),
-	[CLAIM_ENDED]	= CLAIM("state = 1 AND until <= ?2 AND due <= ?4 ORDER BY until"),
+	[CLAIM_ENDED]	= CLAIM(ENDED " AND due <= ?4 ORDER BY until"),
 	[DONE]		= CHANGE("state = 2"),
 	[RENEW]		= CHANGE("until = ?3"),
 	[GIVE_BACK]	= CHANGE("state = 0, attempts = attempts - 1"),
@@ -213,6 +215,7 @@ static void bind_claim(sqlite3_stmt *stmt, const struct claim *claim, uint64_t n
 	sqlite3_bind_int64(stmt, 3, (sqlite3_int64)claim->lease);
 	sqlite3_bind_int64(stmt, 4, (sqlite3_int64)claim->near);
 	sqlite3_bind_int64(stmt, 5, (sqlite3_int64)claim->most);
+	sqlite3_bind_int64(stmt, 6, (sqlite3_int64)claim->grace);
 }
 
 static struct reminder *sqlite_reminder(sqlite3_stmt *row, uint64_t now, uint64_t boottime)

@@ -68,6 +68,7 @@ struct reminder *reminder_new(int64_t id, const char *payload);
  * @lease: how long the claim goes on after the reminder is due, or after now if that was before
  * @most: how many
  * @ended: those of whose claims the end has come, rather than those that nobody has claimed
+ * @grace: how long others may claim what was this owner's, before it does again
  */
 struct claim {
 	const char	*owner;
@@ -75,6 +76,7 @@ struct claim {
 	uint64_t	lease;
 	size_t		most;
 	bool		ended;
+	uint64_t	grace;
 };
 
 /**
