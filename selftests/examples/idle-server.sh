@@ -37,6 +37,11 @@ figure() {
 	value "$1" "$tmp/server"
 }
 
+# ended PID - is the process gone, or a zombie?
+ended() {
+	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
+}
+
 # busy FORM OPTION... - silent clients, talking clients and load at the same time
 busy() {
 	form=$1
@@ -146,6 +151,31 @@ check "an unknown method is refused" said '^HTTP/1.1 501'
 check "a head without end is refused" said '^HTTP/1.1 431'
 stop
 check "the server has ended well" test "$status" = 0
+
+# A client says more and more, and reads no answer. It has the connection for its output, and for
+# input that it does not look at.
+cat >"$tmp/deaf" <<-'END'
+	#!/bin/sh
+	exec yes "$(printf 'GET / HTTP/1.1\r\n\r')"
+END
+chmod +x "$tmp/deaf"
+if busybox nc --help 2>&1 | grep -q -e '-e PROG'; then
+	for form in leases handles; do
+		# shellcheck disable=SC2046 # words
+		start 1024 --timeout 1s $([ $form = leases ] || echo --handles)
+		busybox nc 127.0.0.1 "$port" -e "$tmp/deaf" >"$tmp/out" 2>&1 &
+		client=$!
+		check "$form: a client that does not read is cut" await ended $client
+		kill $client 2>/dev/null
+		stop
+		cp "$tmp/server" "$tmp/out"
+		check "$form: as it was idle" test "$(figure 'idle, cut')" = 1
+		check "$form: and not early" test "$(figure 'cut early')" = 0
+		check "$form: the server has ended well" test "$status" = 0
+	done
+else
+	skip "a client that does not read" "busybox has no nc -e"
+fi
 
 # There are more clients than the server takes: the others wait, and get their turn when
 # connections are cut.

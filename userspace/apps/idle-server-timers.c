@@ -3,7 +3,9 @@
  * idle-server: the deadlines of connections. Steps 2 and 3 of a round.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "idle-server.h"
@@ -113,13 +115,18 @@ void server_settle_timers(struct server *server)
 	arm_timers(server, count);
 }
 
-/* Has the client said something that was not read yet? */
-static bool has_spoken(const struct connection *conn)
+/*
+ * Was the client active, and epoll has not told of it yet? It has said something; or, if output is
+ * waiting for it, it has read something: what it says meanwhile is not read, and does not count.
+ */
+static bool was_active(const struct connection *conn)
 {
+	struct pollfd output = { .fd = conn->fd, .events = POLLOUT };
 	char c;
 
-	return !conn->closing &&
-	       recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	if (conn->events & EPOLLOUT)
+		return poll(&output, 1, 0) > 0 && output.revents == POLLOUT;
+	return !conn->closing && recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 void server_cut_idle(struct server *server)
@@ -149,8 +156,8 @@ void server_cut_idle(struct server *server)
 			server->stale++;
 			continue;
 		}
-		if (has_spoken(conn)) {
-			/* Its timer has ended; the next round arms another. */
+		if (was_active(conn)) {
+			/* Its timer has ended: another is armed below. */
 			conn->handle = 0;
 			conn->lease.word = NULL;
 			server_touch(server, slot);
@@ -165,4 +172,5 @@ void server_cut_idle(struct server *server)
 		server->cut++;
 		server_close(server, slot, true);
 	}
+	server_settle_timers(server);
 }

@@ -9,7 +9,8 @@
  *	2. extend the leases of the active connections; with one system call, cancel
  *	   the timers of connections that were closed; with another, arm the timers of
  *	   connections that are new or whose lease was over
- *	3. only then read expirations, and cut the connections they belong to
+ *	3. only then read expirations, cut the connections they belong to, and arm the
+ *	   timers of those that turn out to have been active after all
  *
  * So a connection that goes on talking costs no system call for its deadline.
  * Without leases (--handles, or a module that has none) step 2 arms the timer of
@@ -18,7 +19,8 @@
  * In this order a connection that was active is never cut: its re-arm withdraws
  * an expiration that has not been read. Before a connection is cut its socket is
  * looked at once more: it may have spoken after epoll was asked, or epoll may have had
- * no room to name it. The deadline counts from the end of step 1, so that it is a
+ * no room to name it. A client that leaves its answers unread is not active, whatever it
+ * says: nothing more is read from it. The deadline counts from the end of step 1, so that it is a
  * whole timeout after whatever was received.
  *
  * Connections live in slots that are used again. Both epoll and the timers are
