@@ -42,6 +42,11 @@ ended() {
 	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
 }
 
+# has_open PID COUNT - has the process that many descriptors, or more?
+has_open() {
+	[ "$(find "/proc/$1/fd" -type l | wc -l)" -ge "$2" ]
+}
+
 # busy FORM OPTION... - silent clients, talking clients and load at the same time
 busy() {
 	form=$1
@@ -197,6 +202,31 @@ stop
 check "accepting was paused for want of descriptors" \
 	test "$(figure 'accepting paused')" -gt 0
 check "exit status 0 all the same" test "$status" = 0
+
+# Descriptors run out, and there are enough again, but nobody leaves. Meanwhile a client talks so often
+# that the server never waits for long.
+if command -v prlimit >/dev/null; then
+	start 1024 --timeout 1h
+	prlimit --pid $server --nofile=16:1024
+	while printf 'GET / HTTP/1.1\r\n\r\n'; do
+		sleep 0.02
+	done 2>/dev/null | nc 127.0.0.1 "$port" >"$tmp/out" &
+	await said '^alive'
+	idle-client --port "$port" --timeout 1h --silent 10 --talking 0 >"$tmp/client" 2>&1 &
+	client=$!
+	await has_open $client 14
+	{ printf 'GET / HTTP/1.1\r\n\r\n'; sleep 5; } | nc 127.0.0.1 "$port" >"$tmp/next" &
+	next=$!
+	sleep 0.5
+	check "no descriptors left: the next client waits" test ! -s "$tmp/next"
+	prlimit --pid $server --nofile=1024:1024
+	check "there are again: it is served" await grep -q '^alive' "$tmp/next"
+	kill $client $next
+	stop
+	check "accepting was paused meanwhile" test "$(figure 'accepting paused')" -gt 0
+else
+	skip "there are descriptors again" "there is no prlimit"
+fi
 
 run idle-server --port 65536
 check "a port that is none is refused" test "$status" = 2

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "duration.h"
 #include "idle-server.h"
 #include "options.h"
 
@@ -93,6 +94,7 @@ void server_listen(struct server *server, bool listening)
 		die(EXIT_FAILED, "epoll: %s", strerror(errno));
 	server->listening = listening;
 	server->open_at_pause = server->open;
+	server->pause_end = twheel_now(server->tw) + PAUSE_MS * NSEC_PER_MSEC;
 }
 
 void server_accept(struct server *server)

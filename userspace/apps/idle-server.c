@@ -97,9 +97,9 @@ static void run(struct server *server, const sigset_t *waiting)
 
 			wait_ms = ms < 60000 ? (int)ms : 60000;
 		}
-		/* The listener waits for descriptors or memory, which may be freed elsewhere. */
-		if (!server->listening && (wait_ms < 0 || wait_ms > 100))
-			wait_ms = 100;
+		/* Descriptors or memory, for which the listener waits, may be freed elsewhere. */
+		if (!server->listening && (wait_ms < 0 || wait_ms > PAUSE_MS))
+			wait_ms = PAUSE_MS;
 
 		n = epoll_pwait(server->epoll, events, ROUND_EVENTS, wait_ms, waiting);
 		if (n < 0 && errno != EINTR)
@@ -125,7 +125,8 @@ static void run(struct server *server, const sigset_t *waiting)
 		server_settle_timers(server);
 		if (expired)
 			server_cut_idle(server);
-		if (!server->listening && (n == 0 || server->open < server->open_at_pause))
+		if (!server->listening && (twheel_now(server->tw) >= server->pause_end ||
+					   server->open < server->open_at_pause))
 			server_listen(server, true);
 	}
 }

@@ -20,6 +20,9 @@
 /* How many events one round takes on. */
 #define ROUND_EVENTS	512
 
+/* How long accepting pauses, unless a connection ends meanwhile. */
+#define PAUSE_MS	100
+
 /* Names in epoll's data that are not connections: no slot has such a number. */
 #define NAME_LISTENER	UINT64_MAX
 #define NAME_TIMERS	(UINT64_MAX - 1)
@@ -82,6 +85,7 @@ struct connection {
  * @listener: accepts connections
  * @listening: whether epoll looks at @listener
  * @open_at_pause: how many connections were open when @listening changed last
+ * @pause_end: when epoll is to look at @listener again
  * @slots: the connections
  * @slots_room: how many slots there are
  * @free_slot: the first free slot
@@ -119,6 +123,7 @@ struct server {
 	int			listener;
 	bool			listening;
 	uint32_t		open_at_pause;
+	uint64_t		pause_end;
 
 	struct connection	*slots;
 	uint32_t		slots_room;
