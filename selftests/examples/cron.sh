@@ -227,6 +227,20 @@ stop "a random delay"
 check "a random delay: it ends before the line is due again" \
 	test "$(grep -c ' line 1: ' "$tmp/out")" -ge 3
 
+# It cannot run for ten seconds, in which two times pass.
+tab '@every 4s x'
+start --dry-run --verbose
+await logged ' line 1: '
+kill -STOP $pid
+sleep 10
+kill -CONT $pid
+await logged ' line 1: ' 4
+stop "stopped"
+apart=$(ran 1 | tr ';' '\n' | awk -F '[ :]' '{ t = ($2 * 60 + $3) * 60 + $4 }
+	NR == 4 { print (t - last + 86400) % 86400 } { last = t }')
+check "stopped: what was missed is one run, and then they are as far apart as ever" \
+	test "$apart" -ge 3
+
 # Commands are run, print something, and fail.
 due=@reboot
 if may_set_clock; then

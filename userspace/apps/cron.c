@@ -257,22 +257,31 @@ static void settle(struct line *line, uint64_t now)
 {
 	uint64_t boot = boottime();
 	uint64_t every;
-	time_t past;
+	time_t past, next;
 
 	switch (line->schedule.kind) {
 	case SCHEDULE_CALENDAR:
-		/* Times less than the delay ago are not done: their runs may be put off. */
+		/* Times less than the delay ago are done only if they are due by now, too. */
 		past = (time_t)(now / NSEC_PER_SEC) - seconds(line->spread);
 		line->done = (time_t)(line->due / NSEC_PER_SEC);
 		if (line->done < past)
 			line->done = past;
+		while (line->delay && schedule_next(&line->schedule, line->done, &next)) {
+			line->due = (uint64_t)next * NSEC_PER_SEC;
+			draw(line);
+			if (line->due + line->wait > now)
+				break;
+			line->done = next;
+		}
 		break;
 	case SCHEDULE_EVERY:
 		every = (uint64_t)line->schedule.every * NSEC_PER_SEC;
-		line->round += every;
 		if (line->round + line->spread < boot)
 			line->round += (boot - line->spread - line->round) / every * every;
-		draw(line);
+		do {
+			line->round += every;
+			draw(line);
+		} while (line->round + line->wait <= boot);
 		break;
 	case SCHEDULE_REBOOT:
 		line->round = NEVER;
