@@ -241,6 +241,13 @@ apart=$(ran 1 | tr ';' '\n' | awk -F '[ :]' '{ t = ($2 * 60 + $3) * 60 + $4 }
 check "stopped: what was missed is one run, and then they are as far apart as ever" \
 	test "$apart" -ge 3
 
+# With this slack each run but the first is late by three seconds or more.
+tab '@every 1s x'
+start --dry-run --verbose --slack 5s --grace 1s
+check "more slack than grace: a run comes, however late it may be" \
+	await logged ' line 1: x ([2-9][0-9.]* s late)'
+stop "more slack than grace"
+
 # Commands are run, print something, and fail.
 due=@reboot
 if may_set_clock; then

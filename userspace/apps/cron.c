@@ -50,8 +50,9 @@ static const char help[] =
 "                           the command, how long after that time it came\n"
 "  -g, --grace DURATION     how far the clock may be set, and a run may be late,\n"
 "                           to be put right (default 1h); see below\n"
-"  -s, --slack DURATION     runs may come this much later, so that the machine is\n"
-"                           woken less often (default: none)\n"
+"  -s, --slack DURATION     runs may come this much later, which --grace does not\n"
+"                           count, so that the machine is woken less often\n"
+"                           (default: none)\n"
 "  -N, --next N             print the next N times of each line, and run nothing;\n"
 "                           needs no device\n"
 "  -a, --after TIME         with --next: the times after TIME, which is\n"
@@ -193,7 +194,7 @@ static time_t seconds(uint64_t ns)
 /* The time up to which a run is too old to be made up for. */
 static time_t too_old(const struct cron *cron, const struct line *line, uint64_t now)
 {
-	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->spread);
+	return (time_t)(now / NSEC_PER_SEC) - seconds(cron->grace + line->spread + cron->slack);
 }
 
 /* Give up what a line has missed up to @until. */
