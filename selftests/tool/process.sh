@@ -61,6 +61,17 @@ check "stat --json" said "^{\"pids\":\\[{.*{*\"pid\":$first,\"armed\":4,\"rearme
 run twheel stat --pid $first --every 50ms --count 3 --json
 check "stat --every: so many lines" test "$(grep -c '^{"interval":[0-9]*,"fds":\[{"fd":' "$tmp/out")" = 3
 check "of what was counted meanwhile" test "$(grep -c '"armed":0,' "$tmp/out")" = 3
+# The four periods that are shown as ever take two seconds, and the one with the stop at least three.
+twheel stat --pid $first --every 500ms --count 5 --json >"$tmp/out" 2>&1 &
+stat=$!
+await said '^{"interval":'
+kill -STOP $stat
+sleep 3
+kill -CONT $stat
+wait $stat
+check "a stop is one long period, and no other is short for that" \
+	test "$(sed -n 's/^{"interval":\([0-9]*\),.*/\1/p' "$tmp/out" |
+		awk '{ sum += $1 } END { print (sum >= 5e9) }')" = 1
 run twheel stat --pid $silent
 check "a process that shows nothing" test "$status" = 1
 check "is named, and what to do" said "^twheel: stat: process $silent shows no counters .*TWHEEL_STATS=1$"

@@ -205,6 +205,9 @@ static enum tool_exit show_every(const struct source *source, uint64_t interval,
 		next += interval;
 		sleep_until(next);
 		time = tool_now();
+		/* After a stop the periods that passed meanwhile are not shown one by one. */
+		if (time - next > interval)
+			next = time;
 		ret = counters_read(source, &now);
 		if (ret)
 			break;
