@@ -89,7 +89,7 @@ static int add(uint64_t *sum, const char *whole, size_t whole_len,
 	for (i = 0; i < fraction_len; i++) {
 		uint64_t digit = (uint64_t)(fraction[i] - '0');
 
-		if (digit && scale % 10)
+		if (digit && (!scale || scale % 10))
 			return -EINVAL;
 		scale /= 10;
 		if (__builtin_add_overflow(value, digit * scale, &value))
