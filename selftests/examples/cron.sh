@@ -68,7 +68,10 @@ wrong "'0' is not a number from 1" --next 0 "$tmp/tab"
 wrong 'after needs --next' --after @0 "$tmp/tab"
 wrong 'next runs nothing: ' --next 1 --grace 2h "$tmp/tab"
 wrong "'noon' is not a time since 1970: use e.g." --next 1 --after noon "$tmp/tab"
-wrong "'2026-01-01 00:00 today' is not" --next 1 --after '2026-01-01 00:00 today' "$tmp/tab"
+for time in '2026-01-01 00:00 today' '2026-02-30 12:00' '2026-02-29 12:00Z' '2026-01-01 10:00:61' \
+	'2026-01-01 10:00:60Z' '2026-01-01 00:00 +2500' @253402300800; do
+	wrong "'$time' is not a time since 1970" --next 1 --after "$time" "$tmp/tab"
+done
 
 # next_times OPTION... - the times that --next prints, in one line
 next_times() {
@@ -90,6 +93,12 @@ next_times 1 --after '2026-10-25 01:00Z'
 before=$times
 next_times 1 --after @1792890000
 check "--after in all its forms" test "$times" = "$before"
+next_times 1 --after '2106-07-03 12:00Z'
+before=$times
+next_times 1 --after @4307601600
+check "also after 2106" test "$times" = "$before"
+next_times 1 --after '2028-02-29 23:59:59 +2400'
+check "on a leap day" test "$(echo "$times" | cut -d';' -f1)" = '1: 2028-02-29 02:30:00 +0100'
 
 tab '0 0 L * * true' '0 0 * * friL true' '0 0 * * 5#2 true'
 next_times 1 --after '2026-02-01 12:00'

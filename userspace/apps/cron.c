@@ -133,6 +133,10 @@ static const char help[] =
 /* The default of --grace. */
 #define GRACE		(3600 * NSEC_PER_SEC)
 
+/* What --after takes at most: the end of 9999, and offsets of a day. */
+#define AFTER_MOST	253402300799
+#define OFFSET_MOST	86400
+
 /* &line.round of a line that will not be run any more. */
 #define NEVER		UINT64_MAX
 
@@ -510,28 +514,32 @@ static void print_figures(const struct cron *cron)
 	lateness_print(&cron->lateness);
 }
 
-/* If a local time comes twice mktime() takes one of the two. An offset tells which. */
+/*
+ * If a local time comes twice mktime() takes one of the two, and if it is skipped, one nearby. An
+ * offset tells which is meant.
+ */
 static time_t parse_time(const char *text)
 {
 	static const char * const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M" };
 	uint64_t number;
 	size_t i;
 
-	if (*text == '@' && !number_parse(text + 1, UINT32_MAX, &number))
+	if (*text == '@' && !number_parse(text + 1, AFTER_MOST, &number))
 		return (time_t)number;
 	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct tm tm = { .tm_isdst = -1 };
 		const char *end = strptime(text, formats[i], &tm);
-		struct tm zone = { };
-		time_t t;
+		struct tm zone = { }, utc = tm;
+		time_t t = timegm(&utc);
 
-		if (!end)
+		/* It takes 30 February for 2 March, and 10:00:60 for 10:01:00. */
+		if (!end || utc.tm_mday != tm.tm_mday || utc.tm_sec != tm.tm_sec)
 			continue;
 		if (*end) {
 			end = strptime(end, " %z", &zone);
-			if (!end || *end)
+			if (!end || *end || labs(zone.tm_gmtoff) > OFFSET_MOST)
 				continue;
-			t = timegm(&tm) - zone.tm_gmtoff;
+			t -= zone.tm_gmtoff;
 		} else {
 			t = mktime(&tm);
 		}
