@@ -207,13 +207,13 @@ static enum tool_exit arm_all(struct twheel *tw, struct twheel_arm *arms, size_t
 	return TOOL_OK;
 }
 
-/* Read a DURATION, or @SECONDS of the clock that takes these. */
+/* Read a DURATION, or @SECONDS, which have no unit, of the clock that takes these. */
 static bool parse_when(const struct settings *settings, const char *text, struct twheel_arm *arm)
 {
 	bool at = settings->config.clock == TWHEEL_CLOCK_REALTIME;
 	uint64_t ns;
 
-	if (at != (*text == '@')) {
+	if (at != (*text == '@') || (at && text[1 + strspn(text + 1, "0123456789.")])) {
 		tool_complain(TOOL_USAGE, "arm: '%s' is %s", text, at ?
 			      "not @SECONDS, which realtime takes: use e.g. $(date -d 12:00 +@%s)" :
 			      "a point in time: use --clock realtime");
