@@ -82,6 +82,15 @@ sed 's/monotonic/sundial/' "$good" >"$file"
 wrong "an unknown clock" 1 "'sundial' is no clock"
 sed 's/keyed/keyed,newer/' "$good" >"$file"
 wrong "an unknown setting" 1 'a setting that this tool does not know'
+for config in keyed,,keyed ,keyed 'keyed,' keyed,keyed; do
+	sed "s/config=keyed/config=$config/" "$good" >"$file"
+	wrong "config=$config" 1 'a setting that this tool does not know'
+done
+for count in -2 +2 18446744073709551616 18446744073709551618 2x; do
+	sed "s/timers=2/timers=$count/" "$good" | sed '$d' >"$file"
+	add_end "$file"
+	wrong "timers=$count" 1 'no clock=, config=, boot= and timers='
+done
 sed '2s/ 0 1 -/ 0 1/' "$good" >"$file"
 wrong "a field is missing" 2 'something is missing'
 sed '3s/$/ 1/' "$good" >"$file"
@@ -100,6 +109,10 @@ sed '$d' "$good" >"$file"
 wrong "the end was cut off" 4 'ends too soon'
 sed '$s/..$//' "$good" >"$file"
 wrong "in its last line" 4 'checksum'
+for end in 's/$/ junk/' 's/ //' 's/ /  /' 's/ / 0/' 's/ / +/'; do
+	sed "\$$end" "$good" >"$file"
+	wrong "in its last line, $end" 4 'checksum'
+done
 printf '%s\n' "$head timers=3" >"$file"
 add_end "$file"
 wrong "fewer timers than the first line says" 2 '0 timers, and line 1 says 3'

@@ -114,23 +114,23 @@ static bool name_bits(const struct bit_name *names, uint32_t bits, char *text, s
 	return !bits;
 }
 
-/* The other way round. Returns whether all of them are names. */
+/* The other way round. Returns whether all of them are names, and no two the same. */
 static bool bits_named(const struct bit_name *names, char *text, uint32_t *bits)
 {
-	char *rest = NULL, *word;
+	char *word;
 	int i;
 
 	*bits = 0;
 	if (!strcmp(text, "-"))
 		return true;
-	for (word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+	while ((word = strsep(&text, ","))) {
 		for (i = 0; names[i].bit && strcmp(word, names[i].name); i++)
 			;
-		if (!names[i].bit)
+		if (!names[i].bit || *bits & (uint32_t)names[i].bit)
 			return false;
 		*bits |= (uint32_t)names[i].bit;
 	}
-	return *bits;
+	return true;
 }
 
 /*
@@ -252,14 +252,17 @@ static enum tool_exit wrong(const char *path, size_t line, const char *format, .
 
 static enum tool_exit read_head(struct saved *saved, const char *path, char *line, size_t *n)
 {
-	char clock[16], config[128], end;
+	char clock[16], config[128], timers[24], end;
+	uint64_t count;
 	size_t i;
 
 	if (strncmp(line, MAGIC, strlen(MAGIC)))
 		return wrong(path, 1, "it does not begin with '" MAGIC "'");
-	if (sscanf(line, MAGIC " clock=%15s config=%127s boot=%39s timers=%zu%c", clock, config,
-		   saved->boot, n, &end) != 5 || end != '\n')
+	if (sscanf(line, MAGIC " clock=%15s config=%127s boot=%39s timers=%23[0-9]%c", clock,
+		   config, saved->boot, timers, &end) != 5 || end != '\n' ||
+	    number_parse(timers, SIZE_MAX, &count))
 		return wrong(path, 1, "no clock=, config=, boot= and timers=");
+	*n = (size_t)count;
 	for (i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
 		if (!strcmp(clock, clock_name(clocks[i])))
 			saved->clock = clocks[i];
@@ -325,13 +328,12 @@ static enum tool_exit read_all(struct saved *saved, const char *path, FILE *file
 	ssize_t len;
 
 	while (code == TOOL_OK && (len = getline(&line, &size, file)) >= 0) {
-		char end[32];
-
 		number++;
-		if (number > 1 && sscanf(line, "end %31s", end) == 1) {
-			uint64_t told = 0;
+		if (number > 1 && !strncmp(line, "end", 3)) {
+			char end[32];
 
-			if (number_parse(end, UINT32_MAX, &told) || told != sum_end(&sum))
+			snprintf(end, sizeof(end), "end %" PRIu32 "\n", sum_end(&sum));
+			if (strcmp(line, end))
 				code = wrong(path, number, "not the checksum of the lines before");
 			else if (saved->n != n)
 				code = wrong(path, number, "%zu timers, and line 1 says %zu",
