@@ -66,6 +66,18 @@ check "and the last one can be seen" test "$(sed -n 8p "$tmp/bars" | tr -s ' ' |
 check "no line ends with blanks" test "$(grep -c ' $' "$tmp/out")" = 0
 check "no line is too long" test "$(awk '{ gsub(/[^ -~]+/, "##") } length > 80' "$tmp/out" | wc -l)" = 0
 
+# As nohup runs it
+counters 1000 20=700
+(
+	trap '' HUP
+	TWHEEL_TEST_ROOT=$root exec twheel top --every 200ms --count 5
+) >"$tmp/out" 2>&1 &
+pid=$!
+await said '^all '
+kill -HUP $pid
+wait $pid
+check "a hang-up that is ignored does not end it" test "$(grep -c '^all ' "$tmp/out")" = 5
+
 LC_ALL=C top_between
 sed '1,/^late by/d' "$tmp/out" >"$tmp/bars"
 check "in ASCII where the locale is not UTF-8" \

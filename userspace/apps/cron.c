@@ -37,6 +37,7 @@
 
 #include "cron.h"
 #include "duration.h"
+#include "inherited.h"
 #include "number.h"
 #include "options.h"
 
@@ -461,8 +462,11 @@ static void set_up(struct cron *cron)
 		die_without_device(ret);
 
 	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
+	/* A signal that is blocked comes, although it is ignored. */
+	if (!inherited_ignored(SIGINT))
+		sigaddset(&blocked, SIGINT);
+	if (!inherited_ignored(SIGTERM))
+		sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigaddset(&blocked, SIGCHLD);
 	/* Where it is ignored, as it may have been before this program, nobody learns of ends. */

@@ -66,6 +66,7 @@
 #include <twheel.h>
 
 #include "duration.h"
+#include "inherited.h"
 #include "number.h"
 #include "options.h"
 
@@ -648,7 +649,6 @@ static void parse_options(struct reminder *r, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	static struct reminder r;
 	sigset_t blocked;
 	unsigned int c;
@@ -662,8 +662,8 @@ int main(int argc, char **argv)
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	inherited_catch(SIGINT, on_signal);
+	inherited_catch(SIGTERM, on_signal);
 
 	for (c = 0; c < CONTEXTS; c++)
 		get_timers(&r.tw[c], contexts[c].name, contexts[c].clock);

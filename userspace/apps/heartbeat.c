@@ -39,6 +39,7 @@
 
 #include "duration.h"
 #include "heartbeat.h"
+#include "inherited.h"
 #include "options.h"
 #include "usage.h"
 
@@ -365,7 +366,6 @@ int main(int argc, char **argv)
 		.grace = 10 * NSEC_PER_SEC,
 		.seed = 1,
 	} };
-	struct sigaction action = { .sa_handler = on_signal };
 	unsigned int n = 1;
 	unsigned int i;
 	bool good;
@@ -378,8 +378,8 @@ int main(int argc, char **argv)
 	}
 
 	/* Show the table also if one of these signals ends the program. */
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	inherited_catch(SIGINT, on_signal);
+	inherited_catch(SIGTERM, on_signal);
 
 	good = true;
 	for (i = 0; i < n && (!i || !heartbeat_interrupted); i++) {

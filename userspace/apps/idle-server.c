@@ -43,6 +43,7 @@
 
 #include "duration.h"
 #include "idle-server.h"
+#include "inherited.h"
 #include "lateness.h"
 #include "options.h"
 
@@ -178,7 +179,6 @@ static void open_timers(struct server *server)
 
 static void set_up(struct server *server, sigset_t *waiting)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	socklen_t len = sizeof(server->address);
 	struct rlimit files;
 	sigset_t blocked;
@@ -216,8 +216,8 @@ static void set_up(struct server *server, sigset_t *waiting)
 	sigprocmask(SIG_BLOCK, &blocked, waiting);
 	sigdelset(waiting, SIGINT);
 	sigdelset(waiting, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	inherited_catch(SIGINT, on_signal);
+	inherited_catch(SIGTERM, on_signal);
 
 	printf("listening on %s:%u\n", inet_ntoa(server->address.sin_addr),
 	       ntohs(server->address.sin_port));

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "duration.h"
+#include "inherited.h"
 #include "terminal.h"
 #include "tool.h"
 
@@ -96,7 +97,6 @@ static bool parse_clock(const char *text, __u32 *clock)
 /* Catch the signals that stop the program, and block them except in ppoll(). */
 static void catch_signals(sigset_t *waiting)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
@@ -105,8 +105,8 @@ static void catch_signals(sigset_t *waiting)
 	sigprocmask(SIG_BLOCK, &blocked, waiting);
 	sigdelset(waiting, SIGINT);
 	sigdelset(waiting, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	inherited_catch(SIGINT, on_signal);
+	inherited_catch(SIGTERM, on_signal);
 }
 
 static void print_event(const struct settings *settings, uint64_t start,

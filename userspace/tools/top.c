@@ -19,6 +19,7 @@
 #include "counters.h"
 #include "duration.h"
 #include "histogram.h"
+#include "inherited.h"
 #include "screen.h"
 #include "terminal.h"
 #include "tool.h"
@@ -191,7 +192,6 @@ static void catch_signals(sigset_t *waiting, bool screen)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH };
 	size_t i, n = screen ? sizeof(signals) / sizeof(signals[0]) : 3;
-	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
@@ -199,7 +199,7 @@ static void catch_signals(sigset_t *waiting, bool screen)
 		sigaddset(&blocked, signals[i]);
 	sigprocmask(SIG_BLOCK, &blocked, waiting);
 	for (i = 0; i < n; i++) {
-		sigaction(signals[i], &action, NULL);
+		inherited_catch(signals[i], on_signal);
 		sigdelset(waiting, signals[i]);
 	}
 }

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# inherited.sh - do the programs go by what whoever starts them has left them?
+
+. "$(dirname "$0")/programs.sh"
+need_wheel
+
+pid=
+cleanup() {
+	[ -z "$pid" ] || kill "$pid"
+}
+
+# ended - is $pid gone, or a zombie?
+ended() {
+	! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null
+}
+
+# waits - is SIGTERM caught or blocked? Then the program has got so far as to deal with signals
+waits() {
+	ended || [ $(((0x$(mask SigCgt) | 0x$(mask SigBlk)) >> 14 & 1)) = 1 ]
+}
+
+# mask NAME - a set of signals of $pid, whose last 8 digits matter
+mask() {
+	sed -n "s/^$1:.*\(........\)\$/\1/p" "/proc/$pid/status"
+}
+
+# stop - end it
+stop() {
+	kill -TERM "$pid" 2>/dev/null
+	await ended
+	wait "$pid"
+	pid=
+}
+
+echo '@reboot true' >"$tmp/tab"
+cat >"$tmp/programs" <<END
+twheel arm 1h
+cron $tmp/tab
+heartbeat --drivers 10
+idle-server --port 0
+fdstore --socket $tmp/socket --journal $tmp/journal
+END
+
+# A shell without job control does so to whatever it has in the background.
+while read -r command; do
+	(
+		trap '' INT
+		# shellcheck disable=SC2086 # words
+		exec $command
+	) >"$tmp/out" 2>&1 </dev/null &
+	pid=$!
+	await waits
+	kill -INT $pid
+	sleep 0.3
+	! ended
+	result $? "${command%% *}: a signal that is ignored does not end it"
+	stop
+done <"$tmp/programs"
+
+finish

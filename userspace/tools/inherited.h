@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What a program inherits of whoever starts it.
+ */
+#ifndef INHERITED_H
+#define INHERITED_H
+
+#include <stdbool.h>
+
+/**
+ * inherited_ignored() - was this program started with a signal ignored, as nohup does?
+ * @sig: the signal
+ *
+ * Return: whether it is ignored.
+ */
+bool inherited_ignored(int sig);
+
+/**
+ * inherited_catch() - have a function called for a signal, unless it is ignored
+ * @sig: the signal
+ * @handler: the function; system calls that it interrupts fail with EINTR
+ */
+void inherited_catch(int sig, void (*handler)(int sig));
+
+#endif /* INHERITED_H */
