@@ -59,4 +59,22 @@ while read -r command; do
 	stop
 done <"$tmp/programs"
 
+while read -r command; do
+	# shellcheck disable=SC2086 # words
+	$command <&- >&- 2>&- &
+	pid=$!
+	await waits
+	check "${command%% *}: what is closed stays free of the wheel's descriptors" \
+		test "$(cd /proc/$pid/fd && readlink 0 1 2 | sort -u)" = /dev/null
+	stop
+done <"$tmp/programs"
+status=0
+twheel --version 2>"$tmp/out" >&- || status=$?
+check "output is closed: exit status 1" test "$status" = 1
+check "and that is said" said '^twheel: standard output: Bad file descriptor$'
+status=0
+cron --help 2>"$tmp/out" >&- || status=$?
+check "so it is of applications" test "$status" = 1
+check "and said" said '^cron: standard output: Bad file descriptor$'
+
 finish

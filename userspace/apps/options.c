@@ -15,6 +15,7 @@
 
 #include "device.h"
 #include "duration.h"
+#include "inherited.h"
 #include "number.h"
 #include "options.h"
 
@@ -121,6 +122,7 @@ char **options_parse(int argc, char **argv, const struct option_rule *rules,
 	size_t n;
 	int c;
 
+	inherited_descriptors();
 	for (n = 0; rules[n].name && n < OPTIONS_MOST; n++) {
 		bool takes = rules[n].kind != OPTION_SET;
 

@@ -77,12 +77,13 @@ struct option_rule {
 };
 
 /**
- * options_parse() - read the command line
+ * options_parse() - read the command line, which is what a program does first
  * @argc: as of main()
  * @argv: as of main()
  * @rules: the options; one without a name ends them
  * @help: what --help, or -h, prints
  *
+ * Opens descriptors 0, 1 and 2 if they are closed: see inherited_descriptors().
  * Ends the program after --help, and with %EXIT_USAGE when something is wrong.
  *
  * Return: the arguments after the options, with a NULL at the end.

@@ -8,6 +8,14 @@
 #include <stdbool.h>
 
 /**
+ * inherited_descriptors() - see that descriptors 0, 1 and 2 are open
+ *
+ * To be called before anything is opened, which would get their numbers: what is printed would go
+ * there. To read or write those that this opens fails as if they were closed.
+ */
+void inherited_descriptors(void);
+
+/**
  * inherited_ignored() - was this program started with a signal ignored, as nohup does?
  * @sig: the signal
  *

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inherited.h"
 #include "tool.h"
 
 static const char help[] =
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
 	static char name[32];
 	size_t i;
 
+	inherited_descriptors();
 	if (!verb)
 		return tool_complain(TOOL_USAGE, "no verb: see 'twheel --help'");
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h")) {
