@@ -64,6 +64,8 @@ void die_without_device(int err)
 
 	if (backend)
 		die(EXIT_FAILED, BACKEND_MISSPELT, backend);
+	if (backend_in_process())
+		die(EXIT_FAILED, "a wheel in the process: %s", strerror(-err));
 	die(EXIT_FAILED, "%s: %s%s", TWHEEL_DEVICE, strerror(-err),
 	    device_hint(TWHEEL_DEVICE, err));
 }

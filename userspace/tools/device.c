@@ -108,3 +108,8 @@ bool backend_is(const char *name)
 
 	return backend && !strcmp(backend, name);
 }
+
+bool backend_in_process(void)
+{
+	return backend_is("embedded") || (!backend_is("device") && access(TWHEEL_DEVICE, F_OK));
+}

@@ -37,6 +37,9 @@ const char *backend_misspelt(void);
 /* Is TWHEEL_BACKEND @name? */
 bool backend_is(const char *name);
 
+/* Does twheel_open() without a path make a wheel in the process? */
+bool backend_in_process(void);
+
 /* What to say of such a value: a format for printf() that takes it. */
 #define BACKEND_MISSPELT	"TWHEEL_BACKEND is '%s': it must be auto, device or embedded"
 

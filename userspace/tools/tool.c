@@ -94,8 +94,7 @@ enum tool_exit tool_open(struct twheel **twp, const char *path,
 	ret = twheel_open(twp, path, flags, config);
 	if (!ret)
 		return TOOL_OK;
-	if (!path && (backend_is("embedded") || (!backend_is("device") &&
-						 access(TWHEEL_DEVICE, F_OK))))
+	if (!path && backend_in_process())
 		return tool_complain(TOOL_FAILED, "a wheel in the process: %s", strerror(-ret));
 	if (!path)
 		path = TWHEEL_DEVICE;
