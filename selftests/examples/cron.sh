@@ -143,6 +143,12 @@ refuses_zone '<X>-3'
 refuses_zone '<+03-3'
 refuses_zone IST-0530
 refuses_zone CET-25
+refuses_zone CET-1:99
+refuses_zone CET-1:::
+refuses_zone CET-1:00:00:00
+refuses_zone CET-1:
+refuses_zone CET-1CEST-2:60,M3.5.0,M10.5.0
+refuses_zone UTC+00:60
 refuses_zone CET-1CE
 refuses_zone CET-1CEST,junk
 refuses_zone CET-1/CEST
@@ -151,6 +157,7 @@ takes_zone Etc/UTC +0000 "$tmp"
 takes_zone '' +0000
 takes_zone EST5 -0500
 takes_zone '<+0330>-3:30' +0330
+takes_zone 'XYZ+00:30:59' -0030
 takes_zone $central_europe +0100
 takes_zone CET-1CEST +0100
 takes_zone CET-01:00:00CEST-2,J60/-1,300 +0100

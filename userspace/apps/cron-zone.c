@@ -45,15 +45,23 @@ static const char *after_name(const char *text)
 	return len < 3 || (quoted && text[len] != '>') ? NULL : text + len + quoted;
 }
 
-/* The end of the offset at @text, whose hours have two digits at most; or NULL. */
+/* The end of the number at @text, of two digits and @most at most; or NULL. */
+static const char *after_number(const char *text, int most)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return !digits || digits > 2 || atoi(text) > most ? NULL : text + digits;
+}
+
+/* The end of the offset at @text, hours, perhaps with minutes, perhaps with seconds; or NULL. */
 static const char *after_offset(const char *text)
 {
-	size_t digits;
+	const char *end = after_number(text + (*text == '+' || *text == '-'), 24);
+	int parts;
 
-	text += *text == '+' || *text == '-';
-	digits = strspn(text, "0123456789");
-	return !digits || digits > 2 || atoi(text) > 24 ? NULL :
-		text + strspn(text, "0123456789:");
+	for (parts = 0; end && *end == ':' && parts < 2; parts++)
+		end = after_number(end + 1, 59);
+	return end;
 }
 
 /* Is @name a rule such as CET-1CEST,M3.5.0,M10.5.0/3? Of the dates only the characters matter. */
