@@ -50,6 +50,10 @@ ask abc 1s
 check "a key that is none is told" await said '^fdstore: a request is'
 ask 6 yesterday
 check "so is a time that is none" await said "^fdstore: reminder 6: 'yesterday' is no duration"
+ask 6 200000d
+check "and one that is too long" await said "^fdstore: reminder 6: '200000d' is too long: at most 106751d"
+ask 6 "$(printf '\033[2J\303\244\r')"
+check "control characters of a stranger are not printed" await said "^fdstore: reminder 6: '?\[2J???' is no duration"
 # Send a datagram that fdstore itself would not: with a zero byte for each comma.
 # shellcheck disable=SC2016 # these are variables of perl
 datagram='$ARGV[1] =~ tr/,/\0/;

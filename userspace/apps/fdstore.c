@@ -499,6 +499,17 @@ static void arm_all(struct reminder *r)
 	r->arms_len = 0;
 }
 
+/* Complain of @when, which a request for @key has as its time: any bytes, of anybody. */
+static void refuse(uint64_t key, char *when, const char *why)
+{
+	char *c;
+
+	for (c = when; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	complain("reminder %" PRIu64 ": '%.64s' %s", key, when, why);
+}
+
 static void carry_out(struct reminder *r, char *line)
 {
 	struct twheel_cancel cancel = { };
@@ -527,8 +538,8 @@ static void carry_out(struct reminder *r, char *line)
 	c = when[0] == '@' ? AT : AFTER;
 	ret = c == AT ? number_parse(when + 1, INT64_MAX, &ns) : duration_parse(when, &ns);
 	if (ret) {
-		complain("reminder %" PRIu64 ": '%s' is no duration, @NANOSECONDS or 'cancel'",
-			 key, when);
+		refuse(key, when, c == AFTER && ret == -ERANGE ? duration_error(ret) :
+		       "is no duration, @NANOSECONDS or 'cancel'");
 		return;
 	}
 	if (r->arms_of != c)
