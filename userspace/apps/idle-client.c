@@ -236,6 +236,9 @@ static void run(struct client *client)
 				next = conv->next;
 		}
 
+		/* A wait of days would not fit. */
+		if (next > now + NSEC_PER_SEC)
+			next = now + NSEC_PER_SEC;
 		n = epoll_wait(client->epoll, events, 64, next <= now ? 1 :
 			       (int)((next - now) / NSEC_PER_MSEC + 1));
 		if (n < 0 && errno != EINTR)
