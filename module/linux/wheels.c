@@ -56,12 +56,15 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 	missing = !*slot;
 	if (missing) {
 		twheel_program_begin(cbase);
+		/* Pairs with the address dependency in twheel_wheels_of(). */
+		smp_store_release(slot, cbase);
 		if (!wheels->first[clock]) {
-			/* Whoever has no memory for another one finds it by the address alone. */
+			/*
+			 * Whoever arms there by @first finds the timer again by @slot. Pairs with
+			 * smp_load_acquire() in twheel_wheels_make().
+			 */
 			smp_store_release(&wheels->first[clock], cbase);
 		}
-		/* Pairs with smp_load_acquire() in twheel_wheels_make(). */
-		smp_store_release(slot, cbase);
 	}
 	spin_unlock_bh(&wheels->lock);
 	return missing;
@@ -78,8 +81,9 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 	cpu = twheel_wheels_cpu();
 	local_bh_enable();
 
-	/* Pairs with smp_store_release() in publish(): who finds this one finds the first one. */
-	if (!smp_load_acquire(&per_cpu_ptr(wheels->on, cpu)->of[clock])) {
+	/* Pairs with smp_store_release() in publish(). That of this CPU may be there earlier. */
+	if (!smp_load_acquire(&wheels->first[clock]) ||
+	    !READ_ONCE(per_cpu_ptr(wheels->on, cpu)->of[clock])) {
 		cbase = new_base(clock, cpu);
 		if (!cbase) {
 			if (!READ_ONCE(wheels->first[clock]))

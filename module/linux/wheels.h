@@ -38,7 +38,8 @@ struct twheel_cpu_wheels {
  * struct twheel_wheels - the wheels of one user
  * @on:		by CPU
  * @first:	by clock, that which was made first: for timers that are armed on a CPU where no
- *		wheel could be made yet. Stored once, under @lock; read without a lock
+ *		wheel could be made yet. Stored once, under @lock, after it is in @on; read without
+ *		a lock
  * @lock:	serialises those who have made a wheel
  */
 struct twheel_wheels {
