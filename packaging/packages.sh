@@ -21,8 +21,10 @@ unset MAKEFLAGS MFLAGS
 languages=(java python go rust node)
 [ $# -gt 0 ] || set -- "${languages[@]}"
 for language; do
-	printf '%s\n' "${languages[@]}" | grep -qxF -e "$language" ||
-		die "there is no package for $language: ${languages[*]}"
+	case " ${languages[*]} " in
+	*" $language "*) ;;
+	*)	die "there is no package for $language: ${languages[*]}" ;;
+	esac
 done
 for language; do
 	folder=$top/userspace/$language

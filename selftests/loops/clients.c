@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	unsigned int all, i;
 
 	if (argc != 4)
-		errx(2, "usage: clients PATH N MILLISECONDS | soon PATH MILLISECONDS | wait PATH N");
+		errx(2, "usage: clients PATH N MS | clients soon PATH MS | clients wait PATH N");
 	if (!strcmp(argv[1], "wait"))
 		return wait_for_end(argv[2], (unsigned int)strtoul(argv[3], NULL, 10));
 	idle_ns = strtoull(argv[3], NULL, 10) * 1000000;

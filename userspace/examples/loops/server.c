@@ -8,22 +8,14 @@
  * says that it is nearly done: then it gets a twentieth of that. The server listens on a TCP
  * port of its choice, or at PATH.
  *
- * Each client has a timer, which starts again when the client sends something. As the context
- * has leases, that takes no system call. Where there are too many clients, the next ones wait
- * until others have left. The loop (server.h) calls both functions of a client:
- * that for what it sends, and that of its timer.
+ * Each client has a timer, which starts again when the client sends something. As the context has
+ * leases, that takes no system call. The loop (server.h) calls both functions of a client: that for
+ * what it sends, and that of its timer. Where there are too many, the next ones wait.
  */
-#include <err.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "server.h"
 #include "setup.h"
-
-#define MS_MAX	(INT64_MAX / 1000000ULL)
 
 struct client {
 	struct watch		watch;
@@ -32,8 +24,7 @@ struct client {
 
 static struct twheel *timers;
 static uint64_t idle_ns = 1000000000;
-/* Where there is no room for another client, it says when to try again. */
-static struct twheel_timer *again;
+static struct twheel_timer *again; /* It says when there may be room for another client. */
 
 static void client_gone(struct watch *watch)
 {
@@ -76,39 +67,34 @@ static void silent(struct twheel_timer *timer, const struct twheel_event *event,
 		hang_up(client, "a client was silent");
 }
 
-/* Serve a client, and false; or hang up on it, and true, as there is no room. */
-static bool turn_away(int fd)
+/* Serve a client, if @fd is one: 0, or @fd; or -EMFILE, as there is no room. */
+static int admit(int fd)
 {
-	struct client *client = calloc(1, sizeof(*client));
+	struct client *client = fd < 0 ? NULL : calloc(1, sizeof(*client));
 
+	if (fd < 0)
+		return fd;
 	if (client) {
 		client->watch = (struct watch){ fd, serve, client_gone, NULL, 0 };
 		if (!twheel_timer_new(&client->timer, timers, silent, client) &&
 		    !twheel_timer_start(client->timer, idle_ns, 0) && !loop_watch(&client->watch))
-			return false;
+			return 0;
 		twheel_timer_free(client->timer);
 		free(client);
 	}
 	close(fd);
-	return true;
+	return -EMFILE;
 }
 
 static void welcome(struct watch *listener)
 {
-	int i, fd;
+	int i, ret = 0;
 
 	/* The others have to wait for their turn. */
-	for (i = 0; i < 64; i++) {
-		fd = accept(listener->fd, NULL, NULL);
-		if (fd < 0 ? errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-		    errno == ENOBUFS : turn_away(fd)) {
-			loop_unwatch(listener);
-			return;
-		}
-		/* None is left, or one has left before it was accepted. */
-		if (fd < 0)
-			return;
-	}
+	for (i = 0; i < 64 && !ret; i++)
+		ret = admit(setup_accept(listener->fd));
+	if (ret == -EMFILE)
+		loop_unwatch(listener);
 }
 
 /* The listener is not watched any more: it would be ready all the time. */
@@ -126,15 +112,10 @@ static void try_again(struct twheel_timer *timer, const struct twheel_event *eve
 		full(listener);
 }
 
-static void told_to_stop(struct watch *signals)
+static void stop(struct watch *signals)
 {
 	(void)signals;
 	loop_stop();
-}
-
-static void closed(struct watch *watch)
-{
-	close(watch->fd);
 }
 
 void server_failed(struct twheel *tw, int err)
@@ -147,19 +128,11 @@ int main(int argc, char **argv)
 {
 	struct twheel_config config = { .flags = TWHEEL_CONFIG_LEASE };
 	struct watch listener = { -1, welcome, full, NULL, 0 };
-	struct watch signals = { setup_signals(), told_to_stop, closed, NULL, 0 };
+	struct watch signals = { setup_signals(), stop, stop, NULL, 0 };
 
 	setup_limit(RLIM_INFINITY);
-	if (argc > 1) {
-		char *end;
-		unsigned long long ms = strtoull(argv[1], &end, 10);
-
-		/* A longer time would wrap around, and be a short one. */
-		if (*argv[1] < '0' || *argv[1] > '9' || *end || !ms || ms > MS_MAX)
-			errx(2, "'%s' is not a number of milliseconds from 1 to %llu", argv[1],
-			     MS_MAX);
-		idle_ns = ms * 1000000;
-	}
+	if (argc > 1)
+		idle_ns = setup_idle(argv[1]);
 	check(twheel_open(&timers, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config),
 	      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
 	check(loop_flushes ? twheel_timer_defer(timers, 1) : 0, "queue");
@@ -167,8 +140,8 @@ int main(int argc, char **argv)
 	check(loop_attach(timers), "loop");
 	check(twheel_timer_new(&again, timers, try_again, &listener), "timers");
 	listener.fd = setup_listener(argc > 2 ? argv[2] : NULL, SOCK_NONBLOCK);
-	if (loop_watch(&signals) || loop_watch(&listener))
-		errx(1, "no room in the loop");
+	check(loop_watch(&signals), "loop");
+	check(loop_watch(&listener), "loop");
 	check(loop_run(), "timers");
 	loop_detach();
 	loop_close();

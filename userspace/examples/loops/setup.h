@@ -9,7 +9,9 @@
 #include <err.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -21,6 +23,34 @@ static inline void check(int ret, const char *what)
 	errno = -ret;
 	if (ret < 0)
 		err(1, "%s", what);
+}
+
+/** setup_idle() - a time in milliseconds, as an argument has it, in ns */
+static inline uint64_t setup_idle(const char *text)
+{
+	const unsigned long long most = INT64_MAX / 1000000;
+	char *end;
+	unsigned long long ms = strtoull(text, &end, 10);
+
+	/* A longer time would wrap around, and be a short one. */
+	if (*text < '0' || *text > '9' || *end || !ms || ms > most)
+		errx(2, "'%s' is not a number of milliseconds from 1 to %llu", text, most);
+	return ms * 1000000;
+}
+
+/**
+ * setup_accept() - accept a client of a listener that does not block
+ *
+ * Return: its socket; -EMFILE without room for another one; or -EAGAIN if there is none, or it has
+ * left again.
+ */
+static inline int setup_accept(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	if (fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS)
+		return -EAGAIN;
+	return fd < 0 ? -EMFILE : fd;
 }
 
 /**

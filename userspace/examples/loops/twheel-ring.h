@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The timers of a device in io_uring alone, with liburing: they take no system call of their own.
- * Copy this file into your program.
- *
- * A read of the device tells which timers have expired. A write to it pushes back all timers that
- * twheel_ring_push() has listed since the last write. They have keys, so to push a timer makes it
- * if there is none.
+ * Copy this file into your program. A read of the device tells what has expired. A write to it
+ * pushes back, or makes, all timers that twheel_ring_push() has listed since the last write.
  *
  * Only the device takes such requests: see twheel-uring.h for a wheel in the process. Open the
  * context with TWHEEL_CONFIG_KEYED and without TWHEEL_OPEN_NONBLOCK.
@@ -70,21 +67,13 @@ static inline void twheel_ring_push(struct twheel_ring *timers, struct twheel_ri
 	timers->list = timer;
 }
 
-/** twheel_ring_sqe() - a free entry of the submission queue, or NULL */
-static inline struct io_uring_sqe *twheel_ring_sqe(struct io_uring *ring)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
-
-	if (!sqe && io_uring_submit(ring) >= 0)
-		sqe = io_uring_get_sqe(ring);
-	return sqe;
-}
-
 /** twheel_ring_read() - begin to wait for timers; 0 or -EBUSY */
 static inline int twheel_ring_read(struct twheel_ring *timers)
 {
-	struct io_uring_sqe *sqe = twheel_ring_sqe(timers->ring);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(timers->ring);
 
+	if (!sqe && io_uring_submit(timers->ring) >= 0)
+		sqe = io_uring_get_sqe(timers->ring);
 	if (!sqe)
 		return -EBUSY;
 	io_uring_prep_read(sqe, twheel_fd(timers->tw), timers->events, sizeof(timers->events),
@@ -100,7 +89,9 @@ static inline int twheel_ring_write(struct twheel_ring *timers)
 
 	if (timers->writing || (!timers->list && !timers->nr_pushes))
 		return 0;
-	sqe = twheel_ring_sqe(timers->ring);
+	sqe = io_uring_get_sqe(timers->ring);
+	if (!sqe && io_uring_submit(timers->ring) >= 0)
+		sqe = io_uring_get_sqe(timers->ring);
 	if (!sqe)
 		return -EBUSY;
 	while (timers->list && timers->nr_pushes < TWHEEL_RING_PUSHES) {
@@ -124,8 +115,7 @@ static inline int twheel_ring_write(struct twheel_ring *timers)
  * @expired: called for each expiration. If the timer's @expires is after the event's @expired, the
  *	timer was pushed back too late.
  *
- * Return: 0, or -errno of the request, or -EBUSY if there is no room for the next read: then call
- * twheel_ring_read() later.
+ * Return: 0, or -errno of the request; after -EBUSY, call twheel_ring_read() later.
  */
 static inline int twheel_ring_done(struct twheel_ring *timers, const struct io_uring_cqe *cqe,
 				   void (*expired)(const struct twheel_event *event))

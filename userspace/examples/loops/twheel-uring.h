@@ -90,10 +90,7 @@ static inline bool twheel_uring_is(const void *data)
 /**
  * twheel_uring_done() - call the functions of the timers
  * @data: the user data of a completion for which twheel_uring_is() is true
- * @res: of the completion, which was marked as seen
- *
- * If a timer's function leaves this by an exception or longjmp(), call it again with the same
- * arguments: there are timers left, and the source has no other request.
+ * @res: of the completion, which was marked as seen; after an exception call it again with both
  *
  * Return: 0; 1 if that was the last completion of a source that was detached; or -EBUSY, or -errno
  * of the poll or of twheel_dispatch(): then no request is left. After -EBUSY, -ECANCELED, -ENOSPC,
@@ -130,8 +127,7 @@ static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
  * If the ring has ended, as by io_uring_queue_exit(), free() the source instead.
  *
  * Return: 1 if twheel_uring_done() is to free the source, at a completion to come or, in a timer's
- * function, in the call that is under way, or that has to follow an exception; 0 if the source is
- * freed; or -EBUSY, and nothing has changed.
+ * function, when that has returned; 0 if the source is freed; or -EBUSY, and nothing has changed.
  */
 static inline int twheel_uring_detach(struct twheel_uring *source)
 {
