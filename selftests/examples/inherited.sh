@@ -65,7 +65,7 @@ while read -r command; do
 	pid=$!
 	await waits
 	check "${command%% *}: what is closed stays free of the wheel's descriptors" \
-		test "$(cd /proc/$pid/fd && readlink 0 1 2 | sort -u)" = /dev/null
+		test "$(for fd in 0 1 2; do readlink /proc/$pid/fd/$fd; done | sort -u)" = /dev/null
 	stop
 done <"$tmp/programs"
 status=0
