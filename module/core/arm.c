@@ -349,7 +349,7 @@ bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer,
 
 	/* A flag may say that it is a lease, which may be due when its program has said. */
 	if (unlikely(READ_ONCE(timer->where) != here || timer->slack ||
-		     !can_stay(timer, tick, stays)))
+		     deadline < timer->deadline || !can_stay(timer, tick, stays)))
 		return false;
 	WRITE_ONCE(timer->deadline, deadline);
 	stay_until(base, timer, tick);

@@ -42,14 +42,14 @@ int twheel_timer_rearm(struct twheel_hold *hold, struct twheel_timer *timer,
  * twheel_timer_postpone() - let a timer be due at another time, if it can stay where it is
  * @base:	the base of the timer
  * @timer:	the timer. All its settings but the deadline stay
- * @deadline:	the time on the context's clock, in ns. If that has passed the timer has been due
- *		already, as it has no slack: so its wheel is just coming to it
+ * @deadline:	the time on the context's clock, in ns
  * @here:	the value of timer->where, without flags, of timers that are pending on @base
  * @stays:	twheel_base_stays() of @base
  *
  * Context: holds @timer.
  * Return: true if so; false if nothing has changed and it takes twheel_timer_rearm(): if the timer
- * is ready, has a flag or slack, has to leave its CPU, or has been due in a later tick.
+ * is ready, has a flag or slack, has to leave its CPU, or has been due later, as then it may be
+ * due at once.
  */
 bool twheel_timer_postpone(struct twheel_base *base, struct twheel_timer *timer, u64 deadline,
 			   u32 here, bool stays);

@@ -96,6 +96,32 @@ TEST_F(push, a_timer_expires_when_it_was_pushed_to)
 	EXPECT_EQ(now, event.deadline);
 }
 
+/* Not at the end of the tick in which the timer was due, and neither by a call for several. */
+TEST_F(push, a_timer_that_is_nearly_due_expires_at_once)
+{
+	__u64 now, far = tw_arm(self->fd, FAR, 0, 1), handle;
+	struct twheel_event event;
+	size_t round, n;
+
+	ASSERT_NE(0, far);
+	for (round = 0; round < 100; round++) {
+		struct twheel_push pushes[2];
+
+		/* Before it is armed: else it may be due by then, and waits for its tick. */
+		now = tw_now(CLOCK_MONOTONIC);
+		pushes[0] = (struct twheel_push){ far, now + FAR };
+		n = 1 + round % ARRAY_SIZE(pushes);
+		handle = tw_arm(self->fd, TW_MSEC / 10, 0, 42);
+		ASSERT_NE(0, handle);
+		pushes[n - 1] = (struct twheel_push){ handle, now };
+		/* It may have expired meanwhile. */
+		EXPECT_TRUE(push_all(self->fd, pushes, n) < (ssize_t)(n * PUSH) ||
+			    tw_info(self->fd).ready == 1);
+		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
+		EXPECT_EQ(42, event.user_data);
+	}
+}
+
 TEST_F(push, a_time_that_has_passed_is_not_put_off_by_slack)
 {
 	struct twheel_push pushes[2];
