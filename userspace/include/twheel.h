@@ -304,9 +304,9 @@ int twheel_update_now(struct twheel *tw);
  *
  * For tests of programs, which then need not wait. From the first call on the time on the
  * context's clock is @ns until the next call. What is due by then is ready when the call
- * returns, in the order of the deadlines, and who waits for the context is woken. As ever a
- * timer is due at the first tick that is not before its deadline. The time may go back; with a
- * context on CLOCK_REALTIME that is a step of the clock.
+ * returns, in the order of &struct twheel_event, and who waits for the context is woken. As
+ * ever a timer is due at the first tick that is not before its deadline. The time may go back;
+ * with a context on CLOCK_REALTIME that is a step of the clock.
  *
  * Return: 0; -EINVAL for another @ns; -EOPNOTSUPP if the context is of the device; or -ECHILD
  * in a child that has inherited the context.
