@@ -11,11 +11,13 @@
  * It is a spinlock since all users need it to open the device: a task that slept with it, as its
  * memory cgroup has no memory left, would delay the others. For the same reason an open takes no
  * twheel_quota.mutex, which is taken to reserve timers for the first time, when a limit is
- * reached, and at the last close. The locks of bases, one at a time, are taken inside it.
+ * reached, and at the last close. The locks of bases, one at a time, are taken inside it. An open
+ * that finds no room leaves it to a work item to take back what is not used.
  *
- * Lifetime rules: each context holds a reference from open until its memory is freed, and each
- * chunk that waits to be freed. Dropping the last one takes the entry out of the table, under
- * the lock. A work item then frees it and the user's wheels, which may sleep.
+ * Lifetime rules: each context holds a reference from open until its memory is freed, each
+ * chunk that waits to be freed, and that work item. Dropping the last one takes the entry out of
+ * the table, under the lock. Another work item then frees it and the user's wheels, which may
+ * sleep.
  */
 #include <linux/container_of.h>
 #include <linux/cred.h>
@@ -39,7 +41,7 @@
 
 static DEFINE_HASHTABLE(twheel_quotas, 6);
 static DEFINE_SPINLOCK(twheel_quota_lock);
-/* Frees quotas, as that may sleep. */
+/* Frees quotas, and takes back what their contexts do not use, as that may sleep. */
 static struct workqueue_struct *twheel_quota_wq;
 
 unsigned long twheel_max_user_timers;
@@ -83,6 +85,36 @@ static void free_quota(struct twheel_quota *quota)
 static void free_later(struct work_struct *work)
 {
 	free_quota(container_of(work, struct twheel_quota, free));
+}
+
+static struct twheel_pool *pool_of(struct twheel_account *account)
+{
+	return container_of(account, struct twheel_pool, account);
+}
+
+/* Take back what the user's contexts have and do not use. The mutex is held. */
+static void reclaim(struct twheel_quota *quota)
+{
+	struct twheel_account *account;
+
+	list_for_each_entry(account, &quota->accounts, entry) {
+		twheel_pool_reclaim(pool_of(account));
+		cond_resched();
+	}
+}
+
+static void reclaim_later(struct work_struct *work)
+{
+	struct twheel_quota *quota = container_of(work, struct twheel_quota, reclaim);
+	u64 begun = ktime_get_ns(), now;
+
+	mutex_lock(&quota->mutex);
+	reclaim(quota);
+	mutex_unlock(&quota->mutex);
+	/* Nobody is charged for the time, so that is a hundredth of a CPU for each user at most. */
+	now = ktime_get_ns();
+	WRITE_ONCE(quota->retry, now + NSEC_PER_SEC + 100 * (now - begun));
+	twheel_quota_put(quota);
 }
 
 /* The quota of @uid, with one more reference. If there is none add @new, unless it is NULL. */
@@ -134,6 +166,7 @@ struct twheel_quota *twheel_quota_get(const struct cred *cred)
 	mutex_init(&new->mutex);
 	INIT_LIST_HEAD(&new->accounts);
 	INIT_WORK(&new->free, free_later);
+	INIT_WORK(&new->reclaim, reclaim_later);
 	if (twheel_wheels_init(&new->wheels)) {
 		kfree(new);
 		return NULL;
@@ -188,9 +221,23 @@ static unsigned long max_memory(void)
 	return timers * TWHEEL_TIMER_BYTES + TWHEEL_USER_BYTES;
 }
 
+static bool count_memory(struct twheel_quota *quota, unsigned long bytes)
+{
+	return add_unless_above(&quota->memory, bytes, max_memory());
+}
+
 int twheel_quota_try_add_memory(struct twheel_quota *quota, unsigned long bytes)
 {
-	return add_unless_above(&quota->memory, bytes, max_memory()) ? 0 : -EDQUOT;
+	if (likely(count_memory(quota, bytes)))
+		return 0;
+	if (ktime_get_ns() < READ_ONCE(quota->retry))
+		return -EDQUOT;
+	/* It is set anew when the work ends, which begins after this. */
+	WRITE_ONCE(quota->retry, TWHEEL_NEVER);
+	refcount_inc(&quota->refs);
+	if (!queue_work(twheel_quota_wq, &quota->reclaim))
+		twheel_quota_put(quota);
+	return -EDQUOT;
 }
 
 /* Is @bytes now counted, or is there nothing to wait for? *@ret tells which. */
@@ -199,31 +246,15 @@ static bool is_decided(struct twheel_quota *quota, unsigned long bytes, int *ret
 	/* Pairs with the release in twheel_quota_memory_left(): what has left does not count. */
 	long leaving = atomic_long_read_acquire(&quota->leaving);
 
-	*ret = twheel_quota_try_add_memory(quota, bytes);
+	*ret = count_memory(quota, bytes) ? 0 : -EDQUOT;
 	return !*ret || !leaving;
-}
-
-static struct twheel_pool *pool_of(struct twheel_account *account)
-{
-	return container_of(account, struct twheel_pool, account);
-}
-
-/* Take back what the user's contexts have and do not use. The mutex is held. */
-static void reclaim(struct twheel_quota *quota)
-{
-	struct twheel_account *account;
-
-	list_for_each_entry(account, &quota->accounts, entry) {
-		twheel_pool_reclaim(pool_of(account));
-		cond_resched();
-	}
 }
 
 int twheel_quota_add_memory(struct twheel_quota *quota, unsigned long bytes)
 {
-	int ret = twheel_quota_try_add_memory(quota, bytes);
+	int ret;
 
-	if (likely(!ret))
+	if (likely(count_memory(quota, bytes)))
 		return 0;
 	if (mutex_lock_killable(&quota->mutex))
 		return -EINTR;

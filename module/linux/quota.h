@@ -49,6 +49,9 @@ struct cred;
  * @accounts:	of all contexts that have reserved timers
  * @reclaims:	what they have and do not use is taken back, and nobody keeps any. Read without a
  *		lock
+ * @retry:	before this time on CLOCK_MONOTONIC, in ns, @reclaim is not queued again. Read and
+ *		written without a lock
+ * @reclaim:	takes back what contexts have and do not use. It holds a reference
  * @wheels:	the user's wheels
  * @free:	frees the quota
  */
@@ -66,6 +69,8 @@ struct twheel_quota {
 	struct mutex		mutex;
 	struct list_head	accounts;
 	bool			reclaims;
+	u64			retry;
+	struct work_struct	reclaim;
 	struct twheel_wheels	wheels;
 	struct work_struct	free;
 };

@@ -6,8 +6,11 @@
  *			Where do the timers go that they arm?
  *	poor		There is no memory for a wheel. How often do calls that can do without ask?
  *	leap		A leap second that was announced does not come.
+ *	watched		The clock is set again and again, and those who are told of it come and go.
  *	many		A user has many contexts, and as many timers as there may be. Does a call on
  *			one of them look at all?
+ *	full		Contexts keep all the memory that their user may have, and need none. Can
+ *			one more be opened?
  */
 #include <linux/ktime.h>
 
@@ -17,9 +20,13 @@
 #include "quota.h"
 
 #define SOME	2
+/* How often who is told of steps comes and goes, and how often the clock is set */
+#define ROUNDS	20U
 #define MOST	(3 * SOME + 1)
 /* Contexts of a user who has many */
 #define MANY	40U
+/* So many contexts with a timer each take nearly all that TENANTS_LIMIT allows. */
+#define KEEPERS	12U
 
 /* How many timers are in the wheel of @cpu that the user of @c has? */
 static u64 timers_on(const struct context *c, unsigned int cpu)
@@ -181,6 +188,35 @@ static void leap_main(void *arg)
 	call_close(&c);
 }
 
+static void watch_main(void *arg)
+{
+	u32 i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		struct context c = {
+			.nr		= 1 + (u32)(uintptr_t)arg,
+			.cred		= world.cred,
+			.clock		= CLOCK_REALTIME,
+			.config.clock	= TWHEEL_CLOCK_REALTIME,
+			.config.flags	= TWHEEL_CONFIG_CANCEL_ON_SET,
+		};
+
+		open_context(&c);
+		sim_sleep_until(sim_now() + sim_below(20000));
+		call_close(&c);
+	}
+}
+
+static void watched_main(void *arg)
+{
+	u32 i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		step_clock((s64)TICK);
+		sim_sleep_until(sim_now() + sim_below(20000));
+	}
+}
+
 /* How many points are in a call that tells of a context, and in one more arm that is refused? */
 static u64 points_at_limit(struct context *c)
 {
@@ -228,6 +264,36 @@ static void many_main(void *arg)
 		call_close(&contexts[--n]);
 }
 
+static void full_main(void *arg)
+{
+	static struct context contexts[100];
+	u32 n = 0;
+	long ret;
+
+	sim_set_user_limit(TENANTS_LIMIT);
+	do {
+		struct context *c = &contexts[n];
+		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+		struct twheel_cancel cancel;
+
+		*c = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+		ret = call_open(c, FMODE_READ | FMODE_WRITE);
+		/* An arm that finds no memory takes back what others keep: none comes to that. */
+		if (ret || n >= KEEPERS)
+			continue;
+		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
+		cancel = (struct twheel_cancel){ .handle = arm.handle };
+		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+	} while (!ret && ++n < ARRAY_SIZE(contexts));
+	expect(ret == -EDQUOT, SIM_ITSELF, "%u contexts do not fill their user's memory: %ld", n,
+	       ret);
+	sim_sleep_until(sim_now() + NSEC_PER_SEC);
+	ret = call_open(&contexts[n], FMODE_READ | FMODE_WRITE);
+	expect(!ret, CONTAINED, "there is no memory for a context, and no timer: %ld", ret);
+	for (n++; n; n--)
+		call_close(&contexts[n - 1]);
+}
+
 void scene_run(void)
 {
 	u32 cpu;
@@ -237,7 +303,7 @@ void scene_run(void)
 	sim_config.signal_chance = 0;
 	sim_config.freeze_chance = 0;
 	call_sure();
-	switch (by_seed(sim_config.seed, 64, 4)) {
+	switch (by_seed(sim_config.seed, 64, 6)) {
 	case 0:
 		/* One after another. CPU 0 is for the timers of the others. */
 		for (cpu = 1; cpu < sim_config.cpus; cpu++) {
@@ -254,6 +320,19 @@ void scene_run(void)
 		break;
 	case 2:
 		sim_spawn("many", 0, many_main, NULL, 0, true);
+		sim_run();
+		break;
+	case 3:
+		sim_spawn("full", 0, full_main, NULL, 0, true);
+		sim_run();
+		break;
+	case 4:
+		/* What was closed counts for a while. */
+		sim_set_user_limit(1000 * MANY);
+		for (cpu = 0; cpu < sim_config.cpus; cpu++)
+			sim_spawn("watch", (int)cpu, watch_main, (void *)(uintptr_t)cpu, (int)cpu,
+				  false);
+		sim_spawn("watched", 0, watched_main, NULL, 0, false);
 		sim_run();
 		break;
 	default:
