@@ -76,17 +76,17 @@ u32 twheel_clock_steps(void);
 
 /**
  * twheel_clock_watch() - from now on wake those who wait when CLOCK_REALTIME was set
- * @waiters:	who are woken some time after twheel_clock_steps() has changed
+ * @waiters:	who are woken some time after twheel_clock_steps() has changed from what it is now
  *
- * Context: may sleep.
+ * Context: any task.
  */
 void twheel_clock_watch(struct twheel_waiters *waiters);
 
 /**
  * twheel_clock_unwatch() - do so no longer
- * @waiters:	as of twheel_clock_watch(). Afterwards nobody uses them for that any more
+ * @waiters:	as of twheel_clock_watch(). They may be woken for an RCU grace period more
  *
- * Context: may sleep.
+ * Context: any task.
  */
 void twheel_clock_unwatch(struct twheel_waiters *waiters);
 
@@ -169,8 +169,11 @@ unsigned long twheel_quota_timers(struct twheel_quota *quota);
 
 /**
  * twheel_quota_try_add_memory() - count more memory, if there is room for it now
- * @quota:	the quota
+ * @quota:	the quota, to which the caller has a reference
  * @bytes:	how much
+ *
+ * If there is none, what the user's contexts keep for their next timers is taken back soon, but not
+ * more often than once a second: so a later call may find room.
  *
  * Context: any.
  * Return: 0, or -EDQUOT, and nothing is counted.

@@ -5,16 +5,21 @@
  * Locking rules: clock_on_step() runs with the timekeeper's lock held and its sequence
  * count odd, so it can read no clock and take no lock. It counts the step and leaves the
  * rest to two work items, by way of an irq_work. The first one has the wheels turned. It
- * takes no mutex, and runs on any CPU that is not isolated, before ordinary threads. The
- * second one walks the list of those who are told, which is under twheel_watches_mutex, and wakes
- * them with that mutex held.
+ * runs on any CPU that is not isolated, before ordinary threads. The second one walks the list
+ * of those who are told, which is under twheel_watches_lock. That is a spinlock, as all users need
+ * it: a task that slept with it could delay the others. To wake somebody may take long, so it is
+ * done with the lock released.
+ *
+ * Lifetime rules: whoever is woken may have left the list, and is freed an RCU grace period later.
  */
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
-#include <linux/mutex.h>
+#include <linux/list.h>
 #include <linux/nsproxy.h>
 #include <linux/pvclock_gtod.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/time_namespace.h>
 #include <linux/timekeeper_internal.h>
 #include <linux/timekeeping.h>
@@ -24,7 +29,7 @@
 #include "clock.h"
 
 static LIST_HEAD(twheel_watches);
-static DEFINE_MUTEX(twheel_watches_mutex);
+static DEFINE_SPINLOCK(twheel_watches_lock);
 
 /* Offset of CLOCK_REALTIME from CLOCK_MONOTONIC; under the timekeeper's lock. */
 static ktime_t twheel_offs_real;
@@ -130,16 +135,26 @@ static void notify_watches(struct work_struct *work)
 	static u32 told;
 	struct twheel_waiters *waiters;
 	u32 steps = twheel_clock_steps();
+	/* Those before this one in the list have been told. */
+	LIST_HEAD(place);
 
 	if (told == steps)
 		return;
 	told = steps;
-	mutex_lock(&twheel_watches_mutex);
-	list_for_each_entry(waiters, &twheel_watches, entry) {
+	spin_lock(&twheel_watches_lock);
+	list_add(&place, &twheel_watches);
+	while (!list_is_last(&place, &twheel_watches)) {
+		waiters = list_entry(place.next, struct twheel_waiters, entry);
+		list_move(&place, &waiters->entry);
+		rcu_read_lock();
+		spin_unlock(&twheel_watches_lock);
 		twheel_waiters_wake(waiters);
+		rcu_read_unlock();
 		cond_resched();
+		spin_lock(&twheel_watches_lock);
 	}
-	mutex_unlock(&twheel_watches_mutex);
+	list_del(&place);
+	spin_unlock(&twheel_watches_lock);
 }
 
 static DECLARE_WORK(twheel_notify_work, notify_watches);
@@ -189,16 +204,17 @@ static struct notifier_block twheel_step_notifier = {
 
 void twheel_clock_watch(struct twheel_waiters *waiters)
 {
-	mutex_lock(&twheel_watches_mutex);
-	list_add_tail(&waiters->entry, &twheel_watches);
-	mutex_unlock(&twheel_watches_mutex);
+	spin_lock(&twheel_watches_lock);
+	/* At the head, or who comes again and again would have notify_watches() never end. */
+	list_add(&waiters->entry, &twheel_watches);
+	spin_unlock(&twheel_watches_lock);
 }
 
 void twheel_clock_unwatch(struct twheel_waiters *waiters)
 {
-	mutex_lock(&twheel_watches_mutex);
+	spin_lock(&twheel_watches_lock);
 	list_del(&waiters->entry);
-	mutex_unlock(&twheel_watches_mutex);
+	spin_unlock(&twheel_watches_lock);
 }
 
 int twheel_clock_init(void (*look)(struct work_struct *work))

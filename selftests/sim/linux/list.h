@@ -24,4 +24,15 @@ static inline void sim_list_del(struct list_head *entry)
 
 #define list_del(entry)	sim_list_del(entry)
 
+static inline void list_move(struct list_head *entry, struct list_head *head)
+{
+	list_del(entry);
+	list_add(entry, head);
+}
+
+static inline bool list_is_last(const struct list_head *entry, const struct list_head *head)
+{
+	return entry->next == head;
+}
+
 #endif /* SIM_LINUX_LIST_H */
