@@ -643,7 +643,6 @@ static bool arm_new_alone(struct twheel_ctx *ctx, struct twheel_arm *arm)
 	hold.taken = NULL;
 	ret = make_new(&hold, arm, 1, &timer);
 	twheel_hold_end(&hold);
-	arm->result = min(ret, 0);
 	return ret > 0;
 }
 

@@ -187,7 +187,6 @@ void twheel_timer_discard_all(struct twheel_ctx *ctx)
 				twheel_hold_dequeue(&hold, timer);
 			else
 				twheel_ctx_withdraw(ctx, timer);
-			WRITE_ONCE(timer->where, TWHEEL_STATE_NONE);
 		}
 		twheel_hold_end(&hold);
 		cond_resched();

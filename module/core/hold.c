@@ -28,15 +28,14 @@ static void lock_key(struct twheel_hold *hold, u32 hash)
 	__release(hold->key_lock);
 }
 
-static void unlock_all(struct twheel_hold *hold)
+/* Nobody holds the lock of a key for longer than for one timer. */
+static void unlock_bases(struct twheel_hold *hold)
 {
-	twheel_hold_unlock_key(hold);
+	twheel_assert(!hold->key_lock);
 	if (hold->base) {
 		/* For sparse, as above. */
 		__acquire(&hold->base->lock);
 		twheel_bases_unlock(hold->base, hold->second);
-		hold->base = NULL;
-		hold->here = ~0U;
 	}
 }
 
@@ -54,14 +53,15 @@ static void hold_bases(struct twheel_hold *hold, struct twheel_base *base,
 	bool locked = hold->base == base || (hold->base && hold->second == base);
 
 	if (!locked || (second && hold->base != second && hold->second != second)) {
-		unlock_all(hold);
+		unlock_bases(hold);
 		twheel_bases_lock(base, second);
 		__release(&base->lock);
 		hold->base = base;
 		hold->second = second;
 		/* A wheel that was not locked may have turned since. */
 		hold->now = 0;
-	} else if (hold->base != base) {
+	} else {
+		/* It was asked for, so that it is not hold->base. */
 		swap(hold->base, hold->second);
 	}
 	set_here(hold, base);
@@ -125,7 +125,7 @@ void twheel_hold_go_on(struct twheel_hold *hold, struct twheel_ctx *ctx,
 void twheel_hold_end(struct twheel_hold *hold)
 	__releases(RCU_BH)
 {
-	unlock_all(hold);
+	unlock_bases(hold);
 	if (unlikely(hold->ended))
 		twheel_pool_free_ended(&hold->ctx->pool, hold->ended);
 	rcu_read_unlock_bh();

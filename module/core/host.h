@@ -234,7 +234,7 @@ bool twheel_quota_is_short(struct twheel_quota *quota);
 
 /**
  * twheel_account_init() - open an account without timers
- * @account:	the account, which is embedded in a pool
+ * @account:	the account, zeroed, which is embedded in a pool
  * @quota:	of the user. Outlives @account
  */
 void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota);

@@ -68,9 +68,7 @@ void twheel_pool_cache_exit(void)
 
 atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
 {
-	atomic64_t *words = twheel_chunk_of(timer)->words;
-
-	return words ? &words[twheel_place_of(timer)] : NULL;
+	return &twheel_chunk_of(timer)->words[twheel_place_of(timer)];
 }
 
 void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,

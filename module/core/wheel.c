@@ -413,7 +413,7 @@ u64 twheel_wheel_coalesce(u64 expires, u64 slack)
 {
 	u64 last = expires + slack;
 
-	if (!slack || !expires)
+	if (!expires)
 		return expires;
 	if (last < expires)
 		last = TWHEEL_NEVER;

@@ -302,7 +302,6 @@ bool twheel_quota_is_short(struct twheel_quota *quota)
 void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota)
 {
 	account->quota = quota;
-	account->open = false;
 }
 
 void twheel_account_close(struct twheel_account *account)
