@@ -478,7 +478,8 @@ func (w *Wheel) flush() error {
 	defer w.telling.Unlock()
 	var refused error
 	for level := range w.dirty {
-		// Those that are refused go to the end of the last list, behind all that is cancelled.
+		// Those that are refused go to the end of the last list, behind all that is cancelled, and
+		// are told again there.
 		for left := w.untold(level); left > 0; {
 			first, part := w.next()
 			if len(part) == 0 {
@@ -487,7 +488,7 @@ func (w *Wheel) flush() error {
 			if first == level {
 				left -= len(part)
 			}
-			if err := w.flushPart(first, part); err != nil {
+			if err := w.flushPart(first, part); first == levels-1 && err != nil {
 				refused = err
 			}
 		}

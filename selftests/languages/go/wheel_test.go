@@ -1058,6 +1058,49 @@ func TestRoomIsMadeFirst(t *testing.T) {
 	}
 }
 
+// Flush does not tell of what it is refused at first and gets in the end.
+func TestFlushTellsOfTheEnd(t *testing.T) {
+	w := newWheel(t, &Config{Limit: 1})
+	hour := w.NewTimer(time.Hour)
+	check(t, w.Flush())
+	for i := 0; i < 2; i++ {
+		// A timer that is due sooner takes the only place.
+		w.telling.Lock()
+		hour.Stop()
+		soon := w.NewTimer(20 * time.Second)
+		w.telling.Unlock()
+		check(t, w.Flush())
+		if !hasTold(t, w, soon) {
+			t.Fatal("it was not told")
+		}
+		w.telling.Lock()
+		refused := w.NewTimer(10 * time.Second)
+		w.telling.Unlock()
+		expect(t, w.Flush(), syscall.ENOSPC)
+		// A cancel is told of twice.
+		w.telling.Lock()
+		once := true
+		w.cancelAll = func(cancels []Cancel) (int, error) {
+			if once && len(cancels) > 0 {
+				once = false
+				return 0, os.NewSyscallError("twheel_cancel_batch", syscall.ENOMEM)
+			}
+			return w.queue.CancelAll(cancels)
+		}
+		refused.Push(5 * time.Second)
+		soon.Push(time.Second)
+		for _, timer := range []*Timer{refused, soon} {
+			timer.Stop()
+		}
+		hour = w.NewTimer(time.Hour)
+		w.telling.Unlock()
+		check(t, w.Flush())
+		if once || hasTold(t, w, soon) || !hasTold(t, w, hour) {
+			t.Fatal("it was not cancelled", once)
+		}
+	}
+}
+
 // If the queue has no memory to cancel a timer it is told of the others all the same, and asked again.
 // Until then the timer's key is nobody else's.
 func TestCancelIsRefused(t *testing.T) {
