@@ -30,9 +30,11 @@ const levels = 16
 // when the timer comes up there it is armed for the time that was left. The queue is told first of
 // what is due soonest, so that a short timer does not wait for a million of long ones.
 //
-// If the queue refuses a timer, for want of memory or because the user has too many, it is asked
-// again every 20 ms, and by so much the timer may be late. The same goes for a timer that was stopped,
-// if the queue has no memory to cancel it. Flush tells of both.
+// If the queue refuses a timer, for want of memory or because the user has too many, this and those
+// that are new wait in the wheel, by deadline. Every 20 ms the queue is asked for the first of them, and
+// for more as long as it takes them; and what is due by then comes up all the same. By so much a timer
+// may be late. A timer that was stopped is also told again every 20 ms, if the queue has no memory to
+// cancel it. Flush tells of both.
 //
 // All methods, of the wheel and of its timers, may be called by any number of goroutines at once.
 // A wheel ends with Close.
@@ -60,6 +62,8 @@ type Wheel struct {
 
 	// Held by Flush
 	telling sync.Mutex
+	// What the queue has refused, and what is new since then
+	waiting waiting
 	part    [batch]*Timer
 	cancels [batch]Cancel
 	stopped [batch]*Timer
@@ -67,6 +71,7 @@ type Wheel struct {
 	pushed  [batch]*Timer
 	// The queue's, but for tests
 	cancelAll func([]Cancel) (int, error)
+	pushAll   func([]Push) (int, error)
 
 	// Of the goroutine that reads: what has come up, and how much of that was handled; the latest
 	// deadline of that which the queue was told, and when the last was noticed
@@ -123,10 +128,12 @@ type Timer struct {
 	deadline int64
 	// Of a ticker
 	period int64
-	// What the queue knows, or is being told: a deadline that is not later; or 0
+	// What the queue knows or is being told, or waits to be told: a deadline that is not later; or 0
 	told int64
 	// Its key in the queue, or 0
 	slot uint32
+	// Where it waits, from 1 on, or 0: of who has w.telling
+	place uint32
 	// A bit for each of the wheel's dirty lists that it is in
 	queued uint16
 	// f is called in the wheel's own goroutine.
@@ -152,6 +159,7 @@ func NewWheel(config *Config) (*Wheel, error) {
 		done:  make(chan struct{}),
 
 		cancelAll: queue.CancelAll,
+		pushAll:   queue.PushAll,
 	}
 	if err := w.setClock(queue.Now); err != nil {
 		queue.Close()
@@ -446,6 +454,12 @@ func (w *Wheel) signal(c chan struct{}) {
 
 // tell tells the queue what it does not know, in batches.
 func (w *Wheel) tell() {
+	// Who keeps a wheel that is closed does not keep its timers.
+	defer func() {
+		w.telling.Lock()
+		w.waiting = nil
+		w.telling.Unlock()
+	}()
 	pause := time.NewTimer(lag)
 	for {
 		select {
@@ -471,15 +485,14 @@ func (w *Wheel) tell() {
 	}
 }
 
-// flush tells the queue of all that is dirty when it is called, level by level. What others arm
-// meanwhile does not wait for that if it is due earlier.
+// flush tells the queue of all that is dirty when it is called, level by level, and then asks for those
+// that wait. What others arm meanwhile does not wait for that if it is due earlier.
 func (w *Wheel) flush() error {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	var refused error
 	for level := range w.dirty {
-		// Those that are refused go to the end of the last list, behind all that is cancelled, and
-		// are told again there.
+		// Cancels that are refused go to the end of the last list, and are told again there.
 		for left := w.untold(level); left > 0; {
 			first, part := w.next()
 			if len(part) == 0 {
@@ -488,15 +501,33 @@ func (w *Wheel) flush() error {
 			if first == level {
 				left -= len(part)
 			}
-			if err := w.flushPart(first, part); first == levels-1 && err != nil {
+			err := w.flushPart(first, part)
+			if errors.Is(err, os.ErrClosed) {
+				return err
+			}
+			if err != nil && first == levels-1 {
 				refused = err
 			}
+		}
+	}
+	// By now there is room for what was refused before others were cancelled.
+	for {
+		more, err := w.ask()
+		if err != nil {
+			refused = err
+		}
+		if !more {
+			break
+		}
+		if first, part := w.next(); len(part) > 0 {
+			// What is refused here is told again, or waits.
+			_ = w.flushPart(first, part)
 		}
 	}
 	w.mu.Lock()
 	w.inFlight, w.part = nil, [batch]*Timer{}
 	w.stopped, w.pushed = [batch]*Timer{}, [batch]*Timer{}
-	again := w.some != 0
+	again := w.some != 0 || len(w.waiting) > 0
 	w.mu.Unlock()
 	if again {
 		w.signal(w.wake)
@@ -515,7 +546,7 @@ func (w *Wheel) untold(level int) int {
 func (w *Wheel) next() (level int, part []*Timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
+	if w.closed || w.some == 0 {
 		return 0, nil
 	}
 	level = bits.TrailingZeros16(w.some)
@@ -526,8 +557,9 @@ func (w *Wheel) next() (level int, part []*Timer) {
 	return level, w.inFlight
 }
 
-// flushPart tells the queue of so many as a batch has room for. They are of one level: a timer that
-// was there twice could be cancelled first and pushed then.
+// flushPart tells the queue of so many as a batch has room for, and asks for those that wait, as these
+// may be due soon. The timers are of one level: one that was there twice could be cancelled first and
+// pushed then. The error is that of a cancel.
 func (w *Wheel) flushPart(level int, part []*Timer) error {
 	cancels, stopped := w.cancels[:0], w.stopped[:0]
 	pushes, pushed := w.pushes[:0], w.pushed[:0]
@@ -553,37 +585,88 @@ func (w *Wheel) flushPart(level int, part []*Timer) error {
 		t.cancelled(i < gone)
 	}
 	for done := 0; done < len(pushes); {
-		n, err := w.queue.PushAll(pushes[done:])
+		n, err := w.pushAll(pushes[done:])
 		done += n
 		if errors.Is(err, os.ErrClosed) {
 			return err
 		}
 		if err != nil {
-			refused = err
-			pushed[done].refuse(int64(pushes[done].Expires))
+			w.waiting.put(pushed[done], int64(pushes[done].Expires))
 			done++
 		}
+	}
+	if _, err := w.ask(); errors.Is(err, os.ErrClosed) {
+		return err
 	}
 	return refused
 }
 
+// ask asks for those that wait, the first one first, until one is refused. Those that are due by now
+// come up as if the queue had them. After a batch it tells whether there are more.
+func (w *Wheel) ask() (more bool, err error) {
+	if len(w.waiting) == 0 {
+		return false, nil
+	}
+	now, err := w.queue.Now()
+	if err != nil {
+		return false, err
+	}
+	for i := 0; i < batch && len(w.waiting) > 0; i++ {
+		t, deadline := w.waiting[0].timer, w.waiting[0].deadline
+		key := t.waits(deadline)
+		switch {
+		case key == 0:
+		case deadline <= int64(now):
+			w.comeUp(Event{Key: uint64(key), Deadline: uint64(deadline), Expired: now})
+		default:
+			w.pushes[0] = Push{Key: uint64(key), Expires: uint64(deadline)}
+			if _, err := w.pushAll(w.pushes[:1]); err != nil {
+				return false, err
+			}
+		}
+		w.waiting.remove(t)
+	}
+	return len(w.waiting) > 0, nil
+}
+
+// waits returns the key of a timer that waits with that deadline; 0 if it was stopped meanwhile.
+func (t *Timer) waits(deadline int64) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.told != deadline {
+		return 0
+	}
+	if t.deadline == 0 {
+		t.told = 0
+		return 0
+	}
+	return t.slot
+}
+
 // settle says what the queue has to be told of a timer that was in the list of this level: a key to
-// cancel, which the timer keeps until that is done, or when a key is to expire. open is false if the
-// wheel is closed.
+// cancel, which the timer keeps until that is done, or when a key is to expire. While others wait, a
+// timer that the queue does not have waits, too. open is false if the wheel is closed.
 func (t *Timer) settle(level int) (cancel, key uint32, expires int64, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	w := t.wheel
 	t.queued &^= 1 << level
 	switch {
 	case t.deadline == 0:
 		t.told = 0
+		w.waiting.remove(t)
 		return t.slot, 0, 0, true
 	case t.told == 0 || t.deadline < t.told:
 		if t.slot == 0 && !t.take() {
 			return 0, 0, 0, false
 		}
+		waits := t.place != 0 || t.told == 0 && len(w.waiting) > 0
 		t.told = t.deadline
-		return 0, t.slot, t.deadline, true
+		if waits {
+			w.waiting.put(t, t.told)
+			return 0, 0, 0, true
+		}
+		return 0, t.slot, t.told, true
 	}
 	return 0, 0, 0, true
 }
@@ -632,34 +715,6 @@ func (t *Timer) release() {
 		w.free = append(w.free, t.slot)
 	}
 	t.slot = 0
-}
-
-// refuse has the queue asked again later, if it has not taken the timer with this deadline. If that
-// has passed there is no need: the timer comes up as if the queue had it.
-func (t *Timer) refuse(deadline int64) {
-	w := t.wheel
-	now, err := w.queue.Now()
-	if err != nil {
-		return
-	}
-	closed := false
-	t.mu.Lock()
-	due := t.told == deadline && deadline <= int64(now)
-	event := Event{Key: uint64(t.slot), Deadline: uint64(deadline), Expired: now}
-	if t.told == deadline && !due {
-		t.told = 0
-		if t.deadline != 0 {
-			t.queue(levels - 1)
-			closed = t.deadline == 0
-		}
-	}
-	t.mu.Unlock()
-	switch {
-	case due:
-		w.comeUp(event)
-	case closed && t.direct:
-		t.f()
-	}
 }
 
 // comeUp hands an event to the goroutine that reads, which alone calls functions.

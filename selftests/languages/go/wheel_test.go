@@ -920,6 +920,144 @@ func TestRefusedAreCalledInTurn(t *testing.T) {
 	}
 }
 
+// asks notes of which deadlines the queue is told.
+func asks(w *Wheel) (asked map[uint64]int) {
+	asked = make(map[uint64]int)
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	w.pushAll = func(pushes []Push) (int, error) {
+		n, err := w.queue.PushAll(pushes)
+		for _, push := range pushes[:n] {
+			asked[push.Expires]++
+		}
+		if err != nil {
+			asked[pushes[n].Expires]++
+		}
+		return n, err
+	}
+	return asked
+}
+
+// Of very many that are refused the queue is asked for the first, and never for each: so nothing waits
+// for that.
+func TestRefusedAreNotAskedForEach(t *testing.T) {
+	const n = 20 * batch
+	w := newWheel(t, &Config{Limit: 1})
+	first := w.NewTimer(time.Hour)
+	check(t, w.Flush())
+	asked := asks(w)
+	w.telling.Lock()
+	timers := hours(w, n)
+	w.telling.Unlock()
+	expect(t, w.Flush(), syscall.ENOSPC)
+	w.telling.Lock()
+	// A part of them was asked for until the first was refused.
+	if len(asked) > 2*batch {
+		t.Fatal("it was asked for", len(asked), "timers")
+	}
+	clear := func() {
+		for deadline := range asked {
+			delete(asked, deadline)
+		}
+	}
+	clear()
+	// What is armed anew while others wait is not asked for, be it due earlier or later.
+	for i, timer := range timers[1:] {
+		switch i % 3 {
+		case 0:
+			timer.Reset(30 * time.Minute)
+		case 1:
+			timer.Push(2 * time.Hour)
+		}
+	}
+	w.telling.Unlock()
+	for i := 0; i < 5; i++ {
+		expect(t, w.Flush(), syscall.ENOSPC)
+	}
+	w.telling.Lock()
+	if len(asked) > 2 {
+		t.Fatal("it was asked for", len(asked), "timers")
+	}
+	clear()
+	// So is a timer that is due soon. It comes up although it has no place.
+	soon := w.NewTimer(3 * lag)
+	w.telling.Unlock()
+	<-soon.C
+	w.telling.Lock()
+	if len(asked) > 2 {
+		t.Fatal("it was asked for", len(asked), "timers")
+	}
+	w.telling.Unlock()
+	for _, timer := range append(timers, first) {
+		timer.Stop()
+	}
+	check(t, w.Flush())
+	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 || len(w.waiting) != 0 {
+		t.Fatal(n, armed(t, w), len(w.waiting))
+	}
+}
+
+// The places that are given back go to those that are due first, whenever they were refused, with what
+// deadline, and whatever is stopped beside them.
+func TestRefusedGetPlacesByDeadline(t *testing.T) {
+	const n, places = 3 * batch, batch + 40
+	w := newWheel(t, &Config{Limit: places})
+	holders := hours(w, places)
+	check(t, w.Flush())
+	timers := make([]*Timer, n)
+	for _, i := range rand.Perm(n) {
+		// Each in a call, or many in one
+		if timers[i] = w.NewTimer(time.Duration(n+i) * time.Minute); i%64 == 0 {
+			expect(t, w.Flush(), syscall.ENOSPC)
+		}
+	}
+	expect(t, w.Flush(), syscall.ENOSPC)
+	w.telling.Lock()
+	for i, timer := range timers {
+		switch i % 3 {
+		case 1:
+			// Now it is before all that are as they were.
+			timer.Reset(time.Hour + time.Duration(n-i)*time.Second)
+		case 2:
+			timer.Stop()
+		}
+	}
+	w.telling.Unlock()
+	expect(t, w.Flush(), syscall.ENOSPC)
+	given := func(from, to int) {
+		t.Helper()
+		for _, timer := range holders[from:to] {
+			timer.Stop()
+		}
+		_ = w.Flush()
+		got := 0
+		for i, timer := range timers {
+			first := i%3 == 1 && n/3-i/3 <= to || i%3 == 0 && n/3+1+i/3 <= to
+			if hasTold(t, w, timer) != first {
+				t.Fatalf("timer %d of %d places: %v", i, to, !first)
+			}
+			if first {
+				got++
+			}
+		}
+		if got != to {
+			t.Fatal(got, to)
+		}
+	}
+	given(0, 1)
+	given(1, 10)
+	given(10, places)
+	if armed(t, w) != places || len(w.waiting) != 2*n/3-places {
+		t.Fatal(armed(t, w), len(w.waiting))
+	}
+	check(t, w.Close())
+	for i, timer := range timers {
+		if timer.Armed() {
+			t.Fatal("a timer of a closed wheel is armed", i)
+		}
+	}
+}
+
 // A timer that is stopped as it is refused says nothing of others that were pushed back.
 func TestStoppedAsItIsRefused(t *testing.T) {
 	w := newWheel(t, nil)
@@ -932,7 +1070,9 @@ func TestStoppedAsItIsRefused(t *testing.T) {
 	stopped.settle(levels - 1)
 	told := stopped.told
 	stopped.Stop()
-	stopped.refuse(told)
+	w.waiting.put(stopped, told)
+	_, err := w.ask()
+	check(t, err)
 	time.Sleep(5 * time.Millisecond)
 	close(end)
 	time.Sleep(5 * time.Millisecond)
