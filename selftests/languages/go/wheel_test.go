@@ -1333,12 +1333,15 @@ func TestCloseInFlush(t *testing.T) {
 	w := newWheel(t, nil)
 	// From the last one in the batch on, which is told last
 	timers := make([]*Timer, 100000)
+	w.telling.Lock()
 	for i := range timers {
 		timers[len(timers)-1-i] = w.NewTimer(time.Hour)
 	}
-	flushed := make(chan error)
+	w.telling.Unlock()
+	flushed := make(chan error, 1)
 	go func() { flushed <- w.Flush() }()
-	for taken := false; !taken; {
+	// It may have ended before this looks.
+	for taken := false; !taken && len(flushed) == 0; {
 		w.mu.Lock()
 		taken = w.inFlight != nil
 		w.mu.Unlock()
