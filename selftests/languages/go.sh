@@ -15,6 +15,11 @@ check "gofmt would change nothing" test ! -s "$tmp/out"
 try "go vet finds nothing" go vet -tags costs .
 run timeout 300 env TWHEEL_VERSION="$(cat "$top/VERSION")" go test -v .
 results
+if has go test -race -run - .; then
+	try "the race detector finds nothing" timeout 300 go test -race .
+else
+	skip "the race detector finds nothing" "go has none here"
+fi
 
 # The same on the library that is installed, which is there without its source.
 try "it is made for the library that is installed" \

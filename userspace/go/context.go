@@ -4,6 +4,7 @@ package twheel
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -85,6 +86,16 @@ func (c *timeout) Value(key any) any {
 		}
 	}
 	return c.parent.Value(key)
+}
+
+// String says what package context says of its own. Without it package fmt would read all fields, and
+// those of what is above, while others write to them.
+func (c *timeout) String() string {
+	above := fmt.Sprintf("%T", c.parent)
+	if s, is := c.parent.(fmt.Stringer); is {
+		above = s.String()
+	}
+	return fmt.Sprintf("%s.WithDeadline(%s [%s])", above, c.deadline, time.Until(c.deadline))
 }
 
 // end ends the context, if it has not ended.

@@ -4,11 +4,13 @@ package twheel
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -647,6 +649,40 @@ func TestContextDeadline(t *testing.T) {
 	defer cancel()
 	if got, _ := below.Deadline(); got != early {
 		t.Fatal(got)
+	}
+}
+
+// A context can be printed while it ends, and reads as one of package context does.
+func TestContextIsPrinted(t *testing.T) {
+	w := newWheel(t, nil)
+	type key struct{}
+	wall := time.Date(2999, 1, 2, 3, 4, 5, 6, time.UTC)
+	named := context.WithValue(context.Background(), key{}, 7)
+	for _, parent := range []context.Context{named, spy{named, new([]any)}} {
+		std, cancelStd := context.WithDeadline(parent, wall)
+		ctx, cancel := w.WithDeadline(parent, wall)
+		below, cancelBelow := context.WithCancel(ctx)
+		want, _, _ := strings.Cut(fmt.Sprint(std), " [")
+		for _, c := range []context.Context{ctx, below} {
+			got, left, _ := strings.Cut(fmt.Sprint(c), " [")
+			if got != want || !strings.Contains(left, "])") {
+				t.Fatal(c, "in place of", std)
+			}
+		}
+		cancelBelow()
+		cancel()
+		cancelStd()
+	}
+	// Under the race detector
+	for i := 0; i < 100; i++ {
+		middle, cancelMiddle := w.WithTimeout(named, time.Duration(i)*50*time.Microsecond)
+		ctx, cancel := w.WithTimeout(middle, time.Hour)
+		for ctx.Err() == nil {
+			_ = fmt.Sprintf("%v %+v %s", middle, ctx, ctx)
+		}
+		_ = fmt.Sprint(ctx)
+		cancel()
+		cancelMiddle()
 	}
 }
 
