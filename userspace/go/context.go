@@ -98,6 +98,12 @@ func (c *timeout) String() string {
 	return fmt.Sprintf("%s.WithDeadline(%s [%s])", above, c.deadline, time.Until(c.deadline))
 }
 
+// AfterFunc is context.AfterFunc of this context. From Go 1.21 on package context looks for it, and
+// starts no goroutine for a context right below this one.
+func (c *timeout) AfterFunc(f func()) (stop func() bool) {
+	return afterDone(c.Context, f)
+}
+
 // end ends the context, if it has not ended.
 func (c *timeout) end(how context.Context) {
 	c.mu.Lock()
@@ -111,6 +117,10 @@ func (c *timeout) end(how context.Context) {
 // WithTimeout is context.WithTimeout with a timer of the wheel. If the wheel is closed before d
 // has passed, the error is os.ErrClosed. Cancel the context when its work is done, also if the parent
 // has ended: that releases the timer.
+//
+// The context takes no goroutine, nor does one of a wheel that is below it. But one that package context
+// makes below it, for instance by WithCancel, takes a goroutine until that ends: before Go 1.21 always,
+// since then only if a context of WithValue is in between.
 func (w *Wheel) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return w.until(parent, time.Now().Add(d), d)
 }

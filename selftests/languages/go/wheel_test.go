@@ -686,6 +686,52 @@ func TestContextIsPrinted(t *testing.T) {
 	}
 }
 
+// The method is what context.AfterFunc of Go 1.21 is, which takes it for what is below the context.
+func TestContextAfterFunc(t *testing.T) {
+	w := newWheel(t, nil)
+	expire := func(ctx context.Context) { ctx.(*timeout).timer.Reset(0) }
+	for i, want := range []error{context.Canceled, context.Canceled, context.DeadlineExceeded} {
+		above, cancelAbove := context.WithCancel(context.Background())
+		ctx, cancel := w.WithTimeout(above, time.Hour)
+		after := ctx.(interface{ AfterFunc(func()) func() bool }).AfterFunc
+		called, wait := make(chan error, 10), make(chan bool)
+		f := func() { called <- ctx.Err() }
+		// This one holds up nobody.
+		after(func() { <-wait })
+		ran := []func() bool{after(f), after(f)}
+		stop := after(f)
+		if !stop() || stop() {
+			t.Fatal("it was not stopped, or twice")
+		}
+		if len(called) != 0 {
+			t.Fatal("it was called before the end")
+		}
+		[]func(){cancel, cancelAbove, func() { expire(ctx) }}[i]()
+		<-ctx.Done()
+		// Also after the end
+		for _, ran := range append(ran, after(f)) {
+			if ran() || ran() {
+				t.Fatal("it was stopped after the end")
+			}
+		}
+		for range [3]int{} {
+			select {
+			case err := <-called:
+				expect(t, err, want)
+			case <-time.After(20 * time.Second):
+				t.Fatal("it is not called")
+			}
+		}
+		close(wait)
+		cancel()
+		cancelAbove()
+		later(w, time.Millisecond)
+		if len(called) != 0 {
+			t.Fatal("it was called twice, or although it was stopped")
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	type session struct {
 		host string
