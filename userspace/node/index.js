@@ -73,6 +73,8 @@ class Timer extends AsyncResource {
 		this._slot = 0;
 		// The wheel is to be told of it: its place among those, counted from 1; or 0
 		this._place = 0;
+		// The wheel has refused it: its place in the heap of those; or 0
+		this._rank = 0;
 		this.expirations = 0;
 		wheel._arm(this, delay);
 	}
@@ -130,6 +132,60 @@ class Timer extends AsyncResource {
 	}
 }
 
+// The timers that a wheel has refused, and those that wait behind them: a binary heap, by deadline.
+class Refused {
+	constructor() {
+		// From 1 on
+		this._heap = [null];
+	}
+
+	get size() {
+		return this._heap.length - 1;
+	}
+
+	get first() {
+		return this._heap[1];
+	}
+
+	add(timer) {
+		this._heap.push(timer);
+		this._sift(timer, this.size);
+	}
+
+	// Its deadline has changed.
+	move(timer) {
+		this._sift(timer, timer._rank);
+	}
+
+	remove(timer) {
+		const last = this._heap.pop();
+
+		if (last !== timer)
+			this._sift(last, timer._rank);
+		timer._rank = 0;
+	}
+
+	// Puts a timer in order, beginning at the place "i", whose timer is in hand.
+	_sift(timer, i) {
+		const heap = this._heap;
+		const put = (other) => {
+			heap[i] = other;
+			other._rank = i;
+		};
+
+		for (; i > 1 && timer._deadline < heap[i >> 1]._deadline; i >>= 1)
+			put(heap[i >> 1]);
+		for (let child; (child = 2 * i) < heap.length; i = child) {
+			if (child + 1 < heap.length && heap[child + 1]._deadline < heap[child]._deadline)
+				child++;
+			if (timer._deadline <= heap[child]._deadline)
+				break;
+			put(heap[child]);
+		}
+		put(timer);
+	}
+}
+
 class Wheel {
 	constructor({ path, embedded = false, limit = 0 } = {}) {
 		if (path !== undefined && typeof path !== 'string')
@@ -154,6 +210,7 @@ class Wheel {
 		this._lagEnds = 0;
 		// What has come up and is to be called, by deadline
 		this._due = [];
+		this._refused = new Refused();
 		// What the wheel has refused until it was due, and with which deadline
 		this._late = [];
 		// The last deadline that has come up, of all that was read with those
@@ -243,8 +300,8 @@ class Wheel {
 	flush() {
 		const error = this._flush(this._use());
 
-		if (error)
-			throw error;
+		if (error < 0)
+			throw addon.error(error);
 	}
 
 	close() {
@@ -259,6 +316,7 @@ class Wheel {
 		this._dirty = [];
 		this._slots = [null];
 		this._due = [];
+		this._refused = new Refused();
 		this._late = [];
 		addon.close(open);
 	}
@@ -298,7 +356,9 @@ class Wheel {
 		}
 		// Never 0, which is no time
 		timer._deadline = Math.min(Math.ceil(now + delay) || 1, NEVER);
-		if (timer._place !== 0)
+		if (timer._rank !== 0)
+			this._refused.move(timer);
+		if (timer._place !== 0 || timer._rank !== 0)
 			this._schedule(delay < SOON);
 		else if (timer._told === 0 || timer._deadline < timer._told)
 			this._tell(timer, delay < SOON);
@@ -332,7 +392,10 @@ class Wheel {
 		if (timer._deadline === 0)
 			return false;
 		this._forget(timer);
-		if (timer._told !== 0 && timer._place === 0) {
+		if (timer._rank !== 0) {
+			this._refused.remove(timer);
+			this._release(timer);
+		} else if (timer._told !== 0 && timer._place === 0) {
 			this._tell(timer, false);
 		} else if (timer._told === 0 && timer._place !== 0) {
 			// The others keep their order, and places.
@@ -355,38 +418,60 @@ class Wheel {
 			reject(errorOf(code, message));
 	}
 
-	// Tells the wheel what it does not know yet. Returns the error with which it refused a timer.
+	// Tells the wheel what it does not know yet. Returns the error, less than 0, with which it refused
+	// a timer; or 0.
 	_flush(open) {
-		const dirty = this._dirty;
-		let error;
+		const gone = [], moved = [], fresh = [];
+		let error = 0, done = 0;
 
 		clearTimeout(this._lag);
 		clearImmediate(this._soon);
 		this._lag = this._soon = null;
-		this._dirty = [];
-		for (let i = 0; i < dirty.length; i += BATCH)
-			error = this._flushPart(open, dirty.slice(i, i + BATCH)) || error;
-		return error;
-	}
-
-	_flushPart(open, dirty) {
-		const gone = [], pushed = [];
-		let error;
-
-		for (const timer of dirty) {
+		for (const timer of this._dirty.splice(0)) {
 			if (timer === null)
 				continue;
 			timer._place = 0;
-			if (timer._deadline === 0) {
-				this._gone[gone.length] = timer._slot;
+			if (timer._deadline === 0)
 				gone.push(timer);
-			} else if (timer._told === 0 || timer._deadline < timer._told) {
-				pushed.push(timer);
-			}
+			else if (timer._told === 0)
+				fresh.push(timer);
+			else if (timer._deadline < timer._told)
+				moved.push(timer);
 		}
-		// The key of what was cancelled may be that of a new timer. Where there is no memory for a
-		// cancel it keeps its key, and is asked for again.
-		const cancelled = gone.length && addon.cancel(open, this._gone, gone.length);
+		// The key of what was cancelled may be that of a new timer; and it makes room.
+		for (let i = 0; i < gone.length; i += BATCH)
+			this._cancelPart(open, gone.slice(i, i + BATCH));
+		// These need no room: a refusal of one says nothing of the next.
+		for (let i = 0; i < moved.length;) {
+			const n = this._pushPart(open, moved.slice(i, i + BATCH));
+
+			if (n < 0) {
+				error = n;
+				moved[i]._told = 0;
+				this._refused.add(moved[i]);
+			}
+			i += Math.max(n, 1);
+		}
+		// New ones do: what is due first is asked for first.
+		while (done < fresh.length && error === 0 && this._refused.size === 0) {
+			const n = this._pushPart(open, fresh.slice(done, done + BATCH));
+
+			if (n < 0)
+				error = n;
+			else
+				done += n;
+		}
+		for (; done < fresh.length; done++) {
+			this._slot(fresh[done]);
+			this._refused.add(fresh[done]);
+		}
+		return this._refused.size === 0 ? 0 : this._askAgain(open, error);
+	}
+
+	// Where there is no memory for a cancel it keeps its key, and is asked for again.
+	_cancelPart(open, gone) {
+		gone.forEach((timer, i) => { this._gone[i] = timer._slot; });
+		const cancelled = addon.cancel(open, this._gone, gone.length);
 
 		gone.forEach((timer, i) => {
 			if (i < cancelled)
@@ -394,25 +479,71 @@ class Wheel {
 			else
 				this._tell(timer, false);
 		});
-		pushed.forEach((timer, i) => {
-			if (timer._slot === 0) {
-				timer._slot = this._free.length ? this._free.pop() : this._slots.length;
-				this._slots[timer._slot] = timer;
-			}
-			timer._told = timer._deadline;
-			this._numbers[2 * i] = timer._slot;
-			this._numbers[2 * i + 1] = timer._told;
-		});
-		for (let done = 0; done < pushed.length;) {
-			const n = addon.push(open, this._numbers.subarray(2 * done), pushed.length - done);
+	}
 
-			if (n < 0) {
-				error = addon.error(n);
-				this._refused(pushed[done]);
+	// Returns how many the wheel has taken, or with which error it has refused the first.
+	_pushPart(open, timers) {
+		timers.forEach((timer, i) => {
+			this._slot(timer);
+			this._numbers[2 * i] = timer._slot;
+			this._numbers[2 * i + 1] = timer._deadline;
+		});
+		const n = addon.push(open, this._numbers, timers.length);
+
+		for (let i = 0; i < n; i++)
+			timers[i]._told = timers[i]._deadline;
+		return n;
+	}
+
+	// Asks the wheel for what it has refused, until it refuses one; not if it has refused one just now,
+	// with an error. What is due need not be asked for.
+	_askAgain(open, error) {
+		const now = addon.now(open), refused = this._refused;
+
+		while (refused.size !== 0 && refused.first._deadline <= now)
+			this._callLate(refused.first, now);
+		for (let n = 1; error === 0 && refused.size !== 0;) {
+			const asked = [];
+
+			while (asked.length < n && refused.size !== 0) {
+				asked.push(refused.first);
+				refused.remove(refused.first);
 			}
-			done += Math.max(n, 1);
+			const taken = this._pushPart(open, asked);
+
+			if (taken < 0)
+				error = taken;
+			for (let i = Math.max(taken, 0); i < asked.length; i++)
+				refused.add(asked[i]);
+			// After a part was taken the first of the rest is asked for alone, for the error.
+			n = taken < asked.length ? 1 : Math.min(2 * n, BATCH);
 		}
+		if (refused.size !== 0)
+			this._schedule(false);
 		return error;
+	}
+
+	// A timer is due that the wheel has refused. Each has a function of its own, as it may throw.
+	_callLate(timer, now) {
+		const told = timer._deadline, list = this._late;
+
+		this._refused.remove(timer);
+		timer._told = told;
+		list.push({ timer, told });
+		setImmediate(() => {
+			// No read has to take these along any more.
+			if (this._late === list)
+				this._late = [];
+			this._run(timer, told, now);
+		});
+	}
+
+	// Gives it a key in the wheel, if it has none.
+	_slot(timer) {
+		if (timer._slot === 0) {
+			timer._slot = this._free.length ? this._free.pop() : this._slots.length;
+			this._slots[timer._slot] = timer;
+		}
 	}
 
 	// Its key can be that of another.
@@ -423,24 +554,6 @@ class Wheel {
 			this._free.push(timer._slot);
 			timer._slot = 0;
 		}
-	}
-
-	// The wheel has no room for a timer: it is asked again after a while, unless the time has come
-	// by then.
-	_refused(timer) {
-		const now = addon.now(this._open);
-
-		if (timer._deadline > now) {
-			timer._told = 0;
-			this._tell(timer, false);
-			return;
-		}
-		this._late.push({ timer, told: timer._told });
-		setImmediate(() => {
-			// What no read has taken along
-			for (const late of this._late.splice(0))
-				this._run(late.timer, late.told, now);
-		});
 	}
 
 	// Timers have come up in the wheel, n = 0: how many are to be called? Or one of these is to be
@@ -467,7 +580,7 @@ class Wheel {
 	// now. Returns the error if there was nothing.
 	_readAll() {
 		const came = [];
-		let n;
+		let n, late;
 
 		this._last = 0;
 		// Also of what has passed before it was told
@@ -486,7 +599,8 @@ class Wheel {
 				}
 			}
 		} while (n === BATCH);
-		for (const { timer, told } of this._late.splice(0)) {
+		[late, this._late] = [this._late, []];
+		for (const { timer, told } of late) {
 			if (timer._told === told) {
 				this._last = Math.max(this._last, told);
 				timer._came = told;

@@ -348,6 +348,118 @@ wheelTest('more timers than the wheel takes', { limit: 2 }, async (wheel) => {
 	assert.deepEqual(got.sort(), [1, 2, 3, 4, 5, 6]);
 });
 
+// The wheel is asked for the first of many that it has refused, and for the next as long as it takes
+// them; one call, and one error, for each would hold up the loop.
+test('what was refused is asked for by deadline, and no more than is taken', async () => {
+	const n = 5000, asked = [];
+	let errors = 0;
+	const push = (open, array, count) => {
+		const taken = addon.push(open, array, count);
+		asked.push({ first: array[1], count, taken });
+		return taken;
+	};
+	const error = (n) => {
+		errors++;
+		return addon.error(n);
+	};
+	const wheel = new (packageWith({ push, error }).Wheel)({ embedded: true, limit: 10 });
+	const turns = async () => {
+		asked.length = 0;
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	};
+
+	try {
+		const held = Array.from({ length: 10 }, () => wheel.setTimeout(() => {}, HOUR));
+		wheel.flush();
+		asked.length = 0;
+		const timers = Array.from({ length: n }, (_, i) =>
+			wheel.setTimeout(() => {}, HOUR + i * 7919 % n));
+		assert.throws(() => wheel.flush(), { code: 'ENOSPC' });
+		assert.deepEqual([asked.length, errors], [1, 1]);
+		// Every 20 ms
+		await turns();
+		const first = () => Math.min(...timers.filter((timer) => timer.armed && timer._told === 0)
+			.map((timer) => timer._deadline));
+		assert.ok(asked.length > 0 && asked.length <= 10, `${asked.length} calls`);
+		assert.ok(asked.every((call) => call.count === 1 && call.first === first()));
+		assert.equal(errors, 1);
+		// Of these the wheel hears nothing, but the first of them is another one.
+		timers.filter((_, i) => i % 3 === 0).forEach((timer) => timer.cancel());
+		timers.filter((_, i) => i % 3 === 1).forEach((timer, i) => timer.push(2 * HOUR - i));
+		timers[n - 1].push(HOUR / 2);
+		await turns();
+		assert.ok(asked.every((call) => call.count === 1 && call.first === timers[n - 1]._deadline));
+		// There is room for five.
+		const next = timers.filter((timer) => timer.armed).sort((a, b) => a._deadline - b._deadline);
+		held.slice(5).forEach((timer) => timer.cancel());
+		wheel._flush(wheel._open);
+		assert.deepEqual(next.map((timer) => timer._told !== 0), next.map((_, i) => i < 5));
+		// And for all
+		next.slice(10).forEach((timer) => timer.cancel());
+		held.forEach((timer) => timer.cancel());
+		wheel.flush();
+		assert.ok(next.slice(0, 10).every((timer) => timer._told === timer._deadline));
+		await turns();
+		assert.equal(asked.length, 0);
+		wheel.cancelAll();
+		wheel.flush();
+		assert.equal(wheel._slots.length - 1, wheel._free.length);
+	} finally {
+		wheel.close();
+	}
+});
+
+wheelTest('accounts of what is refused', { limit: 10 }, async (wheel) => {
+	let armings = 0, ended = 0, called = 0, seed = 1;
+	const random = (n) =>
+		Math.floor((seed = (seed * 1664525 + 1013904223) % 2 ** 32) / 2 ** 32 * n);
+	const due = new Map();
+	const set = (timer) => {
+		const ms = random(60);
+		due.set(timer, performance.now() + ms);
+		return ms;
+	};
+	const timers = Array.from({ length: 100 }, () => {
+		armings++;
+		const timer = wheel.setTimeout(() => {
+			assert.ok(performance.now() >= due.get(timer));
+			called++;
+		}, HOUR);
+		return timer;
+	});
+
+	for (let step = 0; step < 20000; step++) {
+		const timer = timers[random(100)];
+		switch (random(8)) {
+		case 0:
+			ended += timer.cancel();
+			break;
+		case 1:
+			timer.push(set(timer));
+			break;
+		case 2:
+			if (random(20) === 0)
+				await new Promise((resolve) => setTimeout(resolve, random(3)));
+			break;
+		default:
+			ended += timer.armed;
+			armings++;
+			timer._delay = set(timer) * 1000;
+			timer.refresh();
+		}
+		const heap = wheel._refused._heap;
+		if (step % 500 === 0)
+			assert.ok(heap.every((timer, i) => i === 0 || (timer._rank === i &&
+				(i === 1 || heap[i >> 1]._deadline <= timer._deadline))));
+	}
+	while (wheel.size > 0)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	await new Promise((resolve) => setTimeout(resolve, 60));
+	assert.equal(called, armings - ended);
+	wheel.flush();
+	assert.equal(wheel._slots.length - 1, wheel._free.length);
+});
+
 // One that the wheel has refused comes in its turn, too.
 wheelTest('in order with what was refused', { limit: 1 }, async (wheel) => {
 	const got = [];
@@ -563,6 +675,14 @@ test('a timer that throws holds up no other', async () => {
 		const wheel = new (require(process.env.PACKAGE).Wheel)();
 		wheel.setTimeout(() => { throw new Error('on purpose'); }, 5)`),
 		     'Error: on purpose status 1');
+	// Also what the wheel has refused
+	assert.equal(await run(`
+		const wheel = new (require(process.env.PACKAGE).Wheel)({ limit: 1 });
+		process.on('uncaughtException', (error) => console.log(error.message));
+		wheel.setTimeout(() => {}, 1e9).unref();
+		for (let i = 0; i < 3; i++)
+			wheel.setTimeout(() => { throw new Error('number ' + i); }, 5 + i)`),
+		     'number 0\nnumber 1\nnumber 2\n');
 });
 
 wheelTest('accounts: each arming is ended once', {}, async (wheel) => {
