@@ -63,7 +63,8 @@ export class Timer {
 
 /**
  * Times are milliseconds and need not be whole. Nothing is early; what is too long, as Infinity, is for
- * ever; what is not positive is due at once. NaN is a RangeError, and what is no number a TypeError.
+ * ever; what is not positive is due at once, but no interval. NaN is a RangeError, and what is no number
+ * a TypeError.
  *
  * Timers are called by deadline. One that throws is an uncaught exception, and holds up no other.
  */
@@ -79,7 +80,10 @@ export class Wheel {
 	stats(): Stats;
 
 	setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
-	/** On a grid. Rounds that were missed are one call: see Timer.expirations. */
+	/**
+	 * On a grid. Rounds that were missed are one call: see Timer.expirations. Less than a microsecond,
+	 * as 0, of which Node makes 1 ms, is a RangeError.
+	 */
 	setInterval<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
 
 	/** Arms the one timer with this key, which may be any value, as that of a Map. */
@@ -96,8 +100,8 @@ export class Wheel {
 	/** As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. */
 	timeoutSignal(ms: number): AbortSignal;
 	/**
-	 * As timers/promises. If the wheel is closed they reject with the code EBADF, and if an option has
-	 * the wrong type with ERR_INVALID_ARG_TYPE.
+	 * As timers/promises, with the times of the methods above. If the wheel is closed they reject with
+	 * the code EBADF, and if an option has the wrong type with ERR_INVALID_ARG_TYPE.
 	 */
 	readonly promises: {
 		setTimeout<T = void>(ms: number, value?: T, options?: TimerOptions): Promise<T>;

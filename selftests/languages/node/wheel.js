@@ -247,8 +247,10 @@ wheelTest('numbers at the edges', {}, async (wheel) => {
 		for (const ms of [undefined, null, '1', 1n, {}])
 			assert.throws(() => call(ms), TypeError);
 	}
-	for (const ms of [0, -1, -Infinity, 0.0001])
+	for (const ms of [0, -1, -Infinity, 0.0001]) {
 		assert.throws(() => wheel.setInterval(() => {}, ms), RangeError);
+		await assert.rejects(wheel.promises.setInterval(ms).next(), RangeError);
+	}
 	for (const callback of [undefined, null, 'x', {}]) {
 		assert.throws(() => wheel.setTimeout(callback, 1), TypeError);
 		assert.throws(() => wheel.put(1, 1, callback), TypeError);
