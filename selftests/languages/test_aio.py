@@ -646,6 +646,31 @@ class Batches(AioTest):
             await self.turn()
             self.assertEqual(self.counted()[0], 1)
 
+    async def test_no_walk(self) -> None:
+        """The wheel is told without a look at what it knows, or at what was cancelled before."""
+        class Known(dict):
+            def no_walk(self, *_: object) -> None:
+                raise AssertionError("all timers were looked at")
+
+            __iter__ = __reversed__ = keys = values = items = no_walk
+
+        timers = [self.wheel.call_later(100, print) for _ in range(100)]
+        self.wheel._flush()
+        known = self.wheel._timers
+        self.wheel._timers = Known(known)
+        try:
+            for kept in (self.wheel.call_later(100, print), timers[0], timers[1]):
+                more = [self.wheel.call_later(200, print) for _ in range(100)]
+                kept.push(200)
+                for timer in more:
+                    timer.cancel()
+                self.wheel._flush()
+                self.assertEqual(sys.getsizeof(self.wheel._new), sys.getsizeof({}))
+                self.assertEqual((len(self.wheel), kept.armed, more[0].armed), (101, True, False))
+            self.assertEqual(self.counted(), (101, 2, 0))
+        finally:
+            self.wheel._timers = known
+
     async def test_one_delay_at_a_time(self) -> None:
         loop, handles = self.wheel._loop, []
         call_later = loop.call_later

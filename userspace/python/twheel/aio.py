@@ -387,6 +387,8 @@ class Wheel:
         self._slack = _ns(slack)
         self._numbers = itertools.count(1)
         self._timers: dict[int, Timer] = {}
+        # Those of them that the wheel does not know yet
+        self._new: dict[int, Timer] = {}
         self._keys: dict[Hashable, Timer] = {}
         self._waiters: set[asyncio.Future[Any]] = set()
         self._timeouts: set[Timeout] = set()
@@ -454,6 +456,7 @@ class Wheel:
         for timer in self._timers.values():
             timer._cancelled = True
         self._timers.clear()
+        self._new.clear()
         self._keys.clear()
         self._events.clear()
         self._over.clear()
@@ -619,6 +622,8 @@ class Wheel:
         timer._id, timer._order, timer._deadline = key, number, deadline
         timer._when, timer._cancelled = None, False
         self._timers[key] = timer
+        if key > self._told:
+            self._new[key] = timer
         if deadline < self._in_time:
             self._schedule(deadline)
 
@@ -636,6 +641,7 @@ class Wheel:
                 number = self._arm_now(deadline)
             if armed:
                 del self._timers[holder._id]
+                self._new.pop(holder._id, None)
         holder._cancelled = True
         if timer._key is not _NO_KEY:
             self._keys[timer._key] = timer
@@ -671,15 +677,12 @@ class Wheel:
         """Tell the wheel what it does not know yet."""
         self._in_time = self._lag_in_time
         numbers: list[int] = []
-        # Those that were armed last are the last of them.
-        for timer in reversed(self._timers.values()):
-            if timer._id <= self._told:
-                break
-            numbers += (timer._deadline, timer._id)
-        # As they were armed
-        numbers.reverse()
+        for number, timer in self._new.items():
+            numbers += (number, timer._deadline)
         numbers += itertools.chain.from_iterable(self._moved.items())
         if not self._gone and not numbers:
+            # To iterate over a dict takes as long as over the most that were in it.
+            self._new = {}
             return
         if self._parents:
             # In the loop of a parent, which will tell the wheel itself
@@ -696,6 +699,7 @@ class Wheel:
                 self._schedule(LATEST)
         self._moved.clear()
         self._told = next(self._numbers)
+        self._new = {}
         pushes, done = array.array("Q", numbers), 0
         while 2 * done < len(pushes):
             # Of a timer that there is not it makes one.
@@ -714,6 +718,8 @@ class Wheel:
         if not timer.armed:
             return False
         del self._timers[timer._id]
+        if timer._id > self._told:
+            del self._new[timer._id]
         if self._keys.get(timer._key) is timer:
             del self._keys[timer._key]
         return True
