@@ -217,11 +217,12 @@ JNIEXPORT jint JNICALL Java_twheel_Native_pushBatch(JNIEnv *env, jclass cl, jlon
 			pushes[i] = (struct twheel_push){
 				.handle = (uint64_t)keys[i], .expires = (uint64_t)times[i],
 			};
+		/* The next call begins with the one that failed, and says why. */
 		ret = twheel_push_batch(PTR(tw), pushes, (size_t)chunk);
+		if (ret == -ENOENT)
+			return done;
 		if (ret < 0)
-			return done ? done : (jint)ret;
-		if (ret < chunk)
-			return done + (jint)ret;
+			return (jint)ret;
 	}
 	return done;
 }

@@ -172,6 +172,34 @@ public class WheelTest {
         }
     }
 
+    /** What is wrong with one of many, wherever it is, is told; those before it were pushed. */
+    @Test
+    public void pushInBatchesTellsWhy() {
+        try (Wheel wheel = new Wheel(options().keyed().limit(200))) {
+            long[] keys = new long[200], deadlines = new long[200];
+            long now = wheel.now();
+            for (int wrong : new int[] { 0, 1, 127, 128, 150, 199 }) {
+                wheel.cancelAll();
+                for (int i = 0; i < keys.length; i++) {
+                    wheel.put(i, HOUR, 0);
+                    keys[i] = i;
+                    deadlines[i] = now + 3 * HOUR;
+                }
+                assertEquals(200, wheel.push(keys, deadlines, 0, 200));
+                for (int i = 0; i < keys.length; i++)
+                    deadlines[i] = now + 5 * HOUR;
+                /* There is no room for another key. */
+                keys[wrong] = 1000;
+                fails(ENOSPC, () -> wheel.push(keys, deadlines, 0, 200));
+                keys[wrong] = wrong;
+                deadlines[wrong] = -1;
+                fails(EINVAL, () -> wheel.push(keys, deadlines, 0, 200));
+                for (int i = 0; i < keys.length; i++)
+                    assertEquals(now + (i < wrong ? 5 : 3) * HOUR, wheel.get(i).deadline);
+            }
+        }
+    }
+
     @Test
     public void batchHasAllSettings() {
         try (Wheel wheel = new Wheel(options().limit(3))) {

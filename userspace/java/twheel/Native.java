@@ -124,6 +124,7 @@ final class Native {
     /** As push(), from now. */
     static native int pushAfter(long tw, long handle, long delay);
 
+    /** Returns how many were pushed, up to the first that is not pending, or -errno. */
     static native int pushBatch(long tw, long[] handles, long[] expires, int from, int n);
 
     static native int cancel(long tw, long handle);

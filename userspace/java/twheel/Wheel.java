@@ -229,15 +229,16 @@ public final class Wheel implements AutoCloseable {
     }
 
     /**
-     * Pushes many timers back by one call.
+     * Pushes many timers back by one call, up to the first that is not pending any more.
      *
      * @return how many were pushed. If that is fewer than {@code n}, the one after these is not
      *     pending any more
+     * @throws TwheelException if one cannot be pushed for another reason; those before it were pushed
      */
     public synchronized int push(long[] handles, long[] deadlines, int from, int n) {
         Objects.checkFromIndexSize(from, n, Math.min(handles.length, deadlines.length));
-        int done = Native.pushBatch(use(), handles, deadlines, from, n);
-        return done == -Native.ENOENT ? 0 : TwheelException.check("push_batch", done);
+        return TwheelException.check("push_batch",
+                Native.pushBatch(use(), handles, deadlines, from, n));
     }
 
     /** Cancels a timer: no event of it will be read. Returns false if there is none. */
