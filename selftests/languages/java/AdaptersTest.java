@@ -218,6 +218,36 @@ public class AdaptersTest {
         }
     }
 
+    /** One waits for an hour, and the other not for that. */
+    @Test
+    public void kafkasClockByTwoThreads() throws InterruptedException {
+        Semaphore runs = new Semaphore(0);
+        AtomicReference<Boolean> advanced = new AtomicReference<>();
+        try (SystemTimer timer = new SystemTimer("test")) {
+            Thread first = new Thread(() -> advanced.set(timer.advanceClock(3_600_000)));
+            first.setDaemon(true);
+            first.start();
+            while (!inAwait(first))
+                Thread.sleep(1);
+            Thread second = new Thread(() -> {
+                if (!timer.advanceClock(20))
+                    runs.release();
+            });
+            second.setDaemon(true);
+            second.start();
+            assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
+            timer.add(new Counter(runs, 1));
+            assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
+            first.join();
+            assertTrue(advanced.get());
+        }
+    }
+
+    /** Does the thread wait for events of a wheel? */
+    private static boolean inAwait(Thread thread) {
+        return Arrays.stream(thread.getStackTrace()).anyMatch(at -> at.getMethodName().equals("await"));
+    }
+
     private static final class Counter extends SystemTimer.TimerTask {
         private final Semaphore runs;
 

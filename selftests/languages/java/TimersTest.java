@@ -330,6 +330,97 @@ public class TimersTest {
         assertThrows(IllegalStateException.class, () -> timers.start(Thread::new));
     }
 
+    private static Thread begin(Runnable task) {
+        Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    private static void awaitEnd(Thread thread) throws InterruptedException {
+        thread.join(10_000);
+        assertFalse(thread.isAlive());
+    }
+
+    /** Tells that it runs, and does so until it is let go. */
+    private static void hold(CountDownLatch runs, CountDownLatch go) {
+        runs.countDown();
+        try {
+            go.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
+    public void runIsRefusedBesideStart() throws InterruptedException {
+        try (Timers timers = open()) {
+            List<String> refused = Collections.synchronizedList(new ArrayList<>());
+            Runnable runs = () -> refused.add(assertThrows(IllegalStateException.class,
+                    () -> timers.run(1, TimeUnit.MILLISECONDS)).getMessage());
+            timers.start(Executors.defaultThreadFactory());
+            awaitEnd(begin(runs));
+            CountDownLatch called = new CountDownLatch(1);
+            timers.schedule(() -> {
+                runs.run();
+                called.countDown();
+            }, 0, TimeUnit.SECONDS);
+            assertTrue(called.await(10, TimeUnit.SECONDS));
+            assertEquals(Arrays.asList("run() beside the thread of start()", "run() by a timer's function"),
+                    refused);
+        }
+    }
+
+    /** A thread that is started while another is in run() gets its turn. */
+    @Test
+    public void startBesideRun() throws InterruptedException {
+        try (Timers timers = open()) {
+            CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
+            CountDownLatch called = new CountDownLatch(1);
+            timers.schedule(() -> hold(runs, go), 0, TimeUnit.SECONDS);
+            Thread runner = begin(() -> timers.run(1, TimeUnit.HOURS));
+            runs.await();
+            timers.start(Executors.defaultThreadFactory());
+            timers.schedule(called::countDown, 0, TimeUnit.SECONDS);
+            go.countDown();
+            awaitEnd(runner);
+            assertTrue(called.await(10, TimeUnit.SECONDS));
+        }
+    }
+
+    /** Also if it is interrupted meanwhile, or was before */
+    @Test
+    public void runWaitsForAnotherRunForSoLongOnly() throws InterruptedException {
+        Timers timers = open();
+        CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
+        AtomicInteger called = new AtomicInteger(-1);
+        AtomicReference<Boolean> interrupted = new AtomicReference<>();
+        timers.schedule(() -> hold(runs, go), 0, TimeUnit.SECONDS);
+        Thread first = begin(() -> timers.run(1, TimeUnit.HOURS));
+        runs.await();
+        for (long wait : new long[] { 0, 20, -1 }) {
+            awaitEnd(begin(() -> {
+                long begun = System.nanoTime();
+                Thread.currentThread().interrupt();
+                called.set(timers.run(wait, TimeUnit.MILLISECONDS));
+                interrupted.set(Thread.interrupted());
+                if (System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(wait))
+                    called.set(-2);
+            }));
+            assertEquals(0, called.getAndSet(-1));
+            assertTrue(interrupted.get());
+            assertEquals(1, go.getCount());
+        }
+        /* It gets the turn, and then what is due. */
+        timers.schedule(() -> { }, 0, TimeUnit.SECONDS);
+        Thread second = begin(() -> called.set(timers.run(Long.MAX_VALUE, TimeUnit.NANOSECONDS)));
+        go.countDown();
+        awaitEnd(first);
+        awaitEnd(second);
+        assertEquals(1, called.get());
+        assertEquals(0, timers.stop().size());
+    }
+
     /** stop() waits for a function that another thread runs. */
     @Test
     public void stopWaitsForTheFunction() throws InterruptedException {

@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A wheel whose timers are objects with functions.
@@ -52,8 +53,7 @@ public final class Timers implements AutoCloseable {
     /** What was read and has not been handled. */
     private List<Due> due = new ArrayList<>();
     /** Whoever reads events, and calls functions, has this. */
-    private final Object turn = new Object();
-    private boolean running;
+    private final ReentrantLock turn = new ReentrantLock();
     private Thread worker;
     private boolean stopped;
     /** The thread was told by {@link #interrupt}, which is for good. */
@@ -265,43 +265,75 @@ public final class Timers implements AutoCloseable {
 
     /**
      * Calls the functions of what is due, in this thread, and waits for the first for so long at most.
+     * That includes the time for which it waits for another thread's run() to end.
      *
-     * @return how many were called
-     * @throws IllegalStateException if a function calls it
+     * @return how many were called; 0 also if the other run() has not ended in time
+     * @throws IllegalStateException if a function calls it, or if the thread of {@link #start} runs
      */
     public int run(long timeout, TimeUnit unit) {
-        int called = 0;
-        synchronized (turn) {
-            if (running)
-                throw new IllegalStateException("run() by a timer's function");
-            running = true;
-            try {
-                /* What an Error has left comes first. take() refuses what was called. */
-                gather(due.isEmpty() ? Wheel.delay(timeout, unit) : 0);
-                for (Due read : due) {
-                    if (take(read)) {
-                        read.timer.fire();
-                        called++;
-                    }
+        long begun = System.nanoTime();
+        long wait = Wheel.delay(timeout, unit);
+        if (turn.isHeldByCurrentThread())
+            throw new IllegalStateException("run() by a timer's function");
+        if (hasWorker())
+            throw new IllegalStateException("run() beside the thread of start()");
+        if (!awaitTurn(begun, wait))
+            return 0;
+        try {
+            return callDue(left(begun, wait));
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    /** What is left of a time to wait. */
+    private static long left(long begun, long wait) {
+        return Math.max(wait - (System.nanoTime() - begun), 0);
+    }
+
+    /** Takes the turn; to interrupt the thread does not end this. Returns false if there was no time. */
+    private boolean awaitTurn(long begun, long wait) {
+        boolean interrupted = false;
+        try {
+            for (;;) {
+                try {
+                    return turn.tryLock(left(begun, wait), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
                 }
-                due = new ArrayList<>();
-            } finally {
-                running = false;
+            }
+        } finally {
+            if (interrupted)
+                Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Calls what is due. The caller has the turn. */
+    private int callDue(long timeout) {
+        int called = 0;
+        /* What an Error has left comes first. take() refuses what was called. */
+        gather(due.isEmpty() ? timeout : 0);
+        for (Due read : due) {
+            if (take(read)) {
+                read.timer.fire();
+                called++;
             }
         }
+        due = new ArrayList<>();
         return called;
     }
 
     private void work() {
-        for (;;) {
-            try {
-                run(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
-            } catch (TwheelException e) {
-                /* It was stopped; or cannot be read, and would not the next time either. */
-                if (!wheel.isClosed())
-                    throw e;
-                return;
-            }
+        turn.lock();
+        try {
+            for (;;)
+                callDue(Long.MAX_VALUE);
+        } catch (TwheelException e) {
+            /* It was stopped; or cannot be read, and would not the next time either. */
+            if (!wheel.isClosed())
+                throw e;
+        } finally {
+            turn.unlock();
         }
     }
 
@@ -355,10 +387,10 @@ public final class Timers implements AutoCloseable {
             thread = worker;
         }
         wheel.close();
-        if (!Thread.holdsLock(turn)) {
-            synchronized (turn) {
-                /* The function that was running has ended. */
-            }
+        if (!turn.isHeldByCurrentThread()) {
+            /* When this has the turn the function that was running has ended. */
+            turn.lock();
+            turn.unlock();
             join(thread);
         }
         return left;
@@ -378,6 +410,13 @@ public final class Timers implements AutoCloseable {
         }
         if (interrupted)
             Thread.currentThread().interrupt();
+    }
+
+    /** Is there a thread that {@link #start} has started? */
+    boolean hasWorker() {
+        synchronized (wheel) {
+            return worker != null && worker.isAlive();
+        }
     }
 
     /** Is this the thread that {@link #start} has started? */

@@ -72,9 +72,10 @@ public final class SystemTimer implements AutoCloseable {
     }
 
     /**
-     * Gives the executor what is due, and waits for the first of it for so long at most.
+     * Gives the executor what is due, and waits for the first of it for so long at most. Threads that
+     * call it take turns; one that gets none in time returns, too.
      *
-     * @return whether there was anything
+     * @return whether there was anything for this thread
      */
     public boolean advanceClock(long timeoutMs) {
         return timers.run(timeoutMs, TimeUnit.MILLISECONDS) > 0;
