@@ -299,13 +299,65 @@ public class WheelExecutorTest {
         assertEquals(1, rounds.get());
     }
 
+    /** An executor that is not used keeps no program alive, and ends without a thread. */
     @Test
-    public void aFactoryThatFailsLeavesNoWheel() {
+    public void theFirstTaskStartsTheThread() throws Exception {
+        AtomicInteger threads = new AtomicInteger();
+        for (boolean now : new boolean[] { false, true }) {
+            Wheel wheel = new Wheel();
+            WheelExecutor unused = new WheelExecutor(wheel, task -> {
+                threads.incrementAndGet();
+                return new Thread(task);
+            });
+            assertFalse(unused.awaitTermination(0, MS));
+            if (now)
+                assertEquals(Collections.emptyList(), unused.shutdownNow());
+            else
+                unused.shutdown();
+            assertTrue(unused.isTerminated());
+            assertTrue(unused.awaitTermination(0, MS));
+            assertTrue(wheel.isClosed());
+            assertThrows(RejectedExecutionException.class, () -> unused.execute(() -> { }));
+            unused.shutdown();
+            assertEquals(0, threads.get());
+        }
+        WheelExecutor used = new WheelExecutor(new Wheel(), task -> {
+            threads.incrementAndGet();
+            return new Thread(task);
+        });
+        used.schedule(() -> { }, 1, TimeUnit.HOURS);
+        assertEquals(1, threads.get());
+        for (int i = 0; i < 3; i++)
+            used.submit(() -> { }).get();
+        assertEquals(1, threads.get());
+        assertEquals(1, used.shutdownNow().size());
+        assertTrue(used.awaitTermination(1, TimeUnit.HOURS));
+    }
+
+    @Test
+    public void aFactoryThatFails() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        for (int fails = 1; fails < 3; fails++) {
+            int failures = fails;
+            Wheel wheel = new Wheel();
+            asked.set(0);
+            WheelExecutor late = new WheelExecutor(wheel, task -> {
+                if (asked.getAndIncrement() < failures)
+                    throw new ArithmeticException("on purpose");
+                return new Thread(task);
+            });
+            for (int i = 0; i < fails; i++)
+                assertThrows(ArithmeticException.class, () -> late.execute(() -> { }));
+            assertEquals(0, wheel.pending() + wheel.ready());
+            if (fails == 2)
+                assertEquals("done", late.submit(() -> "done").get());
+            late.shutdown();
+            assertTrue(late.awaitTermination(10, TimeUnit.SECONDS));
+            assertTrue(wheel.isClosed());
+        }
         Wheel wheel = new Wheel();
-        assertThrows(ArithmeticException.class, () -> new WheelExecutor(wheel, task -> {
-            throw new ArithmeticException("on purpose");
-        }));
-        assertTrue(wheel.isClosed());
+        assertThrows(NullPointerException.class, () -> new WheelExecutor(wheel, null));
+        wheel.close();
     }
 
     /** Runs a task that sleeps, and tells when it is interrupted. */

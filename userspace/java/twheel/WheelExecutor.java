@@ -3,6 +3,7 @@ package twheel;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -19,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A ScheduledExecutorService of one thread on a wheel.
+ * A ScheduledExecutorService of one thread on a wheel. The thread begins with the first task.
  *
  * <p>As a ScheduledThreadPoolExecutor of one thread: after {@link #shutdown} what was scheduled once
  * still runs, and what repeats does not; an exception ends a task that repeats. A task that is
@@ -31,6 +32,7 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
     private static final AtomicLong TASKS = new AtomicLong();
 
     private final Timers timers;
+    private final ThreadFactory factory;
     private final CountDownLatch terminated = new CountDownLatch(1);
     /** These change under the monitor of the wheel. */
     private volatile boolean shutdown;
@@ -41,17 +43,12 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
     }
 
     /**
-     * On this wheel, which it takes over: one with the clock that a wheel has by default. It is
-     * closed if there can be no thread.
+     * On this wheel, which it takes over: one with the clock that a wheel has by default. What the
+     * factory throws is thrown by the call that needs the thread, and the next one asks it again.
      */
     public WheelExecutor(Wheel wheel, ThreadFactory factory) {
+        this.factory = Objects.requireNonNull(factory, "factory");
         timers = new Timers(wheel, Long.MAX_VALUE);
-        try {
-            timers.start(factory);
-        } catch (Throwable error) {
-            timers.close();
-            throw error;
-        }
     }
 
     private final class TaskTimer extends WheelTimer {
@@ -94,6 +91,7 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
             synchronized (timers.wheel()) {
                 if (shutdown)
                     throw new RejectedExecutionException("the executor is shut down");
+                timers.start(factory);
                 time = Wheel.sum(timers.wheel().now(), delay);
                 timer.start(delay, TimeUnit.NANOSECONDS);
             }
@@ -155,17 +153,23 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         }
     }
 
-    /** Ends the thread, by itself, when there is nothing left to run. */
+    /** Ends the thread if there is one, by itself, when there is nothing left to run. */
     private void terminate() {
         synchronized (timers.wheel()) {
             if (!shutdown || ending || timers.pending() > 0)
                 return;
             ending = true;
-            timers.schedule(() -> {
-                timers.stop();
-                terminated.countDown();
-            }, 0, TimeUnit.NANOSECONDS);
+            if (timers.hasWorker()) {
+                timers.schedule(this::end, 0, TimeUnit.NANOSECONDS);
+                return;
+            }
         }
+        end();
+    }
+
+    private void end() {
+        timers.stop();
+        terminated.countDown();
     }
 
     @Override
