@@ -4,7 +4,9 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
+import static org.junit.Assume.assumeTrue;
 
+import java.io.File;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Set;
@@ -177,6 +179,21 @@ public class TwheelTimerTest {
         assertEquals("tasks", where.get());
         timer.stop();
         executor.shutdown();
+    }
+
+    /** A timer that was never started and is forgotten leaves nothing open. */
+    @Test
+    public void garbageIsClosed() throws InterruptedException {
+        assumeTrue("there is no /proc", new File("/proc/self/fd").isDirectory());
+        new TwheelTimer().stop();
+        int before = new File("/proc/self/fd").list().length, n = 0;
+        for (int i = 0; i < 50; i++)
+            new TwheelTimer();
+        while (new File("/proc/self/fd").list().length > before + 20) {
+            assertTrue("they are open", n++ < 1000);
+            System.gc();
+            Thread.sleep(10);
+        }
     }
 
     /** A task that arms itself again, which a timer that stops may not lose or run twice. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 package twheel;
 
+import java.lang.ref.Cleaner;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -14,7 +15,8 @@ import java.util.concurrent.TimeUnit;
  * sum that would be later. A negative delay is none, as in java.util.concurrent. No timer is early.
  *
  * <p>Any number of threads may use a wheel. {@link #close} may come at any time: calls after it, and
- * reads that wait, end with a {@link TwheelException} whose errno is EBADF.
+ * reads that wait, end with a {@link TwheelException} whose errno is EBADF. A wheel that nothing refers
+ * to any more is closed when the garbage collector finds that out.
  */
 public final class Wheel implements AutoCloseable {
     /** How a wheel is to be opened. */
@@ -76,7 +78,11 @@ public final class Wheel implements AutoCloseable {
         }
     }
 
+    private static final Cleaner CLEANER = Cleaner.create();
+
     private long tw;
+    /** Closes what is open; not twice. */
+    private final Cleaner.Cleanable open;
     private final int fd;
     private final int wake;
     private final int config;
@@ -101,6 +107,15 @@ public final class Wheel implements AutoCloseable {
         TwheelException.check("open", result);
         tw = made[0];
         fd = (int) made[1];
+        open = CLEANER.register(this, closing(tw, wake));
+    }
+
+    /** What closes a wheel. It does not refer to that, which would never be garbage otherwise. */
+    private static Runnable closing(long tw, int wake) {
+        return () -> {
+            Native.close(tw);
+            Native.wakeClose(wake);
+        };
     }
 
     /** The version of the library: 400 is 0.4.0. */
@@ -131,8 +146,7 @@ public final class Wheel implements AutoCloseable {
     public void close() {
         boolean interrupted = false;
         synchronized (this) {
-            long closing = tw;
-            if (closing == 0)
+            if (tw == 0)
                 return;
             tw = 0;
             Native.wake(wake);
@@ -143,8 +157,7 @@ public final class Wheel implements AutoCloseable {
                     interrupted = true;
                 }
             }
-            Native.close(closing);
-            Native.wakeClose(wake);
+            open.clean();
         }
         if (interrupted)
             Thread.currentThread().interrupt();
