@@ -111,6 +111,27 @@ public class WheelExecutorTest {
         assertTrue(times.size() <= seen + 1);
     }
 
+    /** It comes after what is due already, and misses no run. */
+    @Test
+    public void fixedRateThatIsBehind() throws Exception {
+        List<String> ran = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch rounds = new CountDownLatch(4);
+        Wheel wheel = new Wheel(new Wheel.Options().embedded());
+        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
+        wheel.setNow(MS.toNanos(1));
+        still.scheduleAtFixedRate(() -> {
+            ran.add("rate");
+            rounds.countDown();
+        }, 10, 10, MS);
+        still.schedule(() -> ran.add("25"), 25, MS);
+        still.schedule(() -> ran.add("35"), 35, MS);
+        wheel.setNow(MS.toNanos(45));
+        rounds.await();
+        still.submit(() -> { }).get();
+        assertEquals(1, still.shutdownNow().size());
+        assertEquals(Arrays.asList("rate", "25", "35", "rate", "rate", "rate"), ran);
+    }
+
     @Test
     public void fixedDelayCountsFromTheEnd() throws Exception {
         List<Long> begins = Collections.synchronizedList(new ArrayList<>());

@@ -26,6 +26,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * still runs, and what repeats does not; an exception ends a task that repeats. A task that is
  * cancelled is gone at once. Times are never early; what is too long is for ever. Tasks for one time
  * run as they were submitted; on the device as far as one CPU has armed them, or they are due together.
+ *
+ * <p>One difference: a task at a fixed rate that is behind runs again after all that is due by the end of
+ * its run, where a ScheduledThreadPoolExecutor runs it in between, by the times that it has missed. It
+ * catches up as there, with each run that it has missed.
  */
 public final class WheelExecutor extends AbstractExecutorService implements ScheduledExecutorService {
     /** How many tasks there have been, of all executors. */
