@@ -150,6 +150,15 @@ public class WheelExecutorTest {
         assertThrows(IllegalArgumentException.class,
                 () -> executor.scheduleAtFixedRate(() -> { }, 0, -1, MS));
         assertThrows(NullPointerException.class, () -> executor.schedule((Runnable) null, 0, MS));
+        /* What is missing is told before what is wrong, as by other executors. */
+        for (long period : new long[] { 0, 1 }) {
+            assertThrows(NullPointerException.class,
+                    () -> executor.scheduleAtFixedRate(null, 1, period, MS));
+            assertThrows(NullPointerException.class,
+                    () -> executor.scheduleWithFixedDelay(null, 1, period, MS));
+            assertThrows(NullPointerException.class,
+                    () -> executor.scheduleAtFixedRate(() -> { }, 1, period, null));
+        }
     }
 
     @Test

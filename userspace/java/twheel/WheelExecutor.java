@@ -205,6 +205,8 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
 
     private ScheduledFuture<?> repeat(Runnable command, long initial, long period, TimeUnit unit,
             int sign) {
+        Objects.requireNonNull(command, "command");
+        Objects.requireNonNull(unit, "unit");
         if (period <= 0)
             throw new IllegalArgumentException("period " + period);
         return new Task<Object>(command, null, sign * unit.toNanos(period))
