@@ -97,7 +97,11 @@ export class Wheel {
 	/** Promises that wait for one of them reject with the code ECANCELED; no signal is aborted. */
 	cancelAll(): void;
 
-	/** As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. */
+	/**
+	 * As AbortSignal.timeout(): aborted after ms; the event loop need not go on for it. But the wheel
+	 * keeps it until then: for a signal that is done with earlier, as one for each request is, take an
+	 * AbortController and a timer that you cancel.
+	 */
 	timeoutSignal(ms: number): AbortSignal;
 	/**
 	 * As timers/promises, with the times of the methods above. If the wheel is closed they reject with
