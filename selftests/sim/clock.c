@@ -99,6 +99,11 @@ void pvclock_gtod_unregister_notifier(struct notifier_block *nb)
 	unlock_timekeeper();
 }
 
+void sim_no_notifier_is_left(void)
+{
+	expect(!told, CONTAINED, "a notifier of the clock is left");
+}
+
 void clock_note_step(void)
 {
 	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);

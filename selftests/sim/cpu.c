@@ -125,10 +125,17 @@ int cpuhp_setup_state_nocalls(enum cpuhp_state state, const char *name,
 
 void cpuhp_remove_state_nocalls(enum cpuhp_state state)
 {
+	expect(state == CPUHP_AP_ONLINE_DYN + 1, CONTAINED,
+	       "a state of hotplug is removed that was not set up");
 	mutex_lock(&hotplug_mutex);
 	hp_online = NULL;
 	hp_offline = NULL;
 	mutex_unlock(&hotplug_mutex);
+}
+
+void sim_no_hotplug_is_left(void)
+{
+	expect(!hp_online && !hp_offline, CONTAINED, "callbacks of hotplug are left");
 }
 
 /* A CPU that the kernel moves hrtimers to */

@@ -141,6 +141,15 @@ static void choose_parameters(u64 seed)
 		*sim_param_max_fd_timers = 1000000;
 }
 
+/* Nothing that the kernel would call or show is left of the module. */
+static void check_unloaded(void)
+{
+	sim_no_work_is_left();
+	sim_no_hotplug_is_left();
+	sim_no_notifier_is_left();
+	sim_no_device_is_left();
+}
+
 /* A parameter that is wrong is refused before anything is done. */
 static void load_in_vain(void)
 {
@@ -154,7 +163,8 @@ static void load_in_vain(void)
 	*sim_param_tick_ns = TICK;
 	*sim_param_slots = slots[i];
 	expect(sim_module_init() == -EINVAL, CONTAINED, "%u slots are accepted", slots[i]);
-	expect(!sim_allocated && !sim_device, CONTAINED, "something is left of wrong parameters");
+	expect(!sim_allocated, CONTAINED, "memory is left of wrong parameters");
+	check_unloaded();
 }
 
 /* insmod; it may fail when memory is short, and then nothing is left of it. */
@@ -182,8 +192,8 @@ static void load(void *arg)
 		if (!ret)
 			return;
 		expect(ret == -ENOMEM, CONTAINED, "insmod fails with %d", ret);
-		expect(!sim_allocated && !sim_device, CONTAINED,
-		       "something is left of an insmod that has failed");
+		expect(!sim_allocated, CONTAINED, "memory is left of an insmod that has failed");
+		check_unloaded();
 	}
 }
 
@@ -298,7 +308,7 @@ void close_all(void *unused)
 		sim_sleep_until(sim_now() + sim_below(3000));
 	sim_module_exit();
 	sim_trace("rmmod");
-	sim_no_work_is_left();
+	check_unloaded();
 }
 
 static void begin_fair(void)

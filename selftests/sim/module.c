@@ -41,6 +41,12 @@ void misc_deregister(struct miscdevice *device)
 	sim_device = NULL;
 }
 
+void sim_no_device_is_left(void)
+{
+	expect(!sim_device, CONTAINED, "the device is left");
+	expect(!nr_files, CONTAINED, "%d files in debugfs are left", nr_files);
+}
+
 struct dentry *debugfs_create_dir(const char *name, struct dentry *parent)
 {
 	return NULL;

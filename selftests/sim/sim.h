@@ -184,10 +184,14 @@ void sim_unwatch(void);
 void sim_call_begins(void);
 void sim_call_ends(long ret);
 
+/* work.c, cpu.c, clock.c, module.c: after rmmod, or an insmod that has failed */
+void sim_no_work_is_left(void);
+void sim_no_hotplug_is_left(void);
+void sim_no_notifier_is_left(void);
+void sim_no_device_is_left(void);
+
 /* cpu.c */
 void sim_isolate(unsigned int cpu, bool isolated);
-/* work.c: after rmmod */
-void sim_no_work_is_left(void);
 /* From a task that is pinned to @cpu */
 void sim_hotplug(unsigned int cpu, bool online);
 

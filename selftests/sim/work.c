@@ -34,9 +34,9 @@ void sim_no_work_is_left(void)
 {
 	u32 i;
 
-	expect(!works && !irq_works, CONTAINED, "work is queued after rmmod");
+	expect(!works && !irq_works, CONTAINED, "work is left in a queue");
 	for (i = 0; i < ARRAY_SIZE(queues); i++)
-		expect(!queues[i].there, CONTAINED, "a workqueue is left after rmmod");
+		expect(!queues[i].there, CONTAINED, "a workqueue is left");
 }
 
 static void do_irq_work(struct irq_work *work)
