@@ -3,11 +3,12 @@
 #include <linux/cpuhotplug.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/isolation.h>
 #include <linux/topology.h>
 
 #include "kernel.h"
 
-struct cpumask sim_possible, sim_active, sim_housekeeping;
+struct cpumask sim_possible, sim_active, sim_housekeepers[NR_HK_TYPES];
 unsigned int nr_cpu_ids = 1;
 
 static struct cpumask nodes[2];
@@ -59,7 +60,8 @@ void cpus_begin(void)
 	}
 	sim_possible.bits = BIT(sim_config.cpus) - 1;
 	sim_active = sim_possible;
-	sim_housekeeping = sim_possible;
+	sim_housekeepers[HK_TYPE_TIMER] = sim_possible;
+	sim_housekeepers[HK_TYPE_DOMAIN] = sim_possible;
 }
 
 int smp_call_function_single_async(int cpu, call_single_data_t *csd)
@@ -138,12 +140,21 @@ void sim_no_hotplug_is_left(void)
 	expect(!hp_online && !hp_offline, CONTAINED, "callbacks of hotplug are left");
 }
 
-/* A CPU that the kernel moves hrtimers to */
+/*
+ * A CPU that the kernel moves hrtimers to: one that nohz_full= leaves, or as kernels once did any.
+ * CPU 0 is always there.
+ */
 static int any_housekeeper(void)
 {
-	unsigned long may = sim_active.bits & sim_housekeeping.bits;
+	unsigned long may = sim_active.bits;
+	int cpu;
 
-	return may ? __builtin_ctzl(may) : 0;
+	if (sim_config.seed % 2)
+		may &= sim_housekeepers[HK_TYPE_TIMER].bits;
+	do
+		cpu = (int)sim_below(sim_config.cpus);
+	while (!(may & BIT(cpu)));
+	return cpu;
 }
 
 /*
@@ -186,8 +197,7 @@ static void go_offline(unsigned int cpu)
 {
 	sim_active.bits &= ~BIT(cpu);
 	synchronize_rcu();
-	if (hp_offline)
-		hp_offline(cpu);
+	expect(!hp_offline || !hp_offline(cpu), CONTAINED, "a CPU may not go offline");
 	move_timers(&cpus[cpu]);
 	while (cpus[cpu].kicks || cpus[cpu].softirq->active || is_bound_to((int)cpu))
 		sim_relax();
@@ -203,8 +213,7 @@ void sim_hotplug(unsigned int cpu, bool online)
 	sim_trace("CPU %u goes %s", cpu, online ? "online" : "offline");
 	if (online) {
 		cpus[cpu].online = true;
-		if (hp_online)
-			hp_online(cpu);
+		expect(!hp_online || !hp_online(cpu), CONTAINED, "a CPU may not come online");
 		sim_active.bits |= BIT(cpu);
 	} else {
 		go_offline(cpu);
@@ -212,13 +221,24 @@ void sim_hotplug(unsigned int cpu, bool online)
 	mutex_unlock(&hotplug_mutex);
 }
 
+bool cpu_is_isolated(unsigned int cpu)
+{
+	return !(sim_housekeepers[HK_TYPE_TIMER].bits & sim_housekeepers[HK_TYPE_DOMAIN].bits &
+		 BIT(cpu));
+}
+
+/* In a third of the episodes each: by isolcpus= or a cpuset, by nohz_full=, and by both */
 void sim_isolate(unsigned int cpu, bool isolated)
 {
+	u32 type;
+
 	sim_trace("CPU %u is %s", cpu, isolated ? "isolated" : "not isolated any more");
 	cpus[cpu].isolations++;
-	if (isolated)
-		sim_housekeeping.bits &= ~BIT(cpu);
-	else
-		sim_housekeeping.bits |= BIT(cpu);
+	for (type = 0; type < NR_HK_TYPES; type++) {
+		if (!isolated)
+			sim_housekeepers[type].bits |= BIT(cpu);
+		else if (sim_config.seed % 3 != type)
+			sim_housekeepers[type].bits &= ~BIT(cpu);
+	}
 	sim_point();
 }

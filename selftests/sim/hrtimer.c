@@ -152,7 +152,7 @@ int hrtimer_cancel(struct hrtimer *timer)
  */
 static void check_isolation(const struct cpu *cpu, struct hrtimer *timer)
 {
-	if (sim_housekeeping.bits & BIT(self->cpu))
+	if (!cpu_is_isolated((unsigned int)self->cpu))
 		return;
 	if (timer->isolations != cpu->isolations)
 		timer->disturbed = 0;

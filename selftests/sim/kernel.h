@@ -262,6 +262,8 @@ void softirq_main(void *arg);
 /* cpu.c */
 void cpus_begin(void);
 void hardirq_main(void *arg);
+/* Is it isolated, for whatever reason? */
+bool cpu_is_isolated(unsigned int cpu);
 
 /* clock.c, work.c */
 void clock_begin(void);

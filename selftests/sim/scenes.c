@@ -2,8 +2,9 @@
 /*
  * Scenes: what happens in these episodes is written down, and nothing else does.
  *
- *	isolated	Threads stay on their CPU while that is isolated, and then is not any more.
- *			Where do the timers go that they arm?
+ *	isolated	Threads stay on their CPU while that goes offline and comes back, is
+ *			isolated, and then is not any more. Which CPU turns its wheel? Where do the
+ *			timers go that they arm?
  *	poor		There is no memory for a wheel. How often do calls that can do without ask?
  *	leap		A leap second that was announced does not come.
  *	watched		The clock is set again and again, and those who are told of it come and go.
@@ -13,6 +14,7 @@
  *			one more be opened?
  */
 #include <linux/ktime.h>
+#include <linux/topology.h>
 
 #include "../core/ctx.h"
 #include "kernel.h"
@@ -28,14 +30,40 @@
 /* So many contexts with a timer each take nearly all that TENANTS_LIMIT allows. */
 #define KEEPERS	12U
 
-/* How many timers are in the wheel of @cpu that the user of @c has? */
-static u64 timers_on(const struct context *c, unsigned int cpu)
+/* The wheel of @cpu that the user of @c has, or NULL */
+static const struct twheel_cpu_base *wheel_on(const struct context *c, unsigned int cpu)
 {
 	const struct twheel_ctx *ctx = c->file.private_data;
-	const struct twheel_cpu_base *cbase =
-		twheel_wheels_of(&ctx->pool.account.quota->wheels, ctx->clock, cpu);
+
+	return twheel_wheels_of(&ctx->pool.account.quota->wheels, ctx->clock, cpu);
+}
+
+/* How many timers are in it? */
+static u64 timers_on(const struct context *c, unsigned int cpu)
+{
+	const struct twheel_cpu_base *cbase = wheel_on(c, cpu);
 
 	return cbase ? cbase->base.wheel.nr_nodes : 0;
+}
+
+/* How many are in the wheels of the other CPUs of its node? */
+static u64 timers_near(const struct context *c, unsigned int cpu)
+{
+	unsigned int other;
+	u64 n = 0;
+
+	for (other = 0; other < sim_config.cpus; other++)
+		if (other != cpu && cpu_to_node(other) == cpu_to_node(cpu))
+			n += timers_on(c, other);
+	return n;
+}
+
+/* Is @cpu set to turn its own wheel? */
+static bool turns_its_own(const struct context *c, unsigned int cpu)
+{
+	const struct twheel_cpu_base *cbase = wheel_on(c, cpu);
+
+	return cbase && cbase->hrtimer.queued && cbase->hrtimer.cpu == (int)cpu;
 }
 
 static u64 handles[MOST];
@@ -65,18 +93,27 @@ static void isolated_main(void *arg)
 {
 	struct context *c = &world.contexts[0];
 	unsigned int cpu = (unsigned int)(uintptr_t)arg;
-	u64 before;
+	u64 before, near;
 
 	armed = 0;
 	arm_some(c, SOME);
 	expect(timers_on(c, cpu) == SOME, SILENCE, "timers are not where they are armed");
+	expect(turns_its_own(c, cpu), SILENCE, "another CPU turns the wheel of one that is there");
+
+	sim_hotplug(cpu, false);
+	expect(!turns_its_own(c, cpu), CONTAINED, "a CPU that is offline is to turn its wheel");
+	sim_hotplug(cpu, true);
+	expect(turns_its_own(c, cpu), SILENCE, "another CPU turns the wheel of one that is back");
 
 	/* The first one may go anywhere, as the wheel has to be made by a call that may sleep. */
 	sim_isolate(cpu, true);
 	arm_some(c, 1);
 	before = timers_on(c, cpu);
+	near = timers_near(c, cpu);
 	arm_some(c, SOME);
 	expect(timers_on(c, cpu) == before, SILENCE, "a CPU that is isolated gets timers");
+	expect(timers_near(c, cpu) == near + SOME, SILENCE,
+	       "timers of a CPU that is isolated go to another node");
 
 	sim_isolate(cpu, false);
 	arm_some(c, SOME);

@@ -10,7 +10,7 @@ struct cpumask {
 	unsigned long bits;
 };
 
-extern struct cpumask sim_possible, sim_active, sim_housekeeping;
+extern struct cpumask sim_possible, sim_active;
 extern unsigned int nr_cpu_ids;
 
 #define cpu_active_mask		(&sim_active)
