@@ -128,6 +128,12 @@ static void is_over(u32 nr)
 		a->end = OVER;
 }
 
+void oracle_owes(u32 old, u32 nr)
+{
+	arming_of(old)->owes = true;
+	arming_of(old)->replaced_by = nr;
+}
+
 void oracle_gone(struct own *own)
 {
 	is_over(own->arming);
@@ -273,7 +279,7 @@ void oracle_found(struct context *c, struct own *own, const struct twheel_timer_
 void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool drain, u64 began)
 {
 	u32 nr = (u32)info->user_data - 1;
-	const struct arming *a;
+	struct arming *a;
 
 	expect(info->state == TWHEEL_STATE_PENDING, STABLE_INTERFACE,
 	       "a list has a timer that is not pending");
@@ -284,6 +290,7 @@ void oracle_listed(struct context *c, const struct twheel_timer_info *info, bool
 	a = arming_of(nr);
 	if (!drain)
 		return;
+	a->taken = true;
 	/* An extension that came in time is in what the drain tells. */
 	expect(!a->lease || a->end != LIVE || is_wild(c, a) || info->deadline >= a->low,
 	       NEVER_EARLY, "lease %llu is drained as due at %llu, and was extended to %llu",

@@ -59,6 +59,12 @@ void oracle_not_begun(u32 nr);
  */
 void oracle_unsure(struct own *own, u32 nr, bool undone);
 
+/*
+ * Arming @old was live before a call that was to replace it by @nr ended with EFAULT, and there is
+ * no timer now: one of the two was told, or will be.
+ */
+void oracle_owes(u32 old, u32 nr);
+
 /* The timer of @own is not found any more. */
 void oracle_gone(struct own *own);
 

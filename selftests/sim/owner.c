@@ -77,6 +77,7 @@ static void choose(struct context *c, bool shared, u64 handle, struct twheel_arm
 static void settle(struct context *c, struct own *own, u32 nr, u64 handle)
 {
 	struct twheel_cancel cancel = { .handle = handle };
+	bool rearm = own->live && handle && !keyed(c) && nr != U32_MAX;
 	long ret;
 
 	oracle_unsure(own, nr, !handle && !keyed(c));
@@ -88,6 +89,8 @@ static void settle(struct context *c, struct own *own, u32 nr, u64 handle)
 		call_sure_end();
 	} while (ret == -EFAULT);
 	expect(!ret || ret == -ENOENT, CONTAINED, "a cancel fails with %ld", ret);
+	if (ret && rearm)
+		oracle_owes(own->arming, nr);
 }
 
 static void arm_as(struct owner *o, struct context *c, u32 i, struct twheel_arm *asked)

@@ -126,6 +126,7 @@ void oracle_record(struct context *c, const struct twheel_event *e, u64 read_beg
 	counts.records++;
 	expect(e->user_data <= world.nr_armings, CONTAINED, "nobody has armed %llu", e->user_data);
 	a = arming_of((u32)e->user_data - 1);
+	a->taken = true;
 	sim_trace("context %u: record of %llu: due %llu, expired %llu, counts %llu%s", c->nr,
 		  e->user_data, e->deadline, e->expired, e->expirations, last ? ", last" : "");
 	expect(a->ctx == c->nr, CONTAINED, "arming %llu is told in another context",
@@ -175,6 +176,9 @@ void oracle_end(void)
 		bool wild = is_wild(&world.contexts[a->ctx], a);
 
 		expect(a->end != IN_FLIGHT, SIM_ITSELF, "arming %u has not returned", nr + 1);
+		expect(!a->owes || a->taken || arming_of(a->replaced_by)->taken, EXACTLY_ONCE,
+		       "arming %u was live when a re-arm ended with EFAULT, and was never told",
+		       nr + 1);
 		expect(a->end != OVER && (a->shared || wild || a->end != LIVE), EXACTLY_ONCE,
 		       "arming %u was never told", nr + 1);
 		expect(a->end != DELIVERED || !a->interval || a->seen == a->count, EXACTLY_ONCE,

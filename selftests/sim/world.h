@@ -100,6 +100,9 @@ enum end {
  * @lease:	it is a lease
  * @loose:	its order among others is not known
  * @grid_lost:	it is periodic and was pushed
+ * @taken:	a record of it was read, or it was drained
+ * @owes:	of it or of @replaced_by something is to be told
+ * @replaced_by: with @owes, the number of the arming that a call may have replaced it by
  * @flags:	TWHEEL_ARM_* bits
  * @low:	its deadline is not before, on the context's clock
  * @high:	nor after
@@ -116,7 +119,8 @@ enum end {
 struct arming {
 	enum end	end;
 	u8		ctx, owner;
-	bool		shared, lease, loose, grid_lost;
+	bool		shared, lease, loose, grid_lost, taken, owes;
+	u32		replaced_by;
 	u32		flags;
 	u64		low, high;
 	u64		from, armed, ended;
