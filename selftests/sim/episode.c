@@ -171,6 +171,7 @@ static void load_in_vain(void)
 static void load(void *arg)
 {
 	u64 seed = sim_config.seed;
+	unsigned long limit;
 	int ret;
 
 	if (world.process) {
@@ -185,16 +186,22 @@ static void load(void *arg)
 	for (;;) {
 		sim_fresh_module();
 		choose_parameters(seed);
+		limit = *sim_param_max_fd_timers;
 		sim_call_begins();
 		ret = sim_module_init();
 		sim_trace("insmod: %d", ret);
 		sim_call_ends(ret);
 		if (!ret)
-			return;
+			break;
 		expect(ret == -ENOMEM, CONTAINED, "insmod fails with %d", ret);
 		expect(!sim_allocated, CONTAINED, "memory is left of an insmod that has failed");
 		check_unloaded();
 	}
+	/* If none is chosen it is that of a user. */
+	limit = limit ?: *sim_param_max_user_timers;
+	expect(*sim_param_max_fd_timers == limit, CONTAINED,
+	       "a context may have %lu timers, and the limit is %lu", *sim_param_max_fd_timers,
+	       limit);
 }
 
 static bool is_hostile(const struct context *c)
@@ -288,11 +295,26 @@ static void check_silence(struct context *c)
 	       "one timer an hour ahead has cost %llu interrupts", sim_stats.softirqs - before);
 }
 
+/* All timers have ended, so those who are charged for them have none. */
+static void check_users(void)
+{
+	struct twheel_info info = { };
+	u32 i;
+
+	for (i = 0; i < world.nr_contexts; i++) {
+		expect(!call_info(&world.contexts[i], &info), CONTAINED, "GET_INFO fails");
+		expect(!info.user_timers, EXACTLY_ONCE,
+		       "a user has %llu timers, and all have ended", info.user_timers);
+	}
+}
+
 void close_all(void *unused)
 {
 	u32 i;
 
 	end_timers();
+	if (!any_context(is_hostile))
+		check_users();
 	sim_config.signal_chance = 0;
 	if (!any_context(is_hostile) && !sim_below(4))
 		check_silence(&world.contexts[0]);

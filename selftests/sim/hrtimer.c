@@ -79,6 +79,8 @@ static struct hrtimer *first_due(const struct cpu *cpu)
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
 		   clockid_t clock, enum hrtimer_mode mode)
 {
+	/* It would expire again and again if the clock is set back while hrtimers expire. */
+	expect(clock != CLOCK_REALTIME, BOUNDED_WORK, "an hrtimer is on CLOCK_REALTIME");
 	*timer = (struct hrtimer){ .function = function, .clock = clock };
 }
 

@@ -92,8 +92,12 @@ static void check_order(struct context *c, const struct arming *a, const struct 
 	c->last_tick[a->owner] = tick;
 }
 
-static void check_count(struct arming *a, const struct twheel_event *e, bool last)
+static void check_count(const struct context *c, struct arming *a, const struct twheel_event *e,
+			bool last)
 {
+	u64 latest = c->clock == CLOCK_REALTIME ? max(latest_time_of(c), sim_furthest_wall()) :
+						  latest_time_of(c);
+
 	a->seen += e->expirations;
 	a->next = a->flags & TWHEEL_ARM_FIXED_DELAY ? e->expired + a->interval :
 		  e->deadline + e->expirations * a->interval;
@@ -102,6 +106,10 @@ static void check_count(struct arming *a, const struct twheel_event *e, bool las
 	expect(a->interval || (last && e->expirations == 1), EXACTLY_ONCE,
 	       "a record of a timer that expires once counts %llu%s", e->expirations,
 	       last ? "" : " and is not the last one");
+	expect(e->expirations == 1 ||
+	       e->deadline + (e->expirations - 1) * a->interval <= latest, NEVER_EARLY,
+	       "arming %llu, due at %llu, has expired %llu times by %llu", e->user_data,
+	       e->deadline, e->expirations, latest);
 	expect(!a->interval || a->seen <= a->count, EXACTLY_ONCE,
 	       "arming %llu was to expire %llu times, and has %llu times", e->user_data,
 	       a->count, a->seen);
@@ -137,7 +145,7 @@ void oracle_record(struct context *c, const struct twheel_event *e, u64 read_beg
 	check_deadline(a, e);
 	check_late(c, a, e);
 	check_order(c, a, e);
-	check_count(a, e, last);
+	check_count(c, a, e, last);
 	/* With a fixed delay the rest begins anew with each read, which may come late. */
 	if (!last && a->count > a->seen)
 		world.latest = max(world.latest, sim_now() +
