@@ -9,13 +9,17 @@
  *	leap		A leap second that was announced does not come.
  *	watched		The clock is set again and again, and those who are told of it come and go.
  *	many		A user has many contexts, and as many timers as there may be. Does a call on
- *			one of them look at all?
+ *			one of them look at all? Does another user pay?
+ *	again		Many timers are armed and cancelled, again and again. Is their memory
+ *			counted, given back, and used again? How many runs take those due in one
+ *			tick?
  *	full		Contexts keep all the memory that their user may have, and need none. Can
  *			one more be opened?
  */
 #include <linux/ktime.h>
 #include <linux/topology.h>
 
+#include "../core/chunk.h"
 #include "../core/ctx.h"
 #include "kernel.h"
 #include "oracle.h"
@@ -27,6 +31,10 @@
 #define MOST	(3 * SOME + 1)
 /* Contexts of a user who has many */
 #define MANY	40U
+/* Timers that take a dozen chunks, each time that they are armed */
+#define CHUNKS	12U
+#define IN_CHUNKS ((u32)(CHUNKS * TWHEEL_CHUNK_TIMERS))
+#define TIMES	6U
 /* So many contexts with a timer each take nearly all that TENANTS_LIMIT allows. */
 #define KEEPERS	12U
 
@@ -273,6 +281,18 @@ static u64 points_at_limit(struct context *c)
 	return sim_own_points() - points;
 }
 
+/* Another user, whom the table of users has in the same place */
+static void neighbour_arms(void)
+{
+	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+
+	c.cred.uid.val += 64;
+	open_context(&c);
+	expect(!call_arm(&c, &arm), CONTAINED, "a user is at the limit, and another one pays");
+	call_close(&c);
+}
+
 static void many_main(void *arg)
 {
 	static struct context contexts[MANY];
@@ -297,8 +317,88 @@ static void many_main(void *arg)
 	expect(points < 2 * few, CONSTANT_COST,
 	       "%llu points in calls on one context of %u, and %llu on the only one", points, MANY,
 	       few);
+	neighbour_arms();
 	while (n)
 		call_close(&contexts[--n]);
+}
+
+/* How many bytes are counted for the user of @c? */
+static long memory_of(const struct context *c)
+{
+	const struct twheel_ctx *ctx = c->file.private_data;
+
+	return atomic_long_read(&ctx->pool.account.quota->memory);
+}
+
+static void arm_chunks(struct context *c, struct twheel_arm *arms, u64 when)
+{
+	u32 i;
+
+	for (i = 0; i < IN_CHUNKS; i++) {
+		arms[i] = (struct twheel_arm){ .expires = when, .flags = TWHEEL_ARM_ABS };
+		expect(!call_arm(c, &arms[i]), CONTAINED, "a timer cannot be armed");
+	}
+}
+
+/* Arm them, and cancel them. Returns how many bytes more were counted meanwhile. */
+static long arm_and_cancel(struct context *c, struct twheel_arm *arms)
+{
+	long before = memory_of(c), most;
+	u32 i;
+
+	arm_chunks(c, arms, time_of(c) + 3600 * NSEC_PER_SEC);
+	most = memory_of(c);
+	for (i = 0; i < IN_CHUNKS; i++) {
+		struct twheel_cancel cancel = { .handle = arms[i].handle };
+
+		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+	}
+	/* Until a grace period is over chunks count. */
+	sim_sleep_until(sim_now() + 10 * TICK);
+	return most - before;
+}
+
+static void again_main(void *arg)
+{
+	static struct twheel_arm arms[IN_CHUNKS];
+	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	long before, first, bytes;
+	const struct twheel_ctx *ctx;
+	u64 due, runs;
+	u32 i;
+
+	*sim_param_max_fd_timers = 2 * IN_CHUNKS;
+	sim_set_user_limit(2 * IN_CHUNKS);
+	/* Contexts that were closed count until a grace period is over. */
+	sim_sleep_until(sim_now() + 10 * TICK);
+	before = memory_of(&world.contexts[0]);
+	open_context(&c);
+	ctx = c.file.private_data;
+	expect(memory_of(&c) >= before + (long)sizeof(*ctx), CONTAINED,
+	       "a context is not counted");
+	/* Then there are one chunk and the tables that it needed, and nothing more stays. */
+	bytes = arm_and_cancel(&c, arms);
+	first = memory_of(&c);
+	for (i = 0; i < TIMES; i++) {
+		expect(bytes >= (long)(CHUNKS - 1) * TWHEEL_CHUNK_SIZE, CONTAINED,
+		       "%u chunks are counted as %ld bytes", CHUNKS, bytes);
+		expect(memory_of(&c) <= first, CONTAINED,
+		       "all timers were cancelled, and %ld bytes more are kept for them",
+		       memory_of(&c) - first);
+		bytes = arm_and_cancel(&c, arms);
+	}
+	expect(ctx->pool.end <= CHUNKS + 1, CONTAINED,
+	       "%u chunks, again and again, have %u numbers", CHUNKS, ctx->pool.end);
+
+	due = time_of(&c) + 100 * TICK;
+	arm_chunks(&c, arms, due);
+	sim_sleep_until(sim_time_of(&c, due) - 2 * TICK);
+	runs = sim_stats.softirqs;
+	sim_sleep_until(sim_time_of(&c, due) + 20 * TICK);
+	runs = sim_stats.softirqs - runs;
+	expect(runs && runs <= 8, CONSTANT_COST, "%u timers due in one tick take %llu runs",
+	       IN_CHUNKS, runs);
+	call_close(&c);
 }
 
 static void full_main(void *arg)
@@ -322,7 +422,7 @@ static void full_main(void *arg)
 		cancel = (struct twheel_cancel){ .handle = arm.handle };
 		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
 	} while (!ret && ++n < ARRAY_SIZE(contexts));
-	expect(ret == -EDQUOT, SIM_ITSELF, "%u contexts do not fill their user's memory: %ld", n,
+	expect(ret == -EDQUOT, CONTAINED, "%u contexts do not fill their user's memory: %ld", n,
 	       ret);
 	sim_sleep_until(sim_now() + NSEC_PER_SEC);
 	ret = call_open(&contexts[n], FMODE_READ | FMODE_WRITE);
@@ -339,6 +439,7 @@ void scene_run(void)
 	sim_config.kill_chance = 0;
 	sim_config.signal_chance = 0;
 	sim_config.freeze_chance = 0;
+	sim_config.late_chance = 0;
 	call_sure();
 	switch (by_seed(sim_config.seed, 64, 6)) {
 	case 0:
@@ -357,6 +458,8 @@ void scene_run(void)
 		break;
 	case 2:
 		sim_spawn("many", 0, many_main, NULL, 0, true);
+		sim_run();
+		sim_spawn("again", 0, again_main, NULL, 0, true);
 		sim_run();
 		break;
 	case 3:
