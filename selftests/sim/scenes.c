@@ -13,6 +13,10 @@
  *	again		Many timers are armed and cancelled, again and again. Is their memory
  *			counted, given back, and used again? How many runs take those due in one
  *			tick?
+ *	busy		Timers are due in each tick, which take most of a CPU. Are others left half
+ *			of it?
+ *	lowered		A CPU has timers reserved when the limit is lowered, and whoever could take
+ *			them back is killed. Does that CPU use them all the same?
  *	full		Contexts keep all the memory that their user may have, and need none. Can
  *			one more be opened?
  */
@@ -35,6 +39,10 @@
 #define CHUNKS	12U
 #define IN_CHUNKS ((u32)(CHUNKS * TWHEEL_CHUNK_TIMERS))
 #define TIMES	6U
+/* Ticks in each of which so many timers are due, and what each of them takes of a CPU, in ns */
+#define BUSY_TICKS	30U
+#define DUE		45U
+#define DUE_NS		20000U
 /* So many contexts with a timer each take nearly all that TENANTS_LIMIT allows. */
 #define KEEPERS	12U
 
@@ -401,6 +409,68 @@ static void again_main(void *arg)
 	call_close(&c);
 }
 
+static void busy_main(void *arg)
+{
+	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	struct twheel_arm arm = { .flags = TWHEEL_ARM_ABS };
+	u64 due;
+	u32 i;
+
+	*sim_param_max_fd_timers = 2 * BUSY_TICKS * DUE;
+	sim_set_user_limit(2 * BUSY_TICKS * DUE);
+	open_context(&c);
+	/* They are armed by then, and so soon that none has to move in the wheel. */
+	due = time_of(&c) + 24 * TICK;
+	for (i = 0; i < BUSY_TICKS * DUE; i++) {
+		arm.handle = 0;
+		arm.expires = due + i / DUE * TICK;
+		expect(!call_arm(&c, &arm), CONTAINED, "a timer cannot be armed");
+	}
+	sim_config.costs.node = DUE_NS;
+	/* As for one user in fair.c */
+	sim_config.max_debt = 4 * sim_max_run();
+	sim_sleep_until(sim_time_of(&c, due) + 3 * BUSY_TICKS * TICK);
+	sim_config.max_debt = 0;
+	call_close(&c);
+}
+
+static void reserving_main(void *arg)
+{
+	const struct twheel_ctx *ctx = world.contexts[0].file.private_data;
+
+	sim_set_user_limit(1000);
+	armed = 0;
+	arm_some(&world.contexts[0], 1);
+	expect(ctx->pool.reserved > 1, SIM_ITSELF, "a CPU has no timers reserved for later");
+}
+
+/* It is to be killed after it has seen the limit, which another kill may come before. */
+static void killed_main(void *arg)
+{
+	const struct twheel_ctx *ctx = world.contexts[0].file.private_data;
+	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	u32 changes = ctx->pool.changes;
+	long ret;
+
+	sim_set_user_limit(1);
+	sim_config.kill_chance = 60000;
+	do
+		ret = call_arm(&world.contexts[0], &arm);
+	while (ret == -EINTR && ctx->pool.changes == changes);
+	sim_config.kill_chance = 0;
+	expect(ret == -EINTR || ret == -EDQUOT, CONTAINED, "an arm at the limit returns %ld", ret);
+}
+
+static void lowered_main(void *arg)
+{
+	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	long ret = call_arm(&world.contexts[0], &arm);
+
+	expect(ret == -EDQUOT, CONTAINED, "a user has one timer, as many as may be, and gets %s",
+	       ret ? "another error" : "one more");
+	cancel_all(&world.contexts[0]);
+}
+
 static void full_main(void *arg)
 {
 	static struct context contexts[100];
@@ -441,7 +511,7 @@ void scene_run(void)
 	sim_config.freeze_chance = 0;
 	sim_config.late_chance = 0;
 	call_sure();
-	switch (by_seed(sim_config.seed, 64, 6)) {
+	switch (by_seed(sim_config.seed, 64, 7)) {
 	case 0:
 		/* One after another. CPU 0 is for the timers of the others. */
 		for (cpu = 1; cpu < sim_config.cpus; cpu++) {
@@ -473,6 +543,16 @@ void scene_run(void)
 			sim_spawn("watch", (int)cpu, watch_main, (void *)(uintptr_t)cpu, (int)cpu,
 				  false);
 		sim_spawn("watched", 0, watched_main, NULL, 0, false);
+		sim_run();
+		break;
+	case 5:
+		sim_spawn("reserving", 1, reserving_main, NULL, 1, true);
+		sim_run();
+		sim_spawn("killed", 0, killed_main, NULL, 0, true);
+		sim_run();
+		sim_spawn("lowered", 1, lowered_main, NULL, 1, true);
+		sim_run();
+		sim_spawn("busy", 0, busy_main, NULL, 0, true);
 		sim_run();
 		break;
 	default:
