@@ -245,6 +245,8 @@ static void watch_main(void *arg)
 {
 	u32 i;
 
+	/* Contexts that were closed count until a grace period is over. */
+	sim_set_user_limit(1000 * ROUNDS);
 	for (i = 0; i < ROUNDS; i++) {
 		struct context c = {
 			.nr		= 1 + (u32)(uintptr_t)arg,
@@ -537,8 +539,6 @@ void scene_run(void)
 		sim_run();
 		break;
 	case 4:
-		/* What was closed counts for a while. */
-		sim_set_user_limit(1000 * MANY);
 		for (cpu = 0; cpu < sim_config.cpus; cpu++)
 			sim_spawn("watch", (int)cpu, watch_main, (void *)(uintptr_t)cpu, (int)cpu,
 				  false);
