@@ -503,6 +503,13 @@ static void full_main(void *arg)
 		call_close(&contexts[n - 1]);
 }
 
+/* Have a task on @cpu call @function, with that number, and wait for its end. */
+static void play(const char *name, u32 cpu, void (*function)(void *arg))
+{
+	sim_spawn(name, (int)cpu, function, (void *)(uintptr_t)cpu, (int)cpu, true);
+	sim_run();
+}
+
 void scene_run(void)
 {
 	u32 cpu;
@@ -516,27 +523,19 @@ void scene_run(void)
 	switch (by_seed(sim_config.seed, 64, 7)) {
 	case 0:
 		/* One after another. CPU 0 is for the timers of the others. */
-		for (cpu = 1; cpu < sim_config.cpus; cpu++) {
-			sim_spawn("isolated", (int)cpu, isolated_main, (void *)(uintptr_t)cpu,
-				  (int)cpu, true);
-			sim_run();
-		}
+		for (cpu = 1; cpu < sim_config.cpus; cpu++)
+			play("isolated", cpu, isolated_main);
 		break;
 	case 1:
-		sim_spawn("first", 0, arm_main, NULL, 0, true);
-		sim_run();
-		sim_spawn("poor", 1, poor_main, NULL, 1, true);
-		sim_run();
+		play("first", 0, arm_main);
+		play("poor", 1, poor_main);
 		break;
 	case 2:
-		sim_spawn("many", 0, many_main, NULL, 0, true);
-		sim_run();
-		sim_spawn("again", 0, again_main, NULL, 0, true);
-		sim_run();
+		play("many", 0, many_main);
+		play("again", 0, again_main);
 		break;
 	case 3:
-		sim_spawn("full", 0, full_main, NULL, 0, true);
-		sim_run();
+		play("full", 0, full_main);
 		break;
 	case 4:
 		for (cpu = 0; cpu < sim_config.cpus; cpu++)
@@ -546,17 +545,12 @@ void scene_run(void)
 		sim_run();
 		break;
 	case 5:
-		sim_spawn("reserving", 1, reserving_main, NULL, 1, true);
-		sim_run();
-		sim_spawn("killed", 0, killed_main, NULL, 0, true);
-		sim_run();
-		sim_spawn("lowered", 1, lowered_main, NULL, 1, true);
-		sim_run();
-		sim_spawn("busy", 0, busy_main, NULL, 0, true);
-		sim_run();
+		play("reserving", 1, reserving_main);
+		play("killed", 0, killed_main);
+		play("lowered", 1, lowered_main);
+		play("busy", 0, busy_main);
 		break;
 	default:
-		sim_spawn("leap", 0, leap_main, NULL, 0, true);
-		sim_run();
+		play("leap", 0, leap_main);
 	}
 }
