@@ -46,7 +46,7 @@ void chaos_main(void *arg)
 	unsigned int cpu = (unsigned int)(uintptr_t)arg;
 	bool isolated = false;
 
-	if (world.isolated && cpu) {
+	if (world.isolated && cpu != sim_config.stays) {
 		isolated = true;
 		sim_isolate(cpu, true);
 	}
@@ -56,8 +56,7 @@ void chaos_main(void *arg)
 			leap();
 		else if (world.steps && !sim_below(3))
 			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
-		/* CPU 0 stays. */
-		if (!cpu)
+		if (cpu == sim_config.stays)
 			continue;
 		if (has(HOTPLUG) && !sim_below(world.isolated ? 20 : 3)) {
 			sim_hotplug(cpu, false);
@@ -91,7 +90,7 @@ void last_chaos_main(void *arg)
 		sim_sleep_until(sim_now() + sim_below(3000));
 		if (has(STEPS) && sim_below(2))
 			sim_set_clock((s64)sim_below(TICK) + 1);
-		if (cpu && has(HOTPLUG) && !sim_below(2)) {
+		if (cpu != sim_config.stays && has(HOTPLUG) && !sim_below(2)) {
 			sim_hotplug(cpu, false);
 			sim_sleep_until(sim_now() + sim_below(3000));
 			sim_hotplug(cpu, true);

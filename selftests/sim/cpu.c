@@ -142,7 +142,7 @@ void sim_no_hotplug_is_left(void)
 
 /*
  * A CPU that the kernel moves hrtimers to: one that nohz_full= leaves, or as kernels once did any.
- * CPU 0 is always there.
+ * One stays always.
  */
 static int any_housekeeper(void)
 {
@@ -177,7 +177,7 @@ static void move_tasks(int from)
 			continue;
 		drain_cpu(from, U64_MAX);
 		f->ready_at = max(f->ready_at, cpus[from].clock);
-		f->cpu = 0;
+		f->cpu = (int)sim_config.stays;
 	}
 }
 

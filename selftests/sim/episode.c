@@ -413,6 +413,7 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 		tenants_config(&config, seed);
 	else if (config.cpus > 1 && !world.many && once_in(seed, ISOLATION, 6))
 		isolate_config(&config, seed);
+	config.stays = by_seed(seed, 63, config.cpus);
 	world.efault_chance = config.efault_chance;
 	/* With PREEMPT_RT tasks have the same priority as soft interrupts here. */
 	world.exact = !config.stall_chance && !config.rt;

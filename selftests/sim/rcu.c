@@ -131,7 +131,7 @@ bool rcu_look(void)
 u64 rcu_callbacks_at(int cpu)
 {
 	if (!first || first->seq > ended ||
-	    !(first->cpu == cpu || (!cpus[first->cpu].online && !cpu)))
+	    !(first->cpu == cpu || (!cpus[first->cpu].online && cpu == (int)sim_config.stays)))
 		return SIM_NEVER;
 	return ended_at;
 }

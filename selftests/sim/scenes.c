@@ -523,6 +523,7 @@ void scene_run(void)
 	switch (by_seed(sim_config.seed, 64, 7)) {
 	case 0:
 		/* One after another. CPU 0 is for the timers of the others. */
+		sim_config.stays = 0;
 		for (cpu = 1; cpu < sim_config.cpus; cpu++)
 			play("isolated", cpu, isolated_main);
 		break;

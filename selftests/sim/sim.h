@@ -50,6 +50,7 @@ struct sim_costs {
  * struct sim_config - what a run is to be like
  * @seed:		chooses all else
  * @cpus:		how many CPUs there are
+ * @stays:		the CPU that is always online, and never isolated
  * @switch_chance:	at a point another one goes on. Chances are out of 65536
  * @stall_chance:	when another one goes on, first up to @stall_ns go by while nobody runs
  * @stall_ns:		see @stall_chance; 0 for never
@@ -77,6 +78,7 @@ struct sim_costs {
 struct sim_config {
 	u64	seed;
 	u32	cpus;
+	u32	stays;
 	u32	switch_chance;
 	u32	stall_chance;
 	u64	stall_ns;
