@@ -186,6 +186,18 @@ void twheel_program(struct twheel_cpu_base *cbase, u64 tick, u64 ns)
 		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
 		return;
 	}
+	/*
+	 * Nobody is charged for kicks. So for timers each of which comes before the last one there
+	 * are two in a tick: the second one has the wheel turned in the next tick, and no timer
+	 * comes before that.
+	 */
+	if (cpu != smp_processor_id()) {
+		if (cbase->kicked_at == base->wheel.clk && tick > base->wheel.clk + 1) {
+			tick = base->wheel.clk + 1;
+			ns = tick << twheel_geometry.tick_shift;
+		}
+		cbase->kicked_at = base->wheel.clk;
+	}
 	WRITE_ONCE(base->programmed, tick);
 	if (cpu == smp_processor_id() || !start_remote(cbase, cpu))
 		start(cbase, ns);

@@ -24,6 +24,7 @@ struct work_struct;
  * @away:	the CPU is offline, or about to be: another CPU turns the wheel
  * @kick:	makes the CPU that turns the wheel set @hrtimer
  * @kicked:	how many kicks are on their way, or running
+ * @kicked_at:	the tick of the wheel's clock in which one was sent last
  * @round:	the round in which the wheel was turned last; used by @hrtimer's callback
  *		only
  */
@@ -34,6 +35,7 @@ struct twheel_cpu_base {
 	bool			away;
 	call_single_data_t	kick;
 	atomic_t		kicked;
+	u64			kicked_at;
 	u32			round;
 };
 

@@ -33,6 +33,8 @@
 /* How often who is told of steps comes and goes, and how often the clock is set */
 #define ROUNDS	20U
 #define MOST	(3 * SOME + 1)
+/* Timers of which each comes before those that were armed before it */
+#define EARLIER	100U
 /* Contexts of a user who has many */
 #define MANY	40U
 /* Timers that take a dozen chunks, each time that they are armed */
@@ -105,6 +107,27 @@ static void cancel_all(struct context *c)
 	}
 }
 
+/* Each of many timers comes before all others. Is another CPU interrupted for each of them? */
+static void arm_ever_earlier(struct context *c)
+{
+	u64 began = sim_now(), before = sim_stats.kicks, ticks;
+	u32 n;
+
+	for (n = EARLIER; n; n--) {
+		struct twheel_arm arm = { .expires = n * NSEC_PER_SEC };
+		struct twheel_cancel cancel = { };
+
+		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
+		cancel.handle = arm.handle;
+		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+	}
+	ticks = (sim_now() - began) / TICK + 2;
+	expect(sim_stats.kicks - before <= 2 * ticks, FAIR, "%llu kicks in %llu ticks",
+	       (unsigned long long)(sim_stats.kicks - before), (unsigned long long)ticks);
+	/* The last one has the wheel turned in the next tick, by whichever CPU that is. */
+	sim_sleep_until(sim_now() + 2 * TICK);
+}
+
 static void isolated_main(void *arg)
 {
 	struct context *c = &world.contexts[0];
@@ -130,6 +153,7 @@ static void isolated_main(void *arg)
 	expect(timers_on(c, cpu) == before, SILENCE, "a CPU that is isolated gets timers");
 	expect(timers_near(c, cpu) == near + SOME, SILENCE,
 	       "timers of a CPU that is isolated go to another node");
+	arm_ever_earlier(c);
 
 	sim_isolate(cpu, false);
 	arm_some(c, SOME);
