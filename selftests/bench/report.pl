@@ -28,7 +28,7 @@
 # floor, an empty ioctl measured in the same run, is taken off for each call that an operation
 # takes, and the floor on this machine is put back. The other facilities are native as they
 # are, on this machine's kernel; the kernel's own timers are in user-mode Linux, where they
-# take no system call.
+# take no system call. Of uml and host only the floors are kept beside them.
 
 use strict;
 use warnings;
@@ -189,21 +189,21 @@ sub add_native {
 		my $ours = $facility =~ /^(twheel.*|word|hrtimer|timer_list)$/;
 		next unless $place eq ($ours ? 'uml' : 'host');
 
-		my %what = (%{$figure{$key}}, place => 'native');
-		my $calls = calls($facility, $operation, $what{batch});
+		my $calls = calls($facility, $operation, $figure{$key}{batch});
 		next unless defined $calls;
-		$figure{"native $facility $operation $rest"} = \%what;
-		next unless $calls && $what{values};
-		my @less = map { floor_in('uml', $_) } @{$what{files}};
-		my @more = map { floor_in('host', $_) } @{$what{files}};
+		my $what = $figure{"native $facility $operation $rest"} = delete $figure{$key};
+		$what->{place} = 'native';
+		next unless $calls && $what->{values};
+		my @less = map { floor_in('uml', $_) } @{$what->{files}};
+		my @more = map { floor_in('host', $_) } @{$what->{files}};
 		if (!defined $less[0] || !defined $more[0]) {
-			delete $what{values};
-			$what{reason} = 'the floor was not measured';
+			delete $what->{values};
+			$what->{reason} = 'the floor was not measured';
 			next;
 		}
 		# Where a call is nearly all of it, taking it off may leave nothing.
-		my @values = @{$what{values}};
-		$what{values} = [ map { my $rest = $values[$_] - $calls * ($less[$_] - $more[$_]);
+		my @values = @{$what->{values}};
+		$what->{values} = [ map { my $rest = $values[$_] - $calls * ($less[$_] - $more[$_]);
 					$rest > 0 ? $rest : 0 } 0 .. $#values ];
 	}
 }

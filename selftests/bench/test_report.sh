@@ -126,12 +126,13 @@ printf '%b' '[6.1 gcc-12]\nrandom\t256\t1000\t940.0\nrandom\t256\t10000000\t987.
 
 report
 result $? "a report of more"
-equals "the median of rounds" 149.2 \
-	figure place=uml facility=twheel operation=arm batch=256 median
-equals "their spread: 20 of 149.2" 0.134 \
-	figure place=uml facility=twheel operation=arm batch=256 spread
-equals "the kernel" 6.1-uml figure place=uml facility=twheel operation=arm batch=256 kernel
-equals "the commit" 0123abc figure place=uml facility=twheel operation=arm batch=256 commit
+equals "the median of rounds" 200 figure place=host operation=call median
+equals "their spread: 40 of 200" 0.2 figure place=host operation=call spread
+equals "the kernel" 6.1-uml \
+	figure place=native facility=twheel operation=arm batch=256 kernel
+equals "the commit" 0123abc figure place=native facility=twheel operation=arm batch=256 commit
+equals "what native was made of is left out" "0 figures" \
+	figure place=uml facility=twheel operation=arm median
 equals "the floor is taken off and put back" 100 \
 	figure place=native facility=twheel operation=arm batch=256 median
 equals "that of the same round" 100 \
@@ -160,8 +161,8 @@ equals "a situation that could not be measured" "no tracer" \
 equals "a percentile" 1500000 figure situation=even lateness=p99 median
 equals "a count" 0 figure situation="nothing armed" median
 equals "threads with one descriptor" 77 figure place=shared threads=2 median
-equals "a round that failed beside others" "no time" figure place=host pending=100 reason
-equals "whose median is that of the others" 3000 figure place=host pending=100 median
+equals "a round that failed beside others" "no time" figure place=native pending=100 reason
+equals "whose median is that of the others" 3000 figure place=native pending=100 median
 
 "$here/show.pl" "$results" >"$tmp/out" 2>&1
 result $? "the table"
