@@ -155,13 +155,12 @@ sub settle {
 		rounded(($sorted[-1] - $sorted[0]) / $figure->{median}) : 0;
 }
 
-# How many system calls an operation of twheel's takes; nothing if that is not known. See
-# measure.c: a batch of 0 is of what takes none, and a heartbeat is one of 100 operations, or
-# in batches as many as fit, after which there is a read, and a call to arm what has expired.
+# How many system calls an operation of twheel's takes. See operations.c: a batch of 0 is of what
+# takes none, and a heartbeat is one of 100 operations, or in batches as many as fit, after which
+# there is a read, and a call to arm what has expired.
 sub calls {
 	my ($facility, $operation, $size) = @_;
 
-	return undef if $operation eq 'spread';
 	return 0 if $facility !~ /^twheel/ || !$size || $operation eq 'expire';
 	return 1 / $size if $operation ne 'heartbeat';
 
@@ -190,7 +189,6 @@ sub add_native {
 		next unless $place eq ($ours ? 'uml' : 'host');
 
 		my $calls = calls($facility, $operation, $figure{$key}{batch});
-		next unless defined $calls;
 		my $what = $figure{"native $facility $operation $rest"} = delete $figure{$key};
 		$what->{place} = 'native';
 		next unless $calls && $what->{values};

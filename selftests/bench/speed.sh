@@ -26,7 +26,7 @@ ours=twheel,twheel-push,twheel-keyed,twheel-lease
 embedded=embedded,embedded-cached,embedded-push,embedded-keyed,embedded-objects,embedded-timers
 embedded=$embedded,embedded-cached-timers,embedded-deferred
 in_process=libuv,libevent,heap,hashed,core6,core1
-most=fill,arm,later,sooner,random,heartbeat,cancel,deliver
+most=fill,arm,later,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver
 
 speed() {
@@ -39,7 +39,6 @@ guest() {
 	done
 	speed -n 10k -b 1,256 -o $most
 	speed -n 10k -b 16,64,1024 -o arm,random,cancel -f $ours,io_uring
-	speed -n 10k -b 256 -o spread -f $ours,libtwheel,timerfd,libuv
 	speed -n 1M -b 256 -o $most -w 30 -f $ours,$in_process
 	# What takes half a minute to arm them is asked to do so once.
 	speed -n 1M -o fill,later,random,cancel -w 60 -f libtwheel,timerfd

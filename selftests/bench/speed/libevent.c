@@ -180,5 +180,5 @@ const struct facility libevent = {
 
 const struct facility libevent_common = {
 	.name = "libevent-common", EVENTS, .open = open_common,
-	.ops = OPS_ALL & ~(OPS(OP_SOONER) | OPS(OP_RANDOM) | OPS(OP_SPREAD) | OPS(OP_SOON)),
+	.ops = OPS_ALL & ~(OPS(OP_RANDOM) | OPS(OP_SOON)),
 };

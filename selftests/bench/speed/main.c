@@ -36,8 +36,8 @@
 
 static const struct facility *const facilities[] = {
 	&twheel, &twheel_writes, &twheel_keyed, &twheel_lease, &word, &libtwheel, &timerfd,
-	&timerfd_et, &posix_timer, &io_uring_timeout, &io_uring_multishot, &embedded,
-	&embedded_cached, &embedded_push, &embedded_keyed, &embedded_objects, &embedded_timers,
+	&timerfd_et, &posix_timer, &io_uring_timeout, &embedded, &embedded_cached,
+	&embedded_push, &embedded_keyed, &embedded_objects, &embedded_timers,
 	&embedded_cached_timers, &embedded_deferred, &libuv, &libevent, &libevent_common, &heap,
 	&heap4, &hashed, &core6, &core1, &empty_call,
 };
@@ -221,8 +221,7 @@ static bool run_facility(const struct facility *f, uint32_t pending, unsigned in
 
 	/* A thread that reads gets timers of all. */
 	if (shared)
-		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_SOON) | OPS(OP_EXPIRE) |
-			      OPS(OP_SPREAD));
+		plan.ops &= ~(OPS(OP_HEARTBEAT) | OPS(OP_SOON) | OPS(OP_EXPIRE));
 	for (i = 0; i < (f->batches ? batches.nr : 1); i++) {
 		if (f->batches)
 			plan.batch = batches.of[i];

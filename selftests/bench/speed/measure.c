@@ -6,8 +6,8 @@
 #include "worker.h"
 
 const char *const op_names[NR_OPS] = {
-	"fill", "arm", "order", "later", "sooner", "random", "heartbeat", "soon", "cancel",
-	"expire", "deliver", "spread", "call", "page",
+	"fill", "arm", "order", "later", "random", "heartbeat", "soon", "cancel", "expire",
+	"deliver", "call", "page",
 };
 
 struct common common;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is measured, for any facility. In each operation but spread the
- * figure is the time that passes, divided by the number of operations:
+ * What is measured, for any facility. The figure is the time that passes, divided by the
+ * number of operations:
  *
  *	fill		arm all timers in a facility that never had any: they are due in 6 to 7
  *			hours. So memory that the process has not touched before is in it, once
@@ -11,7 +11,6 @@
  *	order		push back the timer that is due first, so that it is due last, and so on,
  *			as happens to idle timeouts of equal length. For what runs in the process
  *	later		push timers back by SPEED_STEP, each of them once a pass, in random order
- *	sooner		move them to before where they were, likewise
  *	random		move them to anywhere in that hour, likewise
  *	heartbeat	push back 99 timers, find 1 that has expired, and arm that again
  *	soon		arm a timer that is due at once, and find that it has expired, while all
@@ -22,10 +21,6 @@
  *			program that keeps it busy. For facilities of the kernel
  *	deliver		all are due at the same time, and have expired: find out which. For a
  *			facility that runs in the process, expiry is in it
- *	spread		they are due one after another during a second: an event loop finds out
- *			which. The figure is the CPU time of its threads, for each timer. What
- *			interrupts take while the CPU would be idle is not in it. In user-mode
- *			Linux it is counted in ticks of 10 ms
  *	call		one system call that does nothing
  *	page		the first touch of a page of memory
  *
@@ -190,7 +185,6 @@ static bool fill(struct worker *w, const struct aim *aim, bool timed)
 	w->arm_ns = ns / job->nr + 1;
 	w->fill = FULL;
 	w->ahead = 0;
-	w->behind = 0;
 	if (f->settle)
 		f->settle(job);
 	if (timed) {
@@ -265,10 +259,6 @@ static struct aim next_aim(struct worker *w, enum speed_op op)
 
 	w->passes++;
 	switch (op) {
-	case OP_SOONER:
-		w->behind += SPEED_STEP;
-		aim.base -= w->behind;
-		break;
 	case OP_RANDOM:
 		aim.salt = w->passes * 0x12345;
 		/* Wherever it puts them, the next `later` is after that. */
@@ -577,44 +567,6 @@ static void do_deliver(struct worker *w)
 		 (!enough(w, 0) && clock_ns() - whole < job->plan->limit));
 }
 
-static uint64_t thread_cpu(void)
-{
-	return tw_now(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static void do_spread(struct worker *w)
-{
-	uint64_t begun, fill_ns, sum = 0;
-	struct job *job = &w->job;
-	struct aim aim = { .step = TW_SEC / job->nr };
-	uint32_t got;
-	int tries = 0;
-
-	if (!fill_time(w, &fill_ns))
-		return;
-	for (;;) {
-		empty(w);
-		aim.base = clock_ns() + fill_ns + fill_ns / 4 + 20 * TW_MSEC;
-		if (!fill(w, &aim, false))
-			return;
-		if (clock_ns() < aim.base)
-			break;
-		/* Some have expired already. */
-		w->fill = MIXED;
-		fill_ns *= 2;
-		if (++tries == 4) {
-			give_up(w, fill_ns, "arming takes too long each time");
-			return;
-		}
-	}
-	wait_until(aim.base);
-	begun = thread_cpu();
-	got = reap(w, OP_SPREAD, job->nr, &sum);
-	w->ns = thread_cpu() - begun;
-	w->ops = got;
-	check_reaped(w, OP_SPREAD, got, sum);
-}
-
 /* Lets the last @n timers of the order expire. Returns whether there was time for that. */
 static bool beats_expire(struct worker *w, uint32_t n)
 {
@@ -781,7 +733,6 @@ void operate(struct worker *w, enum speed_op op)
 		do_arm(w);
 		break;
 	case OP_LATER:
-	case OP_SOONER:
 	case OP_RANDOM:
 	case OP_ORDER:
 		do_move(w, op);
@@ -800,9 +751,6 @@ void operate(struct worker *w, enum speed_op op)
 		break;
 	case OP_DELIVER:
 		do_deliver(w);
-		break;
-	case OP_SPREAD:
-		do_spread(w);
 		break;
 	case OP_CALL:
 		do_call(w);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/** define SPEED_STEP - how much `later` and `sooner` move a deadline, in ns */
+/** define SPEED_STEP - how much `later` moves a deadline, in ns */
 #define SPEED_STEP	2000000000ULL
 
 /** define SPEED_REAP - how many expirations measure.c asks for at a time */
@@ -26,12 +26,12 @@
 
 /** enum speed_op - the operations, in the order in which they are measured */
 enum speed_op {
-	OP_FILL, OP_ARM, OP_ORDER, OP_LATER, OP_SOONER, OP_RANDOM, OP_HEARTBEAT, OP_SOON,
-	OP_CANCEL, OP_EXPIRE, OP_DELIVER, OP_SPREAD, OP_CALL, OP_PAGE, NR_OPS
+	OP_FILL, OP_ARM, OP_ORDER, OP_LATER, OP_RANDOM, OP_HEARTBEAT, OP_SOON, OP_CANCEL,
+	OP_EXPIRE, OP_DELIVER, OP_CALL, OP_PAGE, NR_OPS
 };
 
 #define OPS(op)		(1U << (op))
-#define OPS_MOVE	(OPS(OP_LATER) | OPS(OP_SOONER) | OPS(OP_RANDOM))
+#define OPS_MOVE	(OPS(OP_LATER) | OPS(OP_RANDOM))
 /* What is asked only of facilities in the process */
 #define OPS_PROCESS	(OPS(OP_ORDER) | OPS(OP_SOON))
 #define OPS_KERNEL	((OPS(OP_CALL) - 1) & ~OPS_PROCESS)
@@ -40,13 +40,11 @@ enum speed_op {
 /**
  * struct aim - deadlines of a run of timers
  * @base: the earliest
- * @step: from each number to the next
  * @span: each is moved back by some part of this, which looks random
  * @salt: chooses that part
  */
 struct aim {
 	uint64_t	base;
-	uint64_t	step;
 	uint64_t	span;
 	uint64_t	salt;
 };
@@ -56,7 +54,7 @@ static inline uint64_t aim_at(const struct aim *aim, uint32_t which)
 {
 	uint64_t mixed = (which + aim->salt) * 0x9e3779b97f4a7c15ULL;
 
-	return aim->base + which * aim->step + ((__uint128_t)mixed * aim->span >> 64);
+	return aim->base + ((__uint128_t)mixed * aim->span >> 64);
 }
 
 /** clock_ns() - the time on CLOCK_MONOTONIC */
@@ -165,7 +163,7 @@ extern const struct facility embedded, embedded_cached, embedded_push, embedded_
 extern const struct facility embedded_objects, embedded_timers, embedded_cached_timers;
 extern const struct facility embedded_deferred;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
-extern const struct facility io_uring_multishot, libuv, libevent, libevent_common;
+extern const struct facility libuv, libevent, libevent_common;
 extern const struct facility heap, heap4, hashed, core6, core1, empty_call;
 
 /**

@@ -3,19 +3,12 @@
  * Timeouts of io_uring, with liburing: submitted in batches, by the one thread that has the
  * ring. Calls that succeed post no completion (IOSQE_CQE_SKIP_SUCCESS), except that a removed
  * timeout completes with ECANCELED.
- *
- * io_uring-multishot arms timeouts that repeat, as Linux 6.4 and later have them. The interval
- * is the time to the first expiration.
  */
 #include <liburing.h>
 #include <string.h>
 
 #include "twheel_util.h"
 #include "speed.h"
-
-#ifndef IORING_TIMEOUT_MULTISHOT
-#define IORING_TIMEOUT_MULTISHOT	(1U << 6)
-#endif
 
 #define ENTRIES		1024
 #define COMPLETIONS	65536
@@ -29,7 +22,6 @@
  */
 struct state {
 	struct io_uring			ring;
-	bool				multishot;
 	struct __kernel_timespec	*times;
 	struct fired			fired;
 };
@@ -68,46 +60,15 @@ static const char *absent(void)
 	return NULL;
 }
 
-/* A timeout with an interval of 100 ms is refused, or posts IORING_CQE_F_MORE. */
-static const char *multishot_absent(void)
-{
-	struct __kernel_timespec ts = { .tv_nsec = 1000000 };
-	const char *why = absent();
-	struct io_uring_cqe *cqe;
-	struct io_uring ring;
-	int ret = why ? 0 : new_ring(&ring, 1);
-
-	if (why || ret)
-		return why ?: strerror(-ret);
-	io_uring_prep_timeout(io_uring_get_sqe(&ring), &ts, 0, IORING_TIMEOUT_MULTISHOT);
-	if (io_uring_submit_and_wait(&ring, 1) != 1 || io_uring_wait_cqe(&ring, &cqe))
-		why = "the ring does not work";
-	else if (cqe->res != -ETIME || !(cqe->flags & IORING_CQE_F_MORE))
-		why = "this kernel has no multishot timeouts";
-	io_uring_queue_exit(&ring);
-	return why;
-}
-
-static int open_with(struct job *job, bool multishot)
+static int open_ring(struct job *job)
 {
 	struct state *s = table(1, sizeof(*s));
 
 	job->state = s;
-	s->multishot = multishot;
 	s->times = table(job->plan->batch, sizeof(*s->times));
 	/* Beside it those that are late, and fired before they could be removed. */
 	s->fired.which = table(2ULL * job->nr, sizeof(*s->fired.which));
 	return new_ring(&s->ring, job->plan->batch);
-}
-
-static int open_once(struct job *job)
-{
-	return open_with(job, false);
-}
-
-static int open_multishot(struct job *job)
-{
-	return open_with(job, true);
 }
 
 static void close_state(struct job *job)
@@ -160,7 +121,6 @@ static struct __kernel_timespec kernel_time(uint64_t ns)
 static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
 {
 	struct state *s = job->state;
-	uint64_t now = s->multishot ? clock_ns() : 0;
 	uint32_t i, part;
 	int ret = 0;
 
@@ -168,11 +128,9 @@ static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct 
 		part = n < job->plan->batch ? n : job->plan->batch;
 		for (i = 0; i < part; i++) {
 			struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
-			uint64_t at = aim_at(aim, which[i]);
 
-			s->times[i] = kernel_time(at > now ? at - now : 1);
-			io_uring_prep_timeout(sqe, &s->times[i], 0, s->multishot ?
-					      IORING_TIMEOUT_MULTISHOT : IORING_TIMEOUT_ABS);
+			s->times[i] = kernel_time(aim_at(aim, which[i]));
+			io_uring_prep_timeout(sqe, &s->times[i], 0, IORING_TIMEOUT_ABS);
 			sqe->user_data = which[i];
 		}
 		ret = submit(s, part);
@@ -264,13 +222,6 @@ static void wait_for(struct job *job)
 
 const struct facility io_uring_timeout = {
 	.name = "io_uring", .ops = OPS_KERNEL, .batches = true, .absent = absent,
-	.open = open_once, .close = close_state, .arm = arm, .move = move, .cancel = cancel,
+	.open = open_ring, .close = close_state, .arm = arm, .move = move, .cancel = cancel,
 	.reap = reap, .wait = wait_for,
-};
-
-/* Their expirations come again and again, so there is no number to check. */
-const struct facility io_uring_multishot = {
-	.name = "io_uring-multishot", .ops = OPS(OP_FILL) | OPS(OP_ARM) | OPS(OP_CANCEL),
-	.batches = true, .absent = multishot_absent, .open = open_multishot,
-	.close = close_state, .arm = arm, .cancel = cancel,
 };

@@ -24,7 +24,6 @@ enum fill { EMPTY, FULL, MIXED };
  * @cannot: there is no room or time for all timers, so there will be no figures any more
  * @base: the earliest of the deadlines that timers are armed with
  * @ahead: `later` has come this far after @base, ns
- * @behind: and `sooner` this far before it
  * @passes: how often the timers were moved, for a new salt each time
  * @pos: the next one to be moved, an index of the job's order or, in OP_ORDER, of that of
  *	the deadlines
@@ -42,7 +41,6 @@ struct worker {
 	bool		cannot;
 	uint64_t	base;
 	uint64_t	ahead;
-	uint64_t	behind;
 	uint64_t	passes;
 	uint32_t	pos;
 	uint64_t	arm_ns;
