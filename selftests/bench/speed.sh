@@ -7,7 +7,7 @@
 # usage: speed.sh guest|shared|host|uml [quick]
 #	 speed.sh process|million|apart|together
 #
-#	guest	all facilities, in a guest
+#	guest	all facilities but wheels in the process, in a guest
 #	shared	threads that share a descriptor, in a guest
 #	host	what twheel is compared with natively
 #	uml	twheel and the kernel's own timers, in user-mode Linux
@@ -26,6 +26,7 @@ ours=twheel,twheel-push,twheel-keyed,twheel-lease
 embedded=embedded,embedded-cached,embedded-push,embedded-keyed,embedded-objects,embedded-timers
 embedded=$embedded,embedded-cached-timers,embedded-deferred
 in_process=libuv,libevent,heap,hashed,core6,core1
+in_guest=$ours,$in_process,word,libtwheel,timerfd,timerfd-et,posix,io_uring,libevent-common
 most=fill,arm,later,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver
 
@@ -35,9 +36,9 @@ speed() {
 
 guest() {
 	for n in 1k 100k; do
-		speed -n $n -b 256 -o $most -w 3
+		speed -n $n -b 256 -o $most -w 3 -f $in_guest
 	done
-	speed -n 10k -b 1,256 -o $most
+	speed -n 10k -b 1,256 -o $most -f $in_guest
 	speed -n 10k -b 16,64,1024 -o arm,random,cancel -f $ours,io_uring
 	speed -n 1M -b 256 -o $most -w 30 -f $ours,$in_process
 	# What takes half a minute to arm them is asked to do so once.
@@ -51,7 +52,7 @@ guest() {
 
 guest_quick() {
 	for n in 1k 100k; do
-		speed -n $n -b 256 -o fill,arm,later,random,cancel,deliver -w 5
+		speed -n $n -b 256 -o fill,arm,later,random,cancel,deliver -w 5 -f $in_guest
 	done
 }
 
