@@ -55,7 +55,6 @@ static const struct skip skips[] = {
 	{ "lease", "kinds_of_mappings", MAPPED },
 	{ "lease", "pages_on_demand", MAPPED },
 	{ "lease", "fork", SHARED },
-	{ "lease", "sent_to_another_process", SHARED },
 	{ "lease", "found_by_another_process", SHARED },
 	{ "tw", "mapping_outlives_close", MAPPED },
 	/* uapi/list.c */
@@ -74,11 +73,8 @@ static const struct skip skips[] = {
 	{ "tw", "fault_in_a_later_piece", FAULT },
 	{ "tw", "fault_with_a_periodic_timer", FAULT },
 	{ "tw", "epoll_exclusive_wakes_one", "what is an epoll itself takes no EPOLLEXCLUSIVE" },
-	{ "tw", "dup_shares_the_context", SHARED },
 	{ "tw", "fork_shares_the_context", SHARED },
 	{ "tw", "passed_over_a_socket", SHARED },
-	{ "tw", "fdinfo", NODE },
-	{ "tw", "fdinfo_does_not_walk", NODE },
 	/* lib/calls.c */
 	{ "calls", "open", NODE },
 	{ "calls", "adopt_and_release", SHARED },

@@ -666,22 +666,6 @@ TEST_F(tw, arm_on_wall_time_is_absolute)
 	EXPECT_REFUSED(self->fd, handle, &arm);
 }
 
-/* Arguments that mmap() refuses. How mappings behave is tested in lease.c. */
-TEST_F(tw, mmap_refuses)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
-				   self->fd, 0));
-	EXPECT_EQ(ENODEV, errno);
-	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE,
-				   self->fd, 0));
-	EXPECT_EQ(EINVAL, errno);
-	EXPECT_NE(MAP_FAILED, mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
-				   self->fd, 0));
-}
-
 TEST_F(tw, arm_writes_every_out_field)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, 0, 9), copy = arm;

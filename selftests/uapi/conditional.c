@@ -229,8 +229,10 @@ TEST_F(cond, if_none_makes)
 	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(1, info.user_data);
 	EXPECT_EQ(self->lease, info.flags);
-	if (self->words)
+	if (self->words) {
+		EXPECT_EQ(arm.word, info.word);
 		EXPECT_EQ(info.deadline, tw_lease_deadline(&self->words[arm.word]));
+	}
 
 	/* Once that timer has ended the condition holds again, but its handle names no timer. */
 	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));

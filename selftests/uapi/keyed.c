@@ -318,23 +318,6 @@ TEST_F(keyed, until_the_first_timer_it_can_be_left)
 	EXPECT_EQ(-EBUSY, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
 }
 
-TEST_F(keyed, leases)
-{
-	struct twheel_timer_info info;
-	struct twheel_arm arm;
-
-	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC,
-				  TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE));
-	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
-	arm.handle = ~0ULL;
-	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(~0ULL, arm.handle);
-	ASSERT_EQ(0, tw_get(self->fd, ~0ULL, &info));
-	EXPECT_EQ(TWHEEL_ARM_LEASE, info.flags);
-	EXPECT_EQ(arm.word, info.word);
-	EXPECT_EQ(0, tw_cancel(self->fd, ~0ULL));
-}
-
 /* Returns the @i-th key of a @pattern. */
 static __u64 key_of(int pattern, __u64 i)
 {

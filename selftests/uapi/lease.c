@@ -169,31 +169,6 @@ TEST_F(lease, pages_on_demand)
 	munmap(far, page);
 }
 
-TEST_F(lease, bad_requests)
-{
-	struct twheel_arm arm;
-	__u32 word;
-
-	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
-	arm.interval = TW_SEC;
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	arm.flags |= TWHEEL_ARM_FIXED_DELAY;
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	arm.interval = 0;
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(0, tw_info(self->fd).pending);
-	ASSERT_NE(0, arm_lease(self->fd, TW_FAR, 0, &word));
-	EXPECT_EQ(-EBUSY, tw_configure(self->fd, CLOCK_MONOTONIC, 0));
-}
-
-TEST_F(tw, no_leases_without_words)
-{
-	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
-
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(-EINVAL, arm.result);
-}
-
 TEST_F(lease, word_while_it_runs)
 {
 	__u64 before = tw_now(CLOCK_MONOTONIC), after;
@@ -846,53 +821,6 @@ TEST_F(lease, fork)
 	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 }
 
-/*
- * Receives a descriptor over @sock, maps its words and extends the lease at @word by @by.
- */
-static int be_sent_a_lease(int sock, __u32 word, __u64 by)
-{
-	char control[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	uint64_t *words;
-	int fd;
-
-	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
-		return 1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	words = map_words(fd, MAP_SIZE, 0);
-	if (words == MAP_FAILED)
-		return 2;
-	return tw_lease_extend(&words[word], tw_lease_deadline(&words[word]) + by) ? 0 : 3;
-}
-
-TEST_F(lease, sent_to_another_process)
-{
-	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
-	int status, pair[2];
-	__u32 word;
-	pid_t pid;
-
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (pid == 0) {
-		munmap(self->words, MAP_SIZE);
-		close(self->fd);
-		_exit(be_sent_a_lease(pair[0], word, TW_FAR));
-	}
-	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0, 0));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
-	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
-	close(pair[0]);
-	close(pair[1]);
-}
-
 /* Another process finds the lease by its handle, and extends it; then its lease is over. */
 static int find_and_extend(int sock, __u64 handle)
 {
@@ -919,9 +847,9 @@ static int find_and_extend(int sock, __u64 handle)
 TEST_F(lease, found_by_another_process)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
+	__u64 said, deadline;
 	__u32 word;
 	int status, pair[2];
-	__u64 said;
 	pid_t pid;
 	char byte;
 
@@ -929,6 +857,7 @@ TEST_F(lease, found_by_another_process)
 	ASSERT_TRUE(tw_stay());
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	word = arm.word;
+	deadline = tw_lease_deadline(&self->words[word]);
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
@@ -940,6 +869,7 @@ TEST_F(lease, found_by_another_process)
 	close(pair[0]);
 	ASSERT_EQ(0, tw_send_fd(pair[1], self->fd, 0, 0));
 	ASSERT_EQ(1, read(pair[1], &byte, 1));
+	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));
 	arm.handle = 0;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));

@@ -15,17 +15,17 @@
 #define SOMEONE_ELSE	61235
 
 /*
- * Arms up to @n timers that are far ahead, with @flags. Returns how many were armed, and
- * stores the last error in @error.
+ * Arms up to @n timers that are far ahead. Returns how many were armed, and stores the last
+ * error in @error.
  */
-static int arm_with(int fd, __u32 flags, int n, int *error)
+static int arm_many(int fd, int n, int *error)
 {
 	struct twheel_arm arm;
 	int i, ret;
 
 	*error = 0;
 	for (i = 0; i < n; i++) {
-		arm = tw_request(TW_FAR, flags, i);
+		arm = tw_request(TW_FAR, 0, i);
 		ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 		if (ret) {
 			*error = ret;
@@ -33,11 +33,6 @@ static int arm_with(int fd, __u32 flags, int n, int *error)
 		}
 	}
 	return i;
-}
-
-static int arm_many(int fd, int n, int *error)
-{
-	return arm_with(fd, 0, n, error);
 }
 
 /* Returns why the tests that change parameters cannot run here, or NULL. */
@@ -371,26 +366,6 @@ TEST_F(leftovers, of_a_first_arming_that_fails)
 	EXPECT_TRUE(tw_await(room_for_contexts(SOMEONE) == room));
 }
 
-TEST_F(limits, users_do_not_share)
-{
-	int a, b, error;
-
-	a = open_as(SOMEONE);
-	b = open_as(SOMEONE_ELSE);
-	ASSERT_LE(0, a);
-	ASSERT_LE(0, b);
-	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
-	EXPECT_EQ(10, arm_many(a, 20, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	EXPECT_EQ(0, tw_info(b).user_timers);
-	EXPECT_EQ(10, arm_many(b, 20, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	EXPECT_EQ(10, tw_info(a).user_timers);
-	EXPECT_EQ(10, tw_info(b).user_timers);
-	close(a);
-	close(b);
-}
-
 /* Timers count for the user who opened the descriptor, no matter who uses it. */
 TEST_F(limits, the_opener_counts)
 {
@@ -584,20 +559,6 @@ TEST_F(limits, exact_for_all_at_once)
 	}
 }
 
-/* If the first arming fails for want of room, the configuration is not settled. */
-TEST_F(limits, a_refused_first_timer_settles_nothing)
-{
-	int fd, error;
-
-	fd = open_as(SOMEONE);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, set_parameter("max_user_timers", 0));
-	EXPECT_EQ(0, arm_many(fd, 1, &error));
-	EXPECT_EQ(-EDQUOT, error);
-	EXPECT_EQ(0, tw_config(fd, CLOCK_BOOTTIME, 0));
-	close(fd);
-}
-
 TEST_F(limits, parameters_belong_to_root)
 {
 	static const char * const fixed[] = { "tick_ns", "slots" };
@@ -621,27 +582,6 @@ TEST_F(limits, parameters_belong_to_root)
 	}
 	EXPECT_EQ(0, status_of(pid));
 	EXPECT_EQ(self->max_user, parameter("max_user_timers"));
-}
-
-TEST_F(limits, for_everyone)
-{
-	struct twheel_event event;
-	int fd;
-	pid_t pid;
-
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (pid == 0) {
-		if (!become(SOMEONE))
-			_exit(1);
-		fd = tw_open();
-		if (fd < 0)
-			_exit(2);
-		if (!tw_arm(fd, 10 * TW_MSEC, 0, 3) || tw_collect(fd, &event, 1) != 1)
-			_exit(3);
-		_exit(event.user_data == 3 ? 0 : 4);
-	}
-	EXPECT_EQ(0, status_of(pid));
 }
 
 FIXTURE(memcg)
@@ -725,41 +665,6 @@ TEST_F(memcg, timers_are_charged)
 	ASSERT_TRUE(tell(pair[0]));
 	EXPECT_EQ(0, status_of(pid));
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
-}
-
-/* A program that is out of memory gets ENOMEM, and nobody else notices. */
-TEST_F(memcg, memory_runs_out)
-{
-	const char *reason = memcg_make(&self->group, "8388608");
-	int fd, error;
-	pid_t pid;
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	fd = open_as(SOMEONE_ELSE);
-	ASSERT_LE(0, fd);
-	if (tw_info(fd).limit < 300000)
-		SKIP(return, "the limits of this machine allow too few timers");
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (pid == 0) {
-		if (!memcg_enter(&self->group))
-			_exit(1);
-		close(fd);
-		fd = open_as(SOMEONE);
-		error = tw_configure(fd, CLOCK_MONOTONIC, variant->config);
-		if (!error)
-			arm_kind(fd, variant->config, 1, 300000, &error);
-		_exit(error == -ENOMEM ? 0 : 2);
-	}
-	/* The child got ENOMEM and was not killed. */
-	EXPECT_EQ(0, status_of(pid));
-	EXPECT_EQ(100, arm_many(fd, 100, &error));
-	close(fd);
-	fd = open_as(SOMEONE);
-	ASSERT_LE(0, fd);
-	EXPECT_TRUE(tw_all_given_back(fd));
-	close(fd);
 }
 
 TEST_HARNESS_MAIN

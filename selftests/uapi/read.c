@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How to read expirations: all forms of read, poll and epoll, signals, shared descriptors,
- * several readers, and fdinfo. For io_uring see uring.c.
+ * several readers. For io_uring see uring.c, for fdinfo hostile/leak.c.
  *
  * Most tests ask the same: is every record handed out exactly once, whatever goes wrong
  * with a buffer or a reader?
@@ -600,20 +600,6 @@ TEST_F(tw, epoll_exclusive_wakes_one)
 	TH_LOG("%ld times woken for %d records", switches, ROUNDS);
 }
 
-TEST_F(tw, dup_shares_the_context)
-{
-	int other = dup(self->fd);
-	struct twheel_event event;
-
-	ASSERT_LE(0, other);
-	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
-	EXPECT_EQ(1, tw_info(other).pending);
-	close(self->fd);
-	ASSERT_EQ(1, tw_collect(other, &event, 1));
-	EXPECT_EQ(5, event.user_data);
-	self->fd = other;
-}
-
 TEST_F(tw, fork_shares_the_context)
 {
 	struct twheel_event event;
@@ -823,54 +809,6 @@ TEST_F(tw, cancels_under_a_blocked_reader)
 	EXPECT_EQ(0, r.bad);
 	for (i = 0; i < N; i++)
 		EXPECT_EQ(1, seen[i] + cancelled[i]);
-}
-
-TEST_F(tw, fdinfo)
-{
-	static const char * const keys[] = { "clock:", "pending:", "ready:", "limit:" };
-	unsigned long long values[ARRAY_SIZE(keys)];
-	unsigned int found = 0;
-	char path[64], line[256];
-	FILE *file;
-	size_t i;
-
-	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
-	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
-	ASSERT_TRUE(make_ready(self->fd, 0, 1));
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
-	file = fopen(path, "r");
-	if (!file)
-		SKIP(return, "no %s", path);
-	while (fgets(line, sizeof(line), file))
-		for (i = 0; i < ARRAY_SIZE(keys); i++)
-			if (!strncmp(line, keys[i], strlen(keys[i])) &&
-			    sscanf(line + strlen(keys[i]), " %llu", &values[i]) == 1)
-				found |= 1U << i;
-	fclose(file);
-	ASSERT_EQ((1U << ARRAY_SIZE(keys)) - 1, found);
-	EXPECT_EQ(CLOCK_MONOTONIC, values[0]);
-	EXPECT_EQ(2, values[1]);
-	EXPECT_EQ(1, values[2]);
-	EXPECT_EQ(tw_info(self->fd).limit, values[3]);
-}
-
-/* To look at fdinfo takes no walk of the timers: others may look, and often. */
-TEST_F(tw, fdinfo_does_not_walk)
-{
-	char path[64], line[256];
-	bool walked = false;
-	FILE *file;
-
-	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
-	file = fopen(path, "r");
-	if (!file)
-		SKIP(return, "no %s", path);
-	/* Only a walk finds the next expiration, which TWHEEL_INFO_NEXT tells. */
-	while (fgets(line, sizeof(line), file))
-		walked |= !!strstr(line, "expiry");
-	fclose(file);
-	EXPECT_FALSE(walked);
 }
 
 TEST_HARNESS_MAIN

@@ -395,6 +395,8 @@ TEST_F(clk, a_stall_is_one_record)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	for (i = 0; i < 4; i++) {
 		ASSERT_TRUE(stall(self->fd, (i * 50 + 20) * TW_MSEC));
+		EXPECT_EQ(1, tw_info(self->fd).ready);
+		EXPECT_EQ(0, tw_info(self->fd).pending);
 		before = tw_now(self->clock);
 		/*
 		 * The buffer has room for one record, as the next round may end before a
@@ -404,6 +406,7 @@ TEST_F(clk, a_stall_is_one_record)
 		after = tw_now(self->clock);
 		EXPECT_EQ(arm.expires + rounds * interval, event.deadline);
 		EXPECT_LE(event.deadline, event.expired);
+		EXPECT_GE(before, event.expired);
 		EXPECT_LE((before - event.deadline) / interval + 1,
 			  event.expirations);
 		EXPECT_GE((after - event.deadline) / interval + 1,
@@ -445,6 +448,9 @@ TEST_F(clk, count_counts_expirations)
 	} while (left);
 	EXPECT_GT(20, records);
 	EXPECT_EQ(-ENOENT, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, arm.handle));
+	EXPECT_EQ(0, tw_info(self->fd).pending);
+	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
 TEST_HARNESS_MAIN
