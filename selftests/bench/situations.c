@@ -26,8 +26,7 @@ int open_timers(__u32 flags)
 
 int arm_batch(int fd, struct twheel_arm *arms, unsigned int n)
 {
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = n };
-	int ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+	int ret = tw_arm_batch(fd, arms, n);
 	unsigned int i;
 
 	if (ret < 0)

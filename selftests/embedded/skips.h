@@ -61,9 +61,9 @@ static const struct skip skips[] = {
 	{ "tw", "drain_into_a_buffer_that_ends_early", FAULT },
 	{ "tw", "drain_into_nothing_at_all", FAULT },
 	/* uapi/push.c */
-	{ "push", "memory_that_ends_early", FAULT },
-	{ "push", "needs_a_descriptor_for_writing", SHARED },
-	{ "push", "vectors_and_nowait", "twheel_push_batch() is the only call that writes" },
+	{ "tw", "memory_that_ends_early", FAULT },
+	{ "tw", "needs_a_descriptor_for_writing", SHARED },
+	{ "tw", "vectors_and_nowait", "twheel_push_batch() is the only call that writes" },
 	/* uapi/read.c */
 	{ "tw", "scattered_buffers", CALL },
 	{ "tw", "no_seeking", CALL },

@@ -260,20 +260,10 @@ static long call_cancel_unknown(struct world *w)
 	return call_cancel(w);
 }
 
-/*
- * Batches
- */
-static long call_batch(struct world *w, unsigned long cmd, void *entries)
-{
-	struct twheel_batch batch = { .entries = (__u64)(uintptr_t)entries, .count = nr };
-
-	return tw_call(w->fd, cmd, &batch);
-}
-
 static long call_arm_batch(struct world *w)
 {
 	memcpy(arms_sent, arms, sizeof(arms));
-	return call_batch(w, TWHEEL_IOC_ARM_BATCH, arms);
+	return tw_arm_batch(w->fd, arms, nr);
 }
 
 static long batch_new(struct world *w, int n, __u32 flags)
@@ -365,7 +355,7 @@ static long call_cancel_batch(struct world *w)
 		expected[nr] = nr < w->nr ? 0 : -ENOENT;
 	}
 	memcpy(cancels_sent, cancels, sizeof(cancels));
-	return call_batch(w, TWHEEL_IOC_CANCEL_BATCH, cancels);
+	return tw_batch(w->fd, TWHEEL_IOC_CANCEL_BATCH, cancels, nr);
 }
 
 static void after_cancel_batch(struct world *w, long ret)

@@ -396,7 +396,7 @@ TEST_F(cpu, steps_in_a_time_namespace)
 			/* The namespace is for the children. */
 			pid = fork();
 			if (pid)
-				_exit(pid < 0 ? 1 : status_of(pid));
+				_exit(pid < 0 ? 1 : tw_status_of(pid));
 			for (k = 0; k < 200; k++) {
 				own = tw_open();
 				/*
@@ -412,7 +412,7 @@ TEST_F(cpu, steps_in_a_time_namespace)
 			}
 			_exit(0);
 		}
-		status = status_of(pid);
+		status = tw_status_of(pid);
 		if (status == 4)
 			SKIP(return, "no user or time namespaces for ordinary users here");
 		EXPECT_EQ(0, status);

@@ -122,7 +122,6 @@ FIXTURE_TEARDOWN(forge)
 static bool is_refused(int fd, __u64 handle, bool keyed)
 {
 	struct twheel_cancel cancel = { .handle = handle };
-	struct twheel_batch batch = { .entries = (unsigned long)&cancel, .count = 1 };
 	struct twheel_arm arm = tw_request(TW_FAR, 0, 666);
 	struct twheel_timer_info info;
 
@@ -133,7 +132,7 @@ static bool is_refused(int fd, __u64 handle, bool keyed)
 		return false;
 	return tw_get(fd, handle, &info) == -ENOENT && info.handle == handle &&
 	       tw_call(fd, TWHEEL_IOC_CANCEL, &cancel) == -ENOENT &&
-	       tw_call(fd, TWHEEL_IOC_CANCEL_BATCH, &batch) == 1 &&
+	       tw_batch(fd, TWHEEL_IOC_CANCEL_BATCH, &cancel, 1) == 1 &&
 	       cancel.result == -ENOENT && !cancel.old_state && !cancel.old_remaining;
 }
 
@@ -482,7 +481,7 @@ TEST_F(forge, mapping_games)
 		close(self->own);
 		_exit(is_there(r) ? 0 : 1);
 	}
-	ASSERT_EQ(0, status_of(pid));
+	ASSERT_EQ(0, tw_status_of(pid));
 	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | 1, r[1]);
 	munmap(q, most);
 
@@ -564,7 +563,7 @@ TEST_F(forge, through_proc)
 	EXPECT_EQ(-1, open(path, O_RDWR));
 	EXPECT_EQ(EACCES, errno);
 	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 	close(pair[0]);
 }
 

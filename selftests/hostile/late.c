@@ -246,19 +246,15 @@ static void store(struct load *load, __u64 round)
 static void rearm(struct load *load, __u64 round, int n)
 {
 	__u64 ahead = 2 * round + (1 + plan->ticks) * TICK_NS;
-	struct twheel_batch batch;
-	int i, k;
+	int i, k, part;
 
-	for (i = 0; i < n; i += 256) {
-		batch = (struct twheel_batch) {
-			.entries = (unsigned long)&load->arms[i],
-			.count = n - i < 256 ? n - i : 256,
-		};
-		for (k = 0; k < (int)batch.count; k++) {
+	for (i = 0; i < n; i += part) {
+		part = n - i < 256 ? n - i : 256;
+		for (k = 0; k < part; k++) {
 			load->arms[i + k].expires = tw_now(load->clock) + ahead;
 			load->arms[i + k].flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_PENDING;
 		}
-		tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		tw_arm_batch(load->fd, &load->arms[i], part);
 	}
 }
 
@@ -387,7 +383,6 @@ static void extend_leases(void *arg)
 /* Opens a context for @load, and arms all timers of the plan in it, to expire after @delay. */
 static void arm_load(struct load *load, __u64 delay)
 {
-	struct twheel_batch batch = { .count = plan->n };
 	int i;
 
 	load->clock = CLOCK_MONOTONIC;
@@ -397,8 +392,7 @@ static void arm_load(struct load *load, __u64 delay)
 		_exit(1);
 	for (i = 0; i < plan->n; i++)
 		load->arms[i] = tw_request(delay, 0, i);
-	batch.entries = (unsigned long)load->arms;
-	if (tw_call(load->fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n)
+	if (tw_arm_batch(load->fd, load->arms, plan->n) != plan->n)
 		_exit(1);
 }
 
@@ -416,7 +410,6 @@ static void rearm_in_place(void *arg)
 /* An attack with timers that are all due in one tick. When they have expired it does so again. */
 static void all_at_once(void *arg)
 {
-	struct twheel_batch batch = { .count = plan->n };
 	struct scene *scene = arg;
 	__u64 deadline, took = 0;
 	struct twheel_arm *arms;
@@ -425,7 +418,6 @@ static void all_at_once(void *arg)
 	arms = calloc(plan->n, sizeof(*arms));
 	if (!arms)
 		_exit(1);
-	batch.entries = (unsigned long)arms;
 	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param) { });
 	for (;;) {
 		__u64 begin = tw_now(CLOCK_MONOTONIC);
@@ -437,7 +429,7 @@ static void all_at_once(void *arg)
 			arms[i].expires = deadline;
 			arms[i].flags = TWHEEL_ARM_ABS;
 		}
-		if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != plan->n)
+		if (tw_arm_batch(fd, arms, plan->n) != plan->n)
 			_exit(1);
 		took = tw_now(CLOCK_MONOTONIC) - begin;
 		scene->held = scene->n;
@@ -451,14 +443,13 @@ static void all_at_once(void *arg)
 static void *call_on(void *arg)
 {
 	int fd = loads[0].fd, n = plan->n, i;
-	struct twheel_batch batch = { .entries = (unsigned long)loads[0].arms, .count = n };
 	struct scene *scene = arg;
 
 	move_over(scene);
 	for (;;) {
 		for (i = 0; i < n; i++)
 			loads[0].arms[i].expires = TW_FAR + i;
-		if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != n)
+		if (tw_arm_batch(fd, loads[0].arms, n) != n)
 			_exit(1);
 		__atomic_store_n(&scene->held, tw_info(fd).pending, __ATOMIC_RELAXED);
 	}

@@ -245,19 +245,19 @@ TEST_F(memory, nearly_empty_chunks)
 		before = settled(self);
 		ASSERT_TRUE(tell(pair[0]));
 		ASSERT_TRUE(hear(pair[0])) {
-			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
+			TH_LOG("%s: exit status %d", kinds[k].name, tw_status_of(pid));
 		}
 		full = settled(self) - before;
 		ASSERT_TRUE(tell(pair[0]));
 		ASSERT_TRUE(hear(pair[0])) {
-			TH_LOG("%s: exit status %d", kinds[k].name, status_of(pid));
+			TH_LOG("%s: exit status %d", kinds[k].name, tw_status_of(pid));
 		}
 		after = settled(self) - before;
 		TH_LOG("%s: %lld bytes, %lld full", kinds[k].name, after, full);
 		EXPECT_GT(2 * full, after);
 		EXPECT_TRUE(is_served(VICTIM));
 		ASSERT_TRUE(tell(pair[0]));
-		EXPECT_EQ(0, status_of(pid));
+		EXPECT_EQ(0, tw_status_of(pid));
 		close(pair[0]);
 		EXPECT_TRUE(nothing_left(NOBODY));
 	}
@@ -307,7 +307,7 @@ TEST_F(memory, many_opens)
 	before = settled(self);
 	ASSERT_TRUE(tell(pair[0]));
 	ASSERT_TRUE(hear(pair[0])) {
-		TH_LOG("exit status %d", status_of(pid));
+		TH_LOG("exit status %d", tw_status_of(pid));
 	}
 	after = settled(self);
 	TH_LOG("%lld bytes a context with keys and leases", (after - before) / 1990);
@@ -319,7 +319,7 @@ TEST_F(memory, many_opens)
 	EXPECT_GT(2000 * 65536, after - before);
 	EXPECT_TRUE(is_served(VICTIM));
 	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 }
 
 /* Returns a number of kilobytes from /proc/meminfo. */
@@ -396,7 +396,7 @@ TEST_F(memory, the_table_of_keys)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		ASSERT_TRUE(tell(pair[0]));
 		if (!hear(pair[0])) {
-			ASSERT_EQ(4, status_of(pid));
+			ASSERT_EQ(4, tw_status_of(pid));
 			SKIP(return, "the limits of this machine allow too few timers");
 		}
 		if (settled(self) - charged > 120LL * sizes[i])
@@ -421,7 +421,7 @@ TEST_F(memory, the_table_of_keys)
 	}
 	EXPECT_GT(OFF, left);
 	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 }
 
 /*
@@ -464,7 +464,7 @@ TEST_F(memory, users_in_a_namespace)
 	}
 	close(pair[1]);
 	if (!hear(pair[0])) {
-		ASSERT_EQ(10, status_of(pid));
+		ASSERT_EQ(10, tw_status_of(pid));
 		SKIP(return, "no user namespaces for ordinary users here");
 	}
 	/* This is what newuidmap(1) does for users in /etc/subuid. */
@@ -475,7 +475,7 @@ TEST_F(memory, users_in_a_namespace)
 	ASSERT_EQ(0, tw_write_file(path, "0 65534 1\n"));
 	EXPECT_TRUE(is_served(VICTIM));
 	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 }
 
 /*
@@ -522,7 +522,7 @@ TEST_F(memory, descriptors_in_flight)
 		fd = tw_open();
 		_exit(fd < 0 || tw_info(fd).user_timers > 4000 ? 5 : 0);
 	}
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 	/* The garbage collector runs when sockets are closed. */
 	for (i = 0; i < 50; i++) {
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks) == 0) {
@@ -594,7 +594,6 @@ TEST_F(memory, churn)
 		ASSERT_LE(0, pids[i]);
 		if (pids[i] == 0) {
 			struct twheel_cancel cancels[256];
-			struct twheel_batch batch = { .entries = (unsigned long)cancels };
 			struct twheel_arm arms[256];
 			int fd, k, n;
 
@@ -606,9 +605,7 @@ TEST_F(memory, churn)
 			for (;;) {
 				for (k = 0; k < 256; k++)
 					arms[k] = tw_request(TW_FAR, 0, k);
-				batch.entries = (unsigned long)arms;
-				batch.count = 256;
-				n = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+				n = tw_arm_batch(fd, arms, 256);
 				for (k = 0; k < n; k++) {
 					if (arms[k].result && arms[k].result != -ENOMEM)
 						_exit(3);
@@ -616,9 +613,7 @@ TEST_F(memory, churn)
 						.handle = arms[k].handle,
 					};
 				}
-				batch.entries = (unsigned long)cancels;
-				batch.count = n;
-				tw_call(fd, TWHEEL_IOC_CANCEL_BATCH, &batch);
+				tw_batch(fd, TWHEEL_IOC_CANCEL_BATCH, cancels, n);
 				__atomic_fetch_add(rounds, 1, __ATOMIC_RELAXED);
 			}
 		}
@@ -716,7 +711,7 @@ TEST_F(memory, for_a_group_only)
 			fd = tw_open();
 			_exit(as ? fd < 0 : fd != -EACCES);
 		}
-		EXPECT_EQ(0, status_of(pid));
+		EXPECT_EQ(0, tw_status_of(pid));
 		if (!as)
 			ASSERT_EQ(0, chown(TW_DEVICE, 0, NOBODY));
 	}

@@ -41,7 +41,6 @@ struct stalled {
 
 static int carry_out(const struct stalled *s)
 {
-	struct twheel_batch batch = { .entries = (unsigned long)s->mem, .count = 1 };
 	struct twheel_list list = {
 		.entries = (unsigned long)s->mem, .count = 4,
 		.flags = s->call == CALL_DRAIN ? TWHEEL_LIST_DRAIN : 0,
@@ -56,11 +55,11 @@ static int carry_out(const struct stalled *s)
 	case CALL_REARM:
 		return tw_call(s->fd, TWHEEL_IOC_ARM, s->mem);
 	case CALL_ARM_BATCH:
-		return tw_call(s->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		return tw_batch(s->fd, TWHEEL_IOC_ARM_BATCH, s->mem, 1);
 	case CALL_CANCEL:
 		return tw_call(s->fd, TWHEEL_IOC_CANCEL, s->mem);
 	case CALL_CANCEL_BATCH:
-		return tw_call(s->fd, TWHEEL_IOC_CANCEL_BATCH, &batch);
+		return tw_batch(s->fd, TWHEEL_IOC_CANCEL_BATCH, s->mem, 1);
 	case CALL_GET:
 		return tw_call(s->fd, TWHEEL_IOC_GET, s->mem);
 	case CALL_LIST:
@@ -383,7 +382,6 @@ TEST_F(stall, wakes_the_next_reader_half_way)
 	enum { ROOM = 3, BEFORE = 2, ALL = 5 };
 	struct twheel_event buf[ALL], *half = (struct twheel_event *)self->mem - BEFORE;
 	struct twheel_arm arms[ALL];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = ALL };
 	char content[PAGE] = "";
 	struct reader r[2];
 	int fd, i;
@@ -397,7 +395,7 @@ TEST_F(stall, wakes_the_next_reader_half_way)
 	arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC, TWHEEL_ARM_ABS, 5);
 	for (i = 1; i < ALL; i++)
 		arms[i] = arms[0];
-	ASSERT_EQ(ALL, tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(ALL, tw_arm_batch(fd, arms, ALL));
 	ASSERT_TRUE(stalls(self));
 	ASSERT_TRUE(has_read(&r[1], ALL - BEFORE));
 	EXPECT_EQ(0, __atomic_load_n(&r[0].done, __ATOMIC_ACQUIRE));
@@ -446,7 +444,7 @@ TEST_F(stall, can_be_killed)
 		}
 		close(ready[1]);
 		ASSERT_EQ(1, read(ready[0], &byte, 1)) {
-			TH_LOG("%s: exit status %d", names[call], status_of(pid));
+			TH_LOG("%s: exit status %d", names[call], tw_status_of(pid));
 		}
 		close(ready[0]);
 		kill(pid, SIGKILL);

@@ -39,12 +39,11 @@ static __u64 try_ns = TRY_LONG_NS;
 
 static int arm_many(int fd, struct twheel_arm *arms, __u32 n)
 {
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = n };
 	__u32 i;
 
 	for (i = 0; i < n; i++)
 		arms[i] = tw_request(TW_FAR, 0, i);
-	return tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+	return tw_arm_batch(fd, arms, n);
 }
 
 /* The data of two threads, of which one changes what the other looks at. */

@@ -117,22 +117,19 @@ static void arm(int fd, unsigned long n, __u64 deadline, __u64 span, __u32 flags
 	unsigned long done, i;
 
 	for (done = 0; done < n; done += i) {
-		struct twheel_batch batch = {
-			.entries = (unsigned long)arms,
-			.count = n - done < BATCH ? n - done : BATCH,
-		};
+		__u32 part = n - done < BATCH ? n - done : BATCH;
 		int ret;
 
-		for (i = 0; i < batch.count; i++)
+		for (i = 0; i < part; i++)
 			arms[i] = (struct twheel_arm) {
 				.user_data = done + i,
 				.expires = deadline + (done + i) % span * tick,
 				.flags = TWHEEL_ARM_ABS | flags,
 			};
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
-		if (ret != batch.count)
+		ret = tw_arm_batch(fd, arms, part);
+		if (ret != part)
 			fail("arm", ret);
-		for (i = 0; i < batch.count; i++)
+		for (i = 0; i < part; i++)
 			if (arms[i].result)
 				fail("arm", arms[i].result);
 	}

@@ -505,15 +505,12 @@ TEST_F(tw, config_limits_and_the_last_one_wins)
 TEST_F(tw, config_is_settled_by_the_first_timer)
 {
 	struct twheel_arm arm = tw_request(0, 1U << 15, 0);
-	struct twheel_batch batch = {
-		.entries = (unsigned long)&arm, .count = 1,
-	};
 	struct twheel_event event;
 	__u64 handle;
 
 	/* Calls that fail do not settle the configuration. */
 	ASSERT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	ASSERT_EQ(1, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(1, tw_arm_batch(self->fd, &arm, 1));
 	ASSERT_EQ(-EINVAL, arm.result);
 	arm = tw_request(0, 0, 0);
 	arm.handle = BAD_HANDLE;
@@ -588,9 +585,6 @@ TEST_F(tw, arm_count_needs_an_interval)
 	__u64 __live = (live); \
 	int __fd = (fd); \
 	struct twheel_arm __arm; \
-	struct twheel_batch __batch = { \
-		.entries = (unsigned long)&__arm, .count = 1, \
-	}; \
 	int __again; \
 	for (__again = 0; __again < 2; __again++) { \
 		__arm = *__request; \
@@ -600,7 +594,7 @@ TEST_F(tw, arm_count_needs_an_interval)
 		EXPECT_EQ(__again ? __live : 0, __arm.handle); \
 		EXPECT_EQ(0, __arm.old_state); \
 		__arm.result = 0; \
-		EXPECT_EQ(1, tw_call(__fd, TWHEEL_IOC_ARM_BATCH, &__batch)); \
+		EXPECT_EQ(1, tw_arm_batch(__fd, &__arm, 1)); \
 		EXPECT_EQ(-EINVAL, __arm.result); \
 	} \
 	EXPECT_EQ(1, tw_info(__fd).pending); \

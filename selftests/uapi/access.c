@@ -72,16 +72,14 @@ TEST_F(mode, of_changes)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, 0, 0);
 	struct twheel_cancel cancel = { .flags = 0 };
-	struct twheel_batch arms = { .entries = (unsigned long)&arm, .count = 1 };
-	struct twheel_batch cancels = { .entries = (unsigned long)&cancel, .count = 1 };
 	int done = variant->writes ? 0 : -EBADF, n = variant->writes ? 1 : -EBADF;
 
 	EXPECT_EQ(done, tw_config(self->fd, CLOCK_BOOTTIME, 5));
 	EXPECT_EQ(done, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(done, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(n, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &arms));
+	EXPECT_EQ(n, tw_arm_batch(self->fd, &arm, 1));
 	cancel.handle = arm.handle;
-	EXPECT_EQ(n, tw_call(self->fd, TWHEEL_IOC_CANCEL_BATCH, &cancels));
+	EXPECT_EQ(n, tw_batch(self->fd, TWHEEL_IOC_CANCEL_BATCH, &cancel, 1));
 	cancel.handle = variant->writes ? tw_arm(self->fd, TW_FAR, 0, 0) : 0;
 	EXPECT_EQ(done, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	if (variant->reads) {

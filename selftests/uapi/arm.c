@@ -126,7 +126,6 @@ TEST_F(clk, negative_times_are_refused)
 	static const __u64 negative[] = { ~0ULL, -TW_SEC, -TW_FAR, MAX_TIME + 2, MAX_TIME + 1 };
 	__u64 deadline = tw_now(self->clock) + TW_FAR;
 	struct twheel_arm live = tw_request(deadline, TWHEEL_ARM_ABS, 7), arm;
-	struct twheel_batch batch = { .entries = (unsigned long)&arm, .count = 1 };
 	struct twheel_timer_info before, after;
 	unsigned int field, again;
 	size_t i;
@@ -148,7 +147,7 @@ TEST_F(clk, negative_times_are_refused)
 				}
 				EXPECT_EQ(0, arm.old_state);
 				EXPECT_EQ(0, arm.old_remaining);
-				EXPECT_EQ(1, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+				EXPECT_EQ(1, tw_arm_batch(self->fd, &arm, 1));
 				EXPECT_EQ(-EINVAL, arm.result);
 			}
 		}

@@ -7,24 +7,9 @@
 
 #include "twheel_test.h"
 
-static int batch(int fd, unsigned long cmd, void *entries, __u32 count)
-{
-	struct twheel_batch batch = {
-		.entries = (unsigned long)entries,
-		.count = count,
-	};
-
-	return tw_call(fd, cmd, &batch);
-}
-
-static int arm_batch(int fd, struct twheel_arm *arms, __u32 count)
-{
-	return batch(fd, TWHEEL_IOC_ARM_BATCH, arms, count);
-}
-
 static int cancel_batch(int fd, struct twheel_cancel *cancels, __u32 count)
 {
-	return batch(fd, TWHEEL_IOC_CANCEL_BATCH, cancels, count);
+	return tw_batch(fd, TWHEEL_IOC_CANCEL_BATCH, cancels, count);
 }
 
 static struct twheel_cancel cancel_request(__u64 handle)
@@ -42,8 +27,8 @@ TEST_F(tw, of_none)
 {
 	struct twheel_arm arm = tw_request(0, 0, 0), copy = arm;
 
-	EXPECT_EQ(0, arm_batch(self->fd, &arm, 0));
-	EXPECT_EQ(0, arm_batch(self->fd, NULL, 0));
+	EXPECT_EQ(0, tw_arm_batch(self->fd, &arm, 0));
+	EXPECT_EQ(0, tw_arm_batch(self->fd, NULL, 0));
 	EXPECT_EQ(0, cancel_batch(self->fd, NULL, 0));
 	EXPECT_EQ(0, memcmp(&arm, &copy, sizeof(arm)));
 	EXPECT_EQ(0, tw_info(self->fd).pending);
@@ -61,7 +46,7 @@ TEST_F(tw, of_every_size)
 		n = sizes[i];
 		for (j = 0; j < n; j++)
 			arms[j] = tw_request(TW_FAR + j, 0, j);
-		ASSERT_EQ(n, arm_batch(self->fd, arms, n));
+		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
 		EXPECT_EQ(n, tw_info(self->fd).pending);
 		for (j = 0; j < n; j++) {
 			ASSERT_EQ(0, arms[j].result);
@@ -71,7 +56,7 @@ TEST_F(tw, of_every_size)
 			cancels[j] = cancel_request(arms[j].handle);
 		}
 		/* Re-arm all of them in place. */
-		ASSERT_EQ(n, arm_batch(self->fd, arms, n));
+		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
 		EXPECT_EQ(n, tw_info(self->fd).pending);
 		for (j = 0; j < n; j++) {
 			ASSERT_EQ(0, arms[j].result);
@@ -124,7 +109,7 @@ TEST_F(tw, failures_do_not_stop_the_rest)
 			good++;
 		}
 	}
-	ASSERT_EQ(N, arm_batch(self->fd, arms, N));
+	ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
 	EXPECT_EQ(good, tw_info(self->fd).pending);
 	for (i = 0; i < N; i++) {
 		EXPECT_EQ(want[i], arms[i].result);
@@ -170,7 +155,7 @@ TEST_F(tw, limit_in_the_middle)
 		if (i % 2)
 			arms[i].handle = live;
 	}
-	ASSERT_EQ(20, arm_batch(self->fd, arms, 20));
+	ASSERT_EQ(20, tw_arm_batch(self->fd, arms, 20));
 	for (i = 0; i < 20; i++) {
 		EXPECT_EQ(i == 18 ? -ENOSPC : 0, arms[i].result);
 		EXPECT_EQ(i % 2, arms[i].handle == live);
@@ -193,7 +178,7 @@ TEST_F(tw, the_same_handle_twice)
 		arms[i].handle = handle;
 		cancels[i] = cancel_request(handle);
 	}
-	ASSERT_EQ(3, arm_batch(self->fd, arms, 3));
+	ASSERT_EQ(3, tw_arm_batch(self->fd, arms, 3));
 	for (i = 0; i < 3; i++) {
 		EXPECT_EQ(0, arms[i].result);
 		EXPECT_EQ(TWHEEL_STATE_PENDING, arms[i].old_state);
@@ -224,7 +209,7 @@ TEST_F(tw, deadlines_of_a_batch_are_kept)
 	for (i = 0; i < N; i++)
 		arms[i] = tw_request(tw_random(&state) % TW_SEC, 0, i);
 	before = tw_now(CLOCK_MONOTONIC);
-	ASSERT_EQ(N, arm_batch(self->fd, arms, N));
+	ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
 	after = tw_now(CLOCK_MONOTONIC);
 	ASSERT_EQ(N, tw_collect(self->fd, events, N));
 	for (i = 0; i < N; i++) {
@@ -248,7 +233,7 @@ TEST_F(tw, arrays_need_no_alignment)
 		for (i = 0; i < 10; i++)
 			arms[i] = tw_request(TW_FAR, 0, i);
 		memcpy(buf + shift, arms, sizeof(arms));
-		ASSERT_EQ(10, batch(self->fd, TWHEEL_IOC_ARM_BATCH, buf + shift, 10));
+		ASSERT_EQ(10, tw_batch(self->fd, TWHEEL_IOC_ARM_BATCH, buf + shift, 10));
 		memcpy(arms, buf + shift, sizeof(arms));
 		for (i = 0; i < 10; i++) {
 			EXPECT_EQ(0, arms[i].result);
@@ -317,7 +302,7 @@ TEST_F(tw, arm_array_that_ends_early)
 			array = across(behind, arms, sizeof(arms[0]), N, WHOLE, part[k]);
 			ASSERT_NE(NULL, array);
 			pending = tw_info(self->fd).pending;
-			ASSERT_EQ(WHOLE, arm_batch(self->fd, (void *)array, N));
+			ASSERT_EQ(WHOLE, tw_arm_batch(self->fd, (void *)array, N));
 			memcpy(done, array, WHOLE * sizeof(done[0]));
 			for (i = 0; i < WHOLE; i++) {
 				ASSERT_EQ(0, done[i].result);
@@ -386,8 +371,8 @@ TEST_F(tw, no_first_entry)
 		for (part = 0; part < sizeof(arm); part += 7) {
 			array = across(behind, &arm, sizeof(arm), 1, 0, part);
 			ASSERT_NE(NULL, array);
-			EXPECT_EQ(-EFAULT, arm_batch(self->fd, (void *)array, 1));
-			EXPECT_EQ(-EFAULT, arm_batch(self->fd, (void *)array, 100));
+			EXPECT_EQ(-EFAULT, tw_arm_batch(self->fd, (void *)array, 1));
+			EXPECT_EQ(-EFAULT, tw_arm_batch(self->fd, (void *)array, 100));
 			EXPECT_EQ(0, memcmp(array, &arm, part));
 			give_back(array);
 		}
@@ -419,7 +404,7 @@ TEST_F(tw, read_only_arrays)
 	for (i = 0; i < 10; i++)
 		arms[i] = tw_request(0, 0, i);
 	ASSERT_EQ(0, mprotect(mem, page, PROT_READ));
-	EXPECT_EQ(-EFAULT, arm_batch(self->fd, arms, 10));
+	EXPECT_EQ(-EFAULT, tw_arm_batch(self->fd, arms, 10));
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 
@@ -468,7 +453,7 @@ TEST_F(tw, under_a_hail_of_signals)
 			arms[i] = tw_request(TW_FAR, 0, i);
 		setitimer(ITIMER_REAL, &every, NULL);
 		for (done = 0; done < N; done += ret) {
-			ret = arm_batch(self->fd, arms + done, N - done);
+			ret = tw_arm_batch(self->fd, arms + done, N - done);
 			/* Also with a signal that is pending already the first part is done. */
 			if (ret <= 0)
 				break;
@@ -529,7 +514,7 @@ TEST_F(tw, memory_that_comes_and_goes)
 		for (i = 0; i < N; i++)
 			arms[i] = tw_request(TW_FAR, 0, i);
 		pthread_mutex_unlock(&t.lock);
-		ret = arm_batch(self->fd, arms, N);
+		ret = tw_arm_batch(self->fd, arms, N);
 		pthread_mutex_lock(&t.lock);
 		ASSERT_LT(0, ret);
 		whole += ret == N;

@@ -20,21 +20,20 @@
 static long arm_batches(int fd, long n, __u64 spread)
 {
 	static __thread struct twheel_arm arms[1000];
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
 	__u64 state = 4242;
 	long done = 0;
-	int i, ret;
+	int i, ret, part;
 
 	while (done < n) {
-		batch.count = n - done < 1000 ? n - done : 1000;
-		for (i = 0; i < (int)batch.count; i++)
+		part = n - done < 1000 ? n - done : 1000;
+		for (i = 0; i < part; i++)
 			arms[i] = tw_request(tw_random(&state) % spread, 0, 0);
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		ret = tw_arm_batch(fd, arms, part);
 		if (ret <= 0)
 			break;
 		for (i = 0; i < ret; i++)
 			done += arms[i].result == 0;
-		if (ret == (int)batch.count && arms[ret - 1].result)
+		if (ret == part && arms[ret - 1].result)
 			break;
 	}
 	return done;
@@ -206,7 +205,7 @@ TEST_F(end, close_under_a_waiting_thread)
 
 TEST_F(end, exit_without_close)
 {
-	int status, fd, i;
+	int fd, i;
 	pid_t pid;
 
 	for (i = 0; i < 20; i++) {
@@ -216,8 +215,7 @@ TEST_F(end, exit_without_close)
 			fd = tw_open();
 			_exit(arm_batches(fd, 2000, i % 2 ? TW_FAR : 5 * TW_MSEC) == 2000 ? 0 : 1);
 		}
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status);
+		EXPECT_EQ(0, tw_status_of(pid));
 	}
 	EXPECT_TRUE(tw_all_given_back(self->fd));
 }

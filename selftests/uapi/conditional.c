@@ -78,9 +78,6 @@ static int arm_one(const FIXTURE_DATA(cond) * self, __u64 expires, __u64 user_da
 #define EXPECT_ERROR(error, fd, request) do { \
 	const struct twheel_arm *__request = (request); \
 	struct twheel_arm __arm = *__request; \
-	struct twheel_batch __batch = { \
-		.entries = (unsigned long)&__arm, .count = 1, \
-	}; \
 	int __error = (error), __fd = (fd); \
 	struct twheel_info __before = tw_info(__fd), __after; \
 	EXPECT_EQ(__error, tw_call(__fd, TWHEEL_IOC_ARM, &__arm)); \
@@ -90,7 +87,7 @@ static int arm_one(const FIXTURE_DATA(cond) * self, __u64 expires, __u64 user_da
 	EXPECT_EQ(0, __arm.old_state); \
 	EXPECT_EQ(0, __arm.old_remaining); \
 	__arm = *__request; \
-	EXPECT_EQ(1, tw_call(__fd, TWHEEL_IOC_ARM_BATCH, &__batch)); \
+	EXPECT_EQ(1, tw_arm_batch(__fd, &__arm, 1)); \
 	EXPECT_EQ(__error, __arm.result); \
 	EXPECT_EQ(0, __arm.old_state); \
 	__after = tw_info(__fd); \
@@ -326,9 +323,6 @@ TEST_F(tw, in_a_batch_each_for_itself)
 		{ 2, TWHEEL_ARM_IF_PENDING, 0 },
 	};
 	struct twheel_arm arms[ARRAY_SIZE(entries)];
-	struct twheel_batch batch = {
-		.entries = (unsigned long)arms, .count = ARRAY_SIZE(arms),
-	};
 	struct twheel_timer_info info;
 	size_t i;
 
@@ -337,7 +331,7 @@ TEST_F(tw, in_a_batch_each_for_itself)
 		arms[i] = tw_request(TW_FAR, entries[i].flags, i);
 		arms[i].handle = entries[i].key;
 	}
-	ASSERT_EQ(ARRAY_SIZE(arms), tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(ARRAY_SIZE(arms), tw_arm_batch(self->fd, arms, ARRAY_SIZE(arms)));
 	for (i = 0; i < ARRAY_SIZE(arms); i++)
 		EXPECT_EQ(entries[i].result, arms[i].result);
 	EXPECT_EQ(2, tw_info(self->fd).pending);

@@ -48,12 +48,9 @@ static void plan(int i, __u64 expires)
 /* Arms @n timers in a batch, of which the first has number @first. */
 static bool arm(int fd, int first, int n)
 {
-	struct twheel_batch batch = {
-		.entries = (unsigned long)(arms + first), .count = n,
-	};
 	int i;
 
-	if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != n)
+	if (tw_arm_batch(fd, arms + first, n) != n)
 		return false;
 	for (i = first; i < first + n; i++)
 		if (arms[i].result)

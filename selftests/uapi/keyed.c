@@ -178,7 +178,6 @@ TEST_F(keyed, batches)
 {
 	struct twheel_cancel cancels[3] = { { .handle = 0 }, { .handle = 5 }, { .handle = 0 } };
 	struct twheel_arm arms[4];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 4 };
 	struct twheel_event events[2];
 	int i;
 
@@ -186,7 +185,7 @@ TEST_F(keyed, batches)
 		arms[i] = tw_request(TW_FAR, 0, i);
 		arms[i].handle = i == 2 ? 5 : 0;
 	}
-	ASSERT_EQ(4, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(4, tw_arm_batch(self->fd, arms, 4));
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(0, arms[i].result);
 		EXPECT_EQ(i == 2 ? 5 : 0, arms[i].handle);
@@ -194,9 +193,7 @@ TEST_F(keyed, batches)
 	}
 	EXPECT_EQ(2, tw_info(self->fd).pending);
 
-	batch.entries = (unsigned long)cancels;
-	batch.count = 3;
-	ASSERT_EQ(3, tw_call(self->fd, TWHEEL_IOC_CANCEL_BATCH, &batch));
+	ASSERT_EQ(3, tw_batch(self->fd, TWHEEL_IOC_CANCEL_BATCH, cancels, 3));
 	EXPECT_EQ(0, cancels[0].result);
 	EXPECT_EQ(0, cancels[1].result);
 	EXPECT_EQ(-ENOENT, cancels[2].result);
@@ -207,9 +204,7 @@ TEST_F(keyed, batches)
 		arms[i] = tw_request(TW_MSEC, 0, 10 + i);
 		arms[i].handle = 77;
 	}
-	batch.entries = (unsigned long)arms;
-	batch.count = 4;
-	ASSERT_EQ(4, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(4, tw_arm_batch(self->fd, arms, 4));
 	ASSERT_EQ(1, tw_collect(self->fd, events, 1));
 	EXPECT_EQ(77, events[0].handle);
 	EXPECT_EQ(13, events[0].user_data);
@@ -356,18 +351,17 @@ static __u64 key_of(int pattern, __u64 i)
 static long put_many(int fd, int pattern, long n, enum twheel_state state)
 {
 	static struct twheel_arm arms[1000];
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
-	long i, j, found = 0;
+	long i, j, part, found = 0;
 
-	for (i = 0; i < n; i += batch.count) {
-		batch.count = n - i < 1000 ? n - i : 1000;
-		for (j = 0; j < batch.count; j++) {
+	for (i = 0; i < n; i += part) {
+		part = n - i < 1000 ? n - i : 1000;
+		for (j = 0; j < part; j++) {
 			arms[j] = tw_request(TW_FAR, 0, i + j);
 			arms[j].handle = key_of(pattern, i + j);
 		}
-		if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != (int)batch.count)
+		if (tw_arm_batch(fd, arms, part) != part)
 			break;
-		for (j = 0; j < batch.count; j++)
+		for (j = 0; j < part; j++)
 			found += !arms[j].result && arms[j].old_state == state;
 	}
 	return found;

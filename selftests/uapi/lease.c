@@ -806,7 +806,6 @@ TEST_F(lease, rubbish_in_the_word)
 TEST_F(lease, fork)
 {
 	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
-	int status;
 	__u32 word;
 	pid_t pid;
 
@@ -816,8 +815,7 @@ TEST_F(lease, fork)
 	if (pid == 0)
 		_exit(tw_lease_deadline(&self->words[word]) == deadline &&
 		      tw_lease_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, tw_status_of(pid));
 	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 }
 
@@ -849,7 +847,7 @@ TEST_F(lease, found_by_another_process)
 	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
 	__u64 said, deadline;
 	__u32 word;
-	int status, pair[2];
+	int pair[2];
 	pid_t pid;
 	char byte;
 
@@ -876,8 +874,7 @@ TEST_F(lease, found_by_another_process)
 	EXPECT_EQ(word, arm.word);
 	said = self->words[word];
 	ASSERT_EQ(1, write(pair[1], "", 1));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, tw_status_of(pid));
 	EXPECT_EQ(said, self->words[word]);
 	close(pair[1]);
 }

@@ -389,16 +389,13 @@ TEST_F(limits, the_opener_counts)
 			_exit(3);
 		_exit(tw_info(fd).user_timers == 10 ? 0 : 4);
 	}
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 	close(fd);
 }
 
 TEST_F(limits, batches_are_counted_too)
 {
 	struct twheel_arm arms[20];
-	struct twheel_batch batch = {
-		.entries = (unsigned long)arms, .count = ARRAY_SIZE(arms),
-	};
 	int fd, i;
 
 	fd = open_as(SOMEONE);
@@ -406,7 +403,7 @@ TEST_F(limits, batches_are_counted_too)
 	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
 	for (i = 0; i < 20; i++)
 		arms[i] = tw_request(TW_FAR, 0, i);
-	ASSERT_EQ(20, tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(20, tw_arm_batch(fd, arms, 20));
 	for (i = 0; i < 20; i++) {
 		EXPECT_EQ(i < 10 ? 0 : -EDQUOT, arms[i].result);
 		EXPECT_EQ(i < 10, arms[i].handle != 0);
@@ -508,13 +505,12 @@ static void *fill(void *arg)
 {
 	struct filler *filler = arg;
 	struct twheel_arm arms[64];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = filler->size };
 	int i, n;
 
 	while (!filler->error) {
 		for (i = 0; i < filler->size; i++)
 			arms[i] = tw_request(TW_FAR, 0, 0);
-		n = tw_call(filler->fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		n = tw_arm_batch(filler->fd, arms, filler->size);
 		for (i = 0; i < n; i++)
 			if (arms[i].result)
 				filler->error = arms[i].result;
@@ -580,7 +576,7 @@ TEST_F(limits, parameters_belong_to_root)
 		_exit(set_parameter("max_user_timers", 1) == -EACCES &&
 		      set_parameter("max_fd_timers", 1) == -EACCES ? 0 : 2);
 	}
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 	EXPECT_EQ(self->max_user, parameter("max_user_timers"));
 }
 
@@ -651,7 +647,7 @@ TEST_F(memcg, timers_are_charged)
 	before = memcg_value(&self->group, "memory.current", NULL);
 	ASSERT_TRUE(tell(pair[0]));
 	if (!hear(pair[0])) {
-		ASSERT_EQ(4, status_of(pid));
+		ASSERT_EQ(4, tw_status_of(pid));
 		SKIP(return, "the limits of this machine allow too few timers");
 	}
 	after = memcg_value(&self->group, "memory.current", NULL);
@@ -663,7 +659,7 @@ TEST_F(memcg, timers_are_charged)
 	EXPECT_TRUE(tw_await((left = memcg_value(&self->group, "memory.current", NULL)) <=
 			     before + (after - before) / 4));
 	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, status_of(pid));
+	EXPECT_EQ(0, tw_status_of(pid));
 	TH_LOG("%lld bytes a timer, %lld left after close", (after - before) / n, left - before);
 }
 

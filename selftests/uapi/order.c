@@ -60,13 +60,10 @@ static void plan(int i, __u64 expires)
 /* Arms or re-arms @n timers, of which the first has number @first. */
 static bool arm(int fd, clockid_t clock, int first, int n)
 {
-	struct twheel_batch batch = {
-		.entries = (unsigned long)(arms + first), .count = n,
-	};
 	__u64 now;
 	int i;
 
-	if (tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch) != n)
+	if (tw_arm_batch(fd, arms + first, n) != n)
 		return false;
 	now = tw_now(clock);
 	for (i = first; i < first + n; i++) {

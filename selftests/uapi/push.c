@@ -9,22 +9,6 @@
 #define PUSH	sizeof(struct twheel_push)
 #define FAR	(3600 * TW_SEC)
 
-FIXTURE(push)
-{
-	int fd;
-};
-
-FIXTURE_SETUP(push)
-{
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
-}
-
-FIXTURE_TEARDOWN(push)
-{
-	close(self->fd);
-}
-
 /* Returns what write() returns, or -errno. */
 static ssize_t push_all(int fd, const struct twheel_push *pushes, size_t n)
 {
@@ -48,7 +32,7 @@ static __u64 deadline_of(int fd, __u64 handle)
 	return tw_get(fd, handle, &info) || info.state != TWHEEL_STATE_PENDING ? 0 : info.deadline;
 }
 
-TEST_F(push, nothing_but_the_deadline_changes)
+TEST_F(tw, nothing_but_the_deadline_changes)
 {
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	/* Later in place, later by far, and earlier. */
@@ -73,7 +57,7 @@ TEST_F(push, nothing_but_the_deadline_changes)
 	EXPECT_EQ(1, tw_info(self->fd).pending);
 }
 
-TEST_F(push, a_timer_expires_when_it_was_pushed_to)
+TEST_F(tw, a_timer_expires_when_it_was_pushed_to)
 {
 	__u64 now = tw_now(CLOCK_MONOTONIC), handle = tw_arm(self->fd, FAR, 0, 42);
 	struct twheel_event event;
@@ -97,7 +81,7 @@ TEST_F(push, a_timer_expires_when_it_was_pushed_to)
 }
 
 /* Not at the end of the tick in which the timer was due, and neither by a call for several. */
-TEST_F(push, a_timer_that_is_nearly_due_expires_at_once)
+TEST_F(tw, a_timer_that_is_nearly_due_expires_at_once)
 {
 	__u64 now, far = tw_arm(self->fd, FAR, 0, 1), handle;
 	struct twheel_event event;
@@ -122,7 +106,7 @@ TEST_F(push, a_timer_that_is_nearly_due_expires_at_once)
 	}
 }
 
-TEST_F(push, a_time_that_has_passed_is_not_put_off_by_slack)
+TEST_F(tw, a_time_that_has_passed_is_not_put_off_by_slack)
 {
 	struct twheel_push pushes[2];
 	struct twheel_event event;
@@ -146,7 +130,7 @@ TEST_F(push, a_time_that_has_passed_is_not_put_off_by_slack)
 	}
 }
 
-TEST_F(push, rounds_go_on_from_there)
+TEST_F(tw, rounds_go_on_from_there)
 {
 	struct twheel_arm arm = tw_request(FAR, 0, 1);
 	__u64 first = tw_now(CLOCK_MONOTONIC) + 200 * TW_MSEC;
@@ -166,7 +150,7 @@ TEST_F(push, rounds_go_on_from_there)
 	EXPECT_EQ(-ENOENT, push(self->fd, arm.handle, first + FAR));
 }
 
-TEST_F(push, entries_are_carried_out_up_to_the_first_that_fails)
+TEST_F(tw, entries_are_carried_out_up_to_the_first_that_fails)
 {
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	struct twheel_push pushes[3];
@@ -193,7 +177,7 @@ TEST_F(push, entries_are_carried_out_up_to_the_first_that_fails)
 	EXPECT_EQ((1ULL << 63) - 1, deadline_of(self->fd, handles[0]));
 }
 
-TEST_F(push, half_an_entry_is_refused)
+TEST_F(tw, half_an_entry_is_refused)
 {
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	__u64 handle = tw_arm(self->fd, far, TWHEEL_ARM_ABS, 0);
@@ -212,7 +196,7 @@ TEST_F(push, half_an_entry_is_refused)
 	EXPECT_EQ(far + 2, deadline_of(self->fd, handle));
 }
 
-TEST_F(push, memory_that_ends_early)
+TEST_F(tw, memory_that_ends_early)
 {
 	char *end = tw_guarded(1) + sysconf(_SC_PAGESIZE);
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
@@ -230,7 +214,7 @@ TEST_F(push, memory_that_ends_early)
 	EXPECT_EQ(far + 1, deadline_of(self->fd, handle));
 }
 
-TEST_F(push, a_record_is_not_withdrawn)
+TEST_F(tw, a_record_is_not_withdrawn)
 {
 	__u64 handle = tw_arm(self->fd, 0, 0, 42);
 	struct twheel_event event;
@@ -244,7 +228,7 @@ TEST_F(push, a_record_is_not_withdrawn)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-TEST_F(push, many_at_once)
+TEST_F(tw, many_at_once)
 {
 	enum { MANY = 1000 };
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
@@ -269,7 +253,7 @@ static bool has_timer(int key)
 	return key % 7 > 4 || (key > 100 && key < 180);
 }
 
-TEST_F(push, keys_are_put)
+TEST_F(tw, keys_are_put)
 {
 	enum { KEYS = 300 };
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
@@ -305,7 +289,7 @@ TEST_F(push, keys_are_put)
 	EXPECT_EQ(far, deadline_of(self->fd, 7));
 }
 
-TEST_F(push, no_more_keys_than_the_limit)
+TEST_F(tw, no_more_keys_than_the_limit)
 {
 	struct twheel_config config = {
 		.clock = CLOCK_MONOTONIC, .flags = TWHEEL_CONFIG_KEYED, .limit = 2,
@@ -320,7 +304,7 @@ TEST_F(push, no_more_keys_than_the_limit)
 	EXPECT_EQ(far + 1, deadline_of(self->fd, 1));
 }
 
-TEST_F(push, a_lease_stays_one)
+TEST_F(tw, a_lease_stays_one)
 {
 	__u64 far = tw_lease_round(tw_now(CLOCK_MONOTONIC) + FAR);
 	struct twheel_arm arm = tw_request(far, TWHEEL_ARM_ABS | TWHEEL_ARM_LEASE, 1);
@@ -342,7 +326,7 @@ TEST_F(push, a_lease_stays_one)
 	munmap(words, 4096);
 }
 
-TEST_F(push, needs_a_descriptor_for_writing)
+TEST_F(tw, needs_a_descriptor_for_writing)
 {
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	int fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
@@ -360,7 +344,7 @@ TEST_F(push, needs_a_descriptor_for_writing)
 }
 
 /* Entries that lie in several pieces of memory, and a call that must not wait */
-TEST_F(push, vectors_and_nowait)
+TEST_F(tw, vectors_and_nowait)
 {
 	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
 	struct twheel_push pushes[2] = { { 1, far + 1 }, { 2, far + 2 } };

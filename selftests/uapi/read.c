@@ -32,33 +32,6 @@ static bool make_ready(int fd, __u64 base, int n)
 	return tw_wait_ready(fd, before + n);
 }
 
-/* Counts @n records by user_data. Returns false if a record is not plausible. */
-static bool count_records(const void *buf, int n, unsigned int *seen, __u64 max)
-{
-	struct twheel_event event;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		memcpy(&event, (const char *)buf + i * RECORD, RECORD);
-		if (event.user_data >= max || event.expirations != 1 ||
-		    event.flags != TWHEEL_EVENT_LAST || event.reserved ||
-		    event.expired < event.deadline || !event.handle)
-			return false;
-		seen[event.user_data]++;
-	}
-	return true;
-}
-
-static bool all_once(const unsigned int *seen, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		if (seen[i] != 1)
-			return false;
-	return true;
-}
-
 static void blocking(int fd, bool on)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -106,11 +79,11 @@ TEST_F(tw, whole_records_only)
 	ASSERT_EQ(2 * RECORD, tw_read(self->fd, buf, 3 * RECORD - 1));
 	EXPECT_EQ((char)0xcc, buf[2 * RECORD]);
 	EXPECT_EQ((char)0xcc, buf[3 * RECORD - 2]);
-	EXPECT_TRUE(count_records(buf, 2, seen, 5));
+	EXPECT_TRUE(tw_count_records(buf, 2, seen, 5));
 	EXPECT_EQ(3, tw_info(self->fd).ready);
 	ASSERT_EQ(3 * RECORD, tw_read(self->fd, buf, sizeof(buf)));
-	EXPECT_TRUE(count_records(buf, 3, seen, 5));
-	EXPECT_TRUE(all_once(seen, 5));
+	EXPECT_TRUE(tw_count_records(buf, 3, seen, 5));
+	EXPECT_TRUE(tw_all_once(seen, 5));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, buf, sizeof(buf)));
 }
 
@@ -141,13 +114,13 @@ TEST_F(tw, scattered_buffers)
 			len += iov[at].iov_len;
 		len -= len % RECORD;
 		ASSERT_EQ(len, readv(self->fd, iov, n));
-		ASSERT_TRUE(count_records(buf, len / RECORD, seen, N));
+		ASSERT_TRUE(tw_count_records(buf, len / RECORD, seen, N));
 		n = tw_info(self->fd).ready;
 		EXPECT_EQ(N - len / RECORD, n);
 		if (n)
 			ASSERT_EQ(n * RECORD, tw_read(self->fd, buf, sizeof(buf)));
-		ASSERT_TRUE(count_records(buf, n, seen, N));
-		EXPECT_TRUE(all_once(seen, N));
+		ASSERT_TRUE(tw_count_records(buf, n, seen, N));
+		EXPECT_TRUE(tw_all_once(seen, N));
 	}
 }
 
@@ -250,8 +223,8 @@ TEST_F(tw, fault_at_the_first_record)
 	EXPECT_EQ(N, tw_info(self->fd).ready);
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 	ASSERT_EQ(sizeof(events), tw_read(self->fd, events, sizeof(events)));
-	EXPECT_TRUE(count_records(events, N, seen, N));
-	EXPECT_TRUE(all_once(seen, N));
+	EXPECT_TRUE(tw_count_records(events, N, seen, N));
+	EXPECT_TRUE(tw_all_once(seen, N));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, events, sizeof(events)));
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 }
@@ -284,12 +257,12 @@ TEST_F(tw, fault_in_the_middle)
 			got = tw_read(self->fd, mem + page - whole * RECORD - part, N * RECORD);
 			ASSERT_EQ(whole * RECORD, got);
 			ASSERT_EQ(N - whole, tw_info(self->fd).ready);
-			ASSERT_TRUE(count_records(mem + page - whole * RECORD - part,
-						  whole, seen, N));
+			ASSERT_TRUE(tw_count_records(mem + page - whole * RECORD - part,
+						     whole, seen, N));
 			ASSERT_EQ((N - whole) * RECORD,
 				  tw_read(self->fd, events, sizeof(events)));
-			ASSERT_TRUE(count_records(events, N - whole, seen, N));
-			ASSERT_TRUE(all_once(seen, N));
+			ASSERT_TRUE(tw_count_records(events, N - whole, seen, N));
+			ASSERT_TRUE(tw_all_once(seen, N));
 			munmap(mem, 4 * page);
 		}
 	}
@@ -305,10 +278,10 @@ TEST_F(tw, fault_in_a_later_piece)
 
 	ASSERT_TRUE(make_ready(self->fd, 0, 10));
 	ASSERT_EQ(RECORD, readv(self->fd, iov, 3));
-	ASSERT_TRUE(count_records(events, 1, seen, 10));
+	ASSERT_TRUE(tw_count_records(events, 1, seen, 10));
 	ASSERT_EQ(9 * RECORD, tw_read(self->fd, events, sizeof(events)));
-	ASSERT_TRUE(count_records(events, 9, seen, 10));
-	EXPECT_TRUE(all_once(seen, 10));
+	ASSERT_TRUE(tw_count_records(events, 9, seen, 10));
+	EXPECT_TRUE(tw_all_once(seen, 10));
 }
 
 /* If the record of a periodic timer cannot be stored, no round is lost. */
@@ -347,8 +320,8 @@ TEST_F(tw, buffers_not_yet_in_memory)
 		memset(seen, 0, sizeof(seen));
 		ASSERT_TRUE(make_ready(self->fd, 0, N));
 		ASSERT_EQ(N * RECORD, tw_read(self->fd, mem, N * RECORD));
-		ASSERT_TRUE(count_records(mem, N, seen, N));
-		EXPECT_TRUE(all_once(seen, N));
+		ASSERT_TRUE(tw_count_records(mem, N, seen, N));
+		EXPECT_TRUE(tw_all_once(seen, N));
 		ASSERT_EQ(0, madvise(mem, N * RECORD, MADV_DONTNEED));
 	}
 }
@@ -603,8 +576,8 @@ TEST_F(tw, epoll_exclusive_wakes_one)
 TEST_F(tw, fork_shares_the_context)
 {
 	struct twheel_event event;
-	pid_t pid, early;
-	int status, i;
+	int status = 0, i;
+	pid_t pid;
 
 	for (i = 0; i < 2; i++) {
 		pid = fork();
@@ -615,11 +588,11 @@ TEST_F(tw, fork_shares_the_context)
 		 * In the first round the record is read while the child may be alive, in
 		 * the second after the child has ended.
 		 */
-		early = i ? waitpid(pid, &status, 0) : 0;
+		if (i)
+			status = tw_status_of(pid);
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(i, event.user_data);
-		ASSERT_EQ(pid, early ?: waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status);
+		EXPECT_EQ(0, i ? status : tw_status_of(pid));
 	}
 	/* This time the parent closes its copy first. */
 	pid = fork();
@@ -630,8 +603,7 @@ TEST_F(tw, fork_shares_the_context)
 		_exit(tw_collect(self->fd, &event, 1) == 1 && event.user_data == 9 ? 0 : 2);
 	}
 	close(self->fd);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, tw_status_of(pid));
 	self->fd = tw_open();
 }
 
@@ -639,7 +611,7 @@ TEST_F(tw, fork_shares_the_context)
 TEST_F(tw, passed_over_a_socket)
 {
 	struct twheel_event event;
-	int sv[2], status;
+	int sv[2];
 	__u64 handle;
 	pid_t pid;
 
@@ -660,8 +632,7 @@ TEST_F(tw, passed_over_a_socket)
 			_exit(1);
 		_exit(tw_cancel(fd, handle) ? 2 : 0);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, tw_status_of(pid));
 	close(sv[0]);
 	close(sv[1]);
 	self->fd = tw_open();
@@ -741,7 +712,7 @@ TEST_F(tw, two_readers_share_the_records)
 		pthread_join(r[i].thread, NULL);
 		EXPECT_EQ(0, r[i].bad);
 	}
-	EXPECT_TRUE(all_once(seen, N));
+	EXPECT_TRUE(tw_all_once(seen, N));
 }
 
 static void *read_one(void *arg)
@@ -757,7 +728,6 @@ static void *read_one(void *arg)
 TEST_F(tw, one_wake_up_serves_two_readers)
 {
 	struct twheel_arm arms[2];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = 2 };
 	struct reader r[2];
 	int i, round;
 
@@ -770,7 +740,7 @@ TEST_F(tw, one_wake_up_serves_two_readers)
 		/* Both readers sleep by then, except on a very slow machine. */
 		arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, TWHEEL_ARM_ABS, 0);
 		arms[1] = arms[0];
-		ASSERT_EQ(2, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_EQ(2, tw_arm_batch(self->fd, arms, 2));
 		for (i = 0; i < 2; i++) {
 			pthread_join(r[i].thread, NULL);
 			EXPECT_EQ(0, r[i].bad);

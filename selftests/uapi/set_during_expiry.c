@@ -26,9 +26,6 @@ static unsigned int nr_timers(void)
 TEST_F(wall, a_step_back_in_a_pause)
 {
 	unsigned int n = nr_timers(), i;
-	struct twheel_batch batch = {
-		.entries = (unsigned long)arms, .count = n,
-	};
 	__u64 deadline = wall_now() + HOUR;
 	struct twheel_info info;
 	int round, hits = 0;
@@ -36,7 +33,7 @@ TEST_F(wall, a_step_back_in_a_pause)
 	for (round = 0; round < 20 && hits < 3; round++) {
 		for (i = 0; i < n; i++)
 			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, i);
-		ASSERT_EQ(n, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
 		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
 		ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 		ASSERT_EQ(0, set_clock(self->ahead, 2 * HOUR));
@@ -79,9 +76,6 @@ static bool falls_silent(void)
 TEST_F(wall, a_step_back_in_a_run)
 {
 	unsigned int n = nr_timers(), i;
-	struct twheel_batch batch = {
-		.entries = (unsigned long)arms, .count = n,
-	};
 	__u64 deadline = wall_now() + HOUR, ready;
 	int here = tw_nth_cpu(0), other = tw_nth_cpu(1), round, hits = 0;
 
@@ -93,7 +87,7 @@ TEST_F(wall, a_step_back_in_a_run)
 			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, i);
 		if (other >= 0)
 			ASSERT_TRUE(tw_pin(other));
-		ASSERT_EQ(n, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
 		ASSERT_TRUE(tw_pin(here));
 		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
 		ASSERT_TRUE(tw_wait_ready(self->fd, 1));

@@ -70,9 +70,6 @@ static __u64 spread(struct __test_metadata *_metadata, FIXTURE_DATA(slack) * sel
 	__u64 begin = tw_now(CLOCK_MONOTONIC) + AHEAD_NS;
 	__u64 state = 161803, witnessed = 0, latest = 0, armed;
 	__u64 tick = tw_info(self->fd).tick_ns;
-	struct twheel_batch batch = {
-		.entries = (uintptr_t)self->arms, .count = ALL,
-	};
 	static bool seen[ALL];
 	int i;
 
@@ -85,7 +82,7 @@ static __u64 spread(struct __test_metadata *_metadata, FIXTURE_DATA(slack) * sel
 					   TWHEEL_ARM_ABS, i);
 		self->arms[i].slack = slack;
 	}
-	ASSERT_EQ(ALL, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(ALL, tw_arm_batch(self->fd, self->arms, ALL));
 	armed = tw_now(CLOCK_MONOTONIC);
 
 	ASSERT_EQ(ALL, tw_collect(self->fd, self->events, ALL));

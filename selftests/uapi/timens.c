@@ -341,7 +341,6 @@ TEST_F(ns, a_child_and_its_parent)
 	__u64 deadline = tw_now(self->clock) + TW_FAR;
 	struct twheel_timer_info info;
 	__u64 handle;
-	int status;
 	pid_t pid;
 
 	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
@@ -358,8 +357,7 @@ TEST_F(ns, a_child_and_its_parent)
 		arm.handle = handle;
 		_exit(tw_call(self->fd, TWHEEL_IOC_ARM, &arm) ? 2 : 0);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, tw_status_of(pid));
 	EXPECT_DEADLINE(deadline + 5, self->fd, handle);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,6 +152,19 @@ static inline __u64 tw_arm(int fd, __u64 expires, __u16 flags, __u64 user_data)
 	return tw_call(fd, TWHEEL_IOC_ARM, &arm) ? 0 : arm.handle;
 }
 
+/* Arms or cancels @count @entries by @cmd. Returns how many were handled, or -errno. */
+static inline int tw_batch(int fd, unsigned long cmd, void *entries, __u32 count)
+{
+	struct twheel_batch batch = { .entries = (unsigned long)entries, .count = count };
+
+	return tw_call(fd, cmd, &batch);
+}
+
+static inline int tw_arm_batch(int fd, struct twheel_arm *arms, __u32 count)
+{
+	return tw_batch(fd, TWHEEL_IOC_ARM_BATCH, arms, count);
+}
+
 static inline int tw_cancel(int fd, __u64 handle)
 {
 	struct twheel_cancel cancel = { .handle = handle };
@@ -244,6 +258,16 @@ static inline bool tw_all_given_back(int fd)
 	return tw_await(!tw_info(fd).user_timers);
 }
 
+/* Waits for @pid. Returns its exit status, or -1 if it did not exit. */
+static inline int tw_status_of(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
 /* Does thread @tid of this process sleep? */
 static inline bool tw_sleeps(pid_t tid)
 {
@@ -323,6 +347,38 @@ static inline size_t tw_collect(int fd, struct twheel_event *events, size_t want
 		got += ret / sizeof(*events);
 	}
 	return got;
+}
+
+/*
+ * Counts @n records of one-shot timers on CLOCK_MONOTONIC by user_data. Returns false if one
+ * of them is not plausible.
+ */
+static inline bool tw_count_records(const void *records, int n, unsigned int *seen, __u64 max)
+{
+	__u64 now = tw_now(CLOCK_MONOTONIC);
+	struct twheel_event event;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&event, (const char *)records + i * sizeof(event), sizeof(event));
+		if (event.user_data >= max || event.expirations != 1 ||
+		    event.flags != TWHEEL_EVENT_LAST || event.reserved || !event.handle ||
+		    event.expired < event.deadline || now < event.expired)
+			return false;
+		seen[event.user_data]++;
+	}
+	return true;
+}
+
+/* Returns whether each of @n was counted once. */
+static inline bool tw_all_once(const unsigned int *seen, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (seen[i] != 1)
+			return false;
+	return true;
 }
 
 /*

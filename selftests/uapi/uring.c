@@ -81,32 +81,6 @@ static bool nothing_completed(struct io_uring *ring)
 	return io_uring_peek_cqe(ring, &cqe) == -EAGAIN;
 }
 
-/* Counts records by user_data. Returns false if a record is not plausible. */
-static bool count_records(const struct twheel_event *events, int n, unsigned char *seen,
-			  __u64 max)
-{
-	__u64 now = tw_now(CLOCK_MONOTONIC);
-	int i;
-
-	for (i = 0; i < n; i++) {
-		if (events[i].user_data >= max || events[i].expirations != 1 ||
-		    events[i].expired < events[i].deadline || now < events[i].expired)
-			return false;
-		seen[events[i].user_data]++;
-	}
-	return true;
-}
-
-static bool all_once(const unsigned char *seen, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		if (seen[i] != 1)
-			return false;
-	return true;
-}
-
 TEST_F(uring, read_waits)
 {
 	__u64 deadline = tw_now(CLOCK_MONOTONIC) + 50 * TW_MSEC;
@@ -128,7 +102,7 @@ TEST_F(uring, read_waits)
 /* As with read(), records that are there come at once, as many as fit. */
 TEST_F(uring, read_what_is_there)
 {
-	unsigned char seen[5] = { };
+	unsigned int seen[5] = { };
 	struct twheel_event events[4];
 	struct io_uring_cqe cqe;
 
@@ -137,12 +111,12 @@ TEST_F(uring, read_what_is_there)
 	ASSERT_TRUE(submit_read(&self->ring, self->fd, events, sizeof(events), 1));
 	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 	ASSERT_EQ(4 * RECORD, cqe.res);
-	EXPECT_TRUE(count_records(events, 4, seen, 5));
+	EXPECT_TRUE(tw_count_records(events, 4, seen, 5));
 	ASSERT_TRUE(submit_read(&self->ring, self->fd, events, 2 * RECORD - 1, 1));
 	ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 	ASSERT_EQ(RECORD, cqe.res);
-	EXPECT_TRUE(count_records(events, 1, seen, 5));
-	EXPECT_TRUE(all_once(seen, 5));
+	EXPECT_TRUE(tw_count_records(events, 1, seen, 5));
+	EXPECT_TRUE(tw_all_once(seen, 5));
 }
 
 /* io_uring ignores O_NONBLOCK on files that it can poll, but honours RWF_NOWAIT. */
@@ -222,7 +196,7 @@ TEST_F(uring, full_ring)
 {
 	enum { N = 500 };
 	struct twheel_event *events = calloc(N, RECORD);
-	static unsigned char seen[N], completed[N];
+	static unsigned int seen[N], completed[N];
 	struct io_uring_cqe cqe;
 	int i;
 
@@ -239,9 +213,9 @@ TEST_F(uring, full_ring)
 		completed[cqe.user_data]++;
 	}
 	EXPECT_TRUE(nothing_completed(&self->ring));
-	EXPECT_TRUE(all_once(completed, N));
-	EXPECT_TRUE(count_records(events, N, seen, N));
-	EXPECT_TRUE(all_once(seen, N));
+	EXPECT_TRUE(tw_all_once(completed, N));
+	EXPECT_TRUE(tw_count_records(events, N, seen, N));
+	EXPECT_TRUE(tw_all_once(seen, N));
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 	free(events);
 }
@@ -250,7 +224,7 @@ TEST_F(uring, full_ring)
 TEST_F(uring, cancelled_reads)
 {
 	enum { ROUNDS = 300 };
-	static unsigned char seen[ROUNDS];
+	static unsigned int seen[ROUNDS];
 	struct twheel_event event, rest;
 	int i, left = 0, cancelled = 0, res = 0;
 	struct io_uring_sqe *sqe;
@@ -276,16 +250,16 @@ TEST_F(uring, cancelled_reads)
 				res = cqe.res;
 		}
 		if (res == (int)RECORD) {
-			EXPECT_TRUE(count_records(&event, 1, seen, ROUNDS));
+			EXPECT_TRUE(tw_count_records(&event, 1, seen, ROUNDS));
 			continue;
 		}
 		ASSERT_EQ(-ECANCELED, res);
 		cancelled++;
 		ASSERT_EQ(1, tw_collect(self->fd, &rest, 1));
-		EXPECT_TRUE(count_records(&rest, 1, seen, ROUNDS));
+		EXPECT_TRUE(tw_count_records(&rest, 1, seen, ROUNDS));
 	}
 	EXPECT_LE(ROUNDS / 3, cancelled);
-	EXPECT_TRUE(all_once(seen, ROUNDS));
+	EXPECT_TRUE(tw_all_once(seen, ROUNDS));
 	TH_LOG("%d of %d reads were cancelled in time", cancelled, ROUNDS);
 }
 
@@ -293,7 +267,7 @@ TEST_F(uring, cancelled_reads)
 TEST_F(uring, multishot_poll)
 {
 	enum { ROUNDS = 50, BATCH = 7 };
-	static unsigned char seen[ROUNDS * BATCH];
+	static unsigned int seen[ROUNDS * BATCH];
 	struct twheel_event events[BATCH];
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe cqe;
@@ -322,14 +296,14 @@ TEST_F(uring, multishot_poll)
 			/* As with edge-triggered epoll, read until there is no more. */
 			while ((ret = tw_read(self->fd, events, sizeof(events))) > 0) {
 				got += ret / RECORD;
-				EXPECT_TRUE(count_records(events, ret / RECORD, seen,
-							  ROUNDS * BATCH));
+				EXPECT_TRUE(tw_count_records(events, ret / RECORD, seen,
+							     ROUNDS * BATCH));
 			}
 			ASSERT_EQ(-EAGAIN, ret);
 		}
 		EXPECT_EQ(BATCH, got);
 	}
-	EXPECT_TRUE(all_once(seen, ROUNDS * BATCH));
+	EXPECT_TRUE(tw_all_once(seen, ROUNDS * BATCH));
 	TH_LOG("told %d times of %d batches", told, ROUNDS);
 
 	/* Without records nothing is reported, and a cancel ends the poll. */
@@ -351,7 +325,7 @@ TEST_F(uring, multishot_poll)
 TEST_F(uring, linked_poll_and_read)
 {
 	enum { ROUNDS = 50 };
-	static unsigned char seen[ROUNDS];
+	static unsigned int seen[ROUNDS];
 	struct io_uring_sqe *sqe;
 	struct twheel_event event;
 	struct io_uring_cqe cqe;
@@ -376,9 +350,9 @@ TEST_F(uring, linked_poll_and_read)
 			ASSERT_EQ(j ? i : MARK, cqe.user_data);
 			EXPECT_TRUE(j ? cqe.res == (int)RECORD : cqe.res & POLLIN);
 		}
-		EXPECT_TRUE(count_records(&event, 1, seen, ROUNDS));
+		EXPECT_TRUE(tw_count_records(&event, 1, seen, ROUNDS));
 	}
-	EXPECT_TRUE(all_once(seen, ROUNDS));
+	EXPECT_TRUE(tw_all_once(seen, ROUNDS));
 }
 
 /*
@@ -388,7 +362,7 @@ TEST_F(uring, linked_poll_and_read)
 TEST(sqpoll)
 {
 	enum { ROUNDS = 100, READS = 4 };
-	static unsigned char seen[ROUNDS * READS];
+	static unsigned int seen[ROUNDS * READS];
 	struct io_uring_params params = {
 		.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 20,
 	};
@@ -418,9 +392,9 @@ TEST(sqpoll)
 			ASSERT_EQ(0, next_cqe(&ring, &cqe));
 			ASSERT_EQ(RECORD, cqe.res);
 		}
-		EXPECT_TRUE(count_records(events, READS, seen, ROUNDS * READS));
+		EXPECT_TRUE(tw_count_records(events, READS, seen, ROUNDS * READS));
 	}
-	EXPECT_TRUE(all_once(seen, ROUNDS * READS));
+	EXPECT_TRUE(tw_all_once(seen, ROUNDS * READS));
 	io_uring_queue_exit(&ring);
 	close(fd);
 }
@@ -470,7 +444,6 @@ TEST_F(uring, completions_end_no_call)
 	enum { ROUNDS = 50, N = 4096 };
 	static struct twheel_event events[N];
 	static struct twheel_arm arms[N];
-	struct twheel_batch batch = { .entries = (unsigned long)arms, .count = N };
 	struct __kernel_timespec after = { };
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe cqe;
@@ -478,14 +451,14 @@ TEST_F(uring, completions_end_no_call)
 
 	for (i = 0; i < N; i++)
 		arms[i] = tw_request(TW_FAR, 0, i);
-	ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+	ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
 	for (round = 0; round < ROUNDS; round++) {
 		bool reads = round % 2;
 
 		for (i = 0; i < N; i++)
 			arms[i].expires = reads ? 0 : TW_FAR + round;
 		if (reads)
-			ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+			ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
 		sqe = io_uring_get_sqe(&self->ring);
 		ASSERT_NE(NULL, sqe);
 		after.tv_nsec = 20000 * (round + 1);
@@ -494,14 +467,14 @@ TEST_F(uring, completions_end_no_call)
 		ASSERT_EQ(1, io_uring_submit(&self->ring));
 		EXPECT_EQ(reads ? sizeof(events) : N, reads ?
 			  tw_read(self->fd, events, sizeof(events)) :
-			  tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+			  tw_arm_batch(self->fd, arms, N));
 		ASSERT_EQ(0, next_cqe(&self->ring, &cqe));
 		EXPECT_EQ(MARK, cqe.user_data);
 		if (!reads)
 			continue;
 		for (i = 0; i < N; i++)
 			arms[i] = tw_request(TW_FAR, 0, i);
-		ASSERT_EQ(N, tw_call(self->fd, TWHEEL_IOC_ARM_BATCH, &batch));
+		ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
 	}
 }
 
@@ -511,7 +484,7 @@ TEST_F(uring, ring_gone_under_reads)
 	enum { ROUNDS = 30, N = 8 };
 	struct twheel_event events[N], rest[N];
 	int other = tw_open(), i, j, left;
-	unsigned char seen[N];
+	unsigned int seen[N];
 	ssize_t ret;
 
 	ASSERT_LE(0, other);
@@ -537,16 +510,16 @@ TEST_F(uring, ring_gone_under_reads)
 			sched_yield();
 		fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) | O_NONBLOCK);
 		while ((ret = tw_read(self->fd, rest, sizeof(rest))) > 0)
-			ASSERT_TRUE(count_records(rest, ret / RECORD, seen, N));
+			ASSERT_TRUE(tw_count_records(rest, ret / RECORD, seen, N));
 		fcntl(self->fd, F_SETFL, fcntl(self->fd, F_GETFL) & ~O_NONBLOCK);
 		EXPECT_EQ(-EAGAIN, ret);
 		for (j = 0, left = 0; j < N; j++) {
 			if (!events[j].expirations)
 				continue;
 			left++;
-			ASSERT_TRUE(count_records(&events[j], 1, seen, N));
+			ASSERT_TRUE(tw_count_records(&events[j], 1, seen, N));
 		}
-		ASSERT_TRUE(all_once(seen, N)) {
+		ASSERT_TRUE(tw_all_once(seen, N)) {
 			TH_LOG("round %d, %d taken by the ring", i, left);
 		}
 	}

@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "twheel_test.h"
 
@@ -41,16 +40,6 @@ static inline int open_as(uid_t uid)
 	return fd;
 }
 
-/* Waits for @pid. Returns its exit status, or -1 if it did not exit. */
-static inline int status_of(pid_t pid)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
-}
-
 /* Wakes the other end of a socket pair, which waits in hear(). Returns false if there is none. */
 static inline bool tell(int fd)
 {
@@ -73,18 +62,17 @@ static inline bool hear(int fd)
 static inline int arm_like(int fd, const struct twheel_arm *like, int n, int *error)
 {
 	static struct twheel_arm arms[256];
-	struct twheel_batch batch = { .entries = (unsigned long)arms };
-	int i, ret, done = 0;
+	int i, ret, part, done = 0;
 
 	*error = 0;
 	while (done < n) {
-		batch.count = n - done < 256 ? n - done : 256;
-		for (i = 0; i < (int)batch.count; i++) {
+		part = n - done < 256 ? n - done : 256;
+		for (i = 0; i < part; i++) {
 			arms[i] = *like;
 			if (like->handle)
 				arms[i].handle += done + i;
 		}
-		ret = tw_call(fd, TWHEEL_IOC_ARM_BATCH, &batch);
+		ret = tw_arm_batch(fd, arms, part);
 		if (ret < 0)
 			*error = ret;
 		/* Some entries after a refused one may have been accepted. */

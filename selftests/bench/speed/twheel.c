@@ -116,12 +116,11 @@ static void close_state(struct job *job)
 /* A single call for one entry, as a program would do it. */
 static int call(const struct state *s, void *entries, uint32_t n, bool arm)
 {
-	struct twheel_batch batch = { .entries = (unsigned long)entries, .count = n };
 	int ret;
 
 	if (n == 1)
 		return tw_call(s->fd, arm ? TWHEEL_IOC_ARM : TWHEEL_IOC_CANCEL, entries);
-	ret = tw_call(s->fd, arm ? TWHEEL_IOC_ARM_BATCH : TWHEEL_IOC_CANCEL_BATCH, &batch);
+	ret = tw_batch(s->fd, arm ? TWHEEL_IOC_ARM_BATCH : TWHEEL_IOC_CANCEL_BATCH, entries, n);
 	if (ret < 0)
 		return ret;
 	return ret == n ? 0 : -EIO;
