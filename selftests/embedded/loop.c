@@ -3,10 +3,7 @@
  * The descriptor of an embedded context in event loops: it is readable when, and only when,
  * there is something to read.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 
 #include "lib_util.h"
 
@@ -189,37 +186,6 @@ TEST_F(fd, a_read_waits)
 	ASSERT_EQ(1, twheel_read(tw, &event, 1));
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_LE(deadline, twheel_now(tw));
-	twheel_close(tw);
-}
-
-static void *wait_in_read(void *arg)
-{
-	struct twheel_event event;
-
-	return (void *)(intptr_t)twheel_read(arg, &event, 1);
-}
-
-/* A thread that is cancelled in a read leaves the context usable, and loses no record. */
-TEST_F(fd, a_cancelled_reader)
-{
-	struct twheel_event event;
-	struct twheel *tw;
-	pthread_t thread;
-	void *result;
-	int i;
-
-	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
-	for (i = 0; i < 100; i++) {
-		ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_read, tw));
-		usleep(i * 20);
-		ASSERT_EQ(0, pthread_cancel(thread));
-		ASSERT_EQ(0, pthread_join(thread, &result));
-		ASSERT_EQ(PTHREAD_CANCELED, result);
-		ASSERT_EQ(0, twheel_arm_after(tw, i % 2 * MSEC, (uint64_t)i, NULL));
-		ASSERT_EQ(1, readable(tw, 60000));
-		ASSERT_EQ(1, twheel_read(tw, &event, 1));
-		ASSERT_EQ(i, event.user_data);
-	}
 	twheel_close(tw);
 }
 
