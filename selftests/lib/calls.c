@@ -4,10 +4,9 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 
+#include "alarms.h"
 #include "lib_util.h"
 
 FIXTURE(calls) {
@@ -24,11 +23,6 @@ FIXTURE_SETUP(calls)
 FIXTURE_TEARDOWN(calls)
 {
 	twheel_close(self->tw);
-}
-
-static void on_signal(int sig)
-{
-	(void)sig;
 }
 
 TEST_F(calls, open)
@@ -389,12 +383,6 @@ TEST_F(calls, batch_that_runs_out_of_memory_to_read)
 /* Signals come faster than a batch takes, but the call completes it. */
 TEST_F(calls, batch_under_signals)
 {
-	struct itimerval often = {
-		.it_interval.tv_usec = 500,
-		.it_value.tv_usec = 500,
-	};
-	struct sigaction action = { .sa_handler = on_signal };
-	struct itimerval never = { };
 	const size_t n = 100000;
 	struct twheel_cancel *cancels = calloc(n, sizeof(*cancels));
 	struct twheel_arm *arms = calloc(n, sizeof(*arms));
@@ -407,10 +395,9 @@ TEST_F(calls, batch_under_signals)
 	ASSERT_NE(NULL, cancels);
 	for (i = 0; i < n; i++)
 		arms[i].expires = FAR;
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
+	alarm_every(500, 0);
 	armed = twheel_arm_batch(self->tw, arms, n);
-	setitimer(ITIMER_REAL, &never, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ((ssize_t)n, armed);
 
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
@@ -419,9 +406,9 @@ TEST_F(calls, batch_under_signals)
 		bad += arms[i].result || !arms[i].handle;
 		cancels[i].handle = arms[i].handle;
 	}
-	setitimer(ITIMER_REAL, &often, NULL);
+	alarm_every(500, 0);
 	armed = twheel_cancel_batch(self->tw, cancels, n);
-	setitimer(ITIMER_REAL, &never, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ((ssize_t)n, armed);
 	for (i = 0; i < n; i++)
 		bad += cancels[i].result || cancels[i].old_state != TWHEEL_STATE_PENDING;
@@ -489,13 +476,6 @@ TEST_F(calls, walk_and_drain)
 
 TEST_F(calls, read)
 {
-	struct sigaction action = { .sa_handler = on_signal };
-	/* The timer repeats, in case its first signal comes before the wait. */
-	struct itimerval soon = {
-		.it_interval.tv_usec = 20000,
-		.it_value.tv_usec = 20000,
-	};
-	struct itimerval never = { };
 	/*
 	 * These are static, as a compiler could tell that a count goes beyond an array on
 	 * the stack.
@@ -512,11 +492,11 @@ TEST_F(calls, read)
 	EXPECT_EQ(1, events[0].user_data);
 
 	ASSERT_EQ(0, twheel_open(&blocking, NULL, 0, NULL));
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &soon, NULL);
+	/* It comes again, in case the first signal is before the wait. */
+	alarm_every(20000, 0);
 	EXPECT_EQ(-EINTR, twheel_read(blocking, events, 4));
 	EXPECT_EQ(-EINTR, twheel_dispatch(blocking));
-	setitimer(ITIMER_REAL, &never, NULL);
+	alarm_every(0, 0);
 	ASSERT_EQ(0, twheel_arm_after(blocking, 20 * MSEC, 3, NULL));
 	EXPECT_EQ(1, twheel_read(blocking, events, 4));
 	EXPECT_EQ(3, events[0].user_data);
@@ -555,43 +535,27 @@ TEST_F(calls, read_timeout)
 	twheel_close(contexts[1]);
 }
 
-static volatile sig_atomic_t signals;
-
-static void count_signal(int sig)
-{
-	(void)sig;
-	signals++;
-}
-
 /* A handler that does not restart calls ends the wait; others do not, and make it no longer. */
 TEST_F(calls, read_timeout_and_signals)
 {
-	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
-	struct itimerval often = {
-		.it_interval.tv_usec = 5000,
-		.it_value.tv_usec = 5000,
-	};
-	struct itimerval never = { };
 	struct twheel_event event;
 	sig_atomic_t before;
 	uint64_t begin;
 
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
+	alarm_every(5000, SA_RESTART);
 	do {
-		before = signals;
+		before = alarms;
 		begin = twheel_now(self->tw);
 		EXPECT_EQ(0, twheel_read_timeout(self->tw, &event, 1, 50 * MSEC));
 		EXPECT_LE(begin + 50 * MSEC, twheel_now(self->tw));
-	} while (signals == before);
+	} while (alarms == before);
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 5, NULL));
 	EXPECT_EQ(1, twheel_read_timeout(self->tw, &event, 1, FAR));
 
-	action.sa_flags = 0;
-	sigaction(SIGALRM, &action, NULL);
+	alarm_every(5000, 0);
 	EXPECT_EQ(-EINTR, twheel_read_timeout(self->tw, &event, 1, FAR));
 	EXPECT_EQ(-EINTR, twheel_dispatch_timeout(self->tw, FAR));
-	setitimer(ITIMER_REAL, &never, NULL);
+	alarm_every(0, 0);
 }
 
 /* Of those that are pending, those that are ready, and those that would repeat nothing comes. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Batches: every entry gets a result, and arrays may end before their count says so. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/time.h>
 
+#include "alarms.h"
 #include "twheel_test.h"
 
 static int cancel_batch(int fd, struct twheel_cancel *cancels, __u32 count)
@@ -433,32 +432,24 @@ TEST_F(tw, arrays_not_yet_in_memory)
 		ASSERT_EQ(-ENOENT, cancels[i].result);
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 /* Signals cut batches short. If the caller goes on from there, nothing is lost or done twice. */
 TEST_F(tw, under_a_hail_of_signals)
 {
 	enum { N = 20000, ROUNDS = 4 };
-	struct itimerval every = { { 0, 500 }, { 0, 500 } }, off = { };
-	struct sigaction action = { .sa_handler = on_alarm };
 	static struct twheel_arm arms[N];
 	int i, round, ret, done;
 
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < N; i++)
 			arms[i] = tw_request(TW_FAR, 0, i);
-		setitimer(ITIMER_REAL, &every, NULL);
+		alarm_every(500, 0);
 		for (done = 0; done < N; done += ret) {
 			ret = tw_arm_batch(self->fd, arms + done, N - done);
 			/* Also with a signal that is pending already the first part is done. */
 			if (ret <= 0)
 				break;
 		}
-		setitimer(ITIMER_REAL, &off, NULL);
+		alarm_every(0, 0);
 		ASSERT_EQ(N, done);
 		for (i = 0; i < N; i++)
 			ASSERT_EQ(0, arms[i].result);

@@ -5,11 +5,10 @@
  * hostile/forge.c.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
+#include "alarms.h"
 #include "twheel_test.h"
 
 #define ENTRY	sizeof(struct twheel_timer_info)
@@ -339,30 +338,22 @@ TEST_F(tw, a_walk_among_changes)
 	free(entries);
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 TEST_F(tw, drain_under_a_hail_of_signals)
 {
 	enum { N = 50000 };
-	struct itimerval every = { { 0, 300 }, { 0, 300 } }, off = { };
-	struct sigaction action = { .sa_handler = on_alarm };
 	static struct twheel_timer_info entries[2 * N];
 	static __u64 handles[N];
 	int got;
 
 	ASSERT_TRUE(arm_far(self->fd, handles, N));
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
-	setitimer(ITIMER_REAL, &every, NULL);
+	alarm_every(300, 0);
 	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, 0);
-	setitimer(ITIMER_REAL, &off, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ(N, got);
 	EXPECT_TRUE(complete(entries, got, handles, N));
-	setitimer(ITIMER_REAL, &every, NULL);
+	alarm_every(300, 0);
 	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN);
-	setitimer(ITIMER_REAL, &off, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ(N, got);
 	EXPECT_TRUE(complete(entries, got, handles, N));
 	EXPECT_EQ(0, tw_info(self->fd).pending);
@@ -484,17 +475,14 @@ FIXTURE_TEARDOWN(handler)
 
 TEST_F(handler, interrupts)
 {
-	struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, off = { };
-	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = variant->flags };
 	struct walks w = { };
 	int i;
 
 	ASSERT_TRUE(begin_walks(&w));
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
-	setitimer(ITIMER_REAL, &every, NULL);
+	alarm_every(1000, variant->flags);
 	for (i = 0; i < 50; i++)
 		walk_over_ready(&w);
-	setitimer(ITIMER_REAL, &off, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ(50, w.whole);
 	EXPECT_EQ(0, w.wrong);
 	EXPECT_EQ(0, w.stuck);

@@ -7,15 +7,14 @@
  * with a buffer or a reader?
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 
+#include "alarms.h"
 #include "twheel_test.h"
 
 #define RECORD	sizeof(struct twheel_event)
@@ -47,11 +46,6 @@ static void *nowhere(void)
 	if (!page)
 		page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return page;
-}
-
-static void on_signal(int sig)
-{
-	(void)sig;
 }
 
 TEST_F(tw, short_buffers)
@@ -328,45 +322,29 @@ TEST_F(tw, buffers_not_yet_in_memory)
 
 TEST_F(tw, a_signal_interrupts)
 {
-	struct itimerval every = { { 0, 20000 }, { 0, 20000 } }, off = { };
-	struct sigaction action = { .sa_handler = on_signal };
 	struct twheel_event event;
 
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	ASSERT_NE(0, tw_arm(self->fd, TW_FAR, 0, 0));
 	blocking(self->fd, true);
-	setitimer(ITIMER_REAL, &every, NULL);
+	alarm_every(20000, 0);
 	EXPECT_EQ(-EINTR, tw_read(self->fd, &event, RECORD));
-	setitimer(ITIMER_REAL, &off, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ(1, tw_info(self->fd).pending);
-}
-
-static int signals;
-
-static void on_counted_signal(int sig)
-{
-	(void)sig;
-	signals++;
 }
 
 TEST_F(tw, a_restarting_signal_does_not)
 {
-	struct itimerval every = { { 0, 20000 }, { 0, 20000 } }, off = { };
-	struct sigaction action = {
-		.sa_handler = on_counted_signal, .sa_flags = SA_RESTART,
-	};
 	struct twheel_event event;
 	ssize_t ret;
 
-	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	blocking(self->fd, true);
-	setitimer(ITIMER_REAL, &every, NULL);
+	alarm_every(20000, SA_RESTART);
 	ASSERT_NE(0, tw_arm(self->fd, 500 * TW_MSEC, 0, 5));
 	ret = tw_read(self->fd, &event, RECORD);
-	setitimer(ITIMER_REAL, &off, NULL);
+	alarm_every(0, 0);
 	EXPECT_EQ(RECORD, ret);
 	EXPECT_EQ(5, event.user_data);
-	EXPECT_LT(0, signals);
+	EXPECT_LT(0, alarms);
 }
 
 TEST_F(tw, poll_is_level_triggered)
