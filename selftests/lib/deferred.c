@@ -17,8 +17,6 @@
 #define CLONE_NEWTIME	0x00000080
 #endif
 
-#define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
-
 /* As many re-arms, and as many cancels, fit in the queue. */
 #define QUEUE	256
 
@@ -68,14 +66,6 @@ static uint64_t deadline_of(const struct twheel_timer *timer)
 	return twheel_timer_get(timer, &info) ? 0 : info.deadline;
 }
 
-/* How many timers the device has. */
-static uint64_t live(struct twheel *tw)
-{
-	struct twheel_info info;
-
-	return twheel_get_info(tw, 0, &info) ? UINT64_MAX : info.pending + info.ready;
-}
-
 /* Calls a function and evaluates to the number of ioctls that it has made, or to its error. */
 #define IOCTLS(call) \
 ({ \
@@ -87,14 +77,6 @@ static uint64_t live(struct twheel *tw)
 /*
  * Words
  */
-
-/* The unit of the deadlines in words: others would be rounded up to it. */
-#define UNIT	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
-
-static uint64_t rounded(uint64_t ns)
-{
-	return (ns + UNIT - 1) & -UNIT;
-}
 
 FIXTURE(words) {
 	struct twheel *tw;

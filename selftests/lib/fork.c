@@ -31,21 +31,13 @@ FIXTURE(fork) {
 
 FIXTURE_SETUP(fork)
 {
-	ASSERT_EQ(0, twheel_open(&self->tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
-				 NULL));
+	ASSERT_EQ(0, twheel_open(&self->tw, NULL, NONBLOCK, NULL));
 	ASSERT_EQ(0, twheel_timer_new(&self->timer, self->tw, on_expiry, &self->probe));
 }
 
 FIXTURE_TEARDOWN(fork)
 {
 	twheel_close(self->tw);
-}
-
-static uint64_t count(struct twheel *tw)
-{
-	struct twheel_info info;
-
-	return twheel_get_info(tw, 0, &info) ? UINT64_MAX : info.pending + info.ready;
 }
 
 /* A child's calls neither take nor cancel what the parent has armed. */
@@ -95,14 +87,14 @@ TEST_F(fork, child_is_refused)
 		CHECK(!twheel_timer_armed(self->timer));
 		twheel_timer_free(far);
 		twheel_timer_free(self->timer);
-		CHECK(count(self->tw) == 2);
+		CHECK(live(self->tw) == 2);
 		twheel_close(self->tw);
 		CHECK(!self->probe.calls);
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
 
-	EXPECT_EQ(2, count(self->tw));
+	EXPECT_EQ(2, live(self->tw));
 	EXPECT_EQ(1, twheel_timer_armed(far));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
 	EXPECT_EQ(1, self->probe.calls);
@@ -128,7 +120,7 @@ TEST_F(fork, child_is_refused_the_first_object)
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
-	EXPECT_EQ(1, count(tw));
+	EXPECT_EQ(1, live(tw));
 	twheel_close(tw);
 }
 
@@ -228,7 +220,7 @@ TEST_F(fork, drain_without_objects)
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
-	EXPECT_EQ(0, count(tw));
+	EXPECT_EQ(0, live(tw));
 	twheel_close(tw);
 }
 
@@ -255,7 +247,7 @@ TEST_F(fork, own_context_of_a_child)
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
-	EXPECT_EQ(1, count(self->tw));
+	EXPECT_EQ(1, live(self->tw));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, self->timer));
 }
 

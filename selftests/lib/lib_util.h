@@ -25,6 +25,26 @@
 /* The limit for anything that should happen soon. */
 #define LIMIT	(60 * SEC)
 
+/* How most tests open a context */
+#define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
+
+/* The unit of the deadlines in words */
+#define UNIT	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
+
+/* The deadline of a lease that is armed or extended until then. */
+static inline uint64_t rounded(uint64_t ns)
+{
+	return (ns + UNIT - 1) & -UNIT;
+}
+
+/* How many timers a context has. */
+static inline uint64_t live(struct twheel *tw)
+{
+	struct twheel_info info;
+
+	return twheel_get_info(tw, 0, &info) ? UINT64_MAX : info.pending + info.ready;
+}
+
 /*
  * Calls a function whose last argument is a struct twheel_old. Evaluates to the state that
  * it stored there, or to its error. If it returns another value, or stores nothing, the

@@ -17,8 +17,6 @@
 #define ROUNDS	30
 #define ACTIONS	1500
 
-#define UNIT	(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
-
 /**
  * struct object - what the model knows of a timer
  * @timer: the timer
@@ -154,7 +152,7 @@ static void becomes_due(struct object *object, uint64_t expires, uint32_t flags,
 	/* A lease's is rounded up, or down if it has passed. */
 	if (twheel_config_flags(model.tw) & TWHEEL_CONFIG_LEASE && !object->interval) {
 		object->from &= -UNIT;
-		object->until = (object->until + UNIT - 1) & -UNIT;
+		object->until = rounded(object->until);
 	}
 }
 
@@ -443,8 +441,7 @@ FIXTURE_SETUP(model)
 
 	model.seed = seed ? (unsigned int)atoi(seed) : 1;
 	TH_LOG("TWHEEL_SEED=%u", model.seed);
-	ASSERT_EQ(0, twheel_open(&model.tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
-				 &config));
+	ASSERT_EQ(0, twheel_open(&model.tw, NULL, NONBLOCK, &config));
 	if (variant->deferred)
 		ASSERT_EQ(0, twheel_timer_defer(model.tw, 1));
 	for (i = 0; i < OBJECTS; i++)

@@ -15,8 +15,6 @@
 /* The largest possible deadline. */
 #define MAX	(TWHEEL_LEASE_EXPIRED - 1)
 
-#define NONBLOCK	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC)
-
 static int open_mode(struct twheel **twp, uint32_t clock, uint32_t flags)
 {
 	struct twheel_config config = { .clock = clock, .flags = flags };
@@ -30,14 +28,6 @@ static int open_mode(struct twheel **twp, uint32_t clock, uint32_t flags)
 
 /* What a word says of the lease with tag 5 and this deadline, in units. */
 #define WORD(units)	(5ULL << TWHEEL_LEASE_TAG_SHIFT | (units))
-
-#define UNIT		(1ULL << TWHEEL_LEASE_UNIT_SHIFT)
-
-/* The deadline of a lease that is armed or extended until then. */
-static uint64_t rounded(uint64_t ns)
-{
-	return (ns + UNIT - 1) & -UNIT;
-}
 
 TEST(extend)
 {
@@ -179,7 +169,6 @@ FIXTURE_TEARDOWN(plain)
 TEST_F(plain, calls_of_other_modes)
 {
 	struct twheel_lease lease = { };
-	struct twheel_info info;
 	uint64_t handle = 5;
 
 	EXPECT_EQ(0, twheel_config_flags(self->tw));
@@ -189,8 +178,7 @@ TEST_F(plain, calls_of_other_modes)
 	EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &lease, NULL));
 	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(5, handle);
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, live(self->tw));
 }
 
 TEST_F(plain, points_in_time)
@@ -283,14 +271,6 @@ FIXTURE(realtime) {
 	uint64_t wall;
 };
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
-}
-
 /* Returns 0 or -errno. */
 static int set_wall(uint64_t ns)
 {
@@ -305,8 +285,8 @@ static int set_wall(uint64_t ns)
 FIXTURE_SETUP(realtime)
 {
 	ASSERT_EQ(0, open_mode(&self->tw, TWHEEL_CLOCK_REALTIME, TWHEEL_CONFIG_CANCEL_ON_SET));
-	self->monotonic = read_clock(CLOCK_MONOTONIC);
-	self->wall = read_clock(CLOCK_REALTIME);
+	self->monotonic = tw_now(CLOCK_MONOTONIC);
+	self->wall = tw_now(CLOCK_REALTIME);
 }
 
 FIXTURE_TEARDOWN(realtime)
@@ -316,7 +296,7 @@ FIXTURE_TEARDOWN(realtime)
 
 TEST_F(realtime, points_in_time)
 {
-	uint64_t before = read_clock(CLOCK_REALTIME);
+	uint64_t before = tw_now(CLOCK_REALTIME);
 	uint64_t now = twheel_now(self->tw);
 	struct twheel_arm setting = {
 		.expires = now + 20 * MSEC,
@@ -329,7 +309,7 @@ TEST_F(realtime, points_in_time)
 	EXPECT_EQ(CLOCK_REALTIME, twheel_clock(self->tw));
 	EXPECT_EQ(TWHEEL_CONFIG_CANCEL_ON_SET, twheel_config_flags(self->tw));
 	EXPECT_LE(before, now);
-	EXPECT_LE(now, read_clock(CLOCK_REALTIME));
+	EXPECT_LE(now, tw_now(CLOCK_REALTIME));
 
 	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
 	ASSERT_EQ(0, twheel_arm_at(self->tw, now + FAR, 0, &handle));
@@ -346,7 +326,7 @@ TEST_F(realtime, points_in_time)
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
 	EXPECT_EQ(1, rounds.calls);
 	EXPECT_EQ(setting.expires, rounds.deadline);
-	EXPECT_LE(setting.expires, read_clock(CLOCK_REALTIME));
+	EXPECT_LE(setting.expires, tw_now(CLOCK_REALTIME));
 }
 
 /* Each way to read reports once that the clock was set, and then goes on. */
@@ -390,7 +370,7 @@ TEST_F(realtime, cancel_on_set)
 	EXPECT_EQ(1, rounds.calls);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 
-	EXPECT_EQ(0, set_wall(self->wall + read_clock(CLOCK_MONOTONIC) - self->monotonic));
+	EXPECT_EQ(0, set_wall(self->wall + tw_now(CLOCK_MONOTONIC) - self->monotonic));
 	twheel_event_buffer_free(buf);
 }
 
@@ -472,7 +452,6 @@ TEST_F(keyed, what_needs_handles_is_refused)
 {
 	struct twheel_timer *timer = NULL;
 	struct twheel_event event;
-	struct twheel_info info;
 	uint64_t handle = 9;
 
 	EXPECT_EQ(-EINVAL, twheel_arm_after(self->tw, FAR, 0, &handle));
@@ -481,8 +460,7 @@ TEST_F(keyed, what_needs_handles_is_refused)
 	EXPECT_EQ(-EINVAL, twheel_set_after(self->tw, &handle, FAR, 0, NULL));
 	EXPECT_EQ(-EINVAL, twheel_set_at(self->tw, &handle, FAR, 0, NULL));
 	EXPECT_EQ(9, handle);
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, live(self->tw));
 
 	EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
 	EXPECT_EQ(NULL, timer);
@@ -661,7 +639,6 @@ TEST_F(lease, cancel_and_rearm)
 
 TEST_F(lease, bad_arguments)
 {
-	struct twheel_info info;
 	struct twheel_lease lease = { };
 	uint64_t handle = 42;
 
@@ -673,8 +650,7 @@ TEST_F(lease, bad_arguments)
 		EXPECT_EQ(-EINVAL, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &lease, NULL));
 	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(42, handle);
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, live(self->tw));
 
 	if (!(variant->flags & TWHEEL_CONFIG_KEYED)) {
 		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &lease, NULL));
@@ -692,7 +668,6 @@ TEST_F(lease, timer_objects_are_no_leases)
 {
 	struct twheel_arm setting = { .expires = FAR, .flags = TWHEEL_ARM_LEASE };
 	struct twheel_timer *timer;
-	struct twheel_info info;
 
 	if (variant->flags & TWHEEL_CONFIG_KEYED) {
 		EXPECT_EQ(-EINVAL, twheel_timer_new(&timer, self->tw, on_round, NULL));
@@ -701,14 +676,12 @@ TEST_F(lease, timer_objects_are_no_leases)
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, NULL));
 	EXPECT_EQ(-EINVAL, twheel_timer_arm(timer, &setting, NULL));
 	EXPECT_EQ(0, twheel_timer_armed(timer));
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, live(self->tw));
 }
 
 /* If the word of a new lease cannot be mapped, no timer is left behind. */
 TEST_F(lease, no_room_to_map)
 {
-	struct twheel_info info;
 	struct rlimit none;
 	struct rlimit old;
 	struct twheel_lease lease = { };
@@ -723,8 +696,7 @@ TEST_F(lease, no_room_to_map)
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &old));
 	EXPECT_EQ(NULL, lease.word);
 	EXPECT_EQ(42, handle);
-	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
-	EXPECT_EQ(0, info.pending + info.ready);
+	EXPECT_EQ(0, live(self->tw));
 	EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, &handle, &lease, NULL));
 }
 
