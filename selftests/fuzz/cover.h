@@ -57,9 +57,6 @@ struct kcov {
 /* Where the module is: false if it is not instrumented, or cannot be told. */
 bool cover_init(void);
 
-/* Do without: nothing is covered. For kernels without KCOV, in place of the above. */
-void cover_none(void);
-
 /* Takes the privilege that the fuzzer is about to give up: 0 or -errno. */
 int kcov_open(struct kcov *kcov);
 

@@ -418,24 +418,21 @@ static int replay(const char *path, int times)
 
 static void usage(void)
 {
-	fputs("usage: fuzz [-b] [-t seconds] [-j workers] [-s seed] [-c corpus]\n"
-	      "       fuzz [-b] -r file [-n times]\n"
-	      "-b: blind, on a kernel without KCOV\n", stderr);
+	fputs("usage: fuzz [-t seconds] [-s seed] [-c corpus]\n"
+	      "       fuzz -r file [-n times]\n", stderr);
 	exit(2);
 }
 
 /**
  * struct options - what the command line asks for
- * @blind: -b
  * @seconds: -t
- * @nr_workers: -j
+ * @nr_workers: one per processor, but not too many
  * @seed: -s
  * @corpus: -c, or NULL
  * @again: -r, or NULL
  * @times: -n
  */
 struct options {
-	bool blind;
 	long seconds;
 	int nr_workers;
 	unsigned long seed;
@@ -452,16 +449,10 @@ static struct options parse(int argc, char **argv)
 	};
 	int opt;
 
-	while ((opt = getopt(argc, argv, "bt:j:s:c:r:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "t:s:c:r:n:")) != -1) {
 		switch (opt) {
-		case 'b':
-			o.blind = true;
-			break;
 		case 't':
 			o.seconds = atol(optarg);
-			break;
-		case 'j':
-			o.nr_workers = atoi(optarg);
 			break;
 		case 's':
 			o.seed = strtoul(optarg, NULL, 0);
@@ -479,7 +470,7 @@ static struct options parse(int argc, char **argv)
 			usage();
 		}
 	}
-	if (optind != argc || o.nr_workers < 1)
+	if (optind != argc)
 		usage();
 	if (o.nr_workers > WORKERS)
 		o.nr_workers = WORKERS;
@@ -517,9 +508,7 @@ int main(int argc, char **argv)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("memory");
-	if (o.blind)
-		cover_none();
-	else if (!cover_init())
+	if (!cover_init())
 		die("/sys/module/twheel/sections/.text");
 	if (!ring_init())
 		fprintf(stderr, "no ivshmem: a kernel that dies takes its programs along\n");
