@@ -559,16 +559,18 @@ TEST_F(clk, interval_of_a_nanosecond)
 	EXPECT_EQ(~0U, rounds);
 }
 
+/* An interval that ends beyond the largest time must not wrap. */
 TEST_F(clk, huge_intervals)
 {
-	static const __u64 intervals[] = { MAX_TIME, MAX_TIME - 1, MAX_TIME / 2 };
+	static const __u64 intervals[] = { MAX_TIME, MAX_TIME - 1, MAX_TIME / 2,
+					   MAX_TIME, MAX_TIME - 1 };
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	struct twheel_arm arm;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(intervals); i++) {
-		arm = tw_request(0, 0, i);
+		arm = tw_request(0, i > 2 ? TWHEEL_ARM_FIXED_DELAY : 0, i);
 		arm.interval = intervals[i];
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));

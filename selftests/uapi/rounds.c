@@ -100,28 +100,6 @@ TEST_F(clk, fixed_delay_ends_after_its_count)
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
-/* An interval that ends beyond the largest time must not wrap. */
-TEST_F(clk, fixed_delay_of_huge_intervals)
-{
-	static const __u64 intervals[] = { ~0ULL >> 1, (~0ULL >> 1) - 1 };
-	struct twheel_timer_info info;
-	struct twheel_event event;
-	struct twheel_arm arm;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(intervals); i++) {
-		arm = periodic(self->clock, 0, intervals[i], 0, TWHEEL_ARM_FIXED_DELAY);
-		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		EXPECT_EQ(1, event.expirations);
-		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
-		EXPECT_EQ(intervals[i], info.interval);
-		EXPECT_EQ(~0ULL >> 1, info.deadline);
-	}
-	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
-	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
-}
-
 /*
  * While a record is unread GET and CANCEL describe that record. The round under way can be
  * computed from them.
