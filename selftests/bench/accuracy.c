@@ -299,7 +299,7 @@ static void keep(struct facility *f, int round, unsigned long n)
 {
 	size_t i;
 
-	qsort(lateness, n, sizeof(*lateness), compare_u64);
+	qsort(lateness, n, sizeof(*lateness), tw_compare);
 	for (i = 0; i < FIGURES; i++)
 		f->late[i][round] = lateness[n - 1 - (figures[i].of ? n / figures[i].of : 0)];
 }
@@ -329,7 +329,7 @@ static void report(struct facility *f, const char *situation, int rounds)
 	size_t i;
 
 	for (i = 0; i < FIGURES; i++) {
-		qsort(f->late[i], rounds, sizeof(__u64), compare_u64);
+		qsort(f->late[i], rounds, sizeof(__u64), tw_compare);
 		printf("# accuracy: %s: %s: %s of a round: %llu to %llu ns\n", situation, f->name,
 		       figures[i].name, f->late[i][0], f->late[i][rounds - 1]);
 		printf("accuracy\t%s\t%s\t%s\t%llu\n", f->name, situation, figures[i].name,

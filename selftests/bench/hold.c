@@ -118,8 +118,8 @@ int main(int argc, char **argv)
 		if (holds.longest < longest)
 			longest = holds.longest;
 	}
-	qsort(medians, rounds, sizeof(medians[0]), compare_u64);
-	qsort(p99s, rounds, sizeof(p99s[0]), compare_u64);
+	qsort(medians, rounds, sizeof(medians[0]), tw_compare);
+	qsort(p99s, rounds, sizeof(p99s[0]), tw_compare);
 	printf("hold\t%lu\tmedian\t%llu\n", n, medians[rounds / 2]);
 	printf("hold\t%lu\tp99\t%llu\n", n, p99s[rounds / 2]);
 	printf("hold\t%lu\tlongest\t%llu\n", n, longest);

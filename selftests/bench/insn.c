@@ -133,20 +133,13 @@ static void verify_counter(void)
 	}
 }
 
-static int by_count(const void *a, const void *b)
-{
-	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The mean of the middle half of @n counts, which are sorted. */
 static double middle(__u64 *counts, int n)
 {
 	double sum = 0;
 	int i;
 
-	qsort(counts, n, sizeof(*counts), by_count);
+	qsort(counts, n, sizeof(*counts), tw_compare);
 	for (i = n / 4; i < n - n / 4; i++)
 		sum += counts[i];
 	return sum / (n - n / 4 * 2);

@@ -81,10 +81,3 @@ void check_empty(int fd)
 	if (info.pending || info.ready)
 		fail("number of timers left", 0);
 }
-
-int compare_u64(const void *a, const void *b)
-{
-	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
-
-	return (x > y) - (x < y);
-}

@@ -66,13 +66,4 @@ unsigned int read_batch(int fd, struct twheel_event *events, __u64 *now);
  */
 void check_empty(int fd);
 
-/**
- * compare_u64 - compare two __u64, for qsort()
- * @a: one
- * @b: the other
- *
- * Returns a number below, equal to or above 0.
- */
-int compare_u64(const void *a, const void *b);
-
 #endif /* TWHEEL_SITUATIONS_H */

@@ -48,13 +48,6 @@ bool holds_begin(int cpu)
 	       put("tracing_on", "1");
 }
 
-static int compare(const void *a, const void *b)
-{
-	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* A line " 3) + 12.345 us   |  function [twheel]();" is 12345 ns; others are 0. */
 static __u64 duration(const char *line)
 {
@@ -112,7 +105,7 @@ struct holds holds_end(void)
 	put(buffer, "1");
 
 	if (holds.nr) {
-		qsort(all, holds.nr, sizeof(*all), compare);
+		qsort(all, holds.nr, sizeof(*all), tw_compare);
 		holds.median = all[holds.nr / 2];
 		holds.p99 = all[holds.nr - 1 - holds.nr / 100];
 		holds.longest = all[holds.nr - 1];

@@ -423,13 +423,6 @@ static unsigned long number(const char *name, unsigned long otherwise)
 	return text ? strtoul(text, NULL, 10) : otherwise;
 }
 
-static int compare(const void *a, const void *b)
-{
-	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of @n figures the median of the one that is @offset bytes from their start. */
 static __u64 median(const struct figures *all, int n, size_t offset)
 {
@@ -438,7 +431,7 @@ static __u64 median(const struct figures *all, int n, size_t offset)
 
 	for (i = 0; i < n; i++)
 		memcpy(&values[i], (const char *)&all[i] + offset, sizeof(values[i]));
-	qsort(values, n, sizeof(values[0]), compare);
+	qsort(values, n, sizeof(values[0]), tw_compare);
 	return values[n / 2];
 }
 

@@ -72,13 +72,6 @@ FIXTURE_TEARDOWN(far)
 		close(self->fd[k]);
 }
 
-static int compare(const void *a, const void *b)
-{
-	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Fills @distances with up to MANY critical distances, up to @max. */
 static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *distances)
 {
@@ -103,7 +96,7 @@ static int choose(__u64 tick_ns, __u64 slots, __u64 levels, __u64 max, __u64 *di
 		else
 			distances[i] = distances[--n];
 	}
-	qsort(distances, n, sizeof(*distances), compare);
+	qsort(distances, n, sizeof(*distances), tw_compare);
 	return n;
 }
 

@@ -48,6 +48,14 @@ static inline __u64 tw_now(clockid_t clock)
 	return ts.tv_sec * TW_SEC + ts.tv_nsec;
 }
 
+/* For qsort(): compares two __u64. */
+static inline int tw_compare(const void *a, const void *b)
+{
+	__u64 x = *(const __u64 *)a, y = *(const __u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
 static inline int tw_call(int fd, unsigned long cmd, void *arg)
 {
 	int ret = ioctl(fd, cmd, arg);
