@@ -310,6 +310,22 @@ class Calling(AioTest):
         (complaint,) = self.complaints
         self.assertIsInstance(complaint["exception"], ZeroDivisionError)
 
+    async def test_no_coroutines(self) -> None:
+        """As asyncio's, in its debug mode, in which the loop of a test is"""
+        async def coroutine() -> None:
+            pass
+
+        for wrong in (coroutine, None, 7):
+            for call in (lambda: self.wheel.call_later(1, wrong),
+                         lambda: self.wheel.call_at(self.wheel.time(), wrong),
+                         lambda: self.wheel.put("key", 1, wrong),
+                         lambda: asyncio.get_running_loop().call_later(1, wrong)):
+                with self.assertRaises(TypeError):
+                    call()
+        self.assertEqual(len(self.wheel), 0)
+        asyncio.get_running_loop().set_debug(False)
+        self.assertTrue(self.wheel.call_later(100, coroutine).armed)
+
     async def test_context_of_the_caller(self) -> None:
         variable = contextvars.ContextVar("variable", default="outer")
         done: list = []

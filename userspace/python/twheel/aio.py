@@ -18,6 +18,7 @@ import asyncio
 import collections
 import contextvars
 import errno
+import inspect
 import itertools
 import math
 import os
@@ -98,6 +99,8 @@ class Timer:
                  args: tuple[Any, ...] | None, delay: float | None = None,
                  key: Hashable = _NO_KEY) -> None:
         """Without `args` the callback is given the number of expirations."""
+        if wheel._debug() and (inspect.iscoroutinefunction(callback) or not callable(callback)):
+            raise TypeError(f"a timer calls a function, and no coroutine: {callback!r}")
         self._wheel = wheel
         self._callback = callback
         self._args = args
@@ -408,6 +411,8 @@ class Wheel:
         self._at_once = limit != 0 or self._slack != 0
         self._open: Context | None = None
         self._loop: asyncio.AbstractEventLoop
+        # Is that in its debug mode?
+        self._debug: Callable[[], bool] = lambda: False
         self._can_be_set = False
         # The others may jump.
         self._lags = clock == time.CLOCK_MONOTONIC
@@ -428,6 +433,7 @@ class Wheel:
         if self._open is not None:
             raise RuntimeError("the wheel is in use already")
         self._loop = asyncio.get_running_loop()
+        self._debug = self._loop.get_debug
         # The keys are numbers of the timers here: arming needs no look-up of handles.
         context = Context(keyed=True, nonblock=True, **self._settings)
         self._can_be_set = context.clock == time.CLOCK_REALTIME
