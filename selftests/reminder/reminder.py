@@ -286,6 +286,31 @@ def answers(base, folder):
     base.sql("DELETE FROM reminders")
 
 
+def silent(base, folder):
+    """A node whose receiver answers nothing leaves nearly all to others."""
+    receiver = Receiver(folder)
+    receiver.answer.clear()
+    base.fill(5, time.time_ns(), 1)
+    node = Node(base, "--address", receiver.address, *QUICK)
+
+    def attempts():
+        return sum(map(len, receiver.came.values()))
+
+    await_true("a second connection", lambda: attempts() > 5)
+    base.fill(50, time.time_ns(), 1)
+    so_far = attempts()
+    await_true("three attempts", lambda: attempts() >= so_far + 3)
+    claimed = int(base.sql("SELECT count(*) FROM reminders WHERE id > (SELECT min(id) + 4 FROM "
+                           "reminders) AND fence > 0")[0][0])
+    check(f"{base.name}: a node whose receiver answers nothing claims one at a time", claimed < 25,
+          claimed)
+    receiver.answer.set()
+    check(f"{base.name}: until it answers",
+          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 60))
+    node.stop()
+    base.sql("DELETE FROM reminders")
+
+
 def names(base, folder):
     """A receiver that is at the second address of its name."""
     receiver = Receiver()
@@ -698,6 +723,7 @@ def main():
                 commands(base, folder)
                 base.sql("DELETE FROM reminders")
                 answers(base, folder)
+                silent(base, folder)
                 lines_and_lists(base, folder)
                 own_ids(base, folder)
                 long_commands(base, folder)

@@ -84,6 +84,7 @@ enum phase { RUNNING, STOPPING, STOPPED, PHASES };
  * @wake: wakes the keeper
  * @ended: tells that the keeper has ended
  * @ready: the outlet can give
+ * @doubtful: as that of the outlet
  * @look: the keeper is to claim at once
  * @clock_set: the keeper is to see how the clock was set
  * @offset: by how much CLOCK_REALTIME was ahead of CLOCK_BOOTTIME when the claims were made, in ns
@@ -107,6 +108,7 @@ struct node {
 	int			wake;
 	int			ended;
 	atomic_bool		ready;
+	atomic_bool		doubtful;
 	atomic_bool		look;
 	atomic_bool		clock_set;
 	int64_t			offset;
@@ -341,7 +343,7 @@ static int give_back(struct node *node, struct store *store)
 /*
  * How many more may it hold, up to a batch? A node that is full of what is due later has some room
  * for what is due before that, which is @urgent. For what is not there is room for a whole batch,
- * or for none.
+ * or for none. If it is in doubt whether they are taken, there is room for one that is urgent.
  */
 static size_t room(const struct node *node, bool urgent)
 {
@@ -351,6 +353,8 @@ static size_t room(const struct node *node, bool urgent)
 	size_t held = node->held;
 	size_t left = held < most ? most - held : 0;
 
+	if (node->doubtful)
+		return urgent && left;
 	if (left >= batch)
 		return batch;
 	return urgent ? left : 0;
@@ -380,7 +384,8 @@ static int claim(struct node *node, struct store *store, size_t most, uint64_t h
 		return (int)n;
 	node->claims++;
 	hold(node, list, (size_t)n);
-	return (size_t)n == most;
+	/* In doubt the next one comes with the next poll, if the receiver waits for one by then. */
+	return (size_t)n == most && !node->doubtful;
 }
 
 /*
@@ -639,6 +644,7 @@ static void turn(struct node *node, const sigset_t *signals)
 			     leave);
 	struct timespec ts;
 
+	node->doubtful = outlet->doubtful;
 	hand_over(node);
 	if (!atomic_exchange(&node->ready, ready) && ready)
 		wake_keeper(node);

@@ -90,6 +90,8 @@ static void hang_up(struct sock *s, const char *why)
 	s->out_len = 0;
 	s->out_done = 0;
 	s->in_len = 0;
+	if (s->outlet.given.n)
+		s->outlet.doubtful = true;
 	if (s->partly)
 		queue_push(&s->outlet.given, s->partly);
 	s->partly = NULL;
@@ -123,8 +125,16 @@ static size_t print_line(const struct reminder *r, char *line, size_t size)
 	return len;
 }
 
+/* Does one that is in doubt owe an answer? */
+static bool owes(const struct sock *s)
+{
+	return s->outlet.doubtful && s->outlet.given.n;
+}
+
 static struct reminder *next(struct sock *s)
 {
+	if (owes(s))
+		return NULL;
 	return s->partly && !s->outlet.stopped ? s->partly : outlet_next(&s->outlet);
 }
 
@@ -197,6 +207,7 @@ static bool take(struct sock *s, const char *line)
 	if (strcmp(line, id))
 		return false;
 	queue_push(&s->outlet.taken, queue_pop(&s->outlet.given));
+	s->outlet.doubtful = false;
 	return true;
 }
 
@@ -237,7 +248,7 @@ static int prepare(struct outlet *outlet, struct pollfd *fd)
 		return ms_until(s->retry, now);
 	fd->events = POLLIN;
 	if (!s->connected || s->out_done < s->out_len ||
-	    (!outlet->stopped && (s->partly || outlet->waiting.n)))
+	    (!outlet->stopped && !owes(s) && (s->partly || outlet->waiting.n)))
 		fd->events |= POLLOUT;
 	/* A receiver that does not answer is left when the first claim has ended. */
 	if (!outlet->given.n)
@@ -270,7 +281,9 @@ static void turn(struct outlet *outlet, short events)
 
 static bool ready(const struct outlet *outlet)
 {
-	return ((const struct sock *)outlet)->connected;
+	const struct sock *s = (const struct sock *)outlet;
+
+	return s->connected && !(outlet->doubtful && (outlet->given.n || outlet->waiting.n));
 }
 
 /* Take the path of unix:PATH. */

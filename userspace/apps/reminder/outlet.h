@@ -49,6 +49,8 @@ void queue_prepend(struct queue *queue, struct queue *front);
  * @left: those that were not given while their claims went on: they are the caller's, too
  * @failed: copies of those that were given in vain, until their claims end
  * @stopped: nothing more is to be given
+ * @doubtful: the receiver has answered nothing since a connection ended for want of answers: it is
+ *	given one at a time
  * @lost: how many of the others were dropped since the caller last looked: they come again
  * @count: how many were given
  * @late: how late
@@ -61,6 +63,7 @@ struct outlet {
 	struct queue			left;
 	struct queue			failed;
 	bool				stopped;
+	bool				doubtful;
 	uint64_t			lost;
 	uint64_t			count;
 	struct lateness			late;
