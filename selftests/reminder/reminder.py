@@ -333,6 +333,18 @@ def names(base, folder):
           said[1].startswith("given 1,") and "reminder: " not in said[1], said)
     base.sql("DELETE FROM reminders")
 
+    # One that moves
+    base.fill(1, time.time_ns(), 1)
+    hosts.write_text("127.0.0.2 receiver.test\n", encoding="ascii")
+    node = Node(base, *unshare, *mount, REMINDER, "--address", f"receiver.test:{receiver.port}",
+                "--poll", "200ms", program="unshare")
+    said = node.process.stderr.readline()
+    hosts.write_text("127.0.0.1 receiver.test\n", encoding="ascii")
+    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    check(f"{base.name}: a name that has got another address is looked up again",
+          good and "Connection refused" in said, said, node.stop())
+    base.sql("DELETE FROM reminders")
+
 
 def brackets(base):
     """A receiver at a numeric address of IPv6."""

@@ -32,8 +32,10 @@
  * @outlet: what all kinds have
  * @name: the address as it was given
  * @path: that of unix:PATH
+ * @host: that of HOST:PORT, or empty
+ * @port: the same
  * @addresses: all that the name has
- * @address: that of the connection, or of the next attempt
+ * @address: that of the connection, or of the next attempt; NULL: look the name up before that
  * @fd: the connection, or -1
  * @connected: the receiver is there
  * @used: something was written to it
@@ -48,6 +50,8 @@ struct sock {
 	struct outlet		outlet;
 	const char		*name;
 	struct sockaddr_un	path;
+	char			host[256];
+	const char		*port;
 	struct addrinfo		*addresses;
 	struct addrinfo		*address;
 	int			fd;
@@ -86,7 +90,7 @@ static void hang_up(struct sock *s, const char *why)
 	s->fd = -1;
 	s->connected = false;
 	s->used = false;
-	s->address = other ? other : s->addresses;
+	s->address = other;
 	s->out_len = 0;
 	s->out_done = 0;
 	s->in_len = 0;
@@ -100,8 +104,30 @@ static void hang_up(struct sock *s, const char *why)
 	s->retry = other ? 0 : clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
 }
 
+/* Have the addresses that the name has by now. Returns an error of getaddrinfo(), or 0. */
+static int look_up(struct sock *s)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *now;
+	int ret = *s->host ? getaddrinfo(s->host, s->port, &hints, &now) : 0;
+
+	if (*s->host && !ret) {
+		if (s->addresses)
+			freeaddrinfo(s->addresses);
+		s->addresses = now;
+	}
+	s->address = s->addresses;
+	return ret;
+}
+
 static void connect_to(struct sock *s)
 {
+	/*
+	 * If that fails they may be what they were. It waits as long as the resolver does: nothing
+	 * could be given meanwhile.
+	 */
+	if (!s->address)
+		look_up(s);
 	s->fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	s->connected = s->fd >= 0 &&
 		!connect(s->fd, s->address->ai_addr, s->address->ai_addrlen);
@@ -302,19 +328,17 @@ static void parse_path(struct sock *s, const char *path)
 static void parse_address(struct sock *s, const char *address)
 {
 	static const char prefix[] = "unix:";
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	const char *colon = strrchr(address, ':');
 	const char *host_end = colon;
 	const char *name = address;
 	uint64_t port;
-	char host[256];
 	int ret;
 
 	if (!strncmp(address, prefix, strlen(prefix))) {
 		parse_path(s, address + strlen(prefix));
 		return;
 	}
-	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(host))
+	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(s->host))
 		die(EXIT_USAGE, "--address: '%s' is not unix:PATH or HOST:PORT", address);
 	/* The C library takes what is too large for a port, less 65536. */
 	if (number_parse(colon + 1, 65535, &port) || !port)
@@ -324,8 +348,9 @@ static void parse_address(struct sock *s, const char *address)
 		name++;
 		host_end--;
 	}
-	snprintf(host, sizeof(host), "%.*s", (int)(host_end - name), name);
-	ret = getaddrinfo(host, colon + 1, &hints, &s->addresses);
+	snprintf(s->host, sizeof(s->host), "%.*s", (int)(host_end - name), name);
+	s->port = colon + 1;
+	ret = look_up(s);
 	if (ret)
 		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(ret));
 }
@@ -351,6 +376,5 @@ struct outlet *outlet_socket(const char *address)
 	s->name = address;
 	s->fd = -1;
 	parse_address(s, address);
-	s->address = s->addresses;
 	return &s->outlet;
 }
