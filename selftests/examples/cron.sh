@@ -81,6 +81,7 @@ next_times() {
 
 tab '30 2 * * * true' '~1h */30 2 * * * true' '@reboot true'
 TZ=$central_europe
+wrong "'2026-03-29 02:30' is not a time since 1970" --next 1 --after '2026-03-29 02:30' "$tmp/tab"
 next_times 2 --after '2026-03-28 12:00'
 check "--next, across an hour that is skipped" test "$times" = "1: 2026-03-29 03:00:00 +0200;\
 1: 2026-03-30 02:30:00 +0200;2: 2026-03-30 02:00:00 +0200;2: 2026-03-30 02:30:00 +0200;\

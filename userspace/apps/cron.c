@@ -519,8 +519,8 @@ static void print_figures(const struct cron *cron)
 }
 
 /*
- * If a local time comes twice mktime() takes one of the two, and if it is skipped, one nearby. An
- * offset tells which is meant.
+ * If a local time comes twice mktime() takes one of the two; an offset tells which is meant. If it
+ * is skipped mktime() takes one nearby, and this takes none, as for 30 February.
  */
 static time_t parse_time(const char *text)
 {
@@ -545,7 +545,11 @@ static time_t parse_time(const char *text)
 				continue;
 			t -= zone.tm_gmtoff;
 		} else {
+			time_t wall = t;
+
 			t = mktime(&tm);
+			if (timegm(&tm) != wall)
+				continue;
 		}
 		if (t >= 0)
 			return t;
