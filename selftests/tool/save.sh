@@ -81,11 +81,13 @@ wrong "a later version" 1 'does not begin with'
 sed 's/monotonic/sundial/' "$good" >"$file"
 wrong "an unknown clock" 1 "'sundial' is no clock"
 sed 's/keyed/keyed,newer/' "$good" >"$file"
-wrong "an unknown setting" 1 'a setting that this tool does not know'
-for config in keyed,,keyed ,keyed 'keyed,' keyed,keyed; do
+wrong "an unknown setting" 1 "'newer' is no known setting"
+for config in keyed,,keyed ,keyed 'keyed,'; do
 	sed "s/config=keyed/config=$config/" "$good" >"$file"
-	wrong "config=$config" 1 'a setting that this tool does not know'
+	wrong "config=$config" 1 "'' is no known setting"
 done
+sed 's/config=keyed/config=keyed,keyed/' "$good" >"$file"
+wrong "a setting that is there twice" 1 "'keyed' is no known setting, or comes again"
 for count in -2 +2 18446744073709551616 18446744073709551618 2x; do
 	sed "s/timers=2/timers=$count/" "$good" | sed '$d' >"$file"
 	add_end "$file"
@@ -99,8 +101,8 @@ sed '2s/8100000000000000/-8100000000000000/' "$good" >"$file"
 wrong "a negative number" 2 "'-8100000000000000' is not a deadline"
 sed '2s/8100000000000000/9223372036854775808/' "$good" >"$file"
 wrong "a deadline that is too far" 2 'is not a deadline'
-sed '3s/fixed-delay/fixed/' "$good" >"$file"
-wrong "an unknown flag" 3 "'fixed' are not flags"
+sed '3s/fixed-delay/fixed-delay,fixed/' "$good" >"$file"
+wrong "an unknown flag" 3 "'fixed' is no flag"
 sed '2s/8100000000000000/9100000000000000/' "$good" >"$file"
 wrong "a digit was changed" 4 'checksum'
 sed 2d "$good" >"$file"

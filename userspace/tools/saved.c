@@ -114,23 +114,23 @@ static bool name_bits(const struct bit_name *names, uint32_t bits, char *text, s
 	return !bits;
 }
 
-/* The other way round. Returns whether all of them are names, and no two the same. */
-static bool bits_named(const struct bit_name *names, char *text, uint32_t *bits)
+/* The other way round. Returns the first word that is no name, or comes again, or NULL. */
+static const char *bits_named(const struct bit_name *names, char *text, uint32_t *bits)
 {
 	char *word;
 	int i;
 
 	*bits = 0;
 	if (!strcmp(text, "-"))
-		return true;
+		return NULL;
 	while ((word = strsep(&text, ","))) {
 		for (i = 0; names[i].bit && strcmp(word, names[i].name); i++)
 			;
 		if (!names[i].bit || *bits & (uint32_t)names[i].bit)
-			return false;
+			return word;
 		*bits |= (uint32_t)names[i].bit;
 	}
-	return true;
+	return NULL;
 }
 
 /*
@@ -253,6 +253,7 @@ static enum tool_exit wrong(const char *path, size_t line, const char *format, .
 static enum tool_exit read_head(struct saved *saved, const char *path, char *line, size_t *n)
 {
 	char clock[16], config[128], timers[24], end;
+	const char *word;
 	uint64_t count;
 	size_t i;
 
@@ -268,8 +269,10 @@ static enum tool_exit read_head(struct saved *saved, const char *path, char *lin
 			saved->clock = clocks[i];
 	if (!saved->clock)
 		return wrong(path, 1, "'%s' is no clock", clock);
-	if (!bits_named(config_names, config, &saved->config))
-		return wrong(path, 1, "config= names a setting that this tool does not know");
+	word = bits_named(config_names, config, &saved->config);
+	if (word)
+		return wrong(path, 1, "config=: '%.40s' is no known setting, or comes again",
+			     word);
 	return TOOL_OK;
 }
 
@@ -278,6 +281,7 @@ static enum tool_exit read_timer(struct saved *saved, const char *path, size_t n
 	struct twheel_timer_info timer = { };
 	static const char blanks[] = { ' ', '\n', '\0' };
 	char *word[7], *rest = NULL;
+	const char *flag;
 	uint64_t value[6];
 	uint32_t flags;
 	size_t n = 0;
@@ -302,8 +306,9 @@ static enum tool_exit read_timer(struct saved *saved, const char *path, size_t n
 	for (i = 0; i < 6; i++)
 		if (number_parse(word[i], fields[i].most, &value[i]))
 			return wrong(path, number, "'%.40s' is not %s", word[i], fields[i].name);
-	if (!bits_named(timer_names, word[6], &flags))
-		return wrong(path, number, "'%.40s' are not flags of a timer", word[6]);
+	flag = bits_named(timer_names, word[6], &flags);
+	if (flag)
+		return wrong(path, number, "'%.40s' is no flag of a timer, or comes again", flag);
 	timer.handle = value[0];
 	timer.user_data = value[1];
 	timer.deadline = value[2];
