@@ -23,6 +23,8 @@ import twheel.WheelTimer;
 /**
  * A Timer of Netty's on twheel, in place of its HashedWheelTimer.
  *
+ * <p>It opens its wheel when it starts: until then it takes no descriptors.
+ *
  * <p>Its thread sleeps until something is due. A timeout that is cancelled is gone at once; one can be
  * pushed back, by {@link WheelTimer#push}. Tasks run one after another in the thread, or in an
  * executor. What they throw is logged, as Netty does it.
@@ -35,10 +37,13 @@ public final class TwheelTimer implements Timer {
 
     private static final MethodHandle CANCELLED = findCancelled();
 
-    private final Timers timers;
     private final ThreadFactory factory;
     private final Executor executor;
+    private final long limit;
+    /** Null until it is started. */
+    private volatile Timers timers;
     private volatile boolean started;
+    private boolean stopped;
 
     /** The method of TimerTask, or null where Netty has none. */
     private static MethodHandle findCancelled() {
@@ -74,8 +79,7 @@ public final class TwheelTimer implements Timer {
             throw new NullPointerException(factory == null ? "factory" : "executor");
         this.factory = factory;
         this.executor = executor;
-        timers = new Timers(Timers.openWheel(),
-                maxPendingTimeouts > 0 ? maxPendingTimeouts : Long.MAX_VALUE);
+        limit = maxPendingTimeouts > 0 ? maxPendingTimeouts : Long.MAX_VALUE;
     }
 
     /** A timeout that can be pushed back, too. */
@@ -122,12 +126,23 @@ public final class TwheelTimer implements Timer {
         }
     }
 
-    /** Starts the thread; the first timeout does so, too. */
+    /**
+     * Opens the wheel and starts the thread; the first timeout does so, too.
+     *
+     * @throws twheel.TwheelException if there is no wheel, for want of descriptors or memory
+     */
     public void start() {
-        if (!started) {
-            timers.start(factory);
-            started = true;
-        }
+        if (!started)
+            startOnce();
+    }
+
+    private synchronized void startOnce() {
+        if (stopped)
+            throw new IllegalStateException("the timer was stopped");
+        if (timers == null)
+            timers = new Timers(Timers.openWheel(), limit);
+        timers.start(factory);
+        started = true;
     }
 
     @Override
@@ -142,7 +157,7 @@ public final class TwheelTimer implements Timer {
 
     /** How many timeouts have neither expired nor were cancelled. */
     public long pendingTimeouts() {
-        return timers.pending();
+        return timers == null ? 0 : timers.pending();
     }
 
     /**
@@ -152,9 +167,14 @@ public final class TwheelTimer implements Timer {
      */
     @Override
     public Set<Timeout> stop() {
-        if (timers.isWorker())
-            throw new IllegalStateException("TwheelTimer.stop() by a task");
         Set<Timeout> left = new HashSet<>();
+        synchronized (this) {
+            if (timers != null && timers.isWorker())
+                throw new IllegalStateException("TwheelTimer.stop() by a task");
+            stopped = true;
+            if (timers == null)
+                return left;
+        }
         for (WheelTimer timer : timers.stop())
             left.add((TwheelTimeout) timer);
         return left;
