@@ -201,6 +201,28 @@ public class TimersTest {
         }
     }
 
+    /** The word of a lease that was read may be another's, with the same tag each 1,024 timers. */
+    @Test
+    public void pushOfWhatWasRead() {
+        try (Timers timers = still()) {
+            List<WheelTimer> read = new ArrayList<>();
+            timers.schedule(() -> {
+                /* One word after another, until its tag is the same again */
+                for (int i = 1; i <= 9 * 1024; i++) {
+                    WheelTimer timer = timers.schedule(() -> { }, 1, TimeUnit.HOURS);
+                    if (i % 1024 != 0)
+                        timer.cancel();
+                }
+                for (WheelTimer timer : read)
+                    assertTrue(timer.push(2, TimeUnit.HOURS));
+            }, 1, TimeUnit.SECONDS);
+            for (int i = 0; i < 8; i++)
+                read.add(timers.schedule(() -> { }, 1, TimeUnit.SECONDS));
+            assertEquals(1, runTo(timers, 2, TimeUnit.SECONDS));
+            assertEquals(17, timers.pending());
+        }
+    }
+
     @Test
     public void exceptionsAreHandedOn() throws InterruptedException {
         List<Throwable> seen = Collections.synchronizedList(new ArrayList<>());
