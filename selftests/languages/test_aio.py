@@ -326,6 +326,14 @@ class Calling(AioTest):
         asyncio.get_running_loop().set_debug(False)
         self.assertTrue(self.wheel.call_later(100, coroutine).armed)
 
+    async def test_slow_callback(self) -> None:
+        asyncio.get_running_loop().slow_callback_duration = 0.05
+        with self.assertLogs("asyncio", "WARNING") as logs:
+            timer = self.wheel.call_later(0, time.sleep, 0.1)
+            while timer.armed:
+                await asyncio.sleep(0.01)
+        self.assertRegex("\n".join(logs.output), "Executing <Timer .*built-in function sleep")
+
     async def test_context_of_the_caller(self) -> None:
         variable = contextvars.ContextVar("variable", default="outer")
         done: list = []

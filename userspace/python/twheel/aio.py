@@ -20,6 +20,7 @@ import contextvars
 import errno
 import inspect
 import itertools
+import logging
 import math
 import os
 import time
@@ -180,16 +181,21 @@ class Timer:
         })
 
     def _run(self, expirations: int) -> None:
+        loop = self._wheel._loop
+        begun = loop.time() if self._wheel._debug() else math.inf
         try:
             args = (expirations,) if self._args is None else self._args
             self._context.run(self._callback, *args)
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
-            self._wheel._loop.call_exception_handler({
+            loop.call_exception_handler({
                 "message": f"Exception in the callback of a timer: {self._callback!r}",
                 "exception": error,
             })
+        # asyncio itself names the reader of the wheel.
+        if begun < math.inf and (took := loop.time() - begun) >= loop.slow_callback_duration:
+            logging.getLogger("asyncio").warning("Executing %r took %.3f seconds", self, took)
 
 
 class _Sleep(Timer):
