@@ -177,8 +177,8 @@ static void explain_no_file(struct doctor *doctor)
 	snprintf(build, sizeof(build), "/lib/modules/%s/build", doctor->release);
 	if (!root_exists(build))
 		doctor_advise(doctor,
-			      "install its headers (Debian: linux-headers-%s), then: " BUILD,
-			      doctor->release);
+			      "install its headers (Debian: linux-headers-%s), then: " BUILD
+			      " && sudo modprobe twheel", doctor->release);
 	else
 		doctor_advise(doctor, "%s" BUILD " && sudo modprobe twheel",
 			      elsewhere ? "sudo dkms autoinstall, or without dkms: " : "");
