@@ -457,8 +457,8 @@ struct twheel_arm {
  * many bytes of entries were carried out; nothing is written back. If it is the first entry that
  * fails the result is its error: ENOENT; EINVAL for an @expires with the top bit set; EFAULT;
  * or if a timer has to be made as for &struct twheel_arm. EINVAL for a size that is no multiple of
- * that of an entry: nothing was done. A signal can end a call after any entry but the first. A call
- * waits for nothing but memory, so poll() says nothing of writing.
+ * that of an entry: nothing was done. A signal may end a call early, but never before its first
+ * entry. A call waits for nothing but memory, so poll() says nothing of writing.
  */
 struct twheel_push {
 	__u64 handle;

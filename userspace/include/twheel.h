@@ -1168,8 +1168,8 @@ int twheel_timer_flush(struct twheel *tw);
  * after the function's own. If there are none it reads, and may wait. The outer call
  * goes on with the records that the inner one has left.
  *
- * Records of timers that were not armed by twheel_timer_arm() or twheel_timer_start()
- * are dropped: use a context either with timer objects or without.
+ * Records of timers without an object are dropped: use a context either with timer objects
+ * or without.
  *
  * If a timer's function forks and returns in the child, no other function is called
  * there, and the call returns -ECHILD.
