@@ -13,10 +13,10 @@
 //
 // # Which of the two
 //
-// A Wheel calls functions, sends to channels and ends contexts, and its timers are pushed back for
-// less than the runtime's own. A Queue takes no memory of Go for a timer, so the garbage collector
-// has nothing to look at: a program with millions of sessions has their numbers as keys, and reads
-// those that have timed out.
+// A Wheel calls functions, sends to channels and ends contexts, as the runtime's own timers do for
+// less. A Queue takes no memory of Go for a timer, so the garbage collector has nothing to look at,
+// and pushes many back for less: a program with millions of sessions has their numbers as keys, and
+// reads those that have timed out.
 //
 // # Building
 //

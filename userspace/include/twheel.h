@@ -517,7 +517,7 @@ int twheel_put_at(struct twheel *tw, uint64_t key, uint64_t expires,
  * @expires: when it is to expire now, a point in time on the context's clock. If that has
  *	passed it expires at once
  *
- * It is the cheapest way to re-arm a timer: nothing but the deadline changes, and nothing is
+ * No other call pushes a timer back for less: nothing but the deadline changes, and nothing is
  * told of what it was. In a context with keys a timer that has expired is armed anew, and if
  * there is none with that key it is made, with 0 as its user data.
  *

@@ -70,7 +70,7 @@ public final class Timers implements AutoCloseable {
 
     /**
      * Opens a wheel for timers with functions: with leases if it is the device's, where they save system
-     * calls. In the process a lease costs more to arm than it saves when it is pushed back.
+     * calls. In the process a lease costs more to arm than it saves when it is pushed back once or twice.
      */
     public static Wheel openWheel() {
         Wheel wheel = new Wheel(new Wheel.Options().leases());
