@@ -603,6 +603,17 @@ static void timers()
 	wheel.dispatch();
 	expect(called == 2, "a timer ends with its scope");
 
+	auto owner = std::make_unique<tw::context>();
+	tw::context &owned = *owner;
+	tw::timer ends(owned, [&](const tw::event &) { owner.reset(); });
+	tw::timer after(owned, [&](const tw::event &) { called = 1000; });
+	ends.start(0s);
+	after.start(0s);
+	while (owned.info().ready < 2)
+		std::this_thread::yield();
+	expect(owned.dispatch() == 1 && !owner && called == 2 && !ends.armed() && !after.armed(),
+	       "a function destroys its context, and no other one is called");
+
 	/* In an order that only mistakes have: the context goes first. */
 	moved.start(1h);
 	wheel.close();

@@ -373,7 +373,7 @@ public:
 	/* Closes the context. Timers that are still there are not armed any more. */
 	~context() = default;
 
-	/* Close it now. No function of a timer may do that. */
+	/* Close it now, also in a function of a timer: no other one is called then. */
 	void close() noexcept { tw_.reset(); }
 
 	/* Free it, and return the descriptor, whose timers go on; see twheel_release(). */
