@@ -121,6 +121,16 @@ static void contexts()
 	       wall.push(6, system_clock::now() + 1h) && wall.info().pending == 2,
 	       "a push re-arms the timer with a key, or makes one");
 
+	tw::options boot;
+	boot.clock = CLOCK_BOOTTIME;
+	tw::context since_boot(boot);
+	handle = since_boot.arm_after(1h);
+	expect(since_boot.push(handle, 3h) && *since_boot.remaining(handle) > 2h &&
+	       since_boot.push(handle, std::chrono::hours::max()) &&
+	       since_boot.push(handle, 0s) && read_all(since_boot, 1)[0].handle == handle &&
+	       !since_boot.push(handle, 1h) && fails(EINVAL, [&] { wall.push(5, 1h); }),
+	       "a push counts from now, on any clock but wall time");
+
 	std::vector<tw::push_request> pushes{ { 5, tw::count(system_clock::now() + 4h) },
 					      { 7, tw::count(system_clock::now() + 4h) },
 					      { 8, 1ULL << 63 } };

@@ -239,6 +239,17 @@ constexpr int clock_of()
 	return std::is_same_v<Clock, steady_clock> ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
+/* The point in time @delay from now on the clock of a context */
+template <typename Rep, typename Period>
+std::uint64_t later(const struct twheel *tw, std::chrono::duration<Rep, Period> delay)
+{
+	std::uint64_t ns = count(delay);
+
+	if (twheel_clock(tw) == CLOCK_REALTIME)
+		fail(EINVAL, "a delay on CLOCK_REALTIME");
+	return std::min(twheel_now(tw) + ns, latest);
+}
+
 } /* namespace detail */
 
 /*
@@ -294,11 +305,7 @@ public:
 	template <typename Rep, typename Period>
 	bool extend(std::chrono::duration<Rep, Period> delay) const
 	{
-		std::uint64_t ns = detail::count(delay);
-
-		if (clock_ == CLOCK_REALTIME)
-			detail::fail(EINVAL, "a delay on CLOCK_REALTIME");
-		return push(std::min(twheel_now(tw_) + ns, detail::latest));
+		return push(detail::later(tw_, delay));
 	}
 
 	/*
@@ -494,14 +501,15 @@ public:
 	template <typename Clock, typename Duration>
 	bool push(std::uint64_t handle, std::chrono::time_point<Clock, Duration> expires)
 	{
-		int result;
-
 		check_clock<Clock>();
-		result = twheel_push(get(), handle, detail::count(expires));
-		if (result == -ENOENT)
-			return false;
-		detail::check(result, "twheel_push");
-		return true;
+		return push_to(handle, detail::count(expires));
+	}
+
+	/* The same, counted from now. On CLOCK_REALTIME that is EINVAL. */
+	template <typename Rep, typename Period>
+	bool push(std::uint64_t handle, std::chrono::duration<Rep, Period> delay)
+	{
+		return push_to(handle, detail::later(get(), delay));
 	}
 
 	/* Nothing if there is no such timer. */
@@ -671,6 +679,15 @@ private:
 		});
 		*freed_ = false;
 		guard.release();
+	}
+
+	bool push_to(std::uint64_t handle, std::uint64_t expires)
+	{
+		int result = twheel_push(get(), handle, expires);
+
+		if (result != -ENOENT)
+			detail::check(result, "twheel_push");
+		return !result;
 	}
 
 	template <typename Clock>
