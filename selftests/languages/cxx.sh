@@ -85,16 +85,16 @@ if [ $# = 0 ]; then
 		namespace asio = boost::asio;
 		#endif
 
-		/* The clock steps, and nobody is to be told: the source goes on. */
-		static bool steps()
+		/* The clock steps: the source goes on, if nobody is told, or who is told throws. */
+		static bool steps(std::function<void(struct twheel *, int)> failed)
 		{
 			tw::options options;
 			options.clock = CLOCK_REALTIME;
 			options.cancel_on_set = options.embedded = options.nonblock = true;
 			tw::context wheel(options);
 			asio::io_context loop;
-			twheel_asio source(loop.get_executor(), wheel.get(), {});
-			bool called = false;
+			twheel_asio source(loop.get_executor(), wheel.get(), failed);
+			bool called = false, thrown = false;
 			tw::timer timer(wheel, [&](const tw::event &) {
 				called = true;
 				source.detach();
@@ -106,8 +106,13 @@ if [ $# = 0 ]; then
 			wheel.set_now(std::chrono::seconds(1000));
 			timer.arm(once);
 			wheel.set_now(std::chrono::seconds(2000));
+			try {
+				loop.run();
+			} catch (int) {
+				thrown = true;
+			}
 			loop.run();
-			return called;
+			return called && thrown == !!failed;
 		}
 
 		/* A function throws: the timers after it come when the loop goes on. */
@@ -142,7 +147,8 @@ if [ $# = 0 ]; then
 
 		int main()
 		{
-			return !steps() || !throws();
+			return !steps({}) || !throws() ||
+				!steps([](struct twheel *, int) { throw 1; });
 		}
 	END
 	page=$top/userspace/man/twheel.hpp.3

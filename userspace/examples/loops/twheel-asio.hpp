@@ -137,10 +137,11 @@ private:
 
 		if (failed && ret != -ECANCELED && ret != -ENOSPC && ret != -EDQUOT && ret != -ENOMEM)
 			source->end();
-		if (failed && source->failed)
-			source->failed(tw, ret);
+		/* First, as @failed may throw. */
 		if (source->tw)
 			wait(source);
+		if (failed && source->failed)
+			source->failed(tw, ret);
 	}
 
 	std::shared_ptr<source> source_;
