@@ -45,7 +45,7 @@
 //! drop(wheel); // It is borrowed.
 //! events.next();
 //! ```
-#![warn(missing_docs)]
+#![warn(missing_debug_implementations, missing_docs)]
 
 use std::ffi::CString;
 use std::io;
@@ -290,7 +290,7 @@ impl std::fmt::Debug for Event {
 ///
 /// An element of a batch that has made a timer names it from then on. If it is used again, it arms
 /// that timer anew.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Arm {
     /// What the library takes and answers, but for the handle.
     entry: sys::twheel_arm,
@@ -390,7 +390,7 @@ impl Arm {
 }
 
 /// An element of [`Wheel::push_batch`]: a timer, and when it is to expire.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Push(sys::twheel_push);
 
@@ -402,7 +402,7 @@ impl Push {
 }
 
 /// An element of [`Wheel::cancel_batch`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Cancel(sys::twheel_cancel);
 
@@ -419,7 +419,7 @@ impl Cancel {
 }
 
 /// The settings and the state of a timer.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Info(sys::twheel_timer_info);
 
