@@ -30,4 +30,14 @@ try "they work with that" timeout 300 cargo test --tests
 check "which has the library's name in it" \
 	grep -q 'libtwheel\.so' target/debug/deps/wheel-*
 
+# Structures of another version would be taken for those of this one. That of 0.4.0 is not 0.40.0.
+mkdir "$tmp/other"
+for change in 's/^Version:.*/Version: 0.3.0/' 's/^\(Version: .*\)\./\10./'; do
+	sed "$change" "$PKG_CONFIG_PATH/libtwheel.pc" >"$tmp/other/libtwheel.pc"
+	version=$(sed -n 's/^Version: //p' "$tmp/other/libtwheel.pc")
+	run env PKG_CONFIG_PATH="$tmp/other" timeout 300 cargo build
+	check "they are not made for libtwheel $version" \
+		grep -q "libtwheel is $version, not " "$tmp/out"
+done
+
 finish

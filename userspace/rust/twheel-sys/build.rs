@@ -33,6 +33,11 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if env::var_os("CARGO_FEATURE_INSTALLED").is_some() {
         println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
+        // Its structures have to be those of this crate.
+        let ours =
+            concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"), ".");
+        let found = run(Command::new("pkg-config").args(["--modversion", "libtwheel"]));
+        assert!(found.starts_with(ours), "libtwheel is {}, not {}*", found.trim(), ours);
         for word in run(Command::new("pkg-config").args(["--libs", "libtwheel"])).split_whitespace()
         {
             if let Some(folder) = word.strip_prefix("-L") {
