@@ -677,6 +677,21 @@ static void by_name()
 	timer.again();
 	wheel.dispatch(1h);
 	expect(called == 2 && !timer.push(1h), "also after it was called");
+
+	timer.start(steady_clock::now() + 1h, 3h);
+	expect(timer.remaining() > 59min && timer.remaining() <= 1h &&
+	       !twheel_timer_get(timer.get(), &info) && info.interval == tw::count(3h) &&
+	       fails(EINVAL, [&] { timer.start(system_clock::now()); }) &&
+	       fails(EINVAL, [&] { timer.start(steady_clock::now(), -1ns); }) &&
+	       fails(EINVAL, [&] { timer.again(); }) && timer.remaining() > 59min,
+	       "a timer is started for a point in time");
+	tw::options options;
+	options.clock = CLOCK_REALTIME;
+	tw::context wall(options);
+	tw::timer once(wall, [&](const tw::event &) { called += 100; });
+	once.start(system_clock::now() + 1ms);
+	wall.dispatch(1h);
+	expect(called == 102 && fails(EINVAL, [&] { once.start(1ms); }), "also on wall time");
 }
 
 static void groups()

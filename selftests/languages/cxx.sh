@@ -100,11 +100,8 @@ if [ $# = 0 ]; then
 				source.detach();
 			});
 
-			tw::arm_request once = {};
-			once.expires = 1;
-			once.flags = TWHEEL_ARM_ABS;
 			wheel.set_now(std::chrono::seconds(1000));
-			timer.arm(once);
+			timer.start(std::chrono::system_clock::time_point());
 			wheel.set_now(std::chrono::seconds(2000));
 			try {
 				loop.run();

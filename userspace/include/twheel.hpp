@@ -774,6 +774,21 @@ public:
 						 detail::count(interval)), "twheel_timer_start");
 	}
 
+	/* The same for a point in time, also on CLOCK_REALTIME. */
+	template <typename Clock, typename Duration, typename Rep = nanoseconds::rep,
+		  typename Period = nanoseconds::period>
+	void start(std::chrono::time_point<Clock, Duration> expires,
+		   std::chrono::duration<Rep, Period> interval = {})
+	{
+		arm_request setting = {};
+
+		check_clock<Clock>();
+		setting.expires = detail::count(expires);
+		setting.interval = detail::count(interval);
+		setting.flags = TWHEEL_ARM_ABS;
+		arm(setting);
+	}
+
 	/* With all settings; see twheel_timer_arm(). */
 	void arm(const arm_request &setting)
 	{
@@ -799,9 +814,7 @@ public:
 	template <typename Clock, typename Duration>
 	bool push(std::chrono::time_point<Clock, Duration> expires)
 	{
-		get();
-		if (detail::clock_of<Clock>() != twheel_clock(state_->of.lock().get()))
-			detail::fail(EINVAL, "a timer on another clock");
+		check_clock<Clock>();
 		return push(detail::count(expires), TWHEEL_ARM_ABS);
 	}
 
@@ -840,6 +853,14 @@ private:
 		std::weak_ptr<struct twheel>	of;
 		struct twheel_timer		*made = nullptr;
 	};
+
+	template <typename Clock>
+	void check_clock() const
+	{
+		get();
+		if (detail::clock_of<Clock>() != twheel_clock(state_->of.lock().get()))
+			detail::fail(EINVAL, "a timer on another clock");
+	}
 
 	bool push(std::uint64_t expires, unsigned int flags)
 	{
