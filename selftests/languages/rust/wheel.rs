@@ -435,6 +435,22 @@ fn errors() {
     assert_eq!(small.info().unwrap().pending, 1);
 }
 
+/// Live timers and those with keys, which take points in time there
+#[test]
+fn on_wall_time() {
+    let wall = Options::new().clock(Clock::Realtime).open().unwrap();
+    let (handle, later) = (wall.arm_at(Duration::MAX, 5).unwrap(), wall.now() + HOUR);
+    assert_eq!(errno(wall.rearm(handle, MS, 6)), EINVAL);
+    assert!(matches!(wall.rearm_at(handle, later, 6).unwrap(), Old::Pending(left) if left > HOUR));
+    let info = wall.get(handle).unwrap().unwrap();
+    assert_eq!((info.user_data(), info.deadline()), (6, later));
+    let wall = Options::new().clock(Clock::Realtime).keyed(true).open().unwrap();
+    assert_eq!(errno(wall.put(1, MS, 0)), EINVAL);
+    assert_eq!(wall.put_at(1, later, 7).unwrap(), Old::None);
+    assert!(matches!(wall.put_at(1, MS, 8).unwrap(), Old::Pending(left) if left > HOUR / 2));
+    assert_eq!(wall.events().next().unwrap().unwrap().user_data(), 8);
+}
+
 #[test]
 fn is_ready_for_poll() {
     let wheel = Options::new().nonblocking(true).open().unwrap();

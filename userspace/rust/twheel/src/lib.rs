@@ -589,10 +589,24 @@ impl Wheel {
         Ok(Old::new(old.state, old.remaining))
     }
 
+    /// The same for a point in time, also on [`Clock::Realtime`].
+    pub fn rearm_at(&self, handle: u64, time: Duration, user_data: u64) -> io::Result<Old> {
+        let mut old = sys::twheel_old::default();
+        done(unsafe { sys::twheel_rearm_at(self.tw, handle, ns(time), user_data, &mut old) })?;
+        Ok(Old::new(old.state, old.remaining))
+    }
+
     /// Arms the timer with this key, or arms it anew, with one expiration. `EINVAL` without keys.
     pub fn put(&self, key: u64, delay: Duration, user_data: u64) -> io::Result<Old> {
         let mut old = sys::twheel_old::default();
         done(unsafe { sys::twheel_put_after(self.tw, key, ns(delay), user_data, &mut old) })?;
+        Ok(Old::new(old.state, old.remaining))
+    }
+
+    /// The same for a point in time, also on [`Clock::Realtime`].
+    pub fn put_at(&self, key: u64, time: Duration, user_data: u64) -> io::Result<Old> {
+        let mut old = sys::twheel_old::default();
+        done(unsafe { sys::twheel_put_at(self.tw, key, ns(time), user_data, &mut old) })?;
         Ok(Old::new(old.state, old.remaining))
     }
 
