@@ -19,6 +19,15 @@ results
 try "the documentation has no warning" env RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
 try "they can be packed" cargo package --no-verify --allow-dirty -p twheel-sys
 
+# Pointers and numbers are aligned otherwise there.
+target=i686-unknown-linux-gnu
+if [ -d "$(rustc --print target-libdir --target $target)" ]; then
+	try "they work in 32-bit programs" env CC_i686_unknown_linux_gnu='gcc -m32' \
+		timeout 300 cargo test --tests --target $target
+else
+	skip "they work in 32-bit programs" "rustc has no std for $target"
+fi
+
 # The same on the library that is installed, by the feature that its crates then have
 try "they are made for the library that is installed" \
 	make -s -C "$package" O="$tmp/installed" SYSTEM=1 package

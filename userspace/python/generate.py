@@ -208,7 +208,9 @@ def rust(headers: Headers) -> str:
         default = "" if any(f.pointer or f.length > 32 for f in fields) else ", Default"
         out += ["", "#[repr(C)]", f"#[derive(Clone, Copy, Debug{default})]", f"pub struct {struct} {{"]
         out += [f"    pub {f.name}: {f.rust()}," for f in fields]
-        out += ["}", f"const _: () = assert!(std::mem::size_of::<{struct}>() == "
+        # As it was found here. Pointers, and what aligns numbers, may be others elsewhere.
+        out += ["}", '#[cfg(target_pointer_width = "64")]',
+                f"const _: () = assert!(std::mem::size_of::<{struct}>() == "
                 f"{headers.numbers[struct]});"]
     out += ["", 'extern "C" {']
     for name, kind, args in headers.functions:
