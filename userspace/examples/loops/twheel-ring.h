@@ -115,7 +115,8 @@ static inline int twheel_ring_write(struct twheel_ring *timers)
  * @expired: called for each expiration. If the timer's @expires is after the event's @expired, the
  *	timer was pushed back too late.
  *
- * Return: 0, or -errno of the request; after -EBUSY, call twheel_ring_read() later.
+ * Return: 0, or -errno of the request. After -EBUSY, and after -ECANCELED of a read, as the clock
+ * was set, call twheel_ring_read(). What was not written is left to the next write.
  */
 static inline int twheel_ring_done(struct twheel_ring *timers, const struct io_uring_cqe *cqe,
 				   void (*expired)(const struct twheel_event *event))

@@ -40,11 +40,7 @@ static inline struct io_uring_sqe *twheel_uring_sqe(struct io_uring *ring)
 	return sqe;
 }
 
-/**
- * twheel_uring_poll() - wait for the timers of a source that has no request, after an error
- *
- * Return: 0 or -EBUSY.
- */
+/** twheel_uring_poll() - poll for a source that has no request, after an error; 0 or -EBUSY */
 static inline int twheel_uring_poll(struct twheel_uring *source)
 {
 	struct io_uring_sqe *sqe = twheel_uring_sqe(source->ring);
@@ -124,7 +120,8 @@ static inline int twheel_uring_wait(struct io_uring *ring, struct twheel *tw)
 /**
  * twheel_uring_detach() - end it, from wherever; the context may be closed at once
  *
- * If the ring has ended, as by io_uring_queue_exit(), free() the source instead.
+ * If the ring has ended, as by io_uring_queue_exit(), free() the source instead. Otherwise
+ * the cancellation has a completion, too: leave out the one whose user data is NULL.
  *
  * Return: 1 if twheel_uring_done() is to free the source, at a completion to come or, in a timer's
  * function, when that has returned; 0 if the source is freed; or -EBUSY, and nothing has changed.
