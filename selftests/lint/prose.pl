@@ -32,7 +32,7 @@ my %elsewhere = (
 	(map { $_ => "Erlang's" } qw(ERL_NIF_SELECT_READ ERL_NIF_SELECT_STOP
 		enif_open_resource_type_x enif_select monotonic_time ready_input send_after)),
 	(map { $_ => "Linux's from 6.4 on" } qw(IORING_TIMEOUT_MULTISHOT)),
-	(map { $_ => "rustdoc's" } qw(compile_fail)),
+	(map { $_ => "Rust's" } qw(compile_fail unused_must_use)),
 	(map { $_ => "node-gyp's" } qw(GYP_DEFINES)),
 	(map { $_ => "tokio's" } qw(insert_at)),
 	(map { $_ => "kselftest's" } qw(lib.mk run_kselftest.sh include/uapi/linux/twheel.h)),

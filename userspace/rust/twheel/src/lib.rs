@@ -290,7 +290,16 @@ impl std::fmt::Debug for Event {
 ///
 /// An element of a batch that has made a timer names it from then on. If it is used again, it arms
 /// that timer anew.
+///
+/// Each setting makes another request, and leaves this one as it is:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// let arm = twheel::Arm::after(std::time::Duration::ZERO);
+/// arm.count(2);
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Arm {
     /// What the library takes and answers, but for the handle.
     entry: sys::twheel_arm,
