@@ -738,10 +738,10 @@ impl Wheel {
     /// The events, one after another. It waits for the next one; in a wheel that is not blocking it
     /// ends when there is none.
     ///
-    /// It reads up to 64 at once: those that were not taken out are lost when it is dropped. Take
-    /// [`Events::rest`] first, if that matters.
+    /// It reads one event first, and then up to 64 at once: those that were not taken out are lost
+    /// when it is dropped. Take [`Events::rest`] first, if that matters.
     pub fn events(&self) -> Events<'_> {
-        Events { wheel: self, events: [Event::default(); 64], next: 0, end: 0 }
+        Events { wheel: self, events: [Event::default(); 64], room: 1, next: 0, end: 0 }
     }
 
     /// Arms a lease: a timer that is pushed back without a call. Returns its handle, too. `EINVAL`
@@ -843,6 +843,8 @@ impl Wheel {
 pub struct Events<'a> {
     wheel: &'a Wheel,
     events: [Event; 64],
+    /// How many are read at once
+    room: usize,
     next: usize,
     end: usize,
 }
@@ -861,8 +863,11 @@ impl Iterator for Events<'_> {
         while self.next == self.end {
             self.next = 0;
             self.end = 0;
-            match self.wheel.read(&mut self.events) {
-                Ok(n) => self.end = n,
+            match self.wheel.read(&mut self.events[..self.room]) {
+                Ok(n) => {
+                    self.end = n;
+                    self.room = self.events.len();
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
                 Err(error) => return Some(Err(error)),
