@@ -108,28 +108,17 @@ private:
 		});
 	}
 
-	/* If a timer's function throws, records are left for which the descriptor is not readable. */
-	struct rest {
-		const std::shared_ptr<source> &source_;
-		bool thrown = true;
-
-		~rest()
-		{
-			if (thrown && source_->tw)
-				post(source_->fd.get_executor(),
-				     [source = source_] { ready(source, 0); });
-		}
-	};
-
 	static void ready(const std::shared_ptr<source> &source, int ret)
 	{
 		if (!source->tw)
 			return;
-		if (!ret) {
-			rest rest{source};
-
-			ret = twheel_dispatch(source->tw);
-			rest.thrown = false;
+		try {
+			ret = ret ? ret : twheel_dispatch(source->tw);
+		} catch (...) {
+			/* Records are left for which the descriptor is not readable. */
+			if (source->tw)
+				post(source->fd.get_executor(), [source] { ready(source, 0); });
+			throw;
 		}
 		/* A timer's function may have detached it. */
 		struct twheel *tw = source->tw;
