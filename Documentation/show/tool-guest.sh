@@ -57,7 +57,7 @@ part doctor twheel doctor
 # Only what it says at the end matters here.
 echo "=== container"
 echo "$ twheel doctor    # where /dev is empty"
-unshare -m sh -c 'mount -t tmpfs none /dev && twheel doctor' | grep -A 1 '^WRONG\|^$'
+unshare -m sh -c 'mount -t tmpfs none /dev && twheel doctor' | grep -A 1 '^WRONG\|^$' | sed '/^--$/d'
 part ps twheel ps
 part stat twheel stat
 part top twheel top --every 5s --count 1 --svg late.svg
