@@ -208,8 +208,10 @@ def rust(headers: Headers) -> str:
         default = "" if any(f.pointer or f.length > 32 for f in fields) else ", Default"
         out += ["", "#[repr(C)]", f"#[derive(Clone, Copy, Debug{default})]", f"pub struct {struct} {{"]
         out += [f"    pub {f.name}: {f.rust()}," for f in fields]
-        # As it was found here. Pointers, and what aligns numbers, may be others elsewhere.
-        out += ["}", '#[cfg(target_pointer_width = "64")]',
+        # As it was found here. Pointers, and what is between numbers, may be others elsewhere.
+        whole = sum(headers.numbers[f"{struct}.{f.name}:size"] for f in fields)
+        same = whole == headers.numbers[struct] and not any(f.pointer for f in fields)
+        out += ["}", *([] if same else ['#[cfg(target_pointer_width = "64")]']),
                 f"const _: () = assert!(std::mem::size_of::<{struct}>() == "
                 f"{headers.numbers[struct]});"]
     out += ["", 'extern "C" {']

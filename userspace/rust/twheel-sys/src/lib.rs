@@ -74,7 +74,6 @@ pub struct twheel_info {
     pub ready: u64,
     pub next_expiry: u64,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_info>() == 96);
 
 #[repr(C)]
@@ -85,7 +84,6 @@ pub struct twheel_config {
     pub limit: u64,
     pub reserved: [u64; 2],
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_config>() == 32);
 
 #[repr(C)]
@@ -104,7 +102,6 @@ pub struct twheel_arm {
     pub old_state: u16,
     pub old_remaining: u64,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_arm>() == 64);
 
 #[repr(C)]
@@ -113,7 +110,6 @@ pub struct twheel_push {
     pub handle: u64,
     pub expires: u64,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_push>() == 16);
 
 #[repr(C)]
@@ -126,7 +122,6 @@ pub struct twheel_cancel {
     pub old_state: u32,
     pub old_remaining: u64,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_cancel>() == 32);
 
 #[repr(C)]
@@ -136,7 +131,6 @@ pub struct twheel_batch {
     pub count: u32,
     pub flags: u32,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_batch>() == 16);
 
 #[repr(C)]
@@ -154,7 +148,6 @@ pub struct twheel_timer_info {
     pub tag: u16,
     pub word: u32,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_timer_info>() == 64);
 
 #[repr(C)]
@@ -165,7 +158,6 @@ pub struct twheel_list {
     pub count: u32,
     pub flags: u32,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_list>() == 24);
 
 #[repr(C)]
@@ -179,7 +171,6 @@ pub struct twheel_event {
     pub flags: u32,
     pub reserved: u32,
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_event>() == 48);
 
 #[repr(C)]
@@ -206,7 +197,6 @@ pub struct twheel_counters {
     pub expired_a_turn: [u64; 64],
     pub read_a_call: [u64; 64],
 }
-#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::size_of::<twheel_counters>() == 1600);
 
 #[repr(C)]
