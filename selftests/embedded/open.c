@@ -200,8 +200,7 @@ TEST_F(only, the_device_is_shared_with_a_child)
 	pid_t pid;
 
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 6, NULL));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		use_inherited(self->tw, self->handle);
 		_exit(0);
@@ -219,8 +218,7 @@ TEST_F(only, a_child_may_take_it_over)
 	pid_t pid;
 
 	ASSERT_EQ(0, twheel_arm_after(self->tw, 50 * MSEC, 6, NULL));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		twheel_take_over(self->tw);
 		CHECK(wait_readable(self->tw));
@@ -248,8 +246,7 @@ TEST_F(only, leases_of_a_child)
 	ASSERT_EQ(0, twheel_arm(tw, &arm));
 	ASSERT_EQ(0, twheel_lease_at(tw, arm.word, arm.tag, &lease));
 	deadline = twheel_lease_deadline(lease) + FAR;
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		CHECK(twheel_lease_at(tw, arm.word, arm.tag, &other) == -ECHILD);
 		CHECK(twheel_lease_extend(lease, deadline) == 1);

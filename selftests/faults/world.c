@@ -199,9 +199,9 @@ void world_events(struct world *w, const struct twheel_event *events, ssize_t by
 static void hasten(struct world *w, const struct twheel_timer_info *timer)
 {
 	__u64 expires = tw_now(w->ctx.clock) + TW_MSEC;
-	struct twheel_arm arm = tw_request(expires, TWHEEL_ARM_ABS, timer->user_data);
+	struct twheel_arm arm = tw_request_for(timer->handle, expires, TWHEEL_ARM_ABS,
+					       timer->user_data);
 
-	arm.handle = timer->handle;
 	arm.flags |= timer->flags & TWHEEL_ARM_LEASE;
 	must_arm(w, &arm);
 }

@@ -198,8 +198,7 @@ static void *ping_pong(void *arg)
 			continue;
 		}
 		/* Each deadline is earlier than the last, or the timer would stay where it is. */
-		arm = tw_request(TW_FAR - k * TW_MSEC, 0, 0);
-		arm.handle = contended_handles[k % 64];
+		arm = tw_request_for(contended_handles[k % 64], TW_FAR - k * TW_MSEC, 0, 0);
 		tw_call(contended[0], TWHEEL_IOC_ARM, &arm);
 	}
 	return NULL;
@@ -379,11 +378,9 @@ TEST_F(cpu, steps_in_a_time_namespace)
 	__u64 handle;
 	pid_t pid;
 
-	handle = tw_arm(fd, deadline, TWHEEL_ARM_ABS, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, fd, deadline, TWHEEL_ARM_ABS, 1);
 	for (i = 0; i < (int)ARRAY_SIZE(offsets); i++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0) {
 			struct twheel_event event;
 			int own, k;

@@ -222,16 +222,14 @@ TEST_F(forge, stale_handles)
 		SKIP(return, "a key may name one timer after another");
 	for (i = 0; i < N; i++) {
 		/* One half of the timers ends by a cancel, the other half by being read. */
-		old[i] = tw_arm(self->own, i & 1 ? TW_FAR : 0, variant->flags, i);
-		ASSERT_NE(0, old[i]);
+		ASSERT_ARMED(old[i], self->own, i & 1 ? TW_FAR : 0, variant->flags, i);
 		ended = i & 1 ? tw_cancel(self->own, old[i]) == 0 :
 				tw_collect(self->own, &event, 1) == 1;
 		ASSERT_TRUE(ended);
 		for (j = 0; j < i; j++)
 			ASSERT_NE(old[j], old[i]);
 	}
-	handle = tw_arm(self->own, TW_FAR, variant->flags, 77);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->own, TW_FAR, variant->flags, 77);
 	for (i = 0; i < N; i++) {
 		ASSERT_NE(old[i], handle);
 		ASSERT_TRUE(is_refused(self->own, old[i], false));
@@ -288,8 +286,7 @@ TEST_F(forge, the_victims_keys)
 	if (!(variant->config & TWHEEL_CONFIG_KEYED))
 		SKIP(return, "no keys");
 	for (i = 0; i < TIMERS; i++) {
-		arm = tw_request(0, 0, 666);
-		arm.handle = self->handles[i];
+		arm = tw_request_for(self->handles[i], 0, 0, 666);
 		ASSERT_EQ(0, tw_call(self->own, TWHEEL_IOC_ARM, &arm));
 		ASSERT_EQ(TWHEEL_STATE_NONE, arm.old_state);
 	}
@@ -472,8 +469,7 @@ TEST_F(forge, mapping_games)
 	mlock(q, PAGE);
 	ASSERT_EQ(self->deadline, q[1]);
 
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		/* The child stores to the words, which only it and its parent share. */
 		for (i = 0; i < PAGE / sizeof(*q); i++)
@@ -548,8 +544,7 @@ TEST_F(forge, through_proc)
 	close(fd);
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
 		_exit(!tell(pair[1]) || !hear(pair[1]));

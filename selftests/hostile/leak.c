@@ -73,8 +73,7 @@ FIXTURE_SETUP(leak)
 {
 	ASSERT_TRUE(geteuid() != 0 || become(NOBODY));
 	dirty(~variant->poison);
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	self->mem = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
@@ -423,8 +422,7 @@ TEST_F(leak, words)
 	__u32 word = 0;
 
 	for (round = 0; round < 20; round++) {
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 		words = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		ASSERT_NE(MAP_FAILED, words);

@@ -229,9 +229,8 @@ static bool is_usable(int fd)
 	struct twheel_timer_info info;
 	struct twheel_list list = { .entries = (unsigned long)&info, .count = 1 };
 	__u64 handle = tw_arm(fd, TW_FAR, 0, 5);
-	struct twheel_arm arm = tw_request(2 * TW_FAR, 0, 6);
+	struct twheel_arm arm = tw_request_for(handle, 2 * TW_FAR, 0, 6);
 
-	arm.handle = handle;
 	return handle && !tw_call(fd, TWHEEL_IOC_ARM, &arm) && !tw_get(fd, handle, &info) &&
 	       tw_call(fd, TWHEEL_IOC_LIST, &list) == 1 && tw_info(fd).pending &&
 	       !tw_cancel(fd, handle);
@@ -421,8 +420,7 @@ TEST_F(stall, can_be_killed)
 		if (variant->on_write && call == CALL_CONFIG)
 			continue;
 		ASSERT_EQ(0, pipe(ready));
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0) {
 			pthread_t thread;
 
@@ -469,8 +467,7 @@ TEST(stopped)
 	if (obstacle())
 		SKIP(return, "%s", obstacle());
 	ASSERT_EQ(0, pipe(ready));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		struct twheel_arm like = tw_request(50 * TW_MSEC, 0, 1);
 

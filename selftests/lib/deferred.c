@@ -384,8 +384,7 @@ TEST_F(words, of_a_child)
 	pid_t pid;
 
 	ASSERT_NE(NULL, timer);
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		CHECK(arm_at(timer, self->far + FAR) == -ECHILD);
 		CHECK(twheel_timer_flush(self->tw) == -ECHILD);
@@ -396,8 +395,7 @@ TEST_F(words, of_a_child)
 	ASSERT_TRUE(well(pid));
 	EXPECT_EQ(self->far, deadline_of(timer));
 
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		twheel_take_over(self->tw);
 		CHECK(!arm_at(timer, self->far + FAR));
@@ -659,8 +657,7 @@ TEST_F(queue, of_a_child)
 
 	ASSERT_EQ(0, twheel_timer_cancel(self->timers[0], NULL));
 	ASSERT_EQ(0, arm_at(self->timers[1], self->far + 1));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		CHECK(twheel_timer_flush(self->tw) == -ECHILD);
 		CHECK(twheel_dispatch(self->tw) == -ECHILD);
@@ -670,8 +667,7 @@ TEST_F(queue, of_a_child)
 	ASSERT_TRUE(well(pid));
 	EXPECT_EQ(3 * QUEUE, live(self->tw));
 
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		/* A timer that was freed as the child's copy is not the child's to re-arm. */
 		twheel_timer_free(self->timers[1]);

@@ -57,8 +57,7 @@ TEST_F(fork, child_is_refused)
 	ASSERT_EQ(0, twheel_timer_set_group(far, group));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		struct twheel_timer_info info;
 		struct twheel_timer *new;
@@ -110,8 +109,7 @@ TEST_F(fork, child_is_refused_the_first_object)
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
 	ASSERT_EQ(0, twheel_arm_after(tw, 0, 1, NULL));
 	ASSERT_TRUE(wait_ready(tw, 1));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		struct twheel_timer *timer;
 
@@ -183,8 +181,7 @@ TEST_F(fork, plain_calls_are_shared)
 	pid_t pid;
 
 	ASSERT_EQ(0, twheel_arm_after(self->tw, FAR, 5, &handle));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		CHECK(!twheel_get(self->tw, handle, &info) && info.user_data == 5);
 		CHECK(!twheel_rearm_after(self->tw, handle, 2 * FAR, 6, NULL));
@@ -210,8 +207,7 @@ TEST_F(fork, drain_without_objects)
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
 	ASSERT_EQ(0, twheel_arm_after(tw, FAR, 5, NULL));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		struct twheel_timer_info info;
 		uint64_t cursor = 0;
@@ -230,8 +226,7 @@ TEST_F(fork, own_context_of_a_child)
 	pid_t pid;
 
 	ASSERT_EQ(0, twheel_timer_start(self->timer, FAR, 0));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		struct probe probe = { };
 		struct twheel_timer *timer;
@@ -262,8 +257,7 @@ TEST_F(fork, child_takes_over)
 
 	ASSERT_EQ(0, pipe(closed));
 	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		struct twheel_timer *timer;
 		pid_t grandchild;
@@ -306,8 +300,7 @@ TEST_F(fork, parent_takes_over)
 	pid_t pid;
 
 	twheel_take_over(self->tw);
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid)
 		_exit(twheel_dispatch(self->tw) == -ECHILD ? 0 : 1);
 	EXPECT_TRUE(well(pid));

@@ -49,8 +49,7 @@ TEST(settings_against_arming)
 	ASSERT_EQ(0, pthread_barrier_init(&first.meet, NULL, 2));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, arm_leases, &first));
 	while (tw_now(CLOCK_MONOTONIC) < end) {
-		first.fd = tw_open();
-		ASSERT_LE(0, first.fd);
+		ASSERT_OPEN(first.fd);
 		ASSERT_EQ(0, tw_configure(first.fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 		first.arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
 		pthread_barrier_wait(&first.meet);
@@ -115,13 +114,11 @@ TEST_F(tw, arm_against_configure)
 		__u64 handle = round / 2 % 2 ? 5 : 0;
 		bool found;
 
-		r.fd = tw_open();
-		ASSERT_LE(0, r.fd);
+		ASSERT_OPEN(r.fd);
 		ASSERT_EQ(0, tw_configure(r.fd, CLOCK_MONOTONIC, flags));
 		r.flags = flags ^ TWHEEL_CONFIG_KEYED;
 		__atomic_store_n(&r.begun, ++round, __ATOMIC_RELEASE);
-		arm = tw_request(TW_FAR, 0, 1);
-		arm.handle = handle;
+		arm = tw_request_for(handle, TW_FAR, 0, 1);
 		tw_call(r.fd, TWHEEL_IOC_ARM, &arm);
 		await(&r.done, round);
 

@@ -29,8 +29,7 @@ FIXTURE_SETUP(hotplug)
 	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
 	if (obstacle(self->cpus))
 		SETUP_SKIP("%s", obstacle(self->cpus));
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 }
 
 FIXTURE_TEARDOWN(hotplug)
@@ -108,10 +107,8 @@ TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 		for (round = 0; round < 2; round++) {
 			ASSERT_EQ(0, tw_set_online(cpu, true));
 			ASSERT_TRUE(tw_pin(cpu));
-			for (i = 0; i < N; i++) {
-				handles[i] = tw_arm(self->fd, TW_FAR + i * TW_MSEC, 0, i);
-				ASSERT_NE(0, handles[i]);
-			}
+			for (i = 0; i < N; i++)
+				ASSERT_ARMED(handles[i], self->fd, TW_FAR + i * TW_MSEC, 0, i);
 			ASSERT_TRUE(tw_pin(0));
 			ASSERT_EQ(0, tw_set_online(cpu, false));
 			if (round)
@@ -123,8 +120,8 @@ TEST_F(hotplug, calls_on_timers_of_a_cpu_that_went)
 					continue;
 				}
 				near += i % 3 == 1;
-				arm = tw_request(i % 3 == 1 ? 20 * TW_MSEC : 2 * TW_FAR, 0, i);
-				arm.handle = handles[i];
+				arm = tw_request_for(handles[i],
+						     i % 3 == 1 ? 20 * TW_MSEC : 2 * TW_FAR, 0, i);
 				EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 				EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 			}
@@ -154,8 +151,7 @@ TEST_F(hotplug, a_cpu_that_is_back)
 			/*
 			 * This timer stays behind on the CPU: it is due soon or in an hour.
 			 */
-			handle = tw_arm(self->fd, i % 2 ? 3600 * TW_SEC : 300 * TW_MSEC, 0, 1);
-			ASSERT_NE(0, handle);
+			ASSERT_ARMED(handle, self->fd, i % 2 ? 3600 * TW_SEC : 300 * TW_MSEC, 0, 1);
 			ASSERT_TRUE(tw_pin(0));
 			ASSERT_EQ(0, tw_set_online(cpu, false));
 			if (i / 2)

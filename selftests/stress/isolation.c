@@ -61,8 +61,7 @@ FIXTURE_SETUP(isolation)
 {
 	int cpu;
 
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	self->cpus = sysconf(_SC_NPROCESSORS_CONF);
 	if (self->cpus > CPUS_MAX)
 		self->cpus = CPUS_MAX;
@@ -212,13 +211,12 @@ TEST_F(isolation, armed_and_rearmed)
 			if (i == N / 2)
 				ASSERT_TRUE(tw_pin(cpu));
 			deadlines[i] = begin + tw_random(&state) % TW_SEC;
-			handles[i] = tw_arm(self->fd, deadlines[i], TWHEEL_ARM_ABS, i);
-			ASSERT_NE(0, handles[i]);
+			ASSERT_ARMED(handles[i], self->fd, deadlines[i], TWHEEL_ARM_ABS, i);
 		}
 		for (i = 0; i < N; i += 2) {
-			arm = tw_request(begin + TW_SEC / 2 + tw_random(&state) % TW_SEC,
-					 TWHEEL_ARM_ABS, i);
-			arm.handle = handles[i];
+			arm = tw_request_for(handles[i],
+					     begin + TW_SEC / 2 + tw_random(&state) % TW_SEC,
+					     TWHEEL_ARM_ABS, i);
 			if (tw_call(self->fd, TWHEEL_IOC_ARM, &arm))
 				continue;
 			deadlines[i] = arm.expires;
@@ -242,16 +240,12 @@ TEST_F(isolation, earlier_than_all_before)
 	for (cpu = next_isolated(self, -1); cpu >= 0;
 	     cpu = next_isolated(self, cpu)) {
 		ASSERT_TRUE(tw_pin(cpu));
-		far = tw_arm(self->fd, 3600 * TW_SEC, 0, 0);
-		ASSERT_NE(0, far);
+		ASSERT_ARMED(far, self->fd, 3600 * TW_SEC, 0, 0);
 		for (i = 1; i <= 50; i++) {
 			/* The timer is either armed with this deadline, or moved there. */
-			handle = tw_arm(self->fd, (i % 2 ? 1800 * TW_SEC : i * TW_MSEC),
-					0, i);
-			ASSERT_NE(0, handle);
+			ASSERT_ARMED(handle, self->fd, (i % 2 ? 1800 * TW_SEC : i * TW_MSEC), 0, i);
 			if (i % 2) {
-				arm = tw_request(i * TW_MSEC, 0, i);
-				arm.handle = handle;
+				arm = tw_request_for(handle, i * TW_MSEC, 0, i);
 				ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 			}
 			ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {

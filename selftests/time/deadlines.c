@@ -50,8 +50,7 @@ FIXTURE_SETUP(far)
 	int k;
 
 	for (k = 0; k < KINDS; k++) {
-		self->fd[k] = tw_open();
-		ASSERT_LE(0, self->fd[k]);
+		ASSERT_OPEN(self->fd[k]);
 		ASSERT_EQ(0, tw_configure(self->fd[k], kinds[k].clock, kinds[k].config));
 	}
 	info = tw_info(self->fd[0]);

@@ -43,8 +43,7 @@ VARIANT(grid, realtime_keyed) { .clock = CLOCK_REALTIME, .config = TWHEEL_CONFIG
 
 FIXTURE_SETUP(grid)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_RDWR));
 	ASSERT_EQ(0, tw_configure(self->fd, variant->clock, variant->config));
 	self->tick_ns = tw_info(self->fd).tick_ns;

@@ -263,8 +263,7 @@ TEST_F(tw, info_counts)
 	EXPECT_EQ(TWHEEL_NO_EXPIRY, info.next_expiry);
 
 	ASSERT_NE(0, tw_arm(self->fd, deadline + TW_SEC, TWHEEL_ARM_ABS, 1));
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 2);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, 2);
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 3));
 	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
 
@@ -322,8 +321,7 @@ TEST_F(tw, info_is_valid_input)
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		ASSERT_EQ(0, tw_configure(fd, clocks[i], flags[i]));
 		memset(&info, 0xcc, sizeof(info));
 		info.flags = TWHEEL_INFO_NEXT;
@@ -337,8 +335,7 @@ TEST_F(tw, info_is_valid_input)
 		config = (struct twheel_config){
 			.clock = info.clock, .flags = info.config, .limit = info.limit,
 		};
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_CONFIG, &config));
 		now = tw_now(clocks[i]);
 		again = tw_info(fd);
@@ -512,14 +509,12 @@ TEST_F(tw, config_is_settled_by_the_first_timer)
 	ASSERT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(1, tw_arm_batch(self->fd, &arm, 1));
 	ASSERT_EQ(-EINVAL, arm.result);
-	arm = tw_request(0, 0, 0);
-	arm.handle = BAD_HANDLE;
+	arm = tw_request_for(BAD_HANDLE, 0, 0, 0);
 	ASSERT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(-ENOENT, tw_cancel(self->fd, BAD_HANDLE));
 	EXPECT_EQ(0, tw_config(self->fd, CLOCK_BOOTTIME, 3));
 
-	handle = tw_arm(self->fd, TW_FAR, 0, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 0);
 	EXPECT_EQ(-EBUSY, tw_config(self->fd, CLOCK_MONOTONIC, 0));
 	ASSERT_EQ(0, tw_cancel(self->fd, handle));
 	EXPECT_EQ(-EBUSY, tw_config(self->fd, CLOCK_MONOTONIC, 0));
@@ -543,8 +538,7 @@ TEST_F(tw, arm_refuses_unknown_bits)
 		if (1U << bit & (TWHEEL_ARM_IF_PENDING | TWHEEL_ARM_IF_NONE))
 			continue;
 		for (again = 0; again < 2; again++) {
-			arm = tw_request(0, 1U << bit, 5);
-			arm.handle = again ? handle : 0;
+			arm = tw_request_for(again ? handle : 0, 0, 1U << bit, 5);
 			EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 			EXPECT_EQ(again ? handle : 0, arm.handle);
 			EXPECT_EQ(-EINVAL, arm.result);
@@ -620,15 +614,12 @@ TEST_F(tw, arm_lease_is_one_shot_and_for_contexts_with_leases)
 	__u64 handle;
 	int fd;
 
-	handle = tw_arm(self->fd, TW_FAR, 0, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 0);
 	EXPECT_REFUSED(self->fd, handle, &arm);
 
-	fd = tw_open();
-	ASSERT_LE(0, fd);
+	ASSERT_OPEN(fd);
 	ASSERT_EQ(0, tw_configure(fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
-	handle = tw_arm(fd, TW_FAR, 0, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, fd, TW_FAR, 0, 0);
 	arm.interval = TW_SEC;
 	EXPECT_REFUSED(fd, handle, &arm);
 	arm.flags |= TWHEEL_ARM_FIXED_DELAY;
@@ -653,8 +644,7 @@ TEST_F(tw, arm_on_wall_time_is_absolute)
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_REALTIME, 0));
 
-	handle = tw_arm(self->fd, tw_now(CLOCK_REALTIME) + TW_FAR, TWHEEL_ARM_ABS, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, tw_now(CLOCK_REALTIME) + TW_FAR, TWHEEL_ARM_ABS, 0);
 	EXPECT_REFUSED(self->fd, handle, &arm);
 	arm.interval = TW_SEC;
 	EXPECT_REFUSED(self->fd, handle, &arm);
@@ -700,10 +690,7 @@ TEST_F(tw, cancel_refuses_unknown_bits)
 		}
 	}
 	EXPECT_EQ(1, tw_info(self->fd).pending);
-	memset(&cancel, 0xcc, sizeof(cancel));
-	cancel.handle = handle;
-	cancel.flags = 0;
-	cancel.reserved = 0;
+	cancel = tw_cancel_request(handle);
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	EXPECT_EQ(handle, cancel.handle);
 	EXPECT_EQ(0, cancel.result);
@@ -924,8 +911,7 @@ TEST_F(tw, arguments_in_read_only_memory)
 	ASSERT_NE(MAP_FAILED, mem);
 	arm = mem;
 	cancel = mem;
-	handle = tw_arm(self->fd, TW_FAR, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 1);
 
 	*arm = tw_request(0, 0, 2);
 	ASSERT_EQ(0, mprotect(mem, page, PROT_READ));
@@ -968,11 +954,9 @@ TEST_F(tw, half_an_entry_changes_nothing)
 
 	mem = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)mem);
-	handle = tw_arm(self->fd, TW_FAR, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 1);
 	cancel.handle = handle;
-	arm = tw_request(TW_FAR, 0, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, TW_FAR, 0, 2);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, mprotect(mem + page, page, behind[i]));
 		for (inside = 1; inside < sizeof(arm); inside++) {

@@ -111,10 +111,8 @@ TEST_F(mode, of_records)
 	struct twheel_cancel cancel = { .flags = 0 };
 	struct twheel_event event;
 
-	if (variant->writes) {
-		cancel.handle = tw_arm(self->fd, 0, 0, 7);
-		ASSERT_NE(0, cancel.handle);
-	}
+	if (variant->writes)
+		ASSERT_ARMED(cancel.handle, self->fd, 0, 0, 7);
 	EXPECT_EQ(both ? TW_READABLE : 0, tw_poll(self->fd, 0));
 	EXPECT_EQ(both ? (int)sizeof(event) : variant->reads ? -EAGAIN : -EBADF,
 		  tw_read(self->fd, &event, sizeof(event)));

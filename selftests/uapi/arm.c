@@ -9,16 +9,18 @@
 
 #define MAX_TIME	0x7fffffffffffffffULL
 
-/* Checks the only record of a one-shot timer, which has just been read. */
-#define EXPECT_ONE_SHOT(event, want_handle, want_data, clock) do { \
-	const struct twheel_event *__event = (event); \
+/* Reads the only record of a one-shot timer. */
+#define ASSERT_ONE_SHOT(event, want_handle, want_data) do { \
+	struct twheel_event *__event = (event); \
+	memset(__event, 0xcc, sizeof(*__event)); \
+	ASSERT_EQ(1, tw_collect(self->fd, __event, 1)); \
 	EXPECT_EQ(want_handle, __event->handle); \
 	EXPECT_EQ(want_data, __event->user_data); \
 	EXPECT_EQ(1, __event->expirations); \
 	EXPECT_EQ(TWHEEL_EVENT_LAST, __event->flags); \
 	EXPECT_EQ(0, __event->reserved); \
 	EXPECT_LE(__event->deadline, __event->expired); \
-	EXPECT_GE(tw_now(clock), __event->expired); \
+	EXPECT_GE(tw_now(self->clock), __event->expired); \
 } while (0)
 
 TEST_F(clk, relative)
@@ -30,9 +32,7 @@ TEST_F(clk, relative)
 	handle = tw_arm(self->fd, 30 * TW_MSEC, 0, 0xfeedULL << 40);
 	after = tw_now(self->clock);
 	ASSERT_NE(0, handle);
-	memset(&event, 0xcc, sizeof(event));
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 0xfeedULL << 40, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 0xfeedULL << 40);
 	EXPECT_LE(before + 30 * TW_MSEC, event.deadline);
 	EXPECT_GE(after + 30 * TW_MSEC, event.deadline);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
@@ -44,11 +44,8 @@ TEST_F(clk, absolute)
 	struct twheel_event event;
 	__u64 handle;
 
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, ~0ULL);
-	ASSERT_NE(0, handle);
-	memset(&event, 0xcc, sizeof(event));
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, ~0ULL, self->clock);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, ~0ULL);
+	ASSERT_ONE_SHOT(&event, handle, ~0ULL);
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 }
@@ -62,10 +59,8 @@ TEST_F(clk, deadlines_in_the_past)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(past); i++) {
-		handle = tw_arm(self->fd, past[i], TWHEEL_ARM_ABS, i);
-		ASSERT_NE(0, handle);
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		EXPECT_ONE_SHOT(&event, handle, i, self->clock);
+		ASSERT_ARMED(handle, self->fd, past[i], TWHEEL_ARM_ABS, i);
+		ASSERT_ONE_SHOT(&event, handle, i);
 		EXPECT_EQ(past[i], event.deadline);
 		EXPECT_LE(now, event.expired);
 	}
@@ -80,8 +75,7 @@ TEST_F(clk, relative_zero)
 	handle = tw_arm(self->fd, 0, 0, 4);
 	after = tw_now(self->clock);
 	ASSERT_NE(0, handle);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 4, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 4);
 	EXPECT_LE(before, event.deadline);
 	EXPECT_GE(after, event.deadline);
 }
@@ -102,8 +96,7 @@ TEST_F(clk, overflow_is_cut_not_wrapped)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
-		handle = tw_arm(self->fd, far[i].expires, far[i].flags, i);
-		ASSERT_NE(0, handle);
+		ASSERT_ARMED(handle, self->fd, far[i].expires, far[i].flags, i);
 		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 		EXPECT_EQ(MAX_TIME, info.deadline);
 		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
@@ -136,8 +129,8 @@ TEST_F(clk, negative_times_are_refused)
 	for (i = 0; i < ARRAY_SIZE(negative); i++) {
 		for (field = 0; field < 4; field++) {
 			for (again = 0; again < 2; again++) {
-				arm = tw_request(0, field == 1 ? TWHEEL_ARM_ABS : 0, 8);
-				arm.handle = again ? live.handle : 0;
+				arm = tw_request_for(again ? live.handle : 0, 0,
+						     field == 1 ? TWHEEL_ARM_ABS : 0, 8);
 				if (field < 2)
 					arm.expires = negative[i];
 				else
@@ -246,18 +239,15 @@ TEST_F(clk, rearm_later)
 	struct twheel_arm arm;
 	__u64 handle, deadline;
 
-	handle = tw_arm(self->fd, 20 * TW_MSEC, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, 20 * TW_MSEC, 0, 1);
 	deadline = tw_now(self->clock) + 200 * TW_MSEC;
-	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, deadline, TWHEEL_ARM_ABS, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(handle, arm.handle);
 	EXPECT_EQ(0, arm.result);
 	EXPECT_NE(TWHEEL_STATE_NONE, arm.old_state);
 	EXPECT_GE(20 * TW_MSEC, arm.old_remaining);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 2);
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 }
@@ -268,18 +258,15 @@ TEST_F(clk, rearm_earlier)
 	struct twheel_arm arm;
 	__u64 handle, deadline;
 
-	handle = tw_arm(self->fd, TW_FAR, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 1);
 	deadline = tw_now(self->clock) + 20 * TW_MSEC;
-	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, deadline, TWHEEL_ARM_ABS, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(handle, arm.handle);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	EXPECT_GE(TW_FAR, arm.old_remaining);
 	EXPECT_LT(TW_FAR - 3600 * TW_SEC, arm.old_remaining);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 2);
 	EXPECT_EQ(deadline, event.deadline);
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
@@ -292,8 +279,7 @@ TEST_F(clk, rearm_later_many_times)
 	struct twheel_event event;
 	__u64 withdrawn = 0, rounds = 0;
 
-	arm.handle = tw_arm(self->fd, TW_SEC, 0, 0);
-	ASSERT_NE(0, arm.handle);
+	ASSERT_ARMED(arm.handle, self->fd, TW_SEC, 0, 0);
 	while (tw_now(self->clock) < begin + 3 * TW_SEC) {
 		deadline = tw_now(self->clock) + TW_SEC;
 		arm.expires = deadline;
@@ -307,8 +293,7 @@ TEST_F(clk, rearm_later_many_times)
 		rounds++;
 	}
 	EXPECT_GT(rounds, withdrawn);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, arm.handle, deadline, self->clock);
+	ASSERT_ONE_SHOT(&event, arm.handle, deadline);
 	EXPECT_EQ(deadline, event.deadline);
 }
 
@@ -318,11 +303,9 @@ TEST_F(clk, rearm_withdraws_an_unread_record)
 	struct twheel_arm arm;
 	__u64 handle;
 
-	handle = tw_arm(self->fd, 0, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, 0, 0, 1);
 	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
-	arm = tw_request(TW_FAR, 0, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, TW_FAR, 0, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(handle, arm.handle);
 	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
@@ -333,12 +316,10 @@ TEST_F(clk, rearm_withdraws_an_unread_record)
 	EXPECT_EQ(0, tw_info(self->fd).ready);
 
 	/* The new arming behaves like any other. */
-	arm = tw_request(0, 0, 3);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 0, 0, 3);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 3, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 3);
 }
 
 TEST_F(clk, rearm_and_cancel_after_delivery)
@@ -347,11 +328,9 @@ TEST_F(clk, rearm_and_cancel_after_delivery)
 	struct twheel_arm arm;
 	__u64 handle;
 
-	handle = tw_arm(self->fd, 0, 0, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, 0, 0, 1);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	arm = tw_request(0, 0, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 0, 0, 2);
 	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(handle, arm.handle);
 	EXPECT_EQ(-ENOENT, arm.result);
@@ -374,8 +353,7 @@ TEST_F(clk, rearm_takes_all_settings)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	handle = arm.handle;
 	deadline = tw_now(self->clock) + 2 * TW_FAR;
-	arm = tw_request(deadline, TWHEEL_ARM_ABS, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, deadline, TWHEEL_ARM_ABS, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(2, info.user_data);
@@ -384,8 +362,7 @@ TEST_F(clk, rearm_takes_all_settings)
 	EXPECT_EQ(0, info.slack);
 	EXPECT_GE(1, info.count);
 
-	arm = tw_request(TW_FAR, 0, 3);
-	arm.handle = handle;
+	arm = tw_request_for(handle, TW_FAR, 0, 3);
 	arm.interval = TW_SEC;
 	arm.slack = 2 * tick;
 	arm.count = 0;
@@ -404,12 +381,8 @@ TEST_F(clk, cancel_pending)
 	struct twheel_timer_info info;
 	__u64 handle;
 
-	handle = tw_arm(self->fd, TW_FAR, 0, 1);
-	ASSERT_NE(0, handle);
-	memset(&cancel, 0xcc, sizeof(cancel));
-	cancel.handle = handle;
-	cancel.flags = 0;
-	cancel.reserved = 0;
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 1);
+	cancel = tw_cancel_request(handle);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	EXPECT_EQ(0, cancel.result);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, cancel.old_state);
@@ -430,8 +403,7 @@ TEST_F(clk, cancel_ready)
 	struct twheel_cancel cancel = { };
 	struct twheel_event event;
 
-	cancel.handle = tw_arm(self->fd, 0, 0, 1);
-	ASSERT_NE(0, cancel.handle);
+	ASSERT_ARMED(cancel.handle, self->fd, 0, 0, 1);
 	ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
@@ -458,8 +430,7 @@ TEST_F(clk, a_cancelled_timer_stays_silent)
 		ASSERT_NE(0, handle);
 		ASSERT_NE(0, witness);
 		ASSERT_EQ(0, tw_cancel(self->fd, handle));
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		EXPECT_ONE_SHOT(&event, witness, 2, self->clock);
+		ASSERT_ONE_SHOT(&event, witness, 2);
 		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 	}
 }
@@ -597,15 +568,12 @@ TEST_F(clk, rearm_periodic_to_one_shot_and_back)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	handle = arm.handle;
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	arm = tw_request(5 * TW_MSEC, 0, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 5 * TW_MSEC, 0, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	EXPECT_ONE_SHOT(&event, handle, 2, self->clock);
+	ASSERT_ONE_SHOT(&event, handle, 2);
 
 	handle = tw_arm(self->fd, TW_FAR, 0, 3);
-	arm = tw_request(0, 0, 4);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 0, 0, 4);
 	arm.interval = 3 * TW_MSEC;
 	arm.count = 2;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));

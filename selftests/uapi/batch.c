@@ -11,17 +11,6 @@ static int cancel_batch(int fd, struct twheel_cancel *cancels, __u32 count)
 	return tw_batch(fd, TWHEEL_IOC_CANCEL_BATCH, cancels, count);
 }
 
-static struct twheel_cancel cancel_request(__u64 handle)
-{
-	struct twheel_cancel cancel;
-
-	memset(&cancel, 0xcc, sizeof(cancel));
-	cancel.handle = handle;
-	cancel.flags = 0;
-	cancel.reserved = 0;
-	return cancel;
-}
-
 TEST_F(tw, of_none)
 {
 	struct twheel_arm arm = tw_request(0, 0, 0), copy = arm;
@@ -52,7 +41,7 @@ TEST_F(tw, of_every_size)
 			ASSERT_NE(0, arms[j].handle);
 			ASSERT_EQ(TWHEEL_STATE_NONE, arms[j].old_state);
 			ASSERT_EQ(0, arms[j].old_remaining);
-			cancels[j] = cancel_request(arms[j].handle);
+			cancels[j] = tw_cancel_request(arms[j].handle);
 		}
 		/* Re-arm all of them in place. */
 		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
@@ -120,7 +109,7 @@ TEST_F(tw, failures_do_not_stop_the_rest)
 	}
 
 	for (i = 0; i < N; i++) {
-		cancels[i] = cancel_request(arms[i].handle);
+		cancels[i] = tw_cancel_request(arms[i].handle);
 		if (want[i] == -EINVAL)
 			want[i] = -ENOENT;
 		if (i % 10 == 1) {
@@ -146,8 +135,7 @@ TEST_F(tw, limit_in_the_middle)
 	int i;
 
 	ASSERT_EQ(0, tw_config(self->fd, CLOCK_MONOTONIC, 10));
-	live = tw_arm(self->fd, TW_FAR, 0, 0);
-	ASSERT_NE(0, live);
+	ASSERT_ARMED(live, self->fd, TW_FAR, 0, 0);
 	for (i = 0; i < 20; i++) {
 		arms[i] = tw_request(TW_FAR, 0, i);
 		/* Re-arming needs no room. */
@@ -173,9 +161,8 @@ TEST_F(tw, the_same_handle_twice)
 
 	ASSERT_NE(0, handle);
 	for (i = 0; i < 3; i++) {
-		arms[i] = tw_request((i + 2) * TW_FAR, 0, i);
-		arms[i].handle = handle;
-		cancels[i] = cancel_request(handle);
+		arms[i] = tw_request_for(handle, (i + 2) * TW_FAR, 0, i);
+		cancels[i] = tw_cancel_request(handle);
 	}
 	ASSERT_EQ(3, tw_arm_batch(self->fd, arms, 3));
 	for (i = 0; i < 3; i++) {
@@ -286,10 +273,8 @@ TEST_F(tw, arm_array_that_ends_early)
 	size_t k;
 	char *array;
 
-	for (i = 0; i < N; i++) {
-		live[i] = tw_arm(self->fd, TW_FAR, 0, 1000 + i);
-		ASSERT_NE(0, live[i]);
-	}
+	for (i = 0; i < N; i++)
+		ASSERT_ARMED(live[i], self->fd, TW_FAR, 0, 1000 + i);
 	for (behind = 0; behind < BEHINDS; behind++) {
 		for (k = 0; k < ARRAY_SIZE(part); k++) {
 			for (i = 0; i < N; i++) {
@@ -333,7 +318,7 @@ TEST_F(tw, cancel_array_that_ends_early)
 	for (behind = 0; behind < BEHINDS; behind++) {
 		for (k = 0; k < ARRAY_SIZE(part); k++) {
 			for (i = 0; i < N; i++) {
-				cancels[i] = cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
+				cancels[i] = tw_cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
 				ASSERT_NE(0, cancels[i].handle);
 				copy[i] = cancels[i];
 			}
@@ -364,7 +349,7 @@ TEST_F(tw, no_first_entry)
 	size_t part;
 	char *array;
 
-	cancel = cancel_request(tw_arm(self->fd, TW_FAR, 0, 0));
+	cancel = tw_cancel_request(tw_arm(self->fd, TW_FAR, 0, 0));
 	ASSERT_NE(0, cancel.handle);
 	for (behind = 0; behind < BEHINDS; behind++) {
 		for (part = 0; part < sizeof(arm); part += 7) {
@@ -409,7 +394,7 @@ TEST_F(tw, read_only_arrays)
 
 	ASSERT_EQ(0, mprotect(mem, page, PROT_READ | PROT_WRITE));
 	for (i = 0; i < 10; i++) {
-		cancels[i] = cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
+		cancels[i] = tw_cancel_request(tw_arm(self->fd, TW_FAR, 0, i));
 		ASSERT_NE(0, cancels[i].handle);
 	}
 	ASSERT_EQ(0, mprotect(mem, page, PROT_READ));
@@ -512,7 +497,7 @@ TEST_F(tw, memory_that_comes_and_goes)
 		cut += ret < N;
 		for (i = 0, handled = 0; i < ret; i++) {
 			handled += arms[i].result == 0 && arms[i].handle != 0;
-			cancels[i] = cancel_request(arms[i].handle);
+			cancels[i] = tw_cancel_request(arms[i].handle);
 		}
 		pthread_mutex_unlock(&t.lock);
 		ASSERT_EQ(ret, handled);

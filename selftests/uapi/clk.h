@@ -25,8 +25,7 @@ VARIANT(clk, boottime) { .clock = CLOCK_BOOTTIME };
 FIXTURE_SETUP(clk)
 {
 	self->clock = variant->clock;
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_configure(self->fd, variant->clock, 0));
 }
 

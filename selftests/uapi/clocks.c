@@ -23,8 +23,7 @@ TEST_F(wall, absolute_deadline)
 	EXPECT_GE(wall_now(), now);
 	EXPECT_EQ(TWHEEL_CLOCK_REALTIME, tw_info(self->fd).clock);
 
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 7);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, 7);
 	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
 	EXPECT_EQ(deadline, info.deadline);
 	EXPECT_GE(30 * TW_MSEC, info.remaining);
@@ -121,8 +120,7 @@ TEST_F(wall, a_step_back_postpones)
 	for (i = 0; i < N; i++)
 		deadlines[i] = base + i * TW_MSEC / 4;
 	ASSERT_TRUE(tw_arm_everywhere(self->fd, deadlines, N));
-	handle = tw_arm(self->fd, base, TWHEEL_ARM_ABS, N);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, base, TWHEEL_ARM_ABS, N);
 
 	/* Step to shortly before the deadlines, then far back. */
 	ASSERT_EQ(0, set_clock(self->ahead, 10 * TW_SEC));

@@ -51,8 +51,7 @@ FIXTURE_SETUP(end)
 		ASSERT_EQ(0, setresgid(SOMEONE, SOMEONE, SOMEONE));
 		ASSERT_EQ(0, setresuid(SOMEONE, SOMEONE, SOMEONE));
 	}
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_info(self->fd).user_timers) {
 		TH_LOG("another program of this user has timers");
 	}
@@ -108,8 +107,7 @@ TEST_F(end, close_while_timers_expire)
 	if (there < 0)
 		SKIP(return, "needs two CPUs");
 	for (i = 0; i < 400; i++) {
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		ASSERT_TRUE(tw_pin(there));
 		EXPECT_EQ(300, arm_batches(fd, 300, 2 * TW_MSEC));
 		ASSERT_TRUE(tw_pin(here));
@@ -131,8 +129,7 @@ TEST_F(end, close_with_periodic_timers)
 	int fd, i;
 
 	for (i = 0; i < 200; i++) {
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		arm = tw_request(0, 0, 0);
 		arm.interval = i % 2 ? 1 : TW_MSEC;
 		ASSERT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
@@ -209,8 +206,7 @@ TEST_F(end, exit_without_close)
 	pid_t pid;
 
 	for (i = 0; i < 20; i++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0) {
 			fd = tw_open();
 			_exit(arm_batches(fd, 2000, i % 2 ? TW_FAR : 5 * TW_MSEC) == 2000 ? 0 : 1);
@@ -226,8 +222,7 @@ TEST_F(end, killed_while_arming)
 	pid_t pid;
 
 	for (i = 0; i < 20; i++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0) {
 			for (;;) {
 				fd = tw_open();

@@ -28,8 +28,7 @@ VARIANT(cond, keyed_leases) { .config = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEAS
 
 FIXTURE_SETUP(cond)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, variant->config));
 	self->keyed = variant->config & TWHEEL_CONFIG_KEYED;
 	if (variant->config & TWHEEL_CONFIG_LEASE) {
@@ -51,10 +50,7 @@ FIXTURE_TEARDOWN(cond)
 static struct twheel_arm request(const FIXTURE_DATA(cond) * self, __u64 expires,
 				 __u32 flags, __u64 user_data)
 {
-	struct twheel_arm arm = tw_request(expires, flags | self->lease, user_data);
-
-	arm.handle = self->keyed ? KEY : 0;
-	return arm;
+	return tw_request_for(self->keyed ? KEY : 0, expires, flags | self->lease, user_data);
 }
 
 /*
@@ -327,10 +323,8 @@ TEST_F(tw, in_a_batch_each_for_itself)
 	size_t i;
 
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
-	for (i = 0; i < ARRAY_SIZE(arms); i++) {
-		arms[i] = tw_request(TW_FAR, entries[i].flags, i);
-		arms[i].handle = entries[i].key;
-	}
+	for (i = 0; i < ARRAY_SIZE(arms); i++)
+		arms[i] = tw_request_for(entries[i].key, TW_FAR, entries[i].flags, i);
 	ASSERT_EQ(ARRAY_SIZE(arms), tw_arm_batch(self->fd, arms, ARRAY_SIZE(arms)));
 	for (i = 0; i < ARRAY_SIZE(arms); i++)
 		EXPECT_EQ(entries[i].result, arms[i].result);

@@ -24,8 +24,7 @@ FIXTURE(fifo)
 
 FIXTURE_SETUP(fifo)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	self->tick = tw_info(self->fd).tick_ns;
 	self->random = 88172645463325252ULL;
 	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
@@ -39,10 +38,7 @@ FIXTURE_TEARDOWN(fifo)
 /* Has timer @i armed, or re-armed, for @expires by the next arm(). */
 static void plan(int i, __u64 expires)
 {
-	__u64 handle = arms[i].handle;
-
-	arms[i] = tw_request(expires, TWHEEL_ARM_ABS, i);
-	arms[i].handle = handle;
+	arms[i] = tw_request_for(arms[i].handle, expires, TWHEEL_ARM_ABS, i);
 }
 
 /* Arms @n timers in a batch, of which the first has number @first. */

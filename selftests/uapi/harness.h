@@ -29,6 +29,13 @@
 /* Short enough for a table with a line or two for each variant */
 #define VARIANT FIXTURE_VARIANT_ADD
 
+/* Makes a child, in which @pid is 0. */
+#define ASSERT_FORKED(pid) do { \
+	pid_t made_ = fork(); \
+	ASSERT_LE(0, made_); \
+	pid = made_; \
+} while (0)
+
 /* Skips the whole program if there is no device. */
 static void __attribute__((constructor)) need_device(void)
 {

@@ -10,11 +10,9 @@
 /* Upserts @key. Returns the state of the timer that was replaced, or -errno. */
 static int put(int fd, __u64 key, __u64 expires, __u64 user_data)
 {
-	struct twheel_arm arm = tw_request(expires, 0, user_data);
-	int ret;
+	struct twheel_arm arm = tw_request_for(key, expires, 0, user_data);
+	int ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 
-	arm.handle = key;
-	ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 	if (ret)
 		return ret;
 	/* The call must return the key unchanged. */
@@ -28,8 +26,7 @@ FIXTURE(keyed)
 
 FIXTURE_SETUP(keyed)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
 	ASSERT_EQ(TWHEEL_CONFIG_KEYED, tw_info(self->fd).config);
 }
@@ -48,8 +45,7 @@ TEST_F(keyed, upsert)
 	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 42, TW_FAR, 1));
 	EXPECT_EQ(1, tw_info(self->fd).pending);
 
-	arm = tw_request(2 * TW_FAR, 0, 2);
-	arm.handle = 42;
+	arm = tw_request_for(42, 2 * TW_FAR, 0, 2);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(42, arm.handle);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
@@ -122,10 +118,7 @@ TEST_F(keyed, nothing_is_there)
 	struct twheel_cancel cancel;
 
 	EXPECT_EQ(-ENOENT, tw_get(self->fd, 7, &info));
-	memset(&cancel, 0xcc, sizeof(cancel));
-	cancel.handle = 7;
-	cancel.flags = 0;
-	cancel.reserved = 0;
+	cancel = tw_cancel_request(7);
 	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 	EXPECT_EQ(-ENOENT, cancel.result);
 	EXPECT_EQ(7, cancel.handle);
@@ -181,10 +174,8 @@ TEST_F(keyed, batches)
 	struct twheel_event events[2];
 	int i;
 
-	for (i = 0; i < 4; i++) {
-		arms[i] = tw_request(TW_FAR, 0, i);
-		arms[i].handle = i == 2 ? 5 : 0;
-	}
+	for (i = 0; i < 4; i++)
+		arms[i] = tw_request_for(i == 2 ? 5 : 0, TW_FAR, 0, i);
 	ASSERT_EQ(4, tw_arm_batch(self->fd, arms, 4));
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(0, arms[i].result);
@@ -200,10 +191,8 @@ TEST_F(keyed, batches)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 
 	/* Of several entries for one key the last one wins, and makes the only record. */
-	for (i = 0; i < 4; i++) {
-		arms[i] = tw_request(TW_MSEC, 0, 10 + i);
-		arms[i].handle = 77;
-	}
+	for (i = 0; i < 4; i++)
+		arms[i] = tw_request_for(77, TW_MSEC, 0, 10 + i);
 	ASSERT_EQ(4, tw_arm_batch(self->fd, arms, 4));
 	ASSERT_EQ(1, tw_collect(self->fd, events, 1));
 	EXPECT_EQ(77, events[0].handle);
@@ -248,8 +237,7 @@ TEST_F(keyed, limits)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
 	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 1, TW_FAR, 0));
 	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 2, TW_FAR, 0));
-	arm = tw_request(TW_FAR, 0, 0);
-	arm.handle = 3;
+	arm = tw_request_for(3, TW_FAR, 0, 0);
 	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(-ENOSPC, arm.result);
 	EXPECT_EQ(3, arm.handle);
@@ -268,14 +256,12 @@ TEST_F(keyed, bad_requests)
 	struct twheel_arm arm;
 
 	ASSERT_EQ(TWHEEL_STATE_NONE, put(self->fd, 1, TW_FAR, 5));
-	arm = tw_request(TW_FAR, 1U << 15, 0);
-	arm.handle = 1;
+	arm = tw_request_for(1, TW_FAR, 1U << 15, 0);
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.handle = 2;
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	/* This context has no leases. */
-	arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 0);
-	arm.handle = 2;
+	arm = tw_request_for(2, TW_FAR, TWHEEL_ARM_LEASE, 0);
 	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(0, tw_get(self->fd, 1, &info));
 	EXPECT_EQ(5, info.user_data);
@@ -355,10 +341,8 @@ static long put_many(int fd, int pattern, long n, enum twheel_state state)
 
 	for (i = 0; i < n; i += part) {
 		part = n - i < 1000 ? n - i : 1000;
-		for (j = 0; j < part; j++) {
-			arms[j] = tw_request(TW_FAR, 0, i + j);
-			arms[j].handle = key_of(pattern, i + j);
-		}
+		for (j = 0; j < part; j++)
+			arms[j] = tw_request_for(key_of(pattern, i + j), TW_FAR, 0, i + j);
 		if (tw_arm_batch(fd, arms, part) != part)
 			break;
 		for (j = 0; j < part; j++)

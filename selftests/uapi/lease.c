@@ -91,8 +91,7 @@ FIXTURE(lease)
 
 FIXTURE_SETUP(lease)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_configure(self->fd, CLOCK_MONOTONIC, TWHEEL_CONFIG_LEASE));
 	self->words = map_words(self->fd, MAP_SIZE, 0);
 	ASSERT_NE(MAP_FAILED, self->words);
@@ -448,8 +447,7 @@ TEST_F(lease, rearm_as_something_else)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	handle = arm.handle;
 	word = &self->words[arm.word];
-	arm = tw_request(TW_FAR, 0, 2);
-	arm.handle = handle;
+	arm = tw_request_for(handle, TW_FAR, 0, 2);
 	arm.interval = TW_SEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
@@ -469,8 +467,7 @@ TEST_F(lease, rearm_as_something_else)
 	EXPECT_GE(tw_now(CLOCK_MONOTONIC) + TW_FAR, info.deadline);
 
 	/* Make it a lease again. */
-	arm = tw_request(2 * TW_FAR, TWHEEL_ARM_LEASE, 3);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 2 * TW_FAR, TWHEEL_ARM_LEASE, 3);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_GE(TW_FAR, arm.old_remaining);
 	EXPECT_EQ(word, &self->words[arm.word]);
@@ -590,8 +587,7 @@ static bool stale_lease(int fd, uint64_t *words, __u64 key)
 		} else {
 			struct twheel_event event;
 
-			arm = tw_request(0, TWHEEL_ARM_LEASE, 2);
-			arm.handle = handle;
+			arm = tw_request_for(handle, 0, TWHEEL_ARM_LEASE, 2);
 			ok = !tw_call(fd, TWHEEL_IOC_ARM, &arm) &&
 			     tw_collect(fd, &event, 1) == 1 && event.handle == handle;
 		}
@@ -810,8 +806,7 @@ TEST_F(lease, fork)
 	pid_t pid;
 
 	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0)
 		_exit(tw_lease_deadline(&self->words[word]) == deadline &&
 		      tw_lease_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
@@ -856,8 +851,7 @@ TEST_F(lease, found_by_another_process)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	word = arm.word;
 	deadline = tw_lease_deadline(&self->words[word]);
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		munmap(self->words, MAP_SIZE);
 		close(self->fd);
@@ -931,8 +925,7 @@ TEST_F(tw, clocks)
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
-		fd = tw_open();
-		ASSERT_LE(0, fd);
+		ASSERT_OPEN(fd);
 		ASSERT_EQ(0, tw_configure(fd, clocks[i], TWHEEL_CONFIG_LEASE));
 		words = map_words(fd, MAP_SIZE, 0);
 		ASSERT_NE(MAP_FAILED, words);

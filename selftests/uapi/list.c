@@ -287,8 +287,8 @@ static void *churn(void *arg)
 			tw_cancel(c->fd, handles[i]);
 			handles[i] = 0;
 		} else {
-			arm = tw_request(tw_random(&state) % 4 ? TW_FAR : TW_MSEC, 0, ~0ULL);
-			arm.handle = handles[i];
+			arm = tw_request_for(handles[i], tw_random(&state) % 4 ? TW_FAR : TW_MSEC,
+					     0, ~0ULL);
 			if (tw_call(c->fd, TWHEEL_IOC_ARM, &arm))
 				arm.handle = 0;
 			handles[i] = arm.handle;
@@ -428,8 +428,7 @@ TEST(stopped_and_continued)
 	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, w);
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!begin_walks(w))
 			_exit(1);

@@ -95,8 +95,7 @@ TEST_F(tw, a_timer_that_is_nearly_due_expires_at_once)
 		now = tw_now(CLOCK_MONOTONIC);
 		pushes[0] = (struct twheel_push){ far, now + FAR };
 		n = 1 + round % ARRAY_SIZE(pushes);
-		handle = tw_arm(self->fd, TW_MSEC / 10, 0, 42);
-		ASSERT_NE(0, handle);
+		ASSERT_ARMED(handle, self->fd, TW_MSEC / 10, 0, 42);
 		pushes[n - 1] = (struct twheel_push){ handle, now };
 		/* It may have expired meanwhile. */
 		EXPECT_TRUE(push_all(self->fd, pushes, n) < (ssize_t)(n * PUSH) ||
@@ -337,8 +336,7 @@ TEST_F(tw, needs_a_descriptor_for_writing)
 	close(fd);
 	fd = open(TW_DEVICE, O_WRONLY | O_CLOEXEC);
 	ASSERT_LE(0, fd);
-	handle = tw_arm(fd, far, TWHEEL_ARM_ABS, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, fd, far, TWHEEL_ARM_ABS, 0);
 	EXPECT_EQ(PUSH, push(fd, handle, far + 1));
 	close(fd);
 }

@@ -558,8 +558,7 @@ TEST_F(tw, fork_shares_the_context)
 	pid_t pid;
 
 	for (i = 0; i < 2; i++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0)
 			_exit(tw_arm(self->fd, 30 * TW_MSEC, 0, i) ? 0 : 1);
 		/*
@@ -573,8 +572,7 @@ TEST_F(tw, fork_shares_the_context)
 		EXPECT_EQ(0, i ? status : tw_status_of(pid));
 	}
 	/* This time the parent closes its copy first. */
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!tw_arm(self->fd, 50 * TW_MSEC, 0, 9))
 			_exit(1);
@@ -595,13 +593,11 @@ TEST_F(tw, passed_over_a_socket)
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sv));
 	ASSERT_NE(0, tw_arm(self->fd, 20 * TW_MSEC, 0, 5));
-	handle = tw_arm(self->fd, TW_FAR, 0, 6);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 6);
 	ASSERT_EQ(0, tw_send_fd(sv[0], self->fd, 0, 0));
 	close(self->fd);
 	ASSERT_TRUE(tw_pass(60 * TW_MSEC));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		char byte;
 		int fd = tw_receive_fd(sv[1], &byte, 0);
@@ -741,8 +737,7 @@ TEST_F(tw, cancels_under_a_blocked_reader)
 	blocking(self->fd, true);
 	ASSERT_EQ(0, pthread_create(&r.thread, NULL, read_until_stop, &r));
 	for (i = 0; i < N; i++) {
-		handle = tw_arm(self->fd, tw_random(&state) % (2 * TW_MSEC), 0, i);
-		ASSERT_NE(0, handle);
+		ASSERT_ARMED(handle, self->fd, tw_random(&state) % (2 * TW_MSEC), 0, i);
 		for (pause = tw_random(&state) % 20; pause; pause--)
 			sched_yield();
 		ret = tw_cancel(self->fd, handle);

@@ -166,10 +166,9 @@ static void *use_wall_time(void *arg)
 		}
 		ret = 0;
 		if (tw_random(&state) % 2) {
-			arm = tw_request(wall_now() - TW_SEC / 4 +
-					 tw_random(&state) % (2 * TW_SEC),
-					 TWHEEL_ARM_ABS, id);
-			arm.handle = handle;
+			arm = tw_request_for(handle, wall_now() - TW_SEC / 4 +
+					     tw_random(&state) % (2 * TW_SEC),
+					     TWHEEL_ARM_ABS, id);
 			ret = tw_call(fd, TWHEEL_IOC_ARM, &arm);
 		}
 		if (!ret && tw_random(&state) % 3 == 0) {

@@ -30,8 +30,7 @@ FIXTURE_SETUP(slack)
 	self->arms = calloc(ALL, sizeof(*self->arms));
 	self->events = calloc(ALL, sizeof(*self->events));
 	ASSERT_TRUE(self->arms && self->events);
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	self->cpu = tw_nth_cpu(0);
 	ASSERT_TRUE(tw_pin(self->cpu));
 }

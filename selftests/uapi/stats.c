@@ -218,8 +218,7 @@ FIXTURE_SETUP(stats)
 		SETUP_SKIP("takes root");
 	if (access(DEBUGFS, F_OK))
 		SETUP_SKIP("no " DEBUGFS ": is debugfs mounted?");
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	self->cpu = nth_timer_cpu(0);
 	if (self->cpu < 0)
 		SETUP_SKIP("all CPUs are isolated");
@@ -246,14 +245,11 @@ TEST_F(stats, each_call_is_counted_where_it_is_made)
 	int i, k;
 
 	ASSERT_TRUE(take_stats(&stats));
-	for (i = 0; i < TIMERS; i++) {
-		handles[i] = tw_arm(self->fd, TW_FAR, 0, i);
-		ASSERT_NE(0, handles[i]);
-	}
+	for (i = 0; i < TIMERS; i++)
+		ASSERT_ARMED(handles[i], self->fd, TW_FAR, 0, i);
 	for (i = 0; i < 30; i++) {
-		struct twheel_arm arm = tw_request(2 * TW_FAR, 0, i);
+		struct twheel_arm arm = tw_request_for(handles[i], 2 * TW_FAR, 0, i);
 
-		arm.handle = handles[i];
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	}
 	for (i = 0; i < 20; i++)

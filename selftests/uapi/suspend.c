@@ -69,10 +69,8 @@ FIXTURE_SETUP(sleep)
 	char delay[16];
 	int i;
 
-	for (i = 0; i < CLOCKS; i++) {
-		self->fd[i] = tw_open();
-		ASSERT_LE(0, self->fd[i]);
-	}
+	for (i = 0; i < CLOCKS; i++)
+		ASSERT_OPEN(self->fd[i]);
 	/* The teardown has to run, which SETUP_SKIP() leaves out. */
 	if (!holds(POWER "state", "mem"))
 		self->obstacle = "this kernel does not suspend to memory";
@@ -232,8 +230,7 @@ TEST_F(sleep, deadlines)
 		for (i = 0; i < TIMERS; i++)
 			deadlines[c][i] = begin[c] + (i + 1) * step_ns[c];
 		ASSERT_TRUE(tw_arm_everywhere(self->fd[c], deadlines[c], TIMERS));
-		far[c] = tw_arm(self->fd[c], begin[c] + TW_FAR, TWHEEL_ARM_ABS, TIMERS);
-		ASSERT_NE(0, far[c]);
+		ASSERT_ARMED(far[c], self->fd[c], begin[c] + TW_FAR, TWHEEL_ARM_ABS, TIMERS);
 	}
 	ASSERT_NE(0, tw_arm(blocked.fd, begin[BOOTTIME] + 4 * TW_SEC, TWHEEL_ARM_ABS, 7));
 	ASSERT_EQ(0, pthread_create(&blocked.thread, NULL, sleep_in_read, &blocked));

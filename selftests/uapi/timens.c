@@ -102,8 +102,7 @@ FIXTURE_SETUP(ns)
 	self->inside = open_ns("time_for_children");
 	ASSERT_LE(0, self->inside);
 	self->offset = self->clock == CLOCK_REALTIME ? 0 : offset;
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 	ASSERT_EQ(0, tw_configure(self->fd, self->clock, 0));
 }
 
@@ -164,8 +163,7 @@ TEST_F(ns, absolute_seen_from_both_sides)
 	/* The deadline is stated inside the namespace. */
 	ASSERT_EQ(0, enter(self->inside));
 	deadline = tw_now(self->clock) + TW_FAR;
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, 1);
 	EXPECT_DEADLINE(deadline, self->fd, handle);
 	ASSERT_EQ(0, enter(self->outside));
 	EXPECT_DEADLINE(deadline - self->offset, self->fd, handle);
@@ -173,8 +171,7 @@ TEST_F(ns, absolute_seen_from_both_sides)
 
 	/* The deadline is stated outside. */
 	deadline = tw_now(self->clock) + TW_FAR;
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, 1);
 	EXPECT_DEADLINE(deadline, self->fd, handle);
 	ASSERT_EQ(0, enter(self->inside));
 	EXPECT_DEADLINE(deadline + self->offset, self->fd, handle);
@@ -277,8 +274,7 @@ TEST_F(ns, overflow_is_cut_not_wrapped)
 	for (inside = 0; inside < 2; inside++) {
 		for (i = 0; i < ARRAY_SIZE(far); i++) {
 			ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
-			handle = tw_arm(self->fd, far[i], TWHEEL_ARM_ABS, i);
-			ASSERT_NE(0, handle);
+			ASSERT_ARMED(handle, self->fd, far[i], TWHEEL_ARM_ABS, i);
 			for (look = 0; look < 2; look++) {
 				ASSERT_EQ(0, enter(look ? self->inside : self->outside));
 				/*
@@ -343,18 +339,15 @@ TEST_F(ns, a_child_and_its_parent)
 	__u64 handle;
 	pid_t pid;
 
-	handle = tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 1);
-	ASSERT_NE(0, handle);
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_ARMED(handle, self->fd, deadline, TWHEEL_ARM_ABS, 1);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		struct twheel_arm arm;
 
 		if (tw_get(self->fd, handle, &info) ||
 		    info.deadline != deadline + self->offset)
 			_exit(1);
-		arm = tw_request(deadline + self->offset + 5, TWHEEL_ARM_ABS, 2);
-		arm.handle = handle;
+		arm = tw_request_for(handle, deadline + self->offset + 5, TWHEEL_ARM_ABS, 2);
 		_exit(tw_call(self->fd, TWHEEL_IOC_ARM, &arm) ? 2 : 0);
 	}
 	EXPECT_EQ(0, tw_status_of(pid));
@@ -377,8 +370,7 @@ TEST_F(ns, words_of_leases)
 		 */
 		ASSERT_EQ(0, enter(inside ? self->inside : self->outside));
 		close(self->fd);
-		self->fd = tw_open();
-		ASSERT_LE(0, self->fd);
+		ASSERT_OPEN(self->fd);
 		ASSERT_EQ(0, tw_configure(self->fd, self->clock, TWHEEL_CONFIG_LEASE));
 
 		ASSERT_EQ(0, enter(inside ? self->outside : self->inside));

@@ -18,6 +18,20 @@
 #define tw_passed()	(_metadata->passed)
 #endif
 
+/* Opens a context, whose descriptor is stored in @fd. */
+#define ASSERT_OPEN(fd) do { \
+	int opened_ = tw_open(); \
+	ASSERT_LE(0, opened_); \
+	fd = opened_; \
+} while (0)
+
+/* Arms a one-shot timer, as tw_arm(), and stores its handle in @handle. */
+#define ASSERT_ARMED(handle, ...) do { \
+	__u64 armed_ = tw_arm(__VA_ARGS__); \
+	ASSERT_NE(0, armed_); \
+	handle = armed_; \
+} while (0)
+
 /*
  * The fixture that nearly every test begins with. Since Linux 6.12 the functions of the
  * harness are not marked inline any more, so a program without such a test would cause
@@ -32,8 +46,7 @@ FIXTURE(tw)
 
 FIXTURE_SETUP(tw)
 {
-	self->fd = tw_open();
-	ASSERT_LE(0, self->fd);
+	ASSERT_OPEN(self->fd);
 }
 
 FIXTURE_TEARDOWN(tw)

@@ -152,6 +152,28 @@ static inline struct twheel_arm tw_request(__u64 expires, __u16 flags, __u64 use
 	return arm;
 }
 
+/* The same for the timer with this @handle, or key. */
+static inline struct twheel_arm tw_request_for(__u64 handle, __u64 expires, __u16 flags,
+					       __u64 user_data)
+{
+	struct twheel_arm arm = tw_request(expires, flags, user_data);
+
+	arm.handle = handle;
+	return arm;
+}
+
+/* The same for a cancel. */
+static inline struct twheel_cancel tw_cancel_request(__u64 handle)
+{
+	struct twheel_cancel cancel;
+
+	memset(&cancel, 0xcc, sizeof(cancel));
+	cancel.handle = handle;
+	cancel.flags = 0;
+	cancel.reserved = 0;
+	return cancel;
+}
+
 /* Arms a one-shot timer; returns its handle, or 0 after a failure. */
 static inline __u64 tw_arm(int fd, __u64 expires, __u16 flags, __u64 user_data)
 {
