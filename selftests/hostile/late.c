@@ -898,6 +898,29 @@ static const char *hindrance(void)
 	return tw_debug_kernel() ? "a debug kernel takes longer than these bounds allow" : NULL;
 }
 
+static void look_around(struct __test_metadata *_metadata)
+{
+	int i;
+
+	end_attacks();
+	for (i = 0; i < nr_users(); i++)
+		EXPECT_TRUE(nothing_left(NOBODY - i));
+	EXPECT_TRUE(is_served(VICTIM));
+}
+
+/* What the setup of both fixtures does. */
+static struct scene *begin_plan(struct __test_metadata *_metadata, const struct plan *attack)
+{
+	struct scene *scene;
+
+	if (hindrance())
+		SETUP_SKIP("%s", hindrance());
+	scene = new_scenes(USERS_MAX);
+	ASSERT_NE(NULL, scene);
+	plan = attack;
+	return scene;
+}
+
 FIXTURE(late)
 {
 	struct scene *scene;
@@ -910,21 +933,7 @@ FIXTURE_VARIANT(late)
 
 FIXTURE_SETUP(late)
 {
-	if (hindrance())
-		SETUP_SKIP("%s", hindrance());
-	self->scene = new_scenes(USERS_MAX);
-	ASSERT_NE(NULL, self->scene);
-	plan = &variant->plan;
-}
-
-static void look_around(struct __test_metadata *_metadata)
-{
-	int i;
-
-	end_attacks();
-	for (i = 0; i < nr_users(); i++)
-		EXPECT_TRUE(nothing_left(NOBODY - i));
-	EXPECT_TRUE(is_served(VICTIM));
+	self->scene = begin_plan(_metadata, &variant->plan);
 }
 
 FIXTURE_TEARDOWN(late)
@@ -1014,11 +1023,7 @@ FIXTURE_VARIANT(spinner)
 
 FIXTURE_SETUP(spinner)
 {
-	if (hindrance())
-		SETUP_SKIP("%s", hindrance());
-	self->scene = new_scenes(USERS_MAX);
-	ASSERT_NE(NULL, self->scene);
-	plan = &variant->plan;
+	self->scene = begin_plan(_metadata, &variant->plan);
 }
 
 FIXTURE_TEARDOWN(spinner)

@@ -146,10 +146,8 @@ TEST_F(memory, up_to_the_users_limit)
 /* The attackers get an error, and are not killed. */
 TEST_F(memory, up_to_the_groups_limit)
 {
-	const char *reason = memcg_make(&self->group, "12582912");
-
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "12582912"))
+		return;
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
 	take_all(_metadata, self, -ENOMEM);
 	EXPECT_EQ(0, memcg_value(&self->group, "memory.events", "oom_kill"));
@@ -226,18 +224,16 @@ static void fill_and_thin(const FIXTURE_DATA(memory) * self, __u32 config, int p
  */
 TEST_F(memory, nearly_empty_chunks)
 {
-	const char *reason = memcg_make(&self->group, "max");
 	long long before, full, after;
 	int pair[2], k;
 	pid_t pid;
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "max"))
+		return;
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, MANY));
 	for (k = 0; k < (int)ARRAY_SIZE(kinds); k += 3) {
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0)
 			fill_and_thin(self, kinds[k].config, pair[1]);
 		close(pair[1]);
@@ -269,16 +265,14 @@ TEST_F(memory, nearly_empty_chunks)
  */
 TEST_F(memory, many_opens)
 {
-	const char *reason = memcg_make(&self->group, "max");
 	int pair[2], error, fd, n;
 	long long before, after;
 	pid_t pid;
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "max"))
+		return;
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		struct rlimit files = { 2000, 2000 };
 
@@ -322,21 +316,6 @@ TEST_F(memory, many_opens)
 	EXPECT_EQ(0, tw_status_of(pid));
 }
 
-/* Returns a number of kilobytes from /proc/meminfo. */
-static long long meminfo(const char *name)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	long long value = -1;
-	char line[128];
-
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':')
-			value = atoll(line + strlen(name) + 1);
-	if (file)
-		fclose(file);
-	return value;
-}
-
 /* The error of these numbers, due to caches of pages and of counts. */
 #define OFF	(4LL << 20)
 
@@ -345,7 +324,8 @@ static long long uncharged(const FIXTURE_DATA(memory) * self)
 {
 	long long charged = settled(self);
 
-	return 1024 * (meminfo("SUnreclaim") + meminfo("VmallocUsed")) - charged;
+	return 1024 * (value_in("/proc/meminfo", "SUnreclaim:") +
+		       value_in("/proc/meminfo", "VmallocUsed:")) - charged;
 }
 
 /*
@@ -355,18 +335,16 @@ static long long uncharged(const FIXTURE_DATA(memory) * self)
 TEST_F(memory, the_table_of_keys)
 {
 	static const int sizes[] = { 390000, 400000 };
-	const char *reason = memcg_make(&self->group, "max");
 	long long before, charged, now = 0, left = 0;
 	int pair[2], fd, error, n, done = 0;
 	pid_t pid;
 	size_t i;
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "max"))
+		return;
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!begin_attack(self))
 			_exit(1);
@@ -437,8 +415,7 @@ TEST_F(memory, users_in_a_namespace)
 
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1000));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!become(NOBODY) || unshare(CLONE_NEWUSER))
 			_exit(10);
@@ -490,8 +467,7 @@ TEST_F(memory, descriptors_in_flight)
 
 	/* The chunks of fifty contexts take most of what that many timers may. */
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, 4000));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!become(NOBODY))
 			_exit(1);
@@ -544,8 +520,7 @@ TEST_F(memory, fork_bomb)
 	pid_t pid;
 
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, LIMIT));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		setpgid(0, 0);
 		if (setrlimit(RLIMIT_NPROC, &processes) || !become(NOBODY))
@@ -582,13 +557,12 @@ TEST_F(memory, fork_bomb)
  */
 TEST_F(memory, churn)
 {
-	const char *reason = memcg_make(&self->group, "6291456");
 	int *rounds = shared(sizeof(*rounds)), i;
 	__u64 begin = tw_now(CLOCK_MONOTONIC);
 	pid_t pids[2];
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "6291456"))
+		return;
 	for (i = 0; i < 2; i++) {
 		pids[i] = fork();
 		ASSERT_LE(0, pids[i]);
@@ -637,17 +611,15 @@ TEST_F(memory, churn)
 TEST_F(memory, churn_at_the_users_limit)
 {
 	enum { MAX = 256, BUDGET = 96 * MAX + 16 * 4096 };
-	const char *reason = memcg_make(&self->group, "max");
 	int *rounds = shared(2 * sizeof(*rounds)), *begun = rounds + 1;
 	long long before, peak = 0, now;
 	__u64 begin;
 	pid_t pid;
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "max"))
+		return;
 	ASSERT_EQ(0, set_parameter(USER_LIMIT, MAX));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		static struct twheel_timer_info drained[MAX];
 		struct twheel_list list = {
@@ -701,8 +673,7 @@ TEST_F(memory, for_a_group_only)
 	ASSERT_EQ(0, chown(TW_DEVICE, 0, group));
 	ASSERT_EQ(0, chmod(TW_DEVICE, 0660));
 	for (as = 0; as < 2; as++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
+		ASSERT_FORKED(pid);
 		if (pid == 0) {
 			int fd;
 

@@ -72,8 +72,7 @@ TEST_F(tw, per_descriptor)
 	int error;
 
 	ASSERT_EQ(0, tw_config(self->fd, CLOCK_MONOTONIC, 10));
-	handle = tw_arm(self->fd, TW_FAR, 0, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, self->fd, TW_FAR, 0, 0);
 	EXPECT_EQ(9, arm_many(self->fd, 20, &error));
 	EXPECT_EQ(-ENOSPC, error);
 	EXPECT_EQ(10, tw_info(self->fd).pending);
@@ -87,8 +86,7 @@ TEST_F(tw, per_descriptor)
 	EXPECT_EQ(0, arm.old_remaining);
 
 	/* Re-arming takes no room, and cancelling makes room. */
-	arm = tw_request(TW_FAR, 0, 0);
-	arm.handle = handle;
+	arm = tw_request_for(handle, TW_FAR, 0, 0);
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(0, tw_cancel(self->fd, handle));
 
@@ -108,8 +106,7 @@ TEST_F(limits, per_descriptor_by_parameter)
 	int fd, error;
 
 	ASSERT_EQ(0, set_parameter("max_fd_timers", 5));
-	fd = tw_open();
-	ASSERT_LE(0, fd);
+	ASSERT_OPEN(fd);
 	EXPECT_EQ(5, tw_info(fd).limit);
 	EXPECT_EQ(-EINVAL, tw_config(fd, CLOCK_MONOTONIC, 6));
 	EXPECT_EQ(0, tw_config(fd, CLOCK_MONOTONIC, 5));
@@ -118,8 +115,7 @@ TEST_F(limits, per_descriptor_by_parameter)
 	close(fd);
 
 	ASSERT_EQ(0, set_parameter("max_fd_timers", 0));
-	fd = tw_open();
-	ASSERT_LE(0, fd);
+	ASSERT_OPEN(fd);
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-ENOSPC, error);
 	close(fd);
@@ -138,8 +134,7 @@ TEST_F(limits, per_user)
 	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
 	EXPECT_EQ(10, tw_info(a).user_limit);
 	EXPECT_EQ(0, tw_info(a).user_timers);
-	handle = tw_arm(a, TW_FAR, 0, 0);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, a, TW_FAR, 0, 0);
 	EXPECT_EQ(5, arm_many(a, 5, &error));
 	EXPECT_EQ(4, arm_many(b, 20, &error));
 	EXPECT_EQ(-EDQUOT, error);
@@ -182,10 +177,8 @@ TEST_F(limits, memory_all_but_empty)
 	ASSERT_LE(0, a);
 	ASSERT_LE(0, b);
 	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	for (i = 0; i < MAX; i++) {
-		handles[i] = tw_arm(a, TW_FAR, 0, i);
-		ASSERT_NE(0, handles[i]);
-	}
+	for (i = 0; i < MAX; i++)
+		ASSERT_ARMED(handles[i], a, TW_FAR, 0, i);
 	for (i = 0; i < MAX; i++)
 		if (i % EACH)
 			ASSERT_EQ(0, tw_cancel(a, handles[i]));
@@ -376,8 +369,7 @@ TEST_F(limits, the_opener_counts)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
 	ASSERT_EQ(10, arm_many(fd, 10, &error));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!become(SOMEONE_ELSE))
 			_exit(1);
@@ -423,8 +415,7 @@ TEST_F(limits, lowered_below_what_is_there)
 
 	fd = open_as(SOMEONE);
 	ASSERT_LE(0, fd);
-	handle = tw_arm(fd, 100 * TW_MSEC, 0, 77);
-	ASSERT_NE(0, handle);
+	ASSERT_ARMED(handle, fd, 100 * TW_MSEC, 0, 77);
 	ASSERT_EQ(50, arm_many(fd, 50, &error));
 	ASSERT_EQ(0, set_parameter("max_user_timers", 20));
 	EXPECT_EQ(51, tw_info(fd).pending);
@@ -432,8 +423,7 @@ TEST_F(limits, lowered_below_what_is_there)
 	EXPECT_EQ(0, arm_many(fd, 1, &error));
 	EXPECT_EQ(-EDQUOT, error);
 	/* Timers that are live can still be re-armed, and still expire. */
-	arm = tw_request(20 * TW_MSEC, 0, 78);
-	arm.handle = handle;
+	arm = tw_request_for(handle, 20 * TW_MSEC, 0, 78);
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(1, tw_collect(fd, &event, 1));
 	EXPECT_EQ(78, event.user_data);
@@ -568,8 +558,7 @@ TEST_F(limits, parameters_belong_to_root)
 		ASSERT_EQ(0, stat(path, &st));
 		EXPECT_EQ(0, st.st_mode & 0222);
 	}
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!become(SOMEONE))
 			_exit(1);
@@ -609,16 +598,14 @@ FIXTURE_TEARDOWN(memcg)
 
 TEST_F(memcg, timers_are_charged)
 {
-	const char *reason = memcg_make(&self->group, "max");
 	long long before, after, left;
 	int fd, n = 200000, pair[2], error;
 	pid_t pid;
 
-	if (reason)
-		SKIP(return, "%s", reason);
+	if (!has_memcg(_metadata, &self->group, "max"))
+		return;
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (pid == 0) {
 		if (!memcg_enter(&self->group))
 			_exit(1);

@@ -176,6 +176,17 @@ static inline const char *memcg_make(struct memcg *group, const char *limit)
 	return tw_write_file(path, limit) ? "no memory controller in cgroup2" : NULL;
 }
 
+/* The same. Returns false, and the test is skipped, if there can be none. */
+static inline bool has_memcg(struct __test_metadata *_metadata, struct memcg *group,
+			     const char *limit)
+{
+	const char *reason = memcg_make(group, limit);
+
+	if (reason)
+		SKIP(return false, "%s", reason);
+	return true;
+}
+
 static inline void memcg_remove(struct memcg *group)
 {
 	if (group->path[0])
@@ -195,16 +206,13 @@ static inline bool memcg_enter(const struct memcg *group)
 	return tw_write_file(path, "0") == 0;
 }
 
-/* Returns a number from the file @name of the group, behind @key if that is not NULL, or -1. */
-static inline long long memcg_value(const struct memcg *group, const char *name,
-				    const char *key)
+/* Returns a number from the file @path, behind @key if that is not NULL, or -1. */
+static inline long long value_in(const char *path, const char *key)
 {
-	char path[128], line[128];
+	FILE *file = fopen(path, "re");
 	long long value = -1;
-	FILE *file;
+	char line[128];
 
-	snprintf(path, sizeof(path), "%s/%s", group->path, name);
-	file = fopen(path, "re");
 	while (file && value < 0 && fgets(line, sizeof(line), file))
 		if (!key)
 			value = atoll(line);
@@ -213,6 +221,16 @@ static inline long long memcg_value(const struct memcg *group, const char *name,
 	if (file)
 		fclose(file);
 	return value;
+}
+
+/* Returns a number from the file @name of the group, as value_in(). */
+static inline long long memcg_value(const struct memcg *group, const char *name,
+				    const char *key)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", group->path, name);
+	return value_in(path, key);
 }
 
 #endif /* TWHEEL_USERS_H */
