@@ -12,12 +12,15 @@
 
 VARIANT(clk, realtime) { .clock = CLOCK_REALTIME };
 
-/* Makes a request for a periodic timer whose first round ends in @first from now. */
-static struct twheel_arm periodic(clockid_t clock, __u64 first, __u64 interval,
+/*
+ * Makes a request for a periodic timer whose first round ends in @first from now: for a new one
+ * or, if @handle is not 0, for that one.
+ */
+static struct twheel_arm periodic(__u64 handle, clockid_t clock, __u64 first, __u64 interval,
 				  __u32 count, __u32 flags)
 {
-	struct twheel_arm arm = tw_request(tw_now(clock) + first,
-					   TWHEEL_ARM_ABS | flags, 5);
+	struct twheel_arm arm = tw_request_for(handle, tw_now(clock) + first,
+					       TWHEEL_ARM_ABS | flags, 5);
 
 	arm.interval = interval;
 	arm.count = count;
@@ -33,7 +36,7 @@ static bool stall(int fd, __u64 ns)
 TEST_F(clk, fixed_delay_counts_from_the_read)
 {
 	const __u64 interval = 5 * TW_MSEC;
-	struct twheel_arm arm = periodic(self->clock, interval, interval, 0,
+	struct twheel_arm arm = periodic(0, self->clock, interval, interval, 0,
 					 TWHEEL_ARM_FIXED_DELAY);
 	struct twheel_timer_info info;
 	struct twheel_event event;
@@ -79,7 +82,7 @@ TEST_F(clk, fixed_delay_counts_from_the_read)
 
 TEST_F(clk, fixed_delay_ends_after_its_count)
 {
-	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 5, TWHEEL_ARM_FIXED_DELAY);
+	struct twheel_arm arm = periodic(0, self->clock, 0, TW_MSEC, 5, TWHEEL_ARM_FIXED_DELAY);
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	int i;
@@ -135,29 +138,25 @@ TEST_F(clk, what_is_left_while_a_record_is_unread)
 
 TEST_F(clk, rearm_between_grid_and_delay)
 {
-	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
+	struct twheel_arm arm = periodic(0, self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	__u64 handle;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	handle = arm.handle;
 	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(1, event.expirations);
 
-	arm = periodic(self->clock, 0, TW_MSEC, 0, 0);
-	arm.handle = handle;
+	arm = periodic(arm.handle, self->clock, 0, TW_MSEC, 0, 0);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(0, info.flags);
 	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(arm.expires, event.deadline);
 	EXPECT_LE(20, event.expirations);
 
-	arm = periodic(self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
-	arm.handle = handle;
+	arm = periodic(arm.handle, self->clock, 0, TW_MSEC, 0, TWHEEL_ARM_FIXED_DELAY);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_TRUE(stall(self->fd, 20 * TW_MSEC));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -172,25 +171,23 @@ TEST_F(clk, rearm_between_grid_and_delay)
 TEST_F(clk, rearm_in_mid_round)
 {
 	const __u64 interval = 3 * TW_MSEC;
-	struct twheel_arm arm = periodic(self->clock, 10 * TW_MSEC, TW_FAR, 9, 0);
+	struct twheel_arm arm = periodic(0, self->clock, 10 * TW_MSEC, TW_FAR, 9, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	__u64 handle, rounds = 0;
+	__u64 rounds = 0;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	handle = arm.handle;
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(arm.expires + TW_FAR, info.deadline);
 	EXPECT_EQ(8, info.count);
 
 	/* Re-arm it during the round that lasts TW_FAR. */
-	arm = periodic(self->clock, 20 * TW_MSEC, interval, 4, 0);
-	arm.handle = handle;
+	arm = periodic(arm.handle, self->clock, 20 * TW_MSEC, interval, 4, 0);
 	arm.user_data = 6;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(4, info.count);
 	while (rounds < 4) {
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -209,19 +206,16 @@ TEST_F(clk, rearm_in_mid_round)
  */
 TEST_F(clk, a_changed_interval_needs_a_new_deadline)
 {
-	struct twheel_arm arm = periodic(self->clock, TW_FAR, TW_FAR, 0, 0);
+	struct twheel_arm arm = periodic(0, self->clock, TW_FAR, TW_FAR, 0, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	__u64 handle;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	handle = arm.handle;
-	arm = periodic(self->clock, 0, 2 * TW_FAR, 0, 0);
-	arm.handle = handle;
+	arm = periodic(arm.handle, self->clock, 0, 2 * TW_FAR, 0, 0);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(arm.expires, event.deadline);
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(arm.expires + 2 * TW_FAR, info.deadline);
 	EXPECT_EQ(2 * TW_FAR, info.interval);
 }
@@ -232,7 +226,7 @@ TEST_F(clk, a_changed_interval_needs_a_new_deadline)
  */
 TEST_F(clk, a_changed_interval_after_this_round)
 {
-	struct twheel_arm arm = periodic(self->clock, 0, 50 * TW_MSEC, 0, 0);
+	struct twheel_arm arm = periodic(0, self->clock, 0, 50 * TW_MSEC, 0, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	__u64 second;
@@ -254,33 +248,31 @@ TEST_F(clk, a_changed_interval_after_this_round)
 /* When a handler sees the record, the next round is already pending on its grid. */
 TEST_F(clk, rearm_from_the_handler)
 {
-	struct twheel_arm arm = periodic(self->clock, 0, TW_FAR, 0, 0);
+	struct twheel_arm arm = periodic(0, self->clock, 0, TW_FAR, 0, 0);
 	struct twheel_timer_info info;
 	struct twheel_info counts;
 	struct twheel_event event;
-	__u64 handle, first = arm.expires;
+	__u64 first = arm.expires;
 	int i;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	handle = arm.handle;
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(first, event.deadline);
-		ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+		ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 		EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 		EXPECT_EQ(first + TW_FAR, info.deadline);
 
 		/* The re-arm replaces that round, which leaves no second record. */
-		arm = periodic(self->clock, 4 * TW_MSEC, TW_FAR, 0, 0);
+		arm = periodic(arm.handle, self->clock, 4 * TW_MSEC, TW_FAR, 0, 0);
 		first = arm.expires;
-		arm.handle = handle;
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 		EXPECT_LT(0, arm.old_remaining);
 		counts = tw_info(self->fd);
 		EXPECT_EQ(1, counts.pending + counts.ready);
 	}
-	ASSERT_EQ(0, tw_cancel(self->fd, handle));
+	ASSERT_EQ(0, tw_cancel(self->fd, arm.handle));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
@@ -299,7 +291,7 @@ TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(last); i++) {
-		arm = periodic(self->clock, 0, last[i].interval, last[i].count, last[i].flags);
+		arm = periodic(0, self->clock, 0, last[i].interval, last[i].count, last[i].flags);
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		handle = arm.handle;
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -325,8 +317,7 @@ TEST_F(clk, rearm_from_the_handler_with_a_key)
 
 	ASSERT_EQ(0, tw_configure(self->fd, self->clock, TWHEEL_CONFIG_KEYED));
 	for (i = 0; i < 10; i++) {
-		arm = tw_request(tw_now(self->clock), TWHEEL_ARM_ABS, i);
-		arm.handle = 77;
+		arm = tw_request_for(77, tw_now(self->clock), TWHEEL_ARM_ABS, i);
 		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 		EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
@@ -339,24 +330,21 @@ TEST_F(clk, rearm_from_the_handler_with_a_key)
 /* A re-arm between expiry and read withdraws the record with all its rounds. */
 TEST_F(clk, rearm_before_the_read)
 {
-	struct twheel_arm arm = periodic(self->clock, 0, TW_MSEC, 100, 0);
+	struct twheel_arm arm = periodic(0, self->clock, 0, TW_MSEC, 100, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
-	__u64 handle;
 
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	handle = arm.handle;
 	ASSERT_TRUE(stall(self->fd, 10 * TW_MSEC));
-	arm = periodic(self->clock, 5 * TW_MSEC, TW_FAR, 3, 0);
-	arm.handle = handle;
+	arm = periodic(arm.handle, self->clock, 5 * TW_MSEC, TW_FAR, 3, 0);
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(TWHEEL_STATE_READY, arm.old_state);
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(3, info.count);
 	ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 	EXPECT_EQ(arm.expires, event.deadline);
 	EXPECT_EQ(1, event.expirations);
-	ASSERT_EQ(0, tw_get(self->fd, handle, &info));
+	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
 	EXPECT_EQ(2, info.count);
 }
 
@@ -364,7 +352,7 @@ TEST_F(clk, rearm_before_the_read)
 TEST_F(clk, a_stall_is_one_record)
 {
 	const __u64 interval = 3 * TW_MSEC;
-	struct twheel_arm arm = periodic(self->clock, interval, interval, 0, 0);
+	struct twheel_arm arm = periodic(0, self->clock, interval, interval, 0, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	__u64 before, after, rounds = 0;
@@ -402,7 +390,7 @@ TEST_F(clk, a_stall_is_one_record)
 TEST_F(clk, count_counts_expirations)
 {
 	const __u64 interval = 4 * TW_MSEC;
-	struct twheel_arm arm = periodic(self->clock, interval, interval, 250, 0);
+	struct twheel_arm arm = periodic(0, self->clock, interval, interval, 250, 0);
 	struct twheel_timer_info info;
 	struct twheel_event event;
 	__u32 left = 250;
