@@ -472,6 +472,17 @@ TEST_F(keyed, what_needs_handles_is_refused)
 	EXPECT_EQ(4, event.handle);
 }
 
+/* How many of @n entries, whose keys are their numbers, have failed or replaced another state. */
+static unsigned int wrong_entries(const struct twheel_arm *arms, uint64_t n, uint32_t state)
+{
+	unsigned int wrong = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		wrong += arms[i].result || arms[i].handle != i || arms[i].old_state != state;
+	return wrong;
+}
+
 TEST_F(keyed, batches_and_walks)
 {
 	enum { N = 300 };
@@ -486,16 +497,9 @@ TEST_F(keyed, batches_and_walks)
 	for (i = 0; i < N; i++)
 		arms[i] = (struct twheel_arm){ .handle = i, .expires = FAR };
 	EXPECT_EQ(N, twheel_arm_batch(self->tw, arms, N));
-	for (i = 0; i < N; i++) {
-		bad += arms[i].result || arms[i].handle != i ||
-		       arms[i].old_state != TWHEEL_STATE_NONE;
-	}
+	EXPECT_EQ(0, wrong_entries(arms, N, TWHEEL_STATE_NONE));
 	EXPECT_EQ(N, twheel_arm_batch(self->tw, arms, N));
-	for (i = 0; i < N; i++) {
-		bad += arms[i].result || arms[i].handle != i ||
-		       arms[i].old_state != TWHEEL_STATE_PENDING;
-	}
-	EXPECT_EQ(0, bad);
+	EXPECT_EQ(0, wrong_entries(arms, N, TWHEEL_STATE_PENDING));
 
 	ASSERT_EQ(0, twheel_walk_new(&walk, self->tw));
 	for (i = 0; i < N; i++) {
@@ -526,9 +530,6 @@ FIXTURE_VARIANT(lease) {
 	uint32_t flags;
 };
 
-VARIANT(lease, handles) { .flags = TWHEEL_CONFIG_LEASE };
-VARIANT(lease, keys) { .flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED };
-
 FIXTURE_SETUP(lease)
 {
 	ASSERT_EQ(0, open_mode(&self->tw, CLOCK_MONOTONIC, variant->flags));
@@ -538,6 +539,9 @@ FIXTURE_TEARDOWN(lease)
 {
 	twheel_close(self->tw);
 }
+
+VARIANT(lease, handles) { .flags = TWHEEL_CONFIG_LEASE };
+VARIANT(lease, keys) { .flags = TWHEEL_CONFIG_LEASE | TWHEEL_CONFIG_KEYED };
 
 TEST_F(lease, life)
 {
@@ -834,8 +838,7 @@ TEST_F(lease, extended_by_a_child)
 	pid_t pid;
 
 	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &lease, NULL));
-	pid = fork();
-	ASSERT_LE(0, pid);
+	ASSERT_FORKED(pid);
 	if (!pid)
 		_exit(twheel_lease_extend(lease, far + 5) == 1 ? 0 : 1);
 	EXPECT_EQ(0, tw_status_of(pid));

@@ -99,6 +99,28 @@ static void on_expiry(struct twheel_timer *timer, const struct twheel_event *eve
 		probe->set->action(probe->set, probe);
 }
 
+/* Waits until @n timers are ready, and dispatches their records. */
+static void dispatch_ready(struct __test_metadata *_metadata, struct twheel *tw, int n)
+{
+	ASSERT_TRUE(wait_ready(tw, n));
+	EXPECT_EQ(n, twheel_dispatch(tw));
+}
+
+/* Waits until there is a record, and dispatches all there are. */
+static void dispatch_next(struct __test_metadata *_metadata, struct twheel *tw)
+{
+	ASSERT_TRUE(wait_readable(tw));
+	ASSERT_LE(0, twheel_dispatch(tw));
+}
+
+/* Makes the timer of @probe. */
+static void make_probe(struct __test_metadata *_metadata, struct probe *probe, struct set *set,
+		       struct twheel *tw, twheel_timer_fn *fn)
+{
+	probe->set = set;
+	ASSERT_EQ(0, twheel_timer_new(&probe->timer, tw, fn, probe));
+}
+
 /* Arms a timer relative to now. Returns the state that was replaced, or an error. */
 static int start(struct twheel_timer *timer, uint64_t delay, uint64_t interval)
 {
@@ -151,8 +173,7 @@ TEST_F(timers, one_shot)
 	struct probe *probe = &set.probes[0];
 	uint64_t begin = twheel_now(self->tw);
 
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
 	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer, NULL));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
@@ -186,12 +207,10 @@ TEST_F(timers, periodic)
 	static struct set set;
 	struct probe *probe = &set.probes[0];
 
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, probe->timer, &setting));
 	while (probe->expirations < 6) {
-		ASSERT_TRUE(wait_readable(self->tw));
-		ASSERT_LE(0, twheel_dispatch(self->tw));
+		dispatch_next(_metadata, self->tw);
 		EXPECT_EQ(probe->expirations == 6, probe->last);
 		/*
 		 * During its last call a timer is no longer armed. During the others it is.
@@ -202,10 +221,8 @@ TEST_F(timers, periodic)
 	EXPECT_EQ(-ENOENT, twheel_timer_cancel(probe->timer, NULL));
 
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 5 * MSEC));
-	while (probe->expirations < 9) {
-		ASSERT_TRUE(wait_readable(self->tw));
-		ASSERT_LE(0, twheel_dispatch(self->tw));
-	}
+	while (probe->expirations < 9)
+		dispatch_next(_metadata, self->tw);
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 	EXPECT_EQ(0, twheel_timer_cancel(probe->timer, NULL));
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
@@ -240,7 +257,6 @@ static void cancel_other_periodic(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	(void)first;
 	for (i = 0; i < TIMERS; i++)
 		if (REPLACED(twheel_timer_cancel, set->probes[i].timer) !=
 		    TWHEEL_STATE_PENDING)
@@ -268,8 +284,7 @@ TEST_F(timers, conditions)
 	static struct set set;
 	struct probe *probe = &set.probes[0];
 
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	EXPECT_EQ(-ENOENT, start_if(probe->timer, TWHEEL_ARM_IF_PENDING));
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
 	EXPECT_EQ(TWHEEL_STATE_NONE, start_if(probe->timer, TWHEEL_ARM_IF_NONE));
@@ -319,7 +334,6 @@ static void rearm_all_periodic(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	(void)first;
 	for (i = 0; i < TIMERS; i++)
 		if (start(set->probes[i].timer, FAR, 0) != TWHEEL_STATE_PENDING)
 			set->wrong++;
@@ -340,7 +354,6 @@ static void free_all(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	(void)first;
 	for (i = 0; i < TIMERS; i++)
 		twheel_timer_free(set->probes[i].timer);
 }
@@ -398,10 +411,8 @@ TEST_F(timers, rearm_in_the_same_batch)
 
 	dispatch_all(_metadata, &set, self->tw, 0, 1);
 
-	while (set.calls < TIMERS + 1) {
-		ASSERT_TRUE(wait_readable(self->tw));
-		ASSERT_LE(0, twheel_dispatch(self->tw));
-	}
+	while (set.calls < TIMERS + 1)
+		dispatch_next(_metadata, self->tw);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	EXPECT_EQ(TIMERS + 1, set.calls);
 	/* Each timer was called for its second arming, and for that only. */
@@ -444,8 +455,7 @@ TEST_F(timers, rearm_itself)
 	static struct set set = { .action = chain };
 	struct probe *probe = &set.probes[0];
 
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
 	while (twheel_timer_armed(probe->timer)) {
 		ASSERT_TRUE(wait_readable(self->tw));
@@ -501,11 +511,9 @@ TEST_F(timers, read_within_dispatch)
 	struct probe *probe = &set.probes[0];
 
 	set.tw = self->tw;
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, read_again, probe));
+	make_probe(_metadata, probe, &set, self->tw, read_again);
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 1);
 	EXPECT_EQ(1, set.result);
 	EXPECT_EQ(2, probe->calls);
 	EXPECT_EQ(0, set.wrong);
@@ -515,7 +523,6 @@ static jmp_buf out;
 
 static void leave(struct set *set, struct probe *first)
 {
-	(void)first;
 	/* The next function that is called leaves too, except the last. */
 	set->calls = 0;
 	longjmp(out, 1);
@@ -616,7 +623,6 @@ static void on_turn(struct twheel_timer *timer, const struct twheel_event *event
 	struct probe *probe = arg;
 	ptrdiff_t nr = probe - probe->set->probes;
 
-	(void)timer;
 	if (event->deadline < sequence.deadline ||
 	    (event->deadline == sequence.deadline && nr < sequence.nr))
 		sequence.wrong++;
@@ -667,7 +673,6 @@ TEST_F(timers, in_order)
 /* One function calls twheel_dispatch() itself, and another one leaves by longjmp(). */
 static void disturb(struct set *set, struct probe *first)
 {
-	(void)first;
 	if (sequence.calls == TIMERS / 4)
 		longjmp(out, 1);
 	if (sequence.calls == TIMERS / 2)
@@ -708,8 +713,7 @@ TEST_F(timers, in_order_as_armed_last)
 	setting.expires = soon + 100 * MSEC;
 	for (i = 0; i < TIMERS; i++)
 		ASSERT_EQ(0, twheel_timer_arm(set.probes[i].timer, &setting, NULL));
-	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, TIMERS);
 	EXPECT_EQ(TIMERS, sequence.calls);
 	EXPECT_EQ(0, sequence.wrong);
 }
@@ -732,8 +736,7 @@ TEST_F(timers, in_order_from_two_cpus)
 		ASSERT_TRUE(tw_pin(cpus[i % 2]));
 		ASSERT_TRUE(arm_in_turn(&set, i, soon + i * MSEC / 50));
 	}
-	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, TIMERS);
 	EXPECT_EQ(TIMERS, sequence.calls);
 	EXPECT_EQ(0, sequence.wrong);
 }
@@ -743,7 +746,6 @@ static void make_many(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	(void)first;
 	for (i = 0; i < 10000; i++) {
 		struct twheel_timer *timer;
 
@@ -783,8 +785,7 @@ TEST_F(timers, failed_arm_changes_nothing)
 	struct twheel_timer *none;
 
 	EXPECT_EQ(-EINVAL, twheel_timer_new(&none, self->tw, NULL, NULL));
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	EXPECT_EQ(-EINVAL, twheel_timer_arm(probe->timer, &bad, NULL));
 	EXPECT_EQ(0, twheel_timer_armed(probe->timer));
 
@@ -813,8 +814,7 @@ TEST_F(timers, records_of_other_timers_are_dropped)
 		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32, NULL));
 		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, data << 32 | 100000, NULL));
 	}
-	ASSERT_TRUE(wait_ready(self->tw, 8));
-	EXPECT_EQ(8, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 8);
 	EXPECT_EQ(0, probe->calls);
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 }
@@ -829,7 +829,6 @@ static void drain_all(struct set *set, struct probe *first)
 	uint64_t cursor = 0;
 	size_t i;
 
-	(void)first;
 	set->result = (int)twheel_drain(set->tw, &cursor, infos, TIMERS);
 	for (i = 0; i < TIMERS; i++)
 		if (twheel_timer_armed(set->probes[i].timer))
@@ -879,7 +878,6 @@ static void cancel_all(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	(void)first;
 	set->result = twheel_timer_cancel_all(set->tw);
 	for (i = 0; i < TIMERS; i++)
 		if (twheel_timer_armed(set->probes[i].timer))
@@ -965,8 +963,7 @@ TEST_F(timers, get)
 	struct probe *probe = &set.probes[0];
 	uint64_t now = twheel_now(self->tw);
 
-	probe->set = &set;
-	ASSERT_EQ(0, twheel_timer_new(&probe->timer, self->tw, on_expiry, probe));
+	make_probe(_metadata, probe, &set, self->tw, on_expiry);
 	EXPECT_EQ(-ENOENT, twheel_timer_get(probe->timer, &info));
 	ASSERT_EQ(0, twheel_timer_start(probe->timer, FAR, SEC));
 	ASSERT_EQ(0, twheel_timer_get(probe->timer, &info));
@@ -988,9 +985,6 @@ TEST_F(timers, get)
 
 static void ignore(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
 {
-	(void)timer;
-	(void)event;
-	(void)arg;
 }
 
 static int start_freed(struct twheel_timer *timer)
@@ -1193,8 +1187,6 @@ static void count_calls(struct twheel_timer *timer, const struct twheel_event *e
 {
 	unsigned int *calls = arg;
 
-	(void)timer;
-	(void)event;
 	++*calls;
 }
 
@@ -1233,6 +1225,16 @@ TEST_F(timers, remaining)
 	EXPECT_EQ(0, twheel_timer_remaining(timer));
 }
 
+static void expect_same_settings(struct __test_metadata *_metadata,
+				 const struct twheel_timer_info *before,
+				 const struct twheel_timer_info *after)
+{
+	EXPECT_EQ(before->interval, after->interval);
+	EXPECT_EQ(before->slack, after->slack);
+	EXPECT_EQ(before->count, after->count);
+	EXPECT_EQ(before->flags, after->flags);
+}
+
 TEST_F(timers, again)
 {
 	struct twheel_arm setting = {
@@ -1254,10 +1256,7 @@ TEST_F(timers, again)
 	EXPECT_EQ(0, twheel_timer_again(timer));
 	ASSERT_EQ(0, twheel_timer_get(timer, &after));
 	EXPECT_LE(before.deadline, after.deadline);
-	EXPECT_EQ(before.interval, after.interval);
-	EXPECT_EQ(before.slack, after.slack);
-	EXPECT_EQ(before.count, after.count);
-	EXPECT_EQ(before.flags, after.flags);
+	expect_same_settings(_metadata, &before, &after);
 
 	/* What was refused is not remembered. */
 	setting.flags = TWHEEL_ARM_ABS | TWHEEL_ARM_IF_NONE;
@@ -1266,11 +1265,9 @@ TEST_F(timers, again)
 
 	/* A one-shot timer that was called, even in its own function */
 	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 1);
 	EXPECT_EQ(0, twheel_timer_again(timer));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 1);
 	EXPECT_EQ(2, calls);
 
 	/* A point in time does not come again. */
@@ -1313,10 +1310,7 @@ TEST_F(timers, push_keeps_the_settings)
 			ASSERT_EQ(0, twheel_timer_get(timer, &after));
 			EXPECT_LE(at, after.deadline);
 			EXPECT_GT(at + PAST, after.deadline);
-			EXPECT_EQ(before.interval, after.interval);
-			EXPECT_EQ(before.slack, after.slack);
-			EXPECT_EQ(before.count, after.count);
-			EXPECT_EQ(before.flags, after.flags);
+			expect_same_settings(_metadata, &before, &after);
 		}
 		EXPECT_EQ(0, twheel_timer_push(timer, 2 * FAR, 0));
 		EXPECT_LT(FAR, twheel_timer_remaining(timer));
@@ -1347,19 +1341,15 @@ TEST_F(timers, push_keeps_the_rounds)
 	ASSERT_EQ(0, twheel_timer_get(timer, &info));
 	EXPECT_EQ(2, info.count);
 	EXPECT_EQ(0, twheel_timer_push(timer, 0, 0));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 1);
 	EXPECT_EQ(0, twheel_timer_push(timer, 0, 0));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 1);
 	EXPECT_EQ(3, calls);
 	EXPECT_EQ(0, twheel_timer_armed(timer));
 }
 
 static void push_other(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
 {
-	(void)timer;
-	(void)event;
 	twheel_timer_push(arg, 2 * FAR, 0);
 }
 
@@ -1378,8 +1368,7 @@ TEST_F(timers, push_after_the_read)
 	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, push_other, other));
 	ASSERT_EQ(0, twheel_timer_arm(timer, &first, NULL));
 	ASSERT_EQ(0, twheel_timer_arm(other, &second, NULL));
-	ASSERT_TRUE(wait_ready(self->tw, 2));
-	EXPECT_EQ(2, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, 2);
 	EXPECT_EQ(1, calls);
 	EXPECT_LT(FAR, twheel_timer_remaining(other));
 	ASSERT_EQ(0, twheel_timer_get(other, &info));
@@ -1499,8 +1488,7 @@ TEST_F(timers, group_ends_in_a_function)
 		ASSERT_EQ(0, twheel_timer_set_group(timer, ending));
 		ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
 	}
-	ASSERT_TRUE(wait_ready(self->tw, TIMERS));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
+	dispatch_ready(_metadata, self->tw, TIMERS);
 	EXPECT_EQ(1, calls);
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
