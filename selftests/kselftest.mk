@@ -36,13 +36,15 @@ endif
 
 # The harness is a system header so that only our own code has to be free of
 # warnings; the interface is the one in this tree, never an installed one. Its
-# macros compare constants, which are ints, with everything there is.
+# macros compare constants, which are ints, with everything there is, and declare parameters
+# that not every test uses.
 CPPFLAGS += $(interface) -I$(selftests)uapi -isystem $(KSELFTEST) -D_GNU_SOURCE=
 # Not optimised, as most tests wait or call the kernel, and compiling them takes longer than running
 # them. A Makefile of programs that measure, or that look for what comes by chance, sets this first.
 # Lint looks for the warnings that only an optimising compiler has.
 CFLAGS ?= -O0 -g
-CFLAGS += -std=gnu11 -Wall -Wextra -Wno-sign-compare $(if $(FORCE_TARGETS),-Werror) -pthread
+CFLAGS += -std=gnu11 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter \
+	$(if $(FORCE_TARGETS),-Werror) -pthread
 
 # The headers of this folder, and what others use of the tests of the interface.
 LOCAL_HDRS += $(wildcard *.h $(selftests)uapi/*.h $(selftests)../uapi/linux/twheel.h) \
