@@ -43,6 +43,9 @@ struct fault_case {
 	int errors[6];
 };
 
+/* A call of a case that is one expression of @w */
+#define CALL(name, result) static long call_##name(struct world *w) { return result; }
+
 /*
  * Run the cases, or those whose name begins with @only, a test each, and report the
  * figures. Does not return.

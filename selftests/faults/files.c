@@ -38,11 +38,7 @@ static __u64 user_timers(void)
 /*
  * Open and close, and what shares the file
  */
-static long call_open(struct world *w)
-{
-	(void)w;
-	return tw_open();
-}
+CALL(open, tw_open())
 
 static void after_open(struct world *w, long ret)
 {
@@ -61,15 +57,11 @@ static void end_open(struct world *w)
 
 static void after_second(struct world *w, long ret)
 {
-	(void)w;
 	if (ret >= 0)
 		close(ret);
 }
 
-static long call_close(struct world *w)
-{
-	return neg(close(w->fd));
-}
+CALL(close, neg(close(w->fd)))
 
 static void after_close(struct world *w, long ret)
 {
@@ -80,10 +72,7 @@ static void after_close(struct world *w, long ret)
 	w->fd = -1;
 }
 
-static long call_dup(struct world *w)
-{
-	return neg(fcntl(w->fd, F_DUPFD_CLOEXEC, 5000));
-}
+CALL(dup, neg(fcntl(w->fd, F_DUPFD_CLOEXEC, 5000)))
 
 static void after_dup(struct world *w, long ret)
 {
@@ -98,20 +87,15 @@ static int sockets[2];
 
 static void begin_pass(struct world *w)
 {
-	(void)w;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		ksft_exit_fail_msg("socketpair: %s\n", strerror(errno));
 }
 
-static long call_pass(struct world *w)
-{
-	return tw_send_fd(sockets[0], w->fd, 0, MSG_DONTWAIT);
-}
+CALL(pass, tw_send_fd(sockets[0], w->fd, 0, MSG_DONTWAIT))
 
 /* While it is in flight the descriptor keeps the context. */
 static void end_pass(struct world *w)
 {
-	(void)w;
 	close(sockets[0]);
 	close(sockets[1]);
 }
@@ -225,7 +209,6 @@ static void begin_step(struct world *w)
 {
 	struct timespec ts;
 
-	(void)w;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	ts.tv_sec++;
 	if (clock_settime(CLOCK_REALTIME, &ts))
@@ -354,7 +337,6 @@ static void begin_mapped(struct world *w)
 
 static void end_mapped(struct world *w)
 {
-	(void)w;
 	munmap((void *)words, 4096);
 }
 
@@ -383,16 +365,12 @@ static long call_mmap(struct world *w)
 /* It may be munmap() that failed. */
 static void after_mmap(struct world *w, long ret)
 {
-	(void)w;
 	if (ret && words != MAP_FAILED)
 		munmap((void *)words, 4096);
 }
 
 /* A page fault that memory is short for is taken again. */
-static long call_touch(struct world *w)
-{
-	return look_at_words(w);
-}
+CALL(touch, look_at_words(w))
 
 static long call_remap(struct world *w)
 {
@@ -407,15 +385,11 @@ static long call_remap(struct world *w)
 /* Without memory to unmap where it was, it can be in both places. */
 static void end_moved(struct world *w)
 {
-	(void)w;
 	munmap(MAP_AT, 4096);
 	munmap(MOVED_TO, 4096);
 }
 
-static long call_map_nothing(struct world *w)
-{
-	return map_words(w);
-}
+CALL(map_nothing, map_words(w))
 
 /*
  * Looking from outside
@@ -455,52 +429,33 @@ static void after_fdinfo(struct world *w, long ret)
 		violation("fdinfo says %s", text);
 }
 
-static long call_counters(struct world *w)
-{
-	(void)w;
-	return look("/sys/kernel/debug/twheel/counters");
-}
+CALL(counters, look("/sys/kernel/debug/twheel/counters"))
 
 static void after_counters(struct world *w, long ret)
 {
-	(void)w;
 	if (!ret && (strncmp(text, "cpu armed rearmed", 17) || !strstr(text, "\n0 ")))
 		violation("counters are %s", text);
 }
 
-static long call_histograms(struct world *w)
-{
-	(void)w;
-	return look("/sys/kernel/debug/twheel/histograms");
-}
+CALL(histograms, look("/sys/kernel/debug/twheel/histograms"))
 
 static void after_histograms(struct world *w, long ret)
 {
-	(void)w;
 	if (!ret && (!strstr(text, "lateness 0 ") || !strstr(text, "\nread 0 ")))
 		violation("histograms are %s", text);
 }
 
-static long call_reset(struct world *w)
-{
-	(void)w;
-	return tw_write_file("/sys/kernel/debug/twheel/reset", "1");
-}
+CALL(reset, tw_write_file("/sys/kernel/debug/twheel/reset", "1"))
 
 static char limit[32];
 
 static void begin_parameter(struct world *w)
 {
-	(void)w;
 	look(TW_PARAMETERS "max_fd_timers");
 	snprintf(limit, sizeof(limit), "%.20s", text);
 }
 
-static long call_parameter(struct world *w)
-{
-	(void)w;
-	return tw_write_file(TW_PARAMETERS "max_fd_timers", "12345");
-}
+CALL(parameter, tw_write_file(TW_PARAMETERS "max_fd_timers", "12345"))
 
 static void after_parameter(struct world *w, long ret)
 {
@@ -510,7 +465,6 @@ static void after_parameter(struct world *w, long ret)
 
 static void end_parameter(struct world *w)
 {
-	(void)w;
 	tw_write_file(TW_PARAMETERS "max_fd_timers", limit);
 }
 
@@ -569,6 +523,5 @@ static const struct fault_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	each_fault(cases, ARRAY_SIZE(cases), argv[1]);
 }

@@ -26,7 +26,6 @@ const char *const inject_names[NR_FAULT_KINDS] = {
  */
 static void __attribute__((constructor)) without_rseq(int argc, char **argv)
 {
-	(void)argc;
 	if (getenv("GLIBC_TUNABLES"))
 		return;
 	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);

@@ -17,6 +17,12 @@
 #define BATCH	200
 /* The timers of one chunk of the module's: the next one takes memory. */
 #define CHUNK	63
+/* A handle that no timer has */
+#define UNKNOWN	0xdeadbeef0000ff01ULL
+
+#define KEYED	TWHEEL_CONFIG_KEYED
+#define LEASE	TWHEEL_CONFIG_LEASE
+#define ON_SET	TWHEEL_CONFIG_CANCEL_ON_SET
 
 static struct twheel_arm arm, arm_sent;
 static struct twheel_cancel cancel, cancel_sent;
@@ -81,17 +87,17 @@ static void after_arm(struct world *w, long ret)
 	}
 }
 
-static long call_arm_far(struct world *w)
+static long arm_new(struct world *w, __u64 delay, __u32 flags)
 {
-	arm = world_request(w, TW_FAR);
+	arm = world_request(w, delay);
+	arm.flags |= flags;
 	return call_arm(w);
 }
 
-static long call_arm_due(struct world *w)
-{
-	arm = world_request(w, 0);
-	return call_arm(w);
-}
+CALL(arm_far, arm_new(w, TW_FAR, 0))
+CALL(arm_due, arm_new(w, 0, 0))
+CALL(arm_lease, arm_new(w, TW_FAR, TWHEEL_ARM_LEASE))
+CALL(arm_invalid, arm_new(w, TW_FAR, 0xffff))
 
 static long call_arm_periodic(struct world *w)
 {
@@ -110,20 +116,6 @@ static long call_arm_fixed_delay(struct world *w)
 	return call_arm(w);
 }
 
-static long call_arm_lease(struct world *w)
-{
-	arm = world_request(w, TW_FAR);
-	arm.flags |= TWHEEL_ARM_LEASE;
-	return call_arm(w);
-}
-
-static long call_arm_invalid(struct world *w)
-{
-	arm = world_request(w, TW_FAR);
-	arm.flags = 0xffff;
-	return call_arm(w);
-}
-
 /* Cancel most timers, so that their memory, and that of their keys, is used again. */
 static void begin_reused(struct world *w)
 {
@@ -137,7 +129,7 @@ static void begin_reused(struct world *w)
 /*
  * Re-arming
  */
-static void choose(const struct world *w, enum twheel_state state)
+static __u64 choose(const struct world *w, enum twheel_state state)
 {
 	int i;
 
@@ -145,52 +137,23 @@ static void choose(const struct world *w, enum twheel_state state)
 	for (i = 0; i < w->nr; i++)
 		if (w->timers[i].state == state)
 			target = w->timers[i];
+	return target.handle;
 }
 
-static long rearm_target(struct world *w, __u64 delay, __u32 flags)
+static long rearm(struct world *w, __u64 handle, __u64 delay, __u32 flags)
 {
 	arm = world_request(w, delay);
-	arm.handle = target.handle;
+	arm.handle = handle;
 	arm.flags |= flags;
 	return call_arm(w);
 }
 
-static long call_rearm_later(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return rearm_target(w, 2 * TW_FAR, 0);
-}
-
-static long call_rearm_earlier(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return rearm_target(w, TW_FAR / 2, 0);
-}
-
-static long call_rearm_due(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return rearm_target(w, 0, 0);
-}
-
-static long call_rearm_ready(struct world *w)
-{
-	choose(w, TWHEEL_STATE_READY);
-	return rearm_target(w, TW_FAR, 0);
-}
-
-static long call_rearm_lease(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return rearm_target(w, 2 * TW_FAR, TWHEEL_ARM_LEASE);
-}
-
-static long call_rearm_unknown(struct world *w)
-{
-	arm = world_request(w, TW_FAR);
-	arm.handle = 0xdeadbeef0000ff01ULL;
-	return call_arm(w);
-}
+CALL(rearm_later, rearm(w, choose(w, TWHEEL_STATE_PENDING), 2 * TW_FAR, 0))
+CALL(rearm_earlier, rearm(w, choose(w, TWHEEL_STATE_PENDING), TW_FAR / 2, 0))
+CALL(rearm_due, rearm(w, choose(w, TWHEEL_STATE_PENDING), 0, 0))
+CALL(rearm_ready, rearm(w, choose(w, TWHEEL_STATE_READY), TW_FAR, 0))
+CALL(rearm_lease, rearm(w, choose(w, TWHEEL_STATE_PENDING), 2 * TW_FAR, TWHEEL_ARM_LEASE))
+CALL(rearm_unknown, rearm(w, UNKNOWN, TW_FAR, 0))
 
 static void after_rearm(struct world *w, long ret)
 {
@@ -211,10 +174,10 @@ static void after_rearm(struct world *w, long ret)
 /*
  * Cancelling
  */
-static long call_cancel(struct world *w)
+static long cancel_timer(struct world *w, __u64 handle)
 {
 	memset(&cancel, 0xcc, sizeof(cancel));
-	cancel.handle = target.handle;
+	cancel.handle = handle;
 	cancel.flags = 0;
 	cancel.reserved = 0;
 	cancel_sent = cancel;
@@ -240,25 +203,17 @@ static void after_cancel(struct world *w, long ret)
 	}
 }
 
-/* If the first call has cancelled its timer without saying so, the second picks another. */
-static long call_cancel_pending(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return call_cancel(w);
-}
-
-static long call_cancel_ready(struct world *w)
-{
-	choose(w, TWHEEL_STATE_READY);
-	return call_cancel(w);
-}
-
-static long call_cancel_unknown(struct world *w)
+static __u64 choose_unknown(void)
 {
 	memset(&target, 0, sizeof(target));
-	target.handle = 0xdeadbeef0000ff01ULL;
-	return call_cancel(w);
+	target.handle = UNKNOWN;
+	return target.handle;
 }
+
+/* If the first call has cancelled its timer without saying so, the second picks another. */
+CALL(cancel_pending, cancel_timer(w, choose(w, TWHEEL_STATE_PENDING)))
+CALL(cancel_ready, cancel_timer(w, choose(w, TWHEEL_STATE_READY)))
+CALL(cancel_unknown, cancel_timer(w, choose_unknown()))
 
 static long call_arm_batch(struct world *w)
 {
@@ -276,21 +231,10 @@ static long batch_new(struct world *w, int n, __u32 flags)
 	return call_arm_batch(w);
 }
 
-static long call_batch_new(struct world *w)
-{
-	return batch_new(w, BATCH, 0);
-}
-
+CALL(batch_new, batch_new(w, BATCH, 0))
 /* The table of keys grows, by its worker or at once, whichever comes first. */
-static long call_batch_keys(struct world *w)
-{
-	return batch_new(w, 2 * BATCH, 0);
-}
-
-static long call_batch_lease(struct world *w)
-{
-	return batch_new(w, BATCH, TWHEEL_ARM_LEASE);
-}
+CALL(batch_keys, batch_new(w, 2 * BATCH, 0))
+CALL(batch_lease, batch_new(w, BATCH, TWHEEL_ARM_LEASE))
 
 static long call_batch_mixed(struct world *w)
 {
@@ -304,7 +248,7 @@ static long call_batch_mixed(struct world *w)
 			a->handle = w->timers[nr / 4].handle;
 			break;
 		case 1:
-			a->handle = 0xdeadbeef0000ff01ULL;
+			a->handle = UNKNOWN;
 			expected[nr] = -ENOENT;
 			break;
 		case 2:
@@ -349,7 +293,7 @@ static long call_cancel_batch(struct world *w)
 {
 	for (nr = 0; nr <= w->nr; nr++) {
 		memset(&cancels[nr], 0xcc, sizeof(cancels[nr]));
-		cancels[nr].handle = nr < w->nr ? w->timers[nr].handle : 0xdeadbeef0000ff01ULL;
+		cancels[nr].handle = nr < w->nr ? w->timers[nr].handle : UNKNOWN;
 		cancels[nr].flags = 0;
 		cancels[nr].reserved = 0;
 		expected[nr] = nr < w->nr ? 0 : -ENOENT;
@@ -386,22 +330,9 @@ static void after_cancel_batch(struct world *w, long ret)
  */
 static struct twheel_timer_info got;
 
-static long call_get_pending(struct world *w)
-{
-	choose(w, TWHEEL_STATE_PENDING);
-	return tw_get(w->fd, target.handle, &got);
-}
-
-static long call_get_ready(struct world *w)
-{
-	choose(w, TWHEEL_STATE_READY);
-	return tw_get(w->fd, target.handle, &got);
-}
-
-static long call_get_unknown(struct world *w)
-{
-	return tw_get(w->fd, 0xdeadbeef0000ff01ULL, &got);
-}
+CALL(get_pending, tw_get(w->fd, choose(w, TWHEEL_STATE_PENDING), &got))
+CALL(get_ready, tw_get(w->fd, choose(w, TWHEEL_STATE_READY), &got))
+CALL(get_unknown, tw_get(w->fd, UNKNOWN, &got))
 
 static void after_get(struct world *w, long ret)
 {
@@ -422,15 +353,8 @@ static long get_info(struct world *w, __u32 flags)
 	return tw_call(w->fd, TWHEEL_IOC_GET_INFO, &info);
 }
 
-static long call_info(struct world *w)
-{
-	return get_info(w, 0);
-}
-
-static long call_info_next(struct world *w)
-{
-	return get_info(w, TWHEEL_INFO_NEXT);
-}
+CALL(info, get_info(w, 0))
+CALL(info_next, get_info(w, TWHEEL_INFO_NEXT))
 
 static void after_info(struct world *w, long ret)
 {
@@ -473,25 +397,10 @@ static long begin_walk(struct world *w, __u32 step, __u32 flags)
 	return walk(w, step);
 }
 
-static long call_list(struct world *w)
-{
-	return begin_walk(w, WORLD_MAX / 2, 0);
-}
-
-static long call_list_steps(struct world *w)
-{
-	return begin_walk(w, 7, 0);
-}
-
-static long call_drain(struct world *w)
-{
-	return begin_walk(w, WORLD_MAX / 2, TWHEEL_LIST_DRAIN);
-}
-
-static long call_drain_steps(struct world *w)
-{
-	return begin_walk(w, 7, TWHEEL_LIST_DRAIN);
-}
+CALL(list, begin_walk(w, WORLD_MAX / 2, 0))
+CALL(list_steps, begin_walk(w, 7, 0))
+CALL(drain, begin_walk(w, WORLD_MAX / 2, TWHEEL_LIST_DRAIN))
+CALL(drain_steps, begin_walk(w, 7, TWHEEL_LIST_DRAIN))
 
 /* The rest of the walk comes without faults: each pending timer is in it once. */
 static void after_list(struct world *w, long ret)
@@ -529,26 +438,10 @@ static long configure(struct world *w, __u32 clock, __u32 flags)
 	return tw_call(w->fd, TWHEEL_IOC_CONFIG, &config);
 }
 
-static long call_config_boottime(struct world *w)
-{
-	return configure(w, CLOCK_BOOTTIME, 0);
-}
-
-static long call_config_keyed(struct world *w)
-{
-	return configure(w, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED);
-}
-
-static long call_config_all(struct world *w)
-{
-	return configure(w, CLOCK_REALTIME, TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE |
-			 TWHEEL_CONFIG_CANCEL_ON_SET);
-}
-
-static long call_config_none(struct world *w)
-{
-	return configure(w, CLOCK_MONOTONIC, 0);
-}
+CALL(config_boottime, configure(w, CLOCK_BOOTTIME, 0))
+CALL(config_keyed, configure(w, CLOCK_MONOTONIC, KEYED))
+CALL(config_all, configure(w, CLOCK_REALTIME, KEYED | LEASE | ON_SET))
+CALL(config_none, configure(w, CLOCK_MONOTONIC, 0))
 
 static void after_config(struct world *w, long ret)
 {
@@ -570,10 +463,6 @@ static void end_config(struct world *w)
 	world_add(w, TW_FAR, 0, w->ctx.config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0);
 	world_add(w, 0, 0, 0);
 }
-
-#define KEYED	TWHEEL_CONFIG_KEYED
-#define LEASE	TWHEEL_CONFIG_LEASE
-#define ON_SET	TWHEEL_CONFIG_CANCEL_ON_SET
 
 /* What the cases of a kind have in common. */
 #define ARM(name, ...)		{ name, .after = after_arm, .errors = { ENOMEM, EFAULT }, \
@@ -665,6 +554,5 @@ static const struct fault_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	each_fault(cases, ARRAY_SIZE(cases), argv[1]);
 }
