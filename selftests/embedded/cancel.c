@@ -54,8 +54,10 @@ static void timed_out(int sig)
 	_exit(1);
 }
 
-static void set_alarm(void)
+/* Ends the program when a call, first @name, takes too long. */
+static void set_alarm(const char *name)
 {
+	calling = name;
 	signal(SIGALRM, timed_out);
 	alarm(HANGS);
 }
@@ -575,7 +577,7 @@ TEST(a_context_outlives_its_threads)
 {
 	size_t nr;
 
-	set_alarm();
+	set_alarm(calls[0].name);
 	for (nr = 0; nr < NR_CALLS; nr++) {
 		const struct call *call = &calls[nr];
 		int fds = count_fds(), inner;
@@ -634,38 +636,21 @@ struct opening {
 	bool			closed;
 };
 
-static void *open_cancelled(void *arg)
-{
-	struct opening *o = arg;
-
-	pthread_cancel(pthread_self());
-	o->ret = twheel_open(&o->tw, o->path, o->flags, &o->config);
-	o->opened = true;
-	pthread_testcancel();
-	return NULL;
+/* Makes thread function @name, in which @call, with @o, is made with a cancellation pending. */
+#define CANCELLED(name, call)			\
+static void *name##_cancelled(void *arg)	\
+{						\
+	struct opening *o = arg;		\
+						\
+	pthread_cancel(pthread_self());		\
+	call;					\
+	pthread_testcancel();			\
+	return NULL;				\
 }
 
-static void *adopt_cancelled(void *arg)
-{
-	struct opening *o = arg;
-
-	pthread_cancel(pthread_self());
-	o->ret = twheel_adopt(&o->tw, STDIN_FILENO);
-	o->opened = true;
-	pthread_testcancel();
-	return NULL;
-}
-
-static void *close_cancelled(void *arg)
-{
-	struct opening *o = arg;
-
-	pthread_cancel(pthread_self());
-	twheel_close(o->tw);
-	o->closed = true;
-	pthread_testcancel();
-	return NULL;
-}
+CANCELLED(open, o->ret = twheel_open(&o->tw, o->path, o->flags, &o->config); o->opened = true)
+CANCELLED(adopt, o->ret = twheel_adopt(&o->tw, STDIN_FILENO); o->opened = true)
+CANCELLED(close, twheel_close(o->tw); o->closed = true)
 
 #define EMBEDDED	TWHEEL_OPEN_EMBEDDED
 
@@ -689,8 +674,7 @@ TEST(open_and_close)
 {
 	size_t i;
 
-	set_alarm();
-	calling = "twheel_open or twheel_close";
+	set_alarm("twheel_open or twheel_close");
 	for (i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
 		struct opening *o = &openings[i];
 		int fds = count_fds();
@@ -714,7 +698,7 @@ TEST(adopt)
 	struct opening o = { };
 	int fds;
 
-	set_alarm();
+	set_alarm("twheel_adopt");
 	ASSERT_EQ(STDIN_FILENO, dup2(open("/dev/null", O_RDWR), STDIN_FILENO));
 	fds = count_fds();
 	EXPECT_TRUE(is_cancelled(adopt_cancelled, &o));
@@ -729,7 +713,7 @@ TEST(close_of_a_device)
 	struct opening o = { .tw = calloc(1, sizeof(*o.tw)) };
 	int fds = count_fds();
 
-	set_alarm();
+	set_alarm("twheel_close");
 	ASSERT_NE(NULL, o.tw);
 	ASSERT_EQ(0, twheel_which_process(&o.tw->process));
 	o.tw->backend = &twheel_device;
@@ -912,8 +896,7 @@ TEST(readers_are_cancelled)
 	unsigned int i, armed = 0, seed = 1;
 	int fds = count_fds(), left;
 
-	set_alarm();
-	calling = "twheel_read";
+	set_alarm("twheel_read");
 	ASSERT_EQ(0, twheel_open(&crowd.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
 	for (i = 0; i < ROUNDS; i++) {
 		unsigned int survivors = i % 2;
@@ -963,8 +946,7 @@ TEST(a_step_is_not_lost)
 	struct twheel *tw;
 	void *result;
 
-	set_alarm();
-	calling = "twheel_read";
+	set_alarm("twheel_read");
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, tw));
 	pthread_cancel(thread);
@@ -1049,8 +1031,7 @@ TEST(a_function_is_cancelled)
 	static void (* const leaves[])(void) = { exit_thread, cancel_thread };
 	size_t i;
 
-	set_alarm();
-	calling = "twheel_dispatch";
+	set_alarm("twheel_dispatch");
 	for (i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
 		ASSERT_EQ(0, make_run(leaves[i]));
 		EXPECT_TRUE(is_cancelled(dispatch, NULL));
@@ -1069,8 +1050,7 @@ TEST(a_function_closes_its_context)
 {
 	int fds = count_fds();
 
-	set_alarm();
-	calling = "twheel_dispatch";
+	set_alarm("twheel_dispatch");
 	ASSERT_EQ(0, make_run(close_and_exit));
 	EXPECT_TRUE(is_cancelled(dispatch, NULL));
 	EXPECT_EQ(1, run.called);
@@ -1105,8 +1085,7 @@ TEST(dispatch_is_cancelled_after_its_read)
 {
 	int i;
 
-	set_alarm();
-	calling = "twheel_dispatch";
+	set_alarm("twheel_dispatch");
 	ASSERT_EQ(0, make_run(NULL));
 	/* Records that were handled must not come again. */
 	EXPECT_EQ(READY, twheel_dispatch(run.tw));
@@ -1149,8 +1128,7 @@ TEST(a_fill_is_cancelled_after_its_read)
 {
 	struct twheel_event_buffer *buffer;
 
-	set_alarm();
-	calling = "twheel_event_buffer_fill";
+	set_alarm("twheel_event_buffer_fill");
 	ASSERT_EQ(0, make_run(NULL));
 	ASSERT_EQ(0, twheel_event_buffer_new(&buffer, READY + 1));
 	EXPECT_TRUE(is_cancelled_after_its_read(fill, buffer));
