@@ -16,18 +16,29 @@ import (
 func newQueue(t *testing.T, config *Config) *Queue {
 	t.Helper()
 	q, err := NewQueue(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { q.Close() })
 	return q
 }
 
 func check(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	failIf(t, err != nil, err)
+}
+
+// failIf fails, and says why, if things are bad.
+func failIf(t *testing.T, bad bool, why ...any) {
+	t.Helper()
+	if bad {
+		t.Fatal(why...)
 	}
+}
+
+// notEarly fails if d has not passed since start.
+func notEarly(t *testing.T, start time.Time, d time.Duration) {
+	t.Helper()
+	took := time.Since(start)
+	failIf(t, took < d, took, "of", d)
 }
 
 // expect fails unless err is the errno, or the error, that is wanted.
@@ -47,9 +58,7 @@ func readKeys(t *testing.T, q *Queue, n int) map[uint64]int {
 		got, err := q.Read(events)
 		check(t, err)
 		for _, event := range events[:got] {
-			if event.Expired < event.Deadline {
-				t.Fatalf("key %d is %d ns early", event.Key, event.Deadline-event.Expired)
-			}
+			failIf(t, event.Expired < event.Deadline, "it is early", event)
 			keys[event.Key]++
 		}
 		n -= got
@@ -63,9 +72,7 @@ func nothing(t *testing.T, q *Queue) {
 	events := make([]Event, 1)
 	check(t, q.SetReadDeadline(time.Now()))
 	n, err := q.Read(events)
-	if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("%d events, %v: %+v", n, err, events)
-	}
+	failIf(t, n != 0 || !errors.Is(err, os.ErrDeadlineExceeded), n, err, events)
 	check(t, q.SetReadDeadline(time.Time{}))
 }
 
@@ -91,12 +98,8 @@ func TestQueue(t *testing.T) {
 		t.Fatal("it was cancelled twice", err)
 	}
 	keys := readKeys(t, q, 3)
-	if took := time.Since(start); took < 20*time.Millisecond {
-		t.Fatalf("early: %v", took)
-	}
-	if keys[1] != 1 || keys[3] != 1 || keys[math.MaxUint64] != 1 {
-		t.Fatal(keys)
-	}
+	notEarly(t, start, 20*time.Millisecond)
+	failIf(t, keys[1] != 1 || keys[3] != 1 || keys[math.MaxUint64] != 1, keys)
 	nothing(t, q)
 	if n, err := q.Len(); n != 0 || err != nil {
 		t.Fatal(n, err)
@@ -110,20 +113,15 @@ func TestQueueTimesAtTheEdges(t *testing.T) {
 	check(t, q.Push(3, math.MaxInt64))
 	check(t, q.Push(4, math.MinInt64))
 	keys := readKeys(t, q, 2)
-	if keys[1] != 1 || keys[4] != 1 {
-		t.Fatal(keys)
-	}
+	failIf(t, keys[1] != 1 || keys[4] != 1, keys)
 	for key := uint64(2); key <= 3; key++ {
 		left, there, err := q.Remaining(key)
-		if err != nil || !there || left <= 1<<62 {
-			t.Fatal(key, left, there, err)
-		}
+		failIf(t, err != nil || !there || left <= 1<<62, key, left, there, err)
 	}
 	check(t, q.Push(2, time.Hour))
 	left, there, err := q.Remaining(2)
-	if err != nil || !there || left <= 59*time.Minute || left > time.Hour {
-		t.Fatal(left, there, err)
-	}
+	failIf(t, err != nil || !there || left <= 59*time.Minute || left > time.Hour,
+		left, there, err)
 	check(t, q.Clear())
 	if _, there, err := q.Remaining(2); there || err != nil {
 		t.Fatal(there, err)
@@ -145,16 +143,13 @@ func TestQueueBatches(t *testing.T) {
 	if done, err := q.ArmAll(arms); done != n || err != nil {
 		t.Fatal(done, err)
 	}
-	if arms[0].Result != 0 || arms[2].Result != -int16(syscall.EINVAL) || arms[0].OldState != StateNone {
-		t.Fatalf("%+v", arms[:3])
-	}
+	failIf(t, arms[0].Result != 0 || arms[2].Result != -int16(syscall.EINVAL) ||
+		arms[0].OldState != StateNone, arms[:3])
 	events := make([]Event, 10)
 	got, err := q.Read(events)
-	if got != 1 || err != nil || events[0].Key != 1 || events[0].UserData != 3 ||
+	failIf(t, got != 1 || err != nil || events[0].Key != 1 || events[0].UserData != 3 ||
 		events[0].Deadline != now+1 || events[0].Expirations != 1 ||
-		events[0].Flags != EventLast {
-		t.Fatalf("%d %v %+v", got, err, events[0])
-	}
+		events[0].Flags != EventLast, got, err, events[0])
 	pushes := make([]Push, n)
 	for i := range pushes {
 		pushes[i] = Push{Key: uint64(i), Expires: now}
@@ -164,16 +159,12 @@ func TestQueueBatches(t *testing.T) {
 	}
 	keys := readKeys(t, q, n)
 	for key := uint64(0); key < n; key++ {
-		if keys[key] != 1 {
-			t.Fatal(key, keys[key])
-		}
+		failIf(t, keys[key] != 1, key, keys[key])
 	}
 	pushes[5].Expires = math.MaxUint64
 	done, err := q.PushAll(pushes)
 	expect(t, err, syscall.EINVAL)
-	if done != 5 {
-		t.Fatal(done)
-	}
+	failIf(t, done != 5, done)
 	cancels := make([]Cancel, 6)
 	for i := range cancels {
 		cancels[i].Key = uint64(i)
@@ -181,10 +172,8 @@ func TestQueueBatches(t *testing.T) {
 	if done, err := q.CancelAll(cancels); done != 6 || err != nil {
 		t.Fatal(done, err)
 	}
-	if cancels[4].Result != 0 || cancels[4].OldState != StateReady ||
-		cancels[5].Result != -int32(syscall.ENOENT) {
-		t.Fatalf("%+v", cancels)
-	}
+	failIf(t, cancels[4].Result != 0 || cancels[4].OldState != StateReady ||
+		cancels[5].Result != -int32(syscall.ENOENT), cancels)
 	nothing(t, q)
 	for _, f := range []func() (int, error){
 		func() (int, error) { return q.ArmAll(nil) },
@@ -212,15 +201,11 @@ func TestQueueRepeats(t *testing.T) {
 		if rounds == 0 {
 			first = event.Deadline
 		}
-		if event.Deadline != first+rounds*every {
-			t.Fatalf("round %d is off the grid: %+v", rounds, event)
-		}
+		failIf(t, event.Deadline != first+rounds*every, "off the grid", rounds, event)
 		rounds += event.Expirations
 		last = event.Flags&EventLast != 0
 	}
-	if rounds != 5 {
-		t.Fatal(rounds)
-	}
+	failIf(t, rounds != 5, rounds)
 	nothing(t, q)
 }
 
@@ -262,10 +247,8 @@ func TestQueueStats(t *testing.T) {
 	check(t, err)
 	stats, err := q.Stats()
 	check(t, err)
-	if stats.Armed != 2 || stats.Rearmed != 1 || stats.Expired != 1 || stats.Cancelled != 1 ||
-		stats.Read != 1 || stats.ReadACall[1] != 1 {
-		t.Fatalf("%+v", stats)
-	}
+	failIf(t, stats.Armed != 2 || stats.Rearmed != 1 || stats.Expired != 1 ||
+		stats.Cancelled != 1 || stats.Read != 1 || stats.ReadACall[1] != 1, stats)
 	if embedded, err := q.Embedded(); !embedded || err != nil {
 		t.Fatal(embedded, err)
 	}
@@ -278,9 +261,7 @@ func TestQueueDeadlineIsNotEarly(t *testing.T) {
 	check(t, q.SetReadDeadline(start.Add(30*time.Millisecond)))
 	_, err := q.Read(make([]Event, 1))
 	expect(t, err, os.ErrDeadlineExceeded)
-	if took := time.Since(start); took < 30*time.Millisecond {
-		t.Fatal(took)
-	}
+	notEarly(t, start, 30*time.Millisecond)
 }
 
 // Readers wait while the queue is closed, and others call it.
@@ -353,9 +334,7 @@ func TestQueueCloseTwiceAtOnce(t *testing.T) {
 			}()
 		}
 		wait.Wait()
-		if closed != 1 {
-			t.Fatal(closed)
-		}
+		failIf(t, closed != 1, closed)
 	}
 }
 
@@ -396,8 +375,6 @@ func TestQueueReaders(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for key, count := range counts {
-		if count != 1 {
-			t.Fatal(key, count)
-		}
+		failIf(t, count != 1, key, count)
 	}
 }

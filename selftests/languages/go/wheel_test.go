@@ -41,6 +41,13 @@ func armed(t *testing.T, w *Wheel) int {
 	return n
 }
 
+// expectTimers fails unless the queue has n timers, and as many keys are in use.
+func expectTimers(t *testing.T, w *Wheel, n int) {
+	t.Helper()
+	used := len(w.slots) - len(w.free) - 1
+	failIf(t, armed(t, w) != n || used != n, armed(t, w), "timers,", used, "keys are in use")
+}
+
 func TestNeverEarlyAndOnce(t *testing.T) {
 	const n = 2000
 	w := newWheel(t, nil)
@@ -48,9 +55,8 @@ func TestNeverEarlyAndOnce(t *testing.T) {
 	for d := time.Duration(1); d < time.Hour; d *= 3 {
 		now, err := w.queue.Now()
 		check(t, err)
-		if deadline, _ := w.after(d); deadline < int64(now)+int64(d) {
-			t.Fatal(d, deadline, now)
-		}
+		deadline, _ := w.after(d)
+		failIf(t, deadline < int64(now)+int64(d), d, deadline, now)
 	}
 	var fired [n]int32
 	var wait sync.WaitGroup
@@ -71,14 +77,11 @@ func TestNeverEarlyAndOnce(t *testing.T) {
 	wait.Wait()
 	later(w, 5*time.Millisecond)
 	for i := range fired {
-		if count := atomic.LoadInt32(&fired[i]); count != 1 {
-			t.Fatalf("timer %d: %d times", i, count)
-		}
+		count := atomic.LoadInt32(&fired[i])
+		failIf(t, count != 1, "timer", i, "came", count, "times")
 	}
 	check(t, w.Flush())
-	if left := armed(t, w); left != 0 {
-		t.Fatal(left)
-	}
+	failIf(t, armed(t, w) != 0, armed(t, w))
 }
 
 // A wheel that is opened while others have the CPU is not late for ever.
@@ -105,12 +108,9 @@ func TestClockOfABadMoment(t *testing.T) {
 		mine := w.now()
 		after, err := w.queue.Now()
 		check(t, err)
-		if mine < int64(before) {
-			t.Fatal("it is behind the clock", mine, before)
-		}
-		if mine > int64(after)+int64(30*time.Minute) {
-			t.Fatal("it is late for ever", mine, after)
-		}
+		failIf(t, mine < int64(before), "it is behind the clock", mine, before)
+		failIf(t, mine > int64(after)+int64(30*time.Minute),
+			"it is late for ever", mine, after)
 	}
 }
 
@@ -123,28 +123,18 @@ func TestReset(t *testing.T) {
 		t.Error("Reset says that it was not armed")
 	}
 	<-timer.C
-	if took := time.Since(start); took < 80*time.Millisecond {
-		t.Fatal(took)
-	}
-	if timer.Armed() || timer.Remaining() != 0 || timer.Stop() || timer.Push(0) {
-		t.Fatal("it is armed after it has expired")
-	}
+	notEarly(t, start, 80*time.Millisecond)
+	failIf(t, timer.Armed() || timer.Remaining() != 0 || timer.Stop() || timer.Push(0),
+		"it is armed after it has expired")
 	// Earlier than what the queue knows
-	if timer.Reset(time.Hour) {
-		t.Fatal("it was armed")
-	}
+	failIf(t, timer.Reset(time.Hour), "it was armed")
 	check(t, w.Flush())
 	start = time.Now()
-	if !timer.Reset(50 * time.Millisecond) {
-		t.Fatal("it was not armed")
-	}
+	failIf(t, !timer.Reset(50*time.Millisecond), "it was not armed")
 	<-timer.C
-	if took := time.Since(start); took < 50*time.Millisecond {
-		t.Fatal(took)
-	}
-	if timer.Reset(time.Hour); !timer.Push(0) {
-		t.Fatal("it was not armed")
-	}
+	notEarly(t, start, 50*time.Millisecond)
+	timer.Reset(time.Hour)
+	failIf(t, !timer.Push(0), "it was not armed")
 	<-timer.C
 }
 
@@ -158,12 +148,8 @@ func TestPushIsNotTold(t *testing.T) {
 	check(t, w.Flush())
 	stats, err := w.queue.Stats()
 	check(t, err)
-	if stats.Armed != 1 || stats.Rearmed != 0 {
-		t.Fatal(stats.Armed, stats.Rearmed)
-	}
-	if left := timer.Remaining(); left < 59*time.Minute {
-		t.Fatal(left)
-	}
+	failIf(t, stats.Armed != 1 || stats.Rearmed != 0, stats.Armed, stats.Rearmed)
+	failIf(t, timer.Remaining() < 59*time.Minute, timer.Remaining())
 	// What is stopped before it is told is never told.
 	w.telling.Lock()
 	for i := 0; i < 1000; i++ {
@@ -174,12 +160,9 @@ func TestPushIsNotTold(t *testing.T) {
 	check(t, w.Flush())
 	stats, err = w.queue.Stats()
 	check(t, err)
-	if stats.Armed != 1 || stats.Cancelled != 1 {
-		t.Fatal(stats.Armed, stats.Cancelled)
-	}
-	if n := len(w.slots); n != 2 || len(w.free) != 1 {
-		t.Fatal("keys are not used again", n, len(w.free))
-	}
+	failIf(t, stats.Armed != 1 || stats.Cancelled != 1, stats.Armed, stats.Cancelled)
+	failIf(t, len(w.slots) != 2 || len(w.free) != 1,
+		"keys are not used again", len(w.slots), len(w.free))
 }
 
 // Of a timer that was pushed back the queue knows an earlier time. It must not come at that, and
@@ -200,9 +183,7 @@ func TestPushedBackInTheQueue(t *testing.T) {
 		later(w, time.Millisecond)
 	}
 	later(w, 10*time.Millisecond)
-	if count := atomic.LoadInt32(&fired); count != 1 {
-		t.Fatal(count)
-	}
+	failIf(t, atomic.LoadInt32(&fired) != 1, atomic.LoadInt32(&fired))
 }
 
 // An event may be read before its timer is stopped, and handled when another one has its key.
@@ -216,9 +197,8 @@ func TestEventOfAnother(t *testing.T) {
 	timer.mu.Unlock()
 	timer.expire(told-1, told-1, told)
 	later(w, 2*lag)
-	if !timer.Armed() || atomic.LoadInt32(&fired) != 0 {
-		t.Fatal("it has taken the event of another timer")
-	}
+	failIf(t, !timer.Armed() || atomic.LoadInt32(&fired) != 0,
+		"it has taken the event of another timer")
 	timer.Push(0)
 	for atomic.LoadInt32(&fired) == 0 {
 		later(w, time.Millisecond)
@@ -238,18 +218,15 @@ func TestStopIsFinal(t *testing.T) {
 		if timer.Stop() {
 			stopped++
 		}
-		if timer.Stop() {
-			t.Fatal("it was stopped twice")
-		}
+		failIf(t, timer.Stop(), "it was stopped twice")
 	}
 	later(w, 80*time.Millisecond)
 	for int(atomic.LoadInt32(&fired))+stopped < len(timers) {
 		later(w, time.Millisecond)
 	}
 	later(w, 5*time.Millisecond)
-	if count := int(atomic.LoadInt32(&fired)); count+stopped != len(timers) {
-		t.Fatal(count, stopped)
-	}
+	count := int(atomic.LoadInt32(&fired))
+	failIf(t, count+stopped != len(timers), count, stopped)
 }
 
 // As with Go 1.23: no stale time is received.
@@ -263,12 +240,8 @@ func TestChannelIsNotStale(t *testing.T) {
 		for len(timer.C) == 0 {
 			later(w, time.Millisecond)
 		}
-		if !end(timer) {
-			t.Fatal("a time that was not received does not count")
-		}
-		if len(timer.C) != 0 {
-			t.Fatal("the time is there still")
-		}
+		failIf(t, !end(timer), "a time that was not received does not count")
+		failIf(t, len(timer.C) != 0, "the time is there still")
 		timer.Stop()
 	}
 }
@@ -279,18 +252,12 @@ func TestTicker(t *testing.T) {
 	start := time.Now()
 	ticker := w.NewTicker(every)
 	for i := 1; i <= 20; i++ {
-		at := <-ticker.C
-		if took := at.Sub(start); took < time.Duration(i)*every {
-			t.Fatalf("tick %d after %v", i, took)
-		}
+		took := (<-ticker.C).Sub(start)
+		failIf(t, took < time.Duration(i)*every, "tick", i, "after", took)
 	}
-	if !ticker.Stop() {
-		t.Fatal("it was not armed")
-	}
+	failIf(t, !ticker.Stop(), "it was not armed")
 	later(w, 4*every)
-	if len(ticker.C) != 0 {
-		t.Fatal("it ticks after Stop")
-	}
+	failIf(t, len(ticker.C) != 0, "it ticks after Stop")
 	ticker.Reset(every)
 	<-ticker.C
 	<-ticker.C
@@ -302,9 +269,7 @@ func TestTicker(t *testing.T) {
 		for _, d := range []time.Duration{0, -1} {
 			func() {
 				defer func() {
-					if recover() == nil {
-						t.Fatal("a ticker without an interval")
-					}
+					failIf(t, recover() == nil, "a ticker without an interval")
 				}()
 				f(d)
 			}()
@@ -322,9 +287,8 @@ func TestTickerTakesInterval(t *testing.T) {
 	for _, change := range []func(*Timer, time.Duration) bool{(*Timer).Reset, (*Timer).Push} {
 		ticker := w.NewTicker(time.Millisecond)
 		<-ticker.C
-		if change(ticker, time.Hour); ticker.Remaining() <= 59*time.Minute {
-			t.Fatal(ticker.Remaining())
-		}
+		change(ticker, time.Hour)
+		failIf(t, ticker.Remaining() <= 59*time.Minute, ticker.Remaining())
 		// Push does not take back what was sent before.
 		for len(ticker.C) != 0 {
 			<-ticker.C
@@ -332,10 +296,8 @@ func TestTickerTakesInterval(t *testing.T) {
 		start := time.Now()
 		change(ticker, every)
 		for i := 1; i <= 3; i++ {
-			at := <-ticker.C
-			if took := at.Sub(start); took < time.Duration(i)*every {
-				t.Fatalf("tick %d after %v", i, took)
-			}
+			took := (<-ticker.C).Sub(start)
+			failIf(t, took < time.Duration(i)*every, "tick", i, "after", took)
 		}
 		ticker.Stop()
 	}
@@ -353,13 +315,9 @@ func TestKeysEndInOneWay(t *testing.T) {
 	timer.mu.Lock()
 	timer.deadline = 0
 	timer.mu.Unlock()
-	if !keys.Cancel(1) || keys.Cancel(1) || keys.Len() != 0 {
-		t.Fatal("it was not cancelled")
-	}
+	failIf(t, !keys.Cancel(1) || keys.Cancel(1) || keys.Len() != 0, "it was not cancelled")
 	timer.f()
-	if called != 0 {
-		t.Fatal("it was called after Cancel")
-	}
+	failIf(t, called != 0, "it was called after Cancel")
 }
 
 // Each key is drained or expires, and never both, also if it comes up at the same time.
@@ -383,9 +341,8 @@ func TestDrainIsOnce(t *testing.T) {
 		all.Wait()
 		later(w, 3*time.Millisecond)
 		for key := range got {
-			if count := atomic.LoadInt32(&got[key]); count != 1 {
-				t.Fatalf("key %d: %d times", key, count)
-			}
+			count := atomic.LoadInt32(&got[key])
+			failIf(t, count != 1, "key", key, "came", count, "times")
 		}
 	}
 }
@@ -396,9 +353,7 @@ func TestKeysWithoutNaN(t *testing.T) {
 	refused := func(put func()) {
 		t.Helper()
 		defer func() {
-			if recover() == nil {
-				t.Fatal("NaN is a key")
-			}
+			failIf(t, recover() == nil, "NaN is a key")
 		}()
 		put()
 	}
@@ -422,9 +377,8 @@ func TestTickerForEver(t *testing.T) {
 	ticker.mu.Unlock()
 	<-ticker.C
 	later(w, 2*lag)
-	if len(ticker.C) != 0 || ticker.Remaining() < 1<<62 {
-		t.Fatal("the next tick is not for ever", ticker.Remaining())
-	}
+	failIf(t, len(ticker.C) != 0 || ticker.Remaining() < 1<<62,
+		"the next tick is not for ever", ticker.Remaining())
 }
 
 func TestTimesAtTheEdges(t *testing.T) {
@@ -433,22 +387,16 @@ func TestTimesAtTheEdges(t *testing.T) {
 	<-w.NewTimer(math.MinInt64).C
 	<-w.NewTimer(0).C
 	check(t, w.Flush())
-	if !never.Armed() || never.Remaining() < 1<<62 {
-		t.Fatal(never.Remaining())
-	}
+	failIf(t, !never.Armed() || never.Remaining() < 1<<62, never.Remaining())
 	later(w, 2*lag)
-	if !never.Stop() {
-		t.Fatal("for ever is over")
-	}
+	failIf(t, !never.Stop(), "for ever is over")
 }
 
 func TestSleep(t *testing.T) {
 	w := newWheel(t, nil)
 	start := time.Now()
 	check(t, w.Sleep(context.Background(), 10*time.Millisecond))
-	if took := time.Since(start); took < 10*time.Millisecond {
-		t.Fatal(took)
-	}
+	notEarly(t, start, 10*time.Millisecond)
 	check(t, w.Sleep(context.Background(), -1))
 	ctx, cancel := context.WithCancel(context.Background())
 	go cancel()
@@ -466,18 +414,14 @@ func TestContext(t *testing.T) {
 	defer cancel()
 	child, cancelChild := context.WithCancel(ctx)
 	defer cancelChild()
-	if at, has := ctx.Deadline(); !has || at.Before(start.Add(30*time.Millisecond)) || ctx.Err() != nil {
-		t.Fatal(at, has, ctx.Err())
-	}
+	at, has := ctx.Deadline()
+	failIf(t, !has || at.Before(start.Add(30*time.Millisecond)) || ctx.Err() != nil,
+		at, has, ctx.Err())
 	<-child.Done()
-	if took := time.Since(start); took < 30*time.Millisecond {
-		t.Fatal(took)
-	}
+	notEarly(t, start, 30*time.Millisecond)
 	expect(t, ctx.Err(), context.DeadlineExceeded)
 	expect(t, child.Err(), context.DeadlineExceeded)
-	if ctx.Value(key{}) != 7 {
-		t.Fatal(ctx.Value(key{}))
-	}
+	failIf(t, ctx.Value(key{}) != 7, ctx.Value(key{}))
 	cancel()
 	expect(t, ctx.Err(), context.DeadlineExceeded)
 
@@ -528,9 +472,7 @@ func TestContextEndsAtOnce(t *testing.T) {
 		expect(t, ctx.Err(), context.Canceled)
 		expect(t, middle.Err(), context.Canceled)
 		for _, c := range []context.Context{middle, ctx} {
-			if c.(*timeout).timer.Armed() {
-				t.Fatal("its timer is armed")
-			}
+			failIf(t, c.(*timeout).timer.Armed(), "its timer is armed")
 		}
 		cancel()
 		cancelMiddle()
@@ -557,9 +499,7 @@ func inside(t *testing.T, ctx context.Context) context.Context {
 	defer cancelAbove()
 	_, cancel := context.WithCancel(spy{above, &keys})
 	cancel()
-	if len(keys) == 0 {
-		t.Fatal("package context has no key of its own")
-	}
+	failIf(t, len(keys) == 0, "package context has no key of its own")
 	found, _ := ctx.Value(keys[0]).(context.Context)
 	return found
 }
@@ -579,9 +519,8 @@ func TestContextCause(t *testing.T) {
 			expect(t, c.Err(), context.DeadlineExceeded)
 			expect(t, inside(t, c).Err(), context.DeadlineExceeded)
 		}
-		if ctx.Value(key{}) != 7 || below.Value(key{}) != 8 {
-			t.Fatal("it has lost its values", ctx.Value(key{}), below.Value(key{}))
-		}
+		failIf(t, ctx.Value(key{}) != 7 || below.Value(key{}) != 8,
+			"it has lost its values", ctx.Value(key{}), below.Value(key{}))
 		cancel()
 		cancelBelow()
 		cancelStd()
@@ -596,9 +535,7 @@ func TestContextCause(t *testing.T) {
 	check(t, inside(t, ctx).Err())
 	cancelParent()
 	expect(t, ctx.Err(), context.Canceled)
-	if inside(t, ctx) != parent {
-		t.Fatal("the cause is not the parent's")
-	}
+	failIf(t, inside(t, ctx) != parent, "the cause is not the parent's")
 
 	ctx, cancel = w.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -623,9 +560,8 @@ func TestContextTakesNoGoroutine(t *testing.T) {
 			ctx = below
 		}
 	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Fatal(n-before, "goroutines")
-	}
+	n := runtime.NumGoroutine()
+	failIf(t, n > before, n-before, "goroutines")
 	cancel()
 	<-ctx.Done()
 	expect(t, ctx.Err(), context.Canceled)
@@ -637,9 +573,8 @@ func TestContextDeadline(t *testing.T) {
 	wall := time.Date(2999, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, deadline := range []time.Time{wall, time.Now().Add(time.Hour), {}} {
 		ctx, cancel := w.WithDeadline(context.Background(), deadline)
-		if got, has := ctx.Deadline(); !has || got != deadline {
-			t.Fatal(got, deadline)
-		}
+		got, has := ctx.Deadline()
+		failIf(t, !has || got != deadline, got, deadline)
 		cancel()
 	}
 	early := time.Now().Add(time.Minute)
@@ -647,9 +582,8 @@ func TestContextDeadline(t *testing.T) {
 	defer cancelAbove()
 	below, cancel := w.WithDeadline(above, wall)
 	defer cancel()
-	if got, _ := below.Deadline(); got != early {
-		t.Fatal(got)
-	}
+	got, _ := below.Deadline()
+	failIf(t, got != early, got)
 }
 
 // A context can be printed while it ends, and reads as one of package context does.
@@ -665,9 +599,8 @@ func TestContextIsPrinted(t *testing.T) {
 		want, _, _ := strings.Cut(fmt.Sprint(std), " [")
 		for _, c := range []context.Context{ctx, below} {
 			got, left, _ := strings.Cut(fmt.Sprint(c), " [")
-			if got != want || !strings.Contains(left, "])") {
-				t.Fatal(c, "in place of", std)
-			}
+			failIf(t, got != want || !strings.Contains(left, "])"),
+				c, "in place of", std)
 		}
 		cancelBelow()
 		cancel()
@@ -700,19 +633,13 @@ func TestContextAfterFunc(t *testing.T) {
 		after(func() { <-wait })
 		ran := []func() bool{after(f), after(f)}
 		stop := after(f)
-		if !stop() || stop() {
-			t.Fatal("it was not stopped, or twice")
-		}
-		if len(called) != 0 {
-			t.Fatal("it was called before the end")
-		}
+		failIf(t, !stop() || stop(), "it was not stopped, or twice")
+		failIf(t, len(called) != 0, "it was called before the end")
 		[]func(){cancel, cancelAbove, func() { expire(ctx) }}[i]()
 		<-ctx.Done()
 		// Also after the end
 		for _, ran := range append(ran, after(f)) {
-			if ran() || ran() {
-				t.Fatal("it was stopped after the end")
-			}
+			failIf(t, ran() || ran(), "it was stopped after the end")
 		}
 		for range [3]int{} {
 			select {
@@ -726,9 +653,7 @@ func TestContextAfterFunc(t *testing.T) {
 		cancel()
 		cancelAbove()
 		later(w, time.Millisecond)
-		if len(called) != 0 {
-			t.Fatal("it was called twice, or although it was stopped")
-		}
+		failIf(t, len(called) != 0, "it was called twice, or although it was stopped")
 	}
 }
 
@@ -741,62 +666,46 @@ func TestKeys(t *testing.T) {
 	over := make(chan session, 10)
 	keys := NewKeys(w, func(key session) { over <- key })
 	a, b, c := session{"a", 1}, session{"b", 2}, session{"c", 3}
+	comes := func(want session) {
+		t.Helper()
+		got := <-over
+		failIf(t, got != want, got)
+	}
 	start := time.Now()
 	keys.Put(a, time.Hour)
 	keys.Put(b, time.Hour)
 	keys.Put(c, time.Hour)
 	keys.Put(a, 30*time.Millisecond)
-	if !keys.Cancel(c) || keys.Cancel(c) || keys.Push(c, 0) || keys.Len() != 2 {
-		t.Fatal("c is not cancelled")
-	}
-	if left, there := keys.Remaining(b); !there || left <= 59*time.Minute || left > time.Hour {
-		t.Fatal(left, there)
-	}
-	if first := <-over; first != a {
-		t.Fatal(first)
-	}
-	if took := time.Since(start); took < 30*time.Millisecond {
-		t.Fatal(took)
-	}
-	if !keys.Push(b, 0) {
-		t.Fatal("b is not there")
-	}
-	if second := <-over; second != b {
-		t.Fatal(second)
-	}
-	if _, there := keys.Remaining(b); there || keys.Len() != 0 {
-		t.Fatal("b is there still")
-	}
+	failIf(t, !keys.Cancel(c) || keys.Cancel(c) || keys.Push(c, 0) || keys.Len() != 2,
+		"c is not cancelled")
+	left, there := keys.Remaining(b)
+	failIf(t, !there || left <= 59*time.Minute || left > time.Hour, left, there)
+	comes(a)
+	notEarly(t, start, 30*time.Millisecond)
+	failIf(t, !keys.Push(b, 0), "b is not there")
+	comes(b)
+	_, there = keys.Remaining(b)
+	failIf(t, there || keys.Len() != 0, "b is there still")
 	keys.Put(a, time.Hour)
 	keys.Put(b, time.Hour)
-	if !keys.Push(a, 0) {
-		t.Fatal("a is not there")
-	}
-	if first := <-over; first != a {
-		t.Fatal(first)
-	}
+	failIf(t, !keys.Push(a, 0), "a is not there")
+	comes(a)
 	keys.Clear()
-	if keys.Len() != 0 {
-		t.Fatal(keys.Len())
-	}
+	failIf(t, keys.Len() != 0, keys.Len())
 	keys.Put(a, time.Hour)
 	keys.Put(b, time.Hour)
 	drained := map[session]int{}
 	keys.Drain(func(key session) {
-		if drained[key]++; keys.Len() != 0 || keys.Cancel(key) {
-			t.Fatal(key, "is there still")
-		}
+		drained[key]++
+		failIf(t, keys.Len() != 0 || keys.Cancel(key), key, "is there still")
 	})
-	if len(drained) != 2 || drained[a] != 1 || drained[b] != 1 {
-		t.Fatal(drained)
-	}
+	failIf(t, len(drained) != 2 || drained[a] != 1 || drained[b] != 1, drained)
 	keys.Drain(func(session) { t.Fatal("there are none") })
 	keys.Put(c, time.Hour)
 	check(t, w.Close())
 	keys.Put(b, 0)
-	if keys.Len() != 0 || len(over) != 0 {
-		t.Fatal("a closed wheel has keys", keys.Len(), len(over))
-	}
+	failIf(t, keys.Len() != 0 || len(over) != 0,
+		"a closed wheel has keys", keys.Len(), len(over))
 }
 
 // onOneCPU has all threads of the program run on one CPU until the test ends: each CPU has an order of
@@ -816,14 +725,11 @@ func onOneCPU(t *testing.T) {
 			id, err := strconv.Atoi(thread.Name())
 			check(t, err)
 			errno := call(syscall.SYS_SCHED_SETAFFINITY, uintptr(id), mask)
-			if errno != 0 && errno != syscall.ESRCH {
-				t.Fatal(errno)
-			}
+			failIf(t, errno != 0 && errno != syscall.ESRCH, errno)
 		}
 	}
-	if errno := call(syscall.SYS_SCHED_GETAFFINITY, 0, &before); errno != 0 {
-		t.Fatal(errno)
-	}
+	errno := call(syscall.SYS_SCHED_GETAFFINITY, 0, &before)
+	failIf(t, errno != 0, errno)
 	for i, word := range before {
 		if word != 0 {
 			one[i] = word & -word
@@ -832,6 +738,22 @@ func onOneCPU(t *testing.T) {
 	}
 	all(&one)
 	t.Cleanup(func() { all(&before) })
+}
+
+// armAt arms the timer for a point in time.
+func armAt(timer *Timer, deadline int64) {
+	timer.mu.Lock()
+	defer timer.mu.Unlock()
+	timer.arm(deadline, levels-1)
+}
+
+// inOrder expects the keys from one on, up to another, to come next.
+func inOrder(t *testing.T, over chan int, key, end int) {
+	t.Helper()
+	for ; key < end; key++ {
+		got := next(t, over)
+		failIf(t, got != key, got, "comes in place of", key)
+	}
 }
 
 func TestOrder(t *testing.T) {
@@ -845,16 +767,10 @@ func TestOrder(t *testing.T) {
 	for _, key := range rand.Perm(n) {
 		key := key
 		timer := &Timer{wheel: w, direct: true, f: func() { over <- key }}
-		timer.mu.Lock()
-		timer.arm(start+int64(key)*int64(4*time.Millisecond), levels-1)
-		timer.mu.Unlock()
+		armAt(timer, start+int64(key)*int64(4*time.Millisecond))
 	}
 	w.telling.Unlock()
-	for key := 0; key < n; key++ {
-		if got := <-over; got != key {
-			t.Fatalf("%d comes in place of %d", got, key)
-		}
-	}
+	inOrder(t, over, 0, n)
 }
 
 // stall has a function of the wheel go on until what it returns is closed.
@@ -878,35 +794,26 @@ func TestOrderAfterAStall(t *testing.T) {
 	// In the wheel the first of a tick is the last one here.
 	w.telling.Lock()
 	start := w.now() + int64(50*time.Millisecond)
-	arm := func(timer *Timer, deadline int64) {
-		timer.mu.Lock()
-		timer.arm(deadline, levels-1)
-		timer.mu.Unlock()
-	}
 	timers := make([]*Timer, n)
 	for i := n - 1; i >= 0; i-- {
 		key := i
 		timers[i] = &Timer{wheel: w, direct: true, f: func() { over <- key }}
 		if i%7 == 1 {
-			arm(timers[i], start-int64(20*time.Millisecond))
+			armAt(timers[i], start-int64(20*time.Millisecond))
 		} else {
-			arm(timers[i], start+int64(i*500))
+			armAt(timers[i], start+int64(i*500))
 		}
 	}
 	w.telling.Unlock()
 	check(t, w.Flush())
 	for i := 1; i < n; i += 7 {
-		arm(timers[i], start+int64(i*500))
+		armAt(timers[i], start+int64(i*500))
 	}
 	for w.now() < start+int64(10*time.Millisecond) {
 		time.Sleep(time.Millisecond)
 	}
 	close(end)
-	for key := 0; key < n; key++ {
-		if got := next(t, over); got != key {
-			t.Fatalf("%d comes in place of %d", got, key)
-		}
-	}
+	inOrder(t, over, 0, n)
 }
 
 // The queue takes two timers; the others have to wait, and come all the same.
@@ -934,15 +841,11 @@ func TestRefused(t *testing.T) {
 	var seen [n + 1]bool
 	for i := 0; i < n; i++ {
 		got := <-over
-		if seen[got] {
-			t.Fatalf("%d came twice", got)
-		}
+		failIf(t, seen[got], got, "came twice")
 		seen[got] = true
 	}
 	later(w, 2*lag)
-	if len(over) != 0 {
-		t.Fatal("too many")
-	}
+	failIf(t, len(over) != 0, "too many")
 }
 
 // next is the key that comes next.
@@ -990,16 +893,11 @@ func TestRefusedAreCalledInTurn(t *testing.T) {
 		t.Fatal("Flush waits for a function")
 	}
 	program.Unlock()
-	for key := 0; key < n; key++ {
-		if got := next(t, over); got != key {
-			t.Fatalf("%d comes in place of %d", got, key)
-		}
-	}
+	inOrder(t, over, 0, n)
 	hour.Stop()
 	keys.Put(n, 0)
-	if got := next(t, over); got != n || others != 0 {
-		t.Fatal(got, others)
-	}
+	inOrder(t, over, n, n+1)
+	failIf(t, others != 0, others)
 }
 
 // asks notes of which deadlines the queue is told.
@@ -1034,9 +932,7 @@ func TestRefusedAreNotAskedForEach(t *testing.T) {
 	expect(t, w.Flush(), syscall.ENOSPC)
 	w.telling.Lock()
 	// A part of them was asked for until the first was refused.
-	if len(asked) > 2*batch {
-		t.Fatal("it was asked for", len(asked), "timers")
-	}
+	failIf(t, len(asked) > 2*batch, "it was asked for", len(asked), "timers")
 	clear := func() {
 		for deadline := range asked {
 			delete(asked, deadline)
@@ -1057,26 +953,21 @@ func TestRefusedAreNotAskedForEach(t *testing.T) {
 		expect(t, w.Flush(), syscall.ENOSPC)
 	}
 	w.telling.Lock()
-	if len(asked) > 2 {
-		t.Fatal("it was asked for", len(asked), "timers")
-	}
+	failIf(t, len(asked) > 2, "it was asked for", len(asked), "timers")
 	clear()
 	// So is a timer that is due soon. It comes up although it has no place.
 	soon := w.NewTimer(3 * lag)
 	w.telling.Unlock()
 	<-soon.C
 	w.telling.Lock()
-	if len(asked) > 2 {
-		t.Fatal("it was asked for", len(asked), "timers")
-	}
+	failIf(t, len(asked) > 2, "it was asked for", len(asked), "timers")
 	w.telling.Unlock()
 	for _, timer := range append(timers, first) {
 		timer.Stop()
 	}
 	check(t, w.Flush())
-	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 || len(w.waiting) != 0 {
-		t.Fatal(n, armed(t, w), len(w.waiting))
-	}
+	expectTimers(t, w, 0)
+	failIf(t, len(w.waiting) != 0, len(w.waiting))
 }
 
 // The places that are given back go to those that are due first, whenever they were refused, with what
@@ -1115,28 +1006,21 @@ func TestRefusedGetPlacesByDeadline(t *testing.T) {
 		got := 0
 		for i, timer := range timers {
 			first := i%3 == 1 && n/3-i/3 <= to || i%3 == 0 && n/3+1+i/3 <= to
-			if hasTold(t, w, timer) != first {
-				t.Fatalf("timer %d of %d places: %v", i, to, !first)
-			}
+			failIf(t, hasTold(t, w, timer) != first, "timer", i, "of", to, "places:", !first)
 			if first {
 				got++
 			}
 		}
-		if got != to {
-			t.Fatal(got, to)
-		}
+		failIf(t, got != to, got, to)
 	}
 	given(0, 1)
 	given(1, 10)
 	given(10, places)
-	if armed(t, w) != places || len(w.waiting) != 2*n/3-places {
-		t.Fatal(armed(t, w), len(w.waiting))
-	}
+	failIf(t, armed(t, w) != places || len(w.waiting) != 2*n/3-places,
+		armed(t, w), len(w.waiting))
 	check(t, w.Close())
 	for i, timer := range timers {
-		if timer.Armed() {
-			t.Fatal("a timer of a closed wheel is armed", i)
-		}
+		failIf(t, timer.Armed(), "a timer of a closed wheel is armed", i)
 	}
 }
 
@@ -1160,14 +1044,10 @@ func TestStoppedAsItIsRefused(t *testing.T) {
 	time.Sleep(5 * time.Millisecond)
 	w.telling.Unlock()
 	later(w, time.Millisecond)
-	if !pushed.Armed() || stopped.Armed() {
-		t.Fatal("it came at the time of another one")
-	}
+	failIf(t, !pushed.Armed() || stopped.Armed(), "it came at the time of another one")
 	pushed.Stop()
 	check(t, w.Flush())
-	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 {
-		t.Fatal(n, armed(t, w))
-	}
+	expectTimers(t, w, 0)
 }
 
 // A function may end its goroutine.
@@ -1184,14 +1064,9 @@ func TestGoexit(t *testing.T) {
 	keys.Put(1, time.Microsecond)
 	time.Sleep(time.Millisecond)
 	w.telling.Unlock()
-	for key := 0; key < 3; key++ {
-		if got := next(t, over); got != key {
-			t.Fatalf("%d comes in place of %d", got, key)
-		}
-		if key == 1 {
-			keys.Put(2, 0)
-		}
-	}
+	inOrder(t, over, 0, 2)
+	keys.Put(2, 0)
+	inOrder(t, over, 2, 3)
 }
 
 // hasTold says whether the queue has the timer.
@@ -1226,18 +1101,15 @@ func TestSoonestIsToldFirst(t *testing.T) {
 	w.telling.Unlock()
 	expect(t, w.Flush(), syscall.ENOSPC)
 	for _, timer := range []*Timer{moved, pushed, last} {
-		if !hasTold(t, w, timer) {
-			t.Fatal("it waits for timers that are due later", timer.Remaining())
-		}
+		failIf(t, !hasTold(t, w, timer),
+			"it waits for timers that are due later", timer.Remaining())
 	}
 	// Those that were in two lists have ended as any other.
 	for _, timer := range append(timers, last) {
 		timer.Stop()
 	}
 	check(t, w.Flush())
-	if n := len(w.slots) - len(w.free); n != 1 || armed(t, w) != 0 {
-		t.Fatal(n, armed(t, w))
-	}
+	expectTimers(t, w, 0)
 }
 
 // The same of a timer that is armed while the queue is being told of others.
@@ -1258,9 +1130,7 @@ func TestSoonestIsToldMeanwhile(t *testing.T) {
 	soon := w.NewTimer(20 * time.Second)
 	timers[10].mu.Unlock()
 	expect(t, <-flushed, syscall.ENOSPC)
-	if !hasTold(t, w, soon) {
-		t.Fatal("it waits for timers that are due later")
-	}
+	failIf(t, !hasTold(t, w, soon), "it waits for timers that are due later")
 }
 
 // A place that is given back in the same moment is there for a timer that is due earlier.
@@ -1275,9 +1145,7 @@ func TestRoomIsMadeFirst(t *testing.T) {
 	soon := w.NewTimer(20 * time.Second)
 	w.telling.Unlock()
 	_ = w.Flush()
-	if !hasTold(t, w, soon) {
-		t.Fatal("it was not told")
-	}
+	failIf(t, !hasTold(t, w, soon), "it was not told")
 }
 
 // Flush does not tell of what it is refused at first and gets in the end.
@@ -1292,9 +1160,7 @@ func TestFlushTellsOfTheEnd(t *testing.T) {
 		soon := w.NewTimer(20 * time.Second)
 		w.telling.Unlock()
 		check(t, w.Flush())
-		if !hasTold(t, w, soon) {
-			t.Fatal("it was not told")
-		}
+		failIf(t, !hasTold(t, w, soon), "it was not told")
 		w.telling.Lock()
 		refused := w.NewTimer(10 * time.Second)
 		w.telling.Unlock()
@@ -1317,9 +1183,8 @@ func TestFlushTellsOfTheEnd(t *testing.T) {
 		hour = w.NewTimer(time.Hour)
 		w.telling.Unlock()
 		check(t, w.Flush())
-		if once || hasTold(t, w, soon) || !hasTold(t, w, hour) {
-			t.Fatal("it was not cancelled", once)
-		}
+		failIf(t, once || hasTold(t, w, soon) || !hasTold(t, w, hour),
+			"it was not cancelled", once)
 	}
 }
 
@@ -1349,26 +1214,20 @@ func TestCancelIsRefused(t *testing.T) {
 	after := w.NewTimer(24 * time.Hour)
 	w.telling.Unlock()
 	expect(t, w.Flush(), syscall.ENOMEM)
-	if !hasTold(t, w, after) {
-		t.Fatal("it was lost by a cancel that was refused")
-	}
+	failIf(t, !hasTold(t, w, after), "it was lost by a cancel that was refused")
 	fresh := w.NewTimer(time.Hour)
 	expect(t, w.Flush(), syscall.ENOMEM)
-	if !hasTold(t, w, stopped) || stopped.slot != key || hasTold(t, w, gone) {
-		t.Fatal("the key was given back before its time, or after it", stopped.slot, gone.slot)
-	}
+	failIf(t, !hasTold(t, w, stopped) || stopped.slot != key || hasTold(t, w, gone),
+		"the key was given back before its time, or after it", stopped.slot, gone.slot)
 	for _, timer := range []*Timer{again, after, fresh} {
-		if !hasTold(t, w, timer) || timer.slot == key {
-			t.Fatal(timer.slot, key)
-		}
+		failIf(t, !hasTold(t, w, timer) || timer.slot == key, timer.slot, key)
 	}
 	w.telling.Lock()
 	refuses = false
 	w.telling.Unlock()
 	check(t, w.Flush())
-	if n := len(w.slots) - len(w.free) - 1; n != 4 || armed(t, w) != 4 || hasTold(t, w, stopped) {
-		t.Fatal("it was not cancelled", n, armed(t, w))
-	}
+	expectTimers(t, w, 4)
+	failIf(t, hasTold(t, w, stopped), "it was not cancelled")
 }
 
 func TestClose(t *testing.T) {
@@ -1400,13 +1259,10 @@ func TestClose(t *testing.T) {
 		expect(t, w.Close(), os.ErrClosed)
 		expect(t, w.Flush(), os.ErrClosed)
 		for _, timer := range timers {
-			if timer.Reset(0); timer.Armed() || timer.Stop() {
-				t.Fatal("a timer of a closed wheel is armed")
-			}
+			timer.Reset(0)
+			failIf(t, timer.Armed() || timer.Stop(), "a timer of a closed wheel is armed")
 		}
-		if keys.Len() != 0 {
-			t.Fatal(keys.Len())
-		}
+		failIf(t, keys.Len() != 0, keys.Len())
 	}
 }
 
@@ -1430,9 +1286,7 @@ func TestCloseInFlush(t *testing.T) {
 	}
 	check(t, w.Close())
 	for i, timer := range timers {
-		if timer.Armed() {
-			t.Fatalf("timer %d of a closed wheel is armed", i)
-		}
+		failIf(t, timer.Armed(), "a timer of a closed wheel is armed", i)
 	}
 	if err := <-flushed; err != nil {
 		expect(t, err, os.ErrClosed)
@@ -1461,9 +1315,8 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 		check(t, w.Close())
 		time.Sleep(time.Millisecond)
 	}
-	if n := atomic.LoadInt32(&late); n != 0 {
-		t.Fatal(n, "functions were called after Close")
-	}
+	n := atomic.LoadInt32(&late)
+	failIf(t, n != 0, n, "functions were called after Close")
 }
 
 // A function may close the wheel that calls it.
@@ -1535,14 +1388,8 @@ func accounts(t *testing.T, config *Config) {
 		later(w, time.Millisecond)
 	}
 	later(w, 10*time.Millisecond)
-	if fired := atomic.LoadInt64(&fired); fired != armings-ended {
-		t.Fatalf("%d armings, %d ended before they expired, %d expired", armings, ended, fired)
-	}
+	came := atomic.LoadInt64(&fired)
+	failIf(t, came != armings-ended, armings, "armings", ended, "ended before they expired", came)
 	check(t, w.Flush())
-	if n := armed(t, w); n != 0 {
-		t.Fatalf("the queue has %d timers still", n)
-	}
-	if n := len(w.slots) - len(w.free); n != 1 {
-		t.Fatalf("%d keys are in use", n-1)
-	}
+	expectTimers(t, w, 0)
 }
