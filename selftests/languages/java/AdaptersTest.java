@@ -224,17 +224,13 @@ public class AdaptersTest {
         Semaphore runs = new Semaphore(0);
         AtomicReference<Boolean> advanced = new AtomicReference<>();
         try (SystemTimer timer = new SystemTimer("test")) {
-            Thread first = new Thread(() -> advanced.set(timer.advanceClock(3_600_000)));
-            first.setDaemon(true);
-            first.start();
+            Thread first = Threads.begin(() -> advanced.set(timer.advanceClock(3_600_000)));
             while (!inAwait(first))
                 Thread.sleep(1);
-            Thread second = new Thread(() -> {
+            Threads.begin(() -> {
                 if (!timer.advanceClock(20))
                     runs.release();
             });
-            second.setDaemon(true);
-            second.start();
             assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
             timer.add(new Counter(runs, 1));
             assertTrue(runs.tryAcquire(10, TimeUnit.SECONDS));
@@ -317,7 +313,7 @@ public class AdaptersTest {
         List<Counter> all = new ArrayList<>();
         int n = 150_000;
         try (SystemTimer timer = new SystemTimer("test")) {
-            Thread canceller = new Thread(() -> {
+            Thread canceller = Threads.begin(() -> {
                 for (int i = 0; i < n; i++) {
                     Counter task;
                     for (int spins = 0; (task = added.getAndSet(null)) == null; spins++)
@@ -326,7 +322,6 @@ public class AdaptersTest {
                     task.cancel();
                 }
             });
-            canceller.start();
             for (int i = 0; i < n; i++) {
                 Counter task = new Counter(null, 3_600_000);
                 all.add(task);

@@ -296,7 +296,7 @@ public class TimersTest {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 Random random = new Random(round * 3 + i);
-                Thread thread = new Thread(() -> {
+                threads.add(Threads.begin(() -> {
                     try {
                         for (int k = 0; k < 3000; k++) {
                             WheelTimer timer = timers.schedule(called::incrementAndGet,
@@ -314,9 +314,7 @@ public class TimersTest {
                     } catch (Throwable error) {
                         wrong.set(error);
                     }
-                });
-                threads.add(thread);
-                thread.start();
+                }));
             }
             for (Thread thread : threads)
                 thread.join();
@@ -352,26 +350,9 @@ public class TimersTest {
         assertThrows(IllegalStateException.class, () -> timers.start(Thread::new));
     }
 
-    private static Thread begin(Runnable task) {
-        Thread thread = new Thread(task);
-        thread.setDaemon(true);
-        thread.start();
-        return thread;
-    }
-
     private static void awaitEnd(Thread thread) throws InterruptedException {
         thread.join(10_000);
         assertFalse(thread.isAlive());
-    }
-
-    /** Tells that it runs, and does so until it is let go. */
-    private static void hold(CountDownLatch runs, CountDownLatch go) {
-        runs.countDown();
-        try {
-            go.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Test
@@ -381,7 +362,7 @@ public class TimersTest {
             Runnable runs = () -> refused.add(assertThrows(IllegalStateException.class,
                     () -> timers.run(1, TimeUnit.MILLISECONDS)).getMessage());
             timers.start(Executors.defaultThreadFactory());
-            awaitEnd(begin(runs));
+            awaitEnd(Threads.begin(runs));
             CountDownLatch called = new CountDownLatch(1);
             timers.schedule(() -> {
                 runs.run();
@@ -399,8 +380,8 @@ public class TimersTest {
         try (Timers timers = open()) {
             CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
             CountDownLatch called = new CountDownLatch(1);
-            timers.schedule(() -> hold(runs, go), 0, TimeUnit.SECONDS);
-            Thread runner = begin(() -> timers.run(1, TimeUnit.HOURS));
+            timers.schedule(() -> Threads.hold(runs, go), 0, TimeUnit.SECONDS);
+            Thread runner = Threads.begin(() -> timers.run(1, TimeUnit.HOURS));
             runs.await();
             timers.start(Executors.defaultThreadFactory());
             timers.schedule(called::countDown, 0, TimeUnit.SECONDS);
@@ -417,11 +398,11 @@ public class TimersTest {
         CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
         AtomicInteger called = new AtomicInteger(-1);
         AtomicReference<Boolean> interrupted = new AtomicReference<>();
-        timers.schedule(() -> hold(runs, go), 0, TimeUnit.SECONDS);
-        Thread first = begin(() -> timers.run(1, TimeUnit.HOURS));
+        timers.schedule(() -> Threads.hold(runs, go), 0, TimeUnit.SECONDS);
+        Thread first = Threads.begin(() -> timers.run(1, TimeUnit.HOURS));
         runs.await();
         for (long wait : new long[] { 0, 20, -1 }) {
-            awaitEnd(begin(() -> {
+            awaitEnd(Threads.begin(() -> {
                 long begun = System.nanoTime();
                 Thread.currentThread().interrupt();
                 called.set(timers.run(wait, TimeUnit.MILLISECONDS));
@@ -435,7 +416,7 @@ public class TimersTest {
         }
         /* It gets the turn, and then what is due. */
         timers.schedule(() -> { }, 0, TimeUnit.SECONDS);
-        Thread second = begin(() -> called.set(timers.run(Long.MAX_VALUE, TimeUnit.NANOSECONDS)));
+        Thread second = Threads.begin(() -> called.set(timers.run(Long.MAX_VALUE, TimeUnit.NANOSECONDS)));
         go.countDown();
         awaitEnd(first);
         awaitEnd(second);
@@ -455,8 +436,7 @@ public class TimersTest {
                 LockSupport.parkNanos(5_000_000);
                 ended.incrementAndGet();
             }, 0, TimeUnit.SECONDS);
-            Thread runner = new Thread(() -> timers.run(1, TimeUnit.HOURS));
-            runner.start();
+            Thread runner = Threads.begin(() -> timers.run(1, TimeUnit.HOURS));
             runs.await();
             assertEquals(0, timers.stop().size());
             assertEquals(1, ended.get());

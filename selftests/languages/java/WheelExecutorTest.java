@@ -35,10 +35,14 @@ import twheel.WheelExecutor;
 public class WheelExecutorTest {
     private static final TimeUnit MS = TimeUnit.MILLISECONDS;
     private final WheelExecutor executor = new WheelExecutor();
+    /** One on a wheel in the process, whose clock a test can set */
+    private final Wheel wheel = new Wheel(new Wheel.Options().embedded());
+    private final WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
 
     @After
     public void end() {
         executor.shutdownNow();
+        still.shutdownNow();
     }
 
     @Test
@@ -65,8 +69,6 @@ public class WheelExecutorTest {
     @Test
     public void inTheOrderOfTheirTimes() throws Exception {
         List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
         wheel.setNow(MS.toNanos(1));
         Future<?> last = still.schedule(() -> ran.add(3), 30, MS);
         still.schedule(() -> ran.add(2), 20, MS);
@@ -116,8 +118,6 @@ public class WheelExecutorTest {
     public void fixedRateThatIsBehind() throws Exception {
         List<String> ran = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch rounds = new CountDownLatch(4);
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
         wheel.setNow(MS.toNanos(1));
         still.scheduleAtFixedRate(() -> {
             ran.add("rate");
@@ -194,8 +194,6 @@ public class WheelExecutorTest {
     @Test
     public void cancelledTasksAreGone() throws Exception {
         AtomicInteger runs = new AtomicInteger();
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
         wheel.setNow(MS.toNanos(1));
         ScheduledFuture<?> soon = still.schedule(runs::incrementAndGet, 5, MS);
         ScheduledFuture<?> never = still.schedule(runs::incrementAndGet, Long.MAX_VALUE, TimeUnit.DAYS);
@@ -213,17 +211,8 @@ public class WheelExecutorTest {
     /** What submit() returns is what waits: to cancel it takes it out, and shutdownNow() returns it. */
     @Test
     public void whatIsSubmittedCanBeTakenBack() throws Exception {
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
         CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
-        still.execute(() -> {
-            runs.countDown();
-            try {
-                go.await();
-            } catch (InterruptedException e) {
-                return;
-            }
-        });
+        still.execute(() -> Threads.hold(runs, go));
         runs.await();
         List<Future<?>> all = Arrays.asList(still.submit(() -> { }), still.submit(() -> { }, "done"),
                                             still.submit(() -> "done"));
@@ -245,8 +234,6 @@ public class WheelExecutorTest {
     /** By their times, and with equal times as they were made. */
     @Test
     public void tasksHaveAnOrder() {
-        Wheel wheel = new Wheel(new Wheel.Options().embedded());
-        WheelExecutor still = new WheelExecutor(wheel, Executors.defaultThreadFactory());
         wheel.setNow(System.nanoTime());
         List<Delayed> tasks = new ArrayList<>();
         for (int i = 0; i < 100; i++)
@@ -263,21 +250,13 @@ public class WheelExecutorTest {
         ScheduledExecutorService other = Executors.newSingleThreadScheduledExecutor();
         assertTrue(tasks.get(0).compareTo(other.schedule(() -> { }, 0, MS)) > 0);
         other.shutdownNow();
-        still.shutdownNow();
     }
 
     /** What interrupts a task, or itself, is not for the next one. */
     @Test
     public void interruptsAreForOneTask() throws Exception {
         CountDownLatch runs = new CountDownLatch(1), go = new CountDownLatch(1);
-        Future<?> first = executor.submit(() -> {
-            runs.countDown();
-            try {
-                go.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        });
+        Future<?> first = executor.submit(() -> Threads.hold(runs, go));
         runs.await();
         Future<Boolean> second = executor.submit(() -> {
             boolean interrupted = Thread.currentThread().isInterrupted();

@@ -377,7 +377,7 @@ public class WheelTest {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
                 boolean reads = i < 2;
-                Thread thread = new Thread(() -> {
+                threads.add(Threads.begin(() -> {
                     Events events = new Events(4);
                     ready.countDown();
                     try {
@@ -391,9 +391,7 @@ public class WheelTest {
                         if (e.errno() == EBADF)
                             ended.incrementAndGet();
                     }
-                });
-                threads.add(thread);
-                thread.start();
+                }));
             }
             ready.await();
             wheel.close();
@@ -416,7 +414,7 @@ public class WheelTest {
         Wheel wheel = new Wheel();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            Thread thread = new Thread(() -> {
+            threads.add(Threads.begin(() -> {
                 Events events = new Events(16);
                 try {
                     for (;;) {
@@ -429,9 +427,7 @@ public class WheelTest {
                 } catch (TwheelException e) {
                     /* It was closed. */
                 }
-            });
-            threads.add(thread);
-            thread.start();
+            }));
         }
         for (int i = 0; i < timers; i++)
             wheel.arm(i % 20 * MS, i);
@@ -463,12 +459,11 @@ public class WheelTest {
         assumeTrue("there is no /proc", new java.io.File("/proc/self/fd").isDirectory());
         Lease lease = new Wheel(options().leases()).lease(HOUR, 1);
         AtomicInteger got = new AtomicInteger();
-        Thread reader = new Thread(() -> {
+        Thread reader = Threads.begin(() -> {
             Wheel wheel = new Wheel();
             wheel.arm(200 * MS, 7);
             got.addAndGet(wheel.read(new Events(1)));
         });
-        reader.start();
         int before = new java.io.File("/proc/self/fd").list().length;
         for (int i = 0; i < 50; i++) {
             Wheel wheel = new Wheel();
