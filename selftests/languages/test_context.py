@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of twheel.Context, on the device or on a wheel in the process."""
 
+import contextlib
 import copy
 import errno
 import math
@@ -41,20 +42,12 @@ class ContextTest(unittest.TestCase):
                 pass
         return events
 
+    @contextlib.contextmanager
     def refused(self, number: int):
         """For `with`: what is in it has to fail with this errno."""
-        test = self
-
-        class Refused:
-            def __enter__(self) -> None:
-                pass
-
-            def __exit__(self, kind, value, trace) -> bool:
-                test.assertTrue(kind and issubclass(kind, OSError), f"got {kind}")
-                test.assertEqual(value.errno, number, value)
-                return True
-
-        return Refused()
+        with self.assertRaises(OSError) as caught:
+            yield
+        self.assertEqual(caught.exception.errno, number, caught.exception)
 
 
 class Timers(ContextTest):
