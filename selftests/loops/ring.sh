@@ -7,28 +7,11 @@
 cd "$(dirname "$0")" || exit
 [ -e /dev/twheel ] || skip_all "no /dev/twheel: is the module loaded?"
 [ -e ring-server ] || skip_all "no liburing (Debian: liburing-dev)"
+. ../moving/serve.sh
 
-server=
-cleanup() {
-	[ -z "$server" ] || kill "$server"
-}
-
-# value NAME - a figure of the client
-value() {
-	sed -n "s/^$1 //p" "$tmp/out"
-}
-
-# serve DESCRIPTORS - start the server, which may have so many
-serve() {
-	# shellcheck disable=SC3045 # busybox has it
-	(ulimit -n "$1" && exec lib/ld.so --library-path lib ./ring-server) >"$tmp/server" 2>&1 &
-	server=$!
-	await grep -q '^port [1-9]' "$tmp/server"
-}
-
-serve 1000
+serve 1000 lib/ld.so --library-path lib ./ring-server
 # Each talks fifteen times, for longer than it may be silent, and then no more.
-run ../moving/client "$(sed -n 's/^port //p' "$tmp/server")" 50 15 100
+run ../moving/client "$port" 50 15 100
 sed 's/^/# /' "$tmp/out"
 check "hangs up on all that are silent" test "$(value left)" = 0
 check "never early" test "$(value shortest)" -ge 1000000
@@ -36,12 +19,11 @@ check "tells of each" test "$(grep -c '^a client was silent$' "$tmp/server")" -g
 # Unless the machine stood still for so long
 [ "$(value pause)" -ge 1000000 ] || check "on none that talks" test "$(value lost)" = 0
 check "is still there" kill -0 "$server"
-kill "$server"
-wait "$server"
+stop
 
 # Clients wait for others to be hung up on.
-serve 24
-run ../moving/client "$(sed -n 's/^port //p' "$tmp/server")" 50 2 100
+serve 24 lib/ld.so --library-path lib ./ring-server
+run ../moving/client "$port" 50 2 100
 sed 's/^/# /' "$tmp/out"
 check "accepts clients again when descriptors are free" test "$(value left)" = 0
 check "and is still there" kill -0 "$server"

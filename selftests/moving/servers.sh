@@ -5,19 +5,10 @@
 # never early?
 
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/serve.sh"
 here=$(dirname "$0")
 PATH=$PATH:$here/../bin:$here/../../guest/bin
 clients=50
-
-server=
-cleanup() {
-	[ -z "$server" ] || kill "$server"
-}
-
-# value NAME - a figure of the client
-value() {
-	sed -n "s/^$1 //p" "$tmp/out"
-}
 
 # Were clients hung up on that had to talk, after they had been silent for a second all the same?
 # So it is where the machine stands still for that long.
@@ -28,17 +19,13 @@ stood_still() {
 # clients_of COMMAND... - start a server, and have clients talk to it for longer than they may
 # be silent
 clients_of() {
-	"$@" >"$tmp/server" 2>&1 &
-	server=$!
-	await grep -q '^port [1-9]' "$tmp/server"
+	serve 1000 "$@"
 	for try in 1 2 3 4 5; do
-		run "$here/client" "$(sed -n 's/^port //p' "$tmp/server")" $clients 15 100
+		run "$here/client" "$port" $clients 15 100
 		stood_still || break
 		echo "# try $try: $(value lost) lost in a pause of $(value pause) us"
 	done
-	kill "$server"
-	wait "$server"
-	server=
+	stop
 }
 
 # judge NAME COMMAND...
@@ -65,18 +52,13 @@ judge() {
 crowded() {
 	what=$1
 	shift
-	# shellcheck disable=SC3045 # busybox has it
-	(ulimit -n 24 && exec "$@") >"$tmp/server" 2>&1 &
-	server=$!
-	await grep -q '^port [1-9]' "$tmp/server"
-	run "$here/client" "$(sed -n 's/^port //p' "$tmp/server")" $clients 2 100
+	serve 24 "$@"
+	run "$here/client" "$port" $clients 2 100
 	# In hundredths of a second
 	busy=$(awk '{ print $14 + $15 }' "/proc/$server/stat")
 	check "$what: hangs up on all where descriptors are few" test "$(value left)" = 0
 	check "$what: without being busy while it has none ($busy ticks)" test "$busy" -lt 200
-	kill "$server"
-	wait "$server"
-	server=
+	stop
 }
 
 judge timerfd-server timerfd-server
