@@ -344,6 +344,37 @@ def names(base, folder):
     check(f"{base.name}: a name that has got another address is looked up again",
           good and "Connection refused" in said, said, node.stop())
     base.sql("DELETE FROM reminders")
+    stop_at_a_look_up(base, folder, hosts, unshare)
+
+
+def stop_at_a_look_up(base, folder, hosts, unshare):
+    """A node stops although the name server does not answer."""
+    what = f"{base.name}: a node that looks up a name can be stopped"
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.settimeout(20)
+    try:
+        server.bind(("127.0.0.1", 53))
+    except OSError as error:
+        skip(what, f"no name server of its own: {error}")
+        return
+    config = Path(folder) / "resolv.conf"
+    config.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:3\n", encoding="ascii")
+    mount = ["sh", "-c", f'mount --bind {hosts} /etc/hosts && '
+             f'mount --bind {config} "$(realpath /etc/resolv.conf)" && exec "$@"', "sh"]
+    hosts.write_text("127.0.0.2 receiver.test\n", encoding="ascii")
+    node = Node(base, *unshare, *mount, REMINDER, "--address", "receiver.test:9",
+                "--poll", "200ms", program="unshare")
+    refused = node.process.stderr.readline()
+    hosts.write_text("", encoding="ascii")
+    asked = server.recv(512)
+    node.signal(signal.SIGTERM)
+    try:
+        status = node.process.wait(20)
+    except subprocess.TimeoutExpired as error:
+        status = error
+        node.process.kill()
+    check(what, b"receiver" in asked and status == 0, refused, asked, status)
+    server.close()
 
 
 def brackets(base):

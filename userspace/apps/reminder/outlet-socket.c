@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +25,39 @@
 /* How long to wait before the next attempt to connect, in milliseconds. */
 #define RETRY_MS	200
 
+/* How long to wait before the next look whether a name was looked up */
+#define LOOK_MS		10
+
 /* What is written at once, and what an answer may have. */
 #define OUT_SIZE	65536
 #define IN_SIZE		65536
+
+/**
+ * struct look_up - a name is looked up
+ * @host: that of HOST:PORT, or empty
+ * @port: the same
+ * @found: what it has, if @error is 0
+ * @error: of getaddrinfo()
+ * @thread: does that, as the resolver may take long
+ * @runs: there is that thread
+ * @ended: it is about to end
+ */
+struct look_up {
+	char			host[256];
+	const char		*port;
+	struct addrinfo		*found;
+	int			error;
+	pthread_t		thread;
+	bool			runs;
+	atomic_bool		ended;
+};
 
 /**
  * struct sock - the outlet
  * @outlet: what all kinds have
  * @name: the address as it was given
  * @path: that of unix:PATH
- * @host: that of HOST:PORT, or empty
- * @port: the same
+ * @look_up: of its host
  * @addresses: all that the name has
  * @address: that of the connection, or of the next attempt; NULL: look the name up before that
  * @fd: the connection, or -1
@@ -50,8 +74,7 @@ struct sock {
 	struct outlet		outlet;
 	const char		*name;
 	struct sockaddr_un	path;
-	char			host[256];
-	const char		*port;
+	struct look_up		look_up;
 	struct addrinfo		*addresses;
 	struct addrinfo		*address;
 	int			fd;
@@ -104,30 +127,58 @@ static void hang_up(struct sock *s, const char *why)
 	s->retry = other ? 0 : clock_now(CLOCK_BOOTTIME) + RETRY_MS * 1000000ULL;
 }
 
-/* Have the addresses that the name has by now. Returns an error of getaddrinfo(), or 0. */
-static int look_up(struct sock *s)
+static void *look_up_main(void *arg)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *now;
-	int ret = *s->host ? getaddrinfo(s->host, s->port, &hints, &now) : 0;
+	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct look_up *l = arg;
 
-	if (*s->host && !ret) {
-		if (s->addresses)
-			freeaddrinfo(s->addresses);
-		s->addresses = now;
+	l->error = getaddrinfo(l->host, l->port, &hints, &l->found);
+	l->ended = true;
+	return NULL;
+}
+
+/* Begin to look the name up. Returns false if there is none, or no thread. */
+static bool begin_look_up(struct look_up *l)
+{
+	l->ended = false;
+	l->runs = *l->host && !pthread_create(&l->thread, NULL, look_up_main, l);
+	return l->runs;
+}
+
+/* Have the addresses that were found. If there are none they may be what they were. */
+static void take_addresses(struct sock *s)
+{
+	if (s->look_up.error)
+		return;
+	if (s->addresses)
+		freeaddrinfo(s->addresses);
+	s->addresses = s->look_up.found;
+}
+
+/* See to the address of the next attempt. Returns false if that is not known yet. */
+static bool has_address(struct sock *s)
+{
+	if (s->address)
+		return true;
+	if (!s->look_up.runs && begin_look_up(&s->look_up))
+		return false;
+	if (s->look_up.runs) {
+		if (!s->look_up.ended)
+			return false;
+		pthread_join(s->look_up.thread, NULL);
+		s->look_up.runs = false;
+		take_addresses(s);
 	}
 	s->address = s->addresses;
-	return ret;
+	return true;
 }
 
 static void connect_to(struct sock *s)
 {
-	/*
-	 * If that fails they may be what they were. It waits as long as the resolver does: nothing
-	 * could be given meanwhile.
-	 */
-	if (!s->address)
-		look_up(s);
+	if (!has_address(s)) {
+		s->retry = clock_now(CLOCK_BOOTTIME) + LOOK_MS * 1000000ULL;
+		return;
+	}
 	s->fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	s->connected = s->fd >= 0 &&
 		!connect(s->fd, s->address->ai_addr, s->address->ai_addrlen);
@@ -323,22 +374,23 @@ static void parse_path(struct sock *s, const char *path)
 	memcpy(s->path.sun_path, path, strlen(path));
 	local.ai_addr = (struct sockaddr *)&s->path;
 	s->addresses = &local;
+	s->address = &local;
 }
 
 static void parse_address(struct sock *s, const char *address)
 {
 	static const char prefix[] = "unix:";
 	const char *colon = strrchr(address, ':');
+	struct look_up *l = &s->look_up;
 	const char *host_end = colon;
 	const char *name = address;
 	uint64_t port;
-	int ret;
 
 	if (!strncmp(address, prefix, strlen(prefix))) {
 		parse_path(s, address + strlen(prefix));
 		return;
 	}
-	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(s->host))
+	if (!colon || colon == address || (size_t)(colon - address) >= sizeof(l->host))
 		die(EXIT_USAGE, "--address: '%s' is not unix:PATH or HOST:PORT", address);
 	/* The C library takes what is too large for a port, less 65536. */
 	if (number_parse(colon + 1, 65535, &port) || !port)
@@ -348,11 +400,13 @@ static void parse_address(struct sock *s, const char *address)
 		name++;
 		host_end--;
 	}
-	snprintf(s->host, sizeof(s->host), "%.*s", (int)(host_end - name), name);
-	s->port = colon + 1;
-	ret = look_up(s);
-	if (ret)
-		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(ret));
+	snprintf(l->host, sizeof(l->host), "%.*s", (int)(host_end - name), name);
+	l->port = colon + 1;
+	look_up_main(l);
+	if (l->error)
+		die(EXIT_USAGE, "--address: %s: %s", address, gai_strerror(l->error));
+	take_addresses(s);
+	s->address = s->addresses;
 }
 
 static size_t under_way(const struct outlet *outlet, struct queue *list)
