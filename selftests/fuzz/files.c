@@ -112,6 +112,9 @@ static void check_pushes(struct context *ctx, const struct twheel_push *pushes, 
 	}
 }
 
+/* The kernel cuts a longer write() to this, which is whole entries. */
+#define WRITE_MAX	0x7ffff000UL
+
 long op_push(struct thread *self, const struct call *call, struct slot *slot)
 {
 	__u32 n = decode_count(call->count), half = call->slack < 250 ? 0 : call->slack - 249;
@@ -142,6 +145,8 @@ long op_push(struct thread *self, const struct call *call, struct slot *slot)
 		ret = -errno;
 	if (is_read_only(slot))
 		return expect_refusal("push", ret);
+	if (size > WRITE_MAX)
+		half = 0;
 	expect_of(&buffer, "push", ret, half ? -1 : size, "ifesqm");
 	if (ret > 0 && ret % sizeof(struct twheel_push))
 		violation("push: %ld bytes", ret);
