@@ -111,12 +111,9 @@ struct buffer buffer_of(struct thread *self, const struct call *call, size_t siz
 
 	if (kind == MEMORY_WORDS && !map)
 		kind = MEMORY_FRESH;
-	/*
-	 * Room for more than there is ends where memory does. A write() of so many GB is EFAULT at
-	 * once if they would reach beyond all addresses, as they do if the program is high up.
-	 */
+	/* Room for more than there is ends where memory does. */
 	if (size > MEMORY_MAX) {
-		if (kind == MEMORY_GOOD || kind == MEMORY_ODD || kind == MEMORY_FRESH)
+		if (kind == MEMORY_GOOD || kind == MEMORY_ODD)
 			kind = MEMORY_END;
 		size = MEMORY_MAX;
 	}

@@ -112,7 +112,10 @@ static void check_pushes(struct context *ctx, const struct twheel_push *pushes, 
 	}
 }
 
-/* The kernel cuts a longer write() to this, which is whole entries. */
+/*
+ * The kernel cuts a longer write() to this, which is whole entries; or it is EFAULT at once, if it
+ * would reach beyond all addresses, as it does if the program is high up.
+ */
 #define WRITE_MAX	0x7ffff000UL
 
 long op_push(struct thread *self, const struct call *call, struct slot *slot)
@@ -145,9 +148,12 @@ long op_push(struct thread *self, const struct call *call, struct slot *slot)
 		ret = -errno;
 	if (is_read_only(slot))
 		return expect_refusal("push", ret);
-	if (size > WRITE_MAX)
+	if (size > WRITE_MAX) {
 		half = 0;
-	expect_of(&buffer, "push", ret, half ? -1 : size, "ifesqm");
+		expect("push", ret, size, "ifesqm");
+	} else {
+		expect_of(&buffer, "push", ret, half ? -1 : size, "ifesqm");
+	}
 	if (ret > 0 && ret % sizeof(struct twheel_push))
 		violation("push: %ld bytes", ret);
 	if (!half && memory_sure(&buffer))
