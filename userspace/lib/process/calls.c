@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <linux/err.h>
+#include <linux/rcupdate.h>
 #include <linux/uio.h>
 
 #include "arm.h"
@@ -21,6 +22,9 @@
 
 /* Records after which others get their turn, and the clock is read. */
 #define READ_PART	64
+
+/* So many timers, with those that are free, do not fit a CPU's own cache. */
+#define FETCH_FROM	16384
 
 /* The wheel is empty: let it begin at the present time of @clock. */
 static void begin_wheel(struct twheel_emb *emb, enum twheel_clock clock)
@@ -51,20 +55,46 @@ static int follow_config(struct twheel_emb *emb)
 	return ret;
 }
 
-/*
- * Carry out a request. What single calls ask for needs not be copied in and out, as it is done in
- * the memory of the program: if that is aligned, which nobody asks for.
- */
-static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg)
+/* Nobody asks for memory that is aligned. */
+static bool is_aligned(const void *memory)
 {
-	bool in_place = arg && !((uintptr_t)arg % _Alignof(struct twheel_arm));
+	return memory && !((uintptr_t)memory % _Alignof(struct twheel_arm));
+}
+
+/*
+ * Does a request name one timer? Then it needs not be copied in and out, as it is carried out in
+ * the memory of the program.
+ */
+static bool is_single(unsigned long request, const void *arg)
+{
+	return (request == TWHEEL_IOC_ARM || request == TWHEEL_IOC_CANCEL) && is_aligned(arg);
+}
+
+/*
+ * Let the timer that *@handle names come into the cache while the clock is read, which takes longer
+ * than to find it: not if it has a key, or most likely is in the cache already.
+ */
+static void fetch_timer(struct twheel_emb *emb, const u64 *handle)
+{
+	struct twheel_timer *hint;
+
+	if (emb->ctx->pool.keyed || twheel_pool_end(&emb->ctx->pool) < FETCH_FROM)
+		return;
+	rcu_read_lock();
+	twheel_pool_look_ahead(&emb->ctx->pool, handle, sizeof(*handle), 1, &hint);
+	rcu_read_unlock();
+}
+
+/* Carry out a request: @single as is_single() says. */
+static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg, bool single)
+{
 	int ret;
 
-	if (in_place && request == TWHEEL_IOC_ARM) {
+	if (single && request == TWHEEL_IOC_ARM) {
 		twheel_arm_entries(emb->ctx, arg, 1);
 		return ((struct twheel_arm *)arg)->result;
 	}
-	if (in_place && request == TWHEEL_IOC_CANCEL) {
+	if (single) {
 		twheel_cancel_entries(emb->ctx, arg, 1);
 		return ((struct twheel_cancel *)arg)->result;
 	}
@@ -74,10 +104,14 @@ static int carry_out(struct twheel_emb *emb, unsigned long request, void *arg)
 
 int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
 {
+	bool single = is_single(request, arg);
 	int ret;
 
-	twheel_emb_begin(emb);
-	ret = carry_out(emb, request, arg);
+	twheel_emb_lock(emb);
+	if (single)
+		fetch_timer(emb, arg);
+	twheel_emb_catch_up(emb);
+	ret = carry_out(emb, request, arg, single);
 	twheel_emb_end_call(emb);
 	return ret;
 }
@@ -188,7 +222,10 @@ ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)
 
 	if (!buf && size)
 		return -EFAULT;
-	twheel_emb_begin(emb);
+	twheel_emb_lock(emb);
+	if (size == sizeof(struct twheel_push) && is_aligned(buf))
+		fetch_timer(emb, buf);
+	twheel_emb_catch_up(emb);
 	if (size == sizeof(struct twheel_push))
 		ret = twheel_push_at(emb->ctx, buf);
 	if (!ret)

@@ -226,7 +226,10 @@ void twheel_emb_read_clock(struct twheel_emb *emb);
 /* Read the clock, and make ready what is due, as far as that takes a bounded time. */
 void twheel_emb_look(struct twheel_emb *emb);
 
-/* A call begins: take the lock, without it, and look; but read no clock that is cached. */
+/* As twheel_emb_look(), but read no clock that is cached. */
+void twheel_emb_catch_up(struct twheel_emb *emb);
+
+/* A call begins: take the lock, without it, and catch up. */
 void twheel_emb_begin(struct twheel_emb *emb);
 
 /* The call ends: see to it that the descriptor is readable when it has to be, and unlock. */

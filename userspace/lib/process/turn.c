@@ -191,12 +191,17 @@ bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks)
 	return turn(emb, tick, looks);
 }
 
-void twheel_emb_begin(struct twheel_emb *emb)
+void twheel_emb_catch_up(struct twheel_emb *emb)
 {
-	twheel_emb_lock(emb);
 	if (!emb->caches)
 		twheel_emb_read_clock(emb);
 	twheel_emb_turn(emb, LOOKS);
+}
+
+void twheel_emb_begin(struct twheel_emb *emb)
+{
+	twheel_emb_lock(emb);
+	twheel_emb_catch_up(emb);
 }
 
 void twheel_emb_look(struct twheel_emb *emb)
