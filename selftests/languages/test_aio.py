@@ -689,7 +689,7 @@ class Batches(AioTest):
                 for timer in more:
                     timer.cancel()
                 self.wheel._flush()
-                self.assertEqual(sys.getsizeof(self.wheel._new), sys.getsizeof({}))
+                self.assertEqual(sys.getsizeof(self.wheel._new), sys.getsizeof([]))
                 self.assertEqual((len(self.wheel), kept.armed, more[0].armed), (101, True, False))
             self.assertEqual(self.counted(), (101, 2, 0))
         finally:

@@ -392,6 +392,9 @@ class Context:
     def _goes(self) -> None:
         # What twheel_now() does, in a third of the time
         self._time: Callable[[], int] = functools.partial(time.clock_gettime_ns, self.clock)
+        if self.clock == time.CLOCK_MONOTONIC:
+            # It has no argument to look at.
+            self._time = time.monotonic_ns
         self._keyed = bool(_lib.twheel_config_flags(self._pointer) & _abi.TWHEEL_CONFIG_KEYED)
 
     def _handle(self, handle: int | None) -> int:

@@ -68,8 +68,8 @@ def _ns(seconds: float) -> int:
     """In nanoseconds, rounded up so that it is not early; what has passed is now."""
     # As it was written: 0.1 is a bit more than a tenth, and 1 ns more would add up in rounds.
     if 0 < seconds < _EXACT:
-        ns = ceil(seconds * 1_000_000_000)
-        if ns / 1_000_000_000 == seconds:
+        ns = ceil(seconds * 1e9)
+        if ns / 1e9 == seconds:
             return ns
     if seconds != seconds:
         raise ValueError("a time is no number (NaN)")
@@ -397,7 +397,7 @@ class Wheel:
         self._numbers = itertools.count(1)
         self._timers: dict[int, Timer] = {}
         # Those of them that the wheel does not know yet
-        self._new: dict[int, Timer] = {}
+        self._new: list[int] = []
         self._keys: dict[Hashable, Timer] = {}
         self._waiters: set[asyncio.Future[Any]] = set()
         self._timeouts: set[Timeout] = set()
@@ -613,8 +613,8 @@ class Wheel:
             raise OSError(errno.EINVAL, "CLOCK_REALTIME can be set: there are no delays on it")
         # As _ns() does it
         if 0 < delay < _EXACT:
-            ns = ceil(delay * 1_000_000_000)
-            if ns / 1_000_000_000 == delay:
+            ns = ceil(delay * 1e9)
+            if ns / 1e9 == delay:
                 return context._time() + ns
         return min(context.now() + _ns(delay), LATEST)
 
@@ -625,8 +625,9 @@ class Wheel:
         number = next(self._numbers)
         if timer._key is _NO_KEY and not self._at_once and not self._over:
             key = timer._id
-            if self._timers.get(key) is not timer:
+            if not key or self._timers.get(key) is not timer:
                 key = number
+                self._new.append(number)
             elif key <= self._told:
                 self._moved[key] = deadline
         else:
@@ -634,8 +635,6 @@ class Wheel:
         timer._id, timer._order, timer._deadline = key, number, deadline
         timer._when, timer._cancelled = None, False
         self._timers[key] = timer
-        if key > self._told:
-            self._new[key] = timer
         if deadline < self._in_time:
             self._schedule(deadline)
 
@@ -651,9 +650,10 @@ class Wheel:
             # No event has that number which was read before this.
             if self._at_once:
                 number = self._arm_now(deadline)
+            else:
+                self._new.append(number)
             if armed:
                 del self._timers[holder._id]
-                self._new.pop(holder._id, None)
         holder._cancelled = True
         if timer._key is not _NO_KEY:
             self._keys[timer._key] = timer
@@ -689,12 +689,13 @@ class Wheel:
         """Tell the wheel what it does not know yet."""
         self._in_time = self._lag_in_time
         numbers: list[int] = []
-        for number, timer in self._new.items():
-            numbers += (number, timer._deadline)
+        timers = self._timers
+        for number in self._new:
+            if number in timers:
+                numbers += (number, timers[number]._deadline)
         numbers += itertools.chain.from_iterable(self._moved.items())
         if not self._gone and not numbers:
-            # To iterate over a dict takes as long as over the most that were in it.
-            self._new = {}
+            self._new.clear()
             return
         if self._parents:
             # In the loop of a parent, which will tell the wheel itself
@@ -711,7 +712,7 @@ class Wheel:
                 self._schedule(LATEST)
         self._moved.clear()
         self._told = next(self._numbers)
-        self._new = {}
+        self._new.clear()
         pushes, done = array.array("Q", numbers), 0
         while 2 * done < len(pushes):
             # Of a timer that there is not it makes one.
@@ -730,8 +731,6 @@ class Wheel:
         if not timer.armed:
             return False
         del self._timers[timer._id]
-        if timer._id > self._told:
-            del self._new[timer._id]
         if self._keys.get(timer._key) is timer:
             del self._keys[timer._key]
         return True
