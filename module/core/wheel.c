@@ -78,7 +78,6 @@
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/log2.h>
-#include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "debug.h"
@@ -132,24 +131,18 @@ static u64 hand_at(u64 tick, u64 lead, u32 shift)
 	return (tick + lead) >> shift;
 }
 
-/* A level whose granularity is over 64 bits of ticks would never be used. */
-static u32 usable_levels(u32 slots, u32 levels)
-{
-	return min_t(u32, levels, 1 + 63 / (ilog2(slots) - 1));
-}
-
 u32 twheel_wheel_levels(u32 slots, u64 range)
 {
 	u32 shift = ilog2(slots) - 1, levels = 1;
 
-	while ((levels - 1) * shift < 64 && range >> ((levels - 1) * shift) >= slots)
+	while (range >> ((levels - 1) * shift) >= slots)
 		levels++;
 	return levels;
 }
 
 size_t twheel_wheel_size(u32 slots, u32 levels)
 {
-	size_t rows = 2 * usable_levels(slots, levels) - 1, n = slots * rows;
+	size_t rows = 2 * levels - 1, n = slots * rows;
 
 	return rows * sizeof(struct twheel_row) + n * sizeof(struct list_head) +
 	       BITS_TO_LONGS(n) * sizeof(long);
@@ -165,7 +158,7 @@ void twheel_wheel_init(struct twheel_wheel *w, u32 slots, u32 levels, u64 clk,
 		.next_expiry	= TWHEEL_NEVER,
 		.slots		= slots,
 		.slot_bits	= (u8)ilog2(slots),
-		.levels		= (u8)usable_levels(slots, levels),
+		.levels		= (u8)levels,
 		.rows		= memory,
 	};
 	w->buckets = (struct list_head *)(w->rows + nr_rows(w));

@@ -101,8 +101,8 @@ size_t twheel_wheel_size(u32 slots, u32 levels);
  * twheel_wheel_init() - set up an empty wheel
  * @w:		the wheel
  * @slots:	buckets a level, a power of two
- * @levels:	levels. Nodes may be further ahead than these reach, but then a jump costs
- *		more: see wheel.c
+ * @levels:	levels, no more than twheel_wheel_levels() says for all ticks. Nodes may be further
+ *		ahead than these reach, but then a jump costs more: see wheel.c
  * @clk:	the tick up to which it has turned
  * @memory:	zeroed, of twheel_wheel_size() bytes
  */

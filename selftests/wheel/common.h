@@ -17,7 +17,7 @@
 /* The last tick that can come. */
 #define TICK_MAX	(TWHEEL_NEVER - 1)
 
-#define LOW_LEVELS_MAX	8
+#define LOW_LEVELS_MAX	8U
 
 /* Returns how many levels of @slots buckets reach all ticks. */
 static inline u32 all_levels(u32 slots)
@@ -38,7 +38,7 @@ static inline bool next_geometry(u32 *slots, u32 *levels)
 /* The same with few levels, most of which do not reach far. */
 static inline bool next_low_geometry(u32 *slots, u32 *levels)
 {
-	if (*slots && ++*levels <= LOW_LEVELS_MAX)
+	if (*slots && ++*levels <= min(LOW_LEVELS_MAX, all_levels(*slots)))
 		return true;
 	*slots = *slots ? 2 * *slots : TWHEEL_SLOTS_MIN;
 	*levels = 1;
