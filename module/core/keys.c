@@ -22,6 +22,7 @@
 #include <linux/minmax.h>
 #include <linux/prefetch.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 
 #include "chunk.h"
 #include "debug.h"
@@ -69,7 +70,7 @@ void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunk
 
 void twheel_keys_destroy(struct twheel_keys *keys)
 {
-	twheel_table_free(&keys->heads, keys->locks, TWHEEL_KEY_LOCKS * sizeof(*keys->locks));
+	kvfree(keys->locks);
 	twheel_table_destroy(&keys->heads);
 }
 

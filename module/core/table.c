@@ -53,15 +53,6 @@ void *twheel_table_alloc(struct twheel_table *table, size_t bytes)
 	return memory;
 }
 
-void twheel_table_free(struct twheel_table *table, void *memory, size_t bytes)
-{
-	if (!memory)
-		return;
-	kvfree(memory);
-	twheel_quota_sub_memory(table->quota, bytes);
-	table->charged -= bytes;
-}
-
 /* Make the first entries, in a block behind its array. */
 static int add_small_block(struct twheel_table *table)
 {
@@ -91,17 +82,18 @@ static int add_block(struct twheel_table *table)
 	bool moves = !nr && old->room;
 	void *block;
 
+	block = twheel_table_alloc(table, TWHEEL_TABLE_BLOCK);
+	if (IS_ERR(block))
+		return PTR_ERR(block);
 	if (nr == slots) {
 		slots = max(1U, 2 * nr);
 		array = twheel_table_alloc(table, struct_size(array, blocks, slots));
-		if (IS_ERR(array))
+		if (IS_ERR(array)) {
+			kvfree(block);
+			twheel_quota_sub_memory(table->quota, TWHEEL_TABLE_BLOCK);
+			table->charged -= TWHEEL_TABLE_BLOCK;
 			return PTR_ERR(array);
-	}
-	block = twheel_table_alloc(table, TWHEEL_TABLE_BLOCK);
-	if (IS_ERR(block)) {
-		if (array != old)
-			twheel_table_free(table, array, struct_size(array, blocks, slots));
-		return PTR_ERR(block);
+		}
 	}
 
 	if (moves) {

@@ -66,24 +66,16 @@ void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock
 		       struct twheel_quota *quota);
 
 /**
- * twheel_table_alloc() - make memory that is counted with a table
+ * twheel_table_alloc() - make memory that is counted until a table is destroyed
  * @table:	the table
  * @bytes:	how much
+ *
+ * The caller frees it then, with kvfree().
  *
  * Context: may sleep. The caller serialises all calls for @table.
  * Return: the memory, zeroed; or the error -ENOMEM, -EDQUOT or -EINTR.
  */
 void *twheel_table_alloc(struct twheel_table *table, size_t bytes);
-
-/**
- * twheel_table_free() - free such memory
- * @table:	the table
- * @memory:	the memory, or NULL
- * @bytes:	how much
- *
- * Context: as twheel_table_alloc().
- */
-void twheel_table_free(struct twheel_table *table, void *memory, size_t bytes);
 
 /**
  * twheel_table_reserve() - make room for entries
