@@ -139,7 +139,7 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index)
 	struct twheel_timer *timer = NULL;
 
 	if (hold->local)
-		timer = twheel_pool_lookup(&hold->ctx->pool, index);
+		timer = twheel_chunk_timer(&hold->ctx->pool.chunks, index);
 	return timer && lock_timer(hold, timer, NULL) ? timer : NULL;
 }
 
@@ -188,7 +188,7 @@ struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 hand
 	if (!hold->local)
 		return NULL;
 	if (!timer && !hold->ctx->pool.keyed)
-		timer = twheel_pool_lookup(&hold->ctx->pool, lower_32_bits(handle));
+		timer = twheel_chunk_timer(&hold->ctx->pool.chunks, lower_32_bits(handle));
 	if (timer && lock_timer(hold, timer, NULL) &&
 	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
 		return timer;

@@ -90,7 +90,7 @@ static __always_inline struct twheel_timer *twheel_hold_lock(struct twheel_ctx *
 {
 	struct twheel_timer *timer = unlikely(ctx->pool.keyed) ?
 				     twheel_keys_guess(&ctx->pool.keys, handle) :
-				     twheel_pool_lookup(&ctx->pool, lower_32_bits(handle));
+				     twheel_chunk_timer(&ctx->pool.chunks, lower_32_bits(handle));
 	u32 where;
 
 	if (unlikely(!timer))

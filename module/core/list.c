@@ -163,7 +163,7 @@ u64 twheel_list_next_expiry(struct twheel_ctx *ctx)
 
 		rcu_read_lock();
 		index = twheel_pool_next_index(&ctx->pool, index, end);
-		timer = index < end ? twheel_pool_lookup(&ctx->pool, index) : NULL;
+		timer = index < end ? twheel_chunk_timer(&ctx->pool.chunks, index) : NULL;
 		/* Pairs with smp_store_release() in set_timer(). */
 		where = timer ? smp_load_acquire(&timer->where) : TWHEEL_STATE_NONE;
 		if (twheel_state_of(where) == TWHEEL_STATE_PENDING)

@@ -81,10 +81,10 @@ void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_
 		return;
 	}
 	for (i = 0; i < n; i++, entries += size) {
-		u64 handle = *(const u64 *)entries;
+		u32 index = lower_32_bits(*(const u64 *)entries);
 
 		/* Handle 0, which asks for a new timer, has the index of none. */
-		hints[i] = twheel_pool_lookup(pool, lower_32_bits(handle)) ?: TWHEEL_NO_HINT;
+		hints[i] = twheel_chunk_timer(&pool->chunks, index) ?: TWHEEL_NO_HINT;
 		/* That of no timer does nothing. */
 		prefetchw(hints[i]);
 	}

@@ -281,22 +281,6 @@ int twheel_pool_grow(struct twheel_pool *pool, struct twheel_base *base,
 void twheel_pool_reclaim(struct twheel_pool *pool);
 
 /**
- * twheel_pool_lookup() - find a timer by its index
- * @pool:	the pool
- * @index:	any number
- *
- * The timer may be free, or become free unless it is locked. Its memory stays until the
- * RCU section ends.
- *
- * Context: under RCU.
- * Return: the timer, or NULL.
- */
-static inline struct twheel_timer *twheel_pool_lookup(const struct twheel_pool *pool, u32 index)
-{
-	return twheel_chunk_timer(&pool->chunks, index);
-}
-
-/**
  * twheel_pool_look_ahead() - find timers for many handles, and have their memory fetched
  * @pool:	the pool, which is settled
  * @entries:	structs that begin with a handle or key
