@@ -30,7 +30,7 @@ static_assert(!offsetof(struct twheel_arm, handle));
 
 u64 twheel_timer_end_lease(const struct twheel_ctx *ctx, const struct twheel_timer *timer)
 {
-	return twheel_ctx_word_deadline(ctx, twheel_lease_end(twheel_pool_word(timer)),
+	return twheel_ctx_word_deadline(ctx, twheel_lease_end(twheel_word_of(timer)),
 					timer->deadline);
 }
 
@@ -62,7 +62,7 @@ static noinline u64 renew_word(const struct twheel_ctx *ctx, const struct twheel
 {
 	u64 old;
 
-	tell_word(timer, arm, twheel_lease_renew(twheel_pool_word(timer),
+	tell_word(timer, arm, twheel_lease_renew(twheel_word_of(timer),
 						 word_for(ctx, arm, deadline, ready), &old));
 	return twheel_is_lease(timer->where) ?
 	       twheel_ctx_word_deadline(ctx, old, timer->deadline) : timer->deadline;
@@ -245,7 +245,7 @@ static __always_inline void start_new(struct twheel_hold *hold, struct twheel_ti
 
 		if (unlikely(leases))
 			tell_word(timer, arm,
-				  twheel_lease_begin(twheel_pool_word(timer),
+				  twheel_lease_begin(twheel_word_of(timer),
 						     word_for(ctx, arm, deadline, ready)));
 		set_timer(timer, arm, deadline, slack, where);
 		arm->handle = twheel_pool_handle(timer);

@@ -111,6 +111,12 @@ static inline u64 *twheel_key_of(const struct twheel_timer *timer)
 	return &twheel_chunk_of(timer)->keys[twheel_place_of(timer) - 1];
 }
 
+/* The word of @timer, which is in a pool with leases. Programs may change it at any time. */
+static inline atomic64_t *twheel_word_of(const struct twheel_timer *timer)
+{
+	return &twheel_chunk_of(timer)->words[twheel_place_of(timer)];
+}
+
 /* Where the chunk with number @nr is stored in @chunks; or NULL without room for it. */
 static inline void __rcu **twheel_chunk_slot(const struct twheel_table *chunks, u32 nr)
 {

@@ -32,7 +32,7 @@
 static bool look_at_lease(struct twheel_base *base, struct twheel_timer *timer)
 {
 	const struct twheel_ctx *ctx = twheel_ctx_of(timer);
-	atomic64_t *word = twheel_pool_word(timer);
+	atomic64_t *word = twheel_word_of(timer);
 	u64 clk = base->wheel.clk, deadline;
 
 	if (timer->node.expires <= clk) {

@@ -30,7 +30,7 @@ static u64 due_time(const struct twheel_timer *timer, u32 where)
 	if (!twheel_is_lease(where) || twheel_state_of(where) != TWHEEL_STATE_PENDING)
 		return deadline;
 	return twheel_ctx_word_deadline(twheel_ctx_of(timer),
-					atomic64_read(twheel_pool_word(timer)), deadline);
+					atomic64_read(twheel_word_of(timer)), deadline);
 }
 
 /* Say in @info, of a timer of @ctx, when it is due. */
@@ -59,7 +59,7 @@ static void describe(const struct twheel_timer *timer,
 	};
 	if (twheel_is_lease(timer->where)) {
 		info->word = twheel_index_of(timer);
-		info->tag = twheel_lease_tag(atomic64_read(twheel_pool_word(timer)));
+		info->tag = twheel_lease_tag(atomic64_read(twheel_word_of(timer)));
 	}
 	tell_deadline(ctx, info, due_time(timer, timer->where));
 }

@@ -66,11 +66,6 @@ void twheel_pool_cache_exit(void)
 	kmem_cache_destroy(twheel_chunk_cache);
 }
 
-atomic64_t *twheel_pool_word(const struct twheel_timer *timer)
-{
-	return &twheel_chunk_of(timer)->words[twheel_place_of(timer)];
-}
-
 void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints)
 {

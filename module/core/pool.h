@@ -350,13 +350,4 @@ static inline bool twheel_pool_is_named(const struct twheel_pool *pool,
 	return timer->generation == upper_32_bits(handle);
 }
 
-/**
- * twheel_pool_word() - the word that a timer has for a lease
- * @timer:	the timer, of a pool with leases
- *
- * Context: any.
- * Return: the word, which programs may change at any time.
- */
-atomic64_t *twheel_pool_word(const struct twheel_timer *timer);
-
 #endif /* TWHEEL_POOL_H */
