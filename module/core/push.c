@@ -63,17 +63,6 @@ static noinline int push_held(struct twheel_hold *hold, struct twheel_timer *tim
 	return twheel_timer_rearm(hold, timer, &arm);
 }
 
-/* Carry out @push, which names @timer: it is held. 0, or -ENOENT if it may not be pushed. */
-static __always_inline int push_found(struct twheel_hold *hold, struct twheel_timer *timer,
-				      const struct twheel_push *push)
-{
-	if (likely(twheel_timer_postpone(hold->base, timer,
-					 twheel_clock_unshift(push->expires, hold->offset),
-					 hold->here, hold->stays)))
-		return 0;
-	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
-}
-
 /*
  * Carry out @push. @hint: as for twheel_hold_handle(). 0; -EINVAL; or -ENOENT if
  * there is no such timer, or without keys if it is not pending.
@@ -86,7 +75,13 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 	if (unlikely(push->expires > KTIME_MAX))
 		return -EINVAL;
 	timer = twheel_hold_handle(hold, push->handle, hint);
-	return likely(timer) ? push_found(hold, timer, push) : -ENOENT;
+	if (unlikely(!timer))
+		return -ENOENT;
+	if (likely(twheel_timer_postpone(hold->base, timer,
+					 twheel_clock_unshift(push->expires, hold->offset),
+					 hold->here, hold->stays)))
+		return 0;
+	return may_push(hold, timer) ? push_held(hold, timer, push) : -ENOENT;
 }
 
 /*
