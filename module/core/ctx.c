@@ -128,11 +128,6 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 	*pending = timers - *ready;
 }
 
-void twheel_ctx_wake(struct twheel_ctx *ctx)
-{
-	twheel_waiters_wake(&ctx->waiters);
-}
-
 bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 {
 	bool stepped;
@@ -171,7 +166,7 @@ static void ctx_set_config(struct twheel_ctx *ctx, u32 config)
 	smp_store_release(&ctx->config, config);
 	/* A step since the watch began has woken nobody: wake the waiters now. */
 	if (twheel_ctx_stepped(ctx))
-		twheel_ctx_wake(ctx);
+		twheel_waiters_wake(&ctx->waiters);
 }
 
 int twheel_ctx_config(struct twheel_ctx *ctx, enum twheel_clock clock,

@@ -238,7 +238,8 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready);
  * what few timers there are is read by deadline, and what one expire batch adds to records that are
  * no later is sorted. Timers with equal deadlines stay in the order in which they came.
  *
- * Context: the caller holds the lock of @base. It calls twheel_ctx_wake() later, without it.
+ * Context: the caller holds the lock of @base. It wakes @ctx->waiters later, without it: from then
+ * until it does so it is in a call on @ctx, or under RCU, which keeps the memory of @ctx.
  */
 void twheel_ctx_make_ready(struct twheel_ctx *ctx, struct twheel_base *base,
 			   struct twheel_timer *timer, u64 now);
@@ -264,17 +265,6 @@ void twheel_ctx_withdraw(struct twheel_ctx *ctx, struct twheel_timer *timer);
  */
 void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, struct twheel_base *base,
 			       struct list_head *rest, u32 n);
-
-/**
- * twheel_ctx_wake() - wake the pollers, and one reader
- * @ctx:	the context
- *
- * Takes O(waiters).
- *
- * Context: any, without spinlocks. @ctx has not been freed: the caller is in a call on it,
- * or in a watch of it, or under RCU since it last saw a timer of it pending.
- */
-void twheel_ctx_wake(struct twheel_ctx *ctx);
 
 /**
  * twheel_ctx_stepped() - was the clock set, and has no reader been told of it yet?

@@ -123,7 +123,7 @@ void twheel_expire_wake(const struct twheel_run *run)
 	u32 i;
 
 	for (i = 0; i < run->nr_wake; i++)
-		twheel_ctx_wake(run->wake[i]);
+		twheel_waiters_wake(&run->wake[i]->waiters);
 }
 
 static bool has_grid(const struct twheel_timer *timer)

@@ -131,7 +131,7 @@ void twheel_hold_end(struct twheel_hold *hold)
 	rcu_read_unlock_bh();
 
 	if (hold->wake)
-		twheel_ctx_wake(hold->ctx);
+		twheel_waiters_wake(&hold->ctx->waiters);
 }
 
 struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index)

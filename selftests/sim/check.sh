@@ -66,7 +66,7 @@ same_in_a_row() {
 # A module that wakes nobody is found: so the oracle looks.
 finds_a_bug() {
 	cp -r "$top/module" "$tmp/module"
-	sed -i 's/^\t\ttwheel_ctx_wake(run->wake\[i\]);/\t\t;/' "$tmp/module/core/expire.c"
+	sed -i 's/^\t\ttwheel_waiters_wake(&run->wake\[i\]->waiters);/\t\t;/' "$tmp/module/core/expire.c"
 	! cmp -s "$top/module/core/expire.c" "$tmp/module/core/expire.c" &&
 		make -s -C "$sim" sim MODULE="$tmp/module" O="$tmp/build" \
 			ARGS="--seed 1 --episodes 2000" 2>&1 | tee "$tmp/found" >&2
