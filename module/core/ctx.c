@@ -115,7 +115,7 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 	 * A read frees timers before it takes their records off the list, with the lock held. So
 	 * what is counted after that is in @timers, and a pending timer does not seem to be ready.
 	 */
-	smp_mb__before_atomic();
+	smp_rmb();
 	for (cpu = twheel_ctx_next_ready(ctx, 0); cpu < nr_cpu_ids;
 	     cpu = twheel_ctx_next_ready(ctx, cpu + 1)) {
 		struct twheel_base *base = twheel_base_of(ctx->pool.account.quota, ctx->clock, cpu);

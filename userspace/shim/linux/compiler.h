@@ -26,6 +26,8 @@
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 /* Empty: one thread at a time is here. */
 #define data_race(x)		(x)
+/* As above. */
+#define smp_rmb()		((void)0)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
 
