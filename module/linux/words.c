@@ -17,7 +17,7 @@
 
 void twheel_words_init(struct twheel_words *words, struct twheel_quota *quota)
 {
-	xa_init_flags(&words->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&words->pages, XA_FLAGS_ACCOUNT);
 	words->quota = quota;
 }
 
@@ -28,7 +28,7 @@ void twheel_words_destroy(struct twheel_words *words)
 
 	xa_for_each(&words->pages, index, page) {
 		/* One by one: xa_destroy() frees all nodes with interrupts off. */
-		xa_erase_bh(&words->pages, index);
+		xa_erase(&words->pages, index);
 		twheel_quota_sub_memory(words->quota, PAGE_SIZE);
 		put_page(page);
 		cond_resched();
@@ -56,7 +56,7 @@ static struct page *new_page(struct twheel_words *words, unsigned long index)
 		goto uncharge;
 
 	memset64(page_address(page), TWHEEL_LEASE_EXPIRED, TWHEEL_PAGE_WORDS);
-	ret = xa_err(xa_store_bh(&words->pages, index, page, TWHEEL_POOL_GFP));
+	ret = xa_err(xa_store(&words->pages, index, page, TWHEEL_POOL_GFP));
 	if (ret)
 		goto free;
 	return page;

@@ -230,7 +230,7 @@ void *xa_load(struct xarray *xa, unsigned long index)
 	return index < xa->n ? xa->slots[index] : NULL;
 }
 
-void *xa_store_bh(struct xarray *xa, unsigned long index, void *entry, gfp_t gfp)
+void *xa_store(struct xarray *xa, unsigned long index, void *entry, gfp_t gfp)
 {
 	if (alloc_fails(gfp))
 		return ERR_PTR(-ENOMEM);

@@ -12,10 +12,10 @@ struct xarray {
 	unsigned long	n;
 };
 
-enum { XA_FLAGS_LOCK_BH = 1, XA_FLAGS_ACCOUNT = 2 };
+enum { XA_FLAGS_ACCOUNT = 1 };
 
 #define xa_init_flags(xa, flags) (*(xa) = (struct xarray){ })
-#define xa_erase_bh(xa, index)	((xa)->slots[index] = NULL)
+#define xa_erase(xa, index)	((xa)->slots[index] = NULL)
 #define xa_for_each(xa, index, entry) \
 	for ((index) = 0; (index) < (xa)->n; (index)++) \
 		if (!((entry) = (xa)->slots[index])) ; else
@@ -26,7 +26,7 @@ static inline int xa_err(const void *p)
 }
 
 void *xa_load(struct xarray *xa, unsigned long index);
-void *xa_store_bh(struct xarray *xa, unsigned long index, void *entry, gfp_t gfp);
+void *xa_store(struct xarray *xa, unsigned long index, void *entry, gfp_t gfp);
 void xa_destroy(struct xarray *xa);
 
 #endif /* SIM_LINUX_XARRAY_H */
