@@ -117,17 +117,17 @@ static int __init twheel_init(void)
 	if (ret)
 		return ret;
 
-	ret = twheel_quota_init();
+	ret = twheel_program_init();
 	if (ret)
 		goto cache_exit;
 
-	ret = twheel_program_init();
+	ret = twheel_quota_init();
 	if (ret)
-		goto quota_exit;
+		goto program_exit;
 
 	ret = twheel_clock_init(twheel_program_now);
 	if (ret)
-		goto program_exit;
+		goto quota_exit;
 
 	twheel_debugfs_init();
 	ret = twheel_chardev_init();
@@ -141,10 +141,10 @@ static int __init twheel_init(void)
 debugfs_exit:
 	twheel_debugfs_exit();
 	twheel_clock_exit();
-program_exit:
-	twheel_program_exit();
 quota_exit:
 	twheel_quota_exit();
+program_exit:
+	twheel_program_exit();
 cache_exit:
 	twheel_pool_cache_exit();
 	return ret;
