@@ -8,7 +8,6 @@
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/spinlock.h>
 
 #include "arm.h"
 #include "base.h"

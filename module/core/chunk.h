@@ -15,7 +15,6 @@
 #include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
-#include <linux/container_of.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>

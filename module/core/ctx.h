@@ -10,7 +10,6 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
-#include <linux/spinlock.h>
 
 #include <linux/twheel.h>
 
@@ -18,9 +17,6 @@
 #include "host.h"
 #include "lease.h"
 #include "pool.h"
-
-struct twheel_base;
-struct twheel_timer;
 
 /**
  * struct twheel_ready - the timers of a context that have expired on one CPU

@@ -18,8 +18,6 @@
 
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/list.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "stats.h"

@@ -15,7 +15,6 @@
  * misses more for each look-up; and it is not charged to a memory cgroup.
  */
 #include <linux/bits.h>
-#include <linux/container_of.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>

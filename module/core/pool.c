@@ -21,7 +21,6 @@
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/prefetch.h>
 #include <linux/rcupdate.h>

@@ -3,7 +3,6 @@
 #ifndef TWHEEL_POOL_H
 #define TWHEEL_POOL_H
 
-#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/idr.h>
 #include <linux/kernel.h>

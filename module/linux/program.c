@@ -22,9 +22,11 @@
  * tick still comes at the same time. Code that changes the base meanwhile either sends another
  * kick, as this one has read the base already, or finds it pending and relies on it.
  */
+#include <linux/container_of.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
+#include <linux/percpu.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/topology.h>

@@ -3,10 +3,8 @@
 #ifndef TWHEEL_PROGRAM_H
 #define TWHEEL_PROGRAM_H
 
-#include <linux/container_of.h>
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
-#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>

@@ -7,10 +7,8 @@
 #include <linux/compiler.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
-#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
-#include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/timekeeping.h>

@@ -8,7 +8,6 @@
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
-#include <linux/timekeeping.h>
 
 #include "program.h"
 
