@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/user_namespace.h>
 
@@ -95,13 +96,17 @@ void sim_read_debugfs(void)
 
 void sim_set_user_limit(unsigned long limit)
 {
+	/* The kernel has one, too. */
+	static DEFINE_MUTEX(param_lock);
 	struct kernel_param param = { .arg = sim_param_max_user_timers };
 	char text[24];
 
+	snprintf(text, sizeof(text), "%lu", limit);
+	mutex_lock(&param_lock);
 	expect(sim_ops_max_user_timers->set("12 timers", &param) == -EINVAL, STABLE_INTERFACE,
 	       "a limit that is no number is set");
-	snprintf(text, sizeof(text), "%lu", limit);
 	expect(!sim_ops_max_user_timers->set(text, &param), CONTAINED, "a limit cannot be set");
+	mutex_unlock(&param_lock);
 	drain_all();
 }
 
