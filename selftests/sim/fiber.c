@@ -145,6 +145,11 @@ struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void 
 	if (f->tsan)
 		__tsan_destroy_fiber(f->tsan);
 	f->tsan = __tsan_create_fiber(0);
+	/* It forgets what the memory was: nothing orders this fiber after who had it before. */
+	sim_ignore_reads(true);
+	free(f->stack);
+	f->stack = aligned_alloc(4096, STACK_SIZE);
+	sim_ignore_reads(false);
 #endif
 	if (i == nr_fibers)
 		nr_fibers++;
