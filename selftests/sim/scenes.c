@@ -6,6 +6,8 @@
  *			isolated, and then is not any more. Which CPU turns its wheel? Where do the
  *			timers go that they arm?
  *	poor		There is no memory for a wheel. How often do calls that can do without ask?
+ *	lent		A CPU has chunks with free timers. Does another one make its own, and take
+ *			those once memory is short?
  *	leap		A leap second that was announced does not come.
  *	watched		The clock is set again and again, and those who are told of it come and go.
  *	many		A user has many contexts, and as many timers as there may be. Does a call on
@@ -41,6 +43,9 @@
 #define CHUNKS	12U
 #define IN_CHUNKS ((u32)(CHUNKS * TWHEEL_CHUNK_TIMERS))
 #define TIMES	6U
+/* So many of these chunks have a free timer: no more than a CPU keeps for itself */
+#define LENT	8U
+#define IN_LENT	((u32)(LENT * TWHEEL_CHUNK_TIMERS))
 /* Ticks in each of which so many timers are due, and what each of them takes of a CPU, in ns */
 #define BUSY_TICKS	30U
 #define DUE		45U
@@ -435,6 +440,54 @@ static void again_main(void *arg)
 	call_close(&c);
 }
 
+static struct context shared;
+
+static void lend_main(void *arg)
+{
+	static struct twheel_arm arms[IN_CHUNKS];
+	u32 i;
+
+	*sim_param_max_fd_timers = 2 * IN_CHUNKS;
+	sim_set_user_limit(2 * IN_CHUNKS);
+	shared = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	open_context(&shared);
+	arm_chunks(&shared, arms, time_of(&shared) + 3600 * NSEC_PER_SEC);
+	for (i = 0; i < IN_LENT; i++) {
+		struct twheel_cancel cancel = { .handle = arms[i].handle };
+
+		/* Each of these chunks keeps a timer, so that it is not freed. */
+		expect(!(i % TWHEEL_CHUNK_TIMERS) || !call_cancel(&shared, &cancel), CONTAINED,
+		       "a timer cannot be cancelled");
+	}
+}
+
+/* Arm @n timers that nobody cancels. Returns how many bytes more are counted then. */
+static long arm_and_keep(struct context *c, u32 n)
+{
+	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	long before = memory_of(c);
+
+	while (n--) {
+		arm.handle = 0;
+		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
+	}
+	return memory_of(c) - before;
+}
+
+static void borrow_main(void *arg)
+{
+	long bytes = arm_and_keep(&shared, TWHEEL_CHUNK_TIMERS);
+
+	expect(bytes >= (long)TWHEEL_CHUNK_SIZE, CONSTANT_COST,
+	       "there is memory, and a CPU takes what another one needs: %ld bytes more", bytes);
+	/* As many as there are, and few more */
+	sim_set_user_limit(IN_CHUNKS - IN_LENT + LENT + 2 * TWHEEL_CHUNK_TIMERS);
+	bytes = arm_and_keep(&shared, 1);
+	expect(!bytes, CONTAINED,
+	       "memory is short, and a CPU takes %ld bytes, and not what another one has", bytes);
+	call_close(&shared);
+}
+
 static void busy_main(void *arg)
 {
 	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
@@ -554,6 +607,8 @@ void scene_run(void)
 	case 1:
 		play("first", 0, arm_main);
 		play("poor", 1, poor_main);
+		play("lender", 0, lend_main);
+		play("borrower", 1, borrow_main);
 		break;
 	case 2:
 		play("many", 0, many_main);
