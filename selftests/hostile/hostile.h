@@ -15,10 +15,9 @@
 
 #include "users.h"
 
-/* The attacker, and user IDs that nobody else on the machine has. */
+/* The attacker, and a user ID that nobody else on the machine has. */
 #define NOBODY		65534
 #define VICTIM		61240
-#define STRANGER	61241
 
 /* Arms @n timers that are far ahead, of the plain kind. */
 static inline int arm_far(int fd, int n, int *error)

@@ -316,92 +316,6 @@ TEST_F(memory, many_opens)
 	EXPECT_EQ(0, tw_status_of(pid));
 }
 
-/* The error of these numbers, due to caches of pages and of counts. */
-#define OFF	(4LL << 20)
-
-/* Returns how much kernel memory is charged to no group, as far as that can be seen, in bytes. */
-static long long uncharged(const FIXTURE_DATA(memory) * self)
-{
-	long long charged = settled(self);
-
-	return 1024 * (value_in("/proc/meminfo", "SUnreclaim:") +
-		       value_in("/proc/meminfo", "VmallocUsed:")) - charged;
-}
-
-/*
- * The table that leads to keys is the only memory that no cgroup is charged for. Its size
- * depends on the number of keys, which are charged and limited.
- */
-TEST_F(memory, the_table_of_keys)
-{
-	static const int sizes[] = { 390000, 400000 };
-	long long before, charged, now = 0, left = 0;
-	int pair[2], fd, error, n, done = 0;
-	pid_t pid;
-	size_t i;
-
-	if (!has_memcg(_metadata, &self->group, "max"))
-		return;
-	ASSERT_EQ(0, set_parameter(USER_LIMIT, 1 << 24));
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	ASSERT_FORKED(pid);
-	if (pid == 0) {
-		if (!begin_attack(self))
-			_exit(1);
-		fd = -1;
-		for (i = 0; i <= ARRAY_SIZE(sizes); i++) {
-			/*
-			 * In the first round there is one key only, and again at the end.
-			 */
-			n = (i ? sizes[i - 1] : 1) - done;
-			if (open_and_arm(kinds[1].config, &fd, 1 + done, n, &error) != n)
-				_exit(error == -ENOSPC ? 4 : 2);
-			done += n;
-			if (!tell(pair[1]) || !hear(pair[1]))
-				_exit(3);
-		}
-		for (n = 1; n < done; n++)
-			if (tw_cancel(fd, n))
-				_exit(5);
-		if (!tell(pair[1]) || !hear(pair[1]))
-			_exit(3);
-		_exit(0);
-	}
-	close(pair[1]);
-	ASSERT_TRUE(hear(pair[0]));
-	before = uncharged(self);
-	charged = settled(self);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ASSERT_TRUE(tell(pair[0]));
-		if (!hear(pair[0])) {
-			ASSERT_EQ(4, tw_status_of(pid));
-			SKIP(return, "the limits of this machine allow too few timers");
-		}
-		if (settled(self) - charged > 120LL * sizes[i])
-			SKIP(end_attack(pid); return, "slabs have red zones here, which count");
-		/* The old table is freed some time after the new one is in place. */
-		for (n = 0; n < 50; n++) {
-			now = uncharged(self) - before;
-			if (now < 27LL * sizes[i] + OFF)
-				break;
-		}
-		TH_LOG("%d keys: %lld bytes uncharged, %lld a key", sizes[i], now,
-		       now / sizes[i]);
-		EXPECT_GT(27LL * sizes[i] + OFF, now);
-	}
-	/* The table shrinks again as keys go, although one key stays. */
-	ASSERT_TRUE(tell(pair[0]));
-	ASSERT_TRUE(hear(pair[0]));
-	for (i = 0; i < 50; i++) {
-		left = uncharged(self) - before;
-		if (left < OFF)
-			break;
-	}
-	EXPECT_GT(OFF, left);
-	ASSERT_TRUE(tell(pair[0]));
-	EXPECT_EQ(0, tw_status_of(pid));
-}
-
 /*
  * In a user namespace of their own a user may have many user IDs, which an administrator
  * has granted. They still count as one user.
@@ -661,33 +575,6 @@ TEST_F(memory, churn_at_the_users_limit)
 	TH_LOG("%d rounds, %lld bytes at most, of %d", *rounds, peak - before, BUDGET);
 	/* Slabs that are not full, and the counts of CPUs that are not up to date */
 	EXPECT_GT(BUDGET + (512 << 10), peak - before);
-}
-
-/* A user to whom the permissions of the device do not give access cannot open it. */
-TEST_F(memory, for_a_group_only)
-{
-	gid_t group = STRANGER;
-	pid_t pid;
-	int as;
-
-	ASSERT_EQ(0, chown(TW_DEVICE, 0, group));
-	ASSERT_EQ(0, chmod(TW_DEVICE, 0660));
-	for (as = 0; as < 2; as++) {
-		ASSERT_FORKED(pid);
-		if (pid == 0) {
-			int fd;
-
-			if (!become(NOBODY))
-				_exit(1);
-			fd = tw_open();
-			_exit(as ? fd < 0 : fd != -EACCES);
-		}
-		EXPECT_EQ(0, tw_status_of(pid));
-		if (!as)
-			ASSERT_EQ(0, chown(TW_DEVICE, 0, NOBODY));
-	}
-	EXPECT_EQ(0, chown(TW_DEVICE, 0, 0));
-	EXPECT_EQ(0, chmod(TW_DEVICE, 0666));
 }
 
 TEST_HARNESS_MAIN
