@@ -95,7 +95,7 @@ flags+=("${others[@]}")
 user_sources() {
 	# The modules for Node and Java want the headers of these: suite languages compiles them.
 	sources userspace '*.c' | grep -v -e userspace/node -e userspace/java
-	sources selftests '*.c' | grep -v -e vm/splat -e time/absence -e bench/kernel
+	sources selftests '*.c' | grep -v -e vm/splat -e bench/kernel
 	echo module/core/*.c | tr ' ' '\n'
 }
 

@@ -25,7 +25,6 @@
 #define MINUTE		(60 * TW_SEC)
 #define HOUR		(60 * MINUTE)
 #define DAY		(24 * HOUR)
-#define YEAR		(365 * DAY)
 
 /*
  * How much time the guest may spend on reading clocks between a tick and an expiry, in all.
