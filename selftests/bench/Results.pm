@@ -10,7 +10,7 @@
 #	unit		ns, bytes, or interrupts
 #	place		where: guest, shared, host, uml, native, process, apart or together; see
 #			report.pl
-#	facility, operation, pending, batch, threads, situation, lateness, hold
+#	facility, operation, pending, batch, threads, situation, lateness
 #			of what. What does not apply is empty
 #	median, low, high
 #			of the rounds
@@ -31,7 +31,7 @@ use File::Basename 'dirname';
 
 our @EXPORT = qw(read_results write_results figures rounded goals comparisons);
 
-my @columns = qw(unit place facility operation pending batch threads situation lateness hold
+my @columns = qw(unit place facility operation pending batch threads situation lateness
 		 median low high spread rounds reason kernel commit);
 
 # write_results ABOUT, FIGURE... - print a file, with the figures in this order
@@ -134,7 +134,6 @@ sub speed {
 sub ours { return speed('native', 'twheel', $_[0], $million, $batch) }
 sub theirs { return speed('native', $_[0], $_[1], $million) }
 sub bytes { return { unit => 'bytes', facility => $_[0], pending => $million } }
-sub hold { return { hold => 'median', pending => $_[0] } }
 
 sub instructions {
 	my ($operation, $pending, $size) = @_;
@@ -180,8 +179,6 @@ my %compared = (
 	insn_single_push	=> [ instructions('push', 1000, 1) ],
 	insn_10m_vs_1k		=> [ instructions('random', 10_000_000),
 				     instructions('random', 1000) ],
-	# The median of the holds of a base's lock. The file has the longest, too.
-	hold_1m_vs_10k		=> [ hold($million), hold(10_000) ],
 );
 
 # What is measured, beside what, its name above, and its limit: "1/100" or a number.

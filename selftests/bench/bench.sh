@@ -7,7 +7,7 @@
 #
 # Measures
 #
-#	- in a guest: twheel and all peers; accuracy, silence, memory, holds of locks
+#	- in a guest: twheel and all peers; accuracy, silence, memory
 #	- natively, in turns and on one CPU: the peers on this machine's own kernel, and
 #	  twheel and the kernel's own timers in user-mode Linux
 #	- natively, wheels in the process and what else there is: with `process` nothing else,

@@ -78,15 +78,11 @@ sub add_situation {
 		my ($situation, undef, @value) = @fields;
 		add("silence $situation", { unit => 'interrupts', kernel => $kernel,
 					    situation => $situation }, @value);
-	} elsif ($what eq 'memory') {
+	} else {
 		my ($facility, $pending, @value) = @fields;
 		add("memory $facility $pending",
 		    { unit => 'bytes', kernel => $kernel, facility => $facility,
 		      pending => 0 + $pending }, @value);
-	} else {
-		my ($pending, $part, @value) = @fields;
-		add("hold $pending $part", { unit => 'ns', kernel => $kernel,
-					     pending => 0 + $pending, hold => $part }, @value);
 	}
 }
 
@@ -109,7 +105,7 @@ my %part = (
 	apart		=> $speed,
 	together	=> $speed,
 	situations	=> [ qr/^(accuracy(\t[\w-]+){3}|silence\t[^\t]+\tinterrupts|
-			      memory\t[\w-]+\t\d+|hold\t\d+\t\w+)\t$value$/x,
+			      memory\t[\w-]+\t\d+)\t$value$/x,
 			     \&add_situation ],
 );
 

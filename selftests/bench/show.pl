@@ -214,11 +214,7 @@ sub tables_of_situations {
 		      [ map { [ number($_), pending => $_ ] }
 			sort { $a <=> $b } values_of('pending', unit => 'bytes') ],
 		      map { [ $_, facility => $_, unit => 'bytes' ] }
-		      values_of('facility', unit => 'bytes')),
-		table("How long a wheel's lock is held, in a guest",
-		      [ [ 'median', hold => 'median' ], [ 'longest', hold => 'longest' ] ],
-		      map { [ number($_) . ' due in one tick', pending => $_ ] }
-		      sort { $a <=> $b } values_of('pending', hold => 'median')));
+		      values_of('facility', unit => 'bytes')));
 }
 
 sub table_of_instructions {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# situations.sh - what the device costs besides time: accuracy, silence, memory, lock holds
+# situations.sh - what the device costs besides time: accuracy, silence, memory
 #
 # usage: situations.sh [quick]
 #
@@ -11,7 +11,6 @@
 #	accuracy  FACILITY  SITUATION  p50|p99|p999|max  NS		see accuracy.c
 #	silence   SITUATION  interrupts  COUNT				see silence.c
 #	memory    FACILITY  PENDING  BYTES				see memory.c
-#	hold      PENDING  median|p99|longest  NS			see hold.c
 #
 # What cannot be measured has - in place of the figure, and the reason in one more column.
 # The exit status is 1 if a result was wrong: an expiration that was early, lost or came
@@ -58,11 +57,6 @@ accuracy() {
 	done
 }
 
-hold() {
-	measure hold 10000 3
-	measure hold 1000000 "$1"
-}
-
 memory_twheel() {
 	for facility in twheel twheel-keyed twheel-lease; do
 		measure memory "$facility" 1000000
@@ -93,7 +87,6 @@ quick() {
 	measure silence heartbeat-lease 1 100
 	memory_twheel
 	memory_peers 100000
-	hold 1
 }
 
 whole() {
@@ -113,7 +106,6 @@ whole() {
 		done
 	done
 	memory_twheel
-	hold 2
 }
 
 [ $# = 0 ] || [ "$*" = quick ] || {
