@@ -29,7 +29,7 @@ use warnings;
 use Exporter 'import';
 use File::Basename 'dirname';
 
-our @EXPORT = qw(read_results write_results figures rounded goals comparisons);
+our @EXPORT = qw(read_results write_results figures rounded goals);
 
 my @columns = qw(unit place facility operation pending batch threads situation lateness
 		 median low high spread rounds reason kernel commit);
@@ -142,122 +142,97 @@ sub instructions {
 		 batch => $size // $batch };
 }
 
-# By name: the figure that is ours and the one that it is divided by, so less is better; or one
-# figure alone.
-my %compared = (
-	arm_batch_vs_timerfd	=> [ ours('arm'), theirs('timerfd', 'arm') ],
-	arm_batch_vs_io_uring	=> [ ours('arm'), theirs('io_uring', 'arm') ],
-	rearm_batch_vs_timerfd	=> [ ours('random'), theirs('timerfd', 'random') ],
-	push_batch_vs_timerfd	=> [ speed('native', 'twheel-push', 'later', $million, $batch),
-				     theirs('timerfd', 'later') ],
-	rearm_single_vs_timerfd	=> [ speed('native', 'twheel', 'random', $million, 1),
-				     theirs('timerfd', 'random') ],
-	# In a guest, where both run in the same kernel.
-	rearm_single_in_guest	=> [ speed('guest', 'twheel', 'random', $million, 1),
-				     speed('guest', 'timerfd', 'random', $million) ],
-	lease_vs_word		=> [ speed('native', 'twheel-lease', 'later', $million),
-				     speed('native', 'word', 'later', $million) ],
-	# What fits the cache: a thousand of each.
-	lease_vs_timerfd	=> [ speed('native', 'twheel-lease', 'later', 1000),
-				     speed('native', 'timerfd', 'random', 1000) ],
-	cancel_batch_vs_timerfd	=> [ ours('cancel'), theirs('timerfd', 'cancel') ],
-	cancel_vs_io_uring_100k	=> [ speed('native', 'twheel', 'cancel', 100_000, $batch),
-				     speed('native', 'io_uring', 'cancel', 100_000) ],
-	deliver_vs_timerfd	=> [ ours('deliver'), theirs('timerfd', 'deliver') ],
-	keyed_rearm_vs_handle	=> [ speed('native', 'twheel-keyed', 'random', $million, $batch),
-				     ours('random') ],
-	# In a guest, where both run in the same kernel: libtwheel takes system calls.
-	object_rearm_vs_libuv	=> [ speed('guest', 'libtwheel', 'later', 100_000),
-				     speed('guest', 'libuv', 'later', 100_000) ],
-	bytes_per_timer		=> [ bytes('twheel') ],
-	bytes_per_keyed_timer	=> [ bytes('twheel-keyed') ],
-	insn_arm		=> [ instructions('arm', 1000) ],
-	insn_push		=> [ instructions('push', 1000) ],
-	insn_cancel		=> [ instructions('cancel', 1000) ],
-	insn_deliver		=> [ instructions('deliver', 1000) ],
-	insn_single_rearm	=> [ instructions('later', 1000, 1) ],
-	insn_single_push	=> [ instructions('push', 1000, 1) ],
-	insn_10m_vs_1k		=> [ instructions('random', 10_000_000),
-				     instructions('random', 1000) ],
-);
-
-# What is measured, beside what, its name above, and its limit: "1/100" or a number.
+# A name, what is measured, beside what, and the limit: "1/100" or a number; the figure that is ours
+# and the one that it is divided by, so less is better; or one figure alone.
 my @goals = (
-	[ "arm, batches of $batch", 'timerfd, its three calls', 'arm_batch_vs_timerfd', '1/60' ],
-	[ "arm, batches of $batch", 'io_uring', 'arm_batch_vs_io_uring', '1/8' ],
-	[ "re-arm a random one, batches of $batch", 'timerfd_settime', 'rearm_batch_vs_timerfd',
-	  '1/30' ],
-	[ "push back by write(), batches of $batch", 'timerfd_settime', 'push_batch_vs_timerfd',
-	  '1/60' ],
-	[ 're-arm a random one, one ioctl', 'timerfd_settime', 'rearm_single_vs_timerfd', '1/4' ],
-	[ 're-arm a random one, one ioctl, in a guest', 'timerfd_settime there',
-	  'rearm_single_in_guest', '1/2' ],
-	[ "cancel, batches of $batch", 'timerfd, disarm and close', 'cancel_batch_vs_timerfd',
-	  '1/40' ],
-	[ "cancel, 100 k pending", 'io_uring', 'cancel_vs_io_uring_100k', '1/10000' ],
-	[ 'deliver', 'timerfd, epoll_wait and read', 'deliver_vs_timerfd', '1/20' ],
-	[ 're-arm by key', 're-arm by handle', 'keyed_rearm_vs_handle', 1.3 ],
-	[ 'push a lease back', 'a compare-and-swap', 'lease_vs_word', 1.3 ],
-	[ 'push a lease back, 1 k pending', 'timerfd_settime, 1 k pending', 'lease_vs_timerfd',
-	  '1/100' ],
-	[ "push libtwheel's timer back, 100 k, in a guest", 'uv_timer_again there',
-	  'object_rearm_vs_libuv', 1 ],
-	[ 'instructions of an arm, in a batch', '', 'insn_arm', 330 ],
-	[ 'of a push back by write(), in a batch', '', 'insn_push', 125 ],
-	[ 'of a cancel, in a batch', '', 'insn_cancel', 180 ],
-	[ 'of a delivery, in a batch', '', 'insn_deliver', 180 ],
-	[ 'of a re-arm to later, one ioctl', '', 'insn_single_rearm', 1040 ],
-	[ 'of a push back, one write()', '', 'insn_single_push', 850 ],
-	[ 'of a random re-arm in a batch, 10 M pending', 'with 1 k', 'insn_10m_vs_1k', 1.05 ],
-	[ 'memory of a pending timer', '', 'bytes_per_timer', 66 ],
-	[ 'memory of a keyed one', '', 'bytes_per_keyed_timer', 82 ],
+	[ 'arm_batch_vs_timerfd', "arm, batches of $batch", 'timerfd, its three calls', '1/60',
+	  ours('arm'), theirs('timerfd', 'arm') ],
+	[ 'arm_batch_vs_io_uring', "arm, batches of $batch", 'io_uring', '1/8',
+	  ours('arm'), theirs('io_uring', 'arm') ],
+	[ 'rearm_batch_vs_timerfd', "re-arm a random one, batches of $batch", 'timerfd_settime',
+	  '1/30', ours('random'), theirs('timerfd', 'random') ],
+	[ 'push_batch_vs_timerfd', "push back by write(), batches of $batch", 'timerfd_settime',
+	  '1/60', speed('native', 'twheel-push', 'later', $million, $batch),
+	  theirs('timerfd', 'later') ],
+	[ 'rearm_single_vs_timerfd', 're-arm a random one, one ioctl', 'timerfd_settime', '1/4',
+	  speed('native', 'twheel', 'random', $million, 1), theirs('timerfd', 'random') ],
+	# In a guest, where both run in the same kernel.
+	[ 'rearm_single_in_guest', 're-arm a random one, one ioctl, in a guest',
+	  'timerfd_settime there', '1/2', speed('guest', 'twheel', 'random', $million, 1),
+	  speed('guest', 'timerfd', 'random', $million) ],
+	[ 'cancel_batch_vs_timerfd', "cancel, batches of $batch", 'timerfd, disarm and close',
+	  '1/40', ours('cancel'), theirs('timerfd', 'cancel') ],
+	[ 'cancel_vs_io_uring_100k', 'cancel, 100 k pending', 'io_uring', '1/10000',
+	  speed('native', 'twheel', 'cancel', 100_000, $batch),
+	  speed('native', 'io_uring', 'cancel', 100_000) ],
+	[ 'deliver_vs_timerfd', 'deliver', 'timerfd, epoll_wait and read', '1/20',
+	  ours('deliver'), theirs('timerfd', 'deliver') ],
+	[ 'keyed_rearm_vs_handle', 're-arm by key', 're-arm by handle', 1.3,
+	  speed('native', 'twheel-keyed', 'random', $million, $batch), ours('random') ],
+	[ 'lease_vs_word', 'push a lease back', 'a compare-and-swap', 1.3,
+	  speed('native', 'twheel-lease', 'later', $million),
+	  speed('native', 'word', 'later', $million) ],
+	# What fits the cache: a thousand of each.
+	[ 'lease_vs_timerfd', 'push a lease back, 1 k pending', 'timerfd_settime, 1 k pending',
+	  '1/100', speed('native', 'twheel-lease', 'later', 1000),
+	  speed('native', 'timerfd', 'random', 1000) ],
+	# In a guest, where both run in the same kernel: libtwheel takes system calls.
+	[ 'object_rearm_vs_libuv', "push libtwheel's timer back, 100 k, in a guest",
+	  'uv_timer_again there', 1, speed('guest', 'libtwheel', 'later', 100_000),
+	  speed('guest', 'libuv', 'later', 100_000) ],
+	[ 'insn_arm', 'instructions of an arm, in a batch', '', 330, instructions('arm', 1000) ],
+	[ 'insn_push', 'of a push back by write(), in a batch', '', 125,
+	  instructions('push', 1000) ],
+	[ 'insn_cancel', 'of a cancel, in a batch', '', 180, instructions('cancel', 1000) ],
+	[ 'insn_deliver', 'of a delivery, in a batch', '', 180, instructions('deliver', 1000) ],
+	[ 'insn_single_rearm', 'of a re-arm to later, one ioctl', '', 1040,
+	  instructions('later', 1000, 1) ],
+	[ 'insn_single_push', 'of a push back, one write()', '', 850,
+	  instructions('push', 1000, 1) ],
+	[ 'insn_10m_vs_1k', 'of a random re-arm in a batch, 10 M pending', 'with 1 k', 1.05,
+	  instructions('random', 10_000_000), instructions('random', 1000) ],
+	[ 'bytes_per_timer', 'memory of a pending timer', '', 66, bytes('twheel') ],
+	[ 'bytes_per_keyed_timer', 'memory of a keyed one', '', 82, bytes('twheel-keyed') ],
 );
 
-# compare RESULTS, NAME - { name, and reached, unit, ours and, if there are two, theirs }, or
-# { name, reason } if there is nothing to compare
+# compare RESULTS, OURS [THEIRS] - { reached, unit, ours and, if there are two, theirs }, or
+# { reason } if there is nothing to compare
 sub compare {
-	my ($results, $name) = @_;
+	my ($results, @sides) = @_;
 	my @figures;
 
-	for my $what (@{$compared{$name}}) {
+	for my $what (@sides) {
 		my ($figure) = figures($results, %$what);
 		if (!$figure) {
 			my ($missing) = those_that_are($results->{missing}, %$what);
 			my $side = join ' ', map { $what->{$_} // () } @columns;
-			return { name => $name, reason => "$side: " .
+			return { reason => "$side: " .
 				 ($missing ? $missing->{reason} : 'not measured') };
 		}
 		push @figures, $figure;
 	}
 
 	my ($ours, $theirs) = map { $_->{median} } @figures;
-	my %found = (name => $name, unit => $figures[0]{unit}, ours => $ours);
+	my %found = (unit => $figures[0]{unit}, ours => $ours);
 	return { %found, reached => $ours } unless @figures == 2;
 	# Below what taking off a floor can tell there is no ratio.
-	return { name => $name, reason => 'less than the error of taking off the floor' }
+	return { reason => 'less than the error of taking off the floor' }
 		unless $ours > 0 && $theirs > 0;
 	return { %found, theirs => $theirs, reached => rounded($ours / $theirs) };
 }
 
-# comparisons RESULTS - all of %compared, in the order of their names
-sub comparisons {
-	my ($results) = @_;
-
-	return map { compare($results, $_) } sort keys %compared;
-}
-
-# goals RESULTS - each goal as compare() has it, with what, beside, limit, and met if it was
+# goals RESULTS - each goal as compare() has it, with name, what, beside, limit, and met if it was
 # measured
 sub goals {
 	my ($results) = @_;
 
 	return map {
-		my ($what, $beside, $name, $limit) = @$_;
-		my $goal = compare($results, $name);
+		my ($name, $what, $beside, $limit, @sides) = @$_;
+		my $goal = compare($results, @sides);
 		my $most = $limit =~ m{^1/(\d+)$} ? 1 / $1 : $limit;
 		my $reached = $goal->{reached};
 
-		+{ %$goal, what => $what, beside => $beside, limit => $limit,
+		+{ %$goal, name => $name, what => $what, beside => $beside, limit => $limit,
 		   met => defined $reached ? $reached <= $most : undef };
 	} @goals;
 }

@@ -409,10 +409,8 @@ sub show {
 	my $measured = grep { defined $_->{met} } @goals;
 	my @parts = map { /^missing (.*)/ ? "  $1: $results->{about}{$_}\n" : () }
 		sort keys %{$results->{about}};
-	my @ratios = map { [ "  $_->{name}", $_->{reached} // "not measured: $_->{reason}" ] }
-		comparisons($results);
+	push @parts, map { $_->{reason} ? "  $_->{what}: $_->{reason}\n" : () } @goals;
 	print "Not measured:\n", @parts, "\n" if @parts;
-	print "Ratios:\n", rows_of_terminal(@ratios), "\n";
 	print origin(), "\n", rows_of_terminal(rows_of_goals()),
 		"\n$met of ${\scalar @goals} goals met, ", @goals - $measured, " not measured\n";
 }
