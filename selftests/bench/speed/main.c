@@ -61,14 +61,13 @@ static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: speed [-f facility,...] [-n pending,...] [-o operation,...] [-b batch,...]\n"
-	      "             [-t threads] [-s] [-c] [-r rounds] [-w seconds] [-l]\n"
+	      "             [-t threads] [-s] [-c] [-r rounds] [-w seconds]\n"
 	      "  -n  pending timers of all threads together; k and M are thousand and million\n"
 	      "      (1k,10k,100k,1M)\n"
 	      "  -b  timers in a call, where calls take several (1,16,64,256,1024)\n"
 	      "  -s  one descriptor for all threads, and not one each\n"
 	      "  -c  CPU time, and not the time that passes, for what does not wait\n"
-	      "  -w  limit for one measure (20)\n"
-	      "  -l  list what can be measured here\n", stderr);
+	      "  -w  limit for one measure (20)\n", stderr);
 	exit(2);
 }
 
@@ -143,30 +142,6 @@ static unsigned long names(char option, char *text, const char *(*name)(unsigned
 		bits |= 1UL << i;
 	}
 	return bits;
-}
-
-static void list_all(void)
-{
-	unsigned int i, op;
-
-	for (i = 0; i < NR_FACILITIES; i++) {
-		const struct facility *f = facilities[i];
-		const char *why = f->absent ? f->absent() : NULL;
-		const char *separator = "\t";
-
-		if (why) {
-			printf("# %s: %s\n", f->name, why);
-			continue;
-		}
-		printf("%s\t%s", f->name, f->batches ? "batches" : "single");
-		for (op = 0; op < NR_OPS; op++) {
-			if (!(f->ops & OPS(op)))
-				continue;
-			printf("%s%s", separator, op_names[op]);
-			separator = ",";
-		}
-		putchar('\n');
-	}
 }
 
 /* Carries out a plan in a child. Returns whether that went well. */
@@ -261,11 +236,11 @@ static void remark(void)
 int main(int argc, char **argv)
 {
 	unsigned int n, round, i;
-	bool list = false, ok = true;
+	bool ok = true;
 	int opt;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((opt = getopt(argc, argv, "f:n:o:b:t:scr:w:l")) >= 0) {
+	while ((opt = getopt(argc, argv, "f:n:o:b:t:scr:w:")) >= 0) {
 		switch (opt) {
 		case 'f':
 			chosen = names(opt, optarg, facility_name, NR_FACILITIES);
@@ -294,19 +269,12 @@ int main(int argc, char **argv)
 		case 'w':
 			seconds = number(opt, optarg, 1, LIMIT_MAX);
 			break;
-		case 'l':
-			list = true;
-			break;
 		default:
 			usage();
 		}
 	}
 	if (optind < argc)
 		usage();
-	if (list) {
-		list_all();
-		return 0;
-	}
 	for (n = 0; n < pendings.nr; n++)
 		if (pendings.of[n] / threads < PENDING_MIN)
 			refuse("-n: %u timers are too few for %u threads: %u each at least",
