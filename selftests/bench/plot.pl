@@ -8,9 +8,7 @@
 # Leaves in the folder, of what was measured,
 #
 #	cost.svg	what an operation costs by the number of pending timers, natively
-#	cost-guest.svg	the same in a guest
 #	lateness.svg	how late timers come
-#	memory.svg	what a pending timer takes
 #
 # and names on stderr what was not.
 
@@ -28,20 +26,16 @@ my @series = (
 	[ 'twheel', 1, 'twheel, one ioctl each', '#5b8def', 2, 6 ],
 	[ 'twheel-keyed', 256, 'twheel, keys', '#00a0c6', 2, 5 ],
 	[ 'twheel-lease', undef, 'twheel, leases', '#7b3fb5', 3, 9 ],
-	[ 'libtwheel', undef, 'libtwheel objects', '#b08be0', 2, 8 ],
 	[ 'timerfd', undef, 'timerfd + epoll', '#c0182b', 3, 7 ],
-	[ 'timerfd-et', undef, 'the same, by edges', '#e58a93', 2, 6 ],
 	[ 'posix', undef, 'POSIX timers', '#e8743b', 2, 5 ],
 	[ 'io_uring', undef, 'io_uring', '#d6479a', 2, 9 ],
 	[ 'hrtimer', undef, 'hrtimer (kernel)', '#7a4b1e', 2, 11 ],
 	[ 'timer_list', undef, 'timer_list (kernel)', '#c49a5a', 2, 13 ],
 	[ 'libuv', undef, 'libuv', '#1f7a3d', 2, 6 ],
 	[ 'libevent', undef, 'libevent', '#58b368', 2, 4 ],
-	[ 'libevent-common', undef, 'the same, one timeout', '#a9d8b2', 2, 5 ],
 	[ 'heap', undef, 'binary heap', '#8fae1b', 2, 8 ],
 	[ 'hashed', undef, 'hashed wheel', '#777777', 2, 10 ],
 	[ 'core6', undef, 'our wheel, in process', '#333333', 2, 12 ],
-	[ 'core1', undef, 'the same, one level', '#aaaaaa', 2, 14 ],
 );
 my @panels = (
 	[ 'arm', 'arm a new one' ], [ 'random', 're-arm a random one, to any time' ],
@@ -78,10 +72,10 @@ sub absent {
 
 # Pending timers and what the best batch costs, in the order of the first, of a series
 sub line_of {
-	my ($place, $operation, $facility, $batch) = @_;
+	my ($operation, $facility, $batch) = @_;
 	my %best;
 
-	for my $figure (figures($results, place => $place, facility => $facility,
+	for my $figure (figures($results, place => 'native', facility => $facility,
 				threads => 1, operation => $operation,
 				defined $batch ? (batch => $batch) : ())) {
 		my ($pending, $ns) = @{$figure}{qw(pending median)};
@@ -92,13 +86,12 @@ sub line_of {
 }
 
 sub costs {
-	my ($name, $place, $title) = @_;
 	my ($data, %plots, %drawn, @ns) = ('');
 
 	for my $panel (@panels) {
 		for my $i (0 .. $#series) {
 			my ($facility, $batch, undef, $colour, $width, $point) = @{$series[$i]};
-			my @line = line_of($place, $panel->[0], $facility, $batch) or next;
+			my @line = line_of($panel->[0], $facility, $batch) or next;
 			push @ns, map { (split)[1] } @line;
 			my $block = "\$$panel->[0]_$i";
 			$data .= "$block << EOD\n" . join("\n", @line) . "\nEOD\n";
@@ -107,11 +100,11 @@ sub costs {
 			$drawn{$i} = 1;
 		}
 	}
-	return absent($name) unless %drawn;
+	return absent('cost') unless %drawn;
 
 	my ($least, $most) = (sort { $a <=> $b } @ns)[0, -1];
 	my $program = $data . <<~END;
-		set multiplot title "$title" font ",16"
+		set multiplot title "What an operation costs, natively" font ",16"
 		set logscale xy
 		set format x "%.0s%c"
 		set xrange [700:14e6]
@@ -138,7 +131,7 @@ sub costs {
 		my (undef, undef, $title, $colour, $width, $point) = @{$series[$_]};
 		"NaN with linespoints lc rgb \"$colour\" lw $width pt $point ps 0.6 title \"$title\"";
 	} sort { $a <=> $b } keys %drawn) . "\nunset multiplot\n";
-	draw($name, 1040, 760, $program);
+	draw('cost', 1040, 760, $program);
 }
 
 # A group of bars for each situation, from p50 to the worst: twheel beside timerfd.
@@ -183,39 +176,5 @@ sub lateness {
 		END
 }
 
-sub memory {
-	my (%bytes, %pending);
-
-	# Of the most that were pending: a million, unless that takes a facility too long.
-	for my $figure (sort { $a->{pending} <=> $b->{pending} } figures($results, unit => 'bytes')) {
-		$bytes{$figure->{facility}} = $figure->{median};
-		$pending{$figure->{facility}} = $figure->{pending};
-	}
-	return absent('memory') unless %bytes;
-
-	my @order = sort { $bytes{$b} <=> $bytes{$a} || $a cmp $b } keys %bytes;
-	my $n = @order;
-	my $data = "\$memory << EOD\n" . join('', map {
-		my $colour = $order[$_] =~ /twheel/ ? 0x0b3d91 : 0xc0182b;
-		my $few = $pending{$order[$_]} < 1_000_000 ?
-			" (of $pending{$order[$_]})" : '';
-		"$_ $bytes{$order[$_]} \"$order[$_]$few\" $colour\n";
-	} 0 .. $#order) . "EOD\n";
-	draw('memory', 760, 90 + 34 * $n, $data . <<~END);
-		set title "Bytes that a pending timer takes, of a million pending" font ",16"
-		set style fill solid
-		set yrange [-0.6:$n-0.4]
-		set xrange [0:*]
-		set grid xtics noytics
-		set lmargin 24
-		unset key
-		plot \$memory using (\$2/2):1:(\$2/2):(0.3):4:ytic(3) with boxxyerror lc rgb variable, \\
-			\$memory using 2:1:(sprintf("%.0f", \$2)) with labels left offset 0.5,0 \\
-			font ",12"
-		END
-}
-
-costs('cost', 'native', 'What an operation costs, natively');
-costs('cost-guest', 'guest', 'What an operation costs, in a guest');
+costs();
 lateness();
-memory();

@@ -91,7 +91,6 @@ my @facilities = (
 	[ 'heap', 'a binary heap' ],
 	[ 'hashed', 'a hashed wheel' ],
 	[ 'core6', "twheel's wheel in the process" ],
-	[ 'core1', 'the same with one level' ],
 );
 my @operations = (
 	[ 'fill', 'first fill' ], [ 'arm', 'arm' ], [ 'random', 're-arm random' ],

@@ -23,48 +23,48 @@
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 ours=twheel,twheel-push,twheel-keyed,twheel-lease
-embedded=embedded,embedded-cached,embedded-push,embedded-keyed,embedded-objects,embedded-timers
+embedded=embedded,embedded-push,embedded-keyed,embedded-objects,embedded-timers
 embedded=$embedded,embedded-cached-timers,embedded-deferred
-in_process=libuv,libevent,heap,hashed,core6,core1
-in_guest=$ours,$in_process,word,libtwheel,timerfd,timerfd-et,posix,io_uring,libevent-common
+in_process=libuv,libevent,heap,hashed,core6
+in_guest=$ours,$in_process,libtwheel,timerfd,timerfd-et,posix,io_uring,libevent-common
 most=fill,arm,later,random,heartbeat,cancel,deliver
 few=fill,arm,random,cancel,deliver
+plotted=arm,random,cancel,deliver
 
 speed() {
 	"$here/speed" "$@" || failed=1
 }
 
 guest() {
-	for n in 1k 100k; do
-		speed -n $n -b 256 -o $most -w 3 -f $in_guest
-	done
-	speed -n 10k -b 1,256 -o $most -f $in_guest
-	speed -n 10k -b 16,64,1024 -o arm,random,cancel -f $ours,io_uring
+	speed -n 1k -b 256 -o $most -w 3 -f $in_guest
+	speed -n 10k -b 1,16,64,256,1024 -o arm,random,cancel -f twheel,twheel-keyed,io_uring
+	speed -n 100k -o later -f libtwheel,libuv
 	speed -n 1M -b 256 -o $most -w 30 -f $ours,$in_process
 	# What takes half a minute to arm them is asked to do so once.
 	speed -n 1M -o fill,later,random,cancel -w 60 -f libtwheel,timerfd
 	speed -n 1M -b 256 -o fill,arm,deliver -w 30 -f io_uring
 	speed -n 1M -b 1 -o random -w 30 -f twheel
-	for threads in 2 4; do
-		speed -n 100k -b 256 -o $few -t $threads -f $ours,timerfd -w 10
+	for threads in 1 2 4; do
+		speed -n 100k -b 256 -o $few -t $threads -f twheel,twheel-keyed,timerfd -w 10
 	done
 }
 
 guest_quick() {
-	for n in 1k 100k; do
-		speed -n $n -b 256 -o fill,arm,later,random,cancel,deliver -w 5 -f $in_guest
-	done
+	speed -n 1k -b 256 -o fill,arm,later,random,cancel,deliver -w 5 -f $in_guest
+	speed -n 100k -o later -f libtwheel,libuv
 }
 
 shared() {
 	for threads in 2 4; do
-		speed -n 100k -b 256 -o $few -t $threads -s -f $ours,timerfd -w 10
+		speed -n 100k -b 256 -o $few -t $threads -s -f twheel,twheel-keyed -w 10
 	done
 }
 
 host() {
-	for n in 1k 10k 100k; do
-		speed -n $n -b 256 -o call,page,expire,$most -f floor,timerfd,posix,io_uring,$in_process -w 5
+	peers=floor,timerfd,posix,io_uring,$in_process
+	speed -n 1k -b 256 -o call,page,expire,$most -f $peers -w 5
+	for n in 10k 100k; do
+		speed -n $n -b 256 -o call,page,$plotted -f $peers -w 5
 	done
 	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f io_uring
 	speed -n 1M -o call,page,expire,$most -f floor,timerfd,$in_process
@@ -80,12 +80,15 @@ host_quick() {
 }
 
 uml() {
-	for n in 1k 10k 100k 1M; do
+	for n in 1k 1M; do
 		speed -n $n -b 256 -o call,page,expire,$most -f floor,word,$ours
 	done
-	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f $ours
+	for n in 10k 100k; do
+		speed -n $n -b 256 -o call,page,$plotted -f floor,twheel,twheel-keyed,twheel-lease
+	done
+	speed -n 10k -b 1,16,64,1024 -o arm,random,cancel -f twheel,twheel-keyed
 	speed -n 1M -b 1 -o call,random -f floor,twheel -w 60
-	speed -n 10M -b 256 -o fill,arm,random,cancel -f twheel -w 60
+	speed -n 10M -b 256 -o arm,random,cancel -f twheel -w 60
 	cat /sys/kernel/debug/peers || failed=1
 }
 
@@ -99,8 +102,10 @@ uml_quick() {
 
 process() {
 	for n in ${1:-1k 10k 100k}; do
-		speed -c -n $n -b 1,256 -o fill,arm,order,later,random,soon,cancel,deliver -w 3 \
-			-f $embedded,libuv,libevent,heap,heap4,hashed,core6
+		for of in "1,256 -f $embedded,libuv,libevent,heap,heap4,hashed,core6" \
+			  "1 -f embedded-cached"; do
+			speed -c -n $n -o fill,arm,order,later,random,soon,cancel,deliver -w 3 -b $of
+		done
 	done
 }
 

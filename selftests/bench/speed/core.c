@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The wheel of the module, module/core/wheel.c compiled unchanged, in the process: what is left of
- * the cost when there is no system call, no lock and no handle. core6 has six levels of 64
- * buckets; core1 has one level, with as many buckets as there can be, and so rounds.
+ * the cost when there is no system call, no lock and no handle. It has six levels of 64
+ * buckets.
  *
  * This file is compiled with userspace/shim in place of the kernel's headers.
  */
@@ -12,6 +12,8 @@
 #include "speed.h"
 
 #define TICK_SHIFT	20
+#define SLOTS		64
+#define LEVELS		6
 #define TAKE		64
 
 struct state {
@@ -27,27 +29,17 @@ static u64 tick_now(void)
 	return clock_ns() >> TICK_SHIFT;
 }
 
-static int open_with(struct job *job, u32 slots, u32 levels)
+static int open_state(struct job *job)
 {
 	struct state *s = table(1, sizeof(*s));
 
 	job->state = s;
 	s->nodes = table(job->nr, sizeof(*s->nodes));
 	s->fired.which = table(job->nr, sizeof(*s->fired.which));
-	s->size = twheel_wheel_size(slots, levels);
+	s->size = twheel_wheel_size(SLOTS, LEVELS);
 	s->memory = table(1, s->size);
-	twheel_wheel_init(&s->wheel, slots, levels, tick_now(), s->memory);
+	twheel_wheel_init(&s->wheel, SLOTS, LEVELS, tick_now(), s->memory);
 	return 0;
-}
-
-static int open_six(struct job *job)
-{
-	return open_with(job, 64, 6);
-}
-
-static int open_one(struct job *job)
-{
-	return open_with(job, TWHEEL_SLOTS_MAX, 1);
 }
 
 static void close_state(struct job *job)
@@ -137,9 +129,7 @@ static void wait_for(struct job *job)
 	wait_soon(s->wheel.next_expiry << TICK_SHIFT);
 }
 
-#define CORE \
-	.ops = OPS_ALL & ~OPS(OP_SOON), .close = close_state, .arm = arm, .move = move, \
-	.cancel = cancel, .reap = reap, .wait = wait_for
-
-const struct facility core6 = { .name = "core6", CORE, .open = open_six };
-const struct facility core1 = { .name = "core1", CORE, .open = open_one };
+const struct facility core6 = {
+	.name = "core6", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .close = close_state,
+	.arm = arm, .move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
+};

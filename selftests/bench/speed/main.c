@@ -39,7 +39,7 @@ static const struct facility *const facilities[] = {
 	&timerfd_et, &posix_timer, &io_uring_timeout, &embedded, &embedded_cached,
 	&embedded_push, &embedded_keyed, &embedded_objects, &embedded_timers,
 	&embedded_cached_timers, &embedded_deferred, &libuv, &libevent, &libevent_common, &heap,
-	&heap4, &hashed, &core6, &core1, &empty_call,
+	&heap4, &hashed, &core6, &empty_call,
 };
 
 #define NR_FACILITIES	(sizeof(facilities) / sizeof(facilities[0]))

@@ -164,7 +164,7 @@ extern const struct facility embedded_objects, embedded_timers, embedded_cached_
 extern const struct facility embedded_deferred;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;
 extern const struct facility libuv, libevent, libevent_common;
-extern const struct facility heap, heap4, hashed, core6, core1, empty_call;
+extern const struct facility heap, heap4, hashed, core6, empty_call;
 
 /**
  * struct fired - expirations that callbacks have noted, for @reap
