@@ -13,17 +13,15 @@
  *						twice a second: so none expires
  *	silence heartbeat-lease SECONDS MS	the same, as leases
  *
- * The function tracer counts the calls of the module's callback (twheel_turn) while the
- * situation lasts, but not while it is set up. All timers are on one CPU. A heartbeat goes
- * on for two seconds before they are counted, so that leases are looked at again as often as
- * they will be later.
+ * The module counts them, as many as the kernel does (stress/isolation.c). Those while the
+ * situation is set up are taken off. All timers are on one CPU. A heartbeat goes on for two
+ * seconds before they are counted, so that leases are looked at again as often as they will be
+ * later.
  */
 #include <stdio.h>
 
 #include "situations.h"
-
-#define TRACE		"/sys/kernel/tracing/"
-#define CALLBACK	"twheel_turn"
+#include "twheel_counters.h"
 
 #define HOUR		(3600 * TW_SEC)
 #define FAR		1000000
@@ -75,83 +73,21 @@ static void cannot(const char *name)
 	exit(0);
 }
 
-static bool trace_set(const char *file, const char *text)
+static unsigned long interrupts(void)
 {
-	char path[96];
-	int ret;
-
-	snprintf(path, sizeof(path), TRACE "%s", file);
-	ret = tw_write_file(path, text);
-	if (ret)
-		snprintf(reason, sizeof(reason), "%s: %s", path, strerror(-ret));
-	return !ret;
+	return tw_counter(TW_ALL_CPUS, "interrupts");
 }
 
-/* Opening these files with O_TRUNC empties them. */
-static void trace_clear(const char *path)
+/* Returns how many there were before. */
+static unsigned long count_begin(const char *name)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	unsigned long before = interrupts();
 
-	if (fd >= 0)
-		close(fd);
-}
-
-/* The filter has the callback and nothing else. */
-static bool trace_filters(void)
-{
-	FILE *file = fopen(TRACE "set_ftrace_filter", "re");
-	char line[96];
-	bool ok;
-
-	ok = file && fgets(line, sizeof(line), file) &&
-	     !strncmp(line, CALLBACK, strlen(CALLBACK)) && !fgets(line, sizeof(line), file);
-	if (file)
-		fclose(file);
-	if (!ok)
-		snprintf(reason, sizeof(reason), "the tracer cannot watch " CALLBACK " alone");
-	return ok;
-}
-
-/* Sets the tracer up, which may take long. */
-static void count_prepare(const char *name)
-{
-	trace_clear(TRACE "set_ftrace_filter");
-	if (!trace_set("tracing_on", "0") || !trace_set("current_tracer", "nop") ||
-	    !trace_set("set_ftrace_filter", CALLBACK) || !trace_filters() ||
-	    !trace_set("current_tracer", "function"))
+	if (before == ~0UL) {
+		snprintf(reason, sizeof(reason), "cannot read " TW_COUNTERS);
 		cannot(name);
-	trace_clear(TRACE "trace");
-}
-
-static void count_begin(void)
-{
-	if (!trace_set("tracing_on", "1"))
-		fail(reason, 0);
-}
-
-/* Counts what is in the buffers of all CPUs, and what they had no room for. */
-static unsigned long count_end(void)
-{
-	unsigned long calls = 0, n;
-	char path[96], line[96];
-	int cpu, cpus = sysconf(_SC_NPROCESSORS_CONF);
-	FILE *file;
-
-	trace_set("tracing_on", "0");
-	for (cpu = 0; cpu < cpus; cpu++) {
-		snprintf(path, sizeof(path), TRACE "per_cpu/cpu%d/stats", cpu);
-		file = fopen(path, "re");
-		while (file && fgets(line, sizeof(line), file))
-			if (sscanf(line, "entries: %lu", &n) == 1 ||
-			    sscanf(line, "overrun: %lu", &n) == 1)
-				calls += n;
-		if (file)
-			fclose(file);
 	}
-	trace_set("current_tracer", "nop");
-	trace_clear(TRACE "set_ftrace_filter");
-	trace_clear(TRACE "trace");
-	return calls;
+	return before;
 }
 
 /* Timers stay on the CPU that has armed them: on the last, which most likely is idle. */
@@ -172,11 +108,11 @@ static void report(const char *name, unsigned long calls)
 
 static void nothing(unsigned long seconds)
 {
+	unsigned long before = count_begin("nothing");
+
 	printf("# silence: nothing armed for %lu s\n", seconds);
-	count_prepare("nothing");
-	count_begin();
 	sleep(seconds);
-	report("nothing", count_end());
+	report("nothing", interrupts() - before);
 }
 
 static void one(unsigned long seconds)
@@ -184,22 +120,21 @@ static void one(unsigned long seconds)
 	struct twheel_event event[BATCH];
 	struct twheel_arm arm;
 	int fd = open_timers(0);
-	unsigned long calls;
+	unsigned long calls, before;
 	char name[32];
 	__u64 now;
 
 	snprintf(name, sizeof(name), "one-%lus", seconds);
 	pin_to_last();
-	count_prepare(name);
-	count_begin();
+	before = count_begin(name);
 	arm = tw_request(seconds * TW_SEC, 0, 0);
 	if (tw_call(fd, TWHEEL_IOC_ARM, &arm))
 		fail("arm", errno);
 	if (read_batch(fd, event, &now) != 1)
 		fail("number of records", 0);
-	calls = count_end();
+	calls = interrupts() - before;
 	check_empty(fd);
-	/* Something has made it expire: does the tracer see it? */
+	/* Something has made it expire: is that counted? */
 	if (!calls)
 		fail("number of interrupts that were seen", 0);
 	report(name, calls);
@@ -338,25 +273,23 @@ static void check(struct situation *s, struct twheel_info info)
 
 static void pushed_back(struct situation *s, unsigned long seconds)
 {
-	unsigned long calls, before;
+	unsigned long calls, pushed;
 	struct twheel_info info;
 
 	pin_to_last();
-	count_prepare(s->name);
 	s->turn = tw_now(CLOCK_MONOTONIC);
 	arm_each(s);
 	if (s->pace)
 		push(s, WARM);
-	before = s->pushed;
-	count_begin();
+	pushed = s->pushed;
+	calls = count_begin(s->name);
 	push(s, seconds * TW_SEC);
-	/* Nothing is pushed back any more while the tracer is stopped, which may take long. */
+	calls = interrupts() - calls;
 	info = tw_info(s->fd);
 	note_behind(s);
-	calls = count_end();
 	check(s, info);
 	printf("# silence: %s: %lu timers, pushed back %lu times in %lu s\n", s->name, s->n,
-	       s->pushed - before, seconds);
+	       s->pushed - pushed, seconds);
 	report(s->name, calls);
 }
 

@@ -18,7 +18,6 @@
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-trace=/sys/kernel/tracing
 restore=
 failed=0
 
@@ -114,8 +113,6 @@ whole() {
 }
 [ "$(id -u)" = 0 ] || die "only root may do this"
 [ -e /dev/twheel ] || die "no /dev/twheel: is the module loaded?"
-[ -e "$trace/current_tracer" ] || mount -t tracefs tracefs $trace 2>/dev/null ||
-	echo "# no tracefs: no interrupts and holds are seen"
 trap 'eval "$restore"' EXIT
 raise /proc/sys/fs/nr_open 2097152
 raise /proc/sys/fs/file-max 4194304
