@@ -25,8 +25,6 @@
 #include <stdio.h>
 #include <x86intrin.h>
 
-#include <twheel.h>
-
 #include "twheel_util.h"
 
 /* Operations in a pass: whole batches, and fewer than the fewest pending timers. */
@@ -49,9 +47,6 @@
 #define BURST_NS	(60 * TW_MSEC)
 #define BURST_MARGIN_NS	(2 * TW_MSEC)
 #define SPINS		10000000ULL
-
-/* More timer objects than that take more memory than what is learned from them. */
-#define OBJECTS		100000
 
 /*
  * struct world - a context and its pending timers
@@ -461,49 +456,6 @@ static void measure_expiry(struct world *w)
 	     (middle(with, BURST_PASSES) - middle(without, BURST_PASSES)) / BURST);
 }
 
-static void never(struct twheel_timer *timer, const struct twheel_event *event, void *arg)
-{
-	(void)timer;
-	(void)event;
-	(void)arg;
-}
-
-/* Timer objects of libtwheel that are pushed back, one call each. */
-static void measure_objects(size_t n)
-{
-	struct twheel_timer **timers;
-	__u64 counts[PASSES], begun;
-	struct twheel *tw;
-	size_t i, next = 0;
-	int pass, ret;
-
-	if (!wanted("object-later", 1))
-		return;
-	timers = calloc(n, sizeof(*timers));
-	ret = timers ? twheel_open(&tw, NULL, 0, NULL) : -ENOMEM;
-	for (i = 0; !ret && i < n; i++) {
-		ret = twheel_timer_new(&timers[i], tw, never, NULL);
-		if (!ret)
-			ret = twheel_timer_start(timers[i], NEAR, 0);
-	}
-	if (ret)
-		fail("timer objects", -ret);
-	for (pass = 0; pass < PASSES; pass++) {
-		measured = true;
-		begun = begin();
-		for (i = 0; i < PASS; i++) {
-			next = (next + 1000003) % n;
-			ret |= twheel_timer_start(timers[next], MIDDLE, 0);
-		}
-		counts[pass] = end(begun);
-	}
-	if (ret)
-		fail("twheel_timer_start", -ret);
-	tell("object-later", 1, n, middle(counts, PASSES) / PASS);
-	twheel_close(tw);
-	free(timers);
-}
-
 /* Arms all of @w's timers, and tells what each took with the memory that they need. */
 static void arm_all(struct world *w)
 {
@@ -586,8 +538,6 @@ int main(int argc, char **argv)
 
 		measure_all(n, false);
 		measure_all(n, true);
-		if (n <= OBJECTS)
-			measure_objects(n);
 	}
 	return 0;
 }
