@@ -278,15 +278,6 @@ static void request_pending(struct world *w, __u64 low, __u64 high)
 	}
 }
 
-/* The same timers again, with other deadlines. */
-static void request_again(__u64 low, __u64 high)
-{
-	size_t i;
-
-	for (i = 0; i < PASS; i++)
-		arms[i].expires = between(low, high);
-}
-
 /* Each of these is a pass: it measures one kind of operation, and leaves @w as it was. */
 
 static __u64 pass_arm(struct world *w, unsigned int batch)
@@ -300,31 +291,33 @@ static __u64 pass_arm(struct world *w, unsigned int batch)
 	return took;
 }
 
+/* Timers that are due from @from to @until are moved to other deadlines by @call. */
+static __u64 pass_moved(struct world *w, unsigned int batch, __u64 from, __u64 until, __u64 low,
+			__u64 high, __u64 (*call)(struct world *w, size_t n, unsigned int batch))
+{
+	size_t i;
+
+	request_pending(w, from, until);
+	submit_arms(w, PASS, BATCH);
+	for (i = 0; i < PASS; i++)
+		arms[i].expires = between(low, high);
+	measured = true;
+	return call(w, PASS, batch);
+}
+
 static __u64 pass_later(struct world *w, unsigned int batch)
 {
-	request_pending(w, NEAR, MIDDLE);
-	submit_arms(w, PASS, BATCH);
-	request_again(MIDDLE, FAR);
-	measured = true;
-	return submit_arms(w, PASS, batch);
+	return pass_moved(w, batch, NEAR, MIDDLE, MIDDLE, FAR, submit_arms);
 }
 
 static __u64 pass_push(struct world *w, unsigned int batch)
 {
-	request_pending(w, NEAR, MIDDLE);
-	submit_arms(w, PASS, BATCH);
-	request_again(MIDDLE, FAR);
-	measured = true;
-	return submit_pushes(w, PASS, batch);
+	return pass_moved(w, batch, NEAR, MIDDLE, MIDDLE, FAR, submit_pushes);
 }
 
 static __u64 pass_sooner(struct world *w, unsigned int batch)
 {
-	request_pending(w, MIDDLE, FAR);
-	submit_arms(w, PASS, BATCH);
-	request_again(NEAR, MIDDLE);
-	measured = true;
-	return submit_arms(w, PASS, batch);
+	return pass_moved(w, batch, MIDDLE, FAR, NEAR, MIDDLE, submit_arms);
 }
 
 static __u64 pass_random(struct world *w, unsigned int batch)

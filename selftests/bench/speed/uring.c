@@ -118,7 +118,8 @@ static struct __kernel_timespec kernel_time(uint64_t ns)
 	return (struct __kernel_timespec) { ns / TW_SEC, ns % TW_SEC };
 }
 
-static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+static int arm_all(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim,
+		   bool pending)
 {
 	struct state *s = job->state;
 	uint32_t i, part;
@@ -130,8 +131,14 @@ static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct 
 			struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
 
 			s->times[i] = kernel_time(aim_at(aim, which[i]));
-			io_uring_prep_timeout(sqe, &s->times[i], 0, IORING_TIMEOUT_ABS);
-			sqe->user_data = which[i];
+			if (pending) {
+				io_uring_prep_timeout_update(sqe, &s->times[i], which[i],
+							     IORING_TIMEOUT_ABS);
+				sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+			} else {
+				io_uring_prep_timeout(sqe, &s->times[i], 0, IORING_TIMEOUT_ABS);
+			}
+			sqe->user_data = pending ? COMMAND : which[i];
 		}
 		ret = submit(s, part);
 		if (!ret)
@@ -140,28 +147,14 @@ static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct 
 	return ret;
 }
 
+static int arm(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
+{
+	return arm_all(job, which, n, aim, false);
+}
+
 static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)
 {
-	struct state *s = job->state;
-	uint32_t i, part;
-	int ret = 0;
-
-	for (; n && !ret; n -= part, which += part) {
-		part = n < job->plan->batch ? n : job->plan->batch;
-		for (i = 0; i < part; i++) {
-			struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
-
-			s->times[i] = kernel_time(aim_at(aim, which[i]));
-			io_uring_prep_timeout_update(sqe, &s->times[i], which[i],
-						     IORING_TIMEOUT_ABS);
-			sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-			sqe->user_data = COMMAND;
-		}
-		ret = submit(s, part);
-		if (!ret)
-			ret = complete(s, NULL);
-	}
-	return ret;
+	return arm_all(job, which, n, aim, true);
 }
 
 /* A batch is done when its timeouts have completed: until then they are not free. */
