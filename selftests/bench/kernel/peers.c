@@ -3,8 +3,8 @@
  * peers - what the kernel's own timers cost, in the kernel: hrtimers, and timer lists
  *
  * For user-mode Linux, beside twheel. Reading /sys/kernel/debug/peers measures one round of
- * all sizes up to the parameter "most", and yields the lines that selftests/bench/speed
- * prints, separated by tabs:
+ * all sizes up to a million, and yields the lines that selftests/bench/speed prints,
+ * separated by tabs:
  *
  *	facility batch operation pending threads round ns
  *
@@ -23,12 +23,9 @@
 
 /* A size is measured with at least so many operations, and as many as there are timers. */
 #define LEAST_OPERATIONS	200000U
+#define MOST			1000000U
 /* Between two looks whether somebody else wants the CPU, and at the clock. */
 #define STRETCH			10000U
-
-static unsigned int most = 1000000;
-module_param(most, uint, 0600);
-MODULE_PARM_DESC(most, "measure with 1000, 10000 and so on pending, up to so many timers");
 
 enum operation { ARM, RANDOM, CANCEL };
 
@@ -208,7 +205,7 @@ static int peers_show(struct seq_file *seq, void *unused)
 	int err;
 
 	round++;
-	for (n = 1000; n <= most; n *= 10) {
+	for (n = 1000; n <= MOST; n *= 10) {
 		for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 			err = measure_size(seq, &kinds[i], n, round);
 			if (err)

@@ -5,12 +5,10 @@
 #
 # usage: costs.sh [quick]
 #
-# Makes the packages and measures them on the wheel in the process, one after the other: all figures go
-# to build/languages.tsv. Prints two tables: of each package how long it is and how many tests
-# passed the last time (see `make check SUITES="languages languages-long"`), and what an operation
-# costs with 100,000 pending, in ns of CPU time. The machine should do nothing else meanwhile. A
-# language whose tools are missing is left out, by name. The exit status is 1 if one could not be
-# measured.
+# Makes the packages and measures them on the wheel in the process, one after the other: all
+# figures go to build/languages.tsv. Prints a table of what an operation costs with 100,000
+# pending, in ns of CPU time. The machine should do nothing else meanwhile. A language whose tools
+# are missing is left out, by name. The exit status is 1 if one could not be measured.
 
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -65,22 +63,6 @@ run_node() {
 	node "$here/costs.js" "$package/twheel" $rounds $sizes
 }
 
-# passed LANGUAGE SUITE - how many of its tests passed when the suite ran last, or "not run"
-passed() {
-	awk -v name="languages/$1" '
-		/^  *ok / && !/# SKIP/	{ n++ }
-		/^(not )?ok /		{ if (index($0, name)) sum += n; n = 0 }
-		END			{ print sum ? sum : "not run" }
-	' "$top/build/log/check.$2" 2>/dev/null || echo "not run"
-}
-
-# lines LANGUAGE - how long the source of its package is, without what generate.py found in twheel.h
-lines() {
-	find "$top/userspace/$1" -type f \( -name '*.py' -o -name '*.java' -o -name '*.go' -o \
-		-name '*.rs' -o -name '*.js' -o -name '*.ts' -o -name '*.c' \) ! -name '*_test.go' \
-		-exec grep -LZ 'generate.py found it' {} + | xargs -0 cat | wc -l
-}
-
 : >"$tmp/figures"
 for language in python java go rust node; do
 	# It says so if it leaves one out. What measures is added to a copy.
@@ -93,15 +75,7 @@ for language in python java go rust node; do
 done
 mv "$tmp/figures" "$figures"
 
-echo "| language | lines | tests passed in the process | on the device |"
-echo "|---|---:|---:|---:|"
-cut -f 1 "$figures" | uniq | while read -r language; do
-	echo "| $language | $(lines "$language") | $(passed "$language" languages) |" \
-		"$(passed "$language" languages-long) |"
-done
-
 # Of each language what it has itself, which is its first figure, and the wheel.
-echo
 echo "| language | beside | arm | twheel | push back | twheel | cancel | twheel |"
 echo "|---|---|---:|---:|---:|---:|---:|---:|"
 awk -F '\t' '
