@@ -25,35 +25,17 @@
 bench=$top/selftests/bench
 out=$build/bench
 
-# Parts that are to come, by name: how many seconds they take, and the kernel they run on
+# Parts that are to come, by name: the kernel they run on
 names=()
-declare -A takes=() kernels=()
+declare -A kernels=()
 # The process of the part that runs
 pid=''
 failed=0
 
-# later NAME SECONDS QUICK-SECONDS KERNEL - a part, which is the function part_NAME (less a
-# number in the name), and how long it takes two cores without KVM that do nothing else
+# later NAME KERNEL - a part, which is the function part_NAME (less a number in the name)
 later() {
 	names+=("$1")
-	takes[$1]=$2
-	[ -z "$quick" ] || takes[$1]=$3
-	kernels[$1]=$4
-}
-
-minutes() {
-	echo "$((($1 + 59) / 60)) min"
-}
-
-# How many seconds are left, SECONDS into the part at hand, which is no longer in @names
-time_left() {
-	local name left=$((takes[$1] - $2))
-
-	[ "$left" -gt 0 ] || left=0
-	for name in "${names[@]}"; do
-		left=$((left + takes[$name]))
-	done
-	echo $left
+	kernels[$1]=$2
 }
 
 # progress TEXT... - on a terminal a line that the next one replaces
@@ -67,15 +49,15 @@ progress() {
 
 # watch NAME - wait for the process of a part, and tell of it. Returns its status.
 watch() {
-	local name=$1 begun=$SECONDS told=$SECONDS often=30
+	local name=$1 told=$SECONDS often=30
 
 	[ ! -t 2 ] || often=1
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.5
 		[ $((SECONDS - told)) -ge "$often" ] || continue
 		told=$SECONDS
-		progress "$name: $(grep -vc '^#' "$out/$name" || :) figures, about" \
-			"$(minutes "$(time_left "$name" $((SECONDS - begun)))") left"
+		progress "$name: $(grep -vc '^#' "$out/$name" || :) figures," \
+			"${#names[@]} parts after it"
 	done
 	progress
 	wait "$pid"
@@ -171,10 +153,10 @@ bench_process() {
 	rm -rf "$out"
 	mkdir -p "$out"
 	for ((i = 1; i <= 5; i++)); do
-		later "process.$i" 22 0 "$(uname -r)"
-		[ $((i % 2)) = 0 ] || later "process_million.$i" 42 0 "$(uname -r)"
-		later "apart.$i" 5 0 "$(uname -r)"
-		later "together.$i" 3 0 "$(uname -r)"
+		later "process.$i" "$(uname -r)"
+		[ $((i % 2)) = 0 ] || later "process_million.$i" "$(uname -r)"
+		later "apart.$i" "$(uname -r)"
+		later "together.$i" "$(uname -r)"
 	done
 	measure
 	about process >"$out/about"
@@ -225,16 +207,14 @@ guest=$(cat "$("$vm/kernel.sh")/release")
 um=$(cat "$(KERNEL=uml "$vm/kernel.sh")/release")
 
 for ((i = 1; i <= rounds; i++)); do
-	later "host.$i" 45 20 "$(uname -r)"
-	later "uml.$i" 70 40 "$um"
+	later "host.$i" "$(uname -r)"
+	later "uml.$i" "$um"
 done
-later guest 720 60 "$guest"
-[ -n "$quick" ] || later shared 60 0 "$guest"
-later situations 300 70 "$guest"
-begun=$SECONDS
+later guest "$guest"
+[ -n "$quick" ] || later shared "$guest"
+later situations "$guest"
 measure
 about "${quick:-whole}" >"$out/about"
-say "measured in $(minutes $((SECONDS - begun)))"
 report
 [ -n "$quick" ] || bench_process
 exit $failed
