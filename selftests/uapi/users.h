@@ -206,13 +206,16 @@ static inline bool memcg_enter(const struct memcg *group)
 	return tw_write_file(path, "0") == 0;
 }
 
-/* Returns a number from the file @path, behind @key if that is not NULL, or -1. */
-static inline long long value_in(const char *path, const char *key)
+/* Returns a number from the file @name of the group, behind @key if that is not NULL, or -1. */
+static inline long long memcg_value(const struct memcg *group, const char *name,
+				    const char *key)
 {
-	FILE *file = fopen(path, "re");
+	char path[128], line[128];
 	long long value = -1;
-	char line[128];
+	FILE *file;
 
+	snprintf(path, sizeof(path), "%s/%s", group->path, name);
+	file = fopen(path, "re");
 	while (file && value < 0 && fgets(line, sizeof(line), file))
 		if (!key)
 			value = atoll(line);
@@ -221,16 +224,6 @@ static inline long long value_in(const char *path, const char *key)
 	if (file)
 		fclose(file);
 	return value;
-}
-
-/* Returns a number from the file @name of the group, as value_in(). */
-static inline long long memcg_value(const struct memcg *group, const char *name,
-				    const char *key)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", group->path, name);
-	return value_in(path, key);
 }
 
 #endif /* TWHEEL_USERS_H */
