@@ -36,11 +36,6 @@ measure() {
 	}
 }
 
-# left_out COLUMN... - a measure that only the whole run takes
-left_out() {
-	(IFS='	' && echo "$*	-	left out of the quick form")
-}
-
 # raise FILE NUMBER - raise a limit of the kernel until the end
 raise() {
 	[ -e "$1" ] || return 0
@@ -74,15 +69,9 @@ quick() {
 	accuracy 1 1
 	measure silence nothing 1
 	measure silence one 10
-	left_out silence one-60s interrupts
 	measure silence far-ioctl 1
 	measure silence far-lease 1
-	for slack in 0 1 10 100; do
-		left_out silence "heartbeat-ioctl-slack$slack" interrupts
-	done
 	measure silence heartbeat-lease 1 0
-	left_out silence heartbeat-lease-slack1 interrupts
-	left_out silence heartbeat-lease-slack10 interrupts
 	measure silence heartbeat-lease 1 100
 	memory_twheel
 	memory_peers 100000
