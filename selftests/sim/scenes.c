@@ -21,6 +21,8 @@
  *			them back is killed. Does that CPU use them all the same?
  *	full		Contexts keep all the memory that their user may have, and need none. Can
  *			one more be opened?
+ *	first		The settings of a context change while its first timer is armed. Has the
+ *			timer the old ones, or the new ones?
  */
 #include <linux/ktime.h>
 #include <linux/topology.h>
@@ -580,6 +582,52 @@ static void full_main(void *arg)
 		call_close(&contexts[n - 1]);
 }
 
+/* A new context, how it is configured first and then anew, and what two CPUs arm there: @number */
+static struct context fresh;
+static u32 configs[2];
+static u64 number;
+static struct twheel_arm arms[2];
+static long changed;
+
+static void open_main(void *arg)
+{
+	fresh = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	fresh.config.flags = configs[0];
+	open_context(&fresh);
+}
+
+static void first_main(void *arg)
+{
+	struct twheel_config config = { .flags = configs[1] };
+
+	if (arg)
+		changed = call_config(&fresh, &config);
+	call_arm(&fresh, &arms[arg ? 1 : 0]);
+}
+
+static void close_main(void *arg)
+{
+	bool keyed = configs[0] & TWHEEL_CONFIG_KEYED;
+	long wanted = 0;
+	struct twheel_info info = { };
+
+	if (configs[0] & TWHEEL_CONFIG_LEASE)
+		wanted = changed ? 0 : -EINVAL;
+	else if (number && (keyed ? !changed : arms[0].result))
+		wanted = -ENOENT;
+	/* A number that names no timer makes none, so that settings may still change. */
+	expect(!changed || (changed == -EBUSY && (configs[0] || !number)), STABLE_INTERFACE,
+	       "settings are refused: %ld", changed);
+	expect(arms[0].result == wanted && !arms[1].result &&
+	       (!number || arms[0].handle == number), STABLE_INTERFACE,
+	       "first timers are armed: %d and %d, not %ld and 0; settings changed: %ld",
+	       arms[0].result, arms[1].result, wanted, changed);
+	expect(!call_info(&fresh, &info) && info.config == configs[!changed] &&
+	       info.pending == !wanted + !(arms[0].old_state || arms[1].old_state),
+	       STABLE_INTERFACE, "%llu timers, and settings %#x", info.pending, info.config);
+	call_close(&fresh);
+}
+
 /* Have a task on @cpu call @function, with that number, and wait for its end. */
 static void play(const char *name, u32 cpu, void (*function)(void *arg))
 {
@@ -587,9 +635,27 @@ static void play(const char *name, u32 cpu, void (*function)(void *arg))
 	sim_run();
 }
 
-void scene_run(void)
+static void arm_first(u32 before, u32 after, u64 handle, u16 flags)
 {
 	u32 cpu;
+
+	configs[0] = before;
+	configs[1] = after;
+	number = handle;
+	arms[0] = (struct twheel_arm){
+		.handle = handle, .expires = 3600 * NSEC_PER_SEC, .flags = flags,
+	};
+	arms[1] = (struct twheel_arm){ .expires = 3600 * NSEC_PER_SEC };
+	play("opener", 0, open_main);
+	for (cpu = 0; cpu < 2; cpu++)
+		sim_spawn("first", (int)cpu, first_main, (void *)(uintptr_t)cpu, (int)cpu, true);
+	sim_run();
+	play("closer", 0, close_main);
+}
+
+void scene_run(void)
+{
+	u32 cpu, i;
 
 	sim_config.fail_chance = 0;
 	sim_config.kill_chance = 0;
@@ -615,6 +681,11 @@ void scene_run(void)
 		play("again", 0, again_main);
 		break;
 	case 3:
+		for (i = 0; i < ROUNDS; i++) {
+			arm_first(0, TWHEEL_CONFIG_KEYED, 5 * (i % 2), 0);
+			arm_first(TWHEEL_CONFIG_KEYED, 0, 5 * (i % 2), 0);
+			arm_first(TWHEEL_CONFIG_LEASE, 0, 0, TWHEEL_ARM_LEASE);
+		}
 		play("full", 0, full_main);
 		break;
 	case 4:
