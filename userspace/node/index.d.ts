@@ -61,6 +61,9 @@ export class Timer {
 	hasRef(): boolean;
 }
 
+/** What a timer calls, with the timer as `this`. */
+export type Callback<A extends unknown[]> = (this: Timer, ...args: A) => void;
+
 /**
  * Times are milliseconds and need not be whole. Nothing is early; what is too long, as Infinity, is for
  * ever; what is not positive is due at once, but no interval. NaN is a RangeError, and what is no number
@@ -79,15 +82,15 @@ export class Wheel {
 	/** What was counted, of a wheel in the process; EOPNOTSUPP of the device. */
 	stats(): Stats;
 
-	setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
+	setTimeout<A extends unknown[]>(callback: Callback<A>, ms: number, ...args: A): Timer;
 	/**
 	 * On a grid. Rounds that were missed are one call: see Timer.expirations. Less than a microsecond,
 	 * as 0, of which Node makes 1 ms, is a RangeError.
 	 */
-	setInterval<A extends unknown[]>(callback: (...args: A) => void, ms: number, ...args: A): Timer;
+	setInterval<A extends unknown[]>(callback: Callback<A>, ms: number, ...args: A): Timer;
 
 	/** Arms the one timer with this key, which may be any value, as that of a Map. */
-	put<A extends unknown[]>(key: unknown, ms: number, callback: (...args: A) => void, ...args: A): Timer;
+	put<A extends unknown[]>(key: unknown, ms: number, callback: Callback<A>, ...args: A): Timer;
 	get(key: unknown): Timer | undefined;
 	has(key: unknown): boolean;
 	/** Has the timer with this key expire ms from now. False if there is none. */
@@ -104,8 +107,9 @@ export class Wheel {
 	 */
 	timeoutSignal(ms: number): AbortSignal;
 	/**
-	 * As timers/promises, with the times of the methods above. If the wheel is closed they reject with
-	 * the code EBADF, and if an option has the wrong type with ERR_INVALID_ARG_TYPE.
+	 * As timers/promises, with the times of the methods above: functions, which may be taken out. If the
+	 * wheel is closed they reject with the code EBADF, and if an option has the wrong type with
+	 * ERR_INVALID_ARG_TYPE.
 	 */
 	readonly promises: {
 		setTimeout<T = void>(ms: number, value?: T, options?: TimerOptions): Promise<T>;

@@ -217,7 +217,7 @@ class Wheel {
 		this._last = 0;
 		this._numbers = new Float64Array(2 * BATCH);
 		this._gone = new Float64Array(BATCH);
-		this.promises = new Promises(this);
+		this.promises = promisesOf(this);
 	}
 
 	get closed() {
@@ -644,7 +644,7 @@ class Wheel {
 				this._release(timer);
 		}
 		if (due)
-			timer.runInAsyncScope(timer._callback, undefined, ...timer._args);
+			timer.runInAsyncScope(timer._callback, timer, ...timer._args);
 	}
 }
 
@@ -677,15 +677,9 @@ function checkOptions(options) {
 	return { signal, ref };
 }
 
-// As timers/promises
-class Promises {
-	constructor(wheel) {
-		this._wheel = wheel;
-	}
-
-	setTimeout(ms, value, options = {}) {
-		const wheel = this._wheel;
-
+// As timers/promises: functions, so that each can be taken out of the object
+function promisesOf(wheel) {
+	function setTimeout(ms, value, options = {}) {
 		return new Promise((resolve, reject) => {
 			const { signal, ref } = checkOptions(options);
 			const timer = wheel.setTimeout(() => end(resolve, value), ms);
@@ -711,9 +705,8 @@ class Promises {
 		});
 	}
 
-	async *setInterval(ms, value, options = {}) {
+	async function *setInterval(ms, value, options = {}) {
 		const { signal, ref } = checkOptions(options);
-		const wheel = this._wheel;
 		let due = 0, error = null, wake = () => {};
 		const timer = wheel.setInterval(() => {
 			due += timer.expirations;
@@ -746,6 +739,7 @@ class Promises {
 				signal.removeEventListener('abort', abort);
 		}
 	}
+	return { setTimeout, setInterval };
 }
 
 module.exports = { Wheel, Timer, version: addon.version };

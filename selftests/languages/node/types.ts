@@ -4,6 +4,7 @@ import { Stats, Timer, Wheel, version } from 'twheel';
 
 const wheel: Wheel = new Wheel({ embedded: true, limit: 10 });
 const timer: Timer = wheel.setTimeout((a: number, b: string) => { a.toFixed(); b.length; }, 10, 1, 'x');
+wheel.setInterval(function () { this.cancel(); }, 10);
 const chained: boolean = timer.refresh().unref().ref().hasRef();
 const stats: Stats = wheel.stats();
 const late: number = stats.lateness[0] + timer.remaining + timer.expirations + wheel.size;
@@ -14,7 +15,8 @@ const text: Promise<string> = wheel.promises.setTimeout(5, version, { signal, re
 async function rounds(): Promise<void> {
 	for await (const value of wheel.promises.setInterval(5, 7))
 		value.toFixed();
-	await wheel.promises.setTimeout(5);
+	const { setTimeout: sleep } = wheel.promises;
+	await sleep(5);
 }
 
 // @ts-expect-error: a time is a number
