@@ -451,6 +451,20 @@ fn on_wall_time() {
     assert_eq!(wall.events().next().unwrap().unwrap().user_data(), 8);
 }
 
+/// It is an error, but no end.
+#[test]
+fn a_step_of_the_clock_is_told() {
+    const ECANCELED: i32 = 125;
+    let mut options = Options::new();
+    let wall = options.clock(Clock::Realtime).cancel_on_set(true).embedded(true).open().unwrap();
+    let before = wall.now() - HOUR;
+    let mut events = wall.events();
+    wall.arm_at(before, 6).unwrap();
+    wall.set_now(before).unwrap();
+    assert_eq!(errno(events.next().unwrap()), ECANCELED);
+    assert_eq!(events.next().unwrap().unwrap().user_data(), 6);
+}
+
 #[test]
 fn is_ready_for_poll() {
     let wheel = Options::new().nonblocking(true).open().unwrap();
@@ -555,6 +569,13 @@ fn a_child_closes_or_takes_over() {
     const ECHILD: Option<i32> = Some(10);
     let wheel = Options::new().embedded(true).open().unwrap();
     wheel.arm(20 * MS, 1).unwrap();
+    // Each iterator tells that once, and ends.
+    let walk = wheel.walk().unwrap();
+    let told = in_child(|| {
+        let told: Vec<i32> = walk.take(9).map(errno).collect();
+        told == [10] && wheel.events().take(9).map(errno).collect::<Vec<_>>() == told
+    });
+    assert_eq!(told, 0);
     let mut slot = Some(wheel);
     let closed = in_child(|| {
         let wheel = slot.take().unwrap();

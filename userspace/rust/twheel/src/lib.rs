@@ -65,6 +65,7 @@ fn check(result: isize) -> io::Result<usize> {
 }
 
 const EINVAL: i32 = 22;
+const ECANCELED: i32 = 125;
 
 fn invalid<T>() -> io::Result<T> {
     Err(io::Error::from_raw_os_error(EINVAL))
@@ -713,11 +714,11 @@ impl Wheel {
         found(result.map(|_| Info(info)))
     }
 
-    /// All pending timers. One that is pending meanwhile comes once.
+    /// All pending timers. One that is pending meanwhile comes once. An error ends the walk.
     pub fn walk(&self) -> io::Result<Walk<'_>> {
         let mut walk = ptr::null_mut();
         done(unsafe { sys::twheel_walk_new(&mut walk, self.tw) })?;
-        Ok(Walk { walk, wheel: PhantomData })
+        Ok(Walk { walk, over: false, wheel: PhantomData })
     }
 
     /// Waits for events, stores as many as fit and are there, and returns their number.
@@ -736,7 +737,8 @@ impl Wheel {
     }
 
     /// The events, one after another. It waits for the next one; in a wheel that is not blocking it
-    /// ends when there is none.
+    /// ends when there is none. It tells an error once, and then it has ended; but after `ECANCELED`
+    /// ([`Options::cancel_on_set`]) it goes on.
     ///
     /// It reads one event first, and then up to 64 at once: those that were not taken out are lost
     /// when it is dropped. Take [`Events::rest`] first, if that matters.
@@ -843,7 +845,7 @@ impl Wheel {
 pub struct Events<'a> {
     wheel: &'a Wheel,
     events: [Event; 64],
-    /// How many are read at once
+    /// How many are read at once; 0 after an error
     room: usize,
     next: usize,
     end: usize,
@@ -861,6 +863,9 @@ impl Iterator for Events<'_> {
 
     fn next(&mut self) -> Option<io::Result<Event>> {
         while self.next == self.end {
+            if self.room == 0 {
+                return None;
+            }
             self.next = 0;
             self.end = 0;
             match self.wheel.read(&mut self.events[..self.room]) {
@@ -870,7 +875,12 @@ impl Iterator for Events<'_> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    if error.raw_os_error() != Some(ECANCELED) {
+                        self.room = 0;
+                    }
+                    return Some(Err(error));
+                }
             }
         }
         self.next += 1;
@@ -882,6 +892,7 @@ impl Iterator for Events<'_> {
 #[derive(Debug)]
 pub struct Walk<'a> {
     walk: *mut c_void,
+    over: bool,
     wheel: PhantomData<&'a Wheel>,
 }
 
@@ -899,14 +910,18 @@ impl Iterator for Walk<'_> {
 
     fn next(&mut self) -> Option<io::Result<Info>> {
         let mut info = sys::twheel_timer_info::default();
-        loop {
+        while !self.over {
             match check(unsafe { sys::twheel_walk_next(self.walk, &mut info) } as isize) {
-                Ok(0) => return None,
+                Ok(0) => self.over = true,
                 Ok(_) => return Some(Ok(Info(info))),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
             }
         }
+        None
     }
 }
 
