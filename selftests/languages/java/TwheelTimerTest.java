@@ -103,6 +103,24 @@ public class TwheelTimerTest {
     }
 
     @Test
+    public void stopInterruptsATask() throws InterruptedException {
+        Timer timer = new TwheelTimer();
+        CountDownLatch runs = new CountDownLatch(1);
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        timer.newTimeout(timeout -> {
+            runs.countDown();
+            try {
+                Thread.sleep(10_000);
+            } catch (InterruptedException e) {
+                thrown.set(e);
+            }
+        }, 0, TimeUnit.SECONDS);
+        runs.await();
+        timer.stop();
+        assertTrue(thrown.get() instanceof InterruptedException);
+    }
+
+    @Test
     public void exceptionsDoNotStopIt() throws InterruptedException {
         Timer timer = new TwheelTimer();
         CountDownLatch ran = new CountDownLatch(1);

@@ -379,12 +379,23 @@ public final class Timers implements AutoCloseable {
      * @return the timers that have neither expired nor were cancelled; none if it was stopped already
      */
     public List<WheelTimer> stop() {
+        return stop(false);
+    }
+
+    /** The same, and interrupts the function that runs in the thread of {@link #start}. */
+    public List<WheelTimer> stopNow() {
+        return stop(true);
+    }
+
+    private List<WheelTimer> stop(boolean interrupt) {
         List<WheelTimer> left;
         Thread thread;
         synchronized (wheel) {
             left = armed();
             stopped = true;
             thread = worker;
+            if (interrupt)
+                interrupt();
         }
         wheel.close();
         if (!turn.isHeldByCurrentThread()) {

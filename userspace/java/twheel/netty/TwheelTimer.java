@@ -161,7 +161,7 @@ public final class TwheelTimer implements Timer {
     }
 
     /**
-     * Ends the thread, when the task that runs has ended.
+     * Ends the thread, when the task that runs has ended, which is interrupted as by HashedWheelTimer.
      *
      * @return the timeouts that have neither expired nor were cancelled; none the second time
      */
@@ -175,7 +175,7 @@ public final class TwheelTimer implements Timer {
             if (timers == null)
                 return left;
         }
-        for (WheelTimer timer : timers.stop())
+        for (WheelTimer timer : timers.stopNow())
             left.add((TwheelTimeout) timer);
         return left;
     }
