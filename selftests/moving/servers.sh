@@ -46,6 +46,11 @@ judge() {
 		"$(grep -c '^a client was silent$' "$tmp/server")" -ge $clients
 }
 
+# ticks - how long the server has run, in hundredths of a second
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$server/stat"
+}
+
 # crowded NAME COMMAND... - the same with fewer descriptors than clients: they wait for others
 #
 # Each is a second of silence away from its end, and the server must not be busy until then.
@@ -54,14 +59,30 @@ crowded() {
 	shift
 	serve 24 "$@"
 	run "$here/client" "$port" $clients 2 100
-	# In hundredths of a second
-	busy=$(awk '{ print $14 + $15 }' "/proc/$server/stat")
+	busy=$(ticks)
 	check "$what: hangs up on all where descriptors are few" test "$(value left)" = 0
 	check "$what: without being busy while it has none ($busy ticks)" test "$busy" -lt 200
 	stop
 }
 
+# unaccepted NAME COMMAND... - a server that has no memory for clients must not be busy either
+unaccepted() {
+	what="$1: is not busy while accept() fails for want of memory"
+	shift
+	if ! "$here/unaccepted" true; then
+		skip "$what" "the kernel has no filters of system calls"
+		return
+	fi
+	serve 1000 "$here/unaccepted" "$@"
+	begin=$(ticks)
+	timeout 2 "$here/client" "$port" 1 1 0 >/dev/null 2>&1
+	busy=$(($(ticks) - begin))
+	check "$what ($busy ticks)" test "$busy" -lt 30
+	stop
+}
+
 judge timerfd-server timerfd-server
+unaccepted timerfd-server timerfd-server
 crowded timerfd-server timerfd-server
 if [ -e /dev/twheel ]; then
 	judge "twheel-server with the device" env TWHEEL_BACKEND=device twheel-server
@@ -70,4 +91,5 @@ else
 fi
 judge "twheel-server with an embedded wheel" env TWHEEL_BACKEND=embedded twheel-server
 crowded twheel-server env TWHEEL_BACKEND=embedded twheel-server
+unaccepted twheel-server env TWHEEL_BACKEND=embedded twheel-server
 finish

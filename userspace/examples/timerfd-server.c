@@ -79,7 +79,8 @@ static int add_timer(int fd)
 static void welcome(void)
 {
 	int fd = accept(listener, NULL, NULL);
-	bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
+	bool full = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			       errno == ENOMEM);
 
 	if (fd >= 1024 || (fd >= 0 && add_timer(fd) < 0)) {
 		full = fd < 1024;

@@ -67,7 +67,7 @@ static void welcome(void)
 		if (twheel_timer_new(&timers[fd], tw, hang_up, &timers[fd]) ||
 		    twheel_timer_start(timers[fd], IDLE_NS, 0))
 			errx(1, "no room for descriptor %d", fd);
-	} else if (errno == EMFILE || errno == ENFILE) {
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 		/* The listener would be readable all the time. */
 		epoll_ctl(epoll, EPOLL_CTL_DEL, listener, NULL);
 		if (twheel_timer_start(timers[listener], IDLE_NS, 0))

@@ -63,7 +63,7 @@ static void await_data(int fd)
 /* @goes_on: the request does. It ends with an error, as if a client has left before. */
 static void accepted(int fd, bool goes_on)
 {
-	if (fd == -EMFILE || fd == -ENFILE)
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
 		twheel_ring_push(&timers, &again, twheel_now(timers.tw) + IDLE_NS / 10);
 	else if (!goes_on)
 		await_clients();
