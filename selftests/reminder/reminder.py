@@ -366,6 +366,13 @@ def stop_at_a_look_up(base, folder, hosts, unshare):
                 "--poll", "200ms", program="unshare")
     refused = node.process.stderr.readline()
     hosts.write_text("", encoding="ascii")
+    end, asked = time.monotonic() + 3, []
+    while time.monotonic() < end:
+        asked.append(server.recvfrom(512))
+        # There is no such name.
+        server.sendto(asked[-1][0][:2] + b"\x81\x83" + asked[-1][0][4:], asked[-1][1])
+    times = sum(b"\x08receiver\x04test\0\0\x01" in question for question, _ in asked)
+    check(f"{base.name}: a name is not looked up at each attempt", 0 < times < 5, asked)
     asked = server.recv(512)
     node.signal(signal.SIGTERM)
     try:

@@ -25,6 +25,9 @@
 /* How long to wait before the next attempt to connect, in milliseconds. */
 #define RETRY_MS	200
 
+/* For so long a name is not looked up again, in milliseconds. */
+#define KEEP_MS		2000
+
 /* How long to wait before the next look whether a name was looked up */
 #define LOOK_MS		10
 
@@ -38,6 +41,7 @@
  * @port: the same
  * @found: what it has, if @error is 0
  * @error: of getaddrinfo()
+ * @next: when to do so again, on CLOCK_BOOTTIME
  * @thread: does that, as the resolver may take long
  * @runs: there is that thread
  * @ended: it is about to end
@@ -47,6 +51,7 @@ struct look_up {
 	const char		*port;
 	struct addrinfo		*found;
 	int			error;
+	uint64_t		next;
 	pthread_t		thread;
 	bool			runs;
 	atomic_bool		ended;
@@ -59,7 +64,7 @@ struct look_up {
  * @path: that of unix:PATH
  * @look_up: of its host
  * @addresses: all that the name has
- * @address: that of the connection, or of the next attempt; NULL: look the name up before that
+ * @address: that of the connection, or of the next attempt; NULL: begin with the first one then
  * @fd: the connection, or -1
  * @connected: the receiver is there
  * @used: something was written to it
@@ -160,13 +165,15 @@ static bool has_address(struct sock *s)
 {
 	if (s->address)
 		return true;
-	if (!s->look_up.runs && begin_look_up(&s->look_up))
+	if (!s->look_up.runs && clock_now(CLOCK_BOOTTIME) >= s->look_up.next &&
+	    begin_look_up(&s->look_up))
 		return false;
 	if (s->look_up.runs) {
 		if (!s->look_up.ended)
 			return false;
 		pthread_join(s->look_up.thread, NULL);
 		s->look_up.runs = false;
+		s->look_up.next = clock_now(CLOCK_BOOTTIME) + KEEP_MS * 1000000ULL;
 		take_addresses(s);
 	}
 	s->address = s->addresses;
