@@ -114,7 +114,8 @@ func (l *list) len() int { return len(l.timers) - l.first }
 // the time on C.
 //
 // As with Go 1.23, whichever Go this is built with: after Stop or Reset has returned, no time is
-// received on C that was sent before.
+// received on C that was sent before. But what is armed is no garbage, as it is there: stop a timer
+// that nobody waits for, and each ticker.
 type Timer struct {
 	// C is nil if the timer has a function.
 	C <-chan time.Time
@@ -273,7 +274,8 @@ func (w *Wheel) NewTimer(d time.Duration) *Timer {
 	return t
 }
 
-// After returns the channel of a new timer.
+// After returns the channel of a new timer, which the wheel keeps until then. For long times, of which
+// most do not pass, take a timer that can be stopped.
 func (w *Wheel) After(d time.Duration) <-chan time.Time {
 	return w.NewTimer(d).C
 }
