@@ -568,7 +568,8 @@ public:
 
 	/*
 	 * Read as many events as @events has capacity for, or 64 if it has none: its size is then
-	 * that of those that there were, its capacity stays.
+	 * that of those that there were, its capacity stays. Each call clears all of that first, a
+	 * nanosecond an event: reserve no more than come at once, or call twheel_read() with get().
 	 * Returns false, with @events empty, if nothing is ready and the context does not wait.
 	 * After a failure @events is empty, too.
 	 */
