@@ -386,6 +386,9 @@ func (q *Queue) Stats() (Stats, error) {
 // Read waits for timers that have expired, stores their events, and returns how many those are. The
 // goroutine waits in Go's poller, and takes no thread. With a deadline (see SetReadDeadline)
 // that has passed, the error is os.ErrDeadlineExceeded. Without room for an event it is EINVAL.
+//
+// A timer may be armed anew or pushed back after its event was read, before that is handled. So while
+// Remaining finds the timer, an event with EventLast is of an earlier arming, and another will come.
 func (q *Queue) Read(events []Event) (int, error) {
 	if len(events) == 0 {
 		return 0, os.NewSyscallError("twheel_read", syscall.EINVAL)

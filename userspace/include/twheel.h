@@ -492,6 +492,10 @@ int twheel_set_at(struct twheel *tw, uint64_t *handle, uint64_t expires,
  * The timer with @key is re-armed or, if there is none, made. So a program that has
  * a number for each thing that it times needs no table of handles.
  *
+ * An event may have been read before this call, or before twheel_push(), and be handled only
+ * after it. The handle does not tell here. But while twheel_get() finds a timer with the key, an
+ * event with TWHEEL_EVENT_LAST is of an earlier arming, and another event will come.
+ *
  * Return: 0, or -errno as for twheel_arm(); also -EINVAL in a context without keys.
  */
 int twheel_put_after(struct twheel *tw, uint64_t key, uint64_t delay,

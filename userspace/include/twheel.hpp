@@ -470,7 +470,10 @@ public:
 		return handle;
 	}
 
-	/* Arm or re-arm the one-shot timer with a key, in a context with keys. */
+	/*
+	 * Arm or re-arm the one-shot timer with a key, in a context with keys. What was read
+	 * before may be handled only after it: see twheel_put_after().
+	 */
 	template <typename Rep, typename Period>
 	old put_after(std::uint64_t key, std::chrono::duration<Rep, Period> delay,
 		      std::uint64_t user_data = 0)

@@ -196,7 +196,11 @@ public final class Wheel implements AutoCloseable {
                 Native.setAfter(use(), handle, Math.max(delay, 0), userData));
     }
 
-    /** Arms, or arms again, the timer with this key. */
+    /**
+     * Arms, or arms again, the timer with this key. Its event may have been read before this, or before
+     * {@link #push}, and be handled only after it: while {@link #get} finds a timer that does not
+     * repeat, the event is of an earlier arming, and another will come.
+     */
     public synchronized void put(long key, long delay, long userData) {
         TwheelException.check("put_after", Native.putAfter(use(), key, Math.max(delay, 0), userData));
     }

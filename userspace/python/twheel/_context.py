@@ -287,7 +287,9 @@ class Context:
     Without a `path` it is the device or, where there is none, a wheel in the process. With
     `embedded` it is always that; TWHEEL_BACKEND in the environment decides otherwise.
     `clock` is time.CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME. With `keyed`, handles are
-    numbers that the program chooses: to arm a timer without one is EINVAL. With `lease` there can
+    numbers that the program chooses: to arm a timer without one is EINVAL. An event may have
+    been read before its key was armed anew: while `get()` finds a timer with the key, an event
+    that is the `last` one is of an earlier arming, and another will come. With `lease` there can
     be leases.
 
     All times are nanoseconds on that clock, and integers; what is later than 2^63 - 1 is that,

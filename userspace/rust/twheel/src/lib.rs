@@ -607,6 +607,10 @@ impl Wheel {
     }
 
     /// Arms the timer with this key, or arms it anew, with one expiration. `EINVAL` without keys.
+    ///
+    /// An event may have been read before this, or before [`Wheel::push`], and be handled only after
+    /// it. So while [`Wheel::get`] finds a timer with the key, an event that [`Event::is_last`] is of an
+    /// earlier arming, and another will come.
     pub fn put(&self, key: u64, delay: Duration, user_data: u64) -> io::Result<Old> {
         let mut old = sys::twheel_old::default();
         done(unsafe { sys::twheel_put_after(self.tw, key, ns(delay), user_data, &mut old) })?;
