@@ -338,13 +338,21 @@ class Calling(AioTest):
         variable = contextvars.ContextVar("variable", default="outer")
         done: list = []
 
+        def call() -> None:
+            done.append(variable.get())
+
         async def inner() -> None:
             variable.set("inner")
-            self.wheel.call_later(0.01, lambda: done.append(variable.get()))
+            self.wheel.call_later(0.01, call)
 
         await asyncio.create_task(inner())
+        given = contextvars.copy_context()
+        given.run(variable.set, "given")
+        self.wheel.call_later(0.02, call, context=given)
+        self.wheel.call_at(self.wheel.time() + 0.02, call, context=given)
+        self.wheel.put("key", 0.02, call, context=given)
         await self.wheel.sleep(0.05)
-        self.assertEqual(done, ["inner"])
+        self.assertEqual(done, ["inner", *["given"] * 3])
 
 
 class Conversions(AioTest):

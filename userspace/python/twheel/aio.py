@@ -98,14 +98,14 @@ class Timer:
 
     def __init__(self, wheel: Wheel, callback: Callable[..., object],
                  args: tuple[Any, ...] | None, delay: float | None = None,
-                 key: Hashable = _NO_KEY) -> None:
+                 key: Hashable = _NO_KEY, context: contextvars.Context | None = None) -> None:
         """Without `args` the callback is given the number of expirations."""
         if wheel._debug() and (inspect.iscoroutinefunction(callback) or not callable(callback)):
             raise TypeError(f"a timer calls a function, and no coroutine: {callback!r}")
         self._wheel = wheel
         self._callback = callback
         self._args = args
-        self._context = contextvars.copy_context()
+        self._context = contextvars.copy_context() if context is None else context
         self._delay = delay
         self._key = key
         # Its key in the wheel as long as it is armed
@@ -375,12 +375,12 @@ class Wheel:
 
     All methods are called in the event loop in which the wheel was entered: to arm a timer in
     another one, or when that loop does not run, is RuntimeError, and arms nothing. Callbacks run
-    there, each in the context (`contextvars`) in which its timer was made, and by deadline; with
-    equal deadlines in the order in which their timers were armed. Errors are OSError; for NaN as
-    a time, ValueError. When the wheel is closed, its callbacks are not called any more, and tasks
-    that wait in it, or are in a block with its timeout, get OSError with EBADF. If it cannot be
-    read, the loop's exception handler is told and the wheel is closed; in a child that goes on with
-    the loop of its parent, that loop is stopped instead.
+    there, each in the `context` (`contextvars`) that was given, or in which its timer was made, and
+    by deadline; with equal deadlines in the order in which their timers were armed. Errors are
+    OSError; for NaN as a time, ValueError. When the wheel is closed, its callbacks are not called
+    any more, and tasks that wait in it, or are in a block with its timeout, get OSError with EBADF.
+    If it cannot be read, the loop's exception handler is told and the wheel is closed; in a
+    child that goes on with the loop of its parent, that loop is stopped instead.
 
     A wheel with a `limit` refuses at once what is beyond that. That the system has no memory for a
     timer, or that the user has too many, is known up to 20 ms later: the exception handler of the
@@ -513,15 +513,17 @@ class Wheel:
             timer.cancel()
         return result
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Timer:
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any,
+                   context: contextvars.Context | None = None) -> Timer:
         """Have `callback(*args)` called in `delay` seconds."""
-        timer = Timer(self, callback, args, delay)
+        timer = Timer(self, callback, args, delay, context=context)
         self._arm(timer, self._after(delay))
         return timer
 
-    def call_at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any,
+                context: contextvars.Context | None = None) -> Timer:
         """Have `callback(*args)` called at a point in time on the wheel's clock."""
-        timer = Timer(self, callback, args)
+        timer = Timer(self, callback, args, context=context)
         self._arm(timer, _ns(when))
         timer._when = when
         return timer
@@ -539,12 +541,12 @@ class Wheel:
         return Timeout(self, None if when is None else _ns(when), when)
 
     def put(self, key: Hashable, delay: float, callback: Callable[..., object],
-            *args: Any) -> Timer:
+            *args: Any, context: contextvars.Context | None = None) -> Timer:
         """As call_later(), for the one timer with this key: it is armed anew if there is one.
 
         The earlier callback is not called any more.
         """
-        timer = Timer(self, callback, args, delay, key)
+        timer = Timer(self, callback, args, delay, key, context)
         self._arm(timer, self._after(delay))
         return timer
 
