@@ -337,7 +337,10 @@ public final class Timers implements AutoCloseable {
         }
     }
 
-    /** Starts a thread that calls the functions, unless it is there already. */
+    /**
+     * Starts a thread that calls the functions, unless it is there already. It waits in C, so a virtual
+     * thread would keep its carrier for good.
+     */
     public void start(ThreadFactory factory) {
         synchronized (wheel) {
             if (stopped)

@@ -330,7 +330,7 @@ public final class Wheel implements AutoCloseable {
 
     /**
      * Reads what has expired, and waits for the first event for so many ns at most. To interrupt the
-     * thread does not end this; to close the wheel does.
+     * thread does not end this; to close the wheel does. A virtual thread keeps its carrier meanwhile.
      *
      * @return how many events there are; 0 if there was none in time
      */

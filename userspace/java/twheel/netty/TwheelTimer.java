@@ -64,6 +64,7 @@ public final class TwheelTimer implements Timer {
     }
 
     /**
+     * @param factory makes the thread, as for {@link Timers#start}: no virtual one
      * @param maxPendingTimeouts beyond so many newTimeout() throws RejectedExecutionException; 0 or
      *     less is no limit
      */
