@@ -86,7 +86,10 @@ public final class SystemTimer implements AutoCloseable {
         return timers.pending();
     }
 
-    /** What waits will not run. */
+    /**
+     * What waits will not run. advanceClock() ends with a TwheelException, also in a thread that is in
+     * it.
+     */
     @Override
     public void close() {
         timers.stop();
