@@ -607,7 +607,7 @@ TEST(a_context_outlives_its_threads)
 		EXPECT_EQ(inner, count_fds());
 		free_subject(&s);
 		EXPECT_EQ(fds, count_fds());
-		if (!_metadata->passed) {
+		if (!tw_passed()) {
 			TH_LOG("by %s", call->name);
 			break;
 		}

@@ -17,13 +17,16 @@
 #define TEST_TIMEOUT_DEFAULT	180
 
 /*
- * Skips a test from the setup of its fixture, and leaves out the teardown. Before Linux 6.9
- * (which added XFAIL) the harness runs the test even after a plain SKIP() in the setup.
+ * SETUP_SKIP() skips a test from the setup of its fixture, and leaves out the teardown. Before
+ * Linux 6.9 (which added XFAIL) the harness runs the test even after a plain SKIP() in the
+ * setup. It also stores in another way whether a test has passed.
  */
 #ifdef XFAIL_ADD
 #define SETUP_SKIP(...)		SKIP(_exit(KSFT_SKIP), __VA_ARGS__)
+#define tw_passed()		__test_passed(_metadata)
 #else
 #define SETUP_SKIP(...)		SKIP(longjmp(_metadata->env, 1), __VA_ARGS__)
+#define tw_passed()		(_metadata->passed)
 #endif
 
 /* Short enough for a table with a line or two for each variant */

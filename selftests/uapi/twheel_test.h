@@ -9,15 +9,6 @@
 #include "harness.h"
 #include "twheel_util.h"
 
-/*
- * Linux 6.9, which added XFAIL, changed how the harness stores whether a test has passed.
- */
-#ifdef XFAIL_ADD
-#define tw_passed()	__test_passed(_metadata)
-#else
-#define tw_passed()	(_metadata->passed)
-#endif
-
 /* Opens a context, whose descriptor is stored in @fd. */
 #define ASSERT_OPEN(fd) do { \
 	int opened_ = tw_open(); \
