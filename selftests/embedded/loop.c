@@ -32,7 +32,7 @@ TEST_F(fd, no_needless_wake_ups)
 	enum { N = 200 };
 	struct twheel_event event;
 	uint64_t now = twheel_now(self->tw), handle;
-	int i, woken = 0, got = 0, ret;
+	int i, ret;
 
 	/* As far as levels 0 to 2 of the wheel, and some that are cancelled or pushed back. */
 	for (i = 0; i < N; i++)
@@ -43,15 +43,11 @@ TEST_F(fd, no_needless_wake_ups)
 			      twheel_rearm_at(self->tw, handle, now + FAR, 1, NULL);
 		ASSERT_EQ(0, ret);
 	}
-	while (got < N) {
+	for (i = 0; i < N; i++) {
 		ASSERT_EQ(1, readable(self->tw, 60000));
-		woken++;
-		ret = (int)twheel_read(self->tw, &event, 1);
-		ASSERT_EQ(1, ret);
-		got++;
+		ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 		EXPECT_LE(event.deadline, event.expired);
 	}
-	EXPECT_EQ(N, woken);
 	EXPECT_EQ(0, readable(self->tw, 0));
 }
 
