@@ -291,23 +291,17 @@ long op_close(struct thread *self, const struct call *call, struct slot *slot)
 /* Pass the descriptor through a socket, to another slot or to no one. */
 long op_pass(struct thread *self, const struct call *call, struct slot *slot)
 {
-	char control[CMSG_SPACE(sizeof(int))] = "", byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
 	struct slot *to = &run.slots[call->ref % SLOTS];
 	int pair[2], fd = -1;
+	char byte;
 	long ret;
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	ret = tw_send_fd(pair[0], slot->fd, 0, 0);
-	if (!ret && call->mode & 1 &&
-	    recvmsg(pair[1], &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == 1 &&
-	    CMSG_FIRSTHDR(&msg)) {
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	if (!ret && call->mode & 1)
+		fd = tw_receive_fd(pair[1], &byte, MSG_DONTWAIT);
+	if (fd >= 0) {
 		pthread_mutex_lock(&run.slots_lock);
 		if (to->fd < 0) {
 			to->fd = fd;
