@@ -9,9 +9,6 @@
 #include "lib_util.h"
 #include "twheel_util.h"
 
-/* The contents of an output before a call that must not change it. */
-#define POISON	0xccccccccccccccccULL
-
 /* The largest possible deadline. */
 #define MAX	(TWHEEL_LEASE_EXPIRED - 1)
 

@@ -23,7 +23,7 @@ column() {
 # buckets NAME - print the sum of a histogram's buckets over all CPUs
 buckets() {
 	grep -o "\"$1\":\\[[0-9,]*\\]" "$tmp/out" | sed 's/.*\[//; s/]//' | tr , '\n' |
-		awk '{ n += $1; k++ } END { print n + 0 }'
+		awk '{ n += $1 } END { print n + 0 }'
 }
 
 refuses 2 "'more' is too much" stat more

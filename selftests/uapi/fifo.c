@@ -19,14 +19,12 @@ FIXTURE(fifo)
 {
 	int fd;
 	__u64 tick;
-	__u64 random;
 };
 
 FIXTURE_SETUP(fifo)
 {
 	ASSERT_OPEN(self->fd);
 	self->tick = tw_info(self->fd).tick_ns;
-	self->random = 88172645463325252ULL;
 	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
 }
 

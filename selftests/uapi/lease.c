@@ -594,10 +594,8 @@ static bool stale_lease(int fd, uint64_t *words, __u64 key)
 		ok = ok && !tw_lease_extend_own(word, first.tag, later);
 
 		/* An ordinary timer may have the place as well. */
-		arm = tw_request(TW_FAR, i % 5 && i <= TWHEEL_LEASE_TAG_MASK ?
+		arm = tw_request(TW_FAR, i % 5 || i > TWHEEL_LEASE_TAG_MASK ?
 				 TWHEEL_ARM_LEASE : 0, 3);
-		if (i > TWHEEL_LEASE_TAG_MASK)
-			arm.flags = TWHEEL_ARM_LEASE;
 		arm.handle = key;
 		ok = ok && !tw_call(fd, TWHEEL_IOC_ARM, &arm);
 		handle = arm.handle;
