@@ -7,7 +7,7 @@ found_by() {
 	local -x OPS=${OPS:-400000}
 	local -x ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99
 	local out=$scratch/wheel
-	local tests=(units exact cost model fair)
+	local tests=(units exact cost model)
 
 	make -s -C selftests/wheel O="$out" MODULE="$tree/module/core" \
 		TESTS="${tests[*]/#/test_}" all >"$scratch/log" 2>&1 || {
