@@ -516,14 +516,14 @@ class Wheel:
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any,
                    context: contextvars.Context | None = None) -> Timer:
         """Have `callback(*args)` called in `delay` seconds."""
-        timer = Timer(self, callback, args, delay, context=context)
+        timer = Timer(self, callback, args, delay, _NO_KEY, context)
         self._arm(timer, self._after(delay))
         return timer
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any,
                 context: contextvars.Context | None = None) -> Timer:
         """Have `callback(*args)` called at a point in time on the wheel's clock."""
-        timer = Timer(self, callback, args, context=context)
+        timer = Timer(self, callback, args, None, _NO_KEY, context)
         self._arm(timer, _ns(when))
         timer._when = when
         return timer
