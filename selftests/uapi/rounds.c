@@ -407,7 +407,8 @@ TEST_F(clk, count_counts_expirations)
 		EXPECT_EQ(left, info.count);
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		records++;
-		EXPECT_LT(1, event.expirations);
+		/* The rounds before may have left a single one. */
+		EXPECT_LE(left > 1 ? 2 : 1, event.expirations);
 		ASSERT_GE(left, event.expirations);
 		left -= event.expirations;
 		EXPECT_EQ(left ? 0 : TWHEEL_EVENT_LAST, event.flags);
