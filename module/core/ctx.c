@@ -223,42 +223,35 @@ static size_t ctx_memory(void)
 	       nr_cpu_ids * (sizeof(struct twheel_ready) + sizeof(struct twheel_stock));
 }
 
-static struct twheel_ctx *new_ctx(struct twheel_quota *quota)
-{
-	struct twheel_ctx *ctx = kzalloc(ctx_size(), TWHEEL_OPEN_GFP);
-	u32 cpu;
-
-	if (!ctx)
-		return NULL;
-	ctx->ready = alloc_percpu_gfp(struct twheel_ready, TWHEEL_OPEN_GFP);
-	if (!ctx->ready || twheel_pool_init(&ctx->pool, quota)) {
-		free_percpu(ctx->ready);
-		kfree(ctx);
-		return NULL;
-	}
-	for_each_possible_cpu(cpu)
-		INIT_LIST_HEAD(&per_cpu_ptr(ctx->ready, cpu)->timers);
-	return ctx;
-}
-
 struct twheel_ctx *twheel_ctx_create(struct twheel_quota *quota)
 {
 	struct twheel_ctx *ctx;
+	u32 cpu;
 	int ret;
 
 	ret = twheel_quota_try_add_memory(quota, ctx_memory());
 	if (ret)
 		return ERR_PTR(ret);
 
-	ctx = new_ctx(quota);
-	if (!ctx) {
-		twheel_quota_sub_memory(quota, ctx_memory());
-		return ERR_PTR(-ENOMEM);
-	}
+	ctx = kzalloc(ctx_size(), TWHEEL_OPEN_GFP);
+	if (!ctx)
+		goto uncharge;
+	ctx->ready = alloc_percpu_gfp(struct twheel_ready, TWHEEL_OPEN_GFP);
+	if (!ctx->ready || twheel_pool_init(&ctx->pool, quota))
+		goto free;
 
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(&per_cpu_ptr(ctx->ready, cpu)->timers);
 	mutex_init(&ctx->grow);
 	twheel_waiters_init(&ctx->waiters);
 	return ctx;
+
+free:
+	free_percpu(ctx->ready);
+	kfree(ctx);
+uncharge:
+	twheel_quota_sub_memory(quota, ctx_memory());
+	return ERR_PTR(-ENOMEM);
 }
 
 static void free_ctx(struct rcu_head *rcu)
