@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import unittest
+from decimal import Decimal
 from fractions import Fraction
 
 from twheel.aio import Group, Timer, Wheel
@@ -384,7 +385,8 @@ class Conversions(AioTest):
         """As they were written: no nanosecond more, which would add up in rounds."""
         for delay, ns in ((0.1, 10**8), (0.001, 10**6), (1e-6, 10**3), (1e-12, 1), (1e-9, 1),
                           (1.1e-9, 2), (1 / 3, 333_333_334), (5_000_000.3, 5_000_000_300_000_000),
-                          (-1, 0), (-math.inf, 0), (-0.0, 0), (Fraction(1, 3), 333_333_334)):
+                          (-1, 0), (-math.inf, 0), (-0.0, 0), (Fraction(1, 3), 333_333_334),
+                          (Decimal("0.1"), 10**8)):
             before = self.wheel._context.now()
             timer = self.wheel.call_later(delay, print)
             after = self.wheel._context.now()

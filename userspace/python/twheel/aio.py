@@ -68,8 +68,8 @@ def _ns(seconds: float) -> int:
     """In nanoseconds, rounded up so that it is not early; what has passed is now."""
     # As it was written: 0.1 is a bit more than a tenth, and 1 ns more would add up in rounds.
     if 0 < seconds < _EXACT:
-        ns = ceil(seconds * 1e9)
-        if ns / 1e9 == seconds:
+        ns = ceil(seconds * 1_000_000_000)
+        if ns / 1_000_000_000 == seconds:
             return ns
     if seconds != seconds:
         raise ValueError("a time is no number (NaN)")
@@ -615,8 +615,8 @@ class Wheel:
             raise OSError(errno.EINVAL, "CLOCK_REALTIME can be set: there are no delays on it")
         # As _ns() does it
         if 0 < delay < _EXACT:
-            ns = ceil(delay * 1e9)
-            if ns / 1e9 == delay:
+            ns = ceil(delay * 1_000_000_000)
+            if ns / 1_000_000_000 == delay:
                 return context._time() + ns
         return min(context.now() + _ns(delay), LATEST)
 
