@@ -117,6 +117,14 @@ $head
 #define _GNU_SOURCE
 #endif
 
+/* Times of 32 bits end in 2038, and words of leases lie up to 32 GiB into a file. */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _TIME_BITS
+#define _TIME_BITS 64
+#endif
+
 #ifdef __GNUC__
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wpointer-arith"

@@ -527,9 +527,9 @@ TEST_F(stats, no_room)
 /* How much of its memory the library gets: a store into the rest is SIGBUS. */
 static off_t granted = sizeof(struct twheel_share);
 
-int __wrap_ftruncate(int fd, off_t size)
+int __wrap_ftruncate64(int fd, off64_t size)
 {
-	return __real_ftruncate(fd, size < granted ? size : granted);
+	return __real_ftruncate64(fd, size < granted ? size : granted);
 }
 
 /* A context that is not shared, as there is no memory for that, counts all the same. */

@@ -16,7 +16,7 @@ ssize_t __wrap_read(int fd, void *buf, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
-int __real_ftruncate(int fd, off_t size);
-int __wrap_ftruncate(int fd, off_t size);
+int __real_ftruncate64(int fd, off64_t size);
+int __wrap_ftruncate64(int fd, off64_t size);
 
 #endif /* EMBEDDED_WRAPPED_H */

@@ -147,12 +147,15 @@ headers_alone() {
 }
 strict=(-Wall -Wextra -Werror -fsyntax-only -Iuapi)
 
-# Of 32 bits, too.
-programs_after_2038() {
+# The library as files and as one, and programs: of 32 bits, too
+years_after_2038() {
 	printf '%s\n' '#include <time.h>' \
 		'_Static_assert(sizeof(time_t) == 8, "time_t ends in 2038");' >"$out/time.h"
 	make -s -C userspace O="$out/m32" CC="gcc -m32 -include $out/time.h" \
+		"$out"/m32/{lib/open,lib/process/process}.o \
 		"$out"/m32/{tools/duration,apps/schedule,examples/lease}.o >/dev/null
+	packaging/amalgamation.pl "$out/one" && sed -i "\$r $out/time.h" "$out/one/twheel.c" &&
+		gcc -m32 -c -o /dev/null "$out/one/twheel.c"
 }
 
 shell() {
@@ -275,7 +278,7 @@ tool "examples of 150 lines at most" short_examples
 tool "gcc" compiler gcc -O2 -c -o /dev/null
 tool "clang" compiler clang -fsyntax-only
 tool "headers on their own" headers_alone
-tool "programs know the years after 2038" programs_after_2038
+tool "the years after 2038 are known" years_after_2038
 tool "shellcheck" shell
 tool "pipes read to their end" whole_pipes
 tool "manual pages" man_pages

@@ -2,9 +2,6 @@
 /*
  * libtwheel: contexts of the device. Each call is a system call.
  */
-/* Words lie up to 32 GiB into the file, in 32-bit programs too. */
-#define _FILE_OFFSET_BITS 64
-
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,6 +10,9 @@
 #include <unistd.h>
 
 #include "internal.h"
+
+/* Words lie up to 32 GiB into the file, in 32-bit programs too. */
+_Static_assert(sizeof(off_t) == sizeof(uint64_t), "compile with _FILE_OFFSET_BITS=64");
 
 /* RWF_NOWAIT, which not all C libraries have */
 #define NOWAIT	8
