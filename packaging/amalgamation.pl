@@ -108,9 +108,10 @@ my $source = <<"END";
  *
  * It is GNU C11, for Linux, and needs the C library, its threads, and the kernel's headers for
  * programs. -fno-strict-aliasing is what the kernel is compiled with, as part of this is: GCC finds it
- * here, other compilers have to be told. Programs in C++ whose timers' functions throw want
- * -fexceptions, too. TWHEEL_API may say what else the public functions are than visible everywhere:
- * with -DTWHEEL_API= -fvisibility=hidden a shared object keeps them to itself.
+ * here, other compilers have to be told. Clang for x86 of 32 bits wants -latomic, too, and programs
+ * in C++ whose timers' functions throw -fexceptions. TWHEEL_API may say what else the public
+ * functions are than visible everywhere: with -DTWHEEL_API= -fvisibility=hidden a shared object
+ * keeps them to itself.
  *
 $head
 #ifndef _GNU_SOURCE

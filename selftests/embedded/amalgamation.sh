@@ -89,6 +89,8 @@ takes gcc gcc gcc -std=gnu11
 takes clang clang clang
 takes musl-gcc musl-tools musl-gcc -idirafter "$tmp/headers"
 takes "gcc -m32" gcc-multilib gcc -m32
+takes "clang -m32 with -latomic" gcc-multilib clang -m32 -Wl,--no-as-needed -latomic \
+	-Wno-atomic-alignment -Wno-unused-command-line-argument
 
 throws() {
 	gcc "${strict[@]}" -O2 -fexceptions -c -o "$tmp/twheel.o" "$one/twheel.c" &&
