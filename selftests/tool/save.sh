@@ -76,6 +76,8 @@ check "no file is left of that" test "$(cd "$tmp" && echo saved*)" = 'saved*'
 wrong "an empty file" 1 'ends too soon'
 cp /etc/passwd "$file"
 wrong "another file" 1 'does not begin with .twheel-timers 1.'
+check "a file without end, before it takes all memory" sh -c \
+	'ulimit -v 200000 && twheel load --fd 9 /dev/zero 2>&1 | grep -q "line 1: it does not"'
 sed 's/timers 1/timers 2/' "$good" >"$file"
 wrong "a later version" 1 'does not begin with'
 sed 's/monotonic/sundial/' "$good" >"$file"

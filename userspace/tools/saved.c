@@ -327,37 +327,34 @@ static enum tool_exit read_all(struct saved *saved, const char *path, FILE *file
 	enum tool_exit code = TOOL_OK;
 	struct sum sum = { };
 	size_t number = 0;
-	char *line = NULL;
-	size_t size = 0;
 	size_t n = 0;
-	ssize_t len;
+	/* What is longer is no line of such a file, and may have no end. */
+	char line[256];
 
-	while (code == TOOL_OK && (len = getline(&line, &size, file)) >= 0) {
+	while (code == TOOL_OK && fgets(line, sizeof(line), file)) {
 		number++;
 		if (number > 1 && !strncmp(line, "end", 3)) {
 			char end[32];
 
 			snprintf(end, sizeof(end), "end %" PRIu32 "\n", sum_end(&sum));
 			if (strcmp(line, end))
-				code = wrong(path, number, "not the checksum of the lines before");
-			else if (saved->n != n)
-				code = wrong(path, number, "%zu timers, and line 1 says %zu",
+				return wrong(path, number, "not the checksum of the lines before");
+			if (saved->n != n)
+				return wrong(path, number, "%zu timers, and line 1 says %zu",
 					     saved->n, n);
-			else if (getc(file) != EOF)
-				code = wrong(path, number + 1, "there is more after the end");
-			goto out;
+			if (getc(file) != EOF)
+				return wrong(path, number + 1, "there is more after the end");
+			return TOOL_OK;
 		}
-		sum_up(&sum, line, (size_t)len);
+		sum_up(&sum, line, strlen(line));
 		code = number == 1 ? read_head(saved, path, line, &n) :
 				     read_timer(saved, path, number, line);
 	}
-	if (code == TOOL_OK)
-		code = ferror(file) ?
-			tool_complain(TOOL_FAILED, "load: %s: %s", path, strerror(errno)) :
-			wrong(path, number + 1, "the file ends too soon: there is no line 'end'");
-out:
-	free(line);
-	return code;
+	if (code != TOOL_OK)
+		return code;
+	if (ferror(file))
+		return tool_complain(TOOL_FAILED, "load: %s: %s", path, strerror(errno));
+	return wrong(path, number + 1, "the file ends too soon: there is no line 'end'");
 }
 
 enum tool_exit saved_read(struct saved *saved, const char *path)
