@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "duration.h"
 #include "terminal.h"
+#include "tool.h"
 
 /* Work that takes no longer is not shown, and other work is shown this often. */
 #define PATIENCE	(2 * NSEC_PER_SEC)
@@ -51,17 +51,9 @@ bool terminal_blocks(void)
 	return locale && (strcasestr(locale, "UTF-8") || strcasestr(locale, "UTF8"));
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
-	uint64_t now = now_ns();
+	uint64_t now = tool_now();
 
 	*progress = (struct progress){
 		.what = what,
@@ -79,7 +71,7 @@ void progress_update(struct progress *progress, uint64_t done)
 
 	if (!progress->on)
 		return;
-	now = now_ns();
+	now = tool_now();
 	if (now - progress->begun < PATIENCE || now - progress->shown < SHOW_EVERY)
 		return;
 
