@@ -804,8 +804,9 @@ int twheel_lease_new(struct twheel *tw, uint64_t expires, unsigned int flags,
  * The use of a word that has never belonged to a timer may raise SIGBUS.
  *
  * Return: 0, or -errno: -EINVAL for a @word of 0, as of a timer that is no lease, or a @tag
- * over %TWHEEL_LEASE_TAG_MASK; -ENODEV in a context without leases, -ENOMEM, or -ECHILD in a
- * child that has inherited an embedded context. There it may use the leases that it has.
+ * over %TWHEEL_LEASE_TAG_MASK; -ENODEV in a context without leases, -ENOMEM, or another error of
+ * mmap(), such as -EACCES if the descriptor is not open for writing; or -ECHILD in a child that
+ * has inherited an embedded context. There it may use the leases that it has.
  */
 int twheel_lease_at(struct twheel *tw, uint32_t word, uint16_t tag,
 		    struct twheel_lease *lease);
