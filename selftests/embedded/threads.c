@@ -385,4 +385,30 @@ TEST(a_large_call_lets_others_have_their_turn)
 	free(arms);
 }
 
+static void *open_and_close(void *arg)
+{
+	struct worker *w = arg;
+	struct twheel *tw;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		if (twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL))
+			count(&w->shared->wrong);
+		else
+			twheel_close(tw);
+	}
+	return NULL;
+}
+
+/* The thread sanitizer has to see that a descriptor is another one when its number comes again. */
+TEST(contexts_come_and_go)
+{
+	struct worker workers[WORKERS];
+
+	shared.wrong = 0;
+	ASSERT_EQ(0, run(workers, WORKERS, open_and_close));
+	join(workers, WORKERS);
+	EXPECT_EQ(0, shared.wrong);
+}
+
 TEST_HARNESS_MAIN

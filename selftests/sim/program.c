@@ -563,6 +563,12 @@ int sim_sigaction(int sig, const struct sigaction *new, struct sigaction *old)
 	return 0;
 }
 
+int sim_close(int fd)
+{
+	close_fd(fd_of(fd));
+	return 0;
+}
+
 long sim_syscall(long nr, ...)
 {
 	long args[3];
@@ -574,9 +580,6 @@ long sim_syscall(long nr, ...)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	switch (nr) {
-	case SYS_close:
-		close_fd(fd_of((int)args[0]));
-		return 0;
 	case SYS_read:
 	case SYS_write:
 		return change_count(fd_of((int)args[0]), (u64 *)args[1], nr == SYS_write);

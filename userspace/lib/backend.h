@@ -44,7 +44,8 @@ static inline uint64_t twheel_time(clockid_t clock)
  * @update_now: reads the clock, if other calls do not. 0 or -errno
  * @stats: stores what was counted. 0 or -errno
  * @take_over: goes on in a child, which alone uses the context from now on. False if it cannot
- * @close: closes the descriptor, and frees all that @map and @unmap do not
+ * @close: closes the descriptor, and frees all that @map and @unmap do not; to be called with
+ *	cancellation disabled
  */
 struct twheel_backend {
 	int	(*ioctl)(const struct twheel *tw, unsigned long request, void *arg);

@@ -91,8 +91,7 @@ static bool device_take_over(struct twheel *tw)
 
 static void device_close(struct twheel *tw)
 {
-	/* close() is a point of cancellation, and twheel_close() has yet to free the rest. */
-	syscall(SYS_close, tw->fd);
+	close(tw->fd);
 }
 
 const struct twheel_backend twheel_device = {

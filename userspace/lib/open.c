@@ -210,9 +210,14 @@ TWHEEL_API int twheel_release(struct twheel *tw)
 
 TWHEEL_API void twheel_close(struct twheel *tw)
 {
+	int state;
+
 	if (!tw)
 		return;
 	twheel_end(tw);
+	/* close() is a point of cancellation, and the rest has yet to be freed. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	tw->backend->close(tw);
+	pthread_setcancelstate(state, &state);
 	twheel_loop_free(tw);
 }
