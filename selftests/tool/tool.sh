@@ -62,6 +62,20 @@ check "info --json, too" said '^{"backend":"embedded","module_version":null,.*"f
 check "where a user has no limit" said '"limit":[0-9]*,"user_limit":null,"user_timers":'
 run twheel arm 20ms 10ms --every 10ms --count 2
 check "arm with a wheel in the process" test "$status" = 0 -a "$(grep -c ' late.*  last$' "$tmp/out")" = 2
+# More come than it can print, so there is always a record to read.
+mkfifo "$tmp/busy"
+# shellcheck disable=SC2046 # words
+twheel arm --every 1ms $(awk 'BEGIN { while (n++ < 20000) print 0 }') >"$tmp/busy" &
+pid=$!
+{ head -n 1 >"$tmp/first"; cat >/dev/null; } <"$tmp/busy" &
+await test -s "$tmp/first"
+kill -TERM $pid
+ended() {
+	! kill -0 "$pid" 2>/dev/null
+}
+check "a signal ends it, however much comes" await ended
+kill -KILL $pid 2>/dev/null
+wait
 TWHEEL_BACKEND=embeded
 refuses 1 "TWHEEL_BACKEND is 'embeded': it must be auto, device or embedded" info
 refuses 1 "TWHEEL_BACKEND is 'embeded'" arm 1s
@@ -167,9 +181,6 @@ pid=$!
 sleep 1
 set_clock "@$(($(date +%s) - 3600))"
 tenths=100
-ended() {
-	! kill -0 "$pid" 2>/dev/null
-}
 check "--for ends although the clock was set back" await ended
 check "and no timer has expired" test ! -s "$tmp/out"
 kill $pid 2>/dev/null

@@ -624,6 +624,7 @@ static void run(struct reminder *r)
 				continue;
 			die(EXIT_FAILED, "poll: %s", strerror(errno));
 		}
+		inherited_let_in(&waiting);
 		/* In this order: see the head of this file. */
 		take_requests(r);
 		for (c = 0; c < CONTEXTS; c++)

@@ -105,6 +105,7 @@ static void run(struct server *server, const sigset_t *waiting)
 		n = epoll_pwait(server->epoll, events, ROUND_EVENTS, wait_ms, waiting);
 		if (n < 0 && errno != EINTR)
 			die(EXIT_FAILED, "epoll_pwait: %s", strerror(errno));
+		inherited_let_in(waiting);
 
 		for (i = 0; i < n; i++) {
 			uint32_t slot;

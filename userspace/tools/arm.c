@@ -159,6 +159,7 @@ static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
 		if (ppoll(&pollfd, 1, stop == UINT64_MAX ? NULL : &timeout, waiting) < 0 &&
 		    errno != EINTR)
 			return tool_complain(TOOL_FAILED, "arm: poll: %s", strerror(errno));
+		inherited_let_in(waiting);
 
 		n = twheel_read(tw, events, EVENTS);
 		if (n == -EAGAIN || n == -EINTR)

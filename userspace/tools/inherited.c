@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inherited.h"
@@ -33,4 +35,11 @@ void inherited_catch(int sig, void (*handler)(int sig))
 
 	if (!inherited_ignored(sig))
 		sigaction(sig, &action, NULL);
+}
+
+void inherited_let_in(const sigset_t *waiting)
+{
+	const struct timespec no_time = { };
+
+	ppoll(NULL, 0, &no_time, waiting);
 }

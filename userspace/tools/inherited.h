@@ -5,6 +5,7 @@
 #ifndef INHERITED_H
 #define INHERITED_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 /**
@@ -29,5 +30,14 @@ bool inherited_ignored(int sig);
  * @handler: the function; system calls that it interrupts fail with EINTR
  */
 void inherited_catch(int sig, void (*handler)(int sig));
+
+/**
+ * inherited_let_in() - let signals come that are blocked
+ * @waiting: the signals that are blocked meanwhile
+ *
+ * To be called once in each round of a loop that waits in ppoll() or epoll_pwait(). These let no
+ * signal in if a descriptor is ready, and in a busy loop there always is one.
+ */
+void inherited_let_in(const sigset_t *waiting);
 
 #endif /* INHERITED_H */

@@ -43,6 +43,7 @@
 
 #include <twheel.h>
 
+#include "inherited.h"
 #include "node.h"
 #include "options.h"
 
@@ -654,6 +655,7 @@ static void turn(struct node *node, const sigset_t *signals)
 			return;
 		die(EXIT_FAILED, "poll: %s", strerror(errno));
 	}
+	inherited_let_in(signals);
 	if (fds[0].revents)
 		read_wheel(node);
 	outlet->kind->turn(outlet, fds[1].revents);
