@@ -33,6 +33,7 @@
 #include "oracle.h"
 #include "quota.h"
 
+#define HOUR	(3600 * NSEC_PER_SEC)
 #define SOME	2
 /* How often who is told of steps comes and goes, and how often the clock is set */
 #define ROUNDS	20U
@@ -91,27 +92,49 @@ static bool turns_its_own(const struct context *c, unsigned int cpu)
 	return cbase && cbase->hrtimer.queued && cbase->hrtimer.cpu == (int)cpu;
 }
 
+/* A context of this episode's user, on CLOCK_MONOTONIC, that is not open yet */
+static struct context new_context(void)
+{
+	return (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+}
+
+/* A context and its user may have so many timers. */
+static void allow(u32 n)
+{
+	*sim_param_max_fd_timers = n;
+	sim_set_user_limit(n);
+}
+
+/* Arm a new timer, and return its handle. */
+static u64 arm_one(struct context *c, u64 expires, u16 flags)
+{
+	struct twheel_arm arm = { .expires = expires, .flags = flags };
+	long ret = call_arm(c, &arm);
+
+	expect(!ret, CONTAINED, "a timer cannot be armed: %ld", ret);
+	return arm.handle;
+}
+
+static void cancel_one(struct context *c, u64 handle)
+{
+	struct twheel_cancel cancel = { .handle = handle };
+
+	expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+}
+
 static u64 handles[MOST];
 static u32 armed;
 
 static void arm_some(struct context *c, u32 n)
 {
-	while (n--) {
-		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
-		long ret = call_arm(c, &arm);
-
-		expect(!ret, CONTAINED, "a timer cannot be armed: %ld", ret);
-		handles[armed++] = arm.handle;
-	}
+	while (n--)
+		handles[armed++] = arm_one(c, HOUR, 0);
 }
 
 static void cancel_all(struct context *c)
 {
-	while (armed) {
-		struct twheel_cancel cancel = { .handle = handles[--armed] };
-
-		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
-	}
+	while (armed)
+		cancel_one(c, handles[--armed]);
 }
 
 /* Each of many timers comes before all others. Is another CPU interrupted for each of them? */
@@ -120,14 +143,8 @@ static void arm_ever_earlier(struct context *c)
 	u64 began = sim_now(), before = sim_stats.kicks, ticks;
 	u32 n;
 
-	for (n = EARLIER; n; n--) {
-		struct twheel_arm arm = { .expires = n * NSEC_PER_SEC };
-		struct twheel_cancel cancel = { };
-
-		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
-		cancel.handle = arm.handle;
-		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
-	}
+	for (n = EARLIER; n; n--)
+		cancel_one(c, arm_one(c, n * NSEC_PER_SEC, 0));
 	ticks = (sim_now() - began) / TICK + 2;
 	expect(sim_stats.kicks - before <= 2 * ticks, FAIR, "%llu kicks in %llu ticks",
 	       (unsigned long long)(sim_stats.kicks - before), (unsigned long long)ticks);
@@ -183,7 +200,7 @@ static u32 pushes_that_ask(struct context *c, u32 n)
 	while (n--) {
 		struct twheel_push push = {
 			.handle		= handles[0],
-			.expires	= time_of(c) + 3600 * NSEC_PER_SEC,
+			.expires	= time_of(c) + HOUR,
 		};
 
 		expect(call_write(c, &push, sizeof(push)) == sizeof(push), CONTAINED,
@@ -235,12 +252,7 @@ static void comes_in_time(struct context *c, u64 due)
 
 static u64 arm_for(struct context *c, u64 due)
 {
-	struct twheel_arm arm = {
-		.expires	= due + (u64)sim_real_offset,
-		.flags		= TWHEEL_ARM_ABS,
-	};
-
-	expect(!call_arm(c, &arm), CONTAINED, "a timer on wall time cannot be armed");
+	arm_one(c, due + (u64)sim_real_offset, TWHEEL_ARM_ABS);
 	return due;
 }
 
@@ -325,8 +337,8 @@ static u64 points_at_limit(struct context *c)
 /* Another user, whom the table of users has in the same place */
 static void neighbour_arms(void)
 {
-	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
-	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	struct context c = new_context();
+	struct twheel_arm arm = { .expires = HOUR };
 
 	c.cred.uid.val += 64;
 	open_context(&c);
@@ -342,13 +354,12 @@ static void many_main(void *arg)
 
 	for (n = 0; n < MANY; n++) {
 		struct context *c = &contexts[n];
-		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
 
 		/* Contexts take memory, too. */
 		sim_set_user_limit(1000 * MANY);
-		*c = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+		*c = new_context();
 		open_context(c);
-		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
+		arm_one(c, HOUR, 0);
 		if (n && n != MANY - 1)
 			continue;
 		sim_set_user_limit(n + 1);
@@ -371,29 +382,27 @@ static long memory_of(const struct context *c)
 	return atomic_long_read(&ctx->pool.account.quota->memory);
 }
 
-static void arm_chunks(struct context *c, struct twheel_arm *arms, u64 when)
+/* The timers that take chunks */
+static u64 in_chunks[IN_CHUNKS];
+
+static void arm_chunks(struct context *c, u64 when)
 {
 	u32 i;
 
-	for (i = 0; i < IN_CHUNKS; i++) {
-		arms[i] = (struct twheel_arm){ .expires = when, .flags = TWHEEL_ARM_ABS };
-		expect(!call_arm(c, &arms[i]), CONTAINED, "a timer cannot be armed");
-	}
+	for (i = 0; i < IN_CHUNKS; i++)
+		in_chunks[i] = arm_one(c, when, TWHEEL_ARM_ABS);
 }
 
 /* Arm them, and cancel them. Returns how many bytes more were counted meanwhile. */
-static long arm_and_cancel(struct context *c, struct twheel_arm *arms)
+static long arm_and_cancel(struct context *c)
 {
 	long before = memory_of(c), most;
 	u32 i;
 
-	arm_chunks(c, arms, time_of(c) + 3600 * NSEC_PER_SEC);
+	arm_chunks(c, time_of(c) + HOUR);
 	most = memory_of(c);
-	for (i = 0; i < IN_CHUNKS; i++) {
-		struct twheel_cancel cancel = { .handle = arms[i].handle };
-
-		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
-	}
+	for (i = 0; i < IN_CHUNKS; i++)
+		cancel_one(c, in_chunks[i]);
 	/* Until a grace period is over chunks count. */
 	sim_sleep_until(sim_now() + 10 * TICK);
 	return most - before;
@@ -401,15 +410,13 @@ static long arm_and_cancel(struct context *c, struct twheel_arm *arms)
 
 static void again_main(void *arg)
 {
-	static struct twheel_arm arms[IN_CHUNKS];
-	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	struct context c = new_context();
 	long before, first, bytes;
 	const struct twheel_ctx *ctx;
 	u64 due, runs;
 	u32 i;
 
-	*sim_param_max_fd_timers = 2 * IN_CHUNKS;
-	sim_set_user_limit(2 * IN_CHUNKS);
+	allow(2 * IN_CHUNKS);
 	/* Contexts that were closed count until a grace period is over. */
 	sim_sleep_until(sim_now() + 10 * TICK);
 	before = memory_of(&world.contexts[0]);
@@ -418,7 +425,7 @@ static void again_main(void *arg)
 	expect(memory_of(&c) >= before + (long)sizeof(*ctx), CONTAINED,
 	       "a context is not counted");
 	/* Then there are one chunk and the tables that it needed, and nothing more stays. */
-	bytes = arm_and_cancel(&c, arms);
+	bytes = arm_and_cancel(&c);
 	first = memory_of(&c);
 	for (i = 0; i < TIMES; i++) {
 		expect(bytes >= (long)(CHUNKS - 1) * TWHEEL_CHUNK_SIZE, CONTAINED,
@@ -426,13 +433,13 @@ static void again_main(void *arg)
 		expect(memory_of(&c) <= first, CONTAINED,
 		       "all timers were cancelled, and %ld bytes more are kept for them",
 		       memory_of(&c) - first);
-		bytes = arm_and_cancel(&c, arms);
+		bytes = arm_and_cancel(&c);
 	}
 	expect(ctx->pool.end <= CHUNKS + 1, CONTAINED,
 	       "%u chunks, again and again, have %u numbers", CHUNKS, ctx->pool.end);
 
 	due = time_of(&c) + 100 * TICK;
-	arm_chunks(&c, arms, due);
+	arm_chunks(&c, due);
 	sim_sleep_until(sim_time_of(&c, due) - 2 * TICK);
 	runs = sim_stats.softirqs;
 	sim_sleep_until(sim_time_of(&c, due) + 20 * TICK);
@@ -446,33 +453,25 @@ static struct context shared;
 
 static void lend_main(void *arg)
 {
-	static struct twheel_arm arms[IN_CHUNKS];
 	u32 i;
 
-	*sim_param_max_fd_timers = 2 * IN_CHUNKS;
-	sim_set_user_limit(2 * IN_CHUNKS);
-	shared = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	allow(2 * IN_CHUNKS);
+	shared = new_context();
 	open_context(&shared);
-	arm_chunks(&shared, arms, time_of(&shared) + 3600 * NSEC_PER_SEC);
-	for (i = 0; i < IN_LENT; i++) {
-		struct twheel_cancel cancel = { .handle = arms[i].handle };
-
-		/* Each of these chunks keeps a timer, so that it is not freed. */
-		expect(!(i % TWHEEL_CHUNK_TIMERS) || !call_cancel(&shared, &cancel), CONTAINED,
-		       "a timer cannot be cancelled");
-	}
+	arm_chunks(&shared, time_of(&shared) + HOUR);
+	/* Each of these chunks keeps a timer, so that it is not freed. */
+	for (i = 0; i < IN_LENT; i++)
+		if (i % TWHEEL_CHUNK_TIMERS)
+			cancel_one(&shared, in_chunks[i]);
 }
 
 /* Arm @n timers that nobody cancels. Returns how many bytes more are counted then. */
 static long arm_and_keep(struct context *c, u32 n)
 {
-	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
 	long before = memory_of(c);
 
-	while (n--) {
-		arm.handle = 0;
-		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
-	}
+	while (n--)
+		arm_one(c, HOUR, 0);
 	return memory_of(c) - before;
 }
 
@@ -492,21 +491,16 @@ static void borrow_main(void *arg)
 
 static void busy_main(void *arg)
 {
-	struct context c = { .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
-	struct twheel_arm arm = { .flags = TWHEEL_ARM_ABS };
+	struct context c = new_context();
 	u64 due;
 	u32 i;
 
-	*sim_param_max_fd_timers = 2 * BUSY_TICKS * DUE;
-	sim_set_user_limit(2 * BUSY_TICKS * DUE);
+	allow(2 * BUSY_TICKS * DUE);
 	open_context(&c);
 	/* They are armed by then, and so soon that none has to move in the wheel. */
 	due = time_of(&c) + 24 * TICK;
-	for (i = 0; i < BUSY_TICKS * DUE; i++) {
-		arm.handle = 0;
-		arm.expires = due + i / DUE * TICK;
-		expect(!call_arm(&c, &arm), CONTAINED, "a timer cannot be armed");
-	}
+	for (i = 0; i < BUSY_TICKS * DUE; i++)
+		arm_one(&c, due + i / DUE * TICK, TWHEEL_ARM_ABS);
 	sim_config.costs.node = DUE_NS;
 	/* As for one user in fair.c */
 	sim_config.max_debt = 4 * sim_max_run();
@@ -529,7 +523,7 @@ static void reserving_main(void *arg)
 static void killed_main(void *arg)
 {
 	const struct twheel_ctx *ctx = world.contexts[0].file.private_data;
-	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	struct twheel_arm arm = { .expires = HOUR };
 	u32 changes = ctx->pool.changes;
 	long ret;
 
@@ -544,7 +538,7 @@ static void killed_main(void *arg)
 
 static void lowered_main(void *arg)
 {
-	struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
+	struct twheel_arm arm = { .expires = HOUR };
 	long ret = call_arm(&world.contexts[0], &arm);
 
 	expect(ret == -EDQUOT, CONTAINED, "a user has one timer, as many as may be, and gets %s",
@@ -561,17 +555,12 @@ static void full_main(void *arg)
 	sim_set_user_limit(TENANTS_LIMIT);
 	do {
 		struct context *c = &contexts[n];
-		struct twheel_arm arm = { .expires = 3600 * NSEC_PER_SEC };
-		struct twheel_cancel cancel;
 
-		*c = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+		*c = new_context();
 		ret = call_open(c, FMODE_READ | FMODE_WRITE);
 		/* An arm that finds no memory takes back what others keep: none comes to that. */
-		if (ret || n >= KEEPERS)
-			continue;
-		expect(!call_arm(c, &arm), CONTAINED, "a timer cannot be armed");
-		cancel = (struct twheel_cancel){ .handle = arm.handle };
-		expect(!call_cancel(c, &cancel), CONTAINED, "a timer cannot be cancelled");
+		if (!ret && n < KEEPERS)
+			cancel_one(c, arm_one(c, HOUR, 0));
 	} while (!ret && ++n < ARRAY_SIZE(contexts));
 	expect(ret == -EDQUOT, CONTAINED, "%u contexts do not fill their user's memory: %ld", n,
 	       ret);
@@ -591,7 +580,7 @@ static long changed;
 
 static void open_main(void *arg)
 {
-	fresh = (struct context){ .nr = 1, .cred = world.cred, .clock = CLOCK_MONOTONIC };
+	fresh = new_context();
 	fresh.config.flags = configs[0];
 	open_context(&fresh);
 }
@@ -643,9 +632,9 @@ static void arm_first(u32 before, u32 after, u64 handle, u16 flags)
 	configs[1] = after;
 	number = handle;
 	arms[0] = (struct twheel_arm){
-		.handle = handle, .expires = 3600 * NSEC_PER_SEC, .flags = flags,
+		.handle = handle, .expires = HOUR, .flags = flags,
 	};
-	arms[1] = (struct twheel_arm){ .expires = 3600 * NSEC_PER_SEC };
+	arms[1] = (struct twheel_arm){ .expires = HOUR };
 	play("opener", 0, open_main);
 	for (cpu = 0; cpu < 2; cpu++)
 		sim_spawn("first", (int)cpu, first_main, (void *)(uintptr_t)cpu, (int)cpu, true);
