@@ -36,10 +36,24 @@ const char * const knob_names[NR_KNOBS] = {
 	[FORKS]		= "forks",	[WALL]		= "wall",
 };
 
-/* Is @knob in use in the episode of @seed? Once in @n */
+/* An episode is of one of these kinds, or of none. */
+#define KINDS		(1ULL << FAIRNESS | 1ULL << TENANCY | 1ULL << MANY)
+
+static bool always(enum knob knob)
+{
+	return world.settings.always >> knob & 1;
+}
+
+/* Is @knob in use in the episode of @seed? Once in @n, unless it is always */
 static bool once_in(u64 seed, enum knob knob, u32 n)
 {
-	return has(knob) && !by_seed(seed, knob, n);
+	return always(knob) || (has(knob) && !by_seed(seed, knob, n));
+}
+
+/* Is the episode of this kind? Not if all are of another one. */
+static bool is_kind(u64 seed, enum knob kind, u32 n)
+{
+	return world.settings.always & KINDS ? always(kind) : once_in(seed, kind, n);
 }
 
 /*
@@ -96,7 +110,7 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.signal_chance	= once_in(seed, SIGNALS, 2) ? 500 : 0,
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
 		.costs		= ordinary_costs,
-		.rt		= world.settings.rt || once_in(seed, RT, 10),
+		.rt		= once_in(seed, RT, 10),
 	};
 	if (world.process)
 		config->cancel_chance = once_in(seed, CANCELS, 2) ? 10000 : 0;
@@ -393,17 +407,13 @@ void episode(u64 seed, u32 cpus, const struct settings *settings)
 	world.settings = *settings;
 	world.cred = (struct cred){ .uid = { 1000 + by_seed(seed, 45, 2) * 64 } };
 	world.cred.user_ns = &init_user_ns;
-	world.process = settings->process || once_in(seed, PROCESS, 8);
-	if (settings->fair || settings->tenants || settings->many || settings->rt)
-		world.process = false;
+	world.process = !(settings->always & ~(1ULL << PROCESS)) && once_in(seed, PROCESS, 8);
 	if (world.process)
 		leave_out_module();
 	choose_config(&config, seed, cpus);
-	world.fair = settings->fair ||
-		     (!settings->tenants && !settings->many && once_in(seed, FAIRNESS, 100));
-	world.tenants = settings->tenants ||
-			(!world.fair && !settings->many && once_in(seed, TENANCY, 20));
-	world.many = !world.fair && !world.tenants && (settings->many || once_in(seed, MANY, 20));
+	world.fair = is_kind(seed, FAIRNESS, 100);
+	world.tenants = !world.fair && is_kind(seed, TENANCY, 20);
+	world.many = !world.fair && !world.tenants && is_kind(seed, MANY, 20);
 	/* Each of them takes a while to be used. */
 	if (world.many)
 		world.settings.each /= 4;

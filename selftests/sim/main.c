@@ -59,32 +59,51 @@ static double seconds(clockid_t clock)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+/* An option that has something in each episode is that plus the knob for it. */
+#define ALWAYS		256
+
+static const struct option options[] = {
+	{ "seed", required_argument, NULL, 's' },
+	{ "episodes", required_argument, NULL, 'e' },
+	{ "operations", required_argument, NULL, 'o' },
+	{ "minutes", required_argument, NULL, 'm' },
+	{ "seconds", required_argument, NULL, 'c' },
+	{ "cpus", required_argument, NULL, 'n' },
+	{ "owners", required_argument, NULL, 'w' },
+	{ "each", required_argument, NULL, 'a' },
+	{ "fair", no_argument, NULL, ALWAYS + FAIRNESS },
+	{ "tenants", no_argument, NULL, ALWAYS + TENANCY },
+	{ "many", no_argument, NULL, ALWAYS + MANY },
+	{ "rt", no_argument, NULL, ALWAYS + RT },
+	{ "process", no_argument, NULL, ALWAYS + PROCESS },
+	{ "rounds", required_argument, NULL, 'r' },
+	{ "each-fault", required_argument, NULL, 'k' },
+	{ "fault", required_argument, NULL, 'u' },
+	{ "without", required_argument, NULL, 'x' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "minimise", no_argument, NULL, 'i' },
+	{ }
+};
+
 /* How to run an episode of @s on @n CPUs again, by make */
 static void print_command(FILE *file, const struct settings *s, u32 n)
 {
+	const struct option *option;
 	const char *comma = "";
 	int i;
 
 	fprintf(file, "make sim SEED=%llu%s", seed, SIM_BUILD);
 	if (n)
 		fprintf(file, " CPUS=%u", n);
-	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->fair &&
-	    !s->tenants && !s->many && !s->rt && !s->process && s->rounds == FAIR_ROUNDS &&
-	    s->fault == AT_RANDOM) {
+	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->always &&
+	    s->rounds == FAIR_ROUNDS && s->fault == AT_RANDOM) {
 		fprintf(file, " V=1\n");
 		return;
 	}
 	fprintf(file, " V=1 ARGS=\"--owners %u --each %u", s->owners, s->each);
-	if (s->fair)
-		fprintf(file, " --fair");
-	if (s->tenants)
-		fprintf(file, " --tenants");
-	if (s->many)
-		fprintf(file, " --many");
-	if (s->rt)
-		fprintf(file, " --rt");
-	if (s->process)
-		fprintf(file, " --process");
+	for (option = options; option->name; option++)
+		if (option->val >= ALWAYS && s->always >> (option->val - ALWAYS) & 1)
+			fprintf(file, " --%s", option->name);
 	if (s->rounds != FAIR_ROUNDS)
 		fprintf(file, " --rounds %u", s->rounds);
 	if (s->fault != AT_RANDOM)
@@ -369,28 +388,6 @@ static u64 number(const char *text, u64 most)
 
 static void parse(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "episodes", required_argument, NULL, 'e' },
-		{ "operations", required_argument, NULL, 'o' },
-		{ "minutes", required_argument, NULL, 'm' },
-		{ "seconds", required_argument, NULL, 'c' },
-		{ "cpus", required_argument, NULL, 'n' },
-		{ "owners", required_argument, NULL, 'w' },
-		{ "each", required_argument, NULL, 'a' },
-		{ "fair", no_argument, NULL, 'f' },
-		{ "tenants", no_argument, NULL, 't' },
-		{ "many", no_argument, NULL, 'y' },
-		{ "rt", no_argument, NULL, 'p' },
-		{ "process", no_argument, NULL, 'l' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "each-fault", required_argument, NULL, 'k' },
-		{ "fault", required_argument, NULL, 'u' },
-		{ "without", required_argument, NULL, 'x' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "minimise", no_argument, NULL, 'i' },
-		{ }
-	};
 	bool seeded = false;
 	int option;
 
@@ -421,21 +418,6 @@ static void parse(int argc, char **argv)
 		case 'a':
 			settings.each = (u32)number(optarg, 1000);
 			break;
-		case 'f':
-			settings.fair = true;
-			break;
-		case 't':
-			settings.tenants = true;
-			break;
-		case 'y':
-			settings.many = true;
-			break;
-		case 'p':
-			settings.rt = true;
-			break;
-		case 'l':
-			settings.process = true;
-			break;
 		case 'r':
 			settings.rounds = (u32)number(optarg, 1000);
 			break;
@@ -453,6 +435,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'i':
 			minimising = true;
+			break;
+		case ALWAYS ... ALWAYS + NR_KNOBS - 1:
+			settings.always |= 1ULL << (option - ALWAYS);
 			break;
 		default:
 			exit(2);

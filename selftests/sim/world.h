@@ -49,11 +49,7 @@ enum knob {
  * @each:	how many operations each of them does
  * @fault:	see &struct sim_config
  * @without:	bits of &enum knob that are left out
- * @fair:	each episode is one about fairness: see fair.c
- * @tenants:	each episode is one about limits: see tenants.c
- * @many:	each episode has many contexts
- * @rt:		each episode has the rules of PREEMPT_RT
- * @process:	each episode is one of the library with a wheel in its process
+ * @always:	bits of those that are in use in each episode
  * @rounds:	see FAIR_ROUNDS
  * @patience:	so many times more it is looked, in 100 ticks each, whether all timers have ended:
  *		where the machine is real it may be late
@@ -63,11 +59,7 @@ struct settings {
 	u32	each;
 	u64	fault;
 	u64	without;
-	bool	fair;
-	bool	tenants;
-	bool	many;
-	bool	rt;
-	bool	process;
+	u64	always;
 	u32	rounds;
 	u32	patience;
 };
