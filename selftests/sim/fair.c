@@ -56,7 +56,7 @@ static const char * const attack_names[NR_ATTACKS] = {
 
 u64 fair_bound(void)
 {
-	return (world.nr_contexts - 1) * world.settings.rounds * 2 * sim_max_run();
+	return (world.nr_contexts - 1) * FAIR_ROUNDS * 2 * sim_max_run();
 }
 
 void fair_config(struct sim_config *config, u64 seed)

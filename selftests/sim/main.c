@@ -4,15 +4,15 @@
  *
  * usage: sim [--seed n] [--episodes n | --operations n | --minutes n | --seconds n] [--cpus n]
  *	      [--owners n] [--each n] [--without knob,...] [--fair | --tenants | --many |
- *	      --process] [--rt] [--rounds n] [--each-fault n | --fault n] [--verbose] [--minimise]
+ *	      --process] [--rt] [--each-fault n | --fault n] [--verbose] [--minimise]
  *
  * Episodes are numbered by their seeds, from --seed on. --seconds are of CPU time. With --fair all
- * of them are about promise 11, and --rounds says how strictly: see FAIR_ROUNDS in world.h. With
- * --tenants all are about limits, and with --many all have many contexts. With --process all are
- * of the library with a wheel in its process. With --rt all that are not about promise 11 have the
- * rules of PREEMPT_RT. With --each-fault each episode is repeated, and each time another one of its
- * allocations or copies fails, and nothing else: n at most of each. --fault says which. --minimise
- * looks for a smaller episode that fails as that of --seed does, and prints how to see it.
+ * of them are about promise 11, with --tenants about limits, and with --many all have many
+ * contexts. With --process all are of the library with a wheel in its process. With --rt all that
+ * are not about promise 11 have the rules of PREEMPT_RT. With --each-fault each episode is
+ * repeated, and each time another one of its allocations or copies fails, and nothing else: n at
+ * most of each. --fault says which. --minimise looks for a smaller episode that fails as that of
+ * --seed does, and prints how to see it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -42,7 +42,6 @@ static struct settings settings = {
 	.owners	= MAX_OWNERS - 1,
 	.each	= 60,
 	.fault	= AT_RANDOM,
-	.rounds	= FAIR_ROUNDS,
 };
 
 static u64 seed, first_seed;
@@ -76,7 +75,6 @@ static const struct option options[] = {
 	{ "many", no_argument, NULL, ALWAYS + MANY },
 	{ "rt", no_argument, NULL, ALWAYS + RT },
 	{ "process", no_argument, NULL, ALWAYS + PROCESS },
-	{ "rounds", required_argument, NULL, 'r' },
 	{ "each-fault", required_argument, NULL, 'k' },
 	{ "fault", required_argument, NULL, 'u' },
 	{ "without", required_argument, NULL, 'x' },
@@ -96,7 +94,7 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	if (n)
 		fprintf(file, " CPUS=%u", n);
 	if (s->owners == MAX_OWNERS - 1 && s->each == 60 && !s->without && !s->always &&
-	    s->rounds == FAIR_ROUNDS && s->fault == AT_RANDOM) {
+	    s->fault == AT_RANDOM) {
 		fprintf(file, " V=1\n");
 		return;
 	}
@@ -104,8 +102,6 @@ static void print_command(FILE *file, const struct settings *s, u32 n)
 	for (option = options; option->name; option++)
 		if (option->val >= ALWAYS && s->always >> (option->val - ALWAYS) & 1)
 			fprintf(file, " --%s", option->name);
-	if (s->rounds != FAIR_ROUNDS)
-		fprintf(file, " --rounds %u", s->rounds);
 	if (s->fault != AT_RANDOM)
 		fprintf(file, " --fault %llu", s->fault);
 	for (i = 0; i < NR_KNOBS; i++)
@@ -417,9 +413,6 @@ static void parse(int argc, char **argv)
 			break;
 		case 'a':
 			settings.each = (u32)number(optarg, 1000);
-			break;
-		case 'r':
-			settings.rounds = (u32)number(optarg, 1000);
 			break;
 		case 'k':
 			most_faults = number(optarg, 1000000);

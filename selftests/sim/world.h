@@ -50,7 +50,6 @@ enum knob {
  * @fault:	see &struct sim_config
  * @without:	bits of &enum knob that are left out
  * @always:	bits of those that are in use in each episode
- * @rounds:	see FAIR_ROUNDS
  * @patience:	so many times more it is looked, in 100 ticks each, whether all timers have ended:
  *		where the machine is real it may be late
  */
@@ -60,7 +59,6 @@ struct settings {
 	u64	fault;
 	u64	without;
 	u64	always;
-	u32	rounds;
 	u32	patience;
 };
 
