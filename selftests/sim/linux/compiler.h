@@ -14,8 +14,6 @@
 #define __percpu
 #define __init
 #define __exit
-#define __ro_after_init
-#define barrier()	__asm__ volatile("" ::: "memory")
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /**

@@ -7,7 +7,6 @@
 
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
-#include <linux/math64.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/slab.h>

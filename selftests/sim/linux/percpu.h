@@ -33,6 +33,5 @@
 void *sim_percpu_alloc(size_t size, gfp_t gfp);
 void free_percpu(void *p);
 #define alloc_percpu_gfp(type, gfp) ((type *)sim_percpu_alloc(sizeof(type), gfp))
-#define alloc_percpu(type)	alloc_percpu_gfp(type, GFP_KERNEL)
 
 #endif /* SIM_LINUX_PERCPU_H */

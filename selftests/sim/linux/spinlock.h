@@ -24,7 +24,6 @@ struct sim_lock {
 };
 
 typedef struct sim_lock spinlock_t;
-typedef struct sim_lock raw_spinlock_t;
 
 #define SIM_STRING2(x)		#x
 #define SIM_STRING(x)		SIM_STRING2(x)

@@ -18,7 +18,6 @@ typedef int vm_fault_t;
 
 /* One kernel among many */
 #define CONFIG_64BIT	1
-#define CONFIG_SMP	1
 #define CONFIG_TIME_NS	1
 #define CONFIG_NR_CPUS	8
 #define HAVE_HRTIMER_SETUP

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #define MAX_ERRNO	4095
+#define ERR_CAST(ptr)	((void *)(ptr))
 
 static inline void *ERR_PTR(long error)
 {

@@ -14,8 +14,6 @@ struct list_head {
 
 #define list_first_entry(head, type, member) list_entry((head)->next, type, member)
 #define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
-#define list_first_entry_or_null(head, type, member) \
-	(list_empty(head) ? NULL : list_entry((head)->next, type, member))
 
 #define list_for_each(pos, head) \
 	for ((pos) = (head)->next; (pos) != (head); (pos) = (pos)->next)
@@ -24,12 +22,6 @@ struct list_head {
 	for ((pos) = list_entry((head)->next, __typeof__(*(pos)), member);	\
 	     &(pos)->member != (head);						\
 	     (pos) = list_entry((pos)->member.next, __typeof__(*(pos)), member))
-
-#define list_for_each_entry_safe(pos, n, head, member)				\
-	for ((pos) = list_entry((head)->next, __typeof__(*(pos)), member),	\
-	     (n) = list_entry((pos)->member.next, __typeof__(*(pos)), member);	\
-	     &(pos)->member != (head);						\
-	     (pos) = (n), (n) = list_entry((n)->member.next, __typeof__(*(n)), member))
 
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {

@@ -10,6 +10,11 @@ static inline int ilog2(unsigned long n)
 	return (int)(BITS_PER_LONG - 1) - __builtin_clzl(n);
 }
 
+static inline bool is_power_of_2(unsigned long n)
+{
+	return n && !(n & (n - 1));
+}
+
 static inline u32 rounddown_pow_of_two(u32 n)
 {
 	return 1U << (31 - __builtin_clz(n));

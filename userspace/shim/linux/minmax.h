@@ -17,7 +17,6 @@
 
 #define min(a, b)	min_t(__typeof__(a), a, b)
 #define max(a, b)	max_t(__typeof__(a), a, b)
-#define min3(a, b, c)	min_t(__typeof__(a), a, min_t(__typeof__(a), b, c))
 
 #define swap(a, b) do {				\
 	__typeof__(a) swap_a = (a);		\
