@@ -18,8 +18,6 @@
 
 struct state {
 	struct twheel_wheel	wheel;
-	void			*memory;
-	size_t			size;
 	struct twheel_node	*nodes;
 	struct fired		fired;
 };
@@ -31,25 +29,14 @@ static u64 tick_now(void)
 
 static int open_state(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
-	s->nodes = table(job->nr, sizeof(*s->nodes));
-	s->fired.which = table(job->nr, sizeof(*s->fired.which));
-	s->size = twheel_wheel_size(SLOTS, LEVELS);
-	s->memory = table(1, s->size);
-	twheel_wheel_init(&s->wheel, SLOTS, LEVELS, tick_now(), s->memory);
+	s->nodes = job_table(job, job->nr, sizeof(*s->nodes));
+	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
+	twheel_wheel_init(&s->wheel, SLOTS, LEVELS, tick_now(),
+			  job_table(job, 1, twheel_wheel_size(SLOTS, LEVELS)));
 	return 0;
-}
-
-static void close_state(struct job *job)
-{
-	struct state *s = job->state;
-
-	table_free(s->nodes, job->nr, sizeof(*s->nodes));
-	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
-	table_free(s->memory, 1, s->size);
-	table_free(s, 1, sizeof(*s));
 }
 
 /* The tick of a deadline: rounded up */
@@ -130,6 +117,6 @@ static void wait_for(struct job *job)
 }
 
 const struct facility core6 = {
-	.name = "core6", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .close = close_state,
-	.arm = arm, .move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
+	.name = "core6", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .arm = arm,
+	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
 };

@@ -22,17 +22,17 @@ static int open_state(struct job *job)
 	bool keyed = job->plan->facility == &embedded_keyed;
 	bool caches = job->plan->facility == &embedded_cached;
 	const struct twheel_config config = { .flags = keyed ? TWHEEL_CONFIG_KEYED : 0 };
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
 
 	job->state = s;
 	/* With keys there are none. */
 	if (!keyed)
-		s->handles = table(job->nr, sizeof(*s->handles));
-	s->arms = table(batch, sizeof(*s->arms));
-	s->pushes = table(batch, sizeof(*s->pushes));
-	s->cancels = table(batch, sizeof(*s->cancels));
-	s->events = table(SPEED_REAP, sizeof(*s->events));
+		s->handles = job_table(job, job->nr, sizeof(*s->handles));
+	s->arms = job_table(job, batch, sizeof(*s->arms));
+	s->pushes = job_table(job, batch, sizeof(*s->pushes));
+	s->cancels = job_table(job, batch, sizeof(*s->cancels));
+	s->events = job_table(job, SPEED_REAP, sizeof(*s->events));
 	if (job->first) {
 		s->tw = ((struct state *)job->first->state)->tw;
 		return 0;
@@ -43,17 +43,8 @@ static int open_state(struct job *job)
 
 static void close_state(struct job *job)
 {
-	struct state *s = job->state;
-	uint32_t batch = job->plan->batch;
-
 	if (!job->first)
-		twheel_close(s->tw);
-	table_free(s->handles, job->nr, sizeof(*s->handles));
-	table_free(s->arms, batch, sizeof(*s->arms));
-	table_free(s->pushes, batch, sizeof(*s->pushes));
-	table_free(s->cancels, batch, sizeof(*s->cancels));
-	table_free(s->events, SPEED_REAP, sizeof(*s->events));
-	table_free(s, 1, sizeof(*s));
+		twheel_close(((struct state *)job->state)->tw);
 }
 
 /* The handle of a timer, or its key, which looks random and needs no table */

@@ -34,30 +34,20 @@ struct state {
 
 static int open_state(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t i;
 
 	job->state = s;
 	s->nr_buckets = BUCKETS_MIN;
 	while (s->nr_buckets < job->nr && s->nr_buckets < BUCKETS_MAX)
 		s->nr_buckets *= 2;
-	s->nodes = table(job->nr, sizeof(*s->nodes));
-	s->buckets = table(s->nr_buckets, sizeof(*s->buckets));
-	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	s->nodes = job_table(job, job->nr, sizeof(*s->nodes));
+	s->buckets = job_table(job, s->nr_buckets, sizeof(*s->buckets));
+	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
 	for (i = 0; i < s->nr_buckets; i++)
 		s->buckets[i] = NONE;
 	s->tick = clock_ns() >> TICK_SHIFT;
 	return 0;
-}
-
-static void close_state(struct job *job)
-{
-	struct state *s = job->state;
-
-	table_free(s->nodes, job->nr, sizeof(*s->nodes));
-	table_free(s->buckets, s->nr_buckets, sizeof(*s->buckets));
-	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
-	table_free(s, 1, sizeof(*s));
 }
 
 static void insert(struct state *s, uint32_t which, uint64_t at)
@@ -152,6 +142,6 @@ static void wait_for(struct job *job)
 }
 
 const struct facility hashed = {
-	.name = "hashed", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .close = close_state,
-	.arm = arm, .move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
+	.name = "hashed", .ops = OPS_ALL & ~OPS(OP_SOON), .open = open_state, .arm = arm,
+	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for,
 };

@@ -28,24 +28,14 @@ static uint32_t arity_of(const struct job *job)
 
 static int open_state(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t before = arity_of(job) - 1;
 
 	job->state = s;
 	/* The first children are at 1, and their line begins there. */
-	s->heap = (struct element *)table(before + job->nr, sizeof(*s->heap)) + before;
-	s->place = table(job->nr, sizeof(*s->place));
+	s->heap = (struct element *)job_table(job, before + job->nr, sizeof(*s->heap)) + before;
+	s->place = job_table(job, job->nr, sizeof(*s->place));
 	return 0;
-}
-
-static void close_state(struct job *job)
-{
-	struct state *s = job->state;
-	uint32_t before = arity_of(job) - 1;
-
-	table_free(s->heap - before, before + job->nr, sizeof(*s->heap));
-	table_free(s->place, job->nr, sizeof(*s->place));
-	table_free(s, 1, sizeof(*s));
 }
 
 static void put(struct state *s, uint32_t place, struct element element)
@@ -196,7 +186,7 @@ static void wait_for(struct job *job)
 }
 
 #define HEAP \
-	.ops = OPS_ALL, .open = open_state, .close = close_state, .arm = arm, .move = move, \
+	.ops = OPS_ALL, .open = open_state, .arm = arm, .move = move, \
 	.cancel = cancel, .reap = reap, .wait = wait_for
 
 const struct facility heap = { .name = "heap", HEAP };

@@ -73,13 +73,13 @@ static void add_all(evutil_socket_t fd, short what, void *arg)
 static int open_with(struct job *job, bool common)
 {
 	static const struct timeval far = { 6 * 3600, 0 }, soon = { 0, 1000 };
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
 	mine = s;
 	s->common = common;
-	s->events = table(job->nr, sizeof(*s->events));
-	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	s->events = job_table(job, job->nr, sizeof(*s->events));
+	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
 	s->base = event_base_new();
 	if (!s->base)
 		return -ENOMEM;
@@ -106,12 +106,7 @@ static int open_common(struct job *job)
 
 static void close_state(struct job *job)
 {
-	struct state *s = job->state;
-
-	event_base_free(s->base);
-	table_free(s->events, job->nr, sizeof(*s->events));
-	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
-	table_free(s, 1, sizeof(*s));
+	event_base_free(((struct state *)job->state)->base);
 }
 
 static int add(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim,

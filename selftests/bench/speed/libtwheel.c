@@ -38,7 +38,7 @@ static int open_state(struct job *job)
 	bool in_process = f != &libtwheel, caches = f == &embedded_cached_timers;
 	/* As the manual page advises to programs that mostly push timers back */
 	const struct twheel_config config = { .flags = leases ? TWHEEL_CONFIG_LEASE : 0 };
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	int ret;
 
 	job->state = s;
@@ -47,8 +47,8 @@ static int open_state(struct job *job)
 		limit_file(TW_PARAMETERS "max_fd_timers", 2ULL * job->plan->pending + 1000);
 	}
 	mine = s;
-	s->timers = table(job->nr, sizeof(*s->timers));
-	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	s->timers = job_table(job, job->nr, sizeof(*s->timers));
+	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
 	ret = twheel_open(&s->tw, in_process ? NULL : TW_DEVICE, TWHEEL_OPEN_NONBLOCK |
 			  TWHEEL_OPEN_CLOEXEC | (in_process ? TWHEEL_OPEN_EMBEDDED : 0) |
 			  (caches ? TWHEEL_OPEN_CACHE_NOW : 0), &config);
@@ -57,12 +57,7 @@ static int open_state(struct job *job)
 
 static void close_state(struct job *job)
 {
-	struct state *s = job->state;
-
-	twheel_close(s->tw);
-	table_free(s->timers, job->nr, sizeof(*s->timers));
-	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
-	table_free(s, 1, sizeof(*s));
+	twheel_close(((struct state *)job->state)->tw);
 }
 
 /* What is deferred is measured with its flush, which does nothing otherwise. */

@@ -38,11 +38,11 @@ static void close_each(uv_handle_t *handle, void *arg)
 
 static int open_state(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
-	s->timers = table(job->nr, sizeof(*s->timers));
-	s->fired.which = table(job->nr, sizeof(*s->fired.which));
+	s->timers = job_table(job, job->nr, sizeof(*s->timers));
+	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
 	return uv_loop_init(&s->loop);
 }
 
@@ -54,9 +54,6 @@ static void close_state(struct job *job)
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	if (uv_loop_close(&s->loop))
 		fail("libuv: the loop is not empty");
-	table_free(s->timers, job->nr, sizeof(*s->timers));
-	table_free(s->fired.which, job->nr, sizeof(*s->fired.which));
-	table_free(s, 1, sizeof(*s));
 }
 
 /* Milliseconds from the loop's now until @at: rounded up, so that nothing is early */

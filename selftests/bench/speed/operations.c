@@ -133,10 +133,8 @@ static struct aim far_aim(const struct worker *w)
 
 static void reopen(struct worker *w)
 {
-	const struct facility *f = w->job.plan->facility;
-
-	f->close(&w->job);
-	check(w, OP_ARM, f->open(&w->job));
+	job_close(&w->job);
+	check(w, OP_ARM, w->job.plan->facility->open(&w->job));
 	w->fill = EMPTY;
 }
 

@@ -23,14 +23,14 @@ struct state {
 
 static int open_state(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	sigset_t set;
 
 	job->state = s;
 	limit_signals(job->plan->pending + 1000ULL);
 	s->signal = SIGRTMIN + job->index;
-	s->timers = table(job->nr, sizeof(*s->timers));
-	s->made = table(job->nr, sizeof(*s->made));
+	s->timers = job_table(job, job->nr, sizeof(*s->timers));
+	s->made = job_table(job, job->nr, sizeof(*s->made));
 	sigemptyset(&set);
 	sigaddset(&set, s->signal);
 	s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -49,9 +49,6 @@ static void close_state(struct job *job)
 	while (tw_read(s->fd, s->records, sizeof(s->records)) > 0)
 		;
 	close(s->fd);
-	table_free(s->timers, job->nr, sizeof(*s->timers));
-	table_free(s->made, job->nr, sizeof(*s->made));
-	table_free(s, 1, sizeof(*s));
 }
 
 static int move(struct job *job, const uint32_t *which, uint32_t n, const struct aim *aim)

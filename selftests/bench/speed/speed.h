@@ -21,6 +21,9 @@
 /** define SPEED_STEP - how much `later` moves a deadline, in ns */
 #define SPEED_STEP	2000000000ULL
 
+/** define MAX_TABLES - so many has the state of a facility */
+#define MAX_TABLES	10
+
 /** define SPEED_REAP - how many expirations measure.c asks for at a time */
 #define SPEED_REAP	1024
 
@@ -99,6 +102,8 @@ struct plan {
  * @first: with @plan->shared the job of thread 0, which was opened before this one; in that
  *	job itself, and otherwise, NULL
  * @state: of the facility
+ * @tables: its memory, by address and size: see job_table()
+ * @nr_tables: how many there are
  */
 struct job {
 	const struct plan	*plan;
@@ -107,6 +112,11 @@ struct job {
 	uint32_t		*order;
 	struct job		*first;
 	void			*state;
+	struct {
+		void	*at;
+		size_t	size;
+	} tables[MAX_TABLES];
+	unsigned int		nr_tables;
 };
 
 /**
@@ -118,8 +128,8 @@ struct job {
  * @keeps: a timer that has expired is still there, and has to be cancelled
  * @absent: NULL, or the reason why this machine does not have it
  * @hold: optional: keep timers pending that @job cannot have itself, and lower @job->nr
- * @open: set up @job->state
- * @close: free it, and all timers
+ * @open: set up @job->state, in memory of job_table()
+ * @close: optional: free all timers, and what else it has taken
  * @arm: make new timers, with all that is needed for their expirations to be noticed
  * @settle: optional: called when all timers were armed, and not measured
  * @again: arm timers that have expired; NULL if that is what @arm does
@@ -188,6 +198,8 @@ uint32_t fired_take(struct fired *fired, uint32_t *which, uint32_t max);
 
 void *table(uint64_t nr, uint64_t size);
 void table_free(void *table, uint64_t nr, uint64_t size);
+void *job_table(struct job *job, uint64_t nr, uint64_t size);
+void job_close(struct job *job);
 void wait_fd(int fd);
 void wait_until(uint64_t ns);
 void wait_soon(uint64_t ns);

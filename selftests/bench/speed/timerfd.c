@@ -64,12 +64,12 @@ static int hold(struct job *job)
 
 static int open_with(struct job *job, bool et)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t i;
 
 	job->state = s;
 	s->et = et;
-	s->fds = table(job->nr, sizeof(*s->fds));
+	s->fds = job_table(job, job->nr, sizeof(*s->fds));
 	for (i = 0; i < job->nr; i++)
 		s->fds[i] = -1;
 	s->ep = epoll_create1(EPOLL_CLOEXEC);
@@ -95,8 +95,6 @@ static void close_state(struct job *job)
 		if (s->fds[i] >= 0)
 			close(s->fds[i]);
 	close(s->ep);
-	table_free(s->fds, job->nr, sizeof(*s->fds));
-	table_free(s, 1, sizeof(*s));
 }
 
 static int set(int fd, uint64_t at)

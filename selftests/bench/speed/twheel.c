@@ -42,7 +42,7 @@ static __u64 key(const struct job *job, uint32_t which)
 
 static int open_with(struct job *job, __u32 flags)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
 
 	job->state = s;
@@ -59,16 +59,16 @@ static int open_with(struct job *job, __u32 flags)
 			return -errno;
 	}
 	s->arm_flags = TWHEEL_ARM_ABS;
-	s->arms = table(batch, sizeof(*s->arms));
-	s->pushes = table(batch, sizeof(*s->pushes));
-	s->cancels = table(batch, sizeof(*s->cancels));
-	s->events = table(batch, sizeof(*s->events));
+	s->arms = job_table(job, batch, sizeof(*s->arms));
+	s->pushes = job_table(job, batch, sizeof(*s->pushes));
+	s->cancels = job_table(job, batch, sizeof(*s->cancels));
+	s->events = job_table(job, batch, sizeof(*s->events));
 	if (!(flags & TWHEEL_CONFIG_KEYED))
-		s->handles = table(job->nr, sizeof(*s->handles));
+		s->handles = job_table(job, job->nr, sizeof(*s->handles));
 	if (flags & TWHEEL_CONFIG_LEASE) {
 		s->arm_flags |= TWHEEL_ARM_LEASE;
-		s->words = table(job->nr, sizeof(*s->words));
-		s->targets = table(job->nr, sizeof(*s->targets));
+		s->words = job_table(job, job->nr, sizeof(*s->words));
+		s->targets = job_table(job, job->nr, sizeof(*s->targets));
 		/* The module hands out low ones first, by chunks. */
 		s->map_words = 2ULL * job->plan->pending + (1 << 20);
 		s->map = mmap(NULL, s->map_words * sizeof(*s->map), PROT_READ | PROT_WRITE,
@@ -96,21 +96,12 @@ static int open_leases(struct job *job)
 
 static void close_state(struct job *job)
 {
-	uint32_t batch = job->plan->batch;
 	struct state *s = job->state;
 
 	if (s->map)
 		munmap(s->map, s->map_words * sizeof(*s->map));
 	if (!job->first)
 		close(s->fd);
-	table_free(s->arms, batch, sizeof(*s->arms));
-	table_free(s->pushes, batch, sizeof(*s->pushes));
-	table_free(s->cancels, batch, sizeof(*s->cancels));
-	table_free(s->events, batch, sizeof(*s->events));
-	table_free(s->handles, job->nr, sizeof(*s->handles));
-	table_free(s->words, job->nr, sizeof(*s->words));
-	table_free(s->targets, job->nr, sizeof(*s->targets));
-	table_free(s, 1, sizeof(*s));
 }
 
 /* A single call for one entry, as a program would do it. */
@@ -339,19 +330,11 @@ const struct facility twheel_lease = {
  */
 static int open_word(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
-	s->map = table(job->nr, sizeof(*s->map));
+	s->map = job_table(job, job->nr, sizeof(*s->map));
 	return 0;
-}
-
-static void close_word(struct job *job)
-{
-	struct state *s = job->state;
-
-	table_free(s->map, job->nr, sizeof(*s->map));
-	table_free(s, 1, sizeof(*s));
 }
 
 static int arm_word(struct job *job, const uint32_t *which, uint32_t n,
@@ -381,6 +364,6 @@ static int free_word(struct job *job, const uint32_t *which, uint32_t n)
 }
 
 const struct facility word = {
-	.name = "word", .ops = OPS(OP_LATER), .open = open_word, .close = close_word,
-	.arm = arm_word, .move = push_word, .later = push_word, .cancel = free_word,
+	.name = "word", .ops = OPS(OP_LATER), .open = open_word, .arm = arm_word,
+	.move = push_word, .later = push_word, .cancel = free_word,
 };

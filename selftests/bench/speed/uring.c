@@ -62,12 +62,12 @@ static const char *absent(void)
 
 static int open_ring(struct job *job)
 {
-	struct state *s = table(1, sizeof(*s));
+	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
-	s->times = table(job->plan->batch, sizeof(*s->times));
+	s->times = job_table(job, job->plan->batch, sizeof(*s->times));
 	/* Beside it those that are late, and fired before they could be removed. */
-	s->fired.which = table(2ULL * job->nr, sizeof(*s->fired.which));
+	s->fired.which = job_table(job, 2ULL * job->nr, sizeof(*s->fired.which));
 	return new_ring(&s->ring, job->plan->batch);
 }
 
@@ -76,9 +76,6 @@ static void close_state(struct job *job)
 	struct state *s = job->state;
 
 	io_uring_queue_exit(&s->ring);
-	table_free(s->times, job->plan->batch, sizeof(*s->times));
-	table_free(s->fired.which, 2ULL * job->nr, sizeof(*s->fired.which));
-	table_free(s, 1, sizeof(*s));
 }
 
 /*

@@ -47,8 +47,29 @@ void *table(uint64_t nr, uint64_t size)
 /** table_free() - give back what table() has returned */
 void table_free(void *table, uint64_t nr, uint64_t size)
 {
-	if (table)
-		munmap(table, nr * size);
+	munmap(table, nr * size);
+}
+
+/** job_table() - such memory, for as long as the facility is open */
+void *job_table(struct job *job, uint64_t nr, uint64_t size)
+{
+	if (job->nr_tables == MAX_TABLES)
+		fail("%s: too many tables", job->plan->facility->name);
+	job->tables[job->nr_tables].at = table(nr, size);
+	job->tables[job->nr_tables].size = nr * size;
+	return job->tables[job->nr_tables++].at;
+}
+
+/** job_close() - close the facility, and give back its memory */
+void job_close(struct job *job)
+{
+	unsigned int i;
+
+	if (job->plan->facility->close)
+		job->plan->facility->close(job);
+	for (i = 0; i < job->nr_tables; i++)
+		table_free(job->tables[i].at, 1, job->tables[i].size);
+	job->nr_tables = 0;
 }
 
 /** fired_take() - take expirations out; returns how many */
