@@ -58,7 +58,7 @@ sub add {
 
 sub add_speed {
 	my ($place, $kernel, @fields) = @_;
-	my ($facility, $size, $operation, $pending, $threads, undef, @value) = @fields;
+	my ($facility, $size, $operation, $pending, $threads, @value) = @fields;
 
 	add(join(' ', $place, $facility, $operation, $pending, $size, $threads),
 	    { unit => 'ns', kernel => $kernel, place => $place, facility => $facility,
@@ -94,7 +94,7 @@ sub add_about {
 
 my $value = qr/(?:[0-9]+(?:\.[0-9]+)?|-\t[^\t]+)/;
 # The parts: what lines look like, and what is done with their fields
-my $speed = [ qr/^[a-z][\w-]*\t\d+\t\w+\t\d+\t\d+\t\d+\t$value$/, \&add_speed ];
+my $speed = [ qr/^[a-z][\w-]*\t\d+\t\w+\t\d+\t\d+\t$value$/, \&add_speed ];
 my %part = (
 	about		=> [ qr/^\w+\t[^\t]+$/, \&add_about ],
 	guest		=> $speed,

@@ -21,11 +21,9 @@ line() {
 
 # rounds FILE FACILITY BATCH OPERATION PENDING NS... - a line a round
 rounds() {
-	local i file=$1 facility=$2 batch=$3 operation=$4 pending=$5
-	shift 5
-	for ((i = 1; $#; i++)); do
-		line "$file" "$facility" "$batch" "$operation" "$pending" 1 $i "$1"
-		shift
+	local ns file=$1 facility=$2 batch=$3 operation=$4 pending=$5
+	for ns in "${@:6}"; do
+		line "$file" "$facility" "$batch" "$operation" "$pending" 1 "$ns"
 	done
 }
 
@@ -97,10 +95,10 @@ rounds host timerfd 0 random 1000000 4000 4000 4000
 # The better of two batches counts.
 rounds host io_uring 256 arm 1000000 900 900 900
 rounds host io_uring 1024 arm 1000000 800 800 800
-line host io_uring 1024 cancel 100000 1 1 - 'no time left after 60 s'
+line host io_uring 1024 cancel 100000 1 - 'no time left after 60 s'
 rounds uml twheel 256 cancel 100000 99.21875
 rounds host timerfd 0 arm 100 3000
-line host timerfd 0 arm 100 1 2 - 'no time'
+line host timerfd 0 arm 100 1 - 'no time'
 # A lease is pushed without a call: nothing is taken off.
 rounds uml twheel-lease 0 later 1000 20 22 30
 rounds host timerfd 0 random 1000 1100 1100 1100
@@ -117,7 +115,7 @@ line situations memory twheel 1000000 65.5
 line situations accuracy twheel even p99 1500000
 line situations silence "nothing armed" interrupts 0
 line situations silence "one" interrupts - 'no counter'
-line shared twheel 256 arm 100000 2 1 77
+line shared twheel 256 arm 100000 2 77
 line shared '# missing: it ended with status 1'
 printf '%b' '[6.1 gcc-12]\nrandom\t256\t1000\t940.0\nrandom\t256\t10000000\t987.0\n' \
 	'[6.12 gcc-14]\nrandom\t256\t1000\t1.0\n' >"$tmp/insn.txt"
@@ -212,11 +210,11 @@ mkdir "$run"
 line about commit 4567def
 line about form process
 for round in 1 2 3; do
-	line process.$round embedded 1 fill 100000 1 1 ${round}9
-	line process.$round embedded 1 arm 100000 1 1 ${round}0
-	line process.$round libuv 0 arm 100000 1 1 5${round}
-	line apart.$round embedded 1 arm 100000 2 1 7${round}
-	line together.$round embedded 1 arm 100000 2 1 9${round}
+	line process.$round embedded 1 fill 100000 1 ${round}9
+	line process.$round embedded 1 arm 100000 1 ${round}0
+	line process.$round libuv 0 arm 100000 1 5${round}
+	line apart.$round embedded 1 arm 100000 2 7${round}
+	line together.$round embedded 1 arm 100000 2 9${round}
 done
 report
 result $? "a report of wheels in the process"

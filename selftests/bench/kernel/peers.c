@@ -6,7 +6,7 @@
  * all sizes up to a million, and yields the lines that selftests/bench/speed prints,
  * separated by tabs:
  *
- *	facility batch operation pending threads round ns
+ *	facility batch operation pending threads ns
  *
  * with the facilities hrtimer and timer_list, and the operations arm, random (arm a pending
  * one again, for any time) and cancel. As in speed, timers are re-armed and cancelled in random
@@ -163,8 +163,7 @@ static u64 measure(const struct kind *kind, void *timers, const u32 *order, u32 
 }
 
 /* Arm all, arm random ones again and cancel all, as often as there is something to measure. */
-static int measure_size(struct seq_file *seq, const struct kind *kind, u32 n,
-			unsigned int round)
+static int measure_size(struct seq_file *seq, const struct kind *kind, u32 n)
 {
 	u32 times = DIV_ROUND_UP(LEAST_OPERATIONS, n), i;
 	u64 took[ARRAY_SIZE(names)] = {};
@@ -191,23 +190,21 @@ static int measure_size(struct seq_file *seq, const struct kind *kind, u32 n,
 	for (operation = ARM; operation <= CANCEL; operation++) {
 		u64 tenths = div64_u64(took[operation] * 10, (u64)times * n);
 
-		seq_printf(seq, "%s\t0\t%s\t%u\t1\t%u\t%llu.%llu\n", kind->name,
-			   names[operation], n, round, tenths / 10, tenths % 10);
+		seq_printf(seq, "%s\t0\t%s\t%u\t1\t%llu.%llu\n", kind->name,
+			   names[operation], n, tenths / 10, tenths % 10);
 	}
 	return 0;
 }
 
 static int peers_show(struct seq_file *seq, void *unused)
 {
-	static unsigned int round;
 	u32 n;
 	size_t i;
 	int err;
 
-	round++;
 	for (n = 1000; n <= MOST; n *= 10) {
 		for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-			err = measure_size(seq, &kinds[i], n, round);
+			err = measure_size(seq, &kinds[i], n);
 			if (err)
 				return err;
 		}

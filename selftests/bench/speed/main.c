@@ -4,15 +4,14 @@
  *
  * Prints a line for each measure as soon as it is known, with tabs between:
  *
- *	facility  batch  operation  pending  threads  round  nanoseconds an operation
+ *	facility  batch  operation  pending  threads  nanoseconds an operation
  *
  * The batch is 0 where there are none. Where there is no figure the last column is "-", and
  * another one says why, and after what time. Lines that begin with # are remarks. What the
- * operations are is in measure.c.
+ * operations are is in operations.c.
  *
- * For each number of pending timers and each round, one facility after the other is measured:
- * so whatever else the machine does at the moment falls on all of them. Each is measured in a
- * process of its own.
+ * For each number of pending timers one facility after the other is measured: so whatever else the
+ * machine does at the moment falls on all of them. Each is measured in a process of its own.
  */
 #include <errno.h>
 #include <signal.h>
@@ -54,14 +53,14 @@ static struct list pendings = { 4, { 1000, 10000, 100000, 1000000 } };
 static struct list batches = { 5, { 1, 16, 64, 256, 1024 } };
 static unsigned long chosen = (1UL << NR_FACILITIES) - 1;
 static unsigned int ops = (1U << NR_OPS) - 1;
-static unsigned int threads = 1, rounds = 1, seconds = 20;
+static unsigned int threads = 1, seconds = 20;
 static bool shared, cpu_time;
 
 static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: speed [-f facility,...] [-n pending,...] [-o operation,...] [-b batch,...]\n"
-	      "             [-t threads] [-s] [-c] [-r rounds] [-w seconds]\n"
+	      "             [-t threads] [-s] [-c] [-w seconds]\n"
 	      "  -n  pending timers of all threads together; k and M are thousand and million\n"
 	      "      (1k,10k,100k,1M)\n"
 	      "  -b  timers in a call, where calls take several (1,16,64,256,1024)\n"
@@ -178,7 +177,7 @@ static bool run(const struct plan *plan)
 }
 
 /* All batches of one facility */
-static bool run_facility(const struct facility *f, uint32_t pending, unsigned int round)
+static bool run_facility(const struct facility *f, uint32_t pending)
 {
 	struct plan plan = {
 		.facility	= f,
@@ -187,7 +186,6 @@ static bool run_facility(const struct facility *f, uint32_t pending, unsigned in
 		.threads	= threads,
 		.shared		= shared,
 		.cpu_time	= cpu_time,
-		.round		= round,
 		.ops		= ops & f->ops,
 		.limit		= seconds * 1000000000ULL,
 	};
@@ -235,12 +233,12 @@ static void remark(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int n, round, i;
+	unsigned int n, i;
 	bool ok = true;
 	int opt;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((opt = getopt(argc, argv, "f:n:o:b:t:scr:w:")) >= 0) {
+	while ((opt = getopt(argc, argv, "f:n:o:b:t:scw:")) >= 0) {
 		switch (opt) {
 		case 'f':
 			chosen = names(opt, optarg, facility_name, NR_FACILITIES);
@@ -263,9 +261,6 @@ int main(int argc, char **argv)
 		case 'c':
 			cpu_time = true;
 			break;
-		case 'r':
-			rounds = number(opt, optarg, 1, 1000);
-			break;
 		case 'w':
 			seconds = number(opt, optarg, 1, LIMIT_MAX);
 			break;
@@ -283,9 +278,8 @@ int main(int argc, char **argv)
 	shared &= threads > 1;
 	remark();
 	for (n = 0; n < pendings.nr; n++)
-		for (round = 1; round <= rounds; round++)
-			for (i = 0; i < NR_FACILITIES; i++)
-				if (chosen & 1UL << i)
-					ok &= run_facility(facilities[i], pendings.of[n], round);
+		for (i = 0; i < NR_FACILITIES; i++)
+			if (chosen & 1UL << i)
+				ok &= run_facility(facilities[i], pendings.of[n]);
 	return ok ? 0 : 1;
 }

@@ -77,7 +77,6 @@ static inline uint64_t clock_ns(void)
  * @threads: how many threads do the same at once, each with its share of the timers
  * @shared: they have one descriptor, and not one each
  * @cpu_time: measure the CPU time of each thread, and not the time that passes
- * @round: printed
  * @ops: OPS() of what to measure
  * @limit: ns that one measure may take
  */
@@ -88,7 +87,6 @@ struct plan {
 	unsigned int		threads;
 	bool			shared;
 	bool			cpu_time;
-	unsigned int		round;
 	unsigned int		ops;
 	uint64_t		limit;
 };
