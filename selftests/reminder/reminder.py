@@ -55,6 +55,11 @@ def owned(base, node, state=CLAIMED):
                                             f"owner LIKE '%:{node.pid}:%'")}
 
 
+def all_done(base):
+    """Has each reminder come to be done?"""
+    return not base.sql("SELECT id FROM reminders WHERE state <> 2 LIMIT 1")
+
+
 def taken_over(base, ids):
     """Are all of these done, and has somebody else had some of them?"""
     text = ",".join(map(str, ids))
@@ -90,10 +95,10 @@ def kill_with_claims(base, nodes, options):
             return orphans
 
 
-def disaster(base, folder):
+def disaster(base):
     """Three nodes; one is killed, one sleeps longer than its claims, the server crashes."""
     name = base.name
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     options = ("--address", receiver.address, *QUICK)
     reminder(base.where, "list")
     base.count_ends()
@@ -113,8 +118,7 @@ def disaster(base, folder):
     if hasattr(base, "crash"):
         base.fill(COUNT // 4, time.time_ns(), SPREAD // COUNT)
         base.crash()
-    await_true("all to be done", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2 "
-                                                      "LIMIT 1"), 0.2)
+    await_true("all to be done", lambda: all_done(base), 0.2)
     said = [node.stop() for node in nodes]
     check(f"{name}: nodes that are told to stop do", all(status == 0 for status, _ in said), said)
 
@@ -134,9 +138,9 @@ def disaster(base, folder):
         print("#", *text.splitlines(), sep="\n# ")
 
 
-def fence(base, folder):
+def fence(base):
     """An answer that comes when the claim has ended and somebody else was at it."""
-    slow, quick = Receiver(folder), Receiver(folder)
+    slow, quick = Receiver(base.scratch), Receiver(base.scratch)
     slow.answer.clear()
     base.fill(1, time.time_ns(), 1)
     node = Node(base, "--address", slow.address, *QUICK)
@@ -150,13 +154,12 @@ def fence(base, folder):
     slow.answer.set()
     await_true("the answer, which the first node does not read yet", lambda: slow.answered)
     other = Node(base, "--address", quick.address, *QUICK)
-    await_true("the second node to have it done",
-               lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the second node to have it done", lambda: all_done(base))
     status2, text2 = other.stop()
     node.signal(signal.SIGCONT)
     # When another one is done the first node has read the answer to the first one.
     base.fill(1, time.time_ns(), 1)
-    await_true("another one", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("another one", lambda: all_done(base))
     status, text = node.stop()
     check(f"{base.name}: what is done under a claim that has ended does not count",
           "done 1, done by others 1" in text and status == 0, text)
@@ -166,16 +169,16 @@ def fence(base, folder):
           slow.came, quick.came)
 
 
-def commands(base, folder):
+def commands(base):
     """A command that fails the first time."""
-    out = tempfile.mktemp(dir=folder)
+    out = tempfile.mktemp(dir=base.scratch)
     command = f'echo "$REMINDER_ID $REMINDER_ATTEMPT $REMINDER_PAYLOAD" >>{out}; ' \
               f'[ "$REMINDER_ATTEMPT" -gt 1 ]'
     status, text = reminder(base.where, "add", "100ms", "a  payload")
     check(f"{base.name}: a reminder is added", status == 0, text)
     number = base.sql("SELECT max(id) FROM reminders")[0][0]
     node = Node(base, "--command", command, *QUICK)
-    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the command", lambda: all_done(base))
     node.stop()
     with open(out, encoding="ascii") as file:
         lines = file.read().splitlines()
@@ -193,12 +196,11 @@ def ignored(base):
           comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "2")], 20),
           base.sql("SELECT state, fence FROM reminders"))
     node.kill()
-    base.sql("DELETE FROM reminders")
 
 
-def terminal(base, folder):
+def terminal(base):
     """What a terminal does to a node, it does not do to the commands."""
-    out = tempfile.mktemp(dir=folder)
+    out = tempfile.mktemp(dir=base.scratch)
     reminder(base.where, "add", "0s", "begun")
     node = Node(base, "--command", f"cat; echo begun >>{out}; sleep 2; echo ended >>{out}",
                 *QUICK, stdin=subprocess.PIPE, start_new_session=True)
@@ -210,10 +212,9 @@ def terminal(base, folder):
         said += (file.read(),)
     check(f"{base.name}: Ctrl-C does not end a command that is waited for",
           said[2:] == ("begun\nended\n",) and "given 1, done 1," in said[0], said)
-    base.sql("DELETE FROM reminders")
 
 
-def lines_and_lists(base, folder):
+def lines_and_lists(base):
     """What is added is listed; a node that stops gives up its claims."""
     status, text = reminder(base.where, "add", stdin=None, input="@9000000000000000000 far\n"
                             "@9000000000000000001 a|b\\n c\n")
@@ -236,20 +237,19 @@ def lines_and_lists(base, folder):
     check(f"{base.name}: a zero byte in a line is refused",
           said == (2, "reminder: line 2 has a zero byte\n") and
           base.sql("SELECT count(*) FROM reminders") == [("0",)], said)
-    unreadable = os.open(folder, os.O_RDONLY)
+    unreadable = os.open(base.scratch, os.O_RDONLY)
     said = reminder(base.where, "add", stdin=unreadable)
     os.close(unreadable)
     check(f"{base.name}: lines that cannot be read are an error",
           said == (1, "reminder: standard input: Is a directory: nothing was added\n"), said)
     base.fill(10, time.time_ns() + 3600 * SEC, 1)
-    node = Node(base, "--address", Receiver(folder).address, "--horizon", "2h")
+    node = Node(base, "--address", Receiver(base.scratch).address, "--horizon", "2h")
     await_true("claims", lambda: len(owned(base, node)) == 10)
     node.stop()
     check(f"{base.name}: a node that stops gives up what it has claimed",
           base.sql("SELECT count(*) FROM reminders WHERE state = 0") == [("10",)])
     check(f"{base.name}: which counts as no attempt",
           base.sql("SELECT DISTINCT attempts FROM reminders") == [("0",)])
-    base.sql("DELETE FROM reminders")
 
 
 def full_output(base):
@@ -267,12 +267,11 @@ def full_output(base):
     said = node.process.communicate()[1]
     check(f"{base.name}: so is the report of a node", (node.process.returncode, said) == (1, why),
           node.process.returncode, said)
-    base.sql("DELETE FROM reminders")
 
 
-def answers(base, folder):
+def answers(base):
     """A receiver that answers something else is not believed."""
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     base.fill(1, time.time_ns(), 1)
     receiver.answer.clear()
     node = Node(base, "--address", receiver.address, *QUICK)
@@ -281,14 +280,13 @@ def answers(base, folder):
     check(f"{base.name}: without an answer a reminder is not done",
           base.sql("SELECT count(*) FROM reminders WHERE state = 2") == [("0",)])
     receiver.answer.set()
-    await_true("the answer", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the answer", lambda: all_done(base))
     node.stop()
-    base.sql("DELETE FROM reminders")
 
 
-def silent(base, folder):
+def silent(base):
     """A node whose receiver answers nothing leaves nearly all to others."""
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     receiver.answer.clear()
     base.fill(5, time.time_ns(), 1)
     node = Node(base, "--address", receiver.address, *QUICK)
@@ -305,17 +303,15 @@ def silent(base, folder):
     check(f"{base.name}: a node whose receiver answers nothing claims one at a time", claimed < 25,
           claimed)
     receiver.answer.set()
-    check(f"{base.name}: until it answers",
-          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 60))
+    check(f"{base.name}: until it answers", comes_true(lambda: all_done(base), 60))
     node.stop()
-    base.sql("DELETE FROM reminders")
 
 
-def names(base, folder):
+def names(base):
     """A receiver that is at the second address of its name."""
     receiver = Receiver()
     receiver.listen()
-    hosts = Path(folder) / "hosts"
+    hosts = Path(base.scratch) / "hosts"
     hosts.write_text("::1 receiver.test\n127.0.0.1 receiver.test\n", encoding="ascii")
     unshare = ["-m"] if os.getuid() == 0 else ["-rm"]
     mount = ["sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh"]
@@ -326,7 +322,7 @@ def names(base, folder):
     base.fill(1, time.time_ns(), 1)
     node = Node(base, *unshare, *mount, REMINDER, "--address", f"receiver.test:{receiver.port}",
                 "--poll", "200ms", program="unshare")
-    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    good = comes_true(lambda: all_done(base), 20)
     said = node.stop()
     check(what, good, said)
     check(f"{base.name}: which is nothing to complain of",
@@ -340,14 +336,14 @@ def names(base, folder):
                 "--poll", "200ms", program="unshare")
     said = node.process.stderr.readline()
     hosts.write_text("127.0.0.1 receiver.test\n", encoding="ascii")
-    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    good = comes_true(lambda: all_done(base), 20)
     check(f"{base.name}: a name that has got another address is looked up again",
           good and "Connection refused" in said, said, node.stop())
     base.sql("DELETE FROM reminders")
-    stop_at_a_look_up(base, folder, hosts, unshare)
+    stop_at_a_look_up(base, hosts, unshare)
 
 
-def stop_at_a_look_up(base, folder, hosts, unshare):
+def stop_at_a_look_up(base, hosts, unshare):
     """A node stops although the name server does not answer."""
     what = f"{base.name}: a node that looks up a name can be stopped"
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -357,7 +353,7 @@ def stop_at_a_look_up(base, folder, hosts, unshare):
     except OSError as error:
         skip(what, f"no name server of its own: {error}")
         return
-    config = Path(folder) / "resolv.conf"
+    config = Path(base.scratch) / "resolv.conf"
     config.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:3\n", encoding="ascii")
     mount = ["sh", "-c", f'mount --bind {hosts} /etc/hosts && '
              f'mount --bind {config} "$(realpath /etc/resolv.conf)" && exec "$@"', "sh"]
@@ -404,7 +400,6 @@ def brackets(base):
         connection.settimeout(20)
         await_true("the reminder", lambda: base.sql("SELECT state FROM reminders") == [("2",)])
     check(f"{base.name}: a numeric address of IPv6 is given in brackets", line, node.stop())
-    base.sql("DELETE FROM reminders")
 
 
 def absent(base):
@@ -419,11 +414,10 @@ def absent(base):
     claimed = base.sql("SELECT fence FROM reminders")
     check(f"{base.name}: a node without a receiver claims nothing", claimed == [("0",)], claimed)
     receiver.listen()
-    await_true("the reminder", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the reminder", lambda: all_done(base))
     said = node.stop()
     check(f"{base.name}: only what was sent is counted as given", "given 1, done 1," in said[1],
           said)
-    base.sql("DELETE FROM reminders")
 
 
 def news(base):
@@ -437,16 +431,16 @@ def news(base):
                                                      "wait_event = 'PgSleep'"), 0.01)
     reminder(base.where, "add", "0s", "meanwhile")
     check(f"{base.name}: nodes learn of what is added while they claim",
-          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20))
+          comes_true(lambda: all_done(base), 20))
     node.stop()
-    base.sql("DROP TRIGGER slow ON reminders; DROP FUNCTION slow; DELETE FROM reminders")
+    base.sql("DROP TRIGGER slow ON reminders; DROP FUNCTION slow")
 
 
-def restart_while_stopping(base, folder):
+def restart_while_stopping(base):
     """A server that is restarted while a node waits for its commands."""
     for away, why in ((False, "is restarted before a command ends"),
                       (True, "is away when a command ends")):
-        end = Path(tempfile.mktemp(dir=folder))
+        end = Path(tempfile.mktemp(dir=base.scratch))
         reminder(base.where, "add", "0s", "under way")
         node = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "--lease", "1h")
         await_true("the command", lambda: base.sql("SELECT id FROM reminders WHERE state = 1"))
@@ -483,32 +477,30 @@ def without_waiting(base):
     base.sql("CREATE ROLE stranger LOGIN; GRANT SELECT, INSERT, UPDATE ON reminders TO stranger;")
     said = reminder(base.where.replace("tester", "stranger"), "add", "1h", "by somebody else")
     check(f"{base.name}: a role that does not own the table may use it", said == (0, ""), said)
-    base.sql("DELETE FROM reminders")
 
 
-def long_commands(base, folder):
+def long_commands(base):
     """A command that takes longer than the lease is run once."""
-    out = tempfile.mktemp(dir=folder)
+    out = tempfile.mktemp(dir=base.scratch)
     reminder(base.where, "add", "0s", "long")
     nodes = [Node(base, "--command", f"echo begun >>{out}; sleep 4; echo ended >>{out}", *QUICK)
              for _ in range(2)]
-    good = comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20)
+    good = comes_true(lambda: all_done(base), 20)
     said = [node.stop() for node in nodes]
     with open(out, encoding="ascii") as file:
         ran = file.read().split()
     check(f"{base.name}: a command that takes longer than the lease is run once, and done",
           good and ran == ["begun", "ended"], ran, said,
           base.sql("SELECT state, fence FROM reminders"))
-    base.sql("DELETE FROM reminders")
 
 
-def unable(base, folder):
+def unable(base):
     """A node whose commands hang leaves to others what they can give."""
-    end = Path(tempfile.mktemp(dir=folder))
+    end = Path(tempfile.mktemp(dir=base.scratch))
     base.fill(100, time.time_ns() + 3 * SEC, 1)
     stuck = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "-j1", *QUICK)
     await_true("claims", lambda: len(owned(base, stuck)) == 100)
-    out = Path(tempfile.mktemp(dir=folder))
+    out = Path(tempfile.mktemp(dir=base.scratch))
     other = Node(base, "--command", f"echo $REMINDER_ATTEMPT >>{out}", *QUICK)
     check(f"{base.name}: what a node cannot give, as its commands hang, others give",
           comes_true(lambda: len(owned(base, other, DONE)) == 99, 60),
@@ -521,15 +513,13 @@ def unable(base, folder):
     claimed = base.sql("SELECT max(fence) FROM reminders WHERE state = 0")
     check(f"{base.name}: and such a node claims nothing", claimed == [("0",)], claimed)
     end.touch()
-    check(f"{base.name}: until it can give again",
-          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 60))
+    check(f"{base.name}: until it can give again", comes_true(lambda: all_done(base), 60))
     stuck.stop()
-    base.sql("DELETE FROM reminders")
 
 
-def stopping(base, folder):
+def stopping(base):
     """A node that is told to stop waits for what is under way, and gives others the rest."""
-    out = tempfile.mktemp(dir=folder)
+    out = tempfile.mktemp(dir=base.scratch)
     for payload in ("under way", "waits"):
         reminder(base.where, "add", "0s", payload)
     options = ("--command", f'echo "$REMINDER_PAYLOAD $REMINDER_ATTEMPT" >>{out}; sleep 3', "-j1",
@@ -553,7 +543,7 @@ def stopping(base, folder):
           "given 1, done 0," in text, status, text)
     check(f"{base.name}: what was under way stays claimed", len(owned(base, node)) == 1)
     base.sql("DELETE FROM reminders")
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     receiver.answer.clear()
     base.fill(1, time.time_ns(), 1)
     node = Node(base, "--address", receiver.address, *QUICK[2:])
@@ -563,12 +553,11 @@ def stopping(base, folder):
     receiver.answer.set()
     out_text, err = node.process.communicate(timeout=60)
     check(f"{base.name}: an answer is waited for", "given 1, done 1," in out_text, out_text, err)
-    base.sql("DELETE FROM reminders")
 
 
-def failing(base, folder):
+def failing(base):
     """What was given in vain counts as an attempt, also when the node stops."""
-    out = Path(tempfile.mktemp(dir=folder))
+    out = Path(tempfile.mktemp(dir=base.scratch))
     for _ in range(2):
         reminder(base.where, "add", "0s", "in vain")
     node = Node(base, "--command", f"echo >>{out}; false", "--lease", "1h", "-j1")
@@ -578,7 +567,6 @@ def failing(base, folder):
     rows = base.sql("SELECT attempts, state FROM reminders")
     check(f"{base.name}: what was given in vain counts as an attempt", rows == [("1", "1")] * 2,
           rows)
-    base.sql("DELETE FROM reminders")
 
 
 def broken(base):
@@ -588,20 +576,19 @@ def broken(base):
     node = Node(base, "--command", "false", *options)
     await_true("claims", lambda: len(owned(base, node)) == 20)
     other = Node(base, "--command", "true", *options)
-    await_true("all to be done", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("all to be done", lambda: all_done(base))
     fences = base.sql("SELECT DISTINCT fence FROM reminders")
     check(f"{base.name}: when a node has tried in vain others are the next", fences == [("2",)],
           fences)
     node.stop()
     other.stop()
-    base.sql("DELETE FROM reminders")
 
 
 def second_signal(base):
     """A second signal ends a node whose database does not answer."""
     reminder(base.where, "add", "0s", "as always")
     node = Node(base, "--command", "true", "--poll", "200ms")
-    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the command", lambda: all_done(base))
     with base.lock():
         for _ in range(2):
             node.signal(signal.SIGTERM)
@@ -614,10 +601,9 @@ def second_signal(base):
           said == "reminder: the database does not answer: what it was not told comes again\n" and
           node.process.returncode == 1, said, node.process.returncode)
     node.kill()
-    base.sql("DELETE FROM reminders")
 
 
-def full(base, folder):
+def full(base):
     """A node that holds what is due later has room for what is due now."""
     base.fill(100, time.time_ns() + 3600 * SEC, 1)
     node = Node(base, "--command", "true", "--horizon", "2h", "--most", "16", "--batch", "4",
@@ -632,15 +618,14 @@ def full(base, folder):
     check(f"{base.name}: and does not hold more than it may", len(owned(base, node)) == 12,
           len(owned(base, node)))
     node.stop()
-    base.sql("DELETE FROM reminders")
 
 
-def no_processes(base, folder):
+def no_processes(base):
     """A command that cannot be started is started when it can be."""
     program, how = REMINDER, {}
     if os.getuid() == 0:
         # The limit is for ordinary users.
-        program = shutil.copy(REMINDER, folder)
+        program = shutil.copy(REMINDER, base.scratch)
         how = {"user": "nobody", "group": "nogroup", "extra_groups": []}
         for path in (Path(base.where).parent, *Path(base.where).parent.iterdir()):
             shutil.chown(path, "nobody")
@@ -651,7 +636,7 @@ def no_processes(base, folder):
         subprocess.run(["prlimit", "--pid", str(node.pid), f"--nproc={most}:"], check=True, **how)
 
     reminder(base.where, "add", "0s", "as always")
-    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the command", lambda: all_done(base))
     limit(0)
     reminder(base.where, "add", "0s", "no process")
     said = node.process.stderr.readline()
@@ -661,10 +646,9 @@ def no_processes(base, folder):
               lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "1")] * 2, 20),
           said, base.sql("SELECT state, fence FROM reminders"))
     node.stop()
-    base.sql("DELETE FROM reminders")
 
 
-def payloads(base, folder):
+def payloads(base):
     """What is added can be given."""
     said = reminder(base.where, "add", "0s", "\\" * 32001)
     check(f"{base.name}: a payload that is too long is refused",
@@ -676,7 +660,7 @@ def payloads(base, folder):
               base.refuses(f"INSERT INTO reminders (due, payload) VALUES ({row})"))
     base.sql("INSERT INTO reminders (due, payload) VALUES ('5', 'a text that is a number');; "
              "DELETE FROM reminders")
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     reminder(base.where, "add", "0s", "\\" * 32000)
     for options in (("--address", receiver.address), ("--command", "true")):
         base.sql("UPDATE reminders SET state = 0")
@@ -684,7 +668,6 @@ def payloads(base, folder):
         check(f"{base.name}: the longest one can be given: {options[0]}",
               comes_true(lambda: base.sql("SELECT state FROM reminders") == [("2",)], 20))
         node.stop()
-    base.sql("DELETE FROM reminders")
 
 
 def why_not(base):
@@ -697,29 +680,27 @@ def why_not(base):
     check(f"{base.name}: it is said why a command cannot be run",
           re.search(r"^reminder: reminder \d+: /bin/sh: Argument list too long$", said[1], re.M),
           said)
-    base.sql("DELETE FROM reminders")
 
 
-def own_ids(base, folder):
+def own_ids(base):
     """A program may have given a row any id."""
     ids = [-2**63, -1, 0, 2**62]
     for row in ids:
         base.sql(f"INSERT INTO reminders (id, due, payload) VALUES ({row}, 0, 'own')")
-    receiver = Receiver(folder)
+    receiver = Receiver(base.scratch)
     node = Node(base, "--address", receiver.address, *QUICK)
     check(f"{base.name}: rows with ids of all kinds come to be done",
-          comes_true(lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"), 20),
+          comes_true(lambda: all_done(base), 20),
           base.sql("SELECT id, state, fence FROM reminders"))
     said = node.stop()
     check(f"{base.name}: with these ids", set(receiver.came) == set(ids), receiver.came, said)
-    out = tempfile.mktemp(dir=folder)
+    out = tempfile.mktemp(dir=base.scratch)
     base.sql("UPDATE reminders SET state = 0 WHERE id = -1")
     node = Node(base, "--command", f'echo "$REMINDER_ID" >>{out}', *QUICK)
-    await_true("the command", lambda: not base.sql("SELECT id FROM reminders WHERE state <> 2"))
+    await_true("the command", lambda: all_done(base))
     node.stop()
     with open(out, encoding="ascii") as file:
         check(f"{base.name}: also for commands", file.read() == "-1\n")
-    base.sql("DELETE FROM reminders")
 
 
 def wrong_usage(folder):
@@ -748,6 +729,13 @@ def wrong_usage(folder):
               re.match(f"reminder: .*{re.escape(message)}", text), status, text)
 
 
+# Of each kind of database, and what differs by it or needs only one. Each begins without reminders.
+COMMON = (disaster, fence, commands, answers, silent, lines_and_lists, own_ids, long_commands,
+          unable, stopping, failing, broken, second_signal, full, payloads)
+OF_ONE = {Sqlite: (full_output, ignored, terminal, names, brackets, absent, no_processes, why_not),
+          Postgres: (without_waiting, news, restart_while_stopping)}
+
+
 def main():
     """All tests."""
     print("TAP version 13")
@@ -766,37 +754,9 @@ def main():
         for kind in kinds:
             base = kind(folder)
             try:
-                disaster(base, folder)
-                base.sql("DELETE FROM reminders")
-                fence(base, folder)
-                base.sql("DELETE FROM reminders")
-                commands(base, folder)
-                base.sql("DELETE FROM reminders")
-                answers(base, folder)
-                silent(base, folder)
-                lines_and_lists(base, folder)
-                own_ids(base, folder)
-                long_commands(base, folder)
-                unable(base, folder)
-                stopping(base, folder)
-                failing(base, folder)
-                broken(base)
-                second_signal(base)
-                full(base, folder)
-                payloads(base, folder)
-                if kind is Sqlite:
-                    full_output(base)
-                    ignored(base)
-                    terminal(base, folder)
-                    names(base, folder)
-                    brackets(base)
-                    absent(base)
-                    no_processes(base, folder)
-                    why_not(base)
-                if kind is Postgres:
-                    without_waiting(base)
-                    news(base)
-                    restart_while_stopping(base, folder)
+                for test in (*COMMON, *OF_ONE[kind]):
+                    test(base)
+                    base.sql("DELETE FROM reminders")
             finally:
                 base.close()
     except Exception:  # pylint: disable=broad-except

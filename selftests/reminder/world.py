@@ -56,6 +56,7 @@ class Postgres:
 
     def __init__(self, folder):
         self.bin = server_programs()
+        self.scratch = folder
         self.folder = Path(tempfile.mkdtemp(prefix="pg.", dir=folder))
         self.where = f"postgresql://tester@/postgres?host={self.folder}"
         self.plain = []
@@ -147,6 +148,7 @@ class Sqlite:
     name = "SQLite"
 
     def __init__(self, folder):
+        self.scratch = folder
         self.where = str(Path(tempfile.mkdtemp(prefix="sqlite.", dir=folder)) / "reminders")
 
     def sql(self, text):
