@@ -23,21 +23,20 @@ my @cpus = (1, 2, 4, 8, 16, 32, 64);
 # Entries of a batch that are carried out at a time
 my $part = 32;
 
-# Measured: ns of an operation and its instructions; those of them that were executed with the
-# context's lock held; and those that cannot do without that lock or, with keys, without that of the
-# key
+# Measured: ns of an operation and its instructions; and those of them that cannot do without the
+# context's lock or, with keys, without that of the key
 my @operations = ('arm', 'cancel', 'expire', 'deliver', 'push back', 'pull forward',
 		  'arm, keyed', 'cancel, keyed');
 my %measured = (
-	'arm'		=> [ 64.5, 656, 483, 62 ],
-	'cancel'	=> [ 33.1, 290, 190, 38 ],
-	'expire'	=> [ 52.2, 147, 83, 83 ],
-	'deliver'	=> [ 22.5, 276, 238, 212 ],
-	'push back'	=> [ 32.4, 298, 0, 0 ],
-	'pull forward'	=> [ 46.3, 575, 0, 0 ],
+	'arm'		=> [ 64.5, 656, 62 ],
+	'cancel'	=> [ 33.1, 290, 38 ],
+	'expire'	=> [ 52.2, 147, 83 ],
+	'deliver'	=> [ 22.5, 276, 212 ],
+	'push back'	=> [ 32.4, 298, 0 ],
+	'pull forward'	=> [ 46.3, 575, 0 ],
 	# No ns of the present table of keys yet: as many for an instruction as an arm takes
-	'arm, keyed'	=> [ 135, 1371, 970, 200 ],
-	'cancel, keyed'	=> [ 66, 675, 390, 45 ],
+	'arm, keyed'	=> [ 135, 1371, 200 ],
+	'cancel, keyed'	=> [ 66, 675, 45 ],
 );
 # ns of an instruction with the lock at most: of what takes longer the rest waits for memory,
 # which is before the lock is taken
@@ -49,6 +48,11 @@ my $insn = 0.11;
 my %assumed = (near => 40, far => 100, socket => 32, overlap => 4, atomic => 5, relock => 25);
 # Cache lines with the locks of keys: those of a line are taken for one.
 my $key_lines = 16;
+# How many timers a CPU counts by itself
+my $batch = 64;
+# Once in so many parts a chunk is made or freed, or timers are reserved or given back: that is in
+# 251 operations or fewer, as counted for a program whose number of timers changes by 256 at random.
+my $parts_a_chunk = 7;
 # The lines of the timers of a part, as far as a CPU waits for one after another
 my $lines = $part / $assumed{overlap};
 
@@ -74,10 +78,10 @@ sub take {
 	return $wait;
 }
 
-# @cpu adds @change to the counter; to that of all CPUs once its own has reached @batch. Returns
+# @cpu adds @change to the counter; to that of all CPUs once its own has reached $batch. Returns
 # how long it waits for the line, and more steps.
 sub count {
-	my ($cpu, $change, $batch) = @_;
+	my ($cpu, $change) = @_;
 	my $wait = ($seen[$cpu] // 0) < $changed ? transfer($last{count}, $cpu) : 0;
 	my $full = abs($local[$cpu] += $change) >= $batch;
 
@@ -87,7 +91,7 @@ sub count {
 }
 
 # Have @n CPUs take @turns turns each. $turn->(CPU, NUMBER) returns the steps of one:
-#	work NS; fetch LINES from any CPU; lock NAME LINES; unlock NAME; count CHANGE BATCH
+#	work NS; fetch LINES from any CPU; lock NAME LINES; unlock NAME; count CHANGE
 # $law gives each time from its mean. Returns turns a microsecond.
 sub simulate {
 	my ($turn, $law, $turns) = @_;
@@ -122,7 +126,7 @@ sub simulate {
 		} elsif ($what eq 'fetch') {
 			$wait = $arg * transfer(int rand $n, $cpu);
 		} elsif ($what eq 'count') {
-			($wait, @next) = count($cpu, $arg, $more);
+			($wait, @next) = count($cpu, $arg);
 		} elsif ($what eq 'unlock') {
 			my $first = shift @{$queue{$arg}};
 			$held{$arg} = undef;
@@ -141,12 +145,11 @@ sub simulate {
 
 sub ns { return $measured{$_[0]}[0] }
 
-# ns that @op holds the context's lock for: now (2), or if only for what needs it (3)
+# ns that @op holds a lock for
 sub held {
-	my ($op, $which) = @_;
-	my ($ns, $all) = @{$measured{$op}};
+	my ($ns, $all, $locked) = @{$measured{$_[0]}};
 
-	return $measured{$op}[$which] * ($ns / $all < $insn ? $ns / $all : $insn);
+	return $locked * ($ns / $all < $insn ? $ns / $all : $insn);
 }
 
 sub locked {
@@ -155,84 +158,37 @@ sub locked {
 	return ([ 'lock', $lock, $more ], [ 'work', $ns ], [ 'unlock', $lock ]);
 }
 
-# @times @op under the lock of @cpu's base and, for some of it, under that of the context, with
-# which @more lines move
-sub with_ctx {
-	my ($cpu, $op, $which, $more, $times) = @_;
-	my $held = held($op, $which);
-
-	return ([ 'work', $times * (ns($op) - $held) ], [ 'lock', "base$cpu", 0 ],
-		locked('ctx', $more, $times * $held), [ 'unlock', "base$cpu" ]);
-}
-
 # A turn is a part of a batch of 256: eight of them arm, and the next eight cancel.
 sub arm_or_cancel { return $_[0] % 16 < 8 ? 'arm' : 'cancel' }
-
-# For each operation, what $each->('arm' or 'cancel') says
-sub own {
-	my $each = shift;
-
-	return sub {
-		my $op = arm_or_cancel($_[1]);
-		return map { ([ 'work', ns($op) ], $each->($op)) } 1 .. $part;
-	};
-}
-
-sub count_apart {
-	my $batch = shift;
-
-	return own(sub { return [ 'count', $_[0] eq 'arm' ? 1 : -1, $batch ] });
-}
 
 sub count_part {
 	my $op = arm_or_cancel($_[1]);
 
-	return ([ 'work', $part * ns($op) ], [ 'count', $op eq 'arm' ? $part : -$part, 64 ]);
+	return ([ 'work', $part * ns($op) ], [ 'count', $op eq 'arm' ? $part : -$part ]);
 }
 
-# What one CPU frees another one may arm: so the lines of the timers move, too. With keys so do
-# those of the buckets, and of the timers that are linked there.
-sub shared {
-	my ($which, $keyed) = @_;
-
-	return sub {
-		my $op = arm_or_cancel($_[1]);
-		my $moved = $op eq 'arm' ? $lines : 0;
-		return with_ctx($_[0], "$op, keyed", $which, 2 + $moved + 2 * $lines, $part) if $keyed;
-		return with_ctx($_[0], $op, $which, 2 + $moved, $part) if $which == 2;
-		return ([ 'fetch', $moved ], with_ctx($_[0], $op, $which, 2, $part));
-	};
-}
-
-# Once in @parts of them a chunk is made or freed, or timers are reserved or given back, with the
-# context's lock.
+# What needs the context's lock is done with the free timers of a part.
 sub own_chunk {
-	my ($parts) = @_;
+	my (undef, $number, $op) = @_;
 
-	return sub {
-		my $op = $_[2] // arm_or_cancel($_[1]);
-		return ([ 'work', $part * ns($op) ],
-			$_[1] % $parts ? () : locked('ctx', 3, held($op, 3)));
-	};
+	$op //= arm_or_cancel($number);
+	return ([ 'work', $part * ns($op) ],
+		$number % $parts_a_chunk ? () : locked('ctx', 3, held($op)));
 }
-
-# A chunk is enough for two parts, if none is kept. Those that are make it one in 251 operations or
-# fewer: as counted for a program whose number of timers changes by 256 at random.
-my ($each_chunk, $kept_chunks) = (own_chunk(2), own_chunk(7));
 
 sub life {
 	my ($cpu, $number) = @_;
 
 	# Two of three turns may need a chunk: they are counted.
-	return $kept_chunks->($cpu, int $number * 2 / 3, 'arm') if $number % 3 == 0;
+	return own_chunk($cpu, int $number * 2 / 3, 'arm') if $number % 3 == 0;
 	return [ 'work', $part * ns('expire') ] if $number % 3 == 1;
-	return $kept_chunks->($cpu, int $number * 2 / 3, 'deliver');
+	return own_chunk($cpu, int $number * 2 / 3, 'deliver');
 }
 
 # The line of a lock comes with it, and that of the bucket.
 sub key_locks {
 	my $op = arm_or_cancel($_[1]) . ', keyed';
-	my $held = held($op, 3);
+	my $held = held($op);
 
 	return map { ([ 'work', ns($op) - $held ],
 		      locked('key' . int rand $key_lines, 1, $held)) } 1 .. $part;
@@ -266,22 +222,15 @@ sub pull_forward {
 }
 
 my @rows = (
-	[ '**push back timers of the own CPU, any descriptor**',
+	[ 'push back timers of the own CPU, any descriptor',
 	  sub { return [ 'work', $part * ns('push back') ] } ],
-	[ 'a descriptor each: arm, cancel; one counter for a user (before)',
-	  own(sub { return locked('count', 0, $assumed{atomic}) }) ],
-	[ 'the same, each CPU counts 64 by itself', count_apart(64) ],
-	[ '**the same, and those of a part at once**', \&count_part ],
-	[ 'one descriptor: arm, cancel; its lock for all of a part (before)', shared(2) ],
-	[ 'the same, its lock for what needs it (before)', shared(3) ],
-	[ 'the same, free timers for each CPU (before)', $each_chunk ],
-	[ '**the same, and up to five empty chunks**', $kept_chunks ],
-	[ '**one descriptor: arm, expire, read**', \&life ],
-	[ 'one descriptor, keys: arm, cancel; its lock for all of a part (before)', shared(2, 1) ],
-	[ '**the same, a lock for a 64th of the keys**', \&key_locks ],
-	[ '**one descriptor: push back timers of all CPUs**', \&push_back ],
+	[ 'a descriptor each: arm, cancel', \&count_part ],
+	[ 'one descriptor: arm, cancel', \&own_chunk ],
+	[ 'one descriptor: arm, expire, read', \&life ],
+	[ 'one descriptor, keys: arm, cancel', \&key_locks ],
+	[ 'one descriptor: push back timers of all CPUs', \&push_back ],
 	[ 'the same, if it were nothing but to lock and unlock', \&only_lock ],
-	[ '**one descriptor: pull forward timers of all CPUs**', \&pull_forward ],
+	[ 'one descriptor: pull forward timers of all CPUs', \&pull_forward ],
 );
 
 sub exponential { return -$_[0] * log(1 - rand) }
@@ -311,11 +260,10 @@ sub check {
 }
 
 sub tables {
-	my $out = "| measured | ns | ns with the context's lock, held throughout | ns that need a lock |\n" .
-		  "| --- | ---: | ---: | ---: |\n";
+	my $out = "| measured | ns | ns that need a lock |\n| --- | ---: | ---: |\n";
 
-	$out .= sprintf "| %s | %s%.1f | %.1f | %.1f |\n", $_, /keyed/ ? '~' : '', ns($_),
-		held($_, 2), held($_, 3) for @operations;
+	$out .= sprintf "| %s | %s%.1f | %.1f |\n", $_, /keyed/ ? '~' : '', ns($_), held($_)
+		for @operations;
 	$out .= "\n| assumed | |\n| --- | ---: |\n" .
 		"| a cache line from a CPU of the same socket | $assumed{near} ns |\n" .
 		"| a cache line from a CPU of the other socket | $assumed{far} ns |\n" .
