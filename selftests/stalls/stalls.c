@@ -199,7 +199,7 @@ static void read_all(int fd, unsigned long n)
 }
 
 /* All timers are due in one tick. */
-static void due(unsigned long n, struct figures *f)
+static void due(unsigned long n, struct figures *f, __u32 unused)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
 	int fd = open_context(0);
@@ -215,7 +215,7 @@ static void due(unsigned long n, struct figures *f)
 }
 
 /* All have expired, and are then read by a program on that CPU. */
-static void are_read(unsigned long n, struct figures *f)
+static void are_read(unsigned long n, struct figures *f, __u32 unused)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
 	int fd = open_context(0);
@@ -233,7 +233,7 @@ static void are_read(unsigned long n, struct figures *f)
  * All timers are in one bucket of level 4, whose turn comes, so that they move. That
  * is minutes before the first is due, by default: enough for the slowest machine.
  */
-static void cascade(unsigned long n, struct figures *f)
+static void cascade(unsigned long n, struct figures *f, __u32 unused)
 {
 	struct twheel_info info;
 	int fd = open_context(0);
@@ -259,7 +259,7 @@ static void cascade(unsigned long n, struct figures *f)
 }
 
 /* All timers are leases, due in one tick, and half of them were extended. */
-static void leases(unsigned long n, struct figures *f)
+static void leases(unsigned long n, struct figures *f, __u32 unused)
 {
 	__u64 deadline = tw_now(CLOCK_REALTIME) + HOUR, since;
 	int fd = open_context(TWHEEL_CONFIG_LEASE);
@@ -314,18 +314,8 @@ static void closed(unsigned long n, struct figures *f, __u32 config)
 	wait_given_back(since);
 }
 
-static void close_pending(unsigned long n, struct figures *f)
-{
-	closed(n, f, 0);
-}
-
-static void close_leases(unsigned long n, struct figures *f)
-{
-	closed(n, f, TWHEEL_CONFIG_LEASE);
-}
-
 /* The process that has the timers is killed. */
-static void killed(unsigned long n, struct figures *f)
+static void killed(unsigned long n, struct figures *f, __u32 unused)
 {
 	int pipes[2], status;
 	__u64 since;
@@ -382,38 +372,30 @@ static void listed(unsigned long n, struct figures *f, __u32 flags)
 	close(fd);
 }
 
-static void list(unsigned long n, struct figures *f)
-{
-	listed(n, f, 0);
-}
-
-static void drain(unsigned long n, struct figures *f)
-{
-	listed(n, f, TWHEEL_LIST_DRAIN);
-}
-
 /**
  * struct scenario - something done with many timers at once
  * @name: what
- * @run: does it with @n of them, and fills in figures
+ * @run: does it with @n of them, and @flags, and fills in figures
+ * @flags: of the context, or of the list
  * @turns: the wheel is turned for them, with its lock held
  * @part: a tenth, if 10, of all timers there are for others
  */
 static const struct scenario {
 	const char *name;
-	void (*run)(unsigned long n, struct figures *f);
+	void (*run)(unsigned long n, struct figures *f, __u32 flags);
+	__u32 flags;
 	bool turns;
 	int part;
 } scenarios[] = {
-	{ "due in one tick", due, true, 1 },
-	{ "read", are_read, false, 1 },
-	{ "one bucket cascades", cascade, true, 1 },
-	{ "leases due, half extended", leases, true, 10 },
-	{ "closed", close_pending, false, 1 },
-	{ "closed, leases", close_leases, false, 10 },
-	{ "killed", killed, false, 1 },
-	{ "listed", list, false, 1 },
-	{ "drained", drain, false, 1 },
+	{ "due in one tick", due, 0, true, 1 },
+	{ "read", are_read, 0, false, 1 },
+	{ "one bucket cascades", cascade, 0, true, 1 },
+	{ "leases due, half extended", leases, 0, true, 10 },
+	{ "closed", closed, 0, false, 1 },
+	{ "closed, leases", closed, TWHEEL_CONFIG_LEASE, false, 10 },
+	{ "killed", killed, 0, false, 1 },
+	{ "listed", listed, 0, false, 1 },
+	{ "drained", listed, TWHEEL_LIST_DRAIN, false, 1 },
 };
 
 static unsigned long number(const char *name, unsigned long otherwise)
@@ -497,7 +479,7 @@ static void try(const struct scenario *s, unsigned long timers, int rounds)
 	for (k = 0; k < rounds; k++) {
 		for (size = 0; size < 2; size++) {
 			tw_pin(busy_cpu);
-			s->run(n[size], &all[size][k]);
+			s->run(n[size], &all[size][k], s->flags);
 		}
 	}
 	for (size = 0; size < 2; size++) {
