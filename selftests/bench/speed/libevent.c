@@ -70,14 +70,14 @@ static void add_all(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-static int open_with(struct job *job, bool common)
+static int open_state(struct job *job)
 {
 	static const struct timeval far = { 6 * 3600, 0 }, soon = { 0, 1000 };
 	struct state *s = job_table(job, 1, sizeof(*s));
 
 	job->state = s;
 	mine = s;
-	s->common = common;
+	s->common = job->plan->facility == &libevent_common;
 	s->events = job_table(job, job->nr, sizeof(*s->events));
 	s->fired.which = job_table(job, job->nr, sizeof(*s->fired.which));
 	s->base = event_base_new();
@@ -85,23 +85,13 @@ static int open_with(struct job *job, bool common)
 		return -ENOMEM;
 	if (event_assign(&s->entry, s->base, -1, 0, add_all, s))
 		return -EINVAL;
-	if (common) {
+	if (s->common) {
 		s->far = event_base_init_common_timeout(s->base, &far);
 		s->soon = event_base_init_common_timeout(s->base, &soon);
 		if (!s->far || !s->soon)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static int open_heap(struct job *job)
-{
-	return open_with(job, false);
-}
-
-static int open_common(struct job *job)
-{
-	return open_with(job, true);
 }
 
 static void close_state(struct job *job)
@@ -166,14 +156,14 @@ static void wait_for(struct job *job)
 }
 
 #define EVENTS \
-	.keeps = true, .close = close_state, .arm = arm, .again = move, .move = move, \
-	.cancel = cancel, .reap = reap, .wait = wait_for
+	.keeps = true, .open = open_state, .close = close_state, .arm = arm, .again = move, \
+	.move = move, .cancel = cancel, .reap = reap, .wait = wait_for
 
 const struct facility libevent = {
-	.name = "libevent", EVENTS, .ops = OPS_ALL, .open = open_heap,
+	.name = "libevent", EVENTS, .ops = OPS_ALL,
 };
 
 const struct facility libevent_common = {
-	.name = "libevent-common", EVENTS, .open = open_common,
+	.name = "libevent-common", EVENTS,
 	.ops = OPS_ALL & ~(OPS(OP_RANDOM) | OPS(OP_SOON)),
 };

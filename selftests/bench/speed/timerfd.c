@@ -62,28 +62,18 @@ static int hold(struct job *job)
 	return 0;
 }
 
-static int open_with(struct job *job, bool et)
+static int open_state(struct job *job)
 {
 	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t i;
 
 	job->state = s;
-	s->et = et;
+	s->et = job->plan->facility == &timerfd_et;
 	s->fds = job_table(job, job->nr, sizeof(*s->fds));
 	for (i = 0; i < job->nr; i++)
 		s->fds[i] = -1;
 	s->ep = epoll_create1(EPOLL_CLOEXEC);
 	return s->ep < 0 ? -errno : 0;
-}
-
-static int open_level(struct job *job)
-{
-	return open_with(job, false);
-}
-
-static int open_edge(struct job *job)
-{
-	return open_with(job, true);
 }
 
 static void close_state(struct job *job)
@@ -193,9 +183,9 @@ static void wait_for(struct job *job)
 }
 
 #define DESCRIPTORS \
-	.ops = OPS_KERNEL, .keeps = true, .hold = hold, .close = close_state, \
-	.arm = arm, .again = move, .move = move, .cancel = cancel, .reap = reap, \
-	.wait = wait_for
+	.ops = OPS_KERNEL, .keeps = true, .hold = hold, .open = open_state, \
+	.close = close_state, .arm = arm, .again = move, .move = move, .cancel = cancel, \
+	.reap = reap, .wait = wait_for
 
-const struct facility timerfd = { .name = "timerfd", DESCRIPTORS, .open = open_level };
-const struct facility timerfd_et = { .name = "timerfd-et", DESCRIPTORS, .open = open_edge };
+const struct facility timerfd = { .name = "timerfd", DESCRIPTORS };
+const struct facility timerfd_et = { .name = "timerfd-et", DESCRIPTORS };

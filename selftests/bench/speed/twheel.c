@@ -16,7 +16,6 @@
  */
 struct state {
 	int			fd;
-	__u32			flags;
 	__u32			arm_flags;
 	uint64_t		*handles;
 	uint32_t		*words;
@@ -40,13 +39,14 @@ static __u64 key(const struct job *job, uint32_t which)
 	return (((__u64)job->index << 32 | which) + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-static int open_with(struct job *job, __u32 flags)
+static int open_state(struct job *job)
 {
+	bool keyed = job->plan->facility == &twheel_keyed;
+	bool leases = job->plan->facility == &twheel_lease;
 	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
 
 	job->state = s;
-	s->flags = flags;
 	if (job->first) {
 		s->fd = ((struct state *)job->first->state)->fd;
 	} else {
@@ -55,7 +55,8 @@ static int open_with(struct job *job, __u32 flags)
 		s->fd = tw_open();
 		if (s->fd < 0)
 			return s->fd;
-		if (tw_configure(s->fd, CLOCK_MONOTONIC, flags))
+		if (tw_configure(s->fd, CLOCK_MONOTONIC, (keyed ? TWHEEL_CONFIG_KEYED : 0) |
+				 (leases ? TWHEEL_CONFIG_LEASE : 0)))
 			return -errno;
 	}
 	s->arm_flags = TWHEEL_ARM_ABS;
@@ -63,9 +64,9 @@ static int open_with(struct job *job, __u32 flags)
 	s->pushes = job_table(job, batch, sizeof(*s->pushes));
 	s->cancels = job_table(job, batch, sizeof(*s->cancels));
 	s->events = job_table(job, batch, sizeof(*s->events));
-	if (!(flags & TWHEEL_CONFIG_KEYED))
+	if (!keyed)
 		s->handles = job_table(job, job->nr, sizeof(*s->handles));
-	if (flags & TWHEEL_CONFIG_LEASE) {
+	if (leases) {
 		s->arm_flags |= TWHEEL_ARM_LEASE;
 		s->words = job_table(job, job->nr, sizeof(*s->words));
 		s->targets = job_table(job, job->nr, sizeof(*s->targets));
@@ -77,21 +78,6 @@ static int open_with(struct job *job, __u32 flags)
 			return -errno;
 	}
 	return 0;
-}
-
-static int open_handles(struct job *job)
-{
-	return open_with(job, 0);
-}
-
-static int open_keyed(struct job *job)
-{
-	return open_with(job, TWHEEL_CONFIG_KEYED);
-}
-
-static int open_leases(struct job *job)
-{
-	return open_with(job, TWHEEL_CONFIG_LEASE);
 }
 
 static void close_state(struct job *job)
@@ -301,27 +287,26 @@ static int64_t ready(struct job *job)
 }
 
 #define BARE \
-	.batches = true, .shares = true, .absent = absent, .close = close_state, .arm = arm, \
-	.cancel = cancel, .reap = reap, .wait = wait_for, .ready = ready
+	.batches = true, .shares = true, .absent = absent, .open = open_state, \
+	.close = close_state, .arm = arm, .cancel = cancel, .reap = reap, .wait = wait_for, \
+	.ready = ready
 
 const struct facility twheel = {
-	.name = "twheel", BARE, .ops = OPS_KERNEL, .open = open_handles, .move = move,
+	.name = "twheel", BARE, .ops = OPS_KERNEL, .move = move,
 };
 
 /* All else is as it is without pushes. */
 const struct facility twheel_writes = {
-	.name = "twheel-push", BARE, .ops = OPS_MOVE | OPS(OP_HEARTBEAT), .open = open_handles,
-	.move = push_timers,
+	.name = "twheel-push", BARE, .ops = OPS_MOVE | OPS(OP_HEARTBEAT), .move = push_timers,
 };
 
 const struct facility twheel_keyed = {
-	.name = "twheel-keyed", BARE, .ops = OPS_KERNEL, .open = open_keyed,
-	.settle = settle_keys, .move = move,
+	.name = "twheel-keyed", BARE, .ops = OPS_KERNEL, .settle = settle_keys, .move = move,
 };
 
 const struct facility twheel_lease = {
-	.name = "twheel-lease", BARE, .ops = OPS_KERNEL, .open = open_leases,
-	.settle = settle_leases, .move = move, .later = push_leases,
+	.name = "twheel-lease", BARE, .ops = OPS_KERNEL, .settle = settle_leases, .move = move,
+	.later = push_leases,
 };
 
 /*
