@@ -114,6 +114,14 @@ static void attach(void)
 		err(1, "attach");
 }
 
+/* A loop with a context */
+static void begin(void)
+{
+	open_loop();
+	open_context(0, NULL);
+	attach();
+}
+
 static void arm(uint64_t expires, uint16_t flags, twheel_timer_fn *fn, void *arg)
 {
 	struct twheel_arm setting = { .expires = expires, .flags = flags };
@@ -217,9 +225,7 @@ static int test_inherits(void)
 
 static int test_child(void)
 {
-	open_loop();
-	open_context(0, NULL);
-	attach();
+	begin();
 	arm(MS, 0, nothing, NULL);
 	after(1000, stop);
 	return in_child(go_on);
@@ -228,9 +234,7 @@ static int test_child(void)
 /* The new timer comes rounds later: not before all is done that the loop had put off. */
 static int test_outside(void)
 {
-	open_loop();
-	open_context(0, NULL);
-	attach();
+	begin();
 	open_anew();
 	return run() || told;
 }
@@ -238,9 +242,7 @@ static int test_outside(void)
 /* Both the watch and the old timer are due in the first round. */
 static int test_callback(void)
 {
-	open_loop();
-	open_context(0, NULL);
-	attach();
+	begin();
 	after(0, callback);
 	arm(0, 0, nothing, NULL);
 	usleep(20000);
@@ -249,9 +251,7 @@ static int test_callback(void)
 
 static int test_function(void)
 {
-	open_loop();
-	open_context(0, NULL);
-	attach();
+	begin();
 	arm(0, 0, nothing, NULL);
 	arm(0, 0, function, NULL);
 	arm(0, 0, nothing, NULL);
@@ -277,9 +277,7 @@ static int test_forks(void)
 	pid_t parent = getpid();
 	int ret, status = 1;
 
-	open_loop();
-	open_context(0, NULL);
-	attach();
+	begin();
 	arm(0, 0, forks, &status);
 	after(100, stop);
 	ret = loop_run();
