@@ -33,19 +33,17 @@
 
 static const char help[] =
 "Usage: torture [OPTION]...\n"
-"  -m, --minutes N   run for N minutes (1)\n"
-"  -s, --seconds N   or for N seconds; programs that have begun come to their end\n"
-"  -e, --each N      so many operations does each thread (500)\n"
-"  -r, --seed N      of the random numbers; printed\n"
-"  -f, --faults      make calls fail, where the kernel can\n"
-"  -q, --quiet       leave out what is done to CPUs and to the clock\n"
-"  -v, --verbose     tell all that is done\n"
-"  -h, --help        show this help\n";
+"  --seconds N   run for N seconds (60); programs that have begun come to their end\n"
+"  --each N      so many operations does each thread (500)\n"
+"  --seed N      of the random numbers; printed\n"
+"  --faults      make calls fail, where the kernel can\n"
+"  --quiet       leave out what is done to CPUs and to the clock\n"
+"  --verbose     tell all that is done\n";
 
 static struct {
 	__u64 seconds, seed;
 	unsigned int each;
-	bool faults, quiet, verbose;
+	int faults, quiet, verbose;
 } options = { .seconds = 60, .each = 500 };
 
 static struct figures *figures;
@@ -193,22 +191,19 @@ static void wave(void)
 static void parse(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "minutes", required_argument, NULL, 'm' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "each", required_argument, NULL, 'e' },
 		{ "seed", required_argument, NULL, 'r' },
-		{ "faults", no_argument, NULL, 'f' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
+		{ "faults", no_argument, &options.faults, true },
+		{ "quiet", no_argument, &options.quiet, true },
+		{ "verbose", no_argument, &options.verbose, true },
 		{ }
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "m:s:e:r:fqvh", long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
 		switch (c) {
-		case 'm':
-			options.seconds = 60 * strtoull(optarg, NULL, 10);
+		case 0:
 			break;
 		case 's':
 			options.seconds = strtoull(optarg, NULL, 10);
@@ -219,18 +214,9 @@ static void parse(int argc, char **argv)
 		case 'r':
 			options.seed = strtoull(optarg, NULL, 0);
 			break;
-		case 'f':
-			options.faults = true;
-			break;
-		case 'q':
-			options.quiet = true;
-			break;
-		case 'v':
-			options.verbose = true;
-			break;
 		default:
-			fputs(help, c == 'h' ? stdout : stderr);
-			exit(c == 'h' ? 0 : 2);
+			fputs(help, stderr);
+			exit(2);
 		}
 	}
 }

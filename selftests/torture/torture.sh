@@ -5,14 +5,14 @@
 #
 # usage: [KERNEL=kasan] [CPUS=4] [MINUTES=10] [SEED=n] torture.sh [option]...
 #
-# Options are those of torture --help. Faults are injected where the kernel can. The
+# Options are those of torture.c. Faults are injected where the kernel can. The
 # module checks its wheels as they turn: see DEBUG in the Makefile.
 
 . "$(dirname "$0")/../vm/common.sh"
 
 export KERNEL=${KERNEL:-kasan} VARIANT=${VARIANT:-debug}
 minutes=${MINUTES:-10}
-options=(--minutes "$minutes" ${SEED:+--seed "$SEED"} "$@")
+options=(--seconds $((minutes * 60)) ${SEED:+--seed "$SEED"} "$@")
 
 "$vm/build.sh"
 if grep -q '^CONFIG_FAULT_INJECTION_USERCOPY=y' "$("$vm/kernel.sh")/config"; then

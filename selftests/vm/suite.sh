@@ -348,7 +348,7 @@ suite_faults() {
 	[ "${KERNEL-}" = kasan ] || { local -x KERNEL=kasan && "$vm/build.sh"; }
 	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
 		faults/ioctls faults/files \
-		"torture/torture --minutes 2 --faults --quiet" \
+		"torture/torture --seconds 120 --faults --quiet" \
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }
 
