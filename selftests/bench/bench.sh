@@ -15,8 +15,8 @@
 #
 # and prints the tables. What the programs said is left in build/bench, and results.tsv
 # and process.tsv in this folder. The plots in Documentation/plots and the tables in README.md and
-# Documentation/benchmarks.md are made anew, but not of the quick form, which measures
-# fewer sizes in fewer rounds: it leaves its plots in build/bench.
+# Documentation/benchmarks.md are made anew. The quick form, which measures fewer sizes in
+# fewer rounds, changes none of these: its results.tsv and its plots are in build/bench, too.
 #
 # Progress goes to stderr. The exit status is 1 if a part could not be measured.
 
@@ -167,11 +167,11 @@ bench_process() {
 }
 
 report() {
-	local results=$bench/results.tsv plots=$out
+	local results=$bench/results.tsv plots=$top/Documentation/plots
 
+	[ -z "$quick" ] || results=$out/results.tsv plots=$out
 	"$bench/report.pl" "$out" >"$results.new"
 	mv "$results.new" "$results"
-	[ -n "$quick" ] || plots=$top/Documentation/plots
 	mkdir -p "$plots"
 	"$bench/plot.pl" "$results" "$plots"
 	[ -n "$quick" ] || "$bench/show.pl" "$results" "$top/README.md" "$top/Documentation/benchmarks.md"
