@@ -281,6 +281,16 @@ class Calling(AioTest):
         await self.wheel.sleep(0.05)
         self.assertEqual(done, ["b", "late", "late"])
 
+    async def test_a_timer_is_no_key(self) -> None:
+        # It would be a key that there is not, and the timer would go on.
+        timer = self.wheel.put("key", 100, print)
+        for call in (lambda: self.wheel.cancel(timer), lambda: timer in self.wheel,
+                     lambda: self.wheel.put(timer, 1, print)):
+            with self.assertRaisesRegex(TypeError, r"it has cancel\(\)"):
+                call()
+        self.assertTrue(timer.armed)
+        self.assertEqual(len(self.wheel), 1)
+
     async def test_periodic(self) -> None:
         taken, start = [], time.monotonic()
         async for rounds in self.wheel.every(0.02, count=6):

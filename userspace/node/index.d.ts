@@ -89,7 +89,10 @@ export class Wheel {
 	 */
 	setInterval<A extends unknown[]>(callback: Callback<A>, ms: number, ...args: A): Timer;
 
-	/** Arms the one timer with this key, which may be any value, as that of a Map. */
+	/**
+	 * Arms the one timer with this key, which may be any value, as that of a Map. But a Timer
+	 * is no key, here and below: a TypeError, as it has methods of its own.
+	 */
 	put<A extends unknown[]>(key: unknown, ms: number, callback: Callback<A>, ...args: A): Timer;
 	get(key: unknown): Timer | undefined;
 	has(key: unknown): boolean;

@@ -35,7 +35,13 @@ function microseconds(ms) {
 
 function checkFunction(callback) {
 	if (typeof callback !== 'function')
-		throw new TypeError('a function is expected');
+		throw new TypeError('a callback is a function, not ' + typeof callback);
+}
+
+// It may be any other value. Who passes one means that timer, of which no key is known here.
+function checkKey(key) {
+	if (key instanceof Timer)
+		throw new TypeError('a timer is no key: call its own cancel() or push()');
 }
 
 // The time on our clock at which that of a wheel began, or a little earlier. Ours is read first, and
@@ -255,6 +261,7 @@ class Wheel {
 
 		checkFunction(callback);
 		this._use();
+		// Which refuses what is no key
 		this.cancel(key);
 		const timer = new Timer(this, callback, args, delay, 0, { key });
 		this._keys.set(key, timer);
@@ -262,15 +269,17 @@ class Wheel {
 	}
 
 	get(key) {
+		checkKey(key);
 		return this._keys.get(key);
 	}
 
 	has(key) {
+		checkKey(key);
 		return this._keys.has(key);
 	}
 
 	push(key, ms) {
-		const delay = microseconds(ms), timer = this._keys.get(key);
+		const delay = microseconds(ms), timer = this.get(key);
 
 		if (timer === undefined)
 			return false;
@@ -279,7 +288,7 @@ class Wheel {
 	}
 
 	cancel(key) {
-		const timer = this._keys.get(key);
+		const timer = this.get(key);
 
 		return timer !== undefined && this._cancel(timer);
 	}

@@ -553,6 +553,19 @@ test('errors', () => {
 	assert.throws(() => new Timer(), TypeError);
 });
 
+// As to clearTimeout(): it would be a key that there is not, and the timer would go on.
+wheelTest('a timer is no key', {}, async (wheel) => {
+	const timer = wheel.put('key', HOUR, () => {});
+
+	for (const call of [() => wheel.cancel(timer), () => wheel.push(timer, 1),
+			    () => wheel.get(timer), () => wheel.has(timer),
+			    () => wheel.put(timer, 1, () => {})])
+		assert.throws(call, { name: 'TypeError', message: /its own cancel\(\)/ });
+	assert.equal(wheel.get('key'), timer);
+	assert.equal(wheel.size, 1);
+	assert.ok(timer.remaining > HOUR / 2);
+});
+
 wheelTest('promises', {}, async (wheel) => {
 	const start = performance.now();
 

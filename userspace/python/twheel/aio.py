@@ -225,6 +225,12 @@ class _Deadline(Timer):
         self._timeout._fail(error)
 
 
+def _check_key(key: Hashable) -> None:
+    """Who passes a timer means that, and not one that has it as its key."""
+    if isinstance(key, Timer):
+        raise TypeError("a timer is no key: it has cancel(), push() and armed itself")
+
+
 class Group:
     """Timers that are cancelled together; a context manager, which cancels them at its end.
 
@@ -489,6 +495,7 @@ class Wheel:
 
     def __contains__(self, key: Hashable) -> bool:
         """Is a timer with this key armed?"""
+        _check_key(key)
         return key in self._keys
 
     def time(self) -> float:
@@ -544,14 +551,17 @@ class Wheel:
             *args: Any, context: contextvars.Context | None = None) -> Timer:
         """As call_later(), for the one timer with this key: it is armed anew if there is one.
 
-        The earlier callback is not called any more.
+        The earlier callback is not called any more. TypeError if the key is a `Timer`, here and
+        below: that has methods of its own.
         """
+        _check_key(key)
         timer = Timer(self, callback, args, delay, key, context)
         self._arm(timer, self._after(delay))
         return timer
 
     def cancel(self, key: Hashable) -> bool:
         """Cancel the timer with this key. False if there is none."""
+        _check_key(key)
         timer = self._keys.get(key)
         return timer is not None and timer.cancel()
 
