@@ -132,6 +132,7 @@ func (w *Wheel) WithDeadline(parent context.Context, deadline time.Time) (contex
 }
 
 func (w *Wheel) until(parent context.Context, deadline time.Time, d time.Duration) (context.Context, context.CancelFunc) {
+	w.made()
 	c := &timeout{parent: parent, deadline: deadline}
 	if before, has := parent.Deadline(); has && before.Before(deadline) {
 		c.deadline = before

@@ -10,7 +10,8 @@ import (
 // Keys are timers of a wheel that a program knows by a value of its own, of any type that can be a
 // key of a map: one timer for each value. NaN, and what has it inside, is no key: no two are equal.
 //
-// All methods may be called by any number of goroutines at once.
+// All methods may be called by any number of goroutines at once. A zero Keys is empty, and its Put
+// panics.
 type Keys[K comparable] struct {
 	wheel  *Wheel
 	f      func(K)
@@ -22,12 +23,14 @@ type Keys[K comparable] struct {
 // in a goroutine of the wheel. So f hands on what takes long, and may call any method. If it ends that
 // goroutine, by runtime.Goexit, the others are called in another one.
 func NewKeys[K comparable](wheel *Wheel, f func(key K)) *Keys[K] {
+	wheel.made()
 	return &Keys[K]{wheel: wheel, f: f, timers: make(map[K]*Timer)}
 }
 
 // Put arms the timer with this key, or arms it anew: f is called d from now, and not before that. It
 // panics for a key that is not equal to itself.
 func (k *Keys[K]) Put(key K, d time.Duration) {
+	k.wheel.made()
 	if key != key {
 		panic("twheel: a key that is not equal to itself")
 	}

@@ -37,7 +37,8 @@ type Config struct {
 // A Queue is a context whose timers have keys: numbers that the program chooses.
 //
 // Its methods may be called by any number of goroutines at once, Close included. Their errors are
-// *os.SyscallError with the errno of the library; after Close they are os.ErrClosed.
+// *os.SyscallError with the errno of the library; after Close they are os.ErrClosed. Those of a
+// queue that NewQueue has not made, as a zero Queue, panic.
 //
 // Each method is a call of C. Those that take a slice share the price of that call.
 type Queue struct {
@@ -203,6 +204,13 @@ func NewQueue(config *Config) (*Queue, error) {
 	return q, nil
 }
 
+// made panics if the queue is not there, or a zero one.
+func (q *Queue) made() {
+	if q == nil || q.file == nil {
+		panic("twheel: a Queue that NewQueue has not made")
+	}
+}
+
 // watch has Go's poller watch a copy of the descriptor, which os.File closes.
 func (q *Queue) watch() error {
 	fd, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(C.twheel_fd(q.tw)),
@@ -226,6 +234,7 @@ func (q *Queue) watch() error {
 
 // call runs f while the context is open.
 func (q *Queue) call(what string, f func() C.int) error {
+	q.made()
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	if q.tw == nil {
@@ -237,6 +246,7 @@ func (q *Queue) call(what string, f func() C.int) error {
 // Close ends the queue with all its timers. A Read that waits returns os.ErrClosed; so does Close
 // if the queue was closed before.
 func (q *Queue) Close() error {
+	q.made()
 	q.closing.Lock()
 	defer q.closing.Unlock()
 	// It waits until those who read have left.
@@ -390,6 +400,7 @@ func (q *Queue) Stats() (Stats, error) {
 // A timer may be armed anew or pushed back after its event was read, before that is handled. So while
 // Remaining finds the timer, an event with EventLast is of an earlier arming, and another will come.
 func (q *Queue) Read(events []Event) (int, error) {
+	q.made()
 	if len(events) == 0 {
 		return 0, os.NewSyscallError("twheel_read", syscall.EINVAL)
 	}
@@ -438,6 +449,7 @@ func (q *Queue) take(events []Event) C.int {
 
 // SetReadDeadline lets each Read, also one that waits now, give up at t. The zero time is never.
 func (q *Queue) SetReadDeadline(t time.Time) error {
+	q.made()
 	if err := q.file.SetReadDeadline(t); err != nil {
 		return os.ErrClosed
 	}

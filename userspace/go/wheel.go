@@ -37,7 +37,8 @@ const levels = 16
 // cancel it. Flush tells of both.
 //
 // All methods, of the wheel and of its timers, may be called by any number of goroutines at once.
-// A wheel ends with Close.
+// A wheel ends with Close. One that New or NewWheel has not made, as a zero Wheel, panics, and so
+// does a zero Timer.
 type Wheel struct {
 	queue *Queue
 	// What the time was on the queue's clock at start, or later
@@ -171,6 +172,13 @@ func NewWheel(config *Config) (*Wheel, error) {
 	return w, nil
 }
 
+// made panics if the wheel is not there, or a zero one: its timers would never expire.
+func (w *Wheel) made() {
+	if w == nil || w.done == nil {
+		panic("twheel: a Wheel that New has not made, or a Timer of none")
+	}
+}
+
 // setClock finds what now() counts from. The queue's clock is read after Go's, so that now() is never
 // behind it, and nothing early. All timers would be late by what passes between the two, so of some
 // pairs the closest is taken: a thread may lose its CPU in one of them.
@@ -190,6 +198,7 @@ func (w *Wheel) setClock(read func() (uint64, error)) error {
 
 // now is the time on the queue's clock or a little later, without a call of C.
 func (w *Wheel) now() int64 {
+	w.made()
 	return w.base + int64(time.Since(w.start))
 }
 
@@ -226,6 +235,7 @@ func sum(a, b int64) int64 {
 // called, as it may be one of them that closes: these may still run when it returns. On a closed wheel
 // no timer can be armed: it stays stopped. A second Close is os.ErrClosed.
 func (w *Wheel) Close() error {
+	w.made()
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -261,6 +271,7 @@ func (t *Timer) end() {
 }
 
 func (w *Wheel) isClosed() bool {
+	w.made()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.closed
@@ -301,6 +312,7 @@ func (w *Wheel) NewTicker(d time.Duration) *Timer {
 
 // Sleep waits for d, or until ctx is done and returns its error then.
 func (w *Wheel) Sleep(ctx context.Context, d time.Duration) error {
+	w.made()
 	if d <= 0 {
 		return ctx.Err()
 	}
@@ -347,6 +359,7 @@ func (t *Timer) reset(d time.Duration) (was, armed bool) {
 // Push is Reset for a timer that is armed. If it is not, as it has expired or was stopped, Push
 // changes nothing and returns false.
 func (t *Timer) Push(d time.Duration) bool {
+	t.wheel.made()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.deadline == 0 {
@@ -371,6 +384,7 @@ func (t *Timer) every(d time.Duration) {
 // Stop stops the timer. False if it was not armed: its function has been started, or a time that
 // it has sent was received, or it was stopped before.
 func (t *Timer) Stop() bool {
+	t.wheel.made()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.stop()
@@ -382,6 +396,7 @@ func (t *Timer) Stop() bool {
 
 // Armed tells whether the timer is to expire.
 func (t *Timer) Armed() bool {
+	t.wheel.made()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.deadline != 0

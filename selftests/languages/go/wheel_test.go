@@ -368,6 +368,34 @@ func TestKeysWithoutNaN(t *testing.T) {
 	}
 }
 
+// Timers that are silently never due would be worse.
+func TestZeroValuesPanic(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for i, call := range []func(){
+		func() { new(Wheel).NewTimer(1) }, func() { new(Wheel).After(1) },
+		func() { new(Wheel).AfterFunc(1, func() {}) }, func() { new(Wheel).NewTicker(1) },
+		func() { new(Wheel).Sleep(ctx, 1) }, func() { new(Wheel).WithTimeout(ctx, 0) },
+		func() { new(Wheel).Flush() }, func() { new(Wheel).Close() },
+		func() { NewKeys(new(Wheel), func(int) {}) }, func() { new(Keys[int]).Put(1, 1) },
+		func() { new(Timer).Reset(1) }, func() { new(Timer).Push(1) },
+		func() { new(Timer).Stop() }, func() { new(Timer).Armed() },
+		func() { new(Timer).Remaining() }, func() { new(Queue).Put(1, 1) },
+		func() { new(Queue).Len() }, func() { new(Queue).Close() },
+		func() { new(Queue).Read(make([]Event, 1)) },
+		func() { new(Queue).SetReadDeadline(time.Now()) },
+	} {
+		func() {
+			defer func() {
+				got := fmt.Sprint(recover())
+				failIf(t, !strings.HasPrefix(got, "twheel: a "), "call", i, got)
+			}()
+			call()
+		}()
+	}
+	failIf(t, new(Keys[int]).Len() != 0 || new(Keys[int]).Cancel(1), "it has a timer")
+}
+
 func TestTickerForEver(t *testing.T) {
 	w := newWheel(t, nil)
 	ticker := w.NewTicker(math.MaxInt64)
