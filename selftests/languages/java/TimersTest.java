@@ -109,11 +109,13 @@ public class TimersTest {
             AtomicInteger calls = new AtomicInteger();
             WheelTimer timer = timers.schedule(calls::incrementAndGet, 5, TimeUnit.SECONDS);
             assertTrue(timer.isArmed());
+            assertTrue(timer.toString(), timer.toString().contains("[ARMED, due in 5000000"));
             assertEquals(5000, timer.remaining(TimeUnit.MILLISECONDS));
             assertTrue(timer.push(8, TimeUnit.SECONDS));
             assertEquals(0, runTo(timers, 7, TimeUnit.SECONDS));
             assertEquals(1, runTo(timers, 9, TimeUnit.SECONDS));
             assertTrue(timer.isExpired());
+            assertTrue(timer.toString(), timer.toString().endsWith("[EXPIRED]"));
             assertFalse(timer.cancel());
             assertFalse(timer.push(1, TimeUnit.SECONDS));
             assertEquals(0, timer.remaining(TimeUnit.SECONDS));
@@ -125,6 +127,9 @@ public class TimersTest {
             assertFalse(timer.cancel());
             assertEquals(0, runTo(timers, 20, TimeUnit.SECONDS));
             assertEquals(1, calls.get());
+            timer.start(1, TimeUnit.SECONDS);
+            timers.wheel().close();
+            assertTrue(timer.toString(), timer.toString().endsWith("[ARMED, due in 0 ns]"));
         }
     }
 

@@ -72,6 +72,7 @@ public class TwheelTimerTest {
         Timeout cancelled = timer.newTimeout(NOTHING, 1, TimeUnit.HOURS);
         assertSame(NOTHING, cancelled.task());
         assertTrue(cancelled.cancel());
+        assertTrue(cancelled.toString().endsWith("[CANCELLED] of " + NOTHING));
         assertFalse(cancelled.cancel());
         ran.await();
         assertEquals(100, timer.pendingTimeouts());

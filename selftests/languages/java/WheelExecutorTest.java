@@ -273,6 +273,7 @@ public class WheelExecutorTest {
         AtomicInteger runs = new AtomicInteger();
         ScheduledFuture<?> once = executor.schedule(runs::incrementAndGet, 20, MS);
         ScheduledFuture<?> repeats = executor.scheduleAtFixedRate(() -> { }, 1, 1, TimeUnit.HOURS);
+        assertTrue(executor.toString().endsWith("[Running, queued tasks = 2]"));
         executor.shutdown();
         executor.shutdown();
         assertTrue(executor.isShutdown());
@@ -281,6 +282,7 @@ public class WheelExecutorTest {
         once.get();
         assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
         assertTrue(executor.isTerminated());
+        assertTrue(executor.toString().endsWith("[Terminated, queued tasks = 0]"));
         assertEquals(1, runs.get());
         assertEquals(Collections.emptyList(), executor.shutdownNow());
     }

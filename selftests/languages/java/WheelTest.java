@@ -144,6 +144,8 @@ public class WheelTest {
             assertTrue(info.remaining > HOUR);
             assertEquals(42, info.userData);
             assertFalse(info.ready);
+            assertEquals("TimerInfo[deadline=" + info.deadline + ", remaining=" + info.remaining
+                    + ", interval=0, slack=0, userData=42, count=1, ready=false]", info.toString());
             assertTrue(wheel.push(handle, 1));
             assertEquals(Arrays.asList(42L), read(wheel, 1));
             assertFalse(wheel.push(handle, 1));
@@ -358,6 +360,8 @@ public class WheelTest {
             assertEquals(1, counters.expired);
             assertEquals(64, counters.lateness.length);
             assertEquals(1, Arrays.stream(counters.lateness).sum());
+            String text = "Counters[armed=1, rearmed=0, cancelled=0, expired=1, read=0, ";
+            assertTrue(counters.toString(), counters.toString().startsWith(text));
         }
         try (Wheel wheel = new Wheel()) {
             if (!wheel.isEmbedded()) {

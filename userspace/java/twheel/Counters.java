@@ -39,6 +39,16 @@ public final class Counters {
         readACall = distribution(all, 2);
     }
 
+    @Override
+    public String toString() {
+        return "Counters[armed=" + armed + ", rearmed=" + rearmed + ", cancelled=" + cancelled
+                + ", expired=" + expired + ", read=" + read + ", cascaded=" + cascaded
+                + ", migrated=" + migrated + ", turns=" + turns
+                + ", lateness=" + Arrays.toString(lateness)
+                + ", expiredATurn=" + Arrays.toString(expiredATurn) + ", readACall="
+                + Arrays.toString(readACall) + "]";
+    }
+
     private static long[] distribution(long[] all, int n) {
         int from = Native.COUNTERS + n * Native.BUCKETS;
         return Arrays.copyOfRange(all, from, from + Native.BUCKETS);

@@ -24,4 +24,11 @@ public final class TimerInfo {
         count = info[5];
         ready = info[6] == Native.STATE_READY;
     }
+
+    @Override
+    public String toString() {
+        return "TimerInfo[deadline=" + deadline + ", remaining=" + remaining
+                + ", interval=" + interval + ", slack=" + slack + ", userData=" + userData
+                + ", count=" + count + ", ready=" + ready + "]";
+    }
 }

@@ -207,7 +207,7 @@ public final class Timers implements AutoCloseable {
 
     long remaining(WheelTimer timer) {
         synchronized (wheel) {
-            if (timer.state != WheelTimer.State.ARMED || stopped)
+            if (timer.state != WheelTimer.State.ARMED || wheel.isClosed())
                 return 0;
             TimerInfo info = wheel.get(timer.handle);
             return info == null ? 0 : info.remaining;

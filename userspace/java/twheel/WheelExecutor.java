@@ -267,6 +267,13 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         return new ArrayList<>(left);
     }
 
+    /** Tells what ThreadPoolExecutor does: its state, and how many tasks wait. */
+    @Override
+    public String toString() {
+        String state = isTerminated() ? "Terminated" : isShutdown() ? "Shutting down" : "Running";
+        return super.toString() + "[" + state + ", queued tasks = " + waiting().size() + "]";
+    }
+
     @Override
     public boolean isShutdown() {
         return shutdown;

@@ -88,6 +88,13 @@ public abstract class WheelTimer {
         return unit.convert(timers.remaining(this), TimeUnit.NANOSECONDS);
     }
 
+    /** Tells its state and, of one that is armed, when it is due. */
+    @Override
+    public String toString() {
+        return super.toString() + "[" + state
+                + (isArmed() ? ", due in " + remaining(TimeUnit.NANOSECONDS) + " ns]" : "]");
+    }
+
     final void fire() {
         try {
             expired();

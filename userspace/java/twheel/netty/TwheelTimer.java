@@ -113,6 +113,11 @@ public final class TwheelTimer implements Timer {
                 CANCELLED.invokeExact(task, (Timeout) this);
         }
 
+        @Override
+        public String toString() {
+            return super.toString() + " of " + task;
+        }
+
         private void runTask() {
             try {
                 task.run(this);
