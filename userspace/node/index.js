@@ -11,6 +11,7 @@
 
 const { AsyncResource } = require('async_hooks');
 const { performance } = require('perf_hooks');
+const { inspect } = require('util');
 // Taken now: what a test puts in their place later is not for the wheel.
 const { setTimeout, clearTimeout, setImmediate, clearImmediate } = require('timers');
 const addon = require('./build/Release/twheel.node');
@@ -135,6 +136,14 @@ class Timer extends AsyncResource {
 
 	hasRef() {
 		return this._ref;
+	}
+
+	// Otherwise it is printed with its wheel, and so with all timers.
+	[inspect.custom](depth, options) {
+		const { armed, remaining, _callback: callback } = this;
+		const key = this._key === undefined ? {} : this._key;
+
+		return `Timer ${inspect({ armed, remaining, ...key, callback }, options)}`;
 	}
 }
 
@@ -328,6 +337,12 @@ class Wheel {
 		this._refused = new Refused();
 		this._late = [];
 		addon.close(open);
+	}
+
+	[inspect.custom](depth, options) {
+		const { closed, size } = this;
+
+		return `Wheel ${inspect({ closed, size }, options)}`;
 	}
 
 	_use() {

@@ -9,6 +9,7 @@ const { execFile } = require('child_process');
 const path = require('path');
 const { performance } = require('perf_hooks');
 const test = require('node:test');
+const { inspect } = require('util');
 const where = path.resolve(process.argv[2]);
 const { Wheel, Timer } = require(where);
 const addon = require(path.join(where, 'build/Release/twheel.node'));
@@ -564,6 +565,19 @@ wheelTest('a timer is no key', {}, async (wheel) => {
 	assert.equal(wheel.get('key'), timer);
 	assert.equal(wheel.size, 1);
 	assert.ok(timer.remaining > HOUR / 2);
+});
+
+wheelTest('what is printed', {}, async (wheel) => {
+	const timer = wheel.put('name', Infinity, later);
+
+	wheel.setTimeout(() => {}, HOUR);
+	assert.equal(inspect(timer),
+		"Timer {\n  armed: true,\n  remaining: Infinity,\n  key: 'name',\n" +
+		'  callback: [Function: later]\n}');
+	assert.equal(inspect(wheel), 'Wheel { closed: false, size: 2 }');
+	wheel.close();
+	assert.match(inspect(timer), /armed: false,\n *remaining: 0,/);
+	assert.equal(inspect(wheel), 'Wheel { closed: true, size: 0 }');
 });
 
 wheelTest('promises', {}, async (wheel) => {
