@@ -3,6 +3,7 @@
 package twheel
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -110,6 +111,11 @@ func (k *Keys[K]) Len() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.timers)
+}
+
+// String tells how many there are. Package fmt would walk the map, while others write to it.
+func (k *Keys[K]) String() string {
+	return fmt.Sprintf("twheel.Keys(%d)", k.Len())
 }
 
 // expire calls the function, unless the timer was armed anew or cancelled since it came up.

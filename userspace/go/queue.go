@@ -15,6 +15,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"sync"
@@ -375,6 +376,15 @@ func (q *Queue) info() (info C.struct_twheel_info, err error) {
 func (q *Queue) Len() (int, error) {
 	info, err := q.info()
 	return int(info.pending + info.ready), err
+}
+
+// String tells how many timers there are, or why that cannot be told.
+func (q *Queue) String() string {
+	n, err := q.Len()
+	if err != nil {
+		return fmt.Sprintf("twheel.Queue(%v)", err)
+	}
+	return fmt.Sprintf("twheel.Queue(%d)", n)
 }
 
 // Embedded tells whether this is a wheel in the process.

@@ -5,6 +5,7 @@ package twheel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"os"
@@ -277,6 +278,14 @@ func (w *Wheel) isClosed() bool {
 	return w.closed
 }
 
+// String tells whether the wheel is closed. It is there for the same reason as that of a Timer.
+func (w *Wheel) String() string {
+	if w.isClosed() {
+		return "twheel.Wheel(closed)"
+	}
+	return "twheel.Wheel(open)"
+}
+
 // NewTimer returns a timer that sends the time on its channel, once, after d.
 func (w *Wheel) NewTimer(d time.Duration) *Timer {
 	c := make(chan time.Time, 1)
@@ -410,6 +419,15 @@ func (t *Timer) Remaining() time.Duration {
 		return time.Duration(left)
 	}
 	return 0
+}
+
+// String tells whether the timer is armed, and for how long. Without it package fmt would read all
+// fields, while others write to them.
+func (t *Timer) String() string {
+	if !t.Armed() {
+		return "twheel.Timer(not armed)"
+	}
+	return fmt.Sprintf("twheel.Timer(%v left)", t.Remaining())
 }
 
 // stop has the timer not armed, and takes back what it has sent. With t.mu held.

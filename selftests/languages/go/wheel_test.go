@@ -648,6 +648,38 @@ func TestContextIsPrinted(t *testing.T) {
 }
 
 // The method is what context.AfterFunc of Go 1.21 is, which takes it for what is below the context.
+// So can all the rest: package fmt would walk the map of Keys, which ends a program that writes to
+// it.
+func TestArePrinted(t *testing.T) {
+	w, q := newWheel(t, nil), newQueue(t, nil)
+	keys := NewKeys(w, func(int) {})
+	timer := w.NewTimer(time.Hour)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; i < 1000; i++ {
+			keys.Put(i, time.Hour)
+			timer.Reset(time.Hour)
+			_ = q.Put(uint64(i), time.Hour)
+		}
+	}()
+	for i := 0; i < 1000; i++ {
+		_ = fmt.Sprint(w, keys, timer, q)
+	}
+	<-done
+	timer.Reset(math.MaxInt64)
+	got := fmt.Sprint(w, keys, q)
+	failIf(t, got != "twheel.Wheel(open) twheel.Keys(1000) twheel.Queue(1000)", got)
+	got = timer.String()
+	failIf(t, !strings.HasPrefix(got, "twheel.Timer(25"), got)
+	failIf(t, !strings.HasSuffix(got, " left)"), got)
+	w.Close()
+	q.Close()
+	got = fmt.Sprint(w, timer, q)
+	failIf(t, got != "twheel.Wheel(closed) twheel.Timer(not armed) "+
+		"twheel.Queue(file already closed)", got)
+}
+
 func TestContextAfterFunc(t *testing.T) {
 	w := newWheel(t, nil)
 	expire := func(ctx context.Context) { ctx.(*timeout).timer.Reset(0) }
