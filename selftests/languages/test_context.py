@@ -340,6 +340,16 @@ class Leases(ContextTest):
         self.assertTrue(lease.expired)
         self.assertFalse(lease.extend(self.ctx.now() + 1000 * MSEC))
 
+    def test_repr(self) -> None:
+        with Context(lease=True) as ctx:
+            lease = ctx.lease(10_000 * MSEC)
+            end = f"handle={lease.handle}>"
+            self.assertEqual(repr(ctx), f"<Context open fd={ctx.fileno()}>")
+            self.assertEqual(repr(lease), f"<Lease deadline={lease.deadline} {end}")
+            lease.cancel()
+            self.assertEqual(repr(lease), f"<Lease expired {end}")
+        self.assertEqual((repr(ctx), repr(lease)), ("<Context closed>", f"<Lease closed {end}"))
+
     def test_word_of_another_lease(self) -> None:
         lease = self.ctx.lease(10_000 * MSEC)
         lease.cancel()

@@ -233,6 +233,11 @@ class Lease:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a lease cannot be copied")
 
+    def __repr__(self) -> str:
+        state = ("closed" if self.context.closed else "expired" if self.expired else
+                 f"deadline={self.deadline}")
+        return f"<Lease {state} handle={self.handle}>"
+
     @property
     def word(self) -> memoryview:
         """A view of the word, which is released when the context is closed."""
@@ -327,6 +332,9 @@ class Context:
         _check(result, what)
         self._tw = tw.value
         self._goes()
+
+    def __repr__(self) -> str:
+        return "<Context closed>" if self.closed else f"<Context open fd={self.fileno()}>"
 
     @classmethod
     def adopt(cls, fd: int) -> Context:
