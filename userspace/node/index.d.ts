@@ -67,7 +67,8 @@ export type Callback<A extends unknown[]> = (this: Timer, ...args: A) => void;
 /**
  * Times are milliseconds and need not be whole. Nothing is early; what is too long, as Infinity, is for
  * ever; what is not positive is due at once, but no interval. NaN is a RangeError, and what is no number
- * a TypeError.
+ * a TypeError. These have the codes of Node's own, ERR_OUT_OF_RANGE and ERR_INVALID_ARG_TYPE, as
+ * have those for a callback or an option of the wrong type.
  *
  * Timers are called by deadline. One that throws is an uncaught exception, and holds up no other.
  */

@@ -25,18 +25,34 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 // So many share the price of a call.
 const BATCH = 1024;
 
+// Errors as Node's own functions have them
+function wrongType(what, value) {
+	const error = new TypeError(`${what}, not ${value === null ? 'null' : typeof value}`);
+
+	return Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' });
+}
+
+function outOfRange(what, value) {
+	return Object.assign(new RangeError(`${what}, not ${value}`), { code: 'ERR_OUT_OF_RANGE' });
+}
+
 // Microseconds, rounded up so that it is not early; what is too long is for ever.
 function microseconds(ms) {
 	if (typeof ms !== 'number')
-		throw new TypeError('a time in milliseconds is a number, not ' + typeof ms);
+		throw wrongType('a time in milliseconds is a number', ms);
 	if (ms !== ms)
-		throw new RangeError('a time in milliseconds is no NaN');
+		throw outOfRange('a time in milliseconds is a number', ms);
 	return ms > 0 ? ms * 1000 : 0;
 }
 
 function checkFunction(callback) {
 	if (typeof callback !== 'function')
-		throw new TypeError('a callback is a function, not ' + typeof callback);
+		throw wrongType('a callback is a function', callback);
+}
+
+function checkObject(options) {
+	if (typeof options !== 'object' || options === null)
+		throw wrongType('options are an object', options);
 }
 
 // It may be any other value. Who passes one means that timer, of which no key is known here.
@@ -202,12 +218,19 @@ class Refused {
 }
 
 class Wheel {
-	constructor({ path, embedded = false, limit = 0 } = {}) {
+	constructor(options = {}) {
+		checkObject(options);
+		const { path, embedded = false, limit = 0 } = options;
+
 		if (path !== undefined && typeof path !== 'string')
-			throw new TypeError('a path is a string');
+			throw wrongType('a path is a string', path);
+		if (typeof embedded !== 'boolean')
+			throw wrongType('embedded is true or false', embedded);
+		if (typeof limit !== 'number')
+			throw wrongType('a limit is a number', limit);
 		if (!Number.isSafeInteger(limit) || limit < 0)
-			throw new RangeError('a limit is an integer from 0 to 2^53 - 1');
-		this._open = addon.open((n) => this._expire(n), path, Boolean(embedded), limit);
+			throw outOfRange('a limit is an integer from 0 to 2^53 - 1', limit);
+		this._open = addon.open((n) => this._expire(n), path, embedded, limit);
 		this._start = startOf(this._open);
 		this._dirty = [];
 		// By their keys in the wheel; the first is not used
@@ -261,7 +284,7 @@ class Wheel {
 
 		checkFunction(callback);
 		if (delay < 1)
-			throw new RangeError('an interval is a microsecond at least');
+			throw outOfRange('an interval in milliseconds is 0.001 or more', ms);
 		return new Timer(this, callback, args, delay, Math.min(Math.ceil(delay), NEVER), undefined);
 	}
 
@@ -683,19 +706,14 @@ function abortError(signal) {
 
 // What timers/promises takes, and refuses, before anything is armed
 function checkOptions(options) {
-	const fail = (text) => {
-		throw Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARG_TYPE' });
-	};
-
-	if (typeof options !== 'object' || options === null)
-		fail('options are an object');
+	checkObject(options);
 	const { signal, ref = true } = options;
 
 	if (signal !== undefined && (typeof signal !== 'object' || signal === null ||
 	    !('aborted' in signal) || typeof signal.addEventListener !== 'function'))
-		fail('a signal is an AbortSignal');
+		throw wrongType('a signal is an AbortSignal', signal);
 	if (typeof ref !== 'boolean')
-		fail('ref is true or false');
+		throw wrongType('ref is true or false', ref);
 	if (signal && signal.aborted)
 		throw abortError(signal);
 	return { signal, ref };
