@@ -22,9 +22,12 @@ type Keys[K comparable] struct {
 
 // NewKeys returns an empty one, whose timers call f with their key: one after another, by deadline,
 // in a goroutine of the wheel. So f hands on what takes long, and may call any method. If it ends that
-// goroutine, by runtime.Goexit, the others are called in another one.
+// goroutine, by runtime.Goexit, the others are called in another one. NewKeys panics if f is nil.
 func NewKeys[K comparable](wheel *Wheel, f func(key K)) *Keys[K] {
 	wheel.made()
+	if f == nil {
+		panic("twheel: a timer without a function")
+	}
 	return &Keys[K]{wheel: wheel, f: f, timers: make(map[K]*Timer)}
 }
 

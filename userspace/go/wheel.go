@@ -300,8 +300,11 @@ func (w *Wheel) After(d time.Duration) <-chan time.Time {
 	return w.NewTimer(d).C
 }
 
-// AfterFunc calls f in a goroutine of its own, after d.
+// AfterFunc calls f in a goroutine of its own, after d. It panics if f is nil.
 func (w *Wheel) AfterFunc(d time.Duration, f func()) *Timer {
+	if f == nil {
+		panic("twheel: a timer without a function")
+	}
 	t := &Timer{f: f, wheel: w}
 	t.Reset(d)
 	return t

@@ -368,8 +368,9 @@ func TestKeysWithoutNaN(t *testing.T) {
 	}
 }
 
-// Timers that are silently never due would be worse.
+// Timers that are silently never due, or that nothing hears of, would be worse.
 func TestZeroValuesPanic(t *testing.T) {
+	w := newWheel(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for i, call := range []func(){
@@ -377,6 +378,7 @@ func TestZeroValuesPanic(t *testing.T) {
 		func() { new(Wheel).AfterFunc(1, func() {}) }, func() { new(Wheel).NewTicker(1) },
 		func() { new(Wheel).Sleep(ctx, 1) }, func() { new(Wheel).WithTimeout(ctx, 0) },
 		func() { new(Wheel).Flush() }, func() { new(Wheel).Close() },
+		func() { w.AfterFunc(1, nil) }, func() { NewKeys[int](w, nil) },
 		func() { NewKeys(new(Wheel), func(int) {}) }, func() { new(Keys[int]).Put(1, 1) },
 		func() { new(Timer).Reset(1) }, func() { new(Timer).Push(1) },
 		func() { new(Timer).Stop() }, func() { new(Timer).Armed() },
