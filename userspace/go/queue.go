@@ -175,7 +175,8 @@ func ns(d time.Duration) C.uint64_t {
 	return C.uint64_t(d)
 }
 
-// NewQueue opens one. A nil config is the same as a zero one.
+// NewQueue opens one. A nil config is the same as a zero one. Where it cannot be opened the error
+// is an *os.PathError.
 func NewQueue(config *Config) (*Queue, error) {
 	if config == nil {
 		config = &Config{}
@@ -190,19 +191,30 @@ func NewQueue(config *Config) (*Queue, error) {
 		// A string of C has no zero byte in it.
 		name, err := syscall.BytePtrFromString(config.Path)
 		if err != nil {
-			return nil, os.NewSyscallError("twheel_open", err)
+			return nil, notOpened(config.Path, err)
 		}
 		path = (*C.char)(unsafe.Pointer(name))
 	}
 	q := &Queue{}
-	if err := failed("twheel_open", C.twheel_open(&q.tw, path, flags, &settings)); err != nil {
-		return nil, err
+	if n := C.twheel_open(&q.tw, path, flags, &settings); n < 0 {
+		return nil, notOpened(config.Path, syscall.Errno(-n))
 	}
 	if err := q.watch(); err != nil {
 		C.twheel_close(q.tw)
 		return nil, err
 	}
 	return q, nil
+}
+
+// notOpened says what could not be opened.
+func notOpened(path string, err error) error {
+	if path == "" {
+		path = "/dev/twheel"
+		if _, is := os.LookupEnv("TWHEEL_BACKEND"); is && err == syscall.EINVAL {
+			path += " or TWHEEL_BACKEND (auto, device, embedded)"
+		}
+	}
+	return &os.PathError{Op: "twheel_open", Path: path, Err: err}
 }
 
 // made panics if the queue is not there, or a zero one.

@@ -73,7 +73,7 @@ export type Callback<A extends unknown[]> = (this: Timer, ...args: A) => void;
  * Timers are called by deadline. One that throws is an uncaught exception, and holds up no other.
  */
 export class Wheel {
-	/** Opens it. Errors have a code as those of other system calls: ENOENT, EACCES. */
+	/** Opens it. Errors have a code and a path as those of package fs: ENOENT, EACCES. */
 	constructor(options?: WheelOptions);
 	readonly closed: boolean;
 	/** How many timers are armed. */

@@ -55,6 +55,15 @@ function checkObject(options) {
 		throw wrongType('options are an object', options);
 }
 
+// Says what could not be opened.
+function notOpened(path, error) {
+	error.path = path === undefined ? '/dev/twheel' : path;
+	error.message += `, open '${error.path}'`;
+	if (path === undefined && error.code === 'EINVAL' && 'TWHEEL_BACKEND' in process.env)
+		error.message += ' or TWHEEL_BACKEND (auto, device, embedded)';
+	return error;
+}
+
 // It may be any other value. Who passes one means that timer, of which no key is known here.
 function checkKey(key) {
 	if (key instanceof Timer)
@@ -230,7 +239,11 @@ class Wheel {
 			throw wrongType('a limit is a number', limit);
 		if (!Number.isSafeInteger(limit) || limit < 0)
 			throw outOfRange('a limit is an integer from 0 to 2^53 - 1', limit);
-		this._open = addon.open((n) => this._expire(n), path, embedded, limit);
+		try {
+			this._open = addon.open((n) => this._expire(n), path, embedded, limit);
+		} catch (error) {
+			throw notOpened(path, error);
+		}
 		this._start = startOf(this._open);
 		this._dirty = [];
 		// By their keys in the wheel; the first is not used

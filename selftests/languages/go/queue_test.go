@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -209,10 +210,19 @@ func TestQueueRepeats(t *testing.T) {
 	nothing(t, q)
 }
 
-func TestQueueErrors(t *testing.T) {
+// The error says what could not be opened.
+func TestQueueIsNotOpened(t *testing.T) {
 	_, err := NewQueue(&Config{Path: "/no/such/device"})
 	expect(t, err, syscall.ENOENT)
-	_, err = NewQueue(&Config{Path: "/dev/twheel", Embedded: true})
+	failIf(t, err.Error() != "twheel_open /no/such/device: no such file or directory", err)
+	t.Setenv("TWHEEL_BACKEND", "embeded")
+	_, err = NewQueue(nil)
+	expect(t, err, syscall.EINVAL)
+	failIf(t, !strings.Contains(err.Error(), "TWHEEL_BACKEND (auto, device, embedded)"), err)
+}
+
+func TestQueueErrors(t *testing.T) {
+	_, err := NewQueue(&Config{Path: "/dev/twheel", Embedded: true})
 	expect(t, err, syscall.EINVAL)
 	_, err = NewQueue(&Config{Path: "a\x00b"})
 	expect(t, err, syscall.EINVAL)

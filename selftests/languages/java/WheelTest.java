@@ -332,8 +332,10 @@ public class WheelTest {
         assertThrows(IllegalArgumentException.class, () -> options().limit(0));
         assertThrows(IllegalArgumentException.class, () -> new Events(0));
         assertThrows(IllegalArgumentException.class, () -> new Batch(0));
-        assertEquals(2, assertThrows(TwheelException.class,
-                () -> new Wheel(options().device("/no/such/device"))).errno());
+        TwheelException none = assertThrows(TwheelException.class,
+                () -> new Wheel(options().device("/no/such/device")));
+        assertEquals(2, none.errno());
+        assertEquals("open /no/such/device: No such file or directory", none.getMessage());
         try (Wheel wheel = new Wheel(options().wallTime())) {
             fails(EINVAL, () -> wheel.arm(0, 0));
             long handle = wheel.armAt(Long.MAX_VALUE, 3);

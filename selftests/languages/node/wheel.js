@@ -536,9 +536,20 @@ test('a cancel that fails is asked for again', async () => {
 });
 
 test('errors', () => {
-	assert.throws(() => new Wheel({ path: '/no/such/device' }), { code: 'ENOENT', errno: -2 });
+	assert.throws(() => new Wheel({ path: '/no/such/device' }),
+		{ code: 'ENOENT', errno: -2, path: '/no/such/device',
+		  message: "No such file or directory, open '/no/such/device'" });
 	assert.throws(() => new Wheel({ path: '/dev/twheel', embedded: true }), { code: 'EINVAL' });
 	assert.throws(() => new Wheel({ path: 'a\0b' }), { code: 'EINVAL' });
+	const backend = process.env.TWHEEL_BACKEND;
+	try {
+		process.env.TWHEEL_BACKEND = 'embeded';
+		assert.throws(() => new Wheel(), /TWHEEL_BACKEND \(auto, device, embedded\)/);
+	} finally {
+		delete process.env.TWHEEL_BACKEND;
+		if (backend !== undefined)
+			process.env.TWHEEL_BACKEND = backend;
+	}
 	for (const options of ['path', null, { path: 7 }, { limit: '1' }, { embedded: 'no' }])
 		assert.throws(() => new Wheel(options), wrongType);
 	for (const limit of [-1, 0.5, NaN, 2 ** 53])

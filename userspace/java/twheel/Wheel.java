@@ -104,10 +104,18 @@ public final class Wheel implements AutoCloseable {
                 options.clock, options.config, options.limit, made);
         if (result < 0)
             Native.wakeClose(wake);
-        TwheelException.check("open", result);
+        TwheelException.check("open " + opened(options.path, result), result);
         tw = made[0];
         fd = (int) made[1];
         open = CLEANER.register(this, closing(tw, wake));
+    }
+
+    /** What could not be opened. */
+    private static String opened(String path, int result) {
+        String name = path == null ? "/dev/twheel" : path;
+        if (path == null && result == -Native.EINVAL && System.getenv("TWHEEL_BACKEND") != null)
+            name += " or TWHEEL_BACKEND (auto, device, embedded)";
+        return name;
     }
 
     /** What closes a wheel. It does not refer to that, which would never be garbage otherwise. */
