@@ -507,6 +507,8 @@ fn events_that_were_not_taken_out_are_told() {
     let mut events = wheel.events();
     assert!(events.next().is_some() && events.rest().is_empty());
     assert!(events.next().is_some() && events.rest().len() == 2);
+    // Nor are those printed that were taken out.
+    assert_eq!(format!("{events:?}").matches("user_data").count(), 2);
     nothing(&wheel);
 }
 

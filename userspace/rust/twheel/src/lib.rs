@@ -845,7 +845,6 @@ impl Wheel {
 }
 
 /// The events of a wheel, as [`Wheel::events`] returns them.
-#[derive(Debug)]
 pub struct Events<'a> {
     wheel: &'a Wheel,
     events: [Event; 64],
@@ -859,6 +858,13 @@ impl Events<'_> {
     /// Those that were read already.
     pub fn rest(&self) -> &[Event] {
         &self.events[self.next..self.end]
+    }
+}
+
+// Not those that were taken out
+impl std::fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("wheel", self.wheel).field("rest", &self.rest()).finish()
     }
 }
 
