@@ -16,7 +16,9 @@ import time
 import unittest
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
+from twheel._context import _lib
 from twheel.aio import Group, Timer, Wheel
 
 # In ns: the module takes none that is later.
@@ -930,22 +932,42 @@ class Batches(AioTest):
     async def test_read_before_an_error(self) -> None:
         """What was read is called; then the wheel is closed."""
         done: list = []
-        read, reads = self.wheel._open.read, []
+        read, reads = self.wheel._open._read_into, []
 
-        def fail(limit: int = 256) -> list:
-            reads.append(limit)
+        def fail(room) -> int:
+            reads.append(room)
             if len(reads) > 1:
                 raise OSError(errno.EIO, "cannot be read")
-            return read(limit)
+            return read(room)
 
         self.wheel._open.set_now(self.wheel._open.now())
         timers = [self.wheel.call_later(10, done.append, n) for n in range(1000)]
-        self.wheel._open.read = fail
+        self.wheel._open._read_into = fail
         await self.call_all(20, done, 1)
         while timers[-1].armed:
             await asyncio.sleep(0)
         self.assertTrue(done == list(range(256)))
         self.assertEqual([each["exception"].errno for each in self.complaints], [errno.EIO])
+
+    async def test_read_and_interrupted(self) -> None:
+        """A handler of a signal that raises as events are read loses none of them."""
+        done: list = []
+        read, hits = _lib.twheel_read, []
+
+        def interrupted(*arguments) -> int:
+            stored = read(*arguments)
+            if stored > 0 and len(hits) < 2:
+                hits.append(stored)
+                raise RuntimeError("on purpose")
+            return stored
+
+        self.wheel._open.set_now(self.wheel._open.now())
+        for n in range(600):
+            self.wheel.call_later(10, done.append, n)
+        with mock.patch.object(_lib, "twheel_read", interrupted):
+            await asyncio.wait_for(self.call_all(20, done, 600), 20)
+        self.assertTrue(done == list(range(600)))
+        self.assertEqual((len(hits), len(self.complaints), len(self.wheel)), (2, 2, 0))
 
     async def test_read_and_not_called(self) -> None:
         """One that is pushed back after its event was read has another number from then on."""
@@ -1079,10 +1101,10 @@ class Places(AioTest):
         self.assertEqual(self.complaints, [])
 
     async def test_cannot_be_read(self) -> None:
-        def read(limit: int) -> None:
+        def read(room) -> int:
             raise OSError(errno.EIO, "cannot be read")
 
-        self.wheel._context.read = read
+        self.wheel._context._read_into = read
         with self.refused(errno.EBADF):
             await asyncio.wait_for(self.wheel.sleep(0.01), 20)
         await asyncio.sleep(0.1)

@@ -202,6 +202,16 @@ def _timer_info(info: _abi.twheel_timer_info) -> TimerInfo:
                      info.slack, info.count, info.state, info.flags, info.word, info.tag)
 
 
+def _stored(room: Any) -> list[Event]:
+    """The events that reads have stored in what was zero. In each there is an expiration."""
+    events = []
+    for e in room:
+        if not e.expirations:
+            break
+        events.append(Event(e.user_data, e.handle, e.deadline, e.expired, e.expirations, e.flags))
+    return events
+
+
 class _Word(c_uint64):
     """The word of a lease, where it is. Views of it keep the context."""
 
@@ -581,21 +591,33 @@ class Context:
 
         Without events a `nonblock` context raises BlockingIOError. With a `timeout`, in
         nanoseconds, the call waits for so long at most, whatever `nonblock` is, and returns an
-        empty list if there was no event.
+        empty list if there was no event. What it has just read is lost if a handler of a signal
+        raises.
         """
-        events: Any = (_abi.twheel_event * limit)()
+        room = self._room(limit)
+        self._read_into(room, timeout)
+        return _stored(room)
+
+    @staticmethod
+    def _room(limit: int) -> Any:
+        """What `_read_into()` takes"""
+        return (_abi.twheel_event * limit)()
+
+    def _read_into(self, room: Any, timeout: int | None = None) -> int:
+        """What read() does; returns how many events it has stored.
+
+        If this is left by an exception of a handler of a signal, some may be stored all the same.
+        """
         end = 0 if timeout is None else time.monotonic_ns() + _ns(timeout)
         while True:
             if timeout is None:
-                count = _lib.twheel_read(self._pointer, events, limit)
+                count = _lib.twheel_read(self._pointer, room, len(room))
             else:
                 rest = min(max(end - time.monotonic_ns(), 0), LATEST)
-                count = _lib.twheel_read_timeout(self._pointer, events, limit, rest)
+                count = _lib.twheel_read_timeout(self._pointer, room, len(room), rest)
             # Python has run its handler of the signal by now, which may have raised.
             if count != -errno.EINTR:
-                break
-        return [Event(e.user_data, e.handle, e.deadline, e.expired, e.expirations, e.flags)
-                for e in events[:_check(count)]]
+                return _check(count)
 
     def lease(self, expires: int, user_data: int = 0, *, absolute: bool = False,
               key: int | None = None) -> Lease:

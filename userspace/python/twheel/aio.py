@@ -31,7 +31,7 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from ._context import LATEST, Context, Event
+from ._context import LATEST, Context, Event, _stored
 
 __all__ = ["Group", "Timeout", "Timer", "Wheel"]
 
@@ -407,6 +407,8 @@ class Wheel:
         self._keys: dict[Hashable, Timer] = {}
         self._waiters: set[asyncio.Future[Any]] = set()
         self._timeouts: set[Timeout] = set()
+        # What was read, as the library stores it
+        self._rooms: list[Any] = []
         # Events that were read and not handled yet, and which timers are over with them
         self._events: collections.deque[Event] = collections.deque()
         self._over: set[int] = set()
@@ -476,6 +478,7 @@ class Wheel:
         self._timers.clear()
         self._new.clear()
         self._keys.clear()
+        self._rooms.clear()
         self._events.clear()
         self._over.clear()
         self._moved.clear()
@@ -759,55 +762,67 @@ class Wheel:
         return True
 
     def _readable(self) -> None:
-        timers = self._timers
-        events: list[Event] = []
         try:
-            # Of what was moved or cancelled there will be no event.
-            self._flush()
-            context = self._use()
-            # All that is due, as the order is that of all. Periodic timers may be due anew by then.
-            while len(events) % _BATCH == 0 and len(events) <= len(timers):
-                events += context.read(_BATCH)
-        except OSError as error:
-            # What was read is handled first: an error will be there again.
-            if not events:
-                if isinstance(error, BlockingIOError):
-                    return
-                # It would come again at once, for ever.
-                if self._parents:
-                    # The parent has the same epoll, where nothing must be taken out.
-                    self._loop.stop()
-                else:
-                    self.close()
-                raise
+            error = self._read_all()
+            self._gather()
         except BaseException:
             # Of a handler of a signal, say: what was read is not lost.
-            self._events.extend(events)
-            self._over.update(event.handle for event in events if event.last)
             self._loop.call_soon(self._handle)
             raise
+        # What was read is handled first: an error will be there again.
+        if error is None or self._events:
+            self._handle()
+        elif not isinstance(error, BlockingIOError):
+            # It would come again at once, for ever.
+            if self._parents:
+                # The parent has the same epoll, where nothing must be taken out.
+                self._loop.stop()
+            else:
+                self.close()
+            raise error
+
+    def _read_all(self) -> OSError | None:
+        """Read all that is due, as the order is that of all. Returns the error that ended it."""
+        stored = _BATCH
+        try:
+            self._flush()
+            context = self._use()
+            # Periodic timers may be due anew by then.
+            while stored == _BATCH and len(self._rooms) * _BATCH <= len(self._timers):
+                self._rooms.append(context._room(_BATCH))
+                stored = context._read_into(self._rooms[-1])
+        except OSError as error:
+            return error
+        return None
+
+    def _gather(self) -> None:
+        """Put what was read behind the events that are not handled yet."""
+        timers = self._timers
+        events = [event for room in self._rooms for event in _stored(room)]
         # By deadline as asyncio's own; equal deadlines as armed
         events.sort(key=lambda event: (event.deadline, timers[event.handle]._order
                                        if event.handle in timers else 0))
-        self._events.extend(events)
         self._over.update(event.handle for event in events if event.last)
-        self._handle()
+        # No handler of a signal is run between the two.
+        self._events, self._rooms = self._events + collections.deque(events), []
 
     def _handle(self) -> None:
         try:
+            self._gather()
             while self._events:
-                event = self._events.popleft()
-                self._over.discard(event.handle)
+                event = self._events[0]
                 timer = self._timers.get(event.handle)
-                if timer is None:
-                    # It was cancelled, or armed anew.
-                    continue
-                if event.last:
+                # Before its event is gone: otherwise it might stay armed for ever.
+                if timer is not None and event.last:
                     self._forget(timer)
-                timer._run(event.expirations)
+                self._events.popleft()
+                self._over.discard(event.handle)
+                # If not it was cancelled, or armed anew.
+                if timer is not None:
+                    timer._run(event.expirations)
         finally:
             # A callback has raised SystemExit: what was read is not lost.
-            if self._events:
+            if self._events or self._rooms:
                 self._loop.call_soon(self._handle)
 
 
