@@ -969,6 +969,31 @@ class Batches(AioTest):
         self.assertTrue(done == list(range(600)))
         self.assertEqual((len(hits), len(self.complaints), len(self.wheel)), (2, 2, 0))
 
+    async def test_told_and_interrupted(self) -> None:
+        """Nor does one that raises as the wheel is told."""
+        done: list = []
+        for name in "twheel_cancel_batch", "twheel_push_batch":
+            moved, gone = (self.wheel.call_later(1000, done.append, "late") for _ in range(2))
+            # Nothing else is to have the wheel told.
+            while self.wheel._new or self.wheel._lag_in_time < LATEST:
+                await asyncio.sleep(0.001)
+            moved.push(0.01)
+            for n in range(600):
+                self.wheel.call_later(0.01, done.append, n)
+            if name == "twheel_cancel_batch":
+                gone.cancel()
+            with mock.patch.object(_lib, name, side_effect=RuntimeError("on purpose")):
+                while not self.complaints:
+                    await asyncio.sleep(0)
+            async with asyncio.timeout(20):
+                while moved.armed or len(done) <= 600:
+                    await asyncio.sleep(0.001)
+            gone.cancel()
+            self.assertEqual((done, len(self.wheel)), (["late", *range(600)], 0))
+            self.assertEqual(self.wheel._context.info().pending, 0)
+            done.clear()
+            self.complaints.clear()
+
     async def test_read_and_not_called(self) -> None:
         """One that is pushed back after its event was read has another number from then on."""
         done: list = []

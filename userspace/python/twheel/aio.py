@@ -702,6 +702,17 @@ class Wheel:
 
     def _flush(self) -> None:
         """Tell the wheel what it does not know yet."""
+        try:
+            self._tell()
+        except OSError:
+            raise
+        except BaseException:
+            # Of a handler of a signal, say: all is told again, which does no harm.
+            if self._open is not None:
+                self._schedule(0)
+            raise
+
+    def _tell(self) -> None:
         self._in_time = self._lag_in_time
         numbers: list[int] = []
         timers = self._timers
@@ -725,9 +736,6 @@ class Wheel:
             # For want of memory: all are asked for again, also those that are gone by then.
             if self._in_time == _NEVER:
                 self._schedule(LATEST)
-        self._moved.clear()
-        self._told = next(self._numbers)
-        self._new.clear()
         pushes, done = array.array("Q", numbers), 0
         while 2 * done < len(pushes):
             # Of a timer that there is not it makes one.
@@ -735,6 +743,9 @@ class Wheel:
             if result < 0:
                 self._refuse(pushes[2 * done], -result)
             done += max(result, 1)
+        self._moved.clear()
+        self._told = next(self._numbers)
+        self._new.clear()
 
     def _refuse(self, number: int, error: int) -> None:
         timer = self._timers.get(number)
