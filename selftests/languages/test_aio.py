@@ -936,9 +936,7 @@ class Batches(AioTest):
 
         def fail(room) -> int:
             reads.append(room)
-            if len(reads) > 1:
-                raise OSError(errno.EIO, "cannot be read")
-            return read(room)
+            return -errno.EIO if len(reads) > 1 else read(room)
 
         self.wheel._open.set_now(self.wheel._open.now())
         timers = [self.wheel.call_later(10, done.append, n) for n in range(1000)]
@@ -958,7 +956,8 @@ class Batches(AioTest):
             stored = read(*arguments)
             if stored > 0 and len(hits) < 2:
                 hits.append(stored)
-                raise RuntimeError("on purpose")
+                # An OSError
+                raise TimeoutError("on purpose")
             return stored
 
         self.wheel._open.set_now(self.wheel._open.now())
@@ -982,10 +981,10 @@ class Batches(AioTest):
                 self.wheel.call_later(0.01, done.append, n)
             if name == "twheel_cancel_batch":
                 gone.cancel()
-            with mock.patch.object(_lib, name, side_effect=RuntimeError("on purpose")):
-                while not self.complaints:
-                    await asyncio.sleep(0)
             async with asyncio.timeout(20):
+                with mock.patch.object(_lib, name, side_effect=TimeoutError("on purpose")):
+                    while not self.complaints:
+                        await asyncio.sleep(0)
                 while moved.armed or len(done) <= 600:
                     await asyncio.sleep(0.001)
             gone.cancel()
@@ -1126,10 +1125,7 @@ class Places(AioTest):
         self.assertEqual(self.complaints, [])
 
     async def test_cannot_be_read(self) -> None:
-        def read(room) -> int:
-            raise OSError(errno.EIO, "cannot be read")
-
-        self.wheel._context._read_into = read
+        self.wheel._context._read_into = lambda room: -errno.EIO
         with self.refused(errno.EBADF):
             await asyncio.wait_for(self.wheel.sleep(0.01), 20)
         await asyncio.sleep(0.1)

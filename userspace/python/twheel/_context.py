@@ -595,7 +595,7 @@ class Context:
         raises.
         """
         room = self._room(limit)
-        self._read_into(room, timeout)
+        _check(self._read_into(room, timeout))
         return _stored(room)
 
     @staticmethod
@@ -604,7 +604,7 @@ class Context:
         return (_abi.twheel_event * limit)()
 
     def _read_into(self, room: Any, timeout: int | None = None) -> int:
-        """What read() does; returns how many events it has stored.
+        """What read() does; returns how many events it has stored, or a negative errno.
 
         If this is left by an exception of a handler of a signal, some may be stored all the same.
         """
@@ -617,7 +617,7 @@ class Context:
                 count = _lib.twheel_read_timeout(self._pointer, room, len(room), rest)
             # Python has run its handler of the signal by now, which may have raised.
             if count != -errno.EINTR:
-                return _check(count)
+                return int(count)
 
     def lease(self, expires: int, user_data: int = 0, *, absolute: bool = False,
               key: int | None = None) -> Lease:

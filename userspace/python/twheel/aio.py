@@ -704,11 +704,9 @@ class Wheel:
         """Tell the wheel what it does not know yet."""
         try:
             self._tell()
-        except OSError:
-            raise
         except BaseException:
             # Of a handler of a signal, say: all is told again, which does no harm.
-            if self._open is not None:
+            if self._open is not None and not self._parents:
                 self._schedule(0)
             raise
 
@@ -732,8 +730,10 @@ class Wheel:
             if self._gone:
                 context._cancel_all(self._gone)
                 self._gone.clear()
-        except OSError:
-            # For want of memory: all are asked for again, also those that are gone by then.
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            # All are asked for again, also those that are gone by then.
             if self._in_time == _NEVER:
                 self._schedule(LATEST)
         pushes, done = array.array("Q", numbers), 0
@@ -773,38 +773,34 @@ class Wheel:
         return True
 
     def _readable(self) -> None:
+        if self._parents:
+            # The parent has the same epoll, where nothing must be taken out.
+            self._loop.stop()
         try:
-            error = self._read_all()
+            stored = self._read_all()
             self._gather()
         except BaseException:
             # Of a handler of a signal, say: what was read is not lost.
             self._loop.call_soon(self._handle)
             raise
         # What was read is handled first: an error will be there again.
-        if error is None or self._events:
+        if stored >= 0 or self._events:
             self._handle()
-        elif not isinstance(error, BlockingIOError):
+        elif stored != -errno.EAGAIN:
             # It would come again at once, for ever.
-            if self._parents:
-                # The parent has the same epoll, where nothing must be taken out.
-                self._loop.stop()
-            else:
-                self.close()
-            raise error
+            self.close()
+            raise OSError(-stored, os.strerror(-stored))
 
-    def _read_all(self) -> OSError | None:
-        """Read all that is due, as the order is that of all. Returns the error that ended it."""
-        stored = _BATCH
-        try:
-            self._flush()
-            context = self._use()
-            # Periodic timers may be due anew by then.
-            while stored == _BATCH and len(self._rooms) * _BATCH <= len(self._timers):
-                self._rooms.append(context._room(_BATCH))
-                stored = context._read_into(self._rooms[-1])
-        except OSError as error:
-            return error
-        return None
+    def _read_all(self) -> int:
+        """Read all that is due, as the order is that of all. Returns what the last read did."""
+        # Of what was moved or cancelled there will be no event.
+        self._flush()
+        context, stored = self._use(), _BATCH
+        # Periodic timers may be due anew by then.
+        while stored == _BATCH and len(self._rooms) * _BATCH <= len(self._timers):
+            self._rooms.append(context._room(_BATCH))
+            stored = context._read_into(self._rooms[-1])
+        return stored
 
     def _gather(self) -> None:
         """Put what was read behind the events that are not handled yet."""
