@@ -40,7 +40,6 @@ static const struct skip skips[] = {
 	{ "tw", "cancel_array_that_ends_early", FAULT },
 	{ "tw", "no_first_entry", FAULT },
 	{ "tw", "read_only_arrays", FAULT },
-	{ "tw", "memory_that_comes_and_goes", FAULT },
 	/* uapi/cancel_on_set.c */
 	{ "told", "a_read_that_does_not_wait", CALL },
 	{ "told", "a_shared_context", SHARED },

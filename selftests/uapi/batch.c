@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Batches: every entry gets a result, and arrays may end before their count says so. */
-#include <pthread.h>
 #include <stdio.h>
 
 #include "alarms.h"
@@ -440,78 +439,6 @@ TEST_F(tw, under_a_hail_of_signals)
 			ASSERT_EQ(0, arms[i].result);
 		ASSERT_EQ((round + 1) * N, tw_info(self->fd).pending);
 	}
-}
-
-struct toggler {
-	pthread_mutex_t lock;
-	void *addr;
-	size_t size;
-	bool stop;
-};
-
-/* Takes the middle of an array away and puts it back, again and again. */
-static void *toggle(void *arg)
-{
-	struct toggler *t = arg;
-
-	while (!__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
-		pthread_mutex_lock(&t->lock);
-		mprotect(t->addr, t->size, PROT_NONE);
-		mprotect(t->addr, t->size, PROT_READ | PROT_WRITE);
-		pthread_mutex_unlock(&t->lock);
-		sched_yield();
-	}
-	return NULL;
-}
-
-/*
- * A new timer whose handle could not be stored must not stay behind, as nobody could ever
- * cancel it.
- */
-TEST_F(tw, memory_that_comes_and_goes)
-{
-	enum { N = 1024 };
-	size_t page = sysconf(_SC_PAGESIZE);
-	size_t size = N * sizeof(struct twheel_arm);
-	__u64 end = tw_now(CLOCK_MONOTONIC) + 5 * TW_SEC;
-	struct toggler t = { .lock = PTHREAD_MUTEX_INITIALIZER };
-	int cut = 0, whole = 0, ret, i, handled;
-	static struct twheel_cancel cancels[N];
-	struct twheel_arm *arms;
-	pthread_t thread;
-
-	arms = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, arms);
-	t.addr = (char *)arms + 4 * page;
-	t.size = size - 8 * page;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, toggle, &t));
-	while (tw_now(CLOCK_MONOTONIC) < end) {
-		pthread_mutex_lock(&t.lock);
-		for (i = 0; i < N; i++)
-			arms[i] = tw_request(TW_FAR, 0, i);
-		pthread_mutex_unlock(&t.lock);
-		ret = tw_arm_batch(self->fd, arms, N);
-		pthread_mutex_lock(&t.lock);
-		ASSERT_LT(0, ret);
-		whole += ret == N;
-		cut += ret < N;
-		for (i = 0, handled = 0; i < ret; i++) {
-			handled += arms[i].result == 0 && arms[i].handle != 0;
-			cancels[i] = tw_cancel_request(arms[i].handle);
-		}
-		pthread_mutex_unlock(&t.lock);
-		ASSERT_EQ(ret, handled);
-		ASSERT_EQ(ret, tw_info(self->fd).pending) {
-			TH_LOG("%d of %d handled", ret, N);
-		}
-		ASSERT_EQ(ret, cancel_batch(self->fd, cancels, ret));
-		ASSERT_EQ(0, tw_info(self->fd).pending);
-	}
-	__atomic_store_n(&t.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	TH_LOG("%d batches whole, %d cut short", whole, cut);
-	if (!cut)
-		SKIP(return, "the two threads never met");
 }
 
 TEST_HARNESS_MAIN
