@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Callers that stall half way: stopped, or while a copy from or to user memory waits for a
- * page fault that nobody answers (userfaultfd). They hold up nobody else, not even users of
- * the same context or those who wait for its records, and can be killed there.
+ * Callers that stall half way, while a copy from or to user memory waits for a page fault that
+ * nobody answers (userfaultfd). They hold up nobody else, not even users of the same context or
+ * those who wait for its records, and can be killed there.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -451,45 +451,6 @@ TEST_F(stall, can_be_killed)
 			TH_LOG("in %s", names[call]);
 		}
 	}
-}
-
-/*
- * Several threads wait in read(), and one of them is stopped just as all the records are
- * its to read.
- */
-TEST(stopped)
-{
-	int fd, error, ready[2], i;
-	struct twheel_event event;
-	char byte = 0;
-	pid_t pid;
-
-	if (obstacle())
-		SKIP(return, "%s", obstacle());
-	ASSERT_EQ(0, pipe(ready));
-	ASSERT_FORKED(pid);
-	if (pid == 0) {
-		struct twheel_arm like = tw_request(50 * TW_MSEC, 0, 1);
-
-		like.interval = 1;
-		if (!become(NOBODY))
-			_exit(1);
-		fd = tw_open();
-		if (arm_like(fd, &like, 2000, &error) != 2000 || write(ready[1], &byte, 1) != 1)
-			_exit(2);
-		for (;;)
-			tw_collect(fd, &event, 1);
-	}
-	close(ready[1]);
-	ASSERT_EQ(1, read(ready[0], &byte, 1));
-	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(0, kill(pid, SIGSTOP));
-		EXPECT_TRUE(others_are_served());
-		ASSERT_EQ(0, kill(pid, SIGCONT));
-		EXPECT_TRUE(others_are_served());
-	}
-	end_attack(pid);
-	EXPECT_TRUE(nothing_left(NOBODY));
 }
 
 TEST_HARNESS_MAIN
