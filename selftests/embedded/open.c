@@ -35,49 +35,42 @@ static int opened(const char *backend, const char *path, unsigned int flags)
 	return ret ? ret : !!(info.features & TWHEEL_FEATURE_EMBEDDED);
 }
 
-FIXTURE(choice) {
-	bool device;
-};
-
-FIXTURE_SETUP(choice)
+static bool has_device(void)
 {
 	int fd = open(TWHEEL_DEVICE, O_RDWR);
 
-	self->device = fd >= 0;
 	if (fd >= 0)
 		close(fd);
+	return fd >= 0;
 }
 
-FIXTURE_TEARDOWN(choice)
+TEST(by_the_environment)
 {
-}
-
-TEST_F(choice, by_the_environment)
-{
-	int absent = self->device ? 0 : 1;
+	bool device = has_device();
+	int absent = device ? 0 : 1;
 
 	EXPECT_EQ(absent, opened(NULL, NULL, 0));
 	EXPECT_EQ(absent, opened("", NULL, 0));
 	EXPECT_EQ(absent, opened("auto", NULL, 0));
 	EXPECT_EQ(1, opened("embedded", NULL, 0));
-	EXPECT_EQ(self->device ? 0 : -ENOENT, opened("device", NULL, 0));
+	EXPECT_EQ(device ? 0 : -ENOENT, opened("device", NULL, 0));
 	EXPECT_EQ(-EINVAL, opened("Embedded", NULL, 0));
 	EXPECT_EQ(-EINVAL, opened("wheel", NULL, 0));
 }
 
-TEST_F(choice, by_the_program)
+TEST(by_the_program)
 {
 	EXPECT_EQ(1, opened(NULL, NULL, TWHEEL_OPEN_EMBEDDED));
 	EXPECT_EQ(1, opened("device", NULL, TWHEEL_OPEN_EMBEDDED));
 	EXPECT_EQ(-EINVAL, opened(NULL, TWHEEL_DEVICE, TWHEEL_OPEN_EMBEDDED));
 	/* A path is that of a device, whatever the environment says. */
-	EXPECT_EQ(self->device ? 0 : -ENOENT, opened("embedded", TWHEEL_DEVICE, 0));
+	EXPECT_EQ(has_device() ? 0 : -ENOENT, opened("embedded", TWHEEL_DEVICE, 0));
 	EXPECT_EQ(-ENOTTY, opened("embedded", "/dev/null", 0));
 	EXPECT_EQ(-ENOENT, opened("wheel", "/dev/no-such-wheel", 0));
 }
 
 /* Only where there is no device does an embedded wheel take its place. */
-TEST_F(choice, not_when_descriptors_have_run_out)
+TEST(not_when_descriptors_have_run_out)
 {
 	struct rlimit limit = { 3, 3 };
 
@@ -89,7 +82,7 @@ TEST_F(choice, not_when_descriptors_have_run_out)
 }
 
 /* A context takes three, whatever its clock is, and never more for a moment. */
-TEST_F(choice, three_descriptors_are_enough)
+TEST(three_descriptors_are_enough)
 {
 	static const uint32_t clocks[] = {
 		0, CLOCK_MONOTONIC, CLOCK_BOOTTIME, TWHEEL_CLOCK_REALTIME,
@@ -118,23 +111,6 @@ TEST_F(choice, three_descriptors_are_enough)
 	EXPECT_LE(0, dup(0));
 	EXPECT_LE(0, dup(0));
 	EXPECT_EQ(-1, dup(0));
-}
-
-TEST_F(choice, flags_of_the_descriptor)
-{
-	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
-	struct twheel *tw;
-
-	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
-	twheel_close(tw);
-	/* Another clock takes another timerfd. */
-	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
-				 TWHEEL_OPEN_CLOEXEC, &config));
-	EXPECT_EQ(O_NONBLOCK, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
-	EXPECT_EQ(FD_CLOEXEC, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
-	twheel_close(tw);
 }
 
 FIXTURE(only) {
@@ -175,7 +151,6 @@ static void use_inherited(struct twheel *tw, uint64_t handle)
 	struct twheel_lease lease;
 	struct twheel_walk *walk;
 	struct twheel_info about;
-	uint64_t cursor = 0;
 
 	CHECK(twheel_arm(tw, &arm) == -ECHILD);
 	CHECK(twheel_arm_batch(tw, &arm, 1) == -ECHILD);
@@ -186,11 +161,8 @@ static void use_inherited(struct twheel *tw, uint64_t handle)
 	CHECK(twheel_get_info(tw, 0, &about) == -ECHILD);
 	CHECK(twheel_read(tw, &event, 1) == -ECHILD);
 	CHECK(twheel_read_timeout(tw, &event, 1, SEC) == -ECHILD);
-	CHECK(twheel_cancel_all(tw) == -ECHILD);
-	CHECK(twheel_drain(tw, &cursor, &info, 1) == -ECHILD);
 	CHECK(twheel_walk_new(&walk, tw) == -ECHILD);
 	CHECK(twheel_lease_at(tw, 1, 1, &lease) == -ECHILD);
-	CHECK(twheel_dispatch(tw) == -ECHILD);
 	twheel_close(tw);
 }
 

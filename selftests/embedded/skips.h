@@ -75,7 +75,6 @@ static const struct skip skips[] = {
 	{ "tw", "fork_shares_the_context", SHARED },
 	{ "tw", "passed_over_a_socket", SHARED },
 	/* lib/calls.c */
-	{ "calls", "open", NODE },
 	{ "calls", "adopt_and_release", SHARED },
 	{ "calls", "batch_that_runs_out_of_memory_to_read", FAULT },
 	/* lib/deferred.c */
@@ -84,7 +83,6 @@ static const struct skip skips[] = {
 	{ "words", "of_a_child", SHARED },
 	{ "queue", "is_flushed_at_the_end", SHARED },
 	/* lib/fork.c */
-	{ "fork", "child_is_refused", SHARED },
 	{ "fork", "plain_calls_are_shared", SHARED },
 	{ "fork", "drain_without_objects", SHARED },
 	/* lib/modes.c */

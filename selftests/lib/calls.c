@@ -3,7 +3,6 @@
  * libtwheel's calls: what they return, and what they leave alone.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include "alarms.h"
@@ -23,27 +22,24 @@ FIXTURE_TEARDOWN(calls)
 	twheel_close(self->tw);
 }
 
+/* The descriptor has the flags that were asked for, whatever the clock. */
 TEST_F(calls, open)
 {
+	static const uint32_t clocks[] = { 0, TWHEEL_CLOCK_REALTIME };
+	struct twheel_config config = { };
+	unsigned int flags, i;
 	struct twheel *tw;
 
 	EXPECT_EQ(-ENOENT, twheel_open(&tw, "/dev/no-such-wheel", 0, NULL));
 	EXPECT_EQ(-ENOTTY, twheel_open(&tw, "/dev/null", 0, NULL));
-
-	ASSERT_EQ(0, twheel_open(&tw, TWHEEL_DEVICE, 0, NULL));
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
-	twheel_close(tw);
-
-	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, NULL));
-	EXPECT_EQ(O_NONBLOCK, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
-	twheel_close(tw);
-
-	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_CLOEXEC, NULL));
-	EXPECT_EQ(0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
-	EXPECT_EQ(FD_CLOEXEC, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
-	twheel_close(tw);
+	for (i = 0; i < 8; i++) {
+		config.clock = clocks[i % 2];
+		flags = (i & 2 ? TWHEEL_OPEN_NONBLOCK : 0) | (i & 4 ? TWHEEL_OPEN_CLOEXEC : 0);
+		ASSERT_EQ(0, twheel_open(&tw, NULL, flags, &config));
+		EXPECT_EQ(i & 2 ? O_NONBLOCK : 0, fcntl(twheel_fd(tw), F_GETFL) & O_NONBLOCK);
+		EXPECT_EQ(i & 4 ? FD_CLOEXEC : 0, fcntl(twheel_fd(tw), F_GETFD) & FD_CLOEXEC);
+		twheel_close(tw);
+	}
 	twheel_close(NULL);
 }
 
@@ -210,6 +206,9 @@ TEST_F(calls, arm_rearm_cancel)
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(TWHEEL_STATE_READY, REPLACED(twheel_rearm_after, self->tw, handle, 0, 7));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
+	EXPECT_EQ(TWHEEL_STATE_READY,
+		  REPLACED(twheel_rearm_at, self->tw, handle, twheel_now(self->tw), 7));
+	ASSERT_TRUE(wait_ready(self->tw, 1));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(7, event.user_data);
 	EXPECT_EQ(handle, event.handle);
@@ -241,27 +240,6 @@ TEST_F(calls, arm_rearm_cancel)
 	arm = (struct twheel_arm){ .expires = FAR, .flags = 1U << 15 };
 	EXPECT_EQ(-EINVAL, twheel_arm(self->tw, &arm));
 	EXPECT_EQ(0, arm.handle);
-}
-
-/* A call that succeeds returns 0, whatever it has replaced. */
-TEST_F(calls, success_is_0)
-{
-	uint64_t now = twheel_now(self->tw);
-	struct twheel_arm arm = { .expires = FAR };
-	unsigned int round;
-
-	/* The timer is new, pending, or expired and unread. */
-	for (round = 0; round < 2; round++) {
-		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
-		EXPECT_EQ(0, twheel_arm(self->tw, &arm));
-		arm.expires = 0;
-	}
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(0, twheel_rearm_after(self->tw, arm.handle, 0, 0, NULL));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(0, twheel_rearm_at(self->tw, arm.handle, now, 0, NULL));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(0, twheel_cancel(self->tw, arm.handle, NULL));
 }
 
 /* twheel_set_*() re-arms the timer of a handle, or arms a new one if there is none. */
@@ -613,89 +591,6 @@ TEST_F(calls, event_buffer)
 	EXPECT_EQ(-EAGAIN, twheel_event_buffer_fill(buf, self->tw));
 	twheel_event_buffer_free(buf);
 	twheel_event_buffer_free(NULL);
-}
-
-/*
- * Threads
- */
-
-#define THREADS		4
-#define THREAD_ROUNDS	20000
-
-/**
- * struct worker - one of several threads that use the same context
- * @tw: the context
- * @seed: the state of its random numbers
- * @armed: timers it has made
- * @cancelled: timers it has cancelled
- * @wrong: calls that failed
- */
-struct worker {
-	struct twheel	*tw;
-	unsigned int	seed;
-	uint64_t	armed;
-	uint64_t	cancelled;
-	uint64_t	wrong;
-};
-
-static void *work(void *arg)
-{
-	struct worker *worker = arg;
-	unsigned int i;
-
-	for (i = 0; i < THREAD_ROUNDS; i++) {
-		uint64_t delay = rand_r(&worker->seed) % 2 * MSEC;
-		uint64_t handle;
-		int ret;
-
-		if (twheel_arm_after(worker->tw, delay, 0, &handle)) {
-			worker->wrong++;
-			continue;
-		}
-		worker->armed++;
-		ret = twheel_cancel(worker->tw, handle, NULL);
-		if (!ret)
-			worker->cancelled++;
-		else if (ret != -ENOENT)
-			worker->wrong++;
-	}
-	return NULL;
-}
-
-TEST_F(calls, threads)
-{
-	struct worker workers[THREADS] = { };
-	pthread_t threads[THREADS];
-	uint64_t expected = 0;
-	uint64_t read = 0;
-	uint64_t end;
-	int i;
-
-	for (i = 0; i < THREADS; i++) {
-		workers[i].tw = self->tw;
-		workers[i].seed = (unsigned int)i;
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, work, &workers[i]));
-	}
-	/* This thread reads beside them, until everything is accounted for. */
-	end = twheel_now(self->tw) + 2 * LIMIT;
-	for (i = 0; i < THREADS; i++) {
-		while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
-			struct twheel_event events[16];
-			ssize_t n = twheel_read(self->tw, events, 16);
-
-			ASSERT_GT(end, twheel_now(self->tw));
-			if (n > 0)
-				read += (uint64_t)n;
-			else
-				EXPECT_EQ(-EAGAIN, n);
-		}
-		EXPECT_EQ(0, workers[i].wrong);
-		EXPECT_EQ(THREAD_ROUNDS, workers[i].armed);
-		expected += workers[i].armed - workers[i].cancelled;
-	}
-	/* Every timer that was not cancelled was read, as a cancel that comes too late fails. */
-	EXPECT_EQ(expected, read);
-	EXPECT_EQ(0, live(self->tw));
 }
 
 /* Without the flag, and in a context of the device with it, there is nothing to update. */

@@ -6,33 +6,26 @@
 
 #include "child.h"
 #include "lib_util.h"
-
-/**
- * struct probe - what a timer's function has seen
- * @calls: how often it was called
- */
-struct probe {
-	unsigned int	calls;
-};
+#include "twheel_util.h"
 
 static void on_expiry(struct twheel_timer *timer, const struct twheel_event *event,
 		      void *arg)
 {
-	struct probe *probe = arg;
+	unsigned int *called = arg;
 
-	probe->calls++;
+	++*called;
 }
 
 FIXTURE(fork) {
 	struct twheel *tw;
 	struct twheel_timer *timer;
-	struct probe probe;
+	unsigned int called;
 };
 
 FIXTURE_SETUP(fork)
 {
 	ASSERT_EQ(0, twheel_open(&self->tw, NULL, NONBLOCK, NULL));
-	ASSERT_EQ(0, twheel_timer_new(&self->timer, self->tw, on_expiry, &self->probe));
+	ASSERT_EQ(0, twheel_timer_new(&self->timer, self->tw, on_expiry, &self->called));
 }
 
 FIXTURE_TEARDOWN(fork)
@@ -49,8 +42,8 @@ TEST_F(fork, child_is_refused)
 	struct twheel_timer *none;
 	pid_t pid;
 
-	ASSERT_EQ(0, twheel_timer_new(&far, self->tw, on_expiry, &self->probe));
-	ASSERT_EQ(0, twheel_timer_new(&none, self->tw, on_expiry, &self->probe));
+	ASSERT_EQ(0, twheel_timer_new(&far, self->tw, on_expiry, &self->called));
+	ASSERT_EQ(0, twheel_timer_new(&none, self->tw, on_expiry, &self->called));
 	ASSERT_EQ(0, twheel_timer_start(far, FAR, 0));
 	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
 	ASSERT_EQ(0, twheel_group_new(&group, self->tw));
@@ -86,9 +79,9 @@ TEST_F(fork, child_is_refused)
 		CHECK(!twheel_timer_armed(self->timer));
 		twheel_timer_free(far);
 		twheel_timer_free(self->timer);
-		CHECK(live(self->tw) == 2);
+		CHECK(live(self->tw) == (TW_EMBEDDED ? UINT64_MAX : 2));
 		twheel_close(self->tw);
-		CHECK(!self->probe.calls);
+		CHECK(!self->called);
 		_exit(0);
 	}
 	EXPECT_TRUE(well(pid));
@@ -96,7 +89,7 @@ TEST_F(fork, child_is_refused)
 	EXPECT_EQ(2, live(self->tw));
 	EXPECT_EQ(1, twheel_timer_armed(far));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, self->probe.calls);
+	EXPECT_EQ(1, self->called);
 	EXPECT_EQ(TWHEEL_STATE_PENDING, REPLACED(twheel_timer_cancel, far));
 }
 
@@ -169,7 +162,7 @@ TEST_F(fork, child_without_handlers)
 		EXPECT_TRUE(well(pid));
 	}
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, self->probe.calls);
+	EXPECT_EQ(1, self->called);
 }
 
 /* Calls without timer objects work on both sides, as the descriptor is shared. */
@@ -228,16 +221,16 @@ TEST_F(fork, own_context_of_a_child)
 	ASSERT_EQ(0, twheel_timer_start(self->timer, FAR, 0));
 	ASSERT_FORKED(pid);
 	if (!pid) {
-		struct probe probe = { };
+		unsigned int called = 0;
 		struct twheel_timer *timer;
 		struct twheel *own;
 
 		twheel_close(self->tw);
 		CHECK(!twheel_open(&own, NULL, 0, NULL));
-		CHECK(!twheel_timer_new(&timer, own, on_expiry, &probe));
+		CHECK(!twheel_timer_new(&timer, own, on_expiry, &called));
 		CHECK(!twheel_timer_start(timer, MSEC, 0));
 		CHECK(twheel_dispatch(own) == 1);
-		CHECK(probe.calls == 1);
+		CHECK(called == 1);
 		twheel_close(own);
 		_exit(0);
 	}
@@ -269,8 +262,8 @@ TEST_F(fork, child_takes_over)
 		CHECK(twheel_timer_armed(self->timer));
 		CHECK(wait_ready(self->tw, 1));
 		CHECK(twheel_dispatch(self->tw) == 1);
-		CHECK(self->probe.calls == 1);
-		CHECK(!twheel_timer_new(&timer, self->tw, on_expiry, &self->probe));
+		CHECK(self->called == 1);
+		CHECK(!twheel_timer_new(&timer, self->tw, on_expiry, &self->called));
 		CHECK(!twheel_timer_start(timer, FAR, 0));
 
 		grandchild = fork();
@@ -308,7 +301,7 @@ TEST_F(fork, parent_takes_over)
 	ASSERT_EQ(0, twheel_timer_start(self->timer, 0, 0));
 	ASSERT_TRUE(wait_ready(self->tw, 1));
 	EXPECT_EQ(1, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, self->probe.calls);
+	EXPECT_EQ(1, self->called);
 }
 
 /* How often a function was called in this process. */
