@@ -53,7 +53,6 @@ static const struct skip skips[] = {
 	/* uapi/lease.c */
 	{ "lease", "kinds_of_mappings", MAPPED },
 	{ "lease", "pages_on_demand", MAPPED },
-	{ "lease", "fork", SHARED },
 	{ "lease", "found_by_another_process", SHARED },
 	{ "tw", "mapping_outlives_close", MAPPED },
 	/* uapi/list.c */

@@ -756,35 +756,6 @@ TEST_F(lease, segments)
 	EXPECT_EQ(NULL, again.word);
 }
 
-/* A program that keeps a lease when it is over does not extend the next one in its word. */
-TEST_F(lease, word_of_another_lease)
-{
-	uint64_t far = rounded(twheel_now(self->tw)) + FAR / UNIT * UNIT;
-	struct twheel_lease first;
-	struct twheel_lease next;
-	uint64_t handle = 42;
-	int i;
-
-	/* What is free on this CPU is found on this CPU. */
-	ASSERT_TRUE(tw_pin(tw_nth_cpu(0)));
-	ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &first, NULL));
-	for (i = 0; i < TWHEEL_LEASE_TAG_MASK; i++) {
-		ASSERT_EQ(0, twheel_cancel(self->tw, handle, NULL));
-		EXPECT_EQ(i ? 0 : far, twheel_lease_deadline(first));
-		ASSERT_EQ(0, twheel_lease_new(self->tw, far, TWHEEL_ARM_ABS, 0, &handle, &next,
-					      NULL));
-		ASSERT_EQ(first.word, next.word);
-		ASSERT_NE(first.tag, next.tag);
-		EXPECT_EQ(0, twheel_lease_extend(first, far + FAR));
-		EXPECT_EQ(1, twheel_lease_expired(first));
-		EXPECT_EQ(0, twheel_lease_deadline(first));
-		EXPECT_EQ(far, twheel_lease_deadline(next));
-		EXPECT_EQ(0, twheel_lease_expired(next));
-	}
-	EXPECT_EQ(1, twheel_lease_extend(next, far + 1));
-	EXPECT_EQ(far + UNIT, twheel_lease_deadline(next));
-}
-
 /* The word of the first lease beyond a million lies in another mapping. */
 TEST_F(lease, second_segment)
 {

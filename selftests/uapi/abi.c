@@ -403,7 +403,6 @@ TEST_F(tw, config_flags)
 
 TEST_F(tw, config_clocks)
 {
-	__u64 before, now;
 	__u32 clock;
 	int bit;
 
@@ -419,13 +418,6 @@ TEST_F(tw, config_clocks)
 						     TWHEEL_CLOCK_REALTIME | 1U << bit, 0));
 	EXPECT_EQ(-EINVAL, tw_config(self->fd, ~0U, 0));
 	EXPECT_EQ(CLOCK_MONOTONIC, tw_info(self->fd).clock);
-
-	EXPECT_EQ(0, tw_config(self->fd, CLOCK_BOOTTIME, 0));
-	EXPECT_EQ(CLOCK_BOOTTIME, tw_info(self->fd).clock);
-	before = tw_now(CLOCK_BOOTTIME);
-	now = tw_info(self->fd).now;
-	EXPECT_LE(before, now);
-	EXPECT_GE(tw_now(CLOCK_BOOTTIME), now);
 }
 
 /*
@@ -586,6 +578,9 @@ TEST_F(tw, arm_count_needs_an_interval)
 		EXPECT_EQ(-EINVAL, tw_call(__fd, TWHEEL_IOC_ARM, &__arm)); \
 		EXPECT_EQ(-EINVAL, __arm.result); \
 		EXPECT_EQ(__again ? __live : 0, __arm.handle); \
+		EXPECT_EQ(__request->count, __arm.count); \
+		EXPECT_EQ(0, __arm.word); \
+		EXPECT_EQ(0, __arm.tag); \
 		EXPECT_EQ(0, __arm.old_state); \
 		__arm.result = 0; \
 		EXPECT_EQ(1, tw_arm_batch(__fd, &__arm, 1)); \
@@ -629,8 +624,11 @@ TEST_F(tw, arm_lease_is_one_shot_and_for_contexts_with_leases)
 	arm.flags = TWHEEL_ARM_LEASE;
 	arm.count = 2;
 	EXPECT_REFUSED(fd, handle, &arm);
+	arm.count = ~0U;
+	EXPECT_REFUSED(fd, handle, &arm);
 	arm.count = 1;
 	EXPECT_EQ(0, tw_call(fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(1, arm.count);
 	close(fd);
 }
 
@@ -690,13 +688,6 @@ TEST_F(tw, cancel_refuses_unknown_bits)
 		}
 	}
 	EXPECT_EQ(1, tw_info(self->fd).pending);
-	cancel = tw_cancel_request(handle);
-	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
-	EXPECT_EQ(handle, cancel.handle);
-	EXPECT_EQ(0, cancel.result);
-	EXPECT_EQ(TWHEEL_STATE_PENDING, cancel.old_state);
-	EXPECT_LT(TW_FAR / 2, cancel.old_remaining);
-	EXPECT_GE(TW_FAR, cancel.old_remaining);
 }
 
 TEST_F(tw, batch_refuses_unknown_bits_and_counts)

@@ -519,23 +519,6 @@ TEST_F(lease, one_structure_for_several_calls)
 	}
 }
 
-/* A lease is one shot: a count over 1 is refused, as for other timers. */
-TEST_F(lease, count)
-{
-	struct twheel_arm arm = tw_request(TW_FAR, TWHEEL_ARM_LEASE, 1);
-
-	arm.count = 2;
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(0, arm.word);
-	EXPECT_EQ(0, arm.tag);
-	EXPECT_EQ(2, arm.count);
-	arm.count = ~0U;
-	EXPECT_EQ(-EINVAL, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	arm.count = 1;
-	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(1, arm.count);
-}
-
 /* What GET tells of a lease can be armed as it is, with the same result. */
 TEST_F(lease, armed_as_it_was_described)
 {
@@ -794,22 +777,6 @@ TEST_F(lease, rubbish_in_the_word)
 		EXPECT_EQ(0, tw_cancel(self->fd, handle));
 	}
 	EXPECT_EQ(0, tw_info(self->fd).pending);
-}
-
-/* A child inherits the mapping, and the words are the same on both sides. */
-TEST_F(lease, fork)
-{
-	__u64 deadline = tw_lease_round(tw_now(CLOCK_MONOTONIC) + TW_FAR);
-	__u32 word;
-	pid_t pid;
-
-	ASSERT_NE(0, arm_lease(self->fd, deadline, TWHEEL_ARM_ABS, &word));
-	ASSERT_FORKED(pid);
-	if (pid == 0)
-		_exit(tw_lease_deadline(&self->words[word]) == deadline &&
-		      tw_lease_extend(&self->words[word], deadline + TW_FAR) == 1 ? 0 : 1);
-	EXPECT_EQ(0, tw_status_of(pid));
-	EXPECT_EQ(tw_lease_round(deadline + TW_FAR), tw_lease_deadline(&self->words[word]));
 }
 
 /* Another process finds the lease by its handle, and extends it; then its lease is over. */

@@ -107,21 +107,6 @@ static void step(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, 
 	EXPECT_EQ(0, misplaced(n, self->tick));
 }
 
-/* Each session has a warning, and a little later it is cut. */
-TEST_F(order, sessions)
-{
-	__u64 begin = wall_now() + TW_SEC, warning;
-	int i;
-
-	for (i = 0; i < TIMERS; i += 2) {
-		warning = begin + random_below(self, 4 * TW_SEC);
-		plan(i, warning);
-		plan(i + 1, warning + 100 * TW_MSEC);
-	}
-	ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, TIMERS));
-	step(_metadata, self, HOUR, TIMERS);
-}
-
 TEST_F(order, two_timers)
 {
 	int i, swapped = 0;
@@ -155,12 +140,6 @@ static void arm_all_distances(struct __test_metadata *_metadata, FIXTURE_DATA(or
 		plan(i, wall_now() + (ahead > self->tick ? ahead : self->tick));
 		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, i, 1));
 	}
-}
-
-TEST_F(order, from_a_tick_to_years)
-{
-	arm_all_distances(_metadata, self);
-	step(_metadata, self, 41 * YEAR, TIMERS);
 }
 
 /* Each step comes while timers expire that the step before has made due. */

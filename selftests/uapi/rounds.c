@@ -296,8 +296,15 @@ TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 		handle = arm.handle;
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
+		arm.old_state = 0xcccc;
+		arm.old_remaining = 0xcccccccc;
 		EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+		EXPECT_EQ(handle, arm.handle);
 		EXPECT_EQ(-ENOENT, arm.result);
+		EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
+		EXPECT_EQ(0, arm.old_remaining);
+		EXPECT_EQ(-ENOENT, tw_cancel(self->fd, handle));
+		EXPECT_EQ(0, tw_info(self->fd).pending);
 
 		/* A new timer has to be armed instead. */
 		arm.handle = 0;
@@ -305,25 +312,6 @@ TEST_F(clk, rearm_from_the_handler_of_the_last_record)
 		EXPECT_NE(handle, arm.handle);
 		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
 		EXPECT_EQ(arm.handle, event.handle);
-	}
-}
-
-/* With keys a new timer can have the same key. */
-TEST_F(clk, rearm_from_the_handler_with_a_key)
-{
-	struct twheel_event event;
-	struct twheel_arm arm;
-	int i;
-
-	ASSERT_EQ(0, tw_configure(self->fd, self->clock, TWHEEL_CONFIG_KEYED));
-	for (i = 0; i < 10; i++) {
-		arm = tw_request_for(77, tw_now(self->clock), TWHEEL_ARM_ABS, i);
-		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		EXPECT_EQ(77, event.handle);
-		EXPECT_EQ(i, event.user_data);
-		EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
 	}
 }
 
