@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../uapi/twheel_util.h"
 #include "prog.h"
 
 /* How often an op is chosen: what moves timers about most. */
@@ -20,17 +21,9 @@ static const __u8 weights[NR_OPS] = {
 	[OP_PUSH] = 8,
 };
 
-__u64 prog_random(__u64 *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 __u32 prog_below(__u64 *state, __u32 n)
 {
-	return (prog_random(state) >> 16) % n;
+	return (tw_random(state) >> 16) % n;
 }
 
 static enum op random_op(__u64 *state)
@@ -52,7 +45,7 @@ static void random_call(struct call *call, __u64 *state)
 	size_t i;
 
 	for (i = 0; i < sizeof(*call); i++)
-		bytes[i] = prog_random(state) >> 24;
+		bytes[i] = tw_random(state) >> 24;
 	call->op = random_op(state);
 	/* Mostly one descriptor: else timers never meet. */
 	if (prog_below(state, 4))
@@ -110,7 +103,7 @@ static void change_byte(struct call *call, __u64 *state)
 		*byte = interesting[prog_below(state, sizeof(interesting))];
 		break;
 	default:
-		*byte = prog_random(state) >> 24;
+		*byte = tw_random(state) >> 24;
 	}
 }
 

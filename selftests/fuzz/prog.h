@@ -80,8 +80,7 @@ static inline enum op prog_op(const struct call *call)
 	return call->op % NR_OPS;
 }
 
-/* A number, and one below @n: from a state of the caller's, which is not 0. */
-__u64 prog_random(__u64 *state);
+/* A number below @n, from a state of the caller's, which is not 0. */
 __u32 prog_below(__u64 *state, __u32 n);
 
 /* A program by chance, one that sets up something to work on as a rule. */
