@@ -44,7 +44,8 @@ TEST_F(faked, goes_as_the_kernels)
 	uint64_t deadline = twheel_now(self->tw) + 20 * MSEC;
 
 	ASSERT_EQ(0, twheel_arm_at(self->tw, deadline, 1, NULL));
-	EXPECT_EQ(0, readable(self->tw, 0));
+	/* On a busy machine its time may have come by now. */
+	EXPECT_TRUE(!readable(self->tw, 0) || deadline <= twheel_now(self->tw));
 	ASSERT_EQ(1, readable(self->tw, 60000));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_LE(deadline, twheel_now(self->tw));
