@@ -12,10 +12,6 @@
 #include "twheel_util.h"
 #include "wrapped.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME	0x00000080
-#endif
-
 /* Opens a context as @backend in the environment says, unless it is NULL. 1 if it is embedded. */
 static int opened(const char *backend, const char *path, unsigned int flags)
 {

@@ -11,7 +11,6 @@
  * guest that has them.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
@@ -283,15 +282,9 @@ static void start(int nr, bool verbose)
 /* Children that are forked from here on have clocks of their own. */
 static void shift_clocks(void)
 {
-	static const char offsets[] = "monotonic 86400 1\nboottime 172800 2\n";
-	int fd;
-
-	if (unshare(CLONE_NEWTIME))
+	if (unshare(CLONE_NEWTIME) ||
+	    tw_write_file("/proc/self/timens_offsets", "monotonic 86400 1\nboottime 172800 2\n"))
 		die("time namespace");
-	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, offsets, sizeof(offsets) - 1) < 0)
-		die("timens_offsets");
-	close(fd);
 }
 
 /* Did the kernel say that something is wrong? It may go on running after that. */

@@ -13,10 +13,6 @@
 #include "lib_util.h"
 #include "twheel_util.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME	0x00000080
-#endif
-
 /* As many re-arms, and as many cancels, fit in the queue. */
 #define QUEUE	256
 

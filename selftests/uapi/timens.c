@@ -12,10 +12,6 @@
 
 #include "twheel_test.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME	0x00000080
-#endif
-
 #define RECORD		sizeof(struct twheel_event)
 #define DAY		(24 * 3600LL)
 #define MAX_TIME	0x7fffffffffffffffULL
@@ -60,7 +56,6 @@ static int make_ns(__s64 ns)
 {
 	__s64 sec = ns / (__s64)TW_SEC, nsec = ns % (__s64)TW_SEC;
 	char text[128];
-	int fd, len, ret = 0;
 
 	if (nsec < 0) {
 		sec--;
@@ -68,15 +63,9 @@ static int make_ns(__s64 ns)
 	}
 	if (unshare(CLONE_NEWTIME))
 		return -errno;
-	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = snprintf(text, sizeof(text), "monotonic %lld %lld\nboottime %lld %lld\n",
-		       sec, nsec, sec, nsec);
-	if (write(fd, text, len) != len)
-		ret = -errno;
-	close(fd);
-	return ret;
+	snprintf(text, sizeof(text), "monotonic %lld %lld\nboottime %lld %lld\n",
+		 sec, nsec, sec, nsec);
+	return tw_write_file("/proc/self/timens_offsets", text);
 }
 
 static int enter(int ns)

@@ -28,6 +28,10 @@
 
 #include <linux/twheel.h>
 
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME	0x00000080
+#endif
+
 #define TW_DEVICE	"/dev/twheel"
 #define TW_PARAMETERS	"/sys/module/twheel/parameters/"
 
