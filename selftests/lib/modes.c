@@ -200,18 +200,16 @@ TEST_F(plain, points_in_time)
 }
 
 /*
- * Fixed delay
+ * Wall time
  */
 
 /**
- * struct rounds - what a periodic timer's function has seen
+ * struct rounds - what a timer's function has seen
  * @calls: how often it was called
- * @expirations: how many expirations those counted
  * @deadline: of the last
  */
 struct rounds {
 	unsigned int	calls;
-	uint64_t	expirations;
 	uint64_t	deadline;
 };
 
@@ -221,46 +219,8 @@ static void on_round(struct twheel_timer *timer, const struct twheel_event *even
 	struct rounds *rounds = arg;
 
 	rounds->calls++;
-	rounds->expirations += event->expirations;
 	rounds->deadline = event->deadline;
 }
-
-TEST_F(plain, fixed_delay)
-{
-	struct twheel_arm setting = {
-		.expires = 0,
-		.interval = 300 * MSEC,
-		.count = 3,
-		.flags = TWHEEL_ARM_FIXED_DELAY,
-	};
-	struct rounds rounds = { };
-	struct twheel_timer *timer;
-	uint64_t read = 0;
-	unsigned int i;
-
-	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_round, &rounds));
-	ASSERT_EQ(TWHEEL_STATE_NONE, REPLACED(twheel_timer_arm, timer, &setting));
-	for (i = 1; i <= 3; i++) {
-		EXPECT_EQ(1, twheel_timer_armed(timer));
-		ASSERT_TRUE(wait_ready(self->tw, 1));
-		/* Two rounds of a grid would be over. With a fixed delay none is missed. */
-		usleep(650000);
-		ASSERT_EQ(1, twheel_dispatch(self->tw));
-		EXPECT_EQ(i, rounds.calls);
-		EXPECT_EQ(i, rounds.expirations);
-		if (i > 1)
-			EXPECT_LE(read + 300 * MSEC, rounds.deadline);
-		/*
-		 * The read came this long after the deadline, as the sleep took that time.
-		 */
-		read = rounds.deadline + 650 * MSEC;
-	}
-	EXPECT_EQ(0, twheel_timer_armed(timer));
-}
-
-/*
- * Wall time
- */
 
 FIXTURE(realtime) {
 	struct twheel *tw;

@@ -1249,6 +1249,7 @@ TEST_F(timers, again)
 	EXPECT_EQ(-ENOENT, twheel_timer_again(timer));
 	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
 	ASSERT_EQ(0, twheel_timer_get(timer, &before));
+	EXPECT_EQ(TWHEEL_ARM_FIXED_DELAY, before.flags);
 	ASSERT_EQ(0, twheel_timer_cancel(timer, NULL));
 	EXPECT_EQ(0, twheel_timer_armed(timer));
 	/* Whether it is armed or not, and without the condition. */

@@ -296,11 +296,22 @@ TEST_F(cond, at_the_limit)
 	EXPECT_ERROR(-EEXIST, self->fd, &arm);
 	arm.handle = self->keyed ? KEY + 1 : 0;
 	EXPECT_ERROR(-ENOSPC, self->fd, &arm);
+	arm.flags &= ~TWHEEL_ARM_IF_NONE;
+	EXPECT_ERROR(-ENOSPC, self->fd, &arm);
+	arm.handle = handle;
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, arm.old_state);
 	arm = request(self, TW_FAR, TWHEEL_ARM_IF_PENDING, 2);
 	arm.handle = handle;
 	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.handle = handle + 1;
 	EXPECT_ERROR(-ENOENT, self->fd, &arm);
+	/* A cancel makes room. */
+	EXPECT_EQ(0, tw_cancel(self->fd, handle));
+	arm = request(self, TW_FAR, 0, 2);
+	arm.handle = self->keyed ? KEY + 1 : 0;
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	EXPECT_EQ(TWHEEL_STATE_NONE, arm.old_state);
 }
 
 TEST_F(tw, in_a_batch_each_for_itself)

@@ -201,55 +201,6 @@ TEST_F(keyed, batches)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-TEST_F(keyed, list_and_drain)
-{
-	struct twheel_timer_info entries[32], info;
-	struct twheel_list list = { .entries = (unsigned long)entries, .count = 32 };
-	__u64 seen = 0;
-	int i, round;
-
-	for (i = 0; i < 20; i++)
-		ASSERT_EQ(TWHEEL_STATE_NONE, put(self->fd, i * 1000003ULL, TW_FAR, i));
-	for (round = 0; round < 2; round++) {
-		list.cursor = 0;
-		list.flags = round ? TWHEEL_LIST_DRAIN : 0;
-		ASSERT_EQ(20, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
-		for (seen = 0, i = 0; i < 20; i++) {
-			ASSERT_GT(20, entries[i].user_data);
-			EXPECT_EQ(entries[i].user_data * 1000003ULL, entries[i].handle);
-			seen |= 1ULL << entries[i].user_data;
-		}
-		EXPECT_EQ((1ULL << 20) - 1, seen);
-		EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_LIST, &list));
-	}
-	EXPECT_EQ(0, tw_info(self->fd).pending);
-	EXPECT_EQ(-ENOENT, tw_get(self->fd, 0, &info));
-	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 0, TW_FAR, 0));
-}
-
-TEST_F(keyed, limits)
-{
-	struct twheel_config config = {
-		.clock = CLOCK_MONOTONIC, .flags = TWHEEL_CONFIG_KEYED, .limit = 2,
-	};
-	struct twheel_arm arm;
-
-	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CONFIG, &config));
-	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 1, TW_FAR, 0));
-	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 2, TW_FAR, 0));
-	arm = tw_request_for(3, TW_FAR, 0, 0);
-	EXPECT_EQ(-ENOSPC, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	EXPECT_EQ(-ENOSPC, arm.result);
-	EXPECT_EQ(3, arm.handle);
-	EXPECT_EQ(0, arm.old_state);
-	EXPECT_EQ(0, arm.old_remaining);
-	/* Existing timers can be re-armed, and a refused entry has made no timer. */
-	EXPECT_EQ(TWHEEL_STATE_PENDING, put(self->fd, 2, TW_FAR, 0));
-	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, 3));
-	EXPECT_EQ(0, tw_cancel(self->fd, 1));
-	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 3, TW_FAR, 0));
-}
-
 TEST_F(keyed, bad_requests)
 {
 	struct twheel_timer_info info;
@@ -417,6 +368,7 @@ TEST_F(keyed, a_million_keys)
 	EXPECT_EQ(n, drained);
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, key_of(0, n / 2)));
+	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, key_of(0, n / 2), TW_FAR, 0));
 	free(seen);
 }
 

@@ -385,27 +385,6 @@ TEST_F(limits, the_opener_counts)
 	close(fd);
 }
 
-TEST_F(limits, batches_are_counted_too)
-{
-	struct twheel_arm arms[20];
-	int fd, i;
-
-	fd = open_as(SOMEONE);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, set_parameter("max_user_timers", 10));
-	for (i = 0; i < 20; i++)
-		arms[i] = tw_request(TW_FAR, 0, i);
-	ASSERT_EQ(20, tw_arm_batch(fd, arms, 20));
-	for (i = 0; i < 20; i++) {
-		EXPECT_EQ(i < 10 ? 0 : -EDQUOT, arms[i].result);
-		EXPECT_EQ(i < 10, arms[i].handle != 0);
-		EXPECT_EQ(0, arms[i].old_state);
-		EXPECT_EQ(0, arms[i].old_remaining);
-	}
-	EXPECT_EQ(10, tw_info(fd).pending);
-	close(fd);
-}
-
 TEST_F(limits, lowered_below_what_is_there)
 {
 	struct twheel_event event;
