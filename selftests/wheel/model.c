@@ -115,7 +115,10 @@ static void enqueue(struct model *m, struct model_item *item, u64 expires)
 
 static void dequeue(struct model *m, struct model_item *item)
 {
+	u64 next = m->w->next_expiry;
+
 	twheel_wheel_dequeue(m->w, &item->node);
+	expect(m->w->next_expiry == next, "next_expiry changed");
 	item->queued = false;
 	m->nr_queued--;
 	m->exact = false;
@@ -168,6 +171,8 @@ static bool collect(struct model *m, u64 now, u32 size)
 		expect(m->w->clk >= m->clk && m->w->clk <= now, "from %llu to %llu at %llu",
 		       m->clk, m->w->clk, now);
 		m->clk = m->w->clk;
+		expect(!n || m->w->next_expiry == m->clk, "next_expiry=%llu clk=%llu",
+		       m->w->next_expiry, m->clk);
 		for (i = 0; i < n; i++)
 			look(m, nodes[i]);
 		seen += n;
