@@ -179,6 +179,13 @@ long call_push(struct context *c, struct twheel_push *pushes, u32 n)
 	return ret;
 }
 
+/* Was the clock set, and is the next who reads @c told of it, whether it waits or not? */
+static bool tells_step(const struct context *c)
+{
+	return world.process && c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
+	       world.nr_steps == world.steps_done && world.nr_steps && !c->told_last;
+}
+
 long call_read(struct context *c, struct twheel_event *events, u32 room, bool wait)
 {
 	struct iov_iter iter = {
@@ -187,12 +194,14 @@ long call_read(struct context *c, struct twheel_event *events, u32 room, bool wa
 		.faulting	= wait ? &c->faulting : NULL,
 	};
 	struct kiocb iocb = { .ki_filp = &c->file, .ki_flags = wait ? 0 : IOCB_NOWAIT };
-	u64 began = oracle_stamp();
+	u64 began = oracle_stamp(), reads = ++c->reads;
+	bool step = !c->reading++ && tells_step(c);
 	long ret, i;
 
 	begin(c);
 	ret = sim_device->read_iter(&iocb, &iter);
 	end(c, ret);
+	c->reading--;
 	sim_trace("context %u: read up to %u records: %ld", c->nr, room, ret);
 	if (ret == -ECANCELED) {
 		/* A thread that is cancelled may have learned of a step just before. */
@@ -201,6 +210,9 @@ long call_read(struct context *c, struct twheel_event *events, u32 room, bool wa
 		       "a read is told of a step of the clock once too often");
 		c->told_last = true;
 	}
+	/* Nobody else has read meanwhile. */
+	expect(!step || c->reads != reads || (ret <= 0 && ret != -EAGAIN), EXACTLY_ONCE,
+	       "the clock was set, and who reads context %u next is not told", c->nr);
 	for (i = 0; i < ret / (long)sizeof(*events); i++)
 		oracle_record(c, &events[i], began);
 	return ret;

@@ -14,6 +14,7 @@ void step_clock(s64 step)
 	for (i = 0; i < world.nr_contexts; i++)
 		world.contexts[i].told_last = false;
 	sim_set_clock(step);
+	world.steps_done++;
 }
 
 /* The clock is set back for a leap second at a tick, which may be some milliseconds late. */

@@ -158,6 +158,8 @@ struct owner {
  * @hostile:	somebody stores anything into its words
  * @told_steps:	how many steps its readers were told of
  * @told_last:	they were told since the last one
+ * @reads:	reads of it that were begun
+ * @reading:	how many have not ended
  * @waiting:	readers that may sleep
  * @faulting:	those of them that wait for their memory
  * @attending:	readers that wait, or have waited and now read
@@ -178,6 +180,8 @@ struct context {
 	bool			hostile;
 	u64			told_steps;
 	bool			told_last;
+	u64			reads;
+	u32			reading;
 	u32			waiting, faulting, attending;
 	u64			attended;
 	u32			drains, draining;
@@ -205,6 +209,7 @@ struct context {
  * @steps:	the clock is set
  * @leaps:	so many leap seconds come yet
  * @nr_steps:	how often it was
+ * @steps_done:	how often that has ended
  * @stop:	readers are to end
  * @owners_left, @readers_left, @others_left: tasks that have not ended
  * @latest:	by then, on CLOCK_MONOTONIC, all is due
@@ -225,7 +230,7 @@ struct world {
 	bool		fair, tenants, many, process;
 	bool		in_order, exact, restless, caches, isolated, steps, stop;
 	u32		leaps;
-	u64		nr_steps;
+	u64		nr_steps, steps_done;
 	u32		owners_left, readers_left, others_left;
 	u64		latest;
 	u32		efault_chance, sure;
