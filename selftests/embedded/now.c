@@ -55,6 +55,21 @@ TEST_F(now, bad_times)
 	EXPECT_EQ(INT64_MAX, twheel_now(self->tw));
 }
 
+/* What a push has moved is late by its slack again, as what an arm has. */
+TEST_F(now, a_push_keeps_the_slack)
+{
+	struct twheel_arm arm = {
+		.expires = START + HOUR, .flags = TWHEEL_ARM_ABS, .slack = HOUR / 2,
+	};
+
+	ASSERT_EQ(0, twheel_arm(self->tw, &arm));
+	ASSERT_EQ(0, twheel_push(self->tw, arm.handle, START + 2 * HOUR));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 2 * HOUR + TICK));
+	EXPECT_EQ(0, readable(self->tw, 0));
+	ASSERT_EQ(0, twheel_set_now(self->tw, START + 2 * HOUR + HOUR / 2 + TICK));
+	EXPECT_EQ(1, readable(self->tw, 0));
+}
+
 /* The clock stands still, and all that is due in a day comes at once and in order. */
 TEST_F(now, in_order)
 {
