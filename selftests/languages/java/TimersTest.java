@@ -287,6 +287,7 @@ public class TimersTest {
         assertThrows(IllegalStateException.class, () -> one.start(1, TimeUnit.HOURS));
         assertThrows(IllegalArgumentException.class,
                 () -> new Timers(new Wheel(new Wheel.Options().keyed()), 1));
+        assertThrows(IllegalArgumentException.class, () -> new Timers(new Wheel(), -1));
     }
 
     /** Threads arm, push and cancel while others expire, and then all is stopped. */

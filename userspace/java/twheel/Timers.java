@@ -89,10 +89,13 @@ public final class Timers implements AutoCloseable {
      * Timers of this wheel, which it takes over: nobody else arms timers in it.
      *
      * @param limit how many may be armed at a time
+     * @throws IllegalArgumentException if the wheel has keys, or for a limit below 0
      */
     public Timers(Wheel wheel, long limit) {
         if (wheel.isKeyed())
             throw new IllegalArgumentException("a wheel with keys has no timers with functions");
+        if (limit < 0)
+            throw new IllegalArgumentException("a limit is 0 or more timers, not " + limit);
         this.wheel = wheel;
         this.limit = limit;
         leases = wheel.hasLeases();
