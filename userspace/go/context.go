@@ -114,7 +114,7 @@ func (c *timeout) end(how context.Context) {
 	}
 }
 
-// WithTimeout is context.WithTimeout with a timer of the wheel. If the wheel is closed before d
+// WithTimeout is context.WithTimeout with a timer of the wheel: it panics if the parent is nil. If the wheel is closed before d
 // has passed, the error is os.ErrClosed. Cancel the context when its work is done, also if the parent
 // has ended: that releases the timer.
 //
@@ -133,6 +133,9 @@ func (w *Wheel) WithDeadline(parent context.Context, deadline time.Time) (contex
 
 func (w *Wheel) until(parent context.Context, deadline time.Time, d time.Duration) (context.Context, context.CancelFunc) {
 	w.made()
+	if parent == nil {
+		panic("twheel: a context without a parent")
+	}
 	c := &timeout{parent: parent, deadline: deadline}
 	if before, has := parent.Deadline(); has && before.Before(deadline) {
 		c.deadline = before

@@ -379,6 +379,7 @@ func TestZeroValuesPanic(t *testing.T) {
 		func() { new(Wheel).Sleep(ctx, 1) }, func() { new(Wheel).WithTimeout(ctx, 0) },
 		func() { new(Wheel).Flush() }, func() { new(Wheel).Close() },
 		func() { w.AfterFunc(1, nil) }, func() { NewKeys[int](w, nil) },
+		func() { w.WithTimeout(nil, 1) },
 		func() { NewKeys(new(Wheel), func(int) {}) }, func() { new(Keys[int]).Put(1, 1) },
 		func() { new(Timer).Reset(1) }, func() { new(Timer).Push(1) },
 		func() { new(Timer).Stop() }, func() { new(Timer).Armed() },
