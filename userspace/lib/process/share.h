@@ -34,6 +34,8 @@
  * @clock: CLOCK_*
  * @config: TWHEEL_CONFIG_* bits
  * @counts: the counters, then the buckets of one distribution after another
+ *
+ * Its words are written and read whole, which x86 of 32 bits can only if they are aligned.
  */
 struct twheel_share_slot {
 	uint64_t		limit;
@@ -44,7 +46,7 @@ struct twheel_share_slot {
 	uint32_t		clock;
 	uint32_t		config;
 	uint64_t		counts[TWHEEL_SHARE_COUNTS];
-};
+} __attribute__((__aligned__(8)));
 
 /**
  * struct twheel_share - the contexts of a process
