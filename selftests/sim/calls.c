@@ -179,11 +179,10 @@ long call_push(struct context *c, struct twheel_push *pushes, u32 n)
 	return ret;
 }
 
-/* Was the clock set, and is the next who reads @c told of it, whether it waits or not? */
+/* Is the next who reads @c told of a step, if it does not wait, too? The module takes a while. */
 static bool tells_step(const struct context *c)
 {
-	return world.process && c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET &&
-	       world.nr_steps == world.steps_done && world.nr_steps && !c->told_last;
+	return world.process && world.nr_steps == world.steps_done && owes_step(c);
 }
 
 long call_read(struct context *c, struct twheel_event *events, u32 room, bool wait)

@@ -319,8 +319,7 @@ static bool is_owing(struct context *c)
 
 	if (c->hostile || call_info(c, &info))
 		return false;
-	return info.pending || info.ready ||
-	       (c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && world.nr_steps && !c->told_last);
+	return info.pending || info.ready || owes_step(c);
 }
 
 static void await_what_is_late(struct context *c)

@@ -169,8 +169,7 @@ void oracle_info(struct context *c, const struct twheel_info *info, bool at_rest
 	       info->ready);
 	expect(!info->pending || c->hostile, EXACTLY_ONCE,
 	       "%llu timers are pending long after all were due", info->pending);
-	expect(!(c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET) || !world.nr_steps || c->told_last,
-	       EXACTLY_ONCE, "nobody was told of the last step of the clock");
+	expect(!owes_step(c), EXACTLY_ONCE, "nobody was told of the last step of the clock");
 	expect(!c->shared_live || sim_stats.efaults || c->hostile, EXACTLY_ONCE,
 	       "of the shared timers %lld were armed and have not ended", c->shared_live);
 }

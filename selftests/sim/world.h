@@ -285,6 +285,12 @@ static inline bool keyed(const struct context *c)
 	return c->config.flags & TWHEEL_CONFIG_KEYED;
 }
 
+/* Was the clock set, and was no reader of @c told of it since? */
+static inline bool owes_step(const struct context *c)
+{
+	return c->config.flags & TWHEEL_CONFIG_CANCEL_ON_SET && world.nr_steps && !c->told_last;
+}
+
 static inline bool leases(const struct context *c)
 {
 	return c->config.flags & TWHEEL_CONFIG_LEASE;
