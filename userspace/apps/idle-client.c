@@ -8,7 +8,9 @@
  *
  * The time of silence is measured so that it is never too short: it begins before
  * connect() or send() is called, and ends when the cut is seen. If it is shorter than
- * the timeout even so, the connection was cut too soon.
+ * the timeout even so, the connection was cut too soon. What was said after a silence of a
+ * timeout may cross with the cut, so the silence before the last word counts too where a
+ * connection talks.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,6 +62,7 @@ static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
  * @answers: answers received
  * @matched: how much of the next answer's beginning was seen
  * @since: taken before connect(), then before each send()
+ * @before: how long it had been silent when it said the last
  * @next: when it says something again
  */
 struct conversation {
@@ -71,6 +74,7 @@ struct conversation {
 	uint64_t	answers;
 	size_t		matched;
 	uint64_t	since;
+	uint64_t	before;
 	uint64_t	next;
 };
 
@@ -118,9 +122,12 @@ static uint64_t now_ns(void)
 
 static void say(struct conversation *conv, size_t len)
 {
+	uint64_t now = now_ns();
+
 	if (len > REQUEST_LEN - conv->said)
 		len = REQUEST_LEN - conv->said;
-	conv->since = now_ns();
+	conv->before = now - conv->since;
+	conv->since = now;
 	/* A failure shows later on, as a close, and is judged then. */
 	if (send(conv->fd, request + conv->said, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return;
@@ -180,7 +187,7 @@ static void ended(struct client *client, struct conversation *conv)
 	close(conv->fd);
 	conv->fd = -1;
 	if (conv->talks) {
-		if (silence >= client->timeout)
+		if (silence >= client->timeout || conv->before >= client->timeout)
 			client->own_fault++;
 		else
 			client->lost++;
