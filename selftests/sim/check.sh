@@ -19,8 +19,7 @@ export O=$build/sim
 simulator() {
 	local kind=$1
 	shift
-	ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66:halt_on_error=1:report_thread_leaks=0 \
-		"$O/$kind/sim" "$@"
+	"$O/$kind/sim" "$@"
 }
 
 # What the episode of $seed did: a trace, without what the machine has to do with

@@ -10,6 +10,19 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+/* What the sanitizers ask for as the program begins; it is never left with all its memory free. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "exitcode=66:halt_on_error=1:report_thread_leaks=0:atexit_sleep_ms=0";
+}
+
 #ifdef SIM_TSAN
 void sim_ignore_reads(bool begin)
 {
@@ -128,6 +141,8 @@ static void fiber_begin(void)
 #ifdef __SANITIZE_ADDRESS__
 	__sanitizer_finish_switch_fiber(NULL, NULL, NULL);
 #endif
+	/* As a new thread does */
+	tsan_acquire(self);
 	fiber_main();
 }
 
@@ -142,14 +157,21 @@ struct fiber *fiber_new(enum fiber_kind kind, void (*function)(void *arg), void 
 	expect(i < MAX_FIBERS, SIM_ITSELF, "there are too many tasks");
 	f = &fibers[i];
 #ifdef SIM_TSAN
-	if (f->tsan)
+	/*
+	 * Whom main makes comes after all that tasks have done, who had it before among them. A
+	 * task is not to be ordered after that one.
+	 */
+	if (f->tsan && self) {
 		__tsan_destroy_fiber(f->tsan);
-	f->tsan = __tsan_create_fiber(0);
-	/* It forgets what the memory was: nothing orders this fiber after who had it before. */
-	sim_ignore_reads(true);
-	free(f->stack);
-	f->stack = aligned_alloc(4096, STACK_SIZE);
-	sim_ignore_reads(false);
+		f->tsan = NULL;
+		/* It forgets what the memory was. */
+		sim_ignore_reads(true);
+		free(f->stack);
+		f->stack = aligned_alloc(4096, STACK_SIZE);
+		sim_ignore_reads(false);
+	}
+	f->tsan = f->tsan ?: __tsan_create_fiber(0);
+	tsan_release(f);
 #endif
 	if (i == nr_fibers)
 		nr_fibers++;
