@@ -22,9 +22,12 @@ const struct file_operations *sim_device;
 struct user_namespace init_user_ns;
 static const struct file_operations *files[MAX_FILES];
 static int nr_files;
+/* The kernel has one, too. */
+static struct mutex param_lock = SIM_LOCK_INIT(param);
 
 void module_begin(void)
 {
+	param_lock.order.time = 0;
 	sim_device = NULL;
 	nr_files = 0;
 }
@@ -96,8 +99,6 @@ void sim_read_debugfs(void)
 
 void sim_set_user_limit(unsigned long limit)
 {
-	/* The kernel has one, too. */
-	static DEFINE_MUTEX(param_lock);
 	struct kernel_param param = { .arg = sim_param_max_user_timers };
 	char text[24];
 
