@@ -68,8 +68,11 @@ static size_t reachable(const void *p, size_t n)
 	}
 	if (n && no_faults && self->absent)
 		return 0;
-	if (self && self->hole >= at && self->hole < at + n)
+	if (self && self->hole >= at && self->hole < at + n) {
+		sim_stats.efaults++;
+		self->faults = true;
 		return (size_t)(self->hole - at);
+	}
 	if (!n || !fails(COPY, no_faults ? sim_config.fault_chance : sim_config.efault_chance))
 		return n;
 	sim_stats.faults++;
@@ -90,7 +93,14 @@ void sim_call_begins(void)
 	self->lacks_memory = false;
 	self->faults = false;
 	self->absent = false;
-	self->hole = NULL;
+	self->hole = self->next_hole;
+	self->next_hole = NULL;
+}
+
+void sim_hole(const void *at)
+{
+	if (sim_config.fault == AT_RANDOM)
+		self->next_hole = at;
 }
 
 void sim_call_ends(long ret)

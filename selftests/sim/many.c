@@ -36,6 +36,8 @@ void do_list(struct context *c, bool drain)
 	u64 began = oracle_stamp();
 	long ret, i;
 
+	if (sim_config.efault_chance && sim_below(2))
+		sim_hole((char *)infos + sim_below(sizeof(infos)));
 	c->drains += drain;
 	c->draining += drain;
 	ret = call_list(c, &list);

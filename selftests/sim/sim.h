@@ -70,6 +70,7 @@ struct sim_costs {
  * @kill_chance:	a signal that kills is
  * @cancel_chance:	a thread is cancelled where it waits
  * @weak:		CPUs have store buffers
+ * @drain_mask:		which random numbers do not let stores leave a buffer at a point
  * @rt:			the rules of PREEMPT_RT: spinlocks and soft interrupts are preempted
  * @bh_lock:		and bottom halves that are off are a lock of the CPU, as before Linux 6.18
  * @costs:		what things take
@@ -96,6 +97,7 @@ struct sim_config {
 	u32	signal_chance;
 	u32	kill_chance;
 	u32	cancel_chance;
+	u32	drain_mask;
 	bool	weak;
 	bool	rt, bh_lock;
 	struct sim_costs costs;
@@ -184,6 +186,8 @@ void sim_unwatch(void);
 
 /* fault.c: around each call of a program. It ends with an error for which there was a reason. */
 void sim_call_begins(void);
+/* In the next call of this task there is no memory at @at, unless one fault at a time is made. */
+void sim_hole(const void *at);
 void sim_call_ends(long ret);
 
 /* work.c, cpu.c, clock.c, module.c: after rmmod, or an insmod that has failed */

@@ -36,6 +36,11 @@ void sim_call_begins(void)
 {
 }
 
+void sim_hole(const void *at)
+{
+	(void)at;
+}
+
 void sim_call_ends(long ret)
 {
 	(void)ret;
