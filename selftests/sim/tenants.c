@@ -15,7 +15,7 @@
 #define TENANTS		3U
 #define ROUNDS		12U
 /* So often an administrator changes the limit. */
-#define CHANGES		20U
+#define CHANGES		60U
 
 /* From one number to another one */
 struct range {
@@ -168,12 +168,16 @@ static void tenant_main(void *arg)
 
 static void administrator_main(void *unused)
 {
-	u32 i, n;
+	u32 low = TENANTS_LIMIT / 4 + sim_below(TENANTS_LIMIT / 2), i, n;
+	/* It is lower for moments, and then what it was. */
+	bool to_and_fro = sim_below(3);
 
 	for (i = 0; i < CHANGES; i++) {
-		sim_sleep_until(sim_now() + sim_below(20000));
+		sim_sleep_until(sim_now() + sim_below(to_and_fro && i % 2 ? 6000 : 30000));
 		n = TENANTS_LIMIT / 4 + sim_below(TENANTS_LIMIT);
 		n = min(n, TENANTS_LIMIT);
+		if (to_and_fro)
+			n = i % 2 ? TENANTS_LIMIT : low;
 		sim_trace("the limit becomes %u", n);
 		widen(&limit, &(struct range){ n, n });
 		note();
