@@ -35,8 +35,10 @@
 
 #define HOUR	(3600 * NSEC_PER_SEC)
 #define SOME	2
-/* How often who is told of steps comes and goes, and how often the clock is set */
+/* How often first timers are armed while settings change */
 #define ROUNDS	20U
+/* How often who is told of steps comes and goes, and how often the clock is set */
+#define WATCHES	80U
 #define MOST	(3 * SOME + 1)
 /* Timers of which each comes before those that were armed before it */
 #define EARLIER	100U
@@ -289,8 +291,8 @@ static void watch_main(void *arg)
 	u32 i;
 
 	/* Contexts that were closed count until a grace period is over. */
-	sim_set_user_limit(1000 * ROUNDS);
-	for (i = 0; i < ROUNDS; i++) {
+	sim_set_user_limit(1000 * WATCHES);
+	for (i = 0; i < WATCHES; i++) {
 		struct context c = {
 			.nr		= 1 + (u32)(uintptr_t)arg,
 			.cred		= world.cred,
@@ -309,7 +311,7 @@ static void watched_main(void *arg)
 {
 	u32 i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < WATCHES; i++) {
 		step_clock((s64)TICK);
 		sim_sleep_until(sim_now() + sim_below(20000));
 	}
@@ -678,6 +680,9 @@ void scene_run(void)
 		play("full", 0, full_main);
 		break;
 	case 4:
+		/* For as long as it takes to close a context and to free it */
+		sim_config.freeze_chance = 200;
+		sim_config.freeze_ns = 60000;
 		for (cpu = 0; cpu < sim_config.cpus; cpu++)
 			sim_spawn("watch", (int)cpu, watch_main, (void *)(uintptr_t)cpu, (int)cpu,
 				  false);
