@@ -123,6 +123,8 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 	if (config->late_chance)
 		config->fault_chance *= 4;
 	config->weak = config->cpus > 1 && once_in(seed, WEAK, 3);
+	/* At every 4th, 16th, 64th or 256th point a store buffer is emptied, more or less. */
+	config->drain_mask = (4U << 2 * by_seed(seed, 65, 4)) - 1;
 	/* A CPU that stands still shows most if the others go on for long. */
 	if (config->freeze_chance)
 		config->switch_chance = min(config->switch_chance, 2048U);

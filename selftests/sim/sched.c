@@ -115,7 +115,7 @@ void sim_point(void)
 	r = sim_random();
 	sim_spend((u64)(u32)r * sim_config.costs.point >> 32);
 	r >>= 48;
-	if (sim_weak && !(r & 3))
+	if (sim_weak && !(r & sim_config.drain_mask))
 		drain_some();
 	if (chance(sim_config.freeze_chance)) {
 		freeze(sim_below(sim_config.freeze_ns));
