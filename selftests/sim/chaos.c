@@ -46,16 +46,22 @@ void chaos_main(void *arg)
 {
 	unsigned int cpu = (unsigned int)(uintptr_t)arg;
 	bool isolated = false;
+	u32 pause = 40;
 
+	/* For a program there is no other chaos than that the clock is set. */
+	if (world.process)
+		pause = 10;
+	if (world.isolated)
+		pause = 1;
 	if (world.isolated && cpu != sim_config.stays) {
 		isolated = true;
 		sim_isolate(cpu, true);
 	}
 	while (world.owners_left) {
-		sim_sleep_until(sim_now() + sim_below((world.isolated ? 1 : 40) * TICK));
+		sim_sleep_until(sim_now() + sim_below(pause * TICK));
 		if (world.leaps && !sim_below(3))
 			leap();
-		else if (world.steps && !sim_below(3))
+		else if (world.steps && (world.process || !sim_below(3)))
 			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
 		if (cpu == sim_config.stays)
 			continue;

@@ -53,13 +53,14 @@ static void choose_clock(struct context *c)
 	c->timens = sim_below(SIM_NAMESPACES);
 	c->clock = CLOCK_MONOTONIC;
 	c->ahead = offsets[c->timens][0];
-	switch (sim_below(4)) {
+	switch (sim_below(world.process ? 5 : 4)) {
 	case 2:
 		c->clock = CLOCK_BOOTTIME;
 		c->config.clock = CLOCK_BOOTTIME;
 		c->ahead = offsets[c->timens][1];
 		break;
 	case 3:
+	case 4:
 		if (!has(WALL))
 			break;
 		c->clock = CLOCK_REALTIME;
