@@ -8,8 +8,11 @@
 
 static long read_some(struct context *c, struct twheel_event *events, u32 room, bool wait)
 {
-	long ret = call_read(c, events, room, wait);
+	long ret;
 
+	if (sim_config.efault_chance && !sim_below(8))
+		sim_hole((char *)events + sim_below(room * sizeof(*events)));
+	ret = call_read(c, events, room, wait);
 	expect(ret > 0 || ret == -EAGAIN || ret == -ECANCELED ||
 	       (ret == -ERESTARTSYS && (sim_config.signal_chance || sim_config.cancel_chance)) ||
 	       oracle_may_lack(ret) ||
@@ -64,7 +67,7 @@ static void read_by_edges(struct context *c, struct twheel_event *events, u32 ro
 	sim_watch();
 	for (;;) {
 		attend(c);
-		while (read_some(c, events, room, false) != -EAGAIN)
+		while (read_some(c, events, room, false) != -EAGAIN && !world.stop)
 			;
 		if (!--edges || world.stop)
 			break;
