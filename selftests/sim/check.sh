@@ -104,5 +104,5 @@ try "and its episode made smaller" makes_it_smaller
 simulate plain 8000
 seconds=$((seconds / 4)) simulate plain 100 --each-fault 40 --each 20
 simulate address 2000
-simulate thread 120
+simulate thread 1000
 finish
