@@ -17,6 +17,8 @@ without_node() {
 }
 
 # said PATTERN - succeeds if $tmp/out has a matching line
+#
+# A command in the background may begin after this has looked: empty the file before it.
 said() {
 	grep -q -- "$1" "$tmp/out"
 }

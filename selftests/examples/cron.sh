@@ -301,6 +301,7 @@ check "commands: none is still running" test "$(value 'still running')" = 0
 # Whoever has started cron may ignore SIGCHLD, and a program inherits that.
 tab '@reboot exit 3'
 if knows_ignored; then
+	: >"$tmp/log"
 	env --ignore-signal=CHLD cron "$tmp/tab" >"$tmp/log" 2>&1 &
 	pid=$!
 	check "SIGCHLD is ignored: a failure is told" await logged "tab:1: 'exit 3' returned 3$"

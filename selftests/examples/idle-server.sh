@@ -112,6 +112,7 @@ late() {
 	start 1024 --timeout 2s "$@"
 	rm -f "$tmp/requests"
 	mkfifo "$tmp/requests"
+	: >"$tmp/out"
 	nc 127.0.0.1 "$port" <"$tmp/requests" >"$tmp/out" &
 	client=$!
 	exec 9<>"$tmp/requests"
@@ -215,6 +216,7 @@ check "exit status 0 all the same" test "$status" = 0
 if command -v prlimit >/dev/null; then
 	start 1024 --timeout 1h
 	prlimit --pid $server --nofile=16:1024
+	: >"$tmp/out"
 	while printf 'GET / HTTP/1.1\r\n\r\n'; do
 		sleep 0.02
 	done 2>/dev/null | nc 127.0.0.1 "$port" >"$tmp/out" &

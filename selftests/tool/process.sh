@@ -62,6 +62,7 @@ run twheel stat --pid $first --every 50ms --count 3 --json
 check "stat --every: so many lines" test "$(grep -c '^{"interval":[0-9]*,"fds":\[{"fd":' "$tmp/out")" = 3
 check "of what was counted meanwhile" test "$(grep -c '"armed":0,' "$tmp/out")" = 3
 # The four periods that are shown as ever take two seconds, and the one with the stop at least three.
+: >"$tmp/out"
 twheel stat --pid $first --every 500ms --count 5 --json >"$tmp/out" 2>&1 &
 stat=$!
 await said '^{"interval":'

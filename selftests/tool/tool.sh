@@ -44,7 +44,7 @@ refuses 2 'fd takes no --device' info --fd 0 --device /dev/null
 refuses 2 'fd takes no --device' list --fd 0 --device /dev/null
 refuses 2 "'10m' is not @SECONDS" arm 10m --clock realtime
 refuses 2 "'@0' is a point in time: use --clock realtime" arm 1s @0
-for when in @noon @5m @1774745940s; do
+for when in @ @noon @5m @1774745940s; do
 	refuses 2 "'$when' is not @SECONDS" arm $when --clock realtime
 done
 refuses 2 "'1.2.3' is not a duration" arm @1.2.3 --clock realtime

@@ -34,6 +34,7 @@ counters() {
 # to 1 ms, 100 by 1 to 2 ms, 1 by more than a minute, 99 by next to nothing
 top_between() {
 	counters 1000 20=700 30=50
+	: >"$tmp/out"
 	TWHEEL_TEST_ROOT=$root twheel top --every 100ms --count 1000 "$@" >"$tmp/out" 2>&1 &
 	pid=$!
 	await said '^all '
@@ -68,6 +69,7 @@ check "no line is too long" test "$(awk '{ gsub(/[^ -~]+/, "##") } length > 80' 
 
 # As nohup runs it
 counters 1000 20=700
+: >"$tmp/out"
 (
 	trap '' HUP
 	TWHEEL_TEST_ROOT=$root exec twheel top --every 200ms --count 5

@@ -214,7 +214,8 @@ static bool parse_when(const struct settings *settings, const char *text, struct
 	bool at = settings->config.clock == TWHEEL_CLOCK_REALTIME;
 	uint64_t ns;
 
-	if (at != (*text == '@') || (at && text[1 + strspn(text + 1, "0123456789.")])) {
+	if (at != (*text == '@') ||
+	    (at && (!text[1] || text[1 + strspn(text + 1, "0123456789.")]))) {
 		tool_complain(TOOL_USAGE, "arm: '%s' is %s", text, at ?
 			      "not @SECONDS, which realtime takes: use e.g. $(date -d 12:00 +@%s)" :
 			      "a point in time: use --clock realtime");
