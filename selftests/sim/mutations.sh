@@ -5,7 +5,7 @@
 #
 # It looks in ROUNDS (20) of 2.8 CPU s: 400 episodes of the plain build, 200 about limits, 300 of the
 # library with a wheel in its process, 5 in which each allocation and copy fails in turn, 40 of the
-# build with the address sanitizer, and 20 of the one with the thread sanitizer. From seed 1 on, so
+# build with the address sanitizer, and 40 short ones with the thread sanitizer. From seed 1 on, so
 # that it is the same each time.
 
 # look BUILD SANITIZER ROUND EPISODES [OPTION] - run so many in this round
@@ -34,7 +34,7 @@ found_by() {
 			look limits '' "$round" 200 --tenants &&
 			look process '' "$round" 300 --process &&
 			look "each fault" '' "$round" 5 "--each-fault 40 --each 20" &&
-			look address address "$round" 40 && look thread thread "$round" 20 || return
+			look address address "$round" 40 && look thread thread "$round" 40 "--each 10" || return
 		if [ -e "$scratch/found" ]; then
 			head -c 150 "$scratch/found" | head -n 1
 			return

@@ -199,7 +199,7 @@ void tenants_spawn(void)
 		sim_spawn("tenant", (int)i, tenant_main, (void *)(uintptr_t)i,
 			  (int)(i % sim_config.cpus), false);
 	}
-	administered = sim_below(2);
+	administered = sim_below(3);
 	if (administered) {
 		world.owners_left++;
 		sim_spawn("administrator", 0, administrator_main, NULL, 0, false);
