@@ -10,7 +10,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* What the sanitizers ask for as the program begins; it is never left with all its memory free. */
+/* What the sanitizers ask for as the program begins. It ends with memory that it has not freed. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
