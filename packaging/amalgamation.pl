@@ -155,7 +155,7 @@ my $apart = join '', "\n#undef TWHEEL_CHUNK_TIMERS\n",
 	map { "#define $_ core_$_\n" } qw(twheel_ioctl twheel_lease_deadline twheel_timer);
 
 # The library comes first: after the kernel's headers names like `min` and `current` are others.
-for my $path (sort(glob "$lib/*.c"), "$lib/process/backend.c", "$lib/process/process.c") {
+for my $path (sort(glob "$lib/*.c"), map { "$lib/process/$_.c" } qw(backend shards process)) {
 	my @process = $path =~ m{/process/} ? ($shim, $core, "$lib/process") : ();
 	# The core has other things by these names.
 	$source .= $apart if @process && !$seen{apart}++;

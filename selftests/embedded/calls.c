@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -39,6 +40,45 @@ static long result(long ret)
 	errno = (int)-ret;
 	return -1;
 }
+
+#ifdef WITH_SHARDS
+int __real_twheel_open(struct twheel **twp, const char *path, unsigned int flags,
+		       const struct twheel_config *config);
+
+/* The first thread makes its timers in the second wheel. */
+static void *take_number(void *arg)
+{
+	struct twheel *tw;
+
+	if (!twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL)) {
+		twheel_arm_after(tw, 0, 0, NULL);
+		twheel_close(tw);
+	}
+	return arg;
+}
+
+/* Some tests take all words to be in the first segment: those of the first wheel are. */
+__attribute__((__constructor__))
+static void begin_in_first_wheel(void)
+{
+	pthread_t thread;
+
+	if (!strstr(program_invocation_short_name, "lease") &&
+	    !strstr(program_invocation_short_name, "conditional"))
+		return;
+	if (!pthread_create(&thread, NULL, take_number, NULL))
+		pthread_join(thread, NULL);
+}
+
+/* All contexts of the tests are for threads, but for those that cannot be. */
+int __wrap_twheel_open(struct twheel **twp, const char *path, unsigned int flags,
+		       const struct twheel_config *config)
+{
+	if (!(flags & TWHEEL_OPEN_CACHE_NOW))
+		flags |= TWHEEL_OPEN_THREADS;
+	return __real_twheel_open(twp, path, flags, config);
+}
+#endif
 
 int emb_test_open(const char *path, int flags, ...)
 {

@@ -6,7 +6,7 @@
 found_by() {
 	local -x TWHEEL_BACKEND=embedded
 	local out=$scratch/embedded
-	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open cancel uapi-push
+	local tests=(lib-deferred lib-model lib-fork lib-timers now faked open cancel shards uapi-push
 		uapi-lease)
 
 	make -s -C "$tree/selftests/embedded" O="$out" TESTS="${tests[*]}" all \

@@ -25,6 +25,7 @@ struct skip {
 #define NODE	"only the device has a node, parameters, counters and an entry in /proc"
 #define CALL	"twheel_read() is the only call that reads"
 #define MAPPED	"words are memory of the process, and not mapped from a descriptor"
+#define EACH_SLOT	"each wheel has a slot of its own"
 
 static const struct skip skips[] = {
 	/* uapi/abi.c */
@@ -87,6 +88,14 @@ static const struct skip skips[] = {
 	/* lib/modes.c */
 	{ "lease", "passed_on", SHARED },
 	{ "lease", "close_unmaps", MAPPED },
+#ifdef WITH_SHARDS
+	{ "global", "three_descriptors_are_enough", "each wheel has two of its own" },
+	{ "global", "a_step_is_not_lost", "a read that waits takes nothing while it does" },
+	{ "stats", "shared", EACH_SLOT },
+	{ "stats", "shared_with_a_child", EACH_SLOT },
+	{ "stats", "shared_with_a_child_of_the_same_pid", EACH_SLOT },
+	{ "stats", "no_memory", EACH_SLOT },
+#endif
 #ifdef __SANITIZE_ADDRESS__
 	{ "lease", "no_room_to_map", "the sanitizer needs room, too" },
 #endif

@@ -16,14 +16,18 @@
 #define WORDS		(PAGE_SIZE / sizeof(u64))
 #define MAX_PAGES	32
 
+/* Each of several wheels has words from a multiple of this on. */
+#define WHEEL_WORDS	(1U << 28)
+#define MAX_WHEELS	4
+
 /**
  * struct program - a context that the program has opened
  * @tw:		the library's, once it is configured
- * @pages:	pages of its words that somebody uses
+ * @pages:	pages of its words that somebody uses, for each wheel
  */
 struct program {
 	struct twheel	*tw;
-	struct page	pages[MAX_PAGES];
+	struct page	pages[MAX_WHEELS][MAX_PAGES];
 };
 
 u32 program_calls;
@@ -52,12 +56,14 @@ static int library_release(struct inode *inode, struct file *file)
 static long configure(struct file *file, const struct twheel_config *config)
 {
 	struct program *program = file->private_data;
-	bool caches = !sim_below(4);
+	bool caches = !sim_below(4), threads = !caches && sim_below(2);
 
 	if (program->tw)
 		return -EBUSY;
 	world.caches |= caches;
+	world.threads |= threads;
 	return twheel_open(&program->tw, NULL, TWHEEL_OPEN_EMBEDDED |
+			   (threads ? TWHEEL_OPEN_THREADS : 0) |
 			   (caches ? TWHEEL_OPEN_CACHE_NOW : 0), config);
 }
 
@@ -181,12 +187,15 @@ static __poll_t library_poll(struct file *file, poll_table *table)
 static vm_fault_t library_fault(struct vm_fault *vmf)
 {
 	struct program *program = vmf->vma->vm_file->private_data;
-	struct page *page = &program->pages[vmf->pgoff];
+	u64 wheel = vmf->pgoff / (WHEEL_WORDS / WORDS), nr = vmf->pgoff % (WHEEL_WORDS / WORDS);
 	struct twheel_lease lease;
+	struct page *page;
 
+	if (wheel >= MAX_WHEELS || nr >= MAX_PAGES)
+		return VM_FAULT_SIGBUS;
+	page = &program->pages[wheel][nr];
 	/* Word 0 is that of no lease. */
-	if (vmf->pgoff >= MAX_PAGES ||
-	    twheel_lease_at(program->tw, (u32)(vmf->pgoff * WORDS) + 1, 0, &lease))
+	if (twheel_lease_at(program->tw, (u32)(vmf->pgoff * WORDS) + 1, 0, &lease))
 		return VM_FAULT_SIGBUS;
 	page->address = lease.word - 1;
 	/* It goes with the context, and not with its last user. */

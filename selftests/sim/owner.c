@@ -341,6 +341,8 @@ static void do_extend(struct owner *o, struct context *c, u32 i)
 	if (sim_below(2) && !(old & TWHEEL_LEASE_EXPIRED)) {
 		u64 end = (old & TWHEEL_LEASE_UNITS_MASK) * UNIT;
 
+		/* If it were 0 nobody would ever wake this task. */
+		expect(end, CONTAINED, "the word of a lease that goes on says nothing");
 		sim_sleep_until(sim_time_of(c, (end + TICK - 1) / TICK * TICK) + sim_below(3000));
 	}
 	for (n = sim_below(2) ? 1 : 1 + sim_below(12); n; n--) {

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -27,9 +28,9 @@
 
 /* The first descriptor, so that none is taken for one of the simulation's own. */
 #define FIRST_FD	1000
-#define MAX_FDS		16
-#define MAX_MUTEXES	16
-#define MAX_MAPPINGS	16
+#define MAX_FDS		64
+#define MAX_MUTEXES	64
+#define MAX_MAPPINGS	32
 
 enum fd_kind { NO_FD, EPOLL, EVENTFD, TIMERFD };
 
@@ -204,12 +205,27 @@ static long change_count(struct fd *fd, u64 *value, bool writes)
 	return sizeof(*value);
 }
 
+/* The thread ends, as far as the library can see: it goes on in read_records(). */
+static void cancel(void)
+{
+	sim_trace("the thread is cancelled");
+	sim_stats.cancels++;
+	if (self->cleanup)
+		self->cleanup(self->cleanup_arg);
+	self->cleanup = NULL;
+	longjmp(*self->cancelled, 1);
+}
+
+/* A point of cancellation: of a call that has not begun, or has just ended. */
 int sim_ppoll(struct pollfd *pollfd, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
+	bool cancelled = self->cancelled && chance(sim_config.cancel_chance);
 	u64 until = sim_now() + ns_of(timeout);
 	struct fd *fd = fd_of(pollfd->fd);
 	int ret;
 
+	if (cancelled && sim_below(2))
+		cancel();
 	for (;;) {
 		ret = sim_wait_begin(&fd->queue, false, true);
 		if (is_readable(fd) || ret || sim_now() >= until)
@@ -217,6 +233,8 @@ int sim_ppoll(struct pollfd *pollfd, nfds_t n, const struct timespec *timeout, c
 		sim_wait(until);
 	}
 	sim_wait_end();
+	if (cancelled)
+		cancel();
 	errno = EINTR;
 	return is_readable(fd) ? 1 : ret ? -1 : 0;
 }
@@ -318,16 +336,6 @@ void program_clock_was_set(void)
 		}
 		clock_note_step();
 	}
-}
-
-/* The thread ends, as far as the library can see: it goes on in read_records(). */
-static void cancel(void)
-{
-	sim_trace("the thread is cancelled");
-	sim_stats.cancels++;
-	self->cleanup(self->cleanup_arg);
-	self->cleanup = NULL;
-	longjmp(*self->cancelled, 1);
 }
 
 void sim_cleanup_push(void (*function)(void *arg), void *arg)
@@ -555,6 +563,17 @@ int sim_munmap(void *at, size_t size)
 char *sim_secure_getenv(const char *name)
 {
 	return NULL;
+}
+
+/* For the library there are as many CPUs as the simulation has, up to four. */
+int sim_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus)
+{
+	u32 i;
+
+	CPU_ZERO_S(size, cpus);
+	for (i = 0; i < min(sim_config.cpus, 4U); i++)
+		CPU_SET_S(i, size, cpus);
+	return 0;
 }
 
 int sim_sigaction(int sig, const struct sigaction *new, struct sigaction *old)

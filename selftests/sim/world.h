@@ -205,6 +205,7 @@ struct context {
  * @exact:	no CPU stands still, so no record is late
  * @restless:	CPUs come and go, or are isolated
  * @caches:	calls on some context take an older time for the present
+ * @threads:	some context has several wheels in the process
  * @isolated:	nearly all CPUs are isolated, and all that is armed is due soon
  * @steps:	the clock is set
  * @leaps:	so many leap seconds come yet
@@ -228,7 +229,7 @@ struct world {
 	bool		lazy;
 	struct cred	cred;
 	bool		fair, tenants, many, process;
-	bool		in_order, exact, restless, caches, isolated, steps, stop;
+	bool		in_order, exact, restless, caches, threads, isolated, steps, stop;
 	u32		leaps;
 	u64		nr_steps, steps_done;
 	u32		owners_left, readers_left, others_left;

@@ -43,7 +43,7 @@ struct program {
 static struct program begin(void)
 {
 	struct program p = { .handles = calloc((STEPS + 1000) * BATCH, sizeof(*p.handles)) };
-	int fd = twheel_emb_new(&p.emb, O_CLOEXEC, false);
+	int fd = twheel_emb_new(&p.emb, O_CLOEXEC, false, NULL);
 
 	expect(p.handles && fd >= 0, "no context: %d", fd);
 	return p;

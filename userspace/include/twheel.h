@@ -144,10 +144,14 @@ struct twheel_old {
  *	time of the last twheel_read(), twheel_dispatch() or twheel_update_now(), so delays count
  *	from there. Calls for single timers take half as long. For the device, and on
  *	CLOCK_REALTIME, which may be set back, it changes nothing
+ * @TWHEEL_OPEN_THREADS: threads use an embedded context at once: it gets a wheel for each CPU, as
+ *	the device has, and records are in order for each of these. %TWHEEL_OPEN_CACHE_NOW has no
+ *	effect then. For the device it changes nothing
  *
  * None of them is a TWHEEL_CONFIG_* bit: where one belongs the other is refused.
  */
 enum twheel_open_flag {
+	TWHEEL_OPEN_THREADS	= 1 << 25,
 	TWHEEL_OPEN_CACHE_NOW	= 1 << 26,
 	TWHEEL_OPEN_CLOCK	= 1 << 27,
 	TWHEEL_OPEN_NONBLOCK	= 1 << 28,

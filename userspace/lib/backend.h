@@ -26,6 +26,13 @@ static inline uint64_t twheel_time(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* A library that is loaded late finds room for this where the C library is glibc. */
+#ifdef __GLIBC__
+#define EMB_TLS __attribute__((__tls_model__("initial-exec")))
+#else
+#define EMB_TLS
+#endif
+
 /* The words of leases are mapped a segment at a time: 8 MiB for a million leases. */
 #define TWHEEL_SEGMENT_SHIFT	20
 #define TWHEEL_SEGMENT_WORDS	(1U << TWHEEL_SEGMENT_SHIFT)
@@ -70,5 +77,8 @@ int twheel_which_process(unsigned int *number);
  * library is built with TWHEEL_EMBEDDED, and the files in process.
  */
 int twheel_embedded_open(struct twheel *tw, unsigned int flags);
+
+/* The same with several wheels; O_NONBLOCK and O_CLOEXEC may be in @oflags: process/shards.c */
+int twheel_shards_open(struct twheel *tw, int oflags);
 
 #endif /* TWHEEL_BACKEND_H */

@@ -40,12 +40,6 @@ TWHEEL_API ssize_t twheel_read(struct twheel *tw, struct twheel_event *events,
 	return read_events(tw, events, n, true);
 }
 
-/*
- * A thread may be cancelled in such a function, and leave it for functions that it runs at its end.
- * The address sanitizer of GCC would take its variables for theirs.
- */
-#define TWHEEL_LEAVES	__attribute__((__no_sanitize__("address")))
-
 /* Was each signal handler of the program installed with SA_RESTART? */
 static bool all_handlers_restart(void)
 {
@@ -67,12 +61,8 @@ static bool all_handlers_restart(void)
 	return true;
 }
 
-/*
- * Wait until the descriptor is readable, or for @ns. 0; or 1 if that time is over, as a program
- * that is told a time which stands still would not learn of it; or -EINTR.
- */
 TWHEEL_LEAVES
-static int wait_readable(const struct twheel *tw, uint64_t ns)
+int twheel_wait_readable(const struct twheel *tw, uint64_t ns)
 {
 	struct pollfd pollfd = { .fd = tw->fd, .events = POLLIN };
 	uint64_t sec = ns / 1000000000;
@@ -107,7 +97,7 @@ TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *e
 		now = twheel_time(CLOCK_MONOTONIC);
 		if (over || now >= end)
 			return 0;
-		ret = wait_readable(tw, end - now);
+		ret = twheel_wait_readable(tw, end - now);
 		if (ret < 0)
 			return ret;
 	}

@@ -22,6 +22,7 @@
 struct twheel_emb;
 struct twheel_leases;
 struct twheel_loop;
+struct twheel_shards;
 
 /**
  * struct twheel - an open context
@@ -29,7 +30,8 @@ struct twheel_loop;
  *	once, and read without a lock
  * @fd: the descriptor, owned
  * @backend: what stands behind it
- * @emb: the wheel of an embedded context; otherwise NULL
+ * @emb: the wheel of an embedded context, or the first of several; otherwise NULL
+ * @shards: all of several; otherwise NULL
  * @clock: the context's clock, which cannot change any more
  * @config: its TWHEEL_CONFIG_* bits, which cannot change any more either
  * @process: the number of the process that made or took over the context: see fork.c
@@ -41,6 +43,7 @@ struct twheel {
 	int			fd;
 	const struct twheel_backend *backend;
 	struct twheel_emb	*emb;
+	struct twheel_shards	*shards;
 	int			clock;
 	unsigned int		config;
 	unsigned int		process;
@@ -67,6 +70,18 @@ static inline size_t twheel_count_stored(const struct twheel_event *events, size
 		n++;
 	return n;
 }
+
+/*
+ * A thread may be cancelled in such a function, and leave it for functions that it runs at its end.
+ * The address sanitizer of GCC would take its variables for theirs.
+ */
+#define TWHEEL_LEAVES	__attribute__((__no_sanitize__("address")))
+
+/*
+ * Wait until the descriptor is readable, or for @ns; a point of cancellation. 0; or 1 if that time
+ * is over, as a program that is told a time which stands still would not learn of it; or -EINTR.
+ */
+int twheel_wait_readable(const struct twheel *tw, uint64_t ns);
 
 /* Store what was replaced, unless the caller has passed NULL. */
 static inline void twheel_store_old(struct twheel_old *old, uint32_t state,

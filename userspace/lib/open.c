@@ -124,7 +124,7 @@ static int twheel_open_fd(struct twheel *tw, const char *path, unsigned int flag
 }
 
 #define OPEN_FLAGS	(TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC | TWHEEL_OPEN_EMBEDDED | \
-			 TWHEEL_OPEN_CLOCK | TWHEEL_OPEN_CACHE_NOW)
+			 TWHEEL_OPEN_CLOCK | TWHEEL_OPEN_CACHE_NOW | TWHEEL_OPEN_THREADS)
 
 static int twheel_open_new(struct twheel **twp, const char *path, unsigned int flags,
 			   const struct twheel_config *config)

@@ -21,6 +21,7 @@ static int open_state(struct job *job)
 {
 	bool keyed = job->plan->facility == &embedded_keyed;
 	bool caches = job->plan->facility == &embedded_cached;
+	bool threads = job->plan->facility == &embedded_threads;
 	const struct twheel_config config = { .flags = keyed ? TWHEEL_CONFIG_KEYED : 0 };
 	struct state *s = job_table(job, 1, sizeof(*s));
 	uint32_t batch = job->plan->batch;
@@ -38,7 +39,8 @@ static int open_state(struct job *job)
 		return 0;
 	}
 	return twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK |
-			   TWHEEL_OPEN_CLOEXEC | (caches ? TWHEEL_OPEN_CACHE_NOW : 0), &config);
+			   TWHEEL_OPEN_CLOEXEC | (caches ? TWHEEL_OPEN_CACHE_NOW : 0) |
+			   (threads ? TWHEEL_OPEN_THREADS : 0), &config);
 }
 
 static void close_state(struct job *job)
@@ -179,6 +181,10 @@ const struct facility embedded = {
 
 const struct facility embedded_cached = {
 	.name = "embedded-cached", CALLS, .ops = OPS_ALL, .move = move,
+};
+
+const struct facility embedded_threads = {
+	.name = "embedded-threads", CALLS, .ops = OPS_ALL, .move = move,
 };
 
 /* All else is as it is without pushes. */

@@ -36,7 +36,7 @@
 static const struct facility *const facilities[] = {
 	&twheel, &twheel_writes, &twheel_keyed, &twheel_lease, &word, &libtwheel, &timerfd,
 	&timerfd_et, &posix_timer, &io_uring_timeout, &embedded, &embedded_cached,
-	&embedded_push, &embedded_keyed, &embedded_objects, &embedded_timers,
+	&embedded_threads, &embedded_push, &embedded_keyed, &embedded_objects, &embedded_timers,
 	&embedded_cached_timers, &embedded_deferred, &libuv, &libevent, &libevent_common, &heap,
 	&heap4, &hashed, &core6, &empty_call,
 };

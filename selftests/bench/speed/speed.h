@@ -167,7 +167,8 @@ struct facility {
 };
 
 extern const struct facility twheel, twheel_writes, twheel_keyed, twheel_lease, word, libtwheel;
-extern const struct facility embedded, embedded_cached, embedded_push, embedded_keyed;
+extern const struct facility embedded, embedded_cached, embedded_threads, embedded_push;
+extern const struct facility embedded_keyed;
 extern const struct facility embedded_objects, embedded_timers, embedded_cached_timers;
 extern const struct facility embedded_deferred;
 extern const struct facility timerfd, timerfd_et, posix_timer, io_uring_timeout;

@@ -9,7 +9,7 @@
 
 /* fiber.c keeps what is in this section for each fiber. */
 #define __thread	__attribute__((__section__("simtls")))
-#define tls_model(model) __unused__
+#define __tls_model__(model) __unused__
 
 /* program.c calls @function with @arg if this fiber is cancelled in between. */
 void sim_cleanup_push(void (*function)(void *arg), void *arg);

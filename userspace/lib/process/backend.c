@@ -122,8 +122,10 @@ int twheel_embedded_open(struct twheel *tw, unsigned int flags)
 		oflags |= O_NONBLOCK;
 	if (flags & TWHEEL_OPEN_CLOEXEC)
 		oflags |= O_CLOEXEC;
+	if (flags & TWHEEL_OPEN_THREADS)
+		return twheel_shards_open(tw, oflags);
 	tw->backend = &twheel_embedded;
-	tw->fd = twheel_emb_new(&tw->emb, oflags, flags & TWHEEL_OPEN_CACHE_NOW);
+	tw->fd = twheel_emb_new(&tw->emb, oflags, flags & TWHEEL_OPEN_CACHE_NOW, NULL);
 	if (tw->fd < 0)
 		return tw->fd;
 	if (flags & TWHEEL_OPEN_CACHE_NOW)

@@ -116,6 +116,16 @@ int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg)
 	return ret;
 }
 
+void twheel_emb_entries(struct twheel_emb *emb, unsigned long request, void *entries, uint32_t n)
+{
+	twheel_emb_begin(emb);
+	if (request == TWHEEL_IOC_ARM)
+		twheel_arm_entries(emb->ctx, entries, n);
+	else
+		twheel_cancel_entries(emb->ctx, entries, n);
+	twheel_emb_end_call(emb);
+}
+
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words)
 {
 	int ret;
@@ -254,8 +264,8 @@ void twheel_emb_set_now(struct twheel_emb *emb, uint64_t ns)
 	emb->spent |= !emb->stopped;
 	if (emb->user.base.clock == TWHEEL_REALTIME && ns < emb->now)
 		emb->steps++;
-	emb->stopped = true;
 	twheel_emb_go_by(emb, ns);
+	__atomic_store_n(&emb->stopped, true, __ATOMIC_RELAXED);
 	while (twheel_emb_turn(emb, TWHEEL_EXPIRE_BATCH))
 		twheel_emb_rest(emb);
 	twheel_emb_end_call(emb);
@@ -313,7 +323,8 @@ static uint32_t time_namespace(void)
 	return (uint32_t)known;
 }
 
-int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
+int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches,
+		   const struct twheel_emb *first)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct twheel_emb *emb = calloc(1, sizeof(*emb));
@@ -332,7 +343,7 @@ int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches)
 	emb->ctx = twheel_ctx_create(&emb->user);
 	if (IS_ERR(emb->ctx))
 		goto err_free_memory;
-	ret = twheel_emb_fd_open(emb, flags);
+	ret = twheel_emb_fd_open(emb, flags, first);
 	if (ret)
 		goto err_destroy;
 	init_locks(emb);

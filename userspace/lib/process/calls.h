@@ -11,6 +11,18 @@
 
 struct twheel_emb;
 
+/**
+ * struct twheel_emb_limit - how many timers some contexts may have together
+ * @timers: how many they have; atomic
+ * @max: how many that may be; constant, as is @exact
+ * @exact: none keeps some of them for its next timers, which another could not have then
+ */
+struct twheel_emb_limit {
+	uint64_t timers;
+	uint64_t max;
+	bool exact;
+};
+
 /* A request of <linux/twheel.h>. What ioctl() returns, or -errno. */
 int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 
@@ -19,6 +31,18 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wai
 
 /* As write(), but returns -errno. */
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size);
+
+/*
+ * Carry out @n entries of TWHEEL_IOC_ARM or _CANCEL in their own memory, which is aligned. Each has
+ * its result.
+ */
+void twheel_emb_entries(struct twheel_emb *emb, unsigned long request, void *entries, uint32_t n);
+
+/* What time it is, in ns. It takes no lock. */
+uint64_t twheel_emb_time(const struct twheel_emb *emb);
+
+/* May there be something to read at @ns? It takes no lock. */
+bool twheel_emb_may_read(const struct twheel_emb *emb, uint64_t ns);
 
 /* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
@@ -37,11 +61,19 @@ void twheel_emb_stats(const struct twheel_emb *emb, uint64_t counts[TWHEEL_SHARE
 
 /*
  * Make a context. O_NONBLOCK and O_CLOEXEC may be in @flags. With @caches only reads and
- * twheel_emb_update_now() read the clock. Returns its descriptor, or -errno.
+ * twheel_emb_update_now() read the clock. It shares the descriptor of @first, unless that is NULL.
+ * Returns its descriptor, or -errno.
  */
-int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches);
+int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches,
+		   const struct twheel_emb *first);
 
-/* Free a context, and close its descriptors. */
+/* How many timers a context may have if it does not ask for a limit */
+uint64_t twheel_emb_most_timers(void);
+
+/* Before its first timer: let a context have no more than @limit, with others of that limit. */
+void twheel_emb_set_limit(struct twheel_emb *emb, struct twheel_emb_limit *limit);
+
+/* Free a context, and close its descriptors; the one that others share goes last. */
 void twheel_emb_destroy(struct twheel_emb *emb);
 
 /* In a child, which has a copy of it. False if that is in a time namespace with other clocks. */

@@ -3,6 +3,7 @@
  * A wheel in the process: module/core, and the process as its host.
  *
  *	backend.c	what the library above sees
+ *	shards.c	several of them as one context
  *	calls.c		requests and reads; how a context begins and ends
  *	turn.c		a call begins, turns the wheel, and ends
  *	fd.c		the descriptor, and waiting for it
@@ -86,16 +87,18 @@ struct emb_tally {
  * @locked: @lock was taken
  * @queue: whoever has to wait for @lock holds this meanwhile
  * @overdue: whoever holds @queue has waited for long, so nobody else comes first; atomic
- * @fd: what the program sees: an epoll of the two that follow
+ * @fd: what the program sees: an epoll of the two that follow, and of those that share it
+ * @shares_fd: it is that of another context
  * @event: an eventfd, readable while something is ready
  * @timer: a timerfd, readable from the first deadline on
  * @user: what the core takes for the user of the context; has the wheel
  * @memory: of the wheel's buckets
+ * @limit: of this and other contexts, or NULL
  * @ctx: the core's context
  * @now: the time that the present call takes for the present; also read without @lock
  * @since: when others had their turn last, or the call began; 0 before that has to be known
  * @caches: only reads, and calls that ask for it, read the clock
- * @stopped: @now does not follow a clock any more: see twheel_set_now()
+ * @stopped: @now does not follow a clock any more: see twheel_set_now(). Also read without @lock
  * @faked: programs are told another time than the kernel's, as under faketime
  * @closing: the context is being freed, and nobody else waits for @lock
  * @tally: where its timers are counted; constant
@@ -103,7 +106,8 @@ struct emb_tally {
  * @steps: how often the clock was set
  * @time_ns: the time namespace of the process that has made the context; 0 if it is not known
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
- * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0
+ * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0.
+ *	Also read without @lock
  * @spent: @timer was read, or is not set yet
  * @shown: @event is readable
  * @news: something became ready in a call that does not read
@@ -120,10 +124,12 @@ struct twheel_emb {
 	pthread_mutex_t		queue;
 	unsigned int		overdue;
 	int			fd;
+	bool			shares_fd;
 	int			event;
 	int			timer;
 	struct twheel_quota	user;
 	void			*memory;
+	struct twheel_emb_limit	*limit;
 	struct twheel_ctx	*ctx;
 	uint64_t		now;
 	uint64_t		since;
@@ -246,8 +252,11 @@ bool twheel_emb_turn(struct twheel_emb *emb, uint32_t looks);
 
 /* fd.c */
 
-/* Open the descriptors: O_NONBLOCK and O_CLOEXEC may be in @flags. 0 or -errno. */
-int twheel_emb_fd_open(struct twheel_emb *emb, int flags);
+/*
+ * Open the descriptors: O_NONBLOCK and O_CLOEXEC may be in @flags. What the program sees is that of
+ * @first, unless that is NULL. 0 or -errno.
+ */
+int twheel_emb_fd_open(struct twheel_emb *emb, int flags, const struct twheel_emb *first);
 
 void twheel_emb_fd_close(struct twheel_emb *emb);
 

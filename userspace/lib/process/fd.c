@@ -101,15 +101,25 @@ static int open_event(struct twheel_emb *emb)
 	return watch(emb, emb->event);
 }
 
-int twheel_emb_fd_open(struct twheel_emb *emb, int flags)
+static int open_epoll(struct twheel_emb *emb, int flags)
+{
+	emb->fd = epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
+	if (emb->fd < 0 || (flags & O_NONBLOCK && fcntl(emb->fd, F_SETFL, O_NONBLOCK)))
+		return -errno;
+	return 0;
+}
+
+int twheel_emb_fd_open(struct twheel_emb *emb, int flags, const struct twheel_emb *first)
 {
 	int ret = 0;
 
 	emb->timer = -1;
 	emb->event = -1;
-	emb->fd = epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
-	if (emb->fd < 0 || (flags & O_NONBLOCK && fcntl(emb->fd, F_SETFL, O_NONBLOCK)))
-		ret = -errno;
+	emb->shares_fd = first;
+	if (first)
+		emb->fd = first->fd;
+	else
+		ret = open_epoll(emb, flags);
 	if (!ret)
 		ret = open_event(emb);
 	if (!ret)
@@ -123,7 +133,8 @@ void twheel_emb_fd_close(struct twheel_emb *emb)
 {
 	close_fd(emb->timer);
 	close_fd(emb->event);
-	close_fd(emb->fd);
+	if (!emb->shares_fd)
+		close_fd(emb->fd);
 }
 
 int twheel_emb_fd_clock(struct twheel_emb *emb, clockid_t clock)
@@ -243,7 +254,21 @@ static noinline void settle(struct twheel_emb *emb)
 	}
 	if (readable != emb->shown || emb->news)
 		show(emb, readable);
-	emb->settled = readable ? 0 : emb->user.first;
+	__atomic_store_n(&emb->settled, readable ? 0 : emb->user.first, __ATOMIC_RELAXED);
+}
+
+uint64_t twheel_emb_time(const struct twheel_emb *emb)
+{
+	if (__atomic_load_n(&emb->stopped, __ATOMIC_RELAXED))
+		return __atomic_load_n(&emb->now, __ATOMIC_RELAXED);
+	return twheel_time(twheel_emb_clock(emb));
+}
+
+bool twheel_emb_may_read(const struct twheel_emb *emb, uint64_t ns)
+{
+	/* The timerfd has perhaps fired for a time that is to come once more: see below. */
+	return emb->user.base.clock == TWHEEL_REALTIME || emb->faked ||
+	       __atomic_load_n(&emb->settled, __ATOMIC_RELAXED) <= twheel_now_to_tick(ns);
 }
 
 void twheel_emb_settle(struct twheel_emb *emb)

@@ -88,12 +88,18 @@ void twheel_waiters_wake(struct twheel_waiters *waiters)
 }
 
 /*
- * Limits. A process has what memory it gets.
+ * Limits. A process has what memory it gets, but for contexts that have a limit together.
  */
 
 unsigned long twheel_max_user_timers = ~0UL;
 unsigned long twheel_max_fd_timers;
 u32 twheel_limit_changes;
+
+uint64_t twheel_emb_most_timers(void)
+{
+	return twheel_max_fd_timers;
+}
+
 /* Their sum is what the contexts of this process have. */
 static struct emb_tally tallies[EMB_TALLIES];
 
@@ -154,23 +160,47 @@ void twheel_account_close(struct twheel_account *account)
 {
 }
 
+void twheel_emb_set_limit(struct twheel_emb *emb, struct twheel_emb_limit *limit)
+{
+	emb->limit = limit;
+}
+
+/* Reserve @n timers of the limit that the context shares, if that leaves as many. @n or 0. */
+static u32 reserve_timers(u32 n)
+{
+	struct twheel_emb_limit *limit = called->limit;
+	uint64_t timers;
+
+	if (!limit)
+		return n;
+	timers = __atomic_load_n(&limit->timers, __ATOMIC_RELAXED);
+	do {
+		if (timers + n > limit->max)
+			return 0;
+	} while (!__atomic_compare_exchange_n(&limit->timers, &timers, timers + n, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return n;
+}
+
 int twheel_account_reserve(struct twheel_account *account)
 {
-	return 0;
+	return reserve_timers(1) ? 0 : -ENOSPC;
 }
 
 bool twheel_account_is_sought(const struct twheel_account *account)
 {
-	return false;
+	return called->limit && called->limit->exact;
 }
 
 u32 twheel_account_reserve_more(struct twheel_account *account, u32 n)
 {
-	return n;
+	return reserve_timers(n);
 }
 
 void twheel_account_release(struct twheel_account *account, u32 n)
 {
+	if (called->limit)
+		__atomic_fetch_sub(&called->limit->timers, n, __ATOMIC_RELAXED);
 }
 
 /*

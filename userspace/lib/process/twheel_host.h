@@ -14,15 +14,9 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "../backend.h"
 #include "base.h"
 #include "share.h"
-
-/* A library that is loaded late finds room for this where the C library is glibc. */
-#ifdef __GLIBC__
-#define EMB_TLS __attribute__((tls_model("initial-exec")))
-#else
-#define EMB_TLS
-#endif
 
 #define TWHEEL_OPEN_GFP		GFP_KERNEL
 #define TWHEEL_POOL_GFP		GFP_KERNEL
@@ -39,7 +33,7 @@ struct twheel_quota {
 	bool			recheck;
 };
 
-/* A user has no limit: see host.c. */
+/* A user has no limit, but several contexts may have one together: see host.c. */
 struct twheel_account {
 	struct twheel_quota	*quota;
 };
