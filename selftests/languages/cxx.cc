@@ -160,6 +160,11 @@ static void contexts()
 	cached.update_now();
 	expect(cached.now() >= opened + 1ms, "until it is told to read the clock");
 
+	in_process.threads = true;
+	tw::context shared(in_process);
+	shared.arm_after(0s);
+	expect(shared.read(events) && events.size() == 1, "a context is for threads");
+
 	const auto counted = still.stats();
 	expect(counted.armed == 1 && counted.read == 1 && counted.lateness[42] == 1,
 	       "what was done is counted, and how late it was");

@@ -31,6 +31,9 @@ type Config struct {
 	Path string
 	// Embedded asks for a wheel in the process, also where the device is there.
 	Embedded bool
+	// Threads says that many goroutines use a wheel in the process at once: it is several, one for
+	// each CPU, and events are in order for each of them.
+	Threads bool
 	// Limit is how many timers there may be; more are refused with ENOSPC.
 	Limit uint64
 }
@@ -185,6 +188,9 @@ func NewQueue(config *Config) (*Queue, error) {
 	flags := C.uint(C.TWHEEL_OPEN_CLOEXEC | C.TWHEEL_OPEN_NONBLOCK)
 	if config.Embedded {
 		flags |= C.TWHEEL_OPEN_EMBEDDED
+	}
+	if config.Threads {
+		flags |= C.TWHEEL_OPEN_THREADS
 	}
 	var path *C.char
 	if config.Path != "" {

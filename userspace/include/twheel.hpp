@@ -276,6 +276,7 @@ struct options {
 	bool		cancel_on_set = false;
 	std::uint64_t	limit = 0;
 	bool		cache_now = false;
+	bool		threads = false;
 };
 
 /* What a call has replaced or cancelled: struct twheel_old with a duration. */
@@ -357,6 +358,7 @@ public:
 		detail::check(twheel_open(&tw, how.path, TWHEEL_OPEN_CLOEXEC |
 					  (how.nonblock ? TWHEEL_OPEN_NONBLOCK : 0) |
 					  (how.cache_now ? TWHEEL_OPEN_CACHE_NOW : 0) |
+					  (how.threads ? TWHEEL_OPEN_THREADS : 0) |
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
 			      how.path ? how.path :
 			      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");

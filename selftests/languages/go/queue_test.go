@@ -349,9 +349,9 @@ func TestQueueCloseTwiceAtOnce(t *testing.T) {
 }
 
 // Each event goes to one of several readers.
-func TestQueueReaders(t *testing.T) {
+func readByMany(t *testing.T, config *Config) {
 	const n = 5000
-	q := newQueue(t, nil)
+	q := newQueue(t, config)
 	var mu sync.Mutex
 	counts := make(map[uint64]int)
 	all := make(chan struct{})
@@ -387,4 +387,9 @@ func TestQueueReaders(t *testing.T) {
 	for key, count := range counts {
 		failIf(t, count != 1, key, count)
 	}
+}
+
+func TestQueueReaders(t *testing.T) {
+	readByMany(t, nil)
+	readByMany(t, &Config{Threads: true})
 }

@@ -411,13 +411,11 @@ public class WheelTest {
     }
 
     /** Each event goes to one of the readers. */
-    @Test
-    public void manyReaders() throws InterruptedException {
+    private static void oneOfManyReads(Wheel wheel) throws InterruptedException {
         int timers = 20000;
         AtomicInteger[] seen = new AtomicInteger[timers];
         Arrays.setAll(seen, i -> new AtomicInteger());
         CountDownLatch left = new CountDownLatch(timers);
-        Wheel wheel = new Wheel();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             threads.add(Threads.begin(() -> {
@@ -445,6 +443,12 @@ public class WheelTest {
         int[] once = new int[timers];
         Arrays.fill(once, 1);
         assertArrayEquals(once, counts);
+    }
+
+    @Test
+    public void manyReaders() throws InterruptedException {
+        oneOfManyReads(new Wheel());
+        oneOfManyReads(new Wheel(options().threads()));
     }
 
     @Test

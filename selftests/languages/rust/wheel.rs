@@ -602,10 +602,9 @@ fn a_child_closes_or_takes_over() {
 
 /// Threads read, arm and push at once; each event goes to one of them, and the last to leave
 /// closes the wheel.
-#[test]
-fn threads() {
+fn at_once(wheel: Wheel) {
     const N: usize = 4000;
-    let wheel = Arc::new(keyed());
+    let wheel = Arc::new(wheel);
     let seen: Arc<Vec<AtomicUsize>> = Arc::new((0..N).map(|_| AtomicUsize::new(0)).collect());
     let armed = Arc::new(AtomicBool::new(false));
     let total = Arc::new(AtomicUsize::new(0));
@@ -641,4 +640,10 @@ fn threads() {
         thread.join().unwrap();
     }
     assert!(seen.iter().all(|n| n.load(Ordering::SeqCst) == 1));
+}
+
+#[test]
+fn threads() {
+    at_once(keyed());
+    at_once(Options::new().keyed(true).threads(true).open().unwrap());
 }

@@ -21,6 +21,7 @@ final class Native {
     /** A result that is less than 0 and not less than this is an error; no handle is. */
     static final int ERRORS = -4095;
 
+    static final int OPEN_THREADS = 1 << 25;
     static final int OPEN_EMBEDDED = 1 << 30;
     static final int CONFIG_KEYED = 1;
     static final int CONFIG_LEASE = 2;

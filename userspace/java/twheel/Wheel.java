@@ -22,7 +22,7 @@ public final class Wheel implements AutoCloseable {
     /** How a wheel is to be opened. */
     public static final class Options {
         private String path;
-        private boolean embedded;
+        private int open;
         private int config;
         private int clock = Native.CLOCK_MONOTONIC;
         private long limit;
@@ -67,7 +67,16 @@ public final class Wheel implements AutoCloseable {
 
         /** A wheel in the process, also where the device is there. */
         public Options embedded() {
-            embedded = true;
+            open |= Native.OPEN_EMBEDDED;
+            return this;
+        }
+
+        /**
+         * Threads use a wheel in the process at once: it is several, one for each CPU, and events are in
+         * order for each of them.
+         */
+        public Options threads() {
+            open |= Native.OPEN_THREADS;
             return this;
         }
 
@@ -100,8 +109,8 @@ public final class Wheel implements AutoCloseable {
         config = options.config;
         clock = options.clock;
         wake = TwheelException.check("eventfd", Native.wakeOpen());
-        int result = Native.open(options.path, options.embedded ? Native.OPEN_EMBEDDED : 0,
-                options.clock, options.config, options.limit, made);
+        int result = Native.open(options.path, options.open, options.clock, options.config,
+                options.limit, made);
         if (result < 0)
             Native.wakeClose(wake);
         TwheelException.check("open " + opened(options.path, result), result);

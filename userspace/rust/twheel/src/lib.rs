@@ -178,6 +178,12 @@ impl Options {
         self.set_open(sys::TWHEEL_OPEN_CACHE_NOW, on)
     }
 
+    /// Threads use a wheel in the process at once: it is several, one for each CPU, and records are in
+    /// order for each of them.
+    pub fn threads(&mut self, on: bool) -> &mut Options {
+        self.set_open(sys::TWHEEL_OPEN_THREADS, on)
+    }
+
     /// A wheel in the process, also where the device is there.
     pub fn embedded(&mut self, on: bool) -> &mut Options {
         self.set_open(sys::TWHEEL_OPEN_EMBEDDED, on)
