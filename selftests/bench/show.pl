@@ -290,18 +290,22 @@ sub table_of_cells_ahead {
 }
 
 sub table_of_process_threads {
-	my %same = (facility => 'embedded', pending => 100_000);
+	my %one = (facility => 'embedded');
+	my %each = (facility => 'embedded-threads');
 	my @rows;
 
 	for my $batch (1, 256) {
 		push @rows, map { [ ($batch > 1 ? "batches of $batch" : 'one at a time') . ": $_->[1]",
-				    %same, operation => $_->[0], batch => $batch ] }
+				    pending => 100_000, operation => $_->[0], batch => $batch ] }
 			grep { $_->[0] =~ /^(fill|arm|random|cancel|deliver)$/ } @operations;
 	}
 	return table('Wheels in the process, 100,000 pending in all, ns of a thread for an operation',
-		     [ [ 'one thread', place => 'apart', threads => 1 ],
-		       [ '2 threads, a context each', place => 'apart', threads => 2 ],
-		       [ '2 threads, one context', place => 'together', threads => 2 ] ], @rows);
+		     [ [ 'one thread', %one, place => 'apart', threads => 1 ],
+		       [ '2 threads, a context each', %one, place => 'apart', threads => 2 ],
+		       [ '2 threads, one context', %one, place => 'together', threads => 2 ],
+		       [ 'one thread, `OPEN_THREADS`', %each, place => 'apart', threads => 1 ],
+		       [ '2 threads, `OPEN_THREADS`', %each, place => 'together', threads => 2 ] ],
+		     @rows);
 }
 
 sub is_process {

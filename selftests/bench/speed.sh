@@ -115,12 +115,12 @@ million() {
 
 apart() {
 	for threads in 1 2; do
-		speed -n 100k -b 1,256 -o $few -t $threads -f embedded
+		speed -n 100k -b 1,256 -o $few -t $threads -f embedded,embedded-threads
 	done
 }
 
 together() {
-	speed -n 100k -b 1,256 -o $few -t 2 -s -f embedded
+	speed -n 100k -b 1,256 -o $few -t 2 -s -f embedded,embedded-threads
 }
 
 case "$*" in

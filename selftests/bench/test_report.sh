@@ -215,13 +215,15 @@ for round in 1 2 3; do
 	line process.$round libuv 0 arm 100000 1 5${round}
 	line apart.$round embedded 1 arm 100000 2 7${round}
 	line together.$round embedded 1 arm 100000 2 9${round}
+	line together.$round embedded-threads 1 arm 100000 2 5${round}
 done
 report
 result $? "a report of wheels in the process"
 equals "the median of rounds, each in a part of its own" 20 \
 	figure place=process facility=embedded operation=arm median
 equals "threads with a context each" 72 figure place=apart median
-equals "and with one" 92 figure place=together median
+equals "and with one" 92 figure place=together facility=embedded median
+equals "that is for threads" 52 figure place=together facility=embedded-threads median
 printf '%s\n' '<!-- bench: BESIDE -->' '<!-- bench: end -->' \
 	'<!-- bench: PROCESS -->' '<!-- bench: end -->' \
 	'<!-- bench: GOALS -->' kept '<!-- bench: end -->' >"$tmp/page"
@@ -230,7 +232,7 @@ result $? "pages get them"
 check "the first fill apart" test "$(grep -c '^| twheel, one at a time | 29 | 20 |$' "$tmp/page")" = 2
 check "beside others" test "$(grep -c '^| libuv |  | 52 |$' "$tmp/page")" = 2
 check "where it is ahead" grep -q '^| twheel, one at a time | 1 of 1 |' "$tmp/page"
-check "and threads" grep -q '^| one at a time: arm | 72 | 92 |$' "$tmp/page"
+check "and threads" grep -q '^| one at a time: arm | 72 | 92 | 52 |$' "$tmp/page"
 check "the device's goals stay as they are" grep -q '^kept$' "$tmp/page"
 "$here/show.pl" "$results" >"$tmp/out" 2>&1
 check "a terminal, too" grep -q '^twheel, one at a time  *29  *20 *$' "$tmp/out"
