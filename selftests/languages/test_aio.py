@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import copy
 import errno
+import gc
 import math
 import os
 import random
@@ -14,10 +15,12 @@ import sys
 import threading
 import time
 import unittest
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from unittest import mock
 
+from twheel import aio
 from twheel._context import _lib
 from twheel.aio import Group, Timer, Wheel
 
@@ -1018,6 +1021,61 @@ class Batches(AioTest):
         while len(self.wheel):
             await asyncio.sleep(0)
         self.assertEqual(done, [0, 1, 3])
+
+
+class Interrupted(unittest.TestCase):
+    def test_raised_anywhere(self) -> None:
+        """A handler of a signal that raises, wherever that is, has one timer lost at most."""
+        # The wheel is told of the timers at once, or later.
+        for delay in 0, 0.002:
+            with self.subTest(delay), mock.patch.object(aio, "_LAG", 500_000):
+                point = 1
+                while self.interrupted(point, delay):
+                    point += 1
+                # Those are in asyncio and in the wheel.
+                self.assertGreater(point, 30)
+
+    def interrupted(self, point: int, delay: float) -> bool:
+        """Run a loop until Python has for the nth time asked for signals. False if it has not."""
+        done: list = []
+        loop = asyncio.SelectorEventLoop()
+        loop.set_exception_handler(lambda loop, complaint: None)
+
+        def arm(then: Callable[..., None], *arguments: object) -> None:
+            for n in range(4):
+                wheel.call_later(delay + 0.0005 * n, done.append, n)
+            then(*arguments)
+
+        def ask(frame: object, event: str, arg: object) -> None:
+            nonlocal point
+            point -= event in ("call", "c_return")
+            if not point:
+                sys.setprofile(None)
+                raise TimeoutError("on purpose")
+
+        with contextlib.closing(loop):
+            wheel = loop.run_until_complete(Wheel().__aenter__())
+            # One of these may be lost.
+            stops = [loop.call_later(seconds, loop.stop) for seconds in (0.005, 0.006)]
+            gc.disable()
+            loop.call_soon(arm, sys.setprofile, ask)
+            try:
+                loop.run_forever()
+            except TimeoutError:
+                pass
+            sys.setprofile(None)
+            gc.enable()
+            for stop in stops:
+                stop.cancel()
+            loop.call_soon(arm, loop.stop)
+            loop.run_forever()
+            end = time.monotonic() + 10
+            while len(wheel) and time.monotonic() < end:
+                loop.run_until_complete(asyncio.sleep(0.001))
+            self.assertEqual(len(wheel), 0)
+            self.assertGreaterEqual(len(done), 7)
+            wheel.close()
+        return not point
 
 
 class Places(AioTest):

@@ -18,6 +18,7 @@ import asyncio
 import collections
 import contextvars
 import errno
+import functools
 import inspect
 import itertools
 import logging
@@ -25,7 +26,7 @@ import math
 import os
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Hashable
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable
 from math import ceil
 from threading import get_ident
 from types import TracebackType
@@ -592,6 +593,9 @@ class Wheel:
         finally:
             timer.cancel()
 
+    def _is_usable(self) -> bool:
+        return self._open is not None and not self._parents and not self._loop.is_closed()
+
     def _use(self) -> Context:
         if self._open is None:
             raise OSError(errno.EBADF, "the wheel is not open")
@@ -690,15 +694,36 @@ class Wheel:
         # Where the clock may jump only what is never due can wait, as cancels can.
         soon = context.now() + 2 * _LAG if self._lags else LATEST
         if deadline < soon:
+            self._loop.call_soon(self._call(self._tell))
             self._in_time = 0
-            self._loop.call_soon(self._flush)
         else:
+            self._loop.call_later(_LAG / 1_000_000_000, self._call(self._tell_after_lag))
             self._in_time = self._lag_in_time = soon
-            self._loop.call_later(_LAG / 1_000_000_000, self._flush_after_lag)
 
-    def _flush_after_lag(self) -> None:
+    def _call(self, method: Callable[[], None]) -> Callable[[], object]:
+        """What calls a method, and has the loop call it again if it did not come to its end.
+
+        A handler of a signal that raises may end it, or may have the loop lose what it has just
+        taken out to call. A generator goes on within its block, and leaves that also if it is lost.
+        """
+        def generate() -> Generator[None, None, None]:
+            called = False
+            try:
+                yield
+                method()
+                called = True
+            finally:
+                if not called and self._is_usable():
+                    # The last reference may have been another thread's.
+                    self._loop.call_soon_threadsafe(self._call(method))
+
+        generator = generate()
+        next(generator)
+        return functools.partial(next, generator, None)
+
+    def _tell_after_lag(self) -> None:
         self._lag_in_time = _NEVER
-        self._flush()
+        self._tell()
 
     def _flush(self) -> None:
         """Tell the wheel what it does not know yet."""
@@ -706,7 +731,7 @@ class Wheel:
             self._tell()
         except BaseException:
             # Of a handler of a signal, say: all is told again, which does no harm.
-            if self._open is not None and not self._parents:
+            if self._is_usable():
                 self._schedule(0)
             raise
 
@@ -779,14 +804,16 @@ class Wheel:
         try:
             stored = self._read_all()
             self._gather()
+            if self._events:
+                # What was read is handled first: an error will be there again.
+                stored = 0
+                self._handle()
         except BaseException:
-            # Of a handler of a signal, say: what was read is not lost.
-            self._loop.call_soon(self._handle)
+            # A callback has raised SystemExit, say, or a handler of a signal has raised: what was
+            # read is not lost.
+            self._loop.call_soon(self._call(self._handle))
             raise
-        # What was read is handled first: an error will be there again.
-        if stored >= 0 or self._events:
-            self._handle()
-        elif stored != -errno.EAGAIN:
+        if stored < 0 and stored != -errno.EAGAIN:
             # It would come again at once, for ever.
             self.close()
             raise OSError(-stored, os.strerror(-stored))
@@ -814,23 +841,18 @@ class Wheel:
         self._events, self._rooms = self._events + collections.deque(events), []
 
     def _handle(self) -> None:
-        try:
-            self._gather()
-            while self._events:
-                event = self._events[0]
-                timer = self._timers.get(event.handle)
-                # Before its event is gone: otherwise it might stay armed for ever.
-                if timer is not None and event.last:
-                    self._forget(timer)
-                self._events.popleft()
-                self._over.discard(event.handle)
-                # If not it was cancelled, or armed anew.
-                if timer is not None:
-                    timer._run(event.expirations)
-        finally:
-            # A callback has raised SystemExit: what was read is not lost.
-            if self._events or self._rooms:
-                self._loop.call_soon(self._handle)
+        self._gather()
+        while self._events:
+            event = self._events[0]
+            timer = self._timers.get(event.handle)
+            # Before its event is gone: otherwise it might stay armed for ever.
+            if timer is not None and event.last:
+                self._forget(timer)
+            self._events.popleft()
+            self._over.discard(event.handle)
+            # If not it was cancelled, or armed anew.
+            if timer is not None:
+                timer._run(event.expirations)
 
 
 def _wake(future: asyncio.Future[None]) -> None:
