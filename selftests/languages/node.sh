@@ -19,7 +19,7 @@ ends+='throws in the function: 1, on purpose\nis terminated: 1\n'
 ends+='is terminated in the function: 1\nexits after close: 7\nexits with many: 7\n'
 ends+='the main thread has its wheel\n'
 printf '%b' "$ends" >"$tmp/expected"
-timeout 300 node "$here/node/workers.js" "$tmp/node/twheel" >"$tmp/got" 2>&1
+timeout 300 node "$here/node/workers.js" "$tmp/node/twheel" 2>&1 | cat >"$tmp/got"
 try "workers may end while wheels are open" diff "$tmp/expected" "$tmp/got"
 
 # Only a library of its own can be replaced in a part.

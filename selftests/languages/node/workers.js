@@ -56,6 +56,8 @@ function run(what) {
 async function main() {
 	const wheel = new Wheel();
 	const files = () => fs.readdirSync('/proc/self/fd').length;
+	// Where that is a pipe, Node opens a descriptor more when it is first used.
+	process.stdout.write('');
 	const before = files();
 
 	for (const what in ends)
