@@ -102,18 +102,6 @@ static int add_holder(struct search *search, const struct holder *holder)
 	return 0;
 }
 
-/* The number by which a process knows itself, in the innermost of its namespaces */
-static uint64_t inner_pid(pid_t pid)
-{
-	char file[64], text[128], *last;
-
-	snprintf(file, sizeof(file), "/proc/%d/status", (int)pid);
-	if (!root_field(file, "NSpid", text, sizeof(text)))
-		return (uint64_t)pid;
-	last = strrchr(text, '\t');
-	return strtoull(last ? last + 1 : text, NULL, 10);
-}
-
 /* Add a context that a process shows. */
 static int add_slot(struct search *search, const struct holder *holder,
 		    const struct twheel_share_slot *slot)
@@ -142,10 +130,10 @@ static int why_not_opened(int err)
 }
 
 /*
- * Read the first @size bytes of a process' descriptor @number, in the folder @dir, if it is memory
- * in which a process shows its contexts. Returns whether it is, or -errno.
+ * Read a process' descriptor @number, in the folder @dir, if it is memory in which a process shows
+ * its contexts. Returns whether it is, or -errno.
  */
-static int read_share(int dir, int number, void *share, size_t size)
+static int read_share(int dir, int number, struct twheel_share *share)
 {
 	static const char memfd[] = "/memfd:" TWHEEL_SHARE_NAME " (deleted)";
 	char link[sizeof(memfd) + 1], name[16];
@@ -159,57 +147,48 @@ static int read_share(int dir, int number, void *share, size_t size)
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return why_not_opened(errno);
-	n = pread(fd, share, size, 0);
+	n = pread(fd, share, sizeof(*share), 0);
 	close(fd);
-	return n == (ssize_t)size;
+	return n == sizeof(*share);
 }
 
+/* So many copies of the library in a process are looked for. */
+#define COPIES	16
+
 /**
- * struct own_share - the memory in which a process shows its contexts
- * @fd: a descriptor of it; -1 if there is none
- * @file: that file
+ * struct own_shares - the memory in which a process shows its contexts
+ * @files: for each copy of the library there, of which file that is
+ * @n: how many there are
  */
-struct own_share {
-	int		fd;
-	struct stat	file;
+struct own_shares {
+	ino_t	files[COPIES];
+	size_t	n;
 };
 
 /*
- * Take note of descriptor @fd in @dir, which is @file, if it is such memory. A child has its
- * parent's as well, with another number in it; or with the same one, if each is the first process
- * of its namespace. Its own was made later. Returns 0 or -errno.
+ * Add the contexts that the process of @holder shows in its descriptor @fd, which is @file, in
+ * @dir. A child has its parent's as well, without a lock. Any program may have made them up: the
+ * numbers are only printed. Returns 0 or -errno.
  */
-static int find_share(struct own_share *own, pid_t pid, int dir, int fd, const struct stat *file)
-{
-	const struct timespec *made = &file->st_ctim, *last = &own->file.st_ctim;
-	uint64_t number;
-	int ret;
-
-	/* Somebody who has opened his a million times is not to take all time. */
-	if (own->fd >= 0 && (file->st_ino == own->file.st_ino || made->tv_sec < last->tv_sec ||
-			     (made->tv_sec == last->tv_sec && made->tv_nsec < last->tv_nsec)))
-		return 0;
-	ret = read_share(dir, fd, &number, sizeof(number));
-	if (ret <= 0 || number != inner_pid(pid))
-		return ret;
-	own->fd = fd;
-	own->file = *file;
-	return 0;
-}
-
-/*
- * Add the contexts that the process of @holder shows in descriptor @fd in @dir. Any program may
- * have made them up: the numbers are only printed.
- */
-static int add_share(struct search *search, struct holder *holder, int dir, int fd)
+static int add_share(struct search *search, struct holder *holder, struct own_shares *own, int dir,
+		     int fd, ino_t file)
 {
 	static struct twheel_share share;
+	char info[64], lock[128];
 	size_t i;
 	int ret;
 
-	ret = read_share(dir, fd, &share, sizeof(share));
+	/* Somebody who has opened his a million times is not to take all time. */
+	for (i = 0; i < own->n; i++)
+		if (own->files[i] == file)
+			return 0;
+	snprintf(info, sizeof(info), "/proc/%d/fdinfo/%d", (int)holder->pid, fd);
+	if (own->n == COPIES || !root_field(info, "lock", lock, sizeof(lock)))
+		return 0;
+	ret = read_share(dir, fd, &share);
 	if (ret <= 0)
 		return ret;
+	own->files[own->n++] = file;
 	describe(holder);
 	search->unseen += share.unseen;
 	ret = 0;
@@ -229,7 +208,7 @@ static int add_share(struct search *search, struct holder *holder, int dir, int 
 static int search_process(struct search *search, pid_t pid)
 {
 	struct holder holder = { .pid = pid };
-	struct own_share own = { .fd = -1 };
+	struct own_shares own = { .n = 0 };
 	char path[ROOT_PATH];
 	struct dirent *entry;
 	bool described = false;
@@ -250,7 +229,7 @@ static int search_process(struct search *search, pid_t pid)
 		    fstatat(dirfd(dir), entry->d_name, &file, 0))
 			continue;
 		if (S_ISREG(file.st_mode) && file.st_size == sizeof(struct twheel_share)) {
-			ret = find_share(&own, pid, dirfd(dir), (int)fd, &file);
+			ret = add_share(search, &holder, &own, dirfd(dir), (int)fd, file.st_ino);
 			continue;
 		}
 		if (!search->device || !S_ISCHR(file.st_mode) || file.st_rdev != search->number)
@@ -261,8 +240,6 @@ static int search_process(struct search *search, pid_t pid)
 		holder.fd = (int)fd;
 		ret = add_holder(search, &holder);
 	}
-	if (!ret && own.fd >= 0)
-		ret = add_share(search, &holder, dirfd(dir), own.fd);
 	closedir(dir);
 	return ret;
 }

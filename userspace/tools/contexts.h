@@ -84,8 +84,8 @@ int contexts_read(struct contexts *contexts);
 
 /*
  * As above, but only of wheels in processes, or in the process @pid if that is not 0. Those of a
- * process are beside each other; the first, whose descriptor is -1, stands for all that were
- * closed.
+ * process are beside each other; the first of each copy of the library there, whose descriptor is
+ * -1, stands for all that were closed.
  */
 int contexts_read_programs(struct contexts *contexts, pid_t pid);
 void contexts_free(struct contexts *contexts);

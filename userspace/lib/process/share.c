@@ -66,6 +66,7 @@ static bool has_memory(uint64_t *words)
 static struct twheel_share *make_share(int *fdp)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct flock lock = { .l_type = F_WRLCK };
 	struct twheel_share *share = MAP_FAILED;
 	struct rlimit limit;
 	int fd;
@@ -79,7 +80,7 @@ static struct twheel_share *make_share(int *fdp)
 				  MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return NULL;
-	if (!ftruncate(fd, sizeof(*share)))
+	if (!fcntl(fd, F_SETLK, &lock) && !ftruncate(fd, sizeof(*share)))
 		share = mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (share == MAP_FAILED)
 		goto err_close;
@@ -89,7 +90,6 @@ static struct twheel_share *make_share(int *fdp)
 	/* The descriptor stays open, to be found. It is never used again. */
 	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE))
 		fcntl(fd, F_ADD_SEALS, seals);
-	share->pid = (uint64_t)getpid();
 	*fdp = fd;
 	return share;
 

@@ -49,14 +49,14 @@ struct twheel_share_slot {
 } __attribute__((__aligned__(8)));
 
 /**
- * struct twheel_share - the contexts of a process
- * @pid: the process, as it knows itself: a child inherits the descriptor
+ * struct twheel_share - the contexts of a process, or those of one copy of the library there
  * @unseen: contexts that were opened when all slots were used
  * @gone: what was counted in contexts that are closed
  * @slots: the contexts
+ *
+ * The process has a lock on the file (F_SETLK). A child inherits the descriptor, but no lock.
  */
 struct twheel_share {
-	uint64_t		pid;
 	uint64_t		unseen;
 	uint64_t		gone[TWHEEL_SHARE_COUNTS];
 	struct twheel_share_slot slots[TWHEEL_SHARE_SLOTS];
