@@ -3,6 +3,7 @@
  * Which kind of context twheel_open() gives, and what an embedded one refuses.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -226,6 +227,39 @@ TEST_F(only, leases_of_a_child)
 	EXPECT_TRUE(well(pid));
 	EXPECT_LE(deadline, twheel_lease_deadline(lease));
 	twheel_close(tw);
+}
+
+static bool stop;
+
+static void *arm_and_cancel(void *tw)
+{
+	uint64_t handle;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		if (!twheel_arm_after(tw, FAR, 0, &handle))
+			twheel_cancel(tw, handle, NULL);
+	return NULL;
+}
+
+/* A child may free its copy of a context that another thread was in the midst of changing. */
+TEST_F(only, closed_by_a_child_amid_calls)
+{
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, arm_and_cancel, self->tw));
+	for (i = 0; i < 100; i++) {
+		pid_t pid;
+
+		ASSERT_FORKED(pid);
+		if (!pid) {
+			twheel_close(self->tw);
+			_exit(0);
+		}
+		EXPECT_TRUE(well(pid));
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
 }
 
 /* A context on @clock with a timer that is not due, or NULL */

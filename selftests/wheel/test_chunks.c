@@ -51,7 +51,7 @@ static struct program begin(void)
 
 static void end(struct program *p)
 {
-	twheel_emb_destroy(p->emb);
+	twheel_emb_destroy(p->emb, false);
 	free(p->handles);
 }
 

@@ -98,7 +98,7 @@ static bool embedded_take_over(struct twheel *tw)
 
 static void embedded_close(struct twheel *tw)
 {
-	twheel_emb_destroy(tw->emb);
+	twheel_emb_destroy(tw->emb, twheel_inherited(tw));
 }
 
 static const struct twheel_backend twheel_embedded = {

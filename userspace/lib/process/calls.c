@@ -365,8 +365,9 @@ err_free:
 	return ret;
 }
 
-void twheel_emb_destroy(struct twheel_emb *emb)
+void twheel_emb_destroy(struct twheel_emb *emb, bool inherited)
 {
+	shim_tear(inherited);
 	emb->closing = true;
 	__atomic_fetch_sub(&emb->tally->timers, emb->counted, __ATOMIC_RELAXED);
 	twheel_emb_unshare(emb);
@@ -378,6 +379,7 @@ void twheel_emb_destroy(struct twheel_emb *emb)
 	twheel_emb_free_pages(emb);
 	free(emb->memory);
 	free(emb);
+	shim_tear(false);
 }
 
 bool twheel_emb_take_over(struct twheel_emb *emb)

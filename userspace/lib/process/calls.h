@@ -73,8 +73,11 @@ uint64_t twheel_emb_most_timers(void);
 /* Before its first timer: let a context have no more than @limit, with others of that limit. */
 void twheel_emb_set_limit(struct twheel_emb *emb, struct twheel_emb_limit *limit);
 
-/* Free a context, and close its descriptors; the one that others share goes last. */
-void twheel_emb_destroy(struct twheel_emb *emb);
+/*
+ * Free a context, or a copy of one that was @inherited, and close its descriptors; the one that
+ * others share goes last.
+ */
+void twheel_emb_destroy(struct twheel_emb *emb, bool inherited);
 
 /* In a child, which has a copy of it. False if that is in a time namespace with other clocks. */
 bool twheel_emb_take_over(struct twheel_emb *emb);

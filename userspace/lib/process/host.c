@@ -24,10 +24,6 @@
 /* The context that this thread has called something on. */
 static __thread struct twheel_emb *called EMB_TLS;
 
-#ifdef TWHEEL_DEBUG
-__thread unsigned int shim_locks, shim_bh, shim_rcu;
-#endif
-
 void twheel_emb_enter(struct twheel_emb *emb)
 {
 	called = emb;

@@ -567,17 +567,17 @@ static bool shards_take_over(struct twheel *tw)
 	return true;
 }
 
-static void free_shards(struct twheel_shards *shards)
+static void free_shards(struct twheel_shards *shards, bool inherited)
 {
 	/* The first one has the descriptor of all. */
 	while (shards->n)
-		twheel_emb_destroy(emb_of(shards, --shards->n));
+		twheel_emb_destroy(emb_of(shards, --shards->n), inherited);
 	free(shards);
 }
 
 static void shards_close(struct twheel *tw)
 {
-	free_shards(tw->shards);
+	free_shards(tw->shards, twheel_inherited(tw));
 }
 
 static const struct twheel_backend twheel_sharded = {
@@ -634,6 +634,6 @@ int twheel_shards_open(struct twheel *tw, int oflags)
 	return 0;
 
 err_free:
-	free_shards(shards);
+	free_shards(shards, false);
 	return ret;
 }

@@ -22,11 +22,20 @@ struct shim_lock {
 };
 
 /* What this thread is in: locks, and sections without bottom halves or under RCU. */
-extern __thread unsigned int shim_locks, shim_bh, shim_rcu;
+__attribute__((__weak__)) __thread unsigned int shim_locks, shim_bh, shim_rcu;
+
+/*
+ * It frees the copy that a child has of a context. Threads that the child does not have may have
+ * been in the midst of a change there, so that anything may be noted.
+ */
+__attribute__((__weak__)) __thread bool shim_torn;
+
+#define shim_tear(yes)		((void)(shim_torn = (yes)))
+#define shim_assert(condition)	assert(shim_torn || (condition))
 
 static inline void shim_lock(struct shim_lock *lock)
 {
-	assert(!lock->held);
+	shim_assert(!lock->held);
 	lock->held = true;
 	shim_locks++;
 }
@@ -40,7 +49,6 @@ static inline void shim_unlock(struct shim_lock *lock)
 
 #define shim_enter(section)	((void)(section)++)
 #define shim_leave(section)	(assert(section), (void)(section)--)
-#define shim_assert(condition)	assert(condition)
 /* The mutexes that a spinlock must not be held for, and sleeping that no section allows */
 #define shim_may_sleep()	assert(!shim_locks && !shim_bh && !shim_rcu)
 #define lockdep_assert_held(lock) assert((lock)->held)
@@ -55,6 +63,7 @@ struct shim_lock { };
 #define shim_leave(section)	((void)0)
 #define shim_assert(condition)	((void)0)
 #define shim_may_sleep()	((void)0)
+#define shim_tear(yes)		((void)(yes))
 #define lockdep_assert_held(lock) ((void)(lock))
 
 #endif
