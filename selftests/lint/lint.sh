@@ -178,7 +178,7 @@ man_pages() {
 	mandoc -Tlint -W style userspace/man/*.[134]
 }
 
-# Those that no longer fit into the sources would be found out much later.
+# Those that no longer fit into the sources, or make no C of them, would be found out much later.
 mutations() {
 	selftests/mutate.sh -a
 }
@@ -282,6 +282,6 @@ tool "the years after 2038 are known" years_after_2038
 tool "shellcheck" shell
 tool "pipes read to their end" whole_pipes
 tool "manual pages" man_pages
-tool "mutations apply" mutations
+tool "mutations apply, and compile" mutations
 tool "names in pages and comments" prose
 finish
