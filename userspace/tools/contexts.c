@@ -102,13 +102,36 @@ static int add_holder(struct search *search, const struct holder *holder)
 	return 0;
 }
 
-/* Add a context that a process shows. */
+/*
+ * The context that the wheel in @slot belongs to, if it has others that were found before: it is
+ * for threads, and they have the same descriptor. Or else NULL.
+ */
+static struct twheel_share_slot *find_context(const struct search *search, pid_t pid,
+					      const struct twheel_share_slot *slot)
+{
+	size_t i, looks = TWHEEL_SHARE_WHEELS;
+
+	for (i = search->m; i && looks && search->programs[i - 1].pid == pid; i--, looks--)
+		if (search->slots[i - 1].fd == slot->fd)
+			return &search->slots[i - 1];
+	return NULL;
+}
+
+/* Add a context, or one of several wheels of it, that a process shows. */
 static int add_slot(struct search *search, const struct holder *holder,
 		    const struct twheel_share_slot *slot)
 {
-	struct twheel_share_slot *slots;
+	struct twheel_share_slot *slots = find_context(search, holder->pid, slot);
 	struct holder *programs;
+	size_t i;
 
+	if (slots) {
+		slots->timers += slot->timers;
+		slots->ready += slot->ready;
+		for (i = 0; i < TWHEEL_SHARE_COUNTS; i++)
+			slots->counts[i] += slot->counts[i];
+		return 0;
+	}
 	slots = reallocarray(search->slots, search->m + 1, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;

@@ -23,7 +23,7 @@
 #include "../internal.h"
 #include "calls.h"
 
-#define SHARDS_MAX		16
+#define SHARDS_MAX		TWHEEL_SHARE_WHEELS
 
 /* The bit of an index where the number of the shard begins */
 #define SHARD_SHIFT		28

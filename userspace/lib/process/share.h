@@ -21,12 +21,15 @@
 #define TWHEEL_SHARE_COUNTS \
 	(TWHEEL_SHARE_COUNTERS + TWHEEL_SHARE_HISTOGRAMS * TWHEEL_SHARE_BUCKETS)
 
-/* So many contexts of a process can be seen. */
+/* So many wheels of a process can be seen. */
 #define TWHEEL_SHARE_SLOTS	1024
 
+/* A context, which has one descriptor, has up to so many wheels. */
+#define TWHEEL_SHARE_WHEELS	16
+
 /**
- * struct twheel_share_slot - a context
- * @limit: how many timers it may have
+ * struct twheel_share_slot - a context, or one of its wheels
+ * @limit: how many timers the context may have
  * @timers: how many it had at the end of the last call, pending or ready
  * @ready: how many of these were ready
  * @used: there is one
