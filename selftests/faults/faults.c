@@ -17,37 +17,18 @@ const char *faults_at;
 /* Faults that are in the figures already. */
 static long counted[NR_FAULT_KINDS];
 static int nth_fd;
-/* Tells the kernel that allocations of this thread may fail by their rate. */
-static int mark_fd;
 
 void faults_init(void)
 {
-	enum fault_kind kind;
-	int ret;
+	int ret = inject_begin();
 
-	for (kind = 0; kind < NR_FAULT_KINDS; kind++)
-		if (inject_rate(kind, 0))
-			ksft_exit_skip("this kernel has no %s, or we are not root\n",
-				       inject_names[kind]);
-	ret = inject_begin();
+	if (ret == -ENOENT || ret == -EACCES)
+		ksft_exit_skip("this kernel injects no faults, or we are not root\n");
 	if (ret)
 		ksft_exit_fail_msg("fault injection: %s\n", strerror(-ret));
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	mark_fd = open("/proc/thread-self/make-it-fail", O_RDWR | O_CLOEXEC);
-	if (nth_fd < 0 || mark_fd < 0)
+	if (nth_fd < 0)
 		ksft_exit_skip("no /proc/thread-self/fail-nth in this kernel\n");
-}
-
-static void mark(bool on)
-{
-	if (pwrite(mark_fd, on ? "1" : "0", 1, 0) != 1)
-		ksft_exit_fail_msg("make-it-fail: %s\n", strerror(errno));
-}
-
-static void rate_of_memory(unsigned int percent)
-{
-	if (inject_rate(FAULT_SLAB, percent) || inject_rate(FAULT_PAGE, percent))
-		ksft_exit_fail_msg("cannot set the rate of allocations that fail\n");
 }
 
 static void arm(int fd, unsigned int n)
@@ -59,8 +40,23 @@ static void arm(int fd, unsigned int n)
 		ksft_exit_fail_msg("fail-nth: %s\n", strerror(errno));
 }
 
+/* Adds what has fired since it was counted last to the figures. */
+static void count_fired(void)
+{
+	enum fault_kind kind;
+
+	for (kind = 0; kind < NR_FAULT_KINDS; kind++) {
+		long fired = inject_fired(kind);
+
+		if (fired < 0)
+			ksft_exit_fail_msg("%s: %s\n", inject_names[kind], strerror(-fired));
+		fault_figures.fired[kind] += fired - counted[kind];
+		counted[kind] = fired;
+	}
+}
+
 /* Ends the countdown, and tells what was left of it. */
-static unsigned int end_nth(int fd)
+static unsigned int disarm(int fd)
 {
 	unsigned int left = 1, here = 0;
 	char text[16] = "";
@@ -74,46 +70,8 @@ static unsigned int end_nth(int fd)
 	while (left && pwrite(fd, "0", 1, 0) != 1)
 		here++;
 	fault_figures.fired[FAULT_USERCOPY] -= here;
+	count_fired();
 	errno = saved;
-	return left;
-}
-
-static unsigned int disarm(int fd)
-{
-	unsigned int left = end_nth(fd);
-	int saved = errno;
-
-	faults_count();
-	errno = saved;
-	return left;
-}
-
-void faults_arm(unsigned int n)
-{
-	arm(nth_fd, n);
-}
-
-unsigned int faults_disarm(void)
-{
-	return disarm(nth_fd);
-}
-
-/* While fail-nth counts down the kernel does not look at rates. */
-void faults_arm_rest(unsigned int n)
-{
-	rate_of_memory(100);
-	mark(true);
-	arm(nth_fd, n);
-}
-
-unsigned int faults_disarm_rest(void)
-{
-	unsigned int left;
-
-	left = end_nth(nth_fd);
-	mark(false);
-	rate_of_memory(0);
-	faults_count();
 	return left;
 }
 
@@ -129,7 +87,7 @@ static int open_nth(pid_t tid)
 	return fd;
 }
 
-void faults_arm_thread(pid_t tid, unsigned int n)
+void faults_arm(pid_t tid, unsigned int n)
 {
 	int fd = tid ? open_nth(tid) : nth_fd;
 
@@ -138,7 +96,7 @@ void faults_arm_thread(pid_t tid, unsigned int n)
 		close(fd);
 }
 
-unsigned int faults_disarm_thread(pid_t tid)
+unsigned int faults_disarm(pid_t tid)
 {
 	int fd = tid ? open_nth(tid) : nth_fd;
 	unsigned int left = disarm(fd);
@@ -146,20 +104,6 @@ unsigned int faults_disarm_thread(pid_t tid)
 	if (tid)
 		close(fd);
 	return left;
-}
-
-void faults_count(void)
-{
-	enum fault_kind kind;
-
-	for (kind = 0; kind < NR_FAULT_KINDS; kind++) {
-		long fired = inject_fired(kind);
-
-		if (fired < 0)
-			ksft_exit_fail_msg("%s: %s\n", inject_names[kind], strerror(-fired));
-		fault_figures.fired[kind] += fired - counted[kind];
-		counted[kind] = fired;
-	}
 }
 
 void faults_note(long ret)

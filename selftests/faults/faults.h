@@ -5,6 +5,8 @@
 #ifndef TWHEEL_FAULTS_H
 #define TWHEEL_FAULTS_H
 
+#include <sys/types.h>
+
 /* Here is violation(), too. */
 #include "../oracle/oracle.h"
 #include "inject.h"
@@ -31,25 +33,14 @@ extern const char *faults_at;
 /* Get ready, with nothing failing yet; skips the whole program if it cannot. */
 void faults_init(void);
 
-/* The n-th thing from now on that can fail does, in this thread only. */
-void faults_arm(unsigned int n);
+/* The n-th thing from now on that can fail does, in thread @tid, or in this one if that is 0. */
+void faults_arm(pid_t tid, unsigned int n);
 
 /*
  * End that; tells how many things were still to go, 0 if it has fired. What fired
  * is added to the figures.
  */
-unsigned int faults_disarm(void);
-
-/* The same, but after the n-th thing each allocation fails: there is no memory any more. */
-void faults_arm_rest(unsigned int n);
-unsigned int faults_disarm_rest(void);
-
-/* The same for another thread, or for this one if it is 0. */
-void faults_arm_thread(pid_t tid, unsigned int n);
-unsigned int faults_disarm_thread(pid_t tid);
-
-/* Add what fired since faults_init(), or since the last call, to the figures. */
-void faults_count(void);
+unsigned int faults_disarm(pid_t tid);
 
 /* Make a note of a call's return value, 0 or -errno, in the figures. */
 void faults_note(long ret);

@@ -1,24 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All that can be done to the device but ioctls, with each thing that can fail in
- * it failing in turn: open, read, poll, map, share, close, and look from outside.
+ * What is done to the device by way of the kernel, with each thing that can fail in it
+ * failing in turn, the first, then the second, until none is left: open, share, close, read by
+ * io_uring, map, and look from outside.
  *
  * The faults are not only the module's: a call may fail before it ever comes to
- * that. Either way nothing is lost by it.
+ * that. Either way nothing is lost by it. The device's own calls fail in selftests/sim, one
+ * fault after another, and in selftests/torture.
  */
 #include <liburing.h>
 #include <stdio.h>
-#include <sys/epoll.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "each.h"
 #include "faults.h"
 #include "kselftest.h"
+#include "world.h"
 
 #define RECORD	sizeof(struct twheel_event)
 /* What memory holds that nothing was stored in. */
 #define POISON	0xccccccccccccccccULL
+/* Far more things that can fail than any of the calls has */
+#define MAX_FAULTS	2000
+
+/**
+ * struct fault_case - a call that is made to fail
+ * @name: for people
+ * @config: TWHEEL_CONFIG_* bits of the context
+ * @real: the context's clock is CLOCK_REALTIME, and not CLOCK_MONOTONIC
+ * @bare: there is no context to begin with
+ * @pending: timers in it that never expire
+ * @ready: timers in it that have expired; one of them is periodic
+ * @begin: what else is to be done before, or NULL
+ * @call: the call: 0 or more, or -errno
+ * @after: takes into the world what a call with that outcome did, and checks what
+ *	it gave back
+ * @end: what is to be done in the end, or NULL
+ * @want: what the call gives without faults if that is an error
+ * @errors: what else it may fail with, when a fault fires
+ */
+struct fault_case {
+	const char *name;
+	__u32 config;
+	bool real;
+	bool bare;
+	int pending;
+	int ready;
+	void (*begin)(struct world *w);
+	long (*call)(struct world *w);
+	void (*after)(struct world *w, long ret);
+	void (*end)(struct world *w);
+	long want;
+	int errors[6];
+};
+
+/* A call of a case that is one expression of @w */
+#define CALL(name, result) static long call_##name(struct world *w) { return result; }
 
 static int neg(int ret)
 {
@@ -126,42 +162,6 @@ static void after_fork(struct world *w, long ret)
  */
 static struct twheel_event events[256];
 
-static long call_read_some(struct world *w)
-{
-	memset(events, 0xcc, sizeof(events));
-	return tw_read(w->fd, events, 2 * RECORD + 7);
-}
-
-static long call_read(struct world *w)
-{
-	memset(events, 0xcc, sizeof(events));
-	return tw_read(w->fd, events, sizeof(events));
-}
-
-/* Records lie across the pieces. */
-static long call_readv(struct world *w)
-{
-	char *to = (char *)events;
-	struct iovec iov[12];
-	int i;
-
-	for (i = 0; i < 12; i++)
-		iov[i] = (struct iovec) { .iov_base = to + i * 100, .iov_len = 100 };
-	memset(events, 0xcc, sizeof(events));
-	return neg(readv(w->fd, iov, 12));
-}
-
-static long call_preadv2(struct world *w)
-{
-	struct iovec iov[] = {
-		{ .iov_base = events, .iov_len = RECORD },
-		{ .iov_base = events + 1, .iov_len = sizeof(events) - RECORD },
-	};
-
-	memset(events, 0xcc, sizeof(events));
-	return neg(preadv2(w->fd, iov, 2, -1, RWF_NOWAIT));
-}
-
 static void after_read(struct world *w, long ret)
 {
 	long n = ret < 0 ? 0 : ret / RECORD;
@@ -202,71 +202,6 @@ static void after_wait(struct world *w, long ret)
 static void end_wait(struct world *w)
 {
 	set_nonblock(w, true);
-}
-
-/* Set the clock, by a second. */
-static void begin_step(struct world *w)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	ts.tv_sec++;
-	if (clock_settime(CLOCK_REALTIME, &ts))
-		ksft_exit_fail_msg("cannot set the clock: %s\n", strerror(errno));
-}
-
-/* A step of the clock is told once. */
-static void end_step(struct world *w)
-{
-	long ret = call_read(w);
-
-	if (ret != -EAGAIN)
-		violation("after ECANCELED read gives %ld", ret);
-}
-
-/*
- * Waiting for it
- */
-static long call_poll(struct world *w)
-{
-	struct pollfd fds[64];
-	int i;
-
-	/* So many take memory. */
-	for (i = 0; i < 64; i++)
-		fds[i] = (struct pollfd) { .fd = w->fd, .events = POLLIN };
-	i = neg(poll(fds, 64, 1));
-	return i == 64 && !(fds[63].revents & POLLIN) ? -EPROTO : i;
-}
-
-static void after_poll(struct world *w, long ret)
-{
-	int want = tw_info(w->fd).ready ? 64 : 0;
-
-	if (ret >= 0 && ret != want)
-		violation("poll says %ld, not %d", ret, want);
-}
-
-static long call_epoll(struct world *w)
-{
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int ep = neg(epoll_create1(EPOLL_CLOEXEC)), ret;
-
-	if (ep < 0)
-		return ep;
-	ret = neg(epoll_ctl(ep, EPOLL_CTL_ADD, w->fd, &event));
-	if (!ret)
-		ret = neg(epoll_wait(ep, &event, 1, 1));
-	close(ep);
-	return ret;
-}
-
-static void after_epoll(struct world *w, long ret)
-{
-	int want = tw_info(w->fd).ready ? 1 : 0;
-
-	if (ret >= 0 && ret != want)
-		violation("epoll says %ld, not %d", ret, want);
 }
 
 /*
@@ -487,20 +422,6 @@ static const struct fault_case cases[] = {
 	{ "pass over a socket", .begin = begin_pass, .call = call_pass, .end = end_pass, SOME,
 	  .errors = { ENOMEM, EFAULT, ENOBUFS } },
 	{ "fork", .call = call_fork, .after = after_fork, SOME, SHORT },
-	{ "read, some", .call = call_read_some, .after = after_read, MANY, SHORT },
-	{ "read, all", .call = call_read, .after = after_read, MANY, SHORT },
-	{ "read, keyed", .call = call_read, .after = after_read, MANY, .config = KEYED, SHORT },
-	{ "read, nothing", .call = call_read, .after = NULL, .pending = 3, .want = -EAGAIN },
-	{ "readv", .call = call_readv, .after = after_read, MANY, SHORT },
-	{ "preadv2, RWF_NOWAIT", .call = call_preadv2, .after = after_read, MANY, SHORT },
-	{ "read, waiting", .begin = begin_wait, .call = call_read, .after = after_wait,
-	  .end = end_wait, .pending = 3, SHORT },
-	{ "readv, ECANCELED", .begin = begin_step, .call = call_readv, .end = end_step,
-	  .real = true, .config = ON_SET, .pending = 3, .want = -ECANCELED, SHORT },
-	{ "poll", .call = call_poll, .after = after_poll, SOME, SHORT },
-	{ "poll, nothing", .call = call_poll, .after = after_poll, .pending = 3, SHORT },
-	{ "epoll", .call = call_epoll, .after = after_epoll, SOME, SHORT },
-	{ "epoll, nothing", .call = call_epoll, .after = after_epoll, .pending = 3, SHORT },
 	{ "io_uring, read", .call = call_uring, .after = after_read, MANY,
 	  .errors = { ENOMEM, EFAULT, EAGAIN } },
 	{ "io_uring, read, waiting", .begin = begin_wait, .call = call_uring,
@@ -521,7 +442,108 @@ static const struct fault_case cases[] = {
 	  .after = after_parameter, .end = end_parameter, SOME, SHORT },
 };
 
+static void begin(const struct fault_case *c, struct world *w)
+{
+	int i;
+
+	world_begin(w);
+	if (!c->bare)
+		world_open(w, c->real ? CLOCK_REALTIME : CLOCK_MONOTONIC, c->config);
+	for (i = 0; i < c->pending; i++)
+		world_add(w, TW_FAR, i % 8 ? 0 : TW_SEC, 0);
+	for (i = 0; i < c->ready; i++)
+		world_add(w, 0, i ? 0 : TW_FAR, 0);
+	if (c->begin)
+		c->begin(w);
+}
+
+static void after(const struct fault_case *c, struct world *w, long ret)
+{
+	if (c->after)
+		c->after(w, ret);
+	if (w->fd >= 0)
+		world_check(w);
+}
+
+static bool expected(const struct fault_case *c, long ret, bool fired)
+{
+	unsigned int i;
+
+	if (c->want ? ret == c->want : ret >= 0)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(c->errors) && c->errors[i]; i++)
+		if (fired && ret == -c->errors[i])
+			return true;
+	return false;
+}
+
+/* Make the call while the @n-th thing in it that can fail does. Was there one? */
+static bool one_fault(const struct fault_case *c, unsigned int n)
+{
+	static struct world w;
+	char what[80];
+	bool fired;
+	long ret;
+
+	snprintf(what, sizeof(what), "%s, fault %u", c->name, n);
+	faults_at = what;
+	begin(c, &w);
+	faults_arm(0, n);
+	ret = c->call(&w);
+	fired = !faults_disarm(0);
+	faults_note(ret);
+
+	if (!expected(c, ret, fired))
+		violation("%ld (%s)%s", ret, strerror(-ret), fired ? "" : ", and none fired");
+	after(c, &w, ret);
+
+	if (ret < 0 && ret != c->want) {
+		ret = c->call(&w);
+		if (c->want ? ret != c->want : ret < 0)
+			violation("fails again without a fault: %ld", ret);
+		after(c, &w, ret);
+	}
+
+	if (c->end)
+		c->end(&w);
+	if (w.fd >= 0)
+		world_finish(&w);
+	faults_at = NULL;
+	return fired;
+}
+
+static void all_faults(const struct fault_case *c)
+{
+	unsigned long before = fault_figures.violations;
+	unsigned int n = 1;
+
+	while (n < MAX_FAULTS && one_fault(c, n))
+		n++;
+	if (n == MAX_FAULTS)
+		violation("%s: no end of it", c->name);
+	ksft_test_result(fault_figures.violations == before, "%s: %u faults\n", c->name, n - 1);
+}
+
+static bool picked(const struct fault_case *c, const char *only)
+{
+	return !only || !strncmp(c->name, only, strlen(only));
+}
+
 int main(int argc, char **argv)
 {
-	each_fault(cases, ARRAY_SIZE(cases), argv[1]);
+	const char *only = argv[1];
+	int plan = 0;
+	size_t i;
+
+	setlinebuf(stdout);
+	ksft_print_header();
+	faults_init();
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		plan += picked(&cases[i], only);
+	ksft_set_plan(plan);
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		if (picked(&cases[i], only))
+			all_faults(&cases[i]);
+	faults_report();
+	ksft_finished();
 }

@@ -4,6 +4,7 @@
  * that asks for it, and in the CPU's own thread, which calls the module. The kernel
  * may give up half way and turn back; the timers expire nevertheless.
  */
+#include <dirent.h>
 #include <stdio.h>
 
 #include "faults.h"
@@ -16,17 +17,33 @@
 #define PICKED	40
 #define MANY	1000000
 
-static void note(pid_t tid, void *noted)
+/* Is @tid the CPU's own thread, which runs its callbacks? */
+static bool is_hotplug_thread(pid_t tid)
 {
-	*(pid_t *)noted = tid;
+	char path[64], name[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	close(fd);
+	return !strcmp(name, "cpuhp/1\n");
 }
 
-/* The CPU's own thread, which runs its callbacks. */
 static pid_t hotplug_thread(void)
 {
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
 	pid_t tid = 0;
 
-	inject_threads("cpuhp/1\n", note, &tid);
+	while (!tid && proc && (entry = readdir(proc)))
+		if (is_hotplug_thread(atoi(entry->d_name)))
+			tid = atoi(entry->d_name);
+	if (proc)
+		closedir(proc);
 	return tid;
 }
 
@@ -74,9 +91,9 @@ static unsigned int one_fault(pid_t tid, const char *online, unsigned int n)
 	begin(&w);
 	if (*online == '1')
 		must_be("0");
-	faults_arm_thread(tid, n);
+	faults_arm(tid, n);
 	ret = tw_write_file(ONLINE, online);
-	left = faults_disarm_thread(tid);
+	left = faults_disarm(tid);
 	faults_note(ret);
 	if (ret && left)
 		violation("%s, and none fired", strerror(-ret));

@@ -2,7 +2,6 @@
 /*
  * The kernel's fault injection.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,7 +47,7 @@ int inject_begin(void)
 
 	snprintf(times, sizeof(times), "%ld", TIMES);
 	for (kind = 0; !ret && kind < NR_FAULT_KINDS; kind++) {
-		ret = inject_rate(kind, 0) ?: set(kind, "interval", "1") ?:
+		ret = set(kind, "probability", "0") ?: set(kind, "interval", "1") ?:
 		      set(kind, "space", "0") ?: set(kind, "verbose", "0") ?:
 		      set(kind, "task-filter", "Y") ?: set(kind, "times", times);
 	}
@@ -65,35 +64,6 @@ int inject_begin(void)
 	/* Programs that take a failure badly shall not fill the kernel's log. */
 	tw_write_file("/proc/sys/debug/exception-trace", "0");
 	return 0;
-}
-
-int inject_rate(enum fault_kind kind, unsigned int percent)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", percent);
-	return set(kind, "probability", text);
-}
-
-void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-
-	while (proc && (entry = readdir(proc))) {
-		char path[300], name[32] = "";
-		int fd;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		fd = atoi(entry->d_name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-		if (fd < 0)
-			continue;
-		if (read(fd, name, sizeof(name) - 1) > 0 && !strncmp(name, begin, strlen(begin)))
-			function(atoi(entry->d_name), data);
-		close(fd);
-	}
-	if (proc)
-		closedir(proc);
 }
 
 long inject_fired(enum fault_kind kind)

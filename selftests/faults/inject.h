@@ -10,9 +10,6 @@
 #ifndef TWHEEL_INJECT_H
 #define TWHEEL_INJECT_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 /**
  * enum fault_kind - what is made to fail
  * @FAULT_SLAB: failslab, allocations of slab objects
@@ -31,15 +28,6 @@ extern const char *const inject_names[NR_FAULT_KINDS];
 
 /* Get ready, with nothing failing yet: 0, or -errno if this kernel cannot do it. */
 int inject_begin(void);
-
-/* Of what threads with make-it-fail ask for, @percent per cent fail: 0 or -errno. */
-int inject_rate(enum fault_kind kind, unsigned int percent);
-
-/*
- * Call @function, with @data, for each thread with a name that begins with @begin. A process
- * has one here, that of its first thread.
- */
-void inject_threads(const char *begin, void (*function)(pid_t tid, void *data), void *data);
 
 /* How many faults there were since inject_begin(), or -errno. */
 long inject_fired(enum fault_kind kind);

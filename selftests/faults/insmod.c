@@ -126,9 +126,9 @@ static bool one_fault(unsigned int n)
 	bool fired;
 	int ret;
 
-	faults_arm(n);
+	faults_arm(0, n);
 	ret = load();
-	fired = !faults_disarm();
+	fired = !faults_disarm(0);
 	faults_note(ret);
 
 	if (ret && (!fired || (ret != -ENOMEM && ret != -EFAULT)))
@@ -147,9 +147,9 @@ static unsigned int count(const char *parameters, int want)
 	unsigned int n;
 	int ret;
 
-	faults_arm(MANY);
+	faults_arm(0, MANY);
 	ret = load_with(parameters);
-	n = MANY - faults_disarm();
+	n = MANY - faults_disarm(0);
 	if (ret != want || (!ret && unload()))
 		ksft_exit_fail_msg("insmod '%s': %s\n", parameters, strerror(-ret));
 	return n;

@@ -105,17 +105,6 @@ void world_removed(struct world *w, int i)
 	w->timers[i] = w->timers[--w->nr];
 }
 
-void world_unsure(struct world *w, int i, __u64 user_data)
-{
-	struct twheel_timer_info info;
-	int ret = tw_get(w->fd, w->timers[i].handle, &info);
-
-	if (ret == -ENOENT && !user_data)
-		world_removed(w, i);
-	else if (!ret && user_data && info.user_data == user_data)
-		world_armed(w, info.handle, user_data);
-}
-
 /* Is @info as it was? Only the time that is left may have changed. */
 static bool unchanged(const struct twheel_timer_info *was, struct twheel_timer_info info)
 {

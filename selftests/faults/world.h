@@ -23,9 +23,6 @@
  * @next: user_data of the next timer; its key is derived from it
  * @nr: how many timers there are
  * @timers: what GET says of each
- * @read: user_data of the records that were read, in the order they came
- * @nr_read: how many
- * @fired: the call that was made last was one with a fault in it
  */
 struct world {
 	int fd;
@@ -34,9 +31,6 @@ struct world {
 	__u64 next;
 	int nr;
 	struct twheel_timer_info timers[WORLD_MAX];
-	__u64 read[WORLD_MAX];
-	int nr_read;
-	bool fired;
 };
 
 /* Nothing is open, and nothing known. */
@@ -62,12 +56,6 @@ void world_armed(struct world *w, __u64 handle, __u64 user_data);
 
 /* Timer @i was removed. */
 void world_removed(struct world *w, int i);
-
-/*
- * A call on timer @i may have taken effect: see whether it did. It gave the timer
- * @user_data or, if that is 0, removed it.
- */
-void world_unsure(struct world *w, int i, __u64 user_data);
 
 /* Check that everything is as it should be. */
 void world_check(struct world *w);

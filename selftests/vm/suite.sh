@@ -343,12 +343,11 @@ suite_module() { guest 600 2 -m 2048 -- 'TWHEEL_RELOADS=10 stress/reload.sh in_u
 suite_module-long() { guest 900 2 -m 2048 -- stress/reload.sh; }
 
 # Whatever can fail in the kernel does; only the debug kernel can do that, which is
-# slow: its watchdog waits for 120 s. Of torture, the random load while calls fail.
+# slow: its watchdog waits for 120 s. In torture the device's own calls fail.
 suite_faults() {
 	[ "${KERNEL-}" = kasan ] || { local -x KERNEL=kasan && "$vm/build.sh"; }
 	guest 2400 2 -m 2048 -a "$patient" -- 'faults/leaks.sh clear' \
-		faults/ioctls faults/files \
-		"torture/torture --seconds 120 --faults --quiet" \
+		faults/files "torture/torture --seconds 120 --faults --quiet" \
 		faults/hotplug faults/leaks.sh faults/insmod faults/leaks.sh
 }
 
