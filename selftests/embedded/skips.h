@@ -46,6 +46,7 @@ static const struct skip skips[] = {
 	{ "told", "a_shared_context", SHARED },
 	/* uapi/clocks.c */
 	{ "wall", "the_cost_of_a_step_is_bounded", NODE },
+	{ "wall", "a_step_back_in_a_run", NODE },
 	/* uapi/close.c */
 	{ "end", "close_under_a_waiting_thread", "no call may overlap twheel_close()" },
 	{ "end", "exit_without_close", SHARED },

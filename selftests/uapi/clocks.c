@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Deadlines in wall time while the clock is set: forward and back, by a second or by fifty
- * years, once or at random.
+ * years, once or at random, also while timers expire.
  *
  * Each test puts the machine's clock back.
  */
@@ -394,6 +394,68 @@ TEST_F(wall, the_cost_of_a_step_is_bounded)
 		TH_LOG("to %lld s off: %llu interrupts, %llu timers moved",
 		       offs[i] / (__s64)TW_SEC, interrupts, cascaded);
 	}
+}
+
+/*
+ * Waits until timers interrupt no CPU any more, since a step may leave wheels with timers
+ * to sort anew. Returns whether that happened.
+ */
+static bool falls_silent(void)
+{
+	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC, before;
+
+	do {
+		before = tw_counter(TW_ALL_CPUS, "interrupts");
+		if (!tw_pass(100 * TW_MSEC))
+			return false;
+		if (tw_counter(TW_ALL_CPUS, "interrupts") - before < 10)
+			return true;
+	} while (tw_now(CLOCK_MONOTONIC) < limit);
+	return false;
+}
+
+/*
+ * Tens of thousands of timers are due at once, and expire in runs with pauses between. Meanwhile
+ * the clock goes back to before their deadlines. The CPU that expires them began its run at a time
+ * that is then in the future. It has to notice that, and to be silent until the timers that are
+ * left are due again.
+ */
+TEST_F(wall, a_step_back_in_a_run)
+{
+	static struct twheel_arm arms[100000];
+	/* On an emulated debug kernel all of them may take 40 seconds. */
+	unsigned int n = ARRAY_SIZE(arms) / (tw_debug_kernel() ? 5 : 1), i;
+	__u64 deadline = wall_now() + HOUR, ready;
+	int here = tw_nth_cpu(0), other = tw_nth_cpu(1), round, hits = 0;
+
+	if (tw_counter(TW_ALL_CPUS, "interrupts") == ~0ULL)
+		SKIP(return, "needs " TW_COUNTERS);
+	/* A bug may keep the timers' CPU busy for good, so this thread stays on another one. */
+	for (round = 0; round < 20 && hits < 8; round++) {
+		for (i = 0; i < n; i++)
+			arms[i] = tw_request(deadline, TWHEEL_ARM_ABS, i);
+		if (other >= 0)
+			ASSERT_TRUE(tw_pin(other));
+		ASSERT_EQ(n, tw_arm_batch(self->fd, arms, n));
+		ASSERT_TRUE(tw_pin(here));
+		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
+		ASSERT_TRUE(tw_wait_ready(self->fd, 1));
+		ASSERT_EQ(0, set_clock(self->ahead, 0));
+		/* One run lasts for a millisecond at most. */
+		ASSERT_TRUE(tw_pass(100 * TW_MSEC));
+		ready = tw_info(self->fd).ready;
+		ASSERT_TRUE(falls_silent());
+		/* One batch may have been under way on a virtual CPU that stood still. */
+		EXPECT_GE(ready + 32, tw_info(self->fd).ready);
+		hits += ready < n;
+		ASSERT_EQ(0, set_clock(self->ahead, 3 * HOUR));
+		ASSERT_TRUE(tw_wait_ready(self->fd, n));
+		ASSERT_EQ(0, set_clock(self->ahead, 0));
+		close(self->fd);
+		self->fd = open_wall(0);
+		ASSERT_LE(0, self->fd);
+	}
+	EXPECT_LT(0, hits);
 }
 
 TEST_HARNESS_MAIN
