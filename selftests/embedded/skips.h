@@ -49,9 +49,6 @@ static const struct skip skips[] = {
 	{ "wall", "a_step_back_in_a_run", NODE },
 	/* uapi/close.c */
 	{ "end", "close_under_a_waiting_thread", "no call may overlap twheel_close()" },
-	{ "end", "exit_without_close", SHARED },
-	{ "end", "killed_while_arming", SHARED },
-	{ "end", "killed_while_reading", SHARED },
 	/* uapi/lease.c */
 	{ "lease", "kinds_of_mappings", MAPPED },
 	{ "lease", "pages_on_demand", MAPPED },
