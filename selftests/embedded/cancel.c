@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads that are cancelled in calls of the library. A call is a point of cancellation only where
- * it waits for a record. Wherever its thread ends, the context works on for other threads, each
- * record goes to one reader, and no descriptor is lost.
+ * it waits for a record. Wherever its thread ends, the context works on for other threads, and no
+ * descriptor is lost. Crowds of readers that are cancelled are in selftests/sim.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
-#include <sched.h>
 #include <stdio.h>
 
 #include "internal.h"
 #include "lib_util.h"
-#include "wrapped.h"
 
 /* The Makefile has its whole path. */
 #ifndef HEADER
@@ -28,17 +26,6 @@
 #define READY	3
 /* What the latest record has for its user_data */
 #define MARK	77
-
-/* Readers that are cancelled */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define READERS	500
-#else
-#define READERS	5000
-#endif
-/* How many of them read at once */
-#define CROWD	10
-#define ROUNDS	(READERS / CROWD)
-#define BATCH	4
 
 /* What is being called */
 static const char *calling = "nothing";
@@ -721,209 +708,6 @@ TEST(close_of_a_device)
 	ASSERT_LE(0, o.tw->fd);
 	EXPECT_TRUE(is_cancelled(close_cancelled, &o));
 	EXPECT_TRUE(o.closed);
-	EXPECT_EQ(fds, count_fds());
-}
-
-/**
- * struct crowd - threads that read from one context
- * @tw: the context
- * @taken: records that they have read
- * @wrong: reads that have failed
- * @ends: how often each record was read
- */
-struct crowd {
-	struct twheel	*tw;
-	unsigned int	taken;
-	unsigned int	wrong;
-	unsigned char	ends[2 * BATCH * ROUNDS];
-};
-
-/**
- * struct reader - one of them
- * @crowd: the others
- * @room: for how many records it has room
- * @doomed: it is cancelled as soon as it has been told that there is something to read
- * @thread: the thread
- */
-struct reader {
-	struct crowd	*crowd;
-	size_t		room;
-	bool		doomed;
-	pthread_t	thread;
-};
-
-static struct crowd crowd;
-static __thread bool doomed;
-
-/*
- * With a C library such as glibc before 2.41 a thread may be cancelled in read() although that has
- * read something. Here it is so with each C library.
- */
-ssize_t __wrap_read(int fd, void *buf, size_t size)
-{
-	ssize_t ret = __real_read(fd, buf, size);
-
-	if (doomed) {
-		pthread_cancel(pthread_self());
-		pthread_testcancel();
-	}
-	return ret;
-}
-
-static void take(struct crowd *c, const struct twheel_event *events, ssize_t n)
-{
-	ssize_t i;
-
-	for (i = 0; i < n; i++)
-		__atomic_fetch_add(&c->ends[events[i].user_data], 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(n < 0 ? &c->wrong : &c->taken, n < 0 ? 1 : (unsigned int)n,
-			   __ATOMIC_RELEASE);
-}
-
-static unsigned int taken(struct crowd *c)
-{
-	return __atomic_load_n(&c->taken, __ATOMIC_ACQUIRE);
-}
-
-/* Reads until it is cancelled, which happens nowhere but in the read. */
-static void *read_for_ever(void *arg)
-{
-	struct reader *r = arg;
-	struct twheel_event events[2];
-
-	doomed = r->doomed;
-	for (;;)
-		take(r->crowd, events, twheel_read(r->crowd->tw, events, r->room));
-	return NULL;
-}
-
-/* Lets others run, for a while that differs. */
-static void pause_randomly(unsigned int *seed)
-{
-	unsigned int n = rand_r(seed) % 20000;
-
-	switch (rand_r(seed) % 4) {
-	case 0:
-		sched_yield();
-		break;
-	case 1:
-		usleep(n / 20);
-		break;
-	case 2:
-		while (n--)
-			__asm__ volatile("" : : : "memory");
-		break;
-	}
-}
-
-/* Arms two timers or more at once, each for now or soon. Returns how many, or 0. */
-static unsigned int arm_some(struct crowd *c, unsigned int first, unsigned int *seed)
-{
-	struct twheel_arm arms[BATCH] = { };
-	unsigned int i, n = 2 + rand_r(seed) % (BATCH - 1);
-	bool now = rand_r(seed) % 2;
-
-	for (i = 0; i < n; i++) {
-		arms[i].expires = now ? 0 : (uint64_t)rand_r(seed) % (2 * MSEC);
-		arms[i].user_data = first + i;
-	}
-	if (twheel_arm_batch(c->tw, arms, n) != (ssize_t)n)
-		return 0;
-	for (i = 0; i < n; i++)
-		if (arms[i].result)
-			return 0;
-	return n;
-}
-
-/*
- * Some readers, and two batches of timers while all of them, but for @survivors, are cancelled.
- * Returns how many timers were armed.
- */
-static unsigned int run_round(struct crowd *c, struct reader *readers, unsigned int survivors,
-			      unsigned int first, unsigned int *seed)
-{
-	unsigned int i, n, middle = rand_r(seed) % (CROWD - survivors);
-
-	for (i = 0; i < CROWD; i++) {
-		readers[i] = (struct reader){
-			.crowd = c, .room = 1 + rand_r(seed) % 2,
-			.doomed = rand_r(seed) % 2 && i < CROWD - survivors,
-		};
-		if (pthread_create(&readers[i].thread, NULL, read_for_ever, &readers[i]))
-			abort();
-	}
-	pause_randomly(seed);
-	n = arm_some(c, first, seed);
-	for (i = 0; i < CROWD - survivors; i++) {
-		pause_randomly(seed);
-		if (i == middle)
-			n += arm_some(c, first + n, seed);
-		pthread_cancel(readers[i].thread);
-	}
-	return n;
-}
-
-/* Joins readers, and returns how many of them were not cancelled. */
-static int join(struct reader *readers, int n)
-{
-	int i, others = 0;
-	void *result;
-
-	for (i = 0; i < n; i++)
-		others += pthread_join(readers[i].thread, &result) || result != PTHREAD_CANCELED;
-	return others;
-}
-
-/* Waits until all timers have expired, and returns how many records are there; or -1. */
-static int count_ready(struct twheel *tw)
-{
-	struct twheel_info info;
-
-	for (;;) {
-		if (twheel_get_info(tw, 0, &info))
-			return -1;
-		if (!info.pending)
-			return (int)info.ready;
-		usleep(100);
-	}
-}
-
-/* Records are for those who are left; and if nobody is, the descriptor is readable. */
-TEST(readers_are_cancelled)
-{
-	struct twheel_event events[2 * BATCH];
-	struct reader readers[CROWD];
-	unsigned int i, armed = 0, seed = 1;
-	int fds = count_fds(), left;
-
-	set_alarm("twheel_read");
-	ASSERT_EQ(0, twheel_open(&crowd.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
-	for (i = 0; i < ROUNDS; i++) {
-		unsigned int survivors = i % 2;
-
-		armed += run_round(&crowd, readers, survivors, armed, &seed);
-		ASSERT_EQ(0, join(readers, CROWD - survivors));
-		if (survivors) {
-			while (taken(&crowd) < armed)
-				usleep(100);
-			pthread_cancel(readers[CROWD - 1].thread);
-			ASSERT_EQ(0, join(&readers[CROWD - 1], 1));
-			ASSERT_EQ(0, count_ready(crowd.tw));
-			continue;
-		}
-		left = count_ready(crowd.tw);
-		ASSERT_EQ(armed, taken(&crowd) + left);
-		if (left) {
-			ASSERT_EQ(1, readable(crowd.tw, 0));
-			take(&crowd, events, twheel_read(crowd.tw, events, 2 * BATCH));
-		}
-		ASSERT_EQ(armed, taken(&crowd));
-	}
-	EXPECT_LE(4 * ROUNDS, armed);
-	EXPECT_EQ(0, crowd.wrong);
-	for (i = 0; i < armed; i++)
-		ASSERT_EQ(1, crowd.ends[i]);
-	twheel_close(crowd.tw);
 	EXPECT_EQ(fds, count_fds());
 }
 

@@ -10,9 +10,6 @@
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
-ssize_t __real_read(int fd, void *buf, size_t size);
-ssize_t __wrap_read(int fd, void *buf, size_t size);
-
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
