@@ -182,31 +182,6 @@ TEST_F(tw, the_same_handle_twice)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-TEST_F(tw, deadlines_of_a_batch_are_kept)
-{
-	enum { N = 2000 };
-	static struct twheel_event events[N];
-	static struct twheel_arm arms[N];
-	static unsigned int seen[N];
-	__u64 state = 99, before, after;
-	int i;
-
-	for (i = 0; i < N; i++)
-		arms[i] = tw_request(tw_random(&state) % TW_SEC, 0, i);
-	before = tw_now(CLOCK_MONOTONIC);
-	ASSERT_EQ(N, tw_arm_batch(self->fd, arms, N));
-	after = tw_now(CLOCK_MONOTONIC);
-	ASSERT_EQ(N, tw_collect(self->fd, events, N));
-	for (i = 0; i < N; i++) {
-		ASSERT_GT(N, events[i].user_data);
-		EXPECT_EQ(1, ++seen[events[i].user_data]);
-		EXPECT_EQ(arms[events[i].user_data].handle, events[i].handle);
-		EXPECT_LE(before + arms[events[i].user_data].expires, events[i].deadline);
-		EXPECT_GE(after + arms[events[i].user_data].expires, events[i].deadline);
-		EXPECT_LE(events[i].deadline, events[i].expired);
-	}
-}
-
 TEST_F(tw, arrays_need_no_alignment)
 {
 	struct twheel_arm arms[10];

@@ -189,18 +189,10 @@ static bool is_asleep(const struct sleeper *s)
 	       tid > 0;
 }
 
-/* Waits until @n of the threads have returned. Returns how many have. */
-static int returned(const struct sleeper *s, int nr, int n)
+/* Waits until the thread has returned from its call. Returns whether it has. */
+static bool has_returned(const struct sleeper *s)
 {
-	__u64 limit = tw_now(CLOCK_MONOTONIC) + TW_LIMIT_MS * TW_MSEC;
-	int i, done;
-
-	do {
-		sched_yield();
-		for (done = 0, i = 0; i < nr; i++)
-			done += __atomic_load_n(&s[i].tid, __ATOMIC_ACQUIRE) < 0;
-	} while (done < n && tw_now(CLOCK_MONOTONIC) < limit);
-	return done;
+	return tw_await(__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE) < 0);
 }
 
 TEST_F(told, a_read_that_waits)
@@ -212,7 +204,7 @@ TEST_F(told, a_read_that_waits)
 	ASSERT_EQ(0, pthread_create(&s.thread, NULL, sleep_in_read, &s));
 	ASSERT_TRUE(is_asleep(&s));
 	ASSERT_EQ(0, set_clock(self->wall.ahead, HOUR));
-	ASSERT_EQ(1, returned(&s, 1, 1));
+	ASSERT_TRUE(has_returned(&s));
 	pthread_join(s.thread, NULL);
 	EXPECT_EQ(-ECANCELED, s.ret);
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_RDWR | O_NONBLOCK));
@@ -226,7 +218,7 @@ TEST_F(told, a_poll_that_waits)
 	ASSERT_EQ(0, pthread_create(&s.thread, NULL, sleep_in_poll, &s));
 	ASSERT_TRUE(is_asleep(&s));
 	ASSERT_EQ(0, set_clock(self->wall.ahead, -HOUR));
-	ASSERT_EQ(1, returned(&s, 1, 1));
+	ASSERT_TRUE(has_returned(&s));
 	pthread_join(s.thread, NULL);
 	EXPECT_EQ(TW_READABLE, s.revents);
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &s.event, RECORD));
@@ -261,44 +253,6 @@ TEST_F(told, epoll_edge_triggered)
 	EXPECT_EQ(-ECANCELED, tw_read(self->fd, &event, RECORD));
 	EXPECT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
 	close(ep);
-}
-
-TEST_F(told, one_of_several_readers)
-{
-	enum { READERS = 4 };
-	struct sleeper s[READERS];
-	int i, round, told;
-
-	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_RDWR));
-	for (round = 0; round < 5; round++) {
-		for (i = 0; i < READERS; i++) {
-			s[i] = (struct sleeper){ .fd = self->fd };
-			ASSERT_EQ(0, pthread_create(&s[i].thread, NULL, sleep_in_read,
-						    &s[i]));
-		}
-		for (i = 0; i < READERS; i++)
-			ASSERT_TRUE(is_asleep(&s[i]));
-		/* Each step is told to one reader. */
-		ASSERT_EQ(0, set_clock(self->wall.ahead, HOUR));
-		ASSERT_EQ(1, returned(s, READERS, 1));
-		ASSERT_TRUE(settle());
-		EXPECT_EQ(1, returned(s, READERS, 0));
-		ASSERT_EQ(0, set_clock(self->wall.ahead, 0));
-		ASSERT_EQ(2, returned(s, READERS, 2));
-		ASSERT_TRUE(settle());
-		EXPECT_EQ(2, returned(s, READERS, 0));
-		/* The other readers get the records. */
-		for (i = 2; i < READERS; i++)
-			ASSERT_NE(0, tw_arm(self->fd, 0, TWHEEL_ARM_ABS, i));
-		ASSERT_EQ(READERS, returned(s, READERS, READERS));
-		for (told = 0, i = 0; i < READERS; i++) {
-			pthread_join(s[i].thread, NULL);
-			told += s[i].ret == -ECANCELED;
-			if (s[i].ret != -ECANCELED)
-				EXPECT_EQ(RECORD, s[i].ret);
-		}
-		EXPECT_EQ(2, told);
-	}
 }
 
 /* If a context has several descriptors, only one of them is told. */

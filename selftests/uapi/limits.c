@@ -5,7 +5,6 @@
  * Most tests change parameters of the module and user IDs, and so need root. The parameters
  * are put back after every test.
  */
-#include <pthread.h>
 #include <sys/socket.h>
 
 #include "users.h"
@@ -454,74 +453,6 @@ TEST_F(limits, opens_are_counted)
 	i = open_when_freed(SOMEONE);
 	EXPECT_LE(0, i);
 	close(i);
-}
-
-/**
- * struct filler - a thread that arms timers until it is refused
- * @fd: its own context
- * @size: timers that it asks for at a time
- * @armed: how many it got
- * @error: why it got no more
- */
-struct filler {
-	int fd;
-	int size;
-	int armed;
-	int error;
-};
-
-static void *fill(void *arg)
-{
-	struct filler *filler = arg;
-	struct twheel_arm arms[64];
-	int i, n;
-
-	while (!filler->error) {
-		for (i = 0; i < filler->size; i++)
-			arms[i] = tw_request(TW_FAR, 0, 0);
-		n = tw_arm_batch(filler->fd, arms, filler->size);
-		for (i = 0; i < n; i++)
-			if (arms[i].result)
-				filler->error = arms[i].result;
-			else
-				filler->armed++;
-		if (n != filler->size)
-			filler->error = n < 0 ? n : -EIO;
-	}
-	return NULL;
-}
-
-/* However many contexts and CPUs arm at once, they get as many as the limit says together. */
-TEST_F(limits, exact_for_all_at_once)
-{
-	enum { MAX = 3001, THREADS = 4, ROUNDS = 100 };
-	static const int sizes[THREADS] = { 1, 64, 7, 33 };
-	struct filler fillers[THREADS];
-	pthread_t threads[THREADS];
-	int round, i, armed;
-
-	ASSERT_EQ(0, set_parameter("max_user_timers", MAX));
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < THREADS; i++) {
-			fillers[i] = (struct filler) {
-				.fd = open_as(SOMEONE), .size = sizes[(i + round) % THREADS],
-			};
-			ASSERT_LE(0, fillers[i].fd);
-		}
-		for (i = 0; i < THREADS; i++)
-			ASSERT_EQ(0, pthread_create(&threads[i], NULL, fill, &fillers[i]));
-		for (i = armed = 0; i < THREADS; i++) {
-			ASSERT_EQ(0, pthread_join(threads[i], NULL));
-			EXPECT_EQ(-EDQUOT, fillers[i].error);
-			armed += fillers[i].armed;
-		}
-		ASSERT_EQ(MAX, armed) {
-			TH_LOG("in round %d", round);
-		}
-		ASSERT_EQ(MAX, (int)tw_info(fillers[0].fd).user_timers);
-		for (i = 0; i < THREADS; i++)
-			close(fillers[i].fd);
-	}
 }
 
 TEST_F(limits, parameters_belong_to_root)

@@ -4,7 +4,6 @@
  * nothing is lost when writing to a buffer fails. Cursors that are made up are in
  * hostile/forge.c.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -187,28 +186,6 @@ TEST_F(tw, drain_hands_back_what_never_fired)
 	ASSERT_EQ(sizeof(events), tw_read(self->fd, events, sizeof(events)));
 }
 
-TEST_F(tw, drained_timers_stay_silent)
-{
-	enum { N = 500 };
-	static struct twheel_timer_info entries[N];
-	struct twheel_event event;
-	int i, drained, read = 0;
-
-	for (i = 0; i < N; i++)
-		ASSERT_NE(0, tw_arm(self->fd, 30 * TW_MSEC, 0, 0));
-	drained = walk(self->fd, entries, N, 1, TWHEEL_LIST_DRAIN);
-	if (drained == -E2BIG)
-		drained = N;
-	ASSERT_LE(0, drained);
-	ASSERT_NE(0, tw_arm(self->fd, 60 * TW_MSEC, 0, 1));
-	do {
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		read += event.user_data == 0;
-	} while (event.user_data == 0);
-	EXPECT_EQ(N, drained + read);
-	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-}
-
 TEST_F(tw, drain_into_a_buffer_that_ends_early)
 {
 	static const size_t parts[] = { 0, 1, 8, 28, 55 };
@@ -263,79 +240,6 @@ TEST_F(tw, drain_into_nothing_at_all)
 	EXPECT_EQ(N, tw_info(self->fd).pending);
 	EXPECT_EQ(N, walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN));
 	EXPECT_TRUE(complete(entries, N, handles, N));
-}
-
-struct churn {
-	pthread_t thread;
-	int fd;
-	bool stop;
-	__u64 rounds;
-};
-
-/* Arms, re-arms, cancels and reads timers as fast as possible. */
-static void *churn(void *arg)
-{
-	struct twheel_event events[64];
-	struct churn *c = arg;
-	__u64 handles[256] = { }, state = 31337;
-	struct twheel_arm arm;
-	int i;
-
-	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
-		i = tw_random(&state) % ARRAY_SIZE(handles);
-		if (handles[i] && tw_random(&state) % 3 == 0) {
-			tw_cancel(c->fd, handles[i]);
-			handles[i] = 0;
-		} else {
-			arm = tw_request_for(handles[i], tw_random(&state) % 4 ? TW_FAR : TW_MSEC,
-					     0, ~0ULL);
-			if (tw_call(c->fd, TWHEEL_IOC_ARM, &arm))
-				arm.handle = 0;
-			handles[i] = arm.handle;
-		}
-		/* Arm new timers as well, so that the context grows during the walk. */
-		if (tw_random(&state) % 16 == 0)
-			handles[i] = 0;
-		while (tw_read(c->fd, events, sizeof(events)) > 0)
-			;
-		c->rounds++;
-	}
-	return NULL;
-}
-
-TEST_F(tw, a_walk_among_changes)
-{
-	enum { N = 3000, MAX = 1000000 };
-	struct twheel_timer_info *entries = malloc(MAX * ENTRY);
-	__u64 end = tw_now(CLOCK_MONOTONIC) + 5 * TW_SEC;
-	struct churn c = { .fd = self->fd };
-	static __u64 handles[N];
-	static unsigned int seen[N];
-	int got, i, stable, walks = 0;
-
-	ASSERT_NE(NULL, entries);
-	ASSERT_TRUE(arm_far(self->fd, handles, N));
-	ASSERT_EQ(0, pthread_create(&c.thread, NULL, churn, &c));
-	while (tw_now(CLOCK_MONOTONIC) < end) {
-		got = walk(self->fd, entries, MAX, 1 + walks % 50, 0);
-		ASSERT_LE(N, got);
-		memset(seen, 0, sizeof(seen));
-		for (i = 0, stable = 0; i < got; i++) {
-			if (entries[i].user_data == ~0ULL)
-				continue;
-			ASSERT_GT(N, entries[i].user_data);
-			ASSERT_EQ(handles[entries[i].user_data], entries[i].handle);
-			ASSERT_EQ(1, ++seen[entries[i].user_data]);
-			stable++;
-		}
-		ASSERT_EQ(N, stable);
-		walks++;
-	}
-	__atomic_store_n(&c.stop, true, __ATOMIC_RELAXED);
-	pthread_join(c.thread, NULL);
-	TH_LOG("%d walks, %llu changes", walks, c.rounds);
-	EXPECT_LT(0, walks);
-	free(entries);
 }
 
 TEST_F(tw, drain_under_a_hail_of_signals)

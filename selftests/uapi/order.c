@@ -107,28 +107,6 @@ static void step(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, 
 	EXPECT_EQ(0, misplaced(n, self->tick));
 }
 
-TEST_F(order, two_timers)
-{
-	int i, swapped = 0;
-
-	for (i = 0; i < 100; i++) {
-		__u64 deadline = wall_now() + TW_SEC + random_below(self, HOUR);
-
-		/*
-		 * The timer that is due first is armed first in one half of the sessions,
-		 * and last in the other.
-		 */
-		plan(i % 2, deadline);
-		plan(1 - i % 2, deadline + 2 * TW_MSEC);
-		ASSERT_TRUE(arm(self->fd, CLOCK_REALTIME, 0, 2));
-		ASSERT_EQ(0, set_clock(self->wall.ahead, 2 * HOUR));
-		ASSERT_EQ(2, tw_collect(self->fd, events, 2));
-		swapped += misplaced(2, self->tick);
-		ASSERT_EQ(0, set_clock(self->wall.ahead, 0));
-	}
-	EXPECT_EQ(0, swapped);
-}
-
 /* Arms timers from a tick to 40 years ahead, as many at each magnitude. */
 static void arm_all_distances(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self)
 {
@@ -308,34 +286,23 @@ TEST_F(order, slack)
 	step(_metadata, self, HOUR, TIMERS);
 }
 
-/* Lets @n timers expire at their time: within @span, of which the first is due in two seconds. */
-static void pass(struct __test_metadata *_metadata, FIXTURE_DATA(order) * self, int n,
-		 __u64 span)
+/* They expire one after another, each at its time. */
+TEST_F(order, one_after_the_other)
 {
 	__u64 begin = tw_now(CLOCK_MONOTONIC) + 2 * TW_SEC;
 	int i, fd = tw_open(), missed = 0;
 
 	ASSERT_LE(0, fd);
-	for (i = 0; i < n; i++)
-		plan(i, begin + random_below(self, span));
-	ASSERT_TRUE(arm(fd, CLOCK_MONOTONIC, 0, n));
-	for (i = 0; i < n; i++)
+	for (i = 0; i < TIMERS; i++)
+		plan(i, begin + random_below(self, 2 * TW_SEC));
+	ASSERT_TRUE(arm(fd, CLOCK_MONOTONIC, 0, TIMERS));
+	for (i = 0; i < TIMERS; i++)
 		missed += at_once[i];
-	ASSERT_EQ(n, tw_collect(fd, events, n));
-	EXPECT_EQ(0, misplaced(n, self->tick));
+	ASSERT_EQ(TIMERS, tw_collect(fd, events, TIMERS));
+	EXPECT_EQ(0, misplaced(TIMERS, self->tick));
 	close(fd);
-	if (tw_passed() && missed > n / 2)
+	if (tw_passed() && missed > TIMERS / 2)
 		SKIP(return, "too slow to arm most of them before they were due");
-}
-
-TEST_F(order, one_after_the_other)
-{
-	pass(_metadata, self, TIMERS, 2 * TW_SEC);
-}
-
-TEST_F(order, a_burst)
-{
-	pass(_metadata, self, BACKLOG / 10, 16 * self->tick);
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How to read expirations: all forms of read, poll and epoll, signals, shared descriptors,
- * several readers. For io_uring see uring.c, for fdinfo hostile/leak.c.
+ * How to read expirations: all forms of read, poll and epoll, signals, shared descriptors. For
+ * io_uring see uring.c, for fdinfo hostile/leak.c, and for several readers at once
+ * selftests/sim.
  *
  * Most tests ask the same: is every record handed out exactly once, whatever goes wrong
  * with a buffer or a reader?
@@ -610,148 +611,6 @@ TEST_F(tw, passed_over_a_socket)
 	close(sv[0]);
 	close(sv[1]);
 	self->fd = tw_open();
-}
-
-#define STOP_MARK	(~0ULL)
-
-struct reader {
-	pthread_t thread;
-	int fd;
-	int room;
-	__u64 max;
-	unsigned int *seen;
-	int bad;
-	bool gone;
-};
-
-/* Blocks in read() until a record has the stop mark. */
-static void *read_until_stop(void *arg)
-{
-	struct twheel_event events[64];
-	struct reader *r = arg;
-	bool stop = false;
-	ssize_t ret, i;
-
-	while (!stop) {
-		ret = tw_read(r->fd, events, r->room * RECORD);
-		if (ret <= 0 || ret % RECORD) {
-			r->bad++;
-			break;
-		}
-		for (i = 0; i < ret / (ssize_t)RECORD; i++) {
-			if (events[i].user_data == STOP_MARK)
-				stop = true;
-			else if (events[i].user_data < r->max)
-				__atomic_add_fetch(&r->seen[events[i].user_data], 1,
-						   __ATOMIC_SEQ_CST);
-			else
-				r->bad++;
-			r->bad += events[i].expired < events[i].deadline;
-			r->bad += tw_now(CLOCK_MONOTONIC) < events[i].expired;
-		}
-	}
-	__atomic_store_n(&r->gone, true, __ATOMIC_SEQ_CST);
-	return NULL;
-}
-
-TEST_F(tw, two_readers_share_the_records)
-{
-	enum { N = 20000 };
-	static unsigned int seen[N];
-	struct reader r[2];
-	__u64 state = 5;
-	int i;
-
-	blocking(self->fd, true);
-	for (i = 0; i < 2; i++) {
-		r[i] = (struct reader){
-			.fd = self->fd, .room = i ? 7 : 1, .max = N, .seen = seen,
-		};
-		ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, read_until_stop, &r[i]));
-	}
-	for (i = 0; i < N; i++)
-		ASSERT_NE(0, tw_arm(self->fd, tw_random(&state) % (300 * TW_MSEC), 0, i));
-	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
-		sched_yield();
-	/*
-	 * Both marks could end up in one buffer: arm the second only after one reader has
-	 * stopped.
-	 */
-	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
-	while (!__atomic_load_n(&r[0].gone, __ATOMIC_SEQ_CST) &&
-	       !__atomic_load_n(&r[1].gone, __ATOMIC_SEQ_CST))
-		sched_yield();
-	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
-	for (i = 0; i < 2; i++) {
-		pthread_join(r[i].thread, NULL);
-		EXPECT_EQ(0, r[i].bad);
-	}
-	EXPECT_TRUE(tw_all_once(seen, N));
-}
-
-static void *read_one(void *arg)
-{
-	struct twheel_event event;
-	struct reader *r = arg;
-
-	r->bad = tw_read(r->fd, &event, RECORD) != (ssize_t)RECORD;
-	return NULL;
-}
-
-/* Two records cause one wake-up: the reader that takes one has to wake the other reader. */
-TEST_F(tw, one_wake_up_serves_two_readers)
-{
-	struct twheel_arm arms[2];
-	struct reader r[2];
-	int i, round;
-
-	blocking(self->fd, true);
-	for (round = 0; round < 50; round++) {
-		for (i = 0; i < 2; i++) {
-			r[i] = (struct reader){ .fd = self->fd };
-			ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, read_one, &r[i]));
-		}
-		/* Both readers sleep by then, except on a very slow machine. */
-		arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC, TWHEEL_ARM_ABS, 0);
-		arms[1] = arms[0];
-		ASSERT_EQ(2, tw_arm_batch(self->fd, arms, 2));
-		for (i = 0; i < 2; i++) {
-			pthread_join(r[i].thread, NULL);
-			EXPECT_EQ(0, r[i].bad);
-		}
-	}
-}
-
-/*
- * Timers are cancelled while a reader is blocked: it gets those that were not cancelled,
- * and no others.
- */
-TEST_F(tw, cancels_under_a_blocked_reader)
-{
-	enum { N = 3000 };
-	static unsigned int seen[N], cancelled[N];
-	struct reader r = { .fd = self->fd, .room = 5, .max = N, .seen = seen };
-	__u64 handle, state = 9;
-	int i, ret, pause;
-
-	blocking(self->fd, true);
-	ASSERT_EQ(0, pthread_create(&r.thread, NULL, read_until_stop, &r));
-	for (i = 0; i < N; i++) {
-		ASSERT_ARMED(handle, self->fd, tw_random(&state) % (2 * TW_MSEC), 0, i);
-		for (pause = tw_random(&state) % 20; pause; pause--)
-			sched_yield();
-		ret = tw_cancel(self->fd, handle);
-		cancelled[i] = ret == 0;
-		if (ret)
-			ASSERT_EQ(-ENOENT, ret);
-	}
-	while (tw_info(self->fd).pending || tw_info(self->fd).ready)
-		sched_yield();
-	ASSERT_NE(0, tw_arm(self->fd, 0, 0, STOP_MARK));
-	pthread_join(r.thread, NULL);
-	EXPECT_EQ(0, r.bad);
-	for (i = 0; i < N; i++)
-		EXPECT_EQ(1, seen[i] + cancelled[i]);
 }
 
 TEST_HARNESS_MAIN
