@@ -8,6 +8,18 @@
 /* If there are few levels: the base-2 logarithm of the most rounds of the last level. */
 #define ROUND_BITS_MAX	4
 
+/* Goes through all numbers of slots, with few levels and with all. Returns false at the end. */
+static bool next_shape(u32 *slots, u32 *levels)
+{
+	if (*slots && *levels < all_levels(*slots)) {
+		*levels = *levels < LOW_LEVELS_MAX ? *levels + 1 : all_levels(*slots);
+		return true;
+	}
+	*slots = *slots ? 2 * *slots : TWHEEL_SLOTS_MIN;
+	*levels = 1;
+	return *slots <= TWHEEL_SLOTS_MAX;
+}
+
 /* Returns a distance in (2^k / 2, 2^k], often a power of two or next to one. */
 static u64 distance(u32 k, u64 *seed)
 {
@@ -88,20 +100,7 @@ TEST(one_node_at_any_distance)
 	u32 slots = 0, levels = 0;
 	u64 seed = 4;
 
-	while (next_geometry(&slots, &levels)) {
-		struct twheel_wheel *w = wheel_new(slots, levels, 0);
-
-		drive_from_anywhere(w, 62, &seed);
-		wheel_free(w);
-	}
-}
-
-TEST(one_node_with_few_levels)
-{
-	u32 slots = 0, levels = 0;
-	u64 seed = 4;
-
-	while (next_low_geometry(&slots, &levels)) {
+	while (next_shape(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
 
 		drive_from_anywhere(w, min_t(u32, range_bits(w) + ROUND_BITS_MAX, 62), &seed);
@@ -159,28 +158,12 @@ TEST(many_nodes_at_any_distance)
 	u32 slots = 0, levels = 0, i;
 	u64 seed = 5;
 
-	while (next_geometry(&slots, &levels)) {
+	while (next_shape(&slots, &levels)) {
 		struct twheel_wheel *w = wheel_new(slots, levels, 0);
 
 		for (i = 0; i < 60; i++) {
 			w->clk = rng_next(&seed) >> (2 + rng_next(&seed) % 60);
-			drive_many(w, 2 + i, &seed);
-		}
-		wheel_free(w);
-	}
-}
-
-TEST(many_nodes_with_few_levels)
-{
-	u32 slots = 0, levels = 0, i;
-	u64 seed = 5;
-
-	while (next_low_geometry(&slots, &levels)) {
-		struct twheel_wheel *w = wheel_new(slots, levels, 0);
-
-		for (i = 0; i < 60; i++) {
-			w->clk = rng_next(&seed) >> (2 + rng_next(&seed) % 60);
-			drive_many(w, min_t(u32, range_bits(w) + i % ROUND_BITS_MAX, 62), &seed);
+			drive_many(w, min_t(u32, 2 + i, range_bits(w) + i % ROUND_BITS_MAX), &seed);
 		}
 		wheel_free(w);
 	}
