@@ -133,7 +133,7 @@ static bool all_attack(void)
 	int i;
 
 	for (i = 0; i < nr_attackers; i++)
-		if (attackers[i] < 0 || waitpid(attackers[i], NULL, WNOHANG))
+		if (waitpid(attackers[i], NULL, WNOHANG))
 			return false;
 	return true;
 }
@@ -150,6 +150,7 @@ static void end_attacks(void)
  */
 static bool begin_attack(struct scene *scene, void (*run)(void *scene))
 {
+	pid_t pid;
 	int i;
 
 	for (i = 0; i < nr_users(); i++) {
@@ -157,7 +158,10 @@ static bool begin_attack(struct scene *scene, void (*run)(void *scene))
 		scene[i].ready = 0;
 		scene[i].held = 0;
 		scene[i].n = plan->n;
-		attackers[nr_attackers++] = attack_as(NOBODY - i, run, &scene[i], scene->cpu);
+		pid = attack_as(NOBODY - i, run, &scene[i], scene->cpu);
+		if (pid < 0)
+			return false;
+		attackers[nr_attackers++] = pid;
 	}
 	for (i = 0; i < nr_users(); i++) {
 		while (!__atomic_load_n(&scene[i].ready, __ATOMIC_ACQUIRE)) {

@@ -8,6 +8,7 @@
  * the results are counted. The keeper has copies of the timers' descriptors, and can look
  * at the timers while the service is dead.
  */
+#include <err.h>
 #include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
@@ -174,6 +175,8 @@ static void keeper_start(struct keeper *k, bool list)
 	k->ready = false;
 	k->starts++;
 	k->pid = fork();
+	if (k->pid < 0)
+		err(1, "fork");
 	if (k->pid == 0)
 		be_the_service(k, list);
 }
