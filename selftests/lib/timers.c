@@ -350,27 +350,13 @@ TEST_F(timers, rearm_periodic_in_the_same_batch)
 			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
 }
 
-static void free_all(struct set *set, struct probe *first)
-{
-	size_t i;
-
-	for (i = 0; i < TIMERS; i++)
-		twheel_timer_free(set->probes[i].timer);
-}
-
-TEST_F(timers, free_in_the_same_batch)
-{
-	static struct set set = { .action = free_all };
-
-	dispatch_all(_metadata, &set, self->tw, 0, 1);
-}
-
 /* Every new timer takes the place of one whose record is still in the buffer. */
 static void replace_all(struct set *set, struct probe *first)
 {
 	size_t i;
 
-	free_all(set, first);
+	for (i = 0; i < TIMERS; i++)
+		twheel_timer_free(set->probes[i].timer);
 	for (i = 0; i < TIMERS; i++) {
 		if (twheel_timer_new(&set->probes[i].timer, set->tw, on_expiry,
 				     &set->probes[i]))
@@ -763,17 +749,6 @@ TEST_F(timers, grow_in_a_function)
 	dispatch_all(_metadata, &set, self->tw, 0, TIMERS);
 	ASSERT_EQ(0, twheel_get_info(self->tw, 0, &info));
 	EXPECT_EQ(10000, info.pending);
-}
-
-TEST_F(timers, free_cancels)
-{
-	struct twheel_timer *timer;
-	static struct set set;
-
-	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, on_expiry, &set.probes[0]));
-	ASSERT_EQ(0, twheel_timer_start(timer, FAR, 0));
-	twheel_timer_free(timer);
-	EXPECT_EQ(0, live(self->tw));
 }
 
 TEST_F(timers, failed_arm_changes_nothing)
