@@ -665,9 +665,16 @@ TEST_F(queue, of_a_child)
 
 	ASSERT_FORKED(pid);
 	if (!pid) {
-		/* A timer that was freed as the child's copy is not the child's to re-arm. */
+		struct twheel_timer *timer;
+
+		/*
+		 * A timer that was freed as the child's copy is not the child's to re-arm, and not
+		 * that which takes its place.
+		 */
 		twheel_timer_free(self->timers[1]);
 		twheel_take_over(self->tw);
+		timer = new_timer(self->tw, 0);
+		CHECK(timer == self->timers[1] && !twheel_timer_armed(timer));
 		CHECK(IOCTLS(twheel_timer_flush(self->tw)) == 1);
 		CHECK(live(self->tw) == 3 * QUEUE - 1);
 		_exit(0);
