@@ -147,6 +147,8 @@ static void wake(struct fd *fd)
 	sim_wake(&fd->queue);
 	if (fd->epoll)
 		sim_wake(&fd->epoll->queue);
+	/* They may look before the one who has woken them goes on. */
+	sim_point();
 }
 
 __poll_t program_poll(int fd, poll_table *table)

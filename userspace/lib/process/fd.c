@@ -180,15 +180,22 @@ void twheel_emb_ask_for_steps(struct twheel_emb *emb)
 	set_timerfd(emb, emb->set_to);
 }
 
-/* Is there anything to read, or may there be? If not, emb->user.first is right. */
+/*
+ * Is there anything to read, or may there be? If not, emb->user.first is right. That is noted before
+ * anybody is woken, as a thread that is woken by an edge looks once, without the lock.
+ */
 static bool is_readable(struct twheel_emb *emb)
 {
+	bool readable;
+
 	if (emb->user.recheck) {
 		emb->user.first = twheel_emb_first(&emb->user.base.wheel, FIRST_LOOKS);
 		emb->user.recheck = false;
 	}
-	return twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx) ||
-	       emb->user.first <= twheel_now_to_tick(emb->now);
+	readable = twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx) ||
+		   emb->user.first <= twheel_now_to_tick(emb->now);
+	__atomic_store_n(&emb->settled, readable ? 0 : emb->user.first, __ATOMIC_RELAXED);
+	return readable;
 }
 
 /* When the timerfd is to fire next */
@@ -254,7 +261,6 @@ static noinline void settle(struct twheel_emb *emb)
 	}
 	if (readable != emb->shown || emb->news)
 		show(emb, readable);
-	__atomic_store_n(&emb->settled, readable ? 0 : emb->user.first, __ATOMIC_RELAXED);
 }
 
 uint64_t twheel_emb_time(const struct twheel_emb *emb)
