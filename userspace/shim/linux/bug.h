@@ -3,6 +3,7 @@
 #ifndef SHIM_LINUX_BUG_H
 #define SHIM_LINUX_BUG_H
 
+#include <linux/build_bug.h>
 #include <linux/lockdep.h>
 
 #define WARN_ON_ONCE(condition)	shim_assert(!(condition))
