@@ -325,6 +325,29 @@ TEST(keys)
 	twheel_close(tw);
 }
 
+/* Whichever bits of keys differ they are in all wheels: the words of leases tell in which ones. */
+TEST(keys_are_spread)
+{
+	struct twheel_config config = { .flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE };
+	struct twheel_arm arm;
+	unsigned int shift, in_first;
+	struct twheel *tw;
+	uint64_t i;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, FLAGS, &config));
+	for (shift = 0; shift < 58; shift++) {
+		for (in_first = 0, i = 1; i < 64; i++) {
+			arm = (struct twheel_arm){ .handle = i << shift, .expires = FAR,
+						   .flags = TWHEEL_ARM_LEASE };
+			ASSERT_EQ(0, twheel_arm(tw, &arm));
+			in_first += !wheel_of(arm.word);
+		}
+		EXPECT_LT(0, in_first);
+		EXPECT_GT(48, in_first);
+	}
+	twheel_close(tw);
+}
+
 /* A limit is that of all wheels, and what ends in one of them makes room in another. */
 TEST(limit)
 {

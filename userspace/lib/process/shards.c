@@ -85,6 +85,15 @@ static unsigned int own_shard(const struct twheel_shards *shards)
 }
 
 /*
+ * By the first bits of Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). Programs
+ * may tell their keys apart by the upper half alone, for which the multiplier is poor.
+ */
+static unsigned int shard_of_key(const struct twheel_shards *shards, uint64_t key)
+{
+	return (unsigned int)(((key ^ key >> 32) * 0x9e3779b97f4a7c15 >> 32) * shards->n >> 32);
+}
+
+/*
  * The shard that has the timer *@handle, which becomes its name there. A handle that no shard has
  * given out names no timer of the first one either, as its index is too high.
  */
@@ -92,9 +101,8 @@ static unsigned int shard_of(const struct twheel_shards *shards, __u64 *handle)
 {
 	unsigned int shard = (uint32_t)*handle >> SHARD_SHIFT;
 
-	/* By Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4) */
 	if (shards->keyed)
-		return (unsigned int)(*handle * 0x9e3779b97f4a7c15 >> 32) & (shards->n - 1);
+		return shard_of_key(shards, *handle);
 	if (shard >= shards->n)
 		return 0;
 	*handle -= (__u64)shard << SHARD_SHIFT;
