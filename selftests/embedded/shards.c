@@ -252,6 +252,34 @@ TEST_F(shards, leases_of_another_thread)
 	EXPECT_EQ(1, twheel_lease_expired(lease));
 }
 
+static void *note_wheel(void *tw)
+{
+	return (void *)(uintptr_t)own_wheel(tw);
+}
+
+static void *read_only(void *tw)
+{
+	struct twheel_event event;
+
+	return (void *)(intptr_t)twheel_read(tw, &event, 1);
+}
+
+/* Threads have wheels in turn as they make timers: the 15 in between take nobody's place. */
+TEST_F(shards, readers_have_no_wheel)
+{
+	pthread_t thread;
+	void *got[17];
+	int i;
+
+	for (i = 0; i < 17; i++) {
+		ASSERT_EQ(0, pthread_create(&thread, NULL, i % 16 ? read_only : note_wheel,
+					    self->tw));
+		ASSERT_EQ(0, pthread_join(thread, &got[i]));
+	}
+	EXPECT_EQ(-EAGAIN, (int)(intptr_t)got[1]);
+	EXPECT_NE(got[0], got[16]);
+}
+
 /* A program that is told of one wheel all the time learns of the others, too. */
 TEST_F(shards, none_is_read_last)
 {

@@ -74,14 +74,20 @@ struct twheel_shards {
 /* The number of this thread among those that have made timers in such a context; 0 before that */
 static __thread unsigned int thread_number EMB_TLS;
 
-/* The shard in which this thread makes timers */
+/* The shard of this thread: that in which it makes timers, if it has made some */
 static unsigned int own_shard(const struct twheel_shards *shards)
+{
+	return thread_number & (shards->n - 1);
+}
+
+/* The shard in which this thread makes a timer: threads that make none take nobody's place. */
+static unsigned int shard_for_new(const struct twheel_shards *shards)
 {
 	static unsigned int threads;
 
 	if (!thread_number)
 		thread_number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-	return thread_number & (shards->n - 1);
+	return own_shard(shards);
 }
 
 /*
@@ -151,7 +157,7 @@ static unsigned int shard_for(const struct twheel_shards *shards, unsigned long 
 			      __u64 *handle)
 {
 	if (request == TWHEEL_IOC_ARM && !*handle && !shards->keyed)
-		return own_shard(shards);
+		return shard_for_new(shards);
 	return shard_of(shards, handle);
 }
 
