@@ -181,7 +181,7 @@ void twheel_emb_ask_for_steps(struct twheel_emb *emb)
 }
 
 /*
- * Is there anything to read, or may there be? If not, emb->user.first is right. That is noted before
+ * Is there anything to read, or may there be? If not, emb->user.first is right. It is noted before
  * anybody is woken, as a thread that is woken by an edge looks once, without the lock.
  */
 static bool is_readable(struct twheel_emb *emb)
