@@ -49,7 +49,7 @@ TEST_F(calls, open_tells_flags_from_settings)
 	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
 	const uint32_t flags = TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC |
 			       TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_CLOCK |
-			       TWHEEL_OPEN_CACHE_NOW;
+			       TWHEEL_OPEN_CACHE_NOW | TWHEEL_OPEN_THREADS;
 	const uint32_t settings = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_LEASE |
 				  TWHEEL_CONFIG_CANCEL_ON_SET;
 	struct twheel *tw;
