@@ -63,10 +63,8 @@ static void begin_in_first_wheel(void)
 {
 	pthread_t thread;
 
-	if (!strstr(program_invocation_short_name, "lease") &&
-	    !strstr(program_invocation_short_name, "conditional"))
-		return;
-	if (!pthread_create(&thread, NULL, take_number, NULL))
+	if (strstr(program_invocation_short_name, "lease") &&
+	    !pthread_create(&thread, NULL, take_number, NULL))
 		pthread_join(thread, NULL);
 }
 

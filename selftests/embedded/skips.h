@@ -26,6 +26,7 @@ struct skip {
 #define CALL	"twheel_read() is the only call that reads"
 #define MAPPED	"words are memory of the process, and not mapped from a descriptor"
 #define EACH_SLOT	"each wheel has a slot of its own"
+#define FIRST	"words are where those of the first wheel are"
 
 static const struct skip skips[] = {
 	/* uapi/abi.c */
@@ -93,6 +94,15 @@ static const struct skip skips[] = {
 	{ "stats", "shared_with_a_child", EACH_SLOT },
 	{ "stats", "shared_with_a_child_of_the_same_pid", EACH_SLOT },
 	{ "stats", "no_memory", EACH_SLOT },
+	{ "cond", "if_pending_rearms", FIRST },
+	{ "cond", "if_pending_does_not_make", FIRST },
+	{ "cond", "if_pending_leaves_what_has_expired", FIRST },
+	{ "cond", "if_none_makes", FIRST },
+	{ "cond", "if_none_leaves_what_there_is", FIRST },
+	{ "fifo", "leases_by_their_words", FIRST },
+	{ "lease", "segments", FIRST },
+	{ "tw", "a_lease_stays_one", FIRST },
+	{ "tw", "stale_lease_with_a_key_is_too_late", FIRST },
 #endif
 #ifdef __SANITIZE_ADDRESS__
 	{ "lease", "no_room_to_map", "the sanitizer needs room, too" },
