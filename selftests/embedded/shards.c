@@ -295,6 +295,30 @@ TEST_F(shards, none_is_read_last)
 	EXPECT_EQ(1, event.user_data);
 }
 
+/* Nor where the first one tells of steps: key 0, which is always due, is in that. */
+TEST(none_is_read_last_on_wall_time)
+{
+	struct twheel_config config = {
+		.clock = TWHEEL_CLOCK_REALTIME,
+		.flags = TWHEEL_CONFIG_KEYED | TWHEEL_CONFIG_CANCEL_ON_SET,
+	};
+	struct twheel_event event;
+	int reads, left = 63;
+	struct twheel *tw;
+	uint64_t key;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, FLAGS, &config));
+	for (key = 1; key <= 63; key++)
+		ASSERT_EQ(0, twheel_put_at(tw, key, 1, key, NULL));
+	for (reads = 0; left && reads < 20000; reads++) {
+		ASSERT_EQ(0, twheel_put_at(tw, 0, 1, 0, NULL));
+		ASSERT_EQ(1, twheel_read(tw, &event, 1));
+		left -= event.user_data > 0;
+	}
+	EXPECT_EQ(0, left);
+	twheel_close(tw);
+}
+
 TEST_F(shards, clock_stands_still)
 {
 	struct twheel_event events[2];

@@ -146,6 +146,16 @@ static bool take_step(struct twheel_emb *emb)
 	return twheel_ctx_take_step(emb->ctx);
 }
 
+bool twheel_emb_take_step(struct twheel_emb *emb)
+{
+	bool step;
+
+	twheel_emb_begin(emb);
+	step = take_step(emb);
+	twheel_emb_end_call(emb);
+	return step;
+}
+
 /* Fill @to with records, including what is due and was not ready yet. How many bytes. */
 static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 {
@@ -168,15 +178,18 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 	return total;
 }
 
+/* What a read is to do if there are no records */
+enum read_none { NONE_WAITS, NONE_FAILS, NONE_RETURNS };
+
 /*
- * Take records that fit @size bytes. If there are none @wait for some, unless the caller has @done
- * bytes of a read of @total already. How many bytes, or -errno.
+ * Take records that fit @size bytes, of a read of @total that has @done bytes already. How many
+ * bytes, or -errno. With NONE_RETURNS the caller has some: so nothing fails, and no step is told.
  */
 static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t size,
-			    size_t done, size_t total, bool wait)
+			    size_t done, size_t total, enum read_none none)
 {
 	struct iov_iter to = { (char *)events, size };
-	bool some = done;
+	bool some = none == NONE_RETURNS;
 	ssize_t n = 0;
 	int ret = 0;
 
@@ -190,7 +203,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 		n = fill(emb, &to);
 		if (n || some)
 			break;
-		ret = twheel_emb_wait(emb, wait);
+		ret = twheel_emb_wait(emb, none == NONE_WAITS);
 	}
 	done += (size_t)n;
 	if (done && ((size_t)n < size || done == total))
@@ -199,7 +212,7 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 	return n ? n : ret;
 }
 
-ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait)
+static ssize_t read_records(struct twheel_emb *emb, void *buf, size_t size, enum read_none none)
 {
 	struct twheel_event events[READ_PART];
 	size_t done = 0, part;
@@ -212,7 +225,7 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wai
 		return -EFAULT;
 	do {
 		part = size - done < sizeof(events) ? size - done : sizeof(events);
-		n = take_records(emb, events, part, done, size, wait);
+		n = take_records(emb, events, part, done, size, done ? NONE_RETURNS : none);
 		if (n <= 0)
 			break;
 		/*
@@ -223,6 +236,16 @@ ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wai
 		done += (size_t)n;
 	} while ((size_t)n == part && done < size);
 	return done ? (ssize_t)done : n;
+}
+
+ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait)
+{
+	return read_records(emb, buf, size, wait ? NONE_WAITS : NONE_FAILS);
+}
+
+ssize_t twheel_emb_read_more(struct twheel_emb *emb, void *buf, size_t size)
+{
+	return read_records(emb, buf, size, NONE_RETURNS);
 }
 
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)

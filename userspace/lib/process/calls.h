@@ -29,6 +29,12 @@ int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 /* As read(), but returns -errno; without @wait as if the descriptor were non-blocking. */
 ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait);
 
+/* The same for a read that has some from elsewhere: it is told of no step, and may get 0 bytes. */
+ssize_t twheel_emb_read_more(struct twheel_emb *emb, void *buf, size_t size);
+
+/* Is this reader to be told that the clock was set? Then no other is. */
+bool twheel_emb_take_step(struct twheel_emb *emb);
+
 /* As write(), but returns -errno. */
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size);
 

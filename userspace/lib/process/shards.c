@@ -435,12 +435,9 @@ static int shards_ioctl(const struct twheel *tw, unsigned long request, void *ar
 /* Where a read of this thread is to begin, so that no shard waits for ever behind another. */
 static unsigned int first_to_read(const struct twheel_shards *shards)
 {
-	unsigned int own = own_shard(shards), full;
+	unsigned int own = own_shard(shards);
+	unsigned int full = __atomic_load_n(&shards->of[own].full, __ATOMIC_RELAXED);
 
-	/* It tells of steps before anything else. */
-	if (shards->steps)
-		return 0;
-	full = __atomic_load_n(&shards->of[own].full, __ATOMIC_RELAXED);
 	return full % SHARD_READS == SHARD_READS - 1 ? own + full / SHARD_READS + 1 : own;
 }
 
@@ -460,14 +457,20 @@ static ssize_t take_events(const struct twheel *tw, struct twheel_event *events,
 	unsigned int i, shard, first = first_to_read(shards);
 	uint64_t now = twheel_emb_time(tw->emb);
 	ssize_t k, ret = -EAGAIN;
-	size_t done = 0;
+	struct twheel_emb *emb;
+	size_t size, done = 0;
 
+	/* Before it gets any records: afterwards no shard tells of a step. */
+	if (shards->steps && twheel_emb_take_step(tw->emb))
+		return -ECANCELED;
 	for (i = 0; i < shards->n && done < n; i++) {
 		shard = (first + i) & (shards->n - 1);
-		if (!shards->steps && !twheel_emb_may_read(emb_of(shards, shard), now))
+		emb = emb_of(shards, shard);
+		if (!twheel_emb_may_read(emb, now))
 			continue;
-		ret = twheel_emb_read(emb_of(shards, shard), events + done,
-				      (n - done) * sizeof(*events), false);
+		size = (n - done) * sizeof(*events);
+		ret = done ? twheel_emb_read_more(emb, events + done, size) :
+			     twheel_emb_read(emb, events + done, size, false);
 		if (ret < 0 && ret != -EAGAIN)
 			break;
 		ret = ret < 0 ? 0 : ret / (ssize_t)sizeof(*events);
