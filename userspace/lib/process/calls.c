@@ -350,11 +350,12 @@ int twheel_emb_new(struct twheel_emb **embp, int flags, bool caches,
 		   const struct twheel_emb *first)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct twheel_emb *emb = calloc(1, sizeof(*emb));
+	struct twheel_emb *emb = aligned_alloc(_Alignof(struct twheel_emb), sizeof(*emb));
 	int ret = -ENOMEM;
 
 	if (!emb)
 		return ret;
+	memset(emb, 0, sizeof(*emb));
 	emb->slot = &emb->own;
 	emb->tally = twheel_emb_tally();
 	emb->caches = caches;

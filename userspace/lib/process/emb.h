@@ -117,6 +117,8 @@ struct emb_tally {
  * @segments: in a context with leases, the words by segment; NULL before the first
  * @own: what is counted, unless that is shared
  * @slot: where it is counted; constant, except in a child that takes the context over
+ *
+ * On cache lines of its own: threads with a wheel each would wait for what is next to it.
  */
 struct twheel_emb {
 	pthread_mutex_t		lock;
@@ -152,7 +154,7 @@ struct twheel_emb {
 	uint64_t		**segments;
 	struct twheel_share_slot own;
 	struct twheel_share_slot *slot;
-};
+} __attribute__((__aligned__(64)));
 
 /* first.c */
 
