@@ -180,22 +180,15 @@ void twheel_emb_ask_for_steps(struct twheel_emb *emb)
 	set_timerfd(emb, emb->set_to);
 }
 
-/*
- * Is there anything to read, or may there be? If not, emb->user.first is right. It is noted before
- * anybody is woken, as a thread that is woken by an edge looks once, without the lock.
- */
+/* Is there anything to read, or may there be? If not, emb->user.first is right. */
 static bool is_readable(struct twheel_emb *emb)
 {
-	bool readable;
-
 	if (emb->user.recheck) {
 		emb->user.first = twheel_emb_first(&emb->user.base.wheel, FIRST_LOOKS);
 		emb->user.recheck = false;
 	}
-	readable = twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx) ||
-		   emb->user.first <= twheel_now_to_tick(emb->now);
-	__atomic_store_n(&emb->settled, readable ? 0 : emb->user.first, __ATOMIC_RELAXED);
-	return readable;
+	return twheel_ctx_is_ready(emb->ctx) || twheel_ctx_stepped(emb->ctx) ||
+	       emb->user.first <= twheel_now_to_tick(emb->now);
 }
 
 /* When the timerfd is to fire next */
@@ -248,12 +241,26 @@ static bool is_unset(const struct twheel_emb *emb, bool readable, uint64_t *time
 	       emb->user.first > twheel_now_to_tick(emb->now);
 }
 
-/* As twheel_emb_settle(), when there may be something to do. */
+/* Note from which tick on there may be something to read. */
+static void note_settled(struct twheel_emb *emb, bool readable)
+{
+	__atomic_store_n(&emb->settled, readable ? 0 : emb->user.first, __ATOMIC_RELAXED);
+}
+
+/*
+ * As twheel_emb_settle(), when there may be something to do.
+ *
+ * A thread that is woken looks at emb->settled without the lock. So what is there is noted before
+ * the descriptors tell it, or a thread that waits for edges would find nothing; and what is gone
+ * after that, or one that waits in a read would try again and again, and never wait for the lock.
+ */
 static noinline void settle(struct twheel_emb *emb)
 {
 	bool readable = is_readable(emb);
 	uint64_t time;
 
+	if (readable || emb->user.first < emb->settled)
+		note_settled(emb, readable);
 	while (is_unset(emb, readable, &time)) {
 		set_timerfd(emb, time);
 		/* It may have told that the clock was set: then those who wait are to be told. */
@@ -261,6 +268,7 @@ static noinline void settle(struct twheel_emb *emb)
 	}
 	if (readable != emb->shown || emb->news)
 		show(emb, readable);
+	note_settled(emb, readable);
 }
 
 uint64_t twheel_emb_time(const struct twheel_emb *emb)
