@@ -3,8 +3,11 @@
  * A context that threads use at once, which has several wheels: what is in one of them and was made
  * by one thread is there for all. What threads do at once is in threads.c, and in selftests/sim.
  */
+#include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "lib_util.h"
@@ -352,6 +355,74 @@ TEST_F(shards, child_takes_all_over)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(2, live(self->tw));
+}
+
+/* A thread that reads while another one is about to empty the eventfd */
+static struct {
+	struct twheel	*tw;
+	pthread_t	thread;
+	unsigned int	polls;
+} late;
+
+static void *read_late(void *tw)
+{
+	struct twheel_event event;
+
+	return (void *)(intptr_t)twheel_read(tw, &event, 1);
+}
+
+int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
+
+/* What the library calls: see the Makefile. */
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask)
+{
+	__atomic_fetch_add(&late.polls, 1, __ATOMIC_RELAXED);
+	return __real_ppoll(fds, n, time, mask);
+}
+
+long __wrap_syscall(long nr, ...)
+{
+	long args[4];
+	va_list list;
+	int i;
+
+	va_start(list, nr);
+	for (i = 0; i < 4; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	if (nr == SYS_read && late.tw) {
+		pthread_create(&late.thread, NULL, read_late, late.tw);
+		late.tw = NULL;
+		usleep(50000);
+	}
+	return __real_syscall(nr, args[0], args[1], args[2], args[3]);
+}
+
+/* It waits for the lock: to try again and again would keep others from letting go of that. */
+TEST(waits_for_the_lock)
+{
+	struct twheel_event event;
+	struct twheel *tw;
+	unsigned int polls;
+	void *got;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, FLAGS & ~TWHEEL_OPEN_NONBLOCK, NULL));
+	ASSERT_EQ(0, twheel_arm_at(tw, 1, 1, NULL));
+	/* In a process with one thread nobody takes the lock. */
+	ASSERT_EQ(0, pthread_create(&late.thread, NULL, note_wheel, tw));
+	ASSERT_EQ(0, pthread_join(late.thread, NULL));
+	late.tw = tw;
+	ASSERT_EQ(1, twheel_read(tw, &event, 1));
+	polls = __atomic_load_n(&late.polls, __ATOMIC_RELAXED);
+	ASSERT_EQ(NULL, late.tw);
+	EXPECT_GE(2, polls);
+	ASSERT_EQ(0, twheel_arm_at(tw, 1, 1, NULL));
+	ASSERT_EQ(0, pthread_join(late.thread, &got));
+	EXPECT_EQ(1, (int)(intptr_t)got);
+	twheel_close(tw);
 }
 
 /* A key is one timer, whoever arms it. */
