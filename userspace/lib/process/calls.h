@@ -18,7 +18,7 @@ struct twheel_emb;
  * @exact: none keeps some of them for its next timers, which another could not have then
  */
 struct twheel_emb_limit {
-	uint64_t timers;
+	uint64_t timers __attribute__((__aligned__(8)));
 	uint64_t max;
 	bool exact;
 };

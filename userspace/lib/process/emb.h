@@ -118,7 +118,8 @@ struct emb_tally {
  * @own: what is counted, unless that is shared
  * @slot: where it is counted; constant, except in a child that takes the context over
  *
- * On cache lines of its own: threads with a wheel each would wait for what is next to it.
+ * On cache lines of its own: threads with a wheel each would wait for what is next to it. What is
+ * read without @lock is aligned, as x86 of 32 bits can read it whole only then.
  */
 struct twheel_emb {
 	pthread_mutex_t		lock;
@@ -133,7 +134,7 @@ struct twheel_emb {
 	void			*memory;
 	struct twheel_emb_limit	*limit;
 	struct twheel_ctx	*ctx;
-	uint64_t		now;
+	uint64_t		now __attribute__((__aligned__(8)));
 	uint64_t		since;
 	bool			caches;
 	bool			stopped;
@@ -144,7 +145,7 @@ struct twheel_emb {
 	uint32_t		steps;
 	uint32_t		time_ns;
 	uint64_t		set_to;
-	uint64_t		settled;
+	uint64_t		settled __attribute__((__aligned__(8)));
 	bool			spent;
 	bool			shown;
 	bool			news;
