@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "lib_util.h"
+#include "wrapped.h"
 
 /* The number of a wheel is in these bits of handles and of words. */
 #define WHEEL_SHIFT	28
@@ -370,11 +371,6 @@ static void *read_late(void *tw)
 
 	return (void *)(intptr_t)twheel_read(tw, &event, 1);
 }
-
-int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
-int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
-long __real_syscall(long nr, ...);
-long __wrap_syscall(long nr, ...);
 
 /* What the library calls: see the Makefile. */
 int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask)

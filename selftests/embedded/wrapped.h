@@ -3,6 +3,8 @@
 #ifndef EMBEDDED_WRAPPED_H
 #define EMBEDDED_WRAPPED_H
 
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
@@ -15,5 +17,11 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 int __real_ftruncate64(int fd, off64_t size);
 int __wrap_ftruncate64(int fd, off64_t size);
+
+int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask);
+
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
 
 #endif /* EMBEDDED_WRAPPED_H */

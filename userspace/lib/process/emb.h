@@ -82,6 +82,9 @@ struct emb_tally {
 
 /**
  * struct twheel_emb - an embedded context
+ * @now: the time that the present call takes for the present; also read without @lock
+ * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0.
+ *	Also read without @lock
  * @lock: guards all else, but for the descriptors, which are constant. Not taken where there is no
  *	other thread
  * @locked: @lock was taken
@@ -95,7 +98,6 @@ struct emb_tally {
  * @memory: of the wheel's buckets
  * @limit: of this and other contexts, or NULL
  * @ctx: the core's context
- * @now: the time that the present call takes for the present; also read without @lock
  * @since: when others had their turn last, or the call began; 0 before that has to be known
  * @caches: only reads, and calls that ask for it, read the clock
  * @stopped: @now does not follow a clock any more: see twheel_set_now(). Also read without @lock
@@ -106,8 +108,6 @@ struct emb_tally {
  * @steps: how often the clock was set
  * @time_ns: the time namespace of the process that has made the context; 0 if it is not known
  * @set_to: the time that @timer is set to; %EMB_TIME_NEVER if it is not to fire
- * @settled: the first tick when @timer was set last, if @event was not to be readable then; or 0.
- *	Also read without @lock
  * @spent: @timer was read, or is not set yet
  * @shown: @event is readable
  * @news: something became ready in a call that does not read
@@ -118,10 +118,12 @@ struct emb_tally {
  * @own: what is counted, unless that is shared
  * @slot: where it is counted; constant, except in a child that takes the context over
  *
- * On cache lines of its own: threads with a wheel each would wait for what is next to it. What is
- * read without @lock is aligned, as x86 of 32 bits can read it whole only then.
+ * On cache lines of its own: threads with a wheel each would wait for what is next to it. @now and
+ * @settled come first, as x86 of 32 bits can read them whole only if they are aligned.
  */
 struct twheel_emb {
+	uint64_t		now;
+	uint64_t		settled;
 	pthread_mutex_t		lock;
 	bool			locked;
 	pthread_mutex_t		queue;
@@ -134,7 +136,6 @@ struct twheel_emb {
 	void			*memory;
 	struct twheel_emb_limit	*limit;
 	struct twheel_ctx	*ctx;
-	uint64_t		now __attribute__((__aligned__(8)));
 	uint64_t		since;
 	bool			caches;
 	bool			stopped;
@@ -145,7 +146,6 @@ struct twheel_emb {
 	uint32_t		steps;
 	uint32_t		time_ns;
 	uint64_t		set_to;
-	uint64_t		settled __attribute__((__aligned__(8)));
 	bool			spent;
 	bool			shown;
 	bool			news;
