@@ -111,9 +111,9 @@ units() {
 	local folder=${1%/*} found
 	case $1 in
 	module/core/*.h)	folder='module/*' ;;&
-	*/process/backend.c)	echo "$1" ;;
+	*/process/backend.c|*/process/shards.c)	echo "$1" ;;
 	*/process/*.c)		echo userspace/lib/process/process.c ;;
-	*/process/*.h)		echo userspace/lib/process/{backend,process}.c ;;
+	*/process/*.h)		echo userspace/lib/process/{backend,process,shards}.c ;;
 	*.c)			echo "$1" ;;
 	*)
 		# Those that include it; or all, if other headers do that.
@@ -158,7 +158,7 @@ compiles() {
 has_eyes() {
 	local status=0
 	for broken in module/{core/{wheel.c,lease.h},linux/{turn.c,quota.h,twheel_host.h}} \
-		userspace/lib/{loop.c,lease_word.h,process/{fd.c,backend.c,emb.h}}; do
+		userspace/lib/{loop.c,lease_word.h,process/{fd.c,backend.c,shards.c,emb.h}}; do
 		compiles || status=1
 		sed -i '$a no_such_type twheel_wrong;' "$tree/$broken"
 		! compiles >/dev/null || { echo "$broken: nothing is seen there"; status=1; }
@@ -244,7 +244,7 @@ all_parts() {
 	local all=$scratch parts part status=0
 	parts=$(nproc)
 	for ((part = 0; part < parts; part++)); do
-		(scratch=$all/$part; begin; has_eyes && all_apply "$part" "$parts") &
+		(scratch=$all/$part; begin; { ((part)) || has_eyes; } && all_apply "$part" "$parts") &
 	done
 	for ((; part; part--)); do
 		wait -n || status=1
