@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "child.h"
 #include "lib_util.h"
 #include "wrapped.h"
 
@@ -261,7 +261,7 @@ static void *note_wheel(void *tw)
 	return (void *)(uintptr_t)own_wheel(tw);
 }
 
-static void *read_only(void *tw)
+static void *read_one(void *tw)
 {
 	struct twheel_event event;
 
@@ -276,7 +276,7 @@ TEST_F(shards, readers_have_no_wheel)
 	int i;
 
 	for (i = 0; i < 17; i++) {
-		ASSERT_EQ(0, pthread_create(&thread, NULL, i % 16 ? read_only : note_wheel,
+		ASSERT_EQ(0, pthread_create(&thread, NULL, i % 16 ? read_one : note_wheel,
 					    self->tw));
 		ASSERT_EQ(0, pthread_join(thread, &got[i]));
 	}
@@ -342,9 +342,9 @@ TEST_F(shards, clock_stands_still)
 TEST_F(shards, child_takes_all_over)
 {
 	struct twheel_event event;
-	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	ASSERT_FORKED(pid);
 	if (!pid) {
 		if (twheel_cancel(self->tw, self->there.handle, NULL) != -ECHILD)
 			_exit(1);
@@ -353,8 +353,7 @@ TEST_F(shards, child_takes_all_over)
 		      twheel_push(self->tw, self->there.handle, 1) ||
 		      twheel_read(self->tw, &event, 1) != 1 || event.user_data != 1);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_TRUE(well(pid));
 	EXPECT_EQ(2, live(self->tw));
 }
 
@@ -364,13 +363,6 @@ static struct {
 	pthread_t	thread;
 	unsigned int	polls;
 } late;
-
-static void *read_late(void *tw)
-{
-	struct twheel_event event;
-
-	return (void *)(intptr_t)twheel_read(tw, &event, 1);
-}
 
 /* What the library calls: see the Makefile. */
 int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask)
@@ -390,7 +382,7 @@ long __wrap_syscall(long nr, ...)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	if (nr == SYS_read && late.tw) {
-		pthread_create(&late.thread, NULL, read_late, late.tw);
+		pthread_create(&late.thread, NULL, read_one, late.tw);
 		late.tw = NULL;
 		usleep(50000);
 	}

@@ -57,10 +57,10 @@ struct twheel_shard {
 
 /**
  * struct twheel_shards - all wheels of a context
- * @n: how many: a power of two. Constant, and so are the next three once the context is configured
+ * @n: how many: a power of two. Constant, and so are the next two once the context is configured
  * @keyed: timers have keys
  * @steps: the first one tells of steps of the clock, and no other does
- * @limit: how many timers all may have
+ * @limit: how many timers all have, and may have
  * @of: the wheels
  */
 struct twheel_shards {
@@ -375,16 +375,14 @@ static int list_timers(const struct twheel_shards *shards, struct twheel_list *l
  */
 static int configure(struct twheel_shards *shards, const struct twheel_config *config)
 {
+	uint64_t most = twheel_emb_most_timers(), limit = config->limit ? config->limit : most;
 	struct twheel_config settings = *config;
 	unsigned int shard;
 	int ret = 0;
 
-	if (config->limit > twheel_emb_most_timers())
+	if (limit > most)
 		return -EINVAL;
-	if (!config->limit)
-		settings.limit = twheel_emb_most_timers();
-	if (settings.limit > SHARD_TIMERS)
-		settings.limit = SHARD_TIMERS;
+	settings.limit = limit < SHARD_TIMERS ? limit : SHARD_TIMERS;
 	for (shard = 0; !ret && shard < shards->n; shard++) {
 		ret = twheel_emb_ioctl(emb_of(shards, shard), TWHEEL_IOC_CONFIG, &settings);
 		/* Each change is told once. */
@@ -394,7 +392,7 @@ static int configure(struct twheel_shards *shards, const struct twheel_config *c
 		return ret;
 	shards->keyed = config->flags & TWHEEL_CONFIG_KEYED;
 	shards->steps = config->flags & TWHEEL_CONFIG_CANCEL_ON_SET;
-	shards->limit.max = config->limit ? config->limit : twheel_emb_most_timers();
+	shards->limit.max = limit;
 	shards->limit.exact = config->limit;
 	for (shard = 0; shard < shards->n; shard++)
 		twheel_emb_set_limit(emb_of(shards, shard), &shards->limit);
@@ -610,7 +608,7 @@ static const struct twheel_backend twheel_sharded = {
 	.close		= shards_close,
 };
 
-/* As many as there are CPUs on which the threads may run, and two at least */
+/* As many as there are CPUs on which this thread may run, and two at least */
 static unsigned int number_of_shards(void)
 {
 	unsigned int n = 2;
