@@ -107,10 +107,16 @@ void twheel_ctx_withdraw_first(struct twheel_ctx *ctx, struct twheel_base *base,
 
 void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 {
-	u64 timers = twheel_pool_timers(&ctx->pool);
-	u64 sum = 0;
+	u64 timers, sum = 0;
 	u32 cpu;
 
+	*pending = 0;
+	*ready = 0;
+	/* Until the pool is settled the clock may change, which says where the bases are. */
+	if (!twheel_pool_settled(&ctx->pool))
+		return;
+
+	timers = twheel_pool_timers(&ctx->pool);
 	/*
 	 * A read frees timers before it takes their records off the list, with the lock held. So
 	 * what is counted after that is in @timers, and a pending timer does not seem to be ready.

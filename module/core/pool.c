@@ -86,7 +86,8 @@ void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_
 
 u32 twheel_pool_end(struct twheel_pool *pool)
 {
-	return READ_ONCE(pool->end) << TWHEEL_PLACE_BITS;
+	/* Until it is settled @pool->places may change: no walk is to take a key for a timer. */
+	return twheel_pool_settled(pool) ? READ_ONCE(pool->end) << TWHEEL_PLACE_BITS : 0;
 }
 
 u32 twheel_pool_next_index(struct twheel_pool *pool, u32 index, u32 end)
