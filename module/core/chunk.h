@@ -36,8 +36,8 @@ struct twheel_stock;
 #define TWHEEL_CHUNK_TIMERS	(TWHEEL_PLACES - 1)
 #define TWHEEL_KEYED_TIMERS	56
 
-/* Chunks for which the table of chunks of a small context has room */
-#define TWHEEL_FIRST_CHUNKS	8
+/* Chunks for which there is room in a block of the table of chunks */
+#define TWHEEL_BLOCK_CHUNKS	32
 
 /**
  * struct twheel_chunk - some timers
@@ -119,7 +119,7 @@ static inline atomic64_t *twheel_word_of(const struct twheel_timer *timer)
 /* Where the chunk with number @nr is stored in @chunks; or NULL without room for it. */
 static inline void __rcu **twheel_chunk_slot(const struct twheel_table *chunks, u32 nr)
 {
-	return twheel_table_entry(chunks, nr, sizeof(void *));
+	return twheel_table_entry(chunks, nr, sizeof(void *), TWHEEL_BLOCK_CHUNKS);
 }
 
 /*

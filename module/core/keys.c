@@ -29,6 +29,8 @@
 
 /* Heads that are with their locks: enough for the timers of a chunk */
 #define FIRST_HEADS	(TWHEEL_KEY_LOCKS * TWHEEL_KEY_HEADS)
+/* Heads in a block of their table */
+#define BLOCK_HEADS	1024
 #define BUCKETS_PER_KEY	2
 #define BUCKETS_MAX	BIT(31)
 /* Buckets that an insertion splits at most. Memory may have been short before. */
@@ -46,7 +48,7 @@ static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 {
 	if (bucket < FIRST_HEADS)
 		return &keys->locks[bucket % TWHEEL_KEY_LOCKS].first[bucket / TWHEEL_KEY_LOCKS];
-	return twheel_table_entry(&keys->heads, bucket - FIRST_HEADS, sizeof(u32));
+	return twheel_table_entry(&keys->heads, bucket - FIRST_HEADS, sizeof(u32), BLOCK_HEADS);
 }
 
 u32 *twheel_keys_head(const struct twheel_keys *keys, u32 hash)
@@ -64,7 +66,7 @@ void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunk
 	keys->chunks = chunks;
 	keys->nr = TWHEEL_KEY_LOCKS;
 	spin_lock_init(&keys->splits);
-	twheel_table_init(&keys->heads, sizeof(u32), 0, NULL, quota);
+	twheel_table_init(&keys->heads, sizeof(u32), BLOCK_HEADS, quota);
 }
 
 void twheel_keys_destroy(struct twheel_keys *keys)

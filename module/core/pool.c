@@ -234,7 +234,10 @@ static void give_back(struct twheel_pool *pool, struct twheel_stock *stock, u32 
 	WRITE_ONCE(stock->low, stock->reserved - min(stock->reserved, 2 * keep));
 }
 
-/* Store @chunk, or what stands for none with that number, for which there is room. */
+/*
+ * Store @chunk, or what stands for none with that number, for which there is room. Nobody else does
+ * as long as the number is taken.
+ */
 static void set_slot(struct twheel_pool *pool, const struct twheel_chunk *chunk,
 		     unsigned long entry)
 {
@@ -260,9 +263,7 @@ static void drop_empty(struct twheel_pool *pool, struct twheel_stock *stock, u32
 		twheel_assert(chunk->free == pool->places);
 		stock->nr_empty--;
 		take_from_stock(stock, chunk);
-		spin_lock(&pool->lock);
 		set_slot(pool, chunk, (unsigned long)chunk->generation << 1);
-		spin_unlock(&pool->lock);
 		ida_free(&pool->indices, chunk->index);
 		twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
 		call_rcu(&chunk->rcu, free_chunk);
@@ -400,11 +401,9 @@ uncharge:
 static void publish(struct twheel_pool *pool, struct twheel_stock *stock,
 		    struct twheel_chunk *chunk)
 {
-	spin_lock(&pool->lock);
 	set_slot(pool, chunk, (unsigned long)chunk | TWHEEL_CHUNK_THERE);
 	if (chunk->index >= pool->end)
 		WRITE_ONCE(pool->end, chunk->index + 1);
-	spin_unlock(&pool->lock);
 	/* Pairs with smp_load_acquire() in twheel_pool_settled(). */
 	smp_store_release(&pool->settled, true);
 
@@ -608,7 +607,7 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 	twheel_account_init(&pool->account, quota);
 	/* Nothing is reserved within an earlier limit. */
 	pool->changes = READ_ONCE(twheel_limit_changes);
-	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_FIRST_CHUNKS, &pool->lock, quota);
+	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_BLOCK_CHUNKS, quota);
 	ida_init(&pool->indices);
 	twheel_words_init(&pool->words, quota);
 	twheel_keys_init(&pool->keys, &pool->chunks, quota);

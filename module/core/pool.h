@@ -51,10 +51,9 @@ struct twheel_stock {
  *		without a lock
  * @changes:	(g) twheel_limit_changes when timers were reserved last; read without a lock
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
- * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made; they are stored
- *		and removed under @lock
+ * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made
  * @indices:	which indices are taken
- * @end:	(l) 1 + the highest chunk index ever used; read without a lock
+ * @end:	(g) 1 + the highest chunk index ever used; read without a lock
  * @settled:	(g) set when the first chunk is made: @keyed and @leases, and the settings
  *		of the context, are constant from then on
  * @keyed:	(g) timers have keys, which are in @keys

@@ -4,10 +4,6 @@
  *
  * Entries are in blocks, which are found by an array. If the array is full, a copy with more
  * room takes its place, and the blocks stay where they are.
- *
- * The first block may be a small one, behind its array. When a full block takes its place the
- * entries are copied inside the lock under which they change. A look-up under RCU alone may see the
- * old ones until it ends.
  */
 #include <linux/err.h>
 #include <linux/minmax.h>
@@ -24,15 +20,14 @@
 /* The array of all tables that have no entry. */
 static struct twheel_table_array no_entries;
 
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+void twheel_table_init(struct twheel_table *table, u32 size, u32 per_block,
 		       struct twheel_quota *quota)
 {
 	*table = (struct twheel_table) {
-		.array	= RCU_INITIALIZER(&no_entries),
-		.size	= size,
-		.first	= first,
-		.lock	= lock,
-		.quota	= quota,
+		.array		= RCU_INITIALIZER(&no_entries),
+		.size		= size,
+		.per_block	= per_block,
+		.quota		= quota,
 	};
 }
 
@@ -53,36 +48,18 @@ void *twheel_table_alloc(struct twheel_table *table, size_t bytes)
 	return memory;
 }
 
-/* Make the first entries, in a block behind its array. */
-static int add_small_block(struct twheel_table *table)
-{
-	struct twheel_table_array *array;
-
-	array = twheel_table_alloc(table, struct_size(array, blocks, 1) +
-					  table->first * table->size);
-	if (IS_ERR(array))
-		return PTR_ERR(array);
-
-	array->blocks[0] = &array->blocks[1];
-	array->room = table->first;
-	rcu_assign_pointer(table->array, array);
-	return 0;
-}
-
 /*
- * Add a block. If it is the first one it takes the place of the small one. An array that is
- * replaced stays counted until the table is destroyed: all of them take less than the last one.
+ * Add a block. An array that is replaced stays counted until the table is destroyed: all of them
+ * take less than the last one.
  */
 static int add_block(struct twheel_table *table)
 {
 	struct twheel_table_array *old = rcu_dereference_raw(table->array), *array = old;
-	u32 per_block = TWHEEL_TABLE_BLOCK / table->size;
-	u32 nr = old->room / per_block, slots = table->slots;
-	/* Do the entries of a small block move? */
-	bool moves = !nr && old->room;
+	u32 nr = old->room / table->per_block, slots = table->slots;
+	size_t bytes = table->per_block * table->size;
 	void *block;
 
-	block = twheel_table_alloc(table, TWHEEL_TABLE_BLOCK);
+	block = twheel_table_alloc(table, bytes);
 	if (IS_ERR(block))
 		return PTR_ERR(block);
 	if (nr == slots) {
@@ -90,29 +67,17 @@ static int add_block(struct twheel_table *table)
 		array = twheel_table_alloc(table, struct_size(array, blocks, slots));
 		if (IS_ERR(array)) {
 			kvfree(block);
-			twheel_quota_sub_memory(table->quota, TWHEEL_TABLE_BLOCK);
-			table->charged -= TWHEEL_TABLE_BLOCK;
+			twheel_quota_sub_memory(table->quota, bytes);
+			table->charged -= bytes;
 			return PTR_ERR(array);
 		}
+		memcpy(array->blocks, old->blocks, nr * sizeof(block));
 	}
 
-	if (moves) {
-		spin_lock_bh(table->lock);
-		/* For sparse, which cannot follow a lock that depends on a condition. */
-		__release(table->lock);
-		memcpy(block, old->blocks[0], table->first * table->size);
-	}
-	if (array != old)
-		memcpy(array->blocks, old->blocks, nr * sizeof(block));
 	array->blocks[nr] = block;
 	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
-	smp_store_release(&array->room, (nr + 1) * per_block);
+	smp_store_release(&array->room, (nr + 1) * table->per_block);
 	rcu_assign_pointer(table->array, array);
-	if (moves) {
-		__acquire(table->lock);
-		spin_unlock_bh(table->lock);
-	}
-
 	table->slots = slots;
 	if (array != old && old != &no_entries)
 		kvfree_rcu(old, rcu);
@@ -122,17 +87,16 @@ static int add_block(struct twheel_table *table)
 int twheel_table_reserve(struct twheel_table *table, u32 nr)
 {
 	int ret = 0;
-	u32 room;
 
-	while (!ret && (room = rcu_dereference_raw(table->array)->room) <= nr)
-		ret = room || !table->first ? add_block(table) : add_small_block(table);
+	while (!ret && rcu_dereference_raw(table->array)->room <= nr)
+		ret = add_block(table);
 	return ret;
 }
 
 void twheel_table_destroy(struct twheel_table *table)
 {
 	struct twheel_table_array *array = rcu_dereference_raw(table->array);
-	u32 nr = array->room / (TWHEEL_TABLE_BLOCK / table->size);
+	u32 nr = array->room / table->per_block;
 
 	while (nr) {
 		kvfree(array->blocks[--nr]);

@@ -10,20 +10,15 @@
 
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "host.h"
-
-/* Bytes of a block of entries. The same for all page sizes: a small table is to stay small. */
-#define TWHEEL_TABLE_BLOCK	4096
 
 /**
  * struct twheel_table_array - where the entries of a table are
  * @rcu:	frees it once a larger one has taken its place
  * @room:	for how many entries there are blocks; grows while this array is in use
- * @blocks:	the blocks. The first one may be small, and is then behind this array, in the
- *		same memory. All others live as long as the table
+ * @blocks:	the blocks, which live as long as the table
  */
 struct twheel_table_array {
 	struct rcu_head	rcu;
@@ -36,33 +31,28 @@ struct twheel_table_array {
  * @array:	where they are; never NULL. Looked up under RCU, changed by
  *		twheel_table_reserve()
  * @slots:	for how many blocks @array has room; used by twheel_table_reserve()
- * @size:	bytes of an entry, a power of two; constant
- * @first:	how many entries the first, small block has; 0 if there is none. Constant
+ * @size:	bytes of an entry; constant
+ * @per_block:	entries of a block; constant
  * @charged:	bytes that are counted; used by twheel_table_reserve()
- * @lock:	inside which entries are changed, if there is such a block; constant
  * @quota:	where the memory is counted; constant
  */
 struct twheel_table {
 	struct twheel_table_array __rcu	*array;
 	u32				slots;
 	u32				size;
-	u32				first;
+	u32				per_block;
 	unsigned long			charged;
-	/* the caller's */
-	spinlock_t			*lock;
 	struct twheel_quota		*quota;
 };
 
 /**
  * twheel_table_init() - begin without an entry
  * @table:	the table
- * @size:	bytes of an entry, a power of two
- * @first:	how many entries to begin with, fewer than fit %TWHEEL_TABLE_BLOCK; or 0 to begin
- *		with so many
- * @lock:	inside which the caller will change entries; not used if @first is 0
+ * @size:	bytes of an entry
+ * @per_block:	entries of a block. With few, a small table takes little memory
  * @quota:	where the memory is to be counted. Outlives @table
  */
-void twheel_table_init(struct twheel_table *table, u32 size, u32 first, spinlock_t *lock,
+void twheel_table_init(struct twheel_table *table, u32 size, u32 per_block,
 		       struct twheel_quota *quota);
 
 /**
@@ -82,8 +72,7 @@ void *twheel_table_alloc(struct twheel_table *table, size_t bytes);
  * @table:	the table
  * @nr:		number of the last entry that is needed
  *
- * New entries are zeroed. What was made before an error stays. Entries may move, inside
- * @table->lock: the caller keeps no address of one without that lock or RCU.
+ * New entries are zeroed, and stay where they are. What was made before an error stays.
  *
  * Context: may sleep. The caller serialises all calls for @table.
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
@@ -104,14 +93,14 @@ void twheel_table_destroy(struct twheel_table *table);
  * twheel_table_entry() - find an entry
  * @table:	the table
  * @nr:		any number
- * @size:	bytes of an entry, a constant: @table->size
+ * @size:	@table->size, a constant
+ * @per_block:	@table->per_block, a constant
  *
- * Context: under RCU or the lock of the entry, or the caller serialises calls of
- * twheel_table_reserve(). Under RCU alone the entry may be one that has moved meanwhile: it is
- * as it was before.
+ * Context: under RCU or a spinlock, or the caller serialises calls of twheel_table_reserve().
  * Return: the entry, or NULL if there is no room for it.
  */
-static inline void *twheel_table_entry(const struct twheel_table *table, u32 nr, size_t size)
+static inline void *twheel_table_entry(const struct twheel_table *table, u32 nr, size_t size,
+				       u32 per_block)
 {
 	const struct twheel_table_array *array = rcu_dereference_raw(table->array);
 	/* Pairs with smp_store_release() in add_block(): the block is there. */
@@ -122,8 +111,7 @@ static inline void *twheel_table_entry(const struct twheel_table *table, u32 nr,
 		return NULL;
 	/* Programs choose it. */
 	nr = array_index_nospec(nr, room);
-	entry = array->blocks[nr / (TWHEEL_TABLE_BLOCK / size)] +
-		nr % (TWHEEL_TABLE_BLOCK / size) * size;
+	entry = array->blocks[nr / per_block] + nr % per_block * size;
 	/* -fno-delete-null-pointer-checks would have the callers look again. */
 	if (!entry)
 		__builtin_unreachable();
