@@ -158,7 +158,7 @@ void twheel_quota_put(struct twheel_quota *quota);
  * twheel_quota_timers() - how many timers there are
  * @quota:	the quota
  *
- * Takes O(CPUs). What ends on one CPU and is made on another meanwhile may count twice.
+ * Takes O(wheels). What ends on one CPU and is made on another meanwhile may count twice.
  *
  * Context: takes the locks of bases, one at a time.
  * Return: timers that are pending or ready, in all contexts of the user.

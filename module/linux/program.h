@@ -19,6 +19,7 @@ struct work_struct;
  * @hrtimer:	turns the wheel, at tick @base.programmed or before. A kick reads that tick without
  *		the lock
  * @entry:	in the list of its CPU, from twheel_program_begin() to twheel_program_end()
+ * @of_user:	in the list of its user's wheels; of wheels.c
  * @away:	the CPU is offline, or about to be: another CPU turns the wheel
  * @kick:	makes the CPU that turns the wheel set @hrtimer
  * @kicked:	how many kicks are on their way, or running
@@ -30,6 +31,7 @@ struct twheel_cpu_base {
 	struct twheel_base	base;
 	struct hrtimer		hrtimer;
 	struct list_head	entry;
+	struct list_head	of_user;
 	bool			away;
 	call_single_data_t	kick;
 	atomic_t		kicked;

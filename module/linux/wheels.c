@@ -12,6 +12,7 @@
 #include <linux/bottom_half.h>
 #include <linux/errno.h>
 #include <linux/mm.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
 
@@ -26,6 +27,7 @@
 int twheel_wheels_init(struct twheel_wheels *wheels)
 {
 	spin_lock_init(&wheels->lock);
+	INIT_LIST_HEAD(&wheels->all);
 	wheels->on = alloc_percpu_gfp(struct twheel_cpu_wheels, TWHEEL_OPEN_GFP);
 	return wheels->on ? 0 : -ENOMEM;
 }
@@ -56,6 +58,7 @@ static bool publish(struct twheel_wheels *wheels, struct twheel_cpu_base *cbase)
 	missing = !*slot;
 	if (missing) {
 		twheel_program_begin(cbase);
+		list_add_tail_rcu(&cbase->of_user, &wheels->all);
 		/* Pairs with the address dependency in twheel_wheels_of(). */
 		smp_store_release(slot, cbase);
 		if (!wheels->first[clock]) {
@@ -98,40 +101,20 @@ int twheel_wheels_make(struct twheel_wheels *wheels, enum twheel_clock clock)
 	return 0;
 }
 
-/* Call @function for each of @wheels. */
-static void for_all(struct twheel_wheels *wheels, void (*function)(struct twheel_cpu_base *cbase))
-{
-	enum twheel_clock clock;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-			struct twheel_cpu_base *cbase = twheel_wheels_of(wheels, clock, cpu);
-
-			if (cbase)
-				function(cbase);
-		}
-	}
-}
-
-static void free_base(struct twheel_cpu_base *cbase)
-{
-	twheel_program_wait(cbase);
-	WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
-	kvfree(cbase);
-}
-
 void twheel_wheels_destroy(struct twheel_wheels *wheels)
 {
-	enum twheel_clock clock;
-	bool some = false;
+	struct twheel_cpu_base *cbase;
 
-	for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++)
-		some |= !!wheels->first[clock];
-	if (some) {
-		for_all(wheels, twheel_program_end);
+	list_for_each_entry(cbase, &wheels->all, of_user)
+		twheel_program_end(cbase);
+	if (!list_empty(&wheels->all))
 		synchronize_rcu();
-		for_all(wheels, free_base);
+	while (!list_empty(&wheels->all)) {
+		cbase = list_first_entry(&wheels->all, struct twheel_cpu_base, of_user);
+		list_del(&cbase->of_user);
+		twheel_program_wait(cbase);
+		WARN_ON_ONCE(cbase->base.wheel.nr_nodes);
+		kvfree(cbase);
 	}
 	free_percpu(wheels->on);
 }
@@ -139,19 +122,14 @@ void twheel_wheels_destroy(struct twheel_wheels *wheels)
 unsigned long twheel_wheels_timers(const struct twheel_wheels *wheels)
 {
 	struct twheel_cpu_base *cbase;
-	enum twheel_clock clock;
 	unsigned long sum = 0;
-	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
-		for (clock = 0; clock < TWHEEL_NR_CLOCKS; clock++) {
-			cbase = twheel_wheels_of(wheels, clock, cpu);
-			if (!cbase)
-				continue;
-			spin_lock_bh(&cbase->base.lock);
-			sum += cbase->base.wheel.nr_nodes + cbase->base.nr_ready;
-			spin_unlock_bh(&cbase->base.lock);
-		}
+	rcu_read_lock();
+	list_for_each_entry_rcu(cbase, &wheels->all, of_user) {
+		spin_lock_bh(&cbase->base.lock);
+		sum += cbase->base.wheel.nr_nodes + cbase->base.nr_ready;
+		spin_unlock_bh(&cbase->base.lock);
 	}
+	rcu_read_unlock();
 	return sum;
 }

@@ -5,6 +5,7 @@
 
 #include <linux/compiler.h>
 #include <linux/gfp.h>
+#include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -39,11 +40,13 @@ struct twheel_cpu_wheels {
  * @first:	by clock, that which was made first: for timers that are armed on a CPU where no
  *		wheel could be made yet. Stored once, under @lock, after it is in @on; read without
  *		a lock
+ * @all:	those of all CPUs and clocks; added to under @lock, walked under RCU
  * @lock:	serialises those who have made a wheel
  */
 struct twheel_wheels {
 	struct twheel_cpu_wheels __percpu	*on;
 	struct twheel_cpu_base			*first[TWHEEL_NR_CLOCKS];
+	struct list_head			all;
 	/* outside twheel_cpus_lock */
 	spinlock_t				lock;
 };
@@ -61,7 +64,7 @@ int twheel_wheels_init(struct twheel_wheels *wheels);
  * twheel_wheels_destroy() - free all wheels, which are empty
  * @wheels:	the wheels, which no context uses any more
  *
- * Takes O(possible CPUs), and waits for an RCU grace period if there were wheels.
+ * Takes O(wheels), and waits for an RCU grace period if there were some.
  *
  * Context: may sleep.
  */
@@ -116,7 +119,7 @@ static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheel
  * twheel_wheels_timers() - how many timers there are in all wheels of a user, or ready
  * @wheels:	the wheels
  *
- * Takes O(possible CPUs).
+ * Takes O(wheels).
  *
  * Context: takes the locks of bases, one at a time.
  * Return: the sum.
