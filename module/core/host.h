@@ -133,7 +133,7 @@ void twheel_base_program(struct twheel_base *base);
 
 /*
  * Limits. A quota counts what one user's contexts hold; struct twheel_account, which is the
- * host's, stands for one context there. Its member quota is the quota.
+ * host's, stands for one context there: part of a pool, and zeroed but for its member quota.
  */
 
 /* The limits for each user and each context: parameters of the host, which may change. */
@@ -229,13 +229,6 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes);
  * Return: true if its user has more than half of what there may be.
  */
 bool twheel_quota_is_short(struct twheel_quota *quota);
-
-/**
- * twheel_account_init() - open an account without timers
- * @account:	the account, zeroed, which is embedded in a pool
- * @quota:	of the user. Outlives @account
- */
-void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota);
 
 /**
  * twheel_account_close() - let no other context take what an account has reserved

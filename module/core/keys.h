@@ -178,16 +178,13 @@ struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 
 struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
 
 /**
- * twheel_keys_look_ahead() - find the timers with many keys, without a lock
+ * twheel_keys_look_ahead() - as twheel_pool_look_ahead(), which see, for keys
  * @keys:	the table
  * @entries:	structs that begin with a key
  * @size:	bytes from one to the next
  * @n:		how many, up to %TWHEEL_HOLD_MAX
  * @hints:	filled for each with a timer that has or had the key, or with the hash if none was
- *		found
- *
- * While others insert or remove keys a look-up may miss one: twheel_keys_find() tells whether
- * there is none. The CPU waits for the memory of all of them at once.
+ *		found: while others insert or remove keys, one may be missed
  *
  * Context: under RCU.
  */

@@ -604,7 +604,7 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 		INIT_LIST_HEAD(&stock_of(pool, cpu)->chunks);
 
 	spin_lock_init(&pool->lock);
-	twheel_account_init(&pool->account, quota);
+	pool->account.quota = quota;
 	/* Nothing is reserved within an earlier limit. */
 	pool->changes = READ_ONCE(twheel_limit_changes);
 	twheel_table_init(&pool->chunks, sizeof(void *), TWHEEL_BLOCK_CHUNKS, quota);

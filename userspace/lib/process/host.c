@@ -147,11 +147,6 @@ bool twheel_quota_is_short(struct twheel_quota *quota)
 	return false;
 }
 
-void twheel_account_init(struct twheel_account *account, struct twheel_quota *quota)
-{
-	account->quota = quota;
-}
-
 void twheel_account_close(struct twheel_account *account)
 {
 }
