@@ -136,19 +136,19 @@ void twheel_ctx_count(struct twheel_ctx *ctx, u64 *pending, u64 *ready)
 
 bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 {
-	bool stepped;
-	u32 steps;
+	u32 old, steps;
 
 	if (!twheel_ctx_stepped(ctx))
 		return false;
 
-	/* Read the count once: a step may come between comparing and storing it. */
-	spin_lock_bh(&ctx->pool.lock);
-	steps = twheel_clock_steps();
-	stepped = ctx->steps != steps;
-	WRITE_ONCE(ctx->steps, steps);
-	spin_unlock_bh(&ctx->pool.lock);
-	return stepped;
+	old = READ_ONCE(ctx->steps);
+	do {
+		/* Read the count once: a step may come between comparing and storing it. */
+		steps = twheel_clock_steps();
+		if (old == steps)
+			return false;
+	} while (!try_cmpxchg(&ctx->steps, &old, steps));
+	return true;
 }
 
 /* Begin or end to watch the clock, as @config asks for. */

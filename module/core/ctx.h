@@ -34,15 +34,12 @@ struct twheel_ready {
  * struct twheel_ctx - what one open of the device is
  * @clock:	the clock of all timers; under @grow until the pool is settled
  * @config:	TWHEEL_CONFIG_* bits; under @grow until the pool is settled
- * @steps:	the value of twheel_clock_steps() that a reader has been told of; (l), but
- *		under @grow when it is set with %TWHEEL_CONFIG_CANCEL_ON_SET, and read
- *		without a lock by twheel_ctx_stepped()
+ * @steps:	the value of twheel_clock_steps() that a reader has been told of. Set under @grow
+ *		with %TWHEEL_CONFIG_CANCEL_ON_SET; then twheel_ctx_take_step() changes it
  * @word_offset: by how many ns times in the words of leases are ahead of @clock; under
  *		@grow until the pool is settled
- * @pool:	the timers, and the lock of the context, @pool.lock, which guards what is
- *		marked (l)
- * @grow:	serialises making chunks with each other and with configuration; taken before
- *		the lock of @pool
+ * @pool:	the timers
+ * @grow:	serialises making chunks with each other and with configuration
  * @ready:	by CPU, the timers with an unread expiration
  * @reader:	the CPU whose records are read next, so that each has its turn
  * @waiters:	those who wait for something to read; with %TWHEEL_CONFIG_CANCEL_ON_SET they are
@@ -58,7 +55,7 @@ struct twheel_ctx {
 	u32			steps;
 	s64			word_offset;
 	struct twheel_pool	pool;
-	/* before @pool.lock */
+	/* before all spinlocks */
 	struct mutex		grow;
 	struct twheel_ready __percpu *ready;
 	u32			reader;

@@ -96,7 +96,7 @@ void twheel_clock_unwatch(struct twheel_waiters *waiters);
  * twheel_base_program() - see to it that a wheel is turned in time
  * @base:	the base. The next turn of its wheel now comes before @base->programmed
  *
- * Context: the caller holds @base->lock, and may hold the lock of a context.
+ * Context: the caller holds @base->lock, and may hold that of a key.
  */
 void twheel_base_program(struct twheel_base *base);
 

@@ -16,6 +16,7 @@
  * use, and its memory for an RCU grace period more: so a look-up without a lock may find a timer
  * that is free, or has another key, which the caller sees once it has locked the timer.
  */
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -131,7 +132,7 @@ u32 twheel_pool_timers(const struct twheel_pool *pool)
 	for_each_possible_cpu(cpu)
 		timers += READ_ONCE(stock_of(pool, cpu)->used);
 	/* What ends on one CPU and is made on another meanwhile may count twice. */
-	return min(timers, READ_ONCE(pool->reserved));
+	return min_t(unsigned long, timers, atomic_long_read(&pool->reserved));
 }
 
 /* Add @chunk to @stock, whose lock is held, behind @prev. */
@@ -201,21 +202,13 @@ int twheel_pool_alloc(struct twheel_pool *pool, const struct twheel_base *base,
 	return n == 1 ? alloc(pool, base, timers, 1) : alloc(pool, base, timers, n);
 }
 
-/* @pool has @n fewer of the timers that it had reserved. */
-static void sub_reserved(struct twheel_pool *pool, u32 n)
-{
-	spin_lock_bh(&pool->lock);
-	twheel_assert(pool->reserved >= n);
-	WRITE_ONCE(pool->reserved, pool->reserved - n);
-	spin_unlock_bh(&pool->lock);
-}
-
 /* Give back @n timers that were reserved, and are in no stock. */
 static void release(struct twheel_pool *pool, u32 n)
 {
 	if (!n)
 		return;
-	sub_reserved(pool, n);
+	twheel_assert(atomic_long_read(&pool->reserved) >= n);
+	atomic_long_sub(n, &pool->reserved);
 	twheel_account_release(&pool->account, n);
 }
 
@@ -289,17 +282,12 @@ void twheel_pool_reclaim(struct twheel_pool *pool)
 	}
 }
 
-/* Reserve a timer of the limit of @pool. Was there one? */
-static bool reserve_of_pool(struct twheel_pool *pool)
+/* How many timers more may @pool have? While it grows others make that no less. */
+static unsigned long room_of(const struct twheel_pool *pool)
 {
-	bool got;
+	unsigned long limit = twheel_pool_limit(pool);
 
-	spin_lock_bh(&pool->lock);
-	got = pool->reserved < twheel_pool_limit(pool);
-	if (got)
-		WRITE_ONCE(pool->reserved, pool->reserved + 1);
-	spin_unlock_bh(&pool->lock);
-	return got;
+	return limit - min_t(unsigned long, limit, atomic_long_read(&pool->reserved));
 }
 
 /* Reserve a timer. Returns 0 or an error. */
@@ -313,14 +301,14 @@ static int reserve(struct twheel_pool *pool)
 		twheel_pool_reclaim(pool);
 		WRITE_ONCE(pool->changes, changes);
 	}
-	if (!reserve_of_pool(pool)) {
+	if (!room_of(pool)) {
 		twheel_pool_reclaim(pool);
-		if (!reserve_of_pool(pool))
+		if (!room_of(pool))
 			return -ENOSPC;
 	}
 	ret = twheel_account_reserve(&pool->account);
-	if (ret)
-		sub_reserved(pool, 1);
+	if (!ret)
+		atomic_long_add(1, &pool->reserved);
 	return ret;
 }
 
@@ -330,14 +318,9 @@ static int reserve(struct twheel_pool *pool)
  */
 static u32 reserve_more(struct twheel_pool *pool, u32 n)
 {
-	unsigned long limit = twheel_pool_limit(pool);
-
-	spin_lock(&pool->lock);
-	n = min_t(unsigned long, n,
-		  twheel_share(limit - min_t(unsigned long, limit, pool->reserved)));
+	n = min_t(unsigned long, n, twheel_share(room_of(pool)));
 	n = twheel_account_reserve_more(&pool->account, n);
-	WRITE_ONCE(pool->reserved, pool->reserved + n);
-	spin_unlock(&pool->lock);
+	atomic_long_add(n, &pool->reserved);
 	return n;
 }
 
@@ -504,7 +487,7 @@ static int grow(struct twheel_pool *pool, struct twheel_base *base, struct twhee
 	if (ret)
 		return ret;
 	if (pool->keyed)
-		ret = twheel_keys_reserve(&pool->keys, READ_ONCE(pool->reserved) + more);
+		ret = twheel_keys_reserve(&pool->keys, atomic_long_read(&pool->reserved) + more);
 	if (!ret) {
 		chunk = find_chunk(pool, stock, sure);
 		ret = PTR_ERR_OR_ZERO(chunk);
@@ -603,7 +586,6 @@ int twheel_pool_init(struct twheel_pool *pool, struct twheel_quota *quota)
 	for_each_possible_cpu(cpu)
 		INIT_LIST_HEAD(&stock_of(pool, cpu)->chunks);
 
-	spin_lock_init(&pool->lock);
 	pool->account.quota = quota;
 	/* Nothing is reserved within an earlier limit. */
 	pool->changes = READ_ONCE(twheel_limit_changes);
@@ -657,7 +639,7 @@ void twheel_pool_destroy(struct twheel_pool *pool)
 		spin_unlock_bh(&stock->base->lock);
 	}
 	twheel_account_close(&pool->account);
-	twheel_assert(!pool->reserved);
+	twheel_assert(!atomic_long_read(&pool->reserved));
 
 	for (index = 0; index < pool->end; index++) {
 		struct twheel_chunk *chunk = twheel_chunk_get(&pool->chunks, index);

@@ -3,12 +3,12 @@
 #ifndef TWHEEL_POOL_H
 #define TWHEEL_POOL_H
 
+#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/idr.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "base.h"
@@ -44,11 +44,10 @@ struct twheel_stock {
 
 /**
  * struct twheel_pool - the timers of one context
- * @lock:	guards what is marked (l)
  * @stocks:	by CPU
  * @account:	where the timers are counted that are reserved
- * @reserved:	(l) how many of them: those of all @stocks, and those on their way there; also read
- *		without a lock
+ * @reserved:	how many of them: those of all @stocks, and those on their way there. (g) More are
+ *		added; others only take from it
  * @changes:	(g) twheel_limit_changes when timers were reserved last; read without a lock
  * @limit:	(g) most timers, or 0 for twheel_max_fd_timers; read without a lock
  * @chunks:	all chunks by index; looked up under RCU. (g) Room for them is made
@@ -80,10 +79,9 @@ struct twheel_pool {
 
 	/*
 	 * What changes when chunks come and go, and when timers are reserved: on other cache lines,
-	 * which go from CPU to CPU. Order of the lock: see design.md
+	 * which go from CPU to CPU.
 	 */
-	spinlock_t		lock ____cacheline_aligned_in_smp;
-	u32			reserved;
+	atomic_long_t		reserved ____cacheline_aligned_in_smp;
 	u32			end;
 	struct ida		indices;
 	struct twheel_words	words;

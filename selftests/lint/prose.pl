@@ -11,7 +11,7 @@
 #
 #	name()			is called or defined somewhere
 #	a word with a _		is a word of the code; if it begins or ends with it, part of one
-#	twheel_pool.lock	the struct has that member, if the tree has the struct
+#	twheel_base.lock	the struct has that member, if the tree has the struct
 #	timer->where		some struct has that member
 #	FILE.c, FOLDER/FILE	is in the tree: by its whole path, by its path from where it is
 #				named, or by the end of its path

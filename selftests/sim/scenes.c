@@ -518,7 +518,8 @@ static void reserving_main(void *arg)
 	sim_set_user_limit(1000);
 	armed = 0;
 	arm_some(&world.contexts[0], 1);
-	expect(ctx->pool.reserved > 1, SIM_ITSELF, "a CPU has no timers reserved for later");
+	expect(atomic_long_read(&ctx->pool.reserved) > 1, SIM_ITSELF,
+	       "a CPU has no timers reserved for later");
 }
 
 /* It is to be killed after it has seen the limit, which another kill may come before. */

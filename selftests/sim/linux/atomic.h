@@ -45,6 +45,10 @@ typedef struct { long counter; } atomic_long_t;
 	SIM_FULL(__atomic_compare_exchange_n(&(a)->counter, old, new, false, \
 					     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 
+#define try_cmpxchg(p, old, new) \
+	SIM_FULL(__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_SEQ_CST, \
+					     __ATOMIC_RELAXED))
+
 #define atomic64_read(a)	SIM_HALF((s64)__atomic_load_n(&(a)->counter, __ATOMIC_RELAXED))
 #define atomic64_set_release(a, value) smp_store_release(&(a)->counter, value)
 #define atomic64_or(bits, a)	\

@@ -22,6 +22,14 @@ struct shim_atomic64 {
 
 #ifndef SHIM_ATOMICS
 
+typedef struct { long counter; } atomic_long_t;
+
+#define atomic_long_read(v)	__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
+#define atomic_long_add(n, v)	((void)__atomic_fetch_add(&(v)->counter, (n), __ATOMIC_RELAXED))
+#define atomic_long_sub(n, v)	((void)__atomic_fetch_sub(&(v)->counter, (n), __ATOMIC_RELAXED))
+#define try_cmpxchg(p, old, new) \
+	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
 static inline s64 atomic64_read(const atomic64_t *v)
 {
 	return __atomic_load_n(&v->counter, __ATOMIC_ACQUIRE);
