@@ -6,6 +6,7 @@
  * room takes its place, and the blocks stay where they are.
  */
 #include <linux/err.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -55,16 +56,15 @@ void *twheel_table_alloc(struct twheel_table *table, size_t bytes)
 static int add_block(struct twheel_table *table)
 {
 	struct twheel_table_array *old = rcu_dereference_raw(table->array), *array = old;
-	u32 nr = old->room / table->per_block, slots = table->slots;
+	u32 nr = old->room / table->per_block;
 	size_t bytes = table->per_block * table->size;
 	void *block;
 
 	block = twheel_table_alloc(table, bytes);
 	if (IS_ERR(block))
 		return PTR_ERR(block);
-	if (nr == slots) {
-		slots = max(1U, 2 * nr);
-		array = twheel_table_alloc(table, struct_size(array, blocks, slots));
+	if (!nr || is_power_of_2(nr)) {
+		array = twheel_table_alloc(table, struct_size(array, blocks, max(1U, 2 * nr)));
 		if (IS_ERR(array)) {
 			kvfree(block);
 			twheel_quota_sub_memory(table->quota, bytes);
@@ -78,7 +78,6 @@ static int add_block(struct twheel_table *table)
 	/* Pairs with smp_load_acquire() in twheel_table_entry(). */
 	smp_store_release(&array->room, (nr + 1) * table->per_block);
 	rcu_assign_pointer(table->array, array);
-	table->slots = slots;
 	if (array != old && old != &no_entries)
 		kvfree_rcu(old, rcu);
 	return 0;

@@ -18,7 +18,7 @@
  * struct twheel_table_array - where the entries of a table are
  * @rcu:	frees it once a larger one has taken its place
  * @room:	for how many entries there are blocks; grows while this array is in use
- * @blocks:	the blocks, which live as long as the table
+ * @blocks:	the blocks, which live as long as the table; room for a power of two of them
  */
 struct twheel_table_array {
 	struct rcu_head	rcu;
@@ -30,7 +30,6 @@ struct twheel_table_array {
  * struct twheel_table - entries by number
  * @array:	where they are; never NULL. Looked up under RCU, changed by
  *		twheel_table_reserve()
- * @slots:	for how many blocks @array has room; used by twheel_table_reserve()
  * @size:	bytes of an entry; constant
  * @per_block:	entries of a block; constant
  * @charged:	bytes that are counted; used by twheel_table_reserve()
@@ -38,7 +37,6 @@ struct twheel_table_array {
  */
 struct twheel_table {
 	struct twheel_table_array __rcu	*array;
-	u32				slots;
 	u32				size;
 	u32				per_block;
 	unsigned long			charged;

@@ -85,7 +85,7 @@ static inline void twheel_base_changed(struct twheel_base *base, u64 old, u64 ne
  * @tick:	what base->programmed is to say
  * @ns:		the time on the base's clock, in ns
  *
- * No hrtimer is set for a wheel that is empty.
+ * If the wheel is empty no hrtimer is set, and base->programmed says %TWHEEL_NEVER.
  *
  * Context: the caller holds the lock of the base.
  */

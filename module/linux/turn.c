@@ -77,11 +77,8 @@ static noinline bool expire_batch(struct twheel_cpu_base *cbase, struct twheel_r
 	run->time = twheel_clock_now(base->clock);
 	seen = twheel_expire(base, run);
 	check_wheel(base);
-	if (seen < TWHEEL_EXPIRE_BATCH) {
-		WRITE_ONCE(base->programmed, TWHEEL_NEVER);
-		if (base->wheel.next_expiry != TWHEEL_NEVER)
-			twheel_base_program(base);
-	}
+	if (seen < TWHEEL_EXPIRE_BATCH)
+		twheel_base_program(base);
 	spin_unlock(&base->lock);
 
 	moved = run->moved - moved;
@@ -102,9 +99,7 @@ static void postpone(struct twheel_cpu_base *cbase, u64 pause)
 	next = base->wheel.next_expiry;
 	/* If the clock is set back after it was read here, twheel_program_now() mends that. */
 	from = twheel_clock_now(base->clock) + pause;
-	twheel_program(cbase, next,
-		       max(from, min_t(u64, next, KTIME_MAX >> twheel_geometry.tick_shift)
-				 << twheel_geometry.tick_shift));
+	twheel_program(cbase, next, max(from, next << twheel_geometry.tick_shift));
 	spin_unlock(&base->lock);
 }
 
