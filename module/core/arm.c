@@ -452,7 +452,7 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	int ret;
 
 	for (;; hint = TWHEEL_NO_HINT) {
-		timer = twheel_hold_or_lock(hold, arm->handle, hint);
+		timer = twheel_hold_handle(hold, arm->handle, hint);
 		if (!timer)
 			return -ENOENT;
 		ret = twheel_timer_rearm(hold, timer, arm);

@@ -80,6 +80,7 @@ static noinline int cancel_slow(struct twheel_hold *hold, struct twheel_cancel *
 {
 	struct twheel_timer *timer = twheel_hold_handle(hold, cancel->handle, hint);
 
+	twheel_hold_unlock_key(hold);
 	if (!timer)
 		return -ENOENT;
 	cancel_held(hold, timer, timer->where, cancel);

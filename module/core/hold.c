@@ -180,8 +180,8 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key,
 	}
 }
 
-struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
-					      struct twheel_timer *hint)
+struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
+				      struct twheel_timer *hint)
 {
 	struct twheel_timer *timer = twheel_hint_is_timer(hint) ? hint : NULL;
 
@@ -193,15 +193,6 @@ struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 hand
 	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
 		return timer;
 	return hold->ctx->pool.keyed ? find_key(hold, handle, hint) : NULL;
-}
-
-struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
-				      struct twheel_timer *hint)
-{
-	struct twheel_timer *timer = twheel_hold_find_or_lock(hold, handle, hint);
-
-	twheel_hold_unlock_key(hold);
-	return timer;
 }
 
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle)

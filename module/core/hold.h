@@ -153,11 +153,9 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
 void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries, size_t size,
 			    u32 n, struct twheel_timer **hints);
 
-/* As twheel_hold_handle() and twheel_hold_or_lock(), for all that is not most common. */
+/* As twheel_hold_handle(), for all that is not most common. */
 struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
 				      struct twheel_timer *hint);
-struct twheel_timer *twheel_hold_find_or_lock(struct twheel_hold *hold, u64 handle,
-					      struct twheel_timer *hint);
 
 /*
  * Does @hint have @handle, and is it held and pending? In a batch nearly all timers need the same
@@ -171,37 +169,21 @@ static __always_inline bool twheel_hold_has(const struct twheel_hold *hold, u64 
 }
 
 /**
- * twheel_hold_handle() - hold the live timer that a handle names
+ * twheel_hold_handle() - hold the live timer that a handle names, or let none get it
  * @hold:	begun
  * @handle:	a handle or a key; any number
  * @hint:	what twheel_hold_look_ahead() has found for @handle, or %TWHEEL_NO_HINT
- *
- * Context: as twheel_hold_index().
- * Return: as twheel_hold_index().
- */
-static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
-						      struct twheel_timer *hint)
-{
-	return likely(twheel_hold_has(hold, handle, hint, TWHEEL_WHERE_FLAGS)) ? hint :
-	       twheel_hold_find(hold, handle, hint);
-}
-
-/**
- * twheel_hold_or_lock() - hold the live timer that a handle names, or let none get it
- * @hold:	begun
- * @handle:	a handle or a key; any number
- * @hint:	as for twheel_hold_handle()
  *
  * Context: as twheel_hold_index().
  * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
  * the key is held as well as that of @hold->local, so that none comes: until
  * twheel_hold_unlock_key().
  */
-static inline struct twheel_timer *twheel_hold_or_lock(struct twheel_hold *hold, u64 handle,
-						       struct twheel_timer *hint)
+static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, u64 handle,
+						      struct twheel_timer *hint)
 {
 	return likely(twheel_hold_has(hold, handle, hint, TWHEEL_WHERE_FLAGS)) ? hint :
-	       twheel_hold_find_or_lock(hold, handle, hint);
+	       twheel_hold_find(hold, handle, hint);
 }
 
 /**

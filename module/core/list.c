@@ -73,6 +73,7 @@ int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 	timer = twheel_hold_handle(&hold, info->handle, TWHEEL_NO_HINT);
 	if (timer)
 		describe(timer, info);
+	twheel_hold_unlock_key(&hold);
 	twheel_hold_end(&hold);
 	return timer ? 0 : -ENOENT;
 }

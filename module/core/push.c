@@ -75,8 +75,10 @@ static int push_one(struct twheel_hold *hold, const struct twheel_push *push,
 	if (unlikely(push->expires > KTIME_MAX))
 		return -EINVAL;
 	timer = twheel_hold_handle(hold, push->handle, hint);
-	if (unlikely(!timer))
+	if (unlikely(!timer)) {
+		twheel_hold_unlock_key(hold);
 		return -ENOENT;
+	}
 	if (likely(twheel_timer_postpone(hold->base, timer,
 					 twheel_clock_unshift(push->expires, hold->offset),
 					 hold->here, hold->stays)))
