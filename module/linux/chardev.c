@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/uio.h>
+#include <linux/xarray.h>
 
 #include <linux/twheel.h>
 
@@ -182,7 +183,7 @@ static long twheel_unlocked_ioctl(struct file *file, unsigned int cmd, unsigned 
 static vm_fault_t twheel_words_fault(struct vm_fault *vmf)
 {
 	struct twheel_ctx *ctx = vmf->vma->vm_file->private_data;
-	struct page *page = twheel_words_page(&ctx->pool.words, vmf->pgoff);
+	struct page *page = xa_load(&ctx->pool.words.pages, vmf->pgoff);
 
 	if (!page)
 		return VM_FAULT_SIGBUS;

@@ -24,6 +24,7 @@
 #include <linux/errno.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -87,18 +88,13 @@ static void free_later(struct work_struct *work)
 	free_quota(container_of(work, struct twheel_quota, free));
 }
 
-static struct twheel_pool *pool_of(struct twheel_account *account)
-{
-	return container_of(account, struct twheel_pool, account);
-}
-
 /* Take back what the user's contexts have and do not use. The mutex is held. */
 static void reclaim(struct twheel_quota *quota)
 {
 	struct twheel_account *account;
 
 	list_for_each_entry(account, &quota->accounts, entry) {
-		twheel_pool_reclaim(pool_of(account));
+		twheel_pool_reclaim(container_of(account, struct twheel_pool, account));
 		cond_resched();
 	}
 }
@@ -289,9 +285,18 @@ void twheel_quota_memory_left(struct twheel_quota *quota, unsigned long bytes)
 
 unsigned long twheel_quota_timers(struct twheel_quota *quota)
 {
+	struct twheel_cpu_base *cbase;
+	unsigned long sum = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(cbase, &quota->wheels.all, of_user) {
+		spin_lock_bh(&cbase->base.lock);
+		sum += cbase->base.wheel.nr_nodes + cbase->base.nr_ready;
+		spin_unlock_bh(&cbase->base.lock);
+	}
+	rcu_read_unlock();
 	/* A timer that ended on one CPU while another one was looked at may count twice. */
-	return min_t(unsigned long, twheel_wheels_timers(&quota->wheels),
-		     atomic_long_read(&quota->timers));
+	return min_t(unsigned long, sum, atomic_long_read(&quota->timers));
 }
 
 bool twheel_quota_is_short(struct twheel_quota *quota)

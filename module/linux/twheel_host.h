@@ -43,15 +43,12 @@ static inline void twheel_waiters_wake(struct twheel_waiters *waiters)
 
 /**
  * struct twheel_words - the words of one context, in pages that the kernel and programs share
- * @pages:	by index, as programs map them
+ * @pages:	by index, as programs map them. They live as long as this
  * @quota:	where the pages are counted; constant
  */
 struct twheel_words {
 	struct xarray		pages;
 	struct twheel_quota	*quota;
 };
-
-/* The page with @index, which lives as long as @words; or NULL. */
-struct page *twheel_words_page(struct twheel_words *words, unsigned long index);
 
 #endif /* TWHEEL_LINUX_HOST_H */

@@ -118,18 +118,3 @@ void twheel_wheels_destroy(struct twheel_wheels *wheels)
 	}
 	free_percpu(wheels->on);
 }
-
-unsigned long twheel_wheels_timers(const struct twheel_wheels *wheels)
-{
-	struct twheel_cpu_base *cbase;
-	unsigned long sum = 0;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(cbase, &wheels->all, of_user) {
-		spin_lock_bh(&cbase->base.lock);
-		sum += cbase->base.wheel.nr_nodes + cbase->base.nr_ready;
-		spin_unlock_bh(&cbase->base.lock);
-	}
-	rcu_read_unlock();
-	return sum;
-}

@@ -115,15 +115,4 @@ static inline struct twheel_cpu_base *twheel_wheels_of(const struct twheel_wheel
 	return READ_ONCE(per_cpu_ptr(wheels->on, cpu)->of[clock]);
 }
 
-/**
- * twheel_wheels_timers() - how many timers there are in all wheels of a user, or ready
- * @wheels:	the wheels
- *
- * Takes O(wheels).
- *
- * Context: takes the locks of bases, one at a time.
- * Return: the sum.
- */
-unsigned long twheel_wheels_timers(const struct twheel_wheels *wheels);
-
 #endif /* TWHEEL_WHEELS_H */

@@ -36,11 +36,6 @@ void twheel_words_destroy(struct twheel_words *words)
 	xa_destroy(&words->pages);
 }
 
-struct page *twheel_words_page(struct twheel_words *words, unsigned long index)
-{
-	return xa_load(&words->pages, index);
-}
-
 static struct page *new_page(struct twheel_words *words, unsigned long index)
 {
 	struct page *page;
@@ -71,7 +66,7 @@ uncharge:
 atomic64_t *twheel_words_get(struct twheel_words *words, unsigned long nr)
 {
 	unsigned long index = nr / TWHEEL_PAGE_WORDS;
-	struct page *page = twheel_words_page(words, index);
+	struct page *page = xa_load(&words->pages, index);
 
 	if (!page)
 		page = new_page(words, index);
