@@ -246,19 +246,9 @@ static const struct file_operations twheel_fops = {
  * Anyone may use it, as anyone may use timerfd: memory is limited for each user, and
  * charged to the memory cgroup.
  */
-static struct miscdevice twheel_miscdev = {
+struct miscdevice twheel_miscdev = {
 	.minor	= MISC_DYNAMIC_MINOR,
 	.name	= "twheel",
 	.fops	= &twheel_fops,
 	.mode	= 0666,
 };
-
-int twheel_chardev_init(void)
-{
-	return misc_register(&twheel_miscdev);
-}
-
-void twheel_chardev_exit(void)
-{
-	misc_deregister(&twheel_miscdev);
-}

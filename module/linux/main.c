@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/log2.h>
+#include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -130,7 +131,7 @@ static int __init twheel_init(void)
 		goto quota_exit;
 
 	twheel_debugfs_init();
-	ret = twheel_chardev_init();
+	ret = misc_register(&twheel_miscdev);
 	if (ret)
 		goto debugfs_exit;
 
@@ -152,7 +153,7 @@ cache_exit:
 
 static void __exit twheel_exit(void)
 {
-	twheel_chardev_exit();
+	misc_deregister(&twheel_miscdev);
 	twheel_debugfs_exit();
 	twheel_clock_exit();
 	twheel_quota_exit();
