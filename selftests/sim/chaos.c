@@ -17,6 +17,17 @@ void step_clock(s64 step)
 	world.steps_done++;
 }
 
+/* Set the clock; and in a program perhaps again, while others read what is due then. */
+static void set_clock(void)
+{
+	for (;;) {
+		step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
+		if (!world.process || sim_below(2))
+			return;
+		sim_sleep_until(sim_now() + sim_below(10000));
+	}
+}
+
 /* The clock is set back for a leap second at a tick, which may be some milliseconds late. */
 static void leap(void)
 {
@@ -62,7 +73,7 @@ void chaos_main(void *arg)
 		if (world.leaps && !sim_below(3))
 			leap();
 		else if (world.steps && (world.process || !sim_below(3)))
-			step_clock((s64)sim_below(200 * TICK) - (s64)(100 * TICK));
+			set_clock();
 		if (cpu == sim_config.stays)
 			continue;
 		if (has(HOTPLUG) && !sim_below(world.isolated ? 20 : 3)) {

@@ -88,7 +88,11 @@ void reader_main(void *arg)
 {
 	struct context *c = arg;
 	struct twheel_event events[MAX_ROOM];
+	struct twheel_arm past = { .flags = TWHEEL_ARM_ABS, .expires = 1 };
 
+	/* A thread that has made a timer begins its reads with the wheel that has it. */
+	if (world.threads && !keyed(c) && sim_below(2))
+		call_arm(c, &past);
 	while (!world.stop) {
 		u32 room = sim_below(3) ? 1 + sim_below(MAX_ROOM) : 1;
 
