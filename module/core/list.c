@@ -6,7 +6,7 @@
  * locks held and page faults off; if the memory has to be faulted in that is done after
  * letting go of them. So to describe a timer and to drain it is one step to all others: a
  * cancel comes before that or after it. Only the word of a lease changes without a lock: so the
- * entry is stored again if the lease was extended before it ended.
+ * entry is stored again, without them, if the lease was extended before it ended.
  */
 #include <linux/errno.h>
 #include <linux/pagemap.h>
@@ -83,17 +83,20 @@ static int store_info(struct twheel_timer_info __user *to, const struct twheel_t
 	return copy_to_user_nofault(to, info, sizeof(*info)) ? -EFAULT : 1;
 }
 
-/* Cancel @timer, which is held and pending, and which @info describes; @to has that, too. */
-static void drain_one(struct twheel_hold *hold, struct twheel_timer *timer,
-		      struct twheel_timer_info *info, struct twheel_timer_info __user *to)
+/*
+ * Cancel @timer, which is held and pending, and which @info describes. Returns whether that says
+ * another deadline now.
+ */
+static bool drain_one(struct twheel_hold *hold, struct twheel_timer *timer,
+		      struct twheel_timer_info *info)
 {
 	u64 deadline = twheel_timer_cancel_held(hold, timer);
 
 	if (likely(twheel_clock_to_user(hold->ctx->clock, deadline) == info->deadline))
-		return;
-	/* A lease that was just extended. If the memory is taken away now, nobody can read it. */
+		return false;
+	/* A lease that was just extended */
 	tell_deadline(hold->ctx, info, deadline);
-	store_info(to, info);
+	return true;
 }
 
 /*
@@ -107,6 +110,7 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 	struct twheel_timer_info info;
 	struct twheel_timer *timer;
 	struct twheel_hold hold __uninitialized;
+	bool again = false;
 	int ret = 0;
 
 	twheel_hold_begin(&hold, ctx);
@@ -116,8 +120,11 @@ static int list_one(struct twheel_ctx *ctx, u32 index, bool drain,
 		ret = store_info(to, &info);
 	}
 	if (ret == 1 && drain)
-		drain_one(&hold, timer, &info, to);
+		again = drain_one(&hold, timer, &info);
 	twheel_hold_end(&hold);
+	/* The memory may have been paged out since. If it is gone nobody can read it. */
+	if (again && copy_to_user(to, &info, sizeof(info)))
+		return 1;
 	return ret;
 }
 
