@@ -42,6 +42,7 @@ static void lose_threads(void)
 		c->waiting = 0;
 		c->attending = 0;
 		c->draining = 0;
+		c->extending = 0;
 	}
 }
 

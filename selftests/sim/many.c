@@ -40,6 +40,9 @@ void do_list(struct context *c, bool drain)
 		sim_hole((char *)infos + sim_below(sizeof(infos)));
 	c->drains += drain;
 	c->draining += drain;
+	/* Wait for somebody who extends a lease, and goes on with that meanwhile. */
+	for (i = 0; drain && leases(c) && !c->extending && i < 200; i++)
+		sim_sleep_until(sim_now() + sim_below(20000));
 	ret = call_list(c, &list);
 	c->draining -= drain;
 	expect(ret >= 0 || ((ret == -EINTR || ret == -ERESTARTSYS) && sim_config.signal_chance) ||

@@ -330,7 +330,7 @@ static void do_extend(struct owner *o, struct context *c, u32 i)
 	struct own *own = &o->own[i];
 	struct page *page;
 	u64 *word, old;
-	u32 n;
+	u32 n, tries;
 
 	if (!own->live || !world.armings[own->arming].lease || c->hostile)
 		return;
@@ -345,11 +345,16 @@ static void do_extend(struct owner *o, struct context *c, u32 i)
 		expect(end, CONTAINED, "the word of a lease that goes on says nothing");
 		sim_sleep_until(sim_time_of(c, (end + TICK - 1) / TICK * TICK) + sim_below(3000));
 	}
-	for (n = sim_below(2) ? 1 : 1 + sim_below(12); n; n--) {
+	n = sim_below(2) ? 1 : 1 + sim_below(12);
+	c->extending++;
+	/* While somebody drains, go on: a lease may be extended as it is drained. */
+	for (tries = 1000; n && tries; tries--) {
 		sim_point();
-		if (!extend_now(c, own, word, n == 1 ? some_delay() : sim_below(2) * UNIT))
+		if (!extend_now(c, own, word, c->draining ? UNIT :
+				--n ? sim_below(2) * UNIT : some_delay()))
 			break;
 	}
+	c->extending--;
 	call_unmap(c, page);
 }
 

@@ -165,6 +165,7 @@ struct owner {
  * @attending:	readers that wait, or have waited and now read
  * @attended:	since when there has been one
  * @drains:	calls that drain it, begun so far
+ * @extending:	owners that extend a lease
  * @last_tick:	for each owner, the tick of the last record
  */
 struct context {
@@ -184,7 +185,7 @@ struct context {
 	u32			reading;
 	u32			waiting, faulting, attending;
 	u64			attended;
-	u32			drains, draining;
+	u32			drains, draining, extending;
 	u64			last_tick[MAX_OWNERS];
 };
 
