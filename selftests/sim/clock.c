@@ -12,7 +12,7 @@
 #include "kernel.h"
 
 s64 sim_real_offset, sim_furthest_offset, sim_boot_offset;
-u64 sim_latest_step, sim_next_leap;
+u64 sim_latest_step, sim_last_step, sim_next_leap;
 static u64 furthest_wall;
 static struct notifier_block *told;
 /* As the kernel's it is taken in hard interrupts, too. */
@@ -28,6 +28,7 @@ void clock_begin(void)
 	sim_furthest_offset = sim_real_offset;
 	sim_boot_offset = 5000000000;
 	sim_latest_step = 0;
+	sim_last_step = 0;
 	furthest_wall = 0;
 	sim_next_leap = KTIME_MAX;
 	told = NULL;
@@ -106,7 +107,8 @@ void sim_no_notifier_is_left(void)
 
 void clock_note_step(void)
 {
-	sim_latest_step = max(sim_latest_step, sim_latest() + (u64)sim_real_offset);
+	sim_last_step = sim_latest() + (u64)sim_real_offset;
+	sim_latest_step = max(sim_latest_step, sim_last_step);
 }
 
 s64 sim_wall_offset(u64 now)

@@ -59,7 +59,7 @@ static bool was_pending(const struct owner *o, const struct context *c, const st
 	if (a->ctx != c->nr || a->end != LIVE || a->armed > began || a->shared || a->interval)
 		return false;
 	/* Somebody may just be ending it; or it may have expired before the clock was set back. */
-	if ((a->owner != o->nr && world.owners[a->owner].busy) || world.steps)
+	if ((a->owner != o->nr && world.owners[a->owner].busy) || was_set(c, a))
 		return false;
 	return !is_wild(c, a) && a->low > latest_time_of(c);
 }

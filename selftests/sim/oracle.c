@@ -7,6 +7,7 @@
  * that all owners share is only counted.
  */
 #include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 
@@ -54,6 +55,14 @@ static void set_deadline(struct arming *a, u64 deadline)
 	a->high = a->lease ? deadline + UNIT - 1 : deadline;
 }
 
+/* How often the clock was set, if it stays as it is until somebody sets it once more */
+static u64 steps_so_far(void)
+{
+	if (world.nr_steps != world.steps_done || world.leaps || sim_next_leap != KTIME_MAX)
+		return U64_MAX;
+	return world.nr_steps;
+}
+
 u32 oracle_begins(struct context *c, u32 owner, bool shared, const struct twheel_arm *arm)
 {
 	u32 nr = world.nr_armings++;
@@ -72,6 +81,7 @@ u32 oracle_begins(struct context *c, u32 owner, bool shared, const struct twheel
 		.slack		= arm->slack,
 		.interval	= arm->interval,
 		.count		= arm->count,
+		.steps		= steps_so_far(),
 	};
 	a->loose = shared || is_wild(c, a);
 	if (arm->flags & TWHEEL_ARM_ABS) {
@@ -159,7 +169,8 @@ static void arming_failed(struct context *c, struct own *own, u32 nr, long ret)
 	if (a->flags & TWHEEL_ARM_IF_PENDING && ret == -ENOENT) {
 		/* It may be ready. But before its time it is pending. */
 		expect(!own->live || old->end != LIVE || old->interval || old->lease ||
-		       world.steps || c->draining || old->low <= latest_time_of(c), EXACTLY_ONCE,
+		       was_set(c, old) || c->draining || old->low <= latest_time_of(c),
+		       EXACTLY_ONCE,
 		       "arming %u is not pending before its time", own->arming + 1);
 	} else if (a->flags & TWHEEL_ARM_IF_NONE && ret == -EEXIST) {
 		expect(own->live && keyed(c) && old->end != REPLACED, CANCEL_IS_FINAL,
@@ -323,9 +334,9 @@ void oracle_push_begins(struct context *c, struct own *own, const struct twheel_
 }
 
 /* Has @a, which expires once, surely expired by @time? */
-static bool is_long_past(const struct arming *a, u64 time)
+static bool is_long_past(const struct context *c, const struct arming *a, u64 time)
 {
-	if (!world.exact || world.restless || world.caches || world.steps)
+	if (!world.exact || world.restless || world.caches || was_set(c, a))
 		return false;
 	if (a->interval || a->lease)
 		return false;
@@ -339,7 +350,7 @@ void oracle_pushed(struct context *c, struct own *own, const struct twheel_push 
 
 	if (a->end == UNSURE || is_wild(c, a))
 		return;
-	expect(keyed(c) || !is_long_past(before, began), CANCEL_IS_FINAL,
+	expect(keyed(c) || !is_long_past(c, before, began), CANCEL_IS_FINAL,
 	       "arming %u had expired long before it is pushed, and its record is withdrawn",
 	       own->arming + 1);
 	expect(a->end == LIVE || a->end == CANCELLED || a->end == DELIVERED || a->end == OVER,
@@ -363,7 +374,8 @@ void oracle_push_lost(struct context *c, const struct own *own, const struct twh
 	/* These go on at a time of their own. */
 	if (own->live && (arming_of(own->arming)->interval || arming_of(own->arming)->lease))
 		return;
-	expect(world.steps || (u64)push->expires <= latest_time_of(c), EXACTLY_ONCE,
+	expect((c->clock == CLOCK_REALTIME && world.steps) ||
+	       (u64)push->expires <= latest_time_of(c), EXACTLY_ONCE,
 	       "a push of key %#llx to %lld has left no timer", push->handle, push->expires);
 }
 
@@ -378,7 +390,7 @@ void oracle_not_pushed(struct context *c, struct own *own, const struct arming *
 	a->from = before->from;
 	if (ret != -ENOENT)
 		return;
-	expect(a->end != LIVE || a->interval || a->lease || world.steps || c->draining ||
+	expect(a->end != LIVE || a->interval || a->lease || was_set(c, a) || c->draining ||
 	       a->low <= latest_time_of(c), EXACTLY_ONCE,
 	       "arming %u cannot be pushed before its time", own->arming + 1);
 }

@@ -21,6 +21,12 @@ static inline bool is_wild(const struct context *c, const struct arming *a)
 	return a->lease && c->hostile;
 }
 
+/* May the clock of @c have been set since the call that armed @a began? */
+static inline bool was_set(const struct context *c, const struct arming *a)
+{
+	return c->clock == CLOCK_REALTIME && a->steps != world.nr_steps;
+}
+
 /**
  * oracle_begins() - a call is going to arm a timer
  * @c:		the context

@@ -28,7 +28,8 @@ static bool may_be_told(const struct arming *a, bool last, u64 read_began)
 	}
 }
 
-static void check_deadline(const struct arming *a, const struct twheel_event *e)
+static void check_deadline(const struct context *c, const struct arming *a,
+			   const struct twheel_event *e)
 {
 	u32 nr = (u32)e->user_data;
 
@@ -40,13 +41,13 @@ static void check_deadline(const struct arming *a, const struct twheel_event *e)
 		       "arming %u is told for %llu, and was armed for %llu", nr, e->deadline,
 		       a->high);
 	} else if (world.in_order && !a->grid_lost && a->flags & TWHEEL_ARM_FIXED_DELAY) {
-		expect((e->deadline >= a->next || world.steps) && e->expirations == 1,
+		expect((e->deadline >= a->next || was_set(c, a)) && e->expirations == 1,
 		       EXACTLY_ONCE, "a round of %u is told for %llu, due %llu", nr, e->deadline,
 		       a->next);
 	} else if (world.in_order && !a->grid_lost) {
 		expect(e->deadline == a->next, EXACTLY_ONCE,
 		       "a round of %u is told for %llu, due %llu", nr, e->deadline, a->next);
-	} else if (!world.steps) {
+	} else if (!was_set(c, a)) {
 		expect(e->deadline >= a->low, NEVER_EARLY,
 		       "a round of %u is told for %llu, and the first one was due at %llu", nr,
 		       e->deadline, a->low);
@@ -64,7 +65,7 @@ static void check_late(const struct context *c, const struct arming *a,
 	if (c->clock == CLOCK_REALTIME) {
 		if (sim_steps_pending)
 			return;
-		due = max(due, sim_latest_step);
+		due = max(due, was_set(c, a) ? sim_latest_step : sim_last_step);
 	}
 	/* A wheel in the process is turned by calls. */
 	if (world.process && !c->attending)
@@ -142,10 +143,13 @@ void oracle_record(struct context *c, const struct twheel_event *e, u64 read_beg
 		  e->user_data, e->deadline, e->expired, e->expirations, last ? ", last" : "");
 	expect(a->ctx == c->nr, CONTAINED, "arming %llu is told in another context",
 	       e->user_data);
+	expect(e->expired <= latest_time_of(c) || was_set(c, a), NEVER_EARLY,
+	       "arming %llu is told at %llu to have expired at %llu", e->user_data, time_of(c),
+	       e->expired);
 	expect(may_be_told(a, last, read_began),
 	       a->end == DELIVERED ? EXACTLY_ONCE : CANCEL_IS_FINAL,
 	       "arming %llu is told, and its end is %u", e->user_data, a->end);
-	check_deadline(a, e);
+	check_deadline(c, a, e);
 	check_late(c, a, e);
 	check_order(c, a, e);
 	check_count(c, a, e, last);

@@ -207,9 +207,9 @@ extern s64 sim_real_offset, sim_boot_offset;
 extern s64 sim_furthest_offset;
 /*
  * The latest time that CLOCK_REALTIME has shown just before or after a step, or when the work items
- * for it were done
+ * for it were done; and the last such time
  */
-extern u64 sim_latest_step;
+extern u64 sim_latest_step, sim_last_step;
 /* They are not done. Tasks have no priorities here, so others may keep them from their CPU. */
 extern bool sim_steps_pending;
 /* What hrtimers add to CLOCK_MONOTONIC when it shows @now, and the latest that this sum has been */

@@ -105,6 +105,8 @@ enum end {
  * @seen:	expirations that were told
  * @next:	of a periodic timer, the deadline of the next record
  * @told:	the deadline of the last record
+ * @steps:	how often the clock had been set when the call began; or U64_MAX, if it was just being
+ *		set, or a leap second may come
  */
 struct arming {
 	enum end	end;
@@ -115,7 +117,7 @@ struct arming {
 	u64		low, high;
 	u64		from, armed, ended;
 	u64		slack, interval, count, seen;
-	u64		next, told;
+	u64		next, told, steps;
 };
 
 /**

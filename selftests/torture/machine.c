@@ -19,7 +19,7 @@ s64 sim_real_offset, sim_furthest_offset;
 /* None is planned: nobody would wait until it is over. */
 u64 sim_next_leap = KTIME_MAX;
 /* In the simulation alone it is known how late a timer may be. */
-u64 sim_latest_step;
+u64 sim_latest_step, sim_last_step;
 bool sim_steps_pending;
 static u64 furthest_wall;
 unsigned long long machine_hotplugs;
