@@ -195,15 +195,16 @@ TEST_F(shards, batches_of_several)
 /* What is refused has changed nothing, and names what it did. */
 TEST_F(shards, handles_of_no_timer)
 {
-	uint64_t handles[3] = { self->there.handle + 1, self->here, self->here };
+	uint64_t handles[4] = { self->there.handle + 1, self->here };
 	struct twheel_cancel cancel;
 	struct twheel_arm arm;
 	int i;
 
-	/* The greatest number of a wheel, and one that is no more than a bit */
+	/* The greatest number of a wheel, and two that are no more than that of a wheel */
 	handles[1] |= 15ULL << WHEEL_SHIFT;
 	handles[2] = 15ULL << WHEEL_SHIFT;
-	for (i = 0; i < 3; i++) {
+	handles[3] = 1ULL << WHEEL_SHIFT;
+	for (i = 0; i < 4; i++) {
 		arm = (struct twheel_arm){ .handle = handles[i], .expires = FAR };
 		EXPECT_EQ(-ENOENT, twheel_arm(self->tw, &arm));
 		EXPECT_EQ(handles[i], arm.handle);

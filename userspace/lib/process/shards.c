@@ -106,12 +106,14 @@ static unsigned int shard_of_key(const struct twheel_shards *shards, uint64_t ke
 static unsigned int shard_of(const struct twheel_shards *shards, __u64 *handle)
 {
 	unsigned int shard = (uint32_t)*handle >> SHARD_SHIFT;
+	__u64 name = *handle - ((__u64)shard << SHARD_SHIFT);
 
 	if (shards->keyed)
 		return shard_of_key(shards, *handle);
-	if (shard >= shards->n)
+	/* 0 is no handle, and would ask for a new timer. */
+	if (shard >= shards->n || !name)
 		return 0;
-	*handle -= (__u64)shard << SHARD_SHIFT;
+	*handle = name;
 	return shard;
 }
 
