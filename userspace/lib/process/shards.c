@@ -170,6 +170,18 @@ static unsigned int shard_for(const struct twheel_shards *shards, unsigned long 
  * waits for those that were just written.
  */
 
+/* An entry was carried out where it is: let it have the names that the program knows. */
+static inline __attribute__((__always_inline__))
+void name_entry(const struct twheel_shards *shards, unsigned int shard, unsigned long request,
+		union shard_entry *entry)
+{
+	/* 0 is left if no timer was made. */
+	if (entry->handle)
+		entry->handle = handle_in(shards, shard, entry->handle);
+	if (request == TWHEEL_IOC_ARM)
+		entry->arm.word = word_in(shard, entry->arm.word);
+}
+
 /* An entry was carried out: store it in the program's memory, with the names that it knows. */
 static inline __attribute__((__always_inline__))
 void store_entry(const struct twheel_shards *shards, unsigned int shard, unsigned long request,
@@ -194,7 +206,6 @@ int run_single(const struct twheel_shards *shards, unsigned long request, void *
 {
 	union shard_entry *entry = arg, copy;
 	unsigned int shard;
-	__u64 handle;
 	int ret;
 
 	if (!arg)
@@ -202,20 +213,33 @@ int run_single(const struct twheel_shards *shards, unsigned long request, void *
 	if ((uintptr_t)arg % _Alignof(union shard_entry))
 		entry = memcpy(&copy, arg, size);
 
-	handle = entry->handle;
 	shard = shard_for(shards, request, &entry->handle);
 	ret = twheel_emb_ioctl(emb_of(shards, shard), request, entry);
-	if (request == TWHEEL_IOC_ARM)
-		entry->arm.word = word_in(shard, entry->arm.word);
-	entry->handle = request == TWHEEL_IOC_ARM && !ret ?
-			handle_in(shards, shard, entry->handle) : handle;
+	name_entry(shards, shard, request, entry);
 
 	if (entry == &copy)
 		memcpy(arg, &copy, size);
 	return ret;
 }
 
-/* Carry out up to SHARD_PART entries: those of a shard in order, one shard after another. */
+/* Carry out entries of one shard, which know their timers by @handles, where they are. */
+static inline __attribute__((__always_inline__))
+void run_in_place(const struct twheel_shards *shards, unsigned int shard, unsigned long request,
+		  char *entries, const __u64 *handles, unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		memcpy(entries + i * size, &handles[i], sizeof(handles[i]));
+	twheel_emb_entries(emb_of(shards, shard), request, entries, n);
+	for (i = 0; i < n; i++)
+		name_entry(shards, shard, request, (union shard_entry *)(entries + i * size));
+}
+
+/*
+ * Carry out up to SHARD_PART entries: those of a shard in order, one shard after another. Mostly
+ * they are all of one.
+ */
 static inline __attribute__((__always_inline__))
 void run_part(const struct twheel_shards *shards, unsigned long request, char *entries,
 	      unsigned int n, size_t size)
@@ -230,6 +254,10 @@ void run_part(const struct twheel_shards *shards, unsigned long request, char *e
 		handles[i] = handle_at(entries + i * size);
 		shard_by_entry[i] = (uint8_t)shard_for(shards, request, &handles[i]);
 		left |= 1U << shard_by_entry[i];
+	}
+	if (left == 1U << shard_by_entry[0] && !((uintptr_t)entries % _Alignof(union shard_entry))) {
+		run_in_place(shards, shard_by_entry[0], request, entries, handles, n, size);
+		return;
 	}
 	for (shard = 0; left; shard++, left >>= 1) {
 		if (!(left & 1))
