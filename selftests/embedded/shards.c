@@ -285,6 +285,28 @@ TEST_F(shards, readers_have_no_wheel)
 	EXPECT_NE(got[0], got[16]);
 }
 
+/* A call that has records of several wheels, or is full before the last one, counts once. */
+TEST_F(shards, reads_are_counted)
+{
+	struct twheel_arm there[3] = { { .expires = FAR }, { .expires = FAR }, { .expires = FAR } };
+	struct twheel_counters counters;
+	struct twheel_event events[3];
+	int i;
+
+	ASSERT_TRUE(armed_elsewhere(self->tw, there, 3));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, twheel_arm_at(self->tw, 1, 0, NULL));
+		ASSERT_EQ(0, twheel_push(self->tw, there[i].handle, 1));
+		ASSERT_EQ(i < 2 ? 2 : 1, twheel_read(self->tw, events, 3 - i));
+	}
+	EXPECT_EQ(1, twheel_read(self->tw, events, 3));
+	EXPECT_EQ(-EAGAIN, twheel_read(self->tw, events, 3));
+	ASSERT_EQ(0, twheel_stats(self->tw, &counters, sizeof(counters)));
+	EXPECT_EQ(6, counters.read);
+	EXPECT_EQ(2, counters.read_a_call[1]);
+	EXPECT_EQ(2, counters.read_a_call[2]);
+}
+
 /* A program that is told of one wheel all the time learns of the others, too. */
 TEST_F(shards, none_is_read_last)
 {

@@ -182,17 +182,20 @@ static ssize_t fill(struct twheel_emb *emb, struct iov_iter *to)
 enum read_none { NONE_WAITS, NONE_FAILS, NONE_RETURNS };
 
 /*
- * Take records that fit @size bytes, of a read of @total that has @done bytes already. How many
- * bytes, or -errno. With NONE_RETURNS the caller has some: so nothing fails, and no step is told.
+ * Take some of the records that a read of @total bytes has room for, which has @done already. How
+ * many bytes, or -errno. @last: no other wheel has the rest. With NONE_RETURNS the caller has some:
+ * so nothing fails, and no step is told.
  */
-static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events, size_t size,
-			    size_t done, size_t total, enum read_none none)
+static ssize_t take_records(struct twheel_emb *emb, struct twheel_event events[READ_PART],
+			    size_t done, size_t total, bool last, enum read_none none)
 {
-	struct iov_iter to = { (char *)events, size };
+	struct iov_iter to = { (char *)events, total - done };
 	bool some = none == NONE_RETURNS;
 	ssize_t n = 0;
 	int ret = 0;
 
+	if (to.count > READ_PART * sizeof(*events))
+		to.count = READ_PART * sizeof(*events);
 	twheel_emb_lock(emb);
 	twheel_emb_read_clock(emb);
 	while (!ret) {
@@ -206,16 +209,18 @@ static ssize_t take_records(struct twheel_emb *emb, struct twheel_event *events,
 		ret = twheel_emb_wait(emb, none == NONE_WAITS);
 	}
 	done += (size_t)n;
-	if (done && ((size_t)n < size || done == total))
+	/* This read takes no more. */
+	if (done && (done == total || (last && to.count)))
 		twheel_observe(TWHEEL_HIST_READ, done / sizeof(*events));
 	twheel_emb_end_call(emb);
 	return n ? n : ret;
 }
 
-static ssize_t read_records(struct twheel_emb *emb, void *buf, size_t size, enum read_none none)
+static ssize_t read_records(struct twheel_emb *emb, void *buf, size_t done, size_t size, bool last,
+			    enum read_none none)
 {
 	struct twheel_event events[READ_PART];
-	size_t done = 0, part;
+	size_t before = done;
 	ssize_t n;
 
 	size -= size % sizeof(*events);
@@ -224,8 +229,7 @@ static ssize_t read_records(struct twheel_emb *emb, void *buf, size_t size, enum
 	if (!buf)
 		return -EFAULT;
 	do {
-		part = size - done < sizeof(events) ? size - done : sizeof(events);
-		n = take_records(emb, events, part, done, size, done ? NONE_RETURNS : none);
+		n = take_records(emb, events, done, size, last, done ? NONE_RETURNS : none);
 		if (n <= 0)
 			break;
 		/*
@@ -234,18 +238,18 @@ static ssize_t read_records(struct twheel_emb *emb, void *buf, size_t size, enum
 		 */
 		memcpy((char *)buf + done, events, (size_t)n);
 		done += (size_t)n;
-	} while ((size_t)n == part && done < size);
-	return done ? (ssize_t)done : n;
+	} while ((size_t)n == sizeof(events) && done < size);
+	return done > before ? (ssize_t)(done - before) : n;
 }
 
 ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait)
 {
-	return read_records(emb, buf, size, wait ? NONE_WAITS : NONE_FAILS);
+	return read_records(emb, buf, 0, size, true, wait ? NONE_WAITS : NONE_FAILS);
 }
 
-ssize_t twheel_emb_read_more(struct twheel_emb *emb, void *buf, size_t size)
+ssize_t twheel_emb_read_part(struct twheel_emb *emb, void *buf, size_t done, size_t size, bool last)
 {
-	return read_records(emb, buf, size, NONE_RETURNS);
+	return read_records(emb, buf, done, size, last, NONE_FAILS);
 }
 
 ssize_t twheel_emb_write(struct twheel_emb *emb, const void *buf, size_t size)

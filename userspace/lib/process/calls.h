@@ -29,8 +29,12 @@ int twheel_emb_ioctl(struct twheel_emb *emb, unsigned long request, void *arg);
 /* As read(), but returns -errno; without @wait as if the descriptor were non-blocking. */
 ssize_t twheel_emb_read(struct twheel_emb *emb, void *buf, size_t size, bool wait);
 
-/* The same for a read that has some from elsewhere: it is told of no step, and may get 0 bytes. */
-ssize_t twheel_emb_read_more(struct twheel_emb *emb, void *buf, size_t size);
+/*
+ * A part of a read of @size bytes at @buf, which does not wait, and has @done from other contexts:
+ * if it has some it is told of no step, and may get 0 bytes more. @last: no other part follows.
+ */
+ssize_t twheel_emb_read_part(struct twheel_emb *emb, void *buf, size_t done, size_t size,
+			     bool last);
 
 /* Is this reader to be told that the clock was set? Then no other is. */
 bool twheel_emb_take_step(struct twheel_emb *emb);

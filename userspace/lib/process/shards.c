@@ -478,30 +478,36 @@ static void note_read(struct twheel_shards *shards, bool full)
 		__atomic_store_n(count, full ? reads + 1 : 0, __ATOMIC_RELAXED);
 }
 
+/* The first one from @i on, before @end, that may have something; behind the last comes shard 0. */
+static unsigned int next_to_read(const struct twheel_shards *shards, unsigned int i,
+				 unsigned int end, uint64_t now)
+{
+	while (i < end && !twheel_emb_may_read(emb_of(shards, i & (shards->n - 1)), now))
+		i++;
+	return i;
+}
+
 /* Take what there is, at most @n records. How many, or -errno. */
 static ssize_t take_events(const struct twheel *tw, struct twheel_event *events, size_t n)
 {
 	struct twheel_shards *shards = tw->shards;
-	unsigned int i, shard, first = first_to_read(shards);
+	unsigned int first = first_to_read(shards), end = first + shards->n, i, next, shard;
 	uint64_t now = twheel_emb_time(tw->emb);
+	const size_t bytes = sizeof(*events);
 	ssize_t k, ret = -EAGAIN;
-	struct twheel_emb *emb;
-	size_t size, done = 0;
+	size_t done = 0;
 
 	/* Before it gets any records: afterwards no shard tells of a step. */
 	if (shards->steps && twheel_emb_take_step(tw->emb))
 		return -ECANCELED;
-	for (i = 0; i < shards->n && done < n; i++) {
-		shard = (first + i) & (shards->n - 1);
-		emb = emb_of(shards, shard);
-		if (!twheel_emb_may_read(emb, now))
-			continue;
-		size = (n - done) * sizeof(*events);
-		ret = done ? twheel_emb_read_more(emb, events + done, size) :
-			     twheel_emb_read(emb, events + done, size, false);
+	for (i = next_to_read(shards, first, end, now); i < end && done < n; i = next) {
+		next = next_to_read(shards, i + 1, end, now);
+		shard = i & (shards->n - 1);
+		ret = twheel_emb_read_part(emb_of(shards, shard), events, done * bytes, n * bytes,
+					   next == end);
 		if (ret < 0 && ret != -EAGAIN)
 			break;
-		ret = ret < 0 ? 0 : ret / (ssize_t)sizeof(*events);
+		ret = ret < 0 ? 0 : ret / (ssize_t)bytes;
 		for (k = 0; k < ret; k++, done++)
 			events[done].handle = handle_in(shards, shard, events[done].handle);
 	}
