@@ -396,12 +396,12 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, cons
 
 long __wrap_syscall(long nr, ...)
 {
-	long args[4];
+	long args[6];
 	va_list list;
 	int i;
 
 	va_start(list, nr);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 6; i++)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	if (nr == SYS_read && late.tw) {
@@ -409,7 +409,7 @@ long __wrap_syscall(long nr, ...)
 		late.tw = NULL;
 		usleep(50000);
 	}
-	return __real_syscall(nr, args[0], args[1], args[2], args[3]);
+	return __real_syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
 /* It waits for the lock: to try again and again would keep others from letting go of that. */
@@ -434,6 +434,42 @@ TEST(waits_for_the_lock)
 	ASSERT_EQ(0, pthread_join(late.thread, &got));
 	EXPECT_EQ(1, (int)(intptr_t)got);
 	twheel_close(tw);
+}
+
+static unsigned int settings;
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *from)
+{
+	settings++;
+	return __real_timerfd_settime(fd, flags, to, from);
+}
+
+/* Wall time may be set back, but a timerfd is only set again if that is needed. */
+static bool sets_no_timerfd(unsigned int flags)
+{
+	struct twheel_config config = {
+		.clock = TWHEEL_CLOCK_REALTIME, .flags = TWHEEL_CONFIG_KEYED,
+	};
+	struct twheel_event event;
+	struct twheel *tw;
+	uint64_t key;
+	bool in_vain;
+
+	if (twheel_open(&tw, NULL, flags, &config))
+		return false;
+	for (key = 0; key < 64; key++)
+		twheel_put_at(tw, key, twheel_now(tw) + FAR, 0, NULL);
+	settings = 0;
+	in_vain = twheel_read(tw, &event, 1) == -EAGAIN && !settings;
+	twheel_close(tw);
+	return in_vain;
+}
+
+TEST(reads_in_vain_on_wall_time)
+{
+	EXPECT_TRUE(sets_no_timerfd(FLAGS));
+	EXPECT_TRUE(sets_no_timerfd(FLAGS & ~TWHEEL_OPEN_THREADS));
 }
 
 /* A key is one timer, whoever arms it. */

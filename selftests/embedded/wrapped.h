@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -23,5 +24,10 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, cons
 
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
+
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *from);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *from);
 
 #endif /* EMBEDDED_WRAPPED_H */

@@ -604,6 +604,9 @@ long sim_syscall(long nr, ...)
 	case SYS_read:
 	case SYS_write:
 		return change_count(fd_of((int)args[0]), (u64 *)args[1], nr == SYS_write);
+	case SYS_epoll_pwait:
+		sim_point();
+		return is_readable(fd_of((int)args[0]));
 	case SYS_clock_gettime:
 		return sim_clock_gettime((clockid_t)args[0], (struct timespec *)args[1]);
 	case SYS_getrandom:

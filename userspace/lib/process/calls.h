@@ -54,6 +54,12 @@ uint64_t twheel_emb_time(const struct twheel_emb *emb);
 /* May there be something to read at @ns? It takes no lock. */
 bool twheel_emb_may_read(const struct twheel_emb *emb, uint64_t ns);
 
+/*
+ * May the descriptor be readable for a time that is to come once more, as the clock was set back? A
+ * read that finds nothing then sets the timerfd again. It takes no lock.
+ */
+bool twheel_emb_may_repeat(const struct twheel_emb *emb);
+
 /* The words of a segment, which are made if need be. 0, -ENOMEM, or -ENODEV without leases. */
 int twheel_emb_map(struct twheel_emb *emb, uint32_t segment, uint64_t **words);
 

@@ -280,9 +280,18 @@ uint64_t twheel_emb_time(const struct twheel_emb *emb)
 
 bool twheel_emb_may_read(const struct twheel_emb *emb, uint64_t ns)
 {
-	/* The timerfd has perhaps fired for a time that is to come once more: see below. */
-	return emb->user.base.clock == TWHEEL_REALTIME || emb->faked ||
-	       __atomic_load_n(&emb->settled, __ATOMIC_RELAXED) <= twheel_now_to_tick(ns);
+	return __atomic_load_n(&emb->settled, __ATOMIC_RELAXED) <= twheel_now_to_tick(ns);
+}
+
+bool twheel_emb_may_repeat(const struct twheel_emb *emb)
+{
+	struct epoll_event event;
+
+	/* A timerfd that has not fired may be late, too, if the program's time went forward. */
+	if (emb->faked || emb->user.base.clock != TWHEEL_REALTIME)
+		return emb->faked;
+	/* It takes a fifth of what it takes to set a timerfd, and fails where it is filtered. */
+	return syscall(SYS_epoll_pwait, emb->fd, &event, 1, 0, NULL, 0);
 }
 
 void twheel_emb_settle(struct twheel_emb *emb)
@@ -314,11 +323,7 @@ int twheel_emb_wait(struct twheel_emb *emb, bool wait)
 	int ret;
 
 	if (!wait || fcntl(emb->fd, F_GETFL) & O_NONBLOCK) {
-		/*
-		 * The timerfd has perhaps fired for a time that is to come once more, as the clock
-		 * was set back. To ask it would cost as much as to set it again.
-		 */
-		if (emb->user.base.clock == TWHEEL_REALTIME || emb->faked)
+		if (twheel_emb_may_repeat(emb))
 			emb->spent = true;
 		return -EAGAIN;
 	}

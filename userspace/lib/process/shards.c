@@ -487,12 +487,12 @@ static unsigned int next_to_read(const struct twheel_shards *shards, unsigned in
 	return i;
 }
 
-/* Take what there is, at most @n records. How many, or -errno. */
-static ssize_t take_events(const struct twheel *tw, struct twheel_event *events, size_t n)
+/* Take what there may be at @now, at most @n records. How many, or -errno. */
+static ssize_t take_events(const struct twheel *tw, struct twheel_event *events, size_t n,
+			   uint64_t now)
 {
 	struct twheel_shards *shards = tw->shards;
 	unsigned int first = first_to_read(shards), end = first + shards->n, i, next, shard;
-	uint64_t now = twheel_emb_time(tw->emb);
 	const size_t bytes = sizeof(*events);
 	ssize_t k, ret = -EAGAIN;
 	size_t done = 0;
@@ -513,6 +513,16 @@ static ssize_t take_events(const struct twheel *tw, struct twheel_event *events,
 	}
 	note_read(shards, done == n);
 	return done ? (ssize_t)done : ret ? ret : -EAGAIN;
+}
+
+/* As take_events(); if it finds nothing, and the descriptor is readable all the same, in all. */
+static ssize_t try_to_read(const struct twheel *tw, struct twheel_event *events, size_t n)
+{
+	ssize_t ret = take_events(tw, events, n, twheel_emb_time(tw->emb));
+
+	if (ret == -EAGAIN && twheel_emb_may_repeat(tw->emb))
+		ret = take_events(tw, events, n, UINT64_MAX);
+	return ret;
 }
 
 /* A signal has come. What the program's time is now, if it is not the kernel's, nobody tells. */
@@ -537,7 +547,7 @@ static ssize_t shards_read(const struct twheel *tw, void *buf, size_t size, bool
 	if (!buf)
 		return -EFAULT;
 	for (;;) {
-		ret = take_events(tw, buf, n);
+		ret = try_to_read(tw, buf, n);
 		if (ret > 0)
 			return ret * (ssize_t)sizeof(struct twheel_event);
 		if (ret != -EAGAIN || !wait || fcntl(tw->fd, F_GETFL) & O_NONBLOCK)
