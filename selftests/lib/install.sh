@@ -34,6 +34,11 @@ needs_soname() {
 	readelf -d "$tmp/shared" | grep -q 'NEEDED.*\[libtwheel.so.0.4\]'
 }
 
+# A program that loads it again and again is left with no more than once.
+stays_loaded() {
+	readelf -d "$root/usr/lib/here/libtwheel.so" | grep -q 'FLAGS_1.*NODELETE'
+}
+
 # same A B - succeeds if both files hold the same, and shows the difference otherwise
 same() {
 	[ -s "$1" ] && diff "$1" "$2"
@@ -240,6 +245,7 @@ END
 try "it runs with the shared library" \
 	env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/shared"
 try "and needs it by its soname" needs_soname
+try "which is never unloaded" stays_loaded
 try "it runs with the archive" "$tmp/static"
 if [ ! -e /dev/twheel ]; then
 	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"
