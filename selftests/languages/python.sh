@@ -93,6 +93,8 @@ if [ -z "$missing" ] && has "$python" -c 'import venv'; then
 		grep -qF "$(cat "$top/VERSION") $tmp/venv/" "$tmp/out"
 	run lonely "$venv" -c 'import twheel; print(open("/proc/self/maps").read())'
 	check "its library is its own" grep -q "$tmp/venv/.*/twheel/libtwheel.so" "$tmp/out"
+	try "which calls no functions of another one" sh -c "! readelf -rW \
+		'$tmp'/venv/lib/python3*/site-packages/twheel/libtwheel.so | grep twheel_"
 	try "it comes with its types" test -e "$tmp"/venv/lib/python3*/site-packages/twheel/py.typed
 	try "its version is what pip says, too" sh -c "'$venv' -m pip show twheel |
 		grep -x 'Version: $(cat "$top/VERSION")'"

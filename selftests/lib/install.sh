@@ -39,6 +39,11 @@ stays_loaded() {
 	readelf -d "$root/usr/lib/here/libtwheel.so" | grep -q 'FLAGS_1.*NODELETE'
 }
 
+# Not those of another copy, which knows nothing of its contexts
+calls_itself() {
+	refused sh -c "readelf -rW '$root/usr/lib/here/libtwheel.so' | grep twheel_"
+}
+
 # same A B - succeeds if both files hold the same, and shows the difference otherwise
 same() {
 	[ -s "$1" ] && diff "$1" "$2"
@@ -246,6 +251,7 @@ try "it runs with the shared library" \
 	env LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/shared"
 try "and needs it by its soname" needs_soname
 try "which is never unloaded" stays_loaded
+try "and calls no functions but its own" calls_itself
 try "it runs with the archive" "$tmp/static"
 if [ ! -e /dev/twheel ]; then
 	run env -u TWHEEL_BACKEND LD_LIBRARY_PATH="$root/usr/lib/here" "$tmp/chosen"

@@ -35,7 +35,8 @@ def compile_library(file: Path) -> None:
                  *shlex.split(os.environ.get("CFLAGS", "-O2 -g")),
                  *shlex.split(os.environ.get("LDFLAGS", ""))]
         subprocess.run([*words, "-fPIC", "-shared", "-pthread", "-fno-strict-aliasing",
-                        "-fvisibility=hidden", "-o", file, source], check=True)
+                        "-fvisibility=hidden", "-Wl,-Bsymbolic-functions", "-o", file, source],
+                       check=True)
 
 
 class Build(build_py):
