@@ -3,9 +3,10 @@
 #
 # python.sh - the Python package: what is generated, its types, pip (TAP)
 #
-# usage: python.sh [tests [arguments of taprunner.py]]
+# usage: python.sh [tests [arguments of taprunner.py] | uvloop]
 #
 #	tests	the tests of what it does, on the wheel in the process (TAP)
+#	uvloop	those of asyncio, in the loop of uvloop
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -14,6 +15,10 @@ package=$top/userspace/python
 has "$python" --version || skip_all "there is no Python (Debian: python3)"
 install_library || { cat "$tmp/out" >&2; exit 1; }
 
+if [ "${1-}" = uvloop ]; then
+	has "$python" -c 'import uvloop' || skip_all "there is no uvloop (Debian: python3-uvloop)"
+	set -- tests --uvloop
+fi
 if [ "${1-}" = tests ]; then
 	shift
 	# It prints a document of its own.

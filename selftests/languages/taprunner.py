@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run the tests of Python here, and print TAP.
 
-usage: taprunner.py [--modules FILE]
+usage: taprunner.py [--modules FILE | --uvloop]
 
-With --modules the files of all modules that were used are written to FILE: what a guest needs.
+With --modules the files of all modules that were used are written to FILE: what a guest needs. With
+--uvloop the tests of asyncio run, and no others, in the loop of uvloop.
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ class TapResult(unittest.TestResult):
 
 
 def main() -> int:
-    folder = Path(__file__).parent
-    suite = unittest.defaultTestLoader.discover(str(folder), "test_*.py")
+    folder, pattern = Path(__file__).parent, "test_*.py"
+    if sys.argv[1:] == ["--uvloop"]:
+        import uvloop
+        uvloop.install()
+        pattern = "test_aio.py"
+    suite = unittest.defaultTestLoader.discover(str(folder), pattern)
     print("TAP version 13")
     result = TapResult()
     suite.run(result)

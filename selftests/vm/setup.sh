@@ -45,7 +45,7 @@ set_of dist 'gcc git gnupg libc6-dev make rpm rpmlint' 'gcc git gpg make rpmbuil
 # The toolchains of Documentation/languages.md. They are large, and nothing else needs them: suite
 # languages skips those that are missing. Another nodejs than Debian's brings the headers itself.
 set_of languages "golang-go rustc cargo nodejs node-typescript default-jdk-headless libnetty-java
-	junit4 $([ -e /usr/include/node/node_api.h ] || echo libnode-dev)"
+	junit4 python3-uvloop $([ -e /usr/include/node/node_api.h ] || echo libnode-dev)"
 # What the application reminder is built and tested with. Without them suite reminder skips it.
 set_of database "$databases postgresql python3"
 # mandoc reads manual pages as they are, and says what is wrong with them.

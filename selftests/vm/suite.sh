@@ -224,8 +224,8 @@ embedded() {
 # The bindings and the examples of other languages than C, on wheels in the process.
 suite_languages() {
 	local dir=$tests/languages
-	here 900 "$dir/python.sh" "$dir/python.sh tests" "$dir/cxx.sh" "$dir/cxx.sh g++" \
-		"$dir/cxx.sh clang++" "$dir"/{go,rust,node,java,examples}.sh
+	here 900 "$dir/python.sh" "$dir/python.sh "{tests,uvloop} "$dir/cxx.sh" \
+		"$dir/cxx.sh "{g,clang}++ "$dir"/{go,rust,node,java,examples}.sh
 }
 
 # The application reminder with the databases that are here, on wheels in the process; in a guest
