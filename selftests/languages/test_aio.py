@@ -2,6 +2,7 @@
 """Tests of twheel.aio, on the device or on a wheel in the process."""
 
 import asyncio
+import collections
 import contextlib
 import contextvars
 import copy
@@ -994,6 +995,65 @@ class Batches(AioTest):
             self.assertEqual(self.wheel._context.info().pending, 0)
             done.clear()
             self.complaints.clear()
+
+    @mock.patch.object(aio, "_LAG", 500_000)
+    async def test_finalizers(self) -> None:
+        """One may run wherever memory is collected, and arm, push back and cancel timers."""
+        point = 1
+        while await self.finalized(point):
+            point += 1
+        self.assertGreater(point, 20)
+        self.assertEqual(self.complaints, [])
+
+    async def finalized(self, point: int) -> bool:
+        """Have it run when memory is collected for the nth time. False if it did not."""
+        done: list = []
+        calls = collections.Counter(armed=1, later=1)
+
+        def collect(phase: str, info: dict) -> None:
+            nonlocal point
+            point -= phase == "start"
+            if phase == "start" and not point:
+                # If it is not armed it was called, or is just being called.
+                calls.update(later=-later.armed, sooner=1, new=1)
+                later.push(1000)
+                sooner.push(10)
+                gone.cancel()
+                self.wheel.call_later(10, done.append, "new")
+
+        async def turn_on(seconds: int, *names: str) -> None:
+            """The clock, and wait until these were called."""
+            self.wheel._open.set_now(now + seconds * 10**9)
+            async with asyncio.timeout(20):
+                while not set(names) <= set(done):
+                    await asyncio.sleep(0)
+            await self.turn()
+
+        now = self.wheel._open.now()
+        await turn_on(0)
+        later, sooner, gone, other = (self.wheel.call_later(5000, done.append, name)
+                                      for name in ("later", "sooner", "gone", "other"))
+        self.wheel._flush()
+        for timer, seconds in (later, 10), (sooner, 1000), (gone, 4000):
+            timer.push(seconds)
+        other.cancel()
+        self.wheel.call_later(10, done.append, "armed")
+        thresholds = gc.get_threshold()
+        gc.callbacks.append(collect)
+        gc.set_threshold(1, 1000)
+        self.wheel._flush()
+        await turn_on(30, "armed")
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(collect)
+        await turn_on(100, *(name for name in calls if calls[name]))
+        self.assertEqual(collections.Counter(done), calls)
+        await turn_on(3000)
+        async with asyncio.timeout(20):
+            while later.armed or sooner.armed:
+                await asyncio.sleep(0)
+        gone.cancel()
+        self.assertEqual(self.wheel._context.info().pending, 0)
+        return point <= 0
 
     async def test_read_and_not_called(self) -> None:
         """One that is pushed back after its event was read has another number from then on."""

@@ -417,7 +417,7 @@ class Wheel:
         # of them were cancelled
         self._moved: dict[int, int] = {}
         self._gone: list[int] = []
-        # It knows all timers up to this number, and none over it.
+        # It knows all timers up to this number, or is being told of them, and none over it.
         self._told = 0
         # It will be told in time of deadlines from this one on; and this is what is left of that
         # when it was told in between.
@@ -737,14 +737,18 @@ class Wheel:
 
     def _tell(self) -> None:
         self._in_time = self._lag_in_time
+        # The garbage collector may run a finalizer at any time, which may arm, push back or cancel
+        # timers: of that the wheel is told the next time.
+        self._told = next(self._numbers)
+        new, moved, gone = self._new.copy(), self._moved.copy(), self._gone.copy()
         numbers: list[int] = []
-        timers = self._timers
-        for number in self._new:
-            if number in timers:
-                numbers += (number, timers[number]._deadline)
-        numbers += itertools.chain.from_iterable(self._moved.items())
-        if not self._gone and not numbers:
-            self._new.clear()
+        for number in new:
+            timer = self._timers.get(number)
+            if timer is not None:
+                numbers += (number, timer._deadline)
+        numbers += itertools.chain.from_iterable(moved.items())
+        if not gone and not numbers:
+            del self._new[:len(new)]
             return
         if self._parents:
             # In the loop of a parent, which will tell the wheel itself
@@ -752,9 +756,9 @@ class Wheel:
         context = self._use()
         try:
             # What was cancelled makes room. Some have ended, and their events will be dropped.
-            if self._gone:
-                context._cancel_all(self._gone)
-                self._gone.clear()
+            if gone:
+                context._cancel_all(gone)
+                del self._gone[:len(gone)]
         except OSError as error:
             if error.errno != errno.ENOMEM:
                 raise
@@ -768,9 +772,10 @@ class Wheel:
             if result < 0:
                 self._refuse(pushes[2 * done], -result)
             done += max(result, 1)
-        self._moved.clear()
-        self._told = next(self._numbers)
-        self._new.clear()
+        # If not all are told again, which does no harm.
+        if self._moved == moved:
+            self._moved.clear()
+        del self._new[:len(new)]
 
     def _refuse(self, number: int, error: int) -> None:
         timer = self._timers.get(number)
@@ -845,6 +850,11 @@ class Wheel:
         while self._events:
             event = self._events[0]
             timer = self._timers.get(event.handle)
+            if timer is not None and timer._deadline > event.deadline:
+                # A finalizer has pushed it back since then, and it is to come again.
+                self._moved[event.handle] = timer._deadline
+                self._schedule(timer._deadline)
+                timer = None
             # Before its event is gone: otherwise it might stay armed for ever.
             if timer is not None and event.last:
                 self._forget(timer)
