@@ -4,6 +4,7 @@
 import contextlib
 import copy
 import errno
+import gc
 import math
 import os
 import pickle
@@ -468,6 +469,23 @@ class Errors(ContextTest):
                      lambda: self.ctx.arm(1), lambda: next(walk)):
             with self.refused(errno.EBADF):
                 call()
+
+    def test_used_when_collected(self) -> None:
+        """The context is finalized first, with all that refers to it."""
+        class Last:
+            def __init__(self, ctx: Context) -> None:
+                self.ctx, ctx.last = ctx, self
+
+            def __del__(self) -> None:
+                try:
+                    self.ctx.info()
+                except OSError as error:
+                    errors.append(error.errno)
+
+        errors: list = []
+        Last(Context())
+        gc.collect()
+        self.assertEqual(errors, [errno.EBADF])
 
     def test_not_copied(self) -> None:
         with Context(lease=True) as ctx:

@@ -392,9 +392,10 @@ class Context:
         raise TypeError("a context cannot be copied")
 
     def __del__(self) -> None:
-        # Views of words would have kept the context.
-        if getattr(self, "_tw", None) is not None:
-            _lib.twheel_close(self._tw)
+        # Views of words would have kept the context. Other finalizers may use it after this one.
+        tw, self._tw = getattr(self, "_tw", None), None
+        if tw is not None:
+            _lib.twheel_close(tw)
 
     def __enter__(self) -> Context:
         return self
