@@ -9,6 +9,7 @@ import copy
 import errno
 import functools
 import gc
+import itertools
 import math
 import os
 import random
@@ -995,6 +996,44 @@ class Batches(AioTest):
             self.assertEqual(self.wheel._context.info().pending, 0)
             done.clear()
             self.complaints.clear()
+
+    async def test_lost_and_interrupted(self) -> None:
+        """A handler of a signal may raise in all functions of Python that are to try again."""
+        fail = mock.Mock(side_effect=TimeoutError("on purpose"))
+
+        def drop(call: Callable) -> None:
+            # As if the loop had lost it
+            self.wheel._lag_in_time = 0
+            call(self.wheel._tell)
+
+        def flush(call: Callable) -> None:
+            with mock.patch.object(_lib, "twheel_push_batch", fail):
+                self.assertRaises(TimeoutError, self.wheel._flush)
+
+        for limit, lose in itertools.product((0, 1), (drop, flush)):
+            async with Wheel(embedded=True, limit=limit) as self.wheel, asyncio.timeout(20):
+                timer = self.wheel.call_later(1000, int)
+                # Nothing else is to have the wheel told.
+                while self.wheel._new or self.wheel._lag_in_time < LATEST:
+                    await asyncio.sleep(0.001)
+                self.wheel._in_time = 0
+                timer.push(0.01)
+                call = self.wheel._call
+                # With as many timers as there may be it takes one of these functions.
+                with contextlib.ExitStack() as stack:
+                    if not limit:
+                        for name in "_call", "_schedule":
+                            stack.enter_context(mock.patch.object(self.wheel, name, fail))
+                    lose(call)
+                while timer.armed:
+                    await asyncio.sleep(0.001)
+                timer.push(0.01)
+                fail.reset_mock()
+                with mock.patch.multiple(self.wheel, _handle=fail, _call=fail):
+                    while not fail.called:
+                        await asyncio.sleep(0.001)
+                while timer.armed:
+                    await asyncio.sleep(0.001)
 
     @mock.patch.object(aio, "_LAG", 500_000)
     async def test_finalizers(self) -> None:

@@ -32,7 +32,7 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from ._context import LATEST, Context, Event, _stored
+from ._context import LATEST, Context, Event, _lib, _stored
 
 __all__ = ["Group", "Timeout", "Timer", "Wheel"]
 
@@ -425,6 +425,9 @@ class Wheel:
         # New timers are armed at once: there is a limit to them, or they have more than a deadline.
         self._at_once = limit != 0 or self._slack != 0
         self._open: Context | None = None
+        # Makes the descriptor readable, or returns less than 0. This is one call of C: if it is the
+        # first that is made after an exception, no handler of a signal has raised in between.
+        self._wake: Callable[[], int]
         self._loop: asyncio.AbstractEventLoop
         # Is that in its debug mode?
         self._debug: Callable[[], bool] = lambda: False
@@ -452,6 +455,8 @@ class Wheel:
         # The keys are numbers of the timers here: arming needs no look-up of handles.
         context = Context(keyed=True, nonblock=True, **self._settings)
         self._can_be_set = context.clock == time.CLOCK_REALTIME
+        # By a timer that is none of those here, and is due
+        self._wake = functools.partial(_lib.twheel_push, context._pointer, 0, 1)
         self._loop.add_reader(context.fileno(), self._readable)
         self._open = context
         self._parents = False
@@ -593,9 +598,6 @@ class Wheel:
         finally:
             timer.cancel()
 
-    def _is_usable(self) -> bool:
-        return self._open is not None and not self._parents and not self._loop.is_closed()
-
     def _use(self) -> Context:
         if self._open is None:
             raise OSError(errno.EBADF, "the wheel is not open")
@@ -701,7 +703,7 @@ class Wheel:
             self._in_time = self._lag_in_time = soon
 
     def _call(self, method: Callable[[], None]) -> Callable[[], object]:
-        """What calls a method, and has the loop call it again if it did not come to its end.
+        """What calls a method; and has the loop call the reader if that does not come to its end.
 
         A handler of a signal that raises may end it, or may have the loop lose what it has just
         taken out to call. A generator goes on within its block, and leaves that also if it is lost.
@@ -713,9 +715,12 @@ class Wheel:
                 method()
                 called = True
             finally:
-                if not called and self._is_usable():
-                    # The last reference may have been another thread's.
-                    self._loop.call_soon_threadsafe(self._call(method))
+                if not called:
+                    self._lag_in_time = _NEVER
+                    if self._open is not None and not self._parents and self._wake() < 0 \
+                            and not self._loop.is_closed():
+                        # The last reference may have been another thread's.
+                        self._loop.call_soon_threadsafe(self._call(method))
 
         generator = generate()
         next(generator)
@@ -731,7 +736,7 @@ class Wheel:
             self._tell()
         except BaseException:
             # Of a handler of a signal, say: all is told again, which does no harm.
-            if self._is_usable():
+            if self._open is not None and not self._parents and self._wake() < 0:
                 self._schedule(0)
             raise
 
@@ -816,7 +821,8 @@ class Wheel:
         except BaseException:
             # A callback has raised SystemExit, say, or a handler of a signal has raised: what was
             # read is not lost.
-            self._loop.call_soon(self._call(self._handle))
+            if self._open is not None and not self._parents and self._wake() < 0:
+                self._loop.call_soon(self._call(self._handle))
             raise
         if stored < 0 and stored != -errno.EAGAIN:
             # It would come again at once, for ever.
