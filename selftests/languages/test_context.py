@@ -17,6 +17,7 @@ from unittest import mock
 
 import twheel
 from twheel import Arm, Context
+from twheel._context import _lib
 
 MSEC = 1_000_000
 
@@ -486,6 +487,42 @@ class Errors(ContextTest):
         Last(Context())
         gc.collect()
         self.assertEqual(errors, [errno.EBADF])
+
+    def test_closed_in_a_call(self) -> None:
+        """By a finalizer, or another thread: the library closes it when the call has ended."""
+        def close(*arguments: object) -> int:
+            ctx.close()
+            # This is still open.
+            os.fstat(fd)
+            return -errno.EAGAIN
+
+        for name, call in (("twheel_read", lambda: ctx.read()),
+                           ("twheel_push", lambda: ctx.push(1, 1)),
+                           ("twheel_walk_next", lambda: list(ctx.timers())),
+                           ("twheel_lease_extend", lambda: lease.extend(1))):
+            with Context(lease=True) as ctx:
+                fd, lease = ctx.fileno(), ctx.lease(10_000 * MSEC)
+                with mock.patch.object(_lib, name, close), self.refused(errno.EAGAIN):
+                    call()
+            with self.refused(errno.EBADF):
+                os.fstat(fd)
+
+    def test_view_that_is_looked_at_last(self) -> None:
+        """That is, by a finalizer that runs after the one of the context."""
+        class Last:
+            def __init__(self, ctx: Context) -> None:
+                self.fd, self.view, ctx.last = ctx.fileno(), ctx.lease(10_000 * MSEC).word, self
+
+            def __del__(self) -> None:
+                os.fstat(self.fd)
+                words.append(self.view[0])
+
+        words: list = []
+        fd = Last(Context(lease=True)).fd
+        gc.collect()
+        self.assertEqual(len(words), 1)
+        with self.refused(errno.EBADF):
+            os.fstat(fd)
 
     def test_not_copied(self) -> None:
         with Context(lease=True) as ctx:

@@ -212,10 +212,32 @@ def _stored(room: Any) -> list[Event]:
     return events
 
 
+class _Owned(int):
+    """The address of a context of the library, which is closed when nobody has this any more.
+
+    A call has it until it ends: the context may be closed meanwhile, by a finalizer that the
+    garbage collector runs just then, or by another thread.
+    """
+
+    # Did twheel_release() free it?
+    released = False
+
+    def __del__(self, close: Callable[[int], None] = _lib.twheel_close) -> None:
+        if not self.released:
+            close(self)
+
+
+# Those of contexts that are open, by id(). So the garbage collector sees that they are in use, and
+# finalizes none before its context.
+_owned: dict[int, _Owned] = {}
+
+
 class _Word(c_uint64):
     """The word of a lease, where it is. Views of it keep the context."""
 
     context: Context
+    # Finalizers may look at what is in a view when that of the context has run.
+    owned: _Owned
 
     def __hash__(self) -> int:
         return id(self)
@@ -254,7 +276,7 @@ class Lease:
         _ = self.context._pointer
         if self._view is None:
             word = _Word.from_address(ctypes.addressof(self._lease.word.contents))
-            word.context = self.context
+            word.context, word.owned = self.context, self.context._pointer
             self._view = memoryview(word).cast("B").cast("Q")
             self.context._words.add(word)
             self.context._leases.add(self)
@@ -265,18 +287,18 @@ class Lease:
             self._view.release()
             self._view = None
 
-    @property
-    def _open(self) -> _abi.twheel_lease:
-        """What the library's calls take. EBADF if the context, and with it the word, is gone."""
+    def _call(self, function: Callable[..., int], *arguments: int) -> int:
+        """Call the library. EBADF if the context, and with it the word, is gone."""
+        # This keeps it until the call ends.
         _ = self.context._pointer
-        return self._lease
+        return function(self._lease, *arguments)
 
     def extend(self, deadline: int) -> bool:
         """Push the lease back to a point in time, by a compare-and-swap.
 
         False if it is over already, so that it was not pushed back.
         """
-        return bool(_check(_lib.twheel_lease_extend(self._open, _ns(deadline))))
+        return bool(_check(self._call(_lib.twheel_lease_extend, _ns(deadline))))
 
     def cancel(self) -> Result:
         """End the lease without an event."""
@@ -288,12 +310,12 @@ class Lease:
 
         None if another timer has its word by now.
         """
-        return int(_lib.twheel_lease_deadline(self._open)) or None
+        return self._call(_lib.twheel_lease_deadline) or None
 
     @property
     def expired(self) -> bool:
         """Is the lease over?"""
-        return bool(_lib.twheel_lease_expired(self._open))
+        return bool(self._call(_lib.twheel_lease_expired))
 
 
 class Context:
@@ -310,14 +332,15 @@ class Context:
     All times are nanoseconds on that clock, and integers; what is later than 2^63 - 1 is that,
     which is for ever. Negative times, and handles and keys that do not fit, are OverflowError; a
     path with a zero byte is ValueError. Other errors are OSError with the errno of libtwheel; a
-    closed context is EBADF. Calls may be made from several threads, but none during close().
+    closed context is EBADF. Calls may be made from several threads. One that is under way during
+    close() goes on, also a read that waits; the library closes the context after that.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
                  clock: int = time.CLOCK_MONOTONIC, keyed: bool = False, lease: bool = False,
                  cancel_on_set: bool = False, limit: int = 0, nonblock: bool = False,
                  embedded: bool = False) -> None:
-        self._tw: int | None = None
+        self._tw: _Owned | None = None
         self._words: weakref.WeakSet[_Word] = weakref.WeakSet()
         self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
         config = _abi.twheel_config()
@@ -340,8 +363,7 @@ class Context:
         if result == -errno.EINVAL and path is None and "TWHEEL_BACKEND" in os.environ:
             what += " or TWHEEL_BACKEND (auto, device, embedded)"
         _check(result, what)
-        self._tw = tw.value
-        self._goes()
+        self._goes(tw)
 
     def __repr__(self) -> str:
         return "<Context closed>" if self.closed else f"<Context open fd={self.fileno()}>"
@@ -353,8 +375,7 @@ class Context:
         tw = c_void_p()
         _check(_lib.twheel_adopt(byref(tw), fd))
         context._words, context._leases = weakref.WeakSet(), weakref.WeakSet()
-        context._tw = tw.value
-        context._goes()
+        context._goes(tw)
         return context
 
     def detach(self) -> int:
@@ -365,8 +386,10 @@ class Context:
         if self.embedded:
             _check(-errno.EOPNOTSUPP)
         self._release_words()
-        fd = _check(_lib.twheel_release(self._pointer))
-        self._tw = None
+        tw = self._pointer
+        fd = _check(_lib.twheel_release(tw))
+        tw.released = True
+        self._drop()
         return fd
 
     def close(self) -> None:
@@ -378,8 +401,12 @@ class Context:
         """
         if self._tw is not None:
             self._release_words()
-            tw, self._tw = self._tw, None
-            _lib.twheel_close(tw)
+            self._drop()
+
+    def _drop(self) -> None:
+        tw, self._tw = getattr(self, "_tw", None), None
+        if tw is not None:
+            del _owned[id(tw)]
 
     def _release_words(self) -> None:
         for lease in list(self._leases):
@@ -393,9 +420,7 @@ class Context:
 
     def __del__(self) -> None:
         # Views of words would have kept the context. Other finalizers may use it after this one.
-        tw, self._tw = getattr(self, "_tw", None), None
-        if tw is not None:
-            _lib.twheel_close(tw)
+        self._drop()
 
     def __enter__(self) -> Context:
         return self
@@ -405,12 +430,14 @@ class Context:
         self.close()
 
     @property
-    def _pointer(self) -> int:
+    def _pointer(self) -> _Owned:
         if self._tw is None:
             raise _closed()
         return self._tw
 
-    def _goes(self) -> None:
+    def _goes(self, tw: c_void_p) -> None:
+        self._tw = _Owned(tw.value or 0)
+        _owned[id(self._tw)] = self._tw
         # What twheel_now() does, in a third of the time
         self._time: Callable[[], int] = functools.partial(time.clock_gettime_ns, self.clock)
         if self.clock == time.CLOCK_MONOTONIC:
@@ -449,7 +476,7 @@ class Context:
     def set_now(self, ns: int) -> None:
         """Let the clock of an embedded context stand still at a time, for tests of programs."""
         _check(_lib.twheel_set_now(self._pointer, _u64(ns)))
-        self._time = functools.partial(_lib.twheel_now, self._pointer)
+        self._time = functools.partial(_lib.twheel_now, int(self._pointer))
 
     def info(self, find_next: bool = False) -> Info:
         """Describe the module and the context; with `find_next` the next deadline, too."""
@@ -559,9 +586,10 @@ class Context:
         _check(_lib.twheel_walk_new(byref(walk), self._pointer))
         try:
             while True:
-                # A closed context has no timers to look at.
-                _ = self._pointer
+                # A closed context has no timers to look at. This call has it, and no longer.
+                tw = self._pointer
                 result = _lib.twheel_walk_next(walk, byref(info))
+                del tw
                 if result == 0:
                     return
                 if result != -errno.EINTR:

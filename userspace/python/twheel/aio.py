@@ -474,6 +474,7 @@ class Wheel:
         self._runner = _NotRunning
         if context is None:
             return
+        del self._wake
         _wheels.discard(self)
         if not self._parents:
             # A child has the parent's epoll, which goes on.
