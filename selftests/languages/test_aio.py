@@ -21,6 +21,7 @@ import unittest
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 from unittest import mock
 
 from twheel import aio
@@ -1093,6 +1094,22 @@ class Batches(AioTest):
         gone.cancel()
         self.assertEqual(self.wheel._context.info().pending, 0)
         return point <= 0
+
+    async def test_armed_by_a_finalizer(self) -> None:
+        """Just as it is armed itself, or one with its key is: it is armed once."""
+        def finalized(*arguments: Any, **settings: Any) -> Any:
+            self.wheel._open.arm = arm
+            call()
+            return arm(*arguments, **settings)
+
+        async with Wheel(embedded=True, limit=5) as self.wheel:
+            arm, timer = self.wheel._open.arm, self.wheel.call_later(10, print)
+            timer.cancel()
+            for call in timer.again, lambda: self.wheel.put("key", 10, print):
+                self.wheel._open.arm = finalized
+                call()
+                self.assertEqual((len(self.wheel), self.wheel._context.info().pending), (1, 1))
+                self.assertTrue(timer.cancel() or self.wheel.cancel("key"))
 
     async def test_read_and_not_called(self) -> None:
         """One that is pushed back after its event was read has another number from then on."""

@@ -660,11 +660,15 @@ class Wheel:
         if deadline < self._in_time:
             self._schedule(deadline)
 
+    def _holder(self, timer: Timer) -> Timer | None:
+        """The one that is armed and whose place it takes: itself, or that with its key."""
+        holder = timer if timer._key is _NO_KEY else self._keys.get(timer._key, timer)
+        return holder if holder.armed else None
+
     def _place(self, timer: Timer, number: int, deadline: int) -> int:
         """The key of a timer in the wheel: that of one whose place it takes, or else `number`."""
-        holder = timer if timer._key is _NO_KEY else self._keys.get(timer._key, timer)
-        armed = self._timers.get(holder._id) is holder
-        if armed and holder._id not in self._over:
+        holder = self._holder(timer)
+        if holder is not None and holder._id not in self._over:
             number = holder._id
             if number <= self._told:
                 self._moved[number] = deadline
@@ -672,11 +676,15 @@ class Wheel:
             # No event has that number which was read before this.
             if self._at_once:
                 number = self._arm_now(deadline)
+                # A finalizer may have armed one just then.
+                holder = self._holder(timer)
             else:
                 self._new.append(number)
-            if armed:
+            if holder is not None:
                 del self._timers[holder._id]
-        holder._cancelled = True
+                self._gone.append(holder._id)
+        if holder is not None:
+            holder._cancelled = True
         if timer._key is not _NO_KEY:
             self._keys[timer._key] = timer
         return number
