@@ -395,6 +395,8 @@ check "one for the module" names_folder INSTALL_MOD_PATH \
 check "a DESTDIR that does not begin with /" names_folder DESTDIR \
 	make -C "$user/.." products="$tmp/build" DESTDIR=stage install
 check "and such a prefix" names_folder prefix make -C "$user" O="$tmp/build" PREFIX=stage install
+check "and an empty one" names_folder prefix \
+	make -C "$user" O="$tmp/build" DESTDIR="$tmp/empty" LDCONFIG=false PREFIX= install
 check "nothing is installed there" test ! -e "$user/stage" -a ! -e "$user/../stage"
 try "make install where ldconfig fails" here LDCONFIG=false install
 try "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
