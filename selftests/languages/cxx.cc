@@ -8,6 +8,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <limits>
 #include <new>
@@ -106,6 +107,14 @@ static void contexts()
 
 	expect(fails(ENOENT, [] { tw::context none(tw::options{ "/dev/no-such-wheel" }); }),
 	       "an error of opening is a system_error");
+	try {
+		tw::options steps;
+		steps.cancel_on_set = true;
+		tw::context none(steps);
+		expect(false, "steps of a clock that is not set are refused");
+	} catch (const std::system_error &error) {
+		expect(std::strstr(error.what(), "its options"), "so is one of its options");
+	}
 
 	tw::options options;
 	options.clock = CLOCK_REALTIME;

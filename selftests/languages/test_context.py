@@ -425,7 +425,7 @@ class Errors(ContextTest):
             Context("/dev/null")
         with self.refused(errno.EBADF):
             Context.adopt(-1)
-        with self.refused(errno.EINVAL):
+        with self.assertRaisesRegex(OSError, rf"Errno {errno.EINVAL}\].*'the options"):
             Context(clock=99)
         for path in ("/dev/null\0/dev/twheel", b"/dev/null\0"):
             with self.assertRaisesRegex(ValueError, "zero byte"):
@@ -446,7 +446,7 @@ class Errors(ContextTest):
         for number in (-1, -(1 << 64), 1 << 64):
             for call in (self.ctx.cancel, self.ctx.get, lambda n: self.ctx.arm(1, handle=n),
                          lambda n: self.ctx.arm(1, n), lambda n: self.ctx.cancel_batch([n]),
-                         lambda n: self.ctx.lease(1, key=n)):
+                         lambda n: self.ctx.lease(1, key=n), self.ctx.read):
                 with self.assertRaises(OverflowError):
                     call(number)
         with self.assertRaises(OverflowError):

@@ -146,9 +146,8 @@ constexpr amount amount_of(Rep count)
 
 		return amount_of(static_cast<wide>(count));
 	} else {
-		/* NaN, too */
 		if (!(count >= 0))
-			fail(EINVAL, "a negative time");
+			fail(EINVAL, "a time that is negative, or NaN");
 		/* After 127 of them it is too long in any unit. */
 		for (; count >= Rep(part_unit) && result.doublings < 127; result.doublings++) {
 			Rep half = count / 2;
@@ -360,8 +359,8 @@ public:
 					  (how.cache_now ? TWHEEL_OPEN_CACHE_NOW : 0) |
 					  (how.threads ? TWHEEL_OPEN_THREADS : 0) |
 					  (how.embedded ? TWHEEL_OPEN_EMBEDDED : 0), &config),
-			      how.path ? how.path :
-			      TWHEEL_DEVICE " or TWHEEL_BACKEND (auto, device, embedded)");
+			      how.path ? how.path : TWHEEL_DEVICE
+			      ", its options or TWHEEL_BACKEND (auto, device, embedded)");
 		own(tw, twheel_close);
 	}
 

@@ -360,8 +360,10 @@ class Context:
             raise ValueError("a path has no zero byte")
         result = _lib.twheel_open(byref(tw), name, flags, byref(config))
         what = os.fspath(path) if path is not None else _abi.TWHEEL_DEVICE
-        if result == -errno.EINVAL and path is None and "TWHEEL_BACKEND" in os.environ:
-            what += " or TWHEEL_BACKEND (auto, device, embedded)"
+        if result == -errno.EINVAL and path is None:
+            what = "the options"
+            if "TWHEEL_BACKEND" in os.environ:
+                what += " or TWHEEL_BACKEND (auto, device, embedded)"
         _check(result, what)
         self._goes(tw)
 
@@ -630,7 +632,7 @@ class Context:
     @staticmethod
     def _room(limit: int) -> Any:
         """What `_read_into()` takes"""
-        return (_abi.twheel_event * limit)()
+        return (_abi.twheel_event * _u64(limit))()
 
     def _read_into(self, room: Any, timeout: int | None = None) -> int:
         """What read() does; returns how many events it has stored, or a negative errno.
