@@ -13,6 +13,9 @@ cd "$tmp/go/twheel" || exit
 run gofmt -l . "$package"
 check "gofmt would change nothing" test ! -s "$tmp/out"
 try "go vet finds nothing" go vet -tags costs .
+run env CGO_ENABLED=0 go build .
+check "without cgo the compiler says that, and no more" \
+	test "$(sed 1d "$tmp/out")" = "./nocgo.go:8:9: undefined: twheelTakesCgoAndACompilerForC"
 run timeout 300 env TWHEEL_VERSION="$(cat "$top/VERSION")" go test -v .
 results
 if has go test -race -run - .; then

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
+//go:build cgo
+
 package twheel
 
 import (
