@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "alarms.h"
 #include "lib_util.h"
 
 #define HOUR	(3600 * SEC)
@@ -327,6 +328,17 @@ TEST_F(cached, reads)
 	EXPECT_LE(event.expired, twheel_now(self->tw));
 	EXPECT_EQ(0, twheel_read_timeout(self->tw, &event, 1, 5 * MSEC));
 	EXPECT_LE(read + 25 * MSEC, twheel_now(self->tw));
+}
+
+/* And when a signal has ended the wait. */
+TEST_F(cached, reads_that_a_signal_ends)
+{
+	struct twheel_event event;
+
+	alarm_every(20000, 0);
+	EXPECT_EQ(-EINTR, twheel_read_timeout(self->tw, &event, 1, HOUR));
+	alarm_every(0, 0);
+	EXPECT_LE(self->opened + 22 * MSEC, twheel_now(self->tw));
 }
 
 struct noted {

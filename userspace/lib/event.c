@@ -98,8 +98,11 @@ TWHEEL_API ssize_t twheel_read_timeout(struct twheel *tw, struct twheel_event *e
 		if (over || now >= end)
 			return 0;
 		ret = twheel_wait_readable(tw, end - now);
-		if (ret < 0)
+		if (ret < 0) {
+			/* As a read does that a signal ends: delays count from here. */
+			twheel_update_now(tw);
 			return ret;
+		}
 	}
 }
 
