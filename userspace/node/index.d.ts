@@ -126,6 +126,9 @@ export class Wheel {
 	 * late by that.
 	 */
 	flush(): void;
-	/** Ends it, and cancels its timers. Closing twice is harmless. */
+	/**
+	 * Ends it, and cancels its timers. Closing twice is harmless. A wheel that is not closed
+	 * keeps its descriptors, also if nothing refers to it any more.
+	 */
 	close(): void;
 }
