@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Callers that stall half way, while a copy from or to user memory waits for a page fault that
- * nobody answers (userfaultfd). They hold up nobody else, not even users of the same context or
- * those who wait for its records, and can be killed there.
+ * nobody answers (userfaultfd). They hold up nobody else, not even users of the same context, and can
+ * be killed there. That a reader who stalls leaves its wake-up to the next one is for selftests/sim.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -289,119 +289,6 @@ TEST_F(stall, holds_up_nobody)
 			EXPECT_EQ(100, ((struct twheel_event *)self->mem)->user_data);
 		close(s.fd);
 	}
-}
-
-/**
- * struct reader - a thread that waits in a read
- * @fd: the context
- * @buf: where to read to
- * @room: for how many records there is room
- * @tid: its thread ID, once it has one
- * @ret: what the read returned
- * @done: the read has returned
- * @thread: the thread
- */
-struct reader {
-	int fd;
-	struct twheel_event *buf;
-	size_t room;
-	pid_t tid;
-	ssize_t ret;
-	int done;
-	pthread_t thread;
-};
-
-static void *wait_in_read(void *arg)
-{
-	struct reader *r = arg;
-
-	__atomic_store_n(&r->tid, gettid(), __ATOMIC_RELEASE);
-	r->ret = tw_read(r->fd, r->buf, r->room * sizeof(*r->buf));
-	set(&r->done);
-	return NULL;
-}
-
-/* Starts a reader, and waits until it sleeps. Returns whether it does. */
-static bool begin_to_wait(struct reader *r, int fd, void *buf, size_t room)
-{
-	*r = (struct reader) { .fd = fd, .buf = buf, .room = room };
-	if (pthread_create(&r->thread, NULL, wait_in_read, r))
-		return false;
-	return tw_await(tw_sleeps(__atomic_load_n(&r->tid, __ATOMIC_ACQUIRE)));
-}
-
-/* Waits until a reader has @n records. Returns whether it gets them. */
-static bool has_read(struct reader *r, ssize_t n)
-{
-	return tw_await(__atomic_load_n(&r->done, __ATOMIC_ACQUIRE)) &&
-	       !pthread_join(r->thread, NULL) && r->ret == n * (ssize_t)sizeof(*r->buf);
-}
-
-/*
- * One reader is woken for a record. If its buffer stalls the next reader is woken for it, and
- * after that one, if it stalls as well, the third.
- */
-TEST_F(stall, wakes_the_next_reader)
-{
-	struct twheel_event buf = { }, *stalling = self->mem;
-	char content[PAGE] = "";
-	struct reader r[3];
-	int fd, n, i;
-
-	for (n = 1; n <= 2; n++) {
-		fd = tw_open();
-		ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
-		ASSERT_TRUE(lay(self, variant->on_write, content));
-		for (i = 0; i < n; i++)
-			ASSERT_TRUE(begin_to_wait(&r[i], fd, &stalling[i], 1));
-		ASSERT_TRUE(begin_to_wait(&r[n], fd, &buf, 1));
-		ASSERT_NE(0, tw_arm(fd, 5 * TW_MSEC, 0, 5));
-		for (i = 0; i < n; i++)
-			ASSERT_TRUE(stalls(self)) {
-				TH_LOG("stalled readers: %d of %d", i, n);
-			}
-		ASSERT_TRUE(has_read(&r[n], 1));
-		EXPECT_EQ(5, buf.user_data);
-		EXPECT_EQ(0, tw_info(fd).ready);
-		/* Those that have stalled find nothing, and wait for the next records. */
-		release(self, variant->on_write, content);
-		for (i = 0; i < n; i++)
-			ASSERT_NE(0, tw_arm(fd, 0, 0, 6));
-		for (i = 0; i < n; i++) {
-			EXPECT_TRUE(has_read(&r[i], 1));
-			EXPECT_EQ(6, stalling[i].user_data);
-		}
-		close(fd);
-	}
-}
-
-/* The same half way through a buffer: its reader keeps what it has, and no more. */
-TEST_F(stall, wakes_the_next_reader_half_way)
-{
-	enum { ROOM = 3, BEFORE = 2, ALL = 5 };
-	struct twheel_event buf[ALL], *half = (struct twheel_event *)self->mem - BEFORE;
-	struct twheel_arm arms[ALL];
-	char content[PAGE] = "";
-	struct reader r[2];
-	int fd, i;
-
-	fd = tw_open();
-	ASSERT_EQ(0, fcntl(fd, F_SETFL, O_RDWR));
-	ASSERT_TRUE(lay(self, variant->on_write, content));
-	memset(half, 0, BEFORE * sizeof(*half));
-	ASSERT_TRUE(begin_to_wait(&r[0], fd, half, ROOM));
-	ASSERT_TRUE(begin_to_wait(&r[1], fd, buf, ALL));
-	arms[0] = tw_request(tw_now(CLOCK_MONOTONIC) + 5 * TW_MSEC, TWHEEL_ARM_ABS, 5);
-	for (i = 1; i < ALL; i++)
-		arms[i] = arms[0];
-	ASSERT_EQ(ALL, tw_arm_batch(fd, arms, ALL));
-	ASSERT_TRUE(stalls(self));
-	ASSERT_TRUE(has_read(&r[1], ALL - BEFORE));
-	EXPECT_EQ(0, __atomic_load_n(&r[0].done, __ATOMIC_ACQUIRE));
-	release(self, variant->on_write, content);
-	EXPECT_TRUE(has_read(&r[0], BEFORE));
-	EXPECT_EQ(0, tw_info(fd).ready);
-	close(fd);
 }
 
 /* Stalled callers that are killed leave nothing behind. */
