@@ -69,7 +69,6 @@ static const struct skip skips[] = {
 	{ "tw", "fault_at_the_first_record", FAULT },
 	{ "tw", "fault_in_the_middle", FAULT },
 	{ "tw", "fault_in_a_later_piece", FAULT },
-	{ "tw", "fault_with_a_periodic_timer", FAULT },
 	{ "tw", "epoll_exclusive_wakes_one", "what is an epoll itself takes no EPOLLEXCLUSIVE" },
 	{ "tw", "fork_shares_the_context", SHARED },
 	{ "tw", "passed_over_a_socket", SHARED },

@@ -279,27 +279,6 @@ TEST_F(tw, fault_in_a_later_piece)
 	EXPECT_TRUE(tw_all_once(seen, 10));
 }
 
-/* If the record of a periodic timer cannot be stored, no round is lost. */
-TEST_F(tw, fault_with_a_periodic_timer)
-{
-	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
-	__u64 first = tw_now(CLOCK_MONOTONIC), rounds = 0;
-	struct twheel_event event;
-	int i;
-
-	arm.expires = first;
-	arm.interval = 3 * TW_MSEC;
-	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-	for (i = 0; i < 20; i++) {
-		ASSERT_NE(0, tw_poll(self->fd, TW_LIMIT_MS));
-		EXPECT_EQ(-EFAULT, tw_read(self->fd, nowhere(), RECORD));
-		EXPECT_EQ(-EFAULT, tw_read(self->fd, nowhere(), RECORD));
-		ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
-		EXPECT_EQ(first + rounds * arm.interval, event.deadline);
-		rounds += event.expirations;
-	}
-}
-
 /* Pages that are mapped but not yet present have to be faulted in, not refused. */
 TEST_F(tw, buffers_not_yet_in_memory)
 {
