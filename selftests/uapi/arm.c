@@ -181,32 +181,6 @@ TEST_F(clk, rearm_earlier)
 	EXPECT_EQ(0, tw_info(self->fd).pending);
 }
 
-/* A heartbeat: the timer is pushed back many times before its first deadline. */
-TEST_F(clk, rearm_later_many_times)
-{
-	struct twheel_arm arm = tw_request(0, TWHEEL_ARM_ABS, 0);
-	__u64 begin = tw_now(self->clock), deadline = 0;
-	struct twheel_event event;
-	__u64 withdrawn = 0, rounds = 0;
-
-	ASSERT_ARMED(arm.handle, self->fd, TW_SEC, 0, 0);
-	while (tw_now(self->clock) < begin + 3 * TW_SEC) {
-		deadline = tw_now(self->clock) + TW_SEC;
-		arm.expires = deadline;
-		arm.user_data = deadline;
-		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		/*
-		 * If the machine stands still for a second the timer expires, which is no
-		 * failure.
-		 */
-		withdrawn += arm.old_state == TWHEEL_STATE_READY;
-		rounds++;
-	}
-	EXPECT_GT(rounds, withdrawn);
-	ASSERT_ONE_SHOT(&event, arm.handle, deadline);
-	EXPECT_EQ(deadline, event.deadline);
-}
-
 TEST_F(clk, rearm_withdraws_an_unread_record)
 {
 	struct twheel_event event;
@@ -307,27 +281,6 @@ TEST_F(clk, cancel_ready)
 	EXPECT_EQ(-ENOENT, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
 }
 
-/*
- * One timer is cancelled before its deadline. Another one, due later, shows when that has
- * passed.
- */
-TEST_F(clk, a_cancelled_timer_stays_silent)
-{
-	struct twheel_event event;
-	__u64 handle, witness;
-	int i;
-
-	for (i = 0; i < 20; i++) {
-		handle = tw_arm(self->fd, 10 * TW_MSEC, 0, 1);
-		witness = tw_arm(self->fd, 30 * TW_MSEC, 0, 2);
-		ASSERT_NE(0, handle);
-		ASSERT_NE(0, witness);
-		ASSERT_EQ(0, tw_cancel(self->fd, handle));
-		ASSERT_ONE_SHOT(&event, witness, 2);
-		EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-	}
-}
-
 TEST_F(clk, periodic_keeps_to_its_grid)
 {
 	const __u64 interval = 7777777;
@@ -358,37 +311,6 @@ TEST_F(clk, periodic_keeps_to_its_grid)
 	EXPECT_EQ(interval, info.interval);
 	EXPECT_EQ(0, info.count);
 	EXPECT_EQ(0, tw_cancel(self->fd, arm.handle));
-	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-}
-
-TEST_F(clk, finite_counts)
-{
-	static const __u32 counts[] = { 1, 2, 3, 10 };
-	struct twheel_timer_info info;
-	struct twheel_event event;
-	struct twheel_arm arm;
-	__u64 rounds;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		arm = tw_request(5 * TW_MSEC, 0, 0);
-		arm.interval = 5 * TW_MSEC;
-		arm.count = counts[i];
-		ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
-		for (rounds = 0; rounds < counts[i]; rounds += event.expirations) {
-			ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
-			EXPECT_EQ(counts[i] - rounds, info.count);
-			ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-			ASSERT_LE(1, event.expirations);
-			EXPECT_EQ(rounds + event.expirations == counts[i] ?
-				  TWHEEL_EVENT_LAST : 0, event.flags);
-		}
-		EXPECT_EQ(counts[i], rounds);
-		EXPECT_EQ(-ENOENT, tw_get(self->fd, arm.handle, &info));
-		EXPECT_EQ(-ENOENT, tw_cancel(self->fd, arm.handle));
-		EXPECT_EQ(0, tw_info(self->fd).pending);
-	}
-	ASSERT_TRUE(tw_pass(20 * TW_MSEC));
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
 }
 
