@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Deadlines in wall time while the clock is set: forward and back, by a second or by fifty
- * years, once or at random, also while timers expire.
+ * years, also while timers expire. Many steps at random are in selftests/sim and selftests/torture.
  *
  * Each test puts the machine's clock back.
  */
@@ -239,60 +239,6 @@ TEST_F(wall, expired_stays_expired)
 	EXPECT_LE(deadline, event.expired);
 	EXPECT_EQ(1, event.expirations);
 	EXPECT_EQ(TWHEEL_EVENT_LAST, event.flags);
-}
-
-/* The clock is stepped many times: only deadlines and the clock decide which timers are due. */
-TEST_F(wall, random_steps)
-{
-	enum { N = 2000, ROUNDS = 150 };
-	static unsigned int seen[N];
-	static __u64 deadlines[N];
-	const __s64 span = 4 * HOUR;
-	__u64 state = 88172645463325252ULL, base = wall_now(), latest = 0, now;
-	struct twheel_event event;
-	int i, step, due, read = 0;
-	__s64 off;
-
-	for (i = 0; i < N; i++)
-		deadlines[i] = base + TW_SEC * 60 + tw_random(&state) % span;
-	ASSERT_TRUE(tw_arm_everywhere(self->fd, deadlines, N));
-
-	for (step = 0; step < ROUNDS; step++) {
-		/* The steps are of all sizes, and go forwards on the whole. */
-		off = tw_random(&state) % (2 * span) >> tw_random(&state) % 24;
-		off = off - span + 2 * span * step / ROUNDS;
-		ASSERT_EQ(0, set_clock(self->ahead, off));
-		now = wall_now();
-		for (due = 0, i = 0; i < N; i++)
-			due += deadlines[i] <= now;
-		/* All timers that are due come, perhaps with some that have become due since. */
-		while (read < due || tw_info(self->fd).ready) {
-			ASSERT_EQ(1, tw_collect(self->fd, &event, 1)) {
-				TH_LOG("step %d: %d of %d", step, read, due);
-			}
-			read++;
-			ASSERT_GT(N, event.user_data);
-			EXPECT_EQ(1, ++seen[event.user_data]);
-			EXPECT_EQ(deadlines[event.user_data], event.deadline);
-			EXPECT_LE(event.deadline, event.expired);
-		}
-		now = wall_now();
-		if (latest < now)
-			latest = now;
-		/* No timer has expired whose deadline the clock has never reached. */
-		for (i = 0; i < N; i++)
-			if (seen[i])
-				EXPECT_LE(deadlines[i], latest);
-		EXPECT_EQ(N - read, tw_info(self->fd).pending);
-	}
-	ASSERT_EQ(0, set_clock(self->ahead, 2 * span));
-	while (read < N) {
-		ASSERT_EQ(1, tw_collect(self->fd, &event, 1));
-		ASSERT_GT(N, event.user_data);
-		EXPECT_EQ(1, ++seen[event.user_data]);
-		read++;
-	}
-	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
 TEST_F(wall, periodic_over_steps)
