@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libtwheel's timer objects: what their functions may do to other timer objects.
+ * libtwheel's timer objects: what their functions may do to other timer objects. Calls at random,
+ * from functions and from outside, are in model.c.
  *
  * In most tests many timers are ready before one dispatch. This makes sure that their
  * records are in its buffer while the first function runs.
@@ -228,49 +229,6 @@ TEST_F(timers, periodic)
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
-static void cancel_others(struct set *set, struct probe *first)
-{
-	size_t i;
-
-	for (i = 0; i < TIMERS; i++) {
-		int ret = REPLACED(twheel_timer_cancel, set->probes[i].timer);
-
-		/* The record of @first is being delivered, so there is nothing left to cancel. */
-		if (ret != (&set->probes[i] == first ? -ENOENT : TWHEEL_STATE_READY))
-			set->wrong++;
-		if (twheel_timer_armed(set->probes[i].timer))
-			set->wrong++;
-	}
-}
-
-TEST_F(timers, cancel_in_the_same_batch)
-{
-	static struct set set = { .action = cancel_others };
-
-	dispatch_all(_metadata, &set, self->tw, 0, 1);
-	EXPECT_EQ(0, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, set.calls);
-}
-
-/* The next rounds of all timers are pending, while the records of the last are in the buffer. */
-static void cancel_other_periodic(struct set *set, struct probe *first)
-{
-	size_t i;
-
-	for (i = 0; i < TIMERS; i++)
-		if (REPLACED(twheel_timer_cancel, set->probes[i].timer) !=
-		    TWHEEL_STATE_PENDING)
-			set->wrong++;
-}
-
-TEST_F(timers, cancel_periodic_in_the_same_batch)
-{
-	static struct set set = { .action = cancel_other_periodic };
-
-	dispatch_all(_metadata, &set, self->tw, FAR, 1);
-	EXPECT_EQ(0, twheel_dispatch(self->tw));
-}
-
 /* Arms @timer on a condition. Returns the state that was replaced, or an error. */
 static int start_if(struct twheel_timer *timer, unsigned int condition)
 {
@@ -327,27 +285,6 @@ TEST_F(timers, conditions_in_the_same_batch)
 
 	dispatch_all(_metadata, &set, self->tw, 0, TIMERS);
 	EXPECT_EQ(0, live(self->tw));
-}
-
-/* The timers are re-armed in place, so they keep their handles. */
-static void rearm_all_periodic(struct set *set, struct probe *first)
-{
-	size_t i;
-
-	for (i = 0; i < TIMERS; i++)
-		if (start(set->probes[i].timer, FAR, 0) != TWHEEL_STATE_PENDING)
-			set->wrong++;
-}
-
-TEST_F(timers, rearm_periodic_in_the_same_batch)
-{
-	static struct set set = { .action = rearm_all_periodic };
-	size_t i;
-
-	dispatch_all(_metadata, &set, self->tw, FAR, 1);
-	for (i = 0; i < TIMERS; i++)
-		EXPECT_EQ(TWHEEL_STATE_PENDING,
-			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
 }
 
 /* Every new timer takes the place of one whose record is still in the buffer. */
@@ -425,54 +362,6 @@ TEST_F(timers, rearm_before_the_read)
 	for (i = 0; i < TIMERS; i++)
 		EXPECT_EQ(TWHEEL_STATE_PENDING,
 			  REPLACED(twheel_timer_cancel, set.probes[i].timer));
-}
-
-static void chain(struct set *set, struct probe *first)
-{
-	/* Make the next call the first one again, nine times. */
-	if (first->calls < 10) {
-		set->calls = 0;
-		set->result = start(first->timer, MSEC, 0);
-	}
-}
-
-TEST_F(timers, rearm_itself)
-{
-	static struct set set = { .action = chain };
-	struct probe *probe = &set.probes[0];
-
-	make_probe(_metadata, probe, &set, self->tw, on_expiry);
-	ASSERT_EQ(0, twheel_timer_start(probe->timer, 0, 0));
-	while (twheel_timer_armed(probe->timer)) {
-		ASSERT_TRUE(wait_readable(self->tw));
-		ASSERT_EQ(1, twheel_dispatch(self->tw));
-		EXPECT_EQ(TWHEEL_STATE_NONE, set.result);
-	}
-	EXPECT_EQ(10, probe->calls);
-}
-
-/* The first function dispatches the other records itself, and leaves none to the outer call. */
-static void dispatch_again(struct set *set, struct probe *first)
-{
-	set->result = twheel_dispatch(set->tw);
-	/* Its own record is not dispatched again. */
-	if (first->calls != 1)
-		set->wrong++;
-}
-
-TEST_F(timers, dispatch_within_dispatch)
-{
-	static struct set set = { .action = dispatch_again };
-	size_t i;
-
-	ASSERT_TRUE(make_ready(&set, self->tw, 0));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
-	EXPECT_EQ(TIMERS - 1, set.result);
-	EXPECT_EQ(TIMERS, set.calls);
-	for (i = 0; i < TIMERS; i++)
-		EXPECT_EQ(1, set.probes[i].calls);
-	EXPECT_EQ(0, set.wrong);
-	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
 /* The inner call has to read, into the buffer that holds the record of the outer one. */
@@ -646,16 +535,6 @@ static bool make_ready_in_disorder(struct set *set, struct twheel *tw)
 	return armed && wait_ready(tw, TIMERS);
 }
 
-TEST_F(timers, in_order)
-{
-	static struct set set;
-
-	ASSERT_TRUE(make_ready_in_disorder(&set, self->tw));
-	EXPECT_EQ(TIMERS, twheel_dispatch(self->tw));
-	EXPECT_EQ(TIMERS, sequence.calls);
-	EXPECT_EQ(0, sequence.wrong);
-}
-
 /* One function calls twheel_dispatch() itself, and another one leaves by longjmp(). */
 static void disturb(struct set *set, struct probe *first)
 {
@@ -794,30 +673,6 @@ TEST_F(timers, records_of_other_timers_are_dropped)
 	EXPECT_EQ(1, twheel_timer_armed(probe->timer));
 }
 
-/*
- * Drained timers are not armed any more, whether the record of their last round was read or
- * not.
- */
-static void drain_all(struct set *set, struct probe *first)
-{
-	struct twheel_timer_info infos[TIMERS];
-	uint64_t cursor = 0;
-	size_t i;
-
-	set->result = (int)twheel_drain(set->tw, &cursor, infos, TIMERS);
-	for (i = 0; i < TIMERS; i++)
-		if (twheel_timer_armed(set->probes[i].timer))
-			set->wrong++;
-}
-
-TEST_F(timers, drain_in_the_same_batch)
-{
-	static struct set set = { .action = drain_all };
-
-	dispatch_all(_metadata, &set, self->tw, FAR, 1);
-	EXPECT_EQ(TIMERS, set.result);
-}
-
 TEST_F(timers, drain)
 {
 	struct twheel_timer_info infos[8];
@@ -847,35 +702,6 @@ TEST_F(timers, drain)
 	EXPECT_EQ(TWHEEL_STATE_NONE, start(set.probes[0].timer, FAR, 0));
 	EXPECT_EQ(TIMERS / 2, twheel_dispatch(self->tw));
 	EXPECT_EQ(TIMERS / 2, set.calls);
-}
-
-static void cancel_all(struct set *set, struct probe *first)
-{
-	size_t i;
-
-	set->result = twheel_timer_cancel_all(set->tw);
-	for (i = 0; i < TIMERS; i++)
-		if (twheel_timer_armed(set->probes[i].timer))
-			set->wrong++;
-}
-
-/*
- * Cancels timers that are ready, or pending with a record in the buffer: one by one and all
- * at once.
- */
-TEST_F(timers, cancel_all_in_the_same_batch)
-{
-	uint64_t interval;
-
-	for (interval = 0; interval <= FAR; interval += FAR) {
-		static struct set set;
-
-		set = (struct set){ .action = cancel_all };
-		dispatch_all(_metadata, &set, self->tw, interval, 1);
-		EXPECT_EQ(0, set.result);
-		EXPECT_EQ(0, live(self->tw));
-	}
-	EXPECT_EQ(0, twheel_dispatch(self->tw));
 }
 
 TEST_F(timers, cancel_all)
@@ -1349,22 +1175,6 @@ TEST_F(timers, push_after_the_read)
 	EXPECT_LT(FAR, twheel_timer_remaining(other));
 	ASSERT_EQ(0, twheel_timer_get(other, &info));
 	EXPECT_LT(0, info.count);
-}
-
-/* A push that comes too late leaves the record. */
-TEST_F(timers, push_too_late)
-{
-	struct twheel_timer *timer;
-	unsigned int calls = 0;
-
-	ASSERT_EQ(0, twheel_timer_new(&timer, self->tw, count_calls, &calls));
-	ASSERT_EQ(0, twheel_timer_start(timer, 0, 0));
-	ASSERT_TRUE(wait_ready(self->tw, 1));
-	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
-	EXPECT_EQ(1, twheel_dispatch(self->tw));
-	EXPECT_EQ(1, calls);
-	EXPECT_EQ(-ENOENT, twheel_timer_push(timer, FAR, 0));
-	EXPECT_EQ(0, twheel_timer_armed(timer));
 }
 
 /*
