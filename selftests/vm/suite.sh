@@ -300,7 +300,7 @@ suite_shares() {
 # What do others notice of 10 million timers? One round here: see make stalls.
 suite_stalls() {
 	guest $((1200 * ${ROUNDS:-1})) 4 -m 4096 -o 'max_user_timers=20000000' -- \
-		"TWHEEL_STALLS_ROUNDS=${ROUNDS:-1} stalls/stalls.sh"
+		"stalls/stalls.sh ${ROUNDS:-1}"
 }
 
 # A month, or a year, in virtual time.
