@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Batches: every entry gets a result, and arrays may end before their count says so. */
+/*
+ * Batches: every entry gets a result, and arrays may end before their count says so. Signals cut
+ * them short in selftests/sim, selftests/torture and lib/calls.c.
+ */
 #include <stdio.h>
 
-#include "alarms.h"
 #include "twheel_test.h"
 
 static int cancel_batch(int fd, struct twheel_cancel *cancels, __u32 count)
@@ -389,31 +391,6 @@ TEST_F(tw, arrays_not_yet_in_memory)
 	ASSERT_EQ(N, cancel_batch(self->fd, cancels, N));
 	for (i = 0; i < N; i++)
 		ASSERT_EQ(-ENOENT, cancels[i].result);
-}
-
-/* Signals cut batches short. If the caller goes on from there, nothing is lost or done twice. */
-TEST_F(tw, under_a_hail_of_signals)
-{
-	enum { N = 20000, ROUNDS = 4 };
-	static struct twheel_arm arms[N];
-	int i, round, ret, done;
-
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < N; i++)
-			arms[i] = tw_request(TW_FAR, 0, i);
-		alarm_every(500, 0);
-		for (done = 0; done < N; done += ret) {
-			ret = tw_arm_batch(self->fd, arms + done, N - done);
-			/* Also with a signal that is pending already the first part is done. */
-			if (ret <= 0)
-				break;
-		}
-		alarm_every(0, 0);
-		ASSERT_EQ(N, done);
-		for (i = 0; i < N; i++)
-			ASSERT_EQ(0, arms[i].result);
-		ASSERT_EQ((round + 1) * N, tw_info(self->fd).pending);
-	}
 }
 
 TEST_HARNESS_MAIN

@@ -242,27 +242,6 @@ TEST_F(tw, drain_into_nothing_at_all)
 	EXPECT_TRUE(complete(entries, N, handles, N));
 }
 
-TEST_F(tw, drain_under_a_hail_of_signals)
-{
-	enum { N = 50000 };
-	static struct twheel_timer_info entries[2 * N];
-	static __u64 handles[N];
-	int got;
-
-	ASSERT_TRUE(arm_far(self->fd, handles, N));
-	alarm_every(300, 0);
-	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, 0);
-	alarm_every(0, 0);
-	EXPECT_EQ(N, got);
-	EXPECT_TRUE(complete(entries, got, handles, N));
-	alarm_every(300, 0);
-	got = walk(self->fd, entries, ARRAY_SIZE(entries), N, TWHEEL_LIST_DRAIN);
-	alarm_every(0, 0);
-	EXPECT_EQ(N, got);
-	EXPECT_TRUE(complete(entries, got, handles, N));
-	EXPECT_EQ(0, tw_info(self->fd).pending);
-}
-
 /**
  * struct walks - what a process that walks in a loop has found
  * @fd: the context
