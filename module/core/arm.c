@@ -293,7 +293,7 @@ static __always_inline int make_new(struct twheel_hold *hold, struct twheel_arm 
 		return ret;
 
 	if (unlikely(pool->keyed))
-		twheel_keys_insert(&pool->keys, timers[0], hold->key_head, arms->handle);
+		twheel_keys_insert(&pool->keys, timers[0], &hold->key, arms->handle);
 	start_new(hold, timers, arms, ret);
 	if (unlikely(pool->keyed)) {
 		twheel_hold_unlock_key(hold);
@@ -451,7 +451,7 @@ static int rearm(struct twheel_hold *hold, struct twheel_arm *arm, struct twheel
 	struct twheel_timer *timer;
 	int ret;
 
-	for (;; hint = TWHEEL_NO_HINT) {
+	for (;; hint = NULL) {
 		timer = twheel_hold_handle(hold, arm->handle, hint);
 		if (!timer)
 			return -ENOENT;
@@ -539,7 +539,7 @@ static void look_ahead(const struct twheel_hold *hold, const struct twheel_arm *
 		return;
 	now = twheel_clock_now(hold->local->clock);
 	for (i = 0; i < n; i++)
-		if (twheel_hint_is_timer(timers[i]) &&
+		if (timers[i] &&
 		    expires_at(&arms[i], hold->offset, now) < READ_ONCE(timers[i]->deadline))
 			twheel_timer_fetch_neighbours(timers[i]);
 }

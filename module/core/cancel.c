@@ -111,7 +111,7 @@ static void cancel_some(struct twheel_ctx *ctx, struct twheel_cancel *cancels, u
 	twheel_hold_begin(&hold, ctx);
 	twheel_hold_look_ahead(&hold, cancels, sizeof(*cancels), n, timers);
 	for (i = 0; i < n; i++)
-		if (twheel_hint_is_timer(timers[i]))
+		if (timers[i])
 			twheel_timer_fetch_neighbours(timers[i]);
 	for (i = 0; i < n; i++)
 		cancels[i].result = cancel_entry(&hold, &cancels[i], timers[i]);

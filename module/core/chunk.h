@@ -107,7 +107,7 @@ static inline u32 twheel_index_of(const struct twheel_timer *timer)
 /* Where the key of @timer is, which has one */
 static inline u64 *twheel_key_of(const struct twheel_timer *timer)
 {
-	return &twheel_chunk_of(timer)->keys[twheel_place_of(timer) - 1];
+	return twheel_chunk_of(timer)->keys + twheel_place_of(timer) - 1;
 }
 
 /* The word of @timer, which is in a pool with leases. Programs may change it at any time. */

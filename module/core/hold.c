@@ -19,21 +19,12 @@
 #include "host.h"
 #include "timer.h"
 
-static void lock_key(struct twheel_hold *hold, u32 hash)
-{
-	twheel_assert(!hold->key_lock);
-	hold->key_lock = twheel_keys_lock_of(&hold->ctx->pool.keys, hash);
-	spin_lock(hold->key_lock);
-	/* For sparse, which cannot follow a lock that depends on a condition. */
-	__release(hold->key_lock);
-}
-
 /* Nobody holds the lock of a key for longer than for one timer. */
 static void unlock_bases(struct twheel_hold *hold)
 {
-	twheel_assert(!hold->key_lock);
+	twheel_assert(!hold->key.lock);
 	if (hold->base) {
-		/* For sparse, as above. */
+		/* For sparse, which cannot follow a lock that depends on a condition. */
 		__acquire(&hold->base->lock);
 		twheel_bases_unlock(hold->base, hold->second);
 	}
@@ -114,7 +105,7 @@ void twheel_hold_go_on(struct twheel_hold *hold, struct twheel_ctx *ctx,
 	hold->base = base;
 	hold->local = twheel_base_local(ctx->pool.account.quota, ctx->clock);
 	hold->second = NULL;
-	hold->key_lock = NULL;
+	hold->key.lock = NULL;
 	hold->taken = NULL;
 	hold->ended = NULL;
 	hold->wake = false;
@@ -150,30 +141,20 @@ void twheel_hold_look_ahead(const struct twheel_hold *hold, const void *entries,
 		twheel_pool_look_ahead(&hold->ctx->pool, entries, size, n, hints);
 	else
 		while (n)
-			hints[--n] = TWHEEL_NO_HINT;
+			hints[--n] = NULL;
 }
 
-/*
- * Hold the timer with @key. If there is none the lock of @key is held, so that none is made. @hint:
- * as for twheel_hold_handle().
- */
-static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key,
-				     const struct twheel_timer *hint)
+/* Hold the timer with @key. If there is none the lock of @key is held, so that none is made. */
+static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key)
 {
 	struct twheel_pool *pool = &hold->ctx->pool;
-	u32 hash = twheel_hint_is_timer(hint) ? 0 : (unsigned long)hint >> 1;
 	struct twheel_timer *timer;
 
-	if (!hash)
-		hash = twheel_keys_hash(&pool->keys, key);
 	for (;;) {
 		twheel_hold_local(hold);
-		lock_key(hold, hash);
-		hold->key_head = twheel_keys_head(&pool->keys, hash);
-		timer = twheel_keys_find(&pool->keys, hold->key_head, key);
+		timer = twheel_keys_find(&pool->keys, key, &hold->key);
 		if (!timer)
 			return NULL;
-		twheel_hold_unlock_key(hold);
 		/* It may end before it is held. */
 		if (lock_timer(hold, timer, NULL) && twheel_pool_is_named(pool, timer, key))
 			return timer;
@@ -183,7 +164,7 @@ static struct twheel_timer *find_key(struct twheel_hold *hold, u64 key,
 struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
 				      struct twheel_timer *hint)
 {
-	struct twheel_timer *timer = twheel_hint_is_timer(hint) ? hint : NULL;
+	struct twheel_timer *timer = hint;
 
 	if (!hold->local)
 		return NULL;
@@ -192,7 +173,7 @@ struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
 	if (timer && lock_timer(hold, timer, NULL) &&
 	    twheel_pool_is_named(&hold->ctx->pool, timer, handle))
 		return timer;
-	return hold->ctx->pool.keyed ? find_key(hold, handle, hint) : NULL;
+	return hold->ctx->pool.keyed ? find_key(hold, handle) : NULL;
 }
 
 bool twheel_hold_both(struct twheel_hold *hold, struct twheel_timer *timer, u64 handle)

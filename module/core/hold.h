@@ -27,8 +27,7 @@
  * @here:	the value of timer->where, without flags, of any timer pending on @base; ~0U if no
  *		lock is held
  * @stays:	timers on @base that are armed anew may stay there
- * @key_lock:	the lock of a key that no timer has, if it is held; or NULL
- * @key_head:	where the bucket of that key begins, if @key_lock is held
+ * @key:	the place of a key that no timer has, if its locks are held
  * @taken:	a free timer, for the next one that is made; or NULL
  * @ended:	timers that have ended and are to be freed at the end
  * @wake:	waiters of @ctx are to be woken at the end
@@ -49,9 +48,7 @@ struct twheel_hold {
 	u32			here;
 	bool			stays;
 	bool			wake;
-	u32			*key_head;
-	/* order: see design.md */
-	spinlock_t		*key_lock;
+	struct twheel_key_place	key;
 	struct twheel_timer	*taken;
 	struct twheel_timer	*ended;
 	s64			offset;
@@ -142,8 +139,8 @@ struct twheel_timer *twheel_hold_index(struct twheel_hold *hold, u32 index);
  * @entries:	structs that begin with a handle or key
  * @size:	bytes from one to the next
  * @n:		how many, up to %TWHEEL_HOLD_MAX
- * @hints:	filled with the timers, or hints that are none, see keys.h: for
- *		twheel_hold_handle() until twheel_hold_end()
+ * @hints:	filled with the timers, or NULL where none was found: for twheel_hold_handle()
+ *		until twheel_hold_end()
  *
  * For a single entry there is no hint: twheel_hold_lock() has looked for its timer already, or
  * twheel_hold_handle() finds it as fast.
@@ -164,7 +161,7 @@ struct twheel_timer *twheel_hold_find(struct twheel_hold *hold, u64 handle,
 static __always_inline bool twheel_hold_has(const struct twheel_hold *hold, u64 handle,
 					    const struct twheel_timer *hint, u32 ignored)
 {
-	return twheel_hint_is_timer(hint) && (READ_ONCE(hint->where) & ~ignored) == hold->here &&
+	return hint && (READ_ONCE(hint->where) & ~ignored) == hold->here &&
 	       twheel_pool_is_named(&hold->ctx->pool, hint, handle);
 }
 
@@ -172,7 +169,7 @@ static __always_inline bool twheel_hold_has(const struct twheel_hold *hold, u64 
  * twheel_hold_handle() - hold the live timer that a handle names, or let none get it
  * @hold:	begun
  * @handle:	a handle or a key; any number
- * @hint:	what twheel_hold_look_ahead() has found for @handle, or %TWHEEL_NO_HINT
+ * @hint:	what twheel_hold_look_ahead() has found for @handle, or NULL
  *
  * Context: as twheel_hold_index().
  * Return: as twheel_hold_index(). If timers have keys and there is none with @handle, the lock of
@@ -194,12 +191,8 @@ static inline struct twheel_timer *twheel_hold_handle(struct twheel_hold *hold, 
  */
 static inline void twheel_hold_unlock_key(struct twheel_hold *hold)
 {
-	if (likely(!hold->key_lock))
-		return;
-	/* For sparse, which cannot follow a lock that depends on a condition. */
-	__acquire(hold->key_lock);
-	spin_unlock(hold->key_lock);
-	hold->key_lock = NULL;
+	if (unlikely(hold->key.lock))
+		twheel_keys_unlock(&hold->key);
 }
 
 /**

@@ -5,6 +5,10 @@
  * It grows by linear hashing (W. Litwin: Linear hashing: a new tool for file and table addressing,
  * VLDB 1980), as Documentation/design.md says.
  *
+ * A key is in the bucket of its first hash, which is cheap; or if that bucket was full, in that of
+ * its second hash, for which nobody can choose keys that collide. So where keys collide in the
+ * first one, by chance or with intent, the second one spreads them, and no bucket is long.
+ *
  * Locking rules: the last bits of a hash say which lock guards all keys with such hashes, however
  * often their buckets are split. So under its lock a key is in the bucket that keys->nr says,
  * however much that counts up meanwhile for buckets of other locks. Only a look-up with the lock
@@ -35,12 +39,20 @@
 #define BUCKETS_MAX	BIT(31)
 /* Buckets that an insertion splits at most. Memory may have been short before. */
 #define SPLITS_MAX	4
-/* Timers that a look-up without a lock follows: nearly all buckets have fewer than three. */
+/* A bucket with so many timers is full: nearly all have fewer than three, and none by chance. */
+#define BUCKET_FULL	16
+/* Timers that a look-up without a lock follows */
 #define STEPS_MAX	32
 
-u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key)
+static u32 second_hash(const struct twheel_keys *keys, u64 key)
 {
 	return hsiphash_2u32(lower_32_bits(key), upper_32_bits(key), &keys->secret);
+}
+
+/* The lock of all buckets that keys with @hash may be in */
+static spinlock_t *lock_of(const struct twheel_keys *keys, u32 hash)
+{
+	return &keys->locks[hash % TWHEEL_KEY_LOCKS].lock;
 }
 
 /* Where the head of @bucket is; or NULL without room for it. */
@@ -51,13 +63,16 @@ static u32 *head_of(const struct twheel_keys *keys, u32 bucket)
 	return twheel_table_entry(&keys->heads, bucket - FIRST_HEADS, sizeof(u32), BLOCK_HEADS);
 }
 
-u32 *twheel_keys_head(const struct twheel_keys *keys, u32 hash)
+/*
+ * Where the bucket of @hash begins. The answer stays right only while the lock of @hash is held;
+ * without it, it may be NULL.
+ */
+static __always_inline u32 *bucket_of(const struct twheel_keys *keys, u32 hash)
 {
-	u32 nr = READ_ONCE(keys->nr), mask = roundup_pow_of_two(nr) - 1;
-	u32 bucket = hash & mask;
+	u32 mask = READ_ONCE(keys->mask), bucket = hash & mask;
 
-	/* Those from @nr on are not split off yet. */
-	return head_of(keys, bucket < nr ? bucket : bucket & (mask >> 1));
+	/* Those from keys->nr on are not split off yet. */
+	return head_of(keys, bucket < READ_ONCE(keys->nr) ? bucket : bucket & (mask >> 1));
 }
 
 void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunks,
@@ -65,6 +80,7 @@ void twheel_keys_init(struct twheel_keys *keys, const struct twheel_table *chunk
 {
 	keys->chunks = chunks;
 	keys->nr = TWHEEL_KEY_LOCKS;
+	keys->mask = keys->nr - 1;
 	spin_lock_init(&keys->splits);
 	twheel_table_init(&keys->heads, sizeof(u32), BLOCK_HEADS, quota);
 }
@@ -88,6 +104,10 @@ int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 			return PTR_ERR(locks);
 		for (i = 0; i < TWHEEL_KEY_LOCKS; i++)
 			spin_lock_init(&locks[i].lock);
+		get_random_bytes(keys->factors, sizeof(keys->factors));
+		/* To multiply by an odd number loses nothing. */
+		keys->factors[0] |= 1;
+		keys->factors[1] |= 1;
 		get_random_bytes(&keys->secret, sizeof(keys->secret));
 		keys->locks = locks;
 	}
@@ -102,7 +122,7 @@ int twheel_keys_reserve(struct twheel_keys *keys, u32 n)
 static bool split(struct twheel_keys *keys)
 {
 	u32 nr = keys->nr, half = rounddown_pow_of_two(nr), mask = 2 * half - 1, index;
-	spinlock_t *lock = twheel_keys_lock_of(keys, nr);
+	spinlock_t *lock = lock_of(keys, nr);
 	u32 *from, *to;
 
 	spin_lock(lock);
@@ -110,8 +130,13 @@ static bool split(struct twheel_keys *keys)
 	to = head_of(keys, nr);
 	while (to && (index = *from)) {
 		struct twheel_timer *timer = twheel_chunk_timer(keys->chunks, index);
+		u64 key = *twheel_key_of(timer);
+		u32 hash = twheel_keys_hash(keys, key);
 
-		if ((twheel_keys_hash(keys, *twheel_key_of(timer)) & mask) != nr) {
+		/* If that has not brought it here, the second one has. */
+		if (unlikely((hash & (half - 1)) != nr - half))
+			hash = second_hash(keys, key);
+		if ((hash & mask) != nr) {
 			from = &timer->next;
 			continue;
 		}
@@ -119,8 +144,10 @@ static bool split(struct twheel_keys *keys)
 		WRITE_ONCE(timer->next, *to);
 		WRITE_ONCE(*to, index);
 	}
-	if (to)
+	if (to) {
+		WRITE_ONCE(keys->mask, mask);
 		WRITE_ONCE(keys->nr, nr + 1);
+	}
 	spin_unlock(lock);
 	return to;
 }
@@ -136,36 +163,53 @@ void twheel_keys_split(struct twheel_keys *keys)
 	spin_unlock(&keys->splits);
 }
 
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 *head, u64 key)
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer,
+			const struct twheel_key_place *place, u64 key)
 {
-	twheel_assert(head == twheel_keys_head(keys, twheel_keys_hash(keys, key)));
-	twheel_assert(!twheel_keys_find(keys, head, key));
+	lockdep_assert_held(place->lock);
 
 	WRITE_ONCE(*twheel_key_of(timer), key);
-	WRITE_ONCE(timer->next, *head);
-	WRITE_ONCE(*head, twheel_index_of(timer));
+	WRITE_ONCE(timer->next, *place->head);
+	WRITE_ONCE(*place->head, twheel_index_of(timer));
+}
+
+/* What leads to the timer with @index in the bucket of @hash: what is 0 if it is not there. */
+static u32 *find_link(const struct twheel_keys *keys, u32 hash, u32 index)
+{
+	u32 *link = bucket_of(keys, hash);
+
+	lockdep_assert_held(lock_of(keys, hash));
+	while (*link && *link != index)
+		link = &twheel_chunk_timer(keys->chunks, *link)->next;
+	return link;
 }
 
 void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer)
 {
-	u32 hash = twheel_keys_hash(keys, *twheel_key_of(timer));
-	spinlock_t *lock = twheel_keys_lock_of(keys, hash);
-	u32 index = twheel_index_of(timer), *link;
+	u64 key = *twheel_key_of(timer);
+	u32 hash = twheel_keys_hash(keys, key), index = twheel_index_of(timer), *link;
+	spinlock_t *lock = lock_of(keys, hash);
 
 	spin_lock(lock);
-	link = twheel_keys_head(keys, hash);
-	while (*link != index)
-		link = &twheel_chunk_timer(keys->chunks, *link)->next;
+	link = find_link(keys, hash, index);
+	if (unlikely(!*link)) {
+		spin_unlock(lock);
+		hash = second_hash(keys, key);
+		lock = lock_of(keys, hash);
+		spin_lock(lock);
+		link = find_link(keys, hash, index);
+	}
 	WRITE_ONCE(*link, timer->next);
 	spin_unlock(lock);
 }
 
-/* Find @key among @steps timers from @index on. */
-static struct twheel_timer *follow(const struct twheel_keys *keys, u32 index, u64 key, u32 steps)
+/* Find @key from the timer with @index on, and count @steps down for each that has another one. */
+static __always_inline struct twheel_timer *follow(const struct twheel_keys *keys, u32 index,
+						   u64 key, u32 *steps)
 {
 	struct twheel_timer *timer;
 
-	for (; index && steps; index = READ_ONCE(timer->next), steps--) {
+	for (; index && *steps; index = READ_ONCE(timer->next), --*steps) {
 		timer = twheel_chunk_timer(keys->chunks, index);
 		/* Only without a lock: its chunk was freed. */
 		if (!timer)
@@ -176,18 +220,64 @@ static struct twheel_timer *follow(const struct twheel_keys *keys, u32 index, u6
 	return NULL;
 }
 
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 *head, u64 key)
+/* Take @lock and, unless it is NULL or the same one, @other. */
+static void lock_place(struct twheel_key_place *place, spinlock_t *lock, spinlock_t *other)
 {
-	if (TWHEEL_ASSERTS_LOCKS)
-		lockdep_assert_held(twheel_keys_lock_of(keys, twheel_keys_hash(keys, key)));
-	return follow(keys, *head, key, U32_MAX);
+	place->lock = lock;
+	place->other = other == lock ? NULL : other;
+	if (unlikely(place->other)) {
+		spin_lock(min(lock, other));
+		spin_lock_nested(max(lock, other), SINGLE_DEPTH_NESTING);
+		/* For sparse, which cannot follow a lock that depends on a condition. */
+		__release(lock);
+		__release(other);
+	} else {
+		spin_lock(lock);
+		__release(lock);
+	}
+}
+
+struct twheel_timer *twheel_keys_find(struct twheel_keys *keys, u64 key,
+				      struct twheel_key_place *place)
+{
+	u32 hash = twheel_keys_hash(keys, key), second = 0, steps, *head;
+	struct twheel_timer *timer;
+	bool both, full;
+
+	for (;;) {
+		both = READ_ONCE(keys->was_full);
+		if (unlikely(both))
+			second = second_hash(keys, key);
+		lock_place(place, lock_of(keys, hash), both ? lock_of(keys, second) : NULL);
+
+		steps = U32_MAX;
+		place->head = bucket_of(keys, hash);
+		timer = follow(keys, *place->head, key, &steps);
+		full = U32_MAX - steps >= BUCKET_FULL;
+		if (likely(timer || !(full || READ_ONCE(keys->was_full))))
+			break;
+		if (both) {
+			lockdep_assert_held(lock_of(keys, second));
+			head = bucket_of(keys, second);
+			timer = follow(keys, *head, key, &steps);
+			if (full)
+				place->head = head;
+			break;
+		}
+		WRITE_ONCE(keys->was_full, true);
+		twheel_keys_unlock(place);
+	}
+	if (timer)
+		twheel_keys_unlock(place);
+	return timer;
 }
 
 struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key)
 {
-	const u32 *head = twheel_keys_head(keys, twheel_keys_hash(keys, key));
+	const u32 *head = bucket_of(keys, twheel_keys_hash(keys, key));
+	u32 steps = STEPS_MAX;
 
-	return head ? follow(keys, READ_ONCE(*head), key, STEPS_MAX) : NULL;
+	return head ? follow(keys, READ_ONCE(*head), key, &steps) : NULL;
 }
 
 /* Each step needs what the one before has found: so take it for all of them. */
@@ -195,13 +285,14 @@ void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries,
 			    u32 n, struct twheel_timer **hints)
 {
 	const u32 *heads[TWHEEL_HOLD_MAX] __uninitialized;
-	u32 hashes[TWHEEL_HOLD_MAX] __uninitialized;
+	const u64 *firsts[TWHEEL_HOLD_MAX] __uninitialized;
 	u32 i;
 
 	twheel_assert(n <= TWHEEL_HOLD_MAX);
 	for (i = 0; i < n; i++) {
-		hashes[i] = twheel_keys_hash(keys, *(const u64 *)(entries + i * size));
-		heads[i] = twheel_keys_head(keys, hashes[i]);
+		u64 key = *(const u64 *)(entries + i * size);
+
+		heads[i] = bucket_of(keys, twheel_keys_hash(keys, key));
 		prefetch(heads[i]);
 	}
 	for (i = 0; i < n; i++) {
@@ -210,17 +301,17 @@ void twheel_keys_look_ahead(const struct twheel_keys *keys, const void *entries,
 		hints[i] = twheel_chunk_timer(keys->chunks, index);
 		if (!hints[i])
 			continue;
-		prefetch(twheel_key_of(hints[i]));
+		firsts[i] = twheel_key_of(hints[i]);
+		prefetch(firsts[i]);
 		prefetchw(hints[i]);
 	}
-	for (i = 0; i < n; i++) {
-		u64 key = *(const u64 *)(entries + i * size);
-		struct twheel_timer *timer = hints[i];
+	for (i = 0; i < n; i++, entries += size) {
+		u64 key = *(const u64 *)entries;
+		u32 steps = STEPS_MAX;
 
-		if (timer && READ_ONCE(*twheel_key_of(timer)) != key) {
-			timer = follow(keys, READ_ONCE(timer->next), key, STEPS_MAX);
-			prefetchw(timer);
-		}
-		hints[i] = timer ?: (void *)((unsigned long)hashes[i] << 1 | 1);
+		if (likely(!hints[i] || READ_ONCE(*firsts[i]) == key))
+			continue;
+		hints[i] = follow(keys, READ_ONCE(hints[i]->next), key, &steps);
+		prefetchw(hints[i]);
 	}
 }

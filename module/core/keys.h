@@ -18,17 +18,6 @@
 /* Entries of a batch that are looked up, and then carried out, before all locks are released */
 #define TWHEEL_HOLD_MAX		32
 
-/*
- * A hint is a timer that a handle or key may name. Or it is odd: then none was found, and it is
- * the hash of the key one bit up, or 0. On 32 bits that drops a bit that no bucket's number has.
- */
-#define TWHEEL_NO_HINT		((struct twheel_timer *)1UL)
-
-static inline bool twheel_hint_is_timer(const struct twheel_timer *hint)
-{
-	return !((unsigned long)hint & 1);
-}
-
 /**
  * struct twheel_key_lock - guards the buckets whose numbers end in the same bits
  * @lock:	the lock
@@ -49,9 +38,14 @@ struct twheel_key_lock {
  *		in it, or 0
  * @nr:		how many buckets there are: %TWHEEL_KEY_LOCKS or more. Changes under @splits and the
  *		lock of the bucket that is split; read without a lock
+ * @mask:	which bits of a hash tell its bucket, unless that is @nr or more: then the highest
+ *		one does not. Changes as @nr, before it
  * @wanted:	how many there should be; written by twheel_keys_reserve(), read without a lock
- * @secret:	of the hash, chosen with @locks: so nobody can choose keys that collide, and what
- *		somebody learns of one table, by the time that calls take, tells nothing of another
+ * @factors:	of the first hash, odd; chosen with @locks
+ * @secret:	of the second hash, chosen with @locks: so what somebody learns of one table, by
+ *		the time that calls take, tells nothing of another
+ * @was_full:	a bucket was full once, so a key may be in the bucket of its second hash. Set under
+ *		the lock of the first hash of a key before that goes there, and never cleared
  * @splits:	serialises splitting buckets; nobody waits for it
  * @locks:	by the last bits of the hash, and the first heads; NULL until twheel_keys_reserve()
  *		makes them
@@ -60,11 +54,28 @@ struct twheel_keys {
 	const struct twheel_table	*chunks;
 	struct twheel_table		heads;
 	u32				nr;
+	u32				mask;
 	u32				wanted;
+	u64				factors[2];
 	hsiphash_key_t			secret;
+	bool				was_full;
 	/* order: see design.md */
 	spinlock_t			splits;
 	struct twheel_key_lock		*locks;
+};
+
+/**
+ * struct twheel_key_place - where a key that no timer has is to be inserted
+ * @head:	where the bucket begins
+ * @lock:	the lock of the first hash of the key, which is held; or NULL if this is no place
+ * @other:	the lock of its second hash, if that is held as well; or NULL
+ */
+struct twheel_key_place {
+	u32		*head;
+	/* order: see design.md */
+	spinlock_t	*lock;
+	/* order: see design.md */
+	spinlock_t	*other;
 };
 
 /**
@@ -95,49 +106,35 @@ void twheel_keys_destroy(struct twheel_keys *keys);
 int twheel_keys_reserve(struct twheel_keys *keys, u32 n);
 
 /**
- * twheel_keys_hash() - the hash of a key
- * @keys:	the table
+ * twheel_keys_hash() - the first hash of a key
+ * @keys:	the table, for which twheel_keys_reserve() has made room
  * @key:	the key
+ *
+ * Two multiplications spread keys at equal distances as well as any others. A program that measures
+ * for long can learn which keys collide: see keys.c for what becomes of these.
  *
  * Context: any.
  * Return: the hash.
  */
-u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key);
-
-/**
- * twheel_keys_lock_of() - the lock of all keys with a hash
- * @keys:	the table, for which twheel_keys_reserve() has made room
- * @hash:	the hash
- *
- * It guards the buckets of these keys, even if they are split.
- *
- * Return: the lock.
- */
-static inline spinlock_t *twheel_keys_lock_of(const struct twheel_keys *keys, u32 hash)
+static inline u32 twheel_keys_hash(const struct twheel_keys *keys, u64 key)
 {
-	return &keys->locks[hash % TWHEEL_KEY_LOCKS].lock;
+	key ^= key >> 32;
+	key *= keys->factors[0];
+	key ^= key >> 32;
+	return key * keys->factors[1] >> 32;
 }
-
-/**
- * twheel_keys_head() - where the bucket of a hash begins
- * @keys:	the table
- * @hash:	the hash
- *
- * Context: any. The answer stays right only while the lock of @hash is held.
- * Return: the index of the first timer, or 0; or without that lock perhaps NULL.
- */
-u32 *twheel_keys_head(const struct twheel_keys *keys, u32 hash);
 
 /**
  * twheel_keys_insert() - give a timer a key
  * @keys:	the table
  * @timer:	the timer, which is free
- * @head:	where the bucket of the key begins
+ * @place:	as twheel_keys_find() has filled it
  * @key:	the key, which no timer has
  *
- * Context: the caller holds the lock of the key's hash.
+ * Context: the locks of @place are held.
  */
-void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer, u32 *head, u64 key);
+void twheel_keys_insert(struct twheel_keys *keys, struct twheel_timer *timer,
+			const struct twheel_key_place *place, u64 key);
 
 /**
  * twheel_keys_split() - split some buckets, if there are too few
@@ -157,15 +154,32 @@ void twheel_keys_split(struct twheel_keys *keys);
 void twheel_keys_remove(struct twheel_keys *keys, struct twheel_timer *timer);
 
 /**
- * twheel_keys_find() - find the timer with a key
+ * twheel_keys_find() - find the timer with a key, or let none get it
  * @keys:	the table
- * @head:	where the bucket of @key begins
  * @key:	the key
+ * @place:	filled, with locks that are held until twheel_keys_unlock(), if no timer has @key
  *
- * Context: the caller holds the lock of the hash of @key.
- * Return: the timer, or NULL if no timer has @key.
+ * Context: bottom halves are off, under RCU, and no lock of @keys is held.
+ * Return: the timer, without locks; or NULL if no timer has @key.
  */
-struct twheel_timer *twheel_keys_find(const struct twheel_keys *keys, const u32 *head, u64 key);
+struct twheel_timer *twheel_keys_find(struct twheel_keys *keys, u64 key,
+				      struct twheel_key_place *place);
+
+/**
+ * twheel_keys_unlock() - release the locks of a place
+ * @place:	as twheel_keys_find() has filled it: afterwards it is none
+ */
+static inline void twheel_keys_unlock(struct twheel_key_place *place)
+{
+	/* For sparse, which cannot follow a lock that depends on a condition. */
+	if (unlikely(place->other)) {
+		__acquire(place->other);
+		spin_unlock(place->other);
+	}
+	__acquire(place->lock);
+	spin_unlock(place->lock);
+	place->lock = NULL;
+}
 
 /**
  * twheel_keys_guess() - find the timer with a key, without a lock
@@ -183,8 +197,8 @@ struct twheel_timer *twheel_keys_guess(const struct twheel_keys *keys, u64 key);
  * @entries:	structs that begin with a key
  * @size:	bytes from one to the next
  * @n:		how many, up to %TWHEEL_HOLD_MAX
- * @hints:	filled for each with a timer that has or had the key, or with the hash if none was
- *		found: while others insert or remove keys, one may be missed
+ * @hints:	filled for each with a timer that has or had the key, or NULL if none was found:
+ *		while others insert or remove keys, one may be missed
  *
  * Context: under RCU.
  */

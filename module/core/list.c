@@ -70,7 +70,7 @@ int twheel_list_get(struct twheel_ctx *ctx, struct twheel_timer_info *info)
 	struct twheel_hold hold __uninitialized;
 
 	twheel_hold_begin(&hold, ctx);
-	timer = twheel_hold_handle(&hold, info->handle, TWHEEL_NO_HINT);
+	timer = twheel_hold_handle(&hold, info->handle, NULL);
 	if (timer)
 		describe(timer, info);
 	twheel_hold_unlock_key(&hold);

@@ -79,7 +79,7 @@ void twheel_pool_look_ahead(struct twheel_pool *pool, const void *entries, size_
 		u32 index = lower_32_bits(*(const u64 *)entries);
 
 		/* Handle 0, which asks for a new timer, has the index of none. */
-		hints[i] = twheel_chunk_timer(&pool->chunks, index) ?: TWHEEL_NO_HINT;
+		hints[i] = twheel_chunk_timer(&pool->chunks, index);
 		/* That of no timer does nothing. */
 		prefetchw(hints[i]);
 	}

@@ -282,9 +282,9 @@ void twheel_pool_reclaim(struct twheel_pool *pool);
  * @entries:	structs that begin with a handle or key
  * @size:	bytes from one to the next
  * @n:		how many, up to %TWHEEL_HOLD_MAX
- * @hints:	filled for each with the timer that it may name, or with a hint that is none: see
- *		keys.h. The caller has to lock the timer and then to ask twheel_pool_is_named().
- *		With keys there may be one all the same: twheel_keys_find() tells
+ * @hints:	filled for each with the timer that it may name, or NULL. The caller has to lock the
+ *		timer and then to ask twheel_pool_is_named(). With keys there may be one where
+ *		this is NULL: twheel_keys_find() tells
  *
  * The CPU waits for the memory of all of them at once, and not for one after another.
  *

@@ -34,6 +34,7 @@ const char * const knob_names[NR_KNOBS] = {
 	[USERNS]	= "userns",	[LATE]		= "late",
 	[PROCESS]	= "process",	[CANCELS]	= "cancels",
 	[FORKS]		= "forks",	[WALL]		= "wall",
+	[COLLISIONS]	= "collisions",
 };
 
 /* An episode is of one of these kinds, or of none. */
@@ -111,6 +112,7 @@ static void choose_config(struct sim_config *config, u64 seed, u32 cpus)
 		.kill_chance	= once_in(seed, KILLS, 4) ? 500 : 0,
 		.costs		= ordinary_costs,
 		.rt		= once_in(seed, RT, 10),
+		.zeros		= once_in(seed, COLLISIONS, 4),
 	};
 	if (world.process)
 		config->cancel_chance = once_in(seed, CANCELS, 2) ? 10000 : 0;

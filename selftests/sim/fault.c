@@ -224,7 +224,7 @@ void get_random_bytes(void *p, size_t n)
 	char *byte = p;
 
 	while (n--)
-		*byte++ = (char)sim_random();
+		*byte++ = sim_config.zeros ? 0 : (char)sim_random();
 }
 
 u32 get_random_u32(void)

@@ -211,10 +211,14 @@ bool spin_trylock(spinlock_t *lock)
 	return true;
 }
 
-/* A batch has 32 timers, each of which may come and go; and as much again for all else. */
+/*
+ * A batch has 32 timers, each of which may come and go; and as much again for all else. With keys
+ * that collide each of them may come past 16 others, in each of two buckets.
+ */
 u64 sim_max_held(void)
 {
-	return 100000 + 64 * (sim_config.costs.node + sim_config.costs.enqueue);
+	return (sim_config.zeros ? 300000 : 100000) +
+	       64 * (sim_config.costs.node + sim_config.costs.enqueue);
 }
 
 bool spin_is_contended(spinlock_t *lock)

@@ -73,6 +73,7 @@ struct sim_costs {
  * @drain_mask:		which random numbers do not let stores leave a buffer at a point
  * @rt:			the rules of PREEMPT_RT: spinlocks and soft interrupts are preempted
  * @bh_lock:		and bottom halves that are off are a lock of the CPU, as before Linux 6.18
+ * @zeros:		random bytes are zeros, with which the keys of programs collide
  * @costs:		what things take
  * @max_debt:		wheels may take half of a CPU, and so many ns more for a while; 0 for all
  */
@@ -100,6 +101,7 @@ struct sim_config {
 	u32	drain_mask;
 	bool	weak;
 	bool	rt, bh_lock;
+	bool	zeros;
 	struct sim_costs costs;
 	u64	max_debt;
 };

@@ -24,7 +24,7 @@ static void counted_free(void *page)
 #define kmem_cache_zalloc(cache, gfp)	((void)(cache), counted_zalloc())
 #define kmem_cache_free(cache, p)	((void)(cache), counted_free(p))
 
-#include "../../userspace/lib/process/process.c"
+#include "process.c"
 
 #undef ARRAY_SIZE
 #include "tap.h"
