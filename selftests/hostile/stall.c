@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Callers that stall half way, while a copy from or to user memory waits for a page fault that
- * nobody answers (userfaultfd). They hold up nobody else, not even users of the same context, and can
- * be killed there. That a reader who stalls leaves its wake-up to the next one is for selftests/sim.
+ * nobody answers (userfaultfd). They hold up nobody else, not even users of the same context, and
+ * can be killed there. That a reader who stalls leaves its wake-up to the next one is for
+ * selftests/sim.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>

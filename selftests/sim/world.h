@@ -105,8 +105,8 @@ enum end {
  * @seen:	expirations that were told
  * @next:	of a periodic timer, the deadline of the next record
  * @told:	the deadline of the last record
- * @steps:	how often the clock had been set when the call began; or U64_MAX, if it was just being
- *		set, or a leap second may come
+ * @steps:	how often the clock had been set when the call began; or U64_MAX, if it was just
+ *		being set, or a leap second may come
  */
 struct arming {
 	enum end	end;

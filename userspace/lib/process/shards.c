@@ -255,7 +255,8 @@ void run_part(const struct twheel_shards *shards, unsigned long request, char *e
 		shard_by_entry[i] = (uint8_t)shard_for(shards, request, &handles[i]);
 		left |= 1U << shard_by_entry[i];
 	}
-	if (left == 1U << shard_by_entry[0] && !((uintptr_t)entries % _Alignof(union shard_entry))) {
+	if (left == 1U << shard_by_entry[0] &&
+	    !((uintptr_t)entries % _Alignof(union shard_entry))) {
 		run_in_place(shards, shard_by_entry[0], request, entries, handles, n, size);
 		return;
 	}
