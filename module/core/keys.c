@@ -9,11 +9,12 @@
  * its second hash, for which nobody can choose keys that collide. So where keys collide in the
  * first one, by chance or with intent, the second one spreads them, and no bucket is long.
  *
- * Locking rules: the last bits of a hash say which lock guards all keys with such hashes, however
- * often their buckets are split. So under its lock a key is in the bucket that keys->nr says,
- * however much that counts up meanwhile for buckets of other locks. Only a look-up with the lock
- * tells that no timer has a key. What one without it finds may have left the table since, which the
- * caller sees once it has locked the timer.
+ * Locking rules: the last bits of a hash say which lock guards its bucket, however often that is
+ * split. So under this lock it is the one that keys->nr says, however much that counts up meanwhile
+ * for buckets of other locks. Whoever gives a key to a timer holds the lock of its first hash, and
+ * if it is to be looked for with the second one, the lock of that, too. So only a look-up with
+ * these locks tells that no timer has a key. What one without them finds may have left the table
+ * since, which the caller sees once it has locked the timer.
  *
  * The kernel's rhashtable would do the same with 16 bytes more for each timer and two cache
  * misses more for each look-up; and it is not charged to a memory cgroup.
