@@ -40,8 +40,12 @@
 #define BUCKETS_MAX	BIT(31)
 /* Buckets that an insertion splits at most. Memory may have been short before. */
 #define SPLITS_MAX	4
-/* A bucket with so many timers is full: nearly all have fewer than three, and none by chance. */
+/*
+ * A bucket with so many timers is full: nearly all have fewer than three, and none by chance. While
+ * many CPUs make timers faster than one of them splits buckets, it is up to four times as many.
+ */
 #define BUCKET_FULL	16
+#define BUCKET_LAG_MAX	4U
 /* Timers that a look-up without a lock follows */
 #define STEPS_MAX	32
 
@@ -221,6 +225,13 @@ static __always_inline struct twheel_timer *follow(const struct twheel_keys *key
 	return NULL;
 }
 
+static bool is_full(const struct twheel_keys *keys, u32 timers)
+{
+	return timers >= BUCKET_FULL &&
+	       timers / BUCKET_FULL >= min(BUCKET_LAG_MAX,
+					   READ_ONCE(keys->wanted) / READ_ONCE(keys->nr));
+}
+
 /* Take @lock and, unless it is NULL or the same one, @other. */
 static void lock_place(struct twheel_key_place *place, spinlock_t *lock, spinlock_t *other)
 {
@@ -254,7 +265,7 @@ struct twheel_timer *twheel_keys_find(struct twheel_keys *keys, u64 key,
 		steps = U32_MAX;
 		place->head = bucket_of(keys, hash);
 		timer = follow(keys, *place->head, key, &steps);
-		full = U32_MAX - steps >= BUCKET_FULL;
+		full = is_full(keys, U32_MAX - steps);
 		if (likely(timer || !(full || READ_ONCE(keys->was_full))))
 			break;
 		if (both) {
