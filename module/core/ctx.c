@@ -145,7 +145,8 @@ bool twheel_ctx_take_step(struct twheel_ctx *ctx)
 	do {
 		/* Read the count once: a step may come between comparing and storing it. */
 		steps = twheel_clock_steps();
-		if (old == steps)
+		/* If not more, the count was read late: another reader was told. */
+		if ((s32)(steps - old) <= 0)
 			return false;
 	} while (!try_cmpxchg(&ctx->steps, &old, steps));
 	return true;
