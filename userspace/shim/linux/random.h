@@ -18,8 +18,14 @@ static inline void get_random_bytes(void *buf, size_t size)
 {
 	uint64_t guess = (uintptr_t)buf ^ (uint64_t)time(NULL) * 0x9e3779b97f4a7c15ULL;
 
-	if (syscall(SYS_getrandom, buf, size, GRND_NONBLOCK) != (long)size)
-		memcpy(buf, &guess, size < sizeof(guess) ? size : sizeof(guess));
+	char *byte = buf;
+
+	if (syscall(SYS_getrandom, buf, size, GRND_NONBLOCK) == (long)size)
+		return;
+	for (; size; size--) {
+		guess = (guess ^ guess >> 33) * 0xff51afd7ed558ccdULL;
+		*byte++ = (char)(guess >> 56);
+	}
 }
 
 #endif /* SHIM_LINUX_RANDOM_H */
