@@ -333,7 +333,8 @@ class Context:
     which is for ever. Negative times, and handles and keys that do not fit, are OverflowError; a
     path with a zero byte is ValueError. Other errors are OSError with the errno of libtwheel; a
     closed context is EBADF. Calls may be made from several threads. One that is under way during
-    close() goes on, also a read that waits; the library closes the context after that.
+    close() goes on, also a read that waits; the library closes the context after that. None may
+    be under way during detach().
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *,
@@ -408,7 +409,7 @@ class Context:
     def _drop(self) -> None:
         tw, self._tw = getattr(self, "_tw", None), None
         if tw is not None:
-            del _owned[id(tw)]
+            _owned.pop(id(tw), None)
 
     def _release_words(self) -> None:
         for lease in list(self._leases):
@@ -433,9 +434,10 @@ class Context:
 
     @property
     def _pointer(self) -> _Owned:
-        if self._tw is None:
+        tw = self._tw
+        if tw is None:
             raise _closed()
-        return self._tw
+        return tw
 
     def _goes(self, tw: c_void_p) -> None:
         self._tw = _Owned(tw.value or 0)

@@ -753,8 +753,10 @@ class Wheel:
         self._in_time = self._lag_in_time
         # The garbage collector may run a finalizer at any time, which may arm, push back or cancel
         # timers: of that the wheel is told the next time.
+        # First: a timer that a finalizer makes after this is told the next time.
+        new = self._new.copy()
         self._told = next(self._numbers)
-        new, moved, gone = self._new.copy(), self._moved.copy(), self._gone.copy()
+        moved, gone = self._moved.copy(), self._gone.copy()
         numbers: list[int] = []
         for number in new:
             timer = self._timers.get(number)
