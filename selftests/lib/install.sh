@@ -397,6 +397,8 @@ check "a DESTDIR that does not begin with /" names_folder DESTDIR \
 check "and such a prefix" names_folder prefix make -C "$user" O="$tmp/build" PREFIX=stage install
 check "and an empty one" names_folder prefix \
 	make -C "$user" O="$tmp/build" DESTDIR="$tmp/empty" LDCONFIG=false PREFIX= install
+check "and an empty folder" names_folder libdir \
+	make -C "$user" O="$tmp/build" DESTDIR="$tmp/empty" LDCONFIG=false libdir= install
 check "nothing is installed there" test ! -e "$user/stage" -a ! -e "$user/../stage"
 try "make install where ldconfig fails" here LDCONFIG=false install
 try "says how to have the library found" grep -q '^note: .*LD_LIBRARY_PATH' "$tmp/said"
