@@ -51,7 +51,7 @@ void *twheel_table_alloc(struct twheel_table *table, size_t bytes)
 
 /*
  * Add a block. An array that is replaced stays counted until the table is destroyed: all of them
- * take less than the last one.
+ * take hardly more than the last one.
  */
 static int add_block(struct twheel_table *table)
 {
