@@ -4,9 +4,6 @@
 
 #include "world.h"
 
-/* All that comes up at once in an ordinary episode takes less than that. */
-#define LATE_NS		100000U
-
 static u64 ahead_of(const struct context *c, u64 now)
 {
 	switch (c->clock) {
@@ -33,8 +30,11 @@ u64 sim_time_of(const struct context *c, u64 time)
 
 u64 most_late(void)
 {
+	u64 late = sim_config.skew + sim_max_held();
+
 	if (world.fair)
-		return sim_config.skew + sim_max_held() + fair_bound();
-	return sim_config.skew + LATE_NS + 4 * sim_config.costs.kick +
+		return late + fair_bound();
+	/* All that comes up at once in an ordinary episode takes less time than a batch. */
+	return late + 4 * sim_config.costs.kick +
 	       (sim_config.freeze_chance ? 60 * sim_config.freeze_ns : 0);
 }
