@@ -270,4 +270,6 @@ void call_close(struct context *c)
 	sim_acquire(&c->file);
 	sim_trace("context %u: close", c->nr);
 	sim_device->release(NULL, &c->file);
+	/* As module_put() does for rmmod */
+	sim_release(&sim_device);
 }

@@ -341,6 +341,7 @@ void close_all(void *unused)
 			  true);
 	if (sim_below(2))
 		sim_sleep_until(sim_now() + sim_below(3000));
+	sim_acquire(&sim_device);
 	sim_module_exit();
 	sim_trace("rmmod");
 	check_unloaded();
