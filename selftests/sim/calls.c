@@ -243,8 +243,10 @@ struct page *call_map(struct context *c, u32 index)
 
 	expect(!sim_device->mmap(&c->file, &vma), STABLE_INTERFACE,
 	       "the words of a context with leases cannot be mapped");
-	if (vma.vm_ops->fault(&vmf))
+	if (vma.vm_ops->fault(&vmf)) {
+		sim_release(&c->file);
 		return NULL;
+	}
 	return vmf.page;
 }
 
