@@ -217,7 +217,7 @@ bool spin_trylock(spinlock_t *lock)
  */
 u64 sim_max_held(void)
 {
-	return (sim_config.zeros ? 300000 : 100000) +
+	return (sim_config.zeros ? 300000 : 110000) +
 	       64 * (sim_config.costs.node + sim_config.costs.enqueue);
 }
 
