@@ -752,8 +752,7 @@ class Wheel:
     def _tell(self) -> None:
         self._in_time = self._lag_in_time
         # The garbage collector may run a finalizer at any time, which may arm, push back or cancel
-        # timers: of that the wheel is told the next time.
-        # First: a timer that a finalizer makes after this is told the next time.
+        # timers: of that the wheel is told the next time. So new ones are copied first.
         new = self._new.copy()
         self._told = next(self._numbers)
         moved, gone = self._moved.copy(), self._gone.copy()

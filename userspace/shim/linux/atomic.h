@@ -2,7 +2,7 @@
 /*
  * 64-bit words that others may change at any time: the same, and what the kernel orders less is
  * ordered here as well. A test that looks at what happens between two accesses defines
- * SHIM_ATOMICS, and brings its own functions.
+ * SHIM_ATOMICS, and brings its own functions. Counts, which are long, order nothing, as there.
  */
 #ifndef SHIM_LINUX_ATOMIC_H
 #define SHIM_LINUX_ATOMIC_H

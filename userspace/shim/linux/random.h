@@ -17,7 +17,6 @@
 static inline void get_random_bytes(void *buf, size_t size)
 {
 	uint64_t guess = (uintptr_t)buf ^ (uint64_t)time(NULL) * 0x9e3779b97f4a7c15ULL;
-
 	char *byte = buf;
 
 	if (syscall(SYS_getrandom, buf, size, GRND_NONBLOCK) == (long)size)
