@@ -50,7 +50,7 @@ static inline bool is_served(uid_t uid)
  */
 static inline bool nothing_left(uid_t uid)
 {
-	int fd = open_as(uid);
+	int fd = open_when_freed(uid);
 	bool ok = fd >= 0 && tw_all_given_back(fd);
 
 	if (fd >= 0)

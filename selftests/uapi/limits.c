@@ -249,14 +249,6 @@ FIXTURE_TEARDOWN(leftovers)
 	set_parameter("max_user_timers", self->max_user);
 }
 
-/* Opens as @uid. An open does not wait for memory that is about to be freed, so this does. */
-static int open_when_freed(uid_t uid)
-{
-	int fd;
-
-	return tw_await((fd = open_as(uid)) != -EDQUOT) ? fd : -EDQUOT;
-}
-
 /*
  * Tables and words stay with a descriptor when its timers have ended, and still count. The
  * limit is the same again when such descriptors are closed.

@@ -40,6 +40,14 @@ static inline int open_as(uid_t uid)
 	return fd;
 }
 
+/* Opens as @uid. An open does not wait for memory that is about to be freed, so this does. */
+static inline int open_when_freed(uid_t uid)
+{
+	int fd;
+
+	return tw_await((fd = open_as(uid)) != -EDQUOT) ? fd : -EDQUOT;
+}
+
 /* Wakes the other end of a socket pair, which waits in hear(). Returns false if there is none. */
 static inline bool tell(int fd)
 {
