@@ -281,5 +281,5 @@ void twheel_ctx_destroy(struct twheel_ctx *ctx)
 	mutex_destroy(&ctx->grow);
 	twheel_quota_memory_leaves(quota, ctx_memory());
 	twheel_quota_put(quota);
-	call_rcu(&ctx->rcu, free_ctx);
+	call_rcu_hurry(&ctx->rcu, free_ctx);
 }

@@ -259,7 +259,7 @@ static void drop_empty(struct twheel_pool *pool, struct twheel_stock *stock, u32
 		set_slot(pool, chunk, (unsigned long)chunk->generation << 1);
 		ida_free(&pool->indices, chunk->index);
 		twheel_quota_memory_leaves(chunk->quota, TWHEEL_CHUNK_SIZE);
-		call_rcu(&chunk->rcu, free_chunk);
+		call_rcu_hurry(&chunk->rcu, free_chunk);
 	}
 }
 

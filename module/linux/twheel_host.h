@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
+#include "compat.h"
 #include "counters.h"
 #include "program.h"
 #include "quota.h"

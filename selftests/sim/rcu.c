@@ -178,7 +178,7 @@ static void queue(struct rcu_head *head, void (*func)(struct rcu_head *head), vo
 	sim_point();
 }
 
-void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
+void call_rcu_hurry(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	queue(head, func, NULL);
 }

@@ -23,7 +23,7 @@ void rcu_read_unlock(void);
 #define rcu_read_unlock_bh()		local_bh_enable()
 bool rcu_read_lock_held(void);
 bool rcu_read_lock_any_held(void);
-void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head));
+void call_rcu_hurry(struct rcu_head *head, void (*func)(struct rcu_head *head));
 void sim_free_rcu(struct rcu_head *head, void *memory);
 void synchronize_rcu(void);
 void rcu_barrier(void);

@@ -21,6 +21,7 @@ typedef int vm_fault_t;
 #define CONFIG_TIME_NS	1
 #define CONFIG_NR_CPUS	8
 #define HAVE_HRTIMER_SETUP
+#define HAVE_CALL_RCU_HURRY
 
 /* IS_ENABLED() as the kernel has it: 1 if @option is defined as 1, else 0 */
 #define SIM_PLACE_1	0,

@@ -34,7 +34,7 @@ void twheel_rcu_barrier(void);
 #define rcu_read_unlock()		shim_leave(shim_rcu)
 #define rcu_read_lock_bh()		local_bh_disable()
 #define rcu_read_unlock_bh()		local_bh_enable()
-#define call_rcu(head, func)		twheel_call_rcu(head, func)
+#define call_rcu_hurry(head, func)	twheel_call_rcu(head, func)
 #define rcu_barrier()			twheel_rcu_barrier()
 #define kvfree_rcu(p, member) ({					\
 	static_assert(!offsetof(__typeof__(*(p)), member));		\
