@@ -187,14 +187,20 @@ def commands(base):
 
 
 def ignored(base):
-    """Whoever has started a node may ignore SIGCHLD, and a program inherits that."""
+    """Whoever has started a node may ignore signals, and a program inherits that."""
     reminder(base.where, "add", "0s", "once more")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     node = Node(base, "--command", '[ "$REMINDER_ATTEMPT" -gt 1 ]', *QUICK)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     check(f"{base.name}: a command ends also where SIGCHLD is ignored",
           comes_true(lambda: base.sql("SELECT state, fence FROM reminders") == [("2", "2")], 20),
           base.sql("SELECT state, fence FROM reminders"))
+    node.signal(signal.SIGINT)
+    reminder(base.where, "add", "0s", "after the signal")
+    check(f"{base.name}: a SIGINT that is ignored ends no node",
+          comes_true(lambda: all_done(base), 20), base.sql("SELECT state FROM reminders"))
     node.kill()
 
 

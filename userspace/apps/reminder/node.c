@@ -707,7 +707,6 @@ static void report(const struct node *node)
 
 static void block_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t blocked;
 
 	/* These are let in only while the giver waits. */
@@ -715,8 +714,8 @@ static void block_signals(void)
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	inherited_catch(SIGINT, on_signal);
+	inherited_catch(SIGTERM, on_signal);
 }
 
 void node_run(const struct settings *settings, struct outlet *outlet)
