@@ -7,15 +7,19 @@
 
 . "$(dirname "$0")/programs.sh"
 
+# What is sorted here is compared with what sort does.
+export LC_ALL=C
+
 # Beside this script where it was built, or in the source.
 folder=$here
 [ -e "$folder/twheel.bash" ] || folder=$here/../../userspace/tools/completion
 command -v bash >/dev/null || skip_all "there is no bash"
 [ -e "$folder/twheel.bash" ] || skip_all "the completions are not here"
 
-# completes WORD... - what bash offers for the last word, which may be empty, sorted
+# completes WORD... - what bash offers for the last word, which may be empty, and how, sorted
 completes() {
 	bash -c '. "$1"; shift
+		compopt() { echo "$@"; }
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 		_twheel
 		[ ${#COMPREPLY[@]} = 0 ] || printf "%s\n" "${COMPREPLY[@]}"' \
@@ -55,8 +59,13 @@ offers "a clock" "realtime " twheel arm 5s -C r
 offers "any duration" "" twheel arm --every ""
 offers "an option behind a duration" "--slack " twheel arm --every 5s --sl
 mkdir "$tmp/files" && touch "$tmp/files/one" "$tmp/files/other"
-offers "files" "$tmp/files/one $tmp/files/other " twheel top --svg "$tmp/files/o"
-offers "a device" "$tmp/files/one " twheel info --device "$tmp/files/on"
+# As file names they are quoted.
+for words in "top --svg" "save --fd 3" load; do
+	# shellcheck disable=SC2086 # words
+	offers "files of $words" "-o filenames $tmp/files/one $tmp/files/other " \
+		twheel $words "$tmp/files/o"
+done
+offers "a device" "-o filenames $tmp/files/one " twheel info --device "$tmp/files/on"
 
 # Processes that have timers: two are made up.
 root=$tmp/root

@@ -24,8 +24,6 @@ _twheel_values() {
 	case $1/$2 in
 	arm/--clock|arm/-C)
 		compgen -W "monotonic boottime realtime" -- "$3" ;;
-	*/--device|*/-D|top/--svg|top/-s)
-		compgen -f -- "$3" ;;
 	*/--pid|*/-p)
 		compgen -W "$(twheel ps --json 2>/dev/null | grep -o '"pid":[0-9]*' |
 			sed 's/.*://' | sort -un)" -- "$3" ;;
@@ -36,11 +34,22 @@ _twheel_values() {
 	return 0
 }
 
+# Offer files. What is no letter in a name is quoted, and a folder gets a slash.
+_twheel_files() {
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
 _twheel() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb='' words
 
 	[ "$COMP_CWORD" = 1 ] || verb=${COMP_WORDS[1]}
+	case $verb/$before,$word in
+	*/--device,*|*/-D,*|top/--svg,*|top/-s,*)
+		_twheel_files "$word"
+		return ;;
+	esac
 	if [ -n "$verb" ] && words=$(_twheel_values "$verb" "$before" "$word"); then
 		mapfile -t COMPREPLY < <(printf '%s' "${words:+$words$'\n'}")
 		return
@@ -48,7 +57,7 @@ _twheel() {
 	case $verb,$word in
 	save,-*|load,-*) ;;
 	save,*|load,*)
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		_twheel_files "$word"
 		return ;;
 	esac
 	words=$(_twheel_options "$verb")
