@@ -41,7 +41,7 @@ install_all() {
 	install -d "$source"
 	# This comes first, for uninstall to know the folder if the rest fails.
 	sed "s/#MODULE_VERSION#/$version/" "$top/dkms.conf" >"$source/dkms.conf"
-	cp -r "$top"/{Kbuild,VERSION,module,uapi} "$source"
+	cp -r --no-preserve=mode "$top"/{Kbuild,VERSION,module,uapi} "$source"
 	dkms add "twheel/$version"
 
 	for kernel in /lib/modules/*/build; do

@@ -32,6 +32,8 @@ tree=$tmp/tree
 version=$(cat "$top/VERSION")
 mkdir "$tree" "$tmp/bin"
 cp -r "$top"/{Kbuild,VERSION,module,uapi,packaging,dkms.conf} "$tree"
+# As of somebody whose files nobody else may read
+chmod -R go= "$tree"
 cat >"$tmp/bin/dkms" <<END
 #!/bin/sh
 case \$1 in
