@@ -169,6 +169,23 @@ run twheel load --fd 8 "$tmp/wall"
 check "but not in wall time" test "$status" = 0
 exec 8>&-
 
+# Ctrl-C, say, while it arms
+if command -v cksum >/dev/null; then
+	{ echo "$head timers=100000" && seq 100000 | sed 's/$/ 0 8100000000000000 0 0 1 -/'; } >"$file"
+	echo "end $(cksum <"$file" | cut -d' ' -f1)" >>"$file"
+	exec 8<>/dev/twheel
+	twheel load --fd 8 "$file" >"$tmp/out" 2>&1 &
+	pid=$!
+	while kill -0 $pid 2>/dev/null && [ "$(armed 8)" = 0 ]; do :; done
+	kill $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	armed=$(armed 8)
+	check "a signal that comes meanwhile leaves all, or none" test "$armed" = 100000 -o "$armed" = 0
+	exec 8>&-
+else
+	skip "a signal that comes meanwhile" "there is no cksum"
+fi
+
 # Of another process, without keys
 twheel arm 1h 2h 3h --every 90s --count 12 --clock boottime >"$tmp/arm" 2>&1 9>&- &
 pid=$!

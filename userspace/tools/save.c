@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,12 +289,17 @@ static void print_map(const struct saved *saved, const struct twheel_arm *arms)
 static enum tool_exit arm(const struct request *request, struct twheel *tw,
 			  const struct saved *saved, struct twheel_arm *arms)
 {
+	sigset_t signals, before;
 	size_t i;
 	int ret;
 
 	for (i = 0; i < saved->n; i++)
 		arms[i] = arm_of(saved, i);
+	/* Ctrl-C is not to leave some of them armed: it comes when all are, or none. */
+	sigfillset(&signals);
+	sigprocmask(SIG_BLOCK, &signals, &before);
 	ret = arm_all(tw, arms, saved->n, &i);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (ret)
 		return tool_complain(TOOL_FAILED, "load: %s, line %zu: %s: nothing was armed",
 				     request->path, i + 2, strerror(-ret));
