@@ -21,17 +21,20 @@ name=twheel-$(git -C "$top" show "$revision:VERSION")
 version=${name#twheel-}
 one=twheel-amalgamation-$version
 tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+trap 'rm -rf "$tree" "$build/dist"/*.$$' EXIT
 
-# keep NAME - make NAME.tar.gz of a tarball. Somebody may be reading one that was made before.
+# keep NAME COMMAND... - make NAME.tar.gz of the tarball that a command prints, unless it fails.
+# Somebody may be reading one that was made before.
 keep() {
-	gzip -n9 >"$build/dist/$1.$$"
-	mv "$build/dist/$1.$$" "$build/dist/$1.tar.gz"
-	echo "$build/dist/$1.tar.gz"
+	local name=$1
+	shift
+	"$@" | gzip -n9 >"$build/dist/$name.$$"
+	mv "$build/dist/$name.$$" "$build/dist/$name.tar.gz"
+	echo "$build/dist/$name.tar.gz"
 }
 
 mkdir -p "$build/dist"
-git -C "$top" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$revision" | keep "$name"
+keep "$name" git -C "$top" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$revision"
 
 tar -xzf "$build/dist/$name.tar.gz" -C "$tree"
 # Older commits cannot make it.
@@ -39,5 +42,5 @@ tar -xzf "$build/dist/$name.tar.gz" -C "$tree"
 "$tree/$name/packaging/amalgamation.pl" "$tree/$one"
 cp -r "$tree/$name/LICENSES" "$tree/$one"
 rm "$tree/$one/LICENSES/Linux-syscall-note"
-tar -c -C "$tree" --format=ustar --sort=name --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner \
-	--mtime="$(git -C "$top" log -1 --format=@%ct "$revision")" "$one" | keep "$one"
+keep "$one" tar -c -C "$tree" --format=ustar --sort=name --mode=u=rwX,go=rX --owner=0 --group=0 \
+	--numeric-owner --mtime="$(git -C "$top" log -1 --format=@%ct "$revision")" "$one"

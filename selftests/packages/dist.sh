@@ -71,6 +71,15 @@ tarballs() {
 		cmp "$tmp"/{one,two}/build/dist/twheel-amalgamation-"$version".tar.gz
 }
 
+# A commit of which git lacks a file
+no_half() {
+	clone half
+	cd "$tmp/half" || return
+	git update-index --add --cacheinfo "100644,$(printf %040d 1),zzz"
+	! packaging/dist.sh "$(git -c user.name=T -c user.email=t@example.org \
+		commit-tree -m half "$(git write-tree --missing-ok)")" && [ -z "$(ls build/dist)" ]
+}
+
 # With all that git knows, it is what a user builds from.
 complete() {
 	tar -t -f "$tmp/one/build/dist/twheel-$version.tar.gz" |
@@ -136,6 +145,7 @@ equal "DKMS builds the module for kernels of the range, and no others" \
 	"$(printf '%s\n' "${built[@]}")" \
 	built_for 5.15.0-100-generic 6.0.0-6-amd64 "${built[@]}"
 try "make dist gives the same bytes in two places" tarballs
+try "where git fails there is no tarball, nor half of one" no_half
 try "the tarball has what git has" complete
 try "the library and the tool can be built from it" builds
 try "the library as one file compiles" one_file
