@@ -604,27 +604,22 @@ static void send_request(const char *path, const char *key, const char *when)
 	close(sock);
 }
 
-static void run(struct reminder *r)
+static void run(struct reminder *r, const sigset_t *waiting)
 {
 	struct pollfd fds[] = {
 		{ .fd = r->socket, .events = POLLIN },
 		{ .fd = twheel_fd(r->tw[AFTER]), .events = POLLIN },
 		{ .fd = twheel_fd(r->tw[AT]), .events = POLLIN },
 	};
-	sigset_t waiting;
 	unsigned int c;
 
-	sigprocmask(SIG_SETMASK, NULL, &waiting);
-	sigdelset(&waiting, SIGINT);
-	sigdelset(&waiting, SIGTERM);
-
 	while (!interrupted) {
-		if (ppoll(fds, 1 + CONTEXTS, NULL, &waiting) < 0) {
+		if (ppoll(fds, 1 + CONTEXTS, NULL, waiting) < 0) {
 			if (errno == EINTR)
 				continue;
 			die(EXIT_FAILED, "poll: %s", strerror(errno));
 		}
-		inherited_let_in(&waiting);
+		inherited_let_in(waiting);
 		/* In this order: see the head of this file. */
 		take_requests(r);
 		for (c = 0; c < CONTEXTS; c++)
@@ -662,20 +657,14 @@ static void parse_options(struct reminder *r, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct reminder r;
-	sigset_t blocked;
+	sigset_t waiting;
 	unsigned int c;
 
 	parse_options(&r, argc, argv);
 	/* Write whole lines, so that a kill does not leave a part of one. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
-	/* These signals are let in only while the program waits. */
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	inherited_catch(SIGINT, on_signal);
-	inherited_catch(SIGTERM, on_signal);
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, 0);
 
 	for (c = 0; c < CONTEXTS; c++)
 		get_timers(&r.tw[c], contexts[c].name, contexts[c].clock);
@@ -686,6 +675,6 @@ int main(int argc, char **argv)
 	give(&r, true);
 	notify("READY=1", -1);
 
-	run(&r);
+	run(&r, &waiting);
 	return EXIT_DONE;
 }

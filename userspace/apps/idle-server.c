@@ -182,7 +182,6 @@ static void set_up(struct server *server, sigset_t *waiting)
 {
 	socklen_t len = sizeof(server->address);
 	struct rlimit files;
-	sigset_t blocked;
 	int one = 1;
 
 	/* Allow as many descriptors as this user may have anyway. */
@@ -211,14 +210,7 @@ static void set_up(struct server *server, sigset_t *waiting)
 	watch_fd(server, twheel_fd(server->tw), NAME_TIMERS);
 	server->listening = true;
 
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigprocmask(SIG_BLOCK, &blocked, waiting);
-	sigdelset(waiting, SIGINT);
-	sigdelset(waiting, SIGTERM);
-	inherited_catch(SIGINT, on_signal);
-	inherited_catch(SIGTERM, on_signal);
+	inherited_catch_all(on_signal, waiting, SIGINT, SIGTERM, 0);
 
 	printf("listening on %s:%u\n", inet_ntoa(server->address.sin_addr),
 	       ntohs(server->address.sin_port));

@@ -94,21 +94,6 @@ static bool parse_clock(const char *text, __u32 *clock)
 	return true;
 }
 
-/* Catch the signals that stop the program, and block them except in ppoll(). */
-static void catch_signals(sigset_t *waiting)
-{
-	sigset_t blocked;
-
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigprocmask(SIG_BLOCK, &blocked, waiting);
-	sigdelset(waiting, SIGINT);
-	sigdelset(waiting, SIGTERM);
-	inherited_catch(SIGINT, on_signal);
-	inherited_catch(SIGTERM, on_signal);
-}
-
 static void print_event(const struct settings *settings, uint64_t start,
 			const struct twheel_event *event)
 {
@@ -252,7 +237,7 @@ static enum tool_exit run(const struct settings *settings, size_t n, char **dura
 	if (tool_open(&tw, settings->device, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
 		      &settings->config) != TOOL_OK)
 		goto out_free;
-	catch_signals(&waiting);
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, 0);
 
 	start = twheel_now(tw);
 	code = arm_all(tw, arms, n, durations);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,26 @@ void inherited_catch(int sig, void (*handler)(int sig))
 
 	if (!inherited_ignored(sig))
 		sigaction(sig, &action, NULL);
+}
+
+void inherited_catch_all(void (*handler)(int sig), sigset_t *waiting, ...)
+{
+	sigset_t now;
+	va_list args;
+	int sig;
+
+	/* None is to come before all of this is done. */
+	sigfillset(&now);
+	sigprocmask(SIG_SETMASK, &now, waiting);
+	now = *waiting;
+	va_start(args, waiting);
+	while ((sig = va_arg(args, int))) {
+		sigaddset(&now, sig);
+		sigdelset(waiting, sig);
+		inherited_catch(sig, handler);
+	}
+	va_end(args);
+	sigprocmask(SIG_SETMASK, &now, NULL);
 }
 
 void inherited_let_in(const sigset_t *waiting)

@@ -32,6 +32,16 @@ bool inherited_ignored(int sig);
 void inherited_catch(int sig, void (*handler)(int sig));
 
 /**
+ * inherited_catch_all() - have a function called for signals, while the program waits
+ * @handler: the function; what is ignored stays so
+ * @waiting: set to what is blocked while the program waits, for ppoll() or epoll_pwait(): at other
+ *	times these signals are, too
+ *
+ * The signals follow, and then 0.
+ */
+void inherited_catch_all(void (*handler)(int sig), sigset_t *waiting, ...);
+
+/**
  * inherited_let_in() - let signals come that are blocked
  * @waiting: the signals that are blocked meanwhile
  *

@@ -184,26 +184,6 @@ static void wait_until(uint64_t until, const sigset_t *waiting)
 		quitting = 1;
 }
 
-/*
- * Catch the signals that end the program, and with @screen those that matter to a screen.
- * Block them except while wait_until() or print() waits.
- */
-static void catch_signals(sigset_t *waiting, bool screen)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH };
-	size_t i, n = screen ? sizeof(signals) / sizeof(signals[0]) : 3;
-	sigset_t blocked;
-
-	sigemptyset(&blocked);
-	for (i = 0; i < n; i++)
-		sigaddset(&blocked, signals[i]);
-	sigprocmask(SIG_BLOCK, &blocked, waiting);
-	for (i = 0; i < n; i++) {
-		inherited_catch(signals[i], on_signal);
-		sigdelset(waiting, signals[i]);
-	}
-}
-
 /* Write the histogram of all that was watched into @svg, which may be NULL, and close it. */
 static enum tool_exit write_svg(FILE *svg, const char *name, const struct sample *sample)
 {
@@ -227,7 +207,8 @@ static enum tool_exit watch(uint64_t interval, struct sample *sample, uint64_t s
 
 	if (tcgetattr(STDIN_FILENO, &saved))
 		return tool_complain(TOOL_FAILED, "top: terminal: %s", strerror(errno));
-	catch_signals(&waiting, true);
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH,
+			    0);
 
 	enter_screen();
 	next = since + interval;
@@ -266,7 +247,7 @@ static enum tool_exit print(uint64_t interval, uint64_t count, struct sample *sa
 	uint64_t i;
 	int ret = 0;
 
-	catch_signals(&waiting, false);
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, SIGHUP, 0);
 	progress_begin(&progress, "periods", count);
 	for (i = 0; i < count && code == TOOL_OK && !quitting; i++) {
 		ppoll(NULL, 0, &time, &waiting);

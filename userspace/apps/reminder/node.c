@@ -678,21 +678,17 @@ static void wait_for_keeper(struct node *node, const sigset_t *signals)
 }
 
 /* Give what comes due until a signal comes, and wait for what is under way until another does. */
-static void give(struct node *node)
+static void give(struct node *node, const sigset_t *signals)
 {
 	struct outlet *outlet = node->outlet;
-	sigset_t waiting;
 
-	sigprocmask(SIG_SETMASK, NULL, &waiting);
-	sigdelset(&waiting, SIGINT);
-	sigdelset(&waiting, SIGTERM);
 	while (!interrupted)
-		turn(node, &waiting);
+		turn(node, signals);
 	begin(node, STOPPING);
 	while (interrupted < 2 && outlet->kind->under_way(outlet, NULL))
-		turn(node, &waiting);
+		turn(node, signals);
 	begin(node, STOPPED);
-	wait_for_keeper(node, &waiting);
+	wait_for_keeper(node, signals);
 }
 
 static void report(const struct node *node)
@@ -703,19 +699,6 @@ static void report(const struct node *node)
 	printf("late: ");
 	lateness_print(&node->outlet->late);
 	flush_output();
-}
-
-static void block_signals(void)
-{
-	sigset_t blocked;
-
-	/* These are let in only while the giver waits. */
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	inherited_catch(SIGINT, on_signal);
-	inherited_catch(SIGTERM, on_signal);
 }
 
 void node_run(const struct settings *settings, struct outlet *outlet)
@@ -729,6 +712,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	char host[64] = "";
 	uint64_t random;
 	pthread_t keeper;
+	sigset_t waiting;
 	size_t i;
 	int ret;
 
@@ -741,7 +725,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		die(EXIT_FAILED, "getrandom: %s", strerror(errno));
 	snprintf(node.owner, sizeof(node.owner), "%s:%d:%" PRIx64, host, (int)getpid(), random);
-	block_signals();
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, 0);
 	node.wake = event_new();
 	node.ended = event_new();
 	ret = twheel_open(&node.tw, NULL, TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC, &config);
@@ -751,7 +735,7 @@ void node_run(const struct settings *settings, struct outlet *outlet)
 	if (ret)
 		die(EXIT_FAILED, "pthread_create: %s", strerror(ret));
 
-	give(&node);
+	give(&node, &waiting);
 	pthread_join(keeper, NULL);
 	report(&node);
 	twheel_close(node.tw);
