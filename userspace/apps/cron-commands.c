@@ -38,8 +38,8 @@ static int spawn(struct cron *cron, const struct line *line)
 	int ret;
 
 	if (cron->children_len == cron->children_room)
-		cron->children = cron_grow(cron->children, &cron->children_room,
-					   sizeof(*cron->children));
+		cron->children = grow_array(cron->children, &cron->children_room,
+					    sizeof(*cron->children));
 
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);

@@ -14,15 +14,6 @@
 /* The longest random delay. */
 #define DELAY_MOST	(365 * 86400 * NSEC_PER_SEC)
 
-void *cron_grow(void *array, size_t *room, size_t size)
-{
-	*room = *room ? *room * 2 : 64;
-	array = realloc(array, *room * size);
-	if (!array)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
-	return array;
-}
-
 /* Read a line of the file. Returns whether nothing is wrong with it. */
 static bool read_line(struct cron *cron, const char *text, unsigned int number)
 {
@@ -61,7 +52,7 @@ static bool read_line(struct cron *cron, const char *text, unsigned int number)
 		die(EXIT_FAILED, "%s", strerror(ENOMEM));
 	line.command = line.text + (rest - text);
 	if (cron->count == cron->room)
-		cron->lines = cron_grow(cron->lines, &cron->room, sizeof(*cron->lines));
+		cron->lines = grow_array(cron->lines, &cron->room, sizeof(*cron->lines));
 	cron->lines[cron->count++] = line;
 	return true;
 }

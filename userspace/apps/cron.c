@@ -164,14 +164,6 @@ static void print_next(const struct cron *cron)
 	}
 }
 
-static uint64_t boottime(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 /*
  * Draw the random delay of the run that is due at line->due. It ends before the line is due again:
  * longer ones would run into each other, and several runs come at once.
@@ -231,7 +223,7 @@ static bool plan(struct cron *cron, struct line *line, uint64_t now)
 	time_t next;
 
 	if (line->schedule.kind != SCHEDULE_CALENDAR) {
-		uint64_t boot = boottime();
+		uint64_t boot = clock_now(CLOCK_BOOTTIME);
 
 		if (line->round == NEVER)
 			return false;
@@ -261,7 +253,7 @@ static bool plan(struct cron *cron, struct line *line, uint64_t now)
 /* Note that a line was run, for all its times up to now. */
 static void settle(struct line *line, uint64_t now)
 {
-	uint64_t boot = boottime();
+	uint64_t boot = clock_now(CLOCK_BOOTTIME);
 	uint64_t every;
 	time_t past, next;
 
@@ -303,7 +295,7 @@ static void settle(struct line *line, uint64_t now)
 static void begin_lines(struct cron *cron, bool start)
 {
 	time_t now = (time_t)(twheel_now(cron->tw) / NSEC_PER_SEC);
-	uint64_t boot = boottime();
+	uint64_t boot = clock_now(CLOCK_BOOTTIME);
 	size_t i;
 
 	for (i = 0; i < cron->count; i++) {

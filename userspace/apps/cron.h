@@ -122,18 +122,6 @@ struct cron {
 };
 
 /**
- * cron_grow() - make room for more elements
- * @array: the elements, or NULL
- * @room: how many there is room for
- * @size: bytes of one
- *
- * Ends the program if there is no memory.
- *
- * Return: where the elements are now.
- */
-void *cron_grow(void *array, size_t *room, size_t size);
-
-/**
  * cron_check_zone() - look for the time zone that TZ or /etc/localtime names
  *
  * Ends the program if there is none.

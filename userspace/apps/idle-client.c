@@ -24,7 +24,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "duration.h"
@@ -112,17 +111,9 @@ struct client {
 	struct lateness		lateness;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-}
-
 static void say(struct conversation *conv, size_t len)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
 	if (len > REQUEST_LEN - conv->said)
 		len = REQUEST_LEN - conv->said;
@@ -146,7 +137,7 @@ static void begin(struct client *client, uint32_t index)
 	conv->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (conv->fd < 0)
 		die(EXIT_FAILED, "socket: %s", strerror(errno));
-	conv->since = now_ns();
+	conv->since = clock_now(CLOCK_MONOTONIC);
 	if (connect(conv->fd, (struct sockaddr *)&client->address, sizeof(client->address)))
 		die(EXIT_FAILED, "connect: %s", strerror(errno));
 	if (fcntl(conv->fd, F_SETFL, O_NONBLOCK) ||
@@ -182,7 +173,7 @@ static void listen_to(struct conversation *conv, const char *data, size_t len)
 
 static void ended(struct client *client, struct conversation *conv)
 {
-	uint64_t silence = now_ns() - conv->since;
+	uint64_t silence = clock_now(CLOCK_MONOTONIC) - conv->since;
 
 	close(conv->fd);
 	conv->fd = -1;
@@ -218,11 +209,11 @@ static void hear(struct client *client, struct conversation *conv)
 static void run(struct client *client)
 {
 	uint32_t all = client->silent + client->talking;
-	uint64_t end = now_ns() + client->duration;
+	uint64_t end = clock_now(CLOCK_MONOTONIC) + client->duration;
 
 	for (;;) {
 		struct epoll_event events[64];
-		uint64_t now = now_ns();
+		uint64_t now = clock_now(CLOCK_MONOTONIC);
 		uint64_t next = end;
 		uint32_t i;
 		int n;

@@ -17,16 +17,6 @@
 /* How many new connections one round takes on. */
 #define ROUND_ACCEPTS	256
 
-/* Make room for more elements. Ends the program if there is no memory. */
-static void *grow(void *array, size_t *room, size_t size)
-{
-	*room = *room ? *room * 2 : 256;
-	array = realloc(array, *room * size);
-	if (!array)
-		die(EXIT_FAILED, "%s", strerror(ENOMEM));
-	return array;
-}
-
 uint64_t server_name(const struct server *server, uint32_t slot)
 {
 	return (uint64_t)server->slots[slot].generation << 32 | slot;
@@ -50,7 +40,7 @@ static uint32_t take_slot(struct server *server)
 		size_t room = server->slots_room;
 		uint32_t i;
 
-		server->slots = grow(server->slots, &room, sizeof(*server->slots));
+		server->slots = grow_array(server->slots, &room, sizeof(*server->slots));
 		for (i = (uint32_t)room; i-- > server->slots_room;) {
 			server->slots[i] = (struct connection){
 				.fd = -1,
@@ -74,11 +64,11 @@ void server_touch(struct server *server, uint32_t slot)
 	if (server->active_len == server->active_room) {
 		size_t room = server->active_room;
 
-		server->active = grow(server->active, &room, sizeof(*server->active));
+		server->active = grow_array(server->active, &room, sizeof(*server->active));
 		room = server->active_room;
-		server->arming = grow(server->arming, &room, sizeof(*server->arming));
-		server->arms = grow(server->arms, &server->active_room,
-				    sizeof(*server->arms));
+		server->arming = grow_array(server->arming, &room, sizeof(*server->arming));
+		server->arms = grow_array(server->arms, &server->active_room,
+					  sizeof(*server->arms));
 	}
 	server->active[server->active_len++] = slot;
 }
@@ -151,8 +141,8 @@ void server_close(struct server *server, uint32_t slot, bool timer_ended)
 
 	if (conn->handle && !timer_ended) {
 		if (server->cancels_len == server->cancels_room)
-			server->cancels = grow(server->cancels, &server->cancels_room,
-					       sizeof(*server->cancels));
+			server->cancels = grow_array(server->cancels, &server->cancels_room,
+						     sizeof(*server->cancels));
 		server->cancels[server->cancels_len++] = (struct twheel_cancel){
 			.handle = conn->handle,
 		};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How the applications read their command lines, and complain.
+ * How the applications read their command lines, complain, and get memory.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -56,6 +56,15 @@ void flush_output(void)
 {
 	if (fflush(stdout) || ferror(stdout))
 		die(EXIT_FAILED, "standard output: %s", strerror(errno));
+}
+
+void *grow_array(void *array, size_t *room, size_t size)
+{
+	*room = *room ? *room * 2 : 64;
+	array = reallocarray(array, *room, size);
+	if (!array)
+		die(EXIT_FAILED, "%s", strerror(ENOMEM));
+	return array;
 }
 
 void die_without_device(int err)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How the applications read their command lines, and complain.
+ * How the applications read their command lines, complain, and get memory.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Exit codes. */
@@ -33,6 +34,18 @@ void die(int code, const char *format, ...);
  * Ends the program if that, or what was printed before, could not be written.
  */
 void flush_output(void);
+
+/**
+ * grow_array() - make room for twice as many elements
+ * @array: the elements, or NULL
+ * @room: how many there is room for
+ * @size: bytes of one
+ *
+ * Ends the program if there is no memory.
+ *
+ * Return: where the elements are now.
+ */
+void *grow_array(void *array, size_t *room, size_t size);
 
 /**
  * die_without_device() - say why a context could not be opened, and end

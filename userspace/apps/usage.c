@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "duration.h"
@@ -25,7 +24,6 @@ static int64_t timeval_ns(const struct timeval *tv)
 static int64_t busy_time(void)
 {
 	FILE *file = fopen("/proc/stat", "r");
-	struct timespec now;
 	int64_t iowait;
 	int64_t idle;
 	int fields;
@@ -36,9 +34,7 @@ static int64_t busy_time(void)
 	fclose(file);
 	if (fields != 2)
 		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec * (int64_t)NSEC_PER_SEC + now.tv_nsec) *
-	       sysconf(_SC_NPROCESSORS_ONLN) -
+	return (int64_t)clock_now(CLOCK_MONOTONIC) * sysconf(_SC_NPROCESSORS_ONLN) -
 	       (idle + iowait) * ((int64_t)NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
 }
 

@@ -127,12 +127,13 @@ static enum tool_exit watch(struct twheel *tw, const struct settings *settings,
 	uint64_t stop = UINT64_MAX;
 
 	/* The context's clock may be set; and poll() knows only this one. */
-	if (settings->stops && __builtin_add_overflow(tool_now(), settings->run_time, &stop))
+	if (settings->stops &&
+	    __builtin_add_overflow(clock_now(CLOCK_MONOTONIC), settings->run_time, &stop))
 		stop = UINT64_MAX;
 
 	while (live && !interrupted) {
 		struct twheel_event events[EVENTS];
-		uint64_t now = tool_now();
+		uint64_t now = clock_now(CLOCK_MONOTONIC);
 		struct timespec timeout;
 		ssize_t n;
 		ssize_t i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Durations as people write them.
+ * Durations as people write them, and the time.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -174,4 +174,12 @@ char *duration_format(char buf[DURATION_SIZE], uint64_t ns)
 		snprintf(buf, DURATION_SIZE, "%llu s",
 			 (unsigned long long)(ns / NSEC_PER_SEC));
 	return buf;
+}
+
+uint64_t clock_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Durations as people write them.
+ * Durations as people write them, and the time.
  */
 #ifndef DURATION_H
 #define DURATION_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define NSEC_PER_USEC	1000ULL
 #define NSEC_PER_MSEC	1000000ULL
@@ -48,5 +49,8 @@ const char *duration_error(int err);
  * Return: @buf.
  */
 char *duration_format(char buf[DURATION_SIZE], uint64_t ns);
+
+/* The time in nanoseconds on a clock. */
+uint64_t clock_now(clockid_t clock);
 
 #endif /* DURATION_H */

@@ -188,7 +188,7 @@ static enum tool_exit show_every(const struct source *source, uint64_t interval,
 				 uint64_t count, bool json)
 {
 	struct counters then, now, delta;
-	uint64_t since = tool_now(), next = since;
+	uint64_t since = clock_now(CLOCK_MONOTONIC), next = since;
 	enum tool_exit code = TOOL_OK;
 	struct progress progress;
 	uint64_t rounds = 0;
@@ -204,7 +204,7 @@ static enum tool_exit show_every(const struct source *source, uint64_t interval,
 
 		next += interval;
 		sleep_until(next);
-		time = tool_now();
+		time = clock_now(CLOCK_MONOTONIC);
 		/* After a stop the periods that passed meanwhile are not shown one by one. */
 		if (time - next > interval)
 			next = time;

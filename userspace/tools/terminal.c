@@ -53,7 +53,7 @@ bool terminal_blocks(void)
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
-	uint64_t now = tool_now();
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
 	*progress = (struct progress){
 		.what = what,
@@ -71,7 +71,7 @@ void progress_update(struct progress *progress, uint64_t done)
 
 	if (!progress->on)
 		return;
-	now = tool_now();
+	now = clock_now(CLOCK_MONOTONIC);
 	if (now - progress->begun < PATIENCE || now - progress->shown < SHOW_EVERY)
 		return;
 

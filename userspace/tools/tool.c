@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -34,14 +33,6 @@ enum tool_exit tool_usage(const char *verb)
 {
 	fprintf(stderr, "See 'twheel %s --help'.\n", verb);
 	return TOOL_USAGE;
-}
-
-uint64_t tool_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
 bool tool_duration(const char *verb, const char *text, uint64_t *ns)

@@ -42,9 +42,6 @@ enum tool_exit tool_complain(enum tool_exit code, const char *format, ...);
  */
 enum tool_exit tool_usage(const char *verb);
 
-/* The time in nanoseconds on CLOCK_MONOTONIC, which nobody sets: durations are measured by it. */
-uint64_t tool_now(void);
-
 /**
  * tool_duration() - read a duration from the command line, or complain
  * @verb: the verb

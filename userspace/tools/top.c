@@ -134,7 +134,7 @@ static enum tool_exit draw(const struct sample *sample)
 static int take_sample(struct sample *sample, uint64_t *since)
 {
 	struct counters now, delta;
-	uint64_t time = tool_now();
+	uint64_t time = clock_now(CLOCK_MONOTONIC);
 	struct counters_row sum;
 	size_t i;
 	int ret;
@@ -170,7 +170,7 @@ static void free_sample(struct sample *sample)
 static void wait_until(uint64_t until, const sigset_t *waiting)
 {
 	struct pollfd pollfd = { .fd = STDIN_FILENO, .events = POLLIN };
-	uint64_t now = tool_now(), left = until > now ? until - now : 0;
+	uint64_t now = clock_now(CLOCK_MONOTONIC), left = until > now ? until - now : 0;
 	struct timespec timeout = {
 		.tv_sec = (time_t)(left / NSEC_PER_SEC),
 		.tv_nsec = (long)(left % NSEC_PER_SEC),
@@ -207,8 +207,8 @@ static enum tool_exit watch(uint64_t interval, struct sample *sample, uint64_t s
 
 	if (tcgetattr(STDIN_FILENO, &saved))
 		return tool_complain(TOOL_FAILED, "top: terminal: %s", strerror(errno));
-	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH,
-			    0);
+	inherited_catch_all(on_signal, &waiting, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
+			    SIGWINCH, 0);
 
 	enter_screen();
 	next = since + interval;
@@ -225,7 +225,7 @@ static enum tool_exit watch(uint64_t interval, struct sample *sample, uint64_t s
 			raise(SIGSTOP);
 			enter_screen();
 		}
-		if (tool_now() >= next) {
+		if (clock_now(CLOCK_MONOTONIC) >= next) {
 			ret = take_sample(sample, &since);
 			next = since + interval;
 		}

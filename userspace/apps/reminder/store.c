@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "options.h"
 #include "store.h"
@@ -17,14 +16,6 @@ const struct store_kind *const store_sqlite;
 #ifndef WITH_POSTGRES
 const struct store_kind *const store_postgres;
 #endif
-
-uint64_t clock_now(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 int ms_until(uint64_t then, uint64_t now)
 {

@@ -29,6 +29,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "duration.h"
+
 /*
  * The bytes of a payload: a line for a socket has to fit into its buffer, where each may become
  * two, and Linux takes four times that in the environment of a command. The second is a string.
@@ -152,8 +154,6 @@ void list_row(const char * const *columns);
 extern const struct store_kind *const store_sqlite;
 extern const struct store_kind *const store_postgres;
 
-/* The time in nanoseconds on a clock. */
-uint64_t clock_now(clockid_t clock);
 /* How many milliseconds it is until then, rounded up, as poll() takes them. */
 int ms_until(uint64_t then, uint64_t now);
 
