@@ -93,6 +93,18 @@ static enum tool_exit failed(const struct request *request, int err)
 }
 
 /*
+ * Ctrl-C comes later: it is not to leave some of the timers here and some there, nor a file that is
+ * not whole.
+ */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, before);
+}
+
+/*
  * Saving
  */
 
@@ -189,6 +201,7 @@ static enum tool_exit save(const struct request *request, struct twheel *tw)
 	struct saved saved = { };
 	struct twheel_info info;
 	enum tool_exit code;
+	sigset_t before;
 	int ret;
 
 	ret = twheel_get_info(tw, 0, &info);
@@ -197,7 +210,9 @@ static enum tool_exit save(const struct request *request, struct twheel *tw)
 	saved.clock = info.clock;
 	saved.config = info.config;
 	saved_boot(saved.boot);
+	hold_signals(&before);
 	code = save_all(request, tw, &saved);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (code == TOOL_OK) {
 		printf("%zu timers\n", saved.n);
 		code = tool_flush();
@@ -289,15 +304,13 @@ static void print_map(const struct saved *saved, const struct twheel_arm *arms)
 static enum tool_exit arm(const struct request *request, struct twheel *tw,
 			  const struct saved *saved, struct twheel_arm *arms)
 {
-	sigset_t signals, before;
+	sigset_t before;
 	size_t i;
 	int ret;
 
 	for (i = 0; i < saved->n; i++)
 		arms[i] = arm_of(saved, i);
-	/* Ctrl-C is not to leave some of them armed: it comes when all are, or none. */
-	sigfillset(&signals);
-	sigprocmask(SIG_BLOCK, &signals, &before);
+	hold_signals(&before);
 	ret = arm_all(tw, arms, saved->n, &i);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (ret)
