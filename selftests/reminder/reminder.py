@@ -275,6 +275,22 @@ def full_output(base):
           node.process.returncode, said)
 
 
+def moved(base):
+    """A node whose database is elsewhere would wait in vain for what is added."""
+    node = Node(base, "--command", "true", *QUICK)
+    reminder(base.where, "add", "0s", "first")
+    await_true("the first", lambda: all_done(base))
+    os.rename(base.where, base.where + ".old")
+    try:
+        said = node.process.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        said = "it goes on"
+    os.rename(base.where + ".old", base.where)
+    check(f"{base.name}: a node ends whose file is moved", node.process.returncode == 1 and
+          re.match("reminder: SQLite: .*/reminders was moved or removed: ", said), said)
+    node.kill()
+
+
 def answers(base):
     """A receiver that answers something else is not believed."""
     receiver = Receiver(base.scratch)
@@ -738,7 +754,8 @@ def wrong_usage(folder):
 # Of each kind of database, and what differs by it or needs only one. Each begins without reminders.
 COMMON = (disaster, fence, commands, answers, silent, lines_and_lists, own_ids, long_commands,
           unable, stopping, failing, broken, second_signal, full, payloads)
-OF_ONE = {Sqlite: (full_output, ignored, terminal, names, brackets, absent, no_processes, why_not),
+OF_ONE = {Sqlite: (full_output, ignored, terminal, names, brackets, absent, no_processes, why_not,
+                   moved),
           Postgres: (without_waiting, news, restart_while_stopping)}
 
 

@@ -351,9 +351,19 @@ static int sqlite_fd(struct store *store)
 	return -1;
 }
 
+/*
+ * Nor that the file is elsewhere. What is held of it must not be marked in one that has its name
+ * next, where other reminders have the same ids and fences.
+ */
 static int sqlite_news(struct store *store)
 {
-	(void)store;
+	struct sqlite *s = sqlite_of(store);
+	int moved = 0;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	if (moved)
+		die(EXIT_FAILED, "SQLite: %s was moved or removed: it is not this node's any more",
+		    sqlite3_db_filename(s->db, "main"));
 	return 0;
 }
 
