@@ -69,17 +69,23 @@ struct subject;
  * struct call - a function of the library
  * @name: its name, with a blank and more if it is called in several ways
  * @make: calls it
+ * @others: functions that @make calls, too
  * @config: of the context
  * @ready: there is something to read
  * @waits: there is nothing to read, so it is where the thread ends
+ * @next: another call
  */
 struct call {
-	const char	*name;
-	void		(*make)(struct subject *s);
-	uint32_t	config;
-	bool		ready;
-	bool		waits;
+	const char		*name;
+	void			(*make)(struct subject *s);
+	const char		*others[2];
+	uint32_t		config;
+	bool			ready;
+	bool			waits;
+	const struct call	*next;
 };
+
+static const struct call *calls;
 
 /**
  * struct subject - a context, and what a thread did to it
@@ -159,12 +165,29 @@ static void do_nothing(struct twheel_timer *timer, const struct twheel_event *ev
 {
 }
 
-/* Calls twheel_@name_(), on @s: @result_ is 0 if that does what it should. */
-#define MAKE(name_, result_)			\
-static void make_##name_(struct subject *s)	\
-{						\
-	s->ret = (result_);			\
+#define KEYS	TWHEEL_CONFIG_KEYED
+#define LEASES	TWHEEL_CONFIG_LEASE
+
+/* Adds a call that MAKE() has made, in a context as the rest says; @how_ ends its name. */
+#define AGAIN(id_, name_, how_, ...)					\
+static void __attribute__((__constructor__)) add_##id_(void)		\
+{									\
+	static struct call call = {					\
+		.name = "twheel_" #name_ how_,				\
+		.make = make_##name_, __VA_ARGS__			\
+	};								\
+									\
+	call.next = calls;						\
+	calls = &call;							\
 }
+
+/* Has twheel_@name_() called, on @s: @result_ is 0 if that does what it should. */
+#define MAKE(name_, result_, ...)					\
+static void make_##name_(struct subject *s)				\
+{									\
+	s->ret = (result_);						\
+}									\
+AGAIN(name_, name_, "", __VA_ARGS__)
 
 MAKE(fd, twheel_fd(s->tw) < 0)
 MAKE(clock, twheel_clock(s->tw) != CLOCK_MONOTONIC)
@@ -182,52 +205,66 @@ MAKE(arm_after, armed(s, twheel_arm_after(s->tw, FAR, 0, s->armed)))
 MAKE(arm_at, armed(s, twheel_arm_at(s->tw, twheel_now(s->tw) + FAR, 0, s->armed)))
 MAKE(rearm_after, armed_again(s, twheel_rearm_after(s->tw, s->pending[0], FAR, 0, NULL)))
 MAKE(rearm_at, armed_again(s, twheel_rearm_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0,
-					      NULL)))
+						NULL)))
 MAKE(set_after, armed(s, twheel_set_after(s->tw, s->armed, FAR, 0, NULL)))
-MAKE(set_at, armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0,
-					  NULL)))
-MAKE(put_after, armed(s, twheel_put_after(s->tw, s->armed[0] = MARK + 1, FAR, 0, NULL)))
-MAKE(put_at, armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0,
-					  NULL)))
-MAKE(lease_new, armed(s, twheel_lease_new(s->tw, FAR, 0, 0, s->armed, &s->out.lease, NULL)))
-MAKE(lease_at, twheel_lease_at(s->tw, 1, 0, &s->out.lease))
+MAKE(set_at, armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0, NULL)))
+MAKE(put_after, armed(s, twheel_put_after(s->tw, s->armed[0] = MARK + 1, FAR, 0, NULL)),
+	.config = KEYS)
+MAKE(put_at, armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL)),
+	.config = KEYS)
+MAKE(lease_new, armed(s, twheel_lease_new(s->tw, FAR, 0, 0, s->armed, &s->out.lease, NULL)),
+	.config = LEASES)
+MAKE(lease_at, twheel_lease_at(s->tw, 1, 0, &s->out.lease), .config = LEASES)
 MAKE(push, armed_again(s, twheel_push(s->tw, s->pending[0], twheel_now(s->tw) + FAR)))
+AGAIN(push_of_a_key, push, " of a key", .config = KEYS)
 MAKE(get, twheel_get(s->tw, s->pending[0], &s->out.timer))
 MAKE(cancel, ended(s, twheel_cancel(s->tw, s->pending[0], NULL), 1))
+AGAIN(cancel_of_a_key, cancel, " of a key", .config = KEYS)
 
 MAKE(walk_next, twheel_walk_next(s->walk, &s->out.timer) != 1)
-MAKE(read, has_read(s, twheel_read(s->tw, s->out.events, READY - 1)))
-MAKE(read_timeout, has_read(s, twheel_read_timeout(s->tw, s->out.events, READY - 1, FAR)))
-MAKE(buffer_fill, has_read(s, twheel_event_buffer_fill(s->buffer, s->tw)))
-MAKE(dispatch, has_read(s, twheel_dispatch(s->tw)))
-MAKE(dispatch_timeout, has_read(s, twheel_dispatch_timeout(s->tw, FAR)))
+MAKE(read, has_read(s, twheel_read(s->tw, s->out.events, READY - 1)), .ready = true)
+AGAIN(read_of_keys, read, " of keys", .config = KEYS, .ready = true)
+AGAIN(read_that_waits, read, " that waits", .waits = true)
+MAKE(read_timeout, has_read(s, twheel_read_timeout(s->tw, s->out.events, READY - 1, FAR)),
+	.ready = true)
+AGAIN(read_timeout_that_waits, read_timeout, " that waits", .waits = true)
+MAKE(event_buffer_fill, has_read(s, twheel_event_buffer_fill(s->buffer, s->tw)), .ready = true)
+AGAIN(fill_that_waits, event_buffer_fill, " that waits", .waits = true)
+MAKE(dispatch, has_read(s, twheel_dispatch(s->tw)), .ready = true)
+AGAIN(dispatch_that_waits, dispatch, " that waits", .waits = true)
+MAKE(dispatch_timeout, has_read(s, twheel_dispatch_timeout(s->tw, FAR)), .ready = true)
+AGAIN(dispatch_timeout_that_waits, dispatch_timeout, " that waits", .waits = true)
 
 MAKE(timer_new, twheel_timer_new(&s->out.object, s->tw, do_nothing, NULL))
 MAKE(timer_arm, twheel_timer_arm(s->timer, &(struct twheel_arm){ .expires = FAR }, NULL))
+AGAIN(timer_arm_of_a_lease, timer_arm, " of a lease", .config = LEASES)
 MAKE(timer_start, twheel_timer_start(s->timer, FAR, FAR))
 MAKE(timer_again, twheel_timer_again(s->timer))
 MAKE(timer_push, twheel_timer_push(s->timer, 2 * FAR, 0))
 MAKE(timer_remaining, !twheel_timer_remaining(s->timer))
-MAKE(timer_arg, (twheel_timer_set_arg(s->timer, s), twheel_timer_arg(s->timer) != s))
+MAKE(timer_arg, (twheel_timer_set_arg(s->timer, s), twheel_timer_arg(s->timer) != s),
+	.others = { "twheel_timer_set_arg" })
 MAKE(timer_cancel, ended(s, twheel_timer_cancel(s->timer, NULL), 1))
 MAKE(timer_cancel_all, ended(s, twheel_timer_cancel_all(s->tw), 1))
 MAKE(timer_get, twheel_timer_get(s->timer, &s->out.timer))
 MAKE(timer_armed, twheel_timer_armed(s->timer) != 1)
 MAKE(timer_defer, twheel_timer_defer(s->tw, 1))
 
-static void make_arm(struct subject *s)
+static ssize_t arm_one(struct subject *s)
 {
 	struct twheel_arm arm = { .expires = FAR };
+	int ret = twheel_arm(s->tw, &arm);
 
-	s->ret = twheel_arm(s->tw, &arm);
 	s->armed[0] = arm.handle;
-	armed(s, s->ret);
+	return armed(s, ret);
 }
 
-static void make_arm_batch(struct subject *s)
+MAKE(arm, arm_one(s))
+
+static ssize_t arm_some(struct subject *s)
 {
 	struct twheel_arm arms[PENDING] = { };
-	ssize_t n;
+	ssize_t n, ret = -1;
 	int i;
 
 	for (i = 0; i < PENDING; i++)
@@ -235,182 +272,110 @@ static void make_arm_batch(struct subject *s)
 	n = twheel_arm_batch(s->tw, arms, PENDING);
 	for (i = 0; i < n; i++) {
 		s->armed[s->nr_armed] = arms[i].handle;
-		s->ret = armed(s, arms[i].result);
+		ret = armed(s, arms[i].result);
 	}
+	return ret;
 }
 
-static void make_cancel_batch(struct subject *s)
+MAKE(arm_batch, arm_some(s))
+
+static int cancel_some(struct subject *s)
 {
 	struct twheel_cancel cancels[PENDING] = { };
 	int i;
 
 	for (i = 0; i < PENDING; i++)
 		cancels[i].handle = s->pending[i];
-	s->ret = ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
+	return ended(s, twheel_cancel_batch(s->tw, cancels, PENDING) != PENDING, PENDING);
 }
 
-static void make_push_batch(struct subject *s)
+MAKE(cancel_batch, cancel_some(s))
+
+static int push_some(struct subject *s)
 {
 	struct twheel_push push = { s->pending[0], twheel_now(s->tw) + FAR };
 
-	s->ret = armed_again(s, twheel_push_batch(s->tw, &push, 1) != 1);
+	return armed_again(s, twheel_push_batch(s->tw, &push, 1) != 1);
 }
 
-static void make_drain(struct subject *s)
+MAKE(push_batch, push_some(s))
+
+static int drain_some(struct subject *s)
 {
 	struct twheel_timer_info infos[2];
 	uint64_t cursor = 0;
 
-	s->ret = ended(s, twheel_drain(s->tw, &cursor, infos, 2) != 2, 2);
+	return ended(s, twheel_drain(s->tw, &cursor, infos, 2) != 2, 2);
 }
 
-static void make_walk_new(struct subject *s)
+MAKE(drain, drain_some(s))
+
+static int new_walk(struct subject *s)
 {
 	struct twheel_walk *walk;
+	int ret = twheel_walk_new(&walk, s->tw);
 
-	s->ret = twheel_walk_new(&walk, s->tw);
-	if (!s->ret)
+	if (!ret)
 		twheel_walk_free(walk);
+	return ret;
 }
 
-static void make_walk_free(struct subject *s)
-{
-	twheel_walk_free(s->walk);
-	s->walk = NULL;
-	s->ret = 0;
-}
+MAKE(walk_new, new_walk(s))
+MAKE(walk_free, (twheel_walk_free(s->walk), s->walk = NULL, 0))
 
-static void make_cancel_all(struct subject *s)
+static int cancel_all(struct subject *s)
 {
-	s->ret = ended(s, twheel_cancel_all(s->tw), PENDING + 1);
 	s->nr_read = READY;
+	return ended(s, twheel_cancel_all(s->tw), PENDING + 1);
 }
 
-static void make_timer_free(struct subject *s)
-{
-	twheel_timer_free(s->timer);
-	s->timer = NULL;
-	s->ret = ended(s, 0, 1);
-}
+MAKE(cancel_all, cancel_all(s), .ready = true)
+MAKE(timer_free, (twheel_timer_free(s->timer), s->timer = NULL, ended(s, 0, 1)))
 
 /* With its timer in it, it is cancelled or freed. */
-static void make_group(struct subject *s, bool cancel)
+static int end_group(struct subject *s, bool cancel)
 {
 	struct twheel_group *group;
+	int ret = twheel_group_new(&group, s->tw);
 
-	s->ret = twheel_group_new(&group, s->tw);
-	if (!s->ret)
-		s->ret = twheel_timer_set_group(s->timer, group);
-	if (s->ret)
-		return;
-	s->ret = ended(s, cancel ? twheel_group_cancel(group) : 0, 1);
+	if (!ret)
+		ret = twheel_timer_set_group(s->timer, group);
+	if (ret)
+		return ret;
+	ret = ended(s, cancel ? twheel_group_cancel(group) : 0, 1);
 	if (!cancel)
 		twheel_group_free(group);
+	return ret;
 }
 
-static void make_group_cancel(struct subject *s)
-{
-	make_group(s, true);
-}
-
-static void make_group_free(struct subject *s)
-{
-	make_group(s, false);
-}
+MAKE(group_cancel, end_group(s, true), .others = { "twheel_group_new", "twheel_timer_set_group" })
+MAKE(group_free, end_group(s, false))
 
 /* What is queued is told to the wheel by the flush. */
-static void make_timer_flush(struct subject *s)
+static int flush(struct subject *s)
 {
-	if (!twheel_timer_defer(s->tw, 1) && !twheel_timer_cancel(s->timer, NULL))
-		s->ret = ended(s, twheel_timer_flush(s->tw), 1);
+	if (twheel_timer_defer(s->tw, 1) || twheel_timer_cancel(s->timer, NULL))
+		return -1;
+	return ended(s, twheel_timer_flush(s->tw), 1);
 }
 
-#define KEYS	TWHEEL_CONFIG_KEYED
-#define LEASES	TWHEEL_CONFIG_LEASE
+MAKE(timer_flush, flush(s))
 
-#define MADE(name_, make_, ...)	{ .name = name_, .make = make_, __VA_ARGS__ }
-
-static const struct call calls[] = {
-	MADE("twheel_fd", make_fd),
-	MADE("twheel_clock", make_clock),
-	MADE("twheel_config_flags", make_config_flags),
-	MADE("twheel_now", make_now),
-	MADE("twheel_set_now", make_set_now),
-	MADE("twheel_update_now", make_update_now),
-	MADE("twheel_version", make_version),
-	MADE("twheel_stats", make_stats),
-	MADE("twheel_get_info", make_get_info),
-	MADE("twheel_take_over", make_take_over),
-	MADE("twheel_release", make_release),
-	MADE("twheel_arm", make_arm),
-	MADE("twheel_arm_after", make_arm_after),
-	MADE("twheel_arm_at", make_arm_at),
-	MADE("twheel_rearm_after", make_rearm_after),
-	MADE("twheel_rearm_at", make_rearm_at),
-	MADE("twheel_set_after", make_set_after),
-	MADE("twheel_set_at", make_set_at),
-	MADE("twheel_put_after", make_put_after, .config = KEYS),
-	MADE("twheel_put_at", make_put_at, .config = KEYS),
-	MADE("twheel_cancel", make_cancel),
-	MADE("twheel_cancel of a key", make_cancel, .config = KEYS),
-	MADE("twheel_arm_batch", make_arm_batch),
-	MADE("twheel_cancel_batch", make_cancel_batch),
-	MADE("twheel_push", make_push),
-	MADE("twheel_push of a key", make_push, .config = KEYS),
-	MADE("twheel_push_batch", make_push_batch),
-	MADE("twheel_get", make_get),
-	MADE("twheel_drain", make_drain),
-	MADE("twheel_walk_new", make_walk_new),
-	MADE("twheel_walk_next", make_walk_next),
-	MADE("twheel_walk_free", make_walk_free),
-	MADE("twheel_read", make_read, .ready = true),
-	MADE("twheel_read of keys", make_read, .config = KEYS, .ready = true),
-	MADE("twheel_read that waits", make_read, .waits = true),
-	MADE("twheel_read_timeout", make_read_timeout, .ready = true),
-	MADE("twheel_read_timeout that waits", make_read_timeout, .waits = true),
-	MADE("twheel_cancel_all", make_cancel_all, .ready = true),
-	MADE("twheel_event_buffer_fill", make_buffer_fill, .ready = true),
-	MADE("twheel_event_buffer_fill that waits", make_buffer_fill, .waits = true),
-	MADE("twheel_lease_new", make_lease_new, .config = LEASES),
-	MADE("twheel_lease_at", make_lease_at, .config = LEASES),
-	MADE("twheel_timer_new", make_timer_new),
-	MADE("twheel_timer_free", make_timer_free),
-	MADE("twheel_timer_arm", make_timer_arm),
-	MADE("twheel_timer_arm of a lease", make_timer_arm, .config = LEASES),
-	MADE("twheel_timer_start", make_timer_start),
-	MADE("twheel_timer_again", make_timer_again),
-	MADE("twheel_timer_push", make_timer_push),
-	MADE("twheel_timer_remaining", make_timer_remaining),
-	MADE("twheel_timer_arg", make_timer_arg),
-	MADE("twheel_timer_set_arg", make_timer_arg),
-	MADE("twheel_group_new", make_group_cancel),
-	MADE("twheel_timer_set_group", make_group_cancel),
-	MADE("twheel_group_cancel", make_group_cancel),
-	MADE("twheel_group_free", make_group_free),
-	MADE("twheel_timer_cancel", make_timer_cancel),
-	MADE("twheel_timer_cancel_all", make_timer_cancel_all),
-	MADE("twheel_timer_get", make_timer_get),
-	MADE("twheel_timer_armed", make_timer_armed),
-	MADE("twheel_timer_defer", make_timer_defer),
-	MADE("twheel_timer_flush", make_timer_flush),
-	MADE("twheel_dispatch", make_dispatch, .ready = true),
-	MADE("twheel_dispatch that waits", make_dispatch, .waits = true),
-	MADE("twheel_dispatch_timeout", make_dispatch_timeout, .ready = true),
-	MADE("twheel_dispatch_timeout that waits", make_dispatch_timeout, .waits = true),
-};
-
-#define NR_CALLS	(sizeof(calls) / sizeof(calls[0]))
+/* Is @called, or what comes before a blank in it, the name of this @length? */
+static bool is_name(const char *called, const char *name, size_t length)
+{
+	return called && !strncmp(called, name, length) &&
+	       (!called[length] || called[length] == ' ');
+}
 
 static bool is_called(const char *name, size_t length)
 {
-	size_t i;
+	const struct call *call;
 
-	for (i = 0; i < NR_CALLS; i++) {
-		const char *called = calls[i].name;
-
-		if (!strncmp(called, name, length) && (!called[length] || called[length] == ' '))
+	for (call = calls; call; call = call->next)
+		if (is_name(call->name, name, length) || is_name(call->others[0], name, length) ||
+		    is_name(call->others[1], name, length))
 			return true;
-	}
 	return false;
 }
 
@@ -562,11 +527,10 @@ static ssize_t read_mark(struct subject *s)
 
 TEST(a_context_outlives_its_threads)
 {
-	size_t nr;
+	const struct call *call;
 
-	set_alarm(calls[0].name);
-	for (nr = 0; nr < NR_CALLS; nr++) {
-		const struct call *call = &calls[nr];
+	set_alarm(calls->name);
+	for (call = calls; call; call = call->next) {
 		int fds = count_fds(), inner;
 		struct twheel_timer_info timer;
 		struct twheel_info info;
