@@ -180,44 +180,6 @@ TEST_F(stats, children)
 	EXPECT_EQ(1, stats(self->tw).armed);
 }
 
-#define ROUNDS	20000
-
-static void *arm_and_cancel(void *tw)
-{
-	uint64_t handle;
-	intptr_t i;
-
-	for (i = 0; i < ROUNDS; i++)
-		if (twheel_arm_after(tw, FAR, 0, &handle) || twheel_cancel(tw, handle, NULL))
-			break;
-	return (void *)i;
-}
-
-/* Nothing is counted twice or lost, while others look. */
-TEST_F(stats, threads)
-{
-	struct twheel_counters counters;
-	pthread_t threads[2];
-	uint64_t before = 0;
-	void *done;
-	int i;
-
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, arm_and_cancel, self->tw));
-	for (i = 0; i < 1000; i++) {
-		counters = stats(self->tw);
-		EXPECT_LE(before, counters.armed);
-		before = counters.armed;
-	}
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, pthread_join(threads[i], &done));
-		EXPECT_EQ(ROUNDS, (intptr_t)done);
-	}
-	counters = stats(self->tw);
-	EXPECT_EQ(2 * ROUNDS, counters.armed);
-	EXPECT_EQ(2 * ROUNDS, counters.cancelled);
-}
-
 /* Has this process a lock on its descriptor @fd? What it has inherited has none. */
 static bool is_locked(const char *fd)
 {

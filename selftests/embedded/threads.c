@@ -143,17 +143,21 @@ static void *read_records(void *arg)
 static void *look(void *arg)
 {
 	struct worker *w = arg;
+	struct twheel_counters counters;
 	struct twheel_timer_info timer;
 	struct twheel_walk *walk;
 	struct twheel_info info;
+	uint64_t armed = 0;
 	int i;
 
 	for (i = 0; i < 200; i++) {
 		if (twheel_get_info(w->shared->tw, TWHEEL_INFO_NEXT, &info) ||
-		    twheel_walk_new(&walk, w->shared->tw)) {
+		    twheel_stats(w->shared->tw, &counters, sizeof(counters)) ||
+		    counters.armed < armed || twheel_walk_new(&walk, w->shared->tw)) {
 			count(&w->shared->wrong);
 			continue;
 		}
+		armed = counters.armed;
 		while (twheel_walk_next(walk, &timer) == 1)
 			;
 		twheel_walk_free(walk);
@@ -195,6 +199,7 @@ static void join(struct worker *workers, int n)
 TEST(each_arming_ends_once)
 {
 	struct worker workers[WORKERS], readers[2], looker;
+	struct twheel_counters counters;
 	struct twheel_info info;
 
 	ASSERT_EQ(0, twheel_open(&shared.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
@@ -216,6 +221,10 @@ TEST(each_arming_ends_once)
 	EXPECT_EQ(0, shared.early);
 	EXPECT_EQ(0, shared.wrong);
 	EXPECT_TRUE(all_ended_once());
+	/* Nor is anything counted twice or lost. */
+	ASSERT_EQ(0, twheel_stats(shared.tw, &counters, sizeof(counters)));
+	EXPECT_EQ(WORKERS * ARMINGS + 2, counters.armed + counters.rearmed);
+	EXPECT_EQ(counters.armed, counters.cancelled + counters.read);
 	twheel_close(shared.tw);
 }
 
