@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The descriptor of an embedded context in event loops: it is readable when, and only when,
- * there is something to read.
+ * there is something to read. What a descriptor of the device promises, too, is in uapi/read.c.
  */
-#include <sys/epoll.h>
-
 #include "lib_util.h"
 
 #ifdef HAVE_LIBURING
@@ -90,53 +88,6 @@ TEST_F(fd, what_is_far_ahead_wakes_nobody)
 		EXPECT_EQ(0, readable(tw, 20));
 		twheel_close(tw);
 	}
-}
-
-/* What a call leaves to be read a poll finds at once. */
-TEST_F(fd, readable_at_once)
-{
-	struct twheel_event event;
-	uint64_t handle;
-	int i, ret;
-
-	for (i = 0; i < 2000; i++) {
-		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 0, &handle));
-		ASSERT_EQ(1, readable(self->tw, 0));
-		ret = i % 2 ? (int)twheel_read(self->tw, &event, 1) - 1 :
-			      twheel_cancel(self->tw, handle, NULL);
-		ASSERT_EQ(0, ret);
-		ASSERT_EQ(0, readable(self->tw, 0));
-	}
-}
-
-/* An edge comes after each read that has found no more. */
-TEST_F(fd, edges)
-{
-	struct epoll_event watch = { .events = EPOLLIN | EPOLLET }, got;
-	int ep = epoll_create1(EPOLL_CLOEXEC), i;
-	struct twheel_event events[4];
-
-	ASSERT_LE(0, ep);
-	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, twheel_fd(self->tw), &watch));
-	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
-	for (i = 0; i < 50; i++) {
-		ASSERT_EQ(0, twheel_arm_after(self->tw, (uint64_t)i % 3 * 4 * MSEC, 0, NULL));
-		ASSERT_EQ(1, epoll_wait(ep, &got, 1, 60000));
-		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
-		ASSERT_EQ(1, twheel_read(self->tw, events, 4));
-		ASSERT_EQ(-EAGAIN, twheel_read(self->tw, events, 4));
-		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
-	}
-	/* So does one when a call makes something else ready while there is something. */
-	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(0, twheel_arm_after(self->tw, 0, 0, NULL));
-		ASSERT_EQ(1, epoll_wait(ep, &got, 1, 60000));
-	}
-	ASSERT_EQ(3, twheel_read(self->tw, events, 3));
-	EXPECT_EQ(1, readable(self->tw, 0));
-	ASSERT_EQ(1, twheel_read(self->tw, events, 4));
-	EXPECT_EQ(0, readable(self->tw, 0));
-	close(ep);
 }
 
 /* A lease that was extended wakes the program once, which finds nothing, and then waits. */

@@ -332,6 +332,7 @@ TEST_F(tw, poll_is_level_triggered)
 	struct twheel_event event;
 	struct pollfd pfd = { .fd = self->fd, .events = ~0 };
 	__u64 handle;
+	int i;
 
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
@@ -344,10 +345,14 @@ TEST_F(tw, poll_is_level_triggered)
 	ASSERT_EQ(RECORD, tw_read(self->fd, &event, RECORD));
 	EXPECT_EQ(0, tw_poll(self->fd, 0));
 
-	handle = tw_arm(self->fd, 0, 0, 0);
-	ASSERT_EQ(TW_READABLE, tw_poll(self->fd, TW_LIMIT_MS));
-	ASSERT_EQ(0, tw_cancel(self->fd, handle));
-	EXPECT_EQ(0, tw_poll(self->fd, 0));
+	/* What a call leaves to be read a poll finds at once. */
+	for (i = 0; i < 2000; i++) {
+		handle = tw_arm(self->fd, 0, 0, 0);
+		ASSERT_EQ(TW_READABLE, tw_poll(self->fd, 0));
+		ASSERT_EQ(i % 2 ? RECORD : 0, i % 2 ? tw_read(self->fd, &event, RECORD) :
+						      tw_cancel(self->fd, handle));
+		ASSERT_EQ(0, tw_poll(self->fd, 0));
+	}
 	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, RECORD));
 }
 
@@ -421,8 +426,17 @@ TEST_F(tw, epoll_edges_of_calls)
 	ASSERT_EQ(4 * RECORD, tw_read(self->fd, events, sizeof(events)));
 	ASSERT_NE(0, tw_arm(self->fd, 0, 0, 6));
 	EXPECT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
-	/* Each read of a periodic timer makes room for the next edge. */
 	ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
+	/* One comes after each read that has found no more, and none by that read. */
+	for (i = 0; i < 50; i++) {
+		ASSERT_NE(0, tw_arm(self->fd, i % 3 * 4 * TW_MSEC, 0, i));
+		ASSERT_EQ(1, epoll_wait(ep, &got, 1, TW_LIMIT_MS));
+		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+		ASSERT_EQ(RECORD, tw_read(self->fd, events, sizeof(events)));
+		ASSERT_EQ(-EAGAIN, tw_read(self->fd, events, sizeof(events)));
+		EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
+	}
+	/* Each read of a periodic timer makes room for the next edge. */
 	arm.interval = 5 * TW_MSEC;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	for (i = 0; i < 10; i++) {
