@@ -60,7 +60,6 @@ static const struct skip skips[] = {
 	{ "tw", "drain_into_nothing_at_all", FAULT },
 	/* uapi/push.c */
 	{ "tw", "memory_that_ends_early", FAULT },
-	{ "tw", "needs_a_descriptor_for_writing", SHARED },
 	{ "tw", "vectors_and_nowait", "twheel_push_batch() is the only call that writes" },
 	/* uapi/read.c */
 	{ "tw", "scattered_buffers", CALL },

@@ -71,6 +71,7 @@ TEST_F(mode, of_requests)
 TEST_F(mode, of_changes)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, 0, 0);
+	struct twheel_push push = { .expires = tw_now(CLOCK_BOOTTIME) + 2 * TW_FAR };
 	struct twheel_cancel cancel = { .flags = 0 };
 	int done = variant->writes ? 0 : -EBADF, n = variant->writes ? 1 : -EBADF;
 
@@ -78,6 +79,9 @@ TEST_F(mode, of_changes)
 	EXPECT_EQ(done, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(done, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	EXPECT_EQ(n, tw_arm_batch(self->fd, &arm, 1));
+	push.handle = arm.handle;
+	EXPECT_EQ(variant->writes ? (int)sizeof(push) : -1, write(self->fd, &push, sizeof(push)));
+	EXPECT_TRUE(variant->writes || errno == EBADF);
 	cancel.handle = arm.handle;
 	EXPECT_EQ(n, tw_batch(self->fd, TWHEEL_IOC_CANCEL_BATCH, &cancel, 1));
 	cancel.handle = variant->writes ? tw_arm(self->fd, TW_FAR, 0, 0) : 0;

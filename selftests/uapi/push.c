@@ -325,22 +325,6 @@ TEST_F(tw, a_lease_stays_one)
 	munmap(words, 4096);
 }
 
-TEST_F(tw, needs_a_descriptor_for_writing)
-{
-	__u64 far = tw_now(CLOCK_MONOTONIC) + FAR;
-	int fd = open(TW_DEVICE, O_RDONLY | O_CLOEXEC);
-	__u64 handle;
-
-	ASSERT_LE(0, fd);
-	EXPECT_EQ(-EBADF, push(fd, 1, far));
-	close(fd);
-	fd = open(TW_DEVICE, O_WRONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd);
-	ASSERT_ARMED(handle, fd, far, TWHEEL_ARM_ABS, 0);
-	EXPECT_EQ(PUSH, push(fd, handle, far + 1));
-	close(fd);
-}
-
 /* Entries that lie in several pieces of memory, and a call that must not wait */
 TEST_F(tw, vectors_and_nowait)
 {
