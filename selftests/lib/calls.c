@@ -296,37 +296,6 @@ TEST_F(calls, failed_set_changes_nothing)
 	twheel_close(tw);
 }
 
-TEST_F(calls, batches)
-{
-	struct twheel_arm arms[5] = { };
-	struct twheel_cancel cancels[5] = { };
-	int i;
-
-	for (i = 0; i < 5; i++)
-		arms[i].expires = FAR;
-	arms[2].flags = 1U << 15;
-	arms[3].handle = 12345;
-	EXPECT_EQ(0, twheel_arm_batch(self->tw, arms, 0));
-	EXPECT_EQ(5, twheel_arm_batch(self->tw, arms, 5));
-	EXPECT_EQ(0, arms[0].result);
-	EXPECT_EQ(0, arms[1].result);
-	EXPECT_EQ(-EINVAL, arms[2].result);
-	EXPECT_EQ(-ENOENT, arms[3].result);
-	EXPECT_EQ(0, arms[4].result);
-
-	for (i = 0; i < 5; i++)
-		cancels[i].handle = arms[i].handle;
-	cancels[1].flags = 1;
-	EXPECT_EQ(0, twheel_cancel_batch(self->tw, cancels, 0));
-	EXPECT_EQ(5, twheel_cancel_batch(self->tw, cancels, 5));
-	EXPECT_EQ(0, cancels[0].result);
-	EXPECT_EQ(TWHEEL_STATE_PENDING, cancels[0].old_state);
-	EXPECT_EQ(-EINVAL, cancels[1].result);
-	EXPECT_EQ(-ENOENT, cancels[2].result);
-	EXPECT_EQ(-ENOENT, cancels[3].result);
-	EXPECT_EQ(0, cancels[4].result);
-}
-
 /* There is no memory behind the last entry. */
 TEST_F(calls, batch_that_runs_out_of_memory_to_read)
 {
