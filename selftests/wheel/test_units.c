@@ -2,7 +2,8 @@
 /*
  * Tests of the contract of each function of the wheel. What holds after each call, whatever was
  * called before, is for the model: see model.c. So are most of twheel_wheel_dequeue(), _forward()
- * and _rewind(), nodes that are overdue or postponed, and calls while a collection is half done.
+ * and _rewind(), nodes that are overdue or postponed, calls while a collection is half done, and
+ * that what is in one queue comes first in, first out.
  */
 #include "common.h"
 
@@ -769,121 +770,6 @@ TEST(what_is_put_back_comes_after_what_was_due_before)
 			n = (u32)(w->clk - 1000) / steps[k] + 1;
 			expect(looks <= ARRAY_SIZE(pests) * n * (steps[k] < slots ? 1 : levels),
 			       "%llu looks in %llu ticks", looks, w->clk - 1000);
-			wheel_free(w);
-		}
-	}
-}
-
-/* A node of expect_queues(), and how many were enqueued for any tick before it. */
-struct queued {
-	struct twheel_node	node;
-	u32			nr;
-};
-
-/*
- * Wakes up until all are taken that were enqueued for @tick or the one after, up to @room at a
- * time, and expects them first in, first out. Those that are put back are put back in order.
- */
-static void expect_queues(struct twheel_wheel *w, u64 tick, u32 room)
-{
-	struct twheel_node *out[ROOM_MAX];
-	u32 last[2] = { 0 }, n, i;
-
-	while (w->nr_nodes) {
-		n = twheel_wheel_take(w, w->next_expiry, out, room);
-		for (i = 0; i < n; i++) {
-			struct queued *item = container_of(out[i], struct queued, node);
-			u64 which = item->node.expires - tick;
-
-			if (item->node.expires > w->clk) {
-				twheel_wheel_enqueue(w, &item->node);
-				continue;
-			}
-			expect(item->nr > last[which], "%u came after %u, %ux%u", item->nr,
-			       last[which], w->slots, w->levels);
-			last[which] = item->nr;
-		}
-	}
-}
-
-/*
- * The nodes of a tick come in the order in which they were enqueued at one time, at whichever
- * distance, whether they cascade or not, and those of the next round likewise. One that was
- * dequeued and enqueued again is the last.
- */
-TEST(a_tick_is_first_in_first_out)
-{
-	struct queued items[60] = { 0 };
-	u32 slots = 0, levels = 0, k, i, nr;
-	u64 seed = 15;
-
-	while (next_geometry(&slots, &levels)) {
-		struct twheel_wheel *w = wheel_new(slots, levels, 0);
-
-		for (k = 0; k < 62; k++) {
-			u64 tick = w->clk + (1ULL << k) + rng_next(&seed) % (1ULL << k);
-
-			nr = 0;
-			for (i = 0; i < ARRAY_SIZE(items); i++) {
-				items[i].nr = ++nr;
-				items[i].node.expires = tick + rng_next(&seed) % 2;
-				twheel_wheel_enqueue(w, &items[i].node);
-			}
-			for (i = 0; i < ARRAY_SIZE(items); i += 1 + i % 5) {
-				twheel_wheel_dequeue(w, &items[i].node);
-				items[i].nr = ++nr;
-				twheel_wheel_enqueue(w, &items[i].node);
-			}
-			expect_sound(w);
-			expect_queues(w, tick, 1 + k % 7);
-			expect_sound(w);
-			if (w->clk > TICK_MAX / 4)
-				w->clk = 0;
-		}
-		wheel_free(w);
-	}
-}
-
-/* Those that are overdue when they are enqueued come behind what is in work by then. */
-TEST(overdue_is_first_in_first_out)
-{
-	struct twheel_node nodes[20], *out[ROOM_MAX];
-	struct twheel_wheel *w = small_wheel(100);
-	u32 i, n;
-
-	for (i = 0; i < 10; i++)
-		enqueue(w, &nodes[i], 103);
-	expect(twheel_wheel_take(w, 103, out, 3) == 3 && w->clk == 103, "clk=%llu", w->clk);
-	for (; i < ARRAY_SIZE(nodes); i++)
-		enqueue(w, &nodes[i], 103 - i);
-	n = 3 + collect(w, 103, out + 3);
-	expect(n == ARRAY_SIZE(nodes), "%u came", n);
-	for (i = 0; i < n; i++)
-		expect(out[i] == &nodes[i], "%u is another", i);
-	wheel_free(w);
-}
-
-/* All that were moved to a later tick in place come there in the order in which they were. */
-TEST(postponed_in_place_stays_in_order)
-{
-	struct queued items[30] = { 0 };
-	u32 slots = 0, levels = 0, k, i;
-	u64 seed = 16;
-
-	while (next_geometry(&slots, &levels)) {
-		for (k = 0; k < 40; k++) {
-			struct twheel_wheel *w = wheel_new(slots, levels, rng_next(&seed) >> 20);
-			u64 tick = w->clk + 1 + (rng_next(&seed) >> (63 - k));
-			u64 later = tick + (rng_next(&seed) >> (63 - k));
-
-			for (i = 0; i < ARRAY_SIZE(items); i++) {
-				items[i].nr = i + 1;
-				items[i].node.expires = tick;
-				twheel_wheel_enqueue(w, &items[i].node);
-			}
-			for (i = 0; i < ARRAY_SIZE(items); i++)
-				items[i].node.expires = later;
-			expect_queues(w, later, 1 + k % 7);
 			wheel_free(w);
 		}
 	}
