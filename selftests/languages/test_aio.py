@@ -137,28 +137,6 @@ class Sleeping(AioTest):
 
 
 class Calling(AioTest):
-    async def test_order(self) -> None:
-        done: list = []
-        self.on_one_cpu()
-        start = self.wheel.time()
-        for n in ((n * 7919) % 53 for n in range(53)):
-            self.wheel.call_at(start + 2 + 0.003 * n, done.append, n)
-        await self.wheel.sleep(2.5)
-        self.assertEqual(done, list(range(53)))
-
-    async def test_first_in_first_out(self) -> None:
-        done: list = []
-        self.on_one_cpu()
-
-        async def sleep(n: int) -> None:
-            await self.wheel.sleep(0.05)
-            done.append(n)
-
-        for _ in range(5):
-            await asyncio.gather(*(sleep(n) for n in range(10)))
-            self.assertEqual(done, list(range(10)))
-            done.clear()
-
     async def test_equal_deadlines(self) -> None:
         """As last armed, even where a timer that is pushed back stays in its place."""
         done: list = []

@@ -9,14 +9,12 @@ import (
 	"math/rand"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 func newWheel(t *testing.T, config *Config) *Wheel {
@@ -771,38 +769,6 @@ func TestKeys(t *testing.T) {
 		"a closed wheel has keys", keys.Len(), len(over))
 }
 
-// onOneCPU has all threads of the program run on one CPU until the test ends: each CPU has an order of
-// its own. Threads that begin meanwhile are on the CPU of those that begin them.
-func onOneCPU(t *testing.T) {
-	t.Helper()
-	var before, one [128]uint64
-	call := func(number, thread uintptr, mask *[128]uint64) syscall.Errno {
-		_, _, errno := syscall.RawSyscall(number, thread, unsafe.Sizeof(*mask),
-			uintptr(unsafe.Pointer(mask)))
-		return errno
-	}
-	all := func(mask *[128]uint64) {
-		threads, err := os.ReadDir("/proc/self/task")
-		check(t, err)
-		for _, thread := range threads {
-			id, err := strconv.Atoi(thread.Name())
-			check(t, err)
-			errno := call(syscall.SYS_SCHED_SETAFFINITY, uintptr(id), mask)
-			failIf(t, errno != 0 && errno != syscall.ESRCH, errno)
-		}
-	}
-	errno := call(syscall.SYS_SCHED_GETAFFINITY, 0, &before)
-	failIf(t, errno != 0, errno)
-	for i, word := range before {
-		if word != 0 {
-			one[i] = word & -word
-			break
-		}
-	}
-	all(&one)
-	t.Cleanup(func() { all(&before) })
-}
-
 // armAt arms the timer for a point in time.
 func armAt(timer *Timer, deadline int64) {
 	timer.mu.Lock()
@@ -817,23 +783,6 @@ func inOrder(t *testing.T, over chan int, key, end int) {
 		got := next(t, over)
 		failIf(t, got != key, got, "comes in place of", key)
 	}
-}
-
-func TestOrder(t *testing.T) {
-	const n = 60
-	w := newWheel(t, nil)
-	over := make(chan int, n)
-	onOneCPU(t)
-	// In one call; by points in time, so that it does not matter when
-	w.telling.Lock()
-	start := w.now() + int64(50*time.Millisecond)
-	for _, key := range rand.Perm(n) {
-		key := key
-		timer := &Timer{wheel: w, direct: true, f: func() { over <- key }}
-		armAt(timer, start+int64(key)*int64(4*time.Millisecond))
-	}
-	w.telling.Unlock()
-	inOrder(t, over, 0, n)
 }
 
 // stall has a function of the wheel go on until what it returns is closed.

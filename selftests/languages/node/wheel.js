@@ -113,22 +113,6 @@ test('a slow opening makes nothing late', () => {
 	assert.ok(ahead >= 0 && ahead < ms * 1000 / 2, `${ahead} us`);
 });
 
-wheelTest('in order', {}, async (wheel) => {
-	const n = 40, got = [];
-
-	for (let i = 0; i < n; i++) {
-		const at = i * 7 % n;
-		const timer = wheel.setTimeout(() => got.push(at), HOUR);
-		// Microseconds since the wheel was opened, so that it does not matter when
-		timer._deadline = 100000 + at * 4000;
-	}
-	// From one CPU: a guest with several has this program on one, see ../guest.sh.
-	wheel.flush();
-	while (got.length < n)
-		await later(wheel, 10);
-	assert.deepEqual(got, got.slice().sort((a, b) => a - b));
-});
-
 // In one go, so that all is due and nothing was called when it is read
 wheelTest('in order after a stall', {}, async (wheel) => {
 	const n = 3000, got = [];

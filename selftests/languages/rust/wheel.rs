@@ -68,37 +68,6 @@ fn never_early_and_once() {
     assert_eq!((info.pending, info.ready), (0, 0));
 }
 
-/// Has this thread run on the first of its CPUs only: each CPU has an order of its own.
-fn on_one_cpu() {
-    // Of the C library, which the standard one has in it
-    extern "C" {
-        fn sched_getaffinity(thread: i32, size: usize, mask: *mut u64) -> i32;
-        fn sched_setaffinity(thread: i32, size: usize, mask: *const u64) -> i32;
-    }
-    let mut mask = [0u64; 128];
-    let size = std::mem::size_of_val(&mask);
-    // SAFETY: both are told how large the mask is.
-    assert_eq!(unsafe { sched_getaffinity(0, size, mask.as_mut_ptr()) }, 0);
-    let first = mask.iter().position(|&word| word != 0).unwrap();
-    let one = mask[first] & mask[first].wrapping_neg();
-    mask.fill(0);
-    mask[first] = one;
-    assert_eq!(unsafe { sched_setaffinity(0, size, mask.as_ptr()) }, 0);
-}
-
-#[test]
-fn comes_in_order() {
-    const N: u64 = 50;
-    let wheel = keyed();
-    on_one_cpu();
-    let start = wheel.now() + 30 * MS;
-    let pushes: Vec<Push> =
-        (0..N).map(|i| i * 7 % N).map(|i| Push::new(i, start + 4 * MS * i as u32)).collect();
-    assert_eq!(wheel.push_batch(&pushes).0, N as usize);
-    let keys: Vec<u64> = wheel.events().take(N as usize).map(|e| e.unwrap().handle()).collect();
-    assert_eq!(keys, (0..N).collect::<Vec<u64>>());
-}
-
 #[test]
 fn keys() {
     let wheel = keyed();
@@ -538,6 +507,13 @@ fn clock_of_tests_and_counters() {
     let stats = wheel.stats().unwrap();
     assert_eq!((stats.armed, stats.expired, stats.read, stats.read_a_call[1]), (1, 1, 1, 1));
     assert_eq!(errno(wheel.set_now(Duration::ZERO)), EINVAL);
+    // As they are read, by deadline
+    for secs in [3, 1, 2] {
+        wheel.arm(Duration::from_secs(secs), secs).unwrap();
+    }
+    wheel.set_now(start + 2 * HOUR).unwrap();
+    let order: Vec<u64> = wheel.events().take(3).map(|e| e.unwrap().user_data()).collect();
+    assert_eq!(order, [1, 2, 3]);
     let other = Wheel::open().unwrap();
     if !other.is_embedded().unwrap() {
         assert_eq!(errno(other.stats()), EOPNOTSUPP);
