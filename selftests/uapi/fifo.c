@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * First in, first out: timers with the same deadline come in the order in which they were
- * armed, and a few records come by deadline. The order of ticks is tested in order.c, which
- * sets the clock; here it goes on as usual.
+ * armed, and a few records come by deadline. The order of ticks, and that of equal deadlines at
+ * all distances, is tested in order.c, which sets the clock; here it goes on as usual.
  *
  * All timers are armed on one CPU, since the promise holds for each CPU by itself.
  */
@@ -83,22 +83,6 @@ TEST_F(fifo, sleeps)
 		for (i = 0; i < 10; i++)
 			EXPECT_EQ(i, events[i].user_data);
 	}
-}
-
-/*
- * From some ticks to some seconds ahead, so that some go down two levels. By default, as all
- * that is armed here, none is near to where a level ends: at 67 ms and 2.1 s.
- */
-TEST_F(fifo, equal_deadlines)
-{
-	static const __u64 ahead[] = { 0, 20 * TW_MSEC, 1000 * TW_MSEC, 4000 * TW_MSEC };
-	__u64 now = tw_now(CLOCK_MONOTONIC) + 20 * TW_MSEC;
-	int i;
-
-	for (i = 0; i < TIMERS; i++)
-		plan(i, now + ahead[i % 4]);
-	ASSERT_TRUE(arm(self->fd, 0, TIMERS));
-	expect_in_order(_metadata, self, TIMERS);
 }
 
 /* A cancelled timer leaves no gap, and one that is armed in its place is the last. */
