@@ -608,15 +608,36 @@ static void timers()
 	       fails(EINVAL, [&] { tw::timer none(wheel, no_other); }),
 	       "a timer without a function is refused");
 
-	tw::timer throws(wheel, [](const tw::event &) { throw std::runtime_error("out"); });
-	bool caught = false;
-	throws.start(1ms);
-	try {
-		wheel.dispatch();
-	} catch (const std::runtime_error &) {
-		caught = true;
+	/* Destroyed when the stack is unwound, through the C code of the library */
+	struct guard {
+		int &destroyed;
+		~guard() { destroyed++; }
+	};
+	std::vector<tw::timer> throwing;
+	std::vector<int> calls(64);
+	int unwound = 0, caught = 0;
+	for (int &times : calls) {
+		throwing.emplace_back(wheel, [&](const tw::event &) {
+			guard on_the_stack{unwound};
+
+			times++;
+			throw std::runtime_error("out");
+		});
+		throwing.back().start(0s);
 	}
-	expect(caught, "an exception leaves dispatch()");
+	while (wheel.info().ready < calls.size())
+		std::this_thread::yield();
+	/* Each call throws, except the last, which finds nothing any more. */
+	for (bool more = true; more;) {
+		try {
+			more = wheel.dispatch(0s) > 0;
+		} catch (const std::runtime_error &) {
+			caught++;
+		}
+	}
+	expect(caught == 64 && unwound == 64,
+	       "each exception leaves dispatch(), and stacks are unwound");
+	expect(calls == std::vector<int>(64, 1), "which calls each function once all the same");
 
 	{
 		tw::timer scoped(wheel, [&](const tw::event &) { called = 100; });
