@@ -129,19 +129,6 @@ TEST_F(keyed, nothing_is_there)
 	EXPECT_EQ(0, tw_cancel(self->fd, 8));
 }
 
-TEST_F(keyed, cancel_withdraws)
-{
-	struct twheel_cancel cancel = { .handle = 3 };
-	struct twheel_event event;
-
-	ASSERT_EQ(TWHEEL_STATE_NONE, put(self->fd, 3, 0, 0));
-	ASSERT_TRUE(tw_wait_ready(self->fd, 1));
-	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
-	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
-	EXPECT_EQ(-EAGAIN, tw_read(self->fd, &event, sizeof(event)));
-	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, 3));
-}
-
 TEST_F(keyed, a_periodic_timer_keeps_its_key)
 {
 	struct twheel_arm arm = tw_request(TW_MSEC, 0, 9);
@@ -218,20 +205,6 @@ TEST_F(keyed, bad_requests)
 	EXPECT_EQ(5, info.user_data);
 	EXPECT_EQ(-ENOENT, tw_get(self->fd, 2, &info));
 	EXPECT_EQ(1, tw_info(self->fd).pending);
-}
-
-TEST_F(keyed, contexts_have_keys_of_their_own)
-{
-	int other = tw_open();
-
-	ASSERT_LE(0, other);
-	ASSERT_EQ(0, tw_configure(other, CLOCK_MONOTONIC, TWHEEL_CONFIG_KEYED));
-	ASSERT_EQ(TWHEEL_STATE_NONE, put(self->fd, 1, TW_FAR, 0));
-	EXPECT_EQ(-ENOENT, tw_cancel(other, 1));
-	EXPECT_EQ(TWHEEL_STATE_NONE, put(other, 1, TW_FAR, 0));
-	EXPECT_EQ(0, tw_cancel(self->fd, 1));
-	EXPECT_EQ(0, tw_cancel(other, 1));
-	close(other);
 }
 
 TEST_F(keyed, until_the_first_timer_it_can_be_left)
