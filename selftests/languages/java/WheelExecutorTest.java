@@ -271,20 +271,22 @@ public class WheelExecutorTest {
     @Test
     public void shutdownRunsWhatWasScheduledOnce() throws Exception {
         AtomicInteger runs = new AtomicInteger();
-        ScheduledFuture<?> once = executor.schedule(runs::incrementAndGet, 20, MS);
-        ScheduledFuture<?> repeats = executor.scheduleAtFixedRate(() -> { }, 1, 1, TimeUnit.HOURS);
-        assertTrue(executor.toString().endsWith("[Running, queued tasks = 2]"));
-        executor.shutdown();
-        executor.shutdown();
-        assertTrue(executor.isShutdown());
+        wheel.setNow(MS.toNanos(1));
+        ScheduledFuture<?> once = still.schedule(runs::incrementAndGet, 20, MS);
+        ScheduledFuture<?> repeats = still.scheduleAtFixedRate(() -> { }, 1, 1, TimeUnit.HOURS);
+        assertTrue(still.toString().endsWith("[Running, queued tasks = 2]"));
+        still.shutdown();
+        still.shutdown();
+        assertTrue(still.isShutdown());
         assertTrue(repeats.isCancelled());
-        assertThrows(RejectedExecutionException.class, () -> executor.execute(() -> { }));
+        assertThrows(RejectedExecutionException.class, () -> still.execute(() -> { }));
+        wheel.setNow(MS.toNanos(30));
         once.get();
-        assertTrue(executor.awaitTermination(1, TimeUnit.HOURS));
-        assertTrue(executor.isTerminated());
-        assertTrue(executor.toString().endsWith("[Terminated, queued tasks = 0]"));
+        assertTrue(still.awaitTermination(1, TimeUnit.HOURS));
+        assertTrue(still.isTerminated());
+        assertTrue(still.toString().endsWith("[Terminated, queued tasks = 0]"));
         assertEquals(1, runs.get());
-        assertEquals(Collections.emptyList(), executor.shutdownNow());
+        assertEquals(Collections.emptyList(), still.shutdownNow());
     }
 
     /** shutdown() does not wait for what runs, and what runs may schedule nothing any more. */
