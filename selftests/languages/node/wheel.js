@@ -171,7 +171,8 @@ wheelTest('a timer is pushed back, made earlier and cancelled', {}, async (wheel
 	const timer = wheel.setTimeout(() => { called++; }, 30);
 
 	assert.ok(timer instanceof Timer && timer.armed && timer.hasRef());
-	assert.ok(timer.remaining > 0 && timer.remaining <= 30);
+	const left = timer.remaining;
+	assert.ok(left <= 30 && (left > 0 || performance.now() - start >= 30));
 	wheel.flush();
 	assert.equal(timer.push(80), true);
 	while (!called)
