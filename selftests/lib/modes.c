@@ -20,69 +20,9 @@ static int open_mode(struct twheel **twp, uint32_t clock, uint32_t flags)
 }
 
 /*
- * The word of a lease, without a kernel
+ * The word of a lease, without a kernel: what one thread does to it, and the
+ * kernel meanwhile, is in selftests/lease
  */
-
-/* What a word says of the lease with tag 5 and this deadline, in units. */
-#define WORD(units)	(5ULL << TWHEEL_LEASE_TAG_SHIFT | (units))
-
-TEST(extend)
-{
-	uint64_t word = WORD(1000);
-	struct twheel_lease lease = { .word = &word, .tag = 5 };
-
-	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT));
-	EXPECT_EQ(WORD(1001), word);
-	/* The lease lasts that long already. */
-	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT));
-	EXPECT_EQ(1, twheel_lease_extend(lease, 1000 * UNIT + 1));
-	EXPECT_EQ(1, twheel_lease_extend(lease, 7));
-	EXPECT_EQ(WORD(1001), word);
-	EXPECT_EQ(1001 * UNIT, twheel_lease_deadline(lease));
-	EXPECT_EQ(0, twheel_lease_expired(lease));
-	/* A deadline is rounded up. */
-	EXPECT_EQ(1, twheel_lease_extend(lease, 1001 * UNIT + 1));
-	EXPECT_EQ(WORD(1002), word);
-
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, TWHEEL_LEASE_EXPIRED));
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, UINT64_MAX));
-	EXPECT_EQ(WORD(1002), word);
-	EXPECT_EQ(1, twheel_lease_extend(lease, MAX));
-	EXPECT_EQ(WORD(TWHEEL_LEASE_UNITS_MASK), word);
-
-	/* A lease that is over can be extended to neither an earlier nor a later time. */
-	word = TWHEEL_LEASE_EXPIRED | WORD(1000);
-	EXPECT_EQ(0, twheel_lease_extend(lease, 0));
-	EXPECT_EQ(0, twheel_lease_extend(lease, 999 * UNIT));
-	EXPECT_EQ(0, twheel_lease_extend(lease, MAX));
-	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, UINT64_MAX));
-	EXPECT_EQ(TWHEEL_LEASE_EXPIRED | WORD(1000), word);
-	EXPECT_EQ(1000 * UNIT, twheel_lease_deadline(lease));
-	EXPECT_EQ(1, twheel_lease_expired(lease));
-}
-
-/* The word belongs to another lease, which has another tag. */
-TEST(another_lease)
-{
-	uint64_t word = WORD(1000);
-	struct twheel_lease lease = { .word = &word, .tag = 5 };
-	uint16_t tag;
-
-	for (tag = 0; tag <= TWHEEL_LEASE_TAG_MASK; tag++) {
-		if (tag == 5)
-			continue;
-		lease.tag = tag;
-		EXPECT_EQ(0, twheel_lease_extend(lease, 1001 * UNIT));
-		EXPECT_EQ(0, twheel_lease_extend(lease, 999 * UNIT));
-		EXPECT_EQ(0, twheel_lease_deadline(lease));
-		EXPECT_EQ(1, twheel_lease_expired(lease));
-		word |= TWHEEL_LEASE_EXPIRED;
-		EXPECT_EQ(0, twheel_lease_extend(lease, 1001 * UNIT));
-		EXPECT_EQ(0, twheel_lease_deadline(lease));
-		EXPECT_EQ(1, twheel_lease_expired(lease));
-		word = WORD(1000);
-	}
-}
 
 #define EXTENDERS	4
 #define EXTENSIONS	3000000
@@ -529,6 +469,7 @@ TEST_F(lease, life)
 	EXPECT_EQ(1, twheel_lease_expired(lease));
 	EXPECT_EQ(end, twheel_lease_deadline(lease));
 	EXPECT_EQ(0, twheel_lease_extend(lease, end + FAR));
+	EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, MAX + 1));
 	ASSERT_EQ(1, twheel_read(self->tw, &event, 1));
 	EXPECT_EQ(end, event.deadline);
 	EXPECT_LE(end, event.expired);
@@ -586,6 +527,7 @@ TEST_F(lease, bad_arguments)
 
 	if (!(variant->flags & TWHEEL_CONFIG_KEYED)) {
 		EXPECT_EQ(0, twheel_lease_new(self->tw, FAR, 0, 0, NULL, &lease, NULL));
+		EXPECT_EQ(-EINVAL, twheel_lease_extend(lease, MAX + 1));
 		EXPECT_EQ(1, twheel_lease_extend(lease, MAX));
 	} else {
 		EXPECT_EQ(TWHEEL_STATE_NONE,
