@@ -103,6 +103,8 @@ static const struct call *calls;
  * @nr_read: records that it has read
  * @ret: what it has returned
  * @returned: whether it has returned
+ * @flags: with which the context is opened
+ * @stack: where the stack of the thread is that calls
  */
 struct subject {
 	struct twheel			*tw;
@@ -126,6 +128,8 @@ struct subject {
 	ssize_t				nr_read;
 	ssize_t				ret;
 	bool				returned;
+	unsigned int			flags;
+	char				*stack;
 };
 
 /* The call has armed a new timer, if @ret is 0: its handle is the next in armed[]. */
@@ -425,15 +429,15 @@ TEST(no_call_is_left_out)
 	free(header);
 }
 
-/* Returns 0 if the subject is there, with its timers. */
-static int make_subject(struct subject *s, const struct call *call)
+/* Returns 0 if the subject is there, with its timers. @flags as for twheel_open(). */
+static int make_subject(struct subject *s, const struct call *call, unsigned int flags)
 {
 	struct twheel_config config = { .flags = call->config };
 	bool keyed = call->config & KEYS;
 	int i, ret;
 
-	*s = (struct subject){ .call = call, .ret = -1 };
-	ret = twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED, &config);
+	*s = (struct subject){ .call = call, .flags = flags, .ret = -1 };
+	ret = twheel_open(&s->tw, NULL, TWHEEL_OPEN_EMBEDDED | flags, &config);
 	if (ret)
 		return ret;
 	for (i = 0; i < PENDING; i++) {
@@ -539,7 +543,7 @@ TEST(a_context_outlives_its_threads)
 		unsigned int i;
 
 		calling = call->name;
-		ASSERT_EQ(0, make_subject(&s, call))
+		ASSERT_EQ(0, make_subject(&s, call, 0))
 			TH_LOG("before %s", call->name);
 		inner = count_fds();
 		EXPECT_TRUE(is_cancelled(be_cancelled, &s));
@@ -563,6 +567,58 @@ TEST(a_context_outlives_its_threads)
 			break;
 		}
 	}
+}
+
+/* Bytes of stack that a call takes at most, as libtwheel(3) says; and that a thread has here */
+#define STACK		12288
+#define STACK_ROOM	(64 << 10)
+#define NEVER_TOUCHED	0x5a
+
+/* Opens the context, makes the call, and closes the context. */
+static void *call_once(void *arg)
+{
+	struct subject *s = arg;
+
+	if (make_subject(s, s->call, s->flags))
+		return NULL;
+	s->call->make(s);
+	free_subject(s);
+	s->stack = __builtin_frame_address(0);
+	return NULL;
+}
+
+TEST(a_small_stack)
+{
+	static char room[STACK_ROOM] __attribute__((__aligned__(64)));
+	pthread_attr_t attr;
+	pthread_t thread;
+	const struct call *call;
+	bool threads = false;
+	size_t unused;
+
+	set_alarm(calls->name);
+	ASSERT_EQ(0, pthread_attr_init(&attr));
+	ASSERT_EQ(0, pthread_attr_setstack(&attr, room, sizeof(room)));
+	for (call = calls; call; call = threads ? call : call->next) {
+		struct subject s = {
+			.call = call,
+			.flags = threads ? TWHEEL_OPEN_THREADS : 0,
+		};
+
+		threads = !threads;
+		calling = call->name;
+		if (call->waits)
+			continue;
+		memset(room, NEVER_TOUCHED, sizeof(room));
+		ASSERT_EQ(0, pthread_create(&thread, &attr, call_once, &s));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		ASSERT_EQ(0, s.ret);
+		for (unused = 0; room[unused] == NEVER_TOUCHED; unused++)
+			;
+		EXPECT_GE(STACK, s.stack - (room + unused))
+			TH_LOG("in %s", calling);
+	}
+	pthread_attr_destroy(&attr);
 }
 
 /**

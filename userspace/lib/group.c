@@ -51,7 +51,7 @@ TWHEEL_API int twheel_timer_set_group(struct twheel_timer *timer, struct twheel_
 
 TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 {
-	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
+	struct twheel_timer *timers[TWHEEL_CANCEL_MAX];
 	struct twheel_timer *timer = group->first;
 	ssize_t ret;
 	size_t n;
@@ -60,7 +60,7 @@ TWHEEL_API int twheel_group_cancel(struct twheel_group *group)
 		return -ECHILD;
 	twheel_queue_flush(group->tw);
 	while (timer) {
-		for (n = 0; timer && n < TWHEEL_CHUNK_TIMERS; timer = timer->group_next)
+		for (n = 0; timer && n < TWHEEL_CANCEL_MAX; timer = timer->group_next)
 			if (timer->handle)
 				timers[n++] = timer;
 		ret = twheel_timers_cancel(group->tw, timers, n);

@@ -43,7 +43,7 @@ TWHEEL_API ssize_t twheel_drain(struct twheel *tw, uint64_t *cursor,
 }
 
 /* How many timers are cancelled, or records dropped, at once */
-#define TWHEEL_DROP_MAX		64
+#define TWHEEL_DROP_MAX		32
 
 /* How often this is done, if others arm and read meanwhile */
 #define TWHEEL_DROP_TRIES	16

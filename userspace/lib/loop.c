@@ -547,7 +547,7 @@ TWHEEL_API int twheel_timer_defer(struct twheel *tw, int defer)
 
 ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *timers, size_t n)
 {
-	struct twheel_cancel cancels[TWHEEL_CHUNK_TIMERS] = { };
+	struct twheel_cancel cancels[TWHEEL_CANCEL_MAX] = { };
 	ssize_t ret;
 	size_t i;
 
@@ -560,13 +560,13 @@ ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *time
 	return ret;
 }
 
-/* Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
+/* Cancel some. Returns how many timers it has cancelled: 0 when none was armed; or -errno. */
 static ssize_t cancel_chunk(struct twheel *tw, struct twheel_timer *chunk)
 {
-	struct twheel_timer *timers[TWHEEL_CHUNK_TIMERS];
+	struct twheel_timer *timers[TWHEEL_CANCEL_MAX];
 	size_t i, n = 0;
 
-	for (i = 0; i < TWHEEL_CHUNK_TIMERS; i++)
+	for (i = 0; i < TWHEEL_CHUNK_TIMERS && n < TWHEEL_CANCEL_MAX; i++)
 		if (chunk[i].handle)
 			timers[n++] = &chunk[i];
 	return twheel_timers_cancel(tw, timers, n);

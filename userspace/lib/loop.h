@@ -59,8 +59,11 @@ struct twheel_timer {
 	struct twheel_timer	**group_link;
 };
 
-/* How many timers are cancelled at once, and allocated at once */
+/* How many timers are allocated at once */
 #define TWHEEL_CHUNK_TIMERS	256
+
+/* How many are cancelled at once: these are on the stack of a thread that may have little of it. */
+#define TWHEEL_CANCEL_MAX	64
 
 /**
  * struct twheel_calls - what may outlive a context: functions that twheel_dispatch() has called
@@ -128,7 +131,7 @@ struct twheel_group {
 int twheel_loop_begin(struct twheel *tw);
 
 /*
- * Cancel the @n timers, which are armed and at most %TWHEEL_CHUNK_TIMERS. Returns how many of them,
+ * Cancel the @n timers, which are armed and at most %TWHEEL_CANCEL_MAX. Returns how many of them,
  * from the first one on; or -errno. The caller has flushed the queue.
  */
 ssize_t twheel_timers_cancel(struct twheel *tw, struct twheel_timer *const *timers, size_t n);
