@@ -142,8 +142,9 @@ struct twheel_old {
  *	given. So 0 is CLOCK_REALTIME
  * @TWHEEL_OPEN_CACHE_NOW: calls on an embedded context do not read the clock: the present is the
  *	time of the last twheel_read(), twheel_dispatch() or twheel_update_now(), so delays count
- *	from there. Calls for single timers take a third less where few are pending. For the device,
- *	and on CLOCK_REALTIME, which may be set back, it changes nothing
+ *	from there. Where few timers are pending a re-arm, push or cancel of one takes a third less,
+ *	and a new timer a fifth. For the device, and on CLOCK_REALTIME, which may be set back, it
+ *	changes nothing
  * @TWHEEL_OPEN_THREADS: threads use an embedded context at once: it gets a wheel for each CPU, as
  *	the device has, and records are in order for each of these. %TWHEEL_OPEN_CACHE_NOW has no
  *	effect then. For the device it changes nothing
