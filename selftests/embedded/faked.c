@@ -13,13 +13,28 @@
 /* How far the program's time is ahead, in seconds */
 static int ahead;
 
+/* If not 0: after so many readings one is ahead by this much more. */
+static int readings, step;
+
+/* Whether the timerfd was set to a point in time */
+static bool absolute;
+
 /* What the library calls: see the Makefile. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 {
 	int ret = __real_clock_gettime(clock, ts);
 
 	ts->tv_sec += __atomic_load_n(&ahead, __ATOMIC_RELAXED);
+	if (readings && !--readings)
+		ts->tv_sec += step;
 	return ret;
+}
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *from)
+{
+	absolute = flags & TFD_TIMER_ABSTIME;
+	return __real_timerfd_settime(fd, flags, to, from);
 }
 
 FIXTURE(faked) {
@@ -142,6 +157,25 @@ TEST(cached_is_no_wall_time)
 		EXPECT_EQ(1, twheel_read_timeout(tw, &event, 1, 0));
 		twheel_close(tw);
 	}
+}
+
+/* If the clock is just set while a context is opened it is not faked: the timerfd follows it. */
+TEST(set_at_the_opening)
+{
+	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
+	struct twheel *tw;
+	int i;
+
+	for (i = 2; !readings; i++) {
+		readings = i / 2;
+		step = i % 2 ? 3600 : -3600;
+		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
+		ASSERT_EQ(0, twheel_arm_at(tw, twheel_now(tw) + FAR, 1, NULL));
+		EXPECT_TRUE(absolute)
+			TH_LOG("reading %d", i / 2);
+		twheel_close(tw);
+	}
+	EXPECT_LT(10, i);
 }
 
 TEST_HARNESS_MAIN

@@ -456,12 +456,14 @@ static bool sets_no_timerfd(unsigned int flags)
 	uint64_t key;
 	bool in_vain;
 
+	settings = 0;
 	if (twheel_open(&tw, NULL, flags, &config))
 		return false;
 	for (key = 0; key < 64; key++)
 		twheel_put_at(tw, key, twheel_now(tw) + FAR, 0, NULL);
+	in_vain = settings;
 	settings = 0;
-	in_vain = twheel_read(tw, &event, 1) == -EAGAIN && !settings;
+	in_vain &= twheel_read(tw, &event, 1) == -EAGAIN && !settings;
 	twheel_close(tw);
 	return in_vain;
 }

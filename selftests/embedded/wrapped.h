@@ -10,6 +10,16 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* What 32-bit programs with times of 64 bits call: see features-time64.h of glibc. */
+#if _TIME_BITS == 64 && __TIMESIZE == 32
+#define __real_clock_gettime	__real___clock_gettime64
+#define __wrap_clock_gettime	__wrap___clock_gettime64
+#define __real_ppoll		__real___ppoll64
+#define __wrap_ppoll		__wrap___ppoll64
+#define __real_timerfd_settime	__real___timerfd_settime64
+#define __wrap_timerfd_settime	__wrap___timerfd_settime64
+#endif
+
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 

@@ -101,7 +101,8 @@ struct emb_tally {
  * @since: when others had their turn last, or the call began; 0 before that has to be known
  * @caches: only reads, and calls that ask for it, read the clock
  * @stopped: @now does not follow a clock any more: see twheel_set_now(). Also read without @lock
- * @faked: programs are told another time than the kernel's, as under faketime
+ * @faked: programs are told another time than the kernel's, as under faketime. Constant once the
+ *	context is configured, and also read without @lock then
  * @closing: the context is being freed, and nobody else waits for @lock
  * @tally: where its timers are counted; constant
  * @counted: how many timers it had at the end of the last call: as many are in @tally

@@ -69,7 +69,7 @@ int twheel_emb_kernel_time(clockid_t clock, struct timespec *ts)
 }
 
 /* Does the C library tell another time than the kernel? This thread may stand still meanwhile. */
-static bool is_faked(clockid_t clock)
+static bool clock_differs(clockid_t clock)
 {
 	int64_t before = (int64_t)(twheel_time(clock) / EMB_SEC_NS);
 	struct timespec kernel;
@@ -77,6 +77,12 @@ static bool is_faked(clockid_t clock)
 	int64_t after = (int64_t)(twheel_time(clock) / EMB_SEC_NS);
 
 	return !ret && (kernel.tv_sec < before - 1 || kernel.tv_sec > after + 1);
+}
+
+/* The clock may be set meanwhile, and not each time. */
+static bool is_faked(clockid_t clock)
+{
+	return clock_differs(clock) && clock_differs(clock);
 }
 
 static int open_timer(struct twheel_emb *emb, clockid_t clock)
