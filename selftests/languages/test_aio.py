@@ -998,12 +998,12 @@ class Batches(AioTest):
                 self.wheel._in_time = 0
                 timer.push(0.01)
                 call = self.wheel._call
-                # With as many timers as there may be it takes one of these functions.
-                with contextlib.ExitStack() as stack:
-                    if not limit:
-                        for name in "_call", "_schedule":
-                            stack.enter_context(mock.patch.object(self.wheel, name, fail))
+                # Also where there are as many timers as there may be
+                with mock.patch.multiple(self.wheel, _call=fail, _schedule=fail, _readable=fail):
                     lose(call)
+                    fail.reset_mock()
+                    while not fail.called:
+                        await asyncio.sleep(0)
                 while timer.armed:
                     await asyncio.sleep(0.001)
                 timer.push(0.01)
@@ -1013,6 +1013,16 @@ class Batches(AioTest):
                         await asyncio.sleep(0.001)
                 while timer.armed:
                     await asyncio.sleep(0.001)
+                # The loop does not spin.
+                with mock.patch.object(self.wheel, "_readable") as read:
+                    await asyncio.sleep(0.01)
+                self.assertLessEqual(read.call_count, 1)
+
+    async def test_leaves_no_descriptor(self) -> None:
+        before = os.listdir("/proc/self/fd")
+        async with Wheel(embedded=True) as wheel:
+            self.assertLess(len(before), len(os.listdir("/proc/self/fd")))
+        self.assertEqual((os.listdir("/proc/self/fd"), len(wheel)), (before, 0))
 
     @mock.patch.object(aio, "_LAG", 500_000)
     async def test_finalizers(self) -> None:

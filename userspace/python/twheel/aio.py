@@ -32,11 +32,13 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from ._context import LATEST, Context, Event, _lib, _stored
+from ._context import LATEST, Context, Event, _stored
 
 __all__ = ["Group", "Timeout", "Timer", "Wheel"]
 
 _T = TypeVar("_T")
+# mypy 1.0 knows no eventfd there.
+_os: Any = os
 _NO_KEY = object()
 # Nanoseconds of less seconds than these are exact in a float.
 _EXACT = (1 << 53) // 1_000_000_000
@@ -224,6 +226,13 @@ class _Deadline(Timer):
 
     def _refuse(self, error: OSError) -> None:
         self._timeout._fail(error)
+
+
+class _EventFd(int):
+    """A descriptor that is closed when nobody has this any more: a call has it until it ends."""
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self)
 
 
 def _check_key(key: Hashable) -> None:
@@ -425,9 +434,11 @@ class Wheel:
         # New timers are armed at once: there is a limit to them, or they have more than a deadline.
         self._at_once = limit != 0 or self._slack != 0
         self._open: Context | None = None
-        # Makes the descriptor readable, or returns less than 0. This is one call of C: if it is the
-        # first that is made after an exception, no handler of a signal has raised in between.
-        self._wake: Callable[[], int]
+        # Has _woken() called, and cannot fail: it makes the other readable. This is one call of C:
+        # if it is the first that is made after an exception, no handler of a signal has raised in
+        # between.
+        self._wake: Callable[[], None]
+        self._event: _EventFd
         self._loop: asyncio.AbstractEventLoop
         # Is that in its debug mode?
         self._debug: Callable[[], bool] = lambda: False
@@ -455,9 +466,10 @@ class Wheel:
         # The keys are numbers of the timers here: arming needs no look-up of handles.
         context = Context(keyed=True, nonblock=True, **self._settings)
         self._can_be_set = context.clock == time.CLOCK_REALTIME
-        # By a timer that is none of those here, and is due
-        self._wake = functools.partial(_lib.twheel_push, context._pointer, 0, 1)
+        self._event = _EventFd(_os.eventfd(0, _os.EFD_CLOEXEC | _os.EFD_NONBLOCK))
+        self._wake = functools.partial(_os.eventfd_write, self._event, 1)
         self._loop.add_reader(context.fileno(), self._readable)
+        self._loop.add_reader(self._event, self._woken)
         self._open = context
         self._parents = False
         self._runner = self._loop if hasattr(self._loop, "_thread_id") else _NotRunning
@@ -474,11 +486,12 @@ class Wheel:
         self._runner = _NotRunning
         if context is None:
             return
-        del self._wake
         _wheels.discard(self)
         if not self._parents:
             # A child has the parent's epoll, which goes on.
             self._loop.remove_reader(context.fileno())
+            self._loop.remove_reader(self._event)
+        del self._wake, self._event
         context.close()
         for timer in self._timers.values():
             timer._cancelled = True
@@ -726,10 +739,8 @@ class Wheel:
             finally:
                 if not called:
                     self._lag_in_time = _NEVER
-                    if self._open is not None and not self._parents and self._wake() < 0 \
-                            and not self._loop.is_closed():
-                        # The last reference may have been another thread's.
-                        self._loop.call_soon_threadsafe(self._call(method))
+                    if self._open is not None and not self._parents:
+                        self._wake()
 
         generator = generate()
         next(generator)
@@ -745,8 +756,8 @@ class Wheel:
             self._tell()
         except BaseException:
             # Of a handler of a signal, say: all is told again, which does no harm.
-            if self._open is not None and not self._parents and self._wake() < 0:
-                self._schedule(0)
+            if self._open is not None and not self._parents:
+                self._wake()
             raise
 
     def _tell(self) -> None:
@@ -831,13 +842,24 @@ class Wheel:
         except BaseException:
             # A callback has raised SystemExit, say, or a handler of a signal has raised: what was
             # read is not lost.
-            if self._open is not None and not self._parents and self._wake() < 0:
-                self._loop.call_soon(self._call(self._handle))
+            if self._open is not None and not self._parents:
+                self._wake()
             raise
         if stored < 0 and stored != -errno.EAGAIN:
             # It would come again at once, for ever.
             self.close()
             raise OSError(-stored, os.strerror(-stored))
+
+    def _woken(self) -> None:
+        try:
+            if not self._parents:
+                _os.eventfd_read(self._event)
+            self._readable()
+        except BaseException:
+            # Of a handler of a signal, perhaps before the wheel was read.
+            if self._open is not None and not self._parents:
+                self._wake()
+            raise
 
     def _read_all(self) -> int:
         """Read all that is due, as the order is that of all. Returns what the last read did."""
