@@ -272,6 +272,16 @@ public class TimersTest {
     }
 
     @Test
+    public void aFactoryThatUsesTheTimers() throws InterruptedException {
+        try (Timers timers = open()) {
+            CountDownLatch called = new CountDownLatch(1);
+            timers.start(Threads.after(
+                    () -> timers.schedule(called::countDown, 1, TimeUnit.MILLISECONDS)));
+            assertTrue(called.await(10, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
     public void limitIsExact() {
         Timers timers = open(new Wheel.Options(), 2);
         WheelTimer one = timers.schedule(() -> { }, 1, TimeUnit.HOURS);

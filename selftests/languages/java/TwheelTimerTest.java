@@ -152,6 +152,15 @@ public class TwheelTimerTest {
     }
 
     @Test
+    public void aFactoryThatUsesTheTimer() {
+        AtomicReference<TwheelTimer> self = new AtomicReference<>();
+        self.set(new TwheelTimer(Threads.after(
+                () -> self.get().newTimeout(NOTHING, 1, TimeUnit.HOURS))));
+        self.get().start();
+        assertEquals(1, self.get().stop().size());
+    }
+
+    @Test
     public void tooLongIsForEver() {
         TwheelTimer timer = new TwheelTimer();
         for (long delay : new long[] { Long.MAX_VALUE, Long.MAX_VALUE / 1000, 1L << 33 })

@@ -23,6 +23,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 import org.junit.After;
 import org.junit.Test;
@@ -189,6 +190,16 @@ public class WheelExecutorTest {
         assertEquals(2, runs.get());
         small.shutdownNow();
         assertTrue(small.awaitTermination(1, TimeUnit.HOURS));
+    }
+
+    @Test
+    public void aFactoryThatUsesTheExecutor() throws Exception {
+        AtomicReference<WheelExecutor> self = new AtomicReference<>();
+        self.set(new WheelExecutor(new Wheel(),
+                Threads.after(() -> self.get().execute(() -> { }))));
+        self.get().submit(() -> { }).get(10, TimeUnit.SECONDS);
+        self.get().shutdownNow();
+        assertTrue(self.get().awaitTermination(1, TimeUnit.HOURS));
     }
 
     @Test

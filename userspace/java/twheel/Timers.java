@@ -342,17 +342,28 @@ public final class Timers implements AutoCloseable {
 
     /**
      * Starts a thread that calls the functions, unless it is there already. It waits in C, so a virtual
-     * thread would keep its carrier for good.
+     * thread would keep its carrier for good. The factory may use the timers; if two threads call this
+     * at once it may be asked twice, and one of its threads is not started.
      */
     public void start(ThreadFactory factory) {
+        if (!begin(factory))
+            throw new IllegalStateException("the timers were stopped");
+    }
+
+    /** Returns false if the timers were stopped. */
+    boolean begin(ThreadFactory factory) {
         synchronized (wheel) {
-            if (stopped)
-                throw new IllegalStateException("the timers were stopped");
-            if (worker != null)
-                return;
-            Thread thread = factory.newThread(this::work);
-            thread.start();
-            worker = thread;
+            if (stopped || worker != null)
+                return !stopped;
+        }
+        /* It may wait for another thread that wants the monitor. */
+        Thread thread = factory.newThread(this::work);
+        synchronized (wheel) {
+            if (!stopped && worker == null) {
+                thread.start();
+                worker = thread;
+            }
+            return !stopped;
         }
     }
 

@@ -92,10 +92,11 @@ public final class WheelExecutor extends AbstractExecutorService implements Sche
         }
 
         Task<V> schedule(long delay) {
+            if (!shutdown)
+                timers.begin(factory);
             synchronized (timers.wheel()) {
                 if (shutdown)
                     throw new RejectedExecutionException("the executor is shut down");
-                timers.start(factory);
                 time = Wheel.sum(timers.wheel().now(), delay);
                 timer.start(delay, TimeUnit.NANOSECONDS);
             }

@@ -142,11 +142,13 @@ public final class TwheelTimer implements Timer {
             startOnce();
     }
 
-    private synchronized void startOnce() {
-        if (stopped)
-            throw new IllegalStateException("the timer was stopped");
-        if (timers == null)
-            timers = new Timers(Timers.openWheel(), limit);
+    private void startOnce() {
+        synchronized (this) {
+            if (stopped)
+                throw new IllegalStateException("the timer was stopped");
+            if (timers == null)
+                timers = new Timers(Timers.openWheel(), limit);
+        }
         timers.start(factory);
         started = true;
     }
