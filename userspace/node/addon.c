@@ -33,9 +33,10 @@
  * Times are whole microseconds since the wheel was opened: a number in Node holds them exactly.
  * Keys are small integers, and arrays are Float64Arrays.
  *
- * Node's own event loop watches the wheel's descriptor. When a worker or the process ends, its
- * wheels are closed. If a wheel cannot be watched or read its function has to close it, as it would
- * be called again at once.
+ * Node's own event loop watches the wheel's descriptor. A wheel that is garbage is closed: its
+ * function is not to have it. When a worker or the process ends, its wheels are closed, too. If a
+ * wheel cannot be watched or read its function has to close it, as it would be called again at
+ * once.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -218,10 +219,14 @@ static void readable(uv_poll_t *poll, int status, int what)
 		call(wheel, i);
 }
 
-static void forgotten(napi_env env, void *wheel, void *hint)
+static void forgotten(napi_env env, void *data, void *hint)
 {
+	struct wheel *wheel = data;
+
 	(void)env;
 	(void)hint;
+	if (wheel->tw)
+		end(wheel);
 	put_wheel(wheel);
 }
 

@@ -127,8 +127,8 @@ export class Wheel {
 	 */
 	flush(): void;
 	/**
-	 * Ends it, and cancels its timers. Closing twice is harmless. A wheel that is not closed
-	 * keeps its descriptors, also if nothing refers to it any more.
+	 * Ends it, and cancels its timers. Closing twice is harmless. A wheel without armed timers
+	 * that nothing refers to any more is closed when the garbage collector finds that out.
 	 */
 	close(): void;
 }

@@ -226,6 +226,20 @@ class Refused {
 	}
 }
 
+// Wheels with armed timers. Another one is collected when nobody has it, which closes it.
+const busy = new Set();
+
+// What C calls, which does not keep the wheel.
+function expireOf(wheel) {
+	const weak = new WeakRef(wheel);
+
+	return (n) => {
+		const wheel = weak.deref();
+
+		return wheel === undefined ? 0 : wheel._expire(n);
+	};
+}
+
 class Wheel {
 	constructor(options = {}) {
 		checkObject(options);
@@ -240,7 +254,7 @@ class Wheel {
 		if (!Number.isSafeInteger(limit) || limit < 0)
 			throw outOfRange('a limit is an integer from 0 to 2^53 - 1', limit);
 		try {
-			this._open = addon.open((n) => this._expire(n), path, embedded, limit);
+			this._open = addon.open(expireOf(this), path, embedded, limit);
 		} catch (error) {
 			throw notOpened(path, error);
 		}
@@ -410,7 +424,8 @@ class Wheel {
 				this.cancel(timer._key.key);
 				this._keys.set(timer._key.key, timer);
 			}
-			this._size++;
+			if (this._size++ === 0)
+				busy.add(this);
 			if (timer._ref)
 				this._count(1);
 		}
@@ -441,7 +456,8 @@ class Wheel {
 	// It is not armed any more.
 	_forget(timer) {
 		timer._deadline = 0;
-		this._size--;
+		if (--this._size === 0)
+			busy.delete(this);
 		if (timer._ref)
 			this._count(-1);
 		if (timer._key !== undefined)

@@ -6,15 +6,21 @@
 const assert = require('assert');
 const { AsyncLocalStorage } = require('async_hooks');
 const { execFile } = require('child_process');
+const { readdirSync } = require('fs');
 const path = require('path');
 const { performance } = require('perf_hooks');
 const test = require('node:test');
 const { inspect } = require('util');
+const v8 = require('v8');
+const vm = require('vm');
 const where = path.resolve(process.argv[2]);
 const { Wheel, Timer } = require(where);
 const addon = require(path.join(where, 'build/Release/twheel.node'));
 
 const HOUR = 3600 * 1000;
+
+v8.setFlagsFromString('--expose-gc');
+const gc = vm.runInNewContext('gc');
 
 // As Node's own functions throw them
 const wrongType = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
@@ -72,6 +78,27 @@ wheelTest('never early, and once', {}, async (wheel) => {
 	wheel.flush();
 	// Their keys are free again.
 	assert.equal(wheel._slots.length - 1, wheel._free.length);
+});
+
+test('what nobody has is closed, and not before its timers have come', async () => {
+	const fds = () => readdirSync('/proc/self/fd').length;
+	const before = fds();
+	const come = Promise.all([0, 1].map((i) => new Promise((resolve) => {
+		const timer = new Wheel().setTimeout(() => resolve(i), 100);
+
+		timer.unref();
+		if (i)
+			timer.push(150);
+	})));
+
+	for (let i = 0; i < 10; i++)
+		new Wheel().setTimeout(() => {}, HOUR).cancel();
+	for (let i = 0; i < 500 && fds() > before; i++) {
+		gc();
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+	assert.ok(fds() <= before);
+	assert.deepEqual(await come, [0, 1]);
 });
 
 // The package with other functions in place of some of the part in C
