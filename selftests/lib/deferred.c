@@ -437,6 +437,7 @@ TEST_F(queue, of_the_calls_by_name)
 {
 	struct twheel_timer **timers = self->timers;
 	struct twheel_group *group;
+	unsigned int before;
 	size_t i;
 
 	EXPECT_EQ(0, IOCTLS(arm_at(timers[0], self->far + 1)));
@@ -453,6 +454,10 @@ TEST_F(queue, of_the_calls_by_name)
 	EXPECT_EQ(2 * QUEUE, live(self->tw));
 	EXPECT_EQ(0, twheel_timer_armed(timers[0]));
 	EXPECT_EQ(0, IOCTLS(twheel_group_cancel(group)));
+	/* Nobody has to be asked for one that is not armed. */
+	before = calls.ioctls;
+	EXPECT_EQ(-ENOENT, twheel_timer_push(timers[0], FAR, 0));
+	EXPECT_EQ(before, calls.ioctls);
 }
 
 /* Calls are collected, and reach the device as two batches. */

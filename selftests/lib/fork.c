@@ -67,6 +67,7 @@ TEST_F(fork, child_is_refused)
 		CHECK(twheel_timer_get(far, &info) == -ECHILD);
 		CHECK(twheel_timer_again(far) == -ECHILD);
 		CHECK(twheel_timer_push(far, 0, 0) == -ECHILD);
+		CHECK(twheel_timer_push(none, 0, 0) == -ECHILD);
 		CHECK(twheel_timer_set_group(far, NULL) == -ECHILD);
 		CHECK(twheel_group_new(&more, self->tw) == -ECHILD);
 		CHECK(twheel_group_cancel(group) == -ECHILD);

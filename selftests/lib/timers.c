@@ -800,6 +800,11 @@ static int arm_freed(struct twheel_timer *timer)
 	return twheel_timer_arm(timer, &setting, NULL);
 }
 
+static int push_freed(struct twheel_timer *timer)
+{
+	return twheel_timer_push(timer, SEC, 0);
+}
+
 static int cancel_freed(struct twheel_timer *timer)
 {
 	return twheel_timer_cancel(timer, NULL);
@@ -840,7 +845,7 @@ static int end_of(int (*call)(struct twheel_timer *timer), struct twheel_timer *
 TEST_F(timers, use_after_free)
 {
 	int (*const calls[])(struct twheel_timer *timer) = {
-		start_freed, arm_freed, cancel_freed, get_freed,
+		start_freed, arm_freed, push_freed, cancel_freed, get_freed,
 	};
 	struct twheel_timer *timer;
 	size_t i;
@@ -1115,13 +1120,33 @@ TEST_F(timers, push_keeps_the_settings)
 			expect_same_settings(_metadata, &before, &after);
 		}
 		EXPECT_EQ(0, twheel_timer_push(timer, 2 * FAR, 0));
-		EXPECT_LT(FAR, twheel_timer_remaining(timer));
+		EXPECT_LT(2 * FAR - 60 * SEC, twheel_timer_remaining(timer));
+		/* For ever */
+		EXPECT_EQ(0, twheel_timer_push(timer, INT64_MAX, 0));
+		EXPECT_EQ(0, twheel_timer_push(timer, INT64_MAX, TWHEEL_ARM_ABS));
 		/* As it was armed, and not as it was pushed */
 		EXPECT_EQ(0, twheel_timer_again(timer));
 		EXPECT_GE(FAR + PAST, twheel_timer_remaining(timer));
 	}
 	EXPECT_EQ(0, twheel_dispatch(self->tw));
 	EXPECT_EQ(0, calls);
+}
+
+TEST(push_on_wall_time)
+{
+	struct twheel_config config = { .clock = TWHEEL_CLOCK_REALTIME };
+	struct twheel_arm setting = { .interval = SEC, .flags = TWHEEL_ARM_ABS };
+	struct twheel_timer *timer;
+	struct twheel *tw;
+
+	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_NONBLOCK, &config));
+	ASSERT_EQ(0, twheel_timer_new(&timer, tw, ignore, NULL));
+	setting.expires = twheel_now(tw) + FAR;
+	ASSERT_EQ(0, twheel_timer_arm(timer, &setting, NULL));
+	EXPECT_EQ(-EINVAL, twheel_timer_push(timer, FAR, 0));
+	EXPECT_EQ(0, twheel_timer_push(timer, setting.expires + FAR, TWHEEL_ARM_ABS));
+	EXPECT_LT(FAR, twheel_timer_remaining(timer));
+	twheel_close(tw);
 }
 
 /* The rounds that are left are not begun anew. */

@@ -466,8 +466,8 @@ TWHEEL_API int twheel_timer_push(struct twheel_timer *timer, uint64_t expires,
 		return twheel_timer_set(timer, &setting, NULL);
 
 	/*
-	 * How many rounds are left only the device knows. It stays the same arming, so a record
-	 * that was read already is not dropped.
+	 * How many rounds are left only the device knows, and it knows the arming, which is never
+	 * queued. It stays the same arming, so a record that was read already is not dropped.
 	 */
 	if (expires > TWHEEL_TIME_MAX ||
 	    (!(flags & TWHEEL_ARM_ABS) && tw->clock == CLOCK_REALTIME))
@@ -477,8 +477,7 @@ TWHEEL_API int twheel_timer_push(struct twheel_timer *timer, uint64_t expires,
 		if (expires > TWHEEL_TIME_MAX)
 			expires = TWHEEL_TIME_MAX;
 	}
-	twheel_queue_flush(tw);
-	return timer->handle ? twheel_push(tw, timer->handle, expires) : -ENOENT;
+	return twheel_push(tw, timer->handle, expires);
 }
 
 TWHEEL_API int twheel_timer_cancel(struct twheel_timer *timer,
