@@ -212,13 +212,15 @@ bool spin_trylock(spinlock_t *lock)
 }
 
 /*
- * A batch has 32 timers, each of which may come and go; and as much again for all else. With keys
- * that collide each of them may come past 16 others, in each of two buckets.
+ * A batch has 32 timers, each of which may come and go; and as much again for all else. Keys that
+ * collide are in one bucket, which has up to 64 while splits lag behind. Each of the batch may come
+ * past all of them twice: 5 points for each to find a key, and 3 to remove it.
  */
 u64 sim_max_held(void)
 {
-	return (sim_config.zeros ? 300000 : 110000) +
-	       64 * (sim_config.costs.node + sim_config.costs.enqueue);
+	u64 collisions = sim_config.zeros ? 32 * 64 * (5 + 3) * sim_config.costs.point / 2 : 0;
+
+	return 110000 + collisions + 64 * (sim_config.costs.node + sim_config.costs.enqueue);
 }
 
 bool spin_is_contended(spinlock_t *lock)
