@@ -52,8 +52,11 @@ static void answer_fault(u32 of_65536)
 	sim_sleep_until(sim_now() + sim_below(sim_below(4) ? NSEC_PER_MSEC : 50 * NSEC_PER_MSEC));
 }
 
-/* How many of @n bytes at @p, which is an address of a program, can be reached */
-static size_t reachable(const void *p, size_t n)
+/*
+ * How many of @n bytes at @p, which is an address of a program, can be reached, or if @stores be
+ * stored
+ */
+static size_t reachable(const void *p, size_t n, bool stores)
 {
 	bool no_faults = self && self->no_faults;
 	const char *at = p;
@@ -68,7 +71,7 @@ static size_t reachable(const void *p, size_t n)
 	}
 	if (n && no_faults && self->absent)
 		return 0;
-	if (self && self->hole >= at && self->hole < at + n) {
+	if (self && self->hole >= at && self->hole < at + n && (stores || !self->read_only)) {
 		sim_stats.efaults++;
 		self->faults = true;
 		return (size_t)(self->hole - at);
@@ -82,8 +85,10 @@ static size_t reachable(const void *p, size_t n)
 	self->absent = no_faults && sim_config.fault != AT_RANDOM;
 	reached = sim_below((u32)n);
 	/* What the program has not is mostly not there until the call ends. */
-	if (!no_faults && sim_below(4))
+	if (!no_faults && sim_below(4)) {
 		self->hole = at + reached;
+		self->read_only = false;
+	}
 	sim_trace("of %zu bytes of a program %zu can be reached", n, reached);
 	return reached;
 }
@@ -95,12 +100,15 @@ void sim_call_begins(void)
 	self->absent = false;
 	self->hole = self->next_hole;
 	self->next_hole = NULL;
+	self->read_only = true;
 }
 
-void sim_hole(const void *at)
+bool sim_hole(const void *at)
 {
-	if (sim_config.fault == AT_RANDOM)
-		self->next_hole = at;
+	if (sim_config.fault != AT_RANDOM)
+		return false;
+	self->next_hole = at;
+	return true;
 }
 
 void sim_call_ends(long ret)
@@ -125,7 +133,7 @@ void pagefault_enable(void)
 
 size_t copy_from_user(void *to, const void *from, size_t n)
 {
-	size_t copied = reachable(from, n);
+	size_t copied = reachable(from, n, false);
 
 	memcpy(to, from, copied);
 	/* As the kernel does, so that nothing is left of what was there */
@@ -135,7 +143,7 @@ size_t copy_from_user(void *to, const void *from, size_t n)
 
 size_t copy_to_user(void *to, const void *from, size_t n)
 {
-	size_t copied = reachable(to, n);
+	size_t copied = reachable(to, n, true);
 
 	memcpy(to, from, copied);
 	return n - copied;
@@ -175,7 +183,7 @@ size_t fault_in_safe_writeable(const char *p, size_t n)
 {
 	/* It was seen not to be there. */
 	answer_fault(100 * sim_config.late_chance);
-	if (!reachable(p, 1) || goes_on_failing())
+	if (!reachable(p, 1, true) || goes_on_failing())
 		return n;
 	self->absent = false;
 	return 0;
@@ -183,7 +191,7 @@ size_t fault_in_safe_writeable(const char *p, size_t n)
 
 size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)
 {
-	size_t copied = reachable(iter->at, min(n, iter->count));
+	size_t copied = reachable(iter->at, min(n, iter->count), true);
 
 	memcpy(iter->at, from, copied);
 	iter->at += copied;
@@ -193,7 +201,7 @@ size_t copy_to_iter(const void *from, size_t n, struct iov_iter *iter)
 
 size_t copy_from_iter(void *to, size_t n, struct iov_iter *iter)
 {
-	size_t copied = reachable(iter->at, min(n, iter->count));
+	size_t copied = reachable(iter->at, min(n, iter->count), false);
 
 	memcpy(to, iter->at, copied);
 	iter->at += copied;

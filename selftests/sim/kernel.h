@@ -57,7 +57,8 @@ struct held {
  * @faults:	a copy has
  * @absent:	memory that it copies to has to be faulted in
  * @hole:	an address of a program at which there is no memory in this call, or NULL
- * @next_hole:	the same for the next call
+ * @read_only:	there is, but nothing can be stored
+ * @next_hole:	@hole of the next call
  * @rcu_since:	the grace period that was the last to begin before it became a reader
  * @held:	the spinlocks that it holds, with their classes
  * @nr_held:	how many
@@ -94,7 +95,7 @@ struct fiber {
 	bool			used, active, pinned;
 	u64			points, worked;
 	int			bh, off, rcu, irqs_off, no_faults;
-	bool			lacks_memory, faults, absent;
+	bool			lacks_memory, faults, absent, read_only;
 	const char		*hole, *next_hole;
 	u64			rcu_since;
 	struct held		held[MAX_HELD];

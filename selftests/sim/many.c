@@ -34,9 +34,12 @@ void do_list(struct context *c, bool drain)
 		.flags		= drain ? TWHEEL_LIST_DRAIN : 0,
 	};
 	u64 began = oracle_stamp();
+	bool read_only = false;
 	long ret, i;
 
-	if (sim_config.efault_chance && sim_below(2))
+	if (sim_config.efault_chance && !sim_below(8))
+		read_only = sim_hole(&list.cursor);
+	else if (sim_config.efault_chance && sim_below(2))
 		sim_hole((char *)infos + sim_below(sizeof(infos)));
 	c->drains += drain;
 	c->draining += drain;
@@ -48,6 +51,8 @@ void do_list(struct context *c, bool drain)
 	expect(ret >= 0 || ((ret == -EINTR || ret == -ERESTARTSYS) && sim_config.signal_chance) ||
 	       oracle_may_lack(ret) || (ret == -EFAULT && sim_config.fault_chance), CONTAINED,
 	       "a list fails with %ld", ret);
+	expect(!read_only || ret < 0, STABLE_INTERFACE,
+	       "a list whose cursor cannot be stored returns %ld", ret);
 	for (i = 0; i < ret; i++)
 		oracle_listed(c, &infos[i], drain, began);
 }

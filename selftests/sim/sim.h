@@ -188,8 +188,8 @@ void sim_unwatch(void);
 
 /* fault.c: around each call of a program. It ends with an error for which there was a reason. */
 void sim_call_begins(void);
-/* In the next call of this task there is no memory at @at, unless one fault at a time is made. */
-void sim_hole(const void *at);
+/* In the next call of this task nothing can be stored at @at. False if faults are not at random. */
+bool sim_hole(const void *at);
 void sim_call_ends(long ret);
 
 /* work.c, cpu.c, clock.c, module.c: after rmmod, or an insmod that has failed */

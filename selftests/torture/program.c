@@ -36,9 +36,10 @@ void sim_call_begins(void)
 {
 }
 
-void sim_hole(const void *at)
+bool sim_hole(const void *at)
 {
 	(void)at;
+	return false;
 }
 
 void sim_call_ends(long ret)
