@@ -23,12 +23,19 @@
  *			one more be opened?
  *	first		The settings of a context change while its first timer is armed. Has the
  *			timer the old ones, or the new ones?
+ *	aware		A reader waits already when its context begins to be told of steps, and the
+ *			clock is set just then.
+ *	pushed		A timer is pushed by one CPU, and is re-armed by another one, or expires.
+ *	drained		Leases are extended as they are drained, to memory that has to be faulted
+ *			in; and at last it always has to be again.
  */
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/topology.h>
 
 #include "../core/chunk.h"
 #include "../core/ctx.h"
+#include "../core/expire.h"
 #include "kernel.h"
 #include "oracle.h"
 #include "quota.h"
@@ -55,6 +62,9 @@
 #define BUSY_TICKS	30U
 #define DUE		45U
 #define DUE_NS		20000U
+/* How often a timer is re-armed while it is pushed, and a lease drained while it is extended */
+#define REARMED	100U
+#define DRAINED	60U
 /* So many contexts with a timer each take nearly all that TENANTS_LIMIT allows. */
 #define KEEPERS	12U
 
@@ -491,6 +501,23 @@ static void borrow_main(void *arg)
 	call_close(&shared);
 }
 
+/* What a batch has takes long here, so the next one expires at another time. */
+static void expires_in_batches(struct context *c)
+{
+	struct twheel_event event = { };
+	u64 expired = 0;
+	u32 n = 0;
+
+	while (call_read(c, &event, 1, false) == sizeof(event)) {
+		n = event.expired == expired ? n + 1 : 1;
+		expired = event.expired;
+		expect(n <= TWHEEL_EXPIRE_BATCH, LATE_BY_A_TICK,
+		       "%u timers have expired at one time, and a batch has %u", n,
+		       TWHEEL_EXPIRE_BATCH);
+	}
+	expect(n, EXACTLY_ONCE, "no timer has expired");
+}
+
 static void busy_main(void *arg)
 {
 	struct context c = new_context();
@@ -508,6 +535,7 @@ static void busy_main(void *arg)
 	sim_config.max_debt = 4 * sim_max_run();
 	sim_sleep_until(sim_time_of(&c, due) + 3 * BUSY_TICKS * TICK);
 	sim_config.max_debt = 0;
+	expires_in_batches(&c);
 	call_close(&c);
 }
 
@@ -620,6 +648,166 @@ static void close_main(void *arg)
 	call_close(&fresh);
 }
 
+static void unaware_main(void *arg)
+{
+	struct twheel_event event;
+
+	fresh.waiting++;
+	call_read(&fresh, &event, 1, true);
+	fresh.waiting--;
+}
+
+static void step_main(void *arg)
+{
+	sim_sleep_until(sim_now() + sim_below(4000));
+	step_clock((s64)TICK);
+}
+
+/* A step that comes as the watch begins is told to who waits already. */
+static void aware_main(void *arg)
+{
+	u32 i;
+
+	for (i = 0; i < WATCHES; i++) {
+		fresh = new_context();
+		fresh.clock = CLOCK_REALTIME;
+		fresh.config.clock = TWHEEL_CLOCK_REALTIME;
+		open_context(&fresh);
+		sim_spawn("unaware", (int)i, unaware_main, NULL, 1, true);
+		sim_sleep_until(sim_now() + TICK);
+		fresh.config.flags = TWHEEL_CONFIG_CANCEL_ON_SET;
+		sim_spawn("step", (int)i, step_main, NULL, 1, true);
+		sim_sleep_until(sim_now() + sim_below(4000));
+		expect(!call_config(&fresh, &fresh.config), CONTAINED, "a step is refused");
+		sim_sleep_until(sim_now() + 4 * TICK);
+		expect(!fresh.waiting || !call_poll(&fresh, false), EXACTLY_ONCE,
+		       "the clock was set as a watch began, and who waits is not told");
+		arm_one(&fresh, 1, TWHEEL_ARM_ABS);
+		while (fresh.waiting)
+			sim_sleep_until(sim_now() + TICK);
+		call_close(&fresh);
+	}
+}
+
+/* The timer that two CPUs use, how often it was re-armed, and whether they go on */
+static u64 used;
+static u32 rearmed;
+static bool going_on;
+
+/* Bring it forward, once after each re-arm. It may expire, or be re-armed, meanwhile. */
+static void pusher_main(void *arg)
+{
+	while (going_on) {
+		u32 seen = rearmed;
+		struct twheel_push push = { .handle = used, .expires = time_of(&fresh) + TICK };
+		long ret;
+
+		/* For so long that timers expire */
+		sim_config.freeze_chance = 2000;
+		sim_config.freeze_ns = 4 * TICK;
+		ret = call_push(&fresh, &push, 1);
+		sim_config.freeze_chance = 0;
+		expect(ret == sizeof(push) || ret == -ENOENT, CONTAINED, "a push fails: %ld", ret);
+		while (going_on && seen == rearmed)
+			sim_sleep_until(sim_now() + sim_below(TICK / 2));
+	}
+	call_close(&fresh);
+}
+
+/* Nobody reads: so what has expired has done so for good, unless it is re-armed. */
+static void pushed_main(void *arg)
+{
+	struct twheel_timer_info info = { }, before;
+	u32 looks;
+
+	fresh = new_context();
+	open_context(&fresh);
+	used = arm_one(&fresh, TICK, 0);
+	going_on = true;
+	sim_spawn("pusher", 1, pusher_main, NULL, 1, true);
+	for (rearmed = 0; rearmed < REARMED; rearmed++) {
+		struct twheel_arm arm = {
+			.handle = used, .user_data = rearmed, .expires = 3 * TICK,
+		};
+
+		expect(!call_arm(&fresh, &arm), CONTAINED, "a timer cannot be re-armed");
+		info = (struct twheel_timer_info){ .handle = used };
+		for (looks = 1 + sim_below(16); looks; looks--) {
+			before = info;
+			expect(!call_get(&fresh, &info), CONTAINED, "a timer has gone");
+			expect(info.user_data == rearmed, CANCEL_IS_FINAL,
+			       "a timer was re-armed, and a push takes that back");
+			expect(before.state != TWHEEL_STATE_READY ||
+			       (info.state == before.state && info.deadline == before.deadline),
+			       CANCEL_IS_FINAL, "a timer that has expired is pushed");
+			sim_sleep_until(sim_now() + sim_below(TICK));
+		}
+	}
+	going_on = false;
+}
+
+/* The word of the lease that is drained */
+static u64 *lease_word;
+
+static void extender_main(void *arg)
+{
+	u64 old;
+
+	while (going_on) {
+		sim_point();
+		old = __atomic_load_n(lease_word, __ATOMIC_ACQUIRE);
+		if (!(old & TWHEEL_LEASE_EXPIRED))
+			__atomic_compare_exchange_n(lease_word, &old, old + 1, false,
+						    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
+	call_close(&fresh);
+}
+
+static void drained_main(void *arg)
+{
+	struct twheel_timer_info info;
+	struct twheel_list list = { .count = 1, .flags = TWHEEL_LIST_DRAIN };
+	struct twheel_event event;
+	struct page *page = NULL;
+	u32 n;
+	long ret;
+
+	list.entries = (uintptr_t)&info;
+	fresh = new_context();
+	fresh.config.flags = TWHEEL_CONFIG_LEASE;
+	open_context(&fresh);
+	for (n = 0; n < DRAINED; n++) {
+		struct twheel_arm arm = { .expires = HOUR, .flags = TWHEEL_ARM_LEASE };
+
+		expect(!call_arm(&fresh, &arm), CONTAINED, "a lease cannot be armed");
+		page = page ?: call_map(&fresh, 0);
+		lease_word = (u64 *)page_address(page) + arm.word;
+		going_on = true;
+		if (!n)
+			sim_spawn("extender", 1, extender_main, NULL, 1, true);
+		sim_config.fault_chance = 16000;
+		do {
+			list.cursor = 0;
+			ret = call_list(&fresh, &list);
+		} while (ret == -EFAULT);
+		expect(ret == 1, EXACTLY_ONCE, "a lease is drained %ld times", ret);
+		expect(info.deadline == (*lease_word & TWHEEL_LEASE_UNITS_MASK) * UNIT,
+		       CANCEL_IS_FINAL, "a lease was extended, and is drained as it was before");
+	}
+	sim_config.fault_chance = 65536;
+	list.cursor = 0;
+	arm_one(&fresh, 1, TWHEEL_ARM_ABS);
+	arm_one(&fresh, HOUR, 0);
+	expect(call_list(&fresh, &list) == -EFAULT &&
+	       call_read(&fresh, &event, 1, false) == -EFAULT, CONTAINED,
+	       "there is no memory, and entries are stored");
+	sim_config.fault_chance = 0;
+	expect(call_read(&fresh, &event, 1, false) == sizeof(event), EXACTLY_ONCE,
+	       "a record that could not be stored is lost");
+	call_unmap(&fresh, page);
+	going_on = false;
+}
+
 /* Have a task on @cpu call @function, with that number, and wait for its end. */
 static void play(const char *name, u32 cpu, void (*function)(void *arg))
 {
@@ -689,6 +877,7 @@ void scene_run(void)
 				  false);
 		sim_spawn("watched", 0, watched_main, NULL, 0, false);
 		sim_run();
+		play("aware", 0, aware_main);
 		break;
 	case 5:
 		play("reserving", 1, reserving_main);
@@ -698,5 +887,7 @@ void scene_run(void)
 		break;
 	default:
 		play("leap", 0, leap_main);
+		play("pushed", 0, pushed_main);
+		play("drained", 0, drained_main);
 	}
 }
