@@ -340,7 +340,8 @@ static bool is_long_past(const struct context *c, const struct arming *a, u64 ti
 		return false;
 	if (a->interval || a->lease)
 		return false;
-	return a->high < FAR_AHEAD && max(a->high, a->from) + a->slack + 3 * TICK < time;
+	return a->high < FAR_AHEAD && max(a->high, a->from) + a->slack + 3 * TICK +
+	       most_late() < time;
 }
 
 void oracle_pushed(struct context *c, struct own *own, const struct twheel_push *push,
