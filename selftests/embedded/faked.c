@@ -169,6 +169,7 @@ TEST(set_at_the_opening)
 	for (i = 2; !readings; i++) {
 		readings = i / 2;
 		step = i % 2 ? 3600 : -3600;
+		absolute = false;
 		ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
 		ASSERT_EQ(0, twheel_arm_at(tw, twheel_now(tw) + FAR, 1, NULL));
 		EXPECT_TRUE(absolute)

@@ -204,8 +204,8 @@ TEST(each_arming_ends_once)
 
 	ASSERT_EQ(0, twheel_open(&shared.tw, NULL, TWHEEL_OPEN_EMBEDDED, NULL));
 	ASSERT_EQ(0, run(readers, 2, read_records));
-	ASSERT_EQ(0, run(&looker, 1, look));
 	ASSERT_EQ(0, run(workers, WORKERS, arm_and_cancel));
+	ASSERT_EQ(0, run(&looker, 1, look));
 	join(workers, WORKERS);
 	join(&looker, 1);
 	do {

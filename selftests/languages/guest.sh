@@ -147,8 +147,7 @@ copy_node() {
 	cp "$(readlink -f "$(command -v node)")" "$folder/node.program"
 	mkdir -p "$folder/lib"
 	copy_libraries "$folder/node.program" "$folder"/node.package/*.node
-	# On one CPU, as each has an order of its own, and Node does not let a test say that.
-	runner node "$(start_by_loader); taskset -p 1 \$\$ >/dev/null" \
+	runner node "$(start_by_loader)" \
 		node.program --test-reporter=tap node.test.js ./node.package
 }
 

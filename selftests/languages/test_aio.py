@@ -1019,6 +1019,8 @@ class Batches(AioTest):
                 self.assertLessEqual(read.call_count, 1)
 
     async def test_leaves_no_descriptor(self) -> None:
+        # Of tests before this one
+        gc.collect()
         before = os.listdir("/proc/self/fd")
         async with Wheel(embedded=True) as wheel:
             self.assertLess(len(before), len(os.listdir("/proc/self/fd")))

@@ -32,7 +32,7 @@ u64 most_late(void)
 {
 	u64 late = sim_config.skew + sim_max_held();
 	/* A batch whose keys collide passes up to five times as many points. */
-	u32 freezes = sim_config.zeros ? 300 : 60;
+	u32 freezes = sim_config.zeros && any_context(keyed) ? 300 : 60;
 
 	if (world.fair)
 		return late + fair_bound();

@@ -191,6 +191,7 @@ pid=$!
 await prints 1 ' 100000 ' twheel ps
 fd=$(twheel ps | sed -n 's/.* \([0-9]*\) monotonic *100000 .*/\1/p')
 run twheel save --pid $pid --fd "$fd" "$file"
+check "a file of many timers" said '^100000 timers$'
 kill $pid
 wait $pid 2>/dev/null
 exec 8<>/dev/twheel

@@ -127,6 +127,10 @@ TEST_F(keyed, nothing_is_there)
 	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 8, TW_FAR, 0));
 	EXPECT_EQ(-ENOENT, tw_cancel(self->fd, 7));
 	EXPECT_EQ(0, tw_cancel(self->fd, 8));
+	EXPECT_EQ(TWHEEL_STATE_NONE, put(self->fd, 8, 0, 0));
+	cancel = tw_cancel_request(8);
+	EXPECT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_READY, cancel.old_state);
 }
 
 TEST_F(keyed, a_periodic_timer_keeps_its_key)
