@@ -25,7 +25,7 @@ void test_fail(const char *file, int line, const char *cond, const char *fmt, ..
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	u32 slots, levels, n, every;
+	u32 slots, n, every;
 	struct model m;
 	u64 word, clk;
 
@@ -34,12 +34,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	memcpy(&word, data, sizeof(word));
 	slots = 4U << (word & 0xff) % 11;
-	levels = all_levels(slots) - (u32)(word >> 8 & 0xff) % all_levels(slots);
 	n = 1 + (word >> 16 & 63);
 	clk = (word >> 32) << (word >> 24 & 31);
 	every = 1 + slots / 8;
 
-	model_init(&m, slots, levels, n, clk, every);
+	model_init(&m, slots, n, clk, every);
 	for (data += sizeof(word), size -= sizeof(word); size >= sizeof(word);
 	     data += sizeof(word), size -= sizeof(word)) {
 		memcpy(&word, data, sizeof(word));

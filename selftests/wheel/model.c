@@ -3,8 +3,6 @@
 #include "model.h"
 
 #define CHUNK_MAX	256
-/* If there are few levels: the base-2 logarithm of the most rounds of the last level */
-#define ROUND_BITS	3
 
 /* Removes the lowest @bits of @op and returns them. */
 static u32 take(u64 *op, u32 bits)
@@ -20,11 +18,10 @@ static u64 clamped(u64 a, u64 b)
 	return a + b < a || a + b > TICK_MAX ? TICK_MAX : a + b;
 }
 
-void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk, u32 check_every)
+void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every)
 {
 	*m = (struct model) {
-		.w		= wheel_new(slots, levels, clk),
-		.most		= U64_MAX,
+		.w		= wheel_new(slots, all_levels(slots), clk),
 		.items		= calloc(n, sizeof(*m->items)),
 		.n		= n,
 		.clk		= clk,
@@ -34,8 +31,6 @@ void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk, u32 chec
 	m->last = calloc(nr_buckets(m->w) + 1, sizeof(*m->last));
 	if (!m->items || !m->last)
 		abort();
-	if (levels < all_levels(slots))
-		m->most >>= 64 - min(64U, range_bits(m->w) + ROUND_BITS);
 }
 
 /* All nodes of @queue were enqueued, and one after another. Returns how many there are. */
@@ -204,25 +199,13 @@ static bool collect(struct model *m, u64 now, u32 size)
 	return false;
 }
 
-/* How many rounds of the last level all nodes have to wait for that come by @now, or more */
-static u64 rounds(const struct model *m, u64 now)
-{
-	u64 n = 0;
-	u32 i;
-
-	for (i = 0; i < m->n && m->most < U64_MAX; i++)
-		if (m->items[i].queued && m->items[i].expires > m->clk && now > m->clk)
-			n += 1 + ((min(m->items[i].expires, now) - m->clk) >> range_bits(m->w));
-	return n;
-}
-
 /*
- * Collects until nothing is left. No node is looked at more often than once a level and a round,
- * and two times more.
+ * Collects until nothing is left. No node is looked at more often than once a level and two
+ * times more.
  */
 static void collect_all(struct model *m, u64 now, u32 size)
 {
-	u64 looks = 0, most = (m->w->levels + 2) * (u64)m->nr_queued + rounds(m, now) + size;
+	u64 looks = 0, most = (m->w->levels + 2) * (u64)m->nr_queued + size;
 
 	while (collect(m, now, size)) {
 		looks += size;
@@ -231,7 +214,7 @@ static void collect_all(struct model *m, u64 now, u32 size)
 }
 
 /* Returns a length of time, from a tick to half of all time. */
-static u64 any_span(struct model *m, u64 *op)
+static u64 span(struct model *m, u64 *op)
 {
 	u32 how = take(op, 3), shift = take(op, 6), low = take(op, 16);
 
@@ -254,11 +237,6 @@ static u64 any_span(struct model *m, u64 *op)
 	}
 }
 
-static u64 span(struct model *m, u64 *op)
-{
-	return any_span(m, op) & m->most;
-}
-
 /* Returns a tick for a node. */
 static u64 tick(struct model *m, u64 *op)
 {
@@ -278,7 +256,7 @@ static u64 tick(struct model *m, u64 *op)
 		d = clamped(m->clk, d);
 		return d & ~0ULL << (d >> 3) % 40;
 	case 4:
-		return m->most == U64_MAX ? TICK_MAX - d % 1000 : clamped(m->clk, d);
+		return TICK_MAX - d % 1000;
 	default:
 		return clamped(m->clk, d);
 	}

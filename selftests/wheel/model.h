@@ -30,8 +30,6 @@ struct model_item {
 /**
  * struct model - a wheel and its oracle
  * @w:		the wheel
- * @most:	how far nodes and the clock go at once: if there are few levels, some rounds of
- *		the last one
  * @items:	all nodes
  * @n:		the number of nodes
  * @nr_queued:	how many of them are in the wheel
@@ -47,7 +45,6 @@ struct model_item {
  */
 struct model {
 	struct twheel_wheel	*w;
-	u64			most;
 	struct model_item	*items;
 	u32			n;
 	u32			nr_queued;
@@ -61,7 +58,7 @@ struct model {
 };
 
 /* Makes an empty wheel, and @n nodes outside it. */
-void model_init(struct model *m, u32 slots, u32 levels, u32 n, u64 clk, u32 check_every);
+void model_init(struct model *m, u32 slots, u32 n, u64 clk, u32 check_every);
 
 /*
  * Applies the operation @op to both sides, and expects them to agree. Returns false when

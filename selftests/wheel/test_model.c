@@ -39,13 +39,9 @@ static void run(const struct shape *s, u64 ops)
 		u64 r = rng_next(&seed), clk = rng_next(&seed);
 		u32 slots = 4U << r % (s->slots_log2_max - 1);
 		u32 n = 1 + (u32)(r >> 16) % s->n_max;
-		u32 levels = all_levels(slots);
 		u32 i, every = s->check_every;
 		struct model m;
 
-		/* Some have few levels. */
-		if (!(r >> 52 & 3))
-			levels = 1 + (u32)(r >> 54) % min(levels, LOW_LEVELS_MAX);
 		if (!every)
 			every = 1 + slots / 2 + n / 4;
 		/* The clock begins at 0, low, anywhere, or near the end of time. */
@@ -55,7 +51,7 @@ static void run(const struct shape *s, u64 ops)
 		else if (!(r >> 49 & 7))
 			clk = TICK_MAX / 2 + clk / 4;
 
-		model_init(&m, slots, levels, n, clk, every);
+		model_init(&m, slots, n, clk, every);
 		for (i = 0; i < s->length && done < ops; i++) {
 			done++;
 			if (!model_step(&m, rng_next(&seed)))

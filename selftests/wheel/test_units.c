@@ -449,6 +449,59 @@ TEST(nodes_move_ahead_of_time)
 	wheel_free(w);
 }
 
+/*
+ * After a collection or after turning back, next_expiry is the exact tick at which there is
+ * something to look at. At all times it is a bound for all nodes.
+ */
+TEST(next_expiry_is_exact_after_turns)
+{
+	struct twheel_node nodes[24], *out[ROOM_MAX];
+	u64 seed = 1;
+	u32 round, i;
+
+	for (round = 0; round < 10000; round++) {
+		u32 slots = 4U << rng_next(&seed) % 7, all = all_levels(slots);
+		/*
+		 * With few levels there are rounds on the last one. The nodes are then not
+		 * far away.
+		 */
+		u32 levels = round & 2 ? all : 1 + (u32)(rng_next(&seed) % 4);
+		u32 bits = levels == all ? 62 : (levels - 1) * ((u32)ilog2(slots) - 1) + 6;
+		struct twheel_wheel *w = wheel_new(slots, levels,
+						   rng_next(&seed) >> (1 + rng_next(&seed) % 60));
+		u32 n = 1 + (u32)(rng_next(&seed) % ARRAY_SIZE(nodes));
+		u64 next;
+
+		for (i = 0; i < n; i++) {
+			nodes[i].expires = w->clk + 1 +
+					   (rng_next(&seed) >> (64 - rng_next(&seed) % bits - 1));
+			twheel_wheel_enqueue(w, &nodes[i]);
+			expect(w->next_expiry <= nodes[i].expires,
+			       "next_expiry=%llu", w->next_expiry);
+		}
+		for (i = 0; i < n; i++)
+			if (!(rng_next(&seed) % 4))
+				dequeue(w, &nodes[i]);
+		collect(w, w->clk + rng_next(&seed) % (2 * slots), out);
+		if (round % 2 && w->clk) {
+			u64 back = levels == all ? w->clk : min_t(u64, w->clk, 1ULL << bits);
+
+			twheel_wheel_rewind(w, w->clk - 1 - rng_next(&seed) % back);
+			expect_sound(w);
+		}
+		next = w->next_expiry;
+		expect((next == TWHEEL_NEVER) == !w->nr_nodes, "next_expiry=%llu", next);
+		if (next != TWHEEL_NEVER) {
+			expect(next > w->clk, "next_expiry=%llu", next);
+			expect(!something_due(w, next - 1), "before %llu", next);
+			expect(w->next_expiry == next, "it changed");
+			expect(something_due(w, next), "nothing at %llu", next);
+		}
+		collect(w, levels == all ? TICK_MAX : w->clk + (2ULL << bits), out);
+		wheel_free(w);
+	}
+}
+
 /* A heartbeat: the node is pushed back again and again, and never leaves the wheel. */
 TEST(postponed_for_ever)
 {
@@ -544,6 +597,124 @@ TEST(coalesce_with_huge_slack)
 	expect(twheel_wheel_coalesce(1, U64_MAX) == 1ULL << 63, "not the half");
 	expect(twheel_wheel_coalesce(TICK_MAX, U64_MAX) == TICK_MAX, "not the top");
 	expect(!twheel_wheel_coalesce(0, U64_MAX), "not zero");
+}
+
+/**
+ * struct ordered - a node, and what the test expects of it
+ * @node:	the node, which is in the wheel while @queued
+ * @queued:	it was enqueued, and neither dequeued nor expired since
+ * @must:	the tick at which it has to come: its own, or the one at which the wheel
+ *		stood if it was overdue when it was enqueued
+ */
+struct ordered {
+	struct twheel_node	node;
+	bool			queued;
+	u64			must;
+};
+
+static void enqueue_ordered(struct twheel_wheel *w, struct ordered *item, u64 expires)
+{
+	item->queued = true;
+	item->must = expires > w->clk ? expires : w->clk;
+	item->node.expires = expires;
+	twheel_wheel_enqueue(w, &item->node);
+}
+
+/* Returns up to 2^(@bits) ticks, with all magnitudes equally likely. */
+static u64 distance(u64 *seed, u32 bits)
+{
+	return rng_next(seed) >> (63 - rng_next(seed) % bits);
+}
+
+/*
+ * Adds @item on the way to @now or, one in four, overdue; or removes it, or pushes it back.
+ */
+static void disturb(struct twheel_wheel *w, struct ordered *item, u64 now, u32 bits, u64 *seed)
+{
+	u64 how = rng_next(seed) % 4, early = rng_next(seed) % 8;
+
+	if (!item->queued && how) {
+		enqueue_ordered(w, item, w->clk + rng_next(seed) % (now - w->clk + 1));
+	} else if (!item->queued) {
+		enqueue_ordered(w, item, w->clk - min_t(u64, w->clk, early));
+	} else if (how == 1) {
+		twheel_wheel_dequeue(w, &item->node);
+		item->queued = false;
+	} else if (how > 1) {
+		item->node.expires += distance(seed, how == 2 ? bits : 2);
+		if (item->must < item->node.expires)
+			item->must = item->node.expires;
+	}
+}
+
+/*
+ * Jumps past @n nodes that are due at any tick of the next 2^(@bits), and takes them a few
+ * at a time. Nodes on their way down are put back before the next call.
+ */
+static void expect_order(struct twheel_wheel *w, struct ordered *items, u32 n, u32 bits,
+			 u32 disturbed, u64 *seed)
+{
+	u64 now = w->clk + (2ULL << bits), last = w->clk, left = 20 * n;
+	struct twheel_node *out[4];
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		enqueue_ordered(w, &items[i], w->clk + 1 + distance(seed, bits));
+	expect_sound(w);
+
+	while ((k = twheel_wheel_take(w, now, out, 1 + (u32)(rng_next(seed) % 4)))) {
+		u64 clk = w->clk;
+
+		expect(clk >= last && clk <= now, "from %llu to %llu", last, clk);
+		last = clk;
+		while (k--) {
+			struct ordered *item = container_of(out[k], struct ordered, node);
+
+			expect(item->queued, "one that is not there");
+			if (out[k]->expires > clk) {
+				twheel_wheel_enqueue(w, out[k]);
+				continue;
+			}
+			expect(item->must == clk, "%llu (%llu) came at %llu",
+			       item->node.expires, item->must, clk);
+			item->queued = false;
+		}
+		for (i = 0; i < disturbed && left; i++, left--)
+			disturb(w, &items[rng_next(seed) % n], now, bits, seed);
+		if (!(rng_next(seed) % (1 + w->slots / 8)))
+			expect_sound(w);
+	}
+	expect(w->clk == now, "clk=%llu, not %llu", w->clk, now);
+	for (i = 0; i < n; i++) {
+		expect(!items[i].queued || items[i].must > now, "%llu left behind",
+		       items[i].must);
+		if (items[i].queued)
+			twheel_wheel_dequeue(w, &items[i].node);
+		items[i].queued = false;
+	}
+	expect(!w->nr_nodes, "%llu nodes", w->nr_nodes);
+}
+
+/* The same if nodes have to wait for some rounds. */
+TEST(a_jump_over_rounds_takes_them_in_order)
+{
+	struct ordered items[50] = { 0 };
+	u32 slots, levels, disturbed, i;
+	u64 seed = 14;
+
+	for (slots = 4; slots <= 16; slots *= 2) {
+		for (levels = 1; levels <= 4; levels++) {
+			for (disturbed = 0; disturbed < 3; disturbed++) {
+				struct twheel_wheel *w =
+					wheel_new(slots, levels, rng_next(&seed) >> 20);
+
+				for (i = 0; i < 10; i++)
+					expect_order(w, items, 50, range_bits(w) + i % 5,
+						     disturbed, &seed);
+				wheel_free(w);
+			}
+		}
+	}
 }
 
 /*
