@@ -1026,6 +1026,14 @@ class Batches(AioTest):
             self.assertLess(len(before), len(os.listdir("/proc/self/fd")))
         self.assertEqual((os.listdir("/proc/self/fd"), len(wheel)), (before, 0))
 
+    async def test_reader_that_is_refused(self) -> None:
+        gc.collect()
+        before = os.listdir("/proc/self/fd")
+        refused = property(mock.Mock(side_effect=OSError))
+        with mock.patch.object(Wheel, "_woken", refused), self.assertRaises(OSError):
+            await Wheel(embedded=True).__aenter__()
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+
     @mock.patch.object(aio, "_LAG", 500_000)
     async def test_finalizers(self) -> None:
         """One may run wherever memory is collected, and arm, push back and cancel timers."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import array
 import asyncio
 import collections
+import contextlib
 import contextvars
 import errno
 import functools
@@ -468,10 +469,14 @@ class Wheel:
         self._can_be_set = context.clock == time.CLOCK_REALTIME
         self._event = _EventFd(_os.eventfd(0, _os.EFD_CLOEXEC | _os.EFD_NONBLOCK))
         self._wake = functools.partial(_os.eventfd_write, self._event, 1)
-        self._loop.add_reader(context.fileno(), self._readable)
-        self._loop.add_reader(self._event, self._woken)
-        self._open = context
-        self._parents = False
+        self._open, self._parents = context, False
+        try:
+            self._loop.add_reader(context.fileno(), self._readable)
+            self._loop.add_reader(self._event, self._woken)
+        except BaseException:
+            # A descriptor that is closed while the loop knows it would hide the next one.
+            self.close()
+            raise
         self._runner = self._loop if hasattr(self._loop, "_thread_id") else _NotRunning
         _wheels.add(self)
         return self
@@ -852,8 +857,10 @@ class Wheel:
 
     def _woken(self) -> None:
         try:
-            if not self._parents:
-                _os.eventfd_read(self._event)
+            # It may have been called twice for one event.
+            with contextlib.suppress(BlockingIOError):
+                if not self._parents:
+                    _os.eventfd_read(self._event)
             self._readable()
         except BaseException:
             # Of a handler of a signal, perhaps before the wheel was read.
