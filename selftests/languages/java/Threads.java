@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Threads of tests. */
 final class Threads {
@@ -16,20 +15,17 @@ final class Threads {
         return thread;
     }
 
-    /** A factory that, the first time, has another thread do something, and waits for that. */
+    /** A factory that has another thread do something, and waits for that. */
     static ThreadFactory after(Runnable first) {
-        AtomicBoolean asked = new AtomicBoolean();
         return task -> {
-            if (!asked.getAndSet(true)) {
-                Thread other = begin(first);
-                try {
-                    other.join(10000);
-                } catch (InterruptedException e) {
-                    throw new IllegalStateException(e);
-                }
-                if (other.isAlive())
-                    throw new IllegalStateException("the other thread cannot go on");
+            Thread other = begin(first);
+            try {
+                other.join(10000);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
             }
+            if (other.isAlive())
+                throw new IllegalStateException("the other thread cannot go on");
             return new Thread(task);
         };
     }

@@ -55,6 +55,8 @@ public final class Timers implements AutoCloseable {
     /** Whoever reads events, and calls functions, has this. */
     private final ReentrantLock turn = new ReentrantLock();
     private Thread worker;
+    /** Is a factory being asked for it? */
+    private boolean asking;
     private boolean stopped;
     /** The thread was told by {@link #interrupt}, which is for good. */
     private boolean interrupted;
@@ -342,8 +344,8 @@ public final class Timers implements AutoCloseable {
 
     /**
      * Starts a thread that calls the functions, unless it is there already. It waits in C, so a virtual
-     * thread would keep its carrier for good. The factory may use the timers; if two threads call this
-     * at once it may be asked twice, and one of its threads is not started.
+     * thread would keep its carrier for good. The factory may use the timers. While it is asked another
+     * call returns at once.
      */
     public void start(ThreadFactory factory) {
         if (!begin(factory))
@@ -353,16 +355,24 @@ public final class Timers implements AutoCloseable {
     /** Returns false if the timers were stopped. */
     boolean begin(ThreadFactory factory) {
         synchronized (wheel) {
-            if (stopped || worker != null)
+            if (stopped || worker != null || asking)
                 return !stopped;
+            asking = true;
         }
-        /* It may wait for another thread that wants the monitor. */
-        Thread thread = factory.newThread(this::work);
-        synchronized (wheel) {
-            if (!stopped && worker == null) {
-                thread.start();
-                worker = thread;
+        Thread thread = null;
+        try {
+            /* It may wait for another thread that wants the monitor. */
+            thread = Objects.requireNonNull(factory.newThread(this::work));
+        } finally {
+            synchronized (wheel) {
+                asking = false;
+                if (thread != null && !stopped) {
+                    thread.start();
+                    worker = thread;
+                }
             }
+        }
+        synchronized (wheel) {
             return !stopped;
         }
     }
@@ -441,7 +451,7 @@ public final class Timers implements AutoCloseable {
     }
 
     /** Is there a thread that {@link #start} has started? */
-    boolean hasWorker() {
+    public boolean hasWorker() {
         synchronized (wheel) {
             return worker != null && worker.isAlive();
         }

@@ -150,7 +150,8 @@ public final class TwheelTimer implements Timer {
                 timers = new Timers(Timers.openWheel(), limit);
         }
         timers.start(factory);
-        started = true;
+        /* Another thread may be asking the factory, in vain. */
+        started = timers.hasWorker();
     }
 
     @Override
