@@ -167,10 +167,26 @@ static bool sqlite_does(struct sqlite *s, enum statement which)
 	return sqlite_step(s, which) == SQLITE_DONE;
 }
 
+/*
+ * End if the file is elsewhere. What is held of it must not be marked in one that has its name next,
+ * where other reminders have the same ids and fences.
+ */
+static void check_place(const struct sqlite *s)
+{
+	int moved = 0;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	if (moved)
+		die(EXIT_FAILED, "SQLite: %s was moved or removed: it is not this node's any more",
+		    sqlite3_db_filename(s->db, "main"));
+}
+
 static bool sqlite_begin(struct sqlite *s)
 {
-	if (!s->begun)
+	if (!s->begun) {
+		check_place(s);
 		s->begun = sqlite_does(s, BEGIN);
+	}
 	return s->begun;
 }
 
@@ -186,6 +202,8 @@ static bool sqlite_commit(struct sqlite *s)
 static int sqlite_rollback(struct sqlite *s)
 {
 	sqlite_complain(s);
+	/* Or it would be opened anew, by its name. */
+	check_place(s);
 	if (s->begun)
 		sqlite_does(s, ROLLBACK);
 	s->begun = false;
@@ -351,19 +369,10 @@ static int sqlite_fd(struct store *store)
 	return -1;
 }
 
-/*
- * Nor that the file is elsewhere. What is held of it must not be marked in one that has its name
- * next, where other reminders have the same ids and fences.
- */
+/* Nor that the file is elsewhere. */
 static int sqlite_news(struct store *store)
 {
-	struct sqlite *s = sqlite_of(store);
-	int moved = 0;
-
-	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-	if (moved)
-		die(EXIT_FAILED, "SQLite: %s was moved or removed: it is not this node's any more",
-		    sqlite3_db_filename(s->db, "main"));
+	check_place(sqlite_of(store));
 	return 0;
 }
 
