@@ -170,11 +170,12 @@ static void do_nothing(struct twheel_timer *timer, const struct twheel_event *ev
 }
 
 #define KEYS	TWHEEL_CONFIG_KEYED
-#define LEASES	TWHEEL_CONFIG_LEASE
+#define KEYED	.config = KEYS
+#define LEASED	.config = TWHEEL_CONFIG_LEASE
 
-/* Adds a call that MAKE() has made, in a context as the rest says; @how_ ends its name. */
-#define AGAIN(id_, name_, how_, ...)					\
-static void __attribute__((__constructor__)) add_##id_(void)		\
+/* Adds a call that MAKE() has made, in a context as the rest says; @id_ and @how_ end its names. */
+#define AGAIN(name_, id_, how_, ...)					\
+static void __attribute__((__constructor__)) add_##name_##id_(void)	\
 {									\
 	static struct call call = {					\
 		.name = "twheel_" #name_ how_,				\
@@ -191,7 +192,23 @@ static void make_##name_(struct subject *s)				\
 {									\
 	s->ret = (result_);						\
 }									\
-AGAIN(name_, name_, "", __VA_ARGS__)
+AGAIN(name_, _, "", __VA_ARGS__)
+
+static uint64_t far_from_now(const struct subject *s)
+{
+	return twheel_now(s->tw) + FAR;
+}
+
+static ssize_t wait_to_read(struct subject *s)
+{
+	return twheel_read_timeout(s->tw, s->out.events, READY - 1, FAR);
+}
+
+static int set_arg(struct subject *s)
+{
+	twheel_timer_set_arg(s->timer, s);
+	return twheel_timer_arg(s->timer) != s;
+}
 
 MAKE(fd, twheel_fd(s->tw) < 0)
 MAKE(clock, twheel_clock(s->tw) != CLOCK_MONOTONIC)
@@ -206,48 +223,42 @@ MAKE(take_over, (twheel_take_over(s->tw), 0))
 MAKE(release, twheel_release(s->tw) != -EOPNOTSUPP)
 
 MAKE(arm_after, armed(s, twheel_arm_after(s->tw, FAR, 0, s->armed)))
-MAKE(arm_at, armed(s, twheel_arm_at(s->tw, twheel_now(s->tw) + FAR, 0, s->armed)))
+MAKE(arm_at, armed(s, twheel_arm_at(s->tw, far_from_now(s), 0, s->armed)))
 MAKE(rearm_after, armed_again(s, twheel_rearm_after(s->tw, s->pending[0], FAR, 0, NULL)))
-MAKE(rearm_at, armed_again(s, twheel_rearm_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0,
-						NULL)))
+MAKE(rearm_at, armed_again(s, twheel_rearm_at(s->tw, s->pending[0], far_from_now(s), 0, NULL)))
 MAKE(set_after, armed(s, twheel_set_after(s->tw, s->armed, FAR, 0, NULL)))
-MAKE(set_at, armed_again(s, twheel_set_at(s->tw, &s->pending[0], twheel_now(s->tw) + FAR, 0, NULL)))
-MAKE(put_after, armed(s, twheel_put_after(s->tw, s->armed[0] = MARK + 1, FAR, 0, NULL)),
-	.config = KEYS)
-MAKE(put_at, armed_again(s, twheel_put_at(s->tw, s->pending[0], twheel_now(s->tw) + FAR, 0, NULL)),
-	.config = KEYS)
-MAKE(lease_new, armed(s, twheel_lease_new(s->tw, FAR, 0, 0, s->armed, &s->out.lease, NULL)),
-	.config = LEASES)
-MAKE(lease_at, twheel_lease_at(s->tw, 1, 0, &s->out.lease), .config = LEASES)
-MAKE(push, armed_again(s, twheel_push(s->tw, s->pending[0], twheel_now(s->tw) + FAR)))
-AGAIN(push_of_a_key, push, " of a key", .config = KEYS)
+MAKE(set_at, armed_again(s, twheel_set_at(s->tw, &s->pending[0], far_from_now(s), 0, NULL)))
+MAKE(put_after, armed(s, twheel_put_after(s->tw, s->armed[0] = MARK + 1, FAR, 0, NULL)), KEYED)
+MAKE(put_at, armed_again(s, twheel_put_at(s->tw, s->pending[0], far_from_now(s), 0, NULL)), KEYED)
+MAKE(lease_new, armed(s, twheel_lease_new(s->tw, FAR, 0, 0, s->armed, &s->out.lease, NULL)), LEASED)
+MAKE(lease_at, twheel_lease_at(s->tw, 1, 0, &s->out.lease), LEASED)
+MAKE(push, armed_again(s, twheel_push(s->tw, s->pending[0], far_from_now(s))))
+AGAIN(push, _of_a_key, " of a key", KEYED)
 MAKE(get, twheel_get(s->tw, s->pending[0], &s->out.timer))
 MAKE(cancel, ended(s, twheel_cancel(s->tw, s->pending[0], NULL), 1))
-AGAIN(cancel_of_a_key, cancel, " of a key", .config = KEYS)
+AGAIN(cancel, _of_a_key, " of a key", KEYED)
 
 MAKE(walk_next, twheel_walk_next(s->walk, &s->out.timer) != 1)
 MAKE(read, has_read(s, twheel_read(s->tw, s->out.events, READY - 1)), .ready = true)
-AGAIN(read_of_keys, read, " of keys", .config = KEYS, .ready = true)
-AGAIN(read_that_waits, read, " that waits", .waits = true)
-MAKE(read_timeout, has_read(s, twheel_read_timeout(s->tw, s->out.events, READY - 1, FAR)),
-	.ready = true)
-AGAIN(read_timeout_that_waits, read_timeout, " that waits", .waits = true)
+AGAIN(read, _of_keys, " of keys", KEYED, .ready = true)
+AGAIN(read, _that_waits, " that waits", .waits = true)
+MAKE(read_timeout, has_read(s, wait_to_read(s)), .ready = true)
+AGAIN(read_timeout, _that_waits, " that waits", .waits = true)
 MAKE(event_buffer_fill, has_read(s, twheel_event_buffer_fill(s->buffer, s->tw)), .ready = true)
-AGAIN(fill_that_waits, event_buffer_fill, " that waits", .waits = true)
+AGAIN(event_buffer_fill, _that_waits, " that waits", .waits = true)
 MAKE(dispatch, has_read(s, twheel_dispatch(s->tw)), .ready = true)
-AGAIN(dispatch_that_waits, dispatch, " that waits", .waits = true)
+AGAIN(dispatch, _that_waits, " that waits", .waits = true)
 MAKE(dispatch_timeout, has_read(s, twheel_dispatch_timeout(s->tw, FAR)), .ready = true)
-AGAIN(dispatch_timeout_that_waits, dispatch_timeout, " that waits", .waits = true)
+AGAIN(dispatch_timeout, _that_waits, " that waits", .waits = true)
 
 MAKE(timer_new, twheel_timer_new(&s->out.object, s->tw, do_nothing, NULL))
 MAKE(timer_arm, twheel_timer_arm(s->timer, &(struct twheel_arm){ .expires = FAR }, NULL))
-AGAIN(timer_arm_of_a_lease, timer_arm, " of a lease", .config = LEASES)
+AGAIN(timer_arm, _of_a_lease, " of a lease", LEASED)
 MAKE(timer_start, twheel_timer_start(s->timer, FAR, FAR))
 MAKE(timer_again, twheel_timer_again(s->timer))
 MAKE(timer_push, twheel_timer_push(s->timer, 2 * FAR, 0))
 MAKE(timer_remaining, !twheel_timer_remaining(s->timer))
-MAKE(timer_arg, (twheel_timer_set_arg(s->timer, s), twheel_timer_arg(s->timer) != s),
-	.others = { "twheel_timer_set_arg" })
+MAKE(timer_arg, set_arg(s), .others = { "twheel_timer_set_arg" })
 MAKE(timer_cancel, ended(s, twheel_timer_cancel(s->timer, NULL), 1))
 MAKE(timer_cancel_all, ended(s, twheel_timer_cancel_all(s->tw), 1))
 MAKE(timer_get, twheel_timer_get(s->timer, &s->out.timer))
@@ -443,7 +454,7 @@ static int make_subject(struct subject *s, const struct call *call, unsigned int
 	for (i = 0; i < PENDING; i++) {
 		struct twheel_arm arm = {
 			.expires = FAR, .handle = keyed ? i + 1 : 0,
-			.flags = call->config & LEASES ? TWHEEL_ARM_LEASE : 0,
+			.flags = call->config & TWHEEL_CONFIG_LEASE ? TWHEEL_ARM_LEASE : 0,
 		};
 
 		ret |= twheel_arm(s->tw, &arm);
@@ -571,7 +582,7 @@ TEST(a_context_outlives_its_threads)
 
 /* Bytes of stack that a call takes at most, as libtwheel(3) says; and that a thread has here */
 #define STACK		12288
-#define STACK_ROOM	(64 << 10)
+#define STACK_ROOM	(256 << 10)
 #define NEVER_TOUCHED	0x5a
 
 /* Opens the context, makes the call, and closes the context. */
@@ -667,7 +678,7 @@ static struct opening openings[] = {
 	{ .flags = EMBEDDED | TWHEEL_OPEN_NONBLOCK | TWHEEL_OPEN_CLOEXEC,
 	  .config = { .clock = CLOCK_BOOTTIME } },
 	{ .flags = EMBEDDED, .config = { .clock = TWHEEL_CLOCK_REALTIME } },
-	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = LEASES } },
+	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = TWHEEL_CONFIG_LEASE } },
 	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = KEYS } },
 	{ .flags = EMBEDDED, .config = { .clock = CLOCK_MONOTONIC, .flags = UINT32_MAX },
 	  .expected = -EINVAL },

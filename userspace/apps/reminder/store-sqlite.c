@@ -168,8 +168,8 @@ static bool sqlite_does(struct sqlite *s, enum statement which)
 }
 
 /*
- * End if the file is elsewhere. What is held of it must not be marked in one that has its name next,
- * where other reminders have the same ids and fences.
+ * End if the file is elsewhere. What is held of it must not be marked in one that has its name
+ * next, where other reminders have the same ids and fences.
  */
 static void check_place(const struct sqlite *s)
 {
