@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the twheel tool that need a terminal or leases: does top fit a terminal, follow
- * its size and leave it as it was? Are there colours and progress on terminals only? Does
- * list show keys and leases?
+ * Tests of the twheel tool that a script cannot do: does top fit a terminal, follow its size
+ * and leave it as it was? Are there colours and progress on terminals only? Does list show keys
+ * and leases? Is a message one write, here and in the applications?
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -397,6 +397,48 @@ TEST(progress_is_for_terminals)
 	EXPECT_EQ(NULL, strstr(text, " a second"));
 	free(text);
 	close(fd);
+}
+
+/* Another process that shares standard error writes before or behind a message. */
+TEST(a_message_is_one_write)
+{
+	static const char *const commands[] = {
+		"twheel fly", "twheel arm 5x", "twheel info --device /dev/null",
+		"cron", "cron /dev/null", "heartbeat --drivers none", "idle-server --port none",
+		"fdstore",
+	};
+	char text[PIPE_BUF + 1];
+	int ends[2], lines;
+	size_t i, name;
+	ssize_t n;
+	pid_t pid;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		name = strcspn(commands[i], " ");
+		/* Of such a pipe read() returns what one write() has put there. */
+		ASSERT_EQ(0, pipe2(ends, O_DIRECT | O_CLOEXEC));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			dup2(ends[1], STDERR_FILENO);
+			execl("/bin/sh", "sh", "-c", commands[i], NULL);
+			_exit(127);
+		}
+		close(ends[1]);
+		for (lines = 0; (n = read(ends[0], text, PIPE_BUF)) > 0; lines++) {
+			text[n] = 0;
+			EXPECT_EQ('\n', text[n - 1]) {
+				TH_LOG("%s: %s", commands[i], text);
+			}
+			/* More lines may follow, without the name. */
+			EXPECT_TRUE(lines || !strncmp(text, commands[i], name)) {
+				TH_LOG("%s: %s", commands[i], text);
+			}
+		}
+		EXPECT_LT(0, lines);
+		close(ends[0]);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 /* Stores the first @size bytes that a command prints. */

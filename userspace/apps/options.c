@@ -28,9 +28,12 @@
 static void vcomplain(const char *format, va_list args)
 {
 	fflush(stdout);
+	/* The whole of it, whatever other threads say */
+	flockfile(stderr);
 	fprintf(stderr, "%s: ", program_invocation_short_name);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 }
 
 void complain(const char *format, ...)

@@ -4,10 +4,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +17,11 @@
 
 void inherited_descriptors(void)
 {
+	/* What one write() puts into a pipe as a whole. */
+	static char line[PIPE_BUF];
 	int fd;
+
+	setvbuf(stderr, line, _IOLBF, sizeof(line));
 
 	/* open() takes the lowest number, which is this one. */
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

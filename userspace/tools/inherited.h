@@ -9,10 +9,13 @@
 #include <stdbool.h>
 
 /**
- * inherited_descriptors() - see that descriptors 0, 1 and 2 are open
+ * inherited_descriptors() - open descriptors 0, 1 and 2 if they are closed, and have standard error
+ *	written by lines
  *
  * To be called before anything is opened, which would get their numbers: what is printed would go
- * there. To read or write those that this opens fails as if they were closed.
+ * there. To read or write those that this opens fails as if they were closed. To be called before
+ * anything is printed, too: each line of standard error is one write from then on, so that a
+ * process that shares it, as a command of cron does, writes before or behind a message.
  */
 void inherited_descriptors(void);
 

@@ -89,7 +89,9 @@ void progress_update(struct progress *progress, uint64_t done)
 
 void progress_end(struct progress *progress)
 {
-	if (progress->shown != progress->begun)
+	if (progress->shown != progress->begun) {
 		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
 	progress->on = false;
 }
