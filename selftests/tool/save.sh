@@ -251,6 +251,20 @@ run twheel load --fd 9 "$good"
 facts 9 >"$tmp/after"
 check "the timers are the same" cmp "$tmp/before" "$tmp/after"
 exec 8<>/dev/twheel
+status=0
+twheel load --map --fd 8 "$file" 2>"$tmp/out" >/dev/full || status=$?
+check "handles that cannot be told: nothing stays armed" test "$status" = 1 -a "$(armed 8)" = 0
+{
+	# Until the reader has gone
+	(
+		trap '' PIPE
+		while echo; do sleep 0.1; done
+	)
+	status=0
+	twheel load --map --fd 8 "$file" || status=$?
+	echo "$status" >"$tmp/status"
+} 2>"$tmp/out" | true
+check "nor if who is to read them has gone" test "$(cat "$tmp/status")" = 1 -a "$(armed 8)" = 0
 run twheel load --map --fd 8 "$file"
 check "also those without keys" test "$status" = 0 -a "$(armed 8)" = 3
 check "and their handles are told" test "$(grep -c '^[1-9][0-9]* [1-9][0-9]*$' "$tmp/out")" = 3

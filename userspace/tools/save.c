@@ -257,6 +257,16 @@ static enum tool_exit configure(const struct request *request, struct twheel *tw
 	return TOOL_OK;
 }
 
+/* Cancel those of @arms that were armed. */
+static void disarm(struct twheel *tw, const struct twheel_arm *arms, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!arms[i].result)
+			twheel_cancel(tw, arms[i].handle, NULL);
+}
+
 /*
  * Arm all of @arms, whose results are -ECANCELED, in order. Returns 0; or after an error -errno,
  * with nothing armed and in *@at the entry that could not be.
@@ -265,7 +275,6 @@ static int arm_all(struct twheel *tw, struct twheel_arm *arms, size_t n, size_t 
 {
 	size_t done = 0;
 	int ret = 0;
-	size_t i;
 
 	for (*at = 0; !ret && *at < n; ) {
 		if (*at == done) {
@@ -281,9 +290,8 @@ static int arm_all(struct twheel *tw, struct twheel_arm *arms, size_t n, size_t 
 		ret = arms[*at].result;
 		*at += !ret;
 	}
-	for (i = 0; ret && i < done; i++)
-		if (!arms[i].result)
-			twheel_cancel(tw, arms[i].handle, NULL);
+	if (ret)
+		disarm(tw, arms, done);
 	return ret;
 }
 
@@ -304,6 +312,7 @@ static void print_map(const struct saved *saved, const struct twheel_arm *arms)
 static enum tool_exit arm(const struct request *request, struct twheel *tw,
 			  const struct saved *saved, struct twheel_arm *arms)
 {
+	enum tool_exit code;
 	sigset_t before;
 	size_t i;
 	int ret;
@@ -316,11 +325,20 @@ static enum tool_exit arm(const struct request *request, struct twheel *tw,
 	if (ret)
 		return tool_complain(TOOL_FAILED, "load: %s, line %zu: %s: nothing was armed",
 				     request->path, i + 2, strerror(-ret));
+	/* A reader that has gone is an error like others: see below. */
+	signal(SIGPIPE, SIG_IGN);
 	if (request->map)
 		print_map(saved, arms);
 	else
 		printf("%zu timers\n", saved->n);
-	return tool_flush();
+	code = tool_flush();
+	/* Nobody has learned of the new handles, and whoever sees that it failed tries it again. */
+	if (code != TOOL_OK) {
+		hold_signals(&before);
+		disarm(tw, arms, saved->n);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	}
+	return code;
 }
 
 static enum tool_exit load(const struct request *request, struct twheel *tw, struct saved *saved)
