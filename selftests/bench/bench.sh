@@ -139,7 +139,8 @@ part_together() {
 # What is true of the whole run
 about() {
 	local kvm
-	kvm=$(cat "$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" 2>/dev/null) || :
+	kvm=$(cat "$cache/kvm/accelerator-$(cat /proc/sys/kernel/random/boot_id)-$(id -u)" \
+		2>/dev/null) || :
 	printf '%s\t%s\n' commit "$commit" date "$(date -u +%F)" form "$1" \
 		machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs" \
 		guests "$([ "$kvm" = kvm ] && echo "run by KVM" || echo emulated)"

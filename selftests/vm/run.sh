@@ -163,18 +163,36 @@ kvm_works() {
 	grep -q 'Kernel panic - not syncing: VFS' "$tmp/probe"
 }
 
+kvm_or_tcg() {
+	if kvm_works; then echo kvm; else echo tcg; fi
+}
+
+counter_khz() {
+	gcc -O2 -o "$tmp/tsc" "$vm/tsc.c" && "$tmp/tsc"
+}
+
+# remembered NAME COMMAND... - what a command prints, which is kept for as long as this machine is
+# up. Other guests that start at the same time ask for it, too.
+remembered() {
+	local boot file
+	boot=$(cat /proc/sys/kernel/random/boot_id)
+	file=$cache/kvm/$1-$boot-$(id -u)
+	shift
+	if [ ! -e "$file" ]; then
+		mkdir -p "$cache/kvm"
+		find "$cache/kvm" -type f ! -name "*$boot*" -exec rm -f {} + 2>/dev/null || :
+		"$@" >"$file.$$" && mv "$file.$$" "$file"
+	fi
+	cat "$file"
+}
+
 # An emulated guest's counter is this machine's. It is told the rate: measuring it
 # against another clock fails on a busy machine, and then its time runs too fast.
 clock_rate() {
-	local known hz
-	known=$cache/kvm/tsc-$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
-	if [ ! -e "$known" ]; then
-		gcc -O2 -o "$tmp/tsc" "$vm/tsc.c"
-		"$tmp/tsc" >"$tmp/khz"
-		mv "$tmp/khz" "$known"
-	fi
+	local khz hz
+	khz=$(remembered khz counter_khz)
 	hz=$(sed -n 's/^CONFIG_HZ=//p' "$kernel/config")
-	own+=" tsc_early_khz=$(cat "$known") lpj=$(($(cat "$known") * 1000 / hz))"
+	own+=" tsc_early_khz=$khz lpj=$((khz * 1000 / hz))"
 }
 
 # Time is what the emulator has executed, whatever this machine does meanwhile. The
@@ -215,22 +233,15 @@ number() {
 	od -A n -t "u$2" -j "$1" -N "$2" "$kernel/vmlinuz"
 }
 
-# The answer is kept for as long as this machine is up.
 accelerator() {
-	local known
+	local answer
 	if [ "$arch" != amd64 ]; then
 		accel=(-accel "tcg,thread=multi" -cpu "$model")
 		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
 		return
 	fi
-	known=$cache/kvm/$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
-	if [ ! -e "$known" ]; then
-		rm -rf "$cache/kvm"
-		mkdir -p "$cache/kvm"
-		if kvm_works; then echo kvm; else echo tcg; fi >"$tmp/known"
-		mv "$tmp/known" "$known"
-	fi
-	case $(cat "$known") in
+	answer=$(remembered accelerator kvm_or_tcg)
+	case $answer in
 	kvm)	accel=(-accel kvm -cpu host) ;;
 	*)	accel=(-accel "tcg,thread=multi" -cpu "$model")
 		qemu=${QEMU:-$("$vm/qemu.sh")} || exit 126
