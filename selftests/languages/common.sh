@@ -27,10 +27,12 @@ export GOCACHE=$top/build/languages/go GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-mo
 # Nothing is left in the tree.
 export PYTHONDONTWRITEBYTECODE=1
 
-# What build.sh has built already
+# What build.sh has built already, or other suites build now
 install_library() {
-	env -u MAKEFLAGS -u MFLAGS make -s -C "$top/userspace" O="$top/build/guest" STATIC=1 \
-		DESTDIR="$root" prefix=/usr libdir=/usr/lib install >"$tmp/out" 2>&1
+	mkdir -p "$top/build" &&
+		env -u MAKEFLAGS -u MFLAGS flock -o "$top/build/lock" make -s -C "$top/userspace" \
+			O="$top/build/guest" STATIC=1 DESTDIR="$root" prefix=/usr libdir=/usr/lib \
+			install >"$tmp/out" 2>&1
 }
 
 # has COMMAND... - is there such a command, or can it do that?

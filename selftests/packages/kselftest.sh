@@ -90,8 +90,9 @@ test_left_out() {
 }
 
 test_own() {
-	try "installs, out of a kernel's tree" make -j"$(nproc)" -C "$top/selftests" install \
-		INSTALL_PATH="$own" FORCE_TARGETS=1
+	mkdir -p "$top/build"
+	try "installs, out of a kernel's tree" flock -o "$top/build/lock" \
+		make -j"$(nproc)" -C "$top/selftests" install INSTALL_PATH="$own" FORCE_TARGETS=1
 	try "names its tests" list_is_whole "$own"
 }
 

@@ -232,8 +232,10 @@ suite_languages() {
 # while the clock is set.
 suite_reminder() {
 	local folder=$build/reminder status=0
-	make -s -C "$top/userspace" O="$build/userspace" REMINDER="$folder" reminder >&2
-	make -s -C "$top/userspace" O="$build/guest" REMINDER="$folder/guest" STATIC=1 reminder >&2
+	make -s -C "$top/userspace" O="$folder/userspace" REMINDER="$folder" reminder >&2
+	mkdir -p "$build"
+	flock -o "$build/lock" make -s -C "$top/userspace" O="$build/guest" REMINDER="$folder/guest" \
+		STATIC=1 reminder >&2
 	REMINDER=$folder/reminder here 900 "$tests/reminder/reminder.py" || status=$?
 	[ -x "$folder/guest/reminder" ] || return $status
 	cp "$tests"/{tap,reminder/clock}.sh "$folder/guest"
