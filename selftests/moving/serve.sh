@@ -17,6 +17,8 @@ value() {
 serve() {
 	descriptors=$1
 	shift
+	# Not what the one before has said
+	: >"$tmp/server"
 	# shellcheck disable=SC3045 # busybox has it
 	(ulimit -n "$descriptors" && exec "$@") >"$tmp/server" 2>&1 &
 	server=$!
