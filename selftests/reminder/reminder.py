@@ -143,7 +143,7 @@ def fence(base):
     slow, quick = Receiver(base.scratch), Receiver(base.scratch)
     slow.answer.clear()
     base.fill(1, time.time_ns(), 1)
-    node = Node(base, "--address", slow.address, *QUICK)
+    node = Node(base, "--address", slow.address, *QUICK, "--lease", "3s")
     await_true("the first node to give it", lambda: slow.came)
     node.signal(signal.SIGSTOP)
     # Where it was stopped in the midst of a transaction nothing goes on, and it is tried again.
@@ -153,7 +153,7 @@ def fence(base):
         node.signal(signal.SIGSTOP)
     slow.answer.set()
     await_true("the answer, which the first node does not read yet", lambda: slow.answered)
-    other = Node(base, "--address", quick.address, *QUICK)
+    other = Node(base, "--address", quick.address, *QUICK, "--lease", "3s")
     await_true("the second node to have it done", lambda: all_done(base))
     status2, text2 = other.stop()
     node.signal(signal.SIGCONT)
@@ -191,7 +191,7 @@ def ignored(base):
     reminder(base.where, "add", "0s", "once more")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    node = Node(base, "--command", '[ "$REMINDER_ATTEMPT" -gt 1 ]', *QUICK)
+    node = Node(base, "--command", '[ "$REMINDER_ATTEMPT" -gt 1 ]', *QUICK, "--lease", "3s")
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     check(f"{base.name}: a command ends also where SIGCHLD is ignored",
@@ -462,10 +462,11 @@ def restart_while_stopping(base):
     """A server that is restarted while a node waits for its commands."""
     for away, why in ((False, "is restarted before a command ends"),
                       (True, "is away when a command ends")):
-        end = Path(tempfile.mktemp(dir=base.scratch))
+        begun, end = (Path(tempfile.mktemp(dir=base.scratch)) for _ in range(2))
         reminder(base.where, "add", "0s", "under way")
-        node = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "--lease", "1h")
-        await_true("the command", lambda: base.sql("SELECT id FROM reminders WHERE state = 1"))
+        node = Node(base, "--command", f"touch {begun}; until [ -e {end} ]; do sleep 0.1; done",
+                    "--lease", "1h")
+        await_true("the command", begun.exists)
         node.signal(signal.SIGTERM)
         time.sleep(0.5)
         base.halt()
@@ -505,9 +506,9 @@ def long_commands(base):
     """A command that takes longer than the lease is run once."""
     out = tempfile.mktemp(dir=base.scratch)
     reminder(base.where, "add", "0s", "long")
-    nodes = [Node(base, "--command", f"echo begun >>{out}; sleep 4; echo ended >>{out}", *QUICK)
-             for _ in range(2)]
-    good = comes_true(lambda: all_done(base), 20)
+    nodes = [Node(base, "--command", f"echo begun >>{out}; sleep 8; echo ended >>{out}", *QUICK,
+                  "--lease", "3s") for _ in range(2)]
+    good = comes_true(lambda: all_done(base), 60)
     said = [node.stop() for node in nodes]
     with open(out, encoding="ascii") as file:
         ran = file.read().split()
@@ -522,10 +523,10 @@ def unable(base):
     base.fill(100, time.time_ns() + 3 * SEC, 1)
     # When two thirds of the lease are over it gives back: the rest is for a busy machine.
     stuck = Node(base, "--command", f"until [ -e {end} ]; do sleep 0.1; done", "-j1", *QUICK,
-                 "--lease", "3s")
+                 "--lease", "9s")
     await_true("claims", lambda: len(owned(base, stuck)) == 100)
     out = Path(tempfile.mktemp(dir=base.scratch))
-    other = Node(base, "--command", f"echo $REMINDER_ATTEMPT >>{out}", *QUICK)
+    other = Node(base, "--command", f"echo $REMINDER_ATTEMPT >>{out}", *QUICK, "--lease", "3s")
     check(f"{base.name}: what a node cannot give, as its commands hang, others give",
           comes_true(lambda: len(owned(base, other, DONE)) == 99, 60),
           base.sql("SELECT state, owner, max(fence), count(*) FROM reminders GROUP BY 1, 2"))
@@ -546,12 +547,13 @@ def stopping(base):
     out = tempfile.mktemp(dir=base.scratch)
     for payload in ("under way", "waits"):
         reminder(base.where, "add", "0s", payload)
-    options = ("--command", f'echo "$REMINDER_PAYLOAD $REMINDER_ATTEMPT" >>{out}; sleep 3', "-j1",
+    options = ("--command", f'echo "$REMINDER_PAYLOAD $REMINDER_ATTEMPT" >>{out}; sleep 10', "-j1",
                "--lease", "1h", "--poll", "200ms")
     node = Node(base, *options)
     await_true("the command", lambda: os.path.exists(out))
+    await_true("the other claim", lambda: len(owned(base, node)) == 2)
     node.signal(signal.SIGTERM)
-    left = comes_true(lambda: base.sql("SELECT id FROM reminders WHERE state = 0"), 2)
+    left = comes_true(lambda: base.sql("SELECT id FROM reminders WHERE state = 0"), 8)
     check(f"{base.name}: a node that is told to stop gives up what it has not given",
           left and len(owned(base, node)) == 1, base.sql("SELECT id, state FROM reminders"))
     out_text, err = node.process.communicate(timeout=60)
@@ -560,8 +562,7 @@ def stopping(base):
     node = Node(base, *options)
     await_true("the other command", lambda: len(owned(base, node)) == 1)
     await_true("the other command", lambda: "waits" in Path(out).read_text(encoding="ascii"))
-    node.signal(signal.SIGTERM)
-    time.sleep(0.5)
+    node.takes(signal.SIGTERM)
     status, text = node.stop()
     check(f"{base.name}: a second signal ends a node at once", status == 0 and
           "given 1, done 0," in text, status, text)
@@ -595,8 +596,8 @@ def failing(base):
 
 def broken(base):
     """A node whose commands fail lets others try before it does again."""
-    base.fill(20, time.time_ns() + 2 * SEC, SEC // 10)
-    options = ("--lease", "1s", "--poll", "1s")
+    base.fill(20, time.time_ns() + 2 * SEC, SEC // 20)
+    options = ("--lease", "3s", "--poll", "1s")
     node = Node(base, "--command", "false", *options)
     await_true("claims", lambda: len(owned(base, node)) == 20)
     other = Node(base, "--command", "true", *options)
@@ -614,9 +615,8 @@ def second_signal(base):
     node = Node(base, "--command", "true", "--poll", "200ms")
     await_true("the command", lambda: all_done(base))
     with base.lock():
-        for _ in range(2):
-            node.signal(signal.SIGTERM)
-            time.sleep(0.5)
+        node.takes(signal.SIGTERM)
+        node.signal(signal.SIGTERM)
         try:
             said = node.process.communicate(timeout=20)[1]
         except subprocess.TimeoutExpired:

@@ -271,6 +271,15 @@ class Node:
         """Send it a signal."""
         self.process.send_signal(number)
 
+    def takes(self, number):
+        """Send it a signal, and wait until it has come: another one is not one with it then."""
+        self.signal(number)
+        mask = 1 << (number - 1)
+        await_true("a signal to come", lambda: not any(
+            int(line.split()[1], 16) & mask
+            for line in Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()
+            if line.startswith(("SigPnd:", "ShdPnd:"))), 0.01)
+
     def stop(self):
         """Have it end; return its exit status and what it has said."""
         self.signal(signal.SIGTERM)
