@@ -46,6 +46,21 @@ value() {
 	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"
 }
 
+# ended - is $pid gone, or a zombie?
+ended() {
+	! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null
+}
+
+# mask NAME - a set of signals of $pid, whose last 8 digits matter
+mask() {
+	sed -n "s/^$1:.*\(........\)\$/\1/p" "/proc/$pid/status"
+}
+
+# waits - is SIGTERM caught or blocked? Then the program has got so far as to deal with signals
+waits() {
+	ended || [ $(((0x$(mask SigCgt) | 0x$(mask SigBlk)) >> 14 & 1)) = 1 ]
+}
+
 # show FILE - print figures as a comment, for those who read the log
 show() {
 	sed 's/^/# /' "$1"

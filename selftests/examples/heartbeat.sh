@@ -138,8 +138,8 @@ stopped() {
 	done
 }
 
-# ended NAME - get the output of that run in $tmp/out, and its exit status
-ended() {
+# outcome NAME - get the output of that run in $tmp/out, and its exit status
+outcome() {
 	cp "$tmp/run.$1" "$tmp/out"
 	status=$(cat "$tmp/run.$1.status")
 	show "$tmp/out"
@@ -155,13 +155,13 @@ for form in $forms; do
 done
 wait
 for form in $forms; do
-	ended "nobody.$form"
+	outcome "nobody.$form"
 	verdict "$form: nobody falls silent" 0
-	ended "single.$form"
+	outcome "single.$form"
 	verdict "$form: a single driver" 1
 	# All timers had expired when the reports went on, so a driver could only be saved
 	# by a re-arm.
-	ended "late.$form"
+	outcome "late.$form"
 	verdict "$form: all reports too late" 0
 	case $form in
 	*leases) device_check "$until_looked" "$form: compare-and-swaps were lost" \
@@ -177,6 +177,7 @@ done
 # A comparison that is ended half way through must not report a failure, either.
 heartbeat --compare --drivers 1000 --timeout 1h --dead 500 >"$tmp/out" 2>&1 &
 pid=$!
+await waits
 sleep 2
 kill -TERM $pid
 wait $pid

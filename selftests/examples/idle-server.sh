@@ -37,8 +37,8 @@ figure() {
 	value "$1" "$tmp/server"
 }
 
-# ended PID - is the process gone, or a zombie?
-ended() {
+# gone PID - is the process gone, or a zombie?
+gone() {
 	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
 }
 
@@ -104,6 +104,18 @@ busy() {
 	fi
 }
 
+# connected COUNT - do the clients of the server have so many connections?
+connected() {
+	[ "$(awk -v to=":$(printf %04X "$port")\$" '$3 ~ to && $4 == "01"' /proc/net/tcp |
+		wc -l)" = "$1" ]
+}
+
+# unread - has the server something to read?
+unread() {
+	[ "$(awk -v at=":$(printf %04X "$port")\$" '$2 ~ at && $4 == "01" && $5 !~ /:0*$/' \
+		/proc/net/tcp | wc -l)" != 0 ]
+}
+
 # late FORM OPTION... - a request comes when the timer has expired already, but before
 # the server, which is stopped, can read that
 late() {
@@ -121,7 +133,7 @@ late() {
 	kill -STOP $server
 	sleep 3
 	printf 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' >&9
-	sleep 1
+	await unread
 	kill -CONT $server
 	exec 9>&-
 	wait $client
@@ -178,7 +190,7 @@ if busybox nc --help 2>&1 | grep -q -e '-e PROG'; then
 		start 1024 --timeout 1s $([ $form = leases ] || echo --handles)
 		busybox nc 127.0.0.1 "$port" -e "$tmp/deaf" >"$tmp/out" 2>&1 &
 		client=$!
-		check "$form: a client that does not read is cut" await ended $client
+		check "$form: a client that does not read is cut" await gone $client
 		kill $client 2>/dev/null
 		stop
 		cp "$tmp/server" "$tmp/out"
@@ -226,6 +238,8 @@ if command -v prlimit >/dev/null; then
 	await has_open $client 14
 	{ printf 'GET / HTTP/1.1\r\n\r\n'; sleep 5; } | nc 127.0.0.1 "$port" >"$tmp/next" &
 	next=$!
+	# With the one that goes on asking, and ten that are silent
+	await connected 12
 	sleep 0.5
 	check "no descriptors left: the next client waits" test ! -s "$tmp/next"
 	prlimit --pid $server --nofile=1024:1024

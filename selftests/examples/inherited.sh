@@ -11,21 +11,6 @@ cleanup() {
 	[ -z "$pid" ] || kill "$pid"
 }
 
-# ended - is $pid gone, or a zombie?
-ended() {
-	! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null
-}
-
-# waits - is SIGTERM caught or blocked? Then the program has got so far as to deal with signals
-waits() {
-	ended || [ $(((0x$(mask SigCgt) | 0x$(mask SigBlk)) >> 14 & 1)) = 1 ]
-}
-
-# mask NAME - a set of signals of $pid, whose last 8 digits matter
-mask() {
-	sed -n "s/^$1:.*\(........\)\$/\1/p" "/proc/$pid/status"
-}
-
 # stop - end it
 stop() {
 	kill -TERM "$pid" 2>/dev/null

@@ -27,7 +27,7 @@ refused() {
 }
 
 is_built() {
-	! make -C "$user" O="$tmp/build" | grep -q CC
+	make -C "$user" O="$tmp/build" >"$tmp/out" && ! grep -q CC "$tmp/out"
 }
 
 needs_soname() {

@@ -152,7 +152,7 @@ use() {
 
 # The neighbour that opens the device may keep the module in use for a moment.
 patient_rmmod() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 500); do
 		rmmod twheel 2>/dev/null && return
 		sleep 0.02
 	done

@@ -260,9 +260,9 @@ check "handles that cannot be told: nothing stays armed" test "$status" = 1 -a "
 		trap '' PIPE
 		while echo; do sleep 0.1; done
 	)
-	status=0
-	twheel load --map --fd 8 "$file" || status=$?
-	echo "$status" >"$tmp/status"
+	ended=0
+	twheel load --map --fd 8 "$file" || ended=$?
+	echo "$ended" >"$tmp/status"
 } 2>"$tmp/out" | true
 check "nor if who is to read them has gone" test "$(cat "$tmp/status")" = 1 -a "$(armed 8)" = 0
 run twheel load --map --fd 8 "$file"
@@ -276,8 +276,8 @@ check "all that was listed of them is as it was" cmp "$tmp/before" "$tmp/after"
 printf '%s\n' "$head timers=1" "5 0 1 0 0 1 -" >"$file"
 add_end "$file"
 run twheel load --fd 9 "$file"
-run twheel info --fd 9
-check "what came due in the file expires at once" said '^timers .* 1 ready'
+check "what came due in the file expires at once" \
+	await prints 1 '^timers .* 1 ready' twheel info --fd 9
 run twheel save --fd 9 "$file"
 check "and an expired timer is told of, as it is not saved" \
 	said 'save: 1 timers have expired, .* not saved'

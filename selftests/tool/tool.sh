@@ -70,9 +70,6 @@ pid=$!
 { head -n 1 >"$tmp/first"; cat >/dev/null; } <"$tmp/busy" &
 await test -s "$tmp/first"
 kill -TERM $pid
-ended() {
-	! kill -0 "$pid" 2>/dev/null
-}
 check "a signal ends it, however much comes" await ended
 kill -KILL $pid 2>/dev/null
 wait

@@ -71,7 +71,7 @@ test_nets() {
 	expect 125 'insmod failed' "a module that refuses to load" \
 		-o tick_ns=nonsense -- 'true'
 	expect 125 'rmmod failed' "a module that does not go" -- \
-		'sleep 1000 </dev/twheel & sleep 1'
+		'exec 5</dev/twheel; sleep 1000 &'
 }
 
 # An emulator that dies the first time.
