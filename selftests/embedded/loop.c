@@ -101,7 +101,7 @@ TEST_F(fd, an_extended_lease_does_not_spin)
 	int woken = 0;
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED | TWHEEL_OPEN_NONBLOCK, &config));
-	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &lease, NULL));
+	ASSERT_EQ(0, twheel_lease_new(tw, 1000 * MSEC, 0, 3, NULL, &lease, NULL));
 	/* Of whole units, as the deadline of a lease is. */
 	deadline = twheel_lease_deadline(lease) + 304 * MSEC;
 	ASSERT_EQ(1, twheel_lease_extend(lease, deadline));
@@ -127,7 +127,7 @@ TEST_F(fd, a_read_waits)
 	struct twheel *tw;
 
 	ASSERT_EQ(0, twheel_open(&tw, NULL, TWHEEL_OPEN_EMBEDDED, &config));
-	ASSERT_EQ(0, twheel_lease_new(tw, 100 * MSEC, 0, 3, NULL, &lease, NULL));
+	ASSERT_EQ(0, twheel_lease_new(tw, 1000 * MSEC, 0, 3, NULL, &lease, NULL));
 	deadline = twheel_lease_deadline(lease) + 208 * MSEC;
 	ASSERT_EQ(1, twheel_lease_extend(lease, deadline));
 	ASSERT_EQ(1, twheel_read(tw, &event, 1));

@@ -203,7 +203,7 @@ static int go_on(void)
 	printf("told %u times, the last was %s, in %ld ms of CPU time\n", told,
 	       strerror(-last_error), (long)(used.tv_sec * 1000 + used.tv_nsec / (long)MS));
 	fflush(stdout);
-	return told != 1 || last_error != -ECHILD || used.tv_sec || used.tv_nsec > 100 * (long)MS;
+	return told != 1 || last_error != -ECHILD || used.tv_sec || used.tv_nsec > 500 * (long)MS;
 }
 
 static int in_child(int (*what)(void))

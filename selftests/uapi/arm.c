@@ -439,7 +439,7 @@ TEST_F(clk, slack_is_kept_in_ticks)
 /* While slack holds a timer back, its remaining time is 0 and not negative. */
 TEST_F(clk, remaining_within_slack)
 {
-	struct twheel_arm arm = tw_request(0, 0, 1);
+	struct twheel_arm arm = tw_request(TW_MSEC, 0, 1);
 	struct twheel_cancel cancel = { };
 	struct twheel_timer_info info;
 
@@ -447,10 +447,12 @@ TEST_F(clk, remaining_within_slack)
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	ASSERT_TRUE(tw_pass(10 * TW_MSEC));
 	ASSERT_EQ(0, tw_get(self->fd, arm.handle, &info));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, info.state);
 	EXPECT_EQ(0, info.remaining);
 	EXPECT_GE(tw_now(self->clock), info.deadline);
 	cancel.handle = arm.handle;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_CANCEL, &cancel));
+	EXPECT_EQ(TWHEEL_STATE_PENDING, cancel.old_state);
 	EXPECT_EQ(0, cancel.old_remaining);
 }
 

@@ -167,7 +167,10 @@ TEST_F(wall, a_step_back_over_a_deadline)
 	int ret;
 
 	ASSERT_NE(0, tw_arm(self->fd, deadline, TWHEEL_ARM_ABS, 7));
-	usleep(60000);
+	if (TW_EMBEDDED)
+		usleep(60000);
+	else
+		ASSERT_EQ(TW_READABLE, tw_poll(self->fd, TW_LIMIT_MS));
 	ASSERT_EQ(0, set_clock(self->ahead, -(__s64)TW_SEC));
 	ret = tw_read(self->fd, &event, RECORD);
 	if (TW_EMBEDDED && ret == -EAGAIN) {

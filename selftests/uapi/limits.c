@@ -171,6 +171,8 @@ TEST_F(limits, memory_all_but_empty)
 	static __u64 handles[MAX];
 	int a, b, i, n, error;
 
+	/* The timers of a chunk are to come one behind the other. */
+	ASSERT_TRUE(tw_stay());
 	a = open_as(SOMEONE);
 	b = open_as(SOMEONE);
 	ASSERT_LE(0, a);
@@ -208,9 +210,15 @@ static bool leave_tables(int fd, __u32 config, int n, int *error)
 	struct twheel_list list = {
 		.entries = (unsigned long)drained, .count = n, .flags = TWHEEL_LIST_DRAIN,
 	};
-	int armed = drained ? arm_kind(fd, config, 0x1000, n, error) : -1;
-	int ended = armed < 0 ? 0 : tw_call(fd, TWHEEL_IOC_LIST, &list);
+	int armed, ended, tries = 0;
 
+	if (!drained)
+		return false;
+	do {
+		armed = arm_kind(fd, config, 0x1000, n, error);
+		list.cursor = 0;
+		ended = tw_call(fd, TWHEEL_IOC_LIST, &list);
+	} while (armed != n && try_when_freed(*error, &tries));
 	free(drained);
 	return armed == n && ended == n;
 }
@@ -500,7 +508,7 @@ FIXTURE_TEARDOWN(memcg)
 
 TEST_F(memcg, timers_are_charged)
 {
-	long long before, after, left;
+	long long before, after, left, unused;
 	int fd, n = 200000, pair[2], error;
 	pid_t pid;
 
@@ -540,7 +548,9 @@ TEST_F(memcg, timers_are_charged)
 		SKIP(return, "the limits of this machine allow too few timers");
 	}
 	after = memcg_value(&self->group, "memory.current", NULL);
-	EXPECT_LE(before + (long long)n * variant->bytes, after) {
+	/* Each CPU may have had 64 pages that are charged and not used yet. */
+	unused = 64LL * getpagesize() * sysconf(_SC_NPROCESSORS_ONLN);
+	EXPECT_LE(before + (long long)n * variant->bytes, after + unused) {
 		TH_LOG("%lld bytes for %d timers", after - before, n);
 	}
 	ASSERT_TRUE(tell(pair[0]));

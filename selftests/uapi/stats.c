@@ -394,8 +394,8 @@ TEST_F(stats, cascades)
 TEST_F(stats, migrations)
 {
 	struct twheel_arm arm = tw_request(TW_FAR, 0, 1);
+	struct stats stats, first;
 	char values[128], *trace;
-	struct stats stats;
 
 	if (self->other < 0)
 		SKIP(return, "takes two CPUs that are not isolated");
@@ -405,9 +405,12 @@ TEST_F(stats, migrations)
 	ASSERT_TRUE(take_stats(&stats));
 	ASSERT_TRUE(trace_on());
 	ASSERT_TRUE(tw_pin(self->other));
-	/* A later deadline leaves the timer where it is, an earlier one moves it to this CPU. */
+	/* This thread may not run any more where the timer is, so the first of these moves it. */
 	arm.expires = 2 * TW_FAR;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
+	first = stats;
+	ASSERT_TRUE(stats_since(&first));
+	EXPECT_EQ(1, count(&first, MIGRATED));
 	arm.expires = TW_FAR / 2;
 	ASSERT_EQ(0, tw_call(self->fd, TWHEEL_IOC_ARM, &arm));
 	arm.expires = TW_FAR / 3;

@@ -7,6 +7,7 @@
 #define TWHEEL_USERS_H
 
 #include <grp.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -38,6 +39,20 @@ static inline int open_as(uid_t uid)
 	if (syscall(SYS_setresuid, 0, 0, 0))
 		_exit(1);
 	return fd;
+}
+
+/*
+ * What was closed or cancelled counts until RCU has freed it. A call that finds no room waits for
+ * that, but not for longer than a second. Returns whether it is worth another try: @tries counts
+ * them.
+ */
+static inline bool try_when_freed(int error, int *tries)
+{
+	if (error != -EDQUOT || ++*tries > 3)
+		return false;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	usleep(20000);
+	return true;
 }
 
 /* Opens as @uid. An open does not wait for memory that is about to be freed, so this does. */
