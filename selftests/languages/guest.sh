@@ -39,7 +39,9 @@ copy_python() {
 	local stdlib file home=$folder/home
 
 	PYTHONPATH=$top/userspace/python timeout 300 "$python" "$here/taprunner.py" \
-		--modules "$tmp/modules" >"$tmp/out" || { cat "$tmp/out" >&2; return 1; }
+		--modules "$tmp/modules" >"$tmp/out" || :
+	# The suite languages tells whether they pass here.
+	[ -s "$tmp/modules" ] || { cat "$tmp/out" >&2; return 1; }
 	stdlib=$("$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 	mkdir -p "$home/lib/${stdlib##*/}" "$folder/lib"
 	sed -n "s|^$stdlib/||p" "$tmp/modules" |

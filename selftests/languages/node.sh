@@ -43,10 +43,13 @@ cat >"$tmp/unreadable.js" <<-'END'
 	process.on('uncaughtException', (error) => console.log('uncaught: ' + error.code));
 	/* Nothing keeps the loop running then. */
 	wheel.setTimeout(() => {}, 1);
-	setTimeout(() => {
+	const closed = setInterval(() => {
+		if (!wheel.closed)
+			return;
+		clearInterval(closed);
 		const timer = wheel.setTimeout(() => {}, 1);
 		console.log(wheel.closed, timer.armed);
-	}, 100);
+	}, 5);
 END
 # The words of pkg-config are options.
 # shellcheck disable=SC2046

@@ -40,7 +40,7 @@ public class TwheelTimerTest {
             given.set(timeout);
             ran.append("late");
             left.countDown();
-        }, 600, TimeUnit.MILLISECONDS);
+        }, 1, TimeUnit.HOURS);
         timer.newTimeout(timeout -> {
             ran.append("now ");
             left.countDown();
@@ -49,6 +49,7 @@ public class TwheelTimerTest {
             ran.append("soon ");
             left.countDown();
         }, 10, TimeUnit.MILLISECONDS);
+        assertTrue(((TwheelTimer.TwheelTimeout) late).push(600, TimeUnit.MILLISECONDS));
         left.await();
         assertTrue(System.nanoTime() - begun >= TimeUnit.MILLISECONDS.toNanos(600));
         assertEquals("now soon late", ran.toString());

@@ -141,7 +141,7 @@ test('a slow opening makes nothing late', () => {
 });
 
 // In one go, so that all is due and nothing was called when it is read
-wheelTest('in order after a stall', {}, async (wheel) => {
+wheelTest('in order after a stall', { embedded: true }, async (wheel) => {
 	const n = 3000, got = [];
 
 	await new Promise((resolve) => setTimeout(() => {
@@ -410,12 +410,16 @@ test('what was refused is asked for by deadline, and no more than is taken', asy
 		timers.filter((_, i) => i % 3 === 1).forEach((timer, i) => timer.push(2 * HOUR - i));
 		timers[n - 1].push(HOUR / 2);
 		await turns();
-		assert.ok(asked.every((call) => call.count === 1 && call.first === timers[n - 1]._deadline));
+		assert.ok(asked.length > 0 &&
+			asked.every((call) => call.count === 1 && call.first === timers[n - 1]._deadline));
 		// There is room for five.
 		const next = timers.filter((timer) => timer.armed).sort((a, b) => a._deadline - b._deadline);
 		held.slice(5).forEach((timer) => timer.cancel());
 		wheel._flush(wheel._open);
-		assert.deepEqual(next.map((timer) => timer._told !== 0), next.map((_, i) => i < 5));
+		const told = next.filter((timer) => timer._told !== 0);
+		assert.equal(told.length, 5);
+		// Two may be due at the same time.
+		assert.ok(told.every((timer, i) => timer._deadline === next[i]._deadline));
 		// And for all
 		next.slice(10).forEach((timer) => timer.cancel());
 		held.forEach((timer) => timer.cancel());

@@ -250,9 +250,11 @@ fn lease_whose_word_is_another_ones() {
 /// Leases until a point in time, and on wall time, where a delay is EINVAL
 #[test]
 fn leases_until_a_time() {
-    // A word has a unit of 1,024 ns.
+    // A word has a unit of 1,024 ns, to which a time is rounded up; one that has passed, down.
+    let unit = Duration::from_nanos(1024);
     let rounded = |lease: &Lease, time| {
-        lease.deadline().unwrap() - time < Duration::from_nanos(1024)
+        let deadline = lease.deadline().unwrap();
+        deadline < time + unit && time < deadline + unit
     };
     for clock in [Clock::Monotonic, Clock::Boottime, Clock::Realtime] {
         let wheel = Options::new().lease(true).clock(clock).open().unwrap();
@@ -270,7 +272,7 @@ fn leases_until_a_time() {
         let until = if lease.extend(soon + 5 * MS).unwrap() { soon + 5 * MS } else { soon };
         let event = wheel.events().next().unwrap().unwrap();
         assert_eq!((event.handle(), event.user_data()), (handle, 2));
-        assert!(event.deadline() >= until && event.expired() >= event.deadline());
+        assert!(event.deadline() + unit > until && event.expired() >= event.deadline());
         assert!(lease.is_over() && rounded(&lease, until));
         // For ever; and one whose time has passed
         assert!(!wheel.lease_at(Duration::MAX, 3).unwrap().1.is_over());
