@@ -46,9 +46,9 @@ value() {
 	sed -n "s/^$1  *\([0-9][0-9]*\).*/\1/p" "${2:-$tmp/out}"
 }
 
-# ended - is $pid gone, or a zombie?
+# ended PID - is the process gone, or a zombie?
 ended() {
-	! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null
+	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
 }
 
 # mask NAME - a set of signals of $pid, whose last 8 digits matter
@@ -58,7 +58,7 @@ mask() {
 
 # waits - is SIGTERM caught or blocked? Then the program has got so far as to deal with signals
 waits() {
-	ended || [ $(((0x$(mask SigCgt) | 0x$(mask SigBlk)) >> 14 & 1)) = 1 ]
+	ended "$pid" || [ $(((0x$(mask SigCgt) | 0x$(mask SigBlk)) >> 14 & 1)) = 1 ]
 }
 
 # show FILE - print figures as a comment, for those who read the log

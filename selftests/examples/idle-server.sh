@@ -37,11 +37,6 @@ figure() {
 	value "$1" "$tmp/server"
 }
 
-# gone PID - is the process gone, or a zombie?
-gone() {
-	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
-}
-
 # has_open PID COUNT - has the process that many descriptors, or more?
 has_open() {
 	[ "$(find "/proc/$1/fd" -type l | wc -l)" -ge "$2" ]
@@ -104,16 +99,21 @@ busy() {
 	fi
 }
 
+# connections CONDITION - count them, of awk with the server's port; see proc(5)
+connections() {
+	awk -v port=":$(printf %04X "$port")\$" "\$4 == \"01\" && $1" /proc/net/tcp | wc -l
+}
+
 # connected COUNT - do the clients of the server have so many connections?
 connected() {
-	[ "$(awk -v to=":$(printf %04X "$port")\$" '$3 ~ to && $4 == "01"' /proc/net/tcp |
-		wc -l)" = "$1" ]
+	# shellcheck disable=SC2016 # these are fields
+	[ "$(connections '$3 ~ port')" = "$1" ]
 }
 
 # unread - has the server something to read?
 unread() {
-	[ "$(awk -v at=":$(printf %04X "$port")\$" '$2 ~ at && $4 == "01" && $5 !~ /:0*$/' \
-		/proc/net/tcp | wc -l)" != 0 ]
+	# shellcheck disable=SC2016
+	[ "$(connections '$2 ~ port && $5 !~ /:0*$/')" != 0 ]
 }
 
 # late FORM OPTION... - a request comes when the timer has expired already, but before
@@ -190,7 +190,7 @@ if busybox nc --help 2>&1 | grep -q -e '-e PROG'; then
 		start 1024 --timeout 1s $([ $form = leases ] || echo --handles)
 		busybox nc 127.0.0.1 "$port" -e "$tmp/deaf" >"$tmp/out" 2>&1 &
 		client=$!
-		check "$form: a client that does not read is cut" await gone $client
+		check "$form: a client that does not read is cut" await ended $client
 		kill $client 2>/dev/null
 		stop
 		cp "$tmp/server" "$tmp/out"

@@ -14,7 +14,7 @@ cleanup() {
 # stop - end it
 stop() {
 	kill -TERM "$pid" 2>/dev/null
-	await ended
+	await ended "$pid"
 	wait "$pid"
 	pid=
 }
@@ -39,7 +39,7 @@ while read -r command; do
 	await waits
 	kill -INT $pid
 	sleep 0.3
-	! ended
+	! ended "$pid"
 	result $? "${command%% *}: a signal that is ignored does not end it"
 	stop
 done <"$tmp/programs"

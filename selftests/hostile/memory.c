@@ -175,11 +175,10 @@ TEST_F(memory, up_to_the_groups_limit)
 static long long settled(const FIXTURE_DATA(memory) * self)
 {
 	long long last, now = memcg_value(&self->group, "memory.current", NULL);
-	int same = 0, tries, i;
+	int same = 0, i;
 
 	for (i = 0; i < 200 && same < 3; i++) {
-		tries = 0;
-		try_when_freed(-EDQUOT, &tries);
+		wait_for_rcu();
 		last = now;
 		now = memcg_value(&self->group, "memory.current", NULL);
 		same = now == last ? same + 1 : 0;
@@ -572,10 +571,11 @@ TEST_F(memory, churn_at_the_users_limit)
 			list.cursor = 0;
 			if (tw_call(fd, TWHEEL_IOC_LIST, &list) != n)
 				_exit(4);
-			if (n != MAX && !try_when_freed(error, &tries))
-				_exit(3);
-			if (n != MAX)
+			if (n != MAX) {
+				if (!try_when_freed(error, &tries))
+					_exit(3);
 				continue;
+			}
 			tries = 0;
 			__atomic_fetch_add(rounds, 1, __ATOMIC_RELAXED);
 			while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE))

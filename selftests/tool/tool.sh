@@ -70,7 +70,7 @@ pid=$!
 { head -n 1 >"$tmp/first"; cat >/dev/null; } <"$tmp/busy" &
 await test -s "$tmp/first"
 kill -TERM $pid
-check "a signal ends it, however much comes" await ended
+check "a signal ends it, however much comes" await ended "$pid"
 kill -KILL $pid 2>/dev/null
 wait
 TWHEEL_BACKEND=embeded
@@ -178,7 +178,7 @@ pid=$!
 sleep 1
 set_clock "@$(($(date +%s) - 3600))"
 tenths=100
-check "--for ends although the clock was set back" await ended
+check "--for ends although the clock was set back" await ended "$pid"
 check "and no timer has expired" test ! -s "$tmp/out"
 kill $pid 2>/dev/null
 

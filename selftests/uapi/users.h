@@ -41,6 +41,13 @@ static inline int open_as(uid_t uid)
 	return fd;
 }
 
+/* Waits for RCU, and then a moment for what is freed by it. */
+static inline void wait_for_rcu(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	usleep(20000);
+}
+
 /*
  * What was closed or cancelled counts until RCU has freed it. A call that finds no room waits for
  * that, but not for longer than a second. Returns whether it is worth another try: @tries counts
@@ -50,8 +57,7 @@ static inline bool try_when_freed(int error, int *tries)
 {
 	if (error != -EDQUOT || ++*tries > 3)
 		return false;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	usleep(20000);
+	wait_for_rcu();
 	return true;
 }
 
